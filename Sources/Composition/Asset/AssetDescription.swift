@@ -1,0 +1,74 @@
+/// What is in a media file, exactly: the result of a *describe* task (FEATURES F4–F10). Everything that validation,
+/// planning and rendering know of a file, so that none of them opens it.
+public struct AssetDescription: Sendable, Hashable, Codable {
+  /// The demuxer's short name, such as `mov` or `matroska`.
+  public var container: String
+  /// The end of the last track on the asset's timeline. A still image has no duration of its own: `.zero`.
+  public var duration: MediaTime
+  /// In the file's order. Attached pictures (cover art) are not tracks of the asset and are left out.
+  public var tracks: [TrackDescription]
+  /// Metadata by format key, such as `title` (FEATURES F8).
+  public var metadata: [String: String]
+
+  public init(
+    container: String, duration: MediaTime, tracks: [TrackDescription], metadata: [String: String] = [:]
+  ) {
+    self.container = container
+    self.duration = duration
+    self.tracks = tracks
+    self.metadata = metadata
+  }
+
+  /// The track that a clip uses when the document names none: the first enabled one of its type, else the first.
+  public func defaultTrack(_ type: MediaType) -> TrackDescription? {
+    tracks.first { $0.type == type && $0.isEnabled } ?? tracks.first { $0.type == type }
+  }
+}
+
+/// The kinds of track (FEATURES F6).
+public enum MediaType: String, Sendable, Hashable, Codable, CaseIterable {
+  case video, audio, subtitle, metadata
+}
+
+/// One track of a file, on the asset's timeline: time zero is the movie's own zero where the container has edit lists,
+/// else the earliest presentation time of any track.
+public struct TrackDescription: Sendable, Hashable, Codable {
+  /// The stream's index in the file.
+  public var index: Int
+  public var type: MediaType
+  /// libavcodec's name of the codec, such as `h264`.
+  public var codec: String
+  public var profile: String?
+  public var language: String?
+  public var isEnabled: Bool
+  /// Seconds a tick of the stored timestamps: `1/timescale` or such as `1001/30000`.
+  public var timebase: MediaTime
+  /// The stored timestamp, in ticks of `timebase`, of time zero of the asset's timeline.
+  public var origin: Int64
+  /// What the track covers of the asset's timeline: its first presented sample to the end of its last.
+  public var range: MediaTimeRange
+  public var metadata: [String: String]
+  /// Set for video tracks only.
+  public var video: VideoFormat?
+  /// Set for audio tracks only.
+  public var audio: AudioFormat?
+
+  public init(
+    index: Int, type: MediaType, codec: String, profile: String? = nil, language: String? = nil,
+    isEnabled: Bool = true, timebase: MediaTime, origin: Int64 = 0, range: MediaTimeRange,
+    metadata: [String: String] = [:], video: VideoFormat? = nil, audio: AudioFormat? = nil
+  ) {
+    self.index = index
+    self.type = type
+    self.codec = codec
+    self.profile = profile
+    self.language = language
+    self.isEnabled = isEnabled
+    self.timebase = timebase
+    self.origin = origin
+    self.range = range
+    self.metadata = metadata
+    self.video = video
+    self.audio = audio
+  }
+}

@@ -1,0 +1,71 @@
+/// The presentation times of a track's frames, rising, in ticks of its timebase: runs of equal steps, so a film of
+/// constant rate takes one run whatever its length.
+public struct FrameTimes: Sendable, Hashable, Codable {
+  /// `count` times: `start`, `start + step`, …
+  public struct Run: Sendable, Hashable, Codable {
+    public var start: Int64
+    /// Ticks from one frame to the next; positive, or zero where `count` is 1.
+    public var step: Int64
+    public var count: Int
+
+    public init(start: Int64, step: Int64, count: Int) {
+      self.start = start
+      self.step = step
+      self.count = count
+    }
+
+    var last: Int64 { start + step * Int64(count - 1) }
+
+    public init(from decoder: any Decoder) throws {
+      let container = try decoder.singleValueContainer()
+      let fields = try container.decode([Int64].self)
+      guard fields.count == 3, fields[2] > 0 else {
+        throw DecodingError.dataCorruptedError(in: container, debugDescription: "a run is [start, step, count]")
+      }
+      self.init(start: fields[0], step: fields[1], count: Int(fields[2]))
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+      var container = encoder.singleValueContainer()
+      try container.encode([start, step, Int64(count)])
+    }
+  }
+
+  public private(set) var runs: [Run]
+
+  /// From times that rise; equal neighbours are one frame.
+  public init(_ times: some Sequence<Int64>) {
+    runs = []
+    for time in times {
+      guard var run = runs.last else {
+        runs.append(Run(start: time, step: 0, count: 1))
+        continue
+      }
+      let step = time - run.last
+      if step == 0 { continue }
+      if run.count == 1 || run.step == step {
+        run.step = step
+        run.count += 1
+        runs[runs.count - 1] = run
+      } else {
+        runs.append(Run(start: time, step: 0, count: 1))
+      }
+    }
+  }
+
+  public var count: Int { runs.reduce(0) { $0 + $1.count } }
+  public var first: Int64? { runs.first?.start }
+  public var last: Int64? { runs.last?.last }
+
+  /// The greatest time that is not after `time`; nil if every one is.
+  public func last(atOrBefore time: Int64) -> Int64? {
+    guard let run = runs.last(where: { $0.start <= time }) else { return nil }
+    guard run.step > 0 else { return run.start }
+    return run.start + run.step * min((time - run.start) / run.step, Int64(run.count - 1))
+  }
+
+  /// Every time in turn.
+  public var times: [Int64] {
+    runs.flatMap { run in (0..<run.count).map { run.start + run.step * Int64($0) } }
+  }
+}

@@ -1,0 +1,135 @@
+/// The pictures of a video track.
+public struct VideoFormat: Sendable, Hashable, Codable {
+  /// Stored size in pixels, after the codec's own cropping, before pixel aspect and orientation.
+  public var size: PixelSize
+  /// libavutil's name of the decoded pixel format, such as `yuv420p10le`.
+  public var pixelFormat: String
+  /// Bits a component, 8 to 16.
+  public var bitDepth: Int
+  public var hasAlpha: Bool
+  /// Width over height of a pixel; 1 where the file does not say.
+  public var pixelAspect: AspectRatio
+  /// What of `size` is meant to be seen; nil is all of it (FEATURES F10).
+  public var cleanAperture: PixelRect?
+  /// How the stored picture is turned to stand upright (FEATURES F9).
+  public var orientation: Orientation
+  public var colour: ColourTags
+  /// Whether pictures are two fields woven together.
+  public var isInterlaced: Bool
+  /// The cadence that the file names or that most frames have, in frames a second; zero for a still image.
+  public var nominalFrameRate: MediaTime
+  /// Presentation times of every frame, in ticks of the track's timebase, rising.
+  public var frames: FrameTimes
+  /// Where decoding can start, rising. Thinned to about one in a quarter of a second.
+  public var keyframes: [Keyframe]
+  /// A single picture with no duration of its own (FEATURES F19).
+  public var isStill: Bool
+
+  public init(
+    size: PixelSize, pixelFormat: String, bitDepth: Int = 8, hasAlpha: Bool = false,
+    pixelAspect: AspectRatio = .square, cleanAperture: PixelRect? = nil, orientation: Orientation = .upright,
+    colour: ColourTags = ColourTags(), isInterlaced: Bool = false, nominalFrameRate: MediaTime,
+    frames: FrameTimes, keyframes: [Keyframe], isStill: Bool = false
+  ) {
+    self.size = size
+    self.pixelFormat = pixelFormat
+    self.bitDepth = bitDepth
+    self.hasAlpha = hasAlpha
+    self.pixelAspect = pixelAspect
+    self.cleanAperture = cleanAperture
+    self.orientation = orientation
+    self.colour = colour
+    self.isInterlaced = isInterlaced
+    self.nominalFrameRate = nominalFrameRate
+    self.frames = frames
+    self.keyframes = keyframes
+    self.isStill = isStill
+  }
+
+  /// The size as seen: clean aperture, then pixel aspect (the width is stretched, rounded to the nearest pixel), then
+  /// orientation.
+  public var presentationSize: PixelSize {
+    let seen = cleanAperture?.size ?? size
+    let width = (seen.width * pixelAspect.horizontal + pixelAspect.vertical / 2) / pixelAspect.vertical
+    let square = PixelSize(width: max(1, width), height: seen.height)
+    return orientation.swapsAxes ? PixelSize(width: square.height, height: square.width) : square
+  }
+}
+
+/// A size in whole pixels.
+public struct PixelSize: Sendable, Hashable, Codable {
+  public var width: Int
+  public var height: Int
+
+  public init(width: Int, height: Int) {
+    self.width = width
+    self.height = height
+  }
+}
+
+/// A rectangle in whole pixels; origin top left.
+public struct PixelRect: Sendable, Hashable, Codable {
+  public var x: Int
+  public var y: Int
+  public var size: PixelSize
+
+  public init(x: Int, y: Int, size: PixelSize) {
+    self.x = x
+    self.y = y
+    self.size = size
+  }
+}
+
+/// Width over height of one pixel, in lowest terms; both positive.
+public struct AspectRatio: Sendable, Hashable, Codable {
+  public var horizontal: Int
+  public var vertical: Int
+
+  public init(horizontal: Int, vertical: Int) {
+    self.horizontal = horizontal
+    self.vertical = vertical
+  }
+
+  public static let square = AspectRatio(horizontal: 1, vertical: 1)
+}
+
+/// The eight ways a stored picture can be meant to be seen: first mirrored left-right or not, then turned clockwise.
+/// The preferred transforms that F9 names; any other matrix is described as the nearest of these.
+public struct Orientation: Sendable, Hashable, Codable {
+  /// Degrees clockwise: 0, 90, 180 or 270.
+  public var clockwise: Int
+  public var isMirrored: Bool
+
+  public init(clockwise: Int, isMirrored: Bool = false) {
+    self.clockwise = clockwise
+    self.isMirrored = isMirrored
+  }
+
+  public static let upright = Orientation(clockwise: 0)
+
+  /// Whether width and height change places.
+  public var swapsAxes: Bool { clockwise == 90 || clockwise == 270 }
+}
+
+/// What the numbers of a picture mean (FEATURES F42), in libavutil's names (`bt709`, `smpte2084`, `tv`); nil where the
+/// file does not say.
+public struct ColourTags: Sendable, Hashable, Codable {
+  public var primaries: String?
+  public var transfer: String?
+  public var matrix: String?
+  /// Whether 0…255 is the whole range (`pc`) and not 16…235 (`tv`).
+  public var isFullRange: Bool
+  /// Where chroma samples lie, such as `left`.
+  public var chromaLocation: String?
+
+  public init(
+    primaries: String? = nil, transfer: String? = nil, matrix: String? = nil, isFullRange: Bool = false,
+    chromaLocation: String? = nil
+  ) {
+    self.primaries = primaries
+    self.transfer = transfer
+    self.matrix = matrix
+    self.isFullRange = isFullRange
+    self.chromaLocation = chromaLocation
+  }
+}

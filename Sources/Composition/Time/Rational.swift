@@ -1,0 +1,104 @@
+/// An exact fraction, wide enough for every intermediate result between two `MediaTime`s.
+///
+/// Always in lowest terms with a positive denominator, so equal values are equal fields.
+public struct Rational: Sendable, Hashable {
+  public let numerator: Int128
+  /// Positive.
+  public let denominator: Int128
+
+  private init(reduced numerator: Int128, _ denominator: Int128) {
+    self.numerator = numerator
+    self.denominator = denominator
+  }
+
+  /// `numerator / denominator` in lowest terms.
+  public init(_ numerator: Int128, _ denominator: Int128) throws(TimeError) {
+    guard denominator != 0 else { throw .divisionByZero }
+    guard numerator != .min, denominator != .min else { throw .overflow }
+    let divisor = Rational.greatestCommonDivisor(numerator.magnitude, denominator.magnitude)
+    let sign: Int128 = denominator < 0 ? -1 : 1
+    self.init(reduced: sign * numerator / Int128(divisor), sign * denominator / Int128(divisor))
+  }
+
+  public init(_ integer: some FixedWidthInteger) {
+    self.init(reduced: Int128(integer), 1)
+  }
+
+  public static let zero = Rational(0)
+  public static let one = Rational(1)
+
+  static func greatestCommonDivisor(_ a: UInt128, _ b: UInt128) -> UInt128 {
+    var (a, b) = (a, b)
+    while b != 0 { (a, b) = (b, a % b) }
+    return a == 0 ? 1 : a
+  }
+
+  public static func + (left: Rational, right: Rational) throws(TimeError) -> Rational {
+    let divisor = Int128(greatestCommonDivisor(left.denominator.magnitude, right.denominator.magnitude))
+    let scaledLeft = try multiply(left.numerator, right.denominator / divisor)
+    let scaledRight = try multiply(right.numerator, left.denominator / divisor)
+    let (sum, overflow) = scaledLeft.addingReportingOverflow(scaledRight)
+    if overflow { throw .overflow }
+    return try Rational(sum, multiply(left.denominator / divisor, right.denominator))
+  }
+
+  public static prefix func - (value: Rational) -> Rational {
+    Rational(reduced: -value.numerator, value.denominator)
+  }
+
+  public static func - (left: Rational, right: Rational) throws(TimeError) -> Rational {
+    try left + (-right)
+  }
+
+  public static func * (left: Rational, right: Rational) throws(TimeError) -> Rational {
+    // Cancelling first keeps the products small.
+    let a = try Rational(left.numerator, right.denominator)
+    let b = try Rational(right.numerator, left.denominator)
+    return Rational(reduced: try multiply(a.numerator, b.numerator), try multiply(a.denominator, b.denominator))
+  }
+
+  public static func / (left: Rational, right: Rational) throws(TimeError) -> Rational {
+    try left * Rational(right.denominator, right.numerator)
+  }
+
+  private static func multiply(_ a: Int128, _ b: Int128) throws(TimeError) -> Int128 {
+    let (product, overflow) = a.multipliedReportingOverflow(by: b)
+    if overflow || product == .min { throw .overflow }
+    return product
+  }
+
+  /// The greatest integer not above the value.
+  public var floor: Int128 {
+    let (quotient, remainder) = numerator.quotientAndRemainder(dividingBy: denominator)
+    return remainder < 0 ? quotient - 1 : quotient
+  }
+
+  /// The smallest integer not below the value.
+  public var ceiling: Int128 {
+    let (quotient, remainder) = numerator.quotientAndRemainder(dividingBy: denominator)
+    return remainder > 0 ? quotient + 1 : quotient
+  }
+
+  /// The nearest integer; halves go away from zero (FEATURES F1).
+  public var rounded: Int128 {
+    let (quotient, remainder) = numerator.quotientAndRemainder(dividingBy: denominator)
+    // |remainder| < denominator, so the distance to the next integer cannot overflow.
+    let isHalfOrMore = remainder.magnitude >= denominator.magnitude - remainder.magnitude
+    return isHalfOrMore ? quotient + (remainder < 0 ? -1 : remainder > 0 ? 1 : 0) : quotient
+  }
+
+  /// The nearest `Double`: for ramps and displays, where exactness has already been used up.
+  public var approximate: Double { Double(numerator) / Double(denominator) }
+}
+
+extension Rational: Comparable {
+  public static func < (left: Rational, right: Rational) -> Bool {
+    let a = left.numerator.multipliedFullWidth(by: right.denominator)
+    let b = right.numerator.multipliedFullWidth(by: left.denominator)
+    return a.high == b.high ? a.low < b.low : a.high < b.high
+  }
+}
+
+extension Rational: CustomStringConvertible {
+  public var description: String { denominator == 1 ? "\(numerator)" : "\(numerator)/\(denominator)" }
+}
