@@ -24,8 +24,12 @@ public struct RampList: Sendable, Hashable, Codable {
   /// Always 1.
   public static let one = RampList()
 
+  /// Before any film, yet far enough from `Int64`'s end that every sum with a time of a film is exact: about -68 years.
+  private static let earliest = Int64(Int32.min)
+
+  /// Always `value`.
   public static func constant(_ value: Double) throws(TimeError) -> RampList {
-    let start = try MediaTimeRange(start: MediaTime(value: .min / 4, timescale: 1), duration: .zero)
+    let start = try MediaTimeRange(start: MediaTime(seconds: earliest), duration: .zero)
     return RampList([Ramp(over: start, from: value, to: value)])
   }
 

@@ -4,7 +4,8 @@ package import Composition
 package struct RenderPlan: Sendable, Hashable, Codable {
   package var frameCount: Int
   package var duration: MediaTime
-  package var format: PictureFormat
+  /// Nil where the output has no picture.
+  package var format: PictureFormat?
   package var instructions: [Instruction]
   /// Tile 0..<frameCount; none where the output has no picture.
   package var segments: [Segment]
@@ -12,7 +13,7 @@ package struct RenderPlan: Sendable, Hashable, Codable {
   package var stitch: StitchTask
 
   package init(
-    frameCount: Int, duration: MediaTime, format: PictureFormat, instructions: [Instruction], segments: [Segment],
+    frameCount: Int, duration: MediaTime, format: PictureFormat?, instructions: [Instruction], segments: [Segment],
     sound: SoundTask?, stitch: StitchTask
   ) {
     self.frameCount = frameCount
