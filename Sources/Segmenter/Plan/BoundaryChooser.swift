@@ -36,8 +36,8 @@ struct BoundaryChooser {
       for candidate in try candidates(in: window) where candidate.frame > last.frame && candidate.frame < frameCount {
         let span = timeline.spans[accumulated.span(of: candidate.frame)]
         let runUp = try costs.runUp(to: candidate.frame, in: span, grid: timeline.grid)
-        let distance = abs(accumulated.cost(before: candidate.frame) - spent - nominalCost)
-        var penalty = (distance + runUp) / nominalCost
+        let distance = (accumulated.cost(before: candidate.frame) - spent - nominalCost) / nominalCost
+        var penalty = distance * distance + runUp / nominalCost
         if case .keyframeInterval = candidate.boundary { penalty += Self.plainness }
         if best.map({ penalty < $0.penalty }) ?? true { best = (candidate, penalty) }
       }
