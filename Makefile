@@ -1,0 +1,42 @@
+# Everything here works on a fresh Debian 12 with Swift 6.3 on the PATH.
+SHELL := /bin/bash
+.DEFAULT_GOAL := build
+
+FILM ?= out/first-film.mp4
+RELEASE := .build/release
+SWIFT_FILES := $(shell git ls-files '*.swift' 2>/dev/null | grep -v '/Generated/')
+
+.PHONY: setup build release demo test lint format bench clean
+
+setup: ## install the system packages that are missing
+	@scripts/install-packages build test
+
+build: setup
+	swift build
+
+release:
+	@scripts/install-packages build
+	swift build -c release --product sheaf
+	swift build -c release --product sheaf-worker
+
+demo: release ## render Examples/first-film.json and say where the film is
+	@mkdir -p $(dir $(FILM))
+	$(RELEASE)/sheaf render Examples/first-film.json -o $(FILM)
+	@echo "The film: $(abspath $(FILM))"
+
+test: setup ## every test, with a throwaway PostgreSQL
+	swift build --build-tests
+	pg_virtualenv -c "-c max_connections=200" swift test --skip-build --disable-xctest
+
+lint:
+	swift format lint --strict $(SWIFT_FILES)
+
+format:
+	swift format --in-place $(SWIFT_FILES)
+
+bench: release ## Sheaf, ffmpeg and melt in turn, as ratios
+	@scripts/install-packages bench
+	Benchmarks/run
+
+clean:
+	rm -rf .build out
