@@ -52,7 +52,7 @@ let package = Package(
     .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
     .target(name: "Digest", dependencies: ["CCrypto"], swiftSettings: strict),
     .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
-    .target(name: "Jobs", dependencies: ["CPostgres", logging], resources: [.embedInCode("Migrations")], swiftSettings: strict),
+    .target(name: "Jobs", dependencies: ["CPostgres", logging], resources: [.embedInCode("Migrations/0001_farm.sql")], swiftSettings: strict),
     .target(
       name: "Wire",
       dependencies: nio + [

@@ -51,8 +51,9 @@ package protocol JobStore: Sendable {
   func job(_ id: JobID) async throws(JobStoreError) -> Job?
   /// Newest first.
   func jobs(limit: Int) async throws(JobStoreError) -> [Job]
-  /// By ordinal.
-  func tasks(of job: JobID) async throws(JobStoreError) -> [RenderTask]
+  /// By ordinal; none if there is no such job. Without `payloads` each payload is left empty: a status needs none, and
+  /// they may be megabytes.
+  func tasks(of job: JobID, payloads: Bool) async throws(JobStoreError) -> [RenderTask]
 
   /// Notes that a worker is connected; to be said again within the lease time.
   func note(_ worker: WorkerRecord) async throws(JobStoreError)
@@ -61,6 +62,13 @@ package protocol JobStore: Sendable {
 
   /// Says that something may have changed: a hint, carrying nothing (DESIGN 4). Ends when the store is closed.
   func wakes() -> AsyncStream<Void>
+}
+
+extension JobStore {
+  /// By ordinal, payloads and all.
+  package func tasks(of job: JobID) async throws(JobStoreError) -> [RenderTask] {
+    try await tasks(of: job, payloads: true)
+  }
 }
 
 package struct NewJob: Sendable, Hashable {
