@@ -1,0 +1,3 @@
+// libcrypto's hashes, and nothing else of it.
+#pragma once
+#include <openssl/evp.h>

@@ -1,0 +1,60 @@
+/// What a file is known by: the SHA-256 of its bytes.
+package struct SHA256Digest: Sendable, Hashable {
+  /// Always 32.
+  package let bytes: [UInt8]
+
+  /// Nil unless there are exactly 32 bytes.
+  package init?(bytes: some Sequence<UInt8>) {
+    let bytes = [UInt8](bytes)
+    guard bytes.count == 32 else { return nil }
+    self.bytes = bytes
+  }
+
+  /// Nil unless the text is 64 lower-case hexadecimal digits.
+  package init?(hex: some StringProtocol) {
+    let digits = [UInt8](hex.utf8)
+    guard digits.count == 64 else { return nil }
+    var bytes = [UInt8]()
+    bytes.reserveCapacity(32)
+    for index in stride(from: 0, to: 64, by: 2) {
+      guard let high = Self.value(of: digits[index]), let low = Self.value(of: digits[index + 1]) else { return nil }
+      bytes.append(high << 4 | low)
+    }
+    self.bytes = bytes
+  }
+
+  init(finished bytes: [UInt8]) {
+    self.bytes = bytes
+  }
+
+  /// 64 lower-case hexadecimal digits.
+  package var hex: String {
+    let digits: [UInt8] = Array("0123456789abcdef".utf8)
+    return String(unsafeUninitializedCapacity: 64) { text in
+      for (index, byte) in bytes.enumerated() {
+        text[2 * index] = digits[Int(byte >> 4)]
+        text[2 * index + 1] = digits[Int(byte & 15)]
+      }
+      return 64
+    }
+  }
+
+  /// The digest of bytes that are in memory.
+  package static func of(_ bytes: some Sequence<UInt8>) -> SHA256Digest {
+    var hasher = SHA256Hasher()
+    hasher.update(bytes)
+    return hasher.finalize()
+  }
+
+  private static func value(of digit: UInt8) -> UInt8? {
+    switch digit {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
+    case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
+    default: nil
+    }
+  }
+}
+
+extension SHA256Digest: CustomStringConvertible {
+  package var description: String { hex }
+}
