@@ -1,0 +1,88 @@
+extension FarmState {
+  package mutating func claim(
+    worker: WorkerID, build: String, limit: Int, now: Duration
+  ) throws(JobStoreError) -> [Grant] {
+    try worker.validate()
+    let build = build.withoutNul
+    var grants: [Grant] = []
+    for number in active where jobs[number].job.build == nil || jobs[number].job.build == build {
+      var index = 0
+      while grants.count < limit, index < jobs[number].ready.count {
+        let place = Place(number: number, ordinal: jobs[number].ready[index])
+        if isOpen(jobs[number].tasks[place.ordinal], to: worker, now: now) {
+          jobs[number].ready.remove(at: index)
+          jobs[number].job.build = build
+          grants.append(grant(place, to: worker, now: now))
+        } else {
+          index += 1
+        }
+      }
+    }
+    return grants
+  }
+
+  package mutating func renew(
+    worker: WorkerID, leases: [LeaseProgress], now: Duration
+  ) -> [Lease] {
+    var lost: [Lease] = []
+    for renewal in leases {
+      guard let place = place(of: renewal.lease), jobs[place.number].tasks[place.ordinal].task.worker == worker else {
+        lost.append(renewal.lease)
+        continue
+      }
+      jobs[place.number].tasks[place.ordinal].leasedUntil = now + policy.lease
+      if renewal.done > jobs[place.number].tasks[place.ordinal].task.progress {
+        jobs[place.number].tasks[place.ordinal].task.progress = renewal.done
+        jobs[place.number].tasks[place.ordinal].movedAt = now
+      }
+    }
+    return lost
+  }
+
+  package mutating func publish(
+    _ lease: Lease, result: Content, now: Duration
+  ) throws(JobStoreError) -> PublishOutcome {
+    try result.validate()
+    guard let place = place(of: lease.task) else { return .stale }
+    let task = jobs[place.number].tasks[place.ordinal].task
+    guard task.epoch == lease.epoch else { return .stale }
+    guard task.state == .leased else {
+      return task.state == .done && task.result?.digest == result.digest ? .duplicate : .stale
+    }
+    unlease(place)
+    jobs[place.number].tasks[place.ordinal].task.state = .done
+    jobs[place.number].tasks[place.ordinal].task.result = result
+    jobs[place.number].tasks[place.ordinal].task.progress = task.work
+    if task.kind != .stitch { jobs[place.number].unfinished -= 1 }
+    news += 1
+    settle(place.number, now: now)
+    return .published
+  }
+
+  private func isOpen(_ record: TaskRecord, to worker: WorkerID, now: Duration) -> Bool {
+    guard let restsUntil = record.restsUntil else { return true }
+    let kept = record.task.failedOn.contains(worker) ? policy.preference : .zero
+    return restsUntil + kept <= now
+  }
+
+  private mutating func grant(_ place: Place, to worker: WorkerID, now: Duration) -> Grant {
+    var record = jobs[place.number].tasks[place.ordinal]
+    record.task.state = .leased
+    record.task.worker = worker
+    record.task.epoch += 1
+    record.leasedUntil = now + policy.lease
+    record.movedAt = now
+    jobs[place.number].tasks[place.ordinal] = record
+    leased.insert(place, at: leased.partitioningIndex { $0 >= place })
+    let task = record.task
+    let inputs = task.kind == .stitch ? pieces(of: place.number) : task.inputs
+    return Grant(
+      lease: Lease(task: task.id, epoch: task.epoch), kind: task.kind, payload: task.payload, inputs: inputs,
+      work: task.work)
+  }
+
+  /// What a stitch joins: a plan has its pictures in order, then the sound.
+  private func pieces(of number: Int) -> [Content] {
+    jobs[number].tasks.compactMap { $0.task.kind == .picture || $0.task.kind == .sound ? $0.task.result : nil }
+  }
+}

@@ -1,0 +1,46 @@
+import Synchronization
+
+/// Everyone who listens to a store's `wakes()`.
+final class WakeStreams: Sendable {
+  private struct Streams {
+    var next: UInt64 = 0
+    var continuations: [UInt64: AsyncStream<Void>.Continuation] = [:]
+    var isFinished = false
+  }
+
+  private let streams = Mutex(Streams())
+
+  /// A stream that keeps at most one hint for a listener that is busy.
+  func add() -> AsyncStream<Void> {
+    let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    let key: UInt64? = streams.withLock { streams in
+      guard !streams.isFinished else { return nil }
+      streams.next += 1
+      streams.continuations[streams.next] = continuation
+      return streams.next
+    }
+    guard let key else {
+      continuation.finish()
+      return stream
+    }
+    continuation.onTermination = { [weak self] _ in self?.remove(key) }
+    return stream
+  }
+
+  func wake() {
+    for continuation in streams.withLock({ Array($0.continuations.values) }) { continuation.yield() }
+  }
+
+  func finish() {
+    let all = streams.withLock { streams in
+      streams.isFinished = true
+      defer { streams.continuations = [:] }
+      return Array(streams.continuations.values)
+    }
+    for continuation in all { continuation.finish() }
+  }
+
+  private func remove(_ key: UInt64) {
+    streams.withLock { $0.continuations[key] = nil }
+  }
+}
