@@ -1,0 +1,187 @@
+import Foundation
+import Testing
+
+/// *Bad input*: each a message a person understands, the right exit code, and nothing under the output's name.
+struct BadInputTests {
+  struct Case: CustomTestStringConvertible, Sendable {
+    var testDescription: String
+    /// The document, with MEDIA for the test media's folder.
+    var document: String
+    var output = "film.mp4"
+    var status: Int32
+    /// Words that the message must have.
+    var says: [String]
+  }
+
+  private static func document(
+    assets: String = #""a": "MEDIA/friday.mp4""#, clips: String = #"{ "asset": "a", "use": "0..1" }"#,
+    video: String = "{}", export: String = #""video": { "preset": "ultrafast" }"#
+  ) -> String {
+    """
+    { "sheaf": 1, "assets": { \(assets) }, "tracks": [ { "id": "A", "type": "video", "clips": [ \(clips) ] } ],
+      "videoComposition": \(video), "export": { \(export) } }
+    """
+  }
+
+  static let cases: [Case] = [
+    Case(testDescription: "not JSON", document: "{ \"sheaf\": 1,", status: 65, says: ["line 1"]),
+    Case(
+      testDescription: "unknown key", document: document(clips: #"{ "asset": "a", "usee": "0..1" }"#), status: 65,
+      says: ["/tracks/0/clips/0", "usee", "use"]),
+    Case(
+      testDescription: "wrong type", document: document(clips: #"{ "asset": 7 }"#), status: 65,
+      says: ["/tracks/0/clips/0/asset", "7"]),
+    Case(
+      testDescription: "overlapping clips",
+      document: document(clips: #"{ "asset": "a", "use": "0..2", "at": 0 }, { "asset": "a", "use": "0..2", "at": 1 }"#),
+      status: 65, says: ["/tracks/0/clips/1", "overlap"]),
+    Case(
+      testDescription: "range beyond the media", document: document(clips: #"{ "asset": "a", "use": "5..60" }"#),
+      status: 65, says: ["/tracks/0/clips/0/use", "6."]),
+    Case(
+      testDescription: "missing file", document: document(assets: #""a": "MEDIA/no-such-file.mp4""#), status: 65,
+      says: ["no-such-file.mp4", "/assets/a"]),
+    Case(
+      testDescription: "not media", document: document(assets: #""a": "MEDIA/../../Package.swift""#), status: 65,
+      says: ["Package.swift"]),
+    Case(
+      testDescription: "a folder as media", document: document(assets: #""a": "MEDIA""#), status: 65,
+      says: ["/assets/a"]),
+    Case(
+      testDescription: "unsupported codec for the container",
+      document: document(export: #""video": { "codec": "ffv1" }"#), status: 65, says: ["ffv1", "mp4"]),
+    Case(
+      testDescription: "unknown codec", document: document(export: #""video": { "codec": "h265" }"#), status: 65,
+      says: ["/export/video/codec", "h265"]),
+    Case(
+      testDescription: "unknown container", document: document(), output: "film.xyz", status: 65, says: ["xyz", "mp4"]),
+    Case(
+      testDescription: "odd size for 4:2:0", document: document(video: #"{ "renderSize": [321, 240] }"#), status: 65,
+      says: ["/videoComposition/renderSize", "321", "even"]),
+    Case(testDescription: "zero frames", document: document(clips: ""), status: 65, says: ["clip"]),
+    Case(
+      testDescription: "something that cannot be rendered yet",
+      document: document(clips: #"{ "asset": "a", "use": "0..1", "crop": [0, 0, 10, 10] }"#), status: 65,
+      says: ["crop", "/tracks/0/clips/0"]),
+    Case(
+      testDescription: "output directory missing", document: document(), output: "no/such/folder/film.mp4", status: 65,
+      says: ["no/such/folder"]),
+  ]
+
+  @Test(arguments: cases)
+  func `a bad document says what is wrong and leaves no output`(bad: Case) async throws {
+    let files = try Workspace()
+    defer { files.remove() }
+    let media = Place.repository.appendingPathComponent("Tests/Media").path
+    let edit = try files.write(bad.document.replacingOccurrences(of: "MEDIA", with: media), to: "edit.json")
+    let output = files.path(bad.output)
+    let result = try await Command.sheaf("render", edit, "-o", output, "--vault", files.path("vault")).run()
+    #expect(result.status == bad.status, "\(result.errors)")
+    for words in bad.says { #expect(result.errors.contains(words), "'\(words)' is not in: \(result.errors)") }
+    #expect(!FileManager.default.fileExists(atPath: output))
+    #expect(try files.contents().allSatisfy { ["edit.json", "vault"].contains($0) }, "\(try files.contents())")
+  }
+
+  @Test
+  func `every problem is told in one pass`() async throws {
+    let files = try Workspace()
+    defer { files.remove() }
+    let edit = try files.write(
+      """
+      { "sheaf": 1, "assets": { "a": "\(Place.media("friday.mp4"))" },
+        "tracks": [ { "id": "A", "type": "video", "clips": [ { "asset": "b", "use": "0..1" }, { "asset": "a", "use": "0..99" } ] } ],
+        "videoComposition": { "renderSize": [321, 240], "frameDuration": 0 }, "exprot": {} }
+      """, to: "edit.json")
+    let check = try await Command.sheaf("check", edit, "--json").run()
+    #expect(check.status == 65)
+    struct Report: Decodable {
+      struct Problem: Decodable {
+        var pointer: String
+        var message: String
+      }
+      var problems: [Problem]
+    }
+    let report = try JSONDecoder().decode(Report.self, from: Data(check.output.utf8))
+    let pointers = Set(report.problems.map(\.pointer))
+    #expect(
+      pointers.isSuperset(of: ["/tracks/0/clips/0/asset", "/videoComposition/frameDuration", "/exprot"]), "\(report)")
+  }
+
+  @Test
+  func `usage errors end with 64`() async throws {
+    #expect(try await Command.sheaf("rendr").run().status == 64)
+    #expect(try await Command.sheaf("render").run().status == 64)
+    #expect(try await Command.sheaf("render", "a.json", "--workers", "none").run().status == 64)
+  }
+
+  @Test
+  func `a missing document ends with 65 and names it`() async throws {
+    let result = try await Command.sheaf("render", "/no/such/edit.json", "-o", "/dev/null").run()
+    #expect(result.status == 65 && result.errors.contains("/no/such/edit.json"), "\(result.errors)")
+  }
+
+  @Test
+  func `a coordinator that cannot be reached ends with 69`() async throws {
+    // Port 1 on loopback: nothing listens there.
+    let result = try await Command.sheaf("status", "--coordinator", "127.0.0.1:1").run()
+    #expect(result.status == 69 && result.errors.contains("127.0.0.1:1"), "\(result.errors)")
+  }
+
+  @Test
+  func `a wrong token is refused by name`() async throws {
+    let farm = try await Farm(workers: 0, slots: 1)
+    defer { farm.stop() }
+    var command = farm.sheaf("status")
+    command.environment["SHEAF_TOKEN"] = "wrong"
+    let result = try await command.run()
+    #expect(result.status == 69 && result.errors.contains("token"), "\(result.status): \(result.errors)")
+    let worker = try await Command.worker(
+      "--coordinator", farm.address, "--slots", "1", environment: ["SHEAF_TOKEN": "wrong"]
+    ).run(seconds: 30)
+    #expect(worker.status == 69 && worker.errors.contains("token"), "\(worker.status): \(worker.errors)")
+  }
+
+  @Test
+  func `a database that is down at the start ends with 69`() async throws {
+    let files = try Workspace()
+    defer { files.remove() }
+    let result = try await Command.sheaf(
+      "serve", "--database", "postgres://nobody@127.0.0.1:1/none", "--listen", "127.0.0.1:0", "--vault",
+      files.path("vault")
+    ).run(seconds: 120)
+    #expect(result.status == 69 && result.errors.contains("127.0.0.1"), "\(result.status): \(result.errors)")
+  }
+
+  @Test
+  func `listening beyond loopback without a token is refused`() async throws {
+    let files = try Workspace()
+    defer { files.remove() }
+    let result = try await Command.sheaf(
+      "serve", "--database", "postgres:///none", "--listen", "0.0.0.0:0", "--vault", files.path("vault"),
+      environment: ["SHEAF_TOKEN": ""]
+    ).run(seconds: 60)
+    #expect(result.status == 64 && result.errors.contains("token"), "\(result.status): \(result.errors)")
+  }
+
+  @Test
+  func `a full disk is said and leaves no output`() async throws {
+    let files = try Workspace()
+    defer { files.remove() }
+    let disk = files.path("disk")
+    try FileManager.default.createDirectory(atPath: disk, withIntermediateDirectories: true)
+    // A private mount namespace with a disk of 300 KB for the output.
+    let edit = Place.example("first-film.json")
+    let sheaf = Place.products.appendingPathComponent("sheaf").path
+    let script = """
+      mount -t tmpfs -o size=300k tmpfs '\(disk)' && '\(sheaf)' render '\(edit)' -o '\(disk)/film.mp4' --vault '\(files.path("vault"))'
+      status=$?; ls -A '\(disk)'; exit $status
+      """
+    let result = try await Command(
+      executable: "unshare", arguments: ["--mount", "--map-root-user", "sh", "-c", script]
+    ).run()
+    #expect(result.status == 1, "\(result.status): \(result.errors)")
+    #expect(
+      result.errors.lowercased().contains("space") || result.errors.lowercased().contains("full"), "\(result.errors)")
+    #expect(result.output == "", "left on the disk: \(result.output)")
+  }
+}

@@ -1,0 +1,96 @@
+import Foundation
+import Testing
+
+/// A farm of real processes: PostgreSQL (the one that PG* names), a coordinator and workers on loopback.
+final class Farm: @unchecked Sendable {
+  // Sendable because tests use one farm from one task at a time.
+  private let files: Workspace
+  private let database: String
+  private var coordinator: Process?
+  private var workers: [Process] = []
+  let address: String
+  private let token = "token of \(UUID().uuidString)"
+
+  struct Job: Decodable {
+    struct Task: Decodable {
+      var kind: String
+      var state: String
+      var done: Int64
+    }
+
+    var state: String
+    var tasks: [Task]
+  }
+
+  init(workers count: Int, slots: Int, mediaRoot: String? = nil) async throws {
+    files = try Workspace()
+    database = "sheaf_" + UUID().uuidString.lowercased().replacingOccurrences(of: "-", with: "")
+    address = "127.0.0.1:\(Int.random(in: 20000...32000))"
+    _ = try await Command.output("createdb", database)
+    var serve = ["serve", "--database", "postgres:///\(database)", "--listen", address, "--vault", files.path("vault")]
+    if let mediaRoot { serve += ["--media-root", mediaRoot] }
+    let log = files.path("coordinator.log")
+    FileManager.default.createFile(atPath: log, contents: nil)
+    let program = Command(
+      executable: Place.products.appendingPathComponent("sheaf").path, arguments: serve,
+      environment: ["SHEAF_TOKEN": token])
+    coordinator = try program.start(errors: FileHandle(forWritingTo: URL(fileURLWithPath: log)))
+    for index in 0..<count {
+      var arguments = [
+        "--coordinator", address, "--slots", "\(slots)", "--cache", files.path("cache-\(index)"), "--name",
+        "worker-\(index)",
+      ]
+      if let mediaRoot { arguments += ["--media-root", mediaRoot] }
+      let worker = Command(
+        executable: Place.products.appendingPathComponent("sheaf-worker").path, arguments: arguments,
+        environment: ["SHEAF_TOKEN": token])
+      let log = files.path("worker-\(index).log")
+      FileManager.default.createFile(atPath: log, contents: nil)
+      workers.append(try worker.start(errors: FileHandle(forWritingTo: URL(fileURLWithPath: log))))
+    }
+    try await eventually("\(count) workers at the coordinator") {
+      let listed = try await self.sheaf("workers", "--json").run()
+      return listed.output.components(separatedBy: "\"worker-").count > count
+    }
+  }
+
+  func sheaf(_ arguments: String...) -> Command {
+    Command(
+      executable: Place.products.appendingPathComponent("sheaf").path, arguments: arguments,
+      environment: ["SHEAF_TOKEN": token, "SHEAF_COORDINATOR": address])
+  }
+
+  func waitUntil(job: String, _ holds: (Job) -> Bool) async throws {
+    try await eventually("job \(job)", seconds: 180) {
+      let status = try await self.sheaf("status", job, "--json").run()
+      let found = try JSONDecoder().decode(Job.self, from: Data(status.output.utf8))
+      if found.state == "failed" { throw Command.Failure(description: "job \(job) failed: \(status.output)") }
+      return holds(found)
+    }
+  }
+
+  func killWorker(_ index: Int) {
+    kill(workers[index].processIdentifier, SIGKILL)
+    workers[index].waitUntilExit()
+  }
+
+  func stop() {
+    for process in workers + [coordinator].compactMap(\.self) where process.isRunning {
+      kill(process.processIdentifier, SIGKILL)
+      process.waitUntilExit()
+    }
+    let drop = Command(executable: "dropdb", arguments: ["--force", database])
+    do { try drop.start().waitUntilExit() } catch { print("left behind: database \(database): \(error)") }
+    files.remove()
+  }
+}
+
+/// Looks again and again until something holds, or throws.
+func eventually(_ what: String, seconds: Double = 60, _ holds: () async throws -> Bool) async throws {
+  let limit = Date(timeIntervalSinceNow: seconds)
+  while true {
+    if try await holds() { return }
+    if Date() > limit { throw Command.Failure(description: "waited \(seconds) s for \(what)") }
+    try await Task.sleep(for: .milliseconds(50))
+  }
+}

@@ -1,0 +1,100 @@
+import Foundation
+import Testing
+
+/// *The farm is invisible*: the same document gives the same bytes, however it was rendered.
+@Suite(.serialized)
+struct InvisibleFarmTests {
+  @Test
+  func `any cut into segments decodes to the same pictures`() async throws {
+    let files = try Workspace()
+    defer { files.remove() }
+    let edit = try files.write(
+      try String(contentsOfFile: Place.example("first-film.json"), encoding: .utf8)
+        .replacingOccurrences(of: "\"media/", with: "\"\(Place.example("media"))/")
+        .replacingOccurrences(of: "[1280, 720]", with: "[640, 360]")
+        .replacingOccurrences(
+          of: #"{ "codec": "h264", "quality": 21, "preset": "medium" }"#,
+          with: #"{ "codec": "ffv1", "pixelFormat": "yuv420p" }"#
+        )
+        .replacingOccurrences(of: "first-film.mp4", with: "first-film.mkv"), to: "edit.json")
+    var hashes: [[FrameHashes.Frame]] = []
+    for (count, duration) in [(1, "100"), (7, "11/7"), (40, "11/40")] {
+      let plan = try await Command.sheaf("plan", edit, "--segment-duration", duration, "--json").run()
+      try #require(plan.status == 0, "\(plan.errors)")
+      let parsed = try JSONSerialization.jsonObject(with: Data(plan.output.utf8)) as? [String: Any]
+      let segments = try #require(parsed?["segments"] as? [Any])
+      #expect(abs(segments.count - count) <= count / 7, "\(segments.count) segments for \(count)")
+      let film = files.path("film-\(count).mkv")
+      let render = try await Command.sheaf(
+        "render", edit, "-o", film, "--segment-duration", duration, "--vault", files.path("vault-\(count)")
+      ).run()
+      try #require(render.status == 0, "\(render.errors)")
+      hashes.append(try await FrameHashes.video(film).frames)
+    }
+    #expect(hashes[0].count == 330)
+    #expect(hashes[1] == hashes[0])
+    #expect(hashes[2] == hashes[0])
+  }
+
+  @Test
+  func `one, two and four slots, and a farm whose worker is killed half way, make the same file`() async throws {
+    let files = try Workspace()
+    defer { files.remove() }
+    let edit = Place.example("first-film.json")
+    for slots in ["1", "2", "4"] {
+      let render = try await Command.sheaf(
+        "render", edit, "-o", files.path("\(slots).mp4"), "--workers", slots, "--vault", files.path("vault-\(slots)")
+      ).run()
+      try #require(render.status == 0, "\(render.errors)")
+    }
+    let farm = try await Farm(workers: 3, slots: 1)
+    defer { farm.stop() }
+    let submit = try await farm.sheaf("submit", edit, "--wait", "-o", files.path("farm.mp4")).run()
+    try #require(submit.status == 0, "\(submit.errors)")
+
+    let killing = try await Farm(workers: 3, slots: 1)
+    defer { killing.stop() }
+    let job = try await killing.sheaf("submit", edit).run().output.trimmingCharacters(in: .whitespacesAndNewlines)
+    try await killing.waitUntil(job: job) {
+      $0.tasks.contains { $0.state == "leased" && $0.kind == "picture" && $0.done > 0 }
+    }
+    killing.killWorker(0)
+    try await killing.waitUntil(job: job) { $0.state == "done" }
+    let fetch = try await killing.sheaf("fetch", job, "-o", files.path("killed.mp4")).run()
+    try #require(fetch.status == 0, "\(fetch.errors)")
+
+    let expected = try Data(contentsOf: URL(fileURLWithPath: files.path("1.mp4")))
+    #expect(expected.count > 100_000)
+    for name in ["2.mp4", "4.mp4", "farm.mp4", "killed.mp4"] {
+      #expect(try Data(contentsOf: URL(fileURLWithPath: files.path(name))) == expected, "\(name)")
+    }
+  }
+
+  @Test
+  func `a render that was killed goes on from its pieces and makes the same file`() async throws {
+    let files = try Workspace()
+    defer { files.remove() }
+    let edit = Place.example("first-film.json")
+    let vault = files.path("vault")
+    let killed = try Command.sheaf("render", edit, "-o", files.path("film.mp4"), "--workers", "1", "--vault", vault)
+      .start()
+    try await eventually("a piece in the vault") {
+      let results =
+        FileManager.default.enumerator(atPath: vault + "/fingerprints")?.allObjects.compactMap { $0 as? String } ?? []
+      // Five describe tasks, then pieces.
+      return results.filter { $0.count > 3 }.count >= 6
+    }
+    kill(killed.processIdentifier, SIGKILL)
+    killed.waitUntilExit()
+    #expect(!FileManager.default.fileExists(atPath: files.path("film.mp4")))
+
+    let again = try await Command.sheaf("render", edit, "-o", files.path("film.mp4"), "--json", "--vault", vault).run()
+    try #require(again.status == 0, "\(again.errors)")
+    let fresh = try await Command.sheaf("render", edit, "-o", files.path("fresh.mp4"), "--vault", files.path("other"))
+      .run()
+    try #require(fresh.status == 0, "\(fresh.errors)")
+    #expect(
+      try Data(contentsOf: URL(fileURLWithPath: files.path("film.mp4")))
+        == Data(contentsOf: URL(fileURLWithPath: files.path("fresh.mp4"))))
+  }
+}

@@ -1,0 +1,94 @@
+import Foundation
+import Testing
+
+/// *Real media*: every video file that `ffmpeg` decodes can be a clip; every other gets one clear error.
+struct RealMediaTests {
+  /// Files that `ffmpeg` decodes and Sheaf refuses, with the words of the refusal.
+  private static let refused: [String: String] = [:]
+
+  private static let extensions: Set<String> = [
+    "mp4", "mov", "m4v", "mkv", "webm", "mpg", "mpeg", "ts", "3gp", "gif", "apng", "webp", "png", "jpg",
+  ]
+
+  @Test
+  func `every video file renders or is refused with one clear message`() async throws {
+    var files = try videos(in: Place.repository.appendingPathComponent("Tests/Media"))
+    files += try videos(in: Place.repository.appendingPathComponent("Examples/media"))
+    if let shared = Place.sharedMedia {
+      files += try videos(in: shared)
+    } else {
+      print("The wide sweep of real media was not made: there is no SHEAF_SHARED_MEDIA and no ../shared/media.")
+    }
+    let work = try Workspace()
+    defer { work.remove() }
+    #expect(files.count > 5)
+    for (index, file) in files.enumerated() { try await render(file, number: index, in: work) }
+    let left = try FileManager.default.contentsOfDirectory(atPath: work.path("")).filter { $0.contains(".tmp") }
+    #expect(left.isEmpty)
+  }
+
+  private func render(_ file: URL, number: Int, in work: Workspace) async throws {
+    let decode = try await Command(
+      executable: "ffmpeg", arguments: ["-v", "error", "-i", file.path, "-map", "0:v:0", "-t", "1", "-f", "null", "-"]
+    ).run()
+    let hasFrames = try await Command(
+      executable: "ffprobe",
+      arguments: [
+        "-v", "error", "-select_streams", "v:0", "-read_intervals", "%+#1", "-show_entries", "frame=width", "-of",
+        "csv=p=0", file.path,
+      ]
+    ).run().output.contains { $0.isNumber }
+    let decodes = decode.status == 0 && hasFrames
+    let film = work.path("film-\(number).mkv")
+    // As a clip of at most a second and a half, whatever its length: a still for that long.
+    let probe = try await Command.sheaf("probe", file.path, "--json").run()
+    let length = try clipLength(probe.output, path: file.path)
+    let edit = try work.write(
+      """
+      { "sheaf": 1, "assets": { "a": \(quoted(file.path)) },
+        "tracks": [ { "id": "A", "type": "video", "sound": true, "clips": [ { "asset": "a", \(length) } ] } ],
+        "videoComposition": { "renderSize": [320, 240], "frameDuration": "1/25" },
+        "export": { "video": { "codec": "h264", "preset": "ultrafast" } } }
+      """, to: "edit-\(number).json")
+    let result = try await Command.sheaf("render", edit, "-o", film, "--vault", work.path("vault")).run(seconds: 120)
+    let name = file.lastPathComponent
+    if let words = Self.refused[name] {
+      #expect(result.status == 65 && result.errors.contains(words), "\(name): \(result.status) \(result.errors)")
+    } else if decodes {
+      #expect(result.status == 0, "\(name): \(result.errors)")
+      let frames = try await FrameHashes.video(film).frames
+      #expect(frames.count >= 1 && frames.count <= 38, "\(name): \(frames.count) frames")
+    } else if result.status != 0 {
+      #expect(result.status == 65, "\(name): \(result.status) \(result.errors)")
+      #expect(!FileManager.default.fileExists(atPath: film))
+      #expect(result.errors.contains("a"), "\(name): \(result.errors)")
+    }
+  }
+
+  private func clipLength(_ probe: String, path: String) throws -> String {
+    struct Probe: Decodable {
+      struct Track: Decodable {
+        struct Video: Decodable { var isStill: Bool }
+        var video: Video?
+      }
+      var duration: String
+      var tracks: [Track]
+    }
+    guard let described = try? JSONDecoder().decode([String: Probe].self, from: Data(probe.utf8)).values.first else {
+      return "\"use\": \"0..1\""
+    }
+    if described.tracks.contains(where: { $0.video?.isStill == true }) { return "\"duration\": 1.5" }
+    let parts = described.duration.split(separator: "/").compactMap { Double($0) }
+    let seconds = parts.count == 2 ? parts[0] / parts[1] : parts.first ?? 0
+    return seconds > 1.5 ? "\"use\": \"0..1.5\"" : "\"use\": \"0..\(described.duration)\""
+  }
+
+  private func quoted(_ text: String) -> String { "\"\(text.replacingOccurrences(of: "\"", with: "\\\""))\"" }
+
+  private func videos(in folder: URL) throws -> [URL] {
+    let found = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)?.allObjects
+    return (found ?? []).compactMap { $0 as? URL }
+      .filter { Self.extensions.contains($0.pathExtension.lowercased()) }
+      .sorted { $0.path < $1.path }
+  }
+}
