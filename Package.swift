@@ -29,7 +29,6 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
     .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
-    .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.2"),
     .package(url: "https://github.com/apple/swift-protobuf", from: "1.39.0", traits: []),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
   ],
@@ -56,7 +55,6 @@ let package = Package(
     .target(
       name: "Wire",
       dependencies: nio + [
-        .product(name: "NIOExtras", package: "swift-nio-extras"),
         .product(name: "SwiftProtobuf", package: "swift-protobuf"),
         logging, "Digest",
       ],

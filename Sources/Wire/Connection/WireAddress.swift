@@ -1,0 +1,36 @@
+/// Where a coordinator listens, as people write it: `host:port`, `[::1]:port`, or a host alone.
+package struct WireAddress: Sendable, Hashable, CustomStringConvertible {
+  package static let defaultPort = 7432
+
+  package var host: String
+  /// 0 to 65535; 0, when listening, is any free port.
+  package var port: Int
+
+  package init(host: String, port: Int = WireAddress.defaultPort) {
+    self.host = host
+    self.port = port
+  }
+
+  /// Nil where the text is no such thing.
+  package init?(_ text: String) {
+    var host = text[...]
+    var port: Int? = Self.defaultPort
+    if text.hasPrefix("["), let close = text.firstIndex(of: "]") {
+      host = text[text.index(after: text.startIndex)..<close]
+      let rest = text[text.index(after: close)...]
+      if !rest.isEmpty { port = rest.hasPrefix(":") ? Int(rest.dropFirst()) : nil }
+    } else if let colon = text.firstIndex(of: ":"), text.lastIndex(of: ":") == colon {
+      host = text[..<colon]
+      port = Int(text[text.index(after: colon)...])
+    }
+    guard !host.isEmpty, let port, (0...65535).contains(port) else { return nil }
+    self.init(host: String(host), port: port)
+  }
+
+  package var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
+
+  /// Whether only this machine can reach it.
+  package var isLoopback: Bool {
+    host == "localhost" || host == "::1" || (host.hasPrefix("127.") && host.split(separator: ".").count == 4)
+  }
+}

@@ -1,0 +1,81 @@
+import Glibc
+package import NIOCore
+import NIOPosix
+
+/// The connecting side: workers and clients.
+package enum WireClient {
+  /// Connects, says hello, and runs `body` until it returns or throws; the connection is closed after it.
+  ///
+  /// Throws `WireError`: `.unreachable` where nobody answers within `timeout`, `.refused` with the coordinator's reason
+  /// (a wrong token, another version), or what `body` throws.
+  package static func withConnection<R: Sendable>(
+    to address: WireAddress, hello: Sheaf_Hello, timeout: Duration = .seconds(10),
+    on group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton,
+    _ body: @Sendable (WireConnection, Sheaf_Welcome) async throws -> R
+  ) async throws -> R {
+    let opening = try await connect(to: address, timeout: timeout, on: group)
+    var greeting = hello
+    greeting.protocolVersion = WireProtocol.version
+    let first = WireMessage.hello(greeting)
+    return try await opening.channel.executeThenClose { inbound, outbound in
+      let connection = WireConnection(opening.channel.channel, inbound, outbound)
+      // A refusal may be there already, such as of one connection too many.
+      do throws(WireError) {
+        try await connection.send(first)
+      } catch  where error.code == .closed {
+      }
+      let welcome = try await welcome(opening.first)
+      return try await body(connection, welcome)
+    }
+  }
+
+  private static func connect(to address: WireAddress, timeout: Duration, on group: any EventLoopGroup)
+    async throws(WireError) -> WireTransport.Opening
+  {
+    var bootstrap = ClientBootstrap(group: group)
+      .connectTimeout(TimeAmount(timeout))
+      .channelOption(.writeBufferWaterMark, value: WireTransport.writeBuffer)
+      .channelOption(.recvAllocator, value: WireTransport.receiveBuffer)
+    for (option, value) in WireTransport.options { bootstrap = bootstrap.channelOption(option, value: value) }
+    do {
+      return try await bootstrap.connect(host: address.host, port: address.port) { channel in
+        let limits = FrameLimits.fromCoordinator
+        return WireTransport.open(channel, first: limits.first) { _ in limits.later }
+      }
+    } catch {
+      throw WireError(.unreachable, "no coordinator answers at \(address): \(reason(error))")
+    }
+  }
+
+  private static func welcome(_ first: EventLoopFuture<Sheaf_Frame>) async throws(WireError) -> Sheaf_Welcome {
+    let frame: Sheaf_Frame
+    do {
+      frame = try await first.get()
+    } catch let error as WireError {
+      throw error.code == .timeout ? WireError(.timeout, "the coordinator does not answer the hello") : error
+    } catch {
+      throw WireError(.closed, "the connection broke: \(error)")
+    }
+    switch frame.message {
+    case .welcome(let welcome) where welcome.protocolVersion == WireProtocol.version: return welcome
+    case .welcome(let welcome):
+      throw WireError(
+        .violation, "the coordinator speaks version \(welcome.protocolVersion), this is \(WireProtocol.version)")
+    case .refusal(let refusal): throw WireError(.refused(refusal.code), refusal.message)
+    default: throw WireError(.violation, "the coordinator did not answer the hello with a welcome")
+    }
+  }
+
+  private static func reason(_ error: any Error) -> String {
+    switch error {
+    case let error as NIOConnectionError:
+      guard let attempt = error.connectionErrors.first else {
+        return error.dnsAError == nil && error.dnsAAAAError == nil ? "no address" : "the host's name is not known"
+      }
+      return reason(attempt.error)
+    case let error as IOError: return String(cString: strerror(error.errnoCode))
+    case ChannelError.connectTimeout: return "no answer in time"
+    default: return "\(error)"
+    }
+  }
+}

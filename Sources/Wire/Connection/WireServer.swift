@@ -1,0 +1,130 @@
+package import Logging
+package import NIOCore
+import NIOPosix
+import Synchronization
+
+/// The listening side.
+package struct WireServer: Sendable {
+  /// What a hello is worth: what to call it, or why not.
+  package typealias Admission = @Sendable (Sheaf_Hello) -> Result<Sheaf_Welcome, WireError>
+  package typealias Session = @Sendable (WireConnection, Sheaf_Hello) async throws -> Void
+
+  private let channel: NIOAsyncChannel<WireTransport.Opening, Never>
+  private let logger: Logger
+  /// Where it listens, with the port that the system chose.
+  package let address: WireAddress
+
+  /// Listens. Throws `WireError` with the reason where it cannot, such as a port in use.
+  package static func bind(
+    to address: WireAddress, on group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton, logger: Logger
+  ) async throws(WireError) -> WireServer {
+    do {
+      let channel = try await ServerBootstrap(group: group)
+        .serverChannelOption(.backlog, value: 256)
+        .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+        .childChannelOption(.writeBufferWaterMark, value: WireTransport.writeBuffer)
+        .childChannelOption(.recvAllocator, value: WireTransport.receiveBuffer)
+        .bind(
+          host: address.host, port: address.port,
+          serverBackPressureStrategy: .init(lowWatermark: 16, highWatermark: 64)
+        ) { channel in
+          for (option, value) in WireTransport.options {
+            // An option that this system does not know is no reason to refuse a peer.
+            channel.setOption(option, value: value).whenFailure { _ in }
+          }
+          return WireTransport.open(channel, first: FrameLimits.fromClient.first) { hello in
+            hello.hello.role == .worker ? FrameLimits.fromWorker.later : FrameLimits.fromClient.later
+          }
+        }
+      let port = channel.channel.localAddress?.port ?? address.port
+      return WireServer(
+        channel: channel, logger: logger, address: WireAddress(host: address.host, port: port))
+    } catch {
+      throw WireError(.unreachable, "cannot listen at \(address): \(error)")
+    }
+  }
+
+  /// Accepts until `stop` or cancellation, then waits for the sessions that stand.
+  ///
+  /// Each connection is a child task of its own: what one peer does wrong ends that one alone, with a refusal.
+  /// - Parameter maximumConnections: One more is refused.
+  package func run(maximumConnections: Int, admit: @escaping Admission, session: @escaping Session) async throws {
+    let standing = Standing()
+    try await withThrowingDiscardingTaskGroup { group in
+      try await channel.executeThenClose { inbound in
+        for try await opening in inbound {
+          let isOneTooMany = standing.add(1) > maximumConnections
+          group.addTask {
+            await serve(opening, isOneTooMany: isOneTooMany, admit, session)
+            standing.add(-1)
+          }
+        }
+      }
+    }
+  }
+
+  /// No more connections; those that stand go on.
+  package func stop() {
+    channel.channel.close(promise: nil)
+  }
+
+  private func serve(
+    _ opening: WireTransport.Opening, isOneTooMany: Bool, _ admit: Admission, _ session: Session
+  ) async {
+    do {
+      try await opening.channel.executeThenClose { inbound, outbound in
+        let connection = WireConnection(opening.channel.channel, inbound, outbound)
+        do {
+          if isOneTooMany { throw WireError(.refused(.unavailable), "the coordinator has too many connections") }
+          let hello = try await hello(opening.first)
+          let welcome = try admit(hello).get()
+          try await connection.send(.welcome(welcome))
+          try await session(connection, hello)
+        } catch let error as WireError where error.code == .closed {
+          throw error
+        } catch let error as WireError {
+          logger.debug("connection refused", metadata: ["peer": "\(connection.peer)", "reason": "\(error.message)"])
+          await connection.refuse(error.refusalCode, error.message)
+        }
+      }
+    } catch {
+      logger.debug("connection ended", metadata: ["reason": "\(error)"])
+    }
+  }
+
+  private func hello(_ first: EventLoopFuture<Sheaf_Frame>) async throws -> Sheaf_Hello {
+    guard case .hello(let hello) = try await first.get().message else {
+      throw WireError(.violation, "the first frame must be a hello")
+    }
+    guard hello.protocolVersion == WireProtocol.version else {
+      throw WireError(
+        .violation,
+        "this coordinator speaks version \(WireProtocol.version) of the protocol, not \(hello.protocolVersion)")
+    }
+    return hello
+  }
+}
+
+/// How many connections there are.
+private final class Standing: Sendable {
+  private let count = Mutex(0)
+
+  @discardableResult
+  func add(_ change: Int) -> Int {
+    count.withLock { count in
+      count += change
+      return count
+    }
+  }
+}
+
+extension WireError {
+  /// What to tell the peer that had it coming.
+  var refusalCode: Sheaf_Refusal.Code {
+    switch code {
+    case .refused(let code): code
+    case .unreachable: .unavailable
+    case .violation, .timeout, .closed, .content: .protocol
+    }
+  }
+}

@@ -1,0 +1,199 @@
+import Digest
+import FoundationEssentials
+import Glibc
+import Logging
+import NIOCore
+import NIOPosix
+import SwiftProtobuf
+import Testing
+
+@testable import Wire
+
+/// A server that greets everybody and does with each connection what it is told.
+func withServer<R: Sendable>(
+  maximumConnections: Int = 64, admit: @escaping WireServer.Admission = { _ in .success(.welcoming) },
+  session: @escaping WireServer.Session = { connection, _ in for try await _ in connection.inbound {} },
+  _ body: @Sendable (WireAddress) async throws -> R
+) async throws -> R {
+  let server = try await WireServer.bind(
+    to: WireAddress(host: "127.0.0.1", port: 0),
+    logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
+  return try await withThrowingTaskGroup(of: Void.self) { group in
+    group.addTask { try await server.run(maximumConnections: maximumConnections, admit: admit, session: session) }
+    let result = try await body(server.address)
+    server.stop()
+    try await group.waitForAll()
+    return result
+  }
+}
+
+extension Sheaf_Welcome {
+  static let welcoming = Sheaf_Welcome.with { $0.protocolVersion = WireProtocol.version }
+}
+
+extension Sheaf_Hello {
+  static let client = Sheaf_Hello.with { $0.role = .client }
+  static let worker = Sheaf_Hello.with { $0.role = .worker }
+}
+
+/// The error of a connection that is expected to fail.
+func failure(_ body: () async throws -> Void) async -> WireError? {
+  do {
+    try await body()
+    return nil
+  } catch let error as WireError {
+    return error
+  } catch {
+    Issue.record("not a WireError: \(error)")
+    return nil
+  }
+}
+
+@Suite(.timeLimit(.minutes(1))) struct ConnectionTests {
+  @Test func messagesArriveInOrderBothWays() async throws {
+    let echoed = try await withServer(session: { connection, _ in
+      for try await message in connection.inbound { try await connection.send(message) }
+    }) { address in
+      try await WireClient.withConnection(to: address, hello: .client) { connection, _ in
+        for count in 0..<100 { try await connection.send(.cancelJob(.with { $0.job = "\(count)" })) }
+        var jobs: [String] = []
+        for try await message in connection.inbound {
+          if case .cancelJob(let job) = message { jobs.append(job.job) }
+          if jobs.count == 100 { break }
+        }
+        return jobs
+      }
+    }
+    #expect(echoed == (0..<100).map(String.init))
+  }
+
+  @Test func aRefusalReachesThePeerWithItsReason() async throws {
+    let error = try await withServer(admit: { _ in .failure(WireError(.refused(.token), "the token is wrong")) }) {
+      address in
+      await failure { try await WireClient.withConnection(to: address, hello: .client) { _, _ in } }
+    }
+    #expect(error == WireError(.refused(.token), "the token is wrong"))
+  }
+
+  @Test func aRefusalInTheMiddleReachesAPeerThatIsStillSending() async throws {
+    let error = try await withServer(session: { connection, _ in
+      for try await _ in connection.inbound { throw WireError(.violation, "enough") }
+    }) { address in
+      await failure {
+        try await WireClient.withConnection(to: address, hello: .client) { connection, _ in
+          let chunk = WireMessage.uploadChunk(.with { $0.data = Data(count: 1 << 20) })
+          try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { for _ in 0..<8 { try? await connection.send(chunk) } }
+            for try await _ in connection.inbound {}
+          }
+        }
+      }
+    }
+    #expect(error == WireError(.refused(.protocol), "enough"))
+  }
+
+  @Test func oneConnectionTooManyIsRefused() async throws {
+    let error = try await withServer(maximumConnections: 1) { address in
+      try await WireClient.withConnection(to: address, hello: .client) { _, _ in
+        await failure { try await WireClient.withConnection(to: address, hello: .client) { _, _ in } }
+      }
+    }
+    #expect(error?.code == .refused(.unavailable))
+  }
+
+  @Test func anAddressWhereNobodyListensIsUnreachable() async throws {
+    let address = try await withServer { $0 }
+    let error = await failure { try await WireClient.withConnection(to: address, hello: .client) { _, _ in } }
+    #expect(error?.code == .unreachable)
+    #expect(error?.message == "no coordinator answers at \(address): Connection refused")
+  }
+
+  @Test func aSlowReaderStopsItsSender() async throws {
+    let sent = Sent()
+    try await withServer(session: { connection, _ in
+      // Says nothing and reads nothing until the sender has come to rest.
+      try await sent.rest()
+      for try await _ in connection.inbound {}
+    }) { address in
+      try await WireClient.withConnection(to: address, hello: .worker) { connection, _ in
+        let chunk = WireMessage.uploadChunk(.with { $0.data = Data(count: 1 << 20) })
+        for _ in 0..<200 {
+          try await connection.send(chunk)
+          await sent.add()
+        }
+      }
+    }
+    let held = await sent.heldAtRest
+    // Watermarks on both sides and the sockets' buffers (which the kernel sizes), far from the 200 MiB sent.
+    #expect(held > 0 && held < 64)
+    #expect(await sent.count == 200)
+  }
+
+  @Test func contentIsUploadedInAWindowAndReadInRanges() async throws {
+    var bytes = [UInt8](repeating: 0, count: 20 << 20)
+    for index in bytes.indices { bytes[index] = UInt8(truncatingIfNeeded: index &* 2_654_435_761 >> 13) }
+    let file = fileno(tmpfile())
+    #expect(write(file, bytes, bytes.count) == bytes.count)
+    let digest = SHA256Digest.of(bytes)
+    let store = Received()
+    let read = try await withServer(session: { connection, _ in
+      for try await message in connection.inbound { try await store.handle(message, connection) }
+    }) { address in
+      try await WireClient.withConnection(to: address, hello: .worker) { connection, _ in
+        let exchange = ContentExchange(connection)
+        return try await withThrowingTaskGroup(of: Void.self) { group in
+          group.addTask { for try await message in connection.inbound { _ = await exchange.take(message) } }
+          try await exchange.upload(descriptor: file, digest: digest, size: 20 << 20)
+          let read = try await exchange.read(digest, offset: 12_345_678, length: 1000)
+          connection.close()
+          return read
+        }
+      }
+    }
+    #expect(await store.bytes == bytes)
+    #expect([UInt8](read) == Array(bytes[12_345_678..<12_346_678]))
+  }
+}
+
+/// Counts what was sent, and sees when no more goes.
+actor Sent {
+  private(set) var count = 0
+  private(set) var heldAtRest = 0
+
+  func add() { count += 1 }
+
+  func rest() async throws {
+    repeat {
+      heldAtRest = count
+      try await Task.sleep(for: .milliseconds(200))
+    } while count != heldAtRest || count == 0
+  }
+}
+
+actor Received {
+  private(set) var bytes: [UInt8] = []
+
+  func handle(_ message: WireMessage, _ connection: WireConnection) async throws {
+    switch message {
+    case .uploadBegin(let begin):
+      try await connection.send(.uploadReply(.with { $0.request = begin.request }))
+    case .uploadChunk(let chunk):
+      bytes += chunk.data
+      try await connection.send(
+        .uploadReply(
+          .with {
+            $0.request = chunk.request
+            $0.received = UInt64(bytes.count)
+            $0.complete = chunk.last
+          }))
+    case .readContent(let read):
+      try await connection.send(
+        .contentData(
+          .with {
+            $0.request = read.request
+            $0.data = Data(bytes[Int(read.offset)..<Int(read.offset) + Int(read.length)])
+          }))
+    default: break
+    }
+  }
+}
