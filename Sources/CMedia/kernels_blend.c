@@ -1,0 +1,110 @@
+// Making blend planes: from opaque codes, and from pictures with alpha. A still or a text goes through here once.
+#include "sheaf_kernels.h"
+
+#define ROW(type, base, stride, y) ((type *)((uint8_t *)(base) + (ptrdiff_t)(y) * (stride)))
+#define CONST_ROW(type, base, stride, y) ((const type *)((const uint8_t *)(base) + (ptrdiff_t)(y) * (stride)))
+
+void sheaf_widen8(
+  uint16_t *to, ptrdiff_t to_stride, const uint8_t *from, ptrdiff_t from_stride, int width, int height) {
+  for (int y = 0; y < height; y++) {
+    uint16_t *to_row = ROW(uint16_t, to, to_stride, y);
+    const uint8_t *from_row = from + y * from_stride;
+    for (int x = 0; x < width; x++) to_row[x] = (uint16_t)(from_row[x] << 6);
+  }
+}
+
+void sheaf_widen16(
+  uint16_t *to, ptrdiff_t to_stride, const uint16_t *from, ptrdiff_t from_stride, int width, int height, int depth) {
+  for (int y = 0; y < height; y++) {
+    uint16_t *to_row = ROW(uint16_t, to, to_stride, y);
+    const uint16_t *from_row = CONST_ROW(uint16_t, from, from_stride, y);
+    for (int x = 0; x < width; x++) to_row[x] = (uint16_t)(from_row[x] << (14 - depth));
+  }
+}
+
+// Exact for every product of two numbers of 0...65535: 65535 is odd, so there are no halves to break.
+static inline uint16_t times(uint32_t colour, uint32_t alpha) {
+  return (uint16_t)((colour * alpha + 32767u) / 65535u);
+}
+
+#define PREMULTIPLY(name, type, scale)                                                                                \
+  void name(struct sheaf_rgba_planes to, const type *from, ptrdiff_t from_stride, int width, int height) {            \
+    for (int y = 0; y < height; y++) {                                                                                \
+      const type *row = CONST_ROW(type, from, from_stride, y);                                                        \
+      uint16_t *red = ROW(uint16_t, to.plane[0], to.stride, y), *green = ROW(uint16_t, to.plane[1], to.stride, y);    \
+      uint16_t *blue = ROW(uint16_t, to.plane[2], to.stride, y), *alpha = ROW(uint16_t, to.plane[3], to.stride, y);   \
+      for (int x = 0; x < width; x++) {                                                                               \
+        uint32_t a = row[4 * x + 3] * scale;                                                                          \
+        red[x] = times(row[4 * x] * scale, a);                                                                        \
+        green[x] = times(row[4 * x + 1] * scale, a);                                                                  \
+        blue[x] = times(row[4 * x + 2] * scale, a);                                                                   \
+        alpha[x] = (uint16_t)a;                                                                                       \
+      }                                                                                                               \
+    }                                                                                                                 \
+  }
+PREMULTIPLY(sheaf_premultiply_rgba8, uint8_t, 257u)
+PREMULTIPLY(sheaf_premultiply_rgba16, uint16_t, 1u)
+
+void sheaf_split_argb32(
+  struct sheaf_rgba_planes to, const uint32_t *from, ptrdiff_t from_stride, int width, int height) {
+  for (int y = 0; y < height; y++) {
+    const uint32_t *row = CONST_ROW(uint32_t, from, from_stride, y);
+    uint16_t *red = ROW(uint16_t, to.plane[0], to.stride, y), *green = ROW(uint16_t, to.plane[1], to.stride, y);
+    uint16_t *blue = ROW(uint16_t, to.plane[2], to.stride, y), *alpha = ROW(uint16_t, to.plane[3], to.stride, y);
+    for (int x = 0; x < width; x++) {
+      uint32_t pixel = row[x];
+      red[x] = (uint16_t)((pixel >> 16 & 255u) * 257u);
+      green[x] = (uint16_t)((pixel >> 8 & 255u) * 257u);
+      blue[x] = (uint16_t)((pixel & 255u) * 257u);
+      alpha[x] = (uint16_t)((pixel >> 24) * 257u);
+    }
+  }
+}
+
+static inline uint16_t apply(struct sheaf_matrix_row row, int64_t red, int64_t green, int64_t blue, int64_t alpha) {
+  int64_t sum = row.red * red + row.green * green + row.blue * blue + row.alpha * alpha + (INT64_C(1) << 31);
+  int64_t value = sum >> 32;
+  return (uint16_t)(value < 0 ? 0 : value > SHEAF_ONE ? SHEAF_ONE : value);
+}
+
+void sheaf_blend_from_rgba(
+  uint16_t *const to[4], ptrdiff_t to_stride, struct sheaf_rgba_planes from, int width, int height,
+  const struct sheaf_matrix_row rows[3]) {
+  for (int y = 0; y < height; y++) {
+    const uint16_t *reds = CONST_ROW(uint16_t, from.plane[0], from.stride, y);
+    const uint16_t *greens = CONST_ROW(uint16_t, from.plane[1], from.stride, y);
+    const uint16_t *blues = CONST_ROW(uint16_t, from.plane[2], from.stride, y);
+    const uint16_t *alphas = CONST_ROW(uint16_t, from.plane[3], from.stride, y);
+    uint16_t *luma = ROW(uint16_t, to[0], to_stride, y), *cb = ROW(uint16_t, to[1], to_stride, y);
+    uint16_t *cr = ROW(uint16_t, to[2], to_stride, y), *coverage = ROW(uint16_t, to[3], to_stride, y);
+    for (int x = 0; x < width; x++) {
+      int alpha = alphas[x];
+      int red = reds[x] < alpha ? reds[x] : alpha;
+      int green = greens[x] < alpha ? greens[x] : alpha;
+      int blue = blues[x] < alpha ? blues[x] : alpha;
+      luma[x] = apply(rows[0], red, green, blue, alpha);
+      cb[x] = apply(rows[1], red, green, blue, alpha);
+      cr[x] = apply(rows[2], red, green, blue, alpha);
+      coverage[x] = (uint16_t)(((uint32_t)alpha * SHEAF_ONE + 32767u) / 65535u);
+    }
+  }
+}
+
+void sheaf_average16(
+  uint16_t *to, ptrdiff_t to_stride, const uint16_t *from, ptrdiff_t from_stride, int width, int height, int shift_x,
+  int shift_y) {
+  int shift = shift_x + shift_y, columns = (width + shift_x) >> shift_x, rows = (height + shift_y) >> shift_y;
+  for (int y = 0; y < rows; y++) {
+    int second = (y << shift_y) + shift_y;
+    const uint16_t *upper = CONST_ROW(uint16_t, from, from_stride, y << shift_y);
+    const uint16_t *lower = CONST_ROW(uint16_t, from, from_stride, second < height ? second : height - 1);
+    uint16_t *row = ROW(uint16_t, to, to_stride, y);
+    for (int x = 0; x < columns; x++) {
+      int left = x << shift_x, right = left + shift_x < width ? left + shift_x : width - 1;
+      unsigned sum = upper[left];
+      if (shift_x) sum += upper[right];
+      if (shift_y) sum += lower[left] + (shift_x ? lower[right] : 0u);
+      row[x] = (uint16_t)((sum + (1u << shift >> 1)) >> shift);
+    }
+  }
+}
