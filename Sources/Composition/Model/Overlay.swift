@@ -35,9 +35,13 @@ public enum OverlayPlacement: Sendable, Hashable, Codable {
 }
 
 public enum Anchor: String, Sendable, Hashable, Codable, CaseIterable {
-  case topLeft = "top-left", top, topRight = "top-right"
+  case topLeft = "top-left"
+  case top
+  case topRight = "top-right"
   case left, center, right
-  case bottomLeft = "bottom-left", bottom, bottomRight = "bottom-right"
+  case bottomLeft = "bottom-left"
+  case bottom
+  case bottomRight = "bottom-right"
 }
 
 /// A text and how it looks (FEATURES X5).

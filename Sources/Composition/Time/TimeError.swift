@@ -10,7 +10,8 @@ public enum TimeError: Error, Sendable, Hashable, CustomStringConvertible {
 
   public var description: String {
     switch self {
-    case .overflow: "a time is too large, or too finely divided, to be kept exactly (a time is a 64-bit count of 1/timescale seconds)"
+    case .overflow:
+      "a time is too large, or too finely divided, to be kept exactly (a time is a 64-bit count of 1/timescale seconds)"
     case .divisionByZero: "a time was divided by zero"
     case .notNumeric: "an invalid or infinite time was used where a finite one is needed"
     }

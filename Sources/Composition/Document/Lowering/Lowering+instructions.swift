@@ -1,0 +1,197 @@
+extension Lowering {
+  /// Layers in all; a film has thousands, a document made to exhaust memory has more.
+  private static let greatestLayerCount = 1_000_000
+
+  // MARK: Derived (FEATURES F30, F37)
+
+  /// One instruction wherever the stack is another: cut where a clip or a transition starts or ends.
+  mutating func derivedInstructions() -> [Instruction] {
+    let transitions = lowerTransitions()
+    guard isFilmKnown, !film.isEmpty else { return [] }
+    let shown = tracks.filter { $0.entry.type == .video }
+    var cuts: [MediaTime] = []
+    for track in shown { cuts += track.clips.entries.flatMap { [$0.range.start, $0.range.end] } }
+    for transition in transitions.values.flatMap(\.entries) { cuts += [transition.range.start, transition.range.end] }
+    var instructions: [Instruction] = []
+    var layerCount = 0
+    for range in pieces(of: film, cutAt: cuts) {
+      let layers = layers(of: shown, during: range, transitions)
+      layerCount += layers.count
+      guard layerCount <= Self.greatestLayerCount else {
+        problems.add(
+          .root.key("tracks"), "the tracks come to more than \(Self.greatestLayerCount) layers; use fewer tracks")
+        return []
+      }
+      instructions.append(
+        Instruction(over: range, background: document.videoComposition.background, layers: layers))
+    }
+    return instructions
+  }
+
+  /// The stack during a range in which nothing starts or ends.
+  private func layers(
+    of shown: [LoweredTrack], during range: MediaTimeRange, _ transitions: [TrackID: Timeline<LoweredTransition>]
+  ) -> [Layer] {
+    var layers: [Layer] = []
+    var mixed: Set<TrackID> = []
+    for track in shown {
+      guard let layer = track.clips[range].first?.element.layer, !mixed.contains(track.entry.id) else { continue }
+      guard let transition = transitions[track.entry.id]?[range].first?.element else {
+        layers.append(.track(layer))
+        continue
+      }
+      let isFrom = transition.entry.from == track.entry.id
+      let otherID = isFrom ? transition.entry.to : transition.entry.from
+      guard let other = shown.first(where: { $0.entry.id == otherID })?.clips[range].first?.element.layer else {
+        continue
+      }
+      mixed.insert(otherID)
+      layers.append(
+        .dissolve(
+          from: isFrom ? layer : other, to: isFrom ? other : layer,
+          progress: Ramp(over: transition.range, from: 0, to: 1)))
+    }
+    return layers
+  }
+
+  /// The transitions in which each track takes part.
+  private mutating func lowerTransitions() -> [TrackID: Timeline<LoweredTransition>] {
+    var entries: [TrackID: [(range: MediaTimeRange, element: LoweredTransition)]] = [:]
+    for entry in document.videoComposition.transitions {
+      guard let range = resolve(entry.over, at: entry.pointer.key("over")) else { continue }
+      for (key, id) in [("from", entry.from), ("to", entry.to)] { checkCover(range, id, entry.pointer.key(key)) }
+      for id in [entry.from, entry.to] {
+        entries[id, default: []].append((range, LoweredTransition(entry: entry, range: range)))
+      }
+    }
+    var timelines: [TrackID: Timeline<LoweredTransition>] = [:]
+    for id in entries.keys.sorted() {
+      var overlaps: [(LoweredTransition, LoweredTransition)] = []
+      timelines[id] = Timeline(entries[id] ?? []) { overlaps.append(($0, $1)) }
+      for (transition, earlier) in overlaps {
+        problems.add(
+          transition.entry.pointer,
+          "track '\(id)' is in two transitions at once: \(transition.range) here and \(earlier.range) at "
+            + earlier.entry.pointer.text)
+      }
+    }
+    return timelines
+  }
+
+  private mutating func checkCover(_ range: MediaTimeRange, _ id: TrackID, _ pointer: JSONPointer) {
+    guard let track = tracks.first(where: { $0.entry.id == id }), track.isWhole, track.entry.isWhole else { return }
+    guard !track.clips.covers(range) else { return }
+    let clips = track.clips[range].map { "\($0.range)" }
+    problems.add(
+      pointer,
+      "track '\(id)' does not cover the transition \(range): "
+        + (clips.isEmpty ? "it has no clip there" : "there it has clips only at \(list(clips.prefix(8)))")
+        + "; both tracks of a transition must play throughout it")
+  }
+
+  // MARK: Explicit (FEATURES F31)
+
+  mutating func lower(_ entries: [InstructionEntry]) -> [Instruction] {
+    let ranges = entries.map { resolve($0.over, at: $0.pointer.key("over")) }
+    checkTiling(entries, ranges)
+    for track in tracks where track.entry.type == .video {
+      for clip in track.clips.entries where clip.element.entry.changesOpacity {
+        problems.add(
+          clip.element.entry.pointer,
+          "with explicit 'instructions' opacity is set on their layers, not on the clip")
+      }
+    }
+    var instructions: [Instruction] = []
+    for (entry, range) in zip(entries, ranges) {
+      guard let range, let layers = layers(of: entry, range) else { continue }
+      guard isFilmKnown, let visible = try? range.intersection(film) else { continue }
+      let cuts = layers.flatMap { layer in
+        layer.clips[visible].flatMap { [$0.range.start, $0.range.end] }
+      }
+      for piece in pieces(of: visible, cutAt: cuts) {
+        let shown: [Layer] = layers.compactMap { layer in
+          guard let clip = layer.clips[piece].first?.element else { return nil }
+          return .track(TrackLayer(track: layer.track, fit: layer.fit ?? clip.layer.fit, opacity: layer.opacity))
+        }
+        instructions.append(
+          Instruction(
+            over: piece, background: entry.background ?? document.videoComposition.background, layers: shown,
+            wantsOverlays: entry.wantsOverlays))
+      }
+    }
+    return instructions
+  }
+
+  private mutating func checkTiling(_ entries: [InstructionEntry], _ ranges: [MediaTimeRange?]) {
+    let isWhole = document.videoComposition.isWhole
+    guard isWhole else { return }
+    guard let firstEntry = entries.first, let lastEntry = entries.last else {
+      problems.add(
+        document.videoComposition.pointer.key("instructions"),
+        "there is no instruction; leave the key out to have them derived")
+      return
+    }
+    if let first = ranges[0], .zero < first.start {
+      problems.add(
+        firstEntry.pointer.key("over"), "the first instruction starts at \(first.start); it must start at 0 or before")
+    }
+    for index in entries.indices.dropFirst() {
+      guard let range = ranges[index], let before = ranges[index - 1], range.start != before.end else { continue }
+      problems.add(
+        entries[index].pointer.key("over"),
+        "\(range) \(range.start < before.end ? "overlaps" : "leaves a gap after") the instruction before it, "
+          + "\(before); each starts where the one before ends, here at \(before.end)")
+    }
+    if isFilmKnown, let last = ranges[ranges.count - 1], last.end < film.end {
+      problems.add(
+        lastEntry.pointer.key("over"),
+        "the last instruction ends at \(last.end), before the film, which is \(seconds(film.duration)) long")
+    }
+  }
+
+  private mutating func layers(of entry: InstructionEntry, _ range: MediaTimeRange) -> [ExplicitLayer]? {
+    switch entry.content {
+    case .passthrough(let id):
+      guard let track = tracks.first(where: { $0.entry.id == id }) else { return nil }
+      if isFilmKnown, let visible = try? range.intersection(film), !track.clips.covers(visible) {
+        problems.add(
+          entry.pointer.key("passthrough"),
+          "track '\(id)' does not play throughout \(visible); there must be a frame to pass through at any time")
+      }
+      return [ExplicitLayer(track: id, fit: nil, opacity: .one, clips: track.clips)]
+    case .layers(let layers):
+      var lowered: [ExplicitLayer] = []
+      for layer in layers {
+        guard let track = tracks.first(where: { $0.entry.id == layer.track }), let ramps = timeline(layer.ramps),
+          let opacity = scaled(ramps.map(\.ramp), by: layer.opacity, from: range.start)
+        else { return nil }
+        lowered.append(ExplicitLayer(track: layer.track, fit: layer.fit, opacity: opacity, clips: track.clips))
+      }
+      return lowered
+    }
+  }
+
+  /// The range in pieces, cut at those of the times that are inside it.
+  private func pieces(of range: MediaTimeRange, cutAt times: [MediaTime]) -> [MediaTimeRange] {
+    var pieces: [MediaTimeRange] = []
+    var start = range.start
+    for time in times.filter({ range.start < $0 && $0 < range.end }).sorted() + [range.end] where start < time {
+      if let piece = try? MediaTimeRange(start: start, end: time) { pieces.append(piece) }
+      start = time
+    }
+    return pieces
+  }
+}
+
+/// A transition in its place.
+private struct LoweredTransition {
+  var entry: TransitionEntry
+  var range: MediaTimeRange
+}
+
+private struct ExplicitLayer {
+  var track: TrackID
+  var fit: Fit?
+  var opacity: RampList
+  var clips: Timeline<LoweredClip>
+}

@@ -1,0 +1,207 @@
+/// Turns JSON values into the document's entries, noting every problem on the way and going on.
+struct DocumentReader {
+  var problems = ProblemList()
+  var names = DeclaredNames()
+
+  /// An object whose keys are known to be legal.
+  struct Fields {
+    let pointer: JSONPointer
+    private let members: [String: JSONValue]
+
+    init(pointer: JSONPointer, members: [String: JSONValue]) {
+      self.pointer = pointer
+      self.members = members
+    }
+
+    subscript(_ key: String) -> JSONValue? { members[key] }
+    func has(_ key: String) -> Bool { members[key] != nil }
+  }
+
+  /// Reads an object. Its keys are `keys`; those of `unsupported` are part of the document's language and refused by
+  /// name.
+  mutating func fields(
+    _ value: JSONValue, _ noun: String, keys: [String], unsupported: [String] = []
+  ) -> Fields? {
+    guard case .object(let members) = value.content else {
+      problems.add(value.pointer, "\(value.shown) is not \(noun): an object with the keys \(list(keys)) should be here")
+      return nil
+    }
+    var legal: [String: JSONValue] = [:]
+    for (key, member) in members {
+      if keys.contains(key) {
+        legal[key] = member
+      } else if unsupported.contains(key) {
+        problems.add(
+          member.pointer, "'\(key)' is part of the document's language but this version cannot render it yet")
+      } else {
+        let guess = nearest(to: key, among: keys).map { " (did you mean '\($0)'?)" } ?? ""
+        problems.add(
+          member.pointer, "unknown key '\(key.shortened)'\(guess); the keys of \(noun) are \(list(keys))")
+      }
+    }
+    return Fields(pointer: value.pointer, members: legal)
+  }
+
+  mutating func required(_ fields: Fields, _ key: String, _ noun: String) -> JSONValue? {
+    if let value = fields[key] { return value }
+    problems.add(fields.pointer, "\(noun) needs '\(key)'")
+    return nil
+  }
+
+  mutating func items(_ value: JSONValue?, _ noun: String) -> [JSONValue] {
+    guard let value else { return [] }
+    if case .array(let items) = value.content { return items }
+    problems.add(value.pointer, "\(value.shown) should be an array of \(noun)")
+    return []
+  }
+
+  mutating func members(_ value: JSONValue?, _ noun: String) -> [(key: String, value: JSONValue)] {
+    guard let value else { return [] }
+    if case .object(let members) = value.content { return members }
+    problems.add(value.pointer, "\(value.shown) should be an object of \(noun)")
+    return []
+  }
+
+  mutating func string(_ value: JSONValue?) -> String? {
+    guard let value else { return nil }
+    if case .string(let text) = value.content { return text }
+    problems.add(value.pointer, "\(value.shown) should be a string")
+    return nil
+  }
+
+  /// A string with something in it.
+  mutating func name(_ value: JSONValue?, _ noun: String) -> String? {
+    guard let value, let text = string(value) else { return nil }
+    if !text.isEmpty, !text.utf8.contains(0) { return text }
+    problems.add(value.pointer, "\(noun) must not be empty or contain a null character")
+    return nil
+  }
+
+  mutating func boolean(_ value: JSONValue?) -> Bool? {
+    guard let value else { return nil }
+    if case .boolean(let flag) = value.content { return flag }
+    problems.add(value.pointer, "\(value.shown) should be true or false")
+    return nil
+  }
+
+  /// A whole number; `1920` and `1920.0` alike.
+  mutating func integer(_ value: JSONValue?, in range: ClosedRange<Int>) -> Int? {
+    guard let value else { return nil }
+    if case .number(let text) = value.content, let exact = try? exactDecimal(text), exact.denominator == 1,
+      let number = Int(exactly: exact.numerator), range.contains(number)
+    {
+      return number
+    }
+    problems.add(
+      value.pointer, "\(value.shown) should be a whole number from \(range.lowerBound) to \(range.upperBound)")
+    return nil
+  }
+
+  mutating func number(_ value: JSONValue?, in range: ClosedRange<Double>) -> Double? {
+    guard let value else { return nil }
+    if case .number(let text) = value.content, let number = Double(text), range.contains(number) {
+      return number == 0 ? 0 : number
+    }
+    problems.add(
+      value.pointer, "\(value.shown) should be a number from \(plain(range.lowerBound)) to \(plain(range.upperBound))")
+    return nil
+  }
+
+  /// A time that is not before zero, unless `mayBeNegative`.
+  mutating func time(_ value: JSONValue?, mayBeNegative: Bool = false) -> WrittenTime? {
+    guard let value else { return nil }
+    do throws(TimeNotationError) {
+      let time: WrittenTime
+      switch value.content {
+      case .number(let text): time = try WrittenTime(number: text)
+      case .string(let text): time = try WrittenTime(text: text)
+      default: throw .notATime
+      }
+      if mayBeNegative || !time.isNegative { return time }
+      problems.add(value.pointer, "\(value.shown) is before 0, where nothing can start")
+    } catch {
+      problems.add(value.pointer, "\(value.shown) is not a time: \(error.explanation)")
+    }
+    return nil
+  }
+
+  /// A range that starts no earlier than zero, unless `mayBeNegative`, and ends no earlier than it starts.
+  mutating func range(_ value: JSONValue?, mayBeNegative: Bool = false) -> WrittenRange? {
+    guard let value else { return nil }
+    guard case .string(let text) = value.content else {
+      problems.add(value.pointer, "\(value.shown) is not a range: a range is written \(WrittenRange.notations)")
+      return nil
+    }
+    do throws(TimeNotationError) {
+      let range = try WrittenRange(text: text)
+      if mayBeNegative || !range.start.isNegative { return range }
+      problems.add(value.pointer, "\(value.shown) starts before 0, where nothing can start")
+    } catch .notATime {
+      problems.add(value.pointer, "\(value.shown) is not a range: a range is written \(WrittenRange.notations)")
+    } catch {
+      problems.add(value.pointer, "\(value.shown) is not a range: \(error.explanation)")
+    }
+    return nil
+  }
+
+  /// One of the names of an enumeration.
+  mutating func choice<Choice: RawRepresentable & CaseIterable>(
+    _ value: JSONValue?, _ noun: String, unsupported: [String] = []
+  ) -> Choice? where Choice.RawValue == String {
+    guard let name = choice(value, noun, among: Choice.allCases.map(\.rawValue), unsupported: unsupported) else {
+      return nil
+    }
+    return Choice(rawValue: name)
+  }
+
+  mutating func choice(
+    _ value: JSONValue?, _ noun: String, among names: [String], unsupported: [String] = []
+  ) -> String? {
+    guard let value, let name = string(value) else { return nil }
+    if names.contains(name) { return name }
+    if unsupported.contains(name) {
+      problems.add(
+        value.pointer,
+        "the \(noun) '\(name)' is part of the document's language but this version cannot render it yet; "
+          + "it can do \(list(names))")
+    } else {
+      let guess = nearest(to: name, among: names).map { " (did you mean '\($0)'?)" } ?? ""
+      problems.add(value.pointer, "unknown \(noun) '\(name.shortened)'\(guess); allowed are \(list(names))")
+    }
+    return nil
+  }
+
+  /// `#rrggbb` or `#rrggbbaa`.
+  mutating func color(_ value: JSONValue?) -> Color? {
+    guard let value else { return nil }
+    if case .string(let text) = value.content, text.hasPrefix("#"), text.utf8.count == 7 || text.utf8.count == 9,
+      text.dropFirst().allSatisfy(\.isHexDigit), let number = UInt32(text.dropFirst(), radix: 16)
+    {
+      let bits = text.utf8.count == 7 ? number << 8 | 0xFF : number
+      return Color(
+        red: UInt8(bits >> 24), green: UInt8(bits >> 16 & 0xFF), blue: UInt8(bits >> 8 & 0xFF),
+        alpha: UInt8(bits & 0xFF))
+    }
+    problems.add(value.pointer, "\(value.shown) is not a colour: one is written \"#rrggbb\" or \"#rrggbbaa\"")
+    return nil
+  }
+
+  /// Two whole numbers, width and height.
+  mutating func size(_ value: JSONValue?, in range: ClosedRange<Int>) -> PixelSize? {
+    guard let value else { return nil }
+    guard case .array(let items) = value.content, items.count == 2 else {
+      problems.add(value.pointer, "\(value.shown) should be a size: an array of a width and a height in pixels")
+      return nil
+    }
+    guard let width = integer(items[0], in: range), let height = integer(items[1], in: range) else { return nil }
+    return PixelSize(width: width, height: height)
+  }
+}
+
+/// For a message: `a, b, c`.
+func list(_ names: some Sequence<String>) -> String { names.joined(separator: ", ") }
+
+/// For a message: a number without a needless `.0`.
+func plain(_ number: Double) -> String {
+  Int(exactly: number).map(String.init) ?? "\(number)"
+}
