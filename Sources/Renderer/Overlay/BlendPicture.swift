@@ -1,0 +1,73 @@
+import CMedia
+import Composition
+import Segmenter
+
+/// A picture with coverage, in the composition's luma and chroma, ready to be drawn over frames again and again: the
+/// blend planes that `sheaf_kernels.h` describes.
+///
+/// It takes whole chroma cells of the frame: where the picture itself starts or ends within a cell, the rest of the cell
+/// is transparent, and the coverage of a chroma sample is the mean of its luma samples' coverage. So a picture may
+/// stand at odd pixels, and luma is exact there.
+final class BlendPicture {
+  /// In pixels of the frame; whole chroma cells.
+  let rect: PixelRect
+  let cell: ChromaCell
+  private let samples: SampleStorage
+
+  /// Transparent. `rect` starts on a chroma cell and ends on one or at the frame's edge.
+  init(rect: PixelRect, cell: ChromaCell) throws(RenderError) {
+    self.rect = rect
+    self.cell = cell
+    let (luma, chroma) = (rect.size, cell.chroma(PixelRect(rect.size)).size)
+    samples = try SampleStorage(count: 2 * luma.width * luma.height + 3 * chroma.width * chroma.height)
+  }
+
+  /// From a picture whose size is that of `rect`.
+  convenience init(
+    _ picture: RGBAPicture, rect: PixelRect, cell: ChromaCell, matrix: YCbCrMatrix
+  ) throws(RenderError) {
+    try self.init(rect: rect, cell: cell)
+    let (width, height) = (Int32(rect.size.width), Int32(rect.size.height))
+    let isSubsampled = cell.width * cell.height > 1
+    // Chroma at full resolution, on its way to the mean.
+    let full = isSubsampled ? try SampleStorage(count: 2 * rect.size.width * rect.size.height) : nil
+    let fullPlanes = full.map { ($0.base, $0.base + rect.size.width * rect.size.height) }
+    let stride = rect.size.width * 2
+    var planes: [UnsafeMutablePointer<UInt16>?] = [
+      plane(.luma), fullPlanes?.0 ?? plane(.cb), fullPlanes?.1 ?? plane(.cr), plane(.coverage),
+    ]
+    var rows = matrix.blendRows
+    sheaf_blend_from_rgba(&planes, stride, picture.planes(), width, height, &rows)
+    let (across, down) = (Int32(cell.horizontalShift), Int32(cell.verticalShift))
+    let chromaStride = strideInBytes(.cb)
+    if let (cb, cr) = fullPlanes {
+      sheaf_average16(plane(.cb), chromaStride, cb, stride, width, height, across, down)
+      sheaf_average16(plane(.cr), chromaStride, cr, stride, width, height, across, down)
+    }
+    sheaf_average16(plane(.chromaCoverage), chromaStride, plane(.coverage), stride, width, height, across, down)
+  }
+
+  enum Plane: Int, CaseIterable {
+    case luma, coverage, cb, cr, chromaCoverage
+
+    var isChroma: Bool { rawValue >= Plane.cb.rawValue }
+  }
+
+  /// In pixels of the frame; of its chroma planes for those.
+  func rect(of plane: Plane) -> PixelRect { plane.isChroma ? cell.chroma(rect) : rect }
+
+  func strideInBytes(_ plane: Plane) -> Int { rect(of: plane).size.width * 2 }
+
+  func plane(_ plane: Plane) -> UnsafeMutablePointer<UInt16> {
+    let luma = rect.size.width * rect.size.height
+    let chroma = cell.chroma(rect).size
+    let count = chroma.width * chroma.height
+    switch plane {
+    case .luma: return samples.base
+    case .coverage: return samples.base + luma
+    case .cb: return samples.base + 2 * luma
+    case .cr: return samples.base + 2 * luma + count
+    case .chromaCoverage: return samples.base + 2 * luma + 2 * count
+    }
+  }
+}

@@ -1,0 +1,67 @@
+import CMedia
+import Composition
+import Glibc
+
+/// A picture in memory as four planes of 16 bits: red, green and blue times alpha, and alpha, each of 65535. What a
+/// still, a text or a frame with alpha is on its way to a `BlendPicture`.
+final class RGBAPicture {
+  let size: PixelSize
+  /// Bytes from one row to the next.
+  let stride: Int
+  private let samples: SampleStorage
+
+  /// Transparent.
+  init(_ size: PixelSize) throws(RenderError) {
+    self.size = size
+    stride = max(1, size.width) * 2
+    samples = try SampleStorage(count: 4 * max(1, size.width) * max(1, size.height))
+  }
+
+  private var planeCount: Int { stride / 2 * max(1, size.height) }
+
+  /// The planes, with the first sample at a pixel of the picture.
+  func planes(fromX x: Int = 0, y: Int = 0) -> sheaf_rgba_planes {
+    let first = samples.base + y * stride / 2 + x
+    return sheaf_rgba_planes(
+      plane: (first, first + planeCount, first + 2 * planeCount, first + 3 * planeCount), stride: stride)
+  }
+
+  /// One plane of the four, in the order red, green, blue, alpha.
+  func plane(_ index: Int) -> UnsafeMutablePointer<UInt16> { samples.base + index * planeCount }
+
+  /// Fills the picture from Cairo's premultiplied pixels.
+  func split(argb32 data: UnsafeMutablePointer<UInt8>, stride: Int) {
+    data.withMemoryRebound(to: UInt32.self, capacity: stride / 4 * size.height) { pixels in
+      sheaf_split_argb32(planes(), pixels, stride, Int32(size.width), Int32(size.height))
+    }
+  }
+
+  /// A part of this picture, in one of `size` that is transparent elsewhere; `part`'s first pixel comes to (x, y).
+  func placed(_ part: PixelRect, x: Int, y: Int, in size: PixelSize) throws(RenderError) -> RGBAPicture {
+    let whole = try RGBAPicture(size)
+    for index in 0..<4 {
+      for row in 0..<part.size.height {
+        let from = plane(index) + (part.y + row) * stride / 2 + part.x
+        let to = whole.plane(index) + (y + row) * whole.stride / 2 + x
+        to.update(from: from, count: part.size.width)
+      }
+    }
+    return whole
+  }
+}
+
+/// Zeroed 16-bit samples with an owner.
+final class SampleStorage {
+  let base: UnsafeMutablePointer<UInt16>
+
+  init(count: Int) throws(RenderError) {
+    guard let memory = calloc(max(1, count), 2) else {
+      throw RenderError(.infrastructure, "no memory for a picture of \(count) samples")
+    }
+    base = memory.bindMemory(to: UInt16.self, capacity: count)
+  }
+
+  deinit {
+    free(base)
+  }
+}

@@ -1,0 +1,83 @@
+import Composition
+import Segmenter
+import Testing
+
+@testable import Renderer
+
+@Suite struct FrameStackTests {
+  static let second = MediaTime(seconds: 1)
+
+  static func source(_ width: Int = 1280, _ height: Int = 720, hasAlpha: Bool = false) throws -> PlannedSource {
+    PlannedSource(
+      digest: "", track: 0, codec: "h264", timebase: MediaTime(value: 1, timescale: 90_000), origin: 0, decodeFrom: nil,
+      video: VideoFormat(
+        size: PixelSize(width: width, height: height), pixelFormat: "yuv420p", hasAlpha: hasAlpha,
+        nominalFrameRate: MediaTime(seconds: 30), frames: FrameTimes([]), keyframes: []))
+  }
+
+  static func clip(_ source: Int, opacity: RampList = .one, fit: Fit = .contain) throws -> ClipLayer {
+    let range = try MediaTimeRange(start: .zero, duration: second)
+    return ClipLayer(source: source, sourceRange: range, targetRange: range, fit: fit, opacity: opacity)
+  }
+
+  static func stack(
+    _ layers: [PlannedLayer], frame: Int = 0, sources: [PlannedSource], overlays: [PlannedOverlay] = []
+  ) throws -> FrameStack {
+    let format = try YCbCrMatrixTests.format()
+    let span = Span(frames: 0..<30, background: .black, layers: layers)
+    let task = PictureTask(
+      format: format,
+      encoder: VideoSettings(
+        codec: .ffv1, rateControl: .lossless, preset: nil, profile: nil, keyframeInterval: 30,
+        pixelFormat: format.pixelFormat, colour: format.colour),
+      frameCount: 30, spans: [span], overlays: overlays, sources: sources)
+    return try StackPlanner(task).stack(frame: frame, in: span)
+  }
+
+  @Test func whatAnOpaqueLayerHidesIsNotThere() throws {
+    let sources = [try Self.source(), try Self.source(), try Self.source(640, 480), try Self.source(hasAlpha: true)]
+    let below = PlannedLayer.clip(try Self.clip(1))
+    func seen(_ top: ClipLayer) throws -> FrameStack { try Self.stack([.clip(top), below], sources: sources) }
+    #expect(try seen(Self.clip(0)).layers.flatMap(\.clips).map(\.source) == [0])
+    #expect(try seen(Self.clip(0)).hasBase)
+    // Letterboxed, see-through by nature, or faded: the layer below shows.
+    #expect(try seen(Self.clip(2)).layers.flatMap(\.clips).map(\.source) == [1, 2])
+    #expect(try seen(Self.clip(2, fit: .cover)).layers.flatMap(\.clips).map(\.source) == [2])
+    #expect(try seen(Self.clip(3)).layers.flatMap(\.clips).map(\.source) == [1, 3])
+    #expect(try seen(Self.clip(0, opacity: .constant(0.5))).layers.flatMap(\.clips).map(\.weight) == [16384, 8192])
+    #expect(try seen(Self.clip(0, opacity: .constant(0))).layers.flatMap(\.clips).map(\.source) == [1])
+  }
+
+  @Test func aDissolvesWeightsMakeOneWhole() throws {
+    let sources = [try Self.source(), try Self.source()]
+    let ramp = Ramp(over: try MediaTimeRange(start: .zero, duration: Self.second), from: 0, to: 1)
+    let layer = PlannedLayer.dissolve(from: try Self.clip(0), to: try Self.clip(1), progress: ramp)
+    for frame in 1..<30 {
+      let stack = try Self.stack([layer], frame: frame, sources: sources)
+      let weights = stack.layers.flatMap(\.clips).map(\.weight)
+      #expect(weights == [16384 - weights[1], Int((Double(frame) / 30 * 16384).rounded())])
+      #expect(stack.hasBase)
+    }
+    #expect(try Self.stack([layer], frame: 0, sources: sources).layers.flatMap(\.clips).map(\.source) == [0])
+    // One side in a gap: the other alone, by its share.
+    let half = PlannedLayer.dissolve(from: nil, to: try Self.clip(1), progress: ramp)
+    let stack = try Self.stack([half], frame: 15, sources: sources)
+    #expect(stack.layers.flatMap(\.clips).map(\.weight) == [8192])
+    #expect(!stack.hasBase)
+  }
+
+  @Test func overlaysShowInTheirFramesAndFirstOnTop() throws {
+    func overlay(_ frames: [Range<Int>], opacity: Double, alpha: UInt8 = 255) -> PlannedOverlay {
+      PlannedOverlay(
+        content: .text(StyledText(text: "x", size: 20, color: Color(red: 0, green: 0, blue: 0, alpha: alpha))),
+        frames: frames, placement: .point(x: 0, y: 0), opacity: opacity, ramps: .one)
+    }
+    let overlays = [overlay([0..<10, 20..<30], opacity: 1), overlay([5..<30], opacity: 0.5, alpha: 51)]
+    func seen(_ frame: Int) throws -> [StackOverlay] {
+      try Self.stack([], frame: frame, sources: [], overlays: overlays).overlays
+    }
+    #expect(try seen(0) == [StackOverlay(index: 0, weight: 16384)])
+    #expect(try seen(5) == [StackOverlay(index: 1, weight: 1638), StackOverlay(index: 0, weight: 16384)])
+    #expect(try seen(15) == [StackOverlay(index: 1, weight: 1638)])
+  }
+}
