@@ -1,0 +1,116 @@
+import CPostgres
+
+extension Connection {
+  /// What every connection says first.
+  ///
+  /// Each statement here is a handful of index probes. The planner, which has no statistics in the first minute of a
+  /// farm's life and keeps a plan once it is made, must not guess otherwise. And nobody holds a lock for long: not a
+  /// coordinator that hangs, nor one that waits for another.
+  static let session = """
+    SET client_min_messages = error;
+    SET default_transaction_isolation = 'read committed';
+    SET statement_timeout = '60s';
+    SET lock_timeout = '20s';
+    SET idle_in_transaction_session_timeout = '20s';
+    SET jit = off;
+    SET enable_seqscan = off;
+    SET enable_bitmapscan = off;
+    SET enable_hashjoin = off;
+    SET enable_mergejoin = off;
+    """
+
+  static func open(url: String) throws(JobStoreError) -> OpaquePointer {
+    try requireParsable(url)
+    // What stands before `dbname`, which the URL is, the URL may override; what stands after it, it may not. A server
+    // that is silent for 15 s is gone.
+    let settings = [
+      ("fallback_application_name", "sheaf"), ("connect_timeout", "10"), ("keepalives_idle", "10"),
+      ("keepalives_interval", "5"), ("keepalives_count", "3"), ("tcp_user_timeout", "15000"),
+      ("dbname", url), ("client_encoding", "UTF8"),
+    ]
+    let handle = withCStrings(settings.map(\.0)) { names in
+      withCStrings(settings.map(\.1)) { values in PQconnectdbParams(names, values, 1) }
+    }
+    guard let handle else { throw JobStoreError(.internal, "no memory for a database connection") }
+    guard PQstatus(handle) == CONNECTION_OK else {
+      let message = String(libpq: PQerrorMessage(handle))
+      PQfinish(handle)
+      throw JobStoreError(.unavailable, "cannot reach the database: \(message)")
+    }
+    PQsetNoticeProcessor(handle, { _, _ in }, nil)
+    return handle
+  }
+
+  func requireVersion() throws(JobStoreError) {
+    let version = serverVersion
+    guard version >= 130_000 else {
+      throw JobStoreError(.invalid, "the database is PostgreSQL \(version / 10_000); Sheaf needs 13 or newer")
+    }
+  }
+
+  /// A URL that libpq cannot read is the caller's mistake, not an absent server.
+  private static func requireParsable(_ url: String) throws(JobStoreError) {
+    guard url.contains("=") || url.contains("://") else { return }
+    var error: UnsafeMutablePointer<CChar>?
+    if let options = PQconninfoParse(url, &error) {
+      PQconninfoFree(options)
+      return
+    }
+    defer { PQfreemem(error) }
+    throw JobStoreError(
+      .invalid,
+      """
+      not a database URL (\(error.map { String(libpq: $0) } ?? "out of memory")); \
+      postgres://user@host:port/database would be one
+      """)
+  }
+}
+
+/// A null-ended array of C strings that live as long as the body runs.
+private func withCStrings<Result>(
+  _ strings: [String], _ body: (UnsafePointer<UnsafePointer<CChar>?>) -> Result
+) -> Result {
+  var bytes: [CChar] = []
+  var offsets: [Int] = []
+  for string in strings {
+    offsets.append(bytes.count)
+    bytes.append(contentsOf: string.utf8CString)
+  }
+  return bytes.withUnsafeBufferPointer { bytes in
+    var pointers: [UnsafePointer<CChar>?] = offsets.map { offset in bytes.baseAddress.map { $0 + offset } }
+    pointers.append(nil)
+    return pointers.withUnsafeBufferPointer { pointers in
+      guard let base = pointers.baseAddress else { preconditionFailure("the array holds at least the null at its end") }
+      return body(base)
+    }
+  }
+}
+
+extension String {
+  /// A message of libpq's, on one line.
+  init(libpq message: UnsafePointer<CChar>?) {
+    guard let message else {
+      self = "no message"
+      return
+    }
+    self = String(cString: message).split(separator: "\n").joined(separator: "; ")
+  }
+}
+
+extension JobStoreError {
+  init(failed result: OpaquePointer, connectionIsBroken: Bool) {
+    let condition = PQresultErrorField(result, sheaf_diag_sqlstate).map { String(cString: $0) }
+    let message = String(libpq: PQresultErrorField(result, sheaf_diag_message) ?? PQresultErrorMessage(result))
+    let detail = PQresultErrorField(result, sheaf_diag_detail).map { "; " + String(libpq: $0) } ?? ""
+    self.init(
+      connectionIsBroken || Self.isPassing(condition) ? .unavailable : .internal, "the database: \(message)\(detail)",
+      condition: condition)
+  }
+
+  /// Whether a server that says so may do what was asked later, or another server may: it is full, busy, shutting
+  /// down, or has become a standby.
+  private static func isPassing(_ condition: String?) -> Bool {
+    guard let condition else { return false }
+    return ["08", "53", "57"].contains { condition.hasPrefix($0) } || ["25006", "55P03"].contains(condition)
+  }
+}

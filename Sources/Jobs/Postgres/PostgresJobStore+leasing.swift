@@ -1,0 +1,155 @@
+extension PostgresJobStore {
+  package func claim(worker: WorkerID, build: String, limit: Int) throws(JobStoreError) -> [Grant] {
+    try worker.validate()
+    guard limit > 0 else { return [] }
+    return try perform { (connection) throws(JobStoreError) in
+      try connection.run(
+        .claim,
+        [
+          .text(worker.description), .text(build.withoutNul), .long(Int64(limit)),
+          .long(policy.lease.microseconds), .long(policy.preference.microseconds),
+        ]
+      ).map { (fields) throws(JobStoreError) in
+        let task = TaskID(job: JobID(try fields.text()), ordinal: try fields.int())
+        return Grant(
+          lease: Lease(task: task, epoch: try fields.long()), kind: try fields.kind(),
+          payload: try fields.bytes(), inputs: try fields.contents(), work: try fields.long())
+      }
+    }
+  }
+
+  package func renew(worker: WorkerID, leases: [LeaseProgress]) throws(JobStoreError) -> [Lease] {
+    guard !leases.isEmpty else { return [] }
+    // A lease that is named twice is renewed once, with the most that was said.
+    var asked: [LeaseProgress] = []
+    var places: [Lease: Int] = [:]
+    for renewal in leases {
+      if let place = places[renewal.lease] {
+        asked[place].done = max(asked[place].done, renewal.done)
+      } else {
+        places[renewal.lease] = asked.count
+        asked.append(renewal)
+      }
+    }
+    let renewed = try perform { (connection) throws(JobStoreError) in
+      try connection.run(
+        .renew,
+        [
+          .text(worker.description.withoutNul), .texts(asked.map(\.lease.task.job.description.withoutNul)),
+          .ints(asked.map(\.lease.task.ordinal)), .longs(asked.map(\.lease.epoch)), .longs(asked.map(\.done)),
+          .long(policy.lease.microseconds),
+        ]
+      ).map { (fields) throws(JobStoreError) in Int(try fields.long()) - 1 }
+    }
+    let kept = Set(renewed)
+    return leases.map(\.lease).filter { lease in places[lease].map { !kept.contains($0) } ?? true }
+  }
+
+  package func publish(_ lease: Lease, result: Content) throws(JobStoreError) -> PublishOutcome {
+    try result.validate()
+    let job = Parameter.text(lease.task.job.description.withoutNul)
+    let results = try perform { (connection) throws(JobStoreError) in
+      try connection.transaction([
+        (.lockJob, [job]),
+        (
+          .publish,
+          [job, .int(lease.task.ordinal), .long(lease.epoch), .text(result.digest), .long(result.size)]
+        ),
+        (.readyStitch, [job]), (.finishJob, [job]),
+        (.isPublished, [job, .int(lease.task.ordinal), .long(lease.epoch), .text(result.digest)]),
+      ])
+    }
+    guard results[1].isEmpty else { return .published }
+    return results[4].isEmpty ? .stale : .duplicate
+  }
+}
+
+extension Statement {
+  /// Looks at jobs in their order, and at each job's tasks in theirs, and stops when it has enough: so there is no
+  /// ORDER BY around the LATERAL, which would lock every job's first tasks before it sorts them. A job without a build
+  /// is locked before its tasks, as everywhere, and bound if a task of it was taken. Nothing here waits for a lock.
+  static let claim = Statement(
+    "claim",
+    """
+    WITH unbound AS MATERIALIZED (
+      SELECT number FROM sheaf.job
+      WHERE state = 'describing' AND build IS NULL
+        AND EXISTS (SELECT FROM sheaf.task WHERE task.job = job.number AND task.state = 'ready')
+      ORDER BY priority DESC, number LIMIT $3 FOR UPDATE SKIP LOCKED
+    ), open AS MATERIALIZED (
+      SELECT number, id, priority FROM sheaf.job
+      WHERE state IN ('describing', 'rendering') AND (build = $2 OR number IN (SELECT number FROM unbound))
+      ORDER BY priority DESC, number
+    ), chosen AS MATERIALIZED (
+      SELECT open.id, open.priority, picked.job, picked.ordinal
+      FROM open CROSS JOIN LATERAL (
+        SELECT task.job, task.ordinal FROM sheaf.task
+        WHERE task.job = open.number AND task.state = 'ready' AND task.rests_until <= sheaf.now()
+          AND ($1 <> ALL (task.failed_on) OR task.rests_until + $5 * interval '1 microsecond' <= sheaf.now())
+        ORDER BY task.cost DESC, task.ordinal LIMIT $3 FOR UPDATE SKIP LOCKED
+      ) AS picked
+      LIMIT $3
+    ), bound AS (
+      UPDATE sheaf.job SET build = $2 FROM unbound
+      WHERE job.number = unbound.number AND job.number IN (SELECT chosen.job FROM chosen)
+    ), granted AS (
+      UPDATE sheaf.task SET state = 'leased', worker = $1, epoch = task.epoch + 1, progress = 0,
+        leased_until = sheaf.now() + $4 * interval '1 microsecond', moved_at = sheaf.now()
+      FROM chosen WHERE task.job = chosen.job AND task.ordinal = chosen.ordinal
+      RETURNING chosen.id, chosen.priority, task.*
+    )
+    SELECT id, ordinal, epoch, kind, payload,
+      CASE kind WHEN 'stitch' THEN (
+        SELECT array_agg(piece.result_digest ORDER BY piece.ordinal) FROM sheaf.task piece
+        WHERE piece.job = granted.job AND piece.kind IN ('picture', 'sound')
+      ) ELSE input_digests END,
+      CASE kind WHEN 'stitch' THEN (
+        SELECT array_agg(piece.result_size ORDER BY piece.ordinal) FROM sheaf.task piece
+        WHERE piece.job = granted.job AND piece.kind IN ('picture', 'sound')
+      ) ELSE input_sizes END,
+      work
+    FROM granted ORDER BY priority DESC, job, cost DESC, ordinal
+    """)
+
+  fileprivate static let renew = Statement(
+    "renew",
+    """
+    WITH held AS MATERIALIZED (
+      SELECT task.job, task.ordinal, asked.place, asked.done
+      FROM unnest($2, $3, $4, $5) WITH ORDINALITY AS asked (job, ordinal, epoch, done, place)
+        JOIN sheaf.job ON job.id = asked.job
+        JOIN sheaf.task ON task.job = job.number AND task.ordinal = asked.ordinal
+      WHERE task.state = 'leased' AND task.epoch = asked.epoch AND task.worker = $1
+      ORDER BY task.job, task.ordinal FOR UPDATE OF task
+    )
+    UPDATE sheaf.task SET leased_until = sheaf.now() + $6 * interval '1 microsecond',
+      progress = greatest(task.progress, held.done),
+      moved_at = CASE WHEN held.done > task.progress THEN sheaf.now() ELSE task.moved_at END
+    FROM held WHERE task.job = held.job AND task.ordinal = held.ordinal
+    RETURNING held.place
+    """)
+
+  /// Two tasks of a job that end at once end one after the other; what follows in the transaction sees both.
+  static let lockJob = Statement("lock-job", "SELECT number FROM sheaf.job WHERE id = $1 FOR UPDATE")
+
+  fileprivate static let publish = Statement(
+    "publish",
+    """
+    WITH published AS (
+      UPDATE sheaf.task SET state = 'done', result_digest = $4, result_size = $5, progress = work,
+        worker = NULL, leased_until = NULL, moved_at = NULL
+      WHERE job = (SELECT number FROM sheaf.job WHERE id = $1) AND ordinal = $2
+        AND state = 'leased' AND epoch = $3
+      RETURNING ordinal
+    )
+    SELECT pg_catalog.pg_notify('sheaf_wake', '') FROM published
+    """)
+
+  fileprivate static let isPublished = Statement(
+    "is-published",
+    """
+    SELECT ordinal FROM sheaf.task
+    WHERE job = (SELECT number FROM sheaf.job WHERE id = $1) AND ordinal = $2
+      AND state = 'done' AND epoch = $3 AND result_digest = $4
+    """)
+}

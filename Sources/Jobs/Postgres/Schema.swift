@@ -1,0 +1,83 @@
+/// The tables, made and brought up to date by numbered files.
+enum Schema {
+  struct Migration: Sendable {
+    var version: Int32
+    var name: String
+    var script: [UInt8]
+  }
+
+  /// Ascending from 1, without gaps. A file that was ever released is never changed: a change is a new file.
+  static let migrations = [
+    Migration(version: 1, name: "0001_farm", script: PackageResources._001_farm_sql)
+  ]
+
+  /// Applies what is missing, as one transaction under a lock: of coordinators that start at once, one does it.
+  static func update(_ connection: Connection) throws(JobStoreError) {
+    try connection.transaction { () throws(JobStoreError) in
+      _ = try connection.run(lock)
+      if try !isThere(connection) { try connection.script(begin) }
+      let applied = try connection.run(list).map { (fields) throws(JobStoreError) in
+        (version: try fields.int(), checksum: try fields.text())
+      }
+      if let newest = applied.last?.version, newest > migrations.count {
+        throw JobStoreError(
+          .schemaTooNew,
+          """
+          the database's schema is of version \(newest), made by a newer Sheaf; this one knows versions up to \
+          \(migrations.count): update it, or give it a database of its own
+          """)
+      }
+      for (index, migration) in migrations.enumerated() {
+        if index < applied.count {
+          try verify(migration, applied[index].version, applied[index].checksum, connection)
+        } else {
+          try connection.script(String(decoding: migration.script, as: UTF8.self))
+          _ = try connection.run(
+            record, [.int(migration.version), .text(migration.name), .bytes(migration.script)])
+        }
+      }
+    }
+  }
+
+  private static func isThere(_ connection: Connection) throws(JobStoreError) -> Bool {
+    guard var fields = try connection.run(find).first else { return false }
+    return try fields.flag()
+  }
+
+  private static func verify(
+    _ migration: Migration, _ version: Int32, _ checksum: String, _ connection: Connection
+  ) throws(JobStoreError) {
+    var fields = try connection.run(digest, [.bytes(migration.script)]).first
+    guard version == migration.version, try fields?.text() == checksum else {
+      throw JobStoreError(
+        .schemaChanged,
+        """
+        the database's schema does not come from this Sheaf's \(migration.name).sql, though it says so: \
+        it was made by a build in between, and must be made anew
+        """)
+    }
+  }
+
+  /// The key is arbitrary, and the same in all versions.
+  private static let lock = Statement("schema-lock", "SELECT pg_catalog.pg_advisory_xact_lock(5350912460387174)")
+  private static let find = Statement("schema-find", "SELECT pg_catalog.to_regclass('sheaf.migration') IS NOT NULL")
+  private static let begin = """
+    CREATE SCHEMA IF NOT EXISTS sheaf;
+    CREATE TABLE sheaf.migration (
+      version integer PRIMARY KEY CHECK (version > 0),
+      name text NOT NULL,
+      checksum text NOT NULL,
+      applied_at timestamptz NOT NULL DEFAULT pg_catalog.clock_timestamp()
+    );
+    """
+  private static let list = Statement(
+    "schema-list", "SELECT version, checksum FROM sheaf.migration ORDER BY version")
+  private static let digest = Statement(
+    "schema-digest", "SELECT pg_catalog.encode(pg_catalog.sha256($1), 'hex')")
+  private static let record = Statement(
+    "schema-record",
+    """
+    INSERT INTO sheaf.migration (version, name, checksum)
+    VALUES ($1, $2, pg_catalog.encode(pg_catalog.sha256($3), 'hex'))
+    """)
+}
