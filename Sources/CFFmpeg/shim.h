@@ -1,0 +1,11 @@
+// The parts of libav* that Media uses, as one module. What Swift cannot import of them (macros that cast, variadic
+// functions, constants with a type) is in CMedia's sheaf_av.h.
+#ifndef SHEAF_CFFMPEG_SHIM_H
+#define SHEAF_CFFMPEG_SHIM_H
+
+#include <libavcodec/avcodec.h>
+#include <libavformat/avformat.h>
+#include <libswresample/swresample.h>
+#include <libswscale/swscale.h>
+
+#endif

@@ -1,0 +1,49 @@
+#include "sheaf_av.h"
+
+#include <libavutil/log.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#define LINE 512
+
+// A codec's own threads are never started, so what this thread logged is what its call caused.
+static _Thread_local char latest[LINE];
+static _Thread_local char partial[LINE];
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void capture(void *object, int level, const char *format, va_list arguments) {
+  if (level > AV_LOG_ERROR) return;
+  int printPrefix = 0;
+  char text[LINE];
+  av_log_format_line(object, level, format, arguments, text, sizeof text, &printPrefix);
+  size_t used = strlen(partial), added = strlen(text);
+  if (added > LINE - 1 - used) added = LINE - 1 - used;
+  memcpy(partial + used, text, added);
+  partial[used + added] = 0;
+  char *end = strchr(partial, '\n');
+  if (!end && used + added < LINE - 1) return;
+  if (end) *end = 0;
+  memcpy(latest, partial, LINE);
+  partial[0] = 0;
+}
+
+static void start(void) { av_log_set_callback(capture); }
+
+void sheaf_log_capture(void) { pthread_once(&once, start); }
+
+size_t sheaf_log_take(char *line, size_t capacity) {
+  size_t length = strlen(latest);
+  if (length >= capacity) length = capacity - 1;
+  memcpy(line, latest, length);
+  line[length] = 0;
+  latest[0] = 0;
+  return length;
+}
+
+static int refuse(AVFormatContext *context, AVIOContext **io, const char *url, int flags, AVDictionary **options) {
+  (void)context, (void)io, (void)url, (void)flags, (void)options;
+  return AVERROR(EPERM);
+}
+
+void sheaf_refuse_other_files(AVFormatContext *context) { context->io_open = refuse; }

@@ -1,0 +1,52 @@
+#ifndef SHEAF_AV_H
+#define SHEAF_AV_H
+
+#include <errno.h>
+#include <libavcodec/avcodec.h>
+#include <libavformat/avformat.h>
+#include <libavutil/channel_layout.h>
+#include <libavutil/display.h>
+#include <libavutil/imgutils.h>
+#include <libavutil/opt.h>
+#include <libavutil/pixdesc.h>
+#include <libswresample/swresample.h>
+#include <libswscale/swscale.h>
+#include <stddef.h>
+#include <stdint.h>
+
+// What Swift does not import of libav*: macros with casts or calls, and functions with a variable argument list.
+
+// AV_NOPTS_VALUE is a cast: "no timestamp".
+static const int64_t sheaf_no_pts = AV_NOPTS_VALUE;
+
+// AVERROR(x) and the tags are macros that compute.
+static inline int sheaf_averror(int code) { return AVERROR(code); }
+static const int sheaf_error_again = AVERROR(EAGAIN);
+static const int sheaf_error_end = AVERROR_EOF;
+static const int sheaf_error_invalid = AVERROR_INVALIDDATA;
+static const int sheaf_error_no_decoder = AVERROR_DECODER_NOT_FOUND;
+static const int sheaf_error_no_encoder = AVERROR_ENCODER_NOT_FOUND;
+static const int sheaf_error_patch_welcome = AVERROR_PATCHWELCOME;
+
+// Keeps libav* from writing to standard error; its latest error line is kept for messages instead. Costs nothing to
+// call again.
+void sheaf_log_capture(void);
+
+// Copies the latest line that libav* logged at level "error" or worse in this thread, and forgets it. Returns its
+// length; 0 when there is none.
+size_t sheaf_log_take(char *line, size_t capacity);
+
+// io_open that refuses whatever the file refers to: playlists, references, external tracks.
+void sheaf_refuse_other_files(AVFormatContext *context);
+
+static const int sheaf_pixel_format_none = AV_PIX_FMT_NONE;
+
+// Native-endian formats are macros.
+static const enum AVPixelFormat sheaf_pixel_format_yuv420p10 = AV_PIX_FMT_YUV420P10;
+static const enum AVPixelFormat sheaf_pixel_format_yuv422p10 = AV_PIX_FMT_YUV422P10;
+static const enum AVPixelFormat sheaf_pixel_format_yuv444p10 = AV_PIX_FMT_YUV444P10;
+static const enum AVPixelFormat sheaf_pixel_format_yuva420p10 = AV_PIX_FMT_YUVA420P10;
+static const enum AVPixelFormat sheaf_pixel_format_yuva422p10 = AV_PIX_FMT_YUVA422P10;
+static const enum AVPixelFormat sheaf_pixel_format_yuva444p10 = AV_PIX_FMT_YUVA444P10;
+
+#endif

@@ -1,0 +1,94 @@
+internal import CMedia
+
+/// What went wrong with a media file or a codec: what was being done, to what, and why it failed, in words that a person
+/// can act on.
+package struct MediaError: Error, Sendable, Hashable, CustomStringConvertible {
+  package enum Code: String, Sendable, Hashable {
+    /// Bytes could not be read or written.
+    case io
+    /// The disk is full.
+    case outOfSpace
+    case outOfMemory
+    /// The bytes are no media file of a kind that is opened here.
+    case unrecognized
+    /// The file is recognized, but holds something that this build cannot decode, encode or write.
+    case unsupported
+    /// The file is broken: its contents contradict its format.
+    case damaged
+    /// The file has no such track, or the track is not what it was described as.
+    case noTrack
+    /// A size or count beyond what is accepted.
+    case tooLarge
+    /// A piece file that is truncated, foreign or inconsistent.
+    case invalidPiece
+    /// The caller asked for what does not make sense, such as frames of another size.
+    case invalidRequest
+  }
+
+  package let code: Code
+  /// What was being done, such as `decoding`.
+  package let operation: String
+  /// What it was done to, such as a file's name; may be empty.
+  package let subject: String
+  /// What was wrong and, where there is such a thing, what would be right.
+  package let message: String
+
+  package init(_ code: Code, operation: String, subject: String, message: String) {
+    self.code = code
+    self.operation = operation
+    self.subject = subject
+    self.message = message
+  }
+
+  /// `reading beach.mov: the file ends at byte 100`.
+  package var description: String {
+    subject.isEmpty ? "\(operation): \(message)" : "\(operation) \(subject): \(message)"
+  }
+}
+
+extension MediaError {
+  /// A negative AVERROR, in libav*'s words: what it logged as an error, if it did, and what the number means.
+  init(averror: Int32, operation: String, subject: String) {
+    let code: Code =
+      switch averror {
+      case sheaf_averror(ENOSPC), sheaf_averror(EDQUOT), sheaf_averror(EFBIG): .outOfSpace
+      case sheaf_averror(ENOMEM): .outOfMemory
+      case sheaf_averror(EIO), sheaf_averror(EPERM), sheaf_averror(EBADF): .io
+      case sheaf_error_no_decoder, sheaf_error_no_encoder, sheaf_error_patch_welcome, sheaf_averror(ENOSYS):
+        .unsupported
+      default: .damaged
+      }
+    let meaning = withUnsafeTemporaryAllocation(of: CChar.self, capacity: 128) { text in
+      av_strerror(averror, text.baseAddress, text.count) < 0
+        ? "error \(averror)" : String(cString: text.baseAddress!)
+    }
+    let logged = Log.takeLatest()
+    let message = logged.isEmpty || logged == meaning ? meaning : "\(logged) (\(meaning))"
+    self.init(code, operation: operation, subject: subject, message: message)
+  }
+}
+
+/// Throws for a negative result of a libav* call; gives any other back.
+@discardableResult
+func check(_ result: Int32, _ operation: String, _ subject: String) throws(MediaError) -> Int32 {
+  guard result < 0 else { return result }
+  throw MediaError(averror: result, operation: operation, subject: subject)
+}
+
+/// What an allocation gave, or the error that there is no memory.
+func allocated<T>(_ value: T?, _ operation: String) throws(MediaError) -> T {
+  guard let value else {
+    throw MediaError(.outOfMemory, operation: operation, subject: "", message: "out of memory")
+  }
+  return value
+}
+
+/// libav*'s log, which is kept off standard error.
+enum Log {
+  /// The latest error that libav* logged in this thread since the last call; empty when there is none.
+  static func takeLatest() -> String {
+    withUnsafeTemporaryAllocation(of: CChar.self, capacity: 512) { line in
+      sheaf_log_take(line.baseAddress, line.count) == 0 ? "" : String(cString: line.baseAddress!)
+    }
+  }
+}
