@@ -73,9 +73,11 @@ let package = Package(
       name: "Worker",
       dependencies: nio + [
         "Wire", "Digest", "Renderer", "Stitcher", "Media", "Segmenter", "Composition", "CSandbox", argumentParser, logging,
-        .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+        .product(name: "SwiftProtobuf", package: "swift-protobuf"),
+        .product(name: "UnixSignals", package: "swift-service-lifecycle"),
       ],
       swiftSettings: strict),
+    .testTarget(name: "JobsTests", dependencies: ["Jobs"], swiftSettings: strict),
   ],
   swiftLanguageModes: [.v6]
 )

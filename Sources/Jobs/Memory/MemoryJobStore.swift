@@ -1,6 +1,6 @@
 /// The reference store: the farm's state in this process, for a farm that lives no longer than it.
 package actor MemoryJobStore: JobStore {
-  private var state: FarmState
+  private(set) var state: FarmState
   private let now: @Sendable () -> Duration
   private let streams = WakeStreams()
   private var isClosed = false

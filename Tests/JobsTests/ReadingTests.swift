@@ -1,0 +1,89 @@
+import Testing
+
+@testable import Jobs
+
+@Suite("Reading jobs and workers")
+struct ReadingTests {
+  @Test(arguments: StoreKind.allCases)
+  func jobsAreListedNewestFirst(_ kind: StoreKind) async throws {
+    try await kind.run { farm in
+      for id in ["c", "a", "b"] { try await farm.store.submit(.sample(id)) }
+      #expect(try await farm.store.jobs(limit: 9).map(\.id.description) == ["b", "a", "c"])
+      #expect(try await farm.store.jobs(limit: 2).map(\.id.description) == ["b", "a"])
+      #expect(try await farm.store.jobs(limit: 0).isEmpty)
+      #expect(try await farm.store.job(JobID("d")) == nil)
+      #expect(try await farm.store.tasks(of: JobID("d")).isEmpty)
+    }
+  }
+
+  @Test(arguments: StoreKind.allCases)
+  func workersAreThoseNotedWithinTheLeaseTime(_ kind: StoreKind) async throws {
+    try await kind.run { farm in
+      func record(_ id: WorkerID, name: String, slots: Int32 = 2) -> WorkerRecord {
+        WorkerRecord(id: id, name: name, slots: slots, build: "b1", coordinator: "c")
+      }
+      try await farm.store.note(record(.anna, name: "z"))
+      try farm.advance(.seconds(10))
+      try await farm.store.note(record(.carl, name: "host"))
+      try await farm.store.note(record(.bert, name: "host"))
+      try await farm.store.submitRendering("j1", tasks: .pictures(2))
+      #expect(try await farm.store.claim(worker: .bert, build: "b1", limit: 2).count == 2)
+      var workers = try await farm.store.workers()
+      #expect(workers.map(\.id) == [.bert, .carl, .anna])
+      #expect(workers.map(\.busy) == [2, 0, 0])
+      #expect(workers.map(\.connected) == [.zero, .zero, .seconds(10)])
+      try farm.advance(.seconds(5))
+      try await farm.store.note(record(.bert, name: "host", slots: 3))
+      #expect(try await farm.store.workers().count == 3)
+      try farm.advance(.microseconds(1))
+      workers = try await farm.store.workers()
+      #expect(workers.map(\.id) == [.bert, .carl])
+      #expect(workers.map(\.slots) == [3, 2])
+      #expect(try await farm.store.release(worker: .bert) == 2)
+      #expect(try await farm.store.workers().map(\.id) == [.carl])
+    }
+  }
+
+  @Test(arguments: StoreKind.allCases, [false, true])
+  func aWorkerThatComesBackIsConnectedAnew(_ kind: StoreKind, expired: Bool) async throws {
+    try await kind.run { farm in
+      let record = WorkerRecord(id: .anna, name: "n", slots: 1, build: "b", coordinator: "c")
+      try await farm.store.note(record)
+      try farm.advance(.seconds(16))
+      if expired { #expect(try await farm.store.expire().isEmpty) }
+      try await farm.store.note(record)
+      try farm.advance(.seconds(1))
+      #expect(try await farm.store.workers().map(\.connected) == [.seconds(1)])
+    }
+  }
+
+  @Test(.timeLimit(.minutes(1)), arguments: StoreKind.allCases)
+  func everyListenerIsWoken(_ kind: StoreKind) async throws {
+    try await kind.run { farm in
+      var first = farm.store.wakes().makeAsyncIterator()
+      var second = farm.store.wakes().makeAsyncIterator()
+      // A listener is also woken once when it begins to listen, so one hint proves nothing; three do.
+      for number in 0..<3 {
+        try await farm.store.submit(.sample("j\(number)"))
+        #expect(await first.next() != nil)
+        #expect(await second.next() != nil)
+      }
+    }
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func closingEndsTheWakesAndRefusesWhatFollows() async throws {
+    try await TestDatabase.with { database in
+      let postgres = try await PostgresJobStore.connect(url: database.url)
+      let memory = MemoryJobStore { .zero }
+      let streams = (postgres.wakes(), memory.wakes())
+      await postgres.close()
+      await memory.close()
+      for await _ in streams.0 {}
+      for await _ in streams.1 {}
+      for await _ in postgres.wakes() { Issue.record("a closed store woke somebody") }
+      await #expect(throws: JobStoreError(.closed, "")) { try await postgres.jobs(limit: 1) }
+      await #expect(throws: JobStoreError(.closed, "")) { try await memory.jobs(limit: 1) }
+    }
+  }
+}

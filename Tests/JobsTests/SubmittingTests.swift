@@ -1,0 +1,203 @@
+import Testing
+
+@testable import Jobs
+
+@Suite("Submitting and planning")
+struct SubmittingTests {
+  @Test(arguments: StoreKind.allCases)
+  func jobIsKeptAsItCame(_ kind: StoreKind) async throws {
+    try await kind.run { farm in
+      let tasks: [NewTask] = [
+        .sample(.describe, 1, cost: 0.5, work: 7, inputs: [content(1), content(2, size: 1 << 40)]),
+        .sample(.describe, 2, cached: content(9)),
+      ]
+      try await farm.store.submit(.sample("j1", priority: -3, tasks: tasks))
+      try farm.advance(.milliseconds(1_500))
+      let job = try await farm.store.job(JobID("j1"))
+      #expect(
+        job
+          == Job(
+            id: JobID("j1"), name: "film j1", priority: -3, state: .describing, request: [1, 0, 255],
+            age: .milliseconds(1_500), elapsed: .milliseconds(1_500)))
+      var first = RenderTask(
+        id: TaskID(job: JobID("j1"), ordinal: 0), kind: .describe, state: .ready, payload: tasks[0].payload,
+        inputs: tasks[0].inputs, fingerprint: tasks[0].fingerprint, cost: 0.5, work: 7)
+      let second = RenderTask(
+        id: TaskID(job: JobID("j1"), ordinal: 1), kind: .describe, state: .done, payload: tasks[1].payload,
+        inputs: [], fingerprint: tasks[1].fingerprint, cost: 1, work: 100, progress: 100, result: content(9),
+        isCached: true)
+      #expect(try await farm.store.tasks(of: JobID("j1")) == [first, second])
+      first.payload = []
+      #expect(try await farm.store.tasks(of: JobID("j1"), payloads: false).first == first)
+    }
+  }
+
+  @Test(arguments: StoreKind.allCases)
+  func aSecondJobOfTheSameIdIsRefused(_ kind: StoreKind) async throws {
+    try await kind.run { farm in
+      try await farm.store.submit(.sample("j1", priority: 1))
+      await #expect(throws: JobStoreError(.duplicateJob, "")) { try await farm.store.submit(.sample("j1")) }
+      #expect(try await farm.store.jobs(limit: 10).map(\.priority) == [1])
+    }
+  }
+
+  @Test(
+    arguments: StoreKind.allCases,
+    [
+      NewJob.sample(""), .sample("Upper"), .sample("a b"), .sample(String(repeating: "a", count: 65)),
+      .sample("j", tasks: [.sample(.picture)]), .sample("j", tasks: [.sample(.describe, cost: .nan)]),
+      .sample("j", tasks: [.sample(.describe, cost: -1)]), .sample("j", tasks: [.sample(.describe, work: -1)]),
+      .sample("j", tasks: [.sample(.describe, inputs: [Content(digest: "abc", size: 1)])]),
+      .sample("j", tasks: [.sample(.describe, cached: content(1, size: -1))]),
+    ])
+  func aJobThatMakesNoSenseIsRefused(_ kind: StoreKind, job: NewJob) async throws {
+    try await kind.run { farm in
+      await #expect(throws: JobStoreError(.invalid, "")) { try await farm.store.submit(job) }
+      let jobs = try await farm.store.jobs(limit: 10)
+      #expect(jobs.isEmpty)
+    }
+  }
+
+  @Test(arguments: StoreKind.allCases)
+  func textKeepsEveryCharacterButNul(_ kind: StoreKind) async throws {
+    try await kind.run { farm in
+      var job = NewJob.sample("j1")
+      job.name = "Ünïcödé \u{1F3AC}\0'; DROP TABLE sheaf.job; --"
+      try await farm.store.submit(job)
+      #expect(
+        try await farm.store.job(JobID("j1"))?.name == "Ünïcödé \u{1F3AC}\u{FFFD}'; DROP TABLE sheaf.job; --")
+      #expect(try await farm.store.job(JobID("j1\0x")) == nil)
+    }
+  }
+
+  @Test(arguments: StoreKind.allCases)
+  func payloadsOfMegabytesComeBackWhole(_ kind: StoreKind) async throws {
+    try await kind.run { farm in
+      var large = NewTask.sample(.picture)
+      large.payload = (0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }
+      try await farm.store.submitRendering("j1", tasks: [large, large, large])
+      #expect(try await farm.store.claimOne()?.payload == large.payload)
+      #expect(try await farm.store.task("j1", 2).payload == large.payload)
+    }
+  }
+
+  @Test(arguments: StoreKind.allCases)
+  func jobsAreToBePlannedOnceTheirDescribeTasksAreDone(_ kind: StoreKind) async throws {
+    try await kind.run { farm in
+      try await farm.store.submit(.sample("j1", tasks: [.sample(.describe)]))
+      try await farm.store.submit(.sample("j2", priority: 5, tasks: [.sample(.describe, cached: content(1))]))
+      try await farm.store.submit(.sample("j0"))
+      #expect(try await farm.store.jobsToPlan() == [JobID("j2"), JobID("j0")])
+      let grants = try await farm.store.claim(worker: .anna, build: "b1", limit: 9)
+      let grant = try #require(grants.first)
+      #expect(grants.count == 1)
+      #expect(try await farm.store.publish(grant.lease, result: content(2)) == .published)
+      #expect(try await farm.store.jobsToPlan() == [JobID("j1"), JobID("j2"), JobID("j0")])
+      #expect(try await farm.store.cancel(JobID("j0")) == .cancelled)
+      #expect(try await farm.store.plan(JobID("j2"), build: "b1", tasks: [.sample(.picture), .sample(.stitch)]))
+      #expect(try await farm.store.jobsToPlan() == [JobID("j1")])
+    }
+  }
+
+  @Test(arguments: StoreKind.allCases)
+  func planNumbersItsTasksOnFromTheDescribeTasks(_ kind: StoreKind) async throws {
+    try await kind.run { farm in
+      try await farm.store.submit(.sample("j1", tasks: [.sample(.describe, cached: content(1))]))
+      let tasks: [NewTask] = [
+        .sample(.picture, 1), .sample(.picture, 2, cached: content(3)), .sample(.sound), .sample(.stitch),
+      ]
+      #expect(try await farm.store.plan(JobID("j1"), build: "b1", tasks: tasks))
+      let planned = try await farm.store.tasks(of: JobID("j1"))
+      #expect(planned.map(\.id.ordinal) == [0, 1, 2, 3, 4])
+      #expect(planned.map(\.kind) == [.describe, .picture, .picture, .sound, .stitch])
+      #expect(planned.map(\.state) == [.done, .ready, .done, .ready, .waiting])
+      let job = try await farm.store.job(JobID("j1"))
+      #expect(job?.state == .rendering)
+      #expect(job?.build == "b1")
+    }
+  }
+
+  @Test(arguments: StoreKind.allCases)
+  func onlyTheFirstPlanCounts(_ kind: StoreKind) async throws {
+    try await kind.run { farm in
+      try await farm.store.submitRendering("j1", tasks: .pictures(2))
+      #expect(try await !farm.store.plan(JobID("j1"), build: "b1", tasks: .pictures(1) + [.sample(.stitch)]))
+      #expect(try await farm.store.tasks(of: JobID("j1")).count == 3)
+      #expect(try await !farm.store.plan(JobID("none"), build: "b1", tasks: .pictures(1) + [.sample(.stitch)]))
+      try await farm.store.submit(.sample("j2"))
+      #expect(try await farm.store.cancel(JobID("j2")) == .cancelled)
+      #expect(try await !farm.store.plan(JobID("j2"), build: "b1", tasks: .pictures(1) + [.sample(.stitch)]))
+    }
+  }
+
+  @Test(arguments: StoreKind.allCases)
+  func aPlanForAnotherBuildIsDropped(_ kind: StoreKind) async throws {
+    try await kind.run { farm in
+      try await farm.store.submit(.sample("j1", tasks: [.sample(.describe)]))
+      let grant = try #require(try await farm.store.claimOne(build: "b1"))
+      let tasks = .pictures(1) + [NewTask.sample(.stitch)]
+      await #expect(throws: JobStoreError(.invalid, "")) {
+        try await farm.store.plan(JobID("j1"), build: "b1", tasks: tasks)
+      }
+      #expect(try await farm.store.publish(grant.lease, result: content(1)) == .published)
+      #expect(try await !farm.store.plan(JobID("j1"), build: "b2", tasks: tasks))
+      #expect(try await farm.store.plan(JobID("j1"), build: "b1", tasks: tasks))
+    }
+  }
+
+  @Test(
+    arguments: StoreKind.allCases,
+    [
+      [], [.sample(.stitch)], [.sample(.picture)], [.sample(.stitch), .sample(.picture)],
+      [.sample(.sound), .sample(.picture), .sample(.stitch)], [.sample(.sound), .sample(.sound), .sample(.stitch)],
+      [.sample(.describe), .sample(.stitch)], [.sample(.picture), .sample(.stitch, inputs: [content(1)])],
+    ] as [[NewTask]])
+  func aPlanThatMakesNoSenseIsRefused(_ kind: StoreKind, tasks: [NewTask]) async throws {
+    try await kind.run { farm in
+      try await farm.store.submit(.sample("j1"))
+      await #expect(throws: JobStoreError(.invalid, "")) {
+        try await farm.store.plan(JobID("j1"), build: "b1", tasks: tasks)
+      }
+      #expect(try await farm.store.tasks(of: JobID("j1")).isEmpty)
+      #expect(try await farm.store.state("j1") == .describing)
+    }
+  }
+
+  @Test(arguments: StoreKind.allCases)
+  func aPlanOfCachedPiecesIsReadyToStitch(_ kind: StoreKind) async throws {
+    try await kind.run { farm in
+      try await farm.store.submitRendering(
+        "j1", tasks: [.sample(.picture, cached: content(1)), .sample(.sound, cached: content(2, size: 3))])
+      let grant = try #require(try await farm.store.claimOne())
+      #expect(grant.kind == .stitch)
+      #expect(grant.inputs == [content(1), content(2, size: 3)])
+    }
+  }
+
+  @Test(arguments: StoreKind.allCases)
+  func aCachedOutputEndsTheJobAtOnce(_ kind: StoreKind) async throws {
+    try await kind.run { farm in
+      try await farm.store.submit(.sample("j1"))
+      let tasks: [NewTask] = [.sample(.picture), .sample(.stitch, cached: content(7))]
+      #expect(try await farm.store.plan(JobID("j1"), build: "b1", tasks: tasks))
+      let job = try await farm.store.job(JobID("j1"))
+      #expect(job?.state == .done)
+      #expect(job?.output == content(7))
+      #expect(try await farm.store.claimOne() == nil)
+      #expect(try await farm.store.task("j1", 0).state == .waiting)
+    }
+  }
+
+  @Test(arguments: StoreKind.allCases)
+  func tenThousandTasksArePlannedAndRead(_ kind: StoreKind) async throws {
+    try await kind.run { farm in
+      try await farm.store.submitRendering("j1", tasks: .pictures(10_000))
+      let tasks = try await farm.store.tasks(of: JobID("j1"), payloads: false)
+      #expect(tasks.map(\.id.ordinal) == Array(0...10_000))
+      let grant = try #require(try await farm.store.claimOne())
+      #expect(grant.payload == Array("picture 0".utf8))
+      #expect(try await farm.store.cancel(JobID("j1")) == .cancelled)
+      #expect(try await farm.store.tasks(of: JobID("j1"), payloads: false).allSatisfy { $0.state == .waiting })
+    }
+  }
+}

@@ -1,0 +1,59 @@
+import Synchronization
+import Testing
+
+@testable import Jobs
+
+/// The stores that must all behave alike.
+enum StoreKind: String, CaseIterable, Sendable, CustomTestStringConvertible {
+  case memory, postgres
+
+  var testDescription: String { rawValue }
+
+  /// Runs a test on a fresh store whose clock stands until it is moved.
+  func run(
+    policy: LeasePolicy = LeasePolicy(), _ body: (Farm) async throws -> Void
+  ) async throws {
+    switch self {
+    case .memory:
+      let clock = TestClock()
+      let store = MemoryJobStore(policy: policy) { clock.now }
+      try await body(Farm(store: store) { clock.advance(by: $0) })
+      await store.close()
+    case .postgres:
+      try await TestDatabase.with { database in
+        let store = try await PostgresJobStore.connect(url: database.url, policy: policy)
+        try database.stopClock()
+        let clock = try database.connect()
+        try await body(Farm(store: store) { try clock.advance(by: $0) })
+        await store.close()
+      }
+    }
+  }
+}
+
+/// A store and its clock.
+struct Farm {
+  let store: any JobStore
+  let advance: (Duration) throws -> Void
+
+  init(store: any JobStore, advance: @escaping (Duration) throws -> Void) {
+    self.store = store
+    self.advance = advance
+  }
+}
+
+final class TestClock: Sendable {
+  private let time = Mutex(Duration.seconds(1_000))
+
+  var now: Duration { time.withLock { $0 } }
+
+  func advance(by duration: Duration) { time.withLock { $0 += duration } }
+}
+
+extension Connection {
+  func advance(by duration: Duration) throws {
+    _ = try run(
+      Statement("advance", "UPDATE sheaf.test_clock SET at = at + $1 * interval '1 microsecond'"),
+      [.long(duration.microseconds)])
+  }
+}
