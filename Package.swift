@@ -77,7 +77,20 @@ let package = Package(
         .product(name: "UnixSignals", package: "swift-service-lifecycle"),
       ],
       swiftSettings: strict),
+
+    .testTarget(name: "CompositionTests", dependencies: ["Composition"], swiftSettings: strict),
+    .testTarget(name: "SegmenterTests", dependencies: ["Segmenter", "Composition"], swiftSettings: strict),
+    .testTarget(name: "MediaTests", dependencies: ["Media", "Composition"], swiftSettings: strict),
+    .testTarget(
+      name: "RendererTests", dependencies: ["Renderer", "Media", "Segmenter", "Composition", "CMedia"],
+      swiftSettings: strict),
+    .testTarget(
+      name: "StitcherTests", dependencies: ["Stitcher", "Media", "Segmenter", "Composition"], swiftSettings: strict),
     .testTarget(name: "JobsTests", dependencies: ["Jobs"], swiftSettings: strict),
+    .testTarget(name: "WireTests", dependencies: nio + ["Wire", "Digest"], swiftSettings: strict),
+    .testTarget(name: "WorkerTests", dependencies: nio + ["Worker", "Wire", "Digest"], swiftSettings: strict),
+    // Runs the executables: they are named so that they are built first.
+    .testTarget(name: "FarmTests", dependencies: ["Coordinator", "Worker"], swiftSettings: strict),
   ],
   swiftLanguageModes: [.v6]
 )
