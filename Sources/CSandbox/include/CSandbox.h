@@ -1,0 +1,84 @@
+#ifndef CSANDBOX_H
+#define CSANDBOX_H
+
+// What a task process needs and Swift cannot say: fork and exec with nothing inherited, seccomp, Landlock, limits,
+// descriptors over a socket. Every function returns 0 (or a count) or a negative errno.
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+// --- starting and reaping -------------------------------------------------------------------------------------------
+
+// Starts `executable` in a process group of its own with `control` as descriptor 0, `output` as 1 and 2, and no other
+// descriptor; it is killed when the calling thread ends. Limits: no core file, `address_space` bytes of memory.
+// The environment is `environment` and nothing else. Only async-signal-safe calls stand between fork and exec.
+int sandbox_spawn(const char *executable, char *const arguments[], char *const environment[], int control, int output,
+                  uint64_t address_space, pid_t *child);
+
+// Waits until the child has ended, and leaves it as a zombie: its number cannot be taken by another yet.
+int sandbox_await_end(pid_t child);
+
+struct sandbox_end {
+  // Zero when ended by a signal.
+  int exit_code;
+  // Zero when it exited.
+  int signal;
+  // User and system.
+  uint64_t cpu_milliseconds;
+  // The most memory that it had, in KiB.
+  uint64_t peak_kilobytes;
+};
+
+// Reaps a child that has ended.
+int sandbox_reap(pid_t child, struct sandbox_end *end);
+
+// --- confinement ----------------------------------------------------------------------------------------------------
+
+enum {
+  // The kernel restricts which files can be opened.
+  SANDBOX_LANDLOCK = 1,
+  // System calls are filtered.
+  SANDBOX_SECCOMP = 2,
+};
+
+// Takes from the calling process, for good, all that decoding media does not need: capabilities, sockets, other
+// programs, new processes, opening files for writing and, where the kernel has Landlock, opening any file outside
+// `readable` (a null-terminated list; places that do not exist are passed over). Call before any thread is started.
+// Returns what is in force, as the flags above; fails only if there is no seccomp.
+int sandbox_confine(const char *const readable[]);
+
+// --- descriptors ----------------------------------------------------------------------------------------------------
+
+// The most descriptors that one message carries.
+enum { SANDBOX_DESCRIPTORS_MAX = 200 };
+
+// A pipe, reading end first, both ends close-on-exec.
+int sandbox_pipe(int pair[2]);
+
+// Sends one byte with descriptors.
+int sandbox_send_descriptors(int socket, const int *descriptors, size_t count);
+
+// Receives one byte with at most `capacity` descriptors, all close-on-exec. Returns how many; -EPIPE at the end.
+int sandbox_receive_descriptors(int socket, int *descriptors, size_t capacity);
+
+// --- files ----------------------------------------------------------------------------------------------------------
+
+// Opens `path` for reading beneath the directory `root`, following no link that leads out of it.
+// -ENOSYS where the kernel has no openat2 (or a container's filter hides it).
+int sandbox_open_beneath(int root, const char *path);
+
+// A file without a name in `directory`, for reading and writing, that is gone when its last descriptor is.
+// `linkable`: whether sandbox_give_name will work on it.
+int sandbox_open_unnamed(const char *directory, int *linkable);
+
+// Gives an unnamed file its name. -EEXIST if the name is taken.
+int sandbox_give_name(int descriptor, const char *path);
+
+// How many processors this process may use.
+int sandbox_processor_count(void);
+
+// Raises the number of descriptors that this process may open to as many as it is allowed.
+int sandbox_raise_descriptor_limit(void);
+
+#endif
