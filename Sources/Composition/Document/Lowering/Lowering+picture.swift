@@ -43,7 +43,7 @@ extension Lowering {
     let (across, down) = (1 << pixelFormat.chromaShift.horizontal, 1 << pixelFormat.chromaShift.vertical)
     if let size = entry.renderSize, entry.scale == .one {
       let even = PixelSize(width: size.width / across * across, height: size.height / down * down)
-      if even == size || document.export.video.isNone { return size }
+      if even == size || document.export.video.isNone { return checkedArea(size, entry.pointer.key("renderSize")) }
       let side =
         even.width != size.width && even.height != size.height
         ? "width and height" : even.width != size.width ? "width" : "height"
@@ -62,11 +62,19 @@ extension Lowering {
       width: fitted(largest.width, to: entry.scale, step: across),
       height: fitted(largest.height, to: entry.scale, step: down))
     let greatest = DocumentReader.renderSizes.upperBound
-    if scaled.width <= greatest, scaled.height <= greatest { return scaled }
+    if scaled.width <= greatest, scaled.height <= greatest { return checkedArea(scaled, entry.pointer) }
     problems.add(
       entry.pointer,
       "the largest clip is \(largest.width)x\(largest.height), and a film at most \(greatest)x\(greatest): "
         + "give 'renderSize' or 'scale'")
+    return nil
+  }
+
+  private mutating func checkedArea(_ size: PixelSize, _ pointer: JSONPointer) -> PixelSize? {
+    // 16384x8192; libav refuses pictures of about twice as many.
+    let greatest = 1 << 27
+    if size.width * size.height <= greatest { return size }
+    problems.add(pointer, "\(size.width)x\(size.height) has more than \(greatest) pixels; a frame has at most so many")
     return nil
   }
 
