@@ -20,6 +20,13 @@ void sheaf_mix_line(float *restrict to, const float *restrict from, double start
   }
 }
 
+void sheaf_sound_clip(float *restrict to, const float *restrict from, size_t count) {
+  for (size_t i = 0; i < count; i++) {
+    float low = from[i] > -1.0f ? from[i] : from[i] <= -1.0f ? -1.0f : 0.0f;
+    to[i] = low < 1.0f ? low : 1.0f;
+  }
+}
+
 void sheaf_sound_to_s16(int16_t *restrict to, const float *restrict from, size_t stride, size_t count) {
   for (size_t i = 0; i < count; i++) {
     float scaled = from[i] * 32768.0f;

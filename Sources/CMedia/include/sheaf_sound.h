@@ -17,6 +17,9 @@ void sheaf_mix_scaled(float *to, const float *from, float gain, size_t count);
 void sheaf_mix_line(float *to, const float *from, double start, double rise, double first, double step, double whole,
                     size_t count);
 
+// to[i] = from[i], clipped to -1...1; what is no number becomes silence.
+void sheaf_sound_clip(float *to, const float *from, size_t count);
+
 // The nearest integer of `bits` (16 or 24), ties to even, clipped; 24 bits stand in the upper bits of 32, the lower 8
 // zero. Interleaves: sample i goes to to[i · stride].
 void sheaf_sound_to_s16(int16_t *to, const float *from, size_t stride, size_t count);

@@ -1,4 +1,5 @@
 import Composition
+import Media
 
 extension RenderError {
   /// What the payload asks of the sound cannot be done.
@@ -9,6 +10,14 @@ extension RenderError {
   /// A time of the payload that does not fit exact arithmetic.
   init(soundTime error: TimeError) {
     self.init(.task, "a time of the sound's clips or volumes cannot be used: \(error)")
+  }
+
+  /// What Media said while doing something; a machine that is full is not the media's fault.
+  init(sound error: MediaError, _ doing: String) {
+    switch error.code {
+    case .outOfSpace, .outOfMemory: self.init(.infrastructure, "\(doing): \(error)")
+    default: self.init(.media(error), doing)
+    }
   }
 
   /// The time stretcher is missing or failed; `status` is libav's.
