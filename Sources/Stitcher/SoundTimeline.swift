@@ -33,6 +33,11 @@ struct SoundTimeline: Sendable {
   func finish() throws(SoundFault) {
     guard next >= sampleCount else { throw .tooShort(end: next, sampleCount: sampleCount) }
   }
+
+  /// The file's index has room for as many packets as the codec's frame size makes of the sound.
+  func check(packets: Int64, expected: Int64) throws(SoundFault) {
+    guard packets == expected else { throw .packetCount(found: packets, expected: expected) }
+  }
 }
 
 /// What is wrong with the sound's piece, in samples.
@@ -40,6 +45,7 @@ enum SoundFault: Error, Sendable, Equatable, CustomStringConvertible {
   case misplaced(presentation: Int64, expected: Int64)
   case noDuration(presentation: Int64)
   case beyondTheEnd(presentation: Int64, sampleCount: Int64)
+  case packetCount(found: Int64, expected: Int64)
   case tooShort(end: Int64, sampleCount: Int64)
 
   var description: String {
@@ -49,6 +55,7 @@ enum SoundFault: Error, Sendable, Equatable, CustomStringConvertible {
     case .noDuration(let presentation): "has a packet of no length at sample \(presentation)"
     case .beyondTheEnd(let presentation, let count):
       "has a packet at sample \(presentation), after the last of its \(count) samples"
+    case .packetCount(let found, let expected): "has \(found) packets where its sound makes \(expected)"
     case .tooShort(let end, let count): "ends at sample \(end), before the film's \(count)"
     }
   }
