@@ -66,7 +66,9 @@ let package = Package(
       name: "Coordinator",
       dependencies: nio + [
         "Composition", "Segmenter", "Jobs", "Wire", "Digest", argumentParser, logging,
+        .product(name: "SwiftProtobuf", package: "swift-protobuf"),
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+        .product(name: "UnixSignals", package: "swift-service-lifecycle"),
       ],
       swiftSettings: strict),
     .executableTarget(

@@ -1,6 +1,6 @@
 /// Where a coordinator listens, as people write it: `host:port`, `[::1]:port`, or a host alone.
 package struct WireAddress: Sendable, Hashable, CustomStringConvertible {
-  package static let defaultPort = 7432
+  package static let defaultPort = 7433
 
   package var host: String
   /// 0 to 65535; 0, when listening, is any free port.

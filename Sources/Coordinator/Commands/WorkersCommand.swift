@@ -1,0 +1,74 @@
+import ArgumentParser
+import SwiftProtobuf
+import Wire
+
+struct WorkersCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "workers", abstract: "Show the farm's workers.",
+    discussion: "--json prints an array: name, id, slots, busy, build, connectedSeconds, coordinator.")
+
+  @OptionGroup var coordinator: CoordinatorOptions
+  @OptionGroup var json: JSONOption
+
+  private struct View: Encodable {
+    var name: String
+    var id: String
+    var slots: UInt32
+    var busy: UInt32
+    var build: String
+    var connectedSeconds: Double
+    var coordinator: String
+  }
+
+  func run() async throws {
+    try await reporting(json: json.isOn) {
+      let endpoint = try coordinator.endpoint()
+      let workers = try await CoordinatorClient.run(endpoint) { client in
+        guard case .workersReply(let reply) = try await client.ask(.workersQuery(.init())) else {
+          throw CoordinatorClient.unexpected
+        }
+        return reply.workers
+      }
+      if json.isOn {
+        Console.printJSON(
+          workers.map { worker in
+            View(
+              name: worker.name, id: worker.id, slots: worker.slots, busy: worker.busy, build: worker.build,
+              connectedSeconds: Double(worker.connectedMilliseconds) / 1000, coordinator: worker.coordinator)
+          })
+      } else if workers.isEmpty {
+        Console.print("no workers")
+      } else {
+        for worker in workers {
+          Console.print(
+            "\(worker.name)  \(worker.busy)/\(worker.slots) busy  \(worker.connectedMilliseconds / 1000) s  at \(worker.coordinator)"
+              + "  \(worker.build)")
+        }
+      }
+    }
+  }
+}
+
+struct CancelCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "cancel", abstract: "Stop a job.", discussion: "Its finished pieces stay in the vault.")
+
+  @Argument(help: "The job's name.")
+  var job: String
+
+  @OptionGroup var coordinator: CoordinatorOptions
+
+  func run() async throws {
+    try await reporting {
+      let endpoint = try coordinator.endpoint()
+      let state = try await CoordinatorClient.run(endpoint) { [job] client in
+        guard case .cancelReply(let reply) = try await client.ask(.cancelJob(.with { $0.job = job })) else {
+          throw CoordinatorClient.unexpected
+        }
+        return reply.state
+      }
+      if state.isEmpty { throw CommandFailure(.work, "there is no job \(job)") }
+      guard state == "cancelled" else { throw CommandFailure(.work, "job \(job) had ended before: it is \(state)") }
+    }
+  }
+}
