@@ -39,6 +39,9 @@ size_t sheaf_log_take(char *line, size_t capacity);
 // io_open that refuses whatever the file refers to: playlists, references, external tracks.
 void sheaf_refuse_other_files(AVFormatContext *context);
 
+// 1U << 31 does not fit the int that `flags` is.
+static const int sheaf_flag_closed_gop = (int)AV_CODEC_FLAG_CLOSED_GOP;
+
 static const int sheaf_pixel_format_none = AV_PIX_FMT_NONE;
 
 // Native-endian formats are macros.

@@ -9,6 +9,15 @@ package final class Packet {
     pointer = try allocated(av_packet_alloc(), "making a packet")
   }
 
+  /// Room for so many bytes, their contents undefined.
+  init(byteCount: Int) throws(MediaError) {
+    pointer = try allocated(av_packet_alloc(), "making a packet")
+    guard let size = Int32(exactly: byteCount), av_new_packet(pointer, size) >= 0 else {
+      throw MediaError(
+        .outOfMemory, operation: "making", subject: "a packet", message: "there is no room for \(byteCount) bytes")
+    }
+  }
+
   deinit {
     var packet: UnsafeMutablePointer<AVPacket>? = pointer
     av_packet_free(&packet)
@@ -33,11 +42,26 @@ package final class Packet {
   }
 
   /// Whether decoding can start here.
-  package var isKeyframe: Bool { pointer.pointee.flags & AV_PKT_FLAG_KEY != 0 }
+  package internal(set) var isKeyframe: Bool {
+    get { pointer.pointee.flags & AV_PKT_FLAG_KEY != 0 }
+    set {
+      if newValue { pointer.pointee.flags |= AV_PKT_FLAG_KEY } else { pointer.pointee.flags &= ~AV_PKT_FLAG_KEY }
+    }
+  }
+
+  /// Whether the packet is decoded for what it does to others, and not presented itself.
+  var isDiscarded: Bool { pointer.pointee.flags & AV_PKT_FLAG_DISCARD != 0 }
+
   package var byteCount: Int { Int(pointer.pointee.size) }
 
   /// The encoded bytes; good inside `body` only.
-  package func withBytes<R>(_ body: (UnsafeRawBufferPointer) -> R) -> R {
-    body(UnsafeRawBufferPointer(start: pointer.pointee.data, count: byteCount))
+  package func withBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R {
+    try body(UnsafeRawBufferPointer(start: pointer.pointee.data, count: byteCount))
+  }
+
+  func withMutableBytes<R>(
+    _ body: (UnsafeMutableRawBufferPointer) throws(MediaError) -> R
+  ) throws(MediaError) -> R {
+    try body(UnsafeMutableRawBufferPointer(start: pointer.pointee.data, count: byteCount))
   }
 }

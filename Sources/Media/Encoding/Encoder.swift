@@ -1,0 +1,66 @@
+internal import CMedia
+
+/// One codec, encoding in the calling thread.
+final class Encoder {
+  let context: UnsafeMutablePointer<AVCodecContext>
+  let name: String
+  private var isFinished = false
+
+  /// - Parameter codec: libavcodec's name of the encoder.
+  init(_ codec: String) throws(MediaError) {
+    sheaf_log_capture()
+    name = codec
+    guard let found = avcodec_find_encoder_by_name(codec) else {
+      throw MediaError(
+        .unsupported, operation: "encoding", subject: codec, message: "this build of libavcodec has no such encoder")
+    }
+    context = try allocated(avcodec_alloc_context3(found), "making an encoder")
+    context.pointee.thread_count = 1
+    context.pointee.flags |= AV_CODEC_FLAG_GLOBAL_HEADER | AV_CODEC_FLAG_BITEXACT
+  }
+
+  deinit {
+    var context: UnsafeMutablePointer<AVCodecContext>? = context
+    avcodec_free_context(&context)
+  }
+
+  /// Opens the codec with its own options, in order. One that it does not know is an error.
+  func open(_ options: [(key: String, value: String)]) throws(MediaError) {
+    var dictionary: OpaquePointer?
+    defer { av_dict_free(&dictionary) }
+    for option in options { av_dict_set(&dictionary, option.key, option.value, 0) }
+    let result = avcodec_open2(context, nil, &dictionary)
+    if result < 0 {
+      let error = MediaError(averror: result, operation: "setting up", subject: name)
+      // What the settings ask for is not possible; nothing is damaged.
+      throw error.code == .outOfMemory
+        ? error : MediaError(.unsupported, operation: "setting up", subject: name, message: error.message)
+    }
+    if let unused = av_dict_get(dictionary, "", nil, AV_DICT_IGNORE_SUFFIX) {
+      throw MediaError(
+        .unsupported, operation: "setting up", subject: name,
+        message: "this build does not know its option \(String(cString: unused.pointee.key))")
+    }
+  }
+
+  func send(_ frame: Frame?) throws(MediaError) {
+    if frame == nil {
+      if isFinished { return }
+      isFinished = true
+    }
+    try check(avcodec_send_frame(context, frame?.pointer), "encoding with", name)
+  }
+
+  /// The next packet; nil when another frame is wanted, or after the last.
+  func receive() throws(MediaError) -> Packet? {
+    let packet = try Packet()
+    let result = avcodec_receive_packet(context, packet.pointer)
+    if result == sheaf_error_again || result == sheaf_error_end { return nil }
+    try check(result, "encoding with", name)
+    return packet
+  }
+
+  var extradata: [UInt8] {
+    Array(UnsafeBufferPointer(start: context.pointee.extradata, count: Int(context.pointee.extradata_size)))
+  }
+}

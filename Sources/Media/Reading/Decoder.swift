@@ -1,0 +1,71 @@
+internal import CMedia
+
+/// One codec, decoding in the calling thread as the `ffmpeg` tool does by default.
+final class Decoder {
+  let context: UnsafeMutablePointer<AVCodecContext>
+  private let name: String
+  private var isDraining = false
+  private var failures = 0
+  /// What the codec first said against the data.
+  private(set) var firstFailure: MediaError?
+
+  init(_ stream: UnsafeMutablePointer<AVStream>, name: String) throws(MediaError) {
+    self.name = name
+    let parameters = stream.pointee.codecpar!
+    guard let codec = avcodec_find_decoder(parameters.pointee.codec_id) else {
+      throw MediaError(
+        .unsupported, operation: "decoding", subject: name,
+        message: "track \(stream.pointee.index) is \(Decoder.codecName(parameters)), which this build cannot decode")
+    }
+    context = try allocated(avcodec_alloc_context3(codec), "making a decoder")
+    do throws(MediaError) {
+      try check(avcodec_parameters_to_context(context, parameters), "setting up the decoder of", name)
+      context.pointee.pkt_timebase = stream.pointee.time_base
+      context.pointee.thread_count = 1
+      context.pointee.max_pixels = Int64(PictureLimits.side) * Int64(PictureLimits.side)
+      try check(
+        avcodec_open2(context, codec, nil), "opening the \(String(cString: codec.pointee.name)) decoder for", name)
+    } catch {
+      var context: UnsafeMutablePointer<AVCodecContext>? = context
+      avcodec_free_context(&context)
+      throw error
+    }
+  }
+
+  deinit {
+    var context: UnsafeMutablePointer<AVCodecContext>? = context
+    avcodec_free_context(&context)
+  }
+
+  static func codecName(_ parameters: UnsafePointer<AVCodecParameters>) -> String {
+    String(cString: avcodec_get_name(parameters.pointee.codec_id))
+  }
+
+  /// Hands a packet over, or nil for the end. A packet that the codec cannot use is passed over, as the ffmpeg tool
+  /// does; `receive` must have returned false before.
+  func send(_ packet: Packet?) throws(MediaError) {
+    if packet == nil { isDraining = true }
+    try tolerate(avcodec_send_packet(context, packet?.pointer))
+  }
+
+  /// Fills `frame` with the next picture or sound; false when another packet is wanted, or after the last.
+  func receive(_ frame: UnsafeMutablePointer<AVFrame>) throws(MediaError) -> Bool {
+    while true {
+      let result = avcodec_receive_frame(context, frame)
+      if result >= 0 { return true }
+      if result == sheaf_error_again || result == sheaf_error_end { return false }
+      try tolerate(result)
+      if !isDraining { return false }
+      // A decoder that fails for ever while it is emptied would be asked for ever.
+      failures += 1
+      if failures > 1000 { return false }
+    }
+  }
+
+  private func tolerate(_ result: Int32) throws(MediaError) {
+    guard result < 0, result != sheaf_error_end else { return }
+    let error = MediaError(averror: result, operation: "decoding", subject: name)
+    if error.code == .outOfMemory { throw error }
+    firstFailure = firstFailure ?? error
+  }
+}
