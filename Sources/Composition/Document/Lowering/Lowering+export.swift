@@ -3,9 +3,8 @@ extension Lowering {
   mutating func exportSettings(_ format: LoweredFormat) -> ExportSettings? {
     let entry = document.export
     let container = container()
-    let hasPicture =
-      tracks.contains { $0.entry.type == .video && !$0.entry.clips.isEmpty }
-      || !document.videoComposition.overlays.isEmpty
+    let hasClips = tracks.contains { $0.entry.type == .video && !$0.entry.clips.isEmpty }
+    let hasPicture = hasClips || !document.videoComposition.overlays.isEmpty
     let hasSound = tracks.flatMap(\.composed).contains { $0.type == .audio && !$0.clips.isEmpty }
     var video: VideoSettings?
     switch entry.video {
@@ -27,7 +26,7 @@ extension Lowering {
           + (entry.video.isNone ? "'video' is false" : "no track has pictures") + " and "
           + (entry.audio.isNone ? "'audio' is false" : "no clip has sound"))
     }
-    if isFilmKnown, video != nil, format.size == nil, document.videoComposition.renderSize == nil {
+    if isFilmKnown, video != nil, !hasClips, document.videoComposition.renderSize == nil {
       problems.add(document.videoComposition.pointer, "no clip gives the film's size: give 'renderSize'")
     }
     if document.videoComposition.scale != .one { checkFit() }

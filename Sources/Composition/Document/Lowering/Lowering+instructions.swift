@@ -12,40 +12,54 @@ extension Lowering {
     var cuts: [MediaTime] = []
     for track in shown { cuts += track.clips.entries.flatMap { [$0.range.start, $0.range.end] } }
     for transition in transitions.values.flatMap(\.entries) { cuts += [transition.range.start, transition.range.end] }
-    var instructions: [Instruction] = []
-    var layerCount = 0
-    for range in pieces(of: film, cutAt: cuts) {
-      let layers = layers(of: shown, during: range, transitions)
-      layerCount += layers.count
-      guard layerCount <= Self.greatestLayerCount else {
-        problems.add(
-          .root.key("tracks"), "the tracks come to more than \(Self.greatestLayerCount) layers; use fewer tracks")
-        return []
-      }
-      instructions.append(
-        Instruction(over: range, background: document.videoComposition.background, layers: layers))
+    let ranges = pieces(of: film, cutAt: cuts)
+    guard let stacks = stacks(of: shown, during: ranges) else { return [] }
+    return zip(ranges, stacks).map { range, stack in
+      Instruction(
+        over: range, background: document.videoComposition.background,
+        layers: transitions.isEmpty ? stack.map { .track($0) } : mixed(stack, during: range, transitions))
     }
-    return instructions
   }
 
-  /// The stack during a range in which nothing starts or ends.
-  private func layers(
-    of shown: [LoweredTrack], during range: MediaTimeRange, _ transitions: [TrackID: Timeline<LoweredTransition>]
+  /// What the tracks show in each of the ranges, which tile the film and in which no clip starts or ends. Takes time
+  /// for what is shown only, however many tracks there are.
+  private mutating func stacks(of shown: [LoweredTrack], during ranges: [MediaTimeRange]) -> [[TrackLayer]]? {
+    var stacks = Array(repeating: [TrackLayer](), count: ranges.count)
+    var numbers: [MediaTime: Int] = [film.end: ranges.count]
+    for (number, range) in ranges.enumerated() { numbers[range.start] = number }
+    var layerCount = 0
+    for clip in shown.flatMap(\.clips.entries) {
+      guard let first = numbers[clip.range.start], let end = numbers[clip.range.end] else { continue }
+      layerCount += end - first
+      guard isBearable(layerCount) else { return nil }
+      for number in first..<end { stacks[number].append(clip.element.layer) }
+    }
+    return stacks
+  }
+
+  private mutating func isBearable(_ layerCount: Int) -> Bool {
+    if layerCount <= Self.greatestLayerCount { return true }
+    problems.add(
+      .root.key("tracks"),
+      "the film comes to more than \(Self.greatestLayerCount) layers in all its instructions; use fewer tracks or cuts")
+    return false
+  }
+
+  /// The stack with its transitions.
+  private func mixed(
+    _ stack: [TrackLayer], during range: MediaTimeRange, _ transitions: [TrackID: Timeline<LoweredTransition>]
   ) -> [Layer] {
     var layers: [Layer] = []
-    var mixed: Set<TrackID> = []
-    for track in shown {
-      guard let layer = track.clips[range].first?.element.layer, !mixed.contains(track.entry.id) else { continue }
-      guard let transition = transitions[track.entry.id]?[range].first?.element else {
+    var done: Set<TrackID> = []
+    for layer in stack where !done.contains(layer.track) {
+      guard let transition = transitions[layer.track]?[range].first?.element else {
         layers.append(.track(layer))
         continue
       }
-      let isFrom = transition.entry.from == track.entry.id
+      let isFrom = transition.entry.from == layer.track
       let otherID = isFrom ? transition.entry.to : transition.entry.from
-      guard let other = shown.first(where: { $0.entry.id == otherID })?.clips[range].first?.element.layer else {
-        continue
-      }
-      mixed.insert(otherID)
+      guard let other = stack.first(where: { $0.track == otherID }) else { continue }
+      done.insert(otherID)
       layers.append(
         .dissolve(
           from: isFrom ? layer : other, to: isFrom ? other : layer,
@@ -79,7 +93,7 @@ extension Lowering {
   }
 
   private mutating func checkCover(_ range: MediaTimeRange, _ id: TrackID, _ pointer: JSONPointer) {
-    guard let track = tracks.first(where: { $0.entry.id == id }), track.isWhole, track.entry.isWhole else { return }
+    guard let track = track(id), track.isWhole, track.entry.isWhole else { return }
     guard !track.clips.covers(range) else { return }
     let clips = track.clips[range].map { "\($0.range)" }
     problems.add(
@@ -102,13 +116,17 @@ extension Lowering {
       }
     }
     var instructions: [Instruction] = []
+    var layerCount = 0
     for (entry, range) in zip(entries, ranges) {
       guard let range, let layers = layers(of: entry, range) else { continue }
       guard isFilmKnown, let visible = try? range.intersection(film) else { continue }
       let cuts = layers.flatMap { layer in
         layer.clips[visible].flatMap { [$0.range.start, $0.range.end] }
       }
-      for piece in pieces(of: visible, cutAt: cuts) {
+      let pieces = pieces(of: visible, cutAt: cuts)
+      layerCount += pieces.count * layers.count
+      guard isBearable(layerCount) else { return [] }
+      for piece in pieces {
         let shown: [Layer] = layers.compactMap { layer in
           guard let clip = layer.clips[piece].first?.element else { return nil }
           return .track(TrackLayer(track: layer.track, fit: layer.fit ?? clip.layer.fit, opacity: layer.opacity))
@@ -152,7 +170,7 @@ extension Lowering {
   private mutating func layers(of entry: InstructionEntry, _ range: MediaTimeRange) -> [ExplicitLayer]? {
     switch entry.content {
     case .passthrough(let id):
-      guard let track = tracks.first(where: { $0.entry.id == id }) else { return nil }
+      guard let track = track(id) else { return nil }
       if isFilmKnown, let visible = try? range.intersection(film), !track.clips.covers(visible) {
         problems.add(
           entry.pointer.key("passthrough"),
@@ -162,7 +180,7 @@ extension Lowering {
     case .layers(let layers):
       var lowered: [ExplicitLayer] = []
       for layer in layers {
-        guard let track = tracks.first(where: { $0.entry.id == layer.track }), let ramps = timeline(layer.ramps),
+        guard let track = track(layer.track), let ramps = timeline(layer.ramps),
           let opacity = scaled(ramps.map(\.ramp), by: layer.opacity, from: range.start)
         else { return nil }
         lowered.append(ExplicitLayer(track: layer.track, fit: layer.fit, opacity: opacity, clips: track.clips))

@@ -9,7 +9,10 @@ struct Lowering {
   var problems: ProblemList
   /// How long an output frame lasts; for times in frames.
   var frameDuration = MediaTime(value: 1, timescale: 30)
-  var tracks: [LoweredTrack] = []
+  var tracks: [LoweredTrack] = [] {
+    didSet { trackNumbers = Dictionary(tracks.enumerated().map { ($1.entry.id, $0) }) { first, _ in first } }
+  }
+  private var trackNumbers: [TrackID: Int] = [:]
   /// Whether everything about the clips is known, so that the film's length is.
   var isFilmKnown = false
   var film = MediaTimeRange.none
@@ -32,7 +35,7 @@ struct Lowering {
     let entry = document.videoComposition
     lowerFrameDuration()
     tracks = document.tracks.map { lower($0) }
-    isFilmKnown = document.problems.isEmpty && tracks.allSatisfy(\.isWhole)
+    isFilmKnown = document.tracksAreWhole && tracks.allSatisfy(\.isWhole)
     let composition = Composition(tracks: tracks.flatMap(\.composed))
     if let whole = try? MediaTimeRange(start: .zero, end: composition.duration) { film = whole }
     checkDynamicRange()
@@ -56,6 +59,9 @@ struct Lowering {
     }
     return edit
   }
+
+  /// The track of this name, if the document has it.
+  func track(_ id: TrackID) -> LoweredTrack? { trackNumbers[id].map { tracks[$0] } }
 
   // MARK: Times
 

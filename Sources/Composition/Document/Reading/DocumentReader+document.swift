@@ -11,13 +11,15 @@ extension DocumentReader {
     }
     let assets = assets(fields["assets"])
     names.assets = assets.map(\.id)
+    let found = problems.count
     let tracks = tracks(required(fields, "tracks", "a document"))
+    let tracksAreWhole = problems.count == found
     let videoComposition = videoComposition(fields["videoComposition"], at: fields.pointer.key("videoComposition"))
     let audioMix = audioMix(fields["audioMix"])
     let export = export(fields["export"], at: fields.pointer.key("export"))
     return Document(
-      problems: problems.problems, assets: assets, tracks: tracks, videoComposition: videoComposition,
-      audioMix: audioMix, export: export, problemList: problems)
+      problems: problems.problems, assets: assets, tracks: tracks, tracksAreWhole: tracksAreWhole,
+      videoComposition: videoComposition, audioMix: audioMix, export: export, problemList: problems)
   }
 
   private mutating func assets(_ value: JSONValue?) -> [AssetEntry] {
@@ -38,8 +40,9 @@ extension DocumentReader {
     guard let value, let id = string(value) else { return nil }
     if names.knownAssets.contains(id) { return id }
     if !names.damagedAssets.contains(id) {
-      let guess = nearest(to: id, among: names.assets).map { "; did you mean '\($0)'?" } ?? ""
-      problems.add(value.pointer, "there is no asset '\(id.shortened)' in 'assets'\(guess)")
+      let assets = names.assets
+      problems.add(
+        value.pointer, "there is no asset '\(id.shortened)' in 'assets'\(suggestion(for: id, among: assets))")
     }
     return nil
   }
@@ -56,20 +59,19 @@ extension DocumentReader {
   /// Checks that there is a track of this name and type. Says nothing where a track's own name could not be read.
   @discardableResult
   mutating func checkTrack(_ id: TrackID, _ type: MediaType, at pointer: JSONPointer) -> Bool {
-    let (wanted, others) =
-      type == .video ? (names.videoTracks, names.audioTracks) : (names.audioTracks, names.videoTracks)
-    if wanted.contains(id) { return true }
+    if names.tracks[id] == type { return true }
     guard names.tracksAreKnown else { return false }
+    let wanted = type == .video ? names.videoTracks : names.audioTracks
     let noun = type == .video ? "a video track" : "an audio track"
-    if others.contains(id) {
-      let sound = type == .audio && names.audioTracks.contains(id + ".sound") ? "; its sound is '\(id).sound'" : ""
+    if names.tracks[id] != nil {
+      let sound = type == .audio && names.tracks[id + ".sound"] != nil ? "; its sound is '\(id).sound'" : ""
       let silent = type == .audio && sound.isEmpty ? "; give it \"sound\": true to hear it as '\(id).sound'" : ""
       problems.add(pointer, "track '\(id.shortened)' is not \(noun)\(sound)\(silent)")
     } else if wanted.isEmpty {
       problems.add(pointer, "there is no track '\(id.shortened)': the document has no \(type) track")
     } else {
-      let guess = nearest(to: id, among: wanted).map { "; did you mean '\($0)'?" } ?? ""
-      problems.add(pointer, "there is no \(type) track '\(id.shortened)'\(guess)")
+      problems.add(
+        pointer, "there is no \(type) track '\(id.shortened)'\(suggestion(for: id, among: wanted))")
     }
     return false
   }
@@ -83,8 +85,13 @@ struct DeclaredNames {
   private(set) var knownAssets: Set<AssetID> = []
   /// Declared, but not readable: no problem of those who refer to them.
   var damagedAssets: Set<AssetID> = []
+  /// Each track's type, the sounds of video tracks among them.
+  var tracks: [TrackID: MediaType] = [:]
+  /// In the document's order.
   var videoTracks: [TrackID] = []
   var audioTracks: [TrackID] = []
+  /// How many of `audioTracks` are the sound of a video track.
+  var soundCount = 0
   /// False where a track's name could not be read.
   var tracksAreKnown = true
 }

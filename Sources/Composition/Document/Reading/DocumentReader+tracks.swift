@@ -16,8 +16,12 @@ extension DocumentReader {
         problems.add(
           track.pointer.key("id"), "there is another track '\(id.shortened)'; every track needs a name of its own")
       }
+      for id in ids where names.tracks[id] == nil { names.tracks[id] = id == track.id ? track.type : .audio }
       if track.type == .video { names.videoTracks.append(track.id) } else { names.audioTracks.append(track.id) }
-      if track.hasSound { names.audioTracks.append(track.id + ".sound") }
+      if track.hasSound {
+        names.audioTracks.append(track.id + ".sound")
+        names.soundCount += 1
+      }
       tracks.append(track)
     }
     return tracks
@@ -35,7 +39,7 @@ extension DocumentReader {
       guard let known = name.flatMap(MediaType.init(rawValue:)) else { return nil }
       type = known
     }
-    let number = 1 + (type == .video ? names.videoTracks : names.audioTracks.filter { !$0.hasSuffix(".sound") }).count
+    let number = 1 + (type == .video ? names.videoTracks.count : names.audioTracks.count - names.soundCount)
     guard let id = fields.has("id") ? name(fields["id"], "a track's id") : "\(type)\(number)" else { return nil }
     var hasSound = boolean(fields["sound"]) ?? false
     if type == .audio, let sound = fields["sound"] {

@@ -34,9 +34,9 @@ struct DocumentReader {
         problems.add(
           member.pointer, "'\(key)' is part of the document's language but this version cannot render it yet")
       } else {
-        let guess = nearest(to: key, among: keys).map { " (did you mean '\($0)'?)" } ?? ""
         problems.add(
-          member.pointer, "unknown key '\(key.shortened)'\(guess); the keys of \(noun) are \(list(keys))")
+          member.pointer,
+          "unknown key '\(key.shortened)'\(suggestion(for: key, among: keys)); the keys of \(noun) are \(list(keys))")
       }
     }
     return Fields(pointer: value.pointer, members: legal)
@@ -165,8 +165,9 @@ struct DocumentReader {
         "the \(noun) '\(name)' is part of the document's language but this version cannot render it yet; "
           + "it can do \(list(names))")
     } else {
-      let guess = nearest(to: name, among: names).map { " (did you mean '\($0)'?)" } ?? ""
-      problems.add(value.pointer, "unknown \(noun) '\(name.shortened)'\(guess); allowed are \(list(names))")
+      problems.add(
+        value.pointer,
+        "unknown \(noun) '\(name.shortened)'\(suggestion(for: name, among: names)); allowed are \(list(names))")
     }
     return nil
   }

@@ -13,6 +13,11 @@ func nearest(to name: String, among names: some Sequence<String>) -> String? {
   return best?.name
 }
 
+/// For a message that it may end. Takes its time, so it is made only within a message that is kept.
+func suggestion(for name: String, among names: some Sequence<String>) -> String {
+  nearest(to: name, among: names).map { " (did you mean '\($0)'?)" } ?? ""
+}
+
 private func editDistance(_ a: [Unicode.Scalar], _ b: [Unicode.Scalar]) -> Int {
   var beforeLast: [Int] = []
   var last = Array(0...b.count)
