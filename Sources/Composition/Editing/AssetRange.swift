@@ -1,6 +1,8 @@
 /// A range of an asset: what an insertion puts on a track.
 public struct AssetRange: Sendable, Hashable {
+  /// The name under which the edit knows the asset.
   public var asset: AssetID
+  /// What is in it.
   public var description: AssetDescription
   /// On the asset's timeline. Of a still image only the duration counts.
   public var range: MediaTimeRange

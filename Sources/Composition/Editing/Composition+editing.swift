@@ -1,4 +1,4 @@
-/// AVFoundation's verbs on a whole composition (FEATURES F11, F13–F17). Each either does all that it says or throws and
+/// AVFoundation's verbs on a whole composition (FEATURES F11, F13-F17). Each either does all that it says or throws and
 /// changes nothing; each is exact.
 extension Composition {
   /// Adds an empty track under the others and returns its name: `id`, or `video1`, `audio2`… by its number among the
@@ -14,6 +14,7 @@ extension Composition {
     return id
   }
 
+  /// Takes a track out, with its clips.
   public mutating func removeTrack(_ id: TrackID) throws(EditingError) {
     guard let index = tracks.firstIndex(where: { $0.id == id }) else { throw .unknownTrack(id) }
     tracks.remove(at: index)

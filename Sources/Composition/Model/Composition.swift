@@ -15,6 +15,7 @@ public struct Composition: Sendable, Hashable, Codable {
   /// The end of the last clip of any track; zero where there is none.
   public var duration: MediaTime { tracks.map(\.end).max() ?? .zero }
 
+  /// The track of this name, if there is one.
   public func track(_ id: TrackID) -> CompositionTrack? { tracks.first { $0.id == id } }
 }
 

@@ -1,6 +1,8 @@
 extension Lowering {
   /// An overlay on composition time. With a `scale` its lengths in pixels shrink as the frame does.
   mutating func lower(_ entry: OverlayEntry, frame: PixelSize?) -> Overlay? {
+    let content = content(entry, frame: frame)
+    let ramps = timeline(entry.ramps)
     var over = film
     if let written = entry.over {
       guard let range = resolve(written, at: entry.pointer.key("over")) else { return nil }
@@ -11,13 +13,13 @@ extension Lowering {
         return nil
       }
     }
-    let content = content(entry, frame: frame)
     // Without `over` the ramps are held against the film's length, which must then be known.
     guard entry.over != nil || isFilmKnown else { return nil }
-    let ramps = rampList(entry.ramps, opacity: 1, within: over, owner: "the overlay")
-    guard let content, let ramps else { return nil }
+    guard let ramps, let list = rampList(ramps, opacity: 1, within: over, owner: "the overlay"), let content else {
+      return nil
+    }
     return Overlay(
-      content: content, over: over, placement: placement(entry.placement), opacity: entry.opacity, ramps: ramps)
+      content: content, over: over, placement: placement(entry.placement), opacity: entry.opacity, ramps: list)
   }
 
   private mutating func content(_ entry: OverlayEntry, frame: PixelSize?) -> OverlayContent? {

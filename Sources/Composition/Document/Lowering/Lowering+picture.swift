@@ -139,9 +139,11 @@ extension PixelFormat {
   init(nearest video: VideoFormat) {
     let name = video.pixelFormat
     let isDeep = video.bitDepth > 8
-    if video.isRGB || ["444", "440", "nv24", "nv42", "p410", "p416"].contains(where: { name.contains($0) }) {
+    if video.isRGB
+      || ["444", "440", "nv24", "nv42", "p410", "p416", "ayuv", "vuy", "xv"].contains(where: { name.contains($0) })
+    {
       self = isDeep ? .yuv444p10 : .yuv444p
-    } else if ["422", "411", "nv16", "nv20", "p210", "p216"].contains(where: { name.contains($0) }) {
+    } else if ["422", "411", "nv16", "nv20", "p210", "p216", "y210", "y212"].contains(where: { name.contains($0) }) {
       self = isDeep ? .yuv422p10 : .yuv422p
     } else {
       self = isDeep ? .yuv420p10 : .yuv420p

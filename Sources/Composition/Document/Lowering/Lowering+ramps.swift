@@ -1,22 +1,25 @@
+/// A ramp of the document with its times known.
+struct PlacedRamp {
+  var ramp: Ramp
+  var pointer: JSONPointer
+}
+
 extension Lowering {
   /// The opacity of something that shows during `range`: its ramps, which are on its own time and within it, times a
   /// constant. Nil where there was a problem.
   mutating func rampList(
-    _ entries: [RampEntry], opacity: Double, within range: MediaTimeRange, owner: String
+    _ local: [PlacedRamp], opacity: Double, within range: MediaTimeRange, owner: String
   ) -> RampList? {
-    guard let local = timeline(entries) else { return nil }
     let found = problems.count
-    for entry in local {
-      if range.duration < entry.ramp.over.end || entry.ramp.over.start < .zero {
-        problems.add(
-          entry.pointer,
-          "the ramp at \(entry.ramp.over) goes beyond \(owner), which lasts \(seconds(range.duration)); "
-            + "its times count from the start of \(owner)")
-      }
+    for entry in local where range.duration < entry.ramp.over.end || entry.ramp.over.start < .zero {
+      problems.add(
+        entry.pointer,
+        "the ramp at \(entry.ramp.over) goes beyond \(owner), which lasts \(seconds(range.duration)); "
+          + "its times count from the start of \(owner)")
     }
     guard problems.count == found else { return nil }
     return scaled(local.map(\.ramp), by: opacity, from: .zero).flatMap { ramps in
-      exactly(at: entries.first?.pointer ?? .root) { () throws(TimeError) in try ramps.shifted(by: range.start) }
+      exactly(at: local.first?.pointer ?? .root) { () throws(TimeError) in try ramps.shifted(by: range.start) }
     }
   }
 
@@ -33,9 +36,9 @@ extension Lowering {
   }
 
   /// Ramps in order of time; those that overlap are problems. Nil where there was one.
-  mutating func timeline(_ entries: [RampEntry]) -> [(ramp: Ramp, pointer: JSONPointer)]? {
+  mutating func timeline(_ entries: [RampEntry]) -> [PlacedRamp]? {
     let found = problems.count
-    var ramps: [(ramp: Ramp, pointer: JSONPointer)] = []
+    var ramps: [PlacedRamp] = []
     for entry in entries {
       let range: MediaTimeRange?
       switch entry.place {
@@ -45,7 +48,9 @@ extension Lowering {
           try? MediaTimeRange(start: time, duration: .zero)
         }
       }
-      if let range { ramps.append((Ramp(over: range, from: entry.from, to: entry.to), entry.pointer)) }
+      if let range {
+        ramps.append(PlacedRamp(ramp: Ramp(over: range, from: entry.from, to: entry.to), pointer: entry.pointer))
+      }
     }
     let order = ramps.indices.sorted { a, b in
       let (first, second) = (ramps[a].ramp.over, ramps[b].ramp.over)

@@ -84,13 +84,13 @@ extension Lowering {
 
   private mutating func lower(_ entry: ClipEntry, of track: TrackEntry, after end: MediaTime?) -> LoweredClip? {
     let pointer = entry.pointer
+    let ramps = timeline(entry.ramps)
     let place = entry.at.map { resolve($0, at: pointer.key("at")) } ?? end
     let duration = entry.duration.map { resolve($0, at: pointer.key("duration")) }
     if let duration, duration == .zero {
       problems.add(pointer.key("duration"), "a clip must last longer than 0")
       return nil
     }
-    // A ramp that is wrong is worth telling, wherever the clip may be.
     guard let id = entry.asset, let asset = assets[id], let source = source(entry, track.type, id, asset) else {
       return nil
     }
@@ -101,12 +101,13 @@ extension Lowering {
       let target = exactly(at: pointer, { () throws(TimeError) in try MediaTimeRange(start: place, duration: lasting) })
     else { return nil }
     guard checkSpeed(source.range, target, at: pointer) else { return nil }
-    let ramps = rampList(entry.ramps, opacity: entry.opacity, within: target, owner: "the clip")
-    guard let ramps, entry.isWhole else { return nil }
+    guard let ramps, let opacity = rampList(ramps, opacity: entry.opacity, within: target, owner: "the clip"),
+      entry.isWhole
+    else { return nil }
     return LoweredClip(
       entry: entry,
       clip: Clip(asset: id, sourceTrack: source.track, source: source.range, target: target),
-      layer: TrackLayer(track: track.id, fit: entry.fit, opacity: ramps))
+      layer: TrackLayer(track: track.id, fit: entry.fit, opacity: opacity))
   }
 
   /// What a clip uses of its asset, and how long that lasts at its own speed. Nil and a problem where that is nothing.

@@ -92,7 +92,11 @@ extension DocumentReader {
 
   private mutating func member(_ value: JSONValue?, of allowed: [Int], _ noun: String) -> Int? {
     guard let value else { return nil }
-    if case .number(let text) = value.content, let number = Int(text), allowed.contains(number) { return number }
+    if case .number(let text) = value.content, let exact = try? exactDecimal(text),
+      let number = allowed.first(where: { Rational($0) == exact })
+    {
+      return number
+    }
     problems.add(value.pointer, "\(value.shown) is not \(noun); allowed are \(list(allowed.map(String.init)))")
     return nil
   }
