@@ -22,8 +22,8 @@ struct sheaf_kernels {
   void (*fill8)(uint8_t *to, ptrdiff_t to_stride, int width, int height, int value);
   void (*fill16)(uint16_t *to, ptrdiff_t to_stride, int width, int height, int value);
 
-  // to = (a*weight_a + b*weight_b + 8192) >> 14, where weight_a + weight_b <= 16384 and, in 16 bits, no sample is above
-  // 16384. `to` may be `a` or `b`. Serves codes and blend planes alike.
+  // to = (a*weight_a + b*weight_b + 8192) >> 14. Weights are 0...16384 and so chosen that the result is a sample again
+  // (not above 255, or 16384 where samples have 16 bits); `to` may be `a` or `b`. Serves codes and blend planes alike.
   void (*mix8)(
     uint8_t *to, ptrdiff_t to_stride, const uint8_t *a, ptrdiff_t a_stride, const uint8_t *b, ptrdiff_t b_stride,
     int width, int height, int weight_a, int weight_b);
@@ -34,7 +34,7 @@ struct sheaf_kernels {
   // Codes in place, d, under a blend plane's colour c and coverage a, with s = 14 - depth:
   //   a' = (a*opacity + 8192) >> 14
   //   d  = min(2^depth - 1, (c*opacity + (d << s)*(16384 - a') + 2^(13+s)) >> (14+s))
-  // over8 is for depth 8; over16 for 9 to 14.
+  // Where coverage is 0, so must be colour. over8 is for depth 8; over16 for 9 to 14.
   void (*over8)(
     uint8_t *under, ptrdiff_t under_stride, const uint16_t *colour, ptrdiff_t colour_stride, const uint16_t *coverage,
     ptrdiff_t coverage_stride, int width, int height, int opacity);

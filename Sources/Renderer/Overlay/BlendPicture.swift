@@ -70,4 +70,36 @@ final class BlendPicture {
     case .chromaCoverage: return samples.base + 2 * luma + 2 * count
     }
   }
+
+  /// Sets the coverage to one everywhere.
+  func coverAll() {
+    for covered in [Plane.coverage, .chromaCoverage] {
+      let size = rect(of: covered).size
+      Kernels.best.fill16(
+        plane(covered), strideInBytes(covered), Int32(size.width), Int32(size.height), Int32(Weight.one))
+    }
+  }
+
+  /// The sum of two pictures, each by its weight, colour and coverage alike; the weights sum up to one at most. Where
+  /// only one of them is, only its share is.
+  static func sum(
+    _ a: BlendPicture, weight weightA: Int, _ b: BlendPicture, weight weightB: Int
+  ) throws(RenderError) -> BlendPicture {
+    let rect = PixelRect(
+      x: min(a.rect.x, b.rect.x)..<max(a.rect.columns.upperBound, b.rect.columns.upperBound),
+      y: min(a.rect.y, b.rect.y)..<max(a.rect.rows.upperBound, b.rect.rows.upperBound))
+    let sum = try BlendPicture(rect: rect, cell: a.cell)
+    for plane in Plane.allCases {
+      // Adding one after the other keeps the sum of both where they meet and each alone where they don't.
+      for (picture, weight) in [(a, weightA), (b, weightB)] {
+        let part = picture.rect(of: plane)
+        let whole = sum.rect(of: plane)
+        let to = sum.plane(plane) + (part.y - whole.y) * whole.size.width + (part.x - whole.x)
+        Kernels.best.mix16(
+          to, sum.strideInBytes(plane), picture.plane(plane), picture.strideInBytes(plane), to,
+          sum.strideInBytes(plane), Int32(part.size.width), Int32(part.size.height), Int32(weight), Int32(Weight.one))
+      }
+    }
+    return sum
+  }
 }

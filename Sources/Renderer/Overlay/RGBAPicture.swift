@@ -1,6 +1,7 @@
 import CMedia
 import Composition
 import Glibc
+import Media
 
 /// A picture in memory as four planes of 16 bits: red, green and blue times alpha, and alpha, each of 65535. What a
 /// still, a text or a frame with alpha is on its way to a `BlendPicture`.
@@ -34,6 +35,52 @@ final class RGBAPicture {
     data.withMemoryRebound(to: UInt32.self, capacity: stride / 4 * size.height) { pixels in
       sheaf_split_argb32(planes(), pixels, stride, Int32(size.width), Int32(size.height))
     }
+  }
+
+  /// Fills the picture from the part of a packed frame of straight RGBA, 8 or 16 bits a sample, that starts at (x, y).
+  func premultiply(_ frame: Frame, x: Int, y: Int) {
+    let stride = frame.stride(ofPlane: 0)
+    let isDeep = frame.format.bitDepth > 8
+    frame.withPlane(0) { base in
+      let first = base + y * stride + x * (isDeep ? 8 : 4)
+      let (width, height) = (Int32(size.width), Int32(size.height))
+      if isDeep {
+        sheaf_premultiply_rgba16(planes(), first.assumingMemoryBound(to: UInt16.self), stride, width, height)
+      } else {
+        sheaf_premultiply_rgba8(planes(), first.assumingMemoryBound(to: UInt8.self), stride, width, height)
+      }
+    }
+  }
+
+  /// The same picture at another size. The planes are scaled one by one and already times alpha, so that colours
+  /// behind transparent pixels don't bleed into what is seen.
+  func scaled(to target: PixelSize) throws(RenderError) -> RGBAPicture {
+    let result = try RGBAPicture(target)
+    try media("scaling a picture from \(size) to \(target)") { () throws(MediaError) in
+      guard let gray = FrameFormat(name: "gray16le") else { return }
+      let full = ColourTags(isFullRange: true)
+      let scaler = try PictureScaler(
+        from: PictureScaler.Picture(size: size, format: gray, colour: full),
+        to: PictureScaler.Picture(size: target, format: gray, colour: full))
+      let from = try Frame(size: size, format: gray, colour: full)
+      let to = try Frame(size: target, format: gray, colour: full)
+      for index in 0..<4 {
+        let (fromStride, toStride) = (from.stride(ofPlane: 0), to.stride(ofPlane: 0))
+        from.withMutablePlane(0) { base in
+          for row in 0..<size.height {
+            (base + row * fromStride).copyMemory(from: plane(index) + row * stride / 2, byteCount: size.width * 2)
+          }
+        }
+        try scaler.scale(from, into: to)
+        to.withPlane(0) { base in
+          for row in 0..<target.height {
+            UnsafeMutableRawPointer(result.plane(index) + row * result.stride / 2)
+              .copyMemory(from: base + row * toStride, byteCount: target.width * 2)
+          }
+        }
+      }
+    }
+    return result
   }
 
   /// A part of this picture, in one of `size` that is transparent elsewhere; `part`'s first pixel comes to (x, y).

@@ -1,0 +1,83 @@
+import Composition
+import Media
+import Segmenter
+
+/// Draws one layer after the other, bottom first, into frames of the composition (FEATURES F32–F35).
+struct Compositor {
+  let format: PictureFormat
+
+  /// A layer that has its pictures, ready to be drawn.
+  enum Drawn {
+    case clip(Weighted)
+    /// The sum of both.
+    case dissolve(Weighted, Weighted)
+  }
+
+  /// A picture and its opacity, or its share in a dissolve, in 1/16384.
+  struct Weighted {
+    let picture: LayerPicture
+    let weight: Int
+  }
+
+  /// The frame itself, where one opaque picture is all there is and is the composition's size; else one of our own.
+  func frame(
+    _ layers: [Drawn], hasBase: Bool, background: Color, overlays: [(picture: BlendPicture, weight: Int)]
+  ) throws(RenderError) -> Frame {
+    if hasBase, layers.count == 1, overlays.isEmpty, case .clip(let only) = layers[0],
+      case .opaque(let frame, 0, 0, _) = only.picture, frame.size == format.size
+    {
+      return frame
+    }
+    let canvas = try media("making a frame") { () throws(MediaError) in
+      try Frame(size: format.size, format: FrameFormat(format.pixelFormat), colour: format.colour)
+    }
+    try canvas.withMutablePlanes { planes throws(RenderError) in
+      if !hasBase { planes.fill(PixelRect(format.size), codes: YCbCrMatrix(format).codes(background)) }
+      for layer in layers { try draw(layer, on: planes) }
+      for overlay in overlays { planes.draw(overlay.picture, weight: overlay.weight) }
+    }
+    return canvas
+  }
+
+  private func draw(_ layer: Drawn, on planes: Planes) throws(RenderError) {
+    switch layer {
+    case .clip(let clip): try draw(clip.picture, weight: clip.weight, on: planes)
+    case .dissolve(let from, let to):
+      if try mix(from, to, on: planes) { return }
+      let sum = try BlendPicture.sum(
+        from.picture.blendPicture, weight: from.weight, to.picture.blendPicture, weight: to.weight)
+      planes.draw(sum, weight: Weight.one)
+    }
+  }
+
+  private func draw(_ picture: LayerPicture, weight: Int, on planes: Planes) throws(RenderError) {
+    switch picture {
+    case .blend(let picture): planes.draw(picture, weight: weight)
+    case .opaque(let frame, let x, let y, let rect):
+      try frame.withPlanes { picture in
+        if weight == Weight.one {
+          planes.copy(rect, from: picture, x: x, y: y)
+        } else {
+          let part = PixelRect(x: x, y: y, size: rect.size)
+          planes.mix(rect, (planes, rect), weightA: Weight.one - weight, (picture, part), weightB: weight)
+        }
+      }
+    }
+  }
+
+  /// The quick way, where both pictures cover the same and nothing shows through: one pass. False where they don't.
+  private func mix(_ from: Weighted, _ to: Weighted, on planes: Planes) throws(RenderError) -> Bool {
+    guard case .opaque(let a, let ax, let ay, let rect) = from.picture,
+      case .opaque(let b, let bx, let by, let other) = to.picture, rect == other,
+      from.weight + to.weight == Weight.one
+    else { return false }
+    try a.withPlanes { ofA throws(RenderError) in
+      try b.withPlanes { ofB in
+        planes.mix(
+          rect, (ofA, PixelRect(x: ax, y: ay, size: rect.size)), weightA: from.weight,
+          (ofB, PixelRect(x: bx, y: by, size: rect.size)), weightB: to.weight)
+      }
+    }
+    return true
+  }
+}

@@ -1,0 +1,44 @@
+package import Media
+package import Segmenter
+
+/// Renders the pictures of one segment (DESIGN 5): for each frame the stack of what can be seen, its source frames,
+/// composited and encoded.
+package enum PictureRenderer {
+  /// Writes the segment's piece: `frameCount` pictures with timestamps 0, 1, 2… in ticks of the frame duration.
+  ///
+  /// - Parameters:
+  ///   - inputs: The media that the task's sources name, by digest.
+  ///   - descriptor: Opened for writing; stays the caller's.
+  ///   - progress: Called after each frame with how many are done.
+  /// - Throws: `.task` for a payload that makes no sense, `.media` where a source can't be decoded or the encoder refuses,
+  ///   `.infrastructure` where this machine has run out of something. What is written by then is no whole piece.
+  package static func render(
+    _ task: PictureTask, inputs: [String: any ByteSource], to descriptor: Int32, progress: (Int64) -> Void
+  ) throws(RenderError) {
+    try task.check()
+    let encoder = try media("opening the encoder") { () throws(MediaError) in
+      try VideoEncoder(task.encoder, size: task.format.size, frameDuration: task.format.frameDuration)
+    }
+    let writer = try media("writing the piece") { () throws(MediaError) in
+      try PieceWriter(descriptor: descriptor, header: encoder.header)
+    }
+    let maker = try FrameMaker(task, inputs: inputs)
+    for index in 0..<task.frameCount {
+      let frame = try maker.frame(index)
+      try media("encoding frame \(index) of the segment") { () throws(MediaError) in
+        try encoder.send(frame, pts: Int64(index))
+        try drain(encoder, into: writer)
+      }
+      progress(Int64(index + 1))
+    }
+    try media("finishing the piece") { () throws(MediaError) in
+      try encoder.finish()
+      try drain(encoder, into: writer)
+      try writer.finish()
+    }
+  }
+
+  private static func drain(_ encoder: VideoEncoder, into writer: PieceWriter) throws(MediaError) {
+    while let packet = try encoder.receive() { try writer.write(packet) }
+  }
+}

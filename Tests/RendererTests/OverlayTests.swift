@@ -1,0 +1,162 @@
+import Composition
+import Foundation
+import Media
+import Segmenter
+import Testing
+
+@testable import Renderer
+
+@Suite struct OverlayTests {
+  static let size = PixelSize(width: 98, height: 62)
+
+  /// A picture with random colours and alpha, soft and hard alike, as PNG.
+  static func image(_ fixture: inout PictureFixture, width: Int, height: Int) throws -> (index: Int, rgba: [UInt8]) {
+    var generator = SeededGenerator(11)
+    var rgba: [UInt8] = []
+    for index in 0..<(width * height) {
+      for _ in 0..<3 { rgba.append(.random(in: 0...255, using: &generator)) }
+      rgba.append([0, 255, .random(in: 0...255, using: &generator)][(index / 5) % 3])
+    }
+    return (try fixture.make("logo.png", raw: rgba, format: "rgba", width: width, height: height), rgba)
+  }
+
+  /// An image at its own size at any place, even or odd, within the frame or half outside: luma and chroma against the
+  /// blend computed in Double, chroma as the mean of its cell's premultiplied colours and coverages.
+  @Test(arguments: [PixelFormat.yuv420p, .yuv422p, .yuv444p], [(10, 8), (11, 7), (-5, -3), (80, 51)])
+  func anImageIsTheExactBlend(format: PixelFormat, place: (x: Int, y: Int)) throws {
+    var fixture = try PictureFixture()
+    let (width, height) = (37, 23)
+    let (logo, rgba) = try Self.image(&fixture, width: width, height: height)
+    let noise = CompositingTests.noise(Self.size, format, count: 1, seed: 12)
+    let below = try fixture.make(
+      "below.mkv", raw: noise, format: FrameFormat(format).name, width: Self.size.width, height: Self.size.height,
+      ["-c:v", "ffv1"])
+    let opacity = 0.7
+    let overlay = PlannedOverlay(
+      content: .image(source: logo, width: nil, height: nil), frames: [0..<30],
+      placement: .point(x: place.x, y: place.y), opacity: opacity, ramps: .one)
+    let task = fixture.task(
+      [.clip(try fixture.clip(below))], size: Self.size, format: format, colour: ColourTags(matrix: "bt709"),
+      overlays: [overlay])
+    let made = PackedFrame(try fixture.frame(task), Self.size, format)
+    let under = PackedFrame(noise, Self.size, format)
+
+    /// Premultiplied luma, Cb, Cr and coverage of a pixel of the frame.
+    func over(_ x: Int, _ y: Int) -> [Double] {
+      let (x, y) = (x - place.x, y - place.y)
+      guard x >= 0, y >= 0, x < width, y < height else { return [0, 0, 0, 0] }
+      let at = (y * width + x) * 4
+      let (r, g, b) = (Double(rgba[at]), Double(rgba[at + 1]), Double(rgba[at + 2]))
+      let alpha = Double(rgba[at + 3]) / 255
+      let luma = 0.2126 * r + 0.7152 * g + 0.0722 * b
+      return [
+        alpha * (16 + 219 * luma / 255), alpha * (128 + 224 * (b - luma) / 1.8556 / 255),
+        alpha * (128 + 224 * (r - luma) / 1.5748 / 255), alpha,
+      ]
+    }
+    var worst = [0.0, 0.0, 0.0]
+    for plane in 0..<3 {
+      let cell = plane == 0 ? ChromaCell(.yuv444p) : made.cell
+      let planeSize = plane == 0 ? Self.size : made.chroma
+      for y in 0..<planeSize.height {
+        for x in 0..<planeSize.width {
+          let members = (0..<cell.height).flatMap { dy in
+            (0..<cell.width).map { dx in over(x * cell.width + dx, y * cell.height + dy) }
+          }
+          let colour = members.map { $0[plane] }.reduce(0, +) / Double(members.count)
+          let coverage = members.map { $0[3] }.reduce(0, +) / Double(members.count)
+          let exact = opacity * colour + (1 - opacity * coverage) * Double(under[plane, x, y])
+          worst[plane] = max(worst[plane], abs(Double(made[plane, x, y]) - exact))
+        }
+      }
+    }
+    #expect(worst.allSatisfy { $0 <= 0.55 }, "off by \(worst)")
+  }
+
+  @Test func anImagesSizeFollowsItsShape() {
+    let own = PixelSize(width: 300, height: 100)
+    #expect(ImageOverlay.size(of: own, width: nil, height: nil) == own)
+    #expect(ImageOverlay.size(of: own, width: 100, height: nil) == PixelSize(width: 100, height: 33))
+    #expect(ImageOverlay.size(of: own, width: nil, height: 50) == PixelSize(width: 150, height: 50))
+    #expect(ImageOverlay.size(of: own, width: 10, height: 10) == PixelSize(width: 10, height: 10))
+    #expect(ImageOverlay.size(of: own, width: 1, height: nil) == PixelSize(width: 1, height: 1))
+  }
+
+  @Test func anchorsTouchTheEdgesTheyName() {
+    let (size, frame) = (PixelSize(width: 20, height: 10), PixelSize(width: 101, height: 50))
+    func origin(_ anchor: Anchor) -> [Int] {
+      let place = OverlayPlacement.anchor(anchor, inset: 4).origin(of: size, in: frame)
+      return [place.x, place.y]
+    }
+    #expect(origin(.topLeft) == [4, 4] && origin(.top) == [40, 4] && origin(.topRight) == [77, 4])
+    #expect(origin(.left) == [4, 20] && origin(.center) == [40, 20] && origin(.right) == [77, 20])
+    #expect(origin(.bottomLeft) == [4, 36] && origin(.bottom) == [40, 36] && origin(.bottomRight) == [77, 36])
+  }
+
+  /// Colour behind transparent pixels must not show where an image is made smaller: a white disc on transparent black is
+  /// white to its edge.
+  @Test func scalingDoesNotBleedHiddenColours() throws {
+    var fixture = try PictureFixture()
+    var rgba: [UInt8] = []
+    for y in 0..<120 {
+      for x in 0..<120 {
+        let isInside = (x - 60) * (x - 60) + (y - 60) * (y - 60) < 50 * 50
+        rgba += isInside ? [255, 255, 255, 255] : [0, 0, 0, 0]
+      }
+    }
+    let disc = try fixture.make("disc.png", raw: rgba, format: "rgba", width: 120, height: 120)
+    let overlay = PlannedOverlay(
+      content: .image(source: disc, width: 31, height: nil), frames: [0..<30], placement: .point(x: 3, y: 3),
+      opacity: 1, ramps: .one)
+    // Over white nothing can be seen of a white disc.
+    let task = fixture.task(
+      [], size: PixelSize(width: 64, height: 48), colour: ColourTags(matrix: "bt709"), background: .white,
+      overlays: [overlay])
+    let frame = try fixture.frame(task)
+    #expect(frame.prefix(64 * 48).allSatisfy { $0 >= 234 })
+    #expect(frame.dropFirst(64 * 48).allSatisfy { abs(Int($0) - 128) <= 1 })
+    // Over black it is a disc.
+    var dark = task
+    dark.spans[0].background = .black
+    let disc31 = PackedFrame(try fixture.frame(dark), PixelSize(width: 64, height: 48))
+    #expect(disc31[0, 18, 18] == 235 && disc31[0, 4, 4] == 16 && disc31[0, 40, 40] == 16)
+  }
+
+  @Test func overlaysFadeByTheirRamps() throws {
+    let fixture = try PictureFixture()
+    let ramp = Ramp(
+      over: try MediaTimeRange(start: .zero, duration: MediaTime(value: 10, timescale: 30)), from: 0, to: 1)
+    let text = StyledText(text: "██████", size: 40)
+    let overlay = PlannedOverlay(
+      content: .text(text), frames: [0..<20], placement: .anchor(.center, inset: 0), opacity: 0.5,
+      ramps: RampList([ramp]))
+    let size = PixelSize(width: 160, height: 90)
+    let task = fixture.task([], size: size, colour: ColourTags(matrix: "bt709"), overlays: [overlay])
+    let made = try fixture.frames(task).map { PackedFrame($0, size)[0, 80, 45] }
+    for (index, luma) in made.enumerated() {
+      let opacity = index < 20 ? 0.5 * min(1, Double(index) / 10) : 0
+      #expect(abs(Double(luma) - (16 + 219 * opacity)) <= 0.55, "frame \(index)")
+    }
+  }
+
+  /// Clips with alpha are layers like any other: a moving one over a background, against ffmpeg's own pictures.
+  @Test func clipsWithAlphaShowWhatIsBelow() throws {
+    var fixture = try PictureFixture()
+    let (width, height) = (40, 30)
+    var rgba: [UInt8] = []
+    for _ in 0..<30 {
+      for index in 0..<(width * height) {
+        rgba += index % width < 20 ? [255, 0, 0, 255] : [0, 255, 0, 0]
+      }
+    }
+    let clip = try fixture.make(
+      "moving.mov", raw: rgba, format: "rgba", width: width, height: height, ["-pix_fmt", "argb", "-c:v", "qtrle"])
+    #expect(fixture.sources[clip].video.hasAlpha)
+    let size = PixelSize(width: 80, height: 60)
+    let task = fixture.task(
+      [.clip(try fixture.clip(clip, fit: .none))], size: size, colour: ColourTags(matrix: "bt709"), background: .white)
+    let frame = PackedFrame(try fixture.frame(task, 7), size)
+    #expect(frame[0, 25, 30] == 63 && frame[0, 41, 30] == 235 && frame[0, 5, 5] == 235)
+    #expect(frame[1, 12, 15] == 102 && frame[2, 12, 15] == 240 && frame[1, 21, 15] == 128)
+  }
+}
