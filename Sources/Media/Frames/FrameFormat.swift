@@ -66,5 +66,22 @@ package struct FrameFormat: Sendable, Hashable, CustomStringConvertible {
     (Int(descriptor?.log2_chroma_w ?? 0), Int(descriptor?.log2_chroma_h ?? 0))
   }
 
+  /// Whether pixels are indices into a palette, which is the second plane.
+  var isPaletted: Bool { has(AV_PIX_FMT_FLAG_PAL) }
+
+  /// Bytes from one pixel to the next in each plane; 0 where a pixel is less than a byte.
+  var pixelSteps: [Int] {
+    guard let descriptor, !has(AV_PIX_FMT_FLAG_BITSTREAM) else { return [0, 0, 0, 0] }
+    var steps = [0, 0, 0, 0]
+    let components = [descriptor.comp.0, descriptor.comp.1, descriptor.comp.2, descriptor.comp.3]
+    for component in components.prefix(Int(descriptor.nb_components)) where (0..<4).contains(Int(component.plane)) {
+      // The least: in packed 4:2:2 a luma sample lies every two bytes, a chroma sample every four.
+      let step = Int(component.step)
+      let plane = Int(component.plane)
+      steps[plane] = steps[plane] == 0 ? step : min(steps[plane], step)
+    }
+    return steps
+  }
+
   private func has(_ flag: Int32) -> Bool { (descriptor?.flags ?? 0) & UInt64(flag) != 0 }
 }
