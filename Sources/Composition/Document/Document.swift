@@ -5,8 +5,8 @@ public struct Document: Sendable {
 
   let assets: [AssetEntry]
   let tracks: [TrackEntry]
-  /// Nothing was wrong with any of them.
-  let tracksAreWhole: Bool
+  /// Nothing that was wrong in them makes the place of a clip unsure.
+  let hasSureTimes: Bool
   let videoComposition: VideoCompositionEntry
   let audioMix: [(track: TrackID, ramps: [RampEntry])]
   let export: ExportEntry

@@ -53,6 +53,30 @@ import Testing
     #expect(found.map(\.pointer) == ["/tracks/0/clips/0/use"])
   }
 
+  @Test func aProblemThatLeavesTheTimesSureHidesNoOther() throws {
+    let found = try problems(
+      documentText(
+        tracks: """
+          [{"id": "A", "clips": [{"asset": "v", "use": "0..5", "ramps": [{"over": "0..6", "opacity": [0, 1]}]},
+            {"asset": "w", "use": "0..5", "at": 4, "opacity": 2}]}]
+          """,
+        #""videoComposition": {"overlays": [{"text": "x", "over": "90..99"}]}"#))
+    #expect(
+      found.map(\.pointer) == [
+        "/tracks/0/clips/1/opacity", "/tracks/0/clips/0/ramps/0", "/tracks/0/clips/1",
+      ])
+  }
+
+  @Test func aClipsRampsAreToldEvenWhereItsUseIsWrong() throws {
+    let found = try problems(
+      documentText(
+        tracks: """
+          [{"clips": [{"asset": "v", "use": "0..99",
+            "ramps": [{"over": "0..3", "opacity": [0, 1]}, {"over": "2..4", "opacity": [0, 1]}]}]}]
+          """))
+    #expect(Set(found.map(\.pointer)) == ["/tracks/0/clips/0/use", "/tracks/0/clips/0/ramps/1"])
+  }
+
   @Test func mediaThatNobodyDescribedIsAProblem() throws {
     let found = try problems(documentText(tracks: #"[{"clips": [{"asset": "v"}]}]"#), assets: [:])
     #expect(Set(found.map(\.pointer)) == ["/assets/v", "/assets/w", "/assets/mute", "/assets/s", "/assets/logo"])

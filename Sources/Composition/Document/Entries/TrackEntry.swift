@@ -13,8 +13,8 @@ struct TrackEntry: Sendable {
   var hasSound: Bool
   var clips: [ClipEntry]
   var pointer: JSONPointer
-  /// Nothing was wrong in it, so that what follows from the whole track may be checked.
-  var isWhole: Bool
+  /// Nothing that was wrong in it makes the place of its clips unsure.
+  var hasSureTimes: Bool
 }
 
 /// A clip as written.
@@ -29,8 +29,9 @@ struct ClipEntry: Sendable {
   /// On the clip's own time.
   var ramps: [RampEntry]
   var pointer: JSONPointer
-  /// Nothing was wrong in it.
-  var isWhole: Bool
+  /// Nothing that was wrong in it makes its asset or its times unsure. (A key that is not known may be meant to be
+  /// one of those.)
+  var hasSureTimes: Bool
 
   /// Whether it says how see-through the clip is.
   var changesOpacity: Bool { opacity != 1 || !ramps.isEmpty }

@@ -93,7 +93,7 @@ extension Lowering {
   }
 
   private mutating func checkCover(_ range: MediaTimeRange, _ id: TrackID, _ pointer: JSONPointer) {
-    guard let track = track(id), track.isWhole, track.entry.isWhole else { return }
+    guard let track = track(id), track.isWhole, track.entry.hasSureTimes else { return }
     guard !track.clips.covers(range) else { return }
     let clips = track.clips[range].map { "\($0.range)" }
     problems.add(

@@ -101,13 +101,12 @@ extension Lowering {
       let target = exactly(at: pointer, { () throws(TimeError) in try MediaTimeRange(start: place, duration: lasting) })
     else { return nil }
     guard checkSpeed(source.range, target, at: pointer) else { return nil }
-    guard let ramps, let opacity = rampList(ramps, opacity: entry.opacity, within: target, owner: "the clip"),
-      entry.isWhole
-    else { return nil }
+    guard entry.hasSureTimes else { return nil }
+    let opacity = ramps.flatMap { rampList($0, opacity: entry.opacity, within: target, owner: "the clip") }
     return LoweredClip(
       entry: entry,
       clip: Clip(asset: id, sourceTrack: source.track, source: source.range, target: target),
-      layer: TrackLayer(track: track.id, fit: entry.fit, opacity: opacity))
+      layer: TrackLayer(track: track.id, fit: entry.fit, opacity: opacity ?? .one))
   }
 
   /// What a clip uses of its asset, and how long that lasts at its own speed. Nil and a problem where that is nothing.
@@ -129,7 +128,9 @@ extension Lowering {
     }
     if type == .video, track.video?.isStill == true {
       if use == nil, entry.duration == nil {
-        if entry.isWhole { problems.add(pointer, "'\(id)' is a still picture: say how long it stays with 'duration'") }
+        if entry.hasSureTimes {
+          problems.add(pointer, "'\(id)' is a still picture: say how long it stays with 'duration'")
+        }
         return nil
       }
       return (track.index, .none, use?.duration)

@@ -1,7 +1,7 @@
 /// A document held against its media: finds every problem, and the edit where there is none.
 ///
 /// It goes on after a problem with what is sure, and checks nothing that a part in doubt would decide: a clip whose
-/// place is not known overlaps nothing.
+/// place is not known overlaps nothing, but one whose opacity is wrong does.
 struct Lowering {
   let document: Document
   let assets: [AssetID: AssetDescription]
@@ -35,7 +35,7 @@ struct Lowering {
     let entry = document.videoComposition
     lowerFrameDuration()
     tracks = document.tracks.map { lower($0) }
-    isFilmKnown = document.tracksAreWhole && tracks.allSatisfy(\.isWhole)
+    isFilmKnown = document.hasSureTimes && tracks.allSatisfy(\.isWhole)
     let composition = Composition(tracks: tracks.flatMap(\.composed))
     if let whole = try? MediaTimeRange(start: .zero, end: composition.duration) { film = whole }
     checkDynamicRange()

@@ -11,14 +11,13 @@ extension DocumentReader {
     }
     let assets = assets(fields["assets"])
     names.assets = assets.map(\.id)
-    let found = problems.count
     let tracks = tracks(required(fields, "tracks", "a document"))
-    let tracksAreWhole = problems.count == found
+    let hasSureTimes = fields.has("tracks") && names.tracksAreKnown && tracks.allSatisfy(\.hasSureTimes)
     let videoComposition = videoComposition(fields["videoComposition"], at: fields.pointer.key("videoComposition"))
     let audioMix = audioMix(fields["audioMix"])
     let export = export(fields["export"], at: fields.pointer.key("export"))
     return Document(
-      problems: problems.problems, assets: assets, tracks: tracks, tracksAreWhole: tracksAreWhole,
+      problems: problems.problems, assets: assets, tracks: tracks, hasSureTimes: hasSureTimes,
       videoComposition: videoComposition, audioMix: audioMix, export: export, problemList: problems)
   }
 

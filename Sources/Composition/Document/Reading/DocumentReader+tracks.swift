@@ -5,6 +5,7 @@ extension DocumentReader {
 
   mutating func tracks(_ value: JSONValue?) -> [TrackEntry] {
     var tracks: [TrackEntry] = []
+    if let value, case .array = value.content {} else { names.tracksAreKnown = false }
     var taken: Set<TrackID> = []
     for item in items(value, "tracks") {
       guard let track = track(item) else {
@@ -46,21 +47,24 @@ extension DocumentReader {
       problems.add(sound.pointer, "'sound' is for video tracks; an audio track is heard anyway")
       hasSound = false
     }
-    let clips = items(required(fields, "clips", "a track"), "clips").map { clip($0, type) }
+    let written = items(required(fields, "clips", "a track"), "clips")
+    let isReadable = problems.count == found
+    let clips = written.map { clip($0, type) }
     return TrackEntry(
       id: id, type: type, hasSound: hasSound, clips: clips, pointer: fields.pointer,
-      isWhole: problems.count == found)
+      hasSureTimes: isReadable && clips.allSatisfy(\.hasSureTimes))
   }
 
   private mutating func clip(_ value: JSONValue, _ type: MediaType) -> ClipEntry {
     let found = problems.count
-    var clip = ClipEntry(fit: .contain, opacity: 1, ramps: [], pointer: value.pointer, isWhole: false)
+    var clip = ClipEntry(fit: .contain, opacity: 1, ramps: [], pointer: value.pointer, hasSureTimes: false)
     let keys = ["asset", "use", "at", "duration", "fit", "opacity", "ramps"]
     guard let fields = fields(value, "a clip", keys: keys, unsupported: Self.unsupportedOfClips) else { return clip }
     clip.asset = asset(required(fields, "asset", "a clip"))
     clip.use = range(fields["use"])
     clip.at = time(fields["at"])
     clip.duration = time(fields["duration"])
+    clip.hasSureTimes = problems.count == found
     if type == .video {
       clip.fit = choice(fields["fit"], "fit") ?? .contain
       clip.opacity = number(fields["opacity"], in: 0...1) ?? 1
@@ -71,7 +75,6 @@ extension DocumentReader {
         problems.add(fields.pointer.key(key), "'\(key)' is for clips of video tracks\(instead)")
       }
     }
-    clip.isWhole = problems.count == found
     return clip
   }
 

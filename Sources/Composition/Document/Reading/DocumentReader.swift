@@ -204,5 +204,6 @@ func list(_ names: some Sequence<String>) -> String { names.joined(separator: ",
 
 /// For a message: a number without a needless `.0`.
 func plain(_ number: Double) -> String {
-  Int(exactly: number).map(String.init) ?? "\(number)"
+  let text = "\(number)"
+  return text.hasSuffix(".0") ? String(text.dropLast(2)) : text
 }
