@@ -89,8 +89,23 @@ let package = Package(
     .testTarget(
       name: "StitcherTests", dependencies: ["Stitcher", "Media", "Segmenter", "Composition"], swiftSettings: strict),
     .testTarget(name: "JobsTests", dependencies: ["Jobs"], swiftSettings: strict),
-    .testTarget(name: "WireTests", dependencies: nio + ["Wire", "Digest"], swiftSettings: strict),
-    .testTarget(name: "WorkerTests", dependencies: nio + ["Worker", "Wire", "Digest"], swiftSettings: strict),
+    .testTarget(
+      name: "WireTests",
+      dependencies: nio + ["Wire", "Digest", logging, .product(name: "SwiftProtobuf", package: "swift-protobuf")],
+      swiftSettings: strict),
+    .testTarget(
+      name: "CoordinatorTests",
+      dependencies: nio + [
+        "Coordinator", "Composition", "Segmenter", "Jobs", "Wire", "Digest", logging,
+        .product(name: "SwiftProtobuf", package: "swift-protobuf"),
+      ],
+      swiftSettings: strict),
+    .testTarget(
+      name: "WorkerTests",
+      dependencies: nio + [
+        "Worker", "Wire", "Digest", logging, .product(name: "SwiftProtobuf", package: "swift-protobuf"),
+      ],
+      swiftSettings: strict),
     // Runs the executables: they are named so that they are built first.
     .testTarget(name: "FarmTests", dependencies: ["Coordinator", "Worker"], swiftSettings: strict),
   ],

@@ -27,8 +27,13 @@ int sandbox_confine(const char *const readable[]) {
   // Nobody of the same user may look into the process or attach to it.
   prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
   int force = 0;
-  if (landlock_allow_only(readable) == 0) force |= SANDBOX_LANDLOCK;
-  int error = seccomp_allow_decoding();
+  int error = readable ? landlock_allow_only(readable) : -ENOSYS;
+  if (error == 0) {
+    force |= SANDBOX_LANDLOCK;
+  } else if (error != -ENOSYS) {
+    return error;
+  }
+  error = seccomp_allow_decoding();
   if (error != 0) return error;
   return force | SANDBOX_SECCOMP;
 }

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/landlock.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -26,8 +27,11 @@ static int create(const struct ruleset *rules, size_t size, uint32_t flags) {
 static int allow_reading(int rules, const char *path) {
   int place = open(path, O_PATH | O_CLOEXEC);
   if (place < 0) return errno == ENOENT || errno == ENOTDIR || errno == EACCES ? 0 : -errno;
-  struct landlock_path_beneath_attr rule = {
-      .allowed_access = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR, .parent_fd = place};
+  struct stat status;
+  if (fstat(place, &status) != 0) status.st_mode = 0;
+  struct landlock_path_beneath_attr rule = {.allowed_access = LANDLOCK_ACCESS_FS_READ_FILE, .parent_fd = place};
+  // A rule for a file alone may not speak of folders.
+  if (S_ISDIR(status.st_mode)) rule.allowed_access |= LANDLOCK_ACCESS_FS_READ_DIR;
   int result = syscall(445, rules, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) == 0 ? 0 : -errno;
   close(place);
   return result;

@@ -5,7 +5,9 @@ import Dispatch
 enum SheafWorker {
   static func main() {
     // A task process confines its one thread, parses nothing, and starts nothing that it does not need.
-    if CommandLine.arguments.dropFirst().first == TaskProcess.subcommand { TaskMain.run() }
+    let arguments = Array(CommandLine.arguments.dropFirst())
+    if arguments.first == TaskProcess.subcommand { TaskMain.run() }
+    if arguments.first == ConfinementReport.subcommand { ConfinementReport.run(arguments) }
     Task {
       do {
         let command = try WorkerCommand.parse()

@@ -44,7 +44,7 @@ enum {
 
 // Takes from the calling process, for good, all that decoding media does not need: capabilities, sockets, other
 // programs, new processes, opening files for writing and, where the kernel has Landlock, opening any file outside
-// `readable` (a null-terminated list; places that do not exist are passed over). Call before any thread is started.
+// `readable` (a null-terminated list; places that do not exist are passed over; NULL leaves Landlock out). Call before any thread is started.
 // Returns what is in force, as the flags above; fails only if there is no seccomp.
 int sandbox_confine(const char *const readable[]);
 

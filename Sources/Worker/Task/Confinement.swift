@@ -10,11 +10,11 @@ enum Confinement {
   ]
 
   /// Confines the calling process for good, before it has threads. Returns `CSandbox`'s flags of what is in force.
-  static func enter() throws(SystemError) -> UInt8 {
+  static func enter(usingLandlock: Bool = true) throws(SystemError) -> UInt8 {
     let copies = readable.map { strdup($0) }
     defer { for copy in copies { free(copy) } }
     let force = (copies.map { UnsafePointer($0) } + [nil]).withUnsafeBufferPointer {
-      sandbox_confine($0.baseAddress)
+      sandbox_confine(usingLandlock ? $0.baseAddress : nil)
     }
     guard force >= 0 else { throw SystemError(-force, "confining a task process") }
     return UInt8(force)

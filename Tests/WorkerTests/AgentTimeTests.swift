@@ -1,0 +1,121 @@
+import Testing
+
+@testable import Worker
+
+/// The agent's mind against the clock, lost connections, and being told to leave.
+struct AgentTimeTests {
+  private let first = RunID(number: 1)
+  private let second = RunID(number: 2)
+
+  @Test
+  func `a task without a sign of life for a minute is killed and charged`() {
+    var agent = AgentScript(slots: 1)
+    _ = agent.happen(.granted(.number(1)), at: 0)
+    _ = agent.happen(.progressed(first, 1), at: 10)
+    for seconds in stride(from: 14.0, to: 70, by: 4) {
+      #expect(agent.happen(.tick, at: seconds).deeds == [])
+      _ = agent.happen(.heartbeatAnswered(cancelled: []))
+    }
+    let effects = agent.happen(.tick, at: 70).deeds
+    guard case .sendFailure(.number(1), let failure)? = effects.first else {
+      Issue.record("\(effects)")
+      return
+    }
+    #expect(failure.cause == .media && failure.message.contains("60 s") && effects.last == .kill(first))
+    #expect(agent.happen(.ended(first, .killed)).deeds == [.discard(first)])
+  }
+
+  @Test
+  func `waiting for the coordinator's bytes is no hang`() {
+    var agent = AgentScript(slots: 1)
+    _ = agent.happen(.granted(.number(1)), at: 0)
+    _ = agent.happen(.waits(first, true), at: 1)
+    _ = agent.happen(.heartbeatAnswered(cancelled: []), at: 290)
+    #expect(agent.happen(.tick, at: 300).deeds == [])
+    _ = agent.happen(.waits(first, false), at: 300)
+    _ = agent.happen(.heartbeatAnswered(cancelled: []), at: 359)
+    #expect(agent.happen(.tick, at: 359).deeds == [])
+    #expect(agent.happen(.tick, at: 360).deeds.last == .kill(first))
+  }
+
+  @Test
+  func `a lost connection ends everything, for its leases are lost`() {
+    var agent = AgentScript(slots: 2)
+    agent.grantAndMake(1)
+    _ = agent.happen(.granted(.number(2)))
+    #expect(agent.happen(.disconnected) == [.discard(first), .kill(second)])
+    // The old process is not gone yet: one slot is free on the new connection, then two.
+    #expect(agent.happen(.connected(heartbeat: .seconds(4), lease: .seconds(15))).freeSlots == 1)
+    #expect(agent.happen(.ended(second, .killed)).freeSlots == 2)
+  }
+
+  @Test
+  func `a coordinator that is silent for a lease's time is given up`() {
+    var agent = AgentScript(slots: 1)
+    _ = agent.happen(.granted(.number(1)), at: 1)
+    _ = agent.happen(.tick, at: 15)
+    #expect(agent.happen(.tick, at: 16) == [.disconnect, .kill(first)])
+    #expect(agent.happen(.disconnected) == [])
+    #expect(agent.state.deadline == nil)
+  }
+
+  @Test
+  func `told to leave, it takes no more, lets running tasks finish, and goes`() {
+    var agent = AgentScript(slots: 1)
+    _ = agent.happen(.granted(.number(1)), at: 0)
+    _ = agent.happen(.granted(.number(2)))
+    let effects = agent.happen(.drain, at: 1)
+    guard case .sendFailure(.number(2), let failure)? = effects.first else {
+      Issue.record("\(effects)")
+      return
+    }
+    #expect(failure.cause == .infrastructure)
+    #expect(effects.last.map { if case .sendHeartbeat(_, 0, true) = $0 { true } else { false } } == true)
+    _ = agent.happen(.failureAnswered(.number(2)))
+    _ = agent.happen(.ended(first, .made(.any)), at: 2)
+    _ = agent.happen(.uploaded(first))
+    #expect(agent.happen(.publishAnswered(.number(1), .published)) == [.discard(first), .leave])
+    #expect(agent.happen(.granted(.number(3))) == [], "it is gone")
+  }
+
+  @Test
+  func `what does not finish in time is given back, and the word that it was is waited for`() {
+    var agent = AgentScript(slots: 1)
+    _ = agent.happen(.granted(.number(1)), at: 0)
+    _ = agent.happen(.drain, at: 1)
+    #expect(agent.happen(.tick, at: 8.9).deeds == [])
+    let effects = agent.happen(.tick, at: 9).deeds
+    #expect(effects.count == 2 && effects.last == .kill(first), "\(effects)")
+    #expect(agent.happen(.ended(first, .killed)).deeds == [.discard(first)])
+    #expect(agent.happen(.failureAnswered(.number(1))) == [.leave])
+  }
+
+  @Test
+  func `nobody who does not answer keeps it`() {
+    var agent = AgentScript(slots: 1)
+    _ = agent.happen(.granted(.number(1)), at: 0)
+    _ = agent.happen(.drain, at: 1)
+    _ = agent.happen(.tick, at: 9)
+    #expect(agent.state.deadline == .seconds(11))
+    #expect(agent.happen(.tick, at: 11).last == .leave)
+  }
+
+  @Test
+  func `with nothing to do, or told twice, it leaves at once`() {
+    var idle = AgentScript(connected: false)
+    #expect(idle.happen(.drain, at: 1) == [.leave])
+    var busy = AgentScript(slots: 1)
+    _ = busy.happen(.granted(.number(1)))
+    _ = busy.happen(.drain)
+    #expect(busy.happen(.stop) == [.kill(first), .leave])
+  }
+
+  @Test
+  func `waits between tries double, within bounds, and start over`() {
+    var backoff = Backoff()
+    let waits = (1...8).map { _ in backoff.wait(jitter: 1) }
+    #expect(waits == [250, 500, 1000, 2000, 4000, 8000, 10000, 10000].map { .milliseconds($0) })
+    backoff.reset()
+    #expect(backoff.wait(jitter: 0) == .milliseconds(125))
+  }
+}

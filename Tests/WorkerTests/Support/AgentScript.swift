@@ -1,0 +1,60 @@
+import Digest
+
+@testable import Worker
+
+/// An agent's mind, and shorthand for what happens to it. Times are in seconds.
+struct AgentScript {
+  private(set) var state: AgentState
+  private var now: Duration = .zero
+
+  init(slots: Int = 2, connected: Bool = true) {
+    state = AgentState(AgentState.Settings(slots: slots))
+    if connected { _ = happen(.connected(heartbeat: .seconds(4), lease: .seconds(15)), at: 0) }
+  }
+
+  mutating func happen(_ event: AgentEvent, at seconds: Double? = nil) -> [AgentEffect] {
+    if let seconds { now = .seconds(seconds) }
+    return state.handle(event, at: now)
+  }
+
+  /// A task is granted and made.
+  mutating func grantAndMake(_ number: Int) {
+    _ = happen(.granted(.number(number)))
+    _ = happen(.ended(RunID(number: number), .made(.any)))
+  }
+}
+
+extension TaskLease {
+  static func number(_ number: Int) -> TaskLease { TaskLease(task: "job/\(number)", epoch: 1) }
+}
+
+extension TaskGrant {
+  static func number(_ number: Int) -> TaskGrant {
+    TaskGrant(lease: .number(number), kind: "picture", payload: [], inputs: [], work: 100)
+  }
+}
+
+extension TaskResult {
+  static let any = TaskResult(digest: .of([1]), size: 1, cpuMilliseconds: 5)
+}
+
+extension TaskFailure {
+  static let any = TaskFailure(cause: .media, message: "broken")
+}
+
+extension [AgentEffect] {
+  /// All but heartbeats.
+  var deeds: [AgentEffect] {
+    filter { if case .sendHeartbeat = $0 { false } else { true } }
+  }
+
+  /// Free slots as the last heartbeat says; nil without one.
+  var freeSlots: Int? {
+    compactMap { if case .sendHeartbeat(_, let free, _) = $0 { free } else { nil } }.last
+  }
+
+  /// What the last heartbeat says of progress.
+  var progress: [UInt64]? {
+    compactMap { if case .sendHeartbeat(let progress, _, _) = $0 { progress.map(\.done) } else { nil } }.last
+  }
+}

@@ -1,0 +1,161 @@
+import Digest
+import Foundation
+import Logging
+import SwiftProtobuf
+import Wire
+
+/// The other end of an agent's wire: says what a test tells it to, keeps what it hears, and serves and takes content.
+actor ScriptedCoordinator {
+  private struct Waiter {
+    var matches: @Sendable (WireMessage) -> Bool
+    var continuation: CheckedContinuation<WireMessage, any Error>
+  }
+
+  private var server: WireServer?
+  private var running: Task<Void, any Error>?
+  private var connection: WireConnection?
+  private var heard: [WireMessage] = []
+  private var waiters: [Waiter] = []
+  private var connectionWaiters: [CheckedContinuation<Void, Never>] = []
+  private var partial: [UInt64: (digest: SHA256Digest, data: Data)] = [:]
+  private(set) var hellos: [Sheaf_Hello] = []
+  private(set) var contents: [SHA256Digest: Data] = [:]
+  private(set) var readRequests: [Range<UInt64>] = []
+  private let welcome: Sheaf_Welcome
+  private let token: String
+
+  init(token: String = "secret", heartbeat: Int = 50, lease: Int = 60_000) {
+    self.token = token
+    welcome = .with {
+      $0.protocolVersion = WireProtocol.version
+      $0.server = "script"
+      $0.heartbeatMilliseconds = UInt32(heartbeat)
+      $0.leaseMilliseconds = UInt32(lease)
+      $0.maxChunkBytes = UInt32(WireProtocol.maximumChunk)
+    }
+  }
+
+  func start() async throws -> WireAddress {
+    let server = try await WireServer.bind(
+      to: WireAddress(host: "127.0.0.1", port: 0), logger: Logger(label: "script") { _ in SwiftLogNoOpLogHandler() })
+    self.server = server
+    let (welcome, token) = (welcome, token)
+    running = Task {
+      try await server.run(maximumConnections: 4) { hello in
+        hello.token == token ? .success(welcome) : .failure(WireError(.refused(.token), "the token is wrong"))
+      } session: { connection, hello in
+        await self.began(connection, hello)
+        for try await message in connection.inbound { try await self.hear(message, connection) }
+      }
+    }
+    return server.address
+  }
+
+  func stop() {
+    running?.cancel()
+    connection?.close()
+  }
+
+  /// Closes the connection that stands.
+  func hangUp() {
+    connection?.close()
+    connection = nil
+  }
+
+  /// Has content ready to be read.
+  func serve(_ data: Data) -> SHA256Digest {
+    let digest = SHA256Digest.of(data)
+    contents[digest] = data
+    return digest
+  }
+
+  /// Serves other bytes than those that the digest names.
+  func serve(_ data: Data, as digest: SHA256Digest) {
+    contents[digest] = data
+  }
+
+  /// Until a worker is connected.
+  func awaitConnection() async {
+    if connection == nil { await withCheckedContinuation { connectionWaiters.append($0) } }
+  }
+
+  func say(_ message: WireMessage) async throws {
+    try await connection?.send(message)
+  }
+
+  /// Says something and returns the first message after it that matches.
+  func ask(_ message: WireMessage, _ matches: @escaping @Sendable (WireMessage) -> Bool) async throws -> WireMessage {
+    async let answer = next(matches)
+    try await say(message)
+    return try await answer
+  }
+
+  /// The first message not yet taken that matches; waits for it.
+  func next(_ matches: @escaping @Sendable (WireMessage) -> Bool) async throws -> WireMessage {
+    if let index = heard.firstIndex(where: matches) { return heard.remove(at: index) }
+    return try await withCheckedThrowingContinuation { waiters.append(Waiter(matches: matches, continuation: $0)) }
+  }
+
+  private func began(_ connection: WireConnection, _ hello: Sheaf_Hello) {
+    hellos.append(hello)
+    self.connection = connection
+    for waiter in connectionWaiters { waiter.resume() }
+    connectionWaiters = []
+  }
+
+  private func hear(_ message: WireMessage, _ connection: WireConnection) async throws {
+    switch message {
+    case .readContent(let read): try await connection.send(.contentData(answer(read)))
+    case .uploadBegin(let begin):
+      guard let digest = SHA256Digest(bytes: begin.digest) else { return }
+      partial[begin.request] = (digest, Data())
+      try await connection.send(.uploadReply(.with { $0.request = begin.request }))
+    case .uploadChunk(let chunk): try await connection.send(.uploadReply(take(chunk)))
+    case .heartbeat:
+      note(message)
+      try await connection.send(.heartbeatReply(Sheaf_HeartbeatReply()))
+    case .failure(let failure):
+      note(message)
+      try await connection.send(.failureReply(.with { $0.lease = failure.lease }))
+    default: note(message)
+    }
+  }
+
+  private func note(_ message: WireMessage) {
+    guard let index = waiters.firstIndex(where: { $0.matches(message) }) else { return heard.append(message) }
+    waiters.remove(at: index).continuation.resume(returning: message)
+  }
+
+  private func answer(_ read: Sheaf_ReadContent) -> Sheaf_ContentData {
+    let range = read.offset..<(read.offset + UInt64(read.length))
+    readRequests.append(range)
+    return .with {
+      $0.request = read.request
+      guard let digest = SHA256Digest(bytes: read.digest), let data = contents[digest] else {
+        $0.error = "no such content"
+        return
+      }
+      $0.data = data.subdata(in: Int(range.lowerBound)..<min(data.count, Int(range.upperBound)))
+    }
+  }
+
+  private func take(_ chunk: Sheaf_UploadChunk) -> Sheaf_UploadReply {
+    .with {
+      $0.request = chunk.request
+      guard var upload = partial[chunk.request], upload.data.count == Int(chunk.offset) else {
+        $0.error = "a chunk out of order"
+        return
+      }
+      upload.data.append(chunk.data)
+      partial[chunk.request] = upload
+      $0.received = UInt64(upload.data.count)
+      guard chunk.last else { return }
+      guard SHA256Digest.of(upload.data) == upload.digest else {
+        $0.error = "the digest is another"
+        return
+      }
+      contents[upload.digest] = upload.data
+      $0.complete = true
+    }
+  }
+}

@@ -1,0 +1,65 @@
+import Foundation
+
+@testable import Worker
+
+enum Place {
+  /// The worker that was built with the tests.
+  static let worker: String = {
+    // The test runner's bundle stands beside the products.
+    let program = URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath()
+    let candidates = [program.deletingLastPathComponent()] + bundles
+    return candidates.map { $0.appendingPathComponent("sheaf-worker").path }
+      .first { FileManager.default.isExecutableFile(atPath: $0) } ?? "sheaf-worker is not beside \(program.path)"
+  }()
+
+  private static var bundles: [URL] {
+    Bundle.allBundles.map { $0.bundleURL.resolvingSymlinksInPath() }
+      .flatMap { [$0, $0.deletingLastPathComponent()] }
+  }
+
+  /// A film in the repository.
+  static func media(_ name: String) -> URL {
+    URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent().appendingPathComponent("Media").appendingPathComponent(name)
+  }
+
+  /// Starts the worker that was built, as the agent starts itself.
+  static var launcher: TaskLauncher {
+    var launcher = TaskLauncher { ProcessInfo.processInfo.environment[$0] }
+    launcher.executable = worker
+    return launcher
+  }
+
+  /// Starts a shell script in place of a task process: one that behaves as no honest one would. Its descriptor 0 is the
+  /// socket to the agent.
+  static func script(_ lines: String) -> TaskLauncher {
+    var launcher = TaskLauncher { _ in nil }
+    launcher.executable = "/bin/sh"
+    launcher.arguments = ["sh", "-c", lines]
+    return launcher
+  }
+}
+
+/// A folder for one test.
+final class TestFolder: Sendable {
+  let path: String
+
+  init() throws {
+    path = FileManager.default.temporaryDirectory.appendingPathComponent("worker-\(UUID().uuidString)").path
+    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+  }
+
+  deinit {
+    do {
+      try FileManager.default.removeItem(atPath: path)
+    } catch {
+      print("\(path) is left behind: \(error)")
+    }
+  }
+
+  func write(_ data: Data, _ name: String) throws -> String {
+    let file = "\(path)/\(name)"
+    try data.write(to: URL(fileURLWithPath: file))
+    return file
+  }
+}
