@@ -51,9 +51,10 @@ func failure(_ body: () async throws -> Void) async -> WireError? {
 
 @Suite(.timeLimit(.minutes(1))) struct ConnectionTests {
   @Test func messagesArriveInOrderBothWays() async throws {
-    let echoed = try await withServer(session: { connection, _ in
+    let echo: WireServer.Session = { connection, _ in
       for try await message in connection.inbound { try await connection.send(message) }
-    }) { address in
+    }
+    let echoed = try await withServer(session: echo) { address in
       try await WireClient.withConnection(to: address, hello: .client) { connection, _ in
         for count in 0..<100 { try await connection.send(.cancelJob(.with { $0.job = "\(count)" })) }
         var jobs: [String] = []
@@ -68,17 +69,18 @@ func failure(_ body: () async throws -> Void) async -> WireError? {
   }
 
   @Test func aRefusalReachesThePeerWithItsReason() async throws {
-    let error = try await withServer(admit: { _ in .failure(WireError(.refused(.token), "the token is wrong")) }) {
-      address in
+    let refuse: WireServer.Admission = { _ in .failure(WireError(.refused(.token), "the token is wrong")) }
+    let error = try await withServer(admit: refuse) { address in
       await failure { try await WireClient.withConnection(to: address, hello: .client) { _, _ in } }
     }
     #expect(error == WireError(.refused(.token), "the token is wrong"))
   }
 
   @Test func aRefusalInTheMiddleReachesAPeerThatIsStillSending() async throws {
-    let error = try await withServer(session: { connection, _ in
+    let complain: WireServer.Session = { connection, _ in
       for try await _ in connection.inbound { throw WireError(.violation, "enough") }
-    }) { address in
+    }
+    let error = try await withServer(session: complain) { address in
       await failure {
         try await WireClient.withConnection(to: address, hello: .client) { connection, _ in
           let chunk = WireMessage.uploadChunk(.with { $0.data = Data(count: 1 << 20) })
@@ -110,11 +112,12 @@ func failure(_ body: () async throws -> Void) async -> WireError? {
 
   @Test func aSlowReaderStopsItsSender() async throws {
     let sent = Sent()
-    try await withServer(session: { connection, _ in
+    let sleepy: WireServer.Session = { connection, _ in
       // Says nothing and reads nothing until the sender has come to rest.
       try await sent.rest()
       for try await _ in connection.inbound {}
-    }) { address in
+    }
+    try await withServer(session: sleepy) { address in
       try await WireClient.withConnection(to: address, hello: .worker) { connection, _ in
         let chunk = WireMessage.uploadChunk(.with { $0.data = Data(count: 1 << 20) })
         for _ in 0..<200 {
@@ -136,9 +139,10 @@ func failure(_ body: () async throws -> Void) async -> WireError? {
     #expect(write(file, bytes, bytes.count) == bytes.count)
     let digest = SHA256Digest.of(bytes)
     let store = Received()
-    let read = try await withServer(session: { connection, _ in
+    let serve: WireServer.Session = { connection, _ in
       for try await message in connection.inbound { try await store.handle(message, connection) }
-    }) { address in
+    }
+    let read = try await withServer(session: serve) { address in
       try await WireClient.withConnection(to: address, hello: .worker) { connection, _ in
         let exchange = ContentExchange(connection)
         return try await withThrowingTaskGroup(of: Void.self) { group in

@@ -49,9 +49,11 @@ struct JobRun: Sendable {
     return reply.job
   }
 
-  /// Waits for a job's end, telling of it on the way; cancels it when this task is cancelled. Throws when it failed.
+  /// Waits for a job's end, however it ends, telling of it on the way.
+  /// - Parameter cancellingAt: Where to cancel the job when this task is cancelled; nil leaves it alone.
   func wait(
-    for job: String, cancelsJob: Bool = true, tell: @escaping @Sendable (Sheaf_JobStatus) -> Void
+    for job: String, cancellingAt endpoint: CoordinatorClient.Endpoint? = nil,
+    tell: @escaping @Sendable (Sheaf_JobStatus) -> Void
   ) async throws -> Sheaf_JobStatus {
     try await client.connection.send(.watchJob(.with { $0.job = job }))
     while let message = try await client.reply() {
@@ -60,9 +62,12 @@ struct JobRun: Sendable {
       tell(status)
       if status.hasEnded { return status }
     }
-    if cancelsJob {
-      // Not in this task, which is cancelled and sends nothing any more.
-      try? await Task { try await client.connection.send(.cancelJob(.with { $0.job = job })) }.value
+    if let endpoint {
+      // On a connection and in a task of its own: those of this task are being torn down.
+      let cancelling = Task {
+        try await CoordinatorClient.run(endpoint) { try await $0.ask(.cancelJob(.with { $0.job = job })) }
+      }
+      _ = try await cancelling.value
     }
     throw CancellationError()
   }

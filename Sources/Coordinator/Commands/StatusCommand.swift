@@ -41,7 +41,7 @@ struct StatusCommand: AsyncParsableCommand {
           }
           let progress = ProgressReport()
           defer { progress.end() }
-          let status = try await run.wait(for: job, cancelsJob: false) { status in
+          let status = try await run.wait(for: job) { status in
             if isJSON { Console.printLine(JobView(status)) } else { progress.tell(status) }
           }
           progress.end()

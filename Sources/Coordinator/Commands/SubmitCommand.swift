@@ -61,7 +61,7 @@ struct SubmitCommand: AsyncParsableCommand {
           if !isJSON { Console.print(job) }
           let progress = ProgressReport()
           defer { progress.end() }
-          let status = try await run.wait(for: job) { progress.tell($0) }
+          let status = try await run.wait(for: job, cancellingAt: endpoint) { progress.tell($0) }
           progress.end()
           try status.requireDone()
           if let file, let digest = status.output.sha256 {

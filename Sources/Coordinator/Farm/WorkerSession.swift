@@ -42,9 +42,8 @@ struct WorkerSession: Sendable {
   private let silence: Duration
   /// By task, so that nothing depends on an order of arrival.
   private var held: [Held] = []
-  /// Told to be killed; the worker lists them until it has read that.
-  private var cancelled: [Lease] = []
-  private var free: Int
+  /// Free slots, as the worker told last, less what was granted since.
+  private var free = 0
   private var isDraining = false
   private var lastHeard: Duration
   private var infrastructureFailures = 0
@@ -56,7 +55,6 @@ struct WorkerSession: Sendable {
     self.worker = worker
     self.slots = slots
     self.silence = silence
-    free = 0
     lastHeard = now
   }
 
@@ -72,7 +70,6 @@ struct WorkerSession: Sendable {
       settle(told: progress.map(\.lease), freeSlots: freeSlots)
       effects.append(.renew(progress))
     case .renewed(let lost):
-      cancelled.append(contentsOf: lost.filter { !cancelled.contains($0) })
       for lease in lost { forget(lease) }
       effects.append(.replyToHeartbeat(cancelled: lost))
     case .claimed(let grants):
@@ -89,7 +86,7 @@ struct WorkerSession: Sendable {
       // Where the content is missing the worker uploads it and publishes again: the lease and the slot stay its own.
       if let outcome {
         if outcome == .published { infrastructureFailures = 0 }
-        release(lease)
+        forget(lease)
       }
       effects.append(.replyToPublish(lease, outcome))
     case .failure(let lease, let failure):
@@ -101,7 +98,7 @@ struct WorkerSession: Sendable {
       }
       effects.append(.fail(lease, failure))
     case .failed(let lease):
-      release(lease)
+      forget(lease)
       effects.append(.replyToFailure(lease))
     case .tick:
       if now - lastHeard > silence { effects.append(.close) }
@@ -114,37 +111,20 @@ struct WorkerSession: Sendable {
     return effects
   }
 
-  /// How many more tasks the worker may be given.
+  /// How many more tasks the worker may be given. A result that is on its way here takes no slot, so a worker may hold
+  /// as many leases again as it has slots, and no more.
   func room(now: Duration) -> Int {
     if isDraining { return 0 }
     if let pausedUntil, now < pausedUntil { return 0 }
-    return max(0, min(free, slots - held.count))
+    return max(0, min(free, 2 * slots - held.count))
   }
 
   /// A heartbeat was written before the worker read what is on its way to it: grants that it does not list yet take
-  /// slots that it counts as free, and leases that were answered meanwhile free slots that it counts as taken.
+  /// slots that it counts as free.
   private mutating func settle(told: [Lease], freeSlots: Int) {
-    cancelled.removeAll { !told.contains($0) }
     held.removeAll { $0.isTold && !told.contains($0.lease) }
-    var onTheWay = 0
-    for index in held.indices {
-      if told.contains(held[index].lease) { held[index].isTold = true } else { onTheWay += 1 }
-    }
-    let answered = told.filter { lease in
-      !cancelled.contains(lease) && !held.contains { $0.lease == lease } && answers.contains(lease)
-    }
-    answers.removeAll { !told.contains($0) }
-    free = freeSlots + answered.count - onTheWay
-  }
-
-  /// Leases answered since the worker last stopped listing them.
-  private var answers: [Lease] = []
-
-  private mutating func release(_ lease: Lease) {
-    guard held.contains(where: { $0.lease == lease }) else { return }
-    forget(lease)
-    answers.append(lease)
-    free += 1
+    for index in held.indices where told.contains(held[index].lease) { held[index].isTold = true }
+    free = min(freeSlots, slots) - held.count { !$0.isTold }
   }
 
   private mutating func forget(_ lease: Lease) {

@@ -65,7 +65,9 @@ actor Farm {
     while now < limit, await hasLeases() {
       _ = await bell.wait(since: bell.count, atMost: .milliseconds(100))
     }
-    for worker in links.keys.sorted() { await links[worker]?.sayFarewell() }
+    await withDiscardingTaskGroup { group in
+      for link in links.values { group.addTask { await link.sayFarewell() } }
+    }
     for client in clients.values { client.cancel() }
   }
 
@@ -185,7 +187,12 @@ actor Farm {
   private func woke() async {
     claim(scheduler.handle(.woke))
     await bell.ring()
-    await planWhatIsReady()
+    // Beside everything else: planning a long film takes a while, and wakes must not wait for it.
+    mustPlanAgain = true
+    if !isPlanning {
+      isPlanning = true
+      Task { await planWhatIsReady() }
+    }
   }
 
   /// Wakes are hints; this is the truth (DESIGN 4).
@@ -211,9 +218,6 @@ actor Farm {
   // MARK: Planning
 
   private func planWhatIsReady() async {
-    mustPlanAgain = true
-    guard !isPlanning else { return }
-    isPlanning = true
     defer { isPlanning = false }
     let planner = Planner(store: store, library: library, logger: logger)
     while mustPlanAgain {

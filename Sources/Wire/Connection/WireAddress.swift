@@ -15,7 +15,8 @@ package struct WireAddress: Sendable, Hashable, CustomStringConvertible {
   package init?(_ text: String) {
     var host = text[...]
     var port: Int? = Self.defaultPort
-    if text.hasPrefix("["), let close = text.firstIndex(of: "]") {
+    if text.hasPrefix("[") {
+      guard let close = text.firstIndex(of: "]") else { return nil }
       host = text[text.index(after: text.startIndex)..<close]
       let rest = text[text.index(after: close)...]
       if !rest.isEmpty { port = rest.hasPrefix(":") ? Int(rest.dropFirst()) : nil }

@@ -1,0 +1,140 @@
+import Composition
+import Digest
+import FoundationEssentials
+import Glibc
+import Segmenter
+import SwiftProtobuf
+import Synchronization
+import Wire
+
+@testable import Coordinator
+
+/// A worker that speaks the wire and renders nothing: a piece is the digest of its payload and inputs, a stitch its
+/// pieces one after the other. What it makes is, as of a real one, a function of the task alone.
+final class ScriptedWorker: Sendable {
+  /// What to do with a task instead of doing it; nil does it.
+  typealias Misbehaviour = @Sendable (Sheaf_Grant) -> Sheaf_Failure.Cause?
+
+  let hello: Sheaf_Hello
+  let misbehave: Misbehaviour
+  let granted = Mutex<[Sheaf_Grant]>([])
+  private let held = Mutex<[Sheaf_Lease]>([])
+
+  init(_ hello: Sheaf_Hello, misbehave: @escaping Misbehaviour = { _ in nil }) {
+    self.hello = hello
+    self.misbehave = misbehave
+  }
+
+  var kinds: [Sheaf_TaskKind] { granted.withLock { $0.map(\.kind) } }
+
+  /// Works until the connection closes or the task is cancelled.
+  func run(at address: WireAddress) async throws {
+    try await WireClient.withConnection(to: address, hello: hello) { connection, _ in
+      let exchange = ContentExchange(connection)
+      try await withThrowingDiscardingTaskGroup { group in
+        group.addTask {
+          while !Task.isCancelled {
+            try await connection.send(.heartbeat(self.heartbeat()))
+            try await Task.sleep(for: .milliseconds(200))
+          }
+        }
+        for try await message in connection.inbound {
+          if await exchange.take(message) { continue }
+          switch message {
+          case .grant(let grant):
+            self.held.withLock { $0.append(grant.lease) }
+            self.granted.withLock { $0.append(grant) }
+            group.addTask { try await self.work(grant, connection, exchange) }
+          case .publishReply(let reply): self.forget(reply.lease)
+          case .failureReply(let reply): self.forget(reply.lease)
+          case .heartbeatReply(let reply): reply.cancelled.forEach(self.forget)
+          default: break
+          }
+        }
+        group.cancelAll()
+      }
+    }
+  }
+
+  private func forget(_ lease: Sheaf_Lease) {
+    held.withLock { $0.removeAll { $0 == lease } }
+  }
+
+  private func heartbeat() -> Sheaf_Heartbeat {
+    let leases = held.withLock { $0 }
+    return .with {
+      $0.freeSlots = UInt32(max(0, Int(hello.slots) - leases.count))
+      $0.progress = leases.map { lease in
+        .with {
+          $0.lease = lease
+          $0.done = 1
+        }
+      }
+    }
+  }
+
+  private func work(_ grant: Sheaf_Grant, _ connection: WireConnection, _ exchange: ContentExchange) async throws {
+    if let cause = misbehave(grant) {
+      try await connection.send(
+        .failure(
+          .with {
+            $0.lease = grant.lease
+            $0.cause = cause
+            $0.message = "the script says so"
+          }))
+      return
+    }
+    var inputs: [Data] = []
+    for input in grant.inputs {
+      guard let digest = input.sha256 else { continue }
+      var bytes = Data()
+      while bytes.count < Int(input.size) {
+        bytes += try await exchange.read(digest, offset: UInt64(bytes.count), length: 1 << 20)
+      }
+      inputs.append(bytes)
+    }
+    let result = try Self.result(of: grant, inputs)
+    let folder = try TemporaryFolder()
+    let file = open(try folder.write(result, to: "result"), O_RDONLY)
+    defer { close(file) }
+    let digest = SHA256Digest.of(result)
+    try await exchange.upload(descriptor: file, digest: digest, size: Int64(result.count))
+    try await connection.send(
+      .publish(
+        .with {
+          $0.lease = grant.lease
+          $0.digest = Data(digest.bytes)
+          $0.size = UInt64(result.count)
+        }))
+  }
+
+  static func result(of grant: Sheaf_Grant, _ inputs: [Data]) throws -> [UInt8] {
+    switch grant.kind {
+    case .describe:
+      // What the file says of itself: tests write durations into it.
+      guard let seconds = Int64(String(decoding: inputs[0], as: UTF8.self)) else { return Array("no description".utf8) }
+      return try [UInt8](JSONCoding.encoder.encode(AssetDescription.film(seconds: seconds)))
+    case .stitch: return inputs.flatMap { [UInt8]($0) }
+    default:
+      return [UInt8](SHA256Digest.of([UInt8](grant.payload) + inputs.flatMap { [UInt8]($0) }).bytes)
+    }
+  }
+}
+
+extension AssetDescription {
+  /// 10 frames a second of 64x48 pixels, a keyframe each second.
+  static func film(seconds: Int64) throws -> AssetDescription {
+    let range = try MediaTimeRange(start: .zero, duration: MediaTime(seconds: seconds))
+    let frames = FrameTimes(0..<seconds * 10)
+    let keyframes = (0..<seconds).map { Keyframe(pts: $0 * 10, dts: $0 * 10, position: -1) }
+    return AssetDescription(
+      container: "mov", duration: range.duration,
+      tracks: [
+        TrackDescription(
+          index: 0, type: .video, codec: "h264", timebase: MediaTime(value: 1, timescale: 10), range: range,
+          video: VideoFormat(
+            size: PixelSize(width: 64, height: 48), pixelFormat: "yuv420p",
+            nominalFrameRate: MediaTime(seconds: 10), frames: frames, keyframes: keyframes))
+      ])
+  }
+}

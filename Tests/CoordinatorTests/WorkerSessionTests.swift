@@ -1,0 +1,138 @@
+import Jobs
+import Testing
+
+@testable import Coordinator
+
+struct WorkerSessionTests {
+  private func lease(_ ordinal: Int32, epoch: Int64 = 1) -> Lease {
+    Lease(task: TaskID(job: JobID("j"), ordinal: ordinal), epoch: epoch)
+  }
+
+  private func grant(_ ordinal: Int32) -> Grant {
+    Grant(lease: lease(ordinal), kind: .picture, payload: [], inputs: [], work: 10)
+  }
+
+  private func session(slots: Int = 2) -> WorkerSession {
+    WorkerSession(worker: WorkerID("w"), slots: slots, silence: .seconds(15), now: .zero)
+  }
+
+  private func heartbeat(_ leases: Lease..., free: Int, draining: Bool = false) -> WorkerSession.Event {
+    .heartbeat(
+      progress: leases.map { LeaseProgress(lease: $0, done: 1) }, freeSlots: free, isDraining: draining)
+  }
+
+  private let content = Content(digest: String(repeating: "0", count: 64), size: 1)
+
+  @Test func aHeartbeatRenewsAndTellsTheRoom() {
+    var session = session()
+    #expect(session.handle(heartbeat(free: 2), now: .zero) == [.renew([]), .room(2)])
+    #expect(session.handle(.renewed(lost: []), now: .zero) == [.replyToHeartbeat(cancelled: [])])
+  }
+
+  @Test func grantsTakeRoomUntilTheWorkerTellsOtherwise() {
+    var session = session()
+    _ = session.handle(heartbeat(free: 2), now: .zero)
+    #expect(session.handle(.claimed([grant(1)]), now: .zero) == [.grant(grant(1)), .room(1)])
+    // Written before the grant was read: the slot that it counts as free is taken.
+    #expect(session.handle(heartbeat(free: 2), now: .zero) == [.renew([])])
+    #expect(session.room(now: .zero) == 1)
+    // Written after.
+    _ = session.handle(heartbeat(lease(1), free: 1), now: .zero)
+    #expect(session.room(now: .zero) == 1)
+    // A result that is on its way takes no slot.
+    _ = session.handle(heartbeat(lease(1), free: 2), now: .zero)
+    #expect(session.room(now: .zero) == 2)
+  }
+
+  @Test func leasesAreBoundedByTwiceTheSlots() {
+    var session = session(slots: 1)
+    _ = session.handle(heartbeat(free: 1), now: .zero)
+    _ = session.handle(.claimed([grant(1)]), now: .zero)
+    _ = session.handle(heartbeat(lease(1), free: 1), now: .zero)
+    _ = session.handle(.claimed([grant(2)]), now: .zero)
+    _ = session.handle(heartbeat(lease(1), lease(2), free: 1), now: .zero)
+    #expect(session.room(now: .zero) == 0)
+    #expect(session.handle(.published(lease(1), .published), now: .zero).contains(.room(1)))
+  }
+
+  @Test func freeSlotsBeyondTheSlotsAreNotBelieved() {
+    var session = session()
+    #expect(session.handle(heartbeat(free: 100), now: .zero).contains(.room(2)))
+  }
+
+  @Test func aLeaseThatTheWorkerDroppedIsForgotten() {
+    var session = session()
+    _ = session.handle(heartbeat(free: 2), now: .zero)
+    _ = session.handle(.claimed([grant(1)]), now: .zero)
+    _ = session.handle(heartbeat(lease(1), free: 1), now: .zero)
+    _ = session.handle(heartbeat(free: 2), now: .zero)
+    #expect(session.leases == [])
+  }
+
+  @Test func lostLeasesAreToldToTheWorkerAndForgotten() {
+    var session = session()
+    _ = session.handle(heartbeat(free: 2), now: .zero)
+    _ = session.handle(.claimed([grant(1), grant(2)]), now: .zero)
+    #expect(
+      session.handle(.renewed(lost: [lease(2)]), now: .zero) == [.replyToHeartbeat(cancelled: [lease(2)])])
+    #expect(session.leases == [lease(1)])
+  }
+
+  @Test func publishingGoesToTheStoreAndItsVerdictBack() {
+    var session = session()
+    #expect(session.handle(.publish(lease(1), content), now: .zero) == [.publish(lease(1), content)])
+    for outcome in [PublishOutcome.published, .duplicate, .stale, nil] {
+      #expect(session.handle(.published(lease(1), outcome), now: .zero) == [.replyToPublish(lease(1), outcome)])
+    }
+  }
+
+  @Test func missingContentLeavesTheLeaseWithItsWorker() {
+    var session = session()
+    _ = session.handle(heartbeat(free: 2), now: .zero)
+    _ = session.handle(.claimed([grant(1)]), now: .zero)
+    _ = session.handle(.published(lease(1), nil), now: .zero)
+    #expect(session.leases == [lease(1)])
+    _ = session.handle(.published(lease(1), .published), now: .zero)
+    #expect(session.leases == [])
+  }
+
+  @Test func aDrainingWorkerGetsNothingMore() {
+    var session = session()
+    _ = session.handle(heartbeat(free: 2), now: .zero)
+    #expect(session.handle(heartbeat(free: 2, draining: true), now: .zero).contains(.room(0)))
+    // It does not change its mind.
+    _ = session.handle(heartbeat(free: 2), now: .zero)
+    #expect(session.room(now: .zero) == 0)
+  }
+
+  @Test func failuresOfItsSurroundingsRestAWorkerLongerEachTime() {
+    var session = session()
+    _ = session.handle(heartbeat(free: 2), now: .zero)
+    let failure = TaskFailure(cause: .infrastructure, message: "disk full")
+    #expect(
+      session.handle(.failure(lease(1), failure), now: .seconds(1)) == [.fail(lease(1), failure), .room(0)])
+    #expect(session.room(now: .seconds(1.9)) == 0)
+    #expect(session.handle(.tick, now: .seconds(2)) == [.room(2)])
+    _ = session.handle(.failure(lease(2), failure), now: .seconds(2))
+    #expect(session.room(now: .seconds(3.9)) == 0 && session.room(now: .seconds(4)) == 2)
+    // A result shows that it is well again.
+    _ = session.handle(.published(lease(3), .published), now: .seconds(4))
+    _ = session.handle(.failure(lease(4), failure), now: .seconds(4))
+    #expect(session.room(now: .seconds(5)) == 2)
+  }
+
+  @Test func failuresOfMediaDoNotRestTheWorker() {
+    var session = session()
+    _ = session.handle(heartbeat(free: 2), now: .zero)
+    let failure = TaskFailure(cause: .media, message: "bad frame")
+    #expect(session.handle(.failure(lease(1), failure), now: .zero) == [.fail(lease(1), failure)])
+    #expect(session.handle(.failed(lease(1)), now: .zero) == [.replyToFailure(lease(1))])
+  }
+
+  @Test func silenceForALeaseClosesTheConnection() {
+    var session = session()
+    _ = session.handle(heartbeat(free: 2), now: .seconds(1))
+    #expect(session.handle(.tick, now: .seconds(16)) == [])
+    #expect(session.handle(.tick, now: .seconds(16.001)) == [.close])
+  }
+}

@@ -1,0 +1,28 @@
+import Testing
+
+@testable import Wire
+
+struct AddressTests {
+  @Test(arguments: [
+    ("farm.example:7433", WireAddress(host: "farm.example", port: 7433)),
+    ("farm", WireAddress(host: "farm", port: 7433)),
+    ("127.0.0.1:0", WireAddress(host: "127.0.0.1", port: 0)), ("[::1]:80", WireAddress(host: "::1", port: 80)),
+    ("[::1]", WireAddress(host: "::1", port: 7433)), ("::1", WireAddress(host: "::1", port: 7433)),
+  ])
+  func anAddressIsReadAsPeopleWriteIt(text: String, address: WireAddress) {
+    #expect(WireAddress(text) == address)
+    #expect(WireAddress(address.description) == address)
+  }
+
+  @Test(arguments: ["", ":80", "host:", "host:x", "host:65536", "host:-1", "[::1", "[::1]80"])
+  func whatIsNoAddressIsNone(text: String) {
+    #expect(WireAddress(text) == nil)
+  }
+
+  @Test func onlyThisMachineIsLoopback() {
+    for host in ["localhost", "127.0.0.1", "127.1.2.3", "::1"] { #expect(WireAddress(host: host).isLoopback) }
+    for host in ["0.0.0.0", "::", "10.0.0.1", "127.example.com", "farm"] {
+      #expect(!WireAddress(host: host).isLoopback)
+    }
+  }
+}

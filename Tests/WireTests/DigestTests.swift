@@ -1,0 +1,48 @@
+import Digest
+import Glibc
+import Testing
+
+struct DigestTests {
+  /// FIPS 180-4's own examples.
+  @Test(arguments: [
+    ("", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"),
+    ("abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),
+    (
+      "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq",
+      "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1"
+    ),
+  ])
+  func theDigestIsSHA256(text: String, hex: String) {
+    #expect(SHA256Digest.of(text.utf8).hex == hex)
+    #expect(SHA256Digest(hex: hex) == SHA256Digest.of(text.utf8))
+  }
+
+  @Test func partsMakeTheSameDigestAsTheWhole() {
+    let bytes = (0..<10_000).map { UInt8(truncatingIfNeeded: $0 &* 7) }
+    var hasher = SHA256Hasher()
+    hasher.update(bytes[..<1])
+    hasher.update(bytes[1..<4097])
+    hasher.update(bytes[4097...])
+    #expect(hasher.finalize() == SHA256Digest.of(bytes))
+  }
+
+  @Test func anOpenFileIsDigestedFromItsStartWhateverItsOffset() throws {
+    let file = try #require(tmpfile())
+    defer { fclose(file) }
+    let bytes = [UInt8](repeating: 0x5A, count: 3_000_001)
+    #expect(write(fileno(file), bytes, bytes.count) == bytes.count)
+    let found = try FileDigest.of(descriptor: fileno(file))
+    #expect(found.digest == SHA256Digest.of(bytes) && found.size == 3_000_001)
+    #expect(lseek(fileno(file), 0, SEEK_CUR) == 3_000_001)
+  }
+
+  @Test func aFileThatCannotBeReadSaysWhy() {
+    let error = #expect(throws: FileDigestError.self) { try FileDigest.of(descriptor: -1) }
+    #expect(error?.errno == EBADF)
+  }
+
+  @Test(arguments: ["", "abc", String(repeating: "G", count: 64), String(repeating: "A", count: 64)])
+  func whatIsNoDigestIsNone(text: String) {
+    #expect(SHA256Digest(hex: text) == nil)
+  }
+}
