@@ -45,6 +45,9 @@ package final class VideoReader {
     if let decodeFrom { try start(at: decodeFrom) }
   }
 
+  /// What the codec first said against the data.
+  var firstFailure: MediaError? { decoder.firstFailure }
+
   private static func stream(
     _ track: Int, of demuxer: Demuxer, codec: String, timebase: MediaTime
   ) throws(MediaError) -> UnsafeMutablePointer<AVStream> {

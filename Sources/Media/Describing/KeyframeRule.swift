@@ -1,0 +1,89 @@
+internal import CMedia
+
+/// Whether decoding that starts at a packet which the container calls a keyframe gives every later picture right.
+struct KeyframeRule {
+  private enum Kind {
+    /// Whatever the container calls a keyframe.
+    case flagged
+    /// An IDR picture: later pictures refer to none before it.
+    case h264(lengthSize: Int)
+    /// Any IRAP picture: the leading pictures that refer to earlier ones have earlier times and are not decoded.
+    case hevc(lengthSize: Int)
+    /// Pictures build on all before them.
+    case headOnly
+  }
+
+  private let kind: Kind
+
+  init(_ parameters: UnsafePointer<AVCodecParameters>) {
+    let extradata = UnsafeBufferPointer(
+      start: parameters.pointee.extradata, count: Int(parameters.pointee.extradata_size))
+    switch parameters.pointee.codec_id {
+    case AV_CODEC_ID_H264:
+      kind = .h264(lengthSize: extradata.count > 4 && extradata[0] == 1 ? Int(extradata[4] & 3) + 1 : 0)
+    case AV_CODEC_ID_HEVC:
+      // Annex B begins with a start code; an hvcC record with version 1.
+      let isRecord = extradata.count > 22 && (extradata[0] != 0 || extradata[1] != 0 || extradata[2] > 1)
+      kind = .hevc(lengthSize: isRecord ? Int(extradata[21] & 3) + 1 : 0)
+    case AV_CODEC_ID_MPEG1VIDEO, AV_CODEC_ID_MPEG2VIDEO, AV_CODEC_ID_MPEG4, AV_CODEC_ID_VP8, AV_CODEC_ID_VP9,
+      AV_CODEC_ID_AV1, AV_CODEC_ID_THEORA, AV_CODEC_ID_H263, AV_CODEC_ID_FLV1, AV_CODEC_ID_MSMPEG4V2,
+      AV_CODEC_ID_MSMPEG4V3, AV_CODEC_ID_WMV1, AV_CODEC_ID_WMV2, AV_CODEC_ID_WMV3, AV_CODEC_ID_VC1:
+      kind = .flagged
+    case AV_CODEC_ID_GIF, AV_CODEC_ID_APNG, AV_CODEC_ID_WEBP: kind = .headOnly
+    default:
+      let properties = avcodec_descriptor_get(parameters.pointee.codec_id)?.pointee.props ?? 0
+      kind = properties & AV_CODEC_PROP_INTRA_ONLY != 0 ? .flagged : .headOnly
+    }
+  }
+
+  func isSafe(_ packet: Packet) -> Bool {
+    switch kind {
+    case .flagged: true
+    case .headOnly: false
+    case .h264(let lengthSize):
+      packet.withBytes { bytes in
+        NetworkUnits(bytes, lengthSize: lengthSize).lazy.map { $0 & 31 }.first { (1...5).contains($0) } == 5
+      }
+    case .hevc(let lengthSize):
+      packet.withBytes { bytes in
+        let first = NetworkUnits(bytes, lengthSize: lengthSize).lazy.map { $0 >> 1 & 63 }.first { $0 < 32 }
+        return first.map { (16...21).contains($0) } ?? false
+      }
+    }
+  }
+}
+
+/// The first bytes of the network abstraction layer units in a packet: with lengths before them, or with start codes.
+private struct NetworkUnits: Sequence, IteratorProtocol {
+  private let bytes: UnsafeRawBufferPointer
+  private let lengthSize: Int
+  private var offset = 0
+
+  init(_ bytes: UnsafeRawBufferPointer, lengthSize: Int) {
+    self.bytes = bytes
+    self.lengthSize = lengthSize
+  }
+
+  mutating func next() -> UInt8? {
+    lengthSize > 0 ? nextWithLength() : nextWithStartCode()
+  }
+
+  private mutating func nextWithLength() -> UInt8? {
+    guard offset + lengthSize < bytes.count else { return nil }
+    let length = bytes[offset..<(offset + lengthSize)].reduce(0) { $0 << 8 | Int($1) }
+    let first = bytes[offset + lengthSize]
+    offset += lengthSize + length
+    return first
+  }
+
+  private mutating func nextWithStartCode() -> UInt8? {
+    while offset + 3 < bytes.count {
+      if bytes[offset] == 0, bytes[offset + 1] == 0, bytes[offset + 2] == 1 {
+        offset += 3
+        return bytes[offset]
+      }
+      offset += 1
+    }
+    return nil
+  }
+}

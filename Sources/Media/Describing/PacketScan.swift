@@ -1,0 +1,74 @@
+internal import CMedia
+
+/// What the packets of one stream say, in the file's order, without decoding.
+struct PacketScan {
+  /// Presentation times of the packets that are presented.
+  private(set) var times: [Int64] = []
+  private(set) var keyframes: [(pts: Int64, dts: Int64, position: Int64)] = []
+  private(set) var packetCount = 0
+  /// Whether a presented packet had no presentation time.
+  private(set) var lacksTimes = false
+  /// Whether the track begins with packets that need others before them.
+  private(set) var startsAmidst = false
+  /// The first presented sample's time and the end of the last, in ticks; samples to be skipped are left out.
+  private(set) var start: Int64?
+  private(set) var end: Int64?
+  /// The duration of the packet with the greatest time, in ticks; 0 where the file does not say.
+  private(set) var lastDuration: Int64 = 0
+
+  private let rule: KeyframeRule?
+  private let timebase: AVRational
+  private let sample: AVRational
+  private var greatest = Int64.min
+
+  init(_ stream: UnsafeMutablePointer<AVStream>) {
+    let parameters = stream.pointee.codecpar!
+    timebase = stream.pointee.time_base
+    sample = AVRational(num: 1, den: max(1, parameters.pointee.sample_rate))
+    rule = parameters.pointee.codec_type == AVMEDIA_TYPE_VIDEO ? KeyframeRule(parameters) : nil
+  }
+
+  mutating func add(_ packet: Packet) {
+    packetCount += 1
+    let pts = packet.pts
+    if let rule, packet.isKeyframe, pts != sheaf_no_pts, packet.dts != sheaf_no_pts, pts > greatest,
+      rule.isSafe(packet)
+    {
+      keyframes.append((pts, packet.dts, packet.pointer.pointee.pos))
+    }
+    if rule != nil, keyframes.isEmpty { startsAmidst = true }
+    if let first = keyframes.first, pts != sheaf_no_pts, pts < first.pts, !packet.isDiscarded { startsAmidst = true }
+    if pts != sheaf_no_pts { greatest = max(greatest, pts) }
+    if packet.isDiscarded { return }
+    guard pts != sheaf_no_pts else {
+      lacksTimes = true
+      return
+    }
+    let (skipped, discarded) = packet.skippedSamples
+    let from = pts &+ av_rescale_q(Int64(skipped), sample, timebase)
+    let to = pts &+ max(0, packet.duration) &- av_rescale_q(Int64(discarded), sample, timebase)
+    if pts == greatest { lastDuration = packet.duration }
+    start = min(start ?? from, from)
+    end = max(end ?? to, to)
+    if rule != nil { times.append(pts) }
+  }
+
+  /// Whether the times, sorted, are surely those that decoding gives: all there, and no two alike.
+  mutating func sortTimes() -> Bool {
+    times.sort()
+    return !lacksTimes && !zip(times, times.dropFirst()).contains { $0 == $1 }
+  }
+}
+
+extension Packet {
+  /// Samples that are to be taken away from the beginning and the end of what the packet decodes to.
+  fileprivate var skippedSamples: (start: UInt32, end: UInt32) {
+    var size = 0
+    guard let data = av_packet_get_side_data(pointer, AV_PKT_DATA_SKIP_SAMPLES, &size), size >= 8 else { return (0, 0) }
+    let bytes = UnsafeRawPointer(data)
+    return (
+      UInt32(littleEndian: bytes.loadUnaligned(as: UInt32.self)),
+      UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: 4, as: UInt32.self))
+    )
+  }
+}
