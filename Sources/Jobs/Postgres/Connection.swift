@@ -22,13 +22,9 @@ final class Connection {
 
   init(url: String) throws(JobStoreError) {
     handle = try Self.open(url: url)
-    do {
-      try requireVersion()
-      try script(Self.session)
-    } catch {
-      PQfinish(handle)
-      throw error
-    }
+    // From here on `deinit` gives the connection up, also if the rest throws.
+    try requireVersion()
+    try script(Self.session)
   }
 
   deinit { PQfinish(handle) }

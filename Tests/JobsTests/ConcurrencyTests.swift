@@ -1,0 +1,172 @@
+import Testing
+
+@testable import Jobs
+
+@Suite("Several coordinators at once", .timeLimit(.minutes(3)))
+struct ConcurrencyTests {
+  /// Connections of one farm, each its own coordinator.
+  private func coordinators(
+    _ count: Int, on database: TestDatabase, policy: LeasePolicy = LeasePolicy(),
+    _ body: ([PostgresJobStore]) async throws -> Void
+  ) async throws {
+    var stores: [PostgresJobStore] = []
+    for _ in 0..<count { stores.append(try await PostgresJobStore.connect(url: database.url, policy: policy)) }
+    let result: Result<Void, any Error>
+    do { result = .success(try await body(stores)) } catch { result = .failure(error) }
+    for store in stores { await store.close() }
+    try result.get()
+  }
+
+  @Test func eachOfManyTasksIsGrantedAndPublishedOnce() async throws {
+    try await TestDatabase.with { database in
+      try await coordinators(8, on: database) { stores in
+        try await stores[0].submitRendering("j1", tasks: .pictures(500))
+        let granted = Tally()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+          for (index, store) in stores.enumerated() {
+            group.addTask {
+              let worker = WorkerID("w\(index)")
+              while true {
+                let grants = try await store.claim(worker: worker, build: "b1", limit: 3)
+                if grants.isEmpty { break }
+                for grant in grants {
+                  granted.add(grant.lease.task)
+                  let outcome = try await store.publish(grant.lease, result: content(Int(grant.lease.task.ordinal)))
+                  #expect(outcome == .published)
+                }
+              }
+            }
+          }
+          try await group.waitForAll()
+        }
+        // Whoever published last may have gone before the stitch was ready; everybody else has.
+        if let stitch = try await stores[0].claimOne() {
+          granted.add(stitch.lease.task)
+          #expect(stitch.inputs.map(\.digest) == (0..<500).map { content($0).digest })
+          #expect(try await stores[1].publish(stitch.lease, result: content(9)) == .published)
+        }
+        #expect(granted.count == 501)
+        #expect(granted.isOnceEach)
+        #expect(try await stores[0].state("j1") == .done)
+      }
+    }
+  }
+
+  @Test func theLastTwoPiecesAtOnceMakeTheStitchReady() async throws {
+    try await TestDatabase.with { database in
+      try await coordinators(4, on: database) { stores in
+        for round in 0..<40 {
+          let job = "j\(round)"
+          try await stores[0].submitRendering(job, tasks: .pictures(4))
+          let grants = try await stores[0].claim(worker: .anna, build: "b1", limit: 4)
+          try #require(grants.count == 4)
+          try await withThrowingTaskGroup(of: PublishOutcome.self) { group in
+            for (store, grant) in zip(stores, grants) {
+              group.addTask { try await store.publish(grant.lease, result: content(1)) }
+            }
+            for try await outcome in group { #expect(outcome == .published) }
+          }
+          let state = try await stores[1].task(job, 4).state
+          try #require(state == .ready, "round \(round)")
+          #expect(try await stores[1].claimOne(.bert)?.kind == .stitch)
+        }
+      }
+    }
+  }
+
+  @Test func onePlanOfManyIsWritten() async throws {
+    try await TestDatabase.with { database in
+      try await coordinators(6, on: database) { stores in
+        try await stores[0].submit(.sample("j1"))
+        let written = try await withThrowingTaskGroup(of: Bool.self) { group in
+          for store in stores {
+            group.addTask {
+              try await store.plan(JobID("j1"), build: "b1", tasks: .pictures(50) + [.sample(.stitch)])
+            }
+          }
+          return try await group.reduce(0) { $1 ? $0 + 1 : $0 }
+        }
+        #expect(written == 1)
+        #expect(try await stores[0].tasks(of: JobID("j1")).count == 51)
+      }
+    }
+  }
+
+  @Test func oneBuildOfManyGetsAJob() async throws {
+    try await TestDatabase.with { database in
+      try await coordinators(6, on: database) { stores in
+        for round in 0..<20 {
+          let job = JobID("j\(round)")
+          try await stores[0].submit(.sample(job.description, tasks: (0..<6).map { .sample(.describe, $0) }))
+          let builds = try await withThrowingTaskGroup(of: [String].self) { group in
+            for (index, store) in stores.enumerated() {
+              group.addTask {
+                let build = "b\(index % 3)"
+                return try await store.claim(worker: WorkerID("w\(index)"), build: build, limit: 2).map { _ in build }
+              }
+            }
+            return try await group.reduce(into: Set<String>()) { $0.formUnion($1) }
+          }
+          #expect(builds.count == 1)
+          #expect(try await stores[0].job(job)?.build == builds.first)
+          #expect(try await stores[0].cancel(job) == .cancelled)
+        }
+      }
+    }
+  }
+
+  /// Workers that claim, publish, fail and go, coordinators that expire and cancel, all at once: nothing is published
+  /// twice, every job ends, and no coordinator is told of a deadlock.
+  @Test func everythingAtOnceEnds() async throws {
+    let policy = LeasePolicy(
+      lease: .milliseconds(50), hang: .milliseconds(40), maximumCharges: 50, backOff: .milliseconds(1),
+      preference: .zero)
+    try await TestDatabase.with { database in
+      try await coordinators(6, on: database, policy: policy) { stores in
+        for number in 0..<4 { try await stores[0].submitRendering("j\(number)", tasks: .pictures(40)) }
+        let published = Tally()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+          for (index, store) in stores.enumerated() {
+            group.addTask {
+              try await stress(store, WorkerID("w\(index)"), seed: UInt64(index), published)
+            }
+          }
+          try await group.waitForAll()
+        }
+        let jobs = try await stores[0].jobs(limit: 9)
+        #expect(jobs.map(\.state) == [.cancelled, .done, .done, .done])
+        for job in jobs {
+          let done = try await stores[0].tasks(of: job.id).filter { $0.state == .done }.map(\.id)
+          #expect(done.allSatisfy { published[$0] == 1 })
+          #expect(job.state == .cancelled || done.count == 41)
+        }
+      }
+    }
+  }
+
+  private func stress(
+    _ store: PostgresJobStore, _ worker: WorkerID, seed: UInt64, _ published: Tally
+  ) async throws {
+    var random = SeededRandom(seed: seed)
+    var hasCancelled = false
+    while try await store.jobs(limit: 9).contains(where: { !$0.state.hasEnded }) {
+      let grants = try await store.claim(worker: worker, build: "b1", limit: 4)
+      let renewals = grants.map { LeaseProgress(lease: $0.lease, done: 1) }
+      let lost = try await store.renew(worker: worker, leases: renewals)
+      for grant in grants where !lost.contains(grant.lease) {
+        let failure = TaskFailure(cause: random.chance(50) ? .media : .infrastructure, message: "m")
+        if random.chance(70) {
+          if try await store.publish(grant.lease, result: content(1)) == .published { published.add(grant.lease.task) }
+        } else if random.chance(70) {
+          _ = try await store.fail(grant.lease, worker: worker, failure: failure)
+        }
+      }
+      if random.chance(10) { _ = try await store.release(worker: worker) }
+      if random.chance(30) { _ = try await store.expire() }
+      if !hasCancelled, random.chance(20) {
+        hasCancelled = true
+        #expect(try await store.cancel(JobID("j3")) == .cancelled)
+      }
+    }
+  }
+}

@@ -1,0 +1,158 @@
+import Testing
+
+@testable import Jobs
+
+@Suite("The connection to PostgreSQL", .timeLimit(.minutes(2)))
+struct ConnectionTests {
+  @Test func anAbsentServerIsUnavailable() async throws {
+    await #expect(throws: JobStoreError(.unavailable, "")) {
+      try await PostgresJobStore.connect(url: "host=127.0.0.1 port=1 dbname=sheaf")
+    }
+    await #expect(throws: JobStoreError(.unavailable, "")) {
+      try await PostgresJobStore.connect(url: "dbname=sheaf_test_that_is_not_there")
+    }
+  }
+
+  @Test(arguments: ["postgres://[::1/d", "postgres://h/d?colour=blue", "dbname", "host=a b"])
+  func whatIsNoURLIsToldApartFromAnAbsentServer(_ url: String) async throws {
+    let expected: JobStoreError.Code = url == "dbname" ? .unavailable : .invalid
+    await #expect(throws: JobStoreError(expected, "")) { try await PostgresJobStore.connect(url: url) }
+  }
+
+  /// Whatever the store was doing when its backend was killed, everything is published exactly once.
+  @Test func killedBackendsLoseNothing() async throws {
+    try await TestDatabase.with { database in
+      let store = try await PostgresJobStore.connect(url: database.url, policy: LeasePolicy(lease: .milliseconds(100)))
+      try await store.submitRendering("j1", tasks: .pictures(200))
+      let killer = try Killer(in: database)
+      var published: [TaskID: Int] = [:]
+      var interruptions = 0
+      while try await persist(&interruptions, { try await store.state("j1") }) != .done {
+        _ = try await persist(&interruptions) { try await store.expire() }
+        let firstKill = Task { try await killer.kill(true) }
+        let grants = try await persist(&interruptions) { try await store.claim(worker: .anna, build: "b1", limit: 20) }
+        _ = try await firstKill.value
+        for (index, grant) in grants.enumerated() {
+          let kill = Task { try await killer.kill(index % 8 == 3) }
+          let outcome = try await persist(&interruptions) { try await store.publish(grant.lease, result: content(1)) }
+          // A publication whose answer was lost is a duplicate the second time.
+          if outcome != .stale { published[grant.lease.task, default: 0] += 1 }
+          _ = try await kill.value
+        }
+      }
+      #expect(interruptions > 0)
+      #expect(published.count == 201)
+      #expect(published.values.allSatisfy { $0 == 1 })
+      await store.close()
+    }
+  }
+
+  /// Ends the backends of everybody else in its database.
+  private actor Killer {
+    private let connection: Connection
+
+    init(in database: TestDatabase) throws { connection = try database.connect() }
+
+    func kill(_ really: Bool) throws -> Int {
+      guard really else { return 0 }
+      return try connection.run(
+        Statement(
+          "kill",
+          """
+          SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+          WHERE datname = current_database() AND pid <> pg_backend_pid() AND application_name = 'sheaf'
+          """)
+      ).count
+    }
+  }
+
+  /// Asks again for as long as the database is unavailable.
+  private func persist<Value: Sendable>(
+    _ interruptions: inout Int, _ operation: () async throws -> Value
+  ) async throws -> Value {
+    var wasInterrupted = false
+    while true {
+      try Task.checkCancellation()
+      do { return try await operation() } catch let error as JobStoreError where error.code == .unavailable {
+        if !wasInterrupted { interruptions += 1 }
+        wasInterrupted = true
+      }
+    }
+  }
+
+  @Test func wakesGoOnAfterTheListenerWasKilled() async throws {
+    try await TestDatabase.with { database in
+      let store = try await PostgresJobStore.connect(url: database.url)
+      var wakes = store.wakes().makeAsyncIterator()
+      var killed: [String] = []
+      while killed.isEmpty {
+        try Task.checkCancellation()
+        killed = try database.query(
+          """
+          SELECT pg_terminate_backend(pid)::text FROM pg_stat_activity
+          WHERE datname = current_database() AND query = 'LISTEN sheaf_wake'
+          """)
+      }
+      // What was said before and after the gap are two hints that may not be about these; the third is.
+      for number in 0..<3 {
+        try await store.submit(.sample("j\(number)"))
+        #expect(await wakes.next() != nil)
+      }
+      await store.close()
+    }
+  }
+
+  /// A lost connection is an error once; the next call connects again by itself.
+  @Test func theCallAfterALostConnectionSucceeds() async throws {
+    try await TestDatabase.with { database in
+      let store = try await PostgresJobStore.connect(url: database.url)
+      try await store.submit(.sample("j1"))
+      _ = try database.query(
+        """
+        SELECT pg_terminate_backend(pid)::text FROM pg_stat_activity
+        WHERE datname = current_database() AND pid <> pg_backend_pid()
+        """)
+      await #expect(throws: JobStoreError(.unavailable, "")) { try await store.jobs(limit: 1) }
+      #expect(try await store.jobs(limit: 1).count == 1)
+      await store.close()
+    }
+  }
+
+  @Test func aDatabaseThatWentAwayIsUnavailableUntilItIsBack() async throws {
+    try await TestDatabase.with { database in
+      let store = try await PostgresJobStore.connect(url: database.url)
+      let admin = try Connection(url: "")
+      try admin.script("ALTER DATABASE \(database.name) ALLOW_CONNECTIONS false")
+      _ = try admin.run(
+        Statement("kill", "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1"),
+        [.text(database.name)])
+      for _ in 0..<3 {
+        await #expect(throws: JobStoreError(.unavailable, "")) { try await store.jobs(limit: 1) }
+      }
+      try admin.script("ALTER DATABASE \(database.name) ALLOW_CONNECTIONS true")
+      var interruptions = 0
+      #expect(try await persist(&interruptions) { try await store.jobs(limit: 1) }.isEmpty)
+      await store.close()
+    }
+  }
+
+  /// The thread that waits for the database is not one that others wait for.
+  @Test func aBlockedStoreBlocksNobodyElse() async throws {
+    try await TestDatabase.with { database in
+      let blocker = try database.connect()
+      var stores: [PostgresJobStore] = []
+      for _ in 0..<6 { stores.append(try await PostgresJobStore.connect(url: database.url)) }
+      try await stores[0].submit(.sample("j1"))
+      try blocker.script("BEGIN; SELECT number FROM sheaf.job FOR UPDATE")
+      let blocked = stores.map { store in Task { try await store.fail(JobID("j1"), error: "e") } }
+      // More operations wait now than the cooperative pool has threads, and this goes on.
+      let memory = MemoryJobStore { .zero }
+      for number in 0..<100 { try await memory.submit(.sample("j\(number)")) }
+      try blocker.script("COMMIT")
+      var ended = 0
+      for task in blocked where try await task.value { ended += 1 }
+      #expect(ended == 1)
+      for store in stores { await store.close() }
+    }
+  }
+}

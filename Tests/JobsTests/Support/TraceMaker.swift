@@ -1,0 +1,106 @@
+@testable import Jobs
+
+/// Makes up operations that a farm might do next, sense and nonsense, from what is visible of it.
+struct TraceMaker {
+  private var random: SeededRandom
+  private var submitted = 0
+  private var leases: [Lease] = []
+  private let workers: [(id: WorkerID, build: String)] = [
+    (.anna, "b1"), (.bert, "b1"), (.carl, "b1"), (WorkerID("dora"), "b2"),
+  ]
+
+  init(seed: UInt64) { random = SeededRandom(seed: seed) }
+
+  mutating func next(_ state: Visible) -> Operation {
+    let open = state.jobs.filter { !$0.state.hasEnded }
+    switch Int.random(in: 0..<100, using: &random) {
+    case 0..<8 where open.count < 4 && submitted < 12: return submit(state)
+    case 0..<14: return plan(state)
+    case 14..<38: return claim()
+    case 38..<50: return renew(state)
+    case 50..<72: return publish(state)
+    case 72..<80: return fail(state)
+    case 80..<81: return .failJob(anyJob(state), "the document does not hold")
+    case 81..<83: return .release(anyWorker().id)
+    case 83..<87: return .expire
+    case 87..<88: return .cancel(anyJob(state))
+    case 88..<91: return note()
+    default: return .advance(.milliseconds(random.pick([1, 250, 1_000, 2_000, 5_000, 14_000, 61_000]) ?? 1))
+    }
+  }
+
+  mutating func learn(_ outcome: Operation.Outcome) {
+    if case .granted(let grants) = outcome { leases.append(contentsOf: grants.map(\.lease)) }
+  }
+
+  private mutating func submit(_ state: Visible) -> Operation {
+    if random.chance(10) { return .submit(.sample(anyJob(state).description)) }
+    if random.chance(5) { return .submit(.sample("No Id")) }
+    submitted += 1
+    let tasks = (0..<Int.random(in: 0...2, using: &random)).map { task(.describe, $0) }
+    return .submit(.sample("job-\(submitted)", priority: Int32.random(in: -1...1, using: &random), tasks: tasks))
+  }
+
+  private mutating func plan(_ state: Visible) -> Operation {
+    let job = state.toPlan.first { _ in random.chance(90) } ?? anyJob(state)
+    var tasks = (0..<Int.random(in: 1...4, using: &random)).map { task(.picture, $0) }
+    if random.chance(60) { tasks.append(task(.sound, 0)) }
+    var stitch = NewTask.sample(.stitch)
+    if random.chance(5) { stitch.cached = content(0xABC) }
+    if !random.chance(5) { tasks.append(stitch) }
+    return .plan(job, build: random.chance(80) ? "b1" : "b2", tasks: tasks)
+  }
+
+  private mutating func task(_ kind: TaskKind, _ number: Int) -> NewTask {
+    .sample(
+      kind, number, cost: Double(Int.random(in: 1...3, using: &random)),
+      inputs: (0..<Int.random(in: 0...2, using: &random)).map { content($0 + 1) },
+      cached: random.chance(15) ? content(0xC00 + number) : nil)
+  }
+
+  private mutating func claim() -> Operation {
+    let worker = anyWorker()
+    return .claim(worker.id, build: worker.build, limit: Int.random(in: 0...3, using: &random))
+  }
+
+  private mutating func renew(_ state: Visible) -> Operation {
+    let worker = anyWorker().id
+    let held = state.tasks.joined().filter { $0.worker == worker }.map { Lease(task: $0.id, epoch: $0.epoch) }
+    let asked = (held + leases.suffix(20)).filter { _ in random.chance(60) }
+    return .renew(
+      worker, asked.map { LeaseProgress(lease: $0, done: Int64.random(in: -1...100, using: &random)) })
+  }
+
+  private mutating func publish(_ state: Visible) -> Operation {
+    .publish(anyLease(state), content(Int.random(in: 1...3, using: &random)))
+  }
+
+  private mutating func fail(_ state: Visible) -> Operation {
+    let lease = anyLease(state)
+    let holder = state.tasks.joined().first { $0.id == lease.task }?.worker
+    let cause: TaskFailure.Cause = random.chance(60) ? .media : random.chance(85) ? .infrastructure : .document
+    let failure = TaskFailure(
+      cause: cause, message: "failure \(Int.random(in: 0..<9, using: &random))\0",
+      jitter: Double.random(in: -0.2...1.2, using: &random))
+    return .failLease(lease, random.chance(80) ? holder ?? anyWorker().id : anyWorker().id, failure)
+  }
+
+  private mutating func note() -> Operation {
+    let worker = anyWorker()
+    return .note(
+      WorkerRecord(
+        id: worker.id, name: "host \(Int.random(in: 1...2, using: &random))",
+        slots: Int32.random(in: 0...8, using: &random), build: worker.build, coordinator: "c1"))
+  }
+
+  /// Mostly one that is held.
+  private mutating func anyLease(_ state: Visible) -> Lease {
+    let held = state.tasks.joined().filter { $0.state == .leased }.map { Lease(task: $0.id, epoch: $0.epoch) }
+    if random.chance(80), let lease = random.pick(held) { return lease }
+    if random.chance(90), let lease = random.pick(leases) { return lease }
+    return Lease(task: TaskID(job: anyJob(state), ordinal: Int32.random(in: 0...9, using: &random)), epoch: 1)
+  }
+
+  private mutating func anyJob(_ state: Visible) -> JobID { random.pick(state.jobs)?.id ?? JobID("nothing") }
+  private mutating func anyWorker() -> (id: WorkerID, build: String) { random.pick(workers) ?? workers[0] }
+}
