@@ -19,8 +19,10 @@ struct OutputFile {
     }
   }
 
-  mutating func write(_ packet: Packet, track: Int, progress: (Int64) -> Void) throws(StitchError) {
-    do { try muxer.write(packet, track: track) } catch { throw Self.fault(error) }
+  mutating func write(
+    _ packet: Packet, track: Int, discarded: Int = 0, progress: (Int64) -> Void
+  ) throws(StitchError) {
+    do { try muxer.write(packet, track: track, discarded: discarded) } catch { throw Self.fault(error) }
     if muxer.byteCount - told >= Self.step {
       told = muxer.byteCount
       progress(told)

@@ -12,9 +12,15 @@ struct SoundTimeline: Sendable {
   let sampleCount: Int64
   private var next: Int64
 
-  /// `initialPadding` samples are decoded before the first that is heard.
-  init(sampleCount: Int64, initialPadding: Int64) {
+  /// What a decoder gives of each packet, however long the packet is said to be; 0 where that is its own length.
+  private let decodedFrame: Int64
+
+  /// - Parameters:
+  ///   - initialPadding: Samples that are decoded before the first that is heard.
+  ///   - frameSize: Samples of a packet. A codec with padding works in whole frames, its last one too.
+  init(sampleCount: Int64, initialPadding: Int64, frameSize: Int64) {
     self.sampleCount = sampleCount
+    decodedFrame = initialPadding > 0 ? frameSize : 0
     next = -initialPadding
   }
 
@@ -26,7 +32,9 @@ struct SoundTimeline: Sendable {
     guard presentation < sampleCount else { throw .beyondTheEnd(presentation: presentation, sampleCount: sampleCount) }
     next = end
     let kept = min(end, sampleCount) - presentation
-    return Times(presentation: presentation, duration: kept, discarded: duration - kept)
+    return Times(
+      presentation: presentation, duration: kept, discarded: max(duration, end >= sampleCount ? decodedFrame : 0) - kept
+    )
   }
 
   /// After the last packet.

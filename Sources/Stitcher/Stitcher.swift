@@ -44,7 +44,8 @@ package enum Stitcher {
         try output.write(picture, track: 0, progress: progress)
         try pictures?.advance()
       } else if let heard {
-        try output.write(heard, track: tracks.count - 1, progress: progress)
+        try output.write(
+          heard, track: tracks.count - 1, discarded: sound?.discarded ?? 0, progress: progress)
         try sound?.advance()
       }
     }
@@ -77,13 +78,25 @@ package enum Stitcher {
   ) throws(StitchError) -> (feed: SoundFeed, track: FileMuxer.Track) {
     let header = try PieceOpening.open(piece, piece: index).header
     let audio = try PieceCheck.sound(header, settings, piece: index)
-    let coded = settings.sampleCount + Int64(audio.initialPadding)
-    let frameSize = Int64(max(1, audio.frameSize))
-    let packetCount = (coded + frameSize - 1) / frameSize
+    let packetCount =
+      audio.frameSize > 0
+      ? (settings.sampleCount + Int64(audio.initialPadding + audio.frameSize - 1)) / Int64(audio.frameSize)
+      : try countedPackets(piece, index: index)
     let feed = try SoundFeed(
-      piece, piece: index, sampleCount: settings.sampleCount, initialPadding: audio.initialPadding,
-      packetCount: packetCount)
+      piece, piece: index, sampleCount: settings.sampleCount, audio: audio, packetCount: packetCount)
     let duration = MediaTime(value: settings.sampleCount, timescale: Int32(clamping: audio.sampleRate))
     return (feed, FileMuxer.Track(header: header, packetCount: Int(packetCount), duration: duration))
+  }
+
+  /// Where packets hold any number of samples (PCM), nothing but reading them all tells how many there are.
+  private static func countedPackets(_ piece: any ByteSource, index: Int) throws(StitchError) -> Int64 {
+    let reader = try PieceOpening.open(piece, piece: index)
+    var count: Int64 = 0
+    do {
+      while try reader.next() != nil { count += 1 }
+    } catch {
+      throw PieceOpening.fault(error, piece: index)
+    }
+    return count
   }
 }

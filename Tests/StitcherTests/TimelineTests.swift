@@ -69,7 +69,7 @@ import Testing
 
 @Suite struct SoundTimelineTests {
   @Test func theLastPacketIsTrimmedToTheFilm() throws {
-    var timeline = SoundTimeline(sampleCount: 1500, initialPadding: 1024)
+    var timeline = SoundTimeline(sampleCount: 1500, initialPadding: 1024, frameSize: 1024)
     #expect(
       try timeline.place(presentation: -1024, duration: 1024)
         == .init(presentation: -1024, duration: 1024, discarded: 0))
@@ -84,8 +84,16 @@ import Testing
     }
   }
 
+  @Test func aLastPacketOfAStatedLengthIsStillDecodedWhole() throws {
+    var aac = SoundTimeline(sampleCount: 100, initialPadding: 1024, frameSize: 1024)
+    _ = try aac.place(presentation: -1024, duration: 1024)
+    #expect(try aac.place(presentation: 0, duration: 100) == .init(presentation: 0, duration: 100, discarded: 924))
+    var flac = SoundTimeline(sampleCount: 100, initialPadding: 0, frameSize: 4608)
+    #expect(try flac.place(presentation: 0, duration: 100) == .init(presentation: 0, duration: 100, discarded: 0))
+  }
+
   @Test func gapsOverlapsAndEmptyPacketsAreRefused() throws {
-    var timeline = SoundTimeline(sampleCount: 1500, initialPadding: 0)
+    var timeline = SoundTimeline(sampleCount: 1500, initialPadding: 0, frameSize: 0)
     #expect(throws: SoundFault.misplaced(presentation: 1, expected: 0)) {
       try timeline.place(presentation: 1, duration: 10)
     }

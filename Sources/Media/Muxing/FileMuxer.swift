@@ -44,6 +44,8 @@ package final class FileMuxer {
     context.pointee.flags |= AVFMT_FLAG_BITEXACT
     // Timestamps are final: the priming before time zero is for the container to hide.
     context.pointee.avoid_negative_ts = 0
+    // FLAC in MP4, which has been specified since libavformat called it experimental.
+    context.pointee.strict_std_compliance = FF_COMPLIANCE_EXPERIMENTAL
     sheaf_refuse_other_files(context)
     for (key, value) in metadata.sorted(by: { $0.key < $1.key }) {
       av_dict_set(&context.pointee.metadata, key, value, 0)

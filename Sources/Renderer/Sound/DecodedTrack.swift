@@ -29,10 +29,12 @@ final class DecodedTrack: SampleSource {
     name = "track \(planned.track) of \(planned.digest.prefix(12))"
   }
 
-  /// Whether reading at this position goes on from where it stands, without seeking; up to two seconds are decoded and
-  /// dropped on the way.
+  /// Whether reading at this position goes on from where it stands, dropping what is decoded on the way. Only codecs
+  /// that have a bit depth lose nothing and so can be sought in; in others whatever is ahead is nearer from here than
+  /// from the file's head, where a new reader would start.
   func isNear(_ position: Int64) -> Bool {
-    reader != nil && position >= readable && position - decoded <= Int64(sampleRate) * 2
+    guard reader != nil, position >= readable else { return false }
+    return planned.audio.bitDepth == nil || position - decoded <= Int64(sampleRate) * 2
   }
 
   func read(at position: Int64, into block: SampleBlock, _ range: SampleRange) throws(RenderError) {

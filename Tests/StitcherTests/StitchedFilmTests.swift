@@ -1,0 +1,241 @@
+import Composition
+import Foundation
+import Segmenter
+import Testing
+
+@testable import Stitcher
+
+/// What ffprobe says of a file.
+struct Probe: Decodable {
+  struct Packet: Decodable {
+    var pts: Int64?
+    var dts: Int64?
+    var duration: Int64?
+    var flags: String?
+  }
+  struct Stream: Decodable {
+    var codec_type: String
+    var time_base: String
+    var start_pts: Int64
+    var duration_ts: Int64?
+    var nb_read_packets: String?
+  }
+  struct Format: Decodable {
+    var duration: String?
+    var tags: [String: String]?
+  }
+
+  var packets: [Packet]?
+  var streams: [Stream]
+  var format: Format
+
+  init(_ path: String, stream: String) throws {
+    let json = try Tool.run(
+      "ffprobe",
+      [
+        "-v", "error", "-select_streams", stream, "-show_packets", "-show_streams", "-show_format", "-of", "json", path,
+      ]
+    ).output
+    self = try JSONDecoder().decode(Probe.self, from: json)
+  }
+
+  /// Ticks a second of the stream's clock.
+  var ticks: Double {
+    let parts = streams[0].time_base.split(separator: "/").compactMap { Double($0) }
+    return parts[1] / parts[0]
+  }
+}
+
+@Suite struct StitchedFilmTests {
+  /// One hash a frame, over all of a file's decoded pictures.
+  private func frameHashes(_ path: String) throws -> [String] {
+    let text = try Tool.run(
+      "ffmpeg", ["-v", "error", "-i", path, "-map", "0:v", "-f", "framemd5", "-fps_mode", "passthrough", "-"]
+    ).output
+    return String(decoding: text, as: UTF8.self).split(separator: "\n").filter { !$0.hasPrefix("#") }.map {
+      String($0.split(separator: ",").last ?? "").trimmingCharacters(in: .whitespaces)
+    }
+  }
+
+  private func sound(_ path: String) throws -> Data {
+    try Tool.run("ffmpeg", ["-v", "error", "-i", path, "-map", "0:a", "-f", "s16le", "-"]).output
+  }
+
+  private func checkFile(_ path: String, _ film: Film, _ task: StitchTask) throws {
+    let pictures = try Probe(path, stream: "v:0")
+    let packets = try #require(pictures.packets)
+    let frame = Double(Film.frameDuration.value) * pictures.ticks / Double(Film.frameDuration.timescale)
+    #expect(packets.count == film.frameCount)
+    #expect(pictures.streams[0].start_pts == 0)
+    for (index, pts) in packets.compactMap(\.pts).sorted().enumerated() {
+      // Matroska counts milliseconds; the others have the frame duration itself.
+      #expect(pts == Int64((Double(index) * frame).rounded()))
+    }
+    let decoding = packets.compactMap(\.dts)
+    #expect(zip(decoding, decoding.dropFirst()).allSatisfy { $0 < $1 })
+    #expect(packets.allSatisfy { ($0.dts ?? .min) <= ($0.pts ?? .max) })
+    #expect(packets.allSatisfy { ($0.duration ?? 0) > 0 })
+    if task.container != .mkv {
+      #expect(decoding.count == packets.count)
+      #expect(packets.allSatisfy { Double($0.duration ?? 0) == frame })
+      #expect(Double(pictures.streams[0].duration_ts ?? 0) == frame * Double(film.frameCount))
+    }
+    var joins = Set<Int>()
+    var first = 0
+    for count in film.frameCounts {
+      joins.insert(Int((Double(first) * frame).rounded()))
+      first += count
+    }
+    let keyframes = Set(packets.filter { $0.flags?.hasPrefix("K") == true }.compactMap(\.pts).map(Int.init))
+    #expect(joins.isSubset(of: keyframes))
+
+    if task.sound != nil {
+      let sound = try Probe(path, stream: "a:0")
+      #expect(sound.streams[0].start_pts <= 0)
+      try checkSoundLength(path, film, task.container)
+      if task.container != .mkv {
+        #expect(sound.streams[0].start_pts == 0)
+        #expect(sound.streams[0].duration_ts == film.sampleCount)
+      }
+    }
+    let log = try Tool.run("ffmpeg", ["-v", "warning", "-i", path, "-f", "null", "-"]).log
+    // PCM in Matroska has no field for a layout; ffmpeg says that it takes two channels for stereo.
+    let complaints = log.split(separator: "\n").filter { !$0.hasPrefix("Guessed Channel Layout") }
+    #expect(complaints.isEmpty, "\(log)")
+  }
+
+  /// ffmpeg decodes the whole of the last AAC packet of an MP4, whatever its length is said to be, and the priming of
+  /// AAC in Matroska, before time zero; other players give neither.
+  private func checkSoundLength(_ path: String, _ film: Film, _ container: Container) throws {
+    let decoded = Int64(try sound(path).count / 4)
+    if film.audio?.codec == .aac, container != .mkv {
+      #expect((film.sampleCount..<film.sampleCount + 1024).contains(decoded), "\(decoded) of \(film.sampleCount)")
+      let duration = try Probe(path, stream: "a:0").streams[0].duration_ts
+      #expect(duration == film.sampleCount)
+    } else {
+      let priming: Int64 = film.audio?.codec == .aac ? 1024 : 0
+      #expect(decoded == film.sampleCount + priming)
+      // In milliseconds.
+      #expect(try Probe(path, stream: "a:0").streams[0].start_pts == -(priming * 1000 + 22050) / 44100)
+    }
+  }
+
+  @Test(
+    arguments: [
+      (.mp4, .aac), (.mp4, .flac), (.mov, .aac), (.mov, .pcm), (.mkv, .aac), (.mkv, .flac), (.mkv, .pcm),
+    ] as [(Container, AudioSettings.Codec)])
+  func everyTimestampAndSampleIsInItsPlace(_ container: Container, _ audio: AudioSettings.Codec) throws {
+    let film = try Film([48, 1, 2, 30, 65], audio: audio)
+    let task = film.task(container, metadata: ["title": "A day at Maroubra"])
+    let path = try film.stitch(task, film.pieces())
+    try checkFile(path, film, task)
+    let tags = try Probe(path, stream: "v:0").format.tags ?? [:]
+    #expect(tags["title"] == "A day at Maroubra" || tags["TITLE"] == "A day at Maroubra")
+    #expect(!tags.keys.contains("creation_time"))
+  }
+
+  @Test func picturesAreThosesOfThePieces() throws {
+    let film = try Film([40, 1, 33], audio: nil)
+    let pieces = try film.pieces()
+    let whole = try frameHashes(film.stitch(film.task(), pieces))
+    var apart: [String] = []
+    for (index, count) in film.frameCounts.enumerated() {
+      var task = film.task()
+      task.pictures?.frameCounts = [count]
+      apart += try frameHashes(film.stitch(task, [pieces[index]]))
+    }
+    #expect(whole == apart)
+    #expect(whole.count == 74)
+  }
+
+  @Test func losslessPicturesAreTheSourceItselfWhateverTheCut() throws {
+    let hashes = try [[30], [7, 7, 7, 7, 2], Array(repeating: 1, count: 30)].map { counts in
+      let film = try Film(counts, codec: .ffv1, audio: .pcm)
+      let path = try film.stitch(film.task(.mkv), film.pieces())
+      try checkFile(path, film, film.task(.mkv))
+      return try frameHashes(path)
+    }
+    #expect(hashes[0].count == 30)
+    #expect(hashes.allSatisfy { $0 == hashes[0] })
+  }
+
+  @Test func theSameBytesComeOutEveryTime() throws {
+    let film = try Film([20, 20])
+    let pieces = try film.pieces()
+    for container in Container.allCases {
+      let outputs = try (0..<2).map { _ in
+        try Data(contentsOf: URL(fileURLWithPath: film.stitch(film.task(container), pieces)))
+      }
+      #expect(outputs[0] == outputs[1])
+    }
+  }
+
+  @Test func theIndexComesFirstWhenAskedFor() throws {
+    let film = try Film([30, 30])
+    let pieces = try film.pieces()
+    for container in [Container.mp4, .mov] {
+      for first in [true, false] {
+        let bytes = try Data(
+          contentsOf: URL(fileURLWithPath: film.stitch(film.task(container, indexFirst: first), pieces)))
+        let atoms = topLevelAtoms(bytes)
+        let (index, data) = try (#require(atoms.firstIndex(of: "moov")), #require(atoms.firstIndex(of: "mdat")))
+        #expect((index < data) == first, "\(container) has \(atoms)")
+      }
+    }
+  }
+
+  private func topLevelAtoms(_ bytes: Data) -> [String] {
+    var (atoms, offset) = ([String](), 0)
+    while offset + 16 <= bytes.count {
+      var size = bytes[offset..<offset + 4].reduce(0) { $0 << 8 | Int($1) }
+      atoms.append(String(decoding: bytes[offset + 4..<offset + 8], as: UTF8.self))
+      if size == 1 { size = bytes[offset + 8..<offset + 16].reduce(0) { $0 << 8 | Int($1) } }
+      guard size >= 8 else { break }
+      offset += size
+    }
+    return atoms
+  }
+
+  @Test func seekingLandsOnTheFrame() throws {
+    let film = try Film([48, 31, 40])
+    let path = try film.stitch(film.task(), film.pieces())
+    let all = try frameHashes(path)
+    for frame in [0, 1, 47, 48, 49, 78, 79, 100, 118] {
+      // A quarter of a frame early, as a player asks that must not miss it.
+      let seconds = max(0, (Double(frame) - 0.25) * Film.frameDuration.approximateSeconds)
+      let text = try Tool.run(
+        "ffmpeg",
+        [
+          "-v", "error", "-ss", String(format: "%.6f", seconds), "-i", path, "-map", "0:v", "-frames:v", "1", "-f",
+          "framemd5", "-fps_mode", "passthrough", "-",
+        ]
+      ).output
+      let line = String(decoding: text, as: UTF8.self).split(separator: "\n").last ?? ""
+      #expect(line.hasSuffix(all[frame]), "frame \(frame)")
+    }
+  }
+
+  @Test func picturesOrSoundAloneMakeAFile() throws {
+    let silent = try Film([25], audio: nil)
+    #expect(try frameHashes(silent.stitch(silent.task(), silent.pieces())).count == 25)
+    let heard = try Film([], audio: .aac, seconds: 1.5)
+    let path = try heard.stitch(heard.task(.mp4), heard.pieces())
+    try checkSoundLength(path, heard, .mp4)
+  }
+
+  @Test func soundShorterThanThePicturesAndVeryShortIsFine() throws {
+    for seconds in [0.0001, 0.01, 0.5] {
+      let film = try Film([30], seconds: seconds)
+      let path = try film.stitch(film.task(), film.pieces())
+      try checkSoundLength(path, film, .mp4)
+    }
+  }
+
+  @Test func progressRisesToTheFilesSize() throws {
+    let film = try Film([30])
+    var told: [Int64] = []
+    let path = try film.stitch(film.task(), film.pieces()) { told.append($0) }
+    #expect(told == told.sorted())
+    #expect(told.last == Int64(try Data(contentsOf: URL(fileURLWithPath: path)).count))
+  }
+}
