@@ -36,12 +36,20 @@ package final class PictureScaler {
       throw MediaError(
         .unsupported, operation: "scaling", subject: operation, message: "libswscale has no such conversion")
     }
+    context = try allocated(sws_alloc_context(), "scaling \(operation)")
     let isResized = source.size != destination.size
-    let made = sws_getContext(
-      Int32(source.size.width), Int32(source.size.height), source.format.avFormat, Int32(destination.size.width),
-      Int32(destination.size.height), destination.format.avFormat, PictureScaler.flags(source, isResized: isResized),
-      nil, nil, nil)
-    context = try allocated(made, "scaling \(operation)")
+    // The ranges too must be known when libswscale chooses its way: told later, it has taken a plain copy already.
+    let settings: [(name: String, value: Int)] = [
+      ("srcw", source.size.width), ("srch", source.size.height), ("src_format", Int(source.format.rawValue)),
+      ("src_range", source.isFullRange ? 1 : 0), ("dstw", destination.size.width), ("dsth", destination.size.height),
+      ("dst_format", Int(destination.format.rawValue)), ("dst_range", destination.isFullRange ? 1 : 0),
+      ("sws_flags", Int(PictureScaler.flags(source, isResized: isResized))),
+    ]
+    for (name, value) in settings {
+      try check(
+        av_opt_set_int(UnsafeMutableRawPointer(context), name, Int64(value), 0), "setting \(name) of", operation)
+    }
+    try check(sws_init_context(context, nil, nil), "setting up", operation)
     let result = sws_setColorspaceDetails(
       context, sws_getCoefficients(source.swscaleMatrix), source.isFullRange ? 1 : 0,
       sws_getCoefficients(destination.swscaleMatrix), destination.isFullRange ? 1 : 0, 0, 1 << 16, 1 << 16)

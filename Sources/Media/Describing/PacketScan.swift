@@ -20,6 +20,8 @@ struct PacketScan {
   private let timebase: AVRational
   private let sample: AVRational
   private var greatest = Int64.min
+  /// Sound before this time is not presented.
+  private var silentUntil = Int64.min
 
   init(_ stream: UnsafeMutablePointer<AVStream>) {
     let parameters = stream.pointee.codecpar!
@@ -39,14 +41,19 @@ struct PacketScan {
     if rule != nil, keyframes.isEmpty { startsAmidst = true }
     if let first = keyframes.first, pts != sheaf_no_pts, pts < first.pts, !packet.isDiscarded { startsAmidst = true }
     if pts != sheaf_no_pts { greatest = max(greatest, pts) }
+    let (skipped, discarded) = packet.skippedSamples
+    if skipped > 0, pts != sheaf_no_pts {
+      // More samples may be skipped than this packet has.
+      silentUntil = max(silentUntil, pts &+ av_rescale_q(Int64(skipped), sample, timebase))
+    }
     if packet.isDiscarded { return }
     guard pts != sheaf_no_pts else {
       lacksTimes = true
       return
     }
-    let (skipped, discarded) = packet.skippedSamples
-    let from = pts &+ av_rescale_q(Int64(skipped), sample, timebase)
+    let from = max(pts, silentUntil)
     let to = pts &+ max(0, packet.duration) &- av_rescale_q(Int64(discarded), sample, timebase)
+    if rule == nil, to <= from { return }
     if pts == greatest { lastDuration = packet.duration }
     start = min(start ?? from, from)
     end = max(end ?? to, to)

@@ -54,7 +54,7 @@ package final class AudioReader {
       }
     }
     decoder = try Decoder(stream, name: name)
-    clock = SampleClock(origin: origin, timebase: stream.pointee.time_base, sampleRate: format.sampleRate)
+    clock = SampleClock(stream, container: demuxer.formatName, origin: origin, sampleRate: format.sampleRate)
   }
 
   private static func stream(

@@ -15,18 +15,33 @@ struct SampleClock {
   private let origin: Int64
   private let timebase: AVRational
   private let sample: AVRational
-  /// In samples. Timestamps of a millisecond are often those of a clock that jitters.
+  /// In samples.
   private let tolerance: Int64
   private var next: Int64?
 
-  init(origin: Int64, timebase: AVRational, sampleRate: Int) {
+  init(_ stream: UnsafeMutablePointer<AVStream>, container: String, origin: Int64, sampleRate: Int) {
     self.origin = origin
-    self.timebase = timebase
+    timebase = stream.pointee.time_base
     sample = AVRational(num: 1, den: Int32(clamping: max(1, sampleRate)))
-    let tick = av_rescale_q_rnd(2, timebase, sample, AV_ROUND_UP)
-    let isCoarse = Int64(timebase.den) < 2000 * Int64(max(1, timebase.num))
-    tolerance = max(tick, Int64(sampleRate) / (isCoarse ? 100 : 1000))
+    tolerance = SampleClock.tolerance(
+      codec: stream.pointee.codecpar.pointee.codec_id, container: container, timebase: timebase, sample: sample)
   }
+
+  /// How far, in samples, a stored timestamp may be from the count of samples without being believed.
+  private static func tolerance(
+    codec: AVCodecID, container: String, timebase: AVRational, sample: AVRational
+  ) -> Int64 {
+    // Files without timestamps: libavformat makes them up from the bit rate.
+    if timeless.contains(container) { return .max / 4 }
+    // Half of its longest block: libavformat's times are off by that where block sizes change.
+    if codec == AV_CODEC_ID_VORBIS { return 4096 }
+    let ticks = av_rescale_q_rnd(2, timebase, sample, AV_ROUND_UP)
+    // Timestamps of a millisecond are often those of a clock that jitters.
+    let isCoarse = Int64(timebase.den) < 2000 * Int64(max(1, timebase.num))
+    return max(ticks, Int64(sample.den) / (isCoarse ? 100 : 1000))
+  }
+
+  private static let timeless: Set<String> = ["ac3", "eac3", "aac", "loas", "dts", "dtshd", "truehd", "mlp", "mp3"]
 
   /// Where the block lies; nil if all of it is before what was already there.
   mutating func place(_ frame: UnsafePointer<AVFrame>) -> Place? {
