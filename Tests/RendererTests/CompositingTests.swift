@@ -44,8 +44,8 @@ import Testing
       Self.noise(Self.size, format, count: 30, seed: 1), Self.noise(Self.size, format, count: 30, seed: 2)
     )
     let (width, height) = (Self.size.width, Self.size.height)
-    let from = try fixture.make("a.mkv", raw: a, format: name, width: width, height: height, ["-c:v", "ffv1"])
-    let to = try fixture.make("b.mkv", raw: b, format: name, width: width, height: height, ["-c:v", "ffv1"])
+    let from = try fixture.make("a.mov", raw: a, format: name, width: width, height: height, ["-c:v", "ffv1"])
+    let to = try fixture.make("b.mov", raw: b, format: name, width: width, height: height, ["-c:v", "ffv1"])
     let over = try MediaTimeRange(
       start: MediaTime(value: 3, timescale: 30), duration: MediaTime(value: 23, timescale: 30))
     let dissolve = PlannedLayer.dissolve(
@@ -73,8 +73,8 @@ import Testing
     let (size, narrow) = (PixelSize(width: 96, height: 64), PixelSize(width: 64, height: 64))
     let a = Self.noise(narrow, .yuv420p, count: 30, seed: 3)
     let b = Self.noise(size, .yuv420p, count: 30, seed: 4)
-    let from = try fixture.make("a.mkv", raw: a, format: "yuv420p", width: 64, height: 64, ["-c:v", "ffv1"])
-    let to = try fixture.make("b.mkv", raw: b, format: "yuv420p", width: 96, height: 64, ["-c:v", "ffv1"])
+    let from = try fixture.make("a.mov", raw: a, format: "yuv420p", width: 64, height: 64, ["-c:v", "ffv1"])
+    let to = try fixture.make("b.mov", raw: b, format: "yuv420p", width: 96, height: 64, ["-c:v", "ffv1"])
     let over = try MediaTimeRange(start: .zero, duration: MediaTime(seconds: 1))
     let background = Color(red: 200, green: 40, blue: 90)
     let task = fixture.task(
@@ -109,8 +109,8 @@ import Testing
     let name = FrameFormat(format).name
     let (a, b) = (Self.noise(Self.size, format, count: 1, seed: 5), Self.noise(Self.size, format, count: 1, seed: 6))
     let (width, height) = (Self.size.width, Self.size.height)
-    let top = try fixture.make("a.mkv", raw: a, format: name, width: width, height: height, ["-c:v", "ffv1"])
-    let below = try fixture.make("b.mkv", raw: b, format: name, width: width, height: height, ["-c:v", "ffv1"])
+    let top = try fixture.make("a.mov", raw: a, format: name, width: width, height: height, ["-c:v", "ffv1"])
+    let below = try fixture.make("b.mov", raw: b, format: name, width: width, height: height, ["-c:v", "ffv1"])
     let ramp = Ramp(
       over: try MediaTimeRange(start: .zero, duration: MediaTime(value: 29, timescale: 30)), from: 0.25, to: 0.75)
     let task = fixture.task(
@@ -169,7 +169,7 @@ import Testing
   func picturesStandWhereTheirFitSays(fit: Fit) throws {
     var fixture = try PictureFixture()
     let source = try fixture.make(
-      "white.mkv",
+      "white.mov",
       ["-f", "lavfi", "-i", "color=white:size=60x90:rate=30:duration=1", "-pix_fmt", "yuv420p", "-c:v", "ffv1"])
     let size = PixelSize(width: 160, height: 120)
     let task = fixture.task([.clip(try fixture.clip(source, fit: fit))], size: size)
@@ -187,7 +187,7 @@ import Testing
   @Test func pixelAspectIsAppliedFirst() throws {
     var fixture = try PictureFixture()
     let source = try fixture.make(
-      "wide.mkv",
+      "wide.mov",
       [
         "-f", "lavfi", "-i", "color=white:size=60x90:rate=30:duration=1", "-vf", "setsar=2/1", "-pix_fmt", "yuv420p",
         "-c:v", "ffv1",

@@ -29,7 +29,7 @@ import Testing
     let (logo, rgba) = try Self.image(&fixture, width: width, height: height)
     let noise = CompositingTests.noise(Self.size, format, count: 1, seed: 12)
     let below = try fixture.make(
-      "below.mkv", raw: noise, format: FrameFormat(format).name, width: Self.size.width, height: Self.size.height,
+      "below.mov", raw: noise, format: FrameFormat(format).name, width: Self.size.width, height: Self.size.height,
       ["-c:v", "ffv1"])
     let opacity = 0.7
     let overlay = PlannedOverlay(

@@ -58,9 +58,9 @@ import Testing
   @Test func whatIsBeforeTheFirstAndAfterTheLastIsHeld() throws {
     var fixture = try PictureFixture()
     let source = try fixture.make(
-      "short.mkv",
+      "short.mov",
       ["-f", "lavfi", "-i", "testsrc2=size=96x64:rate=30:duration=0.2", "-pix_fmt", "yuv420p", "-c:v", "ffv1"])
-    let frames = try fixture.decoded(fixture.folder.path("short.mkv"), format: "yuv420p", size: Self.size)
+    let frames = try fixture.decoded(fixture.folder.path("short.mov"), format: "yuv420p", size: Self.size)
     let before = MediaTime(value: -1, timescale: 10)
     let maker = try FrameMaker(
       fixture.task([.clip(try fixture.clip(source, from: before))], size: Self.size), inputs: fixture.inputs)
@@ -75,9 +75,9 @@ import Testing
   @Test func twoLayersShowOneSourceAtTwoTimes() throws {
     var fixture = try PictureFixture()
     let source = try fixture.make(
-      "twice.mkv",
+      "twice.mov",
       ["-f", "lavfi", "-i", "testsrc2=size=96x64:rate=30:duration=2", "-pix_fmt", "yuv420p", "-c:v", "ffv1", "-g", "5"])
-    let frames = try fixture.decoded(fixture.folder.path("twice.mkv"), format: "yuv420p", size: Self.size)
+    let frames = try fixture.decoded(fixture.folder.path("twice.mov"), format: "yuv420p", size: Self.size)
     let late = try fixture.clip(source, from: MediaTime(value: 20, timescale: 30))
     let half = try RampList.constant(0.5)
     let early = try fixture.clip(source, from: MediaTime(value: 2, timescale: 30), opacity: half)
@@ -99,9 +99,9 @@ import Testing
     for (pixelFormat, name) in [(PixelFormat.yuv420p, "yuv420p"), (.yuv422p10, "yuv422p10le"), (.yuv444p, "yuv444p")] {
       var fixture = try PictureFixture()
       let source = try fixture.make(
-        "plain.mkv",
+        "plain.mov",
         ["-f", "lavfi", "-i", "testsrc2=size=96x64:rate=30:duration=1", "-pix_fmt", name, "-c:v", "ffv1"])
-      let frames = try fixture.decoded(fixture.folder.path("plain.mkv"), format: name, size: Self.size)
+      let frames = try fixture.decoded(fixture.folder.path("plain.mov"), format: name, size: Self.size)
       let task = fixture.task([.clip(try fixture.clip(source))], size: Self.size, format: pixelFormat)
       #expect(try fixture.frames(task) == frames)
     }

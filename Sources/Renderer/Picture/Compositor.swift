@@ -65,17 +65,25 @@ struct Compositor {
     }
   }
 
-  /// The quick way, where both pictures cover the same and nothing shows through: one pass. False where they don't.
+  /// The quick way for opaque pictures at full opacity: where both are, one pass mixes them; where one is alone, what
+  /// lies below shows by the other's share. False where there is coverage to be mixed too.
   private func mix(_ from: Weighted, _ to: Weighted, on planes: Planes) throws(RenderError) -> Bool {
-    guard case .opaque(let a, let ax, let ay, let rect) = from.picture,
-      case .opaque(let b, let bx, let by, let other) = to.picture, rect == other,
-      from.weight + to.weight == Weight.one
+    guard case .opaque(let a, let ax, let ay, let rectA) = from.picture,
+      case .opaque(let b, let bx, let by, let rectB) = to.picture, from.weight + to.weight == Weight.one
     else { return false }
     try a.withPlanes { ofA throws(RenderError) in
       try b.withPlanes { ofB in
-        planes.mix(
-          rect, (ofA, PixelRect(x: ax, y: ay, size: rect.size)), weightA: from.weight,
-          (ofB, PixelRect(x: bx, y: by, size: rect.size)), weightB: to.weight)
+        func inA(_ rect: PixelRect) -> (Planes, PixelRect) { (ofA, rect.shifted(x: ax - rectA.x, y: ay - rectA.y)) }
+        func inB(_ rect: PixelRect) -> (Planes, PixelRect) { (ofB, rect.shifted(x: bx - rectB.x, y: by - rectB.y)) }
+        if let shared = rectA.intersection(rectB) {
+          planes.mix(shared, inA(shared), weightA: from.weight, inB(shared), weightB: to.weight)
+        }
+        for rect in rectA.subtracting(rectB) {
+          planes.mix(rect, inA(rect), weightA: from.weight, (planes, rect), weightB: to.weight)
+        }
+        for rect in rectB.subtracting(rectA) {
+          planes.mix(rect, (planes, rect), weightA: from.weight, inB(rect), weightB: to.weight)
+        }
       }
     }
     return true

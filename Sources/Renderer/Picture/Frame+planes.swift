@@ -58,6 +58,11 @@ extension Frame {
 }
 
 extension FrameFormat {
+  /// Whether a part's first pixel is the first of a chroma sample.
+  func startsOnChroma(_ part: PixelRect) -> Bool {
+    part.x % (1 << chromaShift.horizontal) == 0 && part.y % (1 << chromaShift.vertical) == 0
+  }
+
   /// A format without subsampling, no less deep, that can be turned.
   var turnable: FrameFormat {
     let depth = bitDepth

@@ -20,6 +20,17 @@ extension PixelRect {
     return shared.isEmpty ? nil : shared
   }
 
+  /// What of this rectangle is not in another: at most four rectangles that don't meet, above, left, right and below.
+  func subtracting(_ other: PixelRect) -> [PixelRect] {
+    guard let shared = intersection(other) else { return isEmpty ? [] : [self] }
+    return [
+      PixelRect(x: columns, y: rows.lowerBound..<shared.rows.lowerBound),
+      PixelRect(x: columns.lowerBound..<shared.columns.lowerBound, y: shared.rows),
+      PixelRect(x: shared.columns.upperBound..<columns.upperBound, y: shared.rows),
+      PixelRect(x: columns, y: shared.rows.upperBound..<rows.upperBound),
+    ].filter { !$0.isEmpty }
+  }
+
   func shifted(x dx: Int, y dy: Int) -> PixelRect {
     PixelRect(x: x + dx, y: y + dy, size: size)
   }

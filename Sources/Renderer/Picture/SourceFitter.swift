@@ -82,9 +82,9 @@ final class SourceFitter {
     {
       return .opaque(frame: upright, x: part.x + fitting.shown.x, y: part.y + fitting.shown.y, rect: fitting.target)
     }
-    if !isScaled {
+    let seen = fitting.shown.shifted(x: part.x, y: part.y)
+    if !isScaled, upright.format.startsOnChroma(seen) {
       // Nothing but the format changes: only what is seen is converted.
-      let seen = fitting.shown.shifted(x: part.x, y: part.y)
       let picture = try converted(
         upright, part: seen, colour: colours.source, to: seen.size, wanted, colours.composition)
       return .opaque(frame: picture, x: 0, y: 0, rect: fitting.target)
