@@ -97,9 +97,8 @@ struct WorkerOptions: ParsableArguments {
   }
 
   private func token() throws -> String {
-    guard let file = tokenFile ?? Environment.value("SHEAF_TOKEN_FILE") else {
-      return Environment.value("SHEAF_TOKEN") ?? ""
-    }
+    if tokenFile == nil, let token = Environment.value("SHEAF_TOKEN") { return token }
+    guard let file = tokenFile ?? Environment.value("SHEAF_TOKEN_FILE") else { return "" }
     do {
       return try Environment.secret(in: file)
     } catch {

@@ -9,6 +9,7 @@ import Wire
 /// An agent, its real task processes, and a coordinator that says what the test wants.
 @Suite(.timeLimit(.minutes(2)))
 struct AgentOverWireTests {
+  private let coordinator = ScriptedCoordinator()
   private let film: Data
 
   init() throws {
@@ -17,14 +18,12 @@ struct AgentOverWireTests {
 
   @Test
   func `a granted task is run, its result uploaded and published`() async throws {
-    let coordinator = ScriptedCoordinator()
     let agent = try RunningAgent(try await coordinator.start())
     await coordinator.awaitConnection()
     let input = await coordinator.serve(film)
 
-    let published = try await coordinator.ask(.grant(describe(input, epoch: 7))) { $0.isResult }
-    guard case .publish(let publish) = published else { throw Unexpected(published) }
-    #expect(publish.lease == lease(epoch: 7))
+    let publish = try await publish(of: .describe(input, film, epoch: 7))
+    #expect(publish.lease == .task(epoch: 7))
     #expect(publish.cpuMilliseconds > 0)
     let digest = try #require(SHA256Digest(bytes: publish.digest))
     let result = try #require(await coordinator.contents[digest])
@@ -34,7 +33,7 @@ struct AgentOverWireTests {
     try await coordinator.say(
       .publishReply(
         .with {
-          $0.lease = lease(epoch: 7)
+          $0.lease = publish.lease
           $0.outcome = .published
         }))
     agent.agent.drain()
@@ -43,38 +42,118 @@ struct AgentOverWireTests {
     await coordinator.stop()
   }
 
-  private func lease(epoch: Int64) -> Sheaf_Lease {
-    .with {
-      $0.task = "job/0"
-      $0.epoch = epoch
-    }
+  @Test
+  func `the result is the same whether the film is under the media root or comes over the wire`() async throws {
+    let folder = try TestFolder()
+    _ = try folder.write(film, "film.mp4")
+    let agent = try RunningAgent(try await coordinator.start(), mediaRoot: folder.path)
+    await coordinator.awaitConnection()
+    let input = SHA256Digest.of(film)
+    let fromRoot = try await publish(of: .describe(input, film, path: "film.mp4"))
+    #expect(await coordinator.readRequests == [], "the file stands under the media root")
+
+    _ = await coordinator.serve(film)
+    let overWire = try await publish(of: .describe(input, film, epoch: 2))
+    #expect(await coordinator.readRequests != [])
+    #expect(overWire.digest == fromRoot.digest)
+    try await leave(agent)
   }
 
-  private func describe(_ input: SHA256Digest, path: String = "", epoch: Int64 = 1) -> Sheaf_Grant {
-    .with {
-      $0.lease = lease(epoch: epoch)
-      $0.kind = .describe
-      $0.payload = Data(#"{"describe":{}}"#.utf8)
-      $0.inputs = [Sheaf_Content(digest: input, size: Int64(film.count), path: path)]
-      $0.work = 1
-    }
+  @Test(arguments: ["other.mp4", "missing.mp4", "../film.mp4", "link.mp4", "folder"])
+  func `what is under the media root and not what is meant is passed over`(path: String) async throws {
+    let folder = try TestFolder()
+    let root = "\(folder.path)/root"
+    try FileManager.default.createDirectory(atPath: "\(root)/folder", withIntermediateDirectories: true)
+    _ = try folder.write(film, "film.mp4")
+    var other = film
+    other[film.count / 2] ^= 1
+    try other.write(to: URL(fileURLWithPath: "\(root)/other.mp4"))
+    try FileManager.default.createSymbolicLink(atPath: "\(root)/link.mp4", withDestinationPath: "../film.mp4")
+
+    let agent = try RunningAgent(try await coordinator.start(), mediaRoot: root)
+    await coordinator.awaitConnection()
+    let input = await coordinator.serve(film)
+    _ = try await publish(of: .describe(input, film, path: path))
+    #expect(await coordinator.readRequests != [])
+    try await leave(agent)
   }
-}
 
-struct Unexpected: Error, CustomStringConvertible {
-  let description: String
-
-  init(_ message: WireMessage) {
-    description = "\(message)"
+  @Test
+  func `content that nobody has is no fault of the media`() async throws {
+    let agent = try RunningAgent(try await coordinator.start())
+    await coordinator.awaitConnection()
+    let failure = try await failure(of: .describe(SHA256Digest.of(film), film))
+    #expect(failure.cause == .infrastructure, "\(failure)")
+    #expect(failure.message.contains("no such content"), "\(failure)")
+    try await leave(agent)
   }
-}
 
-extension WireMessage {
-  /// Whether it ends a task.
-  var isResult: Bool {
-    switch self {
-    case .publish, .failure: true
-    default: false
-    }
+  @Test
+  func `bytes that are no media end with a reason, and the agent goes on`() async throws {
+    let agent = try RunningAgent(try await coordinator.start())
+    await coordinator.awaitConnection()
+    let noise = Data((0..<100_000).map { UInt8(truncatingIfNeeded: $0 &* $0 / 7) })
+    let input = await coordinator.serve(noise)
+    let failure = try await failure(of: .describe(input, noise))
+    #expect(failure.cause == .document && !failure.message.isEmpty, "\(failure)")
+    let next = await coordinator.serve(film)
+    _ = try await publish(of: .describe(next, film, epoch: 2))
+    try await leave(agent)
+  }
+
+  @Test
+  func `a payload that no worker understands fails the job`() async throws {
+    let agent = try RunningAgent(try await coordinator.start())
+    await coordinator.awaitConnection()
+    var grant = Sheaf_Grant.describe(await coordinator.serve(film), film)
+    grant.payload = Data(#"{"conjure":{}}"#.utf8)
+    #expect(try await failure(of: grant).cause == .document)
+    try await leave(agent)
+  }
+
+  @Test
+  func `a result that the coordinator lost is uploaded and published again`() async throws {
+    let agent = try RunningAgent(try await coordinator.start())
+    await coordinator.awaitConnection()
+    let first = try await publish(of: .describe(await coordinator.serve(film), film))
+    let digest = try #require(SHA256Digest(bytes: first.digest))
+    await coordinator.lose(digest)
+    let again = try await coordinator.ask(
+      .publishReply(
+        .with {
+          $0.lease = first.lease
+          $0.outcome = .missingContent
+        })
+    ) { $0.isResult }
+    guard case .publish(let second) = again else { throw Unexpected(again) }
+    #expect(second == first)
+    #expect(await coordinator.contents[digest] != nil)
+    try await leave(agent)
+  }
+
+  @Test
+  func `a wrong token ends the agent with the coordinator's reason`() async throws {
+    let agent = try RunningAgent(try await coordinator.start(), token: "guess")
+    await #expect(throws: WireError(.refused(.token), "the token is wrong")) { try await agent.end() }
+    await coordinator.stop()
+  }
+
+  private func publish(of grant: Sheaf_Grant) async throws -> Sheaf_Publish {
+    let message = try await coordinator.ask(.grant(grant)) { $0.isResult }
+    guard case .publish(let publish) = message else { throw Unexpected(message) }
+    return publish
+  }
+
+  private func failure(of grant: Sheaf_Grant) async throws -> Sheaf_Failure {
+    let message = try await coordinator.ask(.grant(grant)) { $0.isResult }
+    guard case .failure(let failure) = message else { throw Unexpected(message) }
+    #expect(failure.lease == grant.lease)
+    return failure
+  }
+
+  private func leave(_ agent: RunningAgent) async throws {
+    agent.agent.stop()
+    try await agent.end()
+    await coordinator.stop()
   }
 }

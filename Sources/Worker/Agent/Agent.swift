@@ -79,6 +79,7 @@ struct Agent: Sendable {
     let bench = Workbench(launcher: settings.launcher, opener: opener, logger: logger) { post.yield(.event($0)) }
     var state = AgentState(settings.state)
     var link: CoordinatorLink?
+    await bench.prepareSpares(settings.state.slots)
     var alarm: (deadline: Duration, task: Task<Void, Never>)?
     defer { alarm?.task.cancel() }
     for await happening in happenings {
@@ -89,7 +90,6 @@ struct Agent: Sendable {
         event = .connected(
           heartbeat: .milliseconds(Int(max(welcome.heartbeatMilliseconds, 10))),
           lease: .milliseconds(Int(max(welcome.leaseMilliseconds, 100))))
-        await bench.prepareSpares(settings.state.slots)
       case .event(let happened): event = happened
       }
       if event == .tick { alarm = nil }

@@ -70,11 +70,13 @@ actor ContentCache {
 
   /// A task that read the content has ended.
   func release(_ content: PartialContent) async {
-    guard var partial = partials[content.digest], partial.content === content else { return }
-    partial.users -= 1
-    partials[content.digest] = partial
-    // What a bad coordinator or a bad network spoilt is not worth keeping.
-    if partial.users == 0, await content.mistakes > 0 { partials[content.digest] = nil }
+    let isSpoilt = await content.mistakes > 0
+    // Complete content has its name by now and is not here any more.
+    if var partial = partials[content.digest], partial.content === content {
+      partial.users -= 1
+      // What a bad coordinator or a bad network spoilt is not worth keeping.
+      partials[content.digest] = partial.users == 0 && isSpoilt ? nil : partial
+    }
     await trim()
   }
 

@@ -53,7 +53,7 @@ actor PartialContent {
     }
     let bytes = bytes.clamped(to: 0..<size)
     let wanted = bytes.isEmpty ? 0..<0 : ContentBlock.covering(bytes)
-    let isSequential = wanted.lowerBound <= lastEnd && wanted.upperBound >= lastEnd
+    let isSequential = wanted.lowerBound <= lastEnd && wanted.upperBound > lastEnd
     lastEnd = wanted.upperBound
     start(wanted, from: reader)
     if isSequential {

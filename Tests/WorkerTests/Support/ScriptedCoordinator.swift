@@ -21,6 +21,9 @@ actor ScriptedCoordinator {
   private(set) var hellos: [Sheaf_Hello] = []
   private(set) var contents: [SHA256Digest: Data] = [:]
   private(set) var readRequests: [Range<UInt64>] = []
+  /// Whether requests for content are heard and never answered.
+  private var holdsReads = false
+  private var cancelled: [Sheaf_Lease] = []
   private let welcome: Sheaf_Welcome
   private let token: String
 
@@ -74,6 +77,21 @@ actor ScriptedCoordinator {
     contents[digest] = data
   }
 
+  /// Answers no more requests for content.
+  func holdReads() {
+    holdsReads = true
+  }
+
+  /// Says in the replies to heartbeats that a lease is no longer the worker's.
+  func cancel(_ lease: Sheaf_Lease) {
+    cancelled.append(lease)
+  }
+
+  /// Forgets content that was uploaded.
+  func lose(_ digest: SHA256Digest) {
+    contents[digest] = nil
+  }
+
   /// Until a worker is connected.
   func awaitConnection() async {
     if connection == nil { await withCheckedContinuation { connectionWaiters.append($0) } }
@@ -105,7 +123,10 @@ actor ScriptedCoordinator {
 
   private func hear(_ message: WireMessage, _ connection: WireConnection) async throws {
     switch message {
-    case .readContent(let read): try await connection.send(.contentData(answer(read)))
+    case .readContent(let read):
+      let answer = answer(read)
+      note(message)
+      if !holdsReads { try await connection.send(.contentData(answer)) }
     case .uploadBegin(let begin):
       guard let digest = SHA256Digest(bytes: begin.digest) else { return }
       partial[begin.request] = (digest, Data())
@@ -113,7 +134,7 @@ actor ScriptedCoordinator {
     case .uploadChunk(let chunk): try await connection.send(.uploadReply(take(chunk)))
     case .heartbeat:
       note(message)
-      try await connection.send(.heartbeatReply(Sheaf_HeartbeatReply()))
+      try await connection.send(.heartbeatReply(.with { $0.cancelled = cancelled }))
     case .failure(let failure):
       note(message)
       try await connection.send(.failureReply(.with { $0.lease = failure.lease }))

@@ -1,0 +1,219 @@
+import Digest
+import Foundation
+import Synchronization
+import Testing
+
+@testable import Worker
+
+/// Content over the wire: what is fetched, when, how often, and what is kept.
+@Suite(.timeLimit(.minutes(1)))
+struct ContentCacheTests {
+  private let folder: TestFolder
+  private let source: Source
+  private let content: InputContent
+
+  init() throws {
+    folder = try TestFolder()
+    source = Source(size: 40 * Int(ContentBlock.size) - 1000)
+    content = InputContent(digest: .of(source.data), size: Int64(source.data.count), path: "")
+  }
+
+  @Test
+  func `a read in the middle fetches what it needs, one from the start reads ahead`() async throws {
+    let partial = try partial()
+    try await partial.ensure(block(20), from: source.read)
+    #expect(source.requests == [block(20)])
+    try await partial.ensure(block(20), from: source.read)
+    #expect(source.requests.count == 1, "it is there")
+    try await partial.ensure(block(21), from: source.read)
+    // What is read ahead comes on its own: ask for its end to see it.
+    try await partial.ensure(bytes(22..<38), from: source.read)
+    let before = source.requests.count
+    #expect(source.requests.allSatisfy { $0.count <= 4 * Int(ContentBlock.size) })
+    #expect(before < 12, "in large parts")
+    #expect(source.requests.allSatisfy { $0.lowerBound >= block(20).lowerBound }, "nothing of what lies before")
+    #expect(try read(partial, bytes(20..<38)) == source.part(bytes(20..<38)))
+  }
+
+  @Test
+  func `many who want the same block at the same time cause one request`() async throws {
+    let partial = try partial()
+    source.hold()
+    try await withThrowingTaskGroup { group in
+      for _ in 0..<20 { group.addTask { try await partial.ensure(block(30), from: source.read) } }
+      await source.awaitRequest()
+      source.release()
+      try await group.waitForAll()
+    }
+    #expect(source.requests == [block(30)])
+  }
+
+  @Test
+  func `a request that fails fails those who wait, and the next one tries again`() async throws {
+    let partial = try partial()
+    source.break(with: ContentError("gone"))
+    await #expect(throws: ContentError("gone")) { try await partial.ensure(block(3), from: source.read) }
+    source.break(with: nil)
+    try await partial.ensure(block(3), from: source.read)
+    #expect(try read(partial, block(3)) == source.part(block(3)))
+  }
+
+  @Test
+  func `complete content is kept under its digest, and found again by the next agent`() async throws {
+    let cache = try cache()
+    #expect(try await cache.complete(content) == nil)
+    let partial = try await cache.partial(content)
+    try await partial.ensure(0..<content.size, from: source.read)
+    await cache.release(partial)
+    let file = try #require(try await cache.complete(content))
+    #expect(try FileDigest.of(descriptor: file.descriptor).digest == content.digest)
+    #expect(try await self.cache().complete(content) != nil)
+    #expect(source.fetched == source.data.count, "every byte came once")
+  }
+
+  @Test
+  func `a kept file that has changed is dropped, never used`() async throws {
+    let cache = try cache()
+    let partial = try await cache.partial(content)
+    try await partial.ensure(0..<content.size, from: source.read)
+    let path = "\(folder.path)/content/\(content.digest.hex)"
+    let handle = try FileHandle(forUpdating: URL(fileURLWithPath: path))
+    try handle.seek(toOffset: 5)
+    try handle.write(contentsOf: Data([source.data[5] ^ 1]))
+    try handle.close()
+    #expect(try await self.cache().complete(content) == nil)
+    #expect(!FileManager.default.fileExists(atPath: path))
+  }
+
+  @Test
+  func `content that is not what its digest says is fetched once more, then given up`() async throws {
+    let cache = try cache()
+    let wrong = InputContent(digest: .of([1]), size: content.size, path: "")
+    let partial = try await cache.partial(wrong)
+    await #expect(throws: ContentError.self) { try await partial.ensure(0..<wrong.size, from: source.read) }
+    await #expect(throws: ContentError.self) { try await partial.ensure(0..<wrong.size, from: source.read) }
+    #expect(source.fetched == 2 * source.data.count)
+    await #expect(throws: ContentError.self) { try await partial.ensure(block(0), from: source.read) }
+    #expect(source.fetched == 2 * source.data.count, "it is not asked for a third time")
+    #expect(try FileManager.default.contentsOfDirectory(atPath: "\(folder.path)/content") == [])
+  }
+
+  @Test
+  func `above its limit the cache drops what was not used for longest, but nothing that a task reads`() async throws {
+    let size = Int(ContentBlock.size) * 4
+    let sources = (0..<4).map { Source(size: size, seed: UInt8($0)) }
+    let contents = sources.map { InputContent(digest: .of($0.data), size: Int64(size), path: "") }
+    let cache = try cache(limit: Int64(size) * 5 / 2)
+    for (source, content) in zip(sources, contents).dropLast() {
+      let partial = try await cache.partial(content)
+      try await partial.ensure(0..<content.size, from: source.read)
+      await cache.release(partial)
+    }
+    #expect(try await cache.complete(contents[0]) == nil, "the first went")
+    #expect(try await cache.complete(contents[2]) != nil)
+    // Half of the last is there, and read by a task: the others go before it.
+    let used = try await cache.partial(contents[3])
+    try await used.ensure(block(0), from: sources[3].read)
+    await cache.trim()
+    try await used.ensure(block(0), from: { _, _, _ in throw ContentError("it is fetched again") })
+  }
+
+  private func partial() throws -> PartialContent {
+    let (file, isLinkable) = try OpenFile.unnamed(in: folder.path)
+    return PartialContent(
+      digest: content.digest, size: content.size, file: file, isLinkable: isLinkable, gate: Gate(8))
+  }
+
+  private func cache(limit: Int64 = 1 << 30) throws -> ContentCache {
+    try ContentCache(directory: folder.path, byteLimit: limit, verifier: FileVerifier())
+  }
+
+  private func block(_ block: Int) -> Range<Int64> { bytes(block..<(block + 1)) }
+
+  private func bytes(_ blocks: Range<Int>) -> Range<Int64> { ContentBlock.bytes(of: blocks, size: content.size) }
+
+  private func read(_ partial: PartialContent, _ bytes: Range<Int64>) throws -> Data {
+    var data = Data(count: bytes.count)
+    let count = data.withUnsafeMutableBytes {
+      pread(partial.file.descriptor, $0.baseAddress, $0.count, off_t(bytes.lowerBound))
+    }
+    #expect(count == bytes.count)
+    return data
+  }
+}
+
+/// The coordinator as the cache sees it, and a record of what it was asked.
+private final class Source: Sendable {
+  private struct State {
+    var requests: [Range<Int64>] = []
+    var failure: ContentError?
+    var isHeld = false
+    var held: [CheckedContinuation<Void, Never>] = []
+    var watchers: [CheckedContinuation<Void, Never>] = []
+  }
+
+  let data: Data
+  private let state = Mutex(State())
+
+  init(size: Int, seed: UInt8 = 0) {
+    // Every kilobyte is another one.
+    var data = Data(capacity: size + 1024)
+    var number: UInt32 = 0
+    while data.count < size {
+      data.append(withUnsafeBytes(of: (number, UInt32(seed))) { Data($0) })
+      data.append(Data(repeating: seed, count: 1016))
+      number += 1
+    }
+    self.data = data.prefix(size)
+  }
+
+  var requests: [Range<Int64>] { state.withLock { $0.requests } }
+  func part(_ bytes: Range<Int64>) -> Data { data.subdata(in: Int(bytes.lowerBound)..<Int(bytes.upperBound)) }
+
+  var fetched: Int { requests.reduce(0) { $0 + $1.count } }
+
+  func `break`(with failure: ContentError?) { state.withLock { $0.failure = failure } }
+  func hold() { state.withLock { $0.isHeld = true } }
+
+  func release() {
+    let held = state.withLock { state in
+      state.isHeld = false
+      defer { state.held = [] }
+      return state.held
+    }
+    for request in held { request.resume() }
+  }
+
+  /// Until a request is held.
+  func awaitRequest() async {
+    await withCheckedContinuation { continuation in
+      let isThere = state.withLock { state in
+        if state.held.isEmpty { state.watchers.append(continuation) }
+        return !state.held.isEmpty
+      }
+      if isThere { continuation.resume() }
+    }
+  }
+
+  var read: ContentReader {
+    { _, offset, length in
+      let range = Int64(offset)..<Int64(offset) + Int64(length)
+      let failure = self.state.withLock { state in
+        state.requests.append(range)
+        return state.failure
+      }
+      if let failure { throw failure }
+      await withCheckedContinuation { continuation in
+        let watchers = self.state.withLock { state -> [CheckedContinuation<Void, Never>]? in
+          guard state.isHeld else { return nil }
+          state.held.append(continuation)
+          defer { state.watchers = [] }
+          return state.watchers
+        }
+        if watchers == nil { continuation.resume() }
+        for watcher in watchers ?? [] { watcher.resume() }
+      }
+      return self.data.subdata(in: Int(range.lowerBound)..<min(self.data.count, Int(range.upperBound)))
+    }
+  }
+}

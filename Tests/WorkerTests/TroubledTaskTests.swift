@@ -1,0 +1,183 @@
+import Digest
+import Foundation
+import SwiftProtobuf
+import Testing
+import Wire
+
+@testable import Worker
+
+/// Tasks that hang, crash, are cancelled or lose their connection; workers that are killed.
+@Suite(.timeLimit(.minutes(2)))
+struct TroubledTaskTests {
+  private let coordinator = ScriptedCoordinator()
+  private let film: Data
+
+  init() throws {
+    film = try Data(contentsOf: Place.media("friday.mp4"))
+  }
+
+  @Test
+  func `a cancelled task's process is gone and its slot free, and nothing is said of it`() async throws {
+    let agent = try RunningAgent(try await coordinator.start())
+    try await startHeldTask()
+    await coordinator.cancel(.task(epoch: 1))
+    _ = try await coordinator.next { $0.isHeartbeat(freeSlots: 1, leases: 0) }
+    #expect(try agent.leftovers == [])
+    agent.agent.drain()
+    try await agent.end()
+  }
+
+  @Test
+  func `a lost connection kills the task; the agent comes back with all slots free`() async throws {
+    let agent = try RunningAgent(try await coordinator.start())
+    try await startHeldTask()
+    await coordinator.hangUp()
+    await coordinator.awaitConnection()
+    _ = try await coordinator.next { $0.isHeartbeat(freeSlots: 1, leases: 0) }
+    #expect(await coordinator.hellos.count == 2)
+    agent.agent.drain()
+    try await agent.end()
+    await coordinator.stop()
+  }
+
+  @Test
+  func `a crash is told with its signal and last words`() async throws {
+    let launcher = Place.script("\(ready); echo 'assertion x > 0 failed' >&2; kill -SEGV $$")
+    let agent = try RunningAgent(try await coordinator.start(), launcher: launcher)
+    let failure = try await failure()
+    #expect(failure.cause == .media)
+    #expect(failure.message.contains("Segmentation fault") && failure.message.contains("assertion x > 0 failed"))
+    agent.agent.stop()
+    try await agent.end()
+  }
+
+  @Test
+  func `a task that gives no sign of life is ended and charged`() async throws {
+    let launcher = Place.script("\(ready); sleep 1000")
+    let agent = try RunningAgent(
+      try await coordinator.start(), launcher: launcher, hangLimit: .milliseconds(300))
+    let failure = try await failure()
+    #expect(failure.cause == .media && failure.message.contains("hung"), "\(failure)")
+    _ = try await coordinator.next { $0.isHeartbeat(freeSlots: 1, leases: 0) }
+    agent.agent.stop()
+    try await agent.end()
+  }
+
+  @Test
+  func `a leaving worker gives back what does not finish in time`() async throws {
+    let agent = try RunningAgent(try await coordinator.start(), drainLimit: .milliseconds(100))
+    try await startHeldTask()
+    agent.agent.drain()
+    let message = try await coordinator.next { $0.isResult }
+    guard case .failure(let failure) = message else { throw Unexpected(message) }
+    #expect(failure.cause == .infrastructure)
+    try await agent.end()
+    await coordinator.stop()
+  }
+
+  @Test
+  func `a worker that is killed takes its task process along and leaves no file`() async throws {
+    let folder = try TestFolder()
+    let address = try await coordinator.start()
+    let worker = try startWorker(address, cache: folder.path)
+    try await startHeldTask()
+    let children = Self.children(of: worker.processIdentifier)
+    #expect(!children.isEmpty)
+    kill(worker.processIdentifier, SIGKILL)
+    worker.waitUntilExit()
+    for child in children { while Self.isAlive(child) { await Task.yield() } }
+    #expect(try FileManager.default.contentsOfDirectory(atPath: "\(folder.path)/work") == [])
+    await coordinator.stop()
+  }
+
+  @Test(arguments: [SIGTERM, SIGINT])
+  func `a signal ends a worker that has nothing to do, with 0`(signal: Int32) async throws {
+    let folder = try TestFolder()
+    let worker = try startWorker(try await coordinator.start(), cache: folder.path)
+    await coordinator.awaitConnection()
+    kill(worker.processIdentifier, signal)
+    worker.waitUntilExit()
+    #expect(worker.terminationReason == .exit && worker.terminationStatus == 0)
+    await coordinator.stop()
+  }
+
+  @Test
+  func `a worker whose parent is gone ends`() async throws {
+    let folder = try TestFolder()
+    let parent = Pipe()
+    let worker = try startWorker(
+      try await coordinator.start(), cache: folder.path, parent: parent, "--exit-with-parent")
+    await coordinator.awaitConnection()
+    try parent.fileHandleForWriting.close()
+    worker.waitUntilExit()
+    #expect(worker.terminationStatus == 0)
+    await coordinator.stop()
+  }
+
+  @Test
+  func `a refused worker exits with 69, a misled one with 64, and both say why`() async throws {
+    let folder = try TestFolder()
+    let errors = Pipe()
+    let refused = try startWorker(try await coordinator.start(), cache: folder.path, token: "guess", errors: errors)
+    refused.waitUntilExit()
+    let reason = String(decoding: try errors.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
+    #expect(refused.terminationStatus == 69 && reason.contains("token"), "\(reason)")
+    let misled = Process()
+    misled.executableURL = URL(fileURLWithPath: Place.worker)
+    misled.arguments = ["--coordinator", "127.0.0.1:1", "--slots", "none"]
+    misled.standardError = Pipe()
+    try misled.run()
+    misled.waitUntilExit()
+    #expect(misled.terminationStatus == 64)
+    await coordinator.stop()
+  }
+
+  /// A task process's first words, by a shell.
+  private var ready: String { #"printf '\000\000\000\002\001\003' >&0"# }
+
+  /// Grants a task whose film never comes, and returns when its process has asked for it.
+  private func startHeldTask() async throws {
+    await coordinator.holdReads()
+    await coordinator.awaitConnection()
+    let input = await coordinator.serve(film)
+    _ = try await coordinator.ask(.grant(.describe(input, film))) { if case .readContent = $0 { true } else { false } }
+  }
+
+  /// How a task fails whose input is at hand.
+  private func failure() async throws -> Sheaf_Failure {
+    await coordinator.awaitConnection()
+    let message = try await coordinator.ask(.grant(.describe(await coordinator.serve(film), film))) { $0.isResult }
+    guard case .failure(let failure) = message else { throw Unexpected(message) }
+    return failure
+  }
+
+  private func startWorker(
+    _ address: WireAddress, cache: String, token: String = "secret", parent: Pipe? = nil, errors: Pipe = Pipe(),
+    _ arguments: String...
+  ) throws -> Process {
+    let worker = Process()
+    worker.executableURL = URL(fileURLWithPath: Place.worker)
+    worker.arguments = ["--coordinator", "\(address)", "--slots", "1", "--cache", cache] + arguments
+    worker.environment = ProcessInfo.processInfo.environment.merging(["SHEAF_TOKEN": token]) { $1 }
+    worker.standardInput = parent
+    worker.standardError = errors
+    try worker.run()
+    return worker
+  }
+
+  private static func children(of process: pid_t) -> [pid_t] {
+    let tasks = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(process)/task")) ?? []
+    return tasks.flatMap { task in
+      let text = (try? String(contentsOfFile: "/proc/\(process)/task/\(task)/children", encoding: .utf8)) ?? ""
+      return text.split(separator: " ").compactMap { pid_t($0) }
+    }
+  }
+
+  /// Whether a process is there and no zombie.
+  private static func isAlive(_ process: pid_t) -> Bool {
+    guard let text = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8),
+      let end = text.lastIndex(of: ")")
+    else { return false }
+    return text[end...].dropFirst(2).first != "Z"
+  }
+}
