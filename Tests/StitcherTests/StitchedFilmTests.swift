@@ -14,11 +14,9 @@ struct Probe: Decodable {
     var flags: String?
   }
   struct Stream: Decodable {
-    var codec_type: String
-    var time_base: String
-    var start_pts: Int64
-    var duration_ts: Int64?
-    var nb_read_packets: String?
+    var timeBase: String
+    var startPts: Int64
+    var durationTs: Int64?
   }
   struct Format: Decodable {
     var duration: String?
@@ -36,12 +34,14 @@ struct Probe: Decodable {
         "-v", "error", "-select_streams", stream, "-show_packets", "-show_streams", "-show_format", "-of", "json", path,
       ]
     ).output
-    self = try JSONDecoder().decode(Probe.self, from: json)
+    let decoder = JSONDecoder()
+    decoder.keyDecodingStrategy = .convertFromSnakeCase
+    self = try decoder.decode(Probe.self, from: json)
   }
 
   /// Ticks a second of the stream's clock.
   var ticks: Double {
-    let parts = streams[0].time_base.split(separator: "/").compactMap { Double($0) }
+    let parts = streams[0].timeBase.split(separator: "/").compactMap { Double($0) }
     return parts[1] / parts[0]
   }
 }
@@ -66,7 +66,7 @@ struct Probe: Decodable {
     let packets = try #require(pictures.packets)
     let frame = Double(Film.frameDuration.value) * pictures.ticks / Double(Film.frameDuration.timescale)
     #expect(packets.count == film.frameCount)
-    #expect(pictures.streams[0].start_pts == 0)
+    #expect(pictures.streams[0].startPts == 0)
     for (index, pts) in packets.compactMap(\.pts).sorted().enumerated() {
       // Matroska counts milliseconds; the others have the frame duration itself.
       #expect(pts == Int64((Double(index) * frame).rounded()))
@@ -78,7 +78,7 @@ struct Probe: Decodable {
     if task.container != .mkv {
       #expect(decoding.count == packets.count)
       #expect(packets.allSatisfy { Double($0.duration ?? 0) == frame })
-      #expect(Double(pictures.streams[0].duration_ts ?? 0) == frame * Double(film.frameCount))
+      #expect(Double(pictures.streams[0].durationTs ?? 0) == frame * Double(film.frameCount))
     }
     var joins = Set<Int>()
     var first = 0
@@ -91,11 +91,11 @@ struct Probe: Decodable {
 
     if task.sound != nil {
       let sound = try Probe(path, stream: "a:0")
-      #expect(sound.streams[0].start_pts <= 0)
+      #expect(sound.streams[0].startPts <= 0)
       try checkSoundLength(path, film, task.container)
       if task.container != .mkv {
-        #expect(sound.streams[0].start_pts == 0)
-        #expect(sound.streams[0].duration_ts == film.sampleCount)
+        #expect(sound.streams[0].startPts == 0)
+        #expect(sound.streams[0].durationTs == film.sampleCount)
       }
     }
     let log = try Tool.run("ffmpeg", ["-v", "warning", "-i", path, "-f", "null", "-"]).log
@@ -110,13 +110,13 @@ struct Probe: Decodable {
     let decoded = Int64(try sound(path).count / 4)
     if film.audio?.codec == .aac, container != .mkv {
       #expect((film.sampleCount..<film.sampleCount + 1024).contains(decoded), "\(decoded) of \(film.sampleCount)")
-      let duration = try Probe(path, stream: "a:0").streams[0].duration_ts
+      let duration = try Probe(path, stream: "a:0").streams[0].durationTs
       #expect(duration == film.sampleCount)
     } else {
       let priming: Int64 = film.audio?.codec == .aac ? 1024 : 0
       #expect(decoded == film.sampleCount + priming)
       // In milliseconds.
-      #expect(try Probe(path, stream: "a:0").streams[0].start_pts == -(priming * 1000 + 22050) / 44100)
+      #expect(try Probe(path, stream: "a:0").streams[0].startPts == -(priming * 1000 + 22050) / 44100)
     }
   }
 
@@ -221,6 +221,17 @@ struct Probe: Decodable {
     let heard = try Film([], audio: .aac, seconds: 1.5)
     let path = try heard.stitch(heard.task(.mp4), heard.pieces())
     try checkSoundLength(path, heard, .mp4)
+  }
+
+  @Test func primingIsHiddenSoThatSoundStartsAtZero() throws {
+    let film = try Film([60])
+    let heard = try sound(film.stitch(film.task(), film.pieces())).withUnsafeBytes { bytes in
+      (0..<40_000).map { Double(bytes.loadUnaligned(fromByteOffset: $0 * 4, as: Int16.self)) / 32768 }
+    }
+    // A sample too early or too late would be wrong by 0.025.
+    for index in stride(from: 2000, to: 40_000, by: 50) {
+      #expect(abs(heard[index] - 0.4 * sin(2 * .pi * 440 * Double(index) / 44100)) < 0.012)
+    }
   }
 
   @Test func soundShorterThanThePicturesAndVeryShortIsFine() throws {
