@@ -3,8 +3,8 @@ import CPostgres
 extension Connection {
   /// What every connection says first.
   ///
-  /// Each statement here is a handful of index probes. The planner, which has no statistics in the first minute of a
-  /// farm's life and keeps a plan once it is made, must not guess otherwise. And nobody holds a lock for long: not a
+  /// Each statement here is a handful of index probes, whatever its values. The planner, which has no statistics in the
+  /// first minute of a farm's life, must not guess otherwise, nor think each time anew. And nobody holds a lock for long: not a
   /// coordinator that hangs, nor one that waits for another.
   static let session = """
     SET client_min_messages = error;
@@ -13,6 +13,7 @@ extension Connection {
     SET lock_timeout = '20s';
     SET idle_in_transaction_session_timeout = '20s';
     SET jit = off;
+    SET plan_cache_mode = force_generic_plan;
     SET enable_seqscan = off;
     SET enable_bitmapscan = off;
     SET enable_hashjoin = off;

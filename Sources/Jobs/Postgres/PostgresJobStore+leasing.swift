@@ -68,13 +68,14 @@ extension Statement {
   /// Looks at jobs in their order, and at each job's tasks in theirs, and stops when it has enough: so there is no
   /// ORDER BY around the LATERAL, which would lock every job's first tasks before it sorts them. A job without a build
   /// is locked before its tasks, as everywhere, and bound if a task of it was taken. Nothing here waits for a lock.
+  /// (Not EXISTS: the planner may turn that into a walk over every ready task.)
   static let claim = Statement(
     "claim",
     """
     WITH unbound AS MATERIALIZED (
       SELECT number FROM sheaf.job
       WHERE state = 'describing' AND build IS NULL
-        AND EXISTS (SELECT FROM sheaf.task WHERE task.job = job.number AND task.state = 'ready')
+        AND (SELECT true FROM sheaf.task WHERE task.job = job.number AND task.state = 'ready' LIMIT 1)
       ORDER BY priority DESC, number LIMIT $3 FOR UPDATE SKIP LOCKED
     ), open AS MATERIALIZED (
       SELECT number, id, priority FROM sheaf.job
@@ -115,12 +116,18 @@ extension Statement {
     "renew",
     """
     WITH held AS MATERIALIZED (
-      SELECT task.job, task.ordinal, asked.place, asked.done
-      FROM unnest($2, $3, $4, $5) WITH ORDINALITY AS asked (job, ordinal, epoch, done, place)
-        JOIN sheaf.job ON job.id = asked.job
-        JOIN sheaf.task ON task.job = job.number AND task.ordinal = asked.ordinal
-      WHERE task.state = 'leased' AND task.epoch = asked.epoch AND task.worker = $1
-      ORDER BY task.job, task.ordinal FOR UPDATE OF task
+      SELECT asked.job, asked.ordinal, asked.place, asked.done
+      FROM (
+        SELECT job.number AS job, named.ordinal, named.epoch, named.done, named.place
+        FROM unnest($2, $3, $4, $5) WITH ORDINALITY AS named (job, ordinal, epoch, done, place)
+          JOIN sheaf.job ON job.id = named.job
+        ORDER BY job.number, named.ordinal
+      ) AS asked CROSS JOIN LATERAL (
+        SELECT FROM sheaf.task
+        WHERE task.job = asked.job AND task.ordinal = asked.ordinal AND task.epoch = asked.epoch
+          AND task.state = 'leased' AND task.worker = $1
+        FOR UPDATE
+      ) AS locked
     )
     UPDATE sheaf.task SET leased_until = sheaf.now() + $6 * interval '1 microsecond',
       progress = greatest(task.progress, held.done),
