@@ -51,7 +51,7 @@ let package = Package(
     .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
     .target(name: "Digest", dependencies: ["CCrypto"], swiftSettings: strict),
     .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
-    .target(name: "Jobs", dependencies: ["CPostgres", logging], resources: [.embedInCode("Migrations/0001_farm.sql")], swiftSettings: strict),
+    .target(name: "Jobs", dependencies: ["CPostgres"], resources: [.embedInCode("Migrations/0001_farm.sql")], swiftSettings: strict),
     .target(
       name: "Wire",
       dependencies: nio + [
@@ -96,10 +96,10 @@ let package = Package(
     .testTarget(
       name: "CoordinatorTests",
       dependencies: nio + [
-        "Coordinator", "Composition", "Segmenter", "Jobs", "Wire", "Digest", logging,
+        "Coordinator", "Composition", "Segmenter", "Jobs", "Wire", "Digest", argumentParser, logging,
         .product(name: "SwiftProtobuf", package: "swift-protobuf"),
       ],
-      swiftSettings: strict),
+      exclude: ["Help"], swiftSettings: strict),
     .testTarget(
       name: "WorkerTests",
       dependencies: nio + [

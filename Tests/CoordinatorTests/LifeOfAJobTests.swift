@@ -234,4 +234,57 @@ import Wire
       #expect(status.state == "done")
     }
   }
+
+  @Test func mediaUnderTheMediaRootIsNotUploaded() async throws {
+    let edit = try Edit()
+    try await TestFarm.run(mediaRoot: edit.folder.path) { farm in
+      let worker = ScriptedWorker(farm.hello(.worker))
+      let status = try await working([worker], at: farm) { try await end(of: edit, at: farm) }
+      #expect(status.state == "done")
+      #expect(farm.vault.size(of: SHA256Digest.of("10".utf8)) == nil)
+      let paths = worker.granted.withLock { granted in
+        Set(granted.filter { $0.kind != .stitch }.flatMap(\.inputs).map(\.path))
+      }
+      #expect(paths == ["0.mov"])
+    }
+  }
+
+  @Test func whoStopsWaitingCancelsTheJob() async throws {
+    let edit = try Edit()
+    let path = edit.path
+    try await TestFarm.run { farm in
+      let (told, telling) = AsyncStream.makeStream(of: Void.self)
+      let waiting = Task {
+        try await CoordinatorClient.run(farm.endpoint) { client in
+          let file = try EditFile(path)
+          let (assets, _) = try await file.assets(DigestCache())
+          let run = JobRun(client: client)
+          try await run.provide(assets)
+          let job = try await run.submit(file, assets, output: "", segmentDuration: "", priority: 0)
+          _ = try await run.wait(for: job, cancellingAt: farm.endpoint) { _ in telling.finish() }
+        }
+      }
+      for await _ in told {}
+      waiting.cancel()
+      await #expect(throws: CancellationError.self) { try await waiting.value }
+      let state = try await farm.store.jobs(limit: 1).first?.state
+      #expect(state == .cancelled)
+    }
+  }
+
+  @Test func aFilmIsFetchedInRangesToItsPlace() async throws {
+    let text = [UInt8](repeating: 0x33, count: 10_000_001)
+    let folder = try TemporaryFolder()
+    let source = open(try folder.write(text, to: "source"), O_RDONLY)
+    defer { close(source) }
+    try await TestFarm.run { farm in
+      let digest = SHA256Digest.of(text)
+      try await CoordinatorClient.run(farm.endpoint) { client in
+        try await client.content.upload(descriptor: source, digest: digest, size: Int64(text.count))
+        let output = try OutputFile(folder.path + "/film.mov")
+        try await Download(client: client, digest: digest, size: UInt64(text.count)).write(to: output)
+      }
+      #expect(try FileBytes.read(folder.path + "/film.mov", limit: 20_000_000) == text)
+    }
+  }
 }

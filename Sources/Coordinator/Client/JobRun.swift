@@ -55,12 +55,17 @@ struct JobRun: Sendable {
     for job: String, cancellingAt endpoint: CoordinatorClient.Endpoint? = nil,
     tell: @escaping @Sendable (Sheaf_JobStatus) -> Void
   ) async throws -> Sheaf_JobStatus {
-    try await client.connection.send(.watchJob(.with { $0.job = job }))
-    while let message = try await client.reply() {
-      guard case .statusReply(let reply) = message else { throw CoordinatorClient.unexpected }
-      guard let status = reply.jobs.first else { throw CommandFailure(.work, "there is no job \(job)") }
-      tell(status)
-      if status.hasEnded { return status }
+    do {
+      try await client.connection.send(.watchJob(.with { $0.job = job }))
+      while let message = try await client.reply() {
+        guard case .statusReply(let reply) = message else { throw CoordinatorClient.unexpected }
+        guard let status = reply.jobs.first else { throw CommandFailure(.work, "there is no job \(job)") }
+        tell(status)
+        if status.hasEnded { return status }
+      }
+    } catch let error as WireError {
+      // A task that is cancelled takes its connection with it.
+      guard error.code == .closed, Task.isCancelled else { throw error }
     }
     if let endpoint {
       // On a connection and in a task of its own: those of this task are being torn down.

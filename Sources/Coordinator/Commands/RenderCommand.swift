@@ -10,7 +10,7 @@ struct RenderCommand: AsyncParsableCommand {
       Finished pieces stay in the vault: a render that was stopped goes on where it was, and after an edit only what \
       the edit touches is rendered again.
 
-      --json prints, when done: state, output, digest, bytes, frames, segments, cached, seconds; when not: state, \
+      --json prints, when done: job, state, output, digest, bytes, frames, segments, cached, seconds; when not: state, \
       error, problems (pointer, message).
       """)
 
