@@ -79,7 +79,8 @@ struct BadInputTests {
     #expect(result.status == bad.status, "\(result.errors)")
     for words in bad.says { #expect(result.errors.contains(words), "'\(words)' is not in: \(result.errors)") }
     #expect(!FileManager.default.fileExists(atPath: output))
-    #expect(try files.contents().allSatisfy { ["edit.json", "vault"].contains($0) }, "\(try files.contents())")
+    let left = try files.contents()
+    #expect(left.allSatisfy { ["edit.json", "vault"].contains($0) }, "\(left)")
   }
 
   @Test

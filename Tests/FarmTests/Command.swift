@@ -36,7 +36,8 @@ struct Command {
     let files = try Workspace()
     defer { files.remove() }
     let (output, errors) = (files.path("output"), files.path("errors"))
-    for file in [output, errors] { FileManager.default.createFile(atPath: file, contents: nil) }
+    try Data().write(to: URL(fileURLWithPath: output))
+    try Data().write(to: URL(fileURLWithPath: errors))
     let process = try start(
       output: try FileHandle(forWritingTo: URL(fileURLWithPath: output)),
       errors: try FileHandle(forWritingTo: URL(fileURLWithPath: errors)))

@@ -30,7 +30,7 @@ final class Farm: @unchecked Sendable {
     var serve = ["serve", "--database", "postgres:///\(database)", "--listen", address, "--vault", files.path("vault")]
     if let mediaRoot { serve += ["--media-root", mediaRoot] }
     let log = files.path("coordinator.log")
-    FileManager.default.createFile(atPath: log, contents: nil)
+    try Data().write(to: URL(fileURLWithPath: log))
     let program = Command(
       executable: Place.products.appendingPathComponent("sheaf").path, arguments: serve,
       environment: ["SHEAF_TOKEN": token])
@@ -45,7 +45,7 @@ final class Farm: @unchecked Sendable {
         executable: Place.products.appendingPathComponent("sheaf-worker").path, arguments: arguments,
         environment: ["SHEAF_TOKEN": token])
       let log = files.path("worker-\(index).log")
-      FileManager.default.createFile(atPath: log, contents: nil)
+      try Data().write(to: URL(fileURLWithPath: log))
       workers.append(try worker.start(errors: FileHandle(forWritingTo: URL(fileURLWithPath: log))))
     }
     try await eventually("\(count) workers at the coordinator") {
