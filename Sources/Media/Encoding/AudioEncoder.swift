@@ -103,7 +103,11 @@ package final class AudioEncoder {
 
   /// The next packet, pts in samples (the first is minus the initial padding); nil when it wants more, or after the last.
   package func receive() throws(MediaError) -> Packet? {
-    try encoder.receive()
+    while let packet = try encoder.receive() {
+      // FLAC's last packet is empty: it brings a checksum of the whole for the header, which is written by then.
+      if packet.byteCount > 0 { return packet }
+    }
+    return nil
   }
 }
 

@@ -22,6 +22,7 @@ package final class FileMuxer {
   private let io: FileIO
   private let name: String
   private let tracks: [Track]
+  private let isMatroska: Bool
   private var isFinished = false
 
   /// The descriptor stays the caller's; the file must be empty.
@@ -36,6 +37,7 @@ package final class FileMuxer {
     sheaf_log_capture()
     self.name = name
     self.tracks = tracks
+    isMatroska = container == .mkv
     io = try FileIO(descriptor: descriptor, name: name)
     var made: UnsafeMutablePointer<AVFormatContext>?
     try check(avformat_alloc_output_context2(&made, nil, container.formatName, nil), "opening the output", name)
@@ -80,18 +82,30 @@ package final class FileMuxer {
   /// first frame seen has pts 0 (dts may be negative), sound starts at minus its initial padding. Each track's packets
   /// come in order of dts; the muxer interleaves the tracks, holding packets back until every track has one, so they
   /// should come about in time order.
-  /// - Parameter discarded: Samples at the end of a sound packet that are not to be heard.
+  /// - Parameter discarded: Samples at the end of a sound packet, as decoded, that are not to be heard.
   package func write(_ packet: Packet, track: Int, discarded: Int = 0) throws(MediaError) {
     guard tracks.indices.contains(track), let stream = context.pointee.streams[track] else {
       throw MediaError(.invalidRequest, operation: "writing", subject: name, message: "it has no track \(track)")
     }
     packet.pointer.pointee.stream_index = Int32(track)
     packet.pointer.pointee.pos = -1
+    let isHidden = try hidePriming(packet, tracks[track].header)
+    if discarded > 0, !isHidden { try packet.discardAtEnd(discarded) }
     av_packet_rescale_ts(packet.pointer, tracks[track].header.avTimebase, stream.pointee.time_base)
-    if discarded > 0 { try packet.discardAtEnd(discarded) }
     let result = av_interleaved_write_frame(context, packet.pointer)
     try io.rethrow()
     try check(result, "writing", name)
+  }
+
+  /// Matroska has no edit lists, and libavformat writes its codec delay for Opus alone. So a packet before time zero says
+  /// that all its samples are to be discarded, and stands at zero, where nothing is heard of it.
+  private func hidePriming(_ packet: Packet, _ header: PieceHeader) throws(MediaError) -> Bool {
+    guard isMatroska, case .audio(let audio) = header.media, audio.frameSize > 0, packet.pts + packet.duration <= 0
+    else { return false }
+    packet.pts = 0
+    packet.dts = 0
+    try packet.discardAtEnd(audio.frameSize)
+    return true
   }
 
   /// Writes what is held back, and the index.
@@ -120,7 +134,7 @@ extension Container {
 }
 
 extension Packet {
-  /// Marks samples at the end that a player gives away; replaces the packet's duration nowhere.
+  /// Marks samples at the packet's end that a decoder gives away.
   fileprivate func discardAtEnd(_ samples: Int) throws(MediaError) {
     let data = try allocated(av_packet_new_side_data(pointer, AV_PKT_DATA_SKIP_SAMPLES, 10), "marking padding")
     let count = UInt32(clamping: samples).littleEndian
