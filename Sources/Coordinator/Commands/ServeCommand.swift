@@ -12,7 +12,7 @@ struct ServeCommand: AsyncParsableCommand {
     discussion: """
       Several coordinators may share one database and one vault. A coordinator that can be reached from other machines \
       needs a token, which workers and clients send: SHEAF_TOKEN, or a file. On SIGTERM it grants nothing more, gives \
-      workers 20 s to hand in what they have, and ends; what they have not handed in is rendered again.
+      workers 8 s to hand in what they have, and ends; what they have not handed in is rendered again.
       """)
 
   @Option(

@@ -14,7 +14,8 @@ actor Farm {
     var maximumConnections = 1024
     var policy = LeasePolicy()
     /// How long workers may go on with what they have when the coordinator is to stop.
-    var grace: Duration = .seconds(20)
+    /// Less than what container engines wait before they kill.
+    var grace: Duration = .seconds(8)
   }
 
   nonisolated let store: any JobStore
@@ -26,6 +27,8 @@ actor Farm {
   private nonisolated let start = ContinuousClock.now
   private var scheduler = Scheduler()
   private var links: [WorkerID: WorkerLink] = [:]
+  private var clients: [Int: Task<Void, any Error>] = [:]
+  private var nextClient = 0
   private var strikes = StrikeCount()
   private var isDraining = false
   private var isPlanning = false
@@ -75,9 +78,6 @@ actor Farm {
     for link in links.values where await link.hasLeases { return true }
     return false
   }
-
-  private var clients: [Int: Task<Void, any Error>] = [:]
-  private var nextClient = 0
 
   private func serve(_ connection: WireConnection, _ hello: Sheaf_Hello) async throws {
     if hello.role == .worker {

@@ -29,6 +29,9 @@ struct Planner: Sendable {
     } catch let error as DocumentError {
       _ = try await store.fail(id, error: FailureText.stored(error.problems))
       return
+    } catch let error as PlanError {
+      _ = try await store.fail(id, error: FailureText.stored([Problem(pointer: "", message: "\(error)")]))
+      return
     } catch {
       logger.error("a job cannot be planned", metadata: ["job": "\(id)", "error": "\(error)"])
       _ = try await store.fail(id, error: "the job cannot be planned: \(error)")
