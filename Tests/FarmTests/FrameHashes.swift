@@ -12,9 +12,12 @@ struct FrameHashes {
   var timebase: (Int64, Int64)
   var frames: [Frame]
 
+  /// The sound is decoded too, though not given: `ffmpeg` puts time zero at the earliest of the tracks that it uses.
   /// - Parameter filter: what to do with each frame before it is hashed, such as a crop.
   static func video(_ path: String, filter: String? = nil, pixelFormat: String? = nil) async throws -> FrameHashes {
-    var arguments = ["-v", "error", "-threads", "1", "-i", path, "-map", "0:v:0", "-vsync", "passthrough"]
+    var arguments = [
+      "-v", "error", "-threads", "1", "-i", path, "-map", "0:v:0", "-map", "0:a?", "-vsync", "passthrough",
+    ]
     if let filter { arguments += ["-vf", filter] }
     if let pixelFormat { arguments += ["-pix_fmt", pixelFormat] }
     arguments += ["-enc_time_base", "-1", "-f", "framemd5", "-"]
@@ -24,7 +27,7 @@ struct FrameHashes {
       if line.hasPrefix("#tb 0: ") {
         let parts = line.dropFirst(7).split(separator: "/").compactMap { Int64($0) }
         hashes.timebase = (parts[0], parts[1])
-      } else if !line.hasPrefix("#") {
+      } else if line.hasPrefix("0,") {
         let fields = line.split { $0 == "," || $0 == " " }
         hashes.frames.append(Frame(pts: try #require(Int64(fields[2])), hash: fields[5]))
       }
