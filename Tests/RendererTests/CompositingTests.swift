@@ -67,8 +67,9 @@ import Testing
   }
 
   /// A 4:3 clip dissolves into a 16:9 one over a background: where only one of them is, the background shows by the
-  /// other's share, colour and coverage mixed alike.
-  @Test func aDissolveOfUnlikeShapesMixesCoverageToo() throws {
+  /// other's share, colour and coverage mixed alike. So it does through a side that is itself see-through.
+  @Test(arguments: [1, 0.6])
+  func aDissolveOfUnlikeShapesMixesCoverageToo(opacity: Double) throws {
     var fixture = try PictureFixture()
     let (size, narrow) = (PixelSize(width: 96, height: 64), PixelSize(width: 64, height: 64))
     let a = Self.noise(narrow, .yuv420p, count: 30, seed: 3)
@@ -78,7 +79,11 @@ import Testing
     let over = try MediaTimeRange(start: .zero, duration: MediaTime(seconds: 1))
     let background = Color(red: 200, green: 40, blue: 90)
     let task = fixture.task(
-      [.dissolve(from: try fixture.clip(from), to: try fixture.clip(to), progress: Ramp(over: over, from: 0, to: 1))],
+      [
+        .dissolve(
+          from: try fixture.clip(from, opacity: .constant(opacity)), to: try fixture.clip(to),
+          progress: Ramp(over: over, from: 0, to: 1))
+      ],
       size: size, colour: Self.bt709, background: background)
     let codes = YCbCrMatrix(task.format).codes(background)
     let (bytesA, bytesB) = (64 * 64 * 3 / 2, 96 * 64 * 3 / 2)
@@ -94,8 +99,9 @@ import Testing
         for y in 0..<(plane == 0 ? 64 : 32) {
           for x in 0..<width {
             let isInA = x >= left && x < width - left
-            let below = isInA ? Double(ofA[plane, x - left, y]) : under
-            worst = max(worst, abs(Double(frame[plane, x, y]) - (1 - p) * below - p * Double(ofB[plane, x, y])))
+            let ofA = isInA ? Double(ofA[plane, x - left, y]) : under
+            let exact = (1 - p) * (opacity * ofA + (1 - opacity) * under) + p * Double(ofB[plane, x, y])
+            worst = max(worst, abs(Double(frame[plane, x, y]) - exact))
           }
         }
       }

@@ -17,7 +17,7 @@ struct PictureFixture {
   }
 
   /// Adds a file as a source, described by the product; its digest is made up. Returns its index.
-  mutating func add(_ path: String, wantsHead: Bool = true) throws -> Int {
+  mutating func add(_ path: String) throws -> Int {
     let description = try AssetDescriber.describe(try Self.open(path), name: path)
     let track = try #require(description.defaultTrack(.video))
     var video = try #require(track.video)
