@@ -57,7 +57,7 @@ struct BadInputTests {
       testDescription: "unknown container", document: document(), output: "film.xyz", status: 65, says: ["xyz", "mp4"]),
     Case(
       testDescription: "odd size for 4:2:0", document: document(video: #"{ "renderSize": [321, 240] }"#), status: 65,
-      says: ["/videoComposition/renderSize", "321", "even"]),
+      says: ["/videoComposition/renderSize", "321", "odd", "320x240"]),
     Case(testDescription: "zero frames", document: document(clips: ""), status: 65, says: ["clip"]),
     Case(
       testDescription: "something that cannot be rendered yet",

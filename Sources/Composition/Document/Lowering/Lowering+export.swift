@@ -64,13 +64,13 @@ extension Lowering {
     if Container.unsupported.contains(ending) {
       problems.add(
         pointer,
-        "the container '.\(ending)' of '\(path.shortened)' is part of the document's language but this version cannot "
+        "the container '.\(ending)' of '\(String(name).shortened)' is part of the document's language but this version cannot "
           + "write it yet; it can write \(list(names))")
     } else {
       let guess = ending.isEmpty ? nil : nearest(to: ending, among: names)
       problems.add(
         pointer,
-        "the output '\(path.shortened)' must end in one of .\(names.joined(separator: ", ."))"
+        "the output '\(String(name).shortened)' must end in one of .\(names.joined(separator: ", ."))"
           + (guess.map { "; did you mean '.\($0)'?" } ?? ""))
     }
     return nil
