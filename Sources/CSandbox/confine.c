@@ -21,19 +21,17 @@ static void drop_capabilities(void) {
   syscall(SYS_capset, &header, none);
 }
 
-int sandbox_confine(const char *const readable[]) {
+int sandbox_confine_files(const char *const readable[]) {
   drop_capabilities();
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return -errno;
+  int error = readable ? landlock_allow_only(readable) : -ENOSYS;
+  if (error == -ENOSYS) return 0;
+  return error == 0 ? SANDBOX_LANDLOCK : error;
+}
+
+int sandbox_confine_calls(void) {
   // Nobody of the same user may look into the process or attach to it.
   prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-  int force = 0;
-  int error = readable ? landlock_allow_only(readable) : -ENOSYS;
-  if (error == 0) {
-    force |= SANDBOX_LANDLOCK;
-  } else if (error != -ENOSYS) {
-    return error;
-  }
-  error = seccomp_allow_decoding();
-  if (error != 0) return error;
-  return force | SANDBOX_SECCOMP;
+  int error = seccomp_allow_decoding();
+  return error == 0 ? SANDBOX_SECCOMP : error;
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -18,9 +19,9 @@
 #define SYS_close_range 436
 #endif
 
-// What the child does between fork and exec; never returns.
-static void become(const char *executable, char *const arguments[], char *const environment[], int control, int output,
-                   uint64_t address_space, pid_t parent) {
+// What a new child does first: nothing of its parent's is left but `control` as descriptor 0 and `output` as 1 and 2.
+// Only async-signal-safe calls.
+static void settle(int control, int output, pid_t parent) {
   setpgid(0, 0);
   if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) _exit(126);
   // The parent may have died before the call above.
@@ -43,7 +44,12 @@ static void become(const char *executable, char *const arguments[], char *const 
     int end = open_files.rlim_cur > 65536 ? 65536 : (int)open_files.rlim_cur;
     for (int descriptor = 3; descriptor < end; descriptor++) close(descriptor);
   }
+}
 
+// What the child does between fork and exec; never returns.
+static void become(const char *executable, char *const arguments[], char *const environment[], int control, int output,
+                   uint64_t address_space, pid_t parent) {
+  settle(control, output, parent);
   struct rlimit no_core = {0, 0};
   setrlimit(RLIMIT_CORE, &no_core);
   struct rlimit memory = {address_space, address_space};
@@ -61,18 +67,33 @@ static void become(const char *executable, char *const arguments[], char *const 
   _exit(127);
 }
 
-int sandbox_spawn(const char *executable, char *const arguments[], char *const environment[], int control, int output,
-                  uint64_t address_space, pid_t *child) {
-  pid_t parent = getpid();
+// The child's number in the parent, zero in the child, or a negative errno; all signals are blocked in the child.
+static pid_t fork_quietly(void) {
   // No handler of the parent's may run in the child before it has put them all back.
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   pid_t pid = fork();
-  if (pid == 0) become(executable, arguments, environment, control, output, address_space, parent);
   int error = errno;
-  pthread_sigmask(SIG_SETMASK, &before, NULL);
-  if (pid < 0) return -error;
+  if (pid != 0) pthread_sigmask(SIG_SETMASK, &before, NULL);
+  return pid < 0 ? -error : pid;
+}
+
+pid_t sandbox_fork(int control, int output) {
+  pid_t parent = getpid();
+  pid_t pid = fork_quietly();
+  if (pid == 0) settle(control, output, parent);
+  // Said on both sides, so that it holds whoever comes first.
+  if (pid > 0) setpgid(pid, pid);
+  return pid;
+}
+
+int sandbox_spawn(const char *executable, char *const arguments[], char *const environment[], int control, int output,
+                  uint64_t address_space, pid_t *child) {
+  pid_t parent = getpid();
+  pid_t pid = fork_quietly();
+  if (pid == 0) become(executable, arguments, environment, control, output, address_space, parent);
+  if (pid < 0) return pid;
   // Said on both sides, so that it holds whoever comes first.
   setpgid(pid, pid);
   *child = pid;
@@ -102,6 +123,27 @@ int sandbox_reap(pid_t child, struct sandbox_end *end) {
   end->cpu_milliseconds = milliseconds(usage.ru_utime) + milliseconds(usage.ru_stime);
   end->peak_kilobytes = (uint64_t)usage.ru_maxrss;
   return 0;
+}
+
+int sandbox_watch_children(void) {
+  sigset_t child;
+  sigemptyset(&child);
+  sigaddset(&child, SIGCHLD);
+  if (sigprocmask(SIG_BLOCK, &child, NULL) != 0) return -errno;
+  int descriptor = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
+  return descriptor >= 0 ? descriptor : -errno;
+}
+
+pid_t sandbox_reap_any(int watch, struct sandbox_end *end) {
+  // Emptied before the wait, so that a child that ends in between is seen next time.
+  struct signalfd_siginfo info;
+  while (read(watch, &info, sizeof info) == (ssize_t)sizeof info) {
+  }
+  siginfo_t ended = {0};
+  if (waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) != 0) return errno == ECHILD ? 0 : -errno;
+  if (ended.si_pid == 0) return 0;
+  int error = sandbox_reap(ended.si_pid, end);
+  return error < 0 ? error : ended.si_pid;
 }
 
 int sandbox_processor_count(void) {

@@ -4,9 +4,9 @@ import Dispatch
 @main
 enum SheafWorker {
   static func main() {
-    // A task process confines its one thread, parses nothing, and starts nothing that it does not need.
+    // The nursery has one thread, parses nothing, and starts nothing that task processes do not need.
     let arguments = Array(CommandLine.arguments.dropFirst())
-    if arguments.first == TaskProcess.subcommand { TaskMain.run() }
+    if arguments.first == NurseryMain.subcommand { NurseryMain.run() }
     if arguments.first == ConfinementReport.subcommand { ConfinementReport.run(arguments) }
     Task {
       do {

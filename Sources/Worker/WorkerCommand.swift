@@ -34,10 +34,13 @@ struct WorkerCommand: AsyncParsableCommand {
       cache = try ContentCache(directory: settings.cache, byteLimit: settings.cacheBytes, verifier: verifier)
       let mediaRoot = try settings.mediaRoot.map { path throws(SystemError) in try MediaRoot(path) }
       let opener = InputOpener(mediaRoot: mediaRoot, cache: cache, verifier: verifier, logger: logger)
-      let launcher = TaskLauncher(inheriting: Environment.value)
-      let build = try await WorkerIdentity.ask(launcher)
-      logger.info("started", metadata: ["build": "\(build)", "slots": "\(settings.slots)"])
-      agent = Agent(settings.agent(build: build, launcher: launcher), opener: opener, logger: logger)
+      let nursery = Nursery(ProcessLauncher(inheriting: Environment.value))
+      let greeting = try await FileThreads.run { try nursery.greeting() }
+      logger.info("started", metadata: ["build": "\(greeting.identity)", "slots": "\(settings.slots)"])
+      if Int32(greeting.confinement) & Int32(SANDBOX_LANDLOCK) == 0 {
+        logger.warning("this kernel has no Landlock: task processes can read the files of the worker's user")
+      }
+      agent = Agent(settings.agent(build: greeting.identity, source: nursery), opener: opener, logger: logger)
     } catch {
       throw WorkerExit(code: .failure, message: "\(error)")
     }

@@ -53,12 +53,12 @@ struct WorkerOptions: ParsableArguments {
     var logLevel: Logger.Level
     var exitsWithParent: Bool
 
-    func agent(build: String, launcher: TaskLauncher) -> Agent.Settings {
+    func agent(build: String, source: any ProcessSource) -> Agent.Settings {
       // A worker that was started by `sheaf render` has a coordinator that is there or never will be.
       Agent.Settings(
         coordinator: coordinator, token: token, name: name, workerID: WorkerOptions.newID(), build: build,
         state: AgentState.Settings(slots: slots, drainLimit: drainLimit), patience: exitsWithParent ? 8 : nil,
-        launcher: launcher)
+        source: source)
     }
   }
 

@@ -13,10 +13,10 @@ struct ControlCodecTests {
           TaskInput(digest: "ab", size: .max, name: "film é.mov", isRanged: true),
           TaskInput(digest: "", size: 0, name: "", isRanged: false),
         ])),
-    .available(request: .max), .unavailable(request: 7, message: "gone"), .identify,
+    .available(request: .max), .unavailable(request: 7, message: "gone"),
   ]
   static let taskMessages: [TaskMessage] = [
-    .ready(confinement: 3), .progress(.max), .finished, .identity("ffmpeg 5.1"),
+    .ready(confinement: 3), .progress(.max), .finished,
     .need(RangeRequest(request: 1, input: 2, range: 3..<(.max))),
     .failed(TaskFailure(cause: .infrastructure, message: "disk full")),
   ]

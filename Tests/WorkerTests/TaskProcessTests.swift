@@ -91,7 +91,7 @@ struct TaskProcessTests {
     let leaks = (0..<20).map { _ in open("/dev/null", O_RDONLY) }
     defer { for leak in leaks { close(leak) } }
     let check = #"[ -z "$SHEAF_TOKEN$HOME" ] || exit 50; set -- /proc/$$/fd/*; exit $#"#
-    var launcher = TaskLauncher { ProcessInfo.processInfo.environment[$0] }
+    var launcher = ProcessLauncher { ProcessInfo.processInfo.environment[$0] }
     launcher.executable = "/bin/sh"
     launcher.arguments = ["sh", "-c", "\(Self.ready); \(check)"]
     guard case .failed(let failure) = try await end(of: TaskProcess(launcher)).outcome else {
@@ -107,13 +107,6 @@ struct TaskProcessTests {
     let script = "\(Self.ready); i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done; exit 1"
     let end = try await end(of: TaskProcess(Place.script(script)))
     #expect(end.cpuMilliseconds > 0 && end.peakKilobytes > 0)
-  }
-
-  @Test
-  func `the worker says what renders here, from a process of its own`() async throws {
-    let identity = try await WorkerIdentity.ask(Place.launcher)
-    #expect(!identity.isEmpty)
-    #expect(try await WorkerIdentity.ask(Place.launcher) == identity)
   }
 
   private func end(of process: TaskProcess) async throws -> TaskEnd {

@@ -42,8 +42,8 @@ struct TroubledTaskTests {
 
   @Test
   func `a crash is told with its signal and last words`() async throws {
-    let launcher = Place.script("\(ready); echo 'assertion x > 0 failed' >&2; kill -SEGV $$")
-    let agent = try RunningAgent(try await coordinator.start(), launcher: launcher)
+    let script = Place.script("\(ready); echo 'assertion x > 0 failed' >&2; kill -SEGV $$")
+    let agent = try RunningAgent(try await coordinator.start(), source: script)
     let failure = try await failure()
     #expect(failure.cause == .media)
     #expect(failure.message.contains("Segmentation fault") && failure.message.contains("assertion x > 0 failed"))
@@ -53,9 +53,9 @@ struct TroubledTaskTests {
 
   @Test
   func `a task that gives no sign of life is ended and charged`() async throws {
-    let launcher = Place.script("\(ready); sleep 1000")
+    let script = Place.script("\(ready); sleep 1000")
     let agent = try RunningAgent(
-      try await coordinator.start(), launcher: launcher, hangLimit: .milliseconds(300))
+      try await coordinator.start(), source: script, hangLimit: .milliseconds(300))
     let failure = try await failure()
     #expect(failure.cause == .media && failure.message.contains("hung"), "\(failure)")
     _ = try await coordinator.next { $0.isHeartbeat(freeSlots: 1, leases: 0) }
@@ -81,8 +81,9 @@ struct TroubledTaskTests {
     let address = try await coordinator.start()
     let worker = try startWorker(address, cache: folder.path)
     try await startHeldTask()
-    let children = Self.children(of: worker.processIdentifier)
-    #expect(!children.isEmpty)
+    let nursery = Self.children(of: worker.processIdentifier)
+    let children = nursery + nursery.flatMap { Self.children(of: $0) }
+    #expect(nursery.count == 1 && children.count == 2, "the nursery and the task's process")
     kill(worker.processIdentifier, SIGKILL)
     worker.waitUntilExit()
     for child in children { while Self.isAlive(child) { await Task.yield() } }

@@ -16,6 +16,14 @@
 int sandbox_spawn(const char *executable, char *const arguments[], char *const environment[], int control, int output,
                   uint64_t address_space, pid_t *child);
 
+// Forks: the child's number in the parent, zero in the child, a negative errno. The child has a process group of its
+// own, `control` as descriptor 0, `output` as 1 and 2, and no other; it is killed when the parent ends. The parent has
+// one thread.
+pid_t sandbox_fork(int control, int output);
+
+// A descriptor that can be read whenever children may have ended.
+int sandbox_watch_children(void);
+
 // Waits until the child has ended, and leaves it as a zombie: its number cannot be taken by another yet.
 int sandbox_await_end(pid_t child);
 
@@ -33,6 +41,9 @@ struct sandbox_end {
 // Reaps a child that has ended.
 int sandbox_reap(pid_t child, struct sandbox_end *end);
 
+// Reaps any child that has ended: its number, zero if there is none. `watch` is what `sandbox_watch_children` gave.
+pid_t sandbox_reap_any(int watch, struct sandbox_end *end);
+
 // --- confinement ----------------------------------------------------------------------------------------------------
 
 enum {
@@ -42,11 +53,14 @@ enum {
   SANDBOX_SECCOMP = 2,
 };
 
-// Takes from the calling process, for good, all that decoding media does not need: capabilities, sockets, other
-// programs, new processes, opening files for writing and, where the kernel has Landlock, opening any file outside
-// `readable` (a null-terminated list; places that do not exist are passed over; NULL leaves Landlock out). Call before any thread is started.
-// Returns what is in force, as the flags above; fails only if there is no seccomp.
-int sandbox_confine(const char *const readable[]);
+// Takes from the calling process and its children, for good, capabilities and, where the kernel has Landlock, opening
+// any file outside `readable` (a null-terminated list; places that do not exist are passed over; NULL leaves Landlock
+// out), writing to any file, and TCP. Call before any thread is started. Returns what is in force, as the flags above.
+int sandbox_confine_files(const char *const readable[]);
+
+// After that: takes all system calls that decoding media does not need, such as for sockets, other programs, new
+// processes and opening files for writing. Fails if there is no seccomp.
+int sandbox_confine_calls(void);
 
 // --- descriptors ----------------------------------------------------------------------------------------------------
 

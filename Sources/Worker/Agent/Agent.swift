@@ -17,7 +17,8 @@ struct Agent: Sendable {
     var state: AgentState.Settings
     /// Failed tries to connect in a row after which it gives up; nil never does.
     var patience: Int?
-    var launcher: TaskLauncher
+    /// Where task processes come from.
+    var source: any ProcessSource
   }
 
   private enum Happening: Sendable {
@@ -76,10 +77,9 @@ struct Agent: Sendable {
   private func work() async {
     let clock = ContinuousClock()
     let start = clock.now
-    let bench = Workbench(launcher: settings.launcher, opener: opener, logger: logger) { post.yield(.event($0)) }
+    let bench = Workbench(source: settings.source, opener: opener) { post.yield(.event($0)) }
     var state = AgentState(settings.state)
     var link: CoordinatorLink?
-    await bench.prepareSpares(settings.state.slots)
     var alarm: (deadline: Duration, task: Task<Void, Never>)?
     defer { alarm?.task.cancel() }
     for await happening in happenings {
@@ -128,7 +128,6 @@ struct Agent: Sendable {
       guard let link else { return }
       logger.debug("task started", metadata: ["task": "\(grant.lease.task)", "kind": "\(grant.kind)"])
       await bench.start(run, grant, over: link)
-      await bench.prepareSpares(settings.state.slots)
     case .kill(let run): await bench.kill(run)
     case .upload(let run):
       guard let link else { return }

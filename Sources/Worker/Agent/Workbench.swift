@@ -1,6 +1,4 @@
-import CSandbox
 import Digest
-import Logging
 import Wire
 
 /// What the agent's runs hold: processes, opened inputs, results. Carries out what `AgentState` decides about them.
@@ -13,41 +11,23 @@ actor Workbench {
     var errand: Task<Void, Never>?
   }
 
-  private let launcher: TaskLauncher
+  private let source: any ProcessSource
   private let opener: InputOpener
-  private let logger: Logger
   private let post: @Sendable (AgentEvent) -> Void
   private var places: [RunID: Place] = [:]
-  private var spares: [TaskProcess] = []
-  private var hasSaidConfinement = false
 
   /// - Parameter post: Hears what becomes of the runs.
-  init(launcher: TaskLauncher, opener: InputOpener, logger: Logger, post: @escaping @Sendable (AgentEvent) -> Void) {
-    self.launcher = launcher
+  init(source: any ProcessSource, opener: InputOpener, post: @escaping @Sendable (AgentEvent) -> Void) {
+    self.source = source
     self.opener = opener
-    self.logger = logger
     self.post = post
-  }
-
-  /// Starts processes that wait for a task, so that the next tasks need not wait for a process: what linking the codecs
-  /// takes is over before there is something to do.
-  func prepareSpares(_ count: Int) {
-    spares.removeAll { !$0.isIdle }
-    while spares.count < count {
-      do {
-        spares.append(try TaskProcess(launcher))
-      } catch {
-        logger.warning("no spare task process", metadata: ["reason": "\(error)"])
-        return
-      }
-    }
   }
 
   /// Starts a run; `ended` follows.
   func start(_ run: RunID, _ grant: TaskGrant, over link: CoordinatorLink) {
     let process: TaskProcess
     do {
-      process = try takeProcess()
+      process = try TaskProcess(source)
     } catch {
       post(.ended(run, .failed(TaskFailure(cause: .infrastructure, message: "\(error)"))))
       return
@@ -93,14 +73,6 @@ actor Workbench {
     for input in place.inputs { await opener.close(input) }
   }
 
-  private func takeProcess() throws(SystemError) -> TaskProcess {
-    while !spares.isEmpty {
-      let spare = spares.removeFirst()
-      if spare.isIdle { return spare }
-    }
-    return try TaskProcess(launcher)
-  }
-
   /// Opens what the task reads and tells its process.
   private func prepare(_ run: RunID, _ grant: TaskGrant, _ process: TaskProcess) async {
     post(.waits(run, true))
@@ -128,10 +100,9 @@ actor Workbench {
 
   private func hear(_ report: TaskProcess.Report, _ run: RunID, _ link: CoordinatorLink) async {
     switch report {
-    case .ready(let confinement): note(confinement)
+    case .ready: break
     case .progress(let done): post(.progressed(run, done))
     case .need(let request): supply(request, to: run, over: link)
-    case .identity: break
     case .ended(let end): await conclude(run, end)
     }
   }
@@ -171,17 +142,6 @@ actor Workbench {
       post(.ended(run, .made(result)))
     case .failed(let failure): post(.ended(run, .failed(failure)))
     case .killed: post(.ended(run, .killed))
-    case .answered:
-      let message = "the task process answered another question"
-      post(.ended(run, .failed(TaskFailure(cause: .media, message: message))))
-    }
-  }
-
-  private func note(_ confinement: UInt8) {
-    guard !hasSaidConfinement else { return }
-    hasSaidConfinement = true
-    if Int32(confinement) & Int32(SANDBOX_LANDLOCK) == 0 {
-      logger.warning("this kernel has no Landlock: task processes can read the files of the worker's user")
     }
   }
 }

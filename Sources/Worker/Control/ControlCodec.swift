@@ -28,8 +28,6 @@ enum ControlCodec {
       frame.append(UInt8(3))
       frame.append(request)
       frame.append(message)
-    case .identify:
-      frame.append(UInt8(4))
     }
     return frame.finish()
   }
@@ -55,9 +53,6 @@ enum ControlCodec {
       frame.append(UInt8(5))
       frame.append(failure.cause.rawValue)
       frame.append(cut(failure.message))
-    case .identity(let identity):
-      frame.append(UInt8(6))
-      frame.append(identity)
     }
     return frame.finish()
   }
@@ -79,7 +74,6 @@ enum ControlCodec {
       message = .task(TaskOrder(payload: payload, inputs: inputs))
     case 2: message = .available(request: try reader.number32())
     case 3: message = .unavailable(request: try reader.number32(), message: try reader.text())
-    case 4: message = .identify
     case let kind: throw ControlError("no agent message is of kind \(kind)")
     }
     try reader.finish()
@@ -105,7 +99,6 @@ enum ControlCodec {
       let number = try reader.byte()
       guard let cause = TaskFailure.Cause(rawValue: number) else { throw ControlError("\(number) is no cause") }
       message = .failed(TaskFailure(cause: cause, message: cut(try reader.text())))
-    case 6: message = .identity(try reader.text())
     case let kind: throw ControlError("no task message is of kind \(kind)")
     }
     try reader.finish()

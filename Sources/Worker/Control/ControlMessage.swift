@@ -6,8 +6,6 @@ enum AgentMessage: Sendable, Hashable {
   case available(request: UInt32)
   /// The bytes asked for cannot be had.
   case unavailable(request: UInt32, message: String)
-  /// Says what renders here; instead of a task.
-  case identify
 }
 
 /// What a task process says to the agent.
@@ -21,8 +19,6 @@ enum TaskMessage: Sendable, Hashable {
   /// The output is complete.
   case finished
   case failed(TaskFailure)
-  /// The answer to `identify`.
-  case identity(String)
 }
 
 /// A task as the process that runs it sees it.

@@ -94,9 +94,6 @@ struct TaskConversation {
       lastProgress = now
       report(.progress(done))
     case .need(let request): report(.need(request))
-    case .identity(let identity):
-      lastWord = message
-      report(.identity(identity))
     case .finished, .failed: lastWord = message
     }
   }

@@ -1,4 +1,3 @@
-import CSandbox
 import Digest
 import Glibc
 
@@ -10,8 +9,6 @@ struct TaskEnd: Sendable {
     case failed(TaskFailure)
     /// The agent ended it.
     case killed
-    /// It was asked for something other than a task and has answered.
-    case answered
   }
 
   var outcome: Outcome
@@ -29,11 +26,15 @@ struct TaskProduct: Sendable {
 
 extension TaskConversation {
   /// What the process's last words and its end amount to.
-  func outcome(_ end: sandbox_end, output: OpenFile?) -> TaskEnd.Outcome {
+  func outcome(_ end: ProcessEnd?, output: OpenFile?) -> TaskEnd.Outcome {
     if let violation {
       return .failed(TaskFailure(cause: .media, message: "the task process broke its protocol: \(violation)"))
     }
     if case .failed(let failure) = lastWord { return .failed(failure) }
+    guard let end else {
+      return .failed(
+        TaskFailure(cause: .infrastructure, message: "the process that task processes come from has died"))
+    }
     if end.signal != 0 {
       let name = strsignal(end.signal).map { String(cString: $0) } ?? "signal \(end.signal)"
       return .failed(TaskFailure(cause: .media, message: "the task process was ended by the system: \(name)\(said)"))
@@ -42,20 +43,19 @@ extension TaskConversation {
       return .failed(
         TaskFailure(
           cause: .infrastructure,
-          message: "a task process could not be started, it ended with code \(end.exit_code)\(said)"))
+          message: "a task process could not be started, it ended with code \(end.exitCode)\(said)"))
     }
     switch (lastWord, output) {
-    case (.finished, let output?) where end.exit_code == 0:
+    case (.finished, let output?) where end.exitCode == 0:
       do {
         let (digest, size) = try FileDigest.of(descriptor: output.descriptor)
         return .made(TaskProduct(file: output, digest: digest, size: size))
       } catch {
         return .failed(TaskFailure(cause: .infrastructure, message: "the task's output cannot be read back: \(error)"))
       }
-    case (.identity, _) where end.exit_code == 0: return .answered
     default:
       return .failed(
-        TaskFailure(cause: .media, message: "the task process ended with code \(end.exit_code) and no result\(said)"))
+        TaskFailure(cause: .media, message: "the task process ended with code \(end.exitCode) and no result\(said)"))
     }
   }
 }

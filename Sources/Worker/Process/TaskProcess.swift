@@ -6,9 +6,6 @@ import Synchronization
 /// it, reaps it and digests what it made, so that nothing of the agent's waits for it, and so that it dies with the
 /// agent however the agent ends.
 final class TaskProcess: Sendable {
-  /// What the executable's first argument says in a task process.
-  static let subcommand = "task"
-
   /// Requests for bytes that a process may leave unanswered; one that reads as it should has a few.
   private static let requestLimit = 64
 
@@ -17,16 +14,14 @@ final class TaskProcess: Sendable {
     case ready(confinement: UInt8)
     case progress(UInt64)
     case need(RangeRequest)
-    case identity(String)
     case ended(TaskEnd)
   }
 
   private struct State {
     /// The process's own ends of its socket and of its standard error, until it has them.
     var ends: (control: OpenFile, messages: OpenFile)?
-    var child: pid_t?
+    var child: (any StartedProcess)?
     var isKilled = false
-    var hasEnded = false
     var assignment: Assignment?
     /// Requests for bytes that are not answered.
     var requests = 0
@@ -36,7 +31,7 @@ final class TaskProcess: Sendable {
   private struct Assignment {
     var frame: [UInt8]
     var files: [OpenFile]
-    var output: OpenFile?
+    var output: OpenFile
   }
 
   private let state: Mutex<State>
@@ -54,14 +49,14 @@ final class TaskProcess: Sendable {
   }
 
   /// Starts a process; where that fails, its end is reported.
-  init(_ launcher: TaskLauncher) throws(SystemError) {
+  init(_ source: any ProcessSource) throws(SystemError) {
     let (ours, theirs) = try OpenFile.socketPair()
     let messages = try OpenFile.pipe()
     wake = try OpenFile.pipe()
     socket = ours
     self.messages = messages.reading
     state = Mutex(State(ends: (theirs, messages.writing)))
-    try startThread { self.attend(launcher) }
+    try startThread { self.attend(source) }
   }
 
   /// Hands over all that the process has said and will say. It holds the lock meanwhile, so that the order is kept:
@@ -79,23 +74,10 @@ final class TaskProcess: Sendable {
     }
   }
 
-  /// Whether the process waits for an assignment, for all that is known.
-  var isIdle: Bool {
-    state.withLock { !$0.hasEnded && !$0.isKilled && $0.assignment == nil }
-  }
-
   /// Gives the process its one task. `output` is the file that it writes; it is digested when the process has ended.
   func assign(_ order: TaskOrder, inputs: [OpenFile], output: OpenFile) {
-    assign(Assignment(frame: ControlCodec.encode(.task(order)), files: [output] + inputs, output: output))
-  }
-
-  /// Asks what renders here, in place of a task.
-  func identify() {
-    assign(Assignment(frame: ControlCodec.encode(.identify), files: [], output: nil))
-  }
-
-  private func assign(_ assignment: Assignment) {
-    state.withLock { $0.assignment = assignment }
+    let frame = ControlCodec.encode(.task(order))
+    state.withLock { $0.assignment = Assignment(frame: frame, files: [output] + inputs, output: output) }
     // One byte a life: the pipe has room for it.
     var byte: UInt8 = 1
     _ = write(wake.writing.descriptor, &byte, 1)
@@ -114,20 +96,20 @@ final class TaskProcess: Sendable {
 
   /// Ends the process at once. Its end is reported when it has been reaped; nothing that it made is kept.
   func kill() {
-    state.withLock { state in
+    let child = state.withLock { state in
       state.isKilled = true
-      if let child = state.child { Glibc.kill(-child, SIGKILL) }
+      return state.child
     }
+    child?.kill()
   }
 
   // MARK: - On the process's own thread
 
-  private func attend(_ launcher: TaskLauncher) {
-    let child: pid_t
+  private func attend(_ source: any ProcessSource) {
+    let child: any StartedProcess
     do {
-      child = try start(launcher)
+      child = try start(source)
     } catch {
-      state.withLock { $0.hasEnded = true }
       report(.ended(TaskEnd(outcome: .failed(TaskFailure(cause: .infrastructure, message: "\(error)")))))
       return
     }
@@ -139,18 +121,19 @@ final class TaskProcess: Sendable {
     conclude(child, conversation)
   }
 
-  private func start(_ launcher: TaskLauncher) throws(SystemError) -> pid_t {
+  private func start(_ source: any ProcessSource) throws(SystemError) -> any StartedProcess {
     // The process's own ends must not stay open here, or its end would not be seen: they go with this scope.
     let ends = state.withLock { state in
       defer { state.ends = nil }
       return state.ends
     }
     guard let ends else { throw SystemError(EINVAL, "starting a task process twice") }
-    let child = try launcher.start(control: ends.control, messages: ends.messages)
-    state.withLock { state in
+    let child = try source.start(control: ends.control, messages: ends.messages)
+    let isKilled = state.withLock { state in
       state.child = child
-      if state.isKilled { Glibc.kill(-child, SIGKILL) }
+      return state.isKilled
     }
+    if isKilled { child.kill() }
     return child
   }
 
@@ -191,19 +174,19 @@ final class TaskProcess: Sendable {
     return isAdmitted
   }
 
-  private func conclude(_ child: pid_t, _ conversation: TaskConversation) {
-    Glibc.kill(-child, SIGKILL)
-    // It stays a zombie until it is reaped under the lock, so that `kill` cannot hit another with its number.
-    _ = sandbox_await_end(child)
-    var end = sandbox_end()
+  private func conclude(_ child: any StartedProcess, _ conversation: TaskConversation) {
+    // It has said all that it will say, whether it knows or not.
+    child.kill()
+    let end = child.awaitEnd()
     let (isKilled, output) = state.withLock { state in
-      _ = sandbox_reap(child, &end)
       state.child = nil
-      state.hasEnded = true
       defer { state.assignment = nil }
       return (state.isKilled, state.assignment?.output)
     }
     let outcome = isKilled ? .killed : conversation.outcome(end, output: output)
-    report(.ended(TaskEnd(outcome: outcome, cpuMilliseconds: end.cpu_milliseconds, peakKilobytes: end.peak_kilobytes)))
+    report(
+      .ended(
+        TaskEnd(
+          outcome: outcome, cpuMilliseconds: end?.cpuMilliseconds ?? 0, peakKilobytes: end?.peakKilobytes ?? 0)))
   }
 }

@@ -9,14 +9,23 @@ enum Confinement {
     "/var/cache/fontconfig", "/etc/ld.so.cache", "/dev/urandom",
   ]
 
-  /// Confines the calling process for good, before it has threads. Returns `CSandbox`'s flags of what is in force.
-  static func enter(usingLandlock: Bool = true) throws(SystemError) -> UInt8 {
+  /// Confines the calling process and its children to these files, for good, before it has threads. Returns `CSandbox`'s
+  /// flags of what is in force.
+  static func enterFiles(usingLandlock: Bool = true) throws(SystemError) -> UInt8 {
     let copies = readable.map { strdup($0) }
     defer { for copy in copies { free(copy) } }
     let force = (copies.map { UnsafePointer($0) } + [nil]).withUnsafeBufferPointer {
-      sandbox_confine(usingLandlock ? $0.baseAddress : nil)
+      sandbox_confine_files(usingLandlock ? $0.baseAddress : nil)
     }
     guard force >= 0 else { throw SystemError(-force, "confining a task process") }
     return UInt8(force)
+  }
+
+  /// Takes the system calls that no task needs from the calling process; after `enterFiles`. Returns the flags of all
+  /// that is in force.
+  static func enterCalls(after files: UInt8) throws(SystemError) -> UInt8 {
+    let force = sandbox_confine_calls()
+    guard force >= 0 else { throw SystemError(-force, "filtering a task process's system calls") }
+    return files | UInt8(force)
   }
 }

@@ -10,7 +10,8 @@ enum ConfinementReport {
 
   static func run(_ arguments: [String]) -> Never {
     do {
-      let force = try Confinement.enter(usingLandlock: !arguments.contains(withoutLandlock))
+      let force = try Confinement.enterCalls(
+        after: try Confinement.enterFiles(usingLandlock: !arguments.contains(withoutLandlock)))
       print("in force: \(Int32(force) & Int32(SANDBOX_LANDLOCK) != 0 ? "seccomp, Landlock" : "seccomp")")
     } catch {
       print("\(error)")

@@ -6,17 +6,14 @@ import Segmenter
 
 /// A task process: confined, then one task, then gone.
 enum TaskMain {
-  static func run() -> Never {
+  /// - Parameter files: What the nursery has confined already.
+  static func run(confinement files: UInt8) -> Never {
     let link = AgentLink(descriptor: 0)
     do {
-      link.send(.ready(confinement: try Confinement.enter()))
-      switch try link.receive() {
-      case .identify: link.send(.identity("\(MediaBuild.identity) \(RendererBuild.identity)"))
-      case .task(let order):
-        let descriptors = try link.receiveDescriptors(order.inputs.count + 1)
-        link.send(result(of: order, descriptors, link))
-      case .available, .unavailable: throw ControlError("an answer before a question")
-      }
+      link.send(.ready(confinement: try Confinement.enterCalls(after: files)))
+      guard case .task(let order) = try link.receive() else { throw ControlError("an answer before a question") }
+      let descriptors = try link.receiveDescriptors(order.inputs.count + 1)
+      link.send(result(of: order, descriptors, link))
     } catch {
       // Descriptor 2 is the agent's: it goes into the failure's message.
       let words = Array("\(error)\n".utf8)

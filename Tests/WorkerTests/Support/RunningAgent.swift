@@ -12,7 +12,7 @@ struct RunningAgent {
 
   init(
     _ address: WireAddress, token: String = "secret", slots: Int = 1, mediaRoot: String? = nil,
-    launcher: TaskLauncher = Place.launcher, hangLimit: Duration = .seconds(60), drainLimit: Duration = .seconds(8),
+    source: any ProcessSource = Place.nursery, hangLimit: Duration = .seconds(60), drainLimit: Duration = .seconds(8),
     patience: Int? = nil
   ) throws {
     folder = try TestFolder()
@@ -24,7 +24,7 @@ struct RunningAgent {
       Agent.Settings(
         coordinator: address, token: token, name: "test", workerID: "1", build: "build",
         state: AgentState.Settings(slots: slots, hangLimit: hangLimit, drainLimit: drainLimit), patience: patience,
-        launcher: launcher),
+        source: source),
       opener: InputOpener(mediaRoot: root, cache: cache, verifier: verifier, logger: logger), logger: logger)
     self.agent = agent
     task = Task { try await agent.run() }

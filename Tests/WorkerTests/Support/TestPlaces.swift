@@ -23,17 +23,17 @@ enum Place {
       .deletingLastPathComponent().appendingPathComponent("Media").appendingPathComponent(name)
   }
 
-  /// Starts the worker that was built, as the agent starts itself.
-  static var launcher: TaskLauncher {
-    var launcher = TaskLauncher { ProcessInfo.processInfo.environment[$0] }
+  /// Where the worker that was built takes its task processes from.
+  static let nursery: Nursery = {
+    var launcher = ProcessLauncher { ProcessInfo.processInfo.environment[$0] }
     launcher.executable = worker
-    return launcher
-  }
+    return Nursery(launcher)
+  }()
 
   /// Starts a shell script in place of a task process: one that behaves as no honest one would. Its descriptor 0 is the
   /// socket to the agent.
-  static func script(_ lines: String) -> TaskLauncher {
-    var launcher = TaskLauncher { _ in nil }
+  static func script(_ lines: String) -> ProcessLauncher {
+    var launcher = ProcessLauncher { _ in nil }
     launcher.executable = "/bin/sh"
     launcher.arguments = ["sh", "-c", lines]
     return launcher

@@ -1,18 +1,18 @@
 import CSandbox
 import Glibc
 
-/// How task processes are started: the worker's own executable, with an environment of nothing but what finding fonts
-/// and libraries takes. The farm's token is not in it.
-struct TaskLauncher: Sendable {
+/// Starts programs, with an environment of nothing but what finding fonts and libraries takes: the farm's token is not
+/// in it. The nursery is one such program.
+struct ProcessLauncher: ProcessSource {
   /// Followed at each start, so that a running worker whose executable is replaced goes on with its own.
   var executable = "/proc/self/exe"
-  var arguments = ["sheaf-worker", TaskProcess.subcommand]
+  var arguments = ["sheaf-worker", NurseryMain.subcommand]
   var environment: [String]
   /// Bytes of address space that a task process may use; zero is no limit.
   var memoryLimit: UInt64
 
   /// - Parameter inherited: Where the few variables that are handed on come from.
-  init(memoryLimit: UInt64 = TaskLauncher.defaultMemoryLimit, inheriting inherited: (String) -> String?) {
+  init(memoryLimit: UInt64 = ProcessLauncher.defaultMemoryLimit, inheriting inherited: (String) -> String?) {
     self.memoryLimit = memoryLimit
     environment = ["LANG=C.UTF-8", "LC_ALL=C.UTF-8"]
     for name in ["LD_LIBRARY_PATH", "FONTCONFIG_FILE", "FONTCONFIG_PATH"] {
@@ -23,8 +23,7 @@ struct TaskLauncher: Sendable {
   /// Far above what the largest pictures take; below what a runaway codec would ask for.
   static let defaultMemoryLimit: UInt64 = 16 << 30
 
-  /// Starts a process that ends with the calling thread, `control` its descriptor 0, `messages` its 1 and 2.
-  func start(control: OpenFile, messages: OpenFile) throws(SystemError) -> pid_t {
+  func start(control: OpenFile, messages: OpenFile) throws(SystemError) -> any StartedProcess {
     var child: pid_t = 0
     let status = Self.withStrings(arguments) { arguments in
       Self.withStrings(environment) { environment in
@@ -32,8 +31,8 @@ struct TaskLauncher: Sendable {
           executable, arguments, environment, control.descriptor, messages.descriptor, memoryLimit, &child)
       }
     }
-    guard status == 0 else { throw SystemError(-status, "starting a task process") }
-    return child
+    guard status == 0 else { throw SystemError(-status, "starting \(executable)") }
+    return LaunchedProcess(child)
   }
 
   private static func withStrings<R>(_ strings: [String], _ body: ([UnsafeMutablePointer<CChar>?]) -> R) -> R {
