@@ -1,6 +1,7 @@
 internal import CMedia
 
-/// Whether decoding that starts at a packet which the container calls a keyframe gives every later picture right.
+/// What a codec's packets tell without decoding: whether decoding that starts at a packet which the container calls a
+/// keyframe gives every later picture right, and whether a packet is whole.
 struct KeyframeRule {
   private enum Kind {
     /// Whatever the container calls a keyframe.
@@ -36,6 +37,20 @@ struct KeyframeRule {
     }
   }
 
+  /// False where a decoder will surely stumble: the packet is marked as damaged, or its units do not fill it.
+  func isWhole(_ packet: Packet) -> Bool {
+    if packet.pointer.pointee.flags & AV_PKT_FLAG_CORRUPT != 0 { return false }
+    switch kind {
+    case .h264(let lengthSize) where lengthSize > 0, .hevc(let lengthSize) where lengthSize > 0:
+      return packet.withBytes { bytes in
+        var units = NetworkUnits(bytes, lengthSize: lengthSize)
+        while units.next() != nil {}
+        return units.offset == bytes.count
+      }
+    default: return true
+    }
+  }
+
   func isSafe(_ packet: Packet) -> Bool {
     switch kind {
     case .flagged: true
@@ -57,7 +72,8 @@ struct KeyframeRule {
 private struct NetworkUnits: Sequence, IteratorProtocol {
   private let bytes: UnsafeRawBufferPointer
   private let lengthSize: Int
-  private var offset = 0
+  /// Where the next unit begins: after the last, the end of the packet if its lengths are right.
+  private(set) var offset = 0
 
   init(_ bytes: UnsafeRawBufferPointer, lengthSize: Int) {
     self.bytes = bytes

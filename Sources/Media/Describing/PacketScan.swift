@@ -10,6 +10,8 @@ struct PacketScan {
   private(set) var lacksTimes = false
   /// Whether the track begins with packets that need others before them.
   private(set) var startsAmidst = false
+  /// Whether a packet is damaged, so that it may decode to nothing.
+  private(set) var isDamaged = false
   /// The first presented sample's time and the end of the last, in ticks; samples to be skipped are left out.
   private(set) var start: Int64?
   private(set) var end: Int64?
@@ -38,6 +40,7 @@ struct PacketScan {
     {
       keyframes.append((pts, packet.dts, packet.pointer.pointee.pos))
     }
+    if let rule, !rule.isWhole(packet) { isDamaged = true }
     if rule != nil, keyframes.isEmpty { startsAmidst = true }
     if let first = keyframes.first, pts != sheaf_no_pts, pts < first.pts, !packet.isDiscarded { startsAmidst = true }
     if pts != sheaf_no_pts { greatest = max(greatest, pts) }

@@ -25,11 +25,12 @@ struct VideoTrackDescriber {
     }
     var times = [first.pts]
     let isTold = scan.sortTimes()
-    if isTold, !scan.startsAmidst, !hidesPackets {
+    if isTold, !scan.startsAmidst, !scan.isDamaged, !hidesPackets {
       times = scan.times
     } else {
       while let frame = try reader.next() { times.append(frame.pts) }
     }
+    let areStored = !scan.lacksTimes && Set(scan.times).isSuperset(of: times)
     let isStill = times.count == 1 && Self.pictureFormats.contains { demuxer.formatName.hasSuffix($0) }
     let step = NominalRate.mostFrequentStep(times)
     let rate = isStill ? .zero : NominalRate.of(stream, times: times)
@@ -40,7 +41,7 @@ struct VideoTrackDescriber {
       size: first.size, pixelFormat: first.format.name, bitDepth: first.format.bitDepth,
       hasAlpha: first.format.hasAlpha, pixelAspect: pixelAspect(of: first), orientation: orientation(of: first),
       colour: first.colour, isInterlaced: first.isInterlaced, nominalFrameRate: rate, frames: FrameTimes(times),
-      keyframes: isStill ? [] : thinned(scan.keyframes, isTold: isTold), isStill: isStill)
+      keyframes: isStill ? [] : thinned(scan.keyframes, areStored: areStored), isStill: isStill)
   }
 
   /// Demuxers of files that hold pictures: with one frame, the picture has no duration.
@@ -54,11 +55,12 @@ struct VideoTrackDescriber {
     }
   }
 
-  /// About one in a quarter of a second. None where a frame's time depends on what was decoded before it.
+  /// About one in a quarter of a second. None where the file does not store every frame's time: there it depends on what
+  /// was decoded before.
   private func thinned(
-    _ keyframes: [(pts: Int64, dts: Int64, position: Int64)], isTold: Bool
+    _ keyframes: [(pts: Int64, dts: Int64, position: Int64)], areStored: Bool
   ) -> [Keyframe] {
-    guard isTold else { return [] }
+    guard areStored else { return [] }
     let gap = av_rescale_q(1, AVRational(num: 1, den: 4), stream.pointee.time_base)
     var kept: [Keyframe] = []
     for keyframe in keyframes {

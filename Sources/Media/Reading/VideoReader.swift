@@ -148,7 +148,11 @@ package final class VideoReader {
 }
 
 extension Keyframe {
-  func isPacket(_ packet: Packet) -> Bool { packet.pts == pts && packet.dts == dts }
+  /// Whether this is the packet that was described. After a seek into the middle of a picture, a demuxer gives that
+  /// picture's end the next one's times; it is no keyframe then.
+  func isPacket(_ packet: Packet) -> Bool {
+    packet.pts == pts && packet.dts == dts && packet.isKeyframe && packet.pointer.pointee.pos == position
+  }
 }
 
 extension MediaTime {

@@ -1,0 +1,31 @@
+import Foundation
+
+/// Real media: the repository's own, and the wider collection where it is there.
+enum MediaFiles {
+  static let own = files(in: repository.appendingPathComponent("Tests/Media"))
+
+  /// Files of `SHEAF_SHARED_MEDIA`, or of a folder `shared/media` beside the repository. Prints that it is absent when it
+  /// is.
+  static let all: [String] = {
+    let named = ProcessInfo.processInfo.environment["SHEAF_SHARED_MEDIA"].map { URL(fileURLWithPath: $0) }
+    let shared = named ?? repository.deletingLastPathComponent().appendingPathComponent("shared/media")
+    let found = files(in: shared)
+    if found.isEmpty { print("no shared media at \(shared.path): only the repository's own are looked at") }
+    return own + found
+  }()
+
+  private static let repository = URL(fileURLWithPath: #filePath)
+    .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+
+  private static let media: Set<String> = [
+    "mp4", "mov", "m4v", "m4a", "3gp", "mkv", "webm", "ts", "mpg", "mpeg", "avi", "gif", "apng", "png", "jpg", "webp",
+    "wav", "mp3", "ogg", "opus", "ac3", "flac",
+  ]
+
+  private static func files(in folder: URL) -> [String] {
+    let names = FileManager.default.enumerator(atPath: folder.path)?.compactMap { $0 as? String } ?? []
+    return names.filter { media.contains(URL(fileURLWithPath: $0).pathExtension) }.sorted().map {
+      folder.appendingPathComponent($0).path
+    }
+  }
+}
