@@ -63,7 +63,8 @@ struct ExactCutTests {
         let sourceTime = (
           piece.use.start.0 * elapsed.1 + elapsed.0 * piece.use.start.1, piece.use.start.1 * elapsed.1
         )
-        #expect(frame.hash == source.shown(at: sourceTime)?.hash, "frame \(index), \(piece.file) at \(sourceTime)")
+        let expected = source.shown(at: sourceTime, isRounded: piece.file.hasSuffix(".webm"))
+        #expect(frame.hash == expected?.hash, "frame \(index), \(piece.file) at \(sourceTime)")
       }
       start = end
     }

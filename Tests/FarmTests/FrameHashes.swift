@@ -36,10 +36,12 @@ struct FrameHashes {
   }
 
   /// The frame that is on show at a time of num/den seconds: the greatest timestamp not after it, or the first.
-  func shown(at time: (Int64, Int64)) -> Frame? {
-    // pts·tb.0/tb.1 <= time.0/time.1
+  /// - Parameter isRounded: the container rounds to its ticks, so half a tick after it counts as not after it.
+  func shown(at time: (Int64, Int64), isRounded: Bool) -> Frame? {
+    // pts·tb.0/tb.1 <= time.0/time.1, in half ticks
+    let early: Int128 = isRounded ? 1 : 0
     let isDue = { (frame: Frame) in
-      Int128(frame.pts) * Int128(timebase.0) * Int128(time.1) <= Int128(time.0) * Int128(timebase.1)
+      (2 * Int128(frame.pts) - early) * Int128(timebase.0) * Int128(time.1) <= 2 * Int128(time.0) * Int128(timebase.1)
     }
     return frames.last(where: isDue) ?? frames.first
   }

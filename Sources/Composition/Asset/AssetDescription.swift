@@ -45,6 +45,8 @@ public struct TrackDescription: Sendable, Hashable, Codable {
   public var timebase: MediaTime
   /// The stored timestamp, in ticks of `timebase`, of time zero of the asset's timeline.
   public var origin: Int64
+  /// Whether the container rounds times to its ticks: Matroska, WebM and FLV, to 1 ms.
+  public var hasRoundedTimes: Bool
   /// What the track covers of the asset's timeline: its first presented sample to the end of its last.
   public var range: MediaTimeRange
   public var metadata: [String: String]
@@ -55,7 +57,8 @@ public struct TrackDescription: Sendable, Hashable, Codable {
 
   public init(
     index: Int, type: MediaType, codec: String, profile: String? = nil, language: String? = nil,
-    isEnabled: Bool = true, timebase: MediaTime, origin: Int64 = 0, range: MediaTimeRange,
+    isEnabled: Bool = true, timebase: MediaTime, origin: Int64 = 0, hasRoundedTimes: Bool = false,
+    range: MediaTimeRange,
     metadata: [String: String] = [:], video: VideoFormat? = nil, audio: AudioFormat? = nil
   ) {
     self.index = index
@@ -66,6 +69,7 @@ public struct TrackDescription: Sendable, Hashable, Codable {
     self.isEnabled = isEnabled
     self.timebase = timebase
     self.origin = origin
+    self.hasRoundedTimes = hasRoundedTimes
     self.range = range
     self.metadata = metadata
     self.video = video

@@ -83,6 +83,7 @@ package enum AssetDescriber {
     var duration = MediaTime.zero
     for index in findings.indices {
       try findings[index].place(zero: zero)
+      findings[index].description.hasRoundedTimes = roundsTimes(demuxer, findings[index].description)
       let track = findings[index].description
       if track.video?.isStill != true { duration = max(duration, track.range.end) }
     }
@@ -91,5 +92,11 @@ package enum AssetDescriber {
     return AssetDescription(
       container: container, duration: duration, tracks: findings.map(\.description),
       metadata: [String: String](metadata: demuxer.context.pointee.metadata))
+  }
+
+  /// Matroska, WebM and FLV store times in milliseconds, whatever the frame rate.
+  private static func roundsTimes(_ demuxer: Demuxer, _ track: TrackDescription) -> Bool {
+    let isMillisecond = track.timebase == MediaTime(value: 1, timescale: 1000)
+    return isMillisecond && (demuxer.formatName.hasPrefix("matroska") || demuxer.formatName == "flv")
   }
 }

@@ -51,7 +51,7 @@ extension PlannedSource {
   /// The greatest stored timestamp that is not after a time of the asset.
   func tick(at time: Rational) throws(RenderError) -> Int64 {
     do {
-      return Int64(clamping: try (time / timebase.exact).floor + Int128(origin))
+      return try StoredTime.lastTick(dueAt: time, timebase: timebase, origin: origin, isRounded: hasRoundedTimes)
     } catch {
       throw RenderError(.task, "\(title) has no timestamp for \(time) s: \(error)")
     }

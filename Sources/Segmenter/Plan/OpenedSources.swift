@@ -55,7 +55,7 @@ struct OpenedSources {
     sources.append(
       PlannedSource(
         digest: asset.digest, track: track.index, codec: track.codec, timebase: track.timebase, origin: track.origin,
-        decodeFrom: decodeFrom, video: format))
+        hasRoundedTimes: track.hasRoundedTimes, decodeFrom: decodeFrom, video: format))
     indices[key] = sources.count - 1
     return sources.count - 1
   }

@@ -27,8 +27,10 @@ struct SourceLookup {
     of clip: Clip, track: TrackDescription, format: VideoFormat, at time: MediaTime
   ) throws(TimeError) -> Int64? {
     guard !format.isStill else { return format.frames.first }
-    let ticks = try (clip.sourceTime(at: time) / track.timebase.exact).floor + Int128(track.origin)
-    return format.frames.last(atOrBefore: Int64(clamping: ticks)) ?? format.frames.first
+    let tick = try StoredTime.lastTick(
+      dueAt: clip.sourceTime(at: time), timebase: track.timebase, origin: track.origin, isRounded: track.hasRoundedTimes
+    )
+    return format.frames.last(atOrBefore: tick) ?? format.frames.first
   }
 
   /// Where to start decoding so that the frame a clip shows at a time comes out right. Nil is the head of the file.

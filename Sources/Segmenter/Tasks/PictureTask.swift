@@ -103,20 +103,23 @@ package struct PlannedSource: Sendable, Hashable, Codable {
   /// Seconds a tick of the stored timestamps, and the stored timestamp of the asset's time zero.
   package var timebase: MediaTime
   package var origin: Int64
+  /// Whether the container rounds times to its ticks.
+  package var hasRoundedTimes: Bool
   /// Nil starts at the head of the file.
   package var decodeFrom: Keyframe?
   /// `frames` and `keyframes` are emptied here: what they had to say is in `decodeFrom`.
   package var video: VideoFormat
 
   package init(
-    digest: String, track: Int, codec: String, timebase: MediaTime, origin: Int64, decodeFrom: Keyframe?,
-    video: VideoFormat
+    digest: String, track: Int, codec: String, timebase: MediaTime, origin: Int64,
+    hasRoundedTimes: Bool = false, decodeFrom: Keyframe?, video: VideoFormat
   ) {
     self.digest = digest
     self.track = track
     self.codec = codec
     self.timebase = timebase
     self.origin = origin
+    self.hasRoundedTimes = hasRoundedTimes
     self.decodeFrom = decodeFrom
     self.video = video
   }
