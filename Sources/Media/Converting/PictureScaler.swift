@@ -21,6 +21,8 @@ package final class PictureScaler {
   private let source: Picture
   private let destination: Picture
   private let operation: String
+  /// The destination alone, for targets that it may not be written straight into.
+  private var aside: Frame?
 
   package init(from source: Picture, to destination: Picture) throws(MediaError) {
     sheaf_log_capture()
@@ -78,10 +80,50 @@ package final class PictureScaler {
   ) throws(MediaError) {
     try verify(frame, source, cropX, cropY)
     try verify(target, destination, x, y)
-    var read = PlaneAddresses(frame, x: cropX, y: cropY)
-    var written = PlaneAddresses(target, x: x, y: y)
+    guard fits(target, x) else {
+      let aside: Frame
+      if let made = self.aside {
+        aside = made
+      } else {
+        aside = try Frame(size: destination.size, format: destination.format)
+        self.aside = aside
+      }
+      try convert(PlaneAddresses(frame, x: cropX, y: cropY), to: PlaneAddresses(aside, x: 0, y: 0))
+      return copy(aside, into: target, x: x, y: y)
+    }
+    try convert(PlaneAddresses(frame, x: cropX, y: cropY), to: PlaneAddresses(target, x: x, y: y))
+  }
+
+  /// Whether libswscale may write straight into the target. It fills whole vectors, beyond a row's last pixel: that is
+  /// harmless where the row ends with the target's, whose padding takes it.
+  private func fits(_ target: Frame, _ x: Int) -> Bool {
+    if x + destination.size.width == target.size.width { return true }
+    return (0..<destination.format.planeCount).allSatisfy { plane in
+      let isChroma = (plane == 1 || plane == 2) && !destination.format.isRGB
+      let width =
+        isChroma ? destination.size.width >> destination.format.chromaShift.horizontal : destination.size.width
+      return width * destination.format.pixelSteps[plane] % 64 == 0
+    }
+  }
+
+  private func copy(_ aside: Frame, into target: Frame, x: Int, y: Int) {
+    let written = PlaneAddresses(target, x: x, y: y)
+    for plane in 0..<aside.format.planeCount {
+      let (bytesPerRow, rows) = aside.extent(ofPlane: plane)
+      let stride = (from: aside.stride(ofPlane: plane), to: target.stride(ofPlane: plane))
+      guard let to = written.address(ofPlane: plane) else { continue }
+      aside.withPlane(plane) { from in
+        for row in 0..<rows {
+          (to + row * stride.to).copyMemory(from: from + row * stride.from, byteCount: bytesPerRow)
+        }
+      }
+    }
+  }
+
+  private func convert(_ read: PlaneAddresses, to written: PlaneAddresses) throws(MediaError) {
+    var (read, written) = (read, written)
     let rows = read.withBytes { bytes, strides in
-      written.withBytes { targets, targetStrides in
+      written.withMutableBytes { targets, targetStrides in
         sws_scale(context, bytes, strides, 0, Int32(source.size.height), targets, targetStrides)
       }
     }
@@ -115,52 +157,6 @@ extension PictureScaler.Picture {
     case "smpte240m": SWS_CS_SMPTE240M
     case "bt2020nc", "bt2020c": SWS_CS_BT2020
     default: size.height >= 720 ? SWS_CS_ITU709 : SWS_CS_ITU601
-    }
-  }
-}
-
-/// Where a frame's planes begin, counted from a pixel that is not the first.
-private struct PlaneAddresses {
-  private var bytes: (UnsafePointer<UInt8>?, UnsafePointer<UInt8>?, UnsafePointer<UInt8>?, UnsafePointer<UInt8>?)
-  private var strides: (Int32, Int32, Int32, Int32)
-
-  init(_ frame: Frame, x: Int, y: Int) {
-    let data = frame.pointer.pointee.data
-    let lines = frame.pointer.pointee.linesize
-    strides = (lines.0, lines.1, lines.2, lines.3)
-    let steps = frame.format.pixelSteps
-    let (across, down) = frame.format.chromaShift
-    let isPaletted = frame.format.isPaletted
-    func address(_ base: UnsafeMutablePointer<UInt8>?, _ plane: Int, _ stride: Int32) -> UnsafePointer<UInt8>? {
-      guard let base, !(isPaletted && plane == 1) else { return base.map { UnsafePointer($0) } }
-      let isChroma = (plane == 1 || plane == 2) && !frame.format.isRGB
-      let row = isChroma ? y >> down : y
-      let column = isChroma ? x >> across : x
-      return UnsafePointer(base + row * Int(stride) + column * steps[plane])
-    }
-    bytes = (
-      address(data.0, 0, lines.0), address(data.1, 1, lines.1), address(data.2, 2, lines.2), address(data.3, 3, lines.3)
-    )
-  }
-
-  /// The same addresses as libswscale takes them, to be read or to be written.
-  mutating func withBytes<R>(
-    _ body: (UnsafePointer<UnsafePointer<UInt8>?>, UnsafePointer<Int32>) -> R
-  ) -> R {
-    withUnsafePointer(to: &strides) { strides in
-      withUnsafePointer(to: &bytes) { bytes in
-        let strides = UnsafeRawPointer(strides).assumingMemoryBound(to: Int32.self)
-        let bytes = UnsafeRawPointer(bytes).assumingMemoryBound(to: UnsafePointer<UInt8>?.self)
-        return body(bytes, strides)
-      }
-    }
-  }
-
-  mutating func withBytes<R>(
-    _ body: (UnsafePointer<UnsafeMutablePointer<UInt8>?>, UnsafePointer<Int32>) -> R
-  ) -> R {
-    withBytes { (bytes: UnsafePointer<UnsafePointer<UInt8>?>, strides: UnsafePointer<Int32>) in
-      body(UnsafeRawPointer(bytes).assumingMemoryBound(to: UnsafeMutablePointer<UInt8>?.self), strides)
     }
   }
 }
