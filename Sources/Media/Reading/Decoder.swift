@@ -18,18 +18,13 @@ final class Decoder {
         message: "track \(stream.pointee.index) is \(Decoder.codecName(parameters)), which this build cannot decode")
     }
     context = try allocated(avcodec_alloc_context3(codec), "making a decoder")
-    do throws(MediaError) {
-      try check(avcodec_parameters_to_context(context, parameters), "setting up the decoder of", name)
-      context.pointee.pkt_timebase = stream.pointee.time_base
-      context.pointee.thread_count = 1
-      context.pointee.max_pixels = Int64(PictureLimits.side) * Int64(PictureLimits.side)
-      try check(
-        avcodec_open2(context, codec, nil), "opening the \(String(cString: codec.pointee.name)) decoder for", name)
-    } catch {
-      var context: UnsafeMutablePointer<AVCodecContext>? = context
-      avcodec_free_context(&context)
-      throw error
-    }
+    // From here on a throw runs deinit, which frees the context.
+    try check(avcodec_parameters_to_context(context, parameters), "setting up the decoder of", name)
+    context.pointee.pkt_timebase = stream.pointee.time_base
+    context.pointee.thread_count = 1
+    context.pointee.max_pixels = Int64(PictureLimits.side) * Int64(PictureLimits.side)
+    try check(
+      avcodec_open2(context, codec, nil), "opening the \(String(cString: codec.pointee.name)) decoder for", name)
   }
 
   deinit {

@@ -80,6 +80,7 @@ final class Demuxer {
     }
     try io.rethrow()
     if result == sheaf_averror(ENOMEM) { try check(result, "reading", name) }
+    packet.forgetImpossibleTimes()
     return result >= 0
   }
 
@@ -89,5 +90,15 @@ final class Demuxer {
     let result = av_seek_frame(context, Int32(index), timestamp, AVSEEK_FLAG_BACKWARD)
     try io.rethrow()
     return result >= 0
+  }
+}
+
+extension Packet {
+  /// Times that no film reaches are taken as none, so that sums and differences of times cannot overflow.
+  fileprivate func forgetImpossibleTimes() {
+    let possible = -(Int64(1) << 56)...(Int64(1) << 56)
+    if !possible.contains(pts) { pts = sheaf_no_pts }
+    if !possible.contains(dts) { dts = sheaf_no_pts }
+    if !possible.contains(duration) { duration = 0 }
   }
 }

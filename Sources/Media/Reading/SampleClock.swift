@@ -47,8 +47,9 @@ struct SampleClock {
   mutating func place(_ frame: UnsafePointer<AVFrame>) -> Place? {
     let count = Int64(frame.pointee.nb_samples)
     let stored = frame.pointee.best_effort_timestamp
-    guard stored != sheaf_no_pts else { return follow(next ?? 0, count) }
-    let position = av_rescale_q(stored &- origin, timebase, sample)
+    let position = stored == sheaf_no_pts ? Int64.min : av_rescale_q(stored &- origin, timebase, sample)
+    // No timestamp, or one that no film reaches.
+    guard position.magnitude < 1 << 56 else { return follow(next ?? 0, count) }
     guard let expected = next else { return follow(position, count) }
     if position > expected + tolerance { return follow(position, count) }
     if position >= expected - tolerance { return follow(expected, count) }
