@@ -25,14 +25,17 @@ demo: release ## render Examples/first-film.json and say where the film is
 	@echo "The film: $(abspath $(FILM))"
 
 test: setup ## every test, with a throwaway PostgreSQL
-	swift build --build-tests
-	pg_virtualenv -c "-c max_connections=200" swift test --skip-build --disable-xctest
+	swift build --product sheaf
+	swift build --product sheaf-worker
+	# Not --build-tests: that would also compile every tool of every dependency.
+	swift build --product sheafPackageTests
+	pg_virtualenv -t -o max_connections=200 -o fsync=off swift test --skip-build --disable-xctest
 
 lint:
-	swift format lint --strict $(SWIFT_FILES)
+	@swift format lint --strict $(SWIFT_FILES)
 
 format:
-	swift format --in-place $(SWIFT_FILES)
+	@swift format --in-place $(SWIFT_FILES)
 
 bench: release ## Sheaf, ffmpeg and melt in turn, as ratios
 	@scripts/install-packages bench

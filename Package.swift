@@ -44,14 +44,17 @@ let package = Package(
     .target(name: "CMedia", dependencies: ["CFFmpeg"], cSettings: optimised),
     .target(name: "Media", dependencies: ["CMedia", "Composition"], swiftSettings: strict),
     .systemLibrary(name: "CPango", pkgConfig: "pangocairo", providers: [.apt(["libpango1.0-dev"])]),
-    .target(name: "Renderer", dependencies: ["Media", "Segmenter", "Composition", "CMedia", "CPango"], swiftSettings: strict),
+    .target(
+      name: "Renderer", dependencies: ["Media", "Segmenter", "Composition", "CMedia", "CPango"], swiftSettings: strict),
     .target(name: "Stitcher", dependencies: ["Media", "Segmenter", "Composition"], swiftSettings: strict),
 
     // The farm: knows no media and no composition.
     .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
     .target(name: "Digest", dependencies: ["CCrypto"], swiftSettings: strict),
     .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
-    .target(name: "Jobs", dependencies: ["CPostgres"], resources: [.embedInCode("Migrations/0001_farm.sql")], swiftSettings: strict),
+    .target(
+      name: "Jobs", dependencies: ["CPostgres"], resources: [.embedInCode("Migrations/0001_farm.sql")],
+      swiftSettings: strict),
     .target(
       name: "Wire",
       dependencies: nio + [
@@ -74,7 +77,8 @@ let package = Package(
     .executableTarget(
       name: "Worker",
       dependencies: nio + [
-        "Wire", "Digest", "Renderer", "Stitcher", "Media", "Segmenter", "Composition", "CSandbox", argumentParser, logging,
+        "Wire", "Digest", "Renderer", "Stitcher", "Media", "Segmenter", "Composition", "CSandbox", argumentParser,
+        logging,
         .product(name: "SwiftProtobuf", package: "swift-protobuf"),
         .product(name: "UnixSignals", package: "swift-service-lifecycle"),
       ],
