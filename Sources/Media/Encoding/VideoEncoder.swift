@@ -67,13 +67,27 @@ package final class VideoEncoder {
 
   private static func options(_ settings: VideoSettings, _ size: PixelSize) -> [(key: String, value: String)] {
     guard settings.codec == .h264 else { return [("slicecrc", "1"), ("context", "0"), ("coder", "range_def")] }
-    var options = [(key: "preset", value: settings.preset ?? "medium")]
+    let preset = settings.preset ?? "medium"
+    var options = [(key: "preset", value: preset)]
     if case .quality(let factor) = settings.rateControl { options.append(("crf", "\(factor)")) }
     if let profile = settings.profile { options.append(("profile", profile)) }
     // `stitchable` keeps the pictures' contents out of the parameter sets.
-    options.append(("x264-params", "stitchable=1:open-gop=0:threads=1:lookahead-threads=1:sliced-threads=0"))
+    var parameters = "stitchable=1:open-gop=0:threads=1:lookahead-threads=1:sliced-threads=0"
+    if let frames = lookahead(preset, size) { parameters += ":rc-lookahead=\(frames)" }
+    options.append(("x264-params", parameters))
     options.append(("a53cc", "0"))
     return options
+  }
+
+  /// How many frames x264 may look ahead where its preset's own number would take too much memory: a frame of 1080p
+  /// takes 6.6 MB there. Nil is the preset's.
+  private static func lookahead(_ preset: String, _ size: PixelSize) -> Int? {
+    let presets = [
+      "ultrafast": 0, "superfast": 0, "veryfast": 10, "faster": 20, "fast": 30, "medium": 40, "slow": 50, "slower": 60,
+      "veryslow": 60, "placebo": 60,
+    ]
+    let bound = max(10, 42_000_000 / (size.width * size.height))
+    return (presets[preset] ?? 0) > bound ? bound : nil
   }
 
   /// Takes the next picture, which must have the settings' size and pixel format. The frame is shared, not copied, and
