@@ -29,7 +29,9 @@ test: setup ## every test, with a throwaway PostgreSQL
 	swift build --product sheaf-worker
 	# Not --build-tests: that would also compile every tool of every dependency.
 	swift build --product sheafPackageTests
-	pg_virtualenv -t -o max_connections=200 -o fsync=off swift test --skip-build --disable-xctest
+	pg_virtualenv -t -o max_connections=200 -o fsync=off swift test --skip-build --disable-xctest --skip FarmTests
+	# Whole farms, one at a time: each test has a machine's cores to itself.
+	pg_virtualenv -t -o max_connections=200 -o fsync=off swift test --skip-build --disable-xctest --filter FarmTests --no-parallel
 
 lint:
 	@swift format lint --strict $(SWIFT_FILES)
