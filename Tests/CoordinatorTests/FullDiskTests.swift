@@ -7,7 +7,7 @@ import Wire
 @testable import Coordinator
 
 /// A limit on the size of files stands in for a disk that is full: the same writes fail, for a like reason.
-@Suite(.serialized, .timeLimit(.minutes(1))) struct FullDiskTests {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct FullDiskTests {
   /// Far more than any other test of this process writes.
   private static let limit = 48 << 20
 

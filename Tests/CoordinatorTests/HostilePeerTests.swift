@@ -11,7 +11,7 @@ import Testing
 @testable import Wire
 
 /// What a bad peer gets: a refusal with a reason, its connection closed; and nobody else notices (DESIGN 1.5).
-@Suite(.timeLimit(.minutes(1))) struct HostilePeerTests {
+@Suite(.timeLimit(.minutes(10))) struct HostilePeerTests {
   /// Sends bytes, and gives all that comes back until the other side closes.
   private func send(_ bytes: ByteBuffer, to farm: TestFarm) async throws -> [Sheaf_Frame] {
     let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)

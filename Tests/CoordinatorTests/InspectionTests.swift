@@ -7,7 +7,7 @@ import Wire
 
 @testable import Coordinator
 
-@Suite(.timeLimit(.minutes(1))) struct InspectionTests {
+@Suite(.timeLimit(.minutes(10))) struct InspectionTests {
   private func inspect(
     _ document: String, files: [String: String], at farm: TestFarm,
     worker: ScriptedWorker

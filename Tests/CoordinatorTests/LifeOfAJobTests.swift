@@ -11,7 +11,7 @@ import Wire
 @testable import Coordinator
 
 /// DESIGN 4 from end to end, with a worker that speaks the wire.
-@Suite(.timeLimit(.minutes(1))) struct LifeOfAJobTests {
+@Suite(.timeLimit(.minutes(10))) struct LifeOfAJobTests {
   /// A document of one clip of each of these files, and the files; each file's text is its length in seconds.
   struct Edit {
     let folder: TemporaryFolder

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Jobs
 
-@Suite("Several coordinators at once", .timeLimit(.minutes(3)))
+@Suite("Several coordinators at once", .timeLimit(.minutes(10)))
 struct ConcurrencyTests {
   /// Connections of one farm, each its own coordinator.
   private func coordinators(

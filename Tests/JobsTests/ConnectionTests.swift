@@ -2,7 +2,7 @@ import Testing
 
 @testable import Jobs
 
-@Suite("The connection to PostgreSQL", .timeLimit(.minutes(2)))
+@Suite("The connection to PostgreSQL", .timeLimit(.minutes(10)))
 struct ConnectionTests {
   @Test func anAbsentServerIsUnavailable() async throws {
     await #expect(throws: JobStoreError(.unavailable, "")) {

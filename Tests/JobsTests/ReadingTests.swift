@@ -57,7 +57,7 @@ struct ReadingTests {
     }
   }
 
-  @Test(.timeLimit(.minutes(1)), arguments: StoreKind.allCases)
+  @Test(.timeLimit(.minutes(10)), arguments: StoreKind.allCases)
   func everyListenerIsWoken(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       var first = farm.store.wakes().makeAsyncIterator()
@@ -71,7 +71,7 @@ struct ReadingTests {
     }
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(10)))
   func closingEndsTheWakesAndRefusesWhatFollows() async throws {
     try await TestDatabase.with { database in
       let postgres = try await PostgresJobStore.connect(url: database.url)

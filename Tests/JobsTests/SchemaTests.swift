@@ -2,7 +2,7 @@ import Testing
 
 @testable import Jobs
 
-@Suite("The schema", .timeLimit(.minutes(2)))
+@Suite("The schema", .timeLimit(.minutes(10)))
 struct SchemaTests {
   @Test func migrationsAreNumberedFromOneWithoutGaps() {
     #expect(Schema.migrations.map(\.version) == Array(1...Int32(Schema.migrations.count)))

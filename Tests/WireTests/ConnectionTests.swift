@@ -49,7 +49,7 @@ func failure(_ body: () async throws -> Void) async -> WireError? {
   }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct ConnectionTests {
+@Suite(.timeLimit(.minutes(10))) struct ConnectionTests {
   @Test func messagesArriveInOrderBothWays() async throws {
     let echo: WireServer.Session = { connection, _ in
       for try await message in connection.inbound { try await connection.send(message) }

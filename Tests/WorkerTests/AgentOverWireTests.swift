@@ -7,7 +7,7 @@ import Wire
 @testable import Worker
 
 /// An agent, its real task processes, and a coordinator that says what the test wants.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct AgentOverWireTests {
   private let coordinator = ScriptedCoordinator()
   private let film: Data

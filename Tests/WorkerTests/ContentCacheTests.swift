@@ -6,7 +6,7 @@ import Testing
 @testable import Worker
 
 /// Content over the wire: what is fetched, when, how often, and what is kept.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct ContentCacheTests {
   private let folder: TestFolder
   private let source: Source

@@ -4,7 +4,7 @@ import Testing
 @testable import Worker
 
 /// The process that task processes come from.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct NurseryTests {
   @Test
   func `it says what renders here, the same each time`() throws {

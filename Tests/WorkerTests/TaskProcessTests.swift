@@ -5,7 +5,7 @@ import Testing
 @testable import Worker
 
 /// The agent's end of a task process, with shell scripts that behave as no honest task process would.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct TaskProcessTests {
   private static let ready = #"printf '\000\000\000\002\001\003' >&0"#
   private static let finished = #"printf '\000\000\000\001\004' >&0"#

@@ -7,7 +7,7 @@ import Wire
 @testable import Worker
 
 /// Tasks that hang, crash, are cancelled or lose their connection; workers that are killed.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct TroubledTaskTests {
   private let coordinator = ScriptedCoordinator()
   private let film: Data

@@ -2,7 +2,7 @@ import Composition
 import Testing
 
 /// Documents that are right, or nearly, and made to take all the time or memory there is.
-@Suite(.timeLimit(.minutes(1))) struct HostileDocumentTests {
+@Suite(.timeLimit(.minutes(10))) struct HostileDocumentTests {
   private func many(_ count: Int, _ item: (Int) -> String) -> String {
     (0..<count).map(item).joined(separator: ",")
   }
