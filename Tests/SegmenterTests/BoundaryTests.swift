@@ -102,6 +102,16 @@ struct BoundaryTests {
   }
 
   @Test
+  func `a gap before a large source in a tiny frame is planned, in segments of some length`() throws {
+    let clip = Synthetic.clip("a", use: try Synthetic.range(1, 2), at: try Synthetic.range(1, 4, 3))
+    var edit = try Synthetic.edit(tracks: [CompositionTrack(id: "A", type: .video, clips: [clip])])
+    edit.videoComposition.renderSize = PixelSize(width: 2, height: 2)
+    let plan = try RenderPlanner.plan(edit, assets: Synthetic.assets(["a": Synthetic.film(frames: 100)]))
+    #expect(plan.segments.last?.frames.upperBound == plan.frameCount)
+    #expect(plan.segments.count <= 2)
+  }
+
+  @Test
   func `a time that cannot be kept exactly is an error that says where`() throws {
     let clip = Synthetic.clip(
       "a", use: try Synthetic.range(0, 2_147_483_629, 2_147_483_629),

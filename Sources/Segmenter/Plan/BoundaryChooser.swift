@@ -24,16 +24,20 @@ struct BoundaryChooser {
     var choices = [Choice(frame: 0, boundary: .start)]
     guard let first = timeline.spans.first else { return choices }
     let nominalCost = try costs.frame(of: plainest(beside: first)) * Double(nominalFrames)
+    // Where decoding costs far more than the frames that are made, cost alone would cut a film into single frames.
+    let shortest = max(1, nominalFrames / 4)
     let accumulated = try CumulativeCost(timeline: timeline, costs: costs)
     while let last = choices.last {
       let spent = accumulated.cost(before: last.frame)
-      // A rest that is not worth two segments stays in one.
+      // A rest that is not worth two segments stays in one, as does one too short for two.
+      if frameCount - last.frame < 2 * shortest { break }
       if accumulated.cost(before: frameCount) - spent < nominalCost * 1.5 { break }
       let window =
         accumulated.frame(
           at: spent + nominalCost * (1 - Self.reach))...accumulated.frame(at: spent + nominalCost * (1 + Self.reach))
+      let allowed = (last.frame + shortest)...(frameCount - shortest)
       var best: (choice: Choice, penalty: Double)?
-      for candidate in try candidates(in: window) where candidate.frame > last.frame && candidate.frame < frameCount {
+      for candidate in try candidates(in: window) where allowed.contains(candidate.frame) {
         let span = timeline.spans[accumulated.span(of: candidate.frame)]
         let runUp = try costs.runUp(to: candidate.frame, in: span, grid: timeline.grid)
         let distance = (accumulated.cost(before: candidate.frame) - spent - nominalCost) / nominalCost
@@ -41,7 +45,8 @@ struct BoundaryChooser {
         if case .keyframeInterval = candidate.boundary { penalty += Self.plainness }
         if best.map({ penalty < $0.penalty }) ?? true { best = (candidate, penalty) }
       }
-      let fallback = min(max(last.frame + 1, accumulated.frame(at: spent + nominalCost)), frameCount - 1)
+      let even = accumulated.frame(at: spent + nominalCost)
+      let fallback = min(max(allowed.lowerBound, even), allowed.upperBound)
       choices.append(best?.choice ?? Choice(frame: fallback, boundary: .keyframeInterval))
     }
     return choices
