@@ -109,6 +109,18 @@ struct BadInputTests {
   }
 
   @Test
+  func `an output that is an asset's own file is refused`() async throws {
+    let files = try Workspace()
+    defer { files.remove() }
+    let asset = files.path("a.mp4")
+    try FileManager.default.copyItem(atPath: Place.media("friday.mp4"), toPath: asset)
+    let edit = try files.write(Self.document(assets: #""a": "a.mp4""#), to: "edit.json")
+    let result = try await Command.sheaf("render", edit, "-o", asset, "--vault", files.path("vault")).run()
+    #expect(result.status == 65 && result.errors.contains("/assets/a"), "\(result.status): \(result.errors)")
+    #expect(FileManager.default.contentsEqual(atPath: asset, andPath: Place.media("friday.mp4")))
+  }
+
+  @Test
   func `usage errors end with 64`() async throws {
     #expect(try await Command.sheaf("rendr").run().status == 64)
     #expect(try await Command.sheaf("render").run().status == 64)

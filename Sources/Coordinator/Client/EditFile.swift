@@ -60,6 +60,18 @@ struct EditFile: Sendable {
     return (named.indices.compactMap { found[$0] }, named.indices.compactMap { problems[$0] })
   }
 
+  /// Assets that a film at `output` would replace: what it is made of must outlive it.
+  static func replaced(by output: String, _ assets: [Sheaf_SubmittedAsset]) -> [Problem] {
+    // A path that cannot be resolved is no file yet, and so no asset.
+    guard let resolved = realpath(output, nil) else { return [] }
+    defer { free(resolved) }
+    let target = String(cString: resolved)
+    return assets.filter { $0.content.path == target }.map {
+      Problem(
+        pointer: "/assets/\($0.id)", message: "the output \(output) is this asset's own file; name another output")
+    }
+  }
+
   private func resolve(_ path: String) -> String { path.hasPrefix("/") ? path : "\(folder)/\(path)" }
 }
 

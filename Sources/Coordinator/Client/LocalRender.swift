@@ -15,7 +15,7 @@ struct LocalRender: Sendable {
     let file = try OutputFile(output)
     let digests = DigestCache()
     let (assets, missing) = try await edit.assets(digests)
-    let problems = edit.document.problems + missing
+    let problems = edit.document.problems + missing + EditFile.replaced(by: output, assets)
     guard problems.isEmpty else { throw CommandFailure(problems: problems) }
     return try await options.run(digests: digests) { farm in
       try await CoordinatorClient.run(farm.endpoint) { client in

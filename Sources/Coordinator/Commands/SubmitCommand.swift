@@ -45,7 +45,7 @@ struct SubmitCommand: AsyncParsableCommand {
       let output = Setting.text(output, "SHEAF_OUTPUT")
       let file = try output.map { try OutputFile($0) }
       let (assets, missing) = try await edit.assets(DigestCache())
-      let problems = edit.document.problems + missing
+      let problems = edit.document.problems + missing + (output.map { EditFile.replaced(by: $0, assets) } ?? [])
       guard problems.isEmpty else { throw CommandFailure(problems: problems) }
       let (isJSON, waits, duration) = (json.isOn, Setting.flag(wait, "SHEAF_WAIT") || file != nil, segments.value)
       try await Interruption.cancelling {
