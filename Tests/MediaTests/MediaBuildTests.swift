@@ -5,4 +5,8 @@ import Testing
   @Test func `the identity names the libraries`() {
     #expect(MediaBuild.identity.contains("avcodec 59."))
   }
+
+  @Test func `the identity names what sound is computed with`() {
+    #expect(MediaBuild.identity.contains(", x86-64") || MediaBuild.identity.contains(", processor"))
+  }
 }

@@ -71,8 +71,9 @@ package final class VideoEncoder {
     var options = [(key: "preset", value: preset)]
     if case .quality(let factor) = settings.rateControl { options.append(("crf", "\(factor)")) }
     if let profile = settings.profile { options.append(("profile", profile)) }
-    // `stitchable` keeps the pictures' contents out of the parameter sets.
-    var parameters = "stitchable=1:open-gop=0:threads=1:lookahead-threads=1:sliced-threads=0"
+    // `stitchable` keeps the pictures' contents out of the parameter sets. Without `cpu-independent` bytes differ between
+    // processor types, and with AVX-512 even from run to run: x264 164 reads memory there that it has not written.
+    var parameters = "stitchable=1:cpu-independent=1:open-gop=0:threads=1:lookahead-threads=1:sliced-threads=0"
     if let frames = lookahead(preset, size) { parameters += ":rc-lookahead=\(frames)" }
     options.append(("x264-params", parameters))
     options.append(("a53cc", "0"))
