@@ -14,10 +14,14 @@ struct BoundaryChooser {
     var boundary: Boundary
   }
 
-  /// A boundary may be pulled by this much of a segment's nominal cost.
-  private static let reach = 0.45
+  /// How far a boundary may be pulled back, and on, in segments' nominal cost. On by enough to reach the next keyframe
+  /// of a source with one each ten seconds.
+  private static let (reachBack, reachOn) = (0.45, 1.15)
+  /// What a segment of twice the nominal cost weighs, in nominal segments of decoding that nobody sees: a run-up is
+  /// work for certain, uneven segments only wait for each other at a job's end.
+  private static let unevenness = 0.1
   /// What it weighs, in nominal segments, that a boundary is only a round number.
-  private static let plainness = 0.05
+  private static let plainness = 0.03
 
   func boundaries() throws(PlanError) -> [Choice] {
     let frameCount = timeline.grid.frameCount
@@ -34,14 +38,15 @@ struct BoundaryChooser {
       if accumulated.cost(before: frameCount) - spent < nominalCost * 1.5 { break }
       let window =
         accumulated.frame(
-          at: spent + nominalCost * (1 - Self.reach))...accumulated.frame(at: spent + nominalCost * (1 + Self.reach))
+          at: spent + nominalCost * (1 - Self.reachBack))...accumulated.frame(
+          at: spent + nominalCost * (1 + Self.reachOn))
       let allowed = (last.frame + shortest)...(frameCount - shortest)
       var best: (choice: Choice, penalty: Double)?
       for candidate in try candidates(in: window) where allowed.contains(candidate.frame) {
         let span = timeline.spans[accumulated.span(of: candidate.frame)]
         let runUp = try costs.runUp(to: candidate.frame, in: span, grid: timeline.grid)
         let distance = (accumulated.cost(before: candidate.frame) - spent - nominalCost) / nominalCost
-        var penalty = distance * distance + runUp / nominalCost
+        var penalty = Self.unevenness * distance * distance + runUp / nominalCost
         if case .keyframeInterval = candidate.boundary { penalty += Self.plainness }
         if best.map({ penalty < $0.penalty }) ?? true { best = (candidate, penalty) }
       }
