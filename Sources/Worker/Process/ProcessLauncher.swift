@@ -14,11 +14,16 @@ struct ProcessLauncher: ProcessSource {
   /// - Parameter inherited: Where the few variables that are handed on come from.
   init(memoryLimit: UInt64 = ProcessLauncher.defaultMemoryLimit, inheriting inherited: (String) -> String?) {
     self.memoryLimit = memoryLimit
-    environment = ["LANG=C.UTF-8", "LC_ALL=C.UTF-8"]
+    environment = ["LANG=C.UTF-8", "LC_ALL=C.UTF-8", Self.allocator]
     for name in ["LD_LIBRARY_PATH", "FONTCONFIG_FILE", "FONTCONFIG_PATH"] {
       if let value = inherited(name) { environment.append("\(name)=\(value)") }
     }
   }
+
+  /// Pictures come and go by the megabyte: their memory is kept for the next, on large pages where the kernel lends them,
+  /// not given back and faulted in again with each frame.
+  private static let allocator =
+    "GLIBC_TUNABLES=glibc.malloc.hugetlb=1:glibc.malloc.mmap_threshold=67108864:glibc.malloc.trim_threshold=268435456"
 
   /// Far above what the largest pictures take; below what a runaway codec would ask for.
   static let defaultMemoryLimit: UInt64 = 16 << 30
