@@ -17,6 +17,13 @@ public struct MediaTimeRange: Sendable, Hashable, Codable {
     try self.init(start: start, duration: end - start)
   }
 
+  /// The empty range at a finite time.
+  init(emptyAt start: MediaTime) {
+    self.start = start
+    duration = .zero
+    end = start
+  }
+
   /// The first time after the range.
   public let end: MediaTime
 

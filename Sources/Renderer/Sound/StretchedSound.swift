@@ -16,7 +16,6 @@ final class StretchedSound: SampleStream {
     while sampleRate <= top / 2, samples > 64 { (samples, top) = (samples / 2, top / 2) }
     return samples
   }
-  static let tempoRange = Rational.hundredth...Rational(100)
 
   private let input: any SampleStream
   private let inputBlock: SampleBlock
@@ -25,7 +24,13 @@ final class StretchedSound: SampleStream {
 
   /// `input` starts `runUp` samples before the sound that is wanted first.
   init(_ input: any SampleStream, tempo: Rational, sampleRate: Int, channels: Int) throws(RenderError) {
-    guard Self.tempoRange.contains(tempo) else {
+    let isAllowed: Bool
+    do throws(TimeError) {
+      isAllowed = try Rational(1, 100) <= tempo && tempo <= Rational(100)
+    } catch {
+      throw RenderError(soundTask: "a clip's speed cannot be computed: \(error)")
+    }
+    guard isAllowed else {
       throw RenderError(
         soundTask:
           "a clip's sound cannot be played at \(tempo.approximate) times its speed; 1/100 to 100 times is possible")
@@ -77,10 +82,6 @@ final class StretchedSound: SampleStream {
       guard status >= 0 else { throw RenderError(stretching: "sound was refused", status: status) }
     }
   }
-}
-
-extension Rational {
-  fileprivate static var hundredth: Rational { (try? Rational(1, 100)) ?? .one }
 }
 
 /// Room for a message from C.

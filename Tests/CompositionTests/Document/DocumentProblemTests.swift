@@ -192,6 +192,7 @@ private func instructions(_ instructions: String) -> String {
       composition(#"{"renderSize": [16384, 16384]}"#), "/videoComposition/renderSize", "16384x16384", "at most"),
     Wrong(composition(#"{"scale": 0}"#), "/videoComposition/scale", "0", "at most 1"),
     Wrong(composition(#"{"scale": 1.5}"#), "/videoComposition/scale", "1.5", "at most 1"),
+    Wrong(composition(#"{"scale": 0.3333333}"#), "/videoComposition/scale", "0.3333333", "six decimals"),
     Wrong(composition(#"{"frameDuration": 0}"#), "/videoComposition/frameDuration", "0", "1/30"),
     Wrong(composition(#"{"frameDuration": "2f"}"#), "/videoComposition/frameDuration", "2f", "1/30"),
     Wrong(
@@ -280,6 +281,9 @@ private func instructions(_ instructions: String) -> String {
   @Test(arguments: [
     Wrong(overlay("{}"), "/videoComposition/overlays/0", "neither"),
     Wrong(overlay(#"{"image": "logo", "text": "x"}"#), "/videoComposition/overlays/0", "not both"),
+    Wrong(
+      overlay("{\"text\": \"\(String(repeating: "a", count: 10_001))\"}"), "/videoComposition/overlays/0/text", "10001",
+      "at most 10000"),
     Wrong(overlay(#"{"image": "lgo"}"#), "/videoComposition/overlays/0/image", "'lgo'", "'logo'"),
     Wrong(overlay(#"{"image": "v"}"#), "/videoComposition/overlays/0/image", "'v' is a video", "yet"),
     Wrong(overlay(#"{"image": "s"}"#), "/videoComposition/overlays/0/image", "no picture"),

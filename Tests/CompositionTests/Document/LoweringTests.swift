@@ -49,6 +49,19 @@ func stacks(_ edit: Edit) -> [String] {
     #expect(try "\(clip.source) \(clip.target) \(clip.sourceTime(at: at("1")))" == "3..5 0..4 7/2")
   }
 
+  @Test func aFilmShorterThanHalfASampleHasNoSound() throws {
+    func edit(_ length: String, video: Bool = true) throws -> Edit {
+      try lowered(
+        documentText(
+          tracks: #"[{"id": "A", "sound": true, "clips": [{"asset": "v", "use": "0+\#(length)"}]}]"#,
+          export: #"{"to": "a.mov", "video": \#(video)}"#))
+    }
+    #expect(try edit("1/90000").export.audio == nil)
+    #expect(try edit("1/88000").export.audio != nil)
+    let error = #expect(throws: DocumentError.self) { try edit("1/90000", video: false) }
+    #expect(error?.problems.map(\.message) == ["the film is shorter than a sample"])
+  }
+
   @Test func stillPicturesLastAsLongAsTheyAreSaidTo() throws {
     let edit = try lowered(
       documentText(tracks: videoTracks(#"{"asset": "logo", "duration": "90f"}, {"asset": "logo", "use": "0..2"}"#)))

@@ -19,6 +19,10 @@ extension Lowering {
     case .automatic: if hasSound { audio = audioSettings(AudioEntry(pointer: entry.pointer.key("audio")), container) }
     case .settings(let written): audio = audioSettings(written, container)
     }
+    if let settings = audio, isFilmKnown, !film.isEmpty, !holdsASample(at: settings.sampleRate) {
+      // Beside a picture it is nothing that could be missed.
+      if video != nil { audio = nil } else { problems.add(entry.pointer, "the film is shorter than a sample") }
+    }
     if isFilmKnown, video == nil, audio == nil, !film.isEmpty {
       problems.add(
         entry.pointer,
@@ -35,6 +39,13 @@ extension Lowering {
         path: entry.to, container: container, video: video, audio: audio,
         optimizeForNetworkUse: entry.optimizeForNetworkUse, metadata: entry.metadata)
     }
+  }
+
+  /// Whether the film is long enough to have a sample (DESIGN 5: round(t·sampleRate)).
+  private mutating func holdsASample(at sampleRate: Int) -> Bool {
+    let duration = film.duration
+    let count = exactly(at: .root) { () throws(TimeError) in try (duration.exact * Rational(sampleRate)).rounded }
+    return count != 0
   }
 
   /// A picture at its own size cannot follow a frame that is made smaller.

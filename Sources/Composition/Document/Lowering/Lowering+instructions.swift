@@ -12,8 +12,10 @@ extension Lowering {
     var cuts: [MediaTime] = []
     for track in shown { cuts += track.clips.entries.flatMap { [$0.range.start, $0.range.end] } }
     for transition in transitions.values.flatMap(\.entries) { cuts += [transition.range.start, transition.range.end] }
-    let ranges = pieces(of: film, cutAt: cuts)
-    guard let stacks = stacks(of: shown, during: ranges) else { return [] }
+    let film = film
+    guard let ranges = exactly(at: .root.key("tracks"), { () throws(TimeError) in try film.pieces(cutAt: cuts) }),
+      let stacks = stacks(of: shown, during: ranges)
+    else { return [] }
     return zip(ranges, stacks).map { range, stack in
       Instruction(
         over: range, background: document.videoComposition.background,
@@ -119,11 +121,13 @@ extension Lowering {
     var layerCount = 0
     for (entry, range) in zip(entries, ranges) {
       guard let range, let layers = layers(of: entry, range) else { continue }
-      guard isFilmKnown, let visible = try? range.intersection(film) else { continue }
+      guard isFilmKnown, let visible = visible(range, at: entry.pointer.key("over")) else { continue }
       let cuts = layers.flatMap { layer in
         layer.clips[visible].flatMap { [$0.range.start, $0.range.end] }
       }
-      let pieces = pieces(of: visible, cutAt: cuts)
+      guard
+        let pieces = exactly(at: entry.pointer.key("over"), { () throws(TimeError) in try visible.pieces(cutAt: cuts) })
+      else { continue }
       layerCount += pieces.count * layers.count
       guard isBearable(layerCount) else { return [] }
       for piece in pieces {
@@ -171,7 +175,7 @@ extension Lowering {
     switch entry.content {
     case .passthrough(let id):
       guard let track = track(id) else { return nil }
-      if isFilmKnown, let visible = try? range.intersection(film), !track.clips.covers(visible) {
+      if isFilmKnown, let visible = visible(range, at: entry.pointer.key("over")), !track.clips.covers(visible) {
         problems.add(
           entry.pointer.key("passthrough"),
           "track '\(id)' does not play throughout \(visible); there must be a frame to pass through at any time")
@@ -189,12 +193,20 @@ extension Lowering {
     }
   }
 
+  /// What of a range lies in the film.
+  private mutating func visible(_ range: MediaTimeRange, at pointer: JSONPointer) -> MediaTimeRange? {
+    let film = film
+    return exactly(at: pointer) { () throws(TimeError) in try range.intersection(film) } ?? nil
+  }
+}
+
+extension MediaTimeRange {
   /// The range in pieces, cut at those of the times that are inside it.
-  private func pieces(of range: MediaTimeRange, cutAt times: [MediaTime]) -> [MediaTimeRange] {
+  fileprivate func pieces(cutAt times: [MediaTime]) throws(TimeError) -> [MediaTimeRange] {
     var pieces: [MediaTimeRange] = []
-    var start = range.start
-    for time in times.filter({ range.start < $0 && $0 < range.end }).sorted() + [range.end] where start < time {
-      if let piece = try? MediaTimeRange(start: start, end: time) { pieces.append(piece) }
+    var start = start
+    for time in times.filter({ self.start < $0 && $0 < end }).sorted() + [end] where start < time {
+      pieces.append(try MediaTimeRange(start: start, end: time))
       start = time
     }
     return pieces

@@ -57,7 +57,17 @@ extension Lowering {
   }
 
   private func scaled(_ length: Int) -> Int {
-    guard let scaled = try? Rational(length) * document.videoComposition.scale else { return length }
-    return Int(exactly: scaled.rounded) ?? length
+    length.scaled(by: document.videoComposition.scale, .toNearestOrAwayFromZero)
+  }
+}
+
+extension Int {
+  /// A length in pixels times a document's `scale`, above 0 and at most 1: never longer than it was.
+  func scaled(by scale: Rational, _ rule: FloatingPointRoundingRule) -> Int {
+    let whole = Int128(self) * scale.numerator
+    let (quotient, rest) = whole.quotientAndRemainder(dividingBy: scale.denominator)
+    let isPastHalf = 2 * rest.magnitude >= scale.denominator.magnitude
+    let correction: Int128 = rule == .down ? (rest < 0 ? -1 : 0) : isPastHalf ? rest.signum() : 0
+    return Int(quotient + correction)
   }
 }

@@ -79,8 +79,7 @@ extension Lowering {
   }
 
   private func fitted(_ length: Int, to scale: Rational, step: Int) -> Int {
-    let scaled = (try? Rational(length) * scale).flatMap { Int(exactly: $0.floor) } ?? length
-    return max(2, scaled / step * step)
+    max(2, length.scaled(by: scale, .down) / step * step)
   }
 
   /// The renderer does not convert between high and standard dynamic range yet, so a film has one of them.

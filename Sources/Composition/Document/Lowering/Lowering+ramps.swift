@@ -29,8 +29,7 @@ extension Lowering {
     var scaled = ramps.map { Ramp(over: $0.over, from: $0.from * opacity, to: $0.to * opacity) }
     let first = min(start, scaled.first?.over.start ?? start)
     if opacity != 1, scaled.first?.over.start != first {
-      guard let place = try? MediaTimeRange(start: first, duration: .zero) else { return nil }
-      scaled.insert(Ramp(over: place, from: opacity, to: opacity), at: 0)
+      scaled.insert(Ramp(over: MediaTimeRange(emptyAt: first), from: opacity, to: opacity), at: 0)
     }
     return RampList(scaled)
   }
@@ -44,9 +43,7 @@ extension Lowering {
       switch entry.place {
       case .over(let written): range = resolve(written, at: entry.pointer.key("over"))
       case .at(let written):
-        range = resolve(written, at: entry.pointer.key("at")).flatMap { time in
-          try? MediaTimeRange(start: time, duration: .zero)
-        }
+        range = resolve(written, at: entry.pointer.key("at")).map { MediaTimeRange(emptyAt: $0) }
       }
       if let range {
         ramps.append(PlacedRamp(ramp: Ramp(over: range, from: entry.from, to: entry.to), pointer: entry.pointer))

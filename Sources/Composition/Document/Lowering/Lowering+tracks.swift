@@ -18,7 +18,7 @@ struct LoweredClip {
 
 extension Lowering {
   /// Changes of speed that make sense: from a hundredth to a hundred times.
-  private static let speeds = (slowest: 100, fastest: 100)
+  private static let speeds = (slowest: Int128(100), fastest: 100)
 
   /// The highest nominal rate among the clips, else 30 a second (FEATURES F29).
   mutating func lowerFrameDuration() {
@@ -133,9 +133,13 @@ extension Lowering {
         }
         return nil
       }
-      return (track.index, .none, use?.duration)
+      return (track.index, MediaTimeRange(emptyAt: .zero), use?.duration)
     }
-    guard .zero < asset.duration, let whole = try? MediaTimeRange(start: .zero, duration: asset.duration) else {
+    let played = exactly(at: pointer) { () throws(TimeError) in
+      try MediaTimeRange(start: .zero, duration: asset.duration)
+    }
+    guard let whole = played else { return nil }
+    guard !whole.isEmpty else {
       problems.add(pointer.key("asset"), "'\(id)' lasts no time: there is nothing in it to play")
       return nil
     }
@@ -151,19 +155,16 @@ extension Lowering {
   private mutating func checkSpeed(_ source: MediaTimeRange, _ target: MediaTimeRange, at pointer: JSONPointer) -> Bool
   {
     guard !source.isEmpty else { return true }
-    guard let speed = exactly(at: pointer, { () throws(TimeError) in try source.duration / target.duration }) else {
-      return false
+    let checked = exactly(at: pointer) { () throws(TimeError) in
+      let speed = try source.duration / target.duration
+      return (speed, isAllowed: try Rational(1, Self.speeds.slowest) <= speed && speed <= Rational(Self.speeds.fastest))
     }
-    if Rational(1) <= speed * Self.speeds.slowest, speed <= Rational(Self.speeds.fastest) { return true }
+    guard let (speed, isAllowed) = checked else { return false }
+    if isAllowed { return true }
     problems.add(
       pointer.key("duration"),
       "\(seconds(target.duration)) for \(seconds(source.duration)) of media is \(speed.approximate) times its speed; "
         + "from 1/100 to 100 times is allowed")
     return false
   }
-}
-
-private func * (left: Rational, right: Int) -> Rational {
-  // Out of range only where the speed is far above every limit.
-  (try? left * Rational(right)) ?? left
 }

@@ -15,7 +15,7 @@ struct Lowering {
   private var trackNumbers: [TrackID: Int] = [:]
   /// Whether everything about the clips is known, so that the film's length is.
   var isFilmKnown = false
-  var film = MediaTimeRange.none
+  var film = MediaTimeRange(emptyAt: .zero)
 
   init(_ document: Document, assets: [AssetID: AssetDescription], output: String?, unreadable: [AssetID: String]) {
     self.document = document
@@ -37,7 +37,11 @@ struct Lowering {
     tracks = document.tracks.map { lower($0) }
     isFilmKnown = document.hasSureTimes && tracks.allSatisfy(\.isWhole)
     let composition = Composition(tracks: tracks.flatMap(\.composed))
-    if let whole = try? MediaTimeRange(start: .zero, end: composition.duration) { film = whole }
+    if let whole = exactly(
+      at: .root, { () throws(TimeError) in try MediaTimeRange(start: .zero, end: composition.duration) })
+    {
+      film = whole
+    }
     checkDynamicRange()
     let format = pictureFormat()
     let settings = exportSettings(format)
@@ -97,17 +101,6 @@ struct Lowering {
       problems.add(pointer, "\(error)")
       return nil
     }
-  }
-}
-
-extension MediaTimeRange {
-  /// Nothing, at zero.
-  static let none = MediaTimeRange()
-
-  private init() {
-    start = .zero
-    duration = .zero
-    end = .zero
   }
 }
 

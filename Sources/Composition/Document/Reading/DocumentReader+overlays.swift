@@ -8,6 +8,9 @@ extension DocumentReader {
   /// Pixels, for places, widths and insets.
   private static let pixels = 0...65_536
 
+  /// Characters of a text: more than any frame shows, and few enough to be set in a moment.
+  private static let greatestTextLength = 10_000
+
   mutating func overlay(_ value: JSONValue) -> OverlayEntry? {
     guard case .object(let members) = value.content else {
       problems.add(value.pointer, "\(value.shown) should be an overlay: an object with 'image' or 'text'")
@@ -45,7 +48,12 @@ extension DocumentReader {
   }
 
   private mutating func text(_ fields: Fields) -> OverlayEntry.Content? {
-    let text = name(fields["text"], "an overlay's text")
+    var text = name(fields["text"], "an overlay's text")
+    if let length = text?.unicodeScalars.count, length > Self.greatestTextLength {
+      problems.add(
+        fields.pointer.key("text"), "a text of \(length) characters; at most \(Self.greatestTextLength) can be set")
+      text = nil
+    }
     let font = fields.has("font") ? name(fields["font"], "a font family") : "sans-serif"
     let size = number(fields["size"], in: 1...4096)
     let styled = StyledText(

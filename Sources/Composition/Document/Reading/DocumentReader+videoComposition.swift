@@ -34,10 +34,12 @@ extension DocumentReader {
 
   private mutating func scale(_ value: JSONValue?) -> Rational? {
     guard let value else { return nil }
-    if case .number(let text) = value.content, let scale = try? exactDecimal(text), .zero < scale, scale <= .one {
+    if case .number(let text) = value.content, let scale = try? exactDecimal(text), .zero < scale, scale <= .one,
+      scale.denominator <= 1_000_000
+    {
       return scale
     }
-    problems.add(value.pointer, "\(value.shown) should be a number above 0 and at most 1")
+    problems.add(value.pointer, "\(value.shown) should be a number above 0 and at most 1, of at most six decimals")
     return nil
   }
 
