@@ -32,6 +32,12 @@ struct OutputFileTests {
     #expect(try contents() == ["film.mov"])
   }
 
+  @Test func aPlaceThatTakesNoFilesIsRefusedAtOnce() throws {
+    let error = #expect(throws: CommandFailure.self) { try OutputFile("/proc/film.mov") }
+    #expect(error?.code == .document)
+    #expect(error?.message.contains("/proc/film.mov") == true, "\(error?.message ?? "")")
+  }
+
   @Test func whatIsNotFinishedLeavesNothing() throws {
     do {
       let output = try OutputFile(folder.path + "/film.mov")

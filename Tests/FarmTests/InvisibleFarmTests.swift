@@ -51,6 +51,9 @@ struct InvisibleFarmTests {
     defer { farm.stop() }
     let submit = try await farm.sheaf("submit", edit, "--wait", "-o", files.path("farm.mp4")).run()
     try #require(submit.status == 0, "\(submit.errors)")
+    // Nothing is under way any more, so watching everything ends.
+    let watch = try await farm.sheaf("status", "--watch").run()
+    #expect(watch.status == 0 && watch.output.contains("done: 330 frames"), "\(watch.output) \(watch.errors)")
 
     let killing = try await Farm(workers: 3, slots: 1)
     defer { killing.stop() }

@@ -26,7 +26,7 @@ struct LocalRender: Sendable {
           defer { progress.end() }
           let job = try await run.submit(
             edit, assets, output: output, segmentDuration: segmentDuration, priority: 0)
-          let status = try await run.wait(for: job) { progress.tell($0) }
+          let status = try await run.wait(for: job) { progress.tell($0, unless: "done") }
           try status.requireDone()
           guard let digest = status.output.sha256 else { throw CoordinatorClient.unexpected }
           do {
@@ -39,6 +39,7 @@ struct LocalRender: Sendable {
             // Another render of the same film took it between its end and now; its pieces are still there.
             continue
           }
+          progress.tell(status)
           progress.end()
           return RenderSummary(status, output: output)
         }

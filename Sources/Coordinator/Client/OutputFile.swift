@@ -10,8 +10,8 @@ final class OutputFile: @unchecked Sendable {
   private var temporary: String?
   private var file: Int32 = -1
 
-  /// Looks at everything that can be seen before a film is rendered in vain: the folder is there and may be written,
-  /// the name is not a folder's or a device's. Throws with exit code 65.
+  /// Looks at everything that can be seen before a film is rendered in vain: the folder is there and a file can be made
+  /// in it, the name is not a folder's or a device's. Throws with exit code 65.
   init(_ path: String) throws {
     self.path = path
     let parent = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
@@ -30,6 +30,13 @@ final class OutputFile: @unchecked Sendable {
     }
     if stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFREG {
       throw CommandFailure(.document, "the output \(path) is there and is not a regular file")
+    }
+    // Permissions do not tell all: a folder may be full, or no place for files.
+    do {
+      _ = try open()
+      discard()
+    } catch {
+      throw CommandFailure(.document, "the output \(path) cannot be written: \(error)")
     }
   }
 

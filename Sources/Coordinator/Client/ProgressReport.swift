@@ -15,7 +15,9 @@ final class ProgressReport: Sendable {
   private let state = Mutex(State())
   private let isTerminal = Console.errorsAreATerminal
 
-  func tell(_ status: Sheaf_JobStatus) {
+  /// - Parameter unsaid: The state that is not told of: a film that is done is not where it was wanted yet.
+  func tell(_ status: Sheaf_JobStatus, unless unsaid: String? = nil) {
+    if status.state == unsaid { return }
     let now = ContinuousClock.now
     state.withLock { state in
       if state.started == nil, status.state == "rendering" {

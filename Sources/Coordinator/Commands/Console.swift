@@ -4,11 +4,11 @@ import Glibc
 /// Standard output for results, standard error for everything that is said on the way.
 enum Console {
   static func complain(_ line: String) {
-    write(line + "\n", to: STDERR_FILENO)
+    write(line.withoutControls + "\n", to: STDERR_FILENO)
   }
 
   static func print(_ line: String) {
-    write(line + "\n", to: STDOUT_FILENO)
+    write(line.withoutControls + "\n", to: STDOUT_FILENO)
   }
 
   static func printJSON(_ value: some Encodable) {
@@ -31,4 +31,19 @@ enum Console {
     guard ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }
     return Int(size.ws_col)
   }
+}
+
+extension String {
+  /// With control characters, which documents and media may hold and a terminal would obey, written out: `\u{1B}`.
+  /// Line ends and tabs stay.
+  var withoutControls: String {
+    guard unicodeScalars.contains(where: \.isObeyed) else { return self }
+    return unicodeScalars.reduce(into: "") { text, scalar in
+      text += scalar.isObeyed ? "\\u{\(String(scalar.value, radix: 16, uppercase: true))}" : String(scalar)
+    }
+  }
+}
+
+extension Unicode.Scalar {
+  fileprivate var isObeyed: Bool { properties.generalCategory == .control && self != "\n" && self != "\t" }
 }

@@ -14,7 +14,9 @@ enum ProbeText {
         parts.append(video.pixelFormat)
         if !video.isStill {
           parts.append("\(video.nominalFrameRate) frames/s")
-          parts.append("\(video.frames.count) frames, \(video.keyframes.count) places to start")
+          let starts = video.keyframes.count
+          parts.append(
+            "\(video.frames.count) frames, \(starts == 0 ? "read from its head" : "\(starts) places to start")")
         }
         if video.orientation != .upright { parts.append("turned \(video.orientation.clockwise)°") }
         if video.isInterlaced { parts.append("interlaced") }

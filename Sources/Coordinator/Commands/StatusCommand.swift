@@ -8,7 +8,7 @@ struct StatusCommand: AsyncParsableCommand {
       Of one job, --json prints an object: job, name, state (describing, rendering, done, failed, cancelled), priority, \
       framesDone, framesTotal, segmentsDone, segmentsTotal, segmentsCached, submittedSecondsAgo, elapsedSeconds, error, \
       problems (pointer, message), output (digest, bytes), tasks (task, kind, state, ordinal, epoch, worker, done, \
-      work, error, cached). Of all jobs, an array of the same without tasks, newest first. With --watch, one such object a line \
+      work, error, cached). Of all jobs, an array of the same without tasks, newest first. With --watch, one such object or array a line \
       at each change.
       """)
 
@@ -17,7 +17,7 @@ struct StatusCommand: AsyncParsableCommand {
 
   @OptionGroup var coordinator: CoordinatorOptions
 
-  @Flag(help: "Go on until the job has ended. [SHEAF_WATCH]")
+  @Flag(help: "Go on until the job, or every job, has ended. [SHEAF_WATCH]")
   var watch = false
 
   @OptionGroup var json: JSONOption
@@ -26,12 +26,11 @@ struct StatusCommand: AsyncParsableCommand {
     try await reporting(json: json.isOn) {
       let endpoint = try coordinator.endpoint()
       let (isJSON, watches) = (json.isOn, Setting.flag(watch, "SHEAF_WATCH"))
-      if watches, job == nil { throw ValidationError("--watch needs a job's name") }
       try await Interruption.cancelling { [job] in
         try await CoordinatorClient.run(endpoint) { client in
           let run = JobRun(client: client)
           guard let job else {
-            try await list(client, isJSON)
+            if watches { try await watchAll(client, isJSON) } else { try await list(client, isJSON) }
             return
           }
           guard watches else {
@@ -52,18 +51,39 @@ struct StatusCommand: AsyncParsableCommand {
   }
 
   private func list(_ client: CoordinatorClient, _ isJSON: Bool) async throws {
+    let jobs = try await jobs(client)
+    if isJSON {
+      Console.printJSON(jobs.map(JobView.init))
+    } else if jobs.isEmpty {
+      Console.print("no jobs")
+    } else {
+      for job in jobs { Console.print(line(job)) }
+    }
+  }
+
+  /// Prints the jobs that have changed, once a second, for as long as one is under way.
+  private func watchAll(_ client: CoordinatorClient, _ isJSON: Bool) async throws {
+    var known: [String: Sheaf_JobStatus] = [:]
+    while true {
+      let jobs = try await jobs(client)
+      let changed = jobs.filter { known[$0.job] != $0.timeless }
+      known = Dictionary(jobs.map { ($0.job, $0.timeless) }) { first, _ in first }
+      if isJSON, !changed.isEmpty { Console.printLine(jobs.map(JobView.init)) }
+      if !isJSON { for job in changed.reversed() { Console.print(line(job)) } }
+      if jobs.allSatisfy(\.hasEnded) { return }
+      try await Task.sleep(for: .seconds(1))
+    }
+  }
+
+  private func jobs(_ client: CoordinatorClient) async throws -> [Sheaf_JobStatus] {
     guard case .statusReply(let reply) = try await client.ask(.statusQuery(.init())) else {
       throw CoordinatorClient.unexpected
     }
-    if isJSON {
-      Console.printJSON(reply.jobs.map(JobView.init))
-    } else if reply.jobs.isEmpty {
-      Console.print("no jobs")
-    } else {
-      for job in reply.jobs {
-        Console.print("\(job.job)  \(ProgressLine.plain(job, rate: nil))  \(job.name)")
-      }
-    }
+    return reply.jobs
+  }
+
+  private func line(_ job: Sheaf_JobStatus) -> String {
+    "\(job.job)  \(ProgressLine.plain(job, rate: nil))  \(job.name)"
   }
 }
 
@@ -90,5 +110,15 @@ enum StatusText {
       lines.append(line)
     }
     return lines
+  }
+}
+
+extension Sheaf_JobStatus {
+  /// Without what changes by itself.
+  var timeless: Sheaf_JobStatus {
+    var status = self
+    status.elapsedMilliseconds = 0
+    status.submittedMillisecondsAgo = 0
+    return status
   }
 }

@@ -61,12 +61,13 @@ struct SubmitCommand: AsyncParsableCommand {
           if !isJSON { Console.print(job) }
           let progress = ProgressReport()
           defer { progress.end() }
-          let status = try await run.wait(for: job, cancellingAt: endpoint) { progress.tell($0) }
-          progress.end()
+          let status = try await run.wait(for: job, cancellingAt: endpoint) { progress.tell($0, unless: "done") }
           try status.requireDone()
           if let file, let digest = status.output.sha256 {
             try await Download(client: client, digest: digest, size: status.output.size).write(to: file)
           }
+          progress.tell(status)
+          progress.end()
           if isJSON { Console.printJSON(RenderSummary(status, output: output)) }
         }
       }

@@ -137,9 +137,7 @@ actor ClientLink {
           }
           lastLook = farm.now
           pause = max(.milliseconds(100), (lastLook - started) * 20)
-          var comparable = status
-          comparable.elapsedMilliseconds = 0
-          comparable.submittedMillisecondsAgo = 0
+          let comparable = status.timeless
           if comparable != last || hasEnded { try await connection.send(.statusReply(.with { $0.jobs = [status] })) }
           last = comparable
         }

@@ -1,0 +1,12 @@
+import Testing
+
+@testable import Coordinator
+
+struct ConsoleTests {
+  /// Documents and media name things; a terminal must not obey what is in a name.
+  @Test func controlCharactersAreWrittenOut() {
+    #expect("a\u{1B}[2J\u{0}b".withoutControls == #"a\u{1B}[2J\u{0}b"#)
+    #expect("two lines\nand a\ttab, ä, 日本".withoutControls == "two lines\nand a\ttab, ä, 日本")
+    #expect("\u{9B}31m\u{7F}".withoutControls == #"\u{9B}31m\u{7F}"#)
+  }
+}
