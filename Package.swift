@@ -53,7 +53,8 @@ let package = Package(
     .target(name: "Digest", dependencies: ["CCrypto"], swiftSettings: strict),
     .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
     .target(
-      name: "Jobs", dependencies: ["CPostgres"], resources: [.embedInCode("Migrations/0001_farm.sql")],
+      name: "Jobs", dependencies: ["CPostgres"],
+      resources: [.embedInCode("Migrations/0001_farm.sql"), .embedInCode("Migrations/0002_second_lease.sql")],
       swiftSettings: strict),
     .target(
       name: "Wire",

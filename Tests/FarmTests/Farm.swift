@@ -60,13 +60,39 @@ final class Farm: @unchecked Sendable {
       environment: ["SHEAF_TOKEN": token, "SHEAF_COORDINATOR": address])
   }
 
-  func waitUntil(job: String, _ holds: (Job) -> Bool) async throws {
+  func waitUntil(job: String, _ holds: (Job) async throws -> Bool) async throws {
     try await eventually("job \(job)", seconds: 180) {
       let status = try await self.sheaf("status", job, "--json").run()
       let found = try JSONDecoder().decode(Job.self, from: Data(status.output.utf8))
       if found.state == "failed" { throw Command.Failure(description: "job \(job) failed: \(status.output)") }
-      return holds(found)
+      return try await holds(found)
     }
+  }
+
+  /// What the coordinator calls a worker.
+  func workerID(_ index: Int) async throws -> String {
+    struct Worker: Decodable {
+      var name: String
+      var id: String
+    }
+    let listed = try await sheaf("workers", "--json").run()
+    let workers = try JSONDecoder().decode([Worker].self, from: Data(listed.output.utf8))
+    guard let worker = workers.first(where: { $0.name == "worker-\(index)" }) else {
+      throw Command.Failure(description: "no worker-\(index) among \(listed.output)")
+    }
+    return worker.id
+  }
+
+  /// The processes that a worker's nursery has forked for tasks.
+  func taskProcesses(ofWorker index: Int) -> [pid_t] {
+    let parents = ProcessTree.now()
+    return parents.children(of: workers[index].processIdentifier).flatMap { parents.children(of: $0) }
+  }
+
+  /// The rows of a query on the farm's database, columns separated by `|`.
+  func query(_ text: String) async throws -> [String] {
+    try await Command.output("psql", "--no-psqlrc", "--tuples-only", "--no-align", "--command", text, database)
+      .split(separator: "\n").map(String.init)
   }
 
   func killWorker(_ index: Int) {

@@ -116,11 +116,11 @@ struct ConcurrencyTests {
   }
 
   /// Workers that claim, publish, fail and go, coordinators that expire and cancel, all at once: nothing is published
-  /// twice, every job ends, and no coordinator is told of a deadlock.
-  @Test func everythingAtOnceEnds() async throws {
+  /// twice, also where everything is slow and has two leases, every job ends, and no coordinator is told of a deadlock.
+  @Test(arguments: [1.5, 0]) func everythingAtOnceEnds(slowness: Double) async throws {
     let policy = LeasePolicy(
       lease: .milliseconds(50), hang: .milliseconds(40), maximumCharges: 50, backOff: .milliseconds(1),
-      preference: .zero)
+      preference: .zero, slowness: slowness, shortestSlow: .zero, fewestRendered: 1)
     try await TestDatabase.with { database in
       try await coordinators(6, on: database, policy: policy) { stores in
         for number in 0..<4 { try await stores[0].submitRendering("j\(number)", tasks: .pictures(40)) }
@@ -140,6 +140,8 @@ struct ConcurrencyTests {
           #expect(done.allSatisfy { published[$0] == 1 })
           #expect(job.state == .cancelled || done.count == 41)
         }
+        let doubled = try database.query("SELECT job::text FROM sheaf.task WHERE twin_epoch > 0")
+        #expect(slowness > 0 || !doubled.isEmpty)
       }
     }
   }

@@ -54,6 +54,7 @@ struct TaskView: Encodable, Sendable {
   var ordinal: UInt32
   var epoch: Int64
   var worker: String?
+  var secondWorker: String?
   var done: UInt64
   var work: UInt64
   var error: String?
@@ -66,6 +67,7 @@ struct TaskView: Encodable, Sendable {
     ordinal = task.ordinal
     epoch = task.epoch
     worker = task.worker.isEmpty ? nil : task.worker
+    secondWorker = task.secondWorker.isEmpty ? nil : task.secondWorker
     done = task.done
     work = task.work
     error = task.error.isEmpty ? nil : task.error

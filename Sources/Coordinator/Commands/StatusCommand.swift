@@ -7,9 +7,9 @@ struct StatusCommand: AsyncParsableCommand {
     discussion: """
       Of one job, --json prints an object: job, name, state (describing, rendering, done, failed, cancelled), priority, \
       framesDone, framesTotal, segmentsDone, segmentsTotal, segmentsCached, submittedSecondsAgo, elapsedSeconds, error, \
-      problems (pointer, message), output (digest, bytes), tasks (task, kind, state, ordinal, epoch, worker, done, \
-      work, error, cached). Of all jobs, an array of the same without tasks, newest first. With --watch, one such object or array a line \
-      at each change.
+      problems (pointer, message), output (digest, bytes), tasks (task, kind, state, ordinal, epoch, worker, \
+      secondWorker, done, work, error, cached). Of all jobs, an array of the same without tasks, newest first. With \
+      --watch, one such object or array a line at each change.
       """)
 
   @Argument(help: "The job's name; every job, newest first, unless said.")
@@ -105,6 +105,7 @@ enum StatusText {
       if task.cached { line += " (from the vault)" }
       if task.work > 0, task.state == "leased" { line += "  \(task.done)/\(task.work)" }
       if task.state == "leased" { line += "  on \(task.worker)" }
+      if !task.secondWorker.isEmpty { line += " and \(task.secondWorker)" }
       if task.attempts > 1 { line += "  attempt \(task.attempts)" }
       if !task.error.isEmpty, task.state != "done" { line += "  \(task.error)" }
       lines.append(line)

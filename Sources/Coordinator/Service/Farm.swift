@@ -152,10 +152,13 @@ actor Farm {
       scheduler.handle(.claimed(claim.worker, asked: claim.limit, got: grants.count, room: isDraining ? 0 : room)))
   }
 
-  /// Notes an infrastructure failure; at the one too many the job fails.
+  /// Notes an infrastructure failure; at the one too many the job fails, unless another worker goes on with the task:
+  /// one that is idle and has a full disk is given a slow picture's second lease again and again.
   func strike(_ lease: Lease, message: String) async {
     guard strikes.add(lease.task) else { return }
     do throws(JobStoreError) {
+      let task = try await store.tasks(of: lease.task.job, payloads: false).first { $0.id == lease.task }
+      if let task, task.state == .leased, task.twin != nil || task.epoch != lease.epoch { return }
       _ = try await store.fail(
         lease.task.job,
         error: "task \(lease.task) was given up \(StrikeCount.maximum) times, at last because: \(message)")

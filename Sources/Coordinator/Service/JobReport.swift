@@ -21,7 +21,7 @@ enum JobReport {
     status.submittedMillisecondsAgo = job.age.milliseconds
     status.elapsedMilliseconds = job.elapsed.milliseconds
     for task in tasks where task.kind == .picture {
-      let done = task.state == .done ? task.work : min(task.progress, task.work)
+      let done = task.state == .done ? task.work : min(task.furthest, task.work)
       status.framesTotal += UInt64(clamping: task.work)
       status.framesDone += UInt64(clamping: task.state == .ready ? 0 : done)
       status.segmentsTotal += 1
@@ -58,12 +58,18 @@ extension Sheaf_TaskStatus {
     ordinal = UInt32(clamping: task.id.ordinal)
     epoch = task.epoch
     worker = task.worker?.description ?? ""
-    done = UInt64(clamping: task.progress)
+    secondWorker = task.twin?.worker.description ?? ""
+    done = UInt64(clamping: task.furthest)
     work = UInt64(clamping: task.work)
-    attempts = UInt32(clamping: task.epoch)
+    attempts = UInt32(clamping: task.grants)
     error = task.error.map(FailureText.message) ?? ""
     cached = task.isCached
   }
+}
+
+extension RenderTask {
+  /// Of `work`, by whichever of two workers has done more.
+  fileprivate var furthest: Int64 { max(progress, twin?.progress ?? 0) }
 }
 
 extension Duration {

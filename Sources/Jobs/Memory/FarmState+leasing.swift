@@ -18,6 +18,9 @@ extension FarmState {
         }
       }
     }
+    if grants.count < limit {
+      grants += double(worker: worker, build: build, limit: limit - grants.count, now: now)
+    }
     return grants
   }
 
@@ -26,15 +29,12 @@ extension FarmState {
   ) -> [Lease] {
     var lost: [Lease] = []
     for renewal in leases {
-      guard let place = place(of: renewal.lease), jobs[place.number].tasks[place.ordinal].task.worker == worker else {
+      guard let held = held(renewal.lease, by: worker) else {
         lost.append(renewal.lease)
         continue
       }
-      jobs[place.number].tasks[place.ordinal].leasedUntil = now + policy.lease
-      if renewal.done > jobs[place.number].tasks[place.ordinal].task.progress {
-        jobs[place.number].tasks[place.ordinal].task.progress = renewal.done
-        jobs[place.number].tasks[place.ordinal].movedAt = now
-      }
+      jobs[held.place.number].tasks[held.place.ordinal]
+        .renew(held.seat, done: renewal.done, until: now + policy.lease, now: now)
     }
     return lost
   }
@@ -44,11 +44,16 @@ extension FarmState {
   ) throws(JobStoreError) -> PublishOutcome {
     try result.validate()
     guard let place = place(of: lease.task) else { return .stale }
-    let task = jobs[place.number].tasks[place.ordinal].task
-    guard task.epoch == lease.epoch else { return .stale }
+    let record = jobs[place.number].tasks[place.ordinal]
+    let task = record.task
     guard task.state == .leased else {
-      return task.state == .done && task.result?.digest == result.digest ? .duplicate : .stale
+      let isDuplicate = task.state == .done && task.epoch == lease.epoch && task.result?.digest == result.digest
+      return isDuplicate ? .duplicate : .stale
     }
+    guard let seat = record.seat(at: lease.epoch) else { return .stale }
+    jobs[place.number].tasks[place.ordinal].took = now - record.times(of: seat).grantedAt
+    // The winner's, so that it is known again if it says so twice.
+    jobs[place.number].tasks[place.ordinal].task.epoch = lease.epoch
     unlease(place)
     jobs[place.number].tasks[place.ordinal].task.state = .done
     jobs[place.number].tasks[place.ordinal].task.result = result
@@ -69,9 +74,9 @@ extension FarmState {
     var record = jobs[place.number].tasks[place.ordinal]
     record.task.state = .leased
     record.task.worker = worker
-    record.task.epoch += 1
-    record.leasedUntil = now + policy.lease
-    record.movedAt = now
+    record.task.grants += 1
+    record.task.epoch = record.task.grants
+    record.times = LeaseTimes(grantedAt: now, until: now + policy.lease)
     jobs[place.number].tasks[place.ordinal] = record
     leased.insert(place, at: leased.partitioningIndex { $0 >= place })
     let task = record.task

@@ -1,18 +1,16 @@
 extension FarmState {
   package mutating func fail(_ lease: Lease, worker: WorkerID, failure: TaskFailure, now: Duration) -> Bool {
-    guard let place = place(of: lease), jobs[place.number].tasks[place.ordinal].task.worker == worker else {
-      return false
-    }
+    guard let held = held(lease, by: worker) else { return false }
     let message = failure.message.withoutNul
     switch failure.cause {
-    case .infrastructure: lose(place, message: message)
+    case .infrastructure: lose(held, message: message)
     case .media:
-      if let error = charge(place, message: message, jitter: failure.jitter, now: now) {
-        end(place.number, as: .failed, at: now, error: error)
+      if let error = charge(held, message: message, jitter: failure.jitter, now: now) {
+        end(held.place.number, as: .failed, at: now, error: error)
       }
     case .document:
-      failForGood(place, message: message)
-      end(place.number, as: .failed, at: now, error: message)
+      failForGood(held.place, message: message)
+      end(held.place.number, as: .failed, at: now, error: message)
     }
     return true
   }
@@ -30,48 +28,60 @@ extension FarmState {
   }
 
   package mutating func release(worker: WorkerID) -> Int {
-    let lost = leased.filter { jobs[$0.number].tasks[$0.ordinal].task.worker == worker }
-    for place in lost { lose(place, message: LossMessage.connectionClosed(worker)) }
+    let lost = leased.compactMap { place in
+      jobs[place.number].tasks[place.ordinal].seat(of: worker).map { Held(place: place, seat: $0) }
+    }
+    for held in lost { lose(held, message: LossMessage.connectionClosed(worker)) }
     workers.removeAll { $0.record.id == worker }
     return lost.count
   }
 
   package mutating func expire(now: Duration) -> [Lease] {
     workers.removeAll { now - $0.lastNoted > policy.lease }
-    let past = leased.filter { jobs[$0.number].tasks[$0.ordinal].leasedUntil <= now }
-    let hung = leased.filter {
-      let record = jobs[$0.number].tasks[$0.ordinal]
-      return record.leasedUntil > now && now - record.movedAt >= policy.hang
+    var lost: [(lease: Lease, worker: WorkerID, isPast: Bool)] = []
+    for place in leased {
+      let record = jobs[place.number].tasks[place.ordinal]
+      for seat in record.seats {
+        let times = record.times(of: seat)
+        guard let worker = record.worker(of: seat), times.until <= now || now - times.movedAt >= policy.hang
+        else { continue }
+        lost.append((Lease(task: record.task.id, epoch: record.epoch(of: seat)), worker, times.until <= now))
+      }
     }
-    let lost = (past + hung).sorted().map { place in
-      let task = jobs[place.number].tasks[place.ordinal].task
-      return Lease(task: task.id, epoch: task.epoch)
-    }
-    for place in past {
-      guard let worker = jobs[place.number].tasks[place.ordinal].task.worker else { continue }
-      lose(place, message: LossMessage.leaseRanOut(worker))
+    for (lease, worker, isPast) in lost where isPast {
+      guard let held = held(lease, by: worker) else { continue }
+      lose(held, message: LossMessage.leaseRanOut(worker))
     }
     // All are charged before any job ends, and a job ends with the error of the first of its tasks.
     var errors: [(number: Int, error: String)] = []
-    for place in hung {
-      guard let worker = jobs[place.number].tasks[place.ordinal].task.worker,
-        let error = charge(place, message: LossMessage.hung(worker), jitter: 0, now: now),
-        errors.last?.number != place.number
+    for (lease, worker, isPast) in lost where !isPast {
+      // Not held where the task's other lease was the one charge too many.
+      guard let held = held(lease, by: worker),
+        let error = charge(held, message: LossMessage.hung(worker), jitter: 0, now: now),
+        errors.last?.number != held.place.number
       else { continue }
-      errors.append((place.number, error))
+      errors.append((held.place.number, error))
     }
     for (number, error) in errors { end(number, as: .failed, at: now, error: error) }
-    return lost
+    return lost.map(\.lease)
   }
 
-  private mutating func lose(_ place: Place, message: String) {
+  /// The task is ready again, or its other lease's alone.
+  private mutating func lose(_ held: Held, message: String) {
+    let place = held.place
     jobs[place.number].tasks[place.ordinal].task.error = message
-    makeReady(place)
+    guard jobs[place.number].tasks[place.ordinal].task.twin != nil else {
+      makeReady(place)
+      return
+    }
+    jobs[place.number].tasks[place.ordinal].drop(held.seat)
+    news += 1
   }
 
   /// Charges a failure to the holder. Returns the job's error if that was one charge too many.
-  private mutating func charge(_ place: Place, message: String, jitter: Double, now: Duration) -> String? {
-    guard let worker = jobs[place.number].tasks[place.ordinal].task.worker else { return nil }
+  private mutating func charge(_ held: Held, message: String, jitter: Double, now: Duration) -> String? {
+    let place = held.place
+    guard let worker = jobs[place.number].tasks[place.ordinal].worker(of: held.seat) else { return nil }
     jobs[place.number].tasks[place.ordinal].task.failedOn.append(worker)
     let task = jobs[place.number].tasks[place.ordinal].task
     let charges = task.failedOn.count
@@ -81,7 +91,7 @@ extension FarmState {
     }
     jobs[place.number].tasks[place.ordinal].restsUntil =
       now + policy.backOff(afterCharge: charges, jitter: jitter)
-    lose(place, message: message)
+    lose(held, message: message)
     return nil
   }
 

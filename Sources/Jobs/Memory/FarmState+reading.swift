@@ -35,7 +35,7 @@ extension FarmState {
   package func workers(now: Duration) -> [WorkerRecord] {
     let shown = workers.filter { now - $0.lastNoted <= policy.lease }.map { entry in
       var record = entry.record
-      record.busy = Int32(leased.count { jobs[$0.number].tasks[$0.ordinal].task.worker == record.id })
+      record.busy = Int32(leased.count { jobs[$0.number].tasks[$0.ordinal].seat(of: record.id) != nil })
       record.connected = now - entry.firstNoted
       return record
     }

@@ -14,7 +14,7 @@ package struct FarmState: Sendable {
   var leased: [Place] = []
   /// By id.
   var workers: [WorkerEntry] = []
-  /// Counts what `JobStore.wakes()` tells of: something became ready or ended.
+  /// Counts what `JobStore.wakes()` tells of: something became ready or ended, or a lease was lost.
   package internal(set) var news: UInt64 = 0
 
   package init(policy: LeasePolicy) {
@@ -38,10 +38,25 @@ struct TaskRecord: Sendable {
   var task: RenderTask
   /// Not to be granted before; nil if it never failed.
   var restsUntil: Duration?
-  /// When leased.
-  var leasedUntil = Duration.zero
-  /// When leased: the grant, or the last renewal that told of progress.
-  var movedAt = Duration.zero
+  /// When leased: the first lease's.
+  var times = LeaseTimes(grantedAt: .zero, until: .zero)
+  /// When there is a twin: its own.
+  var twinTimes = LeaseTimes(grantedAt: .zero, until: .zero)
+  /// When rendered for this job: from the grant of the lease that published to its result.
+  var took: Duration?
+}
+
+struct LeaseTimes: Sendable {
+  var grantedAt: Duration
+  var until: Duration
+  /// The grant, or the last renewal that told of progress.
+  var movedAt: Duration
+
+  init(grantedAt: Duration, until: Duration) {
+    self.grantedAt = grantedAt
+    self.until = until
+    movedAt = grantedAt
+  }
 }
 
 struct WorkerEntry: Sendable {
@@ -61,13 +76,6 @@ struct Place: Sendable, Hashable, Comparable {
 }
 
 extension FarmState {
-  /// Where the lease's task stands, if it is leased at that epoch.
-  func place(of lease: Lease) -> Place? {
-    guard let place = place(of: lease.task) else { return nil }
-    let task = jobs[place.number].tasks[place.ordinal].task
-    return task.state == .leased && task.epoch == lease.epoch ? place : nil
-  }
-
   func place(of task: TaskID) -> Place? {
     guard let number = numbers[task.job], jobs[number].tasks.indices.contains(Int(task.ordinal)) else { return nil }
     return Place(number: number, ordinal: Int(task.ordinal))
@@ -81,10 +89,11 @@ extension FarmState {
     news += 1
   }
 
-  /// Takes away the lease, if there is one; the caller gives the task its next state.
+  /// Takes away the leases, if there are any; the caller gives the task its next state.
   mutating func unlease(_ place: Place) {
     jobs[place.number].tasks[place.ordinal].task.worker = nil
     jobs[place.number].tasks[place.ordinal].task.progress = 0
+    jobs[place.number].tasks[place.ordinal].task.twin = nil
     let index = leased.partitioningIndex { $0 >= place }
     if index < leased.count, leased[index] == place { leased.remove(at: index) }
   }

@@ -1,8 +1,8 @@
 /// What the farm owes and to whom. The only truth: coordinators keep none of it in memory.
 ///
-/// Every operation is one transaction, and none leaves one open. Times are the store's own clock's; only durations go
-/// in and out. `MemoryJobStore` is the reference: the same trace of operations leaves every store in the same state
-/// (DESIGN 4).
+/// Every operation is one transaction (a claim that finds too little: two), and none leaves one open. Times are the
+/// store's own clock's; only durations go in and out. `MemoryJobStore` is the reference: the same trace of operations
+/// leaves every store in the same state (DESIGN 4).
 package protocol JobStore: Sendable {
   /// Writes a job in `describing` with its describe tasks, `ready` unless cached. A job without any is planned next.
   func submit(_ job: NewJob) async throws(JobStoreError)
@@ -20,29 +20,37 @@ package protocol JobStore: Sendable {
   /// first, then by ordinal. Passes over tasks that are backing off, tasks that failed on this worker until 5 s after
   /// their back-off (so that another may try first), and jobs bound to another build; binds the job to the worker's
   /// build at its first grant. Each grant raises the task's epoch.
+  ///
+  /// Where that finds fewer, the rest of `limit` are second leases of slow pictures (DESIGN 4), each beside the one that
+  /// another worker holds: jobs bound to the build in the same order, within a job those leased the longest first, then
+  /// by ordinal. A picture is slow when its lease is older than `slowness` times the median of the job's rendered
+  /// pictures, by cost, and at least `shortestSlow` old; never while it is backing off, and never for a worker that it
+  /// failed on. A task has at most two leases. Each is renewed, given up and lost by itself; where the first is lost the
+  /// second takes its place, and only a task that lost both is `ready` again.
   func claim(worker: WorkerID, build: String, limit: Int) async throws(JobStoreError) -> [Grant]
 
   /// Renews the leases that are still the worker's at that epoch and notes progress; returns the others.
   func renew(worker: WorkerID, leases: [LeaseProgress]) async throws(JobStoreError) -> [Lease]
 
-  /// Publishes a result if, and only if, the task is leased at this epoch. The last picture or sound makes the stitch
-  /// `ready`; the stitch makes the job `done`, its result the job's output.
+  /// Publishes a result if, and only if, the task is leased at this epoch; of two leases the first to publish wins, and
+  /// the other is lost. The last picture or sound makes the stitch `ready`; the stitch makes the job `done`, its result
+  /// the job's output.
   func publish(_ lease: Lease, result: Content) async throws(JobStoreError) -> PublishOutcome
 
-  /// Gives up a lease. Infrastructure: `ready` at once, uncharged. Media: charged to the worker and backed off by 1 s,
-  /// doubling with each charge, lengthened by up to a half by the failure's jitter; at the third charge the task and the
-  /// job fail. Document: task and job fail now. Returns false if the lease was not held.
+  /// Gives up a lease. Infrastructure: uncharged, the task `ready` at once. Media: charged to the worker and backed off
+  /// by 1 s, doubling with each charge, lengthened by up to a half by the failure's jitter; at the third charge the task
+  /// and the job fail. Document: task and job fail now. Returns false if the lease was not held.
   func fail(_ lease: Lease, worker: WorkerID, failure: TaskFailure) async throws(JobStoreError) -> Bool
 
   /// Ends a job that has not ended with an error of the coordinator's own, such as a document that does not hold
   /// against its media. False if it had ended.
   func fail(_ job: JobID, error: String) async throws(JobStoreError) -> Bool
 
-  /// A connection closed: its leases are `ready` again at once, uncharged. Returns how many.
+  /// A connection closed: its leases are lost at once, uncharged. Returns how many.
   func release(worker: WorkerID) async throws(JobStoreError) -> Int
 
-  /// Leases past their time are `ready` again, uncharged; those with no progress for `hang` are charged as media
-  /// failures. Returns the leases lost.
+  /// Leases past their time are lost, uncharged; those with no progress for `hang` are charged as media failures.
+  /// Returns the leases lost.
   func expire() async throws(JobStoreError) -> [Lease]
 
   /// The state that the job is in now: `cancelled`, or how it had ended before. Nil: no such job.

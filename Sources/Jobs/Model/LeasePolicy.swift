@@ -12,10 +12,18 @@ package struct LeasePolicy: Sendable, Hashable {
   package var backOff: Duration
   /// How long after its back-off a task is kept from the workers that it failed on, so that another may try first.
   package var preference: Duration
+  /// A picture is slow, and gets a second lease, when it has run for more than so many times the median of its job's
+  /// rendered pictures, each measured by its cost.
+  package var slowness: Double
+  /// No lease younger than this is slow: where pictures take a second, waiting costs less than a second worker.
+  package var shortestSlow: Duration
+  /// Rendered pictures of a job without which there is no median to be slower than. At least 1.
+  package var fewestRendered: Int
 
   package init(
     heartbeat: Duration = .seconds(4), lease: Duration = .seconds(15), hang: Duration = .seconds(60),
-    maximumCharges: Int = 3, backOff: Duration = .seconds(1), preference: Duration = .seconds(5)
+    maximumCharges: Int = 3, backOff: Duration = .seconds(1), preference: Duration = .seconds(5),
+    slowness: Double = 1.5, shortestSlow: Duration = .seconds(5), fewestRendered: Int = 3
   ) {
     self.heartbeat = heartbeat
     self.lease = lease
@@ -23,6 +31,9 @@ package struct LeasePolicy: Sendable, Hashable {
     self.maximumCharges = maximumCharges
     self.backOff = backOff
     self.preference = preference
+    self.slowness = slowness
+    self.shortestSlow = shortestSlow
+    self.fewestRendered = fewestRendered
   }
 
   /// How long a task rests after its nth charge, in whole microseconds: a database's resolution.

@@ -13,12 +13,16 @@ package struct RenderTask: Sendable, Hashable {
   package var cost: Double
   /// What its progress counts up to.
   package var work: Int64
-  /// Raised at each grant; zero before the first.
+  /// The lease's, or the last one's that there was; the winner's when `.done`. Zero before the first grant.
   package var epoch: Int64
-  /// Who holds the lease, when leased.
+  /// Who holds the lease, when leased: the first one, if there are two.
   package var worker: WorkerID?
   /// Of `work`, as last told by the holder.
   package var progress: Int64
+  /// The second lease of a slow picture (DESIGN 4). Takes the first one's place where that is lost.
+  package var twin: TwinLease?
+  /// How often it was granted: the highest epoch so far.
+  package var grants: Int64
   /// Charged failures, by the workers that had them.
   package var failedOn: [WorkerID]
   /// Set when `state` is `.done`.
@@ -31,7 +35,8 @@ package struct RenderTask: Sendable, Hashable {
   package init(
     id: TaskID, kind: TaskKind, state: TaskState, payload: [UInt8], inputs: [Content], fingerprint: String,
     cost: Double, work: Int64, epoch: Int64 = 0, worker: WorkerID? = nil, progress: Int64 = 0,
-    failedOn: [WorkerID] = [], result: Content? = nil, isCached: Bool = false, error: String? = nil
+    twin: TwinLease? = nil, grants: Int64 = 0, failedOn: [WorkerID] = [], result: Content? = nil,
+    isCached: Bool = false, error: String? = nil
   ) {
     self.id = id
     self.kind = kind
@@ -44,10 +49,28 @@ package struct RenderTask: Sendable, Hashable {
     self.epoch = epoch
     self.worker = worker
     self.progress = progress
+    self.twin = twin
+    self.grants = grants
     self.failedOn = failedOn
     self.result = result
     self.isCached = isCached
     self.error = error
+  }
+}
+
+/// The same work on a second worker, for when the first is slow: both make the same bytes (DESIGN 4).
+package struct TwinLease: Sendable, Hashable {
+  /// Never the first lease's.
+  package var worker: WorkerID
+  /// Raised from the task's highest, so unlike any other of the task.
+  package var epoch: Int64
+  /// Of the task's `work`, as last told by the holder.
+  package var progress: Int64
+
+  package init(worker: WorkerID, epoch: Int64, progress: Int64 = 0) {
+    self.worker = worker
+    self.epoch = epoch
+    self.progress = progress
   }
 }
 
@@ -79,7 +102,7 @@ package enum TaskKind: String, Sendable, Hashable, CaseIterable {
   case describe, picture, sound, stitch
 }
 
-/// `waiting -> ready -> leased -> done | failed`; a lease that is lost goes back to `ready`.
+/// `waiting -> ready -> leased -> done | failed`; back to `ready` when its last lease is lost.
 package enum TaskState: String, Sendable, Hashable, CaseIterable {
   case waiting, ready, leased, done, failed
 }

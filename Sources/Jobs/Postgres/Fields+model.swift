@@ -22,13 +22,26 @@ extension Fields {
       elapsed: .microseconds(try long()))
   }
 
+  mutating func grant() throws(JobStoreError) -> Grant {
+    let task = TaskID(job: JobID(try text()), ordinal: try int())
+    return Grant(
+      lease: Lease(task: task, epoch: try long()), kind: try kind(), payload: try bytes(), inputs: try contents(),
+      work: try long())
+  }
+
+  /// Three columns: worker, epoch and progress.
+  mutating func optionalTwin() throws(JobStoreError) -> TwinLease? {
+    let (worker, epoch, progress) = (optionalText(), try long(), try long())
+    return worker.map { TwinLease(worker: WorkerID($0), epoch: epoch, progress: progress) }
+  }
+
   mutating func task(of job: JobID) throws(JobStoreError) -> RenderTask {
     RenderTask(
       id: TaskID(job: job, ordinal: try int()), kind: try kind(), state: try named("task state"),
       payload: try bytes(), inputs: try contents(), fingerprint: try text(), cost: try double(), work: try long(),
       epoch: try long(), worker: optionalText().map { WorkerID($0) }, progress: try long(),
-      failedOn: try texts().map { WorkerID($0) }, result: try optionalContent(), isCached: try flag(),
-      error: optionalText())
+      twin: try optionalTwin(), grants: try long(), failedOn: try texts().map { WorkerID($0) },
+      result: try optionalContent(), isCached: try flag(), error: optionalText())
   }
 
   private mutating func named<Value: RawRepresentable<String>>(_ what: String) throws(JobStoreError) -> Value {

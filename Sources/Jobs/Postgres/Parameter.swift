@@ -6,6 +6,7 @@ enum Parameter: Sendable {
   case bytes([UInt8])
   case long(Int64)
   case int(Int32)
+  case double(Double)
   case flag(Bool)
   case texts([String?])
   case blobs([[UInt8]])
@@ -21,6 +22,7 @@ enum Parameter: Sendable {
     case .long: 20
     case .int: 23
     case .text: 25
+    case .double: 701
     case .blobs: 1001
     case .ints: 1007
     case .texts: 1009
@@ -38,6 +40,7 @@ enum Parameter: Sendable {
     case .bytes(let value): bytes.append(contentsOf: value)
     case .long(let value): bytes.append(bigEndian: value)
     case .int(let value): bytes.append(bigEndian: value)
+    case .double(let value): bytes.append(bigEndian: value.bitPattern)
     case .flag(let value): bytes.append(value ? 1 : 0)
     case .texts(let values):
       bytes.append(array: values, of: 25) { bytes, value in bytes.append(contentsOf: value.utf8) }

@@ -2,19 +2,22 @@ extension PostgresJobStore {
   package func claim(worker: WorkerID, build: String, limit: Int) throws(JobStoreError) -> [Grant] {
     try worker.validate()
     guard limit > 0 else { return [] }
-    return try perform { (connection) throws(JobStoreError) in
+    let ready = try perform { (connection) throws(JobStoreError) in
       try connection.run(
         .claim,
         [
           .text(worker.description), .text(build.withoutNul), .long(Int64(limit)),
           .long(policy.lease.microseconds), .long(policy.preference.microseconds),
         ]
-      ).map { (fields) throws(JobStoreError) in
-        let task = TaskID(job: JobID(try fields.text()), ordinal: try fields.int())
-        return Grant(
-          lease: Lease(task: task, epoch: try fields.long()), kind: try fields.kind(),
-          payload: try fields.bytes(), inputs: try fields.contents(), work: try fields.long())
-      }
+      ).map { (fields) throws(JobStoreError) in try fields.grant() }
+    }
+    guard ready.count < limit else { return ready }
+    // A transaction of its own: what was granted stands, and is told, whatever becomes of this.
+    do {
+      return ready + (try double(worker: worker, build: build, limit: limit - ready.count))
+    } catch {
+      guard ready.isEmpty else { return ready }
+      throw error
     }
   }
 
@@ -94,8 +97,9 @@ extension Statement {
       UPDATE sheaf.job SET build = $2 FROM unbound
       WHERE job.number = unbound.number AND job.number IN (SELECT chosen.job FROM chosen)
     ), granted AS (
-      UPDATE sheaf.task SET state = 'leased', worker = $1, epoch = task.epoch + 1, progress = 0,
-        leased_until = sheaf.now() + $4 * interval '1 microsecond', moved_at = sheaf.now()
+      UPDATE sheaf.task SET state = 'leased', worker = $1, epoch = greatest(task.epoch, task.twin_epoch) + 1,
+        progress = 0, leased_until = sheaf.now() + $4 * interval '1 microsecond', moved_at = sheaf.now(),
+        granted_at = sheaf.now()
       FROM chosen WHERE task.job = chosen.job AND task.ordinal = chosen.ordinal
       RETURNING chosen.id, chosen.priority, task.*
     )
@@ -116,22 +120,29 @@ extension Statement {
     "renew",
     """
     WITH held AS MATERIALIZED (
-      SELECT asked.job, asked.ordinal, asked.place, asked.done
+      SELECT asked.job, asked.ordinal, asked.place, asked.done, locked.is_twin
       FROM (
         SELECT job.number AS job, named.ordinal, named.epoch, named.done, named.place
         FROM unnest($2, $3, $4, $5) WITH ORDINALITY AS named (job, ordinal, epoch, done, place)
           JOIN sheaf.job ON job.id = named.job
         ORDER BY job.number, named.ordinal
       ) AS asked CROSS JOIN LATERAL (
-        SELECT FROM sheaf.task
-        WHERE task.job = asked.job AND task.ordinal = asked.ordinal AND task.epoch = asked.epoch
-          AND task.state = 'leased' AND task.worker = $1
+        SELECT task.epoch <> asked.epoch AS is_twin FROM sheaf.task
+        WHERE task.job = asked.job AND task.ordinal = asked.ordinal AND task.state = 'leased'
+          AND (task.epoch = asked.epoch AND task.worker = $1
+            OR task.twin_epoch = asked.epoch AND task.twin_worker = $1)
         FOR UPDATE
       ) AS locked
     )
-    UPDATE sheaf.task SET leased_until = sheaf.now() + $6 * interval '1 microsecond',
-      progress = greatest(task.progress, held.done),
-      moved_at = CASE WHEN held.done > task.progress THEN sheaf.now() ELSE task.moved_at END
+    UPDATE sheaf.task SET
+      leased_until = CASE WHEN held.is_twin THEN task.leased_until
+        ELSE sheaf.now() + $6 * interval '1 microsecond' END,
+      progress = CASE WHEN held.is_twin THEN task.progress ELSE greatest(task.progress, held.done) END,
+      moved_at = CASE WHEN NOT held.is_twin AND held.done > task.progress THEN sheaf.now() ELSE task.moved_at END,
+      twin_until = CASE WHEN held.is_twin THEN sheaf.now() + $6 * interval '1 microsecond' ELSE task.twin_until END,
+      twin_progress = CASE WHEN held.is_twin THEN greatest(task.twin_progress, held.done) ELSE task.twin_progress END,
+      twin_moved_at = CASE WHEN held.is_twin AND held.done > task.twin_progress THEN sheaf.now()
+        ELSE task.twin_moved_at END
     FROM held WHERE task.job = held.job AND task.ordinal = held.ordinal
     RETURNING held.place
     """)
@@ -144,9 +155,12 @@ extension Statement {
     """
     WITH published AS (
       UPDATE sheaf.task SET state = 'done', result_digest = $4, result_size = $5, progress = work,
-        worker = NULL, leased_until = NULL, moved_at = NULL
+        epoch = $3, twin_epoch = CASE WHEN epoch = $3 THEN twin_epoch ELSE epoch END,
+        took = (extract(epoch FROM greatest(
+          sheaf.now() - CASE WHEN epoch = $3 THEN granted_at ELSE twin_granted_at END, interval '0')) * 1000000)::bigint,
+        worker = NULL, leased_until = NULL, moved_at = NULL, granted_at = NULL, \(clearTwin)
       WHERE job = (SELECT number FROM sheaf.job WHERE id = $1) AND ordinal = $2
-        AND state = 'leased' AND epoch = $3
+        AND state = 'leased' AND (epoch = $3 OR twin_epoch = $3 AND twin_worker IS NOT NULL)
       RETURNING ordinal
     )
     SELECT pg_catalog.pg_notify('sheaf_wake', '') FROM published

@@ -78,27 +78,37 @@ extension PostgresJobStore {
   private struct Lost {
     var lease: Lease
     var number: Int64
+    var isTwin: Bool
     var isPast: Bool
   }
 
   /// First the jobs that a charge may end, then the tasks. A task that somebody else has locked is left for the next
   /// time: it is being renewed, published or given up.
   private func lock(_ times: [Parameter], on connection: Connection) throws(JobStoreError) -> [Lost] {
-    try connection.pipeline([(.lockHungJobs, times), (.lockLost, times)])[1].map { (fields) throws(JobStoreError) in
+    var lost: [Lost] = []
+    let rows = try connection.pipeline([(.lockHungJobs, times), (.lockLost, times)])[1]
+    _ = try rows.map { (fields) throws(JobStoreError) in
       let task = TaskID(job: JobID(try fields.text()), ordinal: try fields.int())
-      return Lost(
-        lease: Lease(task: task, epoch: try fields.long()), number: try fields.long(), isPast: try fields.flag())
+      let number = try fields.long()
+      for isTwin in [false, true] {
+        let (epoch, isPast, hangs) = (try fields.long(), try fields.flag(), try fields.flag())
+        guard isPast || hangs else { continue }
+        lost.append(Lost(lease: Lease(task: task, epoch: epoch), number: number, isTwin: isTwin, isPast: isPast))
+      }
     }
+    return lost
   }
 
   private func lose(_ past: [Lost], on connection: Connection) throws(JobStoreError) {
-    guard !past.isEmpty else { return }
-    _ = try connection.run(
-      .loseAll,
-      [
-        .longs(past.map(\.number)), .ints(past.map(\.lease.task.ordinal)),
-        .text(LossMessage.leaseRanOut(WorkerID("%s"))),
-      ])
+    // One statement changes a row once, and a task may have lost both.
+    for lost in [past.filter { !$0.isTwin }, past.filter(\.isTwin)] where !lost.isEmpty {
+      _ = try connection.run(
+        .loseAll,
+        [
+          .longs(lost.map(\.number)), .ints(lost.map(\.lease.task.ordinal)), .longs(lost.map(\.lease.epoch)),
+          .text(LossMessage.leaseRanOut(WorkerID("%s"))),
+        ])
+    }
   }
 
   private func charge(_ hung: [Lost], on connection: Connection) throws(JobStoreError) {
@@ -108,8 +118,8 @@ extension PostgresJobStore {
       let failed = try connection.run(
         .chargeHung,
         [
-          .long(lost.number), .int(lost.lease.task.ordinal), .text(LossMessage.hung(WorkerID("%s"))),
-          .int(maximumCharges), .longs(backOffs(jitter: 0)),
+          .long(lost.number), .int(lost.lease.task.ordinal), .long(lost.lease.epoch),
+          .text(LossMessage.hung(WorkerID("%s"))), .int(maximumCharges), .longs(backOffs(jitter: 0)),
         ])
       guard var fields = failed.first, try fields.flag() else { continue }
       let (kind, charges, worker) = (try fields.kind(), Int(try fields.int()), WorkerID(try fields.text()))
@@ -149,10 +159,9 @@ extension Statement {
     "give-up",
     """
     WITH lost AS (
-      UPDATE sheaf.task SET state = 'ready', error = $5,
-        worker = NULL, leased_until = NULL, moved_at = NULL, progress = 0
+      UPDATE sheaf.task SET error = $5, \(losing(first: "epoch = $3"))
       WHERE job = (SELECT number FROM sheaf.job WHERE id = $1) AND ordinal = $2
-        AND state = 'leased' AND epoch = $3 AND worker = $4
+        AND state = 'leased' AND (epoch = $3 AND worker = $4 OR twin_epoch = $3 AND twin_worker = $4)
       RETURNING ordinal
     )
     SELECT pg_catalog.pg_notify('sheaf_wake', '') FROM lost
@@ -162,13 +171,12 @@ extension Statement {
     "fail",
     """
     UPDATE sheaf.task SET
-      state = CASE WHEN $6 OR cardinality(failed_on) + 1 >= $7 THEN 'failed' ELSE 'ready' END,
       failed_on = CASE WHEN $6 THEN failed_on ELSE failed_on || $4 END,
       rests_until = CASE WHEN $6 THEN rests_until
         ELSE sheaf.now() + ($8)[cardinality(failed_on) + 1] * interval '1 microsecond' END,
-      error = $5, worker = NULL, leased_until = NULL, moved_at = NULL, progress = 0
+      error = $5, \(losing(first: "epoch = $3", isLast: "($6 OR cardinality(failed_on) + 1 >= $7)"))
     WHERE job = (SELECT number FROM sheaf.job WHERE id = $1) AND ordinal = $2
-      AND state = 'leased' AND epoch = $3 AND worker = $4
+      AND state = 'leased' AND (epoch = $3 AND worker = $4 OR twin_epoch = $3 AND twin_worker = $4)
     RETURNING state = 'failed', kind, cardinality(failed_on)
     """)
 
@@ -188,10 +196,10 @@ extension Statement {
     "release",
     """
     WITH held AS MATERIALIZED (
-      SELECT job, ordinal FROM sheaf.task WHERE worker = $1 AND state = 'leased' ORDER BY job, ordinal FOR UPDATE
+      SELECT job, ordinal FROM sheaf.task
+      WHERE state = 'leased' AND (worker = $1 OR twin_worker = $1) ORDER BY job, ordinal FOR UPDATE
     ), lost AS (
-      UPDATE sheaf.task SET state = 'ready', error = $2,
-        worker = NULL, leased_until = NULL, moved_at = NULL, progress = 0
+      UPDATE sheaf.task SET error = $2, \(losing(first: "worker = $1"))
       FROM held WHERE task.job = held.job AND task.ordinal = held.ordinal
       RETURNING task.ordinal
     )
@@ -207,7 +215,7 @@ extension Statement {
     "is-anything-lost",
     """
     SELECT ordinal FROM sheaf.task
-    WHERE state = 'leased' AND (leased_until <= sheaf.now() OR moved_at <= sheaf.now() - $2 * interval '1 microsecond')
+    WHERE state = 'leased' AND (\(isLost))
     UNION ALL
     SELECT slots FROM sheaf.worker WHERE last_noted < sheaf.now() - $1 * interval '1 microsecond'
     LIMIT 1
@@ -219,39 +227,46 @@ extension Statement {
     SELECT number FROM sheaf.job
     WHERE $1 > 0 AND number IN (
       SELECT task.job FROM sheaf.task
-      WHERE task.state = 'leased' AND task.leased_until > sheaf.now()
-        AND task.moved_at <= sheaf.now() - $2 * interval '1 microsecond')
+      WHERE task.state = 'leased' AND (
+        task.leased_until > sheaf.now() AND task.moved_at <= sheaf.now() - $2 * interval '1 microsecond'
+        OR task.twin_until > sheaf.now() AND task.twin_moved_at <= sheaf.now() - $2 * interval '1 microsecond'))
     ORDER BY number FOR UPDATE
     """)
 
   fileprivate static let lockLost = Statement(
     "lock-lost",
     """
-    SELECT job.id, task.ordinal, task.epoch, task.job, task.leased_until <= sheaf.now()
+    SELECT job.id, task.ordinal, task.job,
+      task.epoch, task.leased_until <= sheaf.now(), task.moved_at <= sheaf.now() - $2 * interval '1 microsecond',
+      task.twin_epoch, coalesce(task.twin_until <= sheaf.now(), false),
+      coalesce(task.twin_moved_at <= sheaf.now() - $2 * interval '1 microsecond', false)
     FROM sheaf.task JOIN sheaf.job ON job.number = task.job
-    WHERE $1 > 0 AND task.state = 'leased'
-      AND (task.leased_until <= sheaf.now() OR task.moved_at <= sheaf.now() - $2 * interval '1 microsecond')
+    WHERE $1 > 0 AND task.state = 'leased' AND (\(isLost))
     ORDER BY task.job, task.ordinal FOR UPDATE OF task SKIP LOCKED
     """)
 
+  /// At most one lease a task.
   fileprivate static let loseAll = Statement(
     "lose-all",
     """
-    UPDATE sheaf.task SET state = 'ready', error = format($3, worker),
-      worker = NULL, leased_until = NULL, moved_at = NULL, progress = 0
-    FROM unnest($1, $2) AS lost (job, ordinal)
+    UPDATE sheaf.task SET error = format($4, CASE WHEN task.epoch = lost.epoch THEN worker ELSE twin_worker END),
+      \(losing(first: "task.epoch = lost.epoch"))
+    FROM unnest($1, $2, $3) AS lost (job, ordinal, epoch)
     WHERE task.job = lost.job AND task.ordinal = lost.ordinal AND task.state = 'leased'
+      AND (task.epoch = lost.epoch OR task.twin_epoch = lost.epoch AND task.twin_worker IS NOT NULL)
     """)
 
+  /// Nothing where the task's other lease was the one charge too many.
   fileprivate static let chargeHung = Statement(
     "charge-hung",
     """
     UPDATE sheaf.task SET
-      state = CASE WHEN cardinality(failed_on) + 1 >= $4 THEN 'failed' ELSE 'ready' END,
-      failed_on = failed_on || worker, error = format($3, worker),
-      rests_until = sheaf.now() + ($5)[cardinality(failed_on) + 1] * interval '1 microsecond',
-      worker = NULL, leased_until = NULL, moved_at = NULL, progress = 0
+      failed_on = failed_on || CASE WHEN epoch = $3 THEN worker ELSE twin_worker END,
+      error = format($4, CASE WHEN epoch = $3 THEN worker ELSE twin_worker END),
+      rests_until = sheaf.now() + ($6)[cardinality(failed_on) + 1] * interval '1 microsecond',
+      \(losing(first: "epoch = $3", isLast: "cardinality(failed_on) + 1 >= $5"))
     WHERE job = $1 AND ordinal = $2 AND state = 'leased'
+      AND (epoch = $3 OR twin_epoch = $3 AND twin_worker IS NOT NULL)
     RETURNING state = 'failed', kind, cardinality(failed_on), failed_on[cardinality(failed_on)]
     """)
 }

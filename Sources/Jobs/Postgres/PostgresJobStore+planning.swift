@@ -154,7 +154,8 @@ extension Statement {
         AND state IN ('ready', 'leased')
       ORDER BY job, ordinal FOR UPDATE
     )
-    UPDATE sheaf.task SET state = 'waiting', worker = NULL, leased_until = NULL, moved_at = NULL, progress = 0
+    UPDATE sheaf.task SET state = 'waiting', worker = NULL, leased_until = NULL, moved_at = NULL, granted_at = NULL,
+      progress = 0, \(clearTwin)
     FROM open WHERE task.job = open.job AND task.ordinal = open.ordinal
     """)
 }

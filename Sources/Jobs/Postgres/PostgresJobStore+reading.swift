@@ -62,7 +62,8 @@ extension Statement {
     "tasks",
     """
     SELECT ordinal, kind, state, CASE WHEN $2 THEN payload ELSE '' END, input_digests, input_sizes, fingerprint, cost,
-      work, epoch, worker, progress, failed_on, result_digest, result_size, is_cached, error
+      work, epoch, worker, progress, twin_worker, twin_epoch, twin_progress, greatest(epoch, twin_epoch), failed_on,
+      result_digest, result_size, is_cached, error
     FROM sheaf.task WHERE job = (SELECT number FROM sheaf.job WHERE id = $1) ORDER BY ordinal
     """)
 
@@ -81,7 +82,8 @@ extension Statement {
     "workers",
     """
     SELECT id, name, slots, build, coordinator,
-      (SELECT count(*)::integer FROM sheaf.task WHERE task.worker = worker.id AND task.state = 'leased'),
+      (SELECT count(*)::integer FROM sheaf.task WHERE task.worker = worker.id AND task.state = 'leased')
+        + (SELECT count(*)::integer FROM sheaf.task WHERE task.twin_worker = worker.id),
       (extract(epoch FROM sheaf.now() - first_noted) * 1000000)::bigint
     FROM sheaf.worker WHERE last_noted >= sheaf.now() - $1 * interval '1 microsecond'
     """)

@@ -8,11 +8,14 @@ enum Schema {
 
   /// Ascending from 1, without gaps. A file that was ever released is never changed: a change is a new file.
   static let migrations = [
-    Migration(version: 1, name: "0001_farm", script: PackageResources._001_farm_sql)
+    Migration(version: 1, name: "0001_farm", script: PackageResources._001_farm_sql),
+    Migration(version: 2, name: "0002_second_lease", script: PackageResources._002_second_lease_sql),
   ]
 
   /// Applies what is missing, as one transaction under a lock: of coordinators that start at once, one does it.
-  static func update(_ connection: Connection) throws(JobStoreError) {
+  static func update(
+    _ connection: Connection, to migrations: [Migration] = migrations
+  ) throws(JobStoreError) {
     try connection.transaction { () throws(JobStoreError) in
       _ = try connection.run(lock)
       if try !isThere(connection) { try connection.script(begin) }

@@ -1183,6 +1183,9 @@ package nonisolated struct Sheaf_TaskStatus: Sendable {
 
   package var cached: Bool = false
 
+  /// Renders the same segment, where the first worker is slow.
+  package var secondWorker: String = String()
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
@@ -3089,7 +3092,7 @@ nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._Mes
 
 nonisolated extension Sheaf_TaskStatus: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".TaskStatus"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}task\0\u{1}kind\0\u{1}state\0\u{1}ordinal\0\u{1}epoch\0\u{1}worker\0\u{1}done\0\u{1}work\0\u{1}attempts\0\u{1}error\0\u{1}cached\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}task\0\u{1}kind\0\u{1}state\0\u{1}ordinal\0\u{1}epoch\0\u{1}worker\0\u{1}done\0\u{1}work\0\u{1}attempts\0\u{1}error\0\u{1}cached\0\u{3}second_worker\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -3108,6 +3111,7 @@ nonisolated extension Sheaf_TaskStatus: SwiftProtobuf.Message, SwiftProtobuf._Me
       case 9: try { try decoder.decodeSingularUInt32Field(value: &self.attempts) }()
       case 10: try { try decoder.decodeSingularStringField(value: &self.error) }()
       case 11: try { try decoder.decodeSingularBoolField(value: &self.cached) }()
+      case 12: try { try decoder.decodeSingularStringField(value: &self.secondWorker) }()
       default: break
       }
     }
@@ -3147,6 +3151,9 @@ nonisolated extension Sheaf_TaskStatus: SwiftProtobuf.Message, SwiftProtobuf._Me
     if self.cached != false {
       try visitor.visitSingularBoolField(value: self.cached, fieldNumber: 11)
     }
+    if !self.secondWorker.isEmpty {
+      try visitor.visitSingularStringField(value: self.secondWorker, fieldNumber: 12)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -3162,6 +3169,7 @@ nonisolated extension Sheaf_TaskStatus: SwiftProtobuf.Message, SwiftProtobuf._Me
     if lhs.attempts != rhs.attempts {return false}
     if lhs.error != rhs.error {return false}
     if lhs.cached != rhs.cached {return false}
+    if lhs.secondWorker != rhs.secondWorker {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

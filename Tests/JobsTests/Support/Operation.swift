@@ -84,6 +84,38 @@ struct Visible: Equatable {
     workers = try await store.workers()
   }
 
+  /// All that are held, a task's first one before its twin.
+  var leases: [(lease: Lease, worker: WorkerID)] {
+    tasks.joined().flatMap { task in
+      let first = task.worker.map { (lease: Lease(task: task.id, epoch: task.epoch), worker: $0) }
+      let twin = task.twin.map { (lease: Lease(task: task.id, epoch: $0.epoch), worker: $0.worker) }
+      return [first, twin].compactMap(\.self)
+    }
+  }
+
+  /// What became of second leases since an earlier state, for counting what a trace has seen.
+  func twinChanges(since earlier: Visible) -> [String] {
+    var changes: [String] = []
+    // Jobs and their tasks are never taken away, and new jobs stand first.
+    let before = Dictionary(uniqueKeysWithValues: earlier.tasks.joined().map { ($0.id, $0) })
+    for task in tasks.joined() {
+      guard let old = before[task.id], old.twin != task.twin else { continue }
+      guard let twin = old.twin else {
+        changes.append("twin granted")
+        continue
+      }
+      switch task.state {
+      case .leased where task.twin != nil: if task.epoch == old.epoch { changes.append("twin moved") }
+      case .leased: changes.append(task.epoch == twin.epoch ? "twin took over" : "twin lost")
+      case .done: changes.append(task.epoch == twin.epoch ? "twin won" : "twin was too late")
+      case .ready: changes.append("both lost")
+      case .failed: changes.append("twin failed")
+      case .waiting: changes.append("twin taken back")
+      }
+    }
+    return changes
+  }
+
   /// The first thing that differs, for a message of bearable length.
   func difference(from other: Visible) -> String {
     for (left, right) in zip(tasks.joined(), other.tasks.joined()) where left != right { return "\(left)\n\(right)" }

@@ -22,9 +22,9 @@ struct TraceMaker {
     case 72..<80: return fail(state)
     case 80..<81: return .failJob(anyJob(state), "the document does not hold")
     case 81..<83: return .release(anyWorker().id)
-    case 83..<87: return .expire
-    case 87..<88: return .cancel(anyJob(state))
-    case 88..<91: return note()
+    case 83..<88: return .expire
+    case 88..<89: return .cancel(anyJob(state))
+    case 89..<91: return note()
     default: return .advance(.milliseconds(random.pick([1, 250, 1_000, 2_000, 5_000, 14_000, 61_000]) ?? 1))
     }
   }
@@ -43,7 +43,7 @@ struct TraceMaker {
 
   private mutating func plan(_ state: Visible) -> Operation {
     let job = state.toPlan.first { _ in random.chance(90) } ?? anyJob(state)
-    var tasks = (0..<Int.random(in: 1...4, using: &random)).map { task(.picture, $0) }
+    var tasks = (0..<Int.random(in: 1...7, using: &random)).map { task(.picture, $0) }
     if random.chance(60) { tasks.append(task(.sound, 0)) }
     var stitch = NewTask.sample(.stitch)
     if random.chance(5) { stitch.cached = content(0xABC) }
@@ -65,7 +65,7 @@ struct TraceMaker {
 
   private mutating func renew(_ state: Visible) -> Operation {
     let worker = anyWorker().id
-    let held = state.tasks.joined().filter { $0.worker == worker }.map { Lease(task: $0.id, epoch: $0.epoch) }
+    let held = state.leases.filter { $0.worker == worker }.map(\.lease)
     let asked = (held + leases.suffix(20)).filter { _ in random.chance(60) }
     return .renew(
       worker, asked.map { LeaseProgress(lease: $0, done: Int64.random(in: -1...100, using: &random)) })
@@ -77,7 +77,7 @@ struct TraceMaker {
 
   private mutating func fail(_ state: Visible) -> Operation {
     let lease = anyLease(state)
-    let holder = state.tasks.joined().first { $0.id == lease.task }?.worker
+    let holder = state.leases.first { $0.lease == lease }?.worker
     let cause: TaskFailure.Cause = random.chance(60) ? .media : random.chance(85) ? .infrastructure : .document
     let failure = TaskFailure(
       cause: cause, message: "failure \(Int.random(in: 0..<9, using: &random))\0",
@@ -95,7 +95,7 @@ struct TraceMaker {
 
   /// Mostly one that is held.
   private mutating func anyLease(_ state: Visible) -> Lease {
-    let held = state.tasks.joined().filter { $0.state == .leased }.map { Lease(task: $0.id, epoch: $0.epoch) }
+    let held = state.leases.map(\.lease)
     if random.chance(80), let lease = random.pick(held) { return lease }
     if random.chance(90), let lease = random.pick(leases) { return lease }
     return Lease(task: TaskID(job: anyJob(state), ordinal: Int32.random(in: 0...9, using: &random)), epoch: 1)
