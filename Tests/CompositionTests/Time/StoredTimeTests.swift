@@ -13,6 +13,22 @@ struct StoredTimeTests {
     }
   }
 
+  /// The first frame a whole number of frames after the file's zero, as in a piece cut out of a longer recording.
+  @Test(arguments: [(30, 1), (30000, 1001), (24000, 1001), (60, 1), (60000, 1001), (144, 1)])
+  func `frames that start at a rounded time are each shown once`(rate: (Int128, Int128)) throws {
+    let millisecond = MediaTime(value: 1, timescale: 1000)
+    for offset in 0..<20 {
+      let stored = try (0..<300).map { frame in
+        Int64(try (Rational(Int128(frame + offset) * 1000 * rate.1, rate.0)).rounded)
+      }
+      for frame in stored.indices {
+        let tick = try StoredTime.lastTick(
+          dueAt: Rational(Int128(frame) * rate.1, rate.0), timebase: millisecond, origin: stored[0], isRounded: true)
+        #expect(stored.lastIndex { $0 <= tick } == frame, "offset \(offset)")
+      }
+    }
+  }
+
   @Test
   func `exact timestamps are due at their time and not before`() throws {
     let timebase = MediaTime(value: 1, timescale: 30)
