@@ -30,10 +30,12 @@ struct OpenedSources {
       asset: clip.asset, track: clip.sourceTrack,
       clip: video.isStill ? nil : ClipKey(track: track, start: clip.target.start))
     if let index = indices[key] { return index }
-    let keyframe = try timed("the clip of '\(clip.asset)' at frame \(frame)") { () throws(TimeError) in
-      try lookup.keyframe(of: clip, track: description, format: video, at: grid.time(of: frame))
+    let (keyframe, all) = try timed("the clip of '\(clip.asset)' at frame \(frame)") { () throws(TimeError) in
+      let time = try grid.time(of: frame)
+      let keyframe = try lookup.keyframe(of: clip, track: description, format: video, at: time)
+      return (keyframe, try lookup.decodeAllFrom(keyframe, to: clip, track: description, format: video, at: time))
     }
-    return add(key, asset: asset, track: description, video: video, decodeFrom: keyframe)
+    return add(key, asset: asset, track: description, video: video, decodeFrom: keyframe, decodeAllFrom: all)
   }
 
   /// The picture of an image overlay.
@@ -47,7 +49,8 @@ struct OpenedSources {
   }
 
   private mutating func add(
-    _ key: Key, asset: PlannedAsset, track: TrackDescription, video: VideoFormat, decodeFrom: Keyframe?
+    _ key: Key, asset: PlannedAsset, track: TrackDescription, video: VideoFormat, decodeFrom: Keyframe?,
+    decodeAllFrom: Int64? = nil
   ) -> Int {
     var format = video
     format.frames = FrameTimes([])
@@ -55,7 +58,7 @@ struct OpenedSources {
     sources.append(
       PlannedSource(
         digest: asset.digest, track: track.index, codec: track.codec, timebase: track.timebase, origin: track.origin,
-        hasRoundedTimes: track.hasRoundedTimes, decodeFrom: decodeFrom, video: format))
+        hasRoundedTimes: track.hasRoundedTimes, decodeFrom: decodeFrom, decodeAllFrom: decodeAllFrom, video: format))
     indices[key] = sources.count - 1
     return sources.count - 1
   }
