@@ -39,6 +39,21 @@ struct AgentTimeTests {
   }
 
   @Test
+  func `a result on a slow network makes progress past its work`() {
+    var agent = AgentScript(slots: 1)
+    agent.grantAndMake(1)
+    let made = agent.happen(.tick, at: 4).progress
+    _ = agent.happen(.heartbeatAnswered(cancelled: []), at: 5)
+    _ = agent.happen(.uploading(first, bytes: 70_000), at: 6)
+    let (sent, before) = (agent.happen(.tick, at: 8).progress, made?.first ?? 0)
+    #expect(sent == [before + 70_000])
+    _ = agent.happen(.heartbeatAnswered(cancelled: []), at: 9)
+    // A second try begins anew, and progress does not go back.
+    _ = agent.happen(.uploading(first, bytes: 10), at: 10)
+    #expect(agent.happen(.tick, at: 12).progress == sent)
+  }
+
+  @Test
   func `a lost connection ends everything, for its leases are lost`() {
     var agent = AgentScript(slots: 2)
     agent.grantAndMake(1)

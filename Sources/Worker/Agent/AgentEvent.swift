@@ -14,6 +14,8 @@ enum AgentEvent: Sendable, Hashable {
   /// The task waits for bytes from the coordinator, or no longer does: its silence means nothing meanwhile.
   case waits(RunID, Bool)
   case ended(RunID, RunEnd)
+  /// Of the result, as many bytes are with the coordinator.
+  case uploading(RunID, bytes: UInt64)
   case uploaded(RunID)
   case uploadFailed(RunID, String)
 

@@ -100,6 +100,12 @@ struct AgentState: Sendable {
       updateWorking(id) { $0.stage = .working(lastSign: now, isWaiting: isWaiting) }
       return []
     case .ended(let id, let end): return self.end(id, end)
+    case .uploading(let id, let bytes):
+      // Past the work itself, so that a slow network is not taken for a hang.
+      if let index = index(of: id), case .uploading = runs[index].stage {
+        runs[index].done = max(runs[index].done, runs[index].grant.work &+ bytes)
+      }
+      return []
     case .uploaded(let id):
       guard let index = index(of: id), case .uploading(let result, let triesLeft) = runs[index].stage else { return [] }
       runs[index].stage = .publishing(result, triesLeft: triesLeft)

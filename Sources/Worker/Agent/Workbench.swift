@@ -55,7 +55,8 @@ actor Workbench {
     places[run]?.errand = Task {
       do {
         try await link.exchange.upload(
-          descriptor: product.file.descriptor, digest: product.digest, size: product.size)
+          descriptor: product.file.descriptor, digest: product.digest, size: product.size
+        ) { [post] in post(.uploading(run, bytes: $0)) }
         // Open until here, whatever becomes of the run.
         withExtendedLifetime(product.file) {}
         post(.uploaded(run))
