@@ -68,14 +68,14 @@ enum ProgressLine {
       if let rate { parts.append("\(decimal(rate)) frames/s") }
       if let left = left(status, rate) { parts.append("\(left) left") }
       parts.append("\(status.segmentsDone)/\(status.segmentsTotal) segments" + cached(status))
-      return "rendering: " + parts.joined(separator: ", ")
+      return "rendering: " + parts.joined(separator: ", ") + still(status)
     case "done":
       let seconds = Double(status.elapsedMilliseconds) / 1000
       return
         "done: \(status.framesTotal) frames, \(status.segmentsTotal) segments\(cached(status)), \(decimal(seconds)) s"
     case "describing":
       let tasks = status.tasks.filter { $0.kind == .describe }
-      return "describing media: \(tasks.count { $0.state == "done" })/\(tasks.count) files"
+      return "describing media: \(tasks.count { $0.state == "done" })/\(tasks.count) files" + still(status)
     default: return status.state
     }
   }
@@ -91,6 +91,10 @@ enum ProgressLine {
 
   private static func cached(_ status: Sheaf_JobStatus) -> String {
     status.segmentsCached == 0 ? "" : " (\(status.segmentsCached) from the vault)"
+  }
+
+  private static func still(_ status: Sheaf_JobStatus) -> String {
+    status.waitsFor.isEmpty ? "" : ": " + status.waitsFor
   }
 
   private static func left(_ status: Sheaf_JobStatus, _ rate: Double?) -> String? {

@@ -21,6 +21,7 @@ struct JobView: Encodable, Sendable {
   var segmentsCached: UInt32
   var submittedSecondsAgo: Double
   var elapsedSeconds: Double
+  var waitsFor: String?
   var error: String?
   var problems: [Problem]
   var output: Output?
@@ -38,6 +39,7 @@ struct JobView: Encodable, Sendable {
     segmentsCached = status.segmentsCached
     submittedSecondsAgo = Double(status.submittedMillisecondsAgo) / 1000
     elapsedSeconds = Double(status.elapsedMilliseconds) / 1000
+    waitsFor = status.waitsFor.isEmpty ? nil : status.waitsFor
     error = status.error.isEmpty ? nil : status.error
     problems = status.problems.map { Problem($0) }
     if status.hasOutput, let digest = status.output.sha256 {

@@ -6,8 +6,8 @@ struct StatusCommand: AsyncParsableCommand {
     commandName: "status", abstract: "Show jobs, or one job with its tasks.",
     discussion: """
       Of one job, --json prints an object: job, name, state (describing, rendering, done, failed, cancelled), priority, \
-      framesDone, framesTotal, segmentsDone, segmentsTotal, segmentsCached, submittedSecondsAgo, elapsedSeconds, error, \
-      problems (pointer, message), output (digest, bytes), tasks (task, kind, state, ordinal, epoch, worker, \
+      framesDone, framesTotal, segmentsDone, segmentsTotal, segmentsCached, submittedSecondsAgo, elapsedSeconds, waitsFor, \
+      error, problems (pointer, message), output (digest, bytes), tasks (task, kind, state, ordinal, epoch, worker, \
       secondWorker, done, work, error, cached). Of all jobs, an array of the same without tasks, newest first. With \
       --watch, one such object or array a line at each change.
       """)
@@ -93,6 +93,7 @@ enum StatusText {
     var lines = [
       "job       \(status.job)", "document  \(status.name)", "state     \(ProgressLine.plain(status, rate: nil))",
     ]
+    if !status.waitsFor.isEmpty { lines.append("waits     \(status.waitsFor)") }
     if !status.error.isEmpty { lines.append("error     \(status.error)") }
     for problem in status.problems {
       lines.append("problem   " + (problem.pointer.isEmpty ? "" : problem.pointer + ": ") + problem.message)

@@ -9,7 +9,22 @@ enum JobReport {
   /// Nil where there is no such job.
   static func status(of id: JobID, store: any JobStore) async throws(JobStoreError) -> Sheaf_JobStatus? {
     guard let job = try await store.job(id) else { return nil }
-    return status(job, try await store.tasks(of: id, payloads: false))
+    let tasks = try await store.tasks(of: id, payloads: false)
+    var status = status(job, tasks)
+    if isStill(job, tasks) { status.waitsFor = want(job, try await store.workers()) }
+    return status
+  }
+
+  /// Whether there is something to do and nobody does anything.
+  private static func isStill(_ job: Job, _ tasks: [RenderTask]) -> Bool {
+    !job.state.hasEnded && tasks.contains { $0.state == .ready } && !tasks.contains { $0.state == .leased }
+  }
+
+  /// What a job lacks among these workers; empty where it only waits for its turn.
+  private static func want(_ job: Job, _ workers: [WorkerRecord]) -> String {
+    guard !workers.isEmpty else { return "no worker is connected" }
+    guard let build = job.build, !workers.contains(where: { $0.build == build }) else { return "" }
+    return "no worker of the build that it was begun with is connected: \(build)"
   }
 
   static func status(_ job: Job, _ tasks: [RenderTask]) -> Sheaf_JobStatus {

@@ -1148,6 +1148,12 @@ package nonisolated struct Sheaf_JobStatus: @unchecked Sendable {
     set {_uniqueStorage()._priority = newValue}
   }
 
+  /// Why nothing of it runs, in words for a person; empty where something does.
+  package var waitsFor: String {
+    get {_storage._waitsFor}
+    set {_uniqueStorage()._waitsFor = newValue}
+  }
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
@@ -2924,7 +2930,7 @@ nonisolated extension Sheaf_StatusReply: SwiftProtobuf.Message, SwiftProtobuf._M
 
 nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".JobStatus"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}job\0\u{1}name\0\u{1}state\0\u{3}frames_done\0\u{3}frames_total\0\u{3}segments_done\0\u{3}segments_total\0\u{3}segments_cached\0\u{3}submitted_milliseconds_ago\0\u{3}elapsed_milliseconds\0\u{1}error\0\u{1}problems\0\u{1}output\0\u{1}tasks\0\u{1}priority\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}job\0\u{1}name\0\u{1}state\0\u{3}frames_done\0\u{3}frames_total\0\u{3}segments_done\0\u{3}segments_total\0\u{3}segments_cached\0\u{3}submitted_milliseconds_ago\0\u{3}elapsed_milliseconds\0\u{1}error\0\u{1}problems\0\u{1}output\0\u{1}tasks\0\u{1}priority\0\u{3}waits_for\0")
 
   fileprivate class _StorageClass {
     var _job: String = String()
@@ -2942,6 +2948,7 @@ nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._Mes
     var _output: Sheaf_Content? = nil
     var _tasks: [Sheaf_TaskStatus] = []
     var _priority: Int32 = 0
+    var _waitsFor: String = String()
 
       // This property is used as the initial default value for new instances of the type.
       // The type itself is protecting the reference to its storage via CoW semantics.
@@ -2967,6 +2974,7 @@ nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._Mes
       _output = source._output
       _tasks = source._tasks
       _priority = source._priority
+      _waitsFor = source._waitsFor
     }
   }
 
@@ -3000,6 +3008,7 @@ nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._Mes
         case 13: try { try decoder.decodeSingularMessageField(value: &_storage._output) }()
         case 14: try { try decoder.decodeRepeatedMessageField(value: &_storage._tasks) }()
         case 15: try { try decoder.decodeSingularInt32Field(value: &_storage._priority) }()
+        case 16: try { try decoder.decodeSingularStringField(value: &_storage._waitsFor) }()
         default: break
         }
       }
@@ -3057,6 +3066,9 @@ nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._Mes
       if _storage._priority != 0 {
         try visitor.visitSingularInt32Field(value: _storage._priority, fieldNumber: 15)
       }
+      if !_storage._waitsFor.isEmpty {
+        try visitor.visitSingularStringField(value: _storage._waitsFor, fieldNumber: 16)
+      }
     }
     try unknownFields.traverse(visitor: &visitor)
   }
@@ -3081,6 +3093,7 @@ nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._Mes
         if _storage._output != rhs_storage._output {return false}
         if _storage._tasks != rhs_storage._tasks {return false}
         if _storage._priority != rhs_storage._priority {return false}
+        if _storage._waitsFor != rhs_storage._waitsFor {return false}
         return true
       }
       if !storagesAreEqual {return false}
