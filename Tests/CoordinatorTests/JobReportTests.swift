@@ -1,4 +1,5 @@
 import Jobs
+import Synchronization
 import Testing
 import Wire
 
@@ -17,10 +18,13 @@ struct JobReportTests {
   }
 
   @Test func aJobThatNobodyWorksOnSaysWhy() async throws {
-    let store = MemoryJobStore { .zero }
+    let now = Mutex(Duration.zero)
+    let store = MemoryJobStore { now.withLock { $0 } }
     let task = NewTask(
       kind: .describe, payload: [], inputs: [], fingerprint: String(repeating: "0", count: 64), cost: 1, work: 0)
     try await store.submit(NewJob(id: job, name: "edit.json", priority: 0, request: [], tasks: [task]))
+    #expect(try await waitsFor(store).isEmpty, "nobody has had the time")
+    now.withLock { $0 = .seconds(5) }
     #expect(try await waitsFor(store) == "no worker is connected")
 
     try await note("old", build: "build 1", in: store)

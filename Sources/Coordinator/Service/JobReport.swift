@@ -15,9 +15,13 @@ enum JobReport {
     return status
   }
 
+  /// Before that nobody may have had the time to begin.
+  private static let patience = Duration.seconds(5)
+
   /// Whether there is something to do and nobody does anything.
   private static func isStill(_ job: Job, _ tasks: [RenderTask]) -> Bool {
-    !job.state.hasEnded && tasks.contains { $0.state == .ready } && !tasks.contains { $0.state == .leased }
+    !job.state.hasEnded && job.age >= patience && tasks.contains { $0.state == .ready }
+      && !tasks.contains { $0.state == .leased }
   }
 
   /// What a job lacks among these workers; empty where it only waits for its turn.
