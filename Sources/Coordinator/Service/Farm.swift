@@ -112,14 +112,18 @@ actor Farm {
   }
 
   func leave(_ link: WorkerLink) async {
-    do throws(JobStoreError) {
-      _ = try await store.release(worker: link.worker)
-    } catch {
-      logger.error("leases not released; they will run out", metadata: ["error": "\(error)"])
-    }
+    await release(link.worker)
     if links[link.worker] === link { links[link.worker] = nil }
     claim(scheduler.handle(.left(link.worker)))
     await bell.ring()
+  }
+
+  private func release(_ worker: WorkerID) async {
+    do throws(JobStoreError) {
+      _ = try await store.release(worker: worker)
+    } catch {
+      logger.error("leases not released; they will run out", metadata: ["error": "\(error)"])
+    }
   }
 
   func changeRoom(of worker: WorkerID, to room: Int) {
@@ -146,7 +150,7 @@ actor Farm {
       room = await link.grant(grants)
     } else if !grants.isEmpty {
       // The worker left while the store was asked.
-      _ = try? await store.release(worker: claim.worker)
+      await release(claim.worker)
     }
     self.claim(
       scheduler.handle(.claimed(claim.worker, asked: claim.limit, got: grants.count, room: isDraining ? 0 : room)))
