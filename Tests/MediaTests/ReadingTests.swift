@@ -65,56 +65,6 @@ import Testing
     }
   }
 
-  /// Far into a group, what no other frame refers to is not decoded on the way; the frames shown are the same.
-  @Test(arguments: MediaFiles.all) func `leaving out what nobody sees changes nothing that is seen`(path: String) throws
-  {
-    for track in try videoTracks(path) where track.codec == "h264" {
-      try checkLeavingOut(path, track)
-    }
-  }
-
-  @Test(arguments: [
-    "bframes=8:b-pyramid=normal:keyint=250", "bframes=3:b-pyramid=none:keyint=250", "interlaced=1:keyint=250",
-    "intra-refresh=1:keyint=250", "bframes=16:ref=16:keyint=250", "slices=4:bframes=2:keyint=250",
-  ])
-  func `leaving out what nobody sees goes well with every kind of group`(parameters: String) throws {
-    let path = scratch.path("movie.mp4")
-    try Tool.ffmpeg(
-      "-f", "lavfi", "-i", "testsrc2=size=160x128:rate=25:duration=9", "-pix_fmt", "yuv420p", "-c:v", "libx264",
-      "-x264-params", parameters + ":scenecut=0", path)
-    let track = try #require(try videoTracks(path).first)
-    #expect(try checkLeavingOut(path, track) > 0)
-  }
-
-  /// Returns how many places were looked at.
-  @discardableResult
-  private func checkLeavingOut(_ path: String, _ track: TrackDescription) throws -> Int {
-    guard let video = track.video else { return 0 }
-    let whole = try frames(reader(path, track), limit: 400)
-    var places = 0
-    for distance in [33, 47, 100, 199] {
-      // The first frame that is so far from the keyframe before it.
-      let place = whole.indices.first { index in
-        guard index >= distance, let key = video.keyframes.last(where: { $0.pts <= whole[index].pts }) else {
-          return false
-        }
-        return key.pts == whole[index - distance].pts
-      }
-      guard let place, let key = video.keyframes.last(where: { $0.pts <= whole[place].pts }),
-        let all = video.frames.time(32, before: whole[place].pts), all > key.pts
-      else { continue }
-      places += 1
-      let sparse = try VideoReader(
-        source: opened(path), name: path, track: track.index, codec: track.codec, timebase: track.timebase,
-        decodeFrom: key, decodeAllFrom: all, wanted: whole[place].pts)
-      let expected = whole[place...].prefix(30)
-      let found = try frames(sparse, limit: expected.count)
-      #expect(found.map(\.pts) == expected.map(\.pts), "\(distance) frames after the keyframe")
-      #expect(found.map(\.digest) == expected.map(\.digest), "\(distance) frames after the keyframe")
-    }
-    return places
-  }
-
   @Test(arguments: [
     ("movie.mp4", ["-c:v", "libx264", "-x264-params", "open-gop=1:keyint=15:bframes=3"]),
     ("movie.ts", ["-c:v", "libx264", "-x264-params", "open-gop=1:keyint=15:bframes=3"]),
@@ -123,7 +73,6 @@ import Testing
     ("movie.ts", ["-c:v", "mpeg2video", "-g", "12", "-bf", "2"]),
     ("movie.mpg", ["-c:v", "mpeg2video", "-g", "12", "-bf", "2"]),
     ("movie.avi", ["-c:v", "mpeg4", "-g", "12", "-bf", "2"]),
-    ("movie.mkv", ["-c:v", "ffv1", "-g", "7"]),
     ("movie.mkv", ["-c:v", "libvpx-vp9", "-g", "15", "-deadline", "realtime", "-cpu-used", "8"]),
   ])
   func `keyframes of open groups are safe to start from`(name: String, options: [String]) throws {

@@ -70,19 +70,6 @@ public struct FrameTimes: Sendable, Hashable, Codable {
     return run.start + run.step * min((time - run.start) / run.step, Int64(run.count - 1))
   }
 
-  /// The time of the frame that comes `count` frames before the last at or before `time`; nil where there are not so many.
-  public func time(_ count: Int, before time: Int64) -> Int64? {
-    var left = count
-    var end = time
-    for run in runs.reversed() where run.start <= end {
-      let index = run.step > 0 ? Int(min((end - run.start) / run.step, Int64(run.count - 1))) : 0
-      if left <= index { return run.start + run.step * Int64(index - left) }
-      left -= index + 1
-      end = run.start - 1
-    }
-    return nil
-  }
-
   /// Every time in turn.
   public var times: [Int64] {
     runs.flatMap { run in (0..<run.count).map { run.start + run.step * Int64($0) } }

@@ -36,12 +36,6 @@ final class Decoder {
     String(cString: avcodec_get_name(parameters.pointee.codec_id))
   }
 
-  /// Whether pictures that no other refers to are passed over in the packets to come.
-  var leavesOutUnreferenced: Bool {
-    get { context.pointee.skip_frame == AVDISCARD_NONREF }
-    set { context.pointee.skip_frame = newValue ? AVDISCARD_NONREF : AVDISCARD_DEFAULT }
-  }
-
   /// Hands a packet over, or nil for the end. A packet that the codec cannot use is passed over, as the ffmpeg tool
   /// does; `receive` must have returned false before.
   func send(_ packet: Packet?) throws(MediaError) {

@@ -7,7 +7,6 @@ package final class VideoReader {
   private let name: String
   private let track: Int
   private let decodeFrom: Keyframe?
-  private let decodeAllFrom: Int64?
   private let wanted: Int64?
 
   private var demuxer: Demuxer
@@ -27,19 +26,16 @@ package final class VideoReader {
   ///   - codec: What the track was described as; another is refused.
   ///   - timebase: The described track's.
   ///   - decodeFrom: Where decoding starts; nil is the head of the file.
-  ///   - decodeAllFrom: A stored timestamp, not after `wanted`. Frames before it that no other refers to are left out
-  ///     where the codec can tell; nil decodes every one.
   ///   - wanted: A stored timestamp: the first frame given is the last at or before it, or the track's (or keyframe's)
   ///     first where all are later. Nil gives every frame from `decodeFrom` on.
   package init(
     source: any ByteSource, name: String, track: Int, codec: String, timebase: MediaTime, decodeFrom: Keyframe?,
-    decodeAllFrom: Int64? = nil, wanted: Int64?
+    wanted: Int64?
   ) throws(MediaError) {
     self.source = source
     self.name = name
     self.track = track
     self.decodeFrom = decodeFrom
-    self.decodeAllFrom = decodeAllFrom
     self.wanted = wanted
     packet = try Packet()
     demuxer = try Demuxer(source, name: name)
@@ -141,18 +137,13 @@ package final class VideoReader {
   private func sendNextPacket() throws(MediaError) {
     if hasPacket {
       hasPacket = false
-      return try send()
+      return try decoder.send(packet)
     }
     while try demuxer.read(into: packet) {
-      if Int(packet.pointer.pointee.stream_index) == track { return try send() }
+      if Int(packet.pointer.pointee.stream_index) == track { return try decoder.send(packet) }
     }
     isAtEnd = true
     try decoder.send(nil)
-  }
-
-  private func send() throws(MediaError) {
-    decoder.leavesOutUnreferenced = decodeAllFrom.map { packet.pts != sheaf_no_pts && packet.pts < $0 } ?? false
-    try decoder.send(packet)
   }
 }
 

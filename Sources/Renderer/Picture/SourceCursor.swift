@@ -18,8 +18,7 @@ final class SourceCursor {
     (reader, current, next) = try media(source.title) { () throws(MediaError) in
       let reader = try VideoReader(
         source: input, name: source.title, track: source.track, codec: source.codec, timebase: source.timebase,
-        decodeFrom: keyframe,
-        decodeAllFrom: source.decodeAllFrom.flatMap { $0 <= tick ? $0 : nil }, wanted: tick)
+        decodeFrom: keyframe, wanted: tick)
       guard let first = try reader.next() else {
         throw MediaError(
           .damaged, operation: "decoding", subject: source.title, message: "track \(source.track) gave no frame at all")

@@ -30,12 +30,10 @@ struct OpenedSources {
       asset: clip.asset, track: clip.sourceTrack,
       clip: video.isStill ? nil : ClipKey(track: track, start: clip.target.start))
     if let index = indices[key] { return index }
-    let (keyframe, all) = try timed("the clip of '\(clip.asset)' at frame \(frame)") { () throws(TimeError) in
-      let time = try grid.time(of: frame)
-      let keyframe = try lookup.keyframe(of: clip, track: description, format: video, at: time)
-      return (keyframe, try lookup.decodeAllFrom(keyframe, to: clip, track: description, format: video, at: time))
+    let keyframe = try timed("the clip of '\(clip.asset)' at frame \(frame)") { () throws(TimeError) in
+      try lookup.keyframe(of: clip, track: description, format: video, at: grid.time(of: frame))
     }
-    return add(key, asset: asset, track: description, video: video, decodeFrom: keyframe, decodeAllFrom: all)
+    return add(key, asset: asset, track: description, video: video, decodeFrom: keyframe)
   }
 
   /// The picture of an image overlay.
@@ -49,8 +47,7 @@ struct OpenedSources {
   }
 
   private mutating func add(
-    _ key: Key, asset: PlannedAsset, track: TrackDescription, video: VideoFormat, decodeFrom: Keyframe?,
-    decodeAllFrom: Int64? = nil
+    _ key: Key, asset: PlannedAsset, track: TrackDescription, video: VideoFormat, decodeFrom: Keyframe?
   ) -> Int {
     var format = video
     format.frames = FrameTimes([])
@@ -58,7 +55,7 @@ struct OpenedSources {
     sources.append(
       PlannedSource(
         digest: asset.digest, track: track.index, codec: track.codec, timebase: track.timebase, origin: track.origin,
-        hasRoundedTimes: track.hasRoundedTimes, decodeFrom: decodeFrom, decodeAllFrom: decodeAllFrom, video: format))
+        hasRoundedTimes: track.hasRoundedTimes, decodeFrom: decodeFrom, video: format))
     indices[key] = sources.count - 1
     return sources.count - 1
   }

@@ -33,22 +33,6 @@ struct SourceLookup {
     return format.frames.last(atOrBefore: tick) ?? format.frames.first
   }
 
-  /// How many frames before the first that is shown are decoded whether others refer to them or not: twice what H.264
-  /// allows a decoder to hold back, so that it has found its order by then.
-  private static let settling = 32
-
-  /// On the way from a keyframe to the first frame shown, the stored timestamp before which a decoder may leave out
-  /// what no other frame refers to. Only H.264 says that of each frame; nil elsewhere and where the way is short.
-  func decodeAllFrom(
-    _ keyframe: Keyframe?, to clip: Clip, track: TrackDescription, format: VideoFormat, at time: MediaTime
-  ) throws(TimeError) -> Int64? {
-    guard let keyframe, track.codec == "h264",
-      let shown = try shownFrame(of: clip, track: track, format: format, at: time),
-      let settled = format.frames.time(Self.settling, before: shown), settled > keyframe.pts
-    else { return nil }
-    return settled
-  }
-
   /// Where to start decoding so that the frame a clip shows at a time comes out right. Nil is the head of the file.
   func keyframe(
     of clip: Clip, track: TrackDescription, format: VideoFormat, at time: MediaTime

@@ -107,14 +107,12 @@ package struct PlannedSource: Sendable, Hashable, Codable {
   package var hasRoundedTimes: Bool
   /// Nil starts at the head of the file.
   package var decodeFrom: Keyframe?
-  /// A stored timestamp before which only frames that others refer to need be decoded; nil: every frame.
-  package var decodeAllFrom: Int64?
   /// `frames` and `keyframes` are emptied here: what they had to say is in `decodeFrom`.
   package var video: VideoFormat
 
   package init(
     digest: String, track: Int, codec: String, timebase: MediaTime, origin: Int64,
-    hasRoundedTimes: Bool = false, decodeFrom: Keyframe?, decodeAllFrom: Int64? = nil, video: VideoFormat
+    hasRoundedTimes: Bool = false, decodeFrom: Keyframe?, video: VideoFormat
   ) {
     self.digest = digest
     self.track = track
@@ -123,7 +121,6 @@ package struct PlannedSource: Sendable, Hashable, Codable {
     self.origin = origin
     self.hasRoundedTimes = hasRoundedTimes
     self.decodeFrom = decodeFrom
-    self.decodeAllFrom = decodeAllFrom
     self.video = video
   }
 }
