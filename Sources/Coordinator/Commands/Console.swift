@@ -45,5 +45,12 @@ extension String {
 }
 
 extension Unicode.Scalar {
-  fileprivate var isObeyed: Bool { properties.generalCategory == .control && self != "\n" && self != "\t" }
+  fileprivate var isObeyed: Bool {
+    switch self {
+    case "\n", "\t": false
+    // They turn the order of what follows.
+    case "\u{200E}", "\u{200F}", "\u{202A}"..."\u{202E}", "\u{2066}"..."\u{2069}": true
+    default: properties.generalCategory == .control
+    }
+  }
 }

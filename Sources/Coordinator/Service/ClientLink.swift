@@ -2,6 +2,7 @@ import Composition
 import Digest
 import FoundationEssentials
 import Jobs
+import Logging
 import SwiftProtobuf
 import Wire
 
@@ -26,22 +27,24 @@ actor ClientLink {
   func run() async throws {
     let desk = ContentDesk(library: farm.library, connection: connection)
     try await withThrowingDiscardingTaskGroup { group in
-      group.addTask { try await self.watchForSilence() }
+      group.addTask { try await self.connection.beside { try await self.watchForSilence() } }
       for try await message in connection.inbound {
         lastHeard = farm.now
         switch message {
         case .readContent(let read):
           try await desk.admit(read)
-          group.addTask { try await desk.serve(read) }
+          group.addTask { try await self.connection.beside { try await desk.serve(read) } }
         case .uploadBegin(let begin):
-          if let job = try await desk.open(begin) { group.addTask { try await desk.run(job) } }
+          if let job = try await desk.open(begin) {
+            group.addTask { try await self.connection.beside { try await desk.run(job) } }
+          }
         case .uploadChunk(let chunk): try await desk.take(chunk)
         case .watchJob(let watch):
           try begin()
-          group.addTask { try await self.watch(JobID(watch.job)) }
+          group.addTask { try await self.connection.beside { try await self.watch(JobID(watch.job)) } }
         case .inspectDocument(let request):
           try begin()
-          group.addTask { try await self.inspect(request) }
+          group.addTask { try await self.connection.beside { try await self.inspect(request) } }
         default: try await answer(message)
         }
       }
@@ -143,7 +146,9 @@ actor ClientLink {
         }
         if hasEnded { return }
       } catch let error as JobStoreError {
-        throw error.refusal
+        // A database that restarts is no reason to stop watching: the job goes on.
+        guard error.code == .unavailable else { throw error.refusal }
+        farm.logger.error("a watched job is out of sight", metadata: ["job": "\(id)", "error": "\(error)"])
       }
       seen = await farm.bell.wait(since: seen, atMost: .seconds(1))
     }

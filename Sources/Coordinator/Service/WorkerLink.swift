@@ -44,9 +44,11 @@ actor WorkerLink {
           switch message {
           case .readContent(let read):
             try await desk.admit(read)
-            group.addTask { try await desk.serve(read) }
+            group.addTask { try await self.connection.beside { try await desk.serve(read) } }
           case .uploadBegin(let begin):
-            if let job = try await desk.open(begin) { group.addTask { try await desk.run(job) } }
+            if let job = try await desk.open(begin) {
+              group.addTask { try await self.connection.beside { try await desk.run(job) } }
+            }
           case .uploadChunk(let chunk): try await desk.take(chunk)
           case .heartbeat, .publish, .failure: try await receive(message)
           default: throw WireError(.violation, "this is not for a worker to say")

@@ -28,9 +28,11 @@ extension DocumentReader {
     if hasImage == hasText {
       problems.add(
         value.pointer, "an overlay has 'image' or 'text'\(hasImage ? ", not both" : "; this one has neither")")
-      return nil
     }
-    let content = hasImage ? image(fields) : text(fields)
+    // The rest is looked at all the same (FEATURES F46).
+    let picture = hasImage ? image(fields) : nil
+    let words = hasText ? text(fields) : nil
+    let content = hasImage == hasText ? nil : picture ?? words
     let placement = placement(fields)
     let over = range(fields["over"])
     let opacity = number(fields["opacity"], in: 0...1) ?? 1

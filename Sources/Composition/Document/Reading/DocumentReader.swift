@@ -194,7 +194,8 @@ struct DocumentReader {
       problems.add(value.pointer, "\(value.shown) should be a size: an array of a width and a height in pixels")
       return nil
     }
-    guard let width = integer(items[0], in: range), let height = integer(items[1], in: range) else { return nil }
+    let (width, height) = (integer(items[0], in: range), integer(items[1], in: range))
+    guard let width, let height else { return nil }
     return PixelSize(width: width, height: height)
   }
 }

@@ -1,0 +1,32 @@
+import Foundation
+import Testing
+
+/// *The farm is invisible*, also to whoever waits while its database comes and goes.
+@Suite(.serialized, .timeLimit(.minutes(10)))
+struct LostDatabaseTests {
+  @Test
+  func `a client that waits gets its film though the database's connections are cut`() async throws {
+    let files = try Workspace()
+    defer { files.remove() }
+    let farm = try await Farm(workers: 2, slots: 1)
+    defer { farm.stop() }
+    let submitting = farm.sheaf(
+      "submit", Place.example("first-film.json"), "--wait", "-o", files.path("film.mp4"), "--segment-duration", "1")
+    async let submitted = submitting.run()
+    try await eventually("pictures under way") {
+      try await farm.query("SELECT count(*) FROM sheaf.task WHERE kind = 'picture' AND state = 'leased'") != ["0"]
+    }
+    for _ in 1...3 {
+      let cut = try await farm.query(
+        """
+        SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+        WHERE datname = current_database() AND pid <> pg_backend_pid()
+        """)
+      #expect(cut != ["0"])
+      try await Task.sleep(for: .seconds(1))
+    }
+    let result = try await submitted
+    #expect(result.status == 0, "\(result.errors)")
+    #expect(FileManager.default.fileExists(atPath: files.path("film.mp4")))
+  }
+}
