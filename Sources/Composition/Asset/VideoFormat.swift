@@ -22,6 +22,8 @@ public struct VideoFormat: Sendable, Hashable, Codable {
   public var frames: FrameTimes
   /// Where decoding can start, rising. Thinned to about one in a quarter of a second.
   public var keyframes: [Keyframe]
+  /// Where the container rounds times: the constant rate that it hides.
+  public var cadence: StoredTime.Cadence?
   /// A single picture with no duration of its own (FEATURES F19).
   public var isStill: Bool
 
@@ -29,7 +31,8 @@ public struct VideoFormat: Sendable, Hashable, Codable {
     size: PixelSize, pixelFormat: String, bitDepth: Int = 8, hasAlpha: Bool = false,
     pixelAspect: AspectRatio = .square, cleanAperture: PixelRect? = nil, orientation: Orientation = .upright,
     colour: ColourTags = ColourTags(), isInterlaced: Bool = false, nominalFrameRate: MediaTime,
-    frames: FrameTimes, keyframes: [Keyframe], isStill: Bool = false
+    frames: FrameTimes, keyframes: [Keyframe], cadence: StoredTime.Cadence? = nil,
+    isStill: Bool = false
   ) {
     self.size = size
     self.pixelFormat = pixelFormat
@@ -43,6 +46,7 @@ public struct VideoFormat: Sendable, Hashable, Codable {
     self.nominalFrameRate = nominalFrameRate
     self.frames = frames
     self.keyframes = keyframes
+    self.cadence = cadence
     self.isStill = isStill
   }
 

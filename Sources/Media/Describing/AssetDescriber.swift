@@ -84,7 +84,7 @@ package enum AssetDescriber {
     for index in findings.indices {
       try findings[index].place(zero: zero)
       findings[index].description.hasRoundedTimes = roundsTimes(demuxer, findings[index].description)
-      try findings[index].settleLength()
+      try findings[index].settleCadence()
       let track = findings[index].description
       if track.video?.isStill != true { duration = max(duration, track.range.end) }
     }

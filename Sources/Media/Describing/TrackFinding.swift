@@ -42,22 +42,26 @@ struct TrackFinding {
     description.range = range
   }
 
-  /// Takes back what the container's rounding did to the length of a track of constant rate: 65 frames at 30 a second
-  /// are 65/30 s, though Matroska writes 2.167, which would be 66 frames of the output.
-  mutating func settleLength() throws(MediaError) {
+  /// Takes back what the container's rounding did to a track of constant rate: 65 frames at 30 a second are 65/30 s,
+  /// though Matroska writes 2.167, which would be 66 frames of the output.
+  mutating func settleCadence() throws(MediaError) {
     guard description.hasRoundedTimes, let video = description.video, video.nominalFrameRate > .zero else { return }
     let (rate, count, tick) = (video.nominalFrameRate, video.frames.count, MediaTime(timebase))
     let settled = try exactly("describing") { () throws(TimeError) -> MediaTimeRange? in
       let exact = try MediaTime(Rational(count) / rate.exact)
       let rounding = try exact - description.range.duration
-      guard rounding <= tick, try MediaTime.zero - rounding <= tick, let first = video.frames.first else { return nil }
+      guard try MediaTime(rate.exact * tick.exact) <= MediaTime(value: 1, timescale: 3), rounding <= tick,
+        try MediaTime.zero - rounding <= tick, let first = video.frames.first
+      else { return nil }
       for (index, time) in video.frames.times.enumerated() {
         let ticks = try Rational(index) / (rate.exact * tick.exact)
         guard try ticks - Rational(time - first) <= .one, try Rational(time - first) - ticks <= .one else { return nil }
       }
       return try MediaTimeRange(start: description.range.start, duration: exact)
     }
-    if let settled { description.range = settled }
+    guard let settled, let first = video.frames.first else { return }
+    description.range = settled
+    description.video?.cadence = StoredTime.Cadence(first: first, rate: rate)
   }
 
   var startTime: Rational? {

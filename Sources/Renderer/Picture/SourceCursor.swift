@@ -51,7 +51,8 @@ extension PlannedSource {
   /// The greatest stored timestamp that is not after a time of the asset.
   func tick(at time: Rational) throws(RenderError) -> Int64 {
     do {
-      return try StoredTime.lastTick(dueAt: time, timebase: timebase, origin: origin, isRounded: hasRoundedTimes)
+      return try StoredTime.lastTick(
+        dueAt: time, timebase: timebase, origin: origin, isRounded: hasRoundedTimes, cadence: video.cadence)
     } catch {
       throw RenderError(.task, "\(title) has no timestamp for \(time) s: \(error)")
     }

@@ -28,7 +28,8 @@ struct SourceLookup {
   ) throws(TimeError) -> Int64? {
     guard !format.isStill else { return format.frames.first }
     let tick = try StoredTime.lastTick(
-      dueAt: clip.sourceTime(at: time), timebase: track.timebase, origin: track.origin, isRounded: track.hasRoundedTimes
+      dueAt: clip.sourceTime(at: time), timebase: track.timebase, origin: track.origin,
+      isRounded: track.hasRoundedTimes, cadence: format.cadence
     )
     return format.frames.last(atOrBefore: tick) ?? format.frames.first
   }

@@ -29,6 +29,24 @@ struct StoredTimeTests {
     }
   }
 
+  /// Each is shown from its true time on and not before, at any output rate, however it was rounded.
+  @Test(arguments: [(25, 1), (30, 1), (30000, 1001), (24000, 1001), (60, 1), (333, 1)])
+  func `a hidden cadence is followed exactly`(rate: (Int128, Int64)) throws {
+    let millisecond = MediaTime(value: 1, timescale: 1000)
+    let exact = try Rational(rate.0, Int128(rate.1))
+    for origin in [0, 33, -20] as [Int64] {
+      let stored = try (0..<200).map { try Int64((Rational($0 * 1000) / exact).rounded) + origin }
+      let cadence = StoredTime.Cadence(first: stored[0], rate: try MediaTime(exact))
+      for step in 0..<1500 {
+        let time = try Rational(Int128(step) * 1001, 240_000)
+        let tick = try StoredTime.lastTick(
+          dueAt: time, timebase: millisecond, origin: origin, isRounded: true, cadence: cadence)
+        let due = try min(Int((time * exact).floor), stored.count - 1)
+        #expect(stored.lastIndex { $0 <= tick } == due, "\(time) s, origin \(origin)")
+      }
+    }
+  }
+
   @Test
   func `exact timestamps are due at their time and not before`() throws {
     let timebase = MediaTime(value: 1, timescale: 30)
