@@ -24,11 +24,14 @@ struct PacketScan {
   private var greatest = Int64.min
   /// Sound before this time is not presented.
   private var silentUntil = Int64.min
+  /// Samples that an Opus decoder drops by itself at the head: no packet tells of them.
+  private let preSkip: Int64
 
   init(_ stream: UnsafeMutablePointer<AVStream>) {
     let parameters = stream.pointee.codecpar!
     timebase = stream.pointee.time_base
     sample = AVRational(num: 1, den: max(1, parameters.pointee.sample_rate))
+    preSkip = parameters.pointee.codec_id == AV_CODEC_ID_OPUS ? Int64(max(0, parameters.pointee.initial_padding)) : 0
     rule = parameters.pointee.codec_type == AVMEDIA_TYPE_VIDEO ? KeyframeRule(parameters) : nil
   }
 
@@ -44,6 +47,9 @@ struct PacketScan {
     if rule != nil, keyframes.isEmpty { startsAmidst = true }
     if let first = keyframes.first, pts != sheaf_no_pts, pts < first.pts, !packet.isDiscarded { startsAmidst = true }
     if pts != sheaf_no_pts { greatest = max(greatest, pts) }
+    if preSkip > 0, packetCount == 1, pts != sheaf_no_pts {
+      silentUntil = pts &+ av_rescale_q(preSkip, sample, timebase)
+    }
     let (skipped, discarded) = packet.skippedSamples
     if skipped > 0, pts != sheaf_no_pts {
       // More samples may be skipped than this packet has.
