@@ -28,6 +28,18 @@ struct VaultTests {
     return digest
   }
 
+  @Test func whatIsNotWhatItsNameSaysIsRemoved() throws {
+    let digest = SHA256Digest.of("whole".utf8)
+    #expect(try !vault.removeIfDamaged(digest), "it is not there")
+    try Vault.makeDirectories(String(vault.path(of: digest).dropLast(65)))
+    try Data("whole".utf8).write(to: URL(fileURLWithPath: vault.path(of: digest)))
+    #expect(try !vault.removeIfDamaged(digest))
+    #expect(vault.size(of: digest) == 5)
+    try Data("whale".utf8).write(to: URL(fileURLWithPath: vault.path(of: digest)))
+    #expect(try vault.removeIfDamaged(digest))
+    #expect(vault.size(of: digest) == nil)
+  }
+
   @Test func anObjectIsThereWhenItIsWhole() throws {
     let digest = SHA256Digest.of("abc".utf8)
     let upload = try vault.begin(digest: digest, size: 3)

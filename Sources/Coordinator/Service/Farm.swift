@@ -161,13 +161,30 @@ actor Farm {
   func strike(_ lease: Lease, message: String) async {
     guard strikes.add(lease.task) else { return }
     do throws(JobStoreError) {
-      let task = try await store.tasks(of: lease.task.job, payloads: false).first { $0.id == lease.task }
+      let tasks = try await store.tasks(of: lease.task.job, payloads: false)
+      let task = tasks.first { $0.id == lease.task }
       if let task, task.state == .leased, task.twin != nil || task.epoch != lease.epoch { return }
+      let inputs = task?.kind == .stitch ? tasks.compactMap(\.result) : task?.inputs ?? []
+      let damaged = await removeDamaged(inputs)
       _ = try await store.fail(
         lease.task.job,
-        error: "task \(lease.task) was given up \(StrikeCount.maximum) times, at last because: \(message)")
+        error: "task \(lease.task) was given up \(StrikeCount.maximum) times, at last because: \(message)"
+          + (damaged == 0 ? "" : " (\(damaged) damaged in the vault and removed from it: render it again)"))
     } catch {
       logger.error("job not failed", metadata: ["error": "\(error)"])
+    }
+  }
+
+  /// Before a job fails for want of whole inputs: with the damaged ones gone the next one makes them anew. Returns how
+  /// many they were.
+  private func removeDamaged(_ inputs: [Content]) async -> Int {
+    do {
+      return try await BlockingWork.run { [vault = library.vault] in
+        try inputs.compactMap { SHA256Digest(hex: $0.digest) }.count { try vault.removeIfDamaged($0) }
+      }
+    } catch {
+      logger.error("the vault's objects cannot be looked at", metadata: ["error": "\(error)"])
+      return 0
     }
   }
 

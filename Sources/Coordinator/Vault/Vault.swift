@@ -51,6 +51,23 @@ final class Vault: Sendable {
     unlink(path(of: digest))
   }
 
+  /// Removes an object that is not what its name says, as a disk's fault leaves it. False where it is whole, or not there.
+  func removeIfDamaged(_ digest: SHA256Digest) throws(VaultError) -> Bool {
+    let file = Glibc.open(path(of: digest), O_RDONLY | O_CLOEXEC)
+    if file < 0, errno == ENOENT { return false }
+    guard file >= 0 else { throw .system("opening \(path(of: digest))", errno: errno) }
+    defer { close(file) }
+    let found: SHA256Digest
+    do {
+      found = try FileDigest.of(descriptor: file).digest
+    } catch {
+      throw .system("reading \(path(of: digest))", errno: error.errno)
+    }
+    if found == digest { return false }
+    remove(digest)
+    return true
+  }
+
   /// Takes in a file that is being uploaded.
   func begin(digest: SHA256Digest, size: Int64) throws(VaultError) -> VaultUpload {
     try VaultUpload(self, digest: digest, size: size)
