@@ -36,13 +36,17 @@ struct FrameHashes {
   }
 
   /// The frame that is on show at a time of num/den seconds: the greatest timestamp not after it, or the first.
-  /// - Parameter isRounded: the container rounds to its ticks, so half a tick after it counts as not after it.
-  func shown(at time: (Int64, Int64), isRounded: Bool) -> Frame? {
-    // pts·tb.0/tb.1 <= time.0/time.1, in half ticks
-    let early: Int128 = isRounded ? 1 : 0
+  func shown(at time: (Int64, Int64)) -> Frame? {
+    // pts·tb.0/tb.1 <= time.0/time.1
     let isDue = { (frame: Frame) in
-      (2 * Int128(frame.pts) - early) * Int128(timebase.0) * Int128(time.1) <= 2 * Int128(time.0) * Int128(timebase.1)
+      Int128(frame.pts) * Int128(timebase.0) * Int128(time.1) <= Int128(time.0) * Int128(timebase.1)
     }
     return frames.last(where: isDue) ?? frames.first
+  }
+
+  /// The same where frame n is due at n/rate seconds, whatever a container has rounded that to.
+  func shown(at time: (Int64, Int64), rate: (Int64, Int64)) -> Frame? {
+    let index = Int128(time.0) * Int128(rate.0) / (Int128(time.1) * Int128(rate.1))
+    return frames.isEmpty ? nil : frames[Int(clamping: min(index, Int128(frames.count - 1)))]
   }
 }
