@@ -133,6 +133,35 @@ import Testing
     #expect(track.range.duration == MediaTime(value: 2, timescale: 5))
   }
 
+  /// What an Opus decoder drops at the head is no part of the film: time zero is where the sound is heard.
+  @Test func `a Matroska film with Opus begins with its sound`() throws {
+    let path = scratch.path("movie.mkv")
+    try Tool.ffmpeg(
+      "-f", "lavfi", "-i", "testsrc2=size=64x48:rate=25:duration=2", "-f", "lavfi", "-i",
+      "sine=sample_rate=48000:duration=2", "-c:v", "libx264", "-c:a", "libopus", path)
+    let tracks = try describe(path).tracks
+    let sound = try #require(tracks.first { $0.audio != nil })
+    let first = try #require(try Tool.ffprobe("-select_streams", "a", "-show_entries", "packet=pts", path).first)
+    #expect(try #require(Int64(first[0])) < 0, "there is something to drop")
+    #expect(sound.origin == 0)
+    #expect(sound.range.start == .zero)
+  }
+
+  /// 65 frames at 30 a second are 65/30 s, though Matroska's milliseconds say 2.167.
+  @Test func `a constant rate is found behind rounded times`() throws {
+    let path = scratch.path("movie.mkv")
+    try Tool.ffmpeg(
+      "-f", "lavfi", "-i", "testsrc2=size=64x48:rate=30", "-frames:v", "65", "-c:v", "libx264", "-bf", "2", path)
+    let track = try #require(try describe(path).tracks.first)
+    #expect(track.range.duration == MediaTime(value: 65, timescale: 30))
+    #expect(track.video?.cadence == StoredTime.Cadence(first: 0, rate: MediaTime(value: 30, timescale: 1)))
+    let uneven = scratch.path("uneven.mkv")
+    try Tool.ffmpeg(
+      "-f", "lavfi", "-i", "testsrc2=size=64x48:rate=30:duration=3", "-vf", "select='not(eq(mod(n,7),3))'", "-fps_mode",
+      "vfr", "-c:v", "libx264", uneven)
+    #expect(try describe(uneven).tracks.first?.video?.cadence == nil)
+  }
+
   @Test func `cover art is no track`() throws {
     let (cover, path) = (scratch.path("cover.png"), scratch.path("song.m4a"))
     try Tool.ffmpeg("-f", "lavfi", "-i", "testsrc2=size=64x64", "-frames:v", "1", cover)

@@ -18,7 +18,8 @@ public enum StoredTime {
   /// A tick is due when it is not after the time (DESIGN 5). Matroska, WebM and FLV round the times of 30 frames a second
   /// to 0, 33, 67, 100 ms; there the true time may be up to half a tick earlier than the stored one, and a frame that is
   /// due by its true time must not wait for its rounded one: it would be shown a frame too late, two frames in three.
-  /// Where the rate is constant the true times are known. Elsewhere half a tick after the time still counts; where time zero is such a time itself, both roundings add up to less than a tick.
+  /// Where the rate is constant the true times are known. Elsewhere half a tick after the time still counts; where time
+  /// zero is such a time itself, both roundings add up to less than a tick.
   /// - Parameters:
   ///   - timebase: seconds a tick.
   ///   - origin: the tick of the asset's time zero.
