@@ -85,14 +85,17 @@ let package = Package(
       ],
       swiftSettings: strict),
 
+    // What several test targets start their programs with.
+    .target(name: "TestPrograms", path: "Tests/TestPrograms", swiftSettings: strict),
     .testTarget(name: "CompositionTests", dependencies: ["Composition"], swiftSettings: strict),
     .testTarget(name: "SegmenterTests", dependencies: ["Segmenter", "Composition"], swiftSettings: strict),
-    .testTarget(name: "MediaTests", dependencies: ["Media", "Composition"], swiftSettings: strict),
+    .testTarget(name: "MediaTests", dependencies: ["Media", "Composition", "TestPrograms"], swiftSettings: strict),
     .testTarget(
-      name: "RendererTests", dependencies: ["Renderer", "Media", "Segmenter", "Composition", "CMedia"],
+      name: "RendererTests", dependencies: ["Renderer", "Media", "Segmenter", "Composition", "CMedia", "TestPrograms"],
       swiftSettings: strict),
     .testTarget(
-      name: "StitcherTests", dependencies: ["Stitcher", "Media", "Segmenter", "Composition"], swiftSettings: strict),
+      name: "StitcherTests", dependencies: ["Stitcher", "Media", "Segmenter", "Composition", "TestPrograms"],
+      swiftSettings: strict),
     .testTarget(name: "JobsTests", dependencies: ["Jobs"], swiftSettings: strict),
     .testTarget(
       name: "WireTests",
@@ -108,11 +111,12 @@ let package = Package(
     .testTarget(
       name: "WorkerTests",
       dependencies: nio + [
-        "Worker", "Wire", "Digest", logging, .product(name: "SwiftProtobuf", package: "swift-protobuf"),
+        "Worker", "Wire", "Digest", "TestPrograms", logging,
+        .product(name: "SwiftProtobuf", package: "swift-protobuf"),
       ],
       swiftSettings: strict),
     // Runs the executables: they are named so that they are built first.
-    .testTarget(name: "FarmTests", dependencies: ["Coordinator", "Worker"], swiftSettings: strict),
+    .testTarget(name: "FarmTests", dependencies: ["Coordinator", "Worker", "TestPrograms"], swiftSettings: strict),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -5,6 +5,7 @@ import Jobs
 import NIOCore
 import NIOPosix
 import SwiftProtobuf
+import TestPrograms
 import Testing
 
 @testable import Coordinator

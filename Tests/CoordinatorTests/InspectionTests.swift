@@ -2,6 +2,7 @@ import Composition
 import FoundationEssentials
 import Jobs
 import SwiftProtobuf
+import TestPrograms
 import Testing
 import Wire
 

@@ -5,6 +5,7 @@ import Glibc
 import Jobs
 import SwiftProtobuf
 import Synchronization
+import TestPrograms
 import Testing
 import Wire
 

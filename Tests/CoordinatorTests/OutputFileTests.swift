@@ -1,6 +1,7 @@
 import Digest
 import FoundationEssentials
 import Glibc
+import TestPrograms
 import Testing
 
 @testable import Coordinator

@@ -5,6 +5,7 @@ import Glibc
 import Jobs
 import Logging
 import SwiftProtobuf
+import TestPrograms
 import Testing
 import Wire
 

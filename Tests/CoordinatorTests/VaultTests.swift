@@ -2,6 +2,7 @@ import Digest
 import FoundationEssentials
 import Glibc
 import Jobs
+import TestPrograms
 import Testing
 import Wire
 

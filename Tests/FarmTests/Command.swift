@@ -1,4 +1,5 @@
 import Foundation
+import TestPrograms
 
 /// A program run to its end, with a limit.
 struct Command {
@@ -15,51 +16,39 @@ struct Command {
   var executable: String
   var arguments: [String]
   var environment: [String: String] = [:]
-  var directory: URL?
 
   /// Starts the program and leaves it running; the caller ends it.
-  func start(output: Any? = FileHandle.nullDevice, errors: Any? = FileHandle.nullDevice) throws -> Process {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: executable.hasPrefix("/") ? executable : "/usr/bin/env")
-    process.arguments = executable.hasPrefix("/") ? arguments : [executable] + arguments
-    process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
-    process.standardInput = FileHandle.nullDevice
-    process.standardOutput = output
-    process.standardError = errors
-    if let directory { process.currentDirectoryURL = directory }
-    try process.run()
-    return process
+  ///
+  /// - Parameter errors: Where its standard error goes: nowhere without one.
+  func start(errors: FileHandle? = nil) throws -> RunningProgram {
+    try start(streams: .init(errors: errors?.fileDescriptor))
   }
 
   /// Waits on a thread of its own, so that the tests' pool stays free.
   func run(seconds: Double = 240) async throws -> Result {
-    let files = try Workspace()
-    defer { files.remove() }
-    let (output, errors) = (files.path("output"), files.path("errors"))
-    try Data().write(to: URL(fileURLWithPath: output))
-    try Data().write(to: URL(fileURLWithPath: errors))
-    let process = try start(
-      output: try FileHandle(forWritingTo: URL(fileURLWithPath: output)),
-      errors: try FileHandle(forWritingTo: URL(fileURLWithPath: errors)))
-    let hasEnded = await withCheckedContinuation { continuation in
+    let folder = try TemporaryFolder()
+    let (output, errors) = (try folder.create("output"), try folder.create("errors"))
+    let program = try start(streams: .init(output: output.fileDescriptor, errors: errors.fileDescriptor))
+    let status: Int32? = await withCheckedContinuation { continuation in
       Thread.detachNewThread {
         let limit = Date(timeIntervalSinceNow: seconds)
-        while process.isRunning, Date() < limit { Thread.sleep(forTimeInterval: 0.02) }
-        continuation.resume(returning: !process.isRunning)
+        while program.isRunning, Date() < limit { Thread.sleep(forTimeInterval: 0.02) }
+        continuation.resume(returning: program.isRunning ? nil : program.wait())
       }
     }
-    guard hasEnded else {
-      process.terminate()
-      kill(process.processIdentifier, SIGKILL)
-      throw Failure(
-        description:
-          "\(executable) \(arguments) ran for over \(seconds) s: \(try String(contentsOfFile: errors, encoding: .utf8))"
-      )
+    func text(_ name: String) throws -> String {
+      try String(decoding: Data(contentsOf: folder.url.appendingPathComponent(name)), as: UTF8.self)
     }
-    return Result(
-      status: process.terminationReason == .exit ? process.terminationStatus : 128 + process.terminationStatus,
-      output: try String(decoding: Data(contentsOf: URL(fileURLWithPath: output)), as: UTF8.self),
-      errors: try String(decoding: Data(contentsOf: URL(fileURLWithPath: errors)), as: UTF8.self))
+    guard let status else {
+      program.send(SIGKILL)
+      program.wait()
+      throw Failure(description: "\(executable) \(arguments) ran for over \(seconds) s: \(try text("errors"))")
+    }
+    return Result(status: status, output: try text("output"), errors: try text("errors"))
+  }
+
+  private func start(streams: RunningProgram.Streams) throws -> RunningProgram {
+    try RunningProgram(executable, arguments, environment: environment, streams: streams)
   }
 
   /// Runs a program that has to succeed and gives what it printed.

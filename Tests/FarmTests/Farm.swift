@@ -1,4 +1,5 @@
 import Foundation
+import TestPrograms
 import Testing
 
 /// A farm of real processes: PostgreSQL (the one that PG* names), a coordinator and workers on loopback.
@@ -6,8 +7,8 @@ final class Farm: @unchecked Sendable {
   // Sendable because tests use one farm from one task at a time.
   private let files: Workspace
   private let database: String
-  private var coordinator: Process?
-  private var workers: [Process] = []
+  private var coordinator: RunningProgram?
+  private var workers: [RunningProgram] = []
   let address: String
   private let token = "token of \(UUID().uuidString)"
 
@@ -69,6 +70,15 @@ final class Farm: @unchecked Sendable {
     }
   }
 
+  /// What the coordinator and the workers have said, for a test that failed.
+  func logs() throws -> String {
+    try files.contents().filter { $0.hasSuffix(".log") }
+      .map {
+        "--- \($0)\n" + String(decoding: try Data(contentsOf: URL(fileURLWithPath: files.path($0))), as: UTF8.self)
+      }
+      .joined(separator: "\n")
+  }
+
   /// What the coordinator calls a worker.
   func workerID(_ index: Int) async throws -> String {
     struct Worker: Decodable {
@@ -86,7 +96,16 @@ final class Farm: @unchecked Sendable {
   /// The processes that a worker's nursery has forked for tasks.
   func taskProcesses(ofWorker index: Int) -> [pid_t] {
     let parents = ProcessTree.now()
-    return parents.children(of: workers[index].processIdentifier).flatMap { parents.children(of: $0) }
+    return parents.children(of: workers[index].id).flatMap { parents.children(of: $0) }
+  }
+
+  /// Waits until the farm is in some state, and says what its processes have said where it never is.
+  func eventually(_ what: String, seconds: Double = 60, _ holds: () async throws -> Bool) async throws {
+    do {
+      try await FarmTests.eventually(what, seconds: seconds, holds)
+    } catch {
+      throw Command.Failure(description: "\(error)\n\(try logs())")
+    }
   }
 
   /// The rows of a query on the farm's database, columns separated by `|`.
@@ -96,17 +115,17 @@ final class Farm: @unchecked Sendable {
   }
 
   func killWorker(_ index: Int) {
-    kill(workers[index].processIdentifier, SIGKILL)
-    workers[index].waitUntilExit()
+    workers[index].send(SIGKILL)
+    workers[index].wait()
   }
 
   func stop() {
-    for process in workers + [coordinator].compactMap(\.self) where process.isRunning {
-      kill(process.processIdentifier, SIGKILL)
-      process.waitUntilExit()
+    for program in workers + [coordinator].compactMap(\.self) where program.isRunning {
+      program.send(SIGKILL)
+      program.wait()
     }
     let drop = Command(executable: "dropdb", arguments: ["--force", database])
-    do { try drop.start().waitUntilExit() } catch { print("left behind: database \(database): \(error)") }
+    do { try drop.start().wait() } catch { print("left behind: database \(database): \(error)") }
     files.remove()
   }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import TestPrograms
 import Testing
 
 /// *The farm is invisible*: the same document gives the same bytes, however it was rendered.
@@ -87,8 +88,8 @@ struct InvisibleFarmTests {
       // Five describe tasks, then pieces.
       return results.filter { $0.count > 3 }.count >= 6
     }
-    kill(killed.processIdentifier, SIGKILL)
-    killed.waitUntilExit()
+    killed.send(SIGKILL)
+    killed.wait()
     #expect(!FileManager.default.fileExists(atPath: files.path("film.mp4")))
 
     let again = try await Command.sheaf("render", edit, "-o", files.path("film.mp4"), "--json", "--vault", vault).run()

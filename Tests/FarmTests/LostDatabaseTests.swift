@@ -13,7 +13,7 @@ struct LostDatabaseTests {
     let submitting = farm.sheaf(
       "submit", Place.example("first-film.json"), "--wait", "-o", files.path("film.mp4"), "--segment-duration", "1")
     async let submitted = submitting.run()
-    try await eventually("pictures under way") {
+    try await farm.eventually("pictures under way") {
       try await farm.query("SELECT count(*) FROM sheaf.task WHERE kind = 'picture' AND state = 'leased'") != ["0"]
     }
     for _ in 1...3 {

@@ -1,13 +1,14 @@
 import Composition
 import Foundation
 import Media
+import TestPrograms
 import Testing
 
 @Suite struct DescribingTests {
-  private let scratch: Scratch
+  private let scratch: TemporaryFolder
 
   init() throws {
-    scratch = try Scratch()
+    scratch = try TemporaryFolder()
   }
 
   private func describe(_ path: String) throws -> AssetDescription {

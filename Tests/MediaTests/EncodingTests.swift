@@ -1,15 +1,16 @@
 import Composition
 import Foundation
 import Media
+import TestPrograms
 import Testing
 
 @Suite struct EncodingTests {
-  private let scratch: Scratch
+  private let scratch: TemporaryFolder
   private let size = PixelSize(width: 96, height: 64)
   private let frameDuration = MediaTime(value: 1, timescale: 25)
 
   init() throws {
-    scratch = try Scratch()
+    scratch = try TemporaryFolder()
   }
 
   private func encode(_ settings: VideoSettings, _ seeds: Range<Int>, _ name: String) throws -> Data {

@@ -1,6 +1,7 @@
 import Composition
 import Foundation
 import Media
+import TestPrograms
 import Testing
 
 @Suite struct MuxingTests {
@@ -28,12 +29,12 @@ import Testing
     Film(container: .mkv, video: Encoding.h264(), audio: aac, frameDuration: MediaTime(value: 1, timescale: 50)),
   ]
 
-  private let scratch: Scratch
+  private let scratch: TemporaryFolder
   private let size = PixelSize(width: 96, height: 64)
   private let frameCount = 75
 
   init() throws {
-    scratch = try Scratch()
+    scratch = try TemporaryFolder()
   }
 
   private func sampleCount(_ film: Film) throws -> Int {
@@ -128,7 +129,7 @@ import Testing
   {
     let film = Film(container: container, video: Encoding.h264(), audio: MuxingTests.aac)
     let path = try write(film, "film", metadata: ["title": "Ärger & Co", "scene": "12b"]).path
-    let text = String(decoding: try Tool.run("ffprobe", ["-v", "quiet", "-show_format", path]), as: UTF8.self)
+    let text = String(decoding: try Tool.run("ffprobe", ["-v", "quiet", "-show_format", path]).output, as: UTF8.self)
     #expect(text.contains("=Ärger & Co"))
     #expect(text.lowercased().contains("scene=12b"))
   }

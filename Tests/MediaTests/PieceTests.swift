@@ -1,14 +1,15 @@
 import Composition
 import Foundation
 import Media
+import TestPrograms
 import Testing
 
 @Suite struct PieceTests {
-  private let scratch: Scratch
+  private let scratch: TemporaryFolder
   private let size = PixelSize(width: 64, height: 48)
 
   init() throws {
-    scratch = try Scratch()
+    scratch = try TemporaryFolder()
   }
 
   private func piece() throws -> [UInt8] {

@@ -1,13 +1,14 @@
 import Composition
 import Foundation
 import Media
+import TestPrograms
 import Testing
 
 @Suite struct ReadingTests {
-  private let scratch: Scratch
+  private let scratch: TemporaryFolder
 
   init() throws {
-    scratch = try Scratch()
+    scratch = try TemporaryFolder()
   }
 
   private func reader(

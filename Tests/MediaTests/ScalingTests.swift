@@ -1,6 +1,7 @@
 import Composition
 import Foundation
 import Media
+import TestPrograms
 import Testing
 
 @Suite struct ScalingTests {
@@ -50,7 +51,7 @@ import Testing
   }
 
   @Test(arguments: conversions) func `pixels are those of ffmpeg's scale filter`(conversion: Conversion) throws {
-    let scratch = try Scratch()
+    let scratch = try TemporaryFolder()
     let (source, target) = (
       try picture(conversion.from, conversion.source), try picture(conversion.to, conversion.target)
     )

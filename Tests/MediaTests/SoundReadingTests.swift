@@ -1,13 +1,14 @@
 import Composition
 import Foundation
 import Media
+import TestPrograms
 import Testing
 
 @Suite struct SoundReadingTests {
-  private let scratch: Scratch
+  private let scratch: TemporaryFolder
 
   init() throws {
-    scratch = try Scratch()
+    scratch = try TemporaryFolder()
   }
 
   /// All samples from a position on, channels side by side, and where they start.

@@ -1,5 +1,6 @@
 import Composition
 import Foundation
+import TestPrograms
 import Testing
 
 @testable import Renderer

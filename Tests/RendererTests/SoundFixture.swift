@@ -3,6 +3,7 @@ import Foundation
 import Media
 import Renderer
 import Segmenter
+import TestPrograms
 
 /// Sound tasks over files, rendered and decoded again by ffmpeg.
 struct SoundFixture {

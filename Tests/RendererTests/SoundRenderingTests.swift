@@ -3,6 +3,7 @@ import Foundation
 import Media
 import Renderer
 import Segmenter
+import TestPrograms
 import Testing
 
 @Suite struct SoundRenderingTests {

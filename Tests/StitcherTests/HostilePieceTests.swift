@@ -2,6 +2,7 @@ import Composition
 import Foundation
 import Media
 import Segmenter
+import TestPrograms
 import Testing
 
 @testable import Stitcher

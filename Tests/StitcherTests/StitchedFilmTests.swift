@@ -1,6 +1,7 @@
 import Composition
 import Foundation
 import Segmenter
+import TestPrograms
 import Testing
 
 @testable import Stitcher

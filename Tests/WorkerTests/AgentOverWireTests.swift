@@ -1,6 +1,7 @@
 import Digest
 import Foundation
 import SwiftProtobuf
+import TestPrograms
 import Testing
 import Wire
 
@@ -44,9 +45,9 @@ struct AgentOverWireTests {
 
   @Test
   func `the result is the same whether the film is under the media root or comes over the wire`() async throws {
-    let folder = try TestFolder()
+    let folder = try TemporaryFolder()
     _ = try folder.write(film, "film.mp4")
-    let agent = try RunningAgent(try await coordinator.start(), mediaRoot: folder.path)
+    let agent = try RunningAgent(try await coordinator.start(), mediaRoot: folder.url.path)
     await coordinator.awaitConnection()
     let input = SHA256Digest.of(film)
     let fromRoot = try await publish(of: .describe(input, film, path: "film.mp4"))
@@ -61,8 +62,8 @@ struct AgentOverWireTests {
 
   @Test(arguments: ["other.mp4", "missing.mp4", "../film.mp4", "link.mp4", "folder"])
   func `what is under the media root and not what is meant is passed over`(path: String) async throws {
-    let folder = try TestFolder()
-    let root = "\(folder.path)/root"
+    let folder = try TemporaryFolder()
+    let root = "\(folder.url.path)/root"
     try FileManager.default.createDirectory(atPath: "\(root)/folder", withIntermediateDirectories: true)
     _ = try folder.write(film, "film.mp4")
     var other = film

@@ -1,4 +1,5 @@
 import Foundation
+import TestPrograms
 import Testing
 
 @testable import Worker
@@ -34,15 +35,7 @@ struct ConfinementTests {
   }
 
   private static func report(_ arguments: String...) throws -> [String: String] {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: Place.worker)
-    process.arguments = ["confinement"] + arguments
-    let output = Pipe()
-    process.standardOutput = output
-    try process.run()
-    let text = String(decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
-    process.waitUntilExit()
-    #expect(process.terminationStatus == 0, "\(text)")
+    let text = String(decoding: try Tool.run(Place.worker, ["confinement"] + arguments).output, as: UTF8.self)
     return Dictionary(
       uniqueKeysWithValues: text.split(separator: "\n").compactMap { line in
         line.range(of: ": ").map { (String(line[..<$0.lowerBound]), String(line[$0.upperBound...])) }

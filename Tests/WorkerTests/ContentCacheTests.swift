@@ -1,6 +1,7 @@
 import Digest
 import Foundation
 import Synchronization
+import TestPrograms
 import Testing
 
 @testable import Worker
@@ -8,12 +9,12 @@ import Testing
 /// Content over the wire: what is fetched, when, how often, and what is kept.
 @Suite(.timeLimit(.minutes(10)))
 struct ContentCacheTests {
-  private let folder: TestFolder
+  private let folder: TemporaryFolder
   private let source: Source
   private let content: InputContent
 
   init() throws {
-    folder = try TestFolder()
+    folder = try TemporaryFolder()
     source = Source(size: 40 * Int(ContentBlock.size) - 1000)
     content = InputContent(digest: .of(source.data), size: Int64(source.data.count), path: "")
   }
@@ -76,7 +77,7 @@ struct ContentCacheTests {
     let cache = try cache()
     let partial = try await cache.partial(content)
     try await partial.ensure(0..<content.size, from: source.read)
-    let path = "\(folder.path)/content/\(content.digest.hex)"
+    let path = "\(folder.url.path)/content/\(content.digest.hex)"
     let handle = try FileHandle(forUpdating: URL(fileURLWithPath: path))
     try handle.seek(toOffset: 5)
     try handle.write(contentsOf: Data([source.data[5] ^ 1]))
@@ -95,7 +96,7 @@ struct ContentCacheTests {
     #expect(source.fetched == 2 * source.data.count)
     await #expect(throws: ContentError.self) { try await partial.ensure(block(0), from: source.read) }
     #expect(source.fetched == 2 * source.data.count, "it is not asked for a third time")
-    #expect(try FileManager.default.contentsOfDirectory(atPath: "\(folder.path)/content") == [])
+    #expect(try FileManager.default.contentsOfDirectory(atPath: "\(folder.url.path)/content") == [])
   }
 
   @Test
@@ -119,13 +120,13 @@ struct ContentCacheTests {
   }
 
   private func partial() throws -> PartialContent {
-    let (file, isLinkable) = try OpenFile.unnamed(in: folder.path)
+    let (file, isLinkable) = try OpenFile.unnamed(in: folder.url.path)
     return PartialContent(
       digest: content.digest, size: content.size, file: file, isLinkable: isLinkable, gate: Gate(8))
   }
 
   private func cache(limit: Int64 = 1 << 30) throws -> ContentCache {
-    try ContentCache(directory: folder.path, byteLimit: limit, verifier: FileVerifier())
+    try ContentCache(directory: folder.url.path, byteLimit: limit, verifier: FileVerifier())
   }
 
   private func block(_ block: Int) -> Range<Int64> { bytes(block..<(block + 1)) }

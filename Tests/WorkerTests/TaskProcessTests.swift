@@ -1,5 +1,6 @@
 import Digest
 import Foundation
+import TestPrograms
 import Testing
 
 @testable import Worker
@@ -12,8 +13,8 @@ struct TaskProcessTests {
 
   @Test
   func `a process that says it is finished and exits has made its output`() async throws {
-    let folder = try TestFolder()
-    let (output, _) = try OpenFile.unnamed(in: folder.path)
+    let folder = try TemporaryFolder()
+    let (output, _) = try OpenFile.unnamed(in: folder.url.path)
     let process = try TaskProcess(Place.script("\(Self.ready); read x; \(Self.finished)"))
     process.assign(TaskOrder(payload: [10], inputs: []), inputs: [], output: output)
     guard case .made(let product) = try await end(of: process).outcome else {

@@ -1,6 +1,7 @@
 import Digest
 import Foundation
 import SwiftProtobuf
+import TestPrograms
 import Testing
 import Wire
 
@@ -77,59 +78,54 @@ struct TroubledTaskTests {
 
   @Test
   func `a worker that is killed takes its task process along and leaves no file`() async throws {
-    let folder = try TestFolder()
+    let folder = try TemporaryFolder()
     let address = try await coordinator.start()
-    let worker = try startWorker(address, cache: folder.path)
+    let worker = try startWorker(address, cache: folder.url.path)
     try await startHeldTask()
-    let nursery = Self.children(of: worker.processIdentifier)
+    let nursery = Self.children(of: worker.id)
     let children = nursery + nursery.flatMap { Self.children(of: $0) }
     #expect(nursery.count == 1 && children.count == 2, "the nursery and the task's process")
-    kill(worker.processIdentifier, SIGKILL)
-    worker.waitUntilExit()
+    worker.send(SIGKILL)
+    worker.wait()
     for child in children { while Self.isAlive(child) { await Task.yield() } }
-    #expect(try FileManager.default.contentsOfDirectory(atPath: "\(folder.path)/work") == [])
+    #expect(try FileManager.default.contentsOfDirectory(atPath: "\(folder.url.path)/work") == [])
     await coordinator.stop()
   }
 
   @Test(arguments: [SIGTERM, SIGINT])
   func `a signal ends a worker that has nothing to do, with 0`(signal: Int32) async throws {
-    let folder = try TestFolder()
-    let worker = try startWorker(try await coordinator.start(), cache: folder.path)
+    let folder = try TemporaryFolder()
+    let worker = try startWorker(try await coordinator.start(), cache: folder.url.path)
     await coordinator.awaitConnection()
-    kill(worker.processIdentifier, signal)
-    worker.waitUntilExit()
-    #expect(worker.terminationReason == .exit && worker.terminationStatus == 0)
+    worker.send(signal)
+    #expect(worker.wait() == 0)
     await coordinator.stop()
   }
 
   @Test
   func `a worker whose parent is gone ends`() async throws {
-    let folder = try TestFolder()
+    let folder = try TemporaryFolder()
     let parent = Pipe()
+    // Otherwise the worker holds the end that its parent closes.
+    #expect(fcntl(parent.fileHandleForWriting.fileDescriptor, F_SETFD, FD_CLOEXEC) == 0)
     let worker = try startWorker(
-      try await coordinator.start(), cache: folder.path, parent: parent, "--exit-with-parent")
+      try await coordinator.start(), cache: folder.url.path, parent: parent, "--exit-with-parent")
     await coordinator.awaitConnection()
     try parent.fileHandleForWriting.close()
-    worker.waitUntilExit()
-    #expect(worker.terminationStatus == 0)
+    #expect(worker.wait() == 0)
     await coordinator.stop()
   }
 
   @Test
   func `a refused worker exits with 69, a misled one with 64, and both say why`() async throws {
-    let folder = try TestFolder()
-    let errors = Pipe()
-    let refused = try startWorker(try await coordinator.start(), cache: folder.path, token: "guess", errors: errors)
-    refused.waitUntilExit()
-    let reason = String(decoding: try errors.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
-    #expect(refused.terminationStatus == 69 && reason.contains("token"), "\(reason)")
-    let misled = Process()
-    misled.executableURL = URL(fileURLWithPath: Place.worker)
-    misled.arguments = ["--coordinator", "127.0.0.1:1", "--slots", "none"]
-    misled.standardError = Pipe()
-    try misled.run()
-    misled.waitUntilExit()
-    #expect(misled.terminationStatus == 64)
+    let folder = try TemporaryFolder()
+    let errors = try folder.create("errors")
+    let refused = try startWorker(try await coordinator.start(), cache: folder.url.path, token: "guess", errors: errors)
+    let status = refused.wait()
+    let reason = try String(contentsOfFile: folder.path("errors"), encoding: .utf8)
+    #expect(status == 69 && reason.contains("token"), "\(reason)")
+    let misled = try Tool.result(of: Place.worker, ["--coordinator", "127.0.0.1:1", "--slots", "none"])
+    #expect(misled.status == 64 && misled.log.contains("slots"), "\(misled.log)")
     await coordinator.stop()
   }
 
@@ -153,17 +149,13 @@ struct TroubledTaskTests {
   }
 
   private func startWorker(
-    _ address: WireAddress, cache: String, token: String = "secret", parent: Pipe? = nil, errors: Pipe = Pipe(),
+    _ address: WireAddress, cache: String, token: String = "secret", parent: Pipe? = nil, errors: FileHandle? = nil,
     _ arguments: String...
-  ) throws -> Process {
-    let worker = Process()
-    worker.executableURL = URL(fileURLWithPath: Place.worker)
-    worker.arguments = ["--coordinator", "\(address)", "--slots", "1", "--cache", cache] + arguments
-    worker.environment = ProcessInfo.processInfo.environment.merging(["SHEAF_TOKEN": token]) { $1 }
-    worker.standardInput = parent
-    worker.standardError = errors
-    try worker.run()
-    return worker
+  ) throws -> RunningProgram {
+    try RunningProgram(
+      Place.worker, ["--coordinator", "\(address)", "--slots", "1", "--cache", cache] + arguments,
+      environment: ["SHEAF_TOKEN": token],
+      streams: .init(input: parent?.fileHandleForReading.fileDescriptor, errors: errors?.fileDescriptor))
   }
 
   private static func children(of process: pid_t) -> [pid_t] {

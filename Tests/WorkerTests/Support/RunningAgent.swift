@@ -1,5 +1,6 @@
 import Foundation
 import Logging
+import TestPrograms
 import Wire
 
 @testable import Worker
@@ -7,7 +8,7 @@ import Wire
 /// An agent at work in this process, its task processes real.
 struct RunningAgent {
   let agent: Agent
-  let folder: TestFolder
+  let folder: TemporaryFolder
   private let task: Task<Void, any Error>
 
   init(
@@ -15,10 +16,10 @@ struct RunningAgent {
     source: any ProcessSource = Place.nursery, hangLimit: Duration = .seconds(60), drainLimit: Duration = .seconds(8),
     patience: Int? = nil
   ) throws {
-    folder = try TestFolder()
+    folder = try TemporaryFolder()
     let verifier = FileVerifier()
     let logger = Logger(label: "agent") { _ in SwiftLogNoOpLogHandler() }
-    let cache = try ContentCache(directory: folder.path, byteLimit: 1 << 30, verifier: verifier)
+    let cache = try ContentCache(directory: folder.url.path, byteLimit: 1 << 30, verifier: verifier)
     let root = try mediaRoot.map { path throws(SystemError) in try MediaRoot(path) }
     let agent = Agent(
       Agent.Settings(
@@ -35,6 +36,6 @@ struct RunningAgent {
 
   /// What is left in the cache's folder of outputs.
   var leftovers: [String] {
-    get throws { try FileManager.default.contentsOfDirectory(atPath: "\(folder.path)/work") }
+    get throws { try FileManager.default.contentsOfDirectory(atPath: "\(folder.url.path)/work") }
   }
 }

@@ -39,27 +39,3 @@ enum Place {
     return launcher
   }
 }
-
-/// A folder for one test.
-final class TestFolder: Sendable {
-  let path: String
-
-  init() throws {
-    path = FileManager.default.temporaryDirectory.appendingPathComponent("worker-\(UUID().uuidString)").path
-    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-  }
-
-  deinit {
-    do {
-      try FileManager.default.removeItem(atPath: path)
-    } catch {
-      print("\(path) is left behind: \(error)")
-    }
-  }
-
-  func write(_ data: Data, _ name: String) throws -> String {
-    let file = "\(path)/\(name)"
-    try data.write(to: URL(fileURLWithPath: file))
-    return file
-  }
-}

@@ -1,27 +1,6 @@
 import Foundation
 import Media
-
-/// A temporary folder that is gone when its owner is.
-final class Scratch {
-  let url: URL
-
-  init() throws {
-    url = FileManager.default.temporaryDirectory.appendingPathComponent("sheaf-media-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
-  }
-
-  deinit {
-    try? FileManager.default.removeItem(at: url)
-  }
-
-  func path(_ name: String) -> String { url.appendingPathComponent(name).path }
-
-  /// An empty file, opened for reading and writing.
-  func create(_ name: String) throws -> FileHandle {
-    try Data().write(to: URL(fileURLWithPath: path(name)))
-    return try FileHandle(forUpdating: URL(fileURLWithPath: path(name)))
-  }
-}
+import TestPrograms
 
 func opened(_ path: String) throws -> FileByteSource {
   let descriptor = open(path, O_RDONLY | O_CLOEXEC)

@@ -1,0 +1,110 @@
+import Foundation
+public import Glibc
+import Synchronization
+
+/// A program that a test has started.
+///
+/// Not Foundation's `Process`: on Linux its `run()` reads beyond its own memory about once in ten thousand starts, which
+/// ends the tests that have started it. The program has what its starter has open and not marked close-on-exec.
+public final class RunningProgram: Sendable {
+  /// Where the program's standard streams lead: descriptors of the caller, or `/dev/null`.
+  public struct Streams: Sendable {
+    public var input: Int32?
+    public var output: Int32?
+    public var errors: Int32?
+
+    public init(input: Int32? = nil, output: Int32? = nil, errors: Int32? = nil) {
+      self.input = input
+      self.output = output
+      self.errors = errors
+    }
+  }
+
+  public struct Failure: Error, CustomStringConvertible {
+    public var description: String
+  }
+
+  public let id: pid_t
+  private let status = Mutex<Int32?>(nil)
+
+  /// - Parameters:
+  ///   - program: A path, or a name to look for in PATH.
+  ///   - environment: Set on top of the test's own.
+  public init(
+    _ program: String, _ arguments: [String], environment: [String: String] = [:], streams: Streams = Streams()
+  ) throws {
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    for (number, stream) in [streams.input, streams.output, streams.errors].enumerated() {
+      if let stream {
+        posix_spawn_file_actions_adddup2(&actions, stream, Int32(number))
+      } else {
+        posix_spawn_file_actions_addopen(&actions, Int32(number), "/dev/null", O_RDWR, 0)
+      }
+    }
+
+    // The threads that tests run on block signals and ignore SIGPIPE; a program of its own does neither.
+    var attributes = posix_spawnattr_t()
+    posix_spawnattr_init(&attributes)
+    defer { posix_spawnattr_destroy(&attributes) }
+    var (none, every) = (sigset_t(), sigset_t())
+    sigemptyset(&none)
+    sigfillset(&every)
+    posix_spawnattr_setsigmask(&attributes, &none)
+    posix_spawnattr_setsigdefault(&attributes, &every)
+    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
+
+    var child: pid_t = 0
+    let error = withStrings([program] + arguments) { arguments in
+      withStrings(Self.variables(with: environment)) { variables in
+        posix_spawnp(&child, program, &actions, &attributes, arguments, variables)
+      }
+    }
+    guard error == 0 else {
+      throw Failure(description: "\(program) cannot be started: \(String(cString: strerror(error)))")
+    }
+    id = child
+  }
+
+  public var isRunning: Bool {
+    status.withLock { status in
+      if status == nil { status = reaped(WNOHANG) }
+      return status == nil
+    }
+  }
+
+  /// Blocks until the program has ended.
+  ///
+  /// - Returns: What it exited with, or 128 and the number of the signal that ended it, as a shell says it.
+  @discardableResult
+  public func wait() -> Int32 {
+    // Others may ask meanwhile, so the wait itself neither holds the lock nor reaps.
+    var info = siginfo_t()
+    while waitid(P_PID, id_t(id), &info, WEXITED | WNOWAIT) != 0, errno == EINTR {}
+    return status.withLock { status in
+      if status == nil { status = reaped(0) }
+      return status ?? 0
+    }
+  }
+
+  public func send(_ signal: Int32) { kill(id, signal) }
+
+  private func reaped(_ options: Int32) -> Int32? {
+    var status: Int32 = 0
+    guard waitpid(id, &status, options) == id else { return nil }
+    let signal = status & 0x7f
+    return signal == 0 ? (status >> 8) & 0xff : 128 + signal
+  }
+
+  private static func variables(with added: [String: String]) -> [String] {
+    ProcessInfo.processInfo.environment.merging(added) { $1 }.map { "\($0)=\($1)" }
+  }
+}
+
+/// A list that C ends with a null pointer.
+private func withStrings<R>(_ strings: [String], _ body: ([UnsafeMutablePointer<CChar>?]) -> R) -> R {
+  let copies: [UnsafeMutablePointer<CChar>?] = strings.map { strdup($0) }
+  defer { for copy in copies { free(copy) } }
+  return body(copies + [nil])
+}

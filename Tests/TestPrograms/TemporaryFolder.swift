@@ -1,0 +1,30 @@
+public import Foundation
+
+/// A folder that is gone when its owner is.
+public final class TemporaryFolder: Sendable {
+  public let url: URL
+
+  public init() throws {
+    url = FileManager.default.temporaryDirectory.appendingPathComponent("sheaf-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+  }
+
+  deinit {
+    do { try FileManager.default.removeItem(at: url) } catch { print("left behind: \(url.path): \(error)") }
+  }
+
+  public func path(_ name: String) -> String { url.appendingPathComponent(name).path }
+
+  /// An empty file, opened for reading and writing.
+  public func create(_ name: String) throws -> FileHandle {
+    let file = url.appendingPathComponent(name)
+    try Data().write(to: file)
+    return try FileHandle(forUpdating: file)
+  }
+
+  /// - Returns: The file's path.
+  public func write(_ data: Data, _ name: String) throws -> String {
+    try data.write(to: url.appendingPathComponent(name))
+    return path(name)
+  }
+}

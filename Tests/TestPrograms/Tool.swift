@@ -1,0 +1,60 @@
+public import Foundation
+
+/// `ffmpeg` and its kin: the independent judges of what Sheaf reads and writes.
+public enum Tool {
+  public struct Failure: Error, CustomStringConvertible {
+    public var description: String
+
+    public init(description: String) {
+      self.description = description
+    }
+  }
+
+  /// How a program ended and what it said.
+  public struct Result {
+    public var status: Int32
+    public var output: Data
+    public var log: String
+  }
+
+  /// Runs a program to its end, however it ends.
+  public static func result(of program: String, _ arguments: [String]) throws -> Result {
+    let folder = try TemporaryFolder()
+    let (output, log) = (try folder.create("output"), try folder.create("log"))
+    let running = try RunningProgram(
+      program, arguments, streams: .init(output: output.fileDescriptor, errors: log.fileDescriptor))
+    let status = running.wait()
+    return Result(
+      status: status, output: try Data(contentsOf: folder.url.appendingPathComponent("output")),
+      log: String(decoding: try Data(contentsOf: folder.url.appendingPathComponent("log")), as: UTF8.self))
+  }
+
+  /// Runs a program that has to end with 0, and throws what it said otherwise.
+  public static func run(_ program: String, _ arguments: [String]) throws -> Result {
+    let result = try result(of: program, arguments)
+    guard result.status == 0 else {
+      throw Failure(
+        description: "\(program) \(arguments.joined(separator: " ")) ended with \(result.status): \(result.log)")
+    }
+    return result
+  }
+
+  /// What ffmpeg writes to its standard output.
+  @discardableResult
+  public static func ffmpeg(_ arguments: [String]) throws -> Data {
+    try run("ffmpeg", ["-v", "error", "-nostdin", "-y", "-bitexact"] + arguments).output
+  }
+
+  @discardableResult
+  public static func ffmpeg(_ arguments: String...) throws -> Data {
+    try ffmpeg(arguments)
+  }
+
+  /// ffprobe's answer as lines of comma-separated values.
+  public static func ffprobe(_ arguments: String...) throws -> [[String]] {
+    let answer = try run("ffprobe", ["-v", "quiet", "-of", "csv=p=0"] + arguments).output
+    return String(decoding: answer, as: UTF8.self).split(separator: "\n").map { line in
+      line.split(separator: ",", omittingEmptySubsequences: false).map { String($0) }
+    }
+  }
+}
