@@ -1,3 +1,4 @@
+import Composition
 package import Media
 package import Segmenter
 
@@ -23,19 +24,30 @@ package enum PictureRenderer {
       try PieceWriter(descriptor: descriptor, header: encoder.header)
     }
     let maker = try FrameMaker(task, inputs: inputs)
-    for index in 0..<task.frameCount {
-      let frame = try maker.frame(index)
-      try media("encoding frame \(index) of the segment") { () throws(MediaError) in
-        try encoder.send(frame, pts: Int64(index))
-        try drain(encoder, into: writer)
+    let turn = framesInTurn(task.format.size)
+    for first in stride(from: 0, to: task.frameCount, by: turn) {
+      var frames: [Frame] = []
+      for index in first..<min(first + turn, task.frameCount) { frames.append(try maker.frame(index)) }
+      for (index, frame) in zip(first..., frames) {
+        try media("encoding frame \(index) of the segment") { () throws(MediaError) in
+          try encoder.send(frame, pts: Int64(index))
+          try drain(encoder, into: writer)
+        }
+        progress(Int64(index + 1))
       }
-      progress(Int64(index + 1))
     }
     try media("finishing the piece") { () throws(MediaError) in
       try encoder.finish()
       try drain(encoder, into: writer)
       try writer.finish()
     }
+  }
+
+  /// How many frames are made before they are encoded. One by one, decoder and encoder put each other's pictures out of
+  /// the processor's caches; eight at a time take 1.5 % less time at 720p, sixteen no less. Large frames would take too
+  /// much memory.
+  private static func framesInTurn(_ size: PixelSize) -> Int {
+    max(1, min(8, 20_000_000 / (size.width * size.height)))
   }
 
   private static func drain(_ encoder: VideoEncoder, into writer: PieceWriter) throws(MediaError) {

@@ -22,7 +22,8 @@ struct ProcessLauncher: ProcessSource {
 
   /// Pictures come and go by the megabyte: their memory is kept for the next, not given back and faulted in again with
   /// each frame. Not on large pages: x264 asks for those itself, and elsewhere they zero more than is used.
-  private static let allocator = "GLIBC_TUNABLES=glibc.malloc.mmap_threshold=67108864:glibc.malloc.trim_threshold=268435456"
+  private static let allocator =
+    "GLIBC_TUNABLES=glibc.malloc.mmap_threshold=67108864:glibc.malloc.trim_threshold=268435456"
 
   /// Far above what the largest pictures take; below what a runaway codec would ask for.
   static let defaultMemoryLimit: UInt64 = 16 << 30
