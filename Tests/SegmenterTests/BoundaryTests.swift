@@ -14,13 +14,24 @@ struct BoundaryTests {
   @Test
   func `segments of a plain clip start where its source has keyframes`() throws {
     let (edit, assets) = try oneClip(seconds: 60, interval: 130)
-    let plan = try RenderPlanner.plan(edit, assets: assets)
+    let plan = try RenderPlanner.plan(edit, assets: assets, segmentDuration: MediaTime(seconds: 5))
     #expect(plan.segments.count > 8)
     for segment in plan.segments.dropFirst() {
       #expect(segment.boundary == .sourceKeyframe(asset: "a"))
       #expect(segment.frames.lowerBound % 130 == 0)
       #expect(segment.task.sources[0].decodeFrom?.pts == Int64(segment.frames.lowerBound) * 512)
     }
+  }
+
+  @Test(arguments: [(20, 150), (21, 225), (120, 225), (121, 300), (600, 300), (601, 600)])
+  func `segments of a long film are longer`(seconds: Int64, frames: Int) throws {
+    let whole = try Synthetic.range(0, seconds)
+    let track = CompositionTrack(id: "A", type: .video, clips: [Synthetic.clip("a", use: whole, at: whole)])
+    let edit = try Synthetic.edit(tracks: [track], codec: .ffv1, interval: 1)
+    let plan = try RenderPlanner.plan(
+      edit, assets: Synthetic.assets(["a": try Synthetic.film(frames: Int(seconds) * 30, interval: 1)]))
+    #expect(plan.segments.count > 1)
+    #expect(plan.segments.dropLast(2).allSatisfy { $0.frames.count == frames }, "\(plan.segments.map(\.frames))")
   }
 
   @Test

@@ -104,10 +104,13 @@ func failure(_ body: () async throws -> Void) async -> WireError? {
   }
 
   @Test func anAddressWhereNobodyListensIsUnreachable() async throws {
-    let address = try await withServer { $0 }
+    // Not a server that has stopped: a program that is being started meanwhile holds its socket a moment longer.
+    let reserved = try ReservedPort()
+    let address = WireAddress(host: "127.0.0.1", port: reserved.number)
     let error = await failure { try await WireClient.withConnection(to: address, hello: .client) { _, _ in } }
     #expect(error?.code == .unreachable)
     #expect(error?.message == "no coordinator answers at \(address): Connection refused")
+    reserved.release()
   }
 
   @Test func aSlowReaderStopsItsSender() async throws {

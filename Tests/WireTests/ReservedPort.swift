@@ -1,0 +1,34 @@
+import Glibc
+
+/// A TCP port of 127.0.0.1 that is taken and where nobody listens.
+struct ReservedPort {
+  let number: Int
+  private let descriptor: Int32
+
+  struct Failure: Error {
+    var errno: Int32
+  }
+
+  init() throws {
+    let opened = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    guard opened >= 0 else { throw Failure(errno: errno) }
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = in_addr_t(0x7f00_0001).bigEndian
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let status = withUnsafeMutablePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+        bind(opened, pointer, length) == 0 ? getsockname(opened, pointer, &length) : -1
+      }
+    }
+    guard status == 0 else {
+      let failure = Failure(errno: errno)
+      close(opened)
+      throw failure
+    }
+    descriptor = opened
+    number = Int(UInt16(bigEndian: address.sin_port))
+  }
+
+  func release() { close(descriptor) }
+}
