@@ -51,7 +51,7 @@ final class Farm: @unchecked Sendable {
     }
     try await eventually("\(count) workers at the coordinator") {
       let listed = try await self.sheaf("workers", "--json").run()
-      return listed.output.components(separatedBy: "\"worker-").count > count
+      return listed.status == 0 && listed.output.components(separatedBy: "\"worker-").count > count
     }
   }
 

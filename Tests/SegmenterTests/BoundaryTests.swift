@@ -23,7 +23,7 @@ struct BoundaryTests {
     }
   }
 
-  @Test(arguments: [(20, 150), (21, 225), (120, 225), (121, 300), (600, 300), (601, 600)])
+  @Test(arguments: [(30, 150), (31, 225), (120, 225), (121, 300), (600, 300), (601, 600)])
   func `segments of a long film are longer`(seconds: Int64, frames: Int) throws {
     let whole = try Synthetic.range(0, seconds)
     let track = CompositionTrack(id: "A", type: .video, clips: [Synthetic.clip("a", use: whole, at: whole)])

@@ -38,6 +38,7 @@ public final class RunningProgram: Sendable {
     defer { posix_spawn_file_actions_destroy(&actions) }
     for (number, stream) in [streams.input, streams.output, streams.errors].enumerated() {
       if let stream {
+        precondition(stream > 2, "a stream of the test's own would be replaced while it is handed on")
         posix_spawn_file_actions_adddup2(&actions, stream, Int32(number))
       } else {
         posix_spawn_file_actions_addopen(&actions, Int32(number), "/dev/null", O_RDWR, 0)
@@ -76,23 +77,33 @@ public final class RunningProgram: Sendable {
 
   /// Blocks until the program has ended.
   ///
-  /// - Returns: What it exited with, or 128 and the number of the signal that ended it, as a shell says it.
+  /// - Returns: What it exited with, or 128 and the number of the signal that ended it, as a shell says it. -1 if
+  ///   something else has taken its end away.
   @discardableResult
   public func wait() -> Int32 {
     // Others may ask meanwhile, so the wait itself neither holds the lock nor reaps.
     var info = siginfo_t()
-    while waitid(P_PID, id_t(id), &info, WEXITED | WNOWAIT) != 0, errno == EINTR {}
+    while isRunning, waitid(P_PID, id_t(id), &info, WEXITED | WNOWAIT) != 0, errno == EINTR {}
     return status.withLock { status in
-      if status == nil { status = reaped(0) }
-      return status ?? 0
+      let end = status ?? reaped(0) ?? -1
+      status = end
+      return end
     }
   }
 
-  public func send(_ signal: Int32) { kill(id, signal) }
+  /// Does nothing once the program's end is known: its number may be another's by then.
+  public func send(_ signal: Int32) {
+    status.withLock { status in
+      if status == nil { kill(id, signal) }
+    }
+  }
 
+  /// Nil while the program runs.
   private func reaped(_ options: Int32) -> Int32? {
     var status: Int32 = 0
-    guard waitpid(id, &status, options) == id else { return nil }
+    let found = waitpid(id, &status, options)
+    guard found != 0 else { return nil }
+    guard found == id else { return -1 }
     let signal = status & 0x7f
     return signal == 0 ? (status >> 8) & 0xff : 128 + signal
   }

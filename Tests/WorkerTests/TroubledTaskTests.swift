@@ -105,13 +105,11 @@ struct TroubledTaskTests {
   @Test
   func `a worker whose parent is gone ends`() async throws {
     let folder = try TemporaryFolder()
-    let parent = Pipe()
-    // Otherwise the worker holds the end that its parent closes.
-    #expect(fcntl(parent.fileHandleForWriting.fileDescriptor, F_SETFD, FD_CLOEXEC) == 0)
+    let parent = try Lifeline()
     let worker = try startWorker(
       try await coordinator.start(), cache: folder.url.path, parent: parent, "--exit-with-parent")
     await coordinator.awaitConnection()
-    try parent.fileHandleForWriting.close()
+    parent.cut()
     #expect(worker.wait() == 0)
     await coordinator.stop()
   }
@@ -149,13 +147,13 @@ struct TroubledTaskTests {
   }
 
   private func startWorker(
-    _ address: WireAddress, cache: String, token: String = "secret", parent: Pipe? = nil, errors: FileHandle? = nil,
+    _ address: WireAddress, cache: String, token: String = "secret", parent: Lifeline? = nil, errors: FileHandle? = nil,
     _ arguments: String...
   ) throws -> RunningProgram {
     try RunningProgram(
       Place.worker, ["--coordinator", "\(address)", "--slots", "1", "--cache", cache] + arguments,
       environment: ["SHEAF_TOKEN": token],
-      streams: .init(input: parent?.fileHandleForReading.fileDescriptor, errors: errors?.fileDescriptor))
+      streams: .init(input: parent?.programEnd, errors: errors?.fileDescriptor))
   }
 
   private static func children(of process: pid_t) -> [pid_t] {

@@ -24,16 +24,16 @@ package enum PictureRenderer {
       try PieceWriter(descriptor: descriptor, header: encoder.header)
     }
     let maker = try FrameMaker(task, inputs: inputs)
-    let turn = framesInTurn(task.format.size)
-    for first in stride(from: 0, to: task.frameCount, by: turn) {
-      var frames: [Frame] = []
-      for index in first..<min(first + turn, task.frameCount) { frames.append(try maker.frame(index)) }
-      for (index, frame) in zip(first..., frames) {
-        try media("encoding frame \(index) of the segment") { () throws(MediaError) in
-          try encoder.send(frame, pts: Int64(index))
+    var done = 0
+    while done < task.frameCount {
+      let made = try turn(of: maker, from: done, to: task.frameCount, atMost: framesInTurn(task.format.size))
+      for frame in made {
+        try media("encoding frame \(done) of the segment") { () throws(MediaError) in
+          try encoder.send(frame, pts: Int64(done))
           try drain(encoder, into: writer)
         }
-        progress(Int64(index + 1))
+        done += 1
+        progress(Int64(done))
       }
     }
     try media("finishing the piece") { () throws(MediaError) in
@@ -48,6 +48,19 @@ package enum PictureRenderer {
   /// much memory.
   private static func framesInTurn(_ size: PixelSize) -> Int {
     max(1, min(8, 20_000_000 / (size.width * size.height)))
+  }
+
+  /// The next frames: one at least, and no more once a moment is over. Where making frames is slow nothing is gained by
+  /// holding them, and progress, by which a hang is told, must not wait for eight.
+  private static func turn(
+    of maker: FrameMaker, from first: Int, to end: Int, atMost count: Int
+  ) throws(RenderError) -> [Frame] {
+    let start = ContinuousClock.now
+    var frames = [try maker.frame(first)]
+    while frames.count < min(count, end - first), ContinuousClock.now - start < .milliseconds(250) {
+      frames.append(try maker.frame(first + frames.count))
+    }
+    return frames
   }
 
   private static func drain(_ encoder: VideoEncoder, into writer: PieceWriter) throws(MediaError) {

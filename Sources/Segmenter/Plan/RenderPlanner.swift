@@ -4,7 +4,7 @@ package import Composition
 /// nothing (DESIGN 5).
 package enum RenderPlanner {
   /// - Parameter segmentDuration: what a segment aims at, in seconds; positive. Nil: 5 s for a film of up to
-  ///   20 s, 7.5 s up to two minutes, 10 s up to ten, 20 s beyond, so that a short film feeds every core and a long one
+  ///   30 s, 7.5 s up to two minutes, 10 s up to ten, 20 s beyond, so that a short film feeds every core and a long one
   ///   wastes little on starting tasks.
   package static func plan(
     _ edit: Edit, assets: [AssetID: PlannedAsset], segmentDuration: MediaTime? = nil
@@ -38,7 +38,7 @@ package enum RenderPlanner {
   }
 
   private static func defaultSegmentDuration(_ duration: MediaTime) -> MediaTime {
-    if duration <= MediaTime(seconds: 20) { return MediaTime(seconds: 5) }
+    if duration <= MediaTime(seconds: 30) { return MediaTime(seconds: 5) }
     if duration <= MediaTime(seconds: 120) { return MediaTime(value: 15, timescale: 2) }
     return MediaTime(seconds: duration <= MediaTime(seconds: 600) ? 10 : 20)
   }
