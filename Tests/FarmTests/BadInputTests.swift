@@ -104,8 +104,16 @@ struct BadInputTests {
     }
     let report = try JSONDecoder().decode(Report.self, from: Data(check.output.utf8))
     let pointers = Set(report.problems.map(\.pointer))
-    #expect(
-      pointers.isSuperset(of: ["/tracks/0/clips/0/asset", "/videoComposition/frameDuration", "/exprot"]), "\(report)")
+    // Of the text, and of the media.
+    let expected = [
+      "/tracks/0/clips/0/asset", "/videoComposition/frameDuration", "/exprot", "/tracks/0/clips/1/use",
+    ]
+    #expect(pointers.isSuperset(of: expected), "\(report)")
+    for command in ["render", "plan"] {
+      let told = try await Command.sheaf(command, edit, "-o", files.path("film.mp4")).run()
+      #expect(told.status == 65)
+      for pointer in expected { #expect(told.errors.contains("\(pointer): "), "\(command): \(told.errors)") }
+    }
   }
 
   @Test

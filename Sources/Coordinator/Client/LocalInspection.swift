@@ -13,6 +13,14 @@ struct LocalInspection: Sendable {
   var segmentDuration = ""
   let digests: DigestCache
 
+  /// Every problem in one pass: those of the files that this side has found, those of the text, and what only the media
+  /// tell. The coordinator does not know why a file was not submitted.
+  func problems(beside found: [Problem], _ options: LocalFarmOptions) async throws -> [Problem] {
+    let reply = try await run(options)
+    let known = Set(found.map(\.pointer))
+    return found + reply.problems.map { Problem($0) }.filter { !known.contains($0.pointer) }
+  }
+
   func run(_ options: LocalFarmOptions) async throws -> Sheaf_InspectReply {
     let message = Sheaf_InspectDocument.with {
       $0.document = Data(edit?.bytes ?? [])

@@ -15,8 +15,12 @@ struct LocalRender: Sendable {
     let file = try OutputFile(output)
     let digests = DigestCache()
     let (assets, missing) = try await edit.assets(digests)
-    let problems = edit.document.problems + missing + EditFile.replaced(by: output, assets)
-    guard problems.isEmpty else { throw CommandFailure(problems: problems) }
+    let found = missing + EditFile.replaced(by: output, assets)
+    guard edit.document.problems.isEmpty, found.isEmpty else {
+      let inspection = LocalInspection(
+        edit: edit, assets: assets, output: output, segmentDuration: segmentDuration, digests: digests)
+      throw CommandFailure(problems: try await inspection.problems(beside: found, options))
+    }
     return try await options.run(digests: digests) { farm in
       try await CoordinatorClient.run(farm.endpoint) { client in
         let run = JobRun(client: client)

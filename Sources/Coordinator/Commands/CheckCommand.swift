@@ -25,10 +25,7 @@ struct CheckCommand: AsyncParsableCommand {
         let digests = DigestCache()
         let (assets, missing) = try await edit.assets(digests)
         let inspection = LocalInspection(edit: edit, assets: assets, digests: digests)
-        let reply = try await Interruption.cancelling { [farm] in try await inspection.run(farm) }
-        // The coordinator does not know why a file was not submitted; this side does.
-        let known = Set(missing.map(\.pointer))
-        problems = missing + reply.problems.map { Problem($0) }.filter { !known.contains($0.pointer) }
+        problems = try await Interruption.cancelling { [farm] in try await inspection.problems(beside: missing, farm) }
       } catch let failure as CommandFailure where !failure.problems.isEmpty {
         problems = failure.problems
       }

@@ -31,11 +31,15 @@ struct PlanCommand: AsyncParsableCommand {
       let edit = try EditFile(edit)
       let digests = DigestCache()
       let (assets, missing) = try await edit.assets(digests)
-      let problems = edit.document.problems + missing
-      guard problems.isEmpty else { throw CommandFailure(problems: problems) }
       let inspection = LocalInspection(
         edit: edit, assets: assets, output: Setting.text(output, "SHEAF_OUTPUT") ?? "",
         segmentDuration: segments.value, digests: digests)
+      guard edit.document.problems.isEmpty, missing.isEmpty else {
+        throw CommandFailure(
+          problems: try await Interruption.cancelling { [farm] in
+            try await inspection.problems(beside: missing, farm)
+          })
+      }
       let reply = try await Interruption.cancelling { [farm] in try await inspection.run(farm) }
       guard reply.problems.isEmpty else { throw CommandFailure(problems: reply.problems.map { Problem($0) }) }
       let report = try JSONDecoder().decode(PlanReport.self, from: reply.plan)
