@@ -17,8 +17,9 @@ struct LocalInspection: Sendable {
   /// tell. The coordinator does not know why a file was not submitted.
   func problems(beside found: [Problem], _ options: LocalFarmOptions) async throws -> [Problem] {
     let reply = try await run(options)
+    let own = found + (edit?.document.problems ?? [])
     let known = Set(found.map(\.pointer))
-    return found + reply.problems.map { Problem($0) }.filter { !known.contains($0.pointer) }
+    return own + reply.problems.map { Problem($0) }.filter { !known.contains($0.pointer) && !own.contains($0) }
   }
 
   func run(_ options: LocalFarmOptions) async throws -> Sheaf_InspectReply {
