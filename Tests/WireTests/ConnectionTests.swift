@@ -103,6 +103,23 @@ func failure(_ body: () async throws -> Void) async -> WireError? {
     #expect(error?.code == .refused(.unavailable))
   }
 
+  /// NIO ends the program, in debug, where the first frame's promise is dropped.
+  @Test func aPeerThatIsRefusedBeforeItSaysAWordIsToldSo() async throws {
+    try await withServer(maximumConnections: 0) { address in
+      let silent = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+        .connect(host: address.host, port: address.port) { channel in
+          channel.eventLoop.makeCompletedFuture {
+            try NIOAsyncChannel<ByteBuffer, ByteBuffer>(wrappingChannelSynchronously: channel)
+          }
+        }
+      let told = try await silent.executeThenClose { inbound, _ in
+        for try await bytes in inbound { return bytes.readableBytes > 0 }
+        return false
+      }
+      #expect(told)
+    }
+  }
+
   @Test func anAddressWhereNobodyListensIsUnreachable() async throws {
     // Not a server that has stopped: a program that is being started meanwhile holds its socket a moment longer.
     let reserved = try ReservedPort()

@@ -15,8 +15,7 @@ struct LocalInspection: Sendable {
 
   /// Every problem in one pass: those of the files that this side has found, those of the text, and what only the media
   /// tell. The coordinator does not know why a file was not submitted.
-  func problems(beside found: [Problem], _ options: LocalFarmOptions) async throws -> [Problem] {
-    let reply = try await run(options)
+  func problems(_ reply: Sheaf_InspectReply, beside found: [Problem]) -> [Problem] {
     let own = found + (edit?.document.problems ?? [])
     let known = Set(found.map(\.pointer))
     return own + reply.problems.map { Problem($0) }.filter { !known.contains($0.pointer) && !own.contains($0) }

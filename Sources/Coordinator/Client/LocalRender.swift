@@ -19,7 +19,7 @@ struct LocalRender: Sendable {
     guard edit.document.problems.isEmpty, found.isEmpty else {
       let inspection = LocalInspection(
         edit: edit, assets: assets, output: output, segmentDuration: segmentDuration, digests: digests)
-      throw CommandFailure(problems: try await inspection.problems(beside: found, options))
+      throw CommandFailure(problems: inspection.problems(try await inspection.run(options), beside: found))
     }
     return try await options.run(digests: digests) { farm in
       try await CoordinatorClient.run(farm.endpoint) { client in

@@ -25,7 +25,8 @@ struct CheckCommand: AsyncParsableCommand {
         let digests = DigestCache()
         let (assets, missing) = try await edit.assets(digests)
         let inspection = LocalInspection(edit: edit, assets: assets, digests: digests)
-        problems = try await Interruption.cancelling { [farm] in try await inspection.problems(beside: missing, farm) }
+        let reply = try await Interruption.cancelling { [farm] in try await inspection.run(farm) }
+        problems = inspection.problems(reply, beside: missing)
       } catch let failure as CommandFailure where !failure.problems.isEmpty {
         problems = failure.problems
       }

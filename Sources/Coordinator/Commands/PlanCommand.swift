@@ -34,14 +34,9 @@ struct PlanCommand: AsyncParsableCommand {
       let inspection = LocalInspection(
         edit: edit, assets: assets, output: Setting.text(output, "SHEAF_OUTPUT") ?? "",
         segmentDuration: segments.value, digests: digests)
-      guard edit.document.problems.isEmpty, missing.isEmpty else {
-        throw CommandFailure(
-          problems: try await Interruption.cancelling { [farm] in
-            try await inspection.problems(beside: missing, farm)
-          })
-      }
       let reply = try await Interruption.cancelling { [farm] in try await inspection.run(farm) }
-      guard reply.problems.isEmpty else { throw CommandFailure(problems: reply.problems.map { Problem($0) }) }
+      let problems = inspection.problems(reply, beside: missing)
+      guard problems.isEmpty else { throw CommandFailure(problems: problems) }
       let report = try JSONDecoder().decode(PlanReport.self, from: reply.plan)
       if json.isOn { Console.printJSON(report) } else { PlanText.lines(report).forEach(Console.print) }
     }

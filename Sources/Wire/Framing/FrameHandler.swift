@@ -106,6 +106,8 @@ extension FrameHandler: ChannelOutboundHandler {
       context.triggerUserOutboundEvent(event, promise: promise)
       return
     }
+    // Whoever still awaits the first frame is told that none comes.
+    end(WireError(.closed, "the connection was refused before a word was said"))
     state = .discarding
     context.read()
     promise?.succeed()
