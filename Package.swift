@@ -18,105 +18,117 @@ let nio: [Target.Dependency] = [
   .product(name: "NIOPosix", package: "swift-nio"),
 ]
 
+let protobuf: Target.Dependency = .product(name: "SwiftProtobuf", package: "swift-protobuf")
+let systemPackage: Target.Dependency = .product(name: "SystemPackage", package: "swift-system")
+let unixSignals: Target.Dependency = .product(name: "UnixSignals", package: "swift-service-lifecycle")
+
 let package = Package(
   name: "sheaf",
   products: [
-    .library(name: "Composition", targets: ["Composition"]),
-    .executable(name: "sheaf", targets: ["Coordinator"]),
-    .executable(name: "sheaf-worker", targets: ["Worker"]),
+    .library(name: "CompositionModel", targets: ["CompositionModel"]),
+    .executable(name: "sheaf", targets: ["SheafCLI"]),
+    .executable(name: "sheaf-worker", targets: ["SheafWorkerCLI"]),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
     .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
     .package(url: "https://github.com/apple/swift-protobuf", from: "1.39.0", traits: []),
+    .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
   ],
   targets: [
-    // The ground floor: pure, no C, no I/O.
-    .target(name: "Composition", swiftSettings: strict),
-    .target(name: "Segmenter", dependencies: ["Composition"], swiftSettings: strict),
+    // Pure: no C, no I/O.
+    .target(name: "CompositionModel", swiftSettings: strict),
+    .target(name: "Segmenter", dependencies: ["CompositionModel"], swiftSettings: strict),
+
+    // What every room above would otherwise write again: descriptors, folders, threads, settings; SHA-256.
+    .target(name: "SystemSupport", dependencies: [systemPackage], swiftSettings: strict),
+    .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+    .target(name: "Digest", dependencies: ["CCrypto", "SystemSupport"], swiftSettings: strict),
 
     // Media: the only rooms that see libav*.
     .systemLibrary(
       name: "CFFmpeg", pkgConfig: "libavformat libavcodec libswscale libswresample libavutil",
       providers: [.apt(["libavformat-dev", "libavcodec-dev", "libswscale-dev", "libswresample-dev", "libavutil-dev"])]),
     .target(name: "CMedia", dependencies: ["CFFmpeg"], cSettings: optimised),
-    .target(name: "Media", dependencies: ["CMedia", "Composition"], swiftSettings: strict),
+    .target(name: "Media", dependencies: ["CMedia", "CompositionModel", "SystemSupport"], swiftSettings: strict),
     .systemLibrary(name: "CPango", pkgConfig: "pangocairo", providers: [.apt(["libpango1.0-dev"])]),
     .target(
-      name: "Renderer", dependencies: ["Media", "Segmenter", "Composition", "CMedia", "CPango"], swiftSettings: strict),
-    .target(name: "Stitcher", dependencies: ["Media", "Segmenter", "Composition"], swiftSettings: strict),
+      name: "Renderer", dependencies: ["Media", "Segmenter", "CompositionModel", "CMedia", "CPango", "Digest"],
+      swiftSettings: strict),
+    .target(name: "Stitcher", dependencies: ["Media", "Segmenter", "CompositionModel"], swiftSettings: strict),
 
-    // The farm: knows no media and no composition.
-    .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
-    .target(name: "Digest", dependencies: ["CCrypto"], swiftSettings: strict),
+    // The farm. Jobs and Wire know no media and no composition.
     .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
     .target(
-      name: "Jobs", dependencies: ["CPostgres"],
+      name: "Jobs", dependencies: ["CPostgres", "Digest", "SystemSupport"],
       resources: [.embedInCode("Migrations/0001_farm.sql"), .embedInCode("Migrations/0002_second_lease.sql")],
       swiftSettings: strict),
     .target(
-      name: "Wire",
+      name: "Wire", dependencies: nio + [protobuf, logging, "Digest", "SystemSupport"], exclude: ["sheaf.proto"],
+      swiftSettings: strict),
+    .target(name: "ContentStorage", dependencies: ["Digest", "SystemSupport"], swiftSettings: strict),
+    .target(
+      name: "Coordinator",
       dependencies: nio + [
-        .product(name: "SwiftProtobuf", package: "swift-protobuf"),
-        logging, "Digest",
+        "CompositionModel", "Segmenter", "Jobs", "Wire", "ContentStorage", "Digest", "SystemSupport", protobuf, logging,
       ],
-      exclude: ["sheaf.proto"], swiftSettings: strict),
+      swiftSettings: strict),
+    .target(
+      name: "Client",
+      dependencies: nio + [
+        "Coordinator", "CompositionModel", "Jobs", "Wire", "ContentStorage", "Digest", "SystemSupport", protobuf,
+        logging,
+      ],
+      swiftSettings: strict),
     .target(name: "CSandbox", cSettings: optimised),
+    .target(
+      name: "Worker",
+      dependencies: nio + [
+        "Wire", "Digest", "SystemSupport", "Renderer", "Stitcher", "Media", "Segmenter", "CompositionModel", "CSandbox",
+        argumentParser, logging, protobuf, unixSignals,
+      ],
+      swiftSettings: strict),
 
     // The two executables.
     .executableTarget(
-      name: "Coordinator",
+      name: "SheafCLI",
       dependencies: nio + [
-        "Composition", "Segmenter", "Jobs", "Wire", "Digest", argumentParser, logging,
-        .product(name: "SwiftProtobuf", package: "swift-protobuf"),
+        "Client", "Coordinator", "CompositionModel", "Jobs", "Wire", "ContentStorage", "Digest", "SystemSupport",
+        argumentParser, logging, protobuf, unixSignals,
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-        .product(name: "UnixSignals", package: "swift-service-lifecycle"),
       ],
       swiftSettings: strict),
-    .executableTarget(
-      name: "Worker",
-      dependencies: nio + [
-        "Wire", "Digest", "Renderer", "Stitcher", "Media", "Segmenter", "Composition", "CSandbox", argumentParser,
-        logging,
-        .product(name: "SwiftProtobuf", package: "swift-protobuf"),
-        .product(name: "UnixSignals", package: "swift-service-lifecycle"),
-      ],
-      swiftSettings: strict),
+    .executableTarget(name: "SheafWorkerCLI", dependencies: ["Worker"], swiftSettings: strict),
 
     // What several test targets start their programs with.
     .target(name: "TestPrograms", path: "Tests/TestPrograms", swiftSettings: strict),
-    .testTarget(name: "CompositionTests", dependencies: ["Composition"], swiftSettings: strict),
-    .testTarget(name: "SegmenterTests", dependencies: ["Segmenter", "Composition"], swiftSettings: strict),
-    .testTarget(name: "MediaTests", dependencies: ["Media", "Composition", "TestPrograms"], swiftSettings: strict),
+    .testTarget(name: "CompositionModelTests", dependencies: ["CompositionModel"], swiftSettings: strict),
+    .testTarget(name: "SegmenterTests", dependencies: ["Segmenter", "CompositionModel"], swiftSettings: strict),
+    .testTarget(name: "MediaTests", dependencies: ["Media", "CompositionModel", "TestPrograms"], swiftSettings: strict),
     .testTarget(
-      name: "RendererTests", dependencies: ["Renderer", "Media", "Segmenter", "Composition", "CMedia", "TestPrograms"],
+      name: "RendererTests",
+      dependencies: ["Renderer", "Media", "Segmenter", "CompositionModel", "CMedia", "TestPrograms"],
       swiftSettings: strict),
     .testTarget(
-      name: "StitcherTests", dependencies: ["Stitcher", "Media", "Segmenter", "Composition", "TestPrograms"],
+      name: "StitcherTests", dependencies: ["Stitcher", "Media", "Segmenter", "CompositionModel", "TestPrograms"],
       swiftSettings: strict),
-    .testTarget(name: "JobsTests", dependencies: ["Jobs"], swiftSettings: strict),
-    .testTarget(
-      name: "WireTests",
-      dependencies: nio + ["Wire", "Digest", logging, .product(name: "SwiftProtobuf", package: "swift-protobuf")],
-      swiftSettings: strict),
+    .testTarget(name: "JobsTests", dependencies: ["Jobs", "Digest", "SystemSupport"], swiftSettings: strict),
+    .testTarget(name: "WireTests", dependencies: nio + ["Wire", "Digest", logging, protobuf], swiftSettings: strict),
     .testTarget(
       name: "CoordinatorTests",
       dependencies: nio + [
-        "Coordinator", "Composition", "Segmenter", "Jobs", "Wire", "Digest", argumentParser, logging,
-        .product(name: "SwiftProtobuf", package: "swift-protobuf"),
-      ],
-      exclude: ["Help"], swiftSettings: strict),
-    .testTarget(
-      name: "WorkerTests",
-      dependencies: nio + [
-        "Worker", "Wire", "Digest", "TestPrograms", logging,
-        .product(name: "SwiftProtobuf", package: "swift-protobuf"),
+        "Coordinator", "Client", "ContentStorage", "CompositionModel", "Segmenter", "Jobs", "Wire", "Digest",
+        "SystemSupport", logging, protobuf,
       ],
       swiftSettings: strict),
+    .testTarget(
+      name: "WorkerTests",
+      dependencies: nio + ["Worker", "Wire", "Digest", "SystemSupport", "TestPrograms", logging, protobuf],
+      swiftSettings: strict),
     // Runs the executables: they are named so that they are built first.
-    .testTarget(name: "FarmTests", dependencies: ["Coordinator", "Worker", "TestPrograms"], swiftSettings: strict),
+    .testTarget(name: "FarmTests", dependencies: ["SheafCLI", "SheafWorkerCLI", "TestPrograms"], swiftSettings: strict),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -1,4 +1,4 @@
-import Composition
+import CompositionModel
 
 /// Which of two packets comes first in a file: the one that is needed first.
 struct Interleaving: Sendable {

@@ -1,11 +1,11 @@
-import Composition
+import CompositionModel
 import Media
 import Segmenter
 
 /// Whether pieces are what the task says, and alike: what can be told from their headers, before anything is written.
 enum PieceCheck {
   /// The header of the film's pictures: what all pieces agree on, with the largest delay that any of them needs.
-  static func pictures(_ headers: [PieceHeader], _ task: StitchedPictures) throws(StitchError) -> PieceHeader {
+  static func pictures(_ headers: [PieceHeader], _ task: StitchedVideo) throws(StitchError) -> PieceHeader {
     var film: PieceHeader?
     for (index, header) in headers.enumerated() {
       guard case .video(let video) = header.media else {
@@ -40,7 +40,7 @@ enum PieceCheck {
   private static let maximumReorderDepth = 16
 
   private static func check(
-    _ header: PieceHeader, _ video: EncodedVideo, against task: StitchedPictures, piece: Int
+    _ header: PieceHeader, _ video: EncodedVideo, against task: StitchedVideo, piece: Int
   ) throws(StitchError) {
     let format = task.format
     if header.codec != task.encoder.codec.rawValue {
@@ -66,7 +66,7 @@ enum PieceCheck {
   }
 
   /// The sound's header, if it is what the task says.
-  static func sound(_ header: PieceHeader, _ task: StitchedSound, piece: Int) throws(StitchError) -> EncodedAudio {
+  static func sound(_ header: PieceHeader, _ task: StitchedAudio, piece: Int) throws(StitchError) -> EncodedAudio {
     guard case .audio(let audio) = header.media else {
       throw StitchError(.piece, piece: piece, "holds \(header.codec) pictures where the sound belongs")
     }

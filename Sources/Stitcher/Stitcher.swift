@@ -1,4 +1,4 @@
-import Composition
+import CompositionModel
 package import Media
 package import Segmenter
 
@@ -53,7 +53,7 @@ package enum Stitcher {
   }
 
   private static func open(
-    _ settings: StitchedPictures, _ pieces: [any ByteSource]
+    _ settings: StitchedVideo, _ pieces: [any ByteSource]
   ) throws(StitchError) -> (feed: PictureFeed, track: FileMuxer.Track) {
     var headers: [PieceHeader] = []
     for (index, count) in settings.frameCounts.enumerated() {
@@ -74,7 +74,7 @@ package enum Stitcher {
   }
 
   private static func open(
-    _ settings: StitchedSound, _ piece: any ByteSource, index: Int
+    _ settings: StitchedAudio, _ piece: any ByteSource, index: Int
   ) throws(StitchError) -> (feed: SoundFeed, track: FileMuxer.Track) {
     let header = try PieceOpening.open(piece, piece: index).header
     let audio = try PieceCheck.sound(header, settings, piece: index)

@@ -4,7 +4,7 @@ package typealias WireMessage = Sheaf_Frame.OneOf_Message
 /// Numbers that both ends hold to (docs/wire.md).
 package enum WireProtocol {
   /// Both ends speak the same version or part.
-  package static let version: UInt32 = 1
+  package static let version: UInt32 = 2
   /// The most bytes of content in one `ContentData` or `UploadChunk`.
   package static let maximumChunk = 1 << 20
   /// Chunks that an uploader may have sent beyond those that were answered.

@@ -1,4 +1,4 @@
-import Composition
+import CompositionModel
 import Foundation
 import Media
 import TestPrograms
@@ -12,7 +12,7 @@ import Testing
   }
 
   private func describe(_ path: String) throws -> AssetDescription {
-    try AssetDescriber.describe(opened(path), name: URL(fileURLWithPath: path).lastPathComponent)
+    try AssetProbe.describe(opened(path), name: URL(fileURLWithPath: path).lastPathComponent)
   }
 
   private func video(_ path: String) throws -> (track: TrackDescription, format: VideoFormat) {
@@ -186,7 +186,7 @@ import Testing
     let concat = "ffconcat version 1.0\nfile /etc/passwd\n"
     for text in ["", "Just some words, no media at all.", playlist, concat] {
       let error = #expect(throws: MediaError.self) {
-        try AssetDescriber.describe(MemorySource(Array(text.utf8)), name: "file")
+        try AssetProbe.describe(MemorySource(Array(text.utf8)), name: "file")
       }
       #expect(error?.code == .unrecognized)
     }

@@ -1,4 +1,4 @@
-import Composition
+import CompositionModel
 import Foundation
 import Media
 import TestPrograms
@@ -21,7 +21,7 @@ import Testing
 
   private func videoTracks(_ path: String) throws -> [TrackDescription] {
     do {
-      return try AssetDescriber.describe(opened(path), name: path).tracks.filter { $0.video != nil }
+      return try AssetProbe.describe(opened(path), name: path).tracks.filter { $0.video != nil }
     } catch let error as MediaError {
       // Another test looks at what is refused.
       #expect(!error.message.isEmpty)
@@ -131,7 +131,7 @@ import Testing
       }
       let source = MemorySource(damaged)
       do throws(MediaError) {
-        let description = try AssetDescriber.describe(source, name: "damaged")
+        let description = try AssetProbe.describe(source, name: "damaged")
         #expect(!description.tracks.isEmpty)
       } catch {
         #expect(!error.message.isEmpty)

@@ -1,4 +1,4 @@
-import Composition
+import CompositionModel
 import Foundation
 import Media
 import TestPrograms
@@ -40,7 +40,7 @@ import Testing
 
   private func soundTracks(_ path: String) throws -> [TrackDescription] {
     do {
-      return try AssetDescriber.describe(opened(path), name: path).tracks.filter { $0.audio != nil }
+      return try AssetProbe.describe(opened(path), name: path).tracks.filter { $0.audio != nil }
     } catch let error as MediaError {
       #expect(!error.message.isEmpty)
       return []

@@ -1,4 +1,4 @@
-import Composition
+import CompositionModel
 import Segmenter
 import Testing
 
@@ -25,7 +25,7 @@ import Testing
   ) throws -> FrameStack {
     let format = try YCbCrMatrixTests.format()
     let span = Span(frames: 0..<30, background: .black, layers: layers)
-    let task = PictureTask(
+    let task = VideoTask(
       format: format,
       encoder: VideoSettings(
         codec: .ffv1, rateControl: .lossless, preset: nil, profile: nil, keyframeInterval: 30,

@@ -1,4 +1,4 @@
-import Composition
+import CompositionModel
 import Foundation
 import Media
 import Segmenter
@@ -19,7 +19,7 @@ struct PictureFixture {
 
   /// Adds a file as a source, described by the product; its digest is made up. Returns its index.
   mutating func add(_ path: String) throws -> Int {
-    let description = try AssetDescriber.describe(try Self.open(path), name: path)
+    let description = try AssetProbe.describe(try Self.open(path), name: path)
     let track = try #require(description.defaultTrack(.video))
     var video = try #require(track.video)
     video.frames = FrameTimes([])
@@ -74,9 +74,9 @@ struct PictureFixture {
   func task(
     _ layers: [PlannedLayer], size: PixelSize, format: PixelFormat = .yuv420p, colour: ColourTags = ColourTags(),
     frameCount: Int = 30, background: Color = .black, overlays: [PlannedOverlay] = []
-  ) -> PictureTask {
-    PictureTask(
-      format: PictureFormat(
+  ) -> VideoTask {
+    VideoTask(
+      format: VideoTaskFormat(
         size: size, pixelFormat: format, colour: colour, frameDuration: MediaTime(value: 1, timescale: 30)),
       encoder: VideoSettings(
         codec: .ffv1, rateControl: .lossless, preset: nil, profile: nil, keyframeInterval: 30, pixelFormat: format,
@@ -86,12 +86,12 @@ struct PictureFixture {
   }
 
   /// The task's frames as ffmpeg's `rawvideo` has them.
-  func frames(_ task: PictureTask) throws -> [[UInt8]] {
+  func frames(_ task: VideoTask) throws -> [[UInt8]] {
     let maker = try FrameMaker(task, inputs: inputs)
     return try (0..<task.frameCount).map { try maker.frame($0).packed }
   }
 
-  func frame(_ task: PictureTask, _ index: Int = 0) throws -> [UInt8] {
+  func frame(_ task: VideoTask, _ index: Int = 0) throws -> [UInt8] {
     try FrameMaker(task, inputs: inputs).frame(index).packed
   }
 

@@ -1,4 +1,4 @@
-import Composition
+import CompositionModel
 import Foundation
 import Media
 import Segmenter
@@ -11,13 +11,13 @@ import Testing
   static let size = PixelSize(width: 160, height: 90)
 
   /// The piece of a task as a file in the fixture's folder.
-  static func piece(_ task: PictureTask, _ fixture: PictureFixture, _ name: String) throws -> String {
+  static func piece(_ task: VideoTask, _ fixture: PictureFixture, _ name: String) throws -> String {
     let path = fixture.folder.path(name)
     let descriptor = Glibc.open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
     try #require(descriptor >= 0)
     defer { close(descriptor) }
     var done: [Int64] = []
-    try PictureRenderer.render(task, inputs: fixture.inputs, to: descriptor) { done.append($0) }
+    try VideoRenderer.render(task, inputs: fixture.inputs, to: descriptor) { done.append($0) }
     #expect(done == (1...Int64(task.frameCount)).map { $0 })
     return path
   }
@@ -44,7 +44,7 @@ import Testing
 
   /// Two clips with a dissolve between them, a letterboxed one below, an image and a title that fade: everything that
   /// moves, cut at frame `first` of `whole`.
-  static func task(_ fixture: PictureFixture, frames: Range<Int>) throws -> PictureTask {
+  static func task(_ fixture: PictureFixture, frames: Range<Int>) throws -> VideoTask {
     let frame = MediaTime(value: 1, timescale: 30)
     let offset = try MediaTime.zero - frame * Rational(frames.lowerBound)
     func shifted(_ clip: ClipLayer) throws -> ClipLayer {
@@ -132,7 +132,7 @@ import Testing
   @Test func aTaskThatMakesNoSenseIsRefused() throws {
     let fixture = try Self.fixture()
     let good = try Self.task(fixture, frames: 0..<40)
-    let changes: [(inout PictureTask) -> Void] = [
+    let changes: [(inout VideoTask) -> Void] = [
       { $0.frameCount = 41 }, { $0.frameCount = 0 }, { $0.spans.removeFirst() }, { $0.sources.removeLast() },
       { $0.format.size.width = 0 }, { $0.format.frameDuration = .zero }, { $0.sources[0].digest = "unknown" },
     ]
@@ -140,7 +140,7 @@ import Testing
       var task = good
       change(&task)
       let error = #expect(throws: RenderError.self) {
-        try PictureRenderer.render(task, inputs: fixture.inputs, to: -1) { _ in }
+        try VideoRenderer.render(task, inputs: fixture.inputs, to: -1) { _ in }
       }
       guard case .task = error?.code else {
         Issue.record("\(String(describing: error)) should be the task's fault")
@@ -155,7 +155,7 @@ import Testing
     try #require(full >= 0)
     defer { close(full) }
     let error = #expect(throws: RenderError.self) {
-      try PictureRenderer.render(try Self.task(fixture, frames: 0..<40), inputs: fixture.inputs, to: full) { _ in }
+      try VideoRenderer.render(try Self.task(fixture, frames: 0..<40), inputs: fixture.inputs, to: full) { _ in }
     }
     guard case .infrastructure = error?.code else {
       Issue.record("\(String(describing: error)) should be the machine's fault")

@@ -1,4 +1,4 @@
-import Composition
+import CompositionModel
 import Foundation
 import TestPrograms
 import Testing

@@ -1,4 +1,4 @@
-import Composition
+import CompositionModel
 import Foundation
 import Media
 import Renderer
@@ -20,12 +20,12 @@ struct SoundFixture {
   }
 
   /// An asset's sound as a plan names it; its digest is its path.
-  static func planned(_ path: String) throws -> PlannedSoundSource {
-    let description = try AssetDescriber.describe(source(path), name: path)
+  static func planned(_ path: String) throws -> PlannedAudioSource {
+    let description = try AssetProbe.describe(source(path), name: path)
     guard let track = description.defaultTrack(.audio), let audio = track.audio else {
       throw Tool.Failure(description: "\(path) has no sound")
     }
-    return PlannedSoundSource(
+    return PlannedAudioSource(
       digest: path, track: track.index, timebase: track.timebase, origin: track.origin, audio: audio)
   }
 
@@ -34,7 +34,7 @@ struct SoundFixture {
   }
 
   /// What a 16-bit or 24-bit PCM task sounds like, interleaved, read from the piece itself.
-  func render(_ task: SoundTask, progress: (Int64) -> Void = { _ in }) throws -> [Int32] {
+  func render(_ task: AudioTask, progress: (Int64) -> Void = { _ in }) throws -> [Int32] {
     let piece = try self.piece(task, progress: progress)
     let reader = try PieceReader(source: Self.source(piece), name: "the sound")
     var samples: [Int32] = []
@@ -57,7 +57,7 @@ struct SoundFixture {
   }
 
   /// The piece's path.
-  func piece(_ task: SoundTask, progress: (Int64) -> Void = { _ in }) throws -> String {
+  func piece(_ task: AudioTask, progress: (Int64) -> Void = { _ in }) throws -> String {
     let path = folder.path(UUID().uuidString)
     let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL, 0o600)
     guard descriptor >= 0 else { throw Tool.Failure(description: "\(path) cannot be made") }
@@ -66,7 +66,7 @@ struct SoundFixture {
     for source in task.sources where inputs[source.digest] == nil {
       inputs[source.digest] = try Self.source(source.digest)
     }
-    try SoundRenderer.render(task, inputs: inputs, to: descriptor, progress: progress)
+    try AudioRenderer.render(task, inputs: inputs, to: descriptor, progress: progress)
     return path
   }
 

@@ -1,4 +1,4 @@
-import Composition
+import CompositionModel
 import Segmenter
 import Testing
 
@@ -6,8 +6,8 @@ import Testing
 
 private func time(_ value: Int64, _ timescale: Int32 = 1) -> MediaTime { MediaTime(value: value, timescale: timescale) }
 
-private func clip(_ source: (MediaTime, MediaTime), _ target: (MediaTime, MediaTime)) throws -> PlannedSoundClip {
-  try PlannedSoundClip(
+private func clip(_ source: (MediaTime, MediaTime), _ target: (MediaTime, MediaTime)) throws -> PlannedAudioClip {
+  try PlannedAudioClip(
     source: 0, sourceRange: MediaTimeRange(start: source.0, end: source.1),
     targetRange: MediaTimeRange(start: target.0, end: target.1))
 }

@@ -1,4 +1,4 @@
-import Composition
+import CompositionModel
 import Foundation
 import Media
 import Renderer
@@ -29,7 +29,7 @@ import Testing
   }
 
   /// Samples from time zero of the asset to the first that ffmpeg gives.
-  private func lead(_ path: String, _ source: PlannedSoundSource) throws -> Int {
+  private func lead(_ path: String, _ source: PlannedAudioSource) throws -> Int {
     let text = try Tool.run(
       "ffprobe",
       [
@@ -48,20 +48,20 @@ import Testing
     try Tool.ffmpeg(["-i", path, "-map", "0:a:0", "-f", format, "-"])
   }
 
-  private func cut(_ source: PlannedSoundSource, _ pieces: [(MediaTime, MediaTime)], _ settings: AudioSettings) throws
-    -> SoundTask
+  private func cut(_ source: PlannedAudioSource, _ pieces: [(MediaTime, MediaTime)], _ settings: AudioSettings) throws
+    -> AudioTask
   {
-    var clips: [PlannedSoundClip] = []
+    var clips: [PlannedAudioClip] = []
     var at = MediaTime.zero
     for (start, end) in pieces {
       let source = try SoundFixture.range(start, end)
       let target = try MediaTimeRange(start: at, duration: source.duration)
-      clips.append(PlannedSoundClip(source: 0, sourceRange: source, targetRange: target))
+      clips.append(PlannedAudioClip(source: 0, sourceRange: source, targetRange: target))
       at = target.end
     }
     let count = Int64(try (at.exact * Rational(settings.sampleRate)).rounded)
-    return SoundTask(
-      encoder: settings, sampleCount: count, tracks: [PlannedSoundTrack(volume: .one, clips: clips)], sources: [source])
+    return AudioTask(
+      encoder: settings, sampleCount: count, tracks: [PlannedAudioTrack(volume: .one, clips: clips)], sources: [source])
   }
 
   @Test(arguments: [
@@ -137,17 +137,17 @@ import Testing
     let source = try SoundFixture.planned(path)
     let all = try judged(path).samples(Int16.self).map { Double($0) / 32768 }
     let ramp = Ramp(over: try SoundFixture.range(MediaTime(1, 2), MediaTime(3, 2)), from: 0.25, to: 6)
-    let clip = PlannedSoundClip(
+    let clip = PlannedAudioClip(
       source: 0, sourceRange: try SoundFixture.range(.zero, MediaTime(2)),
       targetRange: try SoundFixture.range(.zero, MediaTime(2)))
-    let late = PlannedSoundClip(
+    let late = PlannedAudioClip(
       source: 0, sourceRange: try SoundFixture.range(MediaTime(1), MediaTime(2)),
       targetRange: try SoundFixture.range(MediaTime(1, 3), MediaTime(4, 3)))
     let volumes = [RampList([ramp]), try RampList.constant(0.3)]
-    let task = SoundTask(
+    let task = AudioTask(
       encoder: SoundFixture.pcm(48000, 2), sampleCount: 120_000,
       tracks: [
-        PlannedSoundTrack(volume: volumes[0], clips: [clip]), PlannedSoundTrack(volume: volumes[1], clips: [late]),
+        PlannedAudioTrack(volume: volumes[0], clips: [clip]), PlannedAudioTrack(volume: volumes[1], clips: [late]),
       ],
       sources: [source])
     let heard = try fixture.render(task)
@@ -176,28 +176,28 @@ import Testing
       "aevalsrc=0.5:s=48000:d=1.5", "-c:v", "mpeg4", "-c:a", "pcm_s16le", path,
     ])
     let source = try SoundFixture.planned(path)
-    let clip = PlannedSoundClip(
+    let clip = PlannedAudioClip(
       source: 0, sourceRange: try SoundFixture.range(.zero, MediaTime(3)),
       targetRange: try SoundFixture.range(MediaTime(1), MediaTime(4)))
-    let task = SoundTask(
+    let task = AudioTask(
       encoder: SoundFixture.pcm(48000, 1), sampleCount: 5 * 48000,
-      tracks: [PlannedSoundTrack(volume: .one, clips: [clip])], sources: [source])
+      tracks: [PlannedAudioTrack(volume: .one, clips: [clip])], sources: [source])
     let heard = try fixture.render(task)
     let sounding = heard.indices.filter { heard[$0] != 0 }
     #expect(sounding == Array(72_000..<144_000))
-    let none = SoundTask(encoder: SoundFixture.pcm(8000, 6), sampleCount: 801, tracks: [], sources: [])
+    let none = AudioTask(encoder: SoundFixture.pcm(8000, 6), sampleCount: 801, tracks: [], sources: [])
     #expect(try fixture.render(none) == Array(repeating: 0, count: 801 * 6))
   }
 
   @Test func aClipAtAnotherSpeedFillsItsTimeExactly() throws {
     let path = try asset("source.wav", ["-c:a", "pcm_s16le"], rate: 44100, channels: 1)
     let source = try SoundFixture.planned(path)
-    let clip = PlannedSoundClip(
+    let clip = PlannedAudioClip(
       source: 0, sourceRange: try SoundFixture.range(MediaTime(1), MediaTime(4)),
       targetRange: try SoundFixture.range(MediaTime(1, 3), MediaTime(7, 3)))
-    let task = SoundTask(
+    let task = AudioTask(
       encoder: SoundFixture.pcm(48000, 2), sampleCount: 150_000,
-      tracks: [PlannedSoundTrack(volume: .one, clips: [clip])], sources: [source])
+      tracks: [PlannedAudioTrack(volume: .one, clips: [clip])], sources: [source])
     let heard = try fixture.render(task)
     #expect(heard.count == 300_000)
     #expect(heard[..<32_000].allSatisfy { $0 == 0 })
@@ -224,7 +224,7 @@ import Testing
 
   @Test func progressCountsSamplesToTheLast() throws {
     var told: [Int64] = []
-    let task = SoundTask(encoder: SoundFixture.pcm(48000, 2), sampleCount: 50_000, tracks: [], sources: [])
+    let task = AudioTask(encoder: SoundFixture.pcm(48000, 2), sampleCount: 50_000, tracks: [], sources: [])
     _ = try fixture.render(task) { told.append($0) }
     #expect(told == told.sorted())
     #expect(told.last == 50_000)

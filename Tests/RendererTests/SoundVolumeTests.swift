@@ -1,5 +1,5 @@
 import CMedia
-import Composition
+import CompositionModel
 import Testing
 
 @testable import Renderer

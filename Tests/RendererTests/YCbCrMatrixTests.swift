@@ -1,5 +1,5 @@
 import CMedia
-import Composition
+import CompositionModel
 import Segmenter
 import Testing
 
@@ -8,8 +8,8 @@ import Testing
 @Suite struct YCbCrMatrixTests {
   static func format(
     _ pixelFormat: PixelFormat = .yuv420p, matrix: String? = "bt709", isFullRange: Bool = false, height: Int = 720
-  ) throws -> PictureFormat {
-    PictureFormat(
+  ) throws -> VideoTaskFormat {
+    VideoTaskFormat(
       size: PixelSize(width: 1280, height: height), pixelFormat: pixelFormat,
       colour: ColourTags(matrix: matrix, isFullRange: isFullRange),
       frameDuration: MediaTime(value: 1, timescale: 30))

@@ -1,4 +1,4 @@
-import Composition
+import CompositionModel
 import Testing
 
 @testable import Segmenter

@@ -1,4 +1,4 @@
-import Composition
+import CompositionModel
 import Foundation
 import Media
 import Segmenter
@@ -38,13 +38,13 @@ struct Film {
   func task(
     _ container: Container = .mp4, indexFirst: Bool = true, metadata: [String: String] = [:]
   ) -> StitchTask {
-    let format = PictureFormat(
+    let format = VideoTaskFormat(
       size: Self.size, pixelFormat: .yuv420p, colour: video.colour, frameDuration: Self.frameDuration)
     return StitchTask(
       container: container,
       pictures: frameCounts.isEmpty
-        ? nil : StitchedPictures(format: format, encoder: video, frameCounts: frameCounts),
-      sound: audio.map { StitchedSound(encoder: $0, sampleCount: sampleCount) }, optimizeForNetworkUse: indexFirst,
+        ? nil : StitchedVideo(format: format, encoder: video, frameCounts: frameCounts),
+      sound: audio.map { StitchedAudio(encoder: $0, sampleCount: sampleCount) }, optimizeForNetworkUse: indexFirst,
       metadata: metadata)
   }
 

@@ -1,11 +1,11 @@
-import Composition
+import CompositionModel
 import Digest
 import FoundationEssentials
 import Jobs
 import Segmenter
 
 /// The describe tasks of a request, and what comes back of them.
-enum DescribeTasks {
+enum ProbeTasks {
   /// The longest description that is read: that of a film of many hours with a different duration for each frame.
   static let maximumBytes = 64 << 20
 

@@ -1,4 +1,4 @@
-import Composition
+import CompositionModel
 import Digest
 import FoundationEssentials
 import Jobs

@@ -1,4 +1,4 @@
-import Composition
+import CompositionModel
 import Digest
 import FoundationEssentials
 import Jobs
@@ -56,7 +56,7 @@ struct Inspection: Sendable {
     let encoded = try request.encoded()
     let name = Self.prefix + Submission.freshName()
     let tasks = try await BlockingWork.run { [library] in
-      try DescribeTasks.make(request.files, build: build, vault: library.vault)
+      try ProbeTasks.make(request.files, build: build, vault: library.vault)
     }
     var jobs: [JobID] = []
     do {
@@ -72,7 +72,7 @@ struct Inspection: Sendable {
         let told = FailureText.told(job, tasks, request).error
         if !told.isEmpty { result.problems.append(Problem(pointer: "", message: told)) }
         let descriptions = try await BlockingWork.run { [library] in
-          try DescribeTasks.read(tasks, request, vault: library.vault)
+          try ProbeTasks.read(tasks, request, vault: library.vault)
         }
         result.descriptions.merge(descriptions) { first, _ in first }
       }

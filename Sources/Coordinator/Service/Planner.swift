@@ -1,4 +1,4 @@
-import Composition
+import CompositionModel
 import Digest
 import Jobs
 import Logging
@@ -23,7 +23,7 @@ struct Planner: Sendable {
     do {
       planned = try await BlockingWork.run { [library] in
         let request = try JobRequest(encoded: job.request)
-        let descriptions = try DescribeTasks.read(tasks, request, vault: library.vault)
+        let descriptions = try ProbeTasks.read(tasks, request, vault: library.vault)
         return try PlannedJob(request, descriptions: descriptions, build: build) { library.vault.result(of: $0) }
       }
     } catch let error as DocumentError {

@@ -1,4 +1,4 @@
-import Composition
+import CompositionModel
 import Digest
 import FoundationEssentials
 import Jobs
@@ -21,7 +21,7 @@ struct Submission: Sendable {
     guard problems.isEmpty else { return .with { $0.problems = problems.map(Sheaf_Problem.init) } }
     let build = try await Planner.commonBuild(store)
     let (tasks, encoded) = try await BlockingWork.run { [library] in
-      (try DescribeTasks.make(request.files, build: build, vault: library.vault), try request.encoded())
+      (try ProbeTasks.make(request.files, build: build, vault: library.vault), try request.encoded())
     }
     let id = JobID(Self.freshName())
     try await store.submit(

@@ -1,5 +1,5 @@
 internal import CMedia
-package import Composition
+package import CompositionModel
 
 /// Converts and scales pictures of one size and format into another with libswscale, exactly alike on every run.
 package final class PictureScaler {

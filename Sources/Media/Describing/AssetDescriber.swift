@@ -1,5 +1,5 @@
 internal import CMedia
-package import Composition
+package import CompositionModel
 
 /// Finds out what is in a media file, exactly.
 ///
@@ -8,7 +8,7 @@ package import Composition
 /// decoded. Time zero is the movie's own in files of the mov family that are not fragmented, where edit lists place the
 /// tracks; else it is the earliest time that a video or audio track presents anything. Tracks of codecs that this build
 /// cannot decode are left out, unless no other is there.
-package enum AssetDescriber {
+package enum AssetProbe {
   /// - Parameter name: What messages call the file.
   /// - Throws: One error that says what is wrong with a file of which nothing can be decoded.
   package static func describe(_ source: any ByteSource, name: String) throws(MediaError) -> AssetDescription {

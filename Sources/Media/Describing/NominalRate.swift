@@ -1,5 +1,5 @@
 internal import CMedia
-internal import Composition
+internal import CompositionModel
 
 /// The cadence of a track.
 enum NominalRate {

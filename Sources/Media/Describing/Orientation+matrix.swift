@@ -1,4 +1,4 @@
-internal import Composition
+internal import CompositionModel
 
 extension Orientation {
   /// The nearest of the eight to a display matrix in the form of ISO 14496-12: a point (x, y), y downward, is shown at

@@ -1,5 +1,5 @@
 internal import CMedia
-internal import Composition
+internal import CompositionModel
 
 /// A track as far as it is known before the asset's time zero is.
 struct TrackFinding {

@@ -1,5 +1,5 @@
 internal import CMedia
-internal import Composition
+internal import CompositionModel
 
 /// Finds out what is in a video track.
 struct VideoTrackDescriber {

@@ -1,5 +1,5 @@
 internal import CMedia
-package import Composition
+package import CompositionModel
 
 /// Encodes sound in one thread.
 package final class AudioEncoder {

@@ -1,5 +1,5 @@
 internal import CMedia
-package import Composition
+package import CompositionModel
 
 /// Encodes one segment's pictures in one thread: closed groups, an IDR first, parameter sets that depend on the settings
 /// alone, so that pieces of one film fit behind one another.

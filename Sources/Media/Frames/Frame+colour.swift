@@ -1,5 +1,5 @@
 internal import CMedia
-package import Composition
+package import CompositionModel
 
 extension Frame {
   /// What the numbers mean, as tagged; nil fields where the frame does not say.

@@ -1,5 +1,5 @@
 internal import CMedia
-package import Composition
+package import CompositionModel
 
 /// A picture: reference-counted planes, a timestamp and colour tags.
 package final class Frame {

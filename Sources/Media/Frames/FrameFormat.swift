@@ -1,5 +1,5 @@
 internal import CMedia
-package import Composition
+package import CompositionModel
 
 /// How the pixels of a frame lie in memory: one of libavutil's pixel formats.
 package struct FrameFormat: Sendable, Hashable, CustomStringConvertible {

@@ -1,4 +1,4 @@
-internal import Composition
+internal import CompositionModel
 
 /// The largest pictures that are opened or made.
 package enum PictureLimits {

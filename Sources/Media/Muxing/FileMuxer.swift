@@ -1,5 +1,5 @@
 internal import CMedia
-package import Composition
+package import CompositionModel
 
 /// Writes the output file: packets of finished pieces and sound into mp4, mov or mkv, on an opened descriptor that can
 /// seek. Same headers, packets and order: the same bytes.

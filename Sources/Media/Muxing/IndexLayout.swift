@@ -1,4 +1,4 @@
-internal import Composition
+internal import CompositionModel
 
 /// The muxers' options: exact timescales, and room for the index before the data.
 struct IndexLayout {

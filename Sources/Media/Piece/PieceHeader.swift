@@ -1,4 +1,4 @@
-package import Composition
+package import CompositionModel
 
 /// What a decoder or a container must know of a piece's packets: equal for all pieces of one output track.
 package struct PieceHeader: Sendable, Hashable, Codable {

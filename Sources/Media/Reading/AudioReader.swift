@@ -1,5 +1,5 @@
 internal import CMedia
-package import Composition
+package import CompositionModel
 
 /// The sound of one audio track, decoded in one thread to 32-bit float at its own rate and layout: the samples that
 /// `ffmpeg` gives for that range, at exact positions on the asset's timeline.

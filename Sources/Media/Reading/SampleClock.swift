@@ -1,5 +1,5 @@
 internal import CMedia
-internal import Composition
+internal import CompositionModel
 
 /// Gives each block of decoded samples its position on the asset's timeline.
 ///

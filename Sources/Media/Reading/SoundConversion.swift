@@ -1,5 +1,5 @@
 internal import CMedia
-internal import Composition
+internal import CompositionModel
 
 /// Brings decoded sound to rows of 32-bit float in the layout that the track was described with.
 struct SoundConversion {

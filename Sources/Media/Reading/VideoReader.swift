@@ -1,5 +1,5 @@
 internal import CMedia
-package import Composition
+package import CompositionModel
 
 /// The frames of one video track, decoded in one thread, in order of presentation, as `ffmpeg` decodes them.
 package final class VideoReader {

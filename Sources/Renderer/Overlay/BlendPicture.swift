@@ -1,5 +1,5 @@
 import CMedia
-import Composition
+import CompositionModel
 import Segmenter
 
 /// A picture with coverage, in the composition's luma and chroma, ready to be drawn over frames again and again: the

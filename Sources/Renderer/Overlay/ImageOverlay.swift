@@ -1,4 +1,4 @@
-import Composition
+import CompositionModel
 import Media
 import Segmenter
 
@@ -9,7 +9,7 @@ enum ImageOverlay {
   /// the nearest pixel; of none, the image's own, pixel aspect and orientation applied.
   static func picture(
     _ frame: Frame, of source: PlannedSource, width: Int?, height: Int?, placement: OverlayPlacement,
-    format: PictureFormat
+    format: VideoTaskFormat
   ) throws(RenderError) -> BlendPicture? {
     let size = size(of: source.video.presentationSize, width: width, height: height)
     guard size.width <= PictureLimits.side, size.height <= PictureLimits.side else {

@@ -1,4 +1,4 @@
-import Composition
+import CompositionModel
 
 extension OverlayPlacement {
   /// The top left corner of something of this size, in pixels of the frame. It may lie outside. Halves of a pixel go to

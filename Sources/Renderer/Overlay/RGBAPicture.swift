@@ -1,5 +1,5 @@
 import CMedia
-import Composition
+import CompositionModel
 import Glibc
 import Media
 

@@ -1,4 +1,4 @@
-import Composition
+import CompositionModel
 import Segmenter
 
 enum TextOverlay {
@@ -7,7 +7,7 @@ enum TextOverlay {
   /// The placement is of the block of lines, not of the ink: glyphs may reach out of it, and two texts of one size stand
   /// on the same line whatever their letters.
   static func picture(
-    _ text: StyledText, placement: OverlayPlacement, format: PictureFormat
+    _ text: StyledText, placement: OverlayPlacement, format: VideoTaskFormat
   ) throws(RenderError) -> BlendPicture? {
     let block = try TextBlock(text, wrapWidth: text.width ?? placement.wrapWidth(in: format.size))
     let origin = placement.origin(of: block.size, in: format.size)

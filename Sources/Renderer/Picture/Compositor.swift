@@ -1,10 +1,10 @@
-import Composition
+import CompositionModel
 import Media
 import Segmenter
 
 /// Draws one layer after the other, bottom first, into frames of the composition (FEATURES F32–F35).
 struct Compositor {
-  let format: PictureFormat
+  let format: VideoTaskFormat
 
   /// A layer that has its pictures, ready to be drawn.
   enum Drawn {

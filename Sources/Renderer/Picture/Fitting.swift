@@ -1,4 +1,4 @@
-import Composition
+import CompositionModel
 
 /// How a source's picture is laid into the frame: all of it is scaled to `scaled`, and `shown`, a part of that, is put
 /// at `target`.

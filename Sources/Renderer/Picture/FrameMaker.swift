@@ -1,11 +1,11 @@
-import Composition
+import CompositionModel
 import Media
 import Segmenter
 
 /// Makes the frames of one segment in order: opens sources when they are first needed, lets go of them after their last
 /// span, and gives the same frame again where nothing moves (FEATURES F39).
 final class FrameMaker {
-  private let task: PictureTask
+  private let task: VideoTask
   private let planner: StackPlanner
   private let compositor: Compositor
   private let inputs: [String: any ByteSource]
@@ -26,7 +26,7 @@ final class FrameMaker {
   }
 
   /// Throws `.task` where the task names media that are not among the inputs.
-  init(_ task: PictureTask, inputs: [String: any ByteSource]) throws(RenderError) {
+  init(_ task: VideoTask, inputs: [String: any ByteSource]) throws(RenderError) {
     for source in task.sources where inputs[source.digest] == nil {
       throw RenderError(.task, "\(source.title) is not among the task's inputs")
     }

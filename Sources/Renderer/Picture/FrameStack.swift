@@ -1,4 +1,4 @@
-import Composition
+import CompositionModel
 import Segmenter
 
 /// What can be seen in one frame, by the task alone, before any picture is decoded: which source at which time goes with
@@ -9,7 +9,7 @@ struct FrameStack: Hashable {
   var layers: [StackLayer]
   /// Whether the first layer is opaque from edge to edge, so that no background shows.
   var hasBase: Bool
-  /// Bottom first; indices in `PictureTask.overlays`.
+  /// Bottom first; indices in `VideoTask.overlays`.
   var overlays: [StackOverlay]
 }
 
@@ -27,7 +27,7 @@ enum StackLayer: Hashable {
 }
 
 struct ClipUse: Hashable {
-  /// Index in `PictureTask.sources`.
+  /// Index in `VideoTask.sources`.
   var source: Int
   /// On the asset's timeline.
   var time: Rational
@@ -59,12 +59,12 @@ enum Weight {
 
 /// Works out the stack of each frame of a task.
 struct StackPlanner {
-  let task: PictureTask
+  let task: VideoTask
   /// For each source, whether it has no alpha, so that at full weight nothing shows through its picture.
   private let isOpaque: [Bool]
   private let cell: ChromaCell
 
-  init(_ task: PictureTask) {
+  init(_ task: VideoTask) {
     self.task = task
     isOpaque = task.sources.map { !$0.video.hasAlpha }
     cell = ChromaCell(task.format.pixelFormat)

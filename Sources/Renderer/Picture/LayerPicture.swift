@@ -1,4 +1,4 @@
-import Composition
+import CompositionModel
 import Media
 
 /// A layer's picture as it goes into the frame.

@@ -1,10 +1,10 @@
-import Composition
+import CompositionModel
 package import Media
 package import Segmenter
 
 /// Renders the pictures of one segment (DESIGN 5): for each frame the stack of what can be seen, its source frames,
 /// composited and encoded.
-package enum PictureRenderer {
+package enum VideoRenderer {
   /// Writes the segment's piece: `frameCount` pictures with timestamps 0, 1, 2… in ticks of the frame duration.
   ///
   /// - Parameters:
@@ -14,7 +14,7 @@ package enum PictureRenderer {
   /// - Throws: `.task` for a payload that makes no sense, `.media` where a source can't be decoded or the encoder refuses,
   ///   `.infrastructure` where this machine has run out of something. What is written by then is no whole piece.
   package static func render(
-    _ task: PictureTask, inputs: [String: any ByteSource], to descriptor: Int32, progress: (Int64) -> Void
+    _ task: VideoTask, inputs: [String: any ByteSource], to descriptor: Int32, progress: (Int64) -> Void
   ) throws(RenderError) {
     try task.check()
     let encoder = try media("opening the encoder") { () throws(MediaError) in

@@ -1,7 +1,7 @@
-import Composition
+import CompositionModel
 import Segmenter
 
-extension PictureTask {
+extension VideoTask {
   /// Throws `.task` unless the task makes sense by itself: what rendering then takes for granted.
   func check() throws(RenderError) {
     guard frameCount > 0 else {

@@ -1,4 +1,4 @@
-import Composition
+import CompositionModel
 
 extension PixelRect {
   init(_ size: PixelSize) {

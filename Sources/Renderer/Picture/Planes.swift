@@ -1,5 +1,5 @@
 import CMedia
-import Composition
+import CompositionModel
 
 /// One plane of a frame in memory, for as long as the closure that lends it runs.
 struct Plane {

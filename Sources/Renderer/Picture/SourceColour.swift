@@ -1,4 +1,4 @@
-import Composition
+import CompositionModel
 import Media
 import Segmenter
 
@@ -10,7 +10,7 @@ struct SourceColour {
   let source: ColourTags
   let composition: ColourTags
 
-  init(_ video: VideoFormat, frameFormat: FrameFormat, composition format: PictureFormat) {
+  init(_ video: VideoFormat, frameFormat: FrameFormat, composition format: VideoTaskFormat) {
     let named = format.colour.matrix.flatMap { SourceColour.family[$0] }
     let target = named ?? (format.size.height >= 720 ? "bt709" : "smpte170m")
     var (from, to) = (video.colour, format.colour)

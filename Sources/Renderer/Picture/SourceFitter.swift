@@ -1,4 +1,4 @@
-import Composition
+import CompositionModel
 import Media
 import Segmenter
 
@@ -7,7 +7,7 @@ import Segmenter
 /// as it is, planes and all.
 final class SourceFitter {
   private let video: VideoFormat
-  private let format: PictureFormat
+  private let format: VideoTaskFormat
   private let cell: ChromaCell
   private let title: String
   /// One for each conversion met, which for nearly every source is one.
@@ -20,7 +20,7 @@ final class SourceFitter {
     let to: PictureScaler.Picture
   }
 
-  init(_ source: PlannedSource, format: PictureFormat) {
+  init(_ source: PlannedSource, format: VideoTaskFormat) {
     video = source.video
     title = source.title
     self.format = format

@@ -1,5 +1,5 @@
 import CMedia
-import Composition
+import CompositionModel
 
 /// A preferred orientation as what is done to a plane: rows become columns or not, each row back to front or not, and
 /// the rows in reverse order where they are read or written.

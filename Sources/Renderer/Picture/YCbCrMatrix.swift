@@ -1,5 +1,5 @@
 import CMedia
-import Composition
+import CompositionModel
 import Segmenter
 
 /// How red, green and blue become the composition's luma and chroma: its matrix, range and depth.
@@ -11,7 +11,7 @@ struct YCbCrMatrix: Sendable, Hashable {
 
   /// A matrix that libav names but that has no such weights, or none, is taken as BT.709 from 720 lines on and as
   /// BT.601 below.
-  init(_ format: PictureFormat) {
+  init(_ format: VideoTaskFormat) {
     let matrix = format.colour.matrix ?? ""
     (red, blue) = YCbCrMatrix.weights[matrix] ?? (format.size.height >= 720 ? (0.2126, 0.0722) : (0.299, 0.114))
     isFullRange = format.colour.isFullRange

@@ -1,4 +1,4 @@
-import Composition
+import CompositionModel
 
 /// How a track's channels become the output's (FEATURES F26).
 enum ChannelPlan: Sendable, Equatable {

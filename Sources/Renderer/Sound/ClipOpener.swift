@@ -1,4 +1,4 @@
-import Composition
+import CompositionModel
 import Media
 import Segmenter
 
@@ -11,18 +11,18 @@ final class ClipOpener {
     fileprivate let source: Int
   }
 
-  private let task: SoundTask
+  private let task: AudioTask
   private let inputs: [String: any ByteSource]
   /// Tracks that no clip is using, the latest last: the next clip often goes on where one ended.
   private var idle: [(source: Int, track: DecodedTrack)] = []
   private static let mostIdle = 8
 
-  init(_ task: SoundTask, inputs: [String: any ByteSource]) {
+  init(_ task: AudioTask, inputs: [String: any ByteSource]) {
     self.task = task
     self.inputs = inputs
   }
 
-  func open(_ clip: PlannedSoundClip, _ placement: ClipPlacement) throws(RenderError) -> Playing {
+  func open(_ clip: PlannedAudioClip, _ placement: ClipPlacement) throws(RenderError) -> Playing {
     guard task.sources.indices.contains(clip.source) else {
       throw RenderError(
         soundTask: "a clip names source \(clip.source); the task has \(task.sources.count), counted from 0")
@@ -58,7 +58,7 @@ final class ClipOpener {
   }
 
   private func track(
-    _ source: Int, _ planned: PlannedSoundSource, near placement: ClipPlacement
+    _ source: Int, _ planned: PlannedAudioSource, near placement: ClipPlacement
   ) throws(RenderError) -> DecodedTrack {
     let start: Int64
     do {

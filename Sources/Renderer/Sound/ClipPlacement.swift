@@ -1,4 +1,4 @@
-import Composition
+import CompositionModel
 import Segmenter
 
 /// Where a clip lies among the output's samples, and what of its asset they hear: exactly, from absolute times, so that
@@ -14,7 +14,7 @@ struct ClipPlacement: Sendable, Equatable {
   let sourceStart: Rational
 
   /// `rate` is the output's, in samples a second; `sampleCount` is the output's length.
-  init(_ clip: PlannedSoundClip, rate: Int, sampleCount: Int64) throws(TimeError) {
+  init(_ clip: PlannedAudioClip, rate: Int, sampleCount: Int64) throws(TimeError) {
     let rate = Rational(rate)
     let start = try ClipPlacement.sample(at: clip.targetRange.start, rate: rate)
     let end = try ClipPlacement.sample(at: clip.targetRange.end, rate: rate)

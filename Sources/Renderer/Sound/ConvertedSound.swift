@@ -1,5 +1,5 @@
 import CMedia
-import Composition
+import CompositionModel
 
 /// Sound of another sample rate or other channels, converted by libswresample.
 final class ConvertedSound: SampleStream {

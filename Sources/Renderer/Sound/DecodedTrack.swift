@@ -1,4 +1,4 @@
-import Composition
+import CompositionModel
 import Media
 import Segmenter
 
@@ -11,7 +11,7 @@ final class DecodedTrack: SampleSource {
   let sampleRate: Int
   let channels: Int
   private let input: any ByteSource
-  private let planned: PlannedSoundSource
+  private let planned: PlannedAudioSource
   private let name: String
   private var reader: AudioReader?
   /// What was decoded last, in order.
@@ -21,7 +21,7 @@ final class DecodedTrack: SampleSource {
   private var readable: Int64 = 0
   private var decoded: Int64 = 0
 
-  init(_ planned: PlannedSoundSource, input: any ByteSource) {
+  init(_ planned: PlannedAudioSource, input: any ByteSource) {
     self.planned = planned
     self.input = input
     sampleRate = planned.audio.sampleRate

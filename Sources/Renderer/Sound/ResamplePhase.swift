@@ -1,4 +1,4 @@
-import Composition
+import CompositionModel
 
 /// How a sample rate conversion starts so that its first wanted sample falls on the right time.
 ///

@@ -1,5 +1,5 @@
 import CMedia
-import Composition
+import CompositionModel
 import Media
 
 /// Encodes the mix and writes the piece. Here, and nowhere before, what is louder than full scale is clipped.

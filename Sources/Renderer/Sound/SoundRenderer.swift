@@ -1,4 +1,4 @@
-import Composition
+import CompositionModel
 package import Media
 package import Segmenter
 
@@ -12,7 +12,7 @@ package import Segmenter
 /// - Tracks are added in 32-bit float. Nothing is normalised: what exceeds full scale is clipped by the encoder's input,
 ///   as AVFoundation's mixer does, so a document that sums loud tracks should lower their volumes.
 /// - Where nothing plays, or a source has no sound (it starts late, ends early, or has a gap), there is silence.
-package enum SoundRenderer {
+package enum AudioRenderer {
   /// Samples mixed at a time: little enough to stay in the processor's cache, whatever the film's length.
   private static let blockSize = 8192
 
@@ -21,7 +21,7 @@ package enum SoundRenderer {
   ///   - inputs: The sources' files by digest.
   ///   - progress: Called with the samples done, which only rise, a few times for each second of sound.
   package static func render(
-    _ task: SoundTask, inputs: [String: any ByteSource], to descriptor: Int32, progress: (Int64) -> Void
+    _ task: AudioTask, inputs: [String: any ByteSource], to descriptor: Int32, progress: (Int64) -> Void
   ) throws(RenderError) {
     guard task.encoder.sampleRate > 0, [1, 2, 6, 8].contains(task.encoder.channels), task.sampleCount >= 0 else {
       throw RenderError(
@@ -49,14 +49,14 @@ package enum SoundRenderer {
 
   /// Opens what a task will need beside its inputs, for a process that is about to lose the right to open files: the
   /// library that changes speed, where a clip's is changed.
-  package static func prepare(_ task: SoundTask) throws(RenderError) {
+  package static func prepare(_ task: AudioTask) throws(RenderError) {
     let isStretched = task.tracks.contains { track in
       track.clips.contains { $0.sourceRange.duration != $0.targetRange.duration }
     }
     if isStretched { try StretchedSound.load() }
   }
 
-  private static func open(_ track: PlannedSoundTrack, of task: SoundTask) throws(RenderError) -> TrackSound {
+  private static func open(_ track: PlannedAudioTrack, of task: AudioTask) throws(RenderError) -> TrackSound {
     do {
       return try TrackSound(track, rate: task.encoder.sampleRate, sampleCount: task.sampleCount)
     } catch {

@@ -1,5 +1,5 @@
 import CMedia
-import Composition
+import CompositionModel
 
 /// Sound at another speed and its own pitch: libavfilter's `rubberband`.
 ///

@@ -1,18 +1,18 @@
 import CMedia
-import Composition
+import CompositionModel
 import Segmenter
 
 /// One track of the mix: its clips one after another, each opened when it is first heard and let go after its last
 /// sample, and the volume over them.
 struct TrackSound {
   private let volume: VolumeCurve
-  private let clips: [(placement: ClipPlacement, clip: PlannedSoundClip)]
+  private let clips: [(placement: ClipPlacement, clip: PlannedAudioClip)]
   private var next = 0
   private var playing: ClipOpener.Playing?
 
-  init(_ track: PlannedSoundTrack, rate: Int, sampleCount: Int64) throws(TimeError) {
+  init(_ track: PlannedAudioTrack, rate: Int, sampleCount: Int64) throws(TimeError) {
     volume = try VolumeCurve(track.volume, rate: rate)
-    var clips: [(placement: ClipPlacement, clip: PlannedSoundClip)] = []
+    var clips: [(placement: ClipPlacement, clip: PlannedAudioClip)] = []
     for clip in track.clips {
       let placement = try ClipPlacement(clip, rate: rate, sampleCount: sampleCount)
       if !placement.output.isEmpty { clips.append((placement, clip)) }

@@ -1,4 +1,4 @@
-package import Composition
+package import CompositionModel
 
 /// A track's volume at each sample of the output: a `RampList` (1 before the first ramp, the last value held after each)
 /// laid on the sample grid, where sample k is at k/rate seconds (FEATURES F23).

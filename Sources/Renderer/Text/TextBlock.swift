@@ -1,5 +1,5 @@
 import CPango
-import Composition
+import CompositionModel
 
 /// A text set in lines: measured, and ready to be drawn.
 ///

@@ -1,4 +1,4 @@
-import Composition
+import CompositionModel
 
 /// Where segments start. Each boundary is chosen from what lies near it alone, never from the film's length or what
 /// comes later, so that an edit moves only the boundaries beside it and the rest of the film stays in the vault.

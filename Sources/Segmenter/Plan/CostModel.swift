@@ -1,9 +1,9 @@
-import Composition
+import CompositionModel
 
 /// Estimated work. The unit is one pixel through x264's `medium`; only ratios mean anything, and they need only be good
 /// enough to balance segments: the figures are rounded from timings of single-threaded libavcodec at 720p.
 struct CostModel {
-  let format: PictureFormat
+  let format: VideoTaskFormat
   let encoder: VideoSettings
   let sources: SourceLookup
 

@@ -1,4 +1,4 @@
-import Composition
+import CompositionModel
 
 /// The output's frames on composition time: frame n is at exactly n·frameDuration (DESIGN 5).
 struct FrameGrid {

@@ -1,4 +1,4 @@
-import Composition
+import CompositionModel
 
 /// The sources of one segment, each once: a clip's are found again by its track and start, a still's by its asset.
 struct OpenedSources {

@@ -1,4 +1,4 @@
-package import Composition
+package import CompositionModel
 
 /// Why an edit could not be planned. Lowering has checked everything that a person can have got wrong, so what is left
 /// is a time that cannot be kept exactly, or a caller that did not describe an asset.

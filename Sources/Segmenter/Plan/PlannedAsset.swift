@@ -1,4 +1,4 @@
-package import Composition
+package import CompositionModel
 
 /// What planning knows of an asset.
 package struct PlannedAsset: Sendable, Hashable {

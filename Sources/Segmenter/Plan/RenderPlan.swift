@@ -1,20 +1,20 @@
-package import Composition
+package import CompositionModel
 
 /// How an edit is cut into tasks: a pure function of the edit and the descriptions of its assets (DESIGN 5).
 package struct RenderPlan: Sendable, Hashable, Codable {
   package var frameCount: Int
   package var duration: MediaTime
   /// Nil where the output has no picture.
-  package var format: PictureFormat?
+  package var format: VideoTaskFormat?
   package var instructions: [Instruction]
   /// Tile 0..<frameCount; none where the output has no picture.
   package var segments: [Segment]
-  package var sound: SoundTask?
+  package var sound: AudioTask?
   package var stitch: StitchTask
 
   package init(
-    frameCount: Int, duration: MediaTime, format: PictureFormat?, instructions: [Instruction], segments: [Segment],
-    sound: SoundTask?, stitch: StitchTask
+    frameCount: Int, duration: MediaTime, format: VideoTaskFormat?, instructions: [Instruction], segments: [Segment],
+    sound: AudioTask?, stitch: StitchTask
   ) {
     self.frameCount = frameCount
     self.duration = duration
@@ -34,9 +34,9 @@ package struct Segment: Sendable, Hashable, Codable {
   package var cost: Double
   /// Why the segment starts where it does.
   package var boundary: Boundary
-  package var task: PictureTask
+  package var task: VideoTask
 
-  package init(frames: Range<Int>, cost: Double, boundary: Boundary, task: PictureTask) {
+  package init(frames: Range<Int>, cost: Double, boundary: Boundary, task: VideoTask) {
     self.frames = frames
     self.cost = cost
     self.boundary = boundary

@@ -1,4 +1,4 @@
-package import Composition
+package import CompositionModel
 
 /// Cuts an edit into tasks. A pure function of the edit and its assets: how many workers there are, or how fast, changes
 /// nothing (DESIGN 5).
@@ -12,25 +12,25 @@ package enum RenderPlanner {
     let lookup = SourceLookup(assets: assets)
     let frameCount = try timed("the film's length") { () throws(TimeError) in try edit.frameCount }
     let sound = try edit.export.audio.map { encoder throws(PlanError) in
-      try SoundPlanner(edit: edit, sources: lookup).task(encoder)
+      try AudioPlanner(edit: edit, sources: lookup).task(encoder)
     }
     var segments: [Segment] = []
-    var format: PictureFormat?
-    var pictures: StitchedPictures?
+    var format: VideoTaskFormat?
+    var pictures: StitchedVideo?
     if let encoder = edit.export.video {
-      let made = PictureFormat(
+      let made = VideoTaskFormat(
         size: edit.videoComposition.renderSize, pixelFormat: encoder.pixelFormat, colour: encoder.colour,
         frameDuration: edit.videoComposition.frameDuration)
       format = made
       segments = try self.segments(
         of: edit, format: made, encoder: encoder, frameCount: frameCount,
         segmentDuration: segmentDuration ?? defaultSegmentDuration(edit.composition.duration), lookup: lookup)
-      pictures = StitchedPictures(format: made, encoder: encoder, frameCounts: segments.map(\.frames.count))
+      pictures = StitchedVideo(format: made, encoder: encoder, frameCounts: segments.map(\.frames.count))
     }
     let stitch = StitchTask(
       container: edit.export.container,
       pictures: pictures,
-      sound: sound.map { StitchedSound(encoder: $0.encoder, sampleCount: $0.sampleCount) },
+      sound: sound.map { StitchedAudio(encoder: $0.encoder, sampleCount: $0.sampleCount) },
       optimizeForNetworkUse: edit.export.optimizeForNetworkUse, metadata: edit.export.metadata)
     return RenderPlan(
       frameCount: frameCount, duration: edit.composition.duration, format: format,
@@ -44,7 +44,7 @@ package enum RenderPlanner {
   }
 
   private static func segments(
-    of edit: Edit, format: PictureFormat, encoder: VideoSettings, frameCount: Int, segmentDuration: MediaTime,
+    of edit: Edit, format: VideoTaskFormat, encoder: VideoSettings, frameCount: Int, segmentDuration: MediaTime,
     lookup: SourceLookup
   ) throws(PlanError) -> [Segment] {
     let grid = FrameGrid(frameDuration: format.frameDuration, frameCount: frameCount)

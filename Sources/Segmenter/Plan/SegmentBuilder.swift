@@ -1,15 +1,15 @@
-import Composition
+import CompositionModel
 
 /// Makes the task of one segment: everything on the segment's own clock, and nothing that its pictures do not depend
 /// on, so that equal pictures have equal fingerprints.
 struct SegmentBuilder {
   let edit: Edit
   let timeline: Timeline
-  let format: PictureFormat
+  let format: VideoTaskFormat
   let encoder: VideoSettings
   let sources: SourceLookup
 
-  func task(frames: Range<Int>) throws(PlanError) -> PictureTask {
+  func task(frames: Range<Int>) throws(PlanError) -> VideoTask {
     let clock = try timed("frame \(frames.lowerBound)") { () throws(TimeError) in
       try SegmentClock(frames: frames, grid: timeline.grid)
     }
@@ -33,7 +33,7 @@ struct SegmentBuilder {
     for overlay in edit.videoComposition.overlays {
       if let planned = try plan(overlay, clock: clock, opened: &opened) { overlays.append(planned) }
     }
-    return PictureTask(
+    return VideoTask(
       format: format, encoder: encoder, frameCount: frames.count, spans: spans, overlays: overlays,
       sources: opened.sources)
   }

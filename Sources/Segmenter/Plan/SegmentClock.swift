@@ -1,4 +1,4 @@
-import Composition
+import CompositionModel
 
 /// From composition time to a segment's own, on which its first frame is at zero.
 struct SegmentClock {

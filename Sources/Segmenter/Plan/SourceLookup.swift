@@ -1,4 +1,4 @@
-import Composition
+import CompositionModel
 
 /// From a clip to the track of the file that it shows.
 struct SourceLookup {

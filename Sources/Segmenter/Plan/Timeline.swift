@@ -1,4 +1,4 @@
-import Composition
+import CompositionModel
 
 /// Frames of the output that show the same clips in the same stack: instructions, cut where a clip starts or ends.
 struct TimelineSpan {

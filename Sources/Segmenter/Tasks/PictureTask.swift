@@ -1,10 +1,10 @@
-package import Composition
+package import CompositionModel
 
 /// Everything that makes the pictures of one segment what they are, and nothing else: two tasks that encode alike as
 /// JSON render alike, byte for byte, wherever they stand in whatever film. Its fingerprint is the digest of that JSON,
 /// so all times here count from the segment's own first frame and media are named by digest.
-package struct PictureTask: Sendable, Hashable, Codable {
-  package var format: PictureFormat
+package struct VideoTask: Sendable, Hashable, Codable {
+  package var format: VideoTaskFormat
   package var encoder: VideoSettings
   /// How many frames to make; the piece has exactly so many, its timestamps 0, 1, 2… in ticks of the frame duration.
   package var frameCount: Int
@@ -16,7 +16,7 @@ package struct PictureTask: Sendable, Hashable, Codable {
   package var sources: [PlannedSource]
 
   package init(
-    format: PictureFormat, encoder: VideoSettings, frameCount: Int, spans: [Span], overlays: [PlannedOverlay],
+    format: VideoTaskFormat, encoder: VideoSettings, frameCount: Int, spans: [Span], overlays: [PlannedOverlay],
     sources: [PlannedSource]
   ) {
     self.format = format
@@ -29,7 +29,7 @@ package struct PictureTask: Sendable, Hashable, Codable {
 }
 
 /// The frames that a segment makes.
-package struct PictureFormat: Sendable, Hashable, Codable {
+package struct VideoTaskFormat: Sendable, Hashable, Codable {
   package var size: PixelSize
   package var pixelFormat: PixelFormat
   package var colour: ColourTags
@@ -65,7 +65,7 @@ package enum PlannedLayer: Sendable, Hashable, Codable {
 
 /// A clip's picture at each frame of a span. Times are on the segment's clock: frame n is at n·frameDuration.
 package struct ClipLayer: Sendable, Hashable, Codable {
-  /// Index in `PictureTask.sources`.
+  /// Index in `VideoTask.sources`.
   package var source: Int
   /// On the asset's timeline.
   package var sourceRange: MediaTimeRange
@@ -147,7 +147,7 @@ package struct PlannedOverlay: Sendable, Hashable, Codable {
 }
 
 package enum PlannedOverlayContent: Sendable, Hashable, Codable {
-  /// `source` is an index in `PictureTask.sources`; width and height are as in `OverlayContent.image`.
+  /// `source` is an index in `VideoTask.sources`; width and height are as in `OverlayContent.image`.
   case image(source: Int, width: Int?, height: Int?)
   case text(StyledText)
 }

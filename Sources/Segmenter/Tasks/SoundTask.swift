@@ -1,16 +1,16 @@
-package import Composition
+package import CompositionModel
 
 /// The whole sound of the output, mixed and encoded once (DESIGN 5).
-package struct SoundTask: Sendable, Hashable, Codable {
+package struct AudioTask: Sendable, Hashable, Codable {
   package var encoder: AudioSettings
   /// round(duration · sampleRate) samples of each channel.
   package var sampleCount: Int64
-  package var tracks: [PlannedSoundTrack]
+  package var tracks: [PlannedAudioTrack]
   /// In the order in which the task's inputs are opened.
-  package var sources: [PlannedSoundSource]
+  package var sources: [PlannedAudioSource]
 
   package init(
-    encoder: AudioSettings, sampleCount: Int64, tracks: [PlannedSoundTrack], sources: [PlannedSoundSource]
+    encoder: AudioSettings, sampleCount: Int64, tracks: [PlannedAudioTrack], sources: [PlannedAudioSource]
   ) {
     self.encoder = encoder
     self.sampleCount = sampleCount
@@ -19,19 +19,19 @@ package struct SoundTask: Sendable, Hashable, Codable {
   }
 }
 
-package struct PlannedSoundTrack: Sendable, Hashable, Codable {
+package struct PlannedAudioTrack: Sendable, Hashable, Codable {
   /// On composition time.
   package var volume: RampList
-  package var clips: [PlannedSoundClip]
+  package var clips: [PlannedAudioClip]
 
-  package init(volume: RampList, clips: [PlannedSoundClip]) {
+  package init(volume: RampList, clips: [PlannedAudioClip]) {
     self.volume = volume
     self.clips = clips
   }
 }
 
-package struct PlannedSoundClip: Sendable, Hashable, Codable {
-  /// Index in `SoundTask.sources`.
+package struct PlannedAudioClip: Sendable, Hashable, Codable {
+  /// Index in `AudioTask.sources`.
   package var source: Int
   /// On the asset's timeline.
   package var sourceRange: MediaTimeRange
@@ -45,7 +45,7 @@ package struct PlannedSoundClip: Sendable, Hashable, Codable {
   }
 }
 
-package struct PlannedSoundSource: Sendable, Hashable, Codable {
+package struct PlannedAudioSource: Sendable, Hashable, Codable {
   /// Lower-case hexadecimal SHA-256 of the file.
   package var digest: String
   package var track: Int

@@ -1,18 +1,18 @@
-package import Composition
+package import CompositionModel
 
 /// The output file, of pieces that are all there. Its inputs are opened in this order: the pictures' pieces by segment,
 /// then the sound's piece.
 package struct StitchTask: Sendable, Hashable, Codable {
   package var container: Container
   /// Nil where the output has no picture.
-  package var pictures: StitchedPictures?
+  package var pictures: StitchedVideo?
   /// Nil where the output has no sound.
-  package var sound: StitchedSound?
+  package var sound: StitchedAudio?
   package var optimizeForNetworkUse: Bool
   package var metadata: [String: String]
 
   package init(
-    container: Container, pictures: StitchedPictures?, sound: StitchedSound?, optimizeForNetworkUse: Bool,
+    container: Container, pictures: StitchedVideo?, sound: StitchedAudio?, optimizeForNetworkUse: Bool,
     metadata: [String: String]
   ) {
     self.container = container
@@ -23,20 +23,20 @@ package struct StitchTask: Sendable, Hashable, Codable {
   }
 }
 
-package struct StitchedPictures: Sendable, Hashable, Codable {
-  package var format: PictureFormat
+package struct StitchedVideo: Sendable, Hashable, Codable {
+  package var format: VideoTaskFormat
   package var encoder: VideoSettings
   /// Frames of each piece, in order.
   package var frameCounts: [Int]
 
-  package init(format: PictureFormat, encoder: VideoSettings, frameCounts: [Int]) {
+  package init(format: VideoTaskFormat, encoder: VideoSettings, frameCounts: [Int]) {
     self.format = format
     self.encoder = encoder
     self.frameCounts = frameCounts
   }
 }
 
-package struct StitchedSound: Sendable, Hashable, Codable {
+package struct StitchedAudio: Sendable, Hashable, Codable {
   package var encoder: AudioSettings
   /// Samples of each channel that are heard.
   package var sampleCount: Int64

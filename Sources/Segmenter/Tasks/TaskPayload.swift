@@ -2,7 +2,7 @@
 package enum TaskPayload: Sendable, Hashable, Codable {
   /// One input: the file to describe. The result is an `AssetDescription` as JSON.
   case describe
-  case picture(PictureTask)
-  case sound(SoundTask)
+  case picture(VideoTask)
+  case sound(AudioTask)
   case stitch(StitchTask)
 }

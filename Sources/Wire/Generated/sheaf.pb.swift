@@ -68,9 +68,9 @@ package nonisolated enum Sheaf_Role: SwiftProtobuf.Enum, Swift.CaseIterable {
 package nonisolated enum Sheaf_TaskKind: SwiftProtobuf.Enum, Swift.CaseIterable {
   package typealias RawValue = Int
   case unspecified // = 0
-  case describe // = 1
-  case picture // = 2
-  case sound // = 3
+  case probe // = 1
+  case video // = 2
+  case audio // = 3
   case stitch // = 4
   case UNRECOGNIZED(Int)
 
@@ -81,9 +81,9 @@ package nonisolated enum Sheaf_TaskKind: SwiftProtobuf.Enum, Swift.CaseIterable 
   package init?(rawValue: Int) {
     switch rawValue {
     case 0: self = .unspecified
-    case 1: self = .describe
-    case 2: self = .picture
-    case 3: self = .sound
+    case 1: self = .probe
+    case 2: self = .video
+    case 3: self = .audio
     case 4: self = .stitch
     default: self = .UNRECOGNIZED(rawValue)
     }
@@ -92,9 +92,9 @@ package nonisolated enum Sheaf_TaskKind: SwiftProtobuf.Enum, Swift.CaseIterable 
   package var rawValue: Int {
     switch self {
     case .unspecified: return 0
-    case .describe: return 1
-    case .picture: return 2
-    case .sound: return 3
+    case .probe: return 1
+    case .video: return 2
+    case .audio: return 3
     case .stitch: return 4
     case .UNRECOGNIZED(let i): return i
     }
@@ -103,10 +103,172 @@ package nonisolated enum Sheaf_TaskKind: SwiftProtobuf.Enum, Swift.CaseIterable 
   // The compiler won't synthesize support with the UNRECOGNIZED case.
   package static let allCases: [Sheaf_TaskKind] = [
     .unspecified,
-    .describe,
-    .picture,
-    .sound,
+    .probe,
+    .video,
+    .audio,
     .stitch,
+  ]
+
+}
+
+package nonisolated enum Sheaf_JobState: SwiftProtobuf.Enum, Swift.CaseIterable {
+  package typealias RawValue = Int
+  case unspecified // = 0
+  case probing // = 1
+  case rendering // = 2
+  case done // = 3
+  case failed // = 4
+  case cancelled // = 5
+  case UNRECOGNIZED(Int)
+
+  package init() {
+    self = .unspecified
+  }
+
+  package init?(rawValue: Int) {
+    switch rawValue {
+    case 0: self = .unspecified
+    case 1: self = .probing
+    case 2: self = .rendering
+    case 3: self = .done
+    case 4: self = .failed
+    case 5: self = .cancelled
+    default: self = .UNRECOGNIZED(rawValue)
+    }
+  }
+
+  package var rawValue: Int {
+    switch self {
+    case .unspecified: return 0
+    case .probing: return 1
+    case .rendering: return 2
+    case .done: return 3
+    case .failed: return 4
+    case .cancelled: return 5
+    case .UNRECOGNIZED(let i): return i
+    }
+  }
+
+  // The compiler won't synthesize support with the UNRECOGNIZED case.
+  package static let allCases: [Sheaf_JobState] = [
+    .unspecified,
+    .probing,
+    .rendering,
+    .done,
+    .failed,
+    .cancelled,
+  ]
+
+}
+
+package nonisolated enum Sheaf_TaskState: SwiftProtobuf.Enum, Swift.CaseIterable {
+  package typealias RawValue = Int
+  case unspecified // = 0
+  case waiting // = 1
+  case ready // = 2
+  case running // = 3
+  case done // = 4
+  case failed // = 5
+  case UNRECOGNIZED(Int)
+
+  package init() {
+    self = .unspecified
+  }
+
+  package init?(rawValue: Int) {
+    switch rawValue {
+    case 0: self = .unspecified
+    case 1: self = .waiting
+    case 2: self = .ready
+    case 3: self = .running
+    case 4: self = .done
+    case 5: self = .failed
+    default: self = .UNRECOGNIZED(rawValue)
+    }
+  }
+
+  package var rawValue: Int {
+    switch self {
+    case .unspecified: return 0
+    case .waiting: return 1
+    case .ready: return 2
+    case .running: return 3
+    case .done: return 4
+    case .failed: return 5
+    case .UNRECOGNIZED(let i): return i
+    }
+  }
+
+  // The compiler won't synthesize support with the UNRECOGNIZED case.
+  package static let allCases: [Sheaf_TaskState] = [
+    .unspecified,
+    .waiting,
+    .ready,
+    .running,
+    .done,
+    .failed,
+  ]
+
+}
+
+/// Why an attempt at a task ended without a result.
+package nonisolated enum Sheaf_AttemptEnd: SwiftProtobuf.Enum, Swift.CaseIterable {
+  package typealias RawValue = Int
+  case unspecified // = 0
+
+  /// The worker's surroundings: a full disk, no memory, a shutdown, a lost connection. Never counted as a failure of the
+  /// task, which is ready again at once.
+  case released // = 1
+
+  /// The media or the codec. Counted; tried again later, on another worker first.
+  case media // = 2
+
+  /// The document or its media can never be rendered: the job fails now.
+  case document // = 3
+
+  /// The task process was ended by a signal, or without a result. Counted as MEDIA is.
+  case crashed // = 4
+
+  /// The lease was renewed without progress for too long. Counted. Only the coordinator reports it.
+  case hung // = 5
+  case UNRECOGNIZED(Int)
+
+  package init() {
+    self = .unspecified
+  }
+
+  package init?(rawValue: Int) {
+    switch rawValue {
+    case 0: self = .unspecified
+    case 1: self = .released
+    case 2: self = .media
+    case 3: self = .document
+    case 4: self = .crashed
+    case 5: self = .hung
+    default: self = .UNRECOGNIZED(rawValue)
+    }
+  }
+
+  package var rawValue: Int {
+    switch self {
+    case .unspecified: return 0
+    case .released: return 1
+    case .media: return 2
+    case .document: return 3
+    case .crashed: return 4
+    case .hung: return 5
+    case .UNRECOGNIZED(let i): return i
+    }
+  }
+
+  // The compiler won't synthesize support with the UNRECOGNIZED case.
+  package static let allCases: [Sheaf_AttemptEnd] = [
+    .unspecified,
+    .released,
+    .media,
+    .document,
+    .crashed,
+    .hung,
   ]
 
 }
@@ -245,12 +407,12 @@ package nonisolated struct Sheaf_Frame: Sendable {
   }
 
   /// Client to coordinator.
-  package var offer: Sheaf_Offer {
+  package var findMissing: Sheaf_FindMissing {
     get {
-      if case .offer(let v)? = message {return v}
-      return Sheaf_Offer()
+      if case .findMissing(let v)? = message {return v}
+      return Sheaf_FindMissing()
     }
-    set {message = .offer(newValue)}
+    set {message = .findMissing(newValue)}
   }
 
   package var submit: Sheaf_Submit {
@@ -302,12 +464,12 @@ package nonisolated struct Sheaf_Frame: Sendable {
   }
 
   /// Coordinator to client.
-  package var offerReply: Sheaf_OfferReply {
+  package var findMissingReply: Sheaf_FindMissingReply {
     get {
-      if case .offerReply(let v)? = message {return v}
-      return Sheaf_OfferReply()
+      if case .findMissingReply(let v)? = message {return v}
+      return Sheaf_FindMissingReply()
     }
-    set {message = .offerReply(newValue)}
+    set {message = .findMissingReply(newValue)}
   }
 
   package var submitReply: Sheaf_SubmitReply {
@@ -374,7 +536,7 @@ package nonisolated struct Sheaf_Frame: Sendable {
     case uploadChunk(Sheaf_UploadChunk)
     case uploadReply(Sheaf_UploadReply)
     /// Client to coordinator.
-    case offer(Sheaf_Offer)
+    case findMissing(Sheaf_FindMissing)
     case submit(Sheaf_Submit)
     case statusQuery(Sheaf_StatusQuery)
     case watchJob(Sheaf_WatchJob)
@@ -382,7 +544,7 @@ package nonisolated struct Sheaf_Frame: Sendable {
     case workersQuery(Sheaf_WorkersQuery)
     case inspectDocument(Sheaf_InspectDocument)
     /// Coordinator to client.
-    case offerReply(Sheaf_OfferReply)
+    case findMissingReply(Sheaf_FindMissingReply)
     case submitReply(Sheaf_SubmitReply)
     case statusReply(Sheaf_StatusReply)
     case cancelReply(Sheaf_CancelReply)
@@ -412,10 +574,11 @@ package nonisolated struct Sheaf_Hello: Sendable {
   /// Workers: how many tasks may run at once.
   package var slots: UInt32 = 0
 
-  /// Workers: what renders here (library versions, fonts). A job's tasks all go to one build, so its bytes agree.
+  /// Workers: what renders here (library versions, fonts). All tasks of a job go to workers of one build, because equal
+  /// builds make equal bytes.
   package var build: String = String()
 
-  /// Workers: unique to this run of the agent.
+  /// Workers: unique to this run of the worker.
   package var workerID: String = String()
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -507,7 +670,7 @@ package nonisolated struct Sheaf_Refusal: Sendable {
   package init() {}
 }
 
-/// A file known by what is in it.
+/// A file, known by what is in it.
 package nonisolated struct Sheaf_Content: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -518,9 +681,35 @@ package nonisolated struct Sheaf_Content: Sendable {
 
   package var size: UInt64 = 0
 
-  /// Where it stands under a media root that worker and coordinator share; empty where only the coordinator's vault has
-  /// it. The worker checks the digest before it trusts the path.
+  /// The file's path under a media root that worker and coordinator share; empty where only the coordinator's content
+  /// store has it. The worker checks the digest before it uses the file.
   package var path: String = String()
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+}
+
+/// How a task process ended.
+package nonisolated struct Sheaf_ProcessEnd: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// Zero where a signal ended it.
+  package var exitCode: Int32 = 0
+
+  /// Zero where it exited.
+  package var signal: Int32 = 0
+
+  /// User and system time.
+  package var cpuMilliseconds: UInt64 = 0
+
+  /// The most memory that it had at a time.
+  package var peakBytes: UInt64 = 0
+
+  /// The end of what it wrote to its standard error: at most 4096 bytes.
+  package var log: String = String()
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -559,12 +748,12 @@ package nonisolated struct Sheaf_Grant: Sendable {
 
   package var job: String = String()
 
-  /// For the task process; the agent does not read it.
+  /// For the task process. The worker's agent does not read it.
   package var payload: Data = Data()
 
   package var inputs: [Sheaf_Content] = []
 
-  /// Frames, samples or bytes that the task will count up to in its heartbeats.
+  /// Frames, samples or bytes: what the task's progress counts up to.
   package var work: UInt64 = 0
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -581,10 +770,10 @@ package nonisolated struct Sheaf_Heartbeat: Sendable {
 
   package var progress: [Sheaf_Heartbeat.Progress] = []
 
-  /// How many more grants the worker has room for.
+  /// How many more tasks the worker can start now.
   package var freeSlots: UInt32 = 0
 
-  /// Set when the worker is leaving: no more grants.
+  /// Set when the worker is about to leave: it takes no more grants.
   package var draining: Bool = false
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -620,7 +809,7 @@ package nonisolated struct Sheaf_HeartbeatReply: Sendable {
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
-  /// Leases that are no longer the worker's: kill, publish nothing.
+  /// Leases that the worker does not hold any more: it ends their tasks and publishes nothing.
   package var cancelled: [Sheaf_Lease] = []
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -642,7 +831,7 @@ package nonisolated struct Sheaf_Publish: Sendable {
   /// Clears the value of `lease`. Subsequent reads from it will return its default value.
   package mutating func clearLease() {self._lease = nil}
 
-  /// Uploaded before.
+  /// Of content that was uploaded before.
   package var digest: Data = Data()
 
   package var size: UInt64 = 0
@@ -680,13 +869,13 @@ package nonisolated struct Sheaf_PublishReply: Sendable {
     case unspecified // = 0
     case published // = 1
 
-    /// The same epoch and digest again: fine.
+    /// The same lease and digest were published before: a success.
     case duplicate // = 2
 
-    /// Somebody else has the task now: drop the piece.
+    /// The worker does not hold the lease any more: it drops the result.
     case stale // = 3
 
-    /// The coordinator does not have the content: upload, then publish again.
+    /// The coordinator does not have the content: the worker uploads it and publishes again.
     case missingContent // = 4
     case UNRECOGNIZED(Int)
 
@@ -746,63 +935,28 @@ package nonisolated struct Sheaf_Failure: Sendable {
   /// Clears the value of `lease`. Subsequent reads from it will return its default value.
   package mutating func clearLease() {self._lease = nil}
 
-  package var cause: Sheaf_Failure.Cause = .unspecified
+  /// Not HUNG, which only the coordinator can know.
+  package var end: Sheaf_AttemptEnd = .unspecified
 
+  /// What went wrong, where and why: shown to the person who submitted the job.
   package var message: String = String()
 
-  package var unknownFields = SwiftProtobuf.UnknownStorage()
-
-  package nonisolated enum Cause: SwiftProtobuf.Enum, Swift.CaseIterable {
-    package typealias RawValue = Int
-    case unspecified // = 0
-
-    /// The media or the codec: charged, backed off, three tries on different workers.
-    case media // = 1
-
-    /// The worker's surroundings (disk full, no memory, connection): tried again at once, not charged.
-    case infrastructure // = 2
-
-    /// The document or its media can never render: the job fails now.
-    case document // = 3
-    case UNRECOGNIZED(Int)
-
-    package init() {
-      self = .unspecified
-    }
-
-    package init?(rawValue: Int) {
-      switch rawValue {
-      case 0: self = .unspecified
-      case 1: self = .media
-      case 2: self = .infrastructure
-      case 3: self = .document
-      default: self = .UNRECOGNIZED(rawValue)
-      }
-    }
-
-    package var rawValue: Int {
-      switch self {
-      case .unspecified: return 0
-      case .media: return 1
-      case .infrastructure: return 2
-      case .document: return 3
-      case .UNRECOGNIZED(let i): return i
-      }
-    }
-
-    // The compiler won't synthesize support with the UNRECOGNIZED case.
-    package static let allCases: [Sheaf_Failure.Cause] = [
-      .unspecified,
-      .media,
-      .infrastructure,
-      .document,
-    ]
-
+  /// Absent where no task process had been started.
+  package var process: Sheaf_ProcessEnd {
+    get {_process ?? Sheaf_ProcessEnd()}
+    set {_process = newValue}
   }
+  /// Returns true if `process` has been explicitly set.
+  package var hasProcess: Bool {self._process != nil}
+  /// Clears the value of `process`. Subsequent reads from it will return its default value.
+  package mutating func clearProcess() {self._process = nil}
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
 
   fileprivate var _lease: Sheaf_Lease? = nil
+  fileprivate var _process: Sheaf_ProcessEnd? = nil
 }
 
 package nonisolated struct Sheaf_FailureReply: Sendable {
@@ -851,10 +1005,10 @@ package nonisolated struct Sheaf_ContentData: Sendable {
 
   package var request: UInt64 = 0
 
-  /// Shorter than asked only at the end of the content.
+  /// Shorter than requested only at the end of the content.
   package var data: Data = Data()
 
-  /// Not empty: the read failed.
+  /// Why the read failed; empty where it did not.
   package var error: String = String()
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -862,7 +1016,7 @@ package nonisolated struct Sheaf_ContentData: Sendable {
   package init() {}
 }
 
-/// begin, reply (go on or have it), chunks in order, each answered, the last with last = true, then the digest's verdict.
+/// An upload: begin, a reply, chunks in order, each answered; the reply to the last chunk says whether the digest matches.
 package nonisolated struct Sheaf_UploadBegin: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -904,7 +1058,7 @@ package nonisolated struct Sheaf_UploadReply: Sendable {
 
   package var request: UInt64 = 0
 
-  /// The content is in the vault.
+  /// The content store has the whole.
   package var complete: Bool = false
 
   /// Bytes that the coordinator has taken so far; the sender keeps at most eight chunks beyond it.
@@ -917,8 +1071,8 @@ package nonisolated struct Sheaf_UploadReply: Sendable {
   package init() {}
 }
 
-/// Which of these are not yet in the vault or under the media root?
-package nonisolated struct Sheaf_Offer: Sendable {
+/// Asks which contents the coordinator has neither in its content store nor under its media root.
+package nonisolated struct Sheaf_FindMissing: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
@@ -930,7 +1084,7 @@ package nonisolated struct Sheaf_Offer: Sendable {
   package init() {}
 }
 
-package nonisolated struct Sheaf_OfferReply: Sendable {
+package nonisolated struct Sheaf_FindMissingReply: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
@@ -958,7 +1112,7 @@ package nonisolated struct Sheaf_SubmittedAsset: Sendable {
   /// Clears the value of `content`. Subsequent reads from it will return its default value.
   package mutating func clearContent() {self._content = nil}
 
-  /// As the document names it, for messages.
+  /// The file's name in the document, for messages.
   package var path: String = String()
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -983,10 +1137,10 @@ package nonisolated struct Sheaf_Submit: Sendable {
 
   package var priority: Int32 = 0
 
-  /// Notation of the document's times; empty is the default.
+  /// As a document writes a time, such as 5 or 90f; empty is the default.
   package var segmentDuration: String = String()
 
-  /// Where the output would go, for its container: the document's `to` unless the command line says otherwise.
+  /// The output's path, whose extension selects the container; empty where the document's `export.to` does.
   package var output: String = String()
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -1008,7 +1162,7 @@ package nonisolated struct Sheaf_SubmitReply: Sendable {
   package init() {}
 }
 
-/// Something wrong with a document.
+/// A problem of a document.
 package nonisolated struct Sheaf_Problem: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -1077,8 +1231,7 @@ package nonisolated struct Sheaf_JobStatus: @unchecked Sendable {
     set {_uniqueStorage()._name = newValue}
   }
 
-  /// describing, rendering, done, failed, cancelled.
-  package var state: String {
+  package var state: Sheaf_JobState {
     get {_storage._state}
     set {_uniqueStorage()._state = newValue}
   }
@@ -1148,7 +1301,7 @@ package nonisolated struct Sheaf_JobStatus: @unchecked Sendable {
     set {_uniqueStorage()._priority = newValue}
   }
 
-  /// Why nothing of it runs, in words for a person; empty where something does.
+  /// Why no task of the job runs, for a person; empty where one does.
   package var waitsFor: String {
     get {_storage._waitsFor}
     set {_uniqueStorage()._waitsFor = newValue}
@@ -1170,8 +1323,7 @@ package nonisolated struct Sheaf_TaskStatus: Sendable {
 
   package var kind: Sheaf_TaskKind = .unspecified
 
-  /// waiting, ready, leased, done, failed.
-  package var state: String = String()
+  package var state: Sheaf_TaskState = .unspecified
 
   package var ordinal: UInt32 = 0
 
@@ -1183,18 +1335,50 @@ package nonisolated struct Sheaf_TaskStatus: Sendable {
 
   package var work: UInt64 = 0
 
+  /// How often the task was granted.
   package var attempts: UInt32 = 0
-
-  package var error: String = String()
 
   package var cached: Bool = false
 
-  /// Renders the same segment, where the first worker is slow.
-  package var secondWorker: String = String()
+  /// Holds the backup lease of a task whose first worker is slow.
+  package var backupWorker: String = String()
+
+  /// Attempts that ended without a result, oldest first.
+  package var endedAttempts: [Sheaf_Attempt] = []
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
+}
+
+package nonisolated struct Sheaf_Attempt: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var epoch: Int64 = 0
+
+  package var worker: String = String()
+
+  package var end: Sheaf_AttemptEnd = .unspecified
+
+  package var message: String = String()
+
+  /// Absent where no task process had been started, or none reported its end.
+  package var process: Sheaf_ProcessEnd {
+    get {_process ?? Sheaf_ProcessEnd()}
+    set {_process = newValue}
+  }
+  /// Returns true if `process` has been explicitly set.
+  package var hasProcess: Bool {self._process != nil}
+  /// Clears the value of `process`. Subsequent reads from it will return its default value.
+  package mutating func clearProcess() {self._process = nil}
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+
+  fileprivate var _process: Sheaf_ProcessEnd? = nil
 }
 
 package nonisolated struct Sheaf_CancelJob: Sendable {
@@ -1216,8 +1400,8 @@ package nonisolated struct Sheaf_CancelReply: Sendable {
 
   package var job: String = String()
 
-  /// The state that the job is in now.
-  package var state: String = String()
+  /// The state that the job is in now; unspecified where there is no such job.
+  package var state: Sheaf_JobState = .unspecified
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -1270,7 +1454,7 @@ package nonisolated struct Sheaf_WorkersReply: Sendable {
   package init() {}
 }
 
-/// check, plan and probe: describes the assets, renders nothing.
+/// For check, plan and probe: probes the assets and plans; renders nothing.
 package nonisolated struct Sheaf_InspectDocument: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -1316,12 +1500,24 @@ nonisolated extension Sheaf_Role: SwiftProtobuf._ProtoNameProviding {
 }
 
 nonisolated extension Sheaf_TaskKind: SwiftProtobuf._ProtoNameProviding {
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{2}\0TASK_KIND_UNSPECIFIED\0\u{1}TASK_KIND_DESCRIBE\0\u{1}TASK_KIND_PICTURE\0\u{1}TASK_KIND_SOUND\0\u{1}TASK_KIND_STITCH\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{2}\0TASK_KIND_UNSPECIFIED\0\u{1}TASK_KIND_PROBE\0\u{1}TASK_KIND_VIDEO\0\u{1}TASK_KIND_AUDIO\0\u{1}TASK_KIND_STITCH\0")
+}
+
+nonisolated extension Sheaf_JobState: SwiftProtobuf._ProtoNameProviding {
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{2}\0JOB_STATE_UNSPECIFIED\0\u{1}JOB_STATE_PROBING\0\u{1}JOB_STATE_RENDERING\0\u{1}JOB_STATE_DONE\0\u{1}JOB_STATE_FAILED\0\u{1}JOB_STATE_CANCELLED\0")
+}
+
+nonisolated extension Sheaf_TaskState: SwiftProtobuf._ProtoNameProviding {
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{2}\0TASK_STATE_UNSPECIFIED\0\u{1}TASK_STATE_WAITING\0\u{1}TASK_STATE_READY\0\u{1}TASK_STATE_RUNNING\0\u{1}TASK_STATE_DONE\0\u{1}TASK_STATE_FAILED\0")
+}
+
+nonisolated extension Sheaf_AttemptEnd: SwiftProtobuf._ProtoNameProviding {
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{2}\0ATTEMPT_END_UNSPECIFIED\0\u{1}ATTEMPT_END_RELEASED\0\u{1}ATTEMPT_END_MEDIA\0\u{1}ATTEMPT_END_DOCUMENT\0\u{1}ATTEMPT_END_CRASHED\0\u{1}ATTEMPT_END_HUNG\0")
 }
 
 nonisolated extension Sheaf_Frame: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".Frame"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}hello\0\u{1}welcome\0\u{1}refusal\0\u{2}\u{7}heartbeat\0\u{1}publish\0\u{1}failure\0\u{4}\u{3}heartbeat_reply\0\u{1}grant\0\u{3}publish_reply\0\u{3}failure_reply\0\u{4}\u{2}read_content\0\u{3}content_data\0\u{3}upload_begin\0\u{3}upload_chunk\0\u{3}upload_reply\0\u{2}\u{6}offer\0\u{1}submit\0\u{3}status_query\0\u{3}watch_job\0\u{3}cancel_job\0\u{3}workers_query\0\u{3}inspect_document\0\u{4}\u{4}offer_reply\0\u{3}submit_reply\0\u{3}status_reply\0\u{3}cancel_reply\0\u{3}workers_reply\0\u{3}inspect_reply\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}hello\0\u{1}welcome\0\u{1}refusal\0\u{2}\u{7}heartbeat\0\u{1}publish\0\u{1}failure\0\u{4}\u{3}heartbeat_reply\0\u{1}grant\0\u{3}publish_reply\0\u{3}failure_reply\0\u{4}\u{2}read_content\0\u{3}content_data\0\u{3}upload_begin\0\u{3}upload_chunk\0\u{3}upload_reply\0\u{4}\u{6}find_missing\0\u{1}submit\0\u{3}status_query\0\u{3}watch_job\0\u{3}cancel_job\0\u{3}workers_query\0\u{3}inspect_document\0\u{4}\u{4}find_missing_reply\0\u{3}submit_reply\0\u{3}status_reply\0\u{3}cancel_reply\0\u{3}workers_reply\0\u{3}inspect_reply\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -1525,16 +1721,16 @@ nonisolated extension Sheaf_Frame: SwiftProtobuf.Message, SwiftProtobuf._Message
         }
       }()
       case 30: try {
-        var v: Sheaf_Offer?
+        var v: Sheaf_FindMissing?
         var hadOneofValue = false
         if let current = self.message {
           hadOneofValue = true
-          if case .offer(let m) = current {v = m}
+          if case .findMissing(let m) = current {v = m}
         }
         try decoder.decodeSingularMessageField(value: &v)
         if let v = v {
           if hadOneofValue {try decoder.handleConflictingOneOf()}
-          self.message = .offer(v)
+          self.message = .findMissing(v)
         }
       }()
       case 31: try {
@@ -1616,16 +1812,16 @@ nonisolated extension Sheaf_Frame: SwiftProtobuf.Message, SwiftProtobuf._Message
         }
       }()
       case 40: try {
-        var v: Sheaf_OfferReply?
+        var v: Sheaf_FindMissingReply?
         var hadOneofValue = false
         if let current = self.message {
           hadOneofValue = true
-          if case .offerReply(let m) = current {v = m}
+          if case .findMissingReply(let m) = current {v = m}
         }
         try decoder.decodeSingularMessageField(value: &v)
         if let v = v {
           if hadOneofValue {try decoder.handleConflictingOneOf()}
-          self.message = .offerReply(v)
+          self.message = .findMissingReply(v)
         }
       }()
       case 41: try {
@@ -1764,8 +1960,8 @@ nonisolated extension Sheaf_Frame: SwiftProtobuf.Message, SwiftProtobuf._Message
       guard case .uploadReply(let v)? = self.message else { preconditionFailure() }
       try visitor.visitSingularMessageField(value: v, fieldNumber: 24)
     }()
-    case .offer?: try {
-      guard case .offer(let v)? = self.message else { preconditionFailure() }
+    case .findMissing?: try {
+      guard case .findMissing(let v)? = self.message else { preconditionFailure() }
       try visitor.visitSingularMessageField(value: v, fieldNumber: 30)
     }()
     case .submit?: try {
@@ -1792,8 +1988,8 @@ nonisolated extension Sheaf_Frame: SwiftProtobuf.Message, SwiftProtobuf._Message
       guard case .inspectDocument(let v)? = self.message else { preconditionFailure() }
       try visitor.visitSingularMessageField(value: v, fieldNumber: 36)
     }()
-    case .offerReply?: try {
-      guard case .offerReply(let v)? = self.message else { preconditionFailure() }
+    case .findMissingReply?: try {
+      guard case .findMissingReply(let v)? = self.message else { preconditionFailure() }
       try visitor.visitSingularMessageField(value: v, fieldNumber: 40)
     }()
     case .submitReply?: try {
@@ -2012,6 +2208,56 @@ nonisolated extension Sheaf_Content: SwiftProtobuf.Message, SwiftProtobuf._Messa
     if lhs.digest != rhs.digest {return false}
     if lhs.size != rhs.size {return false}
     if lhs.path != rhs.path {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Sheaf_ProcessEnd: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".ProcessEnd"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}exit_code\0\u{1}signal\0\u{3}cpu_milliseconds\0\u{3}peak_bytes\0\u{1}log\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularInt32Field(value: &self.exitCode) }()
+      case 2: try { try decoder.decodeSingularInt32Field(value: &self.signal) }()
+      case 3: try { try decoder.decodeSingularUInt64Field(value: &self.cpuMilliseconds) }()
+      case 4: try { try decoder.decodeSingularUInt64Field(value: &self.peakBytes) }()
+      case 5: try { try decoder.decodeSingularStringField(value: &self.log) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if self.exitCode != 0 {
+      try visitor.visitSingularInt32Field(value: self.exitCode, fieldNumber: 1)
+    }
+    if self.signal != 0 {
+      try visitor.visitSingularInt32Field(value: self.signal, fieldNumber: 2)
+    }
+    if self.cpuMilliseconds != 0 {
+      try visitor.visitSingularUInt64Field(value: self.cpuMilliseconds, fieldNumber: 3)
+    }
+    if self.peakBytes != 0 {
+      try visitor.visitSingularUInt64Field(value: self.peakBytes, fieldNumber: 4)
+    }
+    if !self.log.isEmpty {
+      try visitor.visitSingularStringField(value: self.log, fieldNumber: 5)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Sheaf_ProcessEnd, rhs: Sheaf_ProcessEnd) -> Bool {
+    if lhs.exitCode != rhs.exitCode {return false}
+    if lhs.signal != rhs.signal {return false}
+    if lhs.cpuMilliseconds != rhs.cpuMilliseconds {return false}
+    if lhs.peakBytes != rhs.peakBytes {return false}
+    if lhs.log != rhs.log {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -2314,7 +2560,7 @@ nonisolated extension Sheaf_PublishReply.Outcome: SwiftProtobuf._ProtoNameProvid
 
 nonisolated extension Sheaf_Failure: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".Failure"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}lease\0\u{1}cause\0\u{1}message\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}lease\0\u{1}end\0\u{1}message\0\u{1}process\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -2323,8 +2569,9 @@ nonisolated extension Sheaf_Failure: SwiftProtobuf.Message, SwiftProtobuf._Messa
       // enabled. https://github.com/apple/swift-protobuf/issues/1034
       switch fieldNumber {
       case 1: try { try decoder.decodeSingularMessageField(value: &self._lease) }()
-      case 2: try { try decoder.decodeSingularEnumField(value: &self.cause) }()
+      case 2: try { try decoder.decodeSingularEnumField(value: &self.end) }()
       case 3: try { try decoder.decodeSingularStringField(value: &self.message) }()
+      case 4: try { try decoder.decodeSingularMessageField(value: &self._process) }()
       default: break
       }
     }
@@ -2338,26 +2585,26 @@ nonisolated extension Sheaf_Failure: SwiftProtobuf.Message, SwiftProtobuf._Messa
     try { if let v = self._lease {
       try visitor.visitSingularMessageField(value: v, fieldNumber: 1)
     } }()
-    if self.cause != .unspecified {
-      try visitor.visitSingularEnumField(value: self.cause, fieldNumber: 2)
+    if self.end != .unspecified {
+      try visitor.visitSingularEnumField(value: self.end, fieldNumber: 2)
     }
     if !self.message.isEmpty {
       try visitor.visitSingularStringField(value: self.message, fieldNumber: 3)
     }
+    try { if let v = self._process {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 4)
+    } }()
     try unknownFields.traverse(visitor: &visitor)
   }
 
   package static func ==(lhs: Sheaf_Failure, rhs: Sheaf_Failure) -> Bool {
     if lhs._lease != rhs._lease {return false}
-    if lhs.cause != rhs.cause {return false}
+    if lhs.end != rhs.end {return false}
     if lhs.message != rhs.message {return false}
+    if lhs._process != rhs._process {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
-}
-
-nonisolated extension Sheaf_Failure.Cause: SwiftProtobuf._ProtoNameProviding {
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{2}\0CAUSE_UNSPECIFIED\0\u{1}CAUSE_MEDIA\0\u{1}CAUSE_INFRASTRUCTURE\0\u{1}CAUSE_DOCUMENT\0")
 }
 
 nonisolated extension Sheaf_FailureReply: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
@@ -2609,8 +2856,8 @@ nonisolated extension Sheaf_UploadReply: SwiftProtobuf.Message, SwiftProtobuf._M
   }
 }
 
-nonisolated extension Sheaf_Offer: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
-  package static let protoMessageName: String = _protobuf_package + ".Offer"
+nonisolated extension Sheaf_FindMissing: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".FindMissing"
   package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}contents\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
@@ -2632,15 +2879,15 @@ nonisolated extension Sheaf_Offer: SwiftProtobuf.Message, SwiftProtobuf._Message
     try unknownFields.traverse(visitor: &visitor)
   }
 
-  package static func ==(lhs: Sheaf_Offer, rhs: Sheaf_Offer) -> Bool {
+  package static func ==(lhs: Sheaf_FindMissing, rhs: Sheaf_FindMissing) -> Bool {
     if lhs.contents != rhs.contents {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
 }
 
-nonisolated extension Sheaf_OfferReply: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
-  package static let protoMessageName: String = _protobuf_package + ".OfferReply"
+nonisolated extension Sheaf_FindMissingReply: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".FindMissingReply"
   package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}missing\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
@@ -2662,7 +2909,7 @@ nonisolated extension Sheaf_OfferReply: SwiftProtobuf.Message, SwiftProtobuf._Me
     try unknownFields.traverse(visitor: &visitor)
   }
 
-  package static func ==(lhs: Sheaf_OfferReply, rhs: Sheaf_OfferReply) -> Bool {
+  package static func ==(lhs: Sheaf_FindMissingReply, rhs: Sheaf_FindMissingReply) -> Bool {
     if lhs.missing != rhs.missing {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
@@ -2930,12 +3177,12 @@ nonisolated extension Sheaf_StatusReply: SwiftProtobuf.Message, SwiftProtobuf._M
 
 nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".JobStatus"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}job\0\u{1}name\0\u{1}state\0\u{3}frames_done\0\u{3}frames_total\0\u{3}segments_done\0\u{3}segments_total\0\u{3}segments_cached\0\u{3}submitted_milliseconds_ago\0\u{3}elapsed_milliseconds\0\u{1}error\0\u{1}problems\0\u{1}output\0\u{1}tasks\0\u{1}priority\0\u{3}waits_for\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}job\0\u{1}name\0\u{4}\u{2}frames_done\0\u{3}frames_total\0\u{3}segments_done\0\u{3}segments_total\0\u{3}segments_cached\0\u{3}submitted_milliseconds_ago\0\u{3}elapsed_milliseconds\0\u{1}error\0\u{1}problems\0\u{1}output\0\u{1}tasks\0\u{1}priority\0\u{3}waits_for\0\u{1}state\0\u{c}\u{3}\u{1}")
 
   fileprivate class _StorageClass {
     var _job: String = String()
     var _name: String = String()
-    var _state: String = String()
+    var _state: Sheaf_JobState = .unspecified
     var _framesDone: UInt64 = 0
     var _framesTotal: UInt64 = 0
     var _segmentsDone: UInt32 = 0
@@ -2995,7 +3242,6 @@ nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._Mes
         switch fieldNumber {
         case 1: try { try decoder.decodeSingularStringField(value: &_storage._job) }()
         case 2: try { try decoder.decodeSingularStringField(value: &_storage._name) }()
-        case 3: try { try decoder.decodeSingularStringField(value: &_storage._state) }()
         case 4: try { try decoder.decodeSingularUInt64Field(value: &_storage._framesDone) }()
         case 5: try { try decoder.decodeSingularUInt64Field(value: &_storage._framesTotal) }()
         case 6: try { try decoder.decodeSingularUInt32Field(value: &_storage._segmentsDone) }()
@@ -3009,6 +3255,7 @@ nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._Mes
         case 14: try { try decoder.decodeRepeatedMessageField(value: &_storage._tasks) }()
         case 15: try { try decoder.decodeSingularInt32Field(value: &_storage._priority) }()
         case 16: try { try decoder.decodeSingularStringField(value: &_storage._waitsFor) }()
+        case 17: try { try decoder.decodeSingularEnumField(value: &_storage._state) }()
         default: break
         }
       }
@@ -3026,9 +3273,6 @@ nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._Mes
       }
       if !_storage._name.isEmpty {
         try visitor.visitSingularStringField(value: _storage._name, fieldNumber: 2)
-      }
-      if !_storage._state.isEmpty {
-        try visitor.visitSingularStringField(value: _storage._state, fieldNumber: 3)
       }
       if _storage._framesDone != 0 {
         try visitor.visitSingularUInt64Field(value: _storage._framesDone, fieldNumber: 4)
@@ -3069,6 +3313,9 @@ nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._Mes
       if !_storage._waitsFor.isEmpty {
         try visitor.visitSingularStringField(value: _storage._waitsFor, fieldNumber: 16)
       }
+      if _storage._state != .unspecified {
+        try visitor.visitSingularEnumField(value: _storage._state, fieldNumber: 17)
+      }
     }
     try unknownFields.traverse(visitor: &visitor)
   }
@@ -3105,7 +3352,7 @@ nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._Mes
 
 nonisolated extension Sheaf_TaskStatus: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".TaskStatus"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}task\0\u{1}kind\0\u{1}state\0\u{1}ordinal\0\u{1}epoch\0\u{1}worker\0\u{1}done\0\u{1}work\0\u{1}attempts\0\u{1}error\0\u{1}cached\0\u{3}second_worker\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}task\0\u{1}kind\0\u{2}\u{2}ordinal\0\u{1}epoch\0\u{1}worker\0\u{1}done\0\u{1}work\0\u{1}attempts\0\u{2}\u{2}cached\0\u{3}backup_worker\0\u{1}state\0\u{3}ended_attempts\0\u{c}\u{3}\u{1}\u{c}\u{a}\u{1}")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -3115,16 +3362,16 @@ nonisolated extension Sheaf_TaskStatus: SwiftProtobuf.Message, SwiftProtobuf._Me
       switch fieldNumber {
       case 1: try { try decoder.decodeSingularStringField(value: &self.task) }()
       case 2: try { try decoder.decodeSingularEnumField(value: &self.kind) }()
-      case 3: try { try decoder.decodeSingularStringField(value: &self.state) }()
       case 4: try { try decoder.decodeSingularUInt32Field(value: &self.ordinal) }()
       case 5: try { try decoder.decodeSingularInt64Field(value: &self.epoch) }()
       case 6: try { try decoder.decodeSingularStringField(value: &self.worker) }()
       case 7: try { try decoder.decodeSingularUInt64Field(value: &self.done) }()
       case 8: try { try decoder.decodeSingularUInt64Field(value: &self.work) }()
       case 9: try { try decoder.decodeSingularUInt32Field(value: &self.attempts) }()
-      case 10: try { try decoder.decodeSingularStringField(value: &self.error) }()
       case 11: try { try decoder.decodeSingularBoolField(value: &self.cached) }()
-      case 12: try { try decoder.decodeSingularStringField(value: &self.secondWorker) }()
+      case 12: try { try decoder.decodeSingularStringField(value: &self.backupWorker) }()
+      case 13: try { try decoder.decodeSingularEnumField(value: &self.state) }()
+      case 14: try { try decoder.decodeRepeatedMessageField(value: &self.endedAttempts) }()
       default: break
       }
     }
@@ -3136,9 +3383,6 @@ nonisolated extension Sheaf_TaskStatus: SwiftProtobuf.Message, SwiftProtobuf._Me
     }
     if self.kind != .unspecified {
       try visitor.visitSingularEnumField(value: self.kind, fieldNumber: 2)
-    }
-    if !self.state.isEmpty {
-      try visitor.visitSingularStringField(value: self.state, fieldNumber: 3)
     }
     if self.ordinal != 0 {
       try visitor.visitSingularUInt32Field(value: self.ordinal, fieldNumber: 4)
@@ -3158,14 +3402,17 @@ nonisolated extension Sheaf_TaskStatus: SwiftProtobuf.Message, SwiftProtobuf._Me
     if self.attempts != 0 {
       try visitor.visitSingularUInt32Field(value: self.attempts, fieldNumber: 9)
     }
-    if !self.error.isEmpty {
-      try visitor.visitSingularStringField(value: self.error, fieldNumber: 10)
-    }
     if self.cached != false {
       try visitor.visitSingularBoolField(value: self.cached, fieldNumber: 11)
     }
-    if !self.secondWorker.isEmpty {
-      try visitor.visitSingularStringField(value: self.secondWorker, fieldNumber: 12)
+    if !self.backupWorker.isEmpty {
+      try visitor.visitSingularStringField(value: self.backupWorker, fieldNumber: 12)
+    }
+    if self.state != .unspecified {
+      try visitor.visitSingularEnumField(value: self.state, fieldNumber: 13)
+    }
+    if !self.endedAttempts.isEmpty {
+      try visitor.visitRepeatedMessageField(value: self.endedAttempts, fieldNumber: 14)
     }
     try unknownFields.traverse(visitor: &visitor)
   }
@@ -3180,9 +3427,63 @@ nonisolated extension Sheaf_TaskStatus: SwiftProtobuf.Message, SwiftProtobuf._Me
     if lhs.done != rhs.done {return false}
     if lhs.work != rhs.work {return false}
     if lhs.attempts != rhs.attempts {return false}
-    if lhs.error != rhs.error {return false}
     if lhs.cached != rhs.cached {return false}
-    if lhs.secondWorker != rhs.secondWorker {return false}
+    if lhs.backupWorker != rhs.backupWorker {return false}
+    if lhs.endedAttempts != rhs.endedAttempts {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Sheaf_Attempt: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".Attempt"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}epoch\0\u{1}worker\0\u{1}end\0\u{1}message\0\u{1}process\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularInt64Field(value: &self.epoch) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self.worker) }()
+      case 3: try { try decoder.decodeSingularEnumField(value: &self.end) }()
+      case 4: try { try decoder.decodeSingularStringField(value: &self.message) }()
+      case 5: try { try decoder.decodeSingularMessageField(value: &self._process) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    if self.epoch != 0 {
+      try visitor.visitSingularInt64Field(value: self.epoch, fieldNumber: 1)
+    }
+    if !self.worker.isEmpty {
+      try visitor.visitSingularStringField(value: self.worker, fieldNumber: 2)
+    }
+    if self.end != .unspecified {
+      try visitor.visitSingularEnumField(value: self.end, fieldNumber: 3)
+    }
+    if !self.message.isEmpty {
+      try visitor.visitSingularStringField(value: self.message, fieldNumber: 4)
+    }
+    try { if let v = self._process {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 5)
+    } }()
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Sheaf_Attempt, rhs: Sheaf_Attempt) -> Bool {
+    if lhs.epoch != rhs.epoch {return false}
+    if lhs.worker != rhs.worker {return false}
+    if lhs.end != rhs.end {return false}
+    if lhs.message != rhs.message {return false}
+    if lhs._process != rhs._process {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -3220,7 +3521,7 @@ nonisolated extension Sheaf_CancelJob: SwiftProtobuf.Message, SwiftProtobuf._Mes
 
 nonisolated extension Sheaf_CancelReply: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".CancelReply"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}job\0\u{1}state\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}job\0\u{2}\u{2}state\0\u{c}\u{2}\u{1}")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -3229,7 +3530,7 @@ nonisolated extension Sheaf_CancelReply: SwiftProtobuf.Message, SwiftProtobuf._M
       // enabled. https://github.com/apple/swift-protobuf/issues/1034
       switch fieldNumber {
       case 1: try { try decoder.decodeSingularStringField(value: &self.job) }()
-      case 2: try { try decoder.decodeSingularStringField(value: &self.state) }()
+      case 3: try { try decoder.decodeSingularEnumField(value: &self.state) }()
       default: break
       }
     }
@@ -3239,8 +3540,8 @@ nonisolated extension Sheaf_CancelReply: SwiftProtobuf.Message, SwiftProtobuf._M
     if !self.job.isEmpty {
       try visitor.visitSingularStringField(value: self.job, fieldNumber: 1)
     }
-    if !self.state.isEmpty {
-      try visitor.visitSingularStringField(value: self.state, fieldNumber: 2)
+    if self.state != .unspecified {
+      try visitor.visitSingularEnumField(value: self.state, fieldNumber: 3)
     }
     try unknownFields.traverse(visitor: &visitor)
   }

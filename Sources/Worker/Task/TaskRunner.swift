@@ -30,13 +30,13 @@ struct TaskRunner {
     case .describe: try describe()
     case .picture(let task):
       do {
-        try PictureRenderer.render(task, inputs: sources, to: output, progress: progress)
+        try VideoRenderer.render(task, inputs: sources, to: output, progress: progress)
       } catch {
         throw TaskFailure(error)
       }
     case .sound(let task):
       do {
-        try SoundRenderer.render(task, inputs: sources, to: output, progress: progress)
+        try AudioRenderer.render(task, inputs: sources, to: output, progress: progress)
       } catch {
         throw TaskFailure(error)
       }
@@ -61,7 +61,7 @@ struct TaskRunner {
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     let json: Data
     do {
-      json = try encoder.encode(try AssetDescriber.describe(input.source, name: input.name))
+      json = try encoder.encode(try AssetProbe.describe(input.source, name: input.name))
     } catch let error as MediaError {
       throw TaskFailure(describing: error)
     } catch {

@@ -1,0 +1,30 @@
+package import SystemSupport
+
+/// A file, known by what is in it: a medium, a piece, an output. Two contents are equal when their bytes are.
+package struct Content: Sendable, Hashable {
+  package var digest: SHA256Digest
+  /// In bytes.
+  package var size: Int64
+
+  package init(digest: SHA256Digest, size: Int64) {
+    self.digest = digest
+    self.size = size
+  }
+}
+
+extension OpenFile {
+  /// The digest and the size of the whole file, read by position, so that the descriptor's offset stays where it is.
+  /// Blocks for as long as reading the file takes.
+  package func content() throws(SystemError) -> Content {
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 4096)
+    defer { buffer.deallocate() }
+    var hasher = SHA256Hasher()
+    var offset: Int64 = 0
+    while true {
+      let count = try read(into: buffer, at: offset)
+      hasher.update(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+      offset += Int64(count)
+      if count < buffer.count { return Content(digest: hasher.finalize(), size: offset) }
+    }
+  }
+}

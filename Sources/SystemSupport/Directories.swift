@@ -1,0 +1,58 @@
+package import Glibc
+
+/// Folders on a disk. Everything here blocks.
+package enum Directories {
+  package struct File: Sendable {
+    package var path: String
+    /// In bytes.
+    package var size: Int64
+    /// Bytes that the file takes on the disk, which are fewer where it has holes.
+    package var allocatedSize: Int64
+    /// Seconds since 1970.
+    package var modified: Double
+  }
+
+  /// Makes a folder and those above it, where they do not exist.
+  package static func make(_ path: String, permissions: mode_t = 0o755) throws(SystemError) {
+    if mkdir(path, permissions) == 0 || errno == EEXIST { return }
+    guard errno == ENOENT, let slash = path.lastIndex(of: "/"), slash > path.startIndex else {
+      throw SystemError(errno, "making the folder \(path)")
+    }
+    try make(String(path[..<slash]), permissions: permissions)
+    guard mkdir(path, permissions) == 0 || errno == EEXIST else {
+      throw SystemError(errno, "making the folder \(path)")
+    }
+  }
+
+  /// The folder that a path's last component is in.
+  package static func parent(of path: String) -> String {
+    guard let slash = path.lastIndex(of: "/") else { return "." }
+    return slash == path.startIndex ? "/" : String(path[..<slash])
+  }
+
+  /// A path with symbolic links, `.` and `..` resolved. Throws where there is no such file.
+  package static func resolve(_ path: String) throws(SystemError) -> String {
+    guard let resolved = realpath(path, nil) else { throw SystemError(errno, "opening \(path)") }
+    defer { free(resolved) }
+    return String(cString: resolved)
+  }
+
+  /// The regular files of a folder, in no order; none where it cannot be read.
+  package static func files(in folder: String) -> [File] {
+    guard let directory = opendir(folder) else { return [] }
+    defer { closedir(directory) }
+    var files: [File] = []
+    while let entry = readdir(directory) {
+      let name = withUnsafeBytes(of: entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+      let path = "\(folder)/\(name)"
+      var status = stat()
+      guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { continue }
+      let time = status.st_mtim
+      files.append(
+        File(
+          path: path, size: Int64(status.st_size), allocatedSize: Int64(status.st_blocks) * 512,
+          modified: Double(time.tv_sec) + Double(time.tv_nsec) * 1e-9))
+    }
+    return files
+  }
+}

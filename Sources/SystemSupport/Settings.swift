@@ -1,0 +1,88 @@
+import Glibc
+
+/// The process's environment variables.
+package enum ProcessEnvironment {
+  /// Nil where the variable is unset or empty, as docker compose passes variables that nobody set.
+  package static func value(_ name: String) -> String? {
+    guard let value = getenv(name), value.pointee != 0 else { return nil }
+    return String(cString: value)
+  }
+
+  package static var all: [String: String] {
+    var found: [String: String] = [:]
+    var next = environ
+    while let entry = next.pointee {
+      let text = String(cString: entry)
+      if let equals = text.firstIndex(of: "=") {
+        found[String(text[..<equals])] = String(text[text.index(after: equals)...])
+      }
+      next += 1
+    }
+    return found
+  }
+
+  /// This user's folder for what can be made again: `$XDG_CACHE_HOME/sheaf`, or `~/.cache/sheaf`.
+  package static var cacheDirectory: String {
+    if let folder = value("XDG_CACHE_HOME"), folder.hasPrefix("/") { return "\(folder)/sheaf" }
+    if let home = value("HOME"), home.hasPrefix("/") { return "\(home)/.cache/sheaf" }
+    return "/var/tmp/sheaf-\(getuid())"
+  }
+
+  /// This machine's name.
+  package static var hostName: String {
+    var name = [CChar](repeating: 0, count: 256)
+    guard gethostname(&name, name.count - 1) == 0 else { return "localhost" }
+    return String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
+}
+
+/// An option's value: the command line's, else its environment variable's. Both executables read their options here, so
+/// that one rule holds for both (see `docs/operations.md`).
+package enum Setting {
+  package static func text(_ option: String?, _ variable: String) -> String? {
+    option ?? ProcessEnvironment.value(variable)
+  }
+
+  /// On where the option is given, or the variable is `1`, `true` or `yes`.
+  package static func flag(_ option: Bool, _ variable: String) -> Bool {
+    option || ["1", "true", "yes"].contains(ProcessEnvironment.value(variable)?.lowercased())
+  }
+
+  /// Throws where the value is not a whole number in `range`.
+  /// - Parameter name: The option's, for the message, such as `--slots`.
+  package static func number(
+    _ option: String?, _ name: String, _ variable: String, in range: ClosedRange<Int64>
+  ) throws(SettingError) -> Int64? {
+    guard let text = text(option, variable) else { return nil }
+    guard let number = Int64(text), range.contains(number) else {
+      let limit = range.upperBound == .max ? "" : " to \(range.upperBound)"
+      throw SettingError(
+        "\(option == nil ? variable : name) is \"\(text)\"; it must be a whole number from \(range.lowerBound)\(limit)")
+    }
+    return number
+  }
+
+  /// The farm's token: the first line of the file that `--token-file` or `SHEAF_TOKEN_FILE` names, else the value of
+  /// `SHEAF_TOKEN`; nil where none of them is set. A line ends with LF or CRLF.
+  package static func token(file option: String?) throws(SettingError) -> String? {
+    guard let path = text(option, "SHEAF_TOKEN_FILE") else { return ProcessEnvironment.value("SHEAF_TOKEN") }
+    let bytes: [UInt8]
+    do {
+      bytes = try OpenFile.contents(of: path, limit: 4096)
+    } catch {
+      throw SettingError("the token file cannot be read: \(error)")
+    }
+    let token = String(decoding: bytes.prefix { $0 != 10 && $0 != 13 }, as: UTF8.self)
+    guard !token.isEmpty else { throw SettingError("the first line of the token file \(path) is empty") }
+    return token
+  }
+}
+
+/// A setting has a value that it cannot have. The description says which values are possible.
+package struct SettingError: Error, Sendable, Hashable, CustomStringConvertible {
+  package var description: String
+
+  package init(_ description: String) {
+    self.description = description
+  }
+}

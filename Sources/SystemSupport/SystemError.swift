@@ -1,0 +1,42 @@
+import Glibc
+package import SystemPackage
+
+/// A system call that failed. Equal when the code and the operation are.
+package struct SystemError: Error, Sendable, Hashable, CustomStringConvertible {
+  /// The system's error number.
+  package var code: Errno
+  /// What was being done, with the file's name, such as `opening /cache/content/ab`.
+  package var operation: String
+
+  package init(_ code: Errno, _ operation: String) {
+    self.code = code
+    self.operation = operation
+  }
+
+  /// - Parameter number: a value of `errno`.
+  package init(_ number: Int32, _ operation: String) {
+    self.init(Errno(rawValue: number), operation)
+  }
+
+  /// Whether the disk, or a quota on it, is full.
+  package var isOutOfSpace: Bool {
+    code == .noSpace || code == .diskQuotaExceeded || code == .fileTooLarge
+  }
+
+  package var description: String { "\(operation) failed: \(code)" }
+}
+
+/// Runs a system call until no signal interrupts it.
+///
+/// - Parameter call: Returns a negative value, with `errno` set, where it failed.
+/// - Returns: What the call returned.
+package func retryingOnInterrupt<Count: SignedInteger>(
+  _ operation: @autoclosure () -> String, _ call: () -> Count
+) throws(SystemError) -> Count {
+  while true {
+    let count = call()
+    if count >= 0 { return count }
+    let code = Errno(rawValue: errno)
+    if code != .interrupted { throw SystemError(code, operation()) }
+  }
+}

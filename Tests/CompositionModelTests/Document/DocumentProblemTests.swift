@@ -1,0 +1,416 @@
+import CompositionModel
+import Testing
+
+/// A document with one thing wrong, where, and what must be said of it.
+struct Wrong: Sendable, CustomTestStringConvertible {
+  var text: String
+  var pointer: String
+  var words: [String]
+
+  init(_ text: String, _ pointer: String, _ words: String...) {
+    (self.text, self.pointer, self.words) = (text, pointer, words)
+  }
+
+  var testDescription: String { "\(pointer) \(words)" }
+}
+
+/// One whole track that is right, for documents that are wrong elsewhere.
+private let film = #"[{"id": "A", "clips": [{"asset": "v", "use": "0..10"}]}]"#
+
+private func clips(_ clips: String) -> String { documentText(tracks: "[{\"id\": \"A\", \"clips\": [\(clips)]}]") }
+private func export(_ export: String) -> String { documentText(tracks: film, export: export) }
+private func video(_ video: String, to: String = "a.mkv") -> String {
+  export("{\"to\": \"\(to)\", \"video\": \(video)}")
+}
+private func audio(_ audio: String, to: String = "a.mkv") -> String {
+  export("{\"to\": \"\(to)\", \"audio\": \(audio)}")
+}
+private func composition(_ composition: String, tracks: String = film) -> String {
+  documentText(tracks: tracks, "\"videoComposition\": \(composition)")
+}
+private func overlay(_ overlay: String) -> String { composition("{\"overlays\": [\(overlay)]}") }
+private func mix(_ mix: String) -> String {
+  documentText(tracks: #"[{"id": "A", "sound": true, "clips": [{"asset": "v"}]}]"#, "\"audioMix\": \(mix)")
+}
+private let twoTracks = """
+  [{"id": "A", "clips": [{"asset": "v", "use": "0..6"}]}, {"id": "B", "clips": [{"asset": "w", "use": "0..6", "at": 4}]}]
+  """
+private func transition(_ transition: String) -> String {
+  composition("{\"transitions\": [\(transition)]}", tracks: twoTracks)
+}
+private func instructions(_ instructions: String) -> String {
+  composition("{\"instructions\": [\(instructions)]}", tracks: twoTracks)
+}
+
+@Suite struct DocumentProblemTests {
+  private func check(_ wrong: Wrong) throws {
+    let found = try problems(wrong.text)
+    #expect(found.count == 1, "\(found)")
+    let problem = try #require(found.first)
+    #expect(problem.pointer == wrong.pointer, "\(problem)")
+    for word in wrong.words { #expect(problem.message.contains(word), "'\(problem.message)' lacks '\(word)'") }
+  }
+
+  @Test(arguments: [
+    Wrong("[]", "", "array of 0 values", "a document", "sheaf"),
+    Wrong(documentText(tracks: film).replacing(#""sheaf": 1,"#, with: ""), "", "needs 'sheaf'"),
+    Wrong(film.replacingVersion("2"), "/sheaf", "2", "it reads 1"),
+    Wrong(film.replacingVersion("\"1\""), "/sheaf", "\"1\"", "it reads 1"),
+    Wrong(#"{"sheaf": 1, "export": {"to": "a.mkv"}}"#, "", "needs 'tracks'"),
+    Wrong(documentText(tracks: film, #""trakcs": 1"#), "/trakcs", "unknown key 'trakcs'", "did you mean 'tracks'?"),
+    Wrong(documentText(tracks: film, #""videoComposition": {}, "videoComposition": {}"#), "/videoComposition", "twice"),
+    Wrong(documentText(tracks: film, #""audioMix": []"#), "/audioMix", "an object"),
+    Wrong(documentText(tracks: "{}"), "/tracks", "an object should be an array"),
+  ])
+  func theDocumentAsAWhole(_ wrong: Wrong) throws { try check(wrong) }
+
+  @Test(arguments: [
+    Wrong(
+      #"{"sheaf": 1, "assets": {"v": 5}, "tracks": [{"clips": [{"asset": "v"}]}], "export": {"to": "a.mkv"}}"#,
+      "/assets/v", "5 should be a string"),
+    Wrong(
+      #"{"sheaf": 1, "assets": {"v": ""}, "tracks": [{"clips": [{"asset": "v"}]}], "export": {"to": "a.mkv"}}"#,
+      "/assets/v", "empty"),
+    Wrong(clips(#"{"asset": "V2"}"#), "/tracks/0/clips/0/asset", "no asset 'V2'", "did you mean 'v'?"),
+  ])
+  func assets(_ wrong: Wrong) throws { try check(wrong) }
+
+  @Test(arguments: [
+    Wrong(documentText(tracks: #"[{"id": "A"}]"#), "/tracks/0", "needs 'clips'"),
+    Wrong(documentText(tracks: #"[{"id": "", "clips": [{"asset": "v"}]}]"#), "/tracks/0/id", "empty"),
+    Wrong(
+      documentText(tracks: #"[{"type": "vidoe", "clips": [{"asset": "v"}]}]"#), "/tracks/0/type", "'vidoe'", "'video'"),
+    Wrong(documentText(tracks: #"[{"type": "subtitle", "clips": []}]"#), "/tracks/0/type", "'subtitle'", "yet"),
+    Wrong(
+      documentText(tracks: #"[{"id": "A", "clips": [{"asset": "v"}]}, {"id": "A", "clips": []}]"#),
+      "/tracks/1/id", "another track 'A'"),
+    Wrong(
+      documentText(
+        tracks:
+          #"[{"id": "A", "sound": true, "clips": [{"asset": "v"}]}, {"id": "A.sound", "type": "audio", "clips": []}]"#),
+      "/tracks/1/id", "another track 'A.sound'"),
+    Wrong(
+      documentText(tracks: #"[{"type": "audio", "sound": true, "clips": [{"asset": "s"}]}]"#),
+      "/tracks/0/sound", "video tracks"),
+    Wrong(
+      documentText(tracks: #"[{"sound": 1, "clips": [{"asset": "v"}]}]"#), "/tracks/0/sound",
+      "1 should be true or false"),
+    Wrong(
+      documentText(tracks: #"[{"blendMode": "screen", "clips": [{"asset": "v"}]}]"#),
+      "/tracks/0/blendMode", "'blendMode' is part of the document's language", "yet"),
+    Wrong(documentText(tracks: #"[{"id": "A", "clips": []}]"#), "/tracks", "no frames"),
+    Wrong(documentText(tracks: "[]"), "/tracks", "no frames"),
+  ])
+  func tracks(_ wrong: Wrong) throws { try check(wrong) }
+
+  @Test(arguments: [
+    Wrong(clips(#"{"use": "0..5"}"#), "/tracks/0/clips/0", "needs 'asset'"),
+    Wrong(clips("5"), "/tracks/0/clips/0", "5 is not a clip"),
+    Wrong(clips(#"{"asset": "v", "usee": "0..5"}"#), "/tracks/0/clips/0/usee", "'usee'", "'use'"),
+    Wrong(clips(#"{"asset": "v", "use": 5}"#), "/tracks/0/clips/0/use", "5 is not a range", "\"4..9\""),
+    Wrong(clips(#"{"asset": "v", "use": "0..5x"}"#), "/tracks/0/clips/0/use", "0..5x", "\"4..9\""),
+    Wrong(clips(#"{"asset": "v", "use": "9..4"}"#), "/tracks/0/clips/0/use", "ends before it starts"),
+    Wrong(clips(#"{"asset": "v", "use": "4..4"}"#), "/tracks/0/clips/0/use", "4..4", "empty"),
+    Wrong(clips(#"{"asset": "v", "use": "-1..4"}"#), "/tracks/0/clips/0/use", "starts before 0"),
+    Wrong(clips(#"{"asset": "v", "use": "50..61"}"#), "/tracks/0/clips/0/use", "50..61", "60 s", "0..60"),
+    Wrong(clips(#"{"asset": "v", "use": "70..71"}"#), "/tracks/0/clips/0/use", "70..71", "60 s"),
+    Wrong(clips(#"{"asset": "v", "use": "0..1/2147483648"}"#), "/tracks/0/clips/0/use", "finely"),
+    Wrong(clips(#"{"asset": "v", "at": -1}"#), "/tracks/0/clips/0/at", "-1 is before 0"),
+    Wrong(clips(#"{"asset": "v", "at": "soon"}"#), "/tracks/0/clips/0/at", "soon", "7/30"),
+    Wrong(clips(#"{"asset": "v", "at": null}"#), "/tracks/0/clips/0/at", "null"),
+    Wrong(clips(#"{"asset": "v", "duration": 0}"#), "/tracks/0/clips/0/duration", "longer than 0"),
+    Wrong(
+      clips(#"{"asset": "v", "use": "0..10", "duration": "1/100"}"#), "/tracks/0/clips/0/duration", "1000", "100 times"),
+    Wrong(clips(#"{"asset": "v", "use": "0..10", "duration": 10000}"#), "/tracks/0/clips/0/duration", "1/100"),
+    Wrong(clips(#"{"asset": "v", "at": "9223372036854775807"}"#), "/tracks/0/clips/0", "too large"),
+    Wrong(clips(#"{"asset": "s"}"#), "/tracks/0/clips/0/asset", "'s' has no video track", "audio"),
+    Wrong(
+      documentText(tracks: #"[{"type": "audio", "clips": [{"asset": "mute"}]}]"#),
+      "/tracks/0/clips/0/asset", "'mute' has no audio track"),
+    Wrong(clips(#"{"asset": "logo"}"#), "/tracks/0/clips/0", "still", "'duration'"),
+    Wrong(
+      clips(#"{"asset": "v", "use": "0..5"}, {"asset": "w", "use": "0..5", "at": 4}"#),
+      "/tracks/0/clips/1", "4..9", "0..5", "/tracks/0/clips/0"),
+    Wrong(
+      clips(#"{"asset": "v", "use": "0..5", "at": 3}, {"asset": "w", "use": "0..5", "at": 0}"#),
+      "/tracks/0/clips/0", "3..8", "/tracks/0/clips/1"),
+    Wrong(clips(#"{"asset": "v", "fit": "containn"}"#), "/tracks/0/clips/0/fit", "'containn'", "'contain'", "cover"),
+    Wrong(clips(#"{"asset": "v", "opacity": 1.5}"#), "/tracks/0/clips/0/opacity", "1.5", "from 0 to 1"),
+    Wrong(clips(#"{"asset": "v", "opacity": 1e999}"#), "/tracks/0/clips/0/opacity", "1e999"),
+    Wrong(
+      clips(#"{"asset": "v", "transform": {}}"#), "/tracks/0/clips/0/transform", "'transform'", "cannot render it yet"),
+    Wrong(clips(#"{"asset": "v", "crop": []}"#), "/tracks/0/clips/0/crop", "'crop'", "cannot render it yet"),
+    Wrong(clips(#"{"asset": "v", "pitch": "spectral"}"#), "/tracks/0/clips/0/pitch", "'pitch'", "cannot render it yet"),
+    Wrong(
+      documentText(tracks: #"[{"type": "audio", "clips": [{"asset": "s", "opacity": 1}]}]"#),
+      "/tracks/0/clips/0/opacity", "video tracks", "audioMix"),
+  ])
+  func clipsOfATrack(_ wrong: Wrong) throws { try check(wrong) }
+
+  @Test(arguments: [
+    Wrong(clips(#"{"asset": "v", "ramps": [{"over": "0..1"}]}"#), "/tracks/0/clips/0/ramps/0", "needs 'opacity'"),
+    Wrong(
+      clips(#"{"asset": "v", "ramps": [{"over": "0..1", "opacity": 0.5}]}"#), "/tracks/0/clips/0/ramps/0/opacity",
+      "[0, 1]"),
+    Wrong(clips(#"{"asset": "v", "ramps": [{"at": 1, "opacity": [0, 1]}]}"#), "/tracks/0/clips/0/ramps/0", "'over'"),
+    Wrong(
+      clips(#"{"asset": "v", "ramps": [{"at": 1, "over": "0..1", "opacity": [0, 1]}]}"#),
+      "/tracks/0/clips/0/ramps/0/at", "not both"),
+    Wrong(
+      clips(#"{"asset": "v", "ramps": [{"over": "0..1", "opacity": [0, 2]}]}"#),
+      "/tracks/0/clips/0/ramps/0/opacity/1", "2", "from 0 to 1"),
+    Wrong(
+      clips(#"{"asset": "v", "ramps": [{"over": "1..1", "opacity": [0, 1]}]}"#), "/tracks/0/clips/0/ramps/0/over",
+      "empty"),
+    Wrong(
+      clips(#"{"asset": "v", "ramps": [{"over": "0..2", "opacity": [0, 1]}, {"over": "1..3", "opacity": [0, 1]}]}"#),
+      "/tracks/0/clips/0/ramps/1", "1..3", "0..2", "overlaps"),
+    Wrong(
+      clips(#"{"asset": "v", "ramps": [{"at": 1, "opacity": 1}, {"at": 1, "opacity": 0}]}"#),
+      "/tracks/0/clips/0/ramps/1", "overlaps"),
+    Wrong(
+      clips(#"{"asset": "v", "use": "0..5", "at": 20, "ramps": [{"over": "20..21", "opacity": [0, 1]}]}"#),
+      "/tracks/0/clips/0/ramps/0", "20..21", "5 s", "start of the clip"),
+    Wrong(
+      clips(#"{"asset": "v", "ramps": [{"over": "0..1", "opacity": [0, 1], "easing": "ease-in"}]}"#),
+      "/tracks/0/clips/0/ramps/0/easing", "'easing'", "yet"),
+    Wrong(
+      clips(#"{"asset": "v", "ramps": [{"over": "0..1", "opacity": [0, 1], "transform": []}]}"#),
+      "/tracks/0/clips/0/ramps/0/transform", "'transform'", "yet"),
+  ])
+  func ramps(_ wrong: Wrong) throws { try check(wrong) }
+
+  @Test(arguments: [
+    Wrong(
+      composition(#"{"renderSize": [1921, 1080]}"#), "/videoComposition/renderSize", "1921x1080", "odd width",
+      "1920x1080"),
+    Wrong(composition(#"{"renderSize": [1920, 1081]}"#), "/videoComposition/renderSize", "odd height", "1920x1080"),
+    Wrong(composition(#"{"renderSize": [1920]}"#), "/videoComposition/renderSize", "a width and a height"),
+    Wrong(composition(#"{"renderSize": [0, 2]}"#), "/videoComposition/renderSize/0", "0", "from 2 to 16384"),
+    Wrong(composition(#"{"renderSize": [2.5, 2]}"#), "/videoComposition/renderSize/0", "2.5", "whole number"),
+    Wrong(
+      composition(#"{"renderSize": [16384, 16384]}"#), "/videoComposition/renderSize", "16384x16384", "at most"),
+    Wrong(composition(#"{"scale": 0}"#), "/videoComposition/scale", "0", "at most 1"),
+    Wrong(composition(#"{"scale": 1.5}"#), "/videoComposition/scale", "1.5", "at most 1"),
+    Wrong(composition(#"{"scale": 0.3333333}"#), "/videoComposition/scale", "0.3333333", "six decimals"),
+    Wrong(composition(#"{"frameDuration": 0}"#), "/videoComposition/frameDuration", "0", "1/30"),
+    Wrong(composition(#"{"frameDuration": "2f"}"#), "/videoComposition/frameDuration", "2f", "1/30"),
+    Wrong(
+      composition(#"{"frameRate": 30}"#), "/videoComposition/frameRate", "unknown key 'frameRate'", "'frameDuration'"),
+    Wrong(composition(#"{"background": "black"}"#), "/videoComposition/background", "black", "#rrggbb"),
+    Wrong(composition(##"{"background": "#00000080"}"##), "/videoComposition/background", "solid"),
+    Wrong(composition(#"{"filters": []}"#), "/videoComposition/filters", "yet"),
+    Wrong(
+      composition(#"{"scale": 0.5}"#, tracks: #"[{"clips": [{"asset": "v", "fit": "none"}]}]"#),
+      "/tracks/0/clips/0/fit", "'none'", "scale"),
+    Wrong(
+      documentText(
+        tracks: #"[{"type": "audio", "clips": [{"asset": "s"}]}]"#,
+        #""videoComposition": {"overlays": [{"text": "hi"}]}"#),
+      "/videoComposition", "give 'renderSize'"),
+  ])
+  func videoComposition(_ wrong: Wrong) throws { try check(wrong) }
+
+  @Test(arguments: [
+    Wrong(
+      transition(#"{"from": "A", "to": "C", "over": "4..6"}"#), "/videoComposition/transitions/0/to",
+      "no video track 'C'", "'A'"),
+    Wrong(
+      transition(#"{"from": "A", "to": "A", "over": "4..6"}"#), "/videoComposition/transitions/0/to", "both are 'A'"),
+    Wrong(transition(#"{"from": "A", "over": "4..6"}"#), "/videoComposition/transitions/0", "needs 'to'"),
+    Wrong(transition(#"{"from": "A", "to": "B"}"#), "/videoComposition/transitions/0", "needs 'over'"),
+    Wrong(
+      transition(#"{"from": "A", "to": "B", "over": "5..7"}"#), "/videoComposition/transitions/0/from", "5..7", "0..6"),
+    Wrong(
+      transition(#"{"from": "A", "to": "B", "over": "1..2"}"#), "/videoComposition/transitions/0/to", "no clip there"),
+    Wrong(transition(#"{"from": "A", "to": "B", "over": "5..5"}"#), "/videoComposition/transitions/0/over", "empty"),
+    Wrong(
+      transition(#"{"from": "A", "to": "B", "over": "4..6", "kind": "wipe"}"#), "/videoComposition/transitions/0/kind",
+      "'wipe'", "yet"),
+    Wrong(
+      transition(#"{"from": "A", "to": "B", "over": "4..6", "kind": "disolve"}"#),
+      "/videoComposition/transitions/0/kind", "'disolve'", "'dissolve'"),
+    Wrong(
+      transition(#"{"from": "A", "to": "B", "over": "4..6", "easing": "linear"}"#),
+      "/videoComposition/transitions/0/easing", "yet"),
+  ])
+  func transitions(_ wrong: Wrong) throws { try check(wrong) }
+
+  @Test func aTrackIsInOneTransitionAtATime() throws {
+    let text = transition(#"{"from": "A", "to": "B", "over": "4..11/2"}, {"from": "B", "to": "A", "over": "5..6"}"#)
+    let found = try problems(text)
+    #expect(found.map(\.pointer) == Array(repeating: "/videoComposition/transitions/1", count: 2))
+    #expect(found.allSatisfy { $0.message.contains("two transitions at once") })
+  }
+
+  @Test(arguments: [
+    Wrong(instructions(""), "/videoComposition/instructions", "no instruction"),
+    Wrong(instructions(#"{"over": "1..10"}"#), "/videoComposition/instructions/0/over", "starts at 1", "0 or before"),
+    Wrong(
+      instructions(#"{"over": "0..4"}, {"over": "5..10"}"#), "/videoComposition/instructions/1/over", "gap", "0..4",
+      "at 4"),
+    Wrong(
+      instructions(#"{"over": "0..6"}, {"over": "5..10"}"#), "/videoComposition/instructions/1/over", "overlaps", "0..6"
+    ),
+    Wrong(instructions(#"{"over": "0..9"}"#), "/videoComposition/instructions/0/over", "ends at 9", "10 s"),
+    Wrong(
+      instructions(#"{"over": "0..10", "layers": [{"track": "X"}]}"#),
+      "/videoComposition/instructions/0/layers/0/track", "'X'"),
+    Wrong(
+      instructions(#"{"over": "0..10", "layers": [{"track": "A"}, {"track": "A"}]}"#),
+      "/videoComposition/instructions/0/layers/1/track", "once"),
+    Wrong(
+      instructions(#"{"over": "0..10", "passthrough": "A"}"#), "/videoComposition/instructions/0/passthrough",
+      "throughout"),
+    Wrong(
+      instructions(#"{"over": "0..10", "layers": [{"track": "A", "transform": 1}]}"#),
+      "/videoComposition/instructions/0/layers/0/transform", "yet"),
+    Wrong(
+      composition(
+        #"{"instructions": [{"over": "0..5"}]}"#,
+        tracks: #"[{"clips": [{"asset": "v", "use": "0..5", "opacity": 0.5}]}]"#),
+      "/tracks/0/clips/0", "on their layers"),
+    Wrong(
+      composition(
+        #"{"instructions": [{"over": "0..10"}], "transitions": [{"from": "A", "to": "B", "over": "4..6"}]}"#,
+        tracks: twoTracks),
+      "/videoComposition/transitions", "not both"),
+  ])
+  func instructionsTile(_ wrong: Wrong) throws { try check(wrong) }
+
+  @Test(arguments: [
+    Wrong(overlay("{}"), "/videoComposition/overlays/0", "neither"),
+    Wrong(overlay(#"{"image": "logo", "text": "x"}"#), "/videoComposition/overlays/0", "not both"),
+    Wrong(
+      overlay("{\"text\": \"\(String(repeating: "a", count: 10_001))\"}"), "/videoComposition/overlays/0/text", "10001",
+      "at most 10000"),
+    Wrong(overlay(#"{"image": "lgo"}"#), "/videoComposition/overlays/0/image", "'lgo'", "'logo'"),
+    Wrong(overlay(#"{"image": "v"}"#), "/videoComposition/overlays/0/image", "'v' is a video", "yet"),
+    Wrong(overlay(#"{"image": "s"}"#), "/videoComposition/overlays/0/image", "no picture"),
+    Wrong(overlay(#"{"image": "logo", "width": 0}"#), "/videoComposition/overlays/0/width", "0", "from 1"),
+    Wrong(overlay(#"{"image": "logo", "size": 5}"#), "/videoComposition/overlays/0/size", "unknown key 'size'"),
+    Wrong(
+      overlay(#"{"image": "logo", "anchor": "topright"}"#), "/videoComposition/overlays/0/anchor", "'topright'",
+      "'top-right'"),
+    Wrong(overlay(#"{"image": "logo", "anchor": "top", "x": 5}"#), "/videoComposition/overlays/0/anchor", "not both"),
+    Wrong(
+      overlay(#"{"image": "logo", "over": "10..11"}"#), "/videoComposition/overlays/0/over", "after the film", "10 s"),
+    Wrong(overlay(#"{"image": "logo", "over": "5..2"}"#), "/videoComposition/overlays/0/over", "ends before"),
+    Wrong(
+      overlay(#"{"image": "logo", "over": "1..3", "ramps": [{"over": "1..3", "opacity": [0, 1]}]}"#),
+      "/videoComposition/overlays/0/ramps/0", "1..3", "2 s", "start of the overlay"),
+    Wrong(overlay(#"{"text": ""}"#), "/videoComposition/overlays/0/text", "empty"),
+    Wrong(overlay(#"{"text": "x", "size": 0}"#), "/videoComposition/overlays/0/size", "0"),
+    Wrong(overlay(##"{"text": "x", "color": "#fff"}"##), "/videoComposition/overlays/0/color", "#fff", "#rrggbb"),
+    Wrong(overlay(#"{"text": "x", "align": "middle"}"#), "/videoComposition/overlays/0/align", "'middle'", "center"),
+    Wrong(overlay(#"{"text": "x", "shadow": {}}"#), "/videoComposition/overlays/0/shadow", "yet"),
+    Wrong(overlay(#"{"text": "x", "bold": "yes"}"#), "/videoComposition/overlays/0/bold", "true or false"),
+  ])
+  func overlays(_ wrong: Wrong) throws { try check(wrong) }
+
+  @Test(
+    arguments: [
+      Wrong(mix(#"{"musik": [{"volume": 1}]}"#), "/audioMix/musik", "no audio track 'musik'", "'A.sound'"),
+      Wrong(mix(#"{"A": [{"volume": 1}]}"#), "/audioMix/A", "not an audio track", "'A.sound'"),
+      Wrong(documentText(tracks: film, #""audioMix": {"A": [{"volume": 1}]}"#), "/audioMix/A", "\"sound\": true"),
+      Wrong(mix(#"{"A.sound": 0.5}"#), "/audioMix/A.sound", "array"),
+      Wrong(mix(#"{"A.sound": [{"volume": -1}]}"#), "/audioMix/A.sound/0/volume", "-1", "from 0 to 10"),
+      Wrong(
+        mix(#"{"A.sound": [{"over": "0..2", "volume": [0, 1]}, {"at": 1, "volume": 1}]}"#), "/audioMix/A.sound/1",
+        "overlaps"),
+      Wrong(mix(#"{"A.sound": [{"opacity": 1}]}"#), "/audioMix/A.sound/0/opacity", "unknown key"),
+    ].map(\.withVolume))
+  func audioMix(_ wrong: Wrong) throws { try check(wrong) }
+
+  @Test(arguments: [
+    Wrong(export("{}"), "/export", "no name", ".mp4"),
+    Wrong(export(#"{"to": "a.avi"}"#), "/export/to", "'a.avi'", ".mkv"),
+    Wrong(export(#"{"to": "film"}"#), "/export/to", "'film'", ".mkv"),
+    Wrong(export(#"{"to": "out.mp4/film"}"#), "/export/to", "must end in"),
+    Wrong(export(#"{"to": "out/.mp4"}"#), "/export/to", "must end in"),
+    Wrong(export(#"{"to": "a.webm"}"#), "/export/to", "'.webm'", "yet", "mp4, mov, mkv"),
+    Wrong(export(#"{"to": "a.mkv", "preset": "highest"}"#), "/export/preset", "yet"),
+    Wrong(export(#"{"to": "a.mkv", "timeRange": "0..1"}"#), "/export/timeRange", "yet"),
+    Wrong(export(#"{"to": "a.mkv", "metadata": {"title": 5}}"#), "/export/metadata/title", "string"),
+    Wrong(export(#"{"to": "a.mkv", "video": false}"#), "/export", "nothing would be in the output", "'video' is false"),
+    Wrong(video(#"{"codec": "hevc"}"#), "/export/video/codec", "'hevc'", "yet", "h264, ffv1"),
+    Wrong(video(#"{"codec": "h246"}"#), "/export/video/codec", "'h246'", "'h264'"),
+    Wrong(video(#"{"codec": "ffv1"}"#, to: "a.mp4"), "/export/video/codec", "ffv1", "mp4", "mov, mkv"),
+    Wrong(video(#"{"codec": "ffv1", "quality": 20}"#), "/export/video/quality", "'quality'", "ffv1"),
+    Wrong(video(#"{"quality": 52}"#), "/export/video/quality", "52", "from 0 to 51"),
+    Wrong(video(#"{"quality": "23"}"#), "/export/video/quality", "\"23\"", "number"),
+    Wrong(video(#"{"quality": 23, "bitRate": 1000000}"#), "/export/video/bitRate", "exclude"),
+    Wrong(video(#"{"bitRate": 10}"#), "/export/video/bitRate", "10", "from 1000"),
+    Wrong(video(#"{"preset": "medum"}"#), "/export/video/preset", "'medum'", "'medium'", "placebo"),
+    Wrong(video(#"{"profile": "hgih10"}"#), "/export/video/profile", "'hgih10'", "'high10'"),
+    Wrong(
+      video(#"{"profile": "high", "pixelFormat": "yuv420p10"}"#), "/export/video/profile", "'high'",
+      "high10, high422, high444"),
+    Wrong(video(#"{"profile": "high422", "pixelFormat": "yuv444p"}"#), "/export/video/profile", "high444"),
+    Wrong(video(#"{"profile": "high", "quality": 0}"#), "/export/video/profile", "lossless"),
+    Wrong(video(#"{"keyframeInterval": 0}"#), "/export/video/keyframeInterval", "0", "from 1"),
+    Wrong(video(#"{"keyframeInterval": "0"}"#), "/export/video/keyframeInterval", "0 s", "from 1"),
+    Wrong(video(#"{"pixelFormat": "yuv420p10le"}"#), "/export/video/pixelFormat", "'yuv420p10le'", "'yuv420p10'"),
+    Wrong(video(#"{"level": 4}"#), "/export/video/level", "yet"),
+    Wrong(audio(#"{"codec": "opus"}"#), "/export/audio/codec", "'opus'", "yet"),
+    Wrong(audio(#"{"codec": "pcm"}"#, to: "a.mp4"), "/export/audio/codec", "pcm", "mp4", "mov, mkv"),
+    Wrong(audio(#"{"codec": "flac"}"#, to: "a.mov"), "/export/audio/codec", "flac", "mp4, mkv"),
+    Wrong(audio(#"{"sampleRate": 48001}"#), "/export/audio/sampleRate", "48001", "48000"),
+    Wrong(audio(#"{"sampleRate": 192000}"#), "/export/audio/sampleRate", "192000", "aac"),
+    Wrong(audio(#"{"channels": 3}"#), "/export/audio/channels", "3", "1, 2, 6, 8"),
+    Wrong(audio(#"{"bitRate": 600000}"#), "/export/audio/bitRate", "600000", "529200"),
+    Wrong(audio(#"{"codec": "flac", "bitRate": 128000}"#), "/export/audio/bitRate", "'bitRate'", "flac"),
+    Wrong(audio(#"{"bitDepth": 24}"#), "/export/audio/bitDepth", "'bitDepth'", "aac"),
+    Wrong(audio(#"{"codec": "pcm", "bitDepth": 20}"#), "/export/audio/bitDepth", "20", "16, 24"),
+  ])
+  func exports(_ wrong: Wrong) throws { try check(wrong) }
+
+  @Test func theCommandLinesOutputIsCheckedToo() throws {
+    let found = try problems(documentText(tracks: film), output: "film.wav")
+    #expect(found.map(\.pointer) == [""])
+    #expect(found[0].message.contains("'.wav'") && found[0].message.contains("yet"))
+    #expect(try problems(documentText(tracks: film, export: "{}"), output: "film.mp4").isEmpty)
+  }
+
+  @Test func oddWidthsAreRefusedFor422AndAnySizeIsFineFor444() throws {
+    func size(_ size: String, _ format: String) throws -> Int {
+      try problems(
+        documentText(
+          tracks: film, "\"videoComposition\": {\"renderSize\": \(size)}",
+          export: "{\"to\": \"a.mkv\", \"video\": {\"pixelFormat\": \"\(format)\"}}")
+      ).count
+    }
+    #expect(try size("[321, 240]", "yuv422p") == 1)
+    #expect(try size("[320, 241]", "yuv422p10") == 0)
+    #expect(try size("[321, 241]", "yuv444p") == 0)
+  }
+
+  @Test func highAndStandardDynamicRangeDoNotMix() throws {
+    var assets = try standardAssets()
+    assets["w"] = try SyntheticAssets.video(colour: ColourTags(primaries: "bt2020", transfer: "arib-std-b67"))
+    let both = documentText(tracks: twoTracks)
+    let found = try problems(both, assets: assets)
+    #expect(found.map(\.pointer) == ["/tracks/1/clips/0/asset"])
+    #expect(found[0].message.contains("HLG") && found[0].message.contains("yet"))
+    assets["v"] = assets["w"]
+    #expect(try problems(both, assets: assets).isEmpty)
+    assets["v"] = try SyntheticAssets.video(colour: ColourTags(primaries: "bt2020", transfer: "smpte2084"))
+    #expect(try problems(both, assets: assets).count == 1)
+  }
+}
+
+extension Wrong {
+  /// The problem of a ramp without its value comes with the unknown key that stands in its place.
+  fileprivate var withVolume: Wrong {
+    var wrong = self
+    wrong.text = text.replacing(#"{"opacity": 1}"#, with: #"{"opacity": 1, "volume": 1}"#)
+    return wrong
+  }
+}
+
+extension String {
+  /// A document of these tracks that claims another version of the language.
+  fileprivate func replacingVersion(_ version: String) -> String {
+    documentText(tracks: self).replacing("\"sheaf\": 1", with: "\"sheaf\": \(version)")
+  }
+}

@@ -1,0 +1,101 @@
+import CompositionModel
+import Testing
+
+@Suite struct OnePassTests {
+  private let text = """
+    { "sheaf": 1, "colour": 1,
+      "assets": { "v": "v.mov", "gone": "gone.mov", "s": "s.m4a" },
+      "tracks": [
+        { "id": "A", "clips": [
+          { "asset": "v", "use": "0..61" },
+          { "asset": "v", "use": "0..5", "opacty": 1 },
+          { "asset": "gone", "use": "0..5" },
+          { "asset": "s" } ] },
+        { "id": "music", "type": "audio", "clips": [ { "asset": "s", "use": "50..80" } ] } ],
+      "videoComposition": { "renderSize": [641, 480] },
+      "audioMix": { "muzic": [ { "volume": 20 } ] },
+      "export": { "to": "a.mp4", "video": { "preset": "fats" }, "audio": { "codec": "pcm" } } }
+    """
+
+  @Test func everyProblemIsToldAtOnceWithThoseOfTheMedia() throws {
+    var assets = try standardAssets()
+    assets["gone"] = nil
+    let found = try problems(text, assets: assets, unreadable: ["gone": "there is no file 'gone.mov'"])
+    #expect(
+      Set(found.map(\.pointer)) == [
+        "/colour", "/assets/gone", "/tracks/0/clips/0/use", "/tracks/0/clips/1/opacty", "/tracks/0/clips/3/asset",
+        "/tracks/1/clips/0/use", "/videoComposition/renderSize", "/audioMix/muzic", "/audioMix/muzic/0/volume",
+        "/export/video/preset", "/export/audio/codec",
+      ])
+    #expect(found.count == 11)
+  }
+
+  @Test func parsingAloneTellsEveryProblemOfTheText() {
+    do {
+      _ = try Document.parse(Array(text.utf8))
+      Issue.record("accepted")
+    } catch {
+      #expect(error.problems.count == 5, "\(error)")
+    }
+  }
+
+  @Test func aProblemDoesNotBringOthersWithIt() throws {
+    // The second clip's place depends on the first's length, the transition's cover on both.
+    let found = try problems(
+      documentText(
+        tracks: """
+          [{"id": "A", "clips": [{"asset": "v", "use": "0..x"}, {"asset": "w", "use": "0..5"}]},
+           {"id": "B", "clips": [{"asset": "w", "use": "0..5", "at": 2}]}]
+          """,
+        """
+        "videoComposition": {"transitions": [{"from": "A", "to": "B", "over": "4..6"}], "overlays": [{"text": "x", "over": "90..99"}]}
+        """))
+    #expect(found.map(\.pointer) == ["/tracks/0/clips/0/use"])
+  }
+
+  @Test func aProblemThatLeavesTheTimesSureHidesNoOther() throws {
+    let found = try problems(
+      documentText(
+        tracks: """
+          [{"id": "A", "clips": [{"asset": "v", "use": "0..5", "ramps": [{"over": "0..6", "opacity": [0, 1]}]},
+            {"asset": "w", "use": "0..5", "at": 4, "opacity": 2}]}]
+          """,
+        #""videoComposition": {"overlays": [{"text": "x", "over": "90..99"}]}"#))
+    #expect(
+      found.map(\.pointer) == [
+        "/tracks/0/clips/1/opacity", "/tracks/0/clips/0/ramps/0", "/tracks/0/clips/1",
+      ])
+  }
+
+  @Test func aClipsRampsAreToldEvenWhereItsUseIsWrong() throws {
+    let found = try problems(
+      documentText(
+        tracks: """
+          [{"clips": [{"asset": "v", "use": "0..99",
+            "ramps": [{"over": "0..3", "opacity": [0, 1]}, {"over": "2..4", "opacity": [0, 1]}]}]}]
+          """))
+    #expect(Set(found.map(\.pointer)) == ["/tracks/0/clips/0/use", "/tracks/0/clips/0/ramps/1"])
+  }
+
+  @Test func mediaThatNobodyDescribedIsAProblem() throws {
+    let found = try problems(documentText(tracks: #"[{"clips": [{"asset": "v"}]}]"#), assets: [:])
+    #expect(Set(found.map(\.pointer)) == ["/assets/v", "/assets/w", "/assets/mute", "/assets/s", "/assets/logo"])
+  }
+
+  @Test func textThatIsNotJSONSaysWhere() {
+    do {
+      _ = try Document.parse(Array("{\n  \"sheaf\": 1,\n}".utf8))
+      Issue.record("accepted")
+    } catch {
+      #expect(error.problems.count == 1)
+      #expect(error.problems[0].message.contains("line 3, column 1"))
+    }
+  }
+
+  @Test func aDocumentMadeOfProblemsIsAnsweredShortly() throws {
+    let clips = Array(repeating: #"{"aset": "v"}"#, count: 20_000).joined(separator: ",")
+    let found = try problems(documentText(tracks: "[{\"clips\": [\(clips)]}]"))
+    #expect(found.count < 1000)
+    #expect(found.last?.message.contains("more problems") == true)
+  }
+}

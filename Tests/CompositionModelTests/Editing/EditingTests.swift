@@ -1,0 +1,183 @@
+import CompositionModel
+import Testing
+
+@Suite struct EditingTests {
+  private func piece(_ asset: AssetID, _ start: String, _ end: String) throws -> AssetRange {
+    AssetRange(asset: asset, description: try #require(try standardAssets()[asset]), range: try spanning(start, end))
+  }
+
+  /// `asset source@target` of every clip.
+  private func shown(_ track: CompositionTrack?) -> [String] {
+    track?.clips.map { "\($0.asset) \($0.source)@\($0.target)" } ?? []
+  }
+
+  private func track(_ pieces: AssetRange...) throws -> CompositionTrack {
+    var track = CompositionTrack(id: "A", type: .video)
+    try track.insert(pieces)
+    return track
+  }
+
+  @Test func tracksAreAddedNamedAndRemoved() throws {
+    var composition = Composition()
+    #expect(try composition.addTrack(.video) == "video1")
+    #expect(try composition.addTrack(.audio) == "audio1")
+    #expect(try composition.addTrack(.video, id: "video3") == "video3")
+    #expect(try composition.addTrack(.video) == "video4")
+    #expect(throws: EditingError.trackExists("audio1")) { try composition.addTrack(.audio, id: "audio1") }
+    #expect(throws: EditingError.unsupportedTrack(.subtitle)) { try composition.addTrack(.subtitle) }
+    try composition.removeTrack("video1")
+    #expect(throws: EditingError.unknownTrack("video1")) { try composition.removeTrack("video1") }
+    #expect(composition.tracks.map(\.id) == ["audio1", "video3", "video4"])
+  }
+
+  @Test func anInvalidTimeAppendsAndALaterOneLeavesAGap() throws {
+    var track = try track(try piece("v", "0", "2"))
+    try track.insert(try piece("w", "1", "3/2"))
+    try track.insert(try piece("v", "5", "6"), at: try at("4"))
+    #expect(shown(track) == ["v 0..2@0..2", "w 1..3/2@2..5/2", "v 5..6@4..5"])
+  }
+
+  @Test func anInsertionSplitsWhatPlaysAndMovesTheRest() throws {
+    var track = try track(try piece("v", "0", "4"), try piece("w", "0", "1"))
+    try track.insert(try piece("w", "10", "11"), at: try at("1"))
+    #expect(shown(track) == ["v 0..1@0..1", "w 10..11@1..2", "v 1..4@2..5", "w 0..1@5..6"])
+    try track.insertEmpty(try spanning("3", "7/2"))
+    #expect(shown(track) == ["v 0..1@0..1", "w 10..11@1..2", "v 1..2@2..3", "v 2..4@7/2..11/2", "w 0..1@11/2..13/2"])
+  }
+
+  @Test func severalRangesAreInsertedTogetherOrNotAtAll() throws {
+    var track = try track(try piece("v", "0", "4"))
+    let before = track
+    #expect(throws: EditingError.self) {
+      try track.insert([try piece("w", "0", "1"), try piece("w", "59", "61")], at: try at("1"))
+    }
+    #expect(throws: EditingError.noTrack(.video, of: "s")) { try track.insert(try piece("s", "0", "1")) }
+    #expect(throws: EditingError.self) { try track.insert(try piece("v", "1", "1")) }
+    #expect(throws: EditingError.outsideTimeline(MediaTime(seconds: -1))) {
+      try track.insert(try piece("v", "0", "1"), at: MediaTime(seconds: -1))
+    }
+    #expect(throws: EditingError.outsideTimeline(.positiveInfinity)) {
+      try track.insert(try piece("v", "0", "1"), at: .positiveInfinity)
+    }
+    #expect(track == before)
+  }
+
+  @Test func removingARangeCutsWhatItMeetsAndPullsTheRestIn() throws {
+    var track = try track(try piece("v", "0", "4"), try piece("w", "0", "2"))
+    try track.remove(try spanning("3", "5"))
+    #expect(shown(track) == ["v 0..3@0..3", "w 1..2@3..4"])
+    try track.remove(try spanning("1", "2"))
+    #expect(shown(track) == ["v 0..1@0..1", "v 2..3@1..2", "w 1..2@2..3"])
+    try track.remove(try spanning("0", "100"))
+    #expect(track.clips.isEmpty)
+  }
+
+  @Test func scalingARangeChangesItsSpeedAndItsGaps() throws {
+    var track = try track(try piece("v", "0", "4"))
+    try track.insert(try piece("w", "0", "1"), at: try at("5"))
+    try track.insert(try piece("v", "9", "10"), at: try at("6"))
+    try track.scale(try spanning("3", "6"), to: try at("6"))
+    #expect(shown(track) == ["v 0..3@0..3", "v 3..4@3..5", "w 0..1@7..9", "v 9..10@9..10"])
+    try track.scale(try spanning("3", "9"), to: try at("3"))
+    #expect(shown(track) == ["v 0..3@0..3", "v 3..4@3..4", "w 0..1@5..6", "v 9..10@6..7"])
+    #expect(throws: EditingError.self) { try track.scale(try spanning("3", "9"), to: .zero) }
+  }
+
+  @Test func aSplitClipOfChangedSpeedPlaysAsBefore() throws {
+    var track = try track(try piece("v", "0", "3"))
+    try track.scale(try spanning("0", "3"), to: try at("7"))
+    let whole = try #require(track.clips.first)
+    try track.insertEmpty(try spanning("5", "6"))
+    try track.remove(try spanning("5", "6"))
+    #expect(track.clips.count == 2)
+    for eighth in Int64(0)..<56 {
+      let time = MediaTime(value: eighth, timescale: 8)
+      let clip = try #require(track.clips.first { $0.target.contains(time) })
+      #expect(try clip.sourceTime(at: time) == whole.sourceTime(at: time))
+    }
+  }
+
+  @Test func aStillIsSplitIntoStills() throws {
+    var track = try track(try piece("logo", "0", "5"))
+    try track.remove(try spanning("2", "3"))
+    #expect(shown(track) == ["logo 0..0@0..2", "logo 0..0@2..4"])
+  }
+
+  @Test func anAssetIsInsertedWithAllItsTracksAndPushesAll() throws {
+    var composition = Composition()
+    try composition.insert(try piece("v", "0", "4"))
+    try composition.addTrack(.audio, id: "music")
+    try composition.editTrack("music") { (track) throws(EditingError) in
+      try track.insert(AssetRange(whole: "s", description: try described { try SyntheticAssets.sound() }))
+    }
+    try composition.insert(try piece("mute", "1", "2"), at: try at("2"))
+    #expect(composition.tracks.map(\.id) == ["video1", "audio1", "music"])
+    #expect(shown(composition.track("video1")) == ["v 0..2@0..2", "mute 1..2@2..3", "v 2..4@3..5"])
+    #expect(shown(composition.track("audio1")) == ["v 0..2@0..2", "v 2..4@3..5"])
+    #expect(shown(composition.track("music")) == ["s 0..2@0..2", "s 2..60@3..61"])
+    try composition.insert(try piece("w", "0", "1"))
+    #expect(composition.duration == MediaTime(seconds: 62))
+    try composition.remove(try spanning("0", "61"))
+    #expect(composition.tracks.map(\.clips.count) == [1, 1, 0] && composition.duration == MediaTime(seconds: 1))
+  }
+
+  private func described(_ make: () throws -> AssetDescription) throws(EditingError) -> AssetDescription {
+    do { return try make() } catch { throw .time(.notNumeric) }
+  }
+
+  @Test func whatCannotBeKeptExactlyChangesNothing() throws {
+    var composition = Composition()
+    try composition.insert(try piece("v", "0", "4"))
+    let before = composition
+    #expect(throws: EditingError.time(.overflow)) {
+      try composition.scale(try spanning("0", "3/1000000007"), to: try at("1/998244353"))
+    }
+    #expect(throws: EditingError.time(.overflow)) {
+      try composition.insertEmpty(try MediaTimeRange(start: .zero, end: MediaTime(value: .max, timescale: 1)))
+    }
+    #expect(composition == before)
+  }
+
+  @Test func aCompatibleTrackHasRoom() throws {
+    var composition = Composition()
+    try composition.insert(try piece("v", "0", "4"))
+    #expect(composition.compatibleTrack(.video) == "video1")
+    #expect(composition.compatibleTrack(.video, over: try spanning("3", "5")) == nil)
+    #expect(composition.compatibleTrack(.video, over: try spanning("4", "5")) == "video1")
+    #expect(Composition().compatibleTrack(.audio) == nil)
+  }
+
+  @Test func randomEditsKeepClipsApartAndInOrder() throws {
+    var random = SeededRandom(seed: 10)
+    func time(_ limit: Int64) -> MediaTime {
+      MediaTime(value: Int64.random(in: 0...limit, using: &random), timescale: 6)
+    }
+    for _ in 0..<60 {
+      var composition = Composition()
+      for _ in 0..<15 {
+        let range = try MediaTimeRange(start: time(60), duration: MediaTime(value: 1, timescale: 6) + time(30))
+        let before = composition.duration
+        switch Int.random(in: 0...4, using: &random) {
+        case 0, 1:
+          try composition.insert(
+            AssetRange(asset: "v", description: try SyntheticAssets.video(), range: range), at: time(60))
+        case 2:
+          try composition.remove(range)
+          let cut = try range.intersection(MediaTimeRange(start: .zero, end: before))
+          // A gap that the cut leaves at the end is no part of the film.
+          #expect(try composition.duration <= before - (cut?.duration ?? .zero) || before <= range.end)
+        case 3:
+          try composition.insertEmpty(range)
+          #expect(try composition.duration == (range.start < before ? before + range.duration : before))
+        default: try composition.scale(range, to: try MediaTime(seconds: 1) + time(6))
+        }
+        for track in composition.tracks {
+          for (clip, next) in zip(track.clips, track.clips.dropFirst()) {
+            #expect(clip.target.end <= next.target.start)
+          }
+          #expect(track.clips.allSatisfy { !$0.target.isEmpty && .zero <= $0.target.start })
+        }
+      }
+    }
+  }
+}

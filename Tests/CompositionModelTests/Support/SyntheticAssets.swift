@@ -1,0 +1,96 @@
+import CompositionModel
+
+/// Descriptions of media that no file stands behind.
+enum SyntheticAssets {
+  static func video(
+    seconds: MediaTime = MediaTime(seconds: 60), size: PixelSize = PixelSize(width: 1280, height: 720),
+    rate: MediaTime = MediaTime(seconds: 30), pixelFormat: String = "yuv420p", bitDepth: Int = 8,
+    colour: ColourTags = ColourTags(primaries: "bt709", transfer: "bt709", matrix: "bt709"),
+    orientation: Orientation = .upright, hasSound: Bool = true
+  ) throws -> AssetDescription {
+    let whole = try MediaTimeRange(start: .zero, duration: seconds)
+    var tracks = [
+      TrackDescription(
+        index: 0, type: .video, codec: "h264", timebase: MediaTime(value: 1, timescale: 90000), range: whole,
+        video: VideoFormat(
+          size: size, pixelFormat: pixelFormat, bitDepth: bitDepth, orientation: orientation, colour: colour,
+          nominalFrameRate: rate, frames: FrameTimes([0, 3000]), keyframes: []))
+    ]
+    if hasSound { tracks.append(soundTrack(index: 1, whole)) }
+    return AssetDescription(container: "mov", duration: seconds, tracks: tracks)
+  }
+
+  static func sound(seconds: MediaTime = MediaTime(seconds: 60)) throws -> AssetDescription {
+    let whole = try MediaTimeRange(start: .zero, duration: seconds)
+    return AssetDescription(container: "mov", duration: seconds, tracks: [soundTrack(index: 0, whole)])
+  }
+
+  static func still(
+    size: PixelSize = PixelSize(width: 640, height: 480), pixelFormat: String = "rgba"
+  ) throws -> AssetDescription {
+    AssetDescription(
+      container: "png_pipe", duration: .zero,
+      tracks: [
+        TrackDescription(
+          index: 0, type: .video, codec: "png", timebase: MediaTime(value: 1, timescale: 25),
+          range: try MediaTimeRange(start: .zero, duration: .zero),
+          video: VideoFormat(
+            size: size, pixelFormat: pixelFormat, hasAlpha: true, nominalFrameRate: .zero, frames: FrameTimes([0]),
+            keyframes: [], isStill: true))
+      ])
+  }
+
+  private static func soundTrack(index: Int, _ range: MediaTimeRange) -> TrackDescription {
+    TrackDescription(
+      index: index, type: .audio, codec: "aac", timebase: MediaTime(value: 1, timescale: 48000), range: range,
+      audio: AudioFormat(sampleRate: 48000, channels: 2, layout: "stereo"))
+  }
+}
+
+/// What the tests' documents call their media.
+func standardAssets() throws -> [AssetID: AssetDescription] {
+  [
+    "v": try SyntheticAssets.video(), "w": try SyntheticAssets.video(),
+    "mute": try SyntheticAssets.video(hasSound: false), "s": try SyntheticAssets.sound(),
+    "logo": try SyntheticAssets.still(),
+  ]
+}
+
+/// A document of `tracks` and what else is given, with the standard assets.
+func documentText(tracks: String, _ others: String = "", export: String = #"{"to": "out.mkv"}"#) -> String {
+  let rest = others.isEmpty ? "" : ", \(others)"
+  return """
+    { "sheaf": 1,
+      "assets": { "v": "v.mov", "w": "w.mov", "mute": "mute.mov", "s": "s.m4a", "logo": "logo.png" },
+      "tracks": \(tracks)\(rest), "export": \(export) }
+    """
+}
+
+/// The edit that a text means.
+func lowered(_ text: String, assets: [AssetID: AssetDescription]? = nil, output: String? = nil) throws -> Edit {
+  try Document.parse(Array(text.utf8)).lower(assets: try assets ?? standardAssets(), output: output)
+}
+
+/// Every problem of a text and its media, as the `check` command finds them.
+func problems(
+  _ text: String, assets: [AssetID: AssetDescription]? = nil, output: String? = nil,
+  unreadable: [AssetID: String] = [:]
+) throws -> [Problem] {
+  do {
+    _ = try Document.examine(Array(text.utf8)).lower(
+      assets: try assets ?? standardAssets(), output: output, unreadable: unreadable)
+    return []
+  } catch let error as DocumentError {
+    return error.problems
+  }
+}
+
+/// A time read from its description.
+func at(_ text: String) throws -> MediaTime {
+  guard let time = MediaTime(text) else { throw TimeError.notNumeric }
+  return time
+}
+
+func spanning(_ start: String, _ end: String) throws -> MediaTimeRange {
+  try MediaTimeRange(start: at(start), end: at(end))
+}
