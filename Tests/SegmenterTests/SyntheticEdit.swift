@@ -59,7 +59,7 @@ enum Synthetic {
   /// Tracks shown one over the other, first on top, through one instruction.
   static func edit(
     tracks: [CompositionTrack], frameDuration: MediaTime = MediaTime(value: 1, timescale: 30),
-    layers: [Layer]? = nil, overlays: [Overlay] = [], codec: VideoSettings.Codec = .h264, interval: Int = 60
+    layers: [Layer]? = nil, overlays: [Overlay] = [], codec: VideoCodec = .h264, interval: Int = 60
   ) throws -> Edit {
     let composition = Composition(tracks: tracks)
     let whole = try MediaTimeRange(start: .zero, duration: composition.duration)

@@ -1,5 +1,5 @@
-/// What is in a media file, exactly: the result of a *describe* task (FEATURES F4–F10). Everything that validation,
-/// planning and rendering know of a file, so that none of them opens it.
+/// What a media file contains, exactly: the result of a probe task. Validation and planning use the description alone and
+/// never open the file.
 public struct AssetDescription: Sendable, Hashable, Codable {
   /// The demuxer's short name, such as `mov` or `matroska`.
   public var container: String
@@ -7,7 +7,7 @@ public struct AssetDescription: Sendable, Hashable, Codable {
   public var duration: MediaTime
   /// In the file's order. Attached pictures (cover art) are not tracks of the asset and are left out.
   public var tracks: [TrackDescription]
-  /// Metadata by format key, such as `title` (FEATURES F8).
+  /// Metadata by format key, such as `title`.
   public var metadata: [String: String]
 
   public init(
@@ -19,13 +19,13 @@ public struct AssetDescription: Sendable, Hashable, Codable {
     self.metadata = metadata
   }
 
-  /// The track that a clip uses when the document names none: the first enabled one of its type, else the first.
+  /// The track of a type that clips use: the first enabled one, else the first.
   public func defaultTrack(_ type: MediaType) -> TrackDescription? {
     tracks.first { $0.type == type && $0.isEnabled } ?? tracks.first { $0.type == type }
   }
 }
 
-/// The kinds of track (FEATURES F6).
+/// The kinds of track.
 public enum MediaType: String, Sendable, Hashable, Codable, CaseIterable {
   case video, audio, subtitle, metadata
 }
@@ -47,7 +47,7 @@ public struct TrackDescription: Sendable, Hashable, Codable {
   public var origin: Int64
   /// Whether the container rounds times to its ticks: Matroska, WebM and FLV, to 1 ms.
   public var hasRoundedTimes: Bool
-  /// What the track covers of the asset's timeline: its first presented sample to the end of its last.
+  /// The part of the asset's timeline that the track covers, from its first presented sample to the end of its last.
   public var range: MediaTimeRange
   public var metadata: [String: String]
   /// Set for video tracks only.
@@ -74,5 +74,23 @@ public struct TrackDescription: Sendable, Hashable, Codable {
     self.metadata = metadata
     self.video = video
     self.audio = audio
+  }
+}
+
+/// The samples of an audio track.
+public struct AudioFormat: Sendable, Hashable, Codable {
+  /// Samples a second of each channel.
+  public var sampleRate: Int
+  public var channels: Int
+  /// libavutil's description of the layout, such as `stereo` or `5.1(side)`.
+  public var layout: String
+  /// Bits a sample as stored. Nil where the codec has no such number.
+  public var bitDepth: Int?
+
+  public init(sampleRate: Int, channels: Int, layout: String, bitDepth: Int? = nil) {
+    self.sampleRate = sampleRate
+    self.channels = channels
+    self.layout = layout
+    self.bitDepth = bitDepth
   }
 }

@@ -1,5 +1,5 @@
-/// The presentation times of a track's frames, rising, in ticks of its timebase: runs of equal steps, so a film of
-/// constant rate takes one run whatever its length.
+/// The presentation times of a track's frames, rising, in ticks of its timebase. They are kept as runs of equal steps, so
+/// that a track of constant rate takes one run whatever its length.
 public struct FrameTimes: Sendable, Hashable, Codable {
   /// `count` times: `start`, `start + step`, …
   public struct Run: Sendable, Hashable, Codable {
@@ -33,7 +33,7 @@ public struct FrameTimes: Sendable, Hashable, Codable {
 
   public private(set) var runs: [Run]
 
-  /// From times that rise; equal neighbours are one frame.
+  /// From times in rising order. Equal neighbours are one frame.
   public init(_ times: some Sequence<Int64>) {
     runs = []
     for time in times {
@@ -57,7 +57,7 @@ public struct FrameTimes: Sendable, Hashable, Codable {
   public var first: Int64? { runs.first?.start }
   public var last: Int64? { runs.last?.last }
 
-  /// The greatest time that is not after `time`; nil if every one is.
+  /// The greatest time that is not after `time`. Nil if all are after it.
   public func last(atOrBefore time: Int64) -> Int64? {
     var (low, high) = (0, runs.count)
     while low < high {
@@ -70,8 +70,88 @@ public struct FrameTimes: Sendable, Hashable, Codable {
     return run.start + run.step * min((time - run.start) / run.step, Int64(run.count - 1))
   }
 
-  /// Every time in turn.
+  /// All times, rising.
   public var times: [Int64] {
     runs.flatMap { run in (0..<run.count).map { run.start + run.step * Int64($0) } }
+  }
+}
+
+/// A place where decoding can start. Every frame at or after it is then decoded correctly.
+public struct Keyframe: Sendable, Hashable, Codable {
+  /// Presentation time in ticks of the track's timebase.
+  public var pts: Int64
+  /// Decoding time in ticks of the track's timebase.
+  public var dts: Int64
+  /// The packet's byte position in the file; -1 where the container does not give it.
+  public var position: Int64
+
+  public init(pts: Int64, dts: Int64, position: Int64) {
+    self.pts = pts
+    self.dts = dts
+    self.position = position
+  }
+
+  private init(_ fields: [Int64]) {
+    self.init(pts: fields[0], dts: fields[1], position: fields[2])
+  }
+
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.singleValueContainer()
+    let fields = try container.decode([Int64].self)
+    guard fields.count == 3 else {
+      throw DecodingError.dataCorruptedError(in: container, debugDescription: "a keyframe is [pts, dts, position]")
+    }
+    self.init(fields)
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode([pts, dts, position])
+  }
+}
+
+/// The conversion from an asset's timeline to the timestamps that its container stores.
+public enum StoredTime {
+  /// The constant rate behind rounded times: frame n is due n/rate after the first.
+  public struct Cadence: Sendable, Hashable, Codable {
+    /// The first frame's stored timestamp, in ticks.
+    public var first: Int64
+    /// Frames a second; each lasts three ticks or more, and is stored within one of its true time.
+    public var rate: MediaTime
+
+    public init(first: Int64, rate: MediaTime) {
+      self.first = first
+      self.rate = rate
+    }
+  }
+
+  /// The greatest tick that is due at a time of the asset's timeline: the frame to show is the last one whose stored
+  /// timestamp is not after this tick.
+  ///
+  /// With exact timestamps a tick is due when it is not after the time. Matroska, WebM and FLV round the times of 30 frames
+  /// a second to 0, 33, 67, 100 ms, so that a frame's true time may be half a tick before its stored one. Such a frame must
+  /// not wait for its stored time, or two frames in three would be shown one frame too late. Where the rate is constant,
+  /// the true times are known and used. Elsewhere, ticks up to half a tick after the time are due if time zero is exact.
+  /// If time zero is a rounded time itself, both roundings add up to less than a tick, and the next tick is due.
+  /// - Parameters:
+  ///   - timebase: seconds a tick.
+  ///   - origin: the tick of the asset's time zero.
+  ///   - isRounded: whether the container rounds times to its ticks.
+  ///   - cadence: the constant rate behind the rounded times, where it is known.
+  public static func lastTick(
+    dueAt time: Rational, timebase: MediaTime, origin: Int64, isRounded: Bool, cadence: Cadence? = nil
+  ) throws(TimeError) -> Int64 {
+    let ticks = try time / timebase.exact
+    if isRounded, let cadence {
+      let sinceFirst = try time - timebase.exact * Rational(cadence.first - origin)
+      let frame = try (sinceFirst * cadence.rate.exact).floor
+      // This tick lies between this frame's stored time and the next one's, whichever way both were rounded.
+      if frame >= 0 {
+        let place = try (Rational(frame) / (cadence.rate.exact * timebase.exact)).floor + 1
+        return Int64(clamping: place + Int128(cadence.first))
+      }
+    }
+    let due = !isRounded ? ticks.floor : origin == 0 ? try (ticks + Rational(1, 2)).floor : ticks.ceiling
+    return Int64(clamping: due + Int128(origin))
   }
 }

@@ -7,24 +7,24 @@ public struct VideoFormat: Sendable, Hashable, Codable {
   /// Bits a component, 8 to 16.
   public var bitDepth: Int
   public var hasAlpha: Bool
-  /// Width over height of a pixel; 1 where the file does not say.
+  /// Width over height of a pixel; 1 where the file does not specify it.
   public var pixelAspect: AspectRatio
-  /// What of `size` is meant to be seen; nil is all of it (FEATURES F10).
+  /// The visible part of `size`; nil is all of it.
   public var cleanAperture: PixelRect?
-  /// How the stored picture is turned to stand upright (FEATURES F9).
+  /// How the stored picture is turned to be upright.
   public var orientation: Orientation
   public var colour: ColourTags
   /// Whether pictures are two fields woven together.
   public var isInterlaced: Bool
-  /// The cadence that the file names or that most frames have, in frames a second; zero for a still image.
+  /// The rate that the file specifies or that most frames have, in frames a second; zero for a still image.
   public var nominalFrameRate: MediaTime
   /// Presentation times of every frame, in ticks of the track's timebase, rising.
   public var frames: FrameTimes
   /// Where decoding can start, rising. Thinned to about one in a quarter of a second.
   public var keyframes: [Keyframe]
-  /// Where the container rounds times: the constant rate that it hides.
+  /// The constant rate behind rounded times. Nil where the container does not round times, or the rate is not constant.
   public var cadence: StoredTime.Cadence?
-  /// A single picture with no duration of its own (FEATURES F19).
+  /// A single picture with no duration of its own.
   public var isStill: Bool
 
   public init(
@@ -69,6 +69,11 @@ public struct PixelSize: Sendable, Hashable, Codable {
     self.width = width
     self.height = height
   }
+
+  /// The most pixels on a side of a picture that is read or made.
+  public static let largestSide = 16384
+  /// The most pixels in all of a frame of the output: 16384x8192. libav refuses pictures of about twice as many.
+  public static let largestArea = largestSide * 8192
 }
 
 /// A rectangle in whole pixels; origin top left.
@@ -97,8 +102,8 @@ public struct AspectRatio: Sendable, Hashable, Codable {
   public static let square = AspectRatio(horizontal: 1, vertical: 1)
 }
 
-/// The eight ways a stored picture can be meant to be seen: first mirrored left-right or not, then turned clockwise.
-/// The preferred transforms that F9 names; any other matrix is described as the nearest of these.
+/// The eight ways to show a stored picture: first mirrored left-right or not, then turned clockwise. A probe reports any
+/// other matrix of a file as the nearest of these.
 public struct Orientation: Sendable, Hashable, Codable {
   /// Degrees clockwise: 0, 90, 180 or 270.
   public var clockwise: Int
@@ -115,8 +120,8 @@ public struct Orientation: Sendable, Hashable, Codable {
   public var swapsAxes: Bool { clockwise == 90 || clockwise == 270 }
 }
 
-/// What the numbers of a picture mean (FEATURES F42), in libavutil's names (`bt709`, `smpte2084`, `tv`); nil where the
-/// file does not say.
+/// The colours that the numbers of a picture stand for, in libavutil's names (`bt709`, `smpte2084`). Nil where the file
+/// does not specify them.
 public struct ColourTags: Sendable, Hashable, Codable {
   public var primaries: String?
   public var transfer: String?

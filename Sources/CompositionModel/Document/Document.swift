@@ -1,26 +1,37 @@
-/// An edit as its author wrote it: the JSON document of `docs/document.md`, read but not yet held against its media.
+/// An edit as its author wrote it: the JSON document of `docs/document.md`, read but not yet compared with its media.
+///
+/// Each section of the document has a file here, with the section's keys, its entry (the section as written), its reader
+/// and its lowering. To add a key:
+///
+/// 1. Add it to the `keys` of its section's entry, and take it out of `notYet` if it is there.
+/// 2. Add a property to the entry, and read it in the section's `DocumentReader` extension.
+/// 3. Lower it, with its problems, in the section's `Lowering` extension.
+/// 4. Add a property to the model type that carries it to the planner.
+/// 5. Describe it in `docs/document.md`, and test it.
 public struct Document: Sendable {
-  /// What reading found wrong. Empty in a document that `parse` returned.
+  /// The problems that were found while reading. Empty in a document that `parse` returned.
   public let problems: [Problem]
 
   let assets: [AssetEntry]
   let tracks: [TrackEntry]
-  /// Nothing that was wrong in them makes the place of a clip unsure.
-  let hasSureTimes: Bool
+  /// No problem makes the time of a clip uncertain.
+  let timesAreKnown: Bool
   let videoComposition: VideoCompositionEntry
-  let audioMix: [(track: TrackID, ramps: [RampEntry])]
+  let audioMix: [VolumeEntry]
   let export: ExportEntry
   let problemList: ProblemList
 
-  /// Reads a document. Throws every problem that can be seen without its media.
+  static let keys = ["sheaf", "assets", "tracks", "videoComposition", "audioMix", "export"]
+
+  /// Reads a document. Throws every problem that can be found without its media.
   public static func parse(_ bytes: [UInt8]) throws(DocumentError) -> Document {
     let document = try examine(bytes)
     guard document.problems.isEmpty else { throw DocumentError(problems: document.problems) }
     return document
   }
 
-  /// Reads a document as far as it can be read and keeps its problems, so that `lower` can tell them together with
-  /// those that only its media show. Throws where there is nothing to go on with: the bytes are not a JSON object.
+  /// Reads a document as far as possible and keeps its problems, so that `lower` can report them together with the
+  /// problems that depend on its media. Throws only if the bytes are not a JSON object.
   public static func examine(_ bytes: [UInt8]) throws(DocumentError) -> Document {
     let root: (value: JSONValue, duplicates: [JSONPointer])
     do {
@@ -30,27 +41,29 @@ public struct Document: Sendable {
       throw DocumentError(problems: [Problem(pointer: "", message: "not JSON at \(place)\(error.message)")])
     }
     var reader = DocumentReader()
-    for duplicate in root.duplicates { reader.problems.add(duplicate, "this key stands twice in its object") }
+    for duplicate in root.duplicates { reader.problems.add(duplicate, "this key occurs twice in its object") }
     guard let document = reader.document(root.value) else {
       throw DocumentError(problems: reader.problems.problems)
     }
     return document
   }
 
-  /// The files that the document names, in its order.
-  ///
-  /// `path` is as written: a relative one is relative to the document. `pointer` is where, for a problem with the file.
+  /// The files that the document names, in its order. `path` is as written; a relative path is relative to the document.
+  /// `pointer` is its place, for a problem with the file.
   public var assetPaths: [(id: AssetID, path: String, pointer: String)] {
     assets.map { ($0.id, $0.path, $0.pointer.text) }
   }
 
-  /// The edit that the document means, every default filled in: the input of planning.
+  /// The output's path as the document gives it. Nil if it gives none.
+  public var outputPath: String? { export.to }
+
+  /// The edit that the document means, with every default filled in.
   ///
   /// - Parameters:
-  ///   - assets: what is in each file of `assetPaths`.
-  ///   - output: the path that the command line names; it overrides the document's own `to` and picks the container.
-  ///   - unreadable: for each asset that has no description, why. Nothing else is said of such an asset.
-  /// - Throws: every problem, those that `examine` kept and those that the media show.
+  ///   - assets: the description of each file of `assetPaths`.
+  ///   - output: the path that the command line gives. It overrides the document's `to` and decides the container.
+  ///   - unreadable: for each asset without a description, the reason. It is the only problem reported for the asset.
+  /// - Throws: every problem, those that `examine` kept and those that depend on the media.
   public func lower(
     assets: [AssetID: AssetDescription], output: String?, unreadable: [AssetID: String] = [:]
   ) throws(DocumentError) -> Edit {
@@ -61,7 +74,26 @@ public struct Document: Sendable {
     }
     return edit
   }
+}
 
-  /// The output's path as the document gives it, if it does.
-  public var outputPath: String? { export.to }
+extension DocumentReader {
+  /// Reads the whole document. Nil if it is not an object.
+  mutating func document(_ value: JSONValue) -> Document? {
+    guard let fields = fields(value, "a document", keys: Document.keys) else { return nil }
+    if let version = required(fields, "sheaf", "a document") {
+      if case .number("1") = version.content {
+      } else {
+        problems.add(version.pointer, "\(version.shown) is not a version that this Sheaf reads; it reads 1")
+      }
+    }
+    let assets = assets(fields["assets"])
+    let tracks = tracks(required(fields, "tracks", "a document"))
+    let timesAreKnown = fields.has("tracks") && names.tracksAreKnown && tracks.allSatisfy(\.timesAreKnown)
+    let videoComposition = videoComposition(fields["videoComposition"], at: fields.pointer.key("videoComposition"))
+    let audioMix = audioMix(fields["audioMix"])
+    let export = export(fields["export"], at: fields.pointer.key("export"))
+    return Document(
+      problems: problems.problems, assets: assets, tracks: tracks, timesAreKnown: timesAreKnown,
+      videoComposition: videoComposition, audioMix: audioMix, export: export, problemList: problems)
+  }
 }

@@ -1,8 +1,8 @@
-/// One thing that is wrong in a document, in words that a person can act on.
+/// One thing that is wrong in a document, described for its author.
 public struct Problem: Sendable, Hashable, Codable {
-  /// Where, as a JSON pointer (RFC 6901) such as `/tracks/0/clips/2/use`; empty for the document as a whole.
+  /// The place, as a JSON pointer (RFC 6901) such as `/tracks/0/clips/2/use`. Empty for the document as a whole.
   public var pointer: String
-  /// The value that is there, and what is allowed.
+  /// The value that is wrong, and what is allowed.
   public var message: String
 
   public init(pointer: String, message: String) {
@@ -15,7 +15,7 @@ extension Problem: CustomStringConvertible {
   public var description: String { pointer.isEmpty ? message : "\(pointer): \(message)" }
 }
 
-/// Everything that is wrong with a document: all of it at once (FEATURES F46).
+/// Everything that is wrong with a document, in one error.
 public struct DocumentError: Error, Sendable, Hashable {
   /// Never empty.
   public var problems: [Problem]
@@ -30,16 +30,16 @@ extension DocumentError: CustomStringConvertible {
   public var description: String { problems.map(\.description).joined(separator: "\n") }
 }
 
-/// Problems as they are found.
+/// Collects problems.
 struct ProblemList: Sendable {
-  /// A hostile document could have a problem in every byte; after so many the rest are only counted.
+  /// A hostile document can have a problem in every byte. Problems beyond this number are only counted.
   static let limit = 500
 
   private var kept: [Problem] = []
   private var seen: Set<Problem> = []
   private(set) var count = 0
 
-  /// The message is made only if it is kept. The same words at the same place are one problem.
+  /// The message is made only if it is kept. Equal messages at the same place are one problem.
   mutating func add(_ pointer: JSONPointer, _ message: @autoclosure () -> String) {
     count += 1
     guard kept.count < Self.limit else { return }
@@ -47,9 +47,69 @@ struct ProblemList: Sendable {
     if seen.insert(problem).inserted { kept.append(problem) } else { count -= 1 }
   }
 
-  /// All of them, and a last one that tells how many are not shown.
+  /// The problems that are kept, and a last one with the number of the others.
   var problems: [Problem] {
     let hidden = count - kept.count
     return hidden == 0 ? kept : kept + [Problem(pointer: "", message: "and \(hidden) more problems, not shown")]
   }
+}
+
+// MARK: Parts of messages
+
+/// `a, b, c`.
+func list(_ names: some Sequence<String>) -> String { names.joined(separator: ", ") }
+
+/// A number without a needless `.0`.
+func plain(_ number: Double) -> String {
+  let text = "\(number)"
+  return text.hasSuffix(".0") ? String(text.dropLast(2)) : text
+}
+
+/// `35.2 s`, or `35.167 s (211/6)` where three decimals are not exact.
+func seconds(_ time: MediaTime) -> String {
+  guard let scaled = try? time.exact * Rational(1000) else { return "\(time) s" }  // Too large for decimals.
+  let rounded = scaled.rounded
+  let (whole, rest) = rounded.magnitude.quotientAndRemainder(dividingBy: 1000)
+  var text = (rounded < 0 ? "-" : "") + "\(whole)"
+  if rest != 0 {
+    let digits = "\(1000 + rest)".dropFirst()
+    text += "." + String(digits.reversed().drop { $0 == "0" }.reversed())
+  }
+  return scaled.denominator == 1 ? "\(text) s" : "\(text) s (\(time))"
+}
+
+/// ` (did you mean 'tracks'?)`, or nothing where there are no names. It takes a while to compute, so it must be used only
+/// within a message that `ProblemList.add` makes.
+func suggestion(for name: String, among names: some Sequence<String>) -> String {
+  nearest(to: name, among: names).map { " (did you mean '\($0)'?)" } ?? ""
+}
+
+/// The name that a mistyped one most likely stands for: the one with the fewest letters inserted, left out, changed or
+/// swapped with their neighbour. Of equally near names it is the first.
+func nearest(to name: String, among names: some Sequence<String>) -> String? {
+  // The bounds keep the time short for a hostile document. A longer name is not a typing error.
+  let letters = Array(name.lowercased().unicodeScalars.prefix(40))
+  var best: (name: String, distance: Int)?
+  for candidate in names.prefix(200) {
+    let other = Array(candidate.lowercased().unicodeScalars.prefix(40))
+    if let best, abs(letters.count - other.count) >= best.distance { continue }
+    let distance = editDistance(letters, other)
+    if distance < best?.distance ?? .max { best = (candidate, distance) }
+  }
+  return best?.name
+}
+
+private func editDistance(_ a: [Unicode.Scalar], _ b: [Unicode.Scalar]) -> Int {
+  var beforeLast: [Int] = []
+  var last = Array(0...b.count)
+  for i in a.indices {
+    var row = [i + 1]
+    for j in b.indices {
+      var distance = min(last[j] + (a[i] == b[j] ? 0 : 1), last[j + 1] + 1, row[j] + 1)
+      if i > 0, j > 0, a[i] == b[j - 1], a[i - 1] == b[j] { distance = min(distance, beforeLast[j - 1] + 1) }
+      row.append(distance)
+    }
+    (beforeLast, last) = (last, row)
+  }
+  return last[b.count]
 }

@@ -1,7 +1,6 @@
-/// AVFoundation's verbs on a whole composition (FEATURES F11, F13-F17). Each either does all that it says or throws and
-/// changes nothing; each is exact.
+/// AVFoundation's edits of a whole composition. Each is exact. An edit that throws changes nothing.
 extension Composition {
-  /// Adds an empty track under the others and returns its name: `id`, or `video1`, `audio2`… by its number among the
+  /// Adds an empty track below the others and returns its name: `id`, or else `video1`, `audio2`…, by its number among the
   /// tracks of its type.
   @discardableResult
   public mutating func addTrack(_ type: MediaType, id: TrackID? = nil) throws(EditingError) -> TrackID {
@@ -14,13 +13,13 @@ extension Composition {
     return id
   }
 
-  /// Takes a track out, with its clips.
+  /// Removes a track with its clips.
   public mutating func removeTrack(_ id: TrackID) throws(EditingError) {
     guard let index = tracks.firstIndex(where: { $0.id == id }) else { throw .unknownTrack(id) }
     tracks.remove(at: index)
   }
 
-  /// Edits one track; where `edit` throws nothing is changed.
+  /// Edits one track. If `edit` throws, nothing is changed.
   public mutating func editTrack(
     _ id: TrackID, _ edit: (inout CompositionTrack) throws(EditingError) -> Void
   ) throws(EditingError) {
@@ -30,9 +29,9 @@ extension Composition {
     tracks[index] = track
   }
 
-  /// Puts every video and audio track of a range of an asset at `time`: its first video track on the composition's
-  /// first, and so on; tracks that are missing are added. Everything after `time` moves later, on all tracks. An
-  /// invalid time appends after everything.
+  /// Inserts every video and audio track of a range of an asset at `time`: its first video track into the composition's
+  /// first, and so on. Missing tracks are added. Everything after `time` moves later, on all tracks. An invalid time
+  /// appends at the end of the composition.
   public mutating func insert(_ range: AssetRange, at time: MediaTime = .invalid) throws(EditingError) {
     var edited = self
     let place = time.isValid ? time : duration
@@ -49,23 +48,23 @@ extension Composition {
     self = edited
   }
 
-  /// Puts a gap into every track.
+  /// Inserts a gap into every track.
   public mutating func insertEmpty(_ range: MediaTimeRange) throws(EditingError) {
     try editTracks { (track) throws(EditingError) in try track.insertEmpty(range) }
   }
 
-  /// Takes a range out of every track; the tracks stay, even empty ones.
+  /// Removes a range from every track. Tracks stay, even if they are empty then.
   public mutating func remove(_ range: MediaTimeRange) throws(EditingError) {
     try editTracks { (track) throws(EditingError) in try track.remove(range) }
   }
 
-  /// Makes a range last `duration` on every track.
+  /// Changes the duration of a range on every track.
   public mutating func scale(_ range: MediaTimeRange, to duration: MediaTime) throws(EditingError) {
     try editTracks { (track) throws(EditingError) in try track.scale(range, to: duration) }
   }
 
-  /// The first track of the type that can take a clip without moving another: one with nothing in `range`, or any
-  /// where no range is given and the clip is to be appended.
+  /// The first track of a type that has no clip in `range`. Without a range, the first track of the type, to which a clip
+  /// can be appended.
   public func compatibleTrack(_ type: MediaType, over range: MediaTimeRange? = nil) -> TrackID? {
     tracks.first { track in
       guard track.type == type else { return false }
@@ -80,5 +79,41 @@ extension Composition {
     var edited = tracks
     for index in edited.indices { try edit(&edited[index]) }
     tracks = edited
+  }
+}
+
+/// Why an edit of a composition failed. The composition is then unchanged.
+public enum EditingError: Error, Sendable, Hashable {
+  /// There is no track with this name.
+  case unknownTrack(TrackID)
+  /// There already is a track with this name.
+  case trackExists(TrackID)
+  /// A composition has video and audio tracks only.
+  case unsupportedTrack(MediaType)
+  /// The asset has no track of this type.
+  case noTrack(MediaType, of: AssetID)
+  /// The range is not within the asset, which has this duration.
+  case beyondAsset(MediaTimeRange, of: AssetID, duration: MediaTime)
+  /// A clip, a gap or a scaled range must last longer than 0.
+  case emptyRange(MediaTimeRange)
+  /// A place that is before 0, or infinite.
+  case outsideTimeline(MediaTime)
+  /// The exact result does not fit a time.
+  case time(TimeError)
+}
+
+extension EditingError: CustomStringConvertible {
+  public var description: String {
+    switch self {
+    case .unknownTrack(let id): "there is no track '\(id)'"
+    case .trackExists(let id): "there already is a track '\(id)'"
+    case .unsupportedTrack(let type): "a composition has video and audio tracks, not \(type) tracks"
+    case .noTrack(let type, let id): "'\(id)' has no \(type) track"
+    case .beyondAsset(let range, let id, let duration):
+      "\(range) goes beyond '\(id)', which is \(seconds(duration)) long"
+    case .emptyRange(let range): "\(range) is empty; its duration must be greater than 0"
+    case .outsideTimeline(let time): "\(time) is not on a timeline, which starts at 0"
+    case .time(let error): "\(error)"
+    }
   }
 }

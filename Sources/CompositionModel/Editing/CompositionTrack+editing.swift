@@ -1,16 +1,15 @@
-/// AVFoundation's verbs on one track (FEATURES F12, F14–F16). Each either does all that it says or throws and changes
-/// nothing; each is exact.
+/// AVFoundation's edits of one track. Each is exact. An edit that throws changes nothing.
 extension CompositionTrack {
-  /// Puts a range of an asset's default track at `time`, at its natural rate. What plays at `time` is split, and
-  /// everything after it moves later. An invalid time appends; a time after the end leaves a gap.
+  /// Inserts a range of an asset's default track at `time`, at its natural rate. A clip that plays at `time` is split, and
+  /// everything after `time` moves later. An invalid time appends. A time after the end leaves a gap.
   public mutating func insert(_ range: AssetRange, at time: MediaTime = .invalid) throws(EditingError) {
     try insert([range], at: time)
   }
 
-  /// Puts several ranges one after the other at `time`: all of them or none.
+  /// Inserts several ranges at `time`, one after the other: either all of them or none.
   public mutating func insert(_ ranges: [AssetRange], at time: MediaTime = .invalid) throws(EditingError) {
     var edited = self
-    var place = try place(time, end: end)
+    var place = try insertionTime(time)
     for range in ranges {
       guard let track = range.description.defaultTrack(type) else { throw .noTrack(type, of: range.asset) }
       let clip = try range.clip(track, at: place)
@@ -21,39 +20,39 @@ extension CompositionTrack {
     self = edited
   }
 
-  /// Puts a gap in; what plays at its start is split, and everything after it moves later by its duration.
+  /// Inserts a gap. A clip that plays at its start is split, and everything after that moves later by its duration.
   public mutating func insertEmpty(_ range: MediaTimeRange) throws(EditingError) {
     if range.isEmpty { throw .emptyRange(range) }
     var edited = self
-    try edited.open(at: try place(range.start, end: end), for: range.duration)
+    try edited.open(at: try insertionTime(range.start), for: range.duration)
     self = edited
   }
 
-  /// Takes a range out. What it meets is cut, and everything after it moves earlier by its duration.
+  /// Removes a range. Clips that overlap it are cut, and everything after it moves earlier by its duration.
   public mutating func remove(_ range: MediaTimeRange) throws(EditingError) {
     if range.isEmpty { return }
     var edited = self
     try edited.split(at: range.start)
     try edited.split(at: range.end)
     edited.clips.removeAll { range.contains($0.target) }
-    let back = try editing { () throws(TimeError) in try .zero - range.duration }
+    let back = try mapErrors(to: EditingError.time) { () throws(TimeError) in try .zero - range.duration }
     try edited.move(from: range.end, by: back)
     self = edited
   }
 
-  /// Makes a range last `duration`: what is in it plays faster or slower, its gaps shrink or grow with it, and
-  /// everything after it moves.
+  /// Changes the duration of a range. Clips in it play faster or slower, gaps in it shrink or grow, and everything after
+  /// it moves.
   public mutating func scale(_ range: MediaTimeRange, to duration: MediaTime) throws(EditingError) {
     if range.isEmpty { throw .emptyRange(range) }
     guard duration.isNumeric, .zero < duration else { throw .outsideTimeline(duration) }
     var edited = self
     try edited.split(at: range.start)
     try edited.split(at: range.end)
-    let rate = try editing { () throws(TimeError) in try duration / range.duration }
-    let offset = try editing { () throws(TimeError) in try duration - range.duration }
+    let rate = try mapErrors(to: EditingError.time) { () throws(TimeError) in try duration / range.duration }
+    let offset = try mapErrors(to: EditingError.time) { () throws(TimeError) in try duration - range.duration }
     for index in edited.clips.indices where range.start <= edited.clips[index].target.start {
       let target = edited.clips[index].target
-      edited.clips[index].target = try editing { () throws(TimeError) in
+      edited.clips[index].target = try mapErrors(to: EditingError.time) { () throws(TimeError) in
         if range.end <= target.start { return try target.shifted(by: offset) }
         let start = try range.start + (target.start - range.start) * rate
         return try MediaTimeRange(start: start, duration: target.duration * rate)
@@ -62,22 +61,22 @@ extension CompositionTrack {
     self = edited
   }
 
-  // MARK: Steps
+  // MARK: Steps of an edit
 
-  /// Where an insertion at `time` goes.
-  private func place(_ time: MediaTime, end: MediaTime) throws(EditingError) -> MediaTime {
+  /// The place of an insertion at `time`.
+  private func insertionTime(_ time: MediaTime) throws(EditingError) -> MediaTime {
     if !time.isValid { return end }
     guard time.isNumeric, .zero <= time else { throw .outsideTimeline(time) }
     return time
   }
 
-  /// Makes room at `time`.
+  /// Makes a gap at `time`.
   mutating func open(at time: MediaTime, for duration: MediaTime) throws(EditingError) {
     try split(at: time)
     try move(from: time, by: duration)
   }
 
-  /// Adds a clip where there is room for it.
+  /// Adds a clip, which must not overlap another.
   mutating func place(_ clip: Clip) {
     let index = clips.firstIndex { clip.target.start < $0.target.start } ?? clips.count
     clips.insert(clip, at: index)
@@ -85,15 +84,17 @@ extension CompositionTrack {
 
   private mutating func move(from time: MediaTime, by offset: MediaTime) throws(EditingError) {
     for index in clips.indices where time <= clips[index].target.start {
-      clips[index].target = try editing { () throws(TimeError) in try clips[index].target.shifted(by: offset) }
+      clips[index].target = try mapErrors(to: EditingError.time) { () throws(TimeError) in
+        try clips[index].target.shifted(by: offset)
+      }
     }
   }
 
-  /// Makes two clips of the one that plays at `time`, if it started before; they play as it did.
+  /// Splits the clip that plays at `time`, unless it starts there. The two halves play as the whole did.
   private mutating func split(at time: MediaTime) throws(EditingError) {
     guard let index = clips.firstIndex(where: { $0.target.start < time && time < $0.target.end }) else { return }
     let clip = clips[index]
-    let halves = try editing { () throws(TimeError) in
+    let halves = try mapErrors(to: EditingError.time) { () throws(TimeError) in
       var (first, second) = (clip, clip)
       first.target = try MediaTimeRange(start: clip.target.start, end: time)
       second.target = try MediaTimeRange(start: time, end: clip.target.end)
@@ -105,5 +106,48 @@ extension CompositionTrack {
       return [first, second]
     }
     clips.replaceSubrange(index...index, with: halves)
+  }
+}
+
+/// A range of an asset, to be inserted into a track.
+public struct AssetRange: Sendable, Hashable {
+  /// The name of the asset in the edit.
+  public var asset: AssetID
+  /// The result of probing the asset.
+  public var description: AssetDescription
+  /// On the asset's timeline. For a still image only the duration matters.
+  public var range: MediaTimeRange
+
+  public init(asset: AssetID, description: AssetDescription, range: MediaTimeRange) {
+    self.asset = asset
+    self.description = description
+    self.range = range
+  }
+
+  /// The whole of an asset that has a duration of its own.
+  public init(whole asset: AssetID, description: AssetDescription) throws(EditingError) {
+    self.init(
+      asset: asset, description: description,
+      range: try mapErrors(to: EditingError.time) { () throws(TimeError) in
+        try MediaTimeRange(start: .zero, duration: description.duration)
+      })
+  }
+
+  /// The clip that plays `track` of the asset at its natural rate from `start` on.
+  func clip(_ track: TrackDescription, at start: MediaTime) throws(EditingError) -> Clip {
+    if range.isEmpty { throw .emptyRange(range) }
+    let target = try mapErrors(to: EditingError.time) { () throws(TimeError) in
+      try MediaTimeRange(start: start, duration: range.duration)
+    }
+    if track.video?.isStill == true {
+      let moment = try mapErrors(to: EditingError.time) { () throws(TimeError) in
+        try MediaTimeRange(start: .zero, duration: .zero)
+      }
+      return Clip(asset: asset, sourceTrack: track.index, source: moment, target: target)
+    }
+    guard .zero <= range.start, range.end <= description.duration else {
+      throw .beyondAsset(range, of: asset, duration: description.duration)
+    }
+    return Clip(asset: asset, sourceTrack: track.index, source: range, target: target)
   }
 }

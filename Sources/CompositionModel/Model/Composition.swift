@@ -1,9 +1,37 @@
 /// The name of an asset in a document.
 public typealias AssetID = String
-/// The name of a track in a document. The sound of video track `A` is the track `A.sound`.
+/// The name of a track in a document. The audio of video track `A` is the track `A.sound`.
 public typealias TrackID = String
 
-/// Clips of assets on tracks: AVFoundation's `AVComposition` (FEATURES F11).
+/// A whole edit: what a document means, with every default filled in. Planning needs the edit and the descriptions of its
+/// assets, and nothing else.
+public struct Edit: Sendable, Hashable, Codable {
+  public var composition: Composition
+  public var videoComposition: VideoComposition
+  public var audioMix: AudioMix
+  public var export: ExportSettings
+
+  public init(
+    composition: Composition, videoComposition: VideoComposition, audioMix: AudioMix, export: ExportSettings
+  ) {
+    self.composition = composition
+    self.videoComposition = videoComposition
+    self.audioMix = audioMix
+    self.export = export
+  }
+
+  /// The frames of the output: exactly ceil(duration / frameDuration).
+  public var frameCount: Int {
+    get throws(TimeError) {
+      guard let count = Int(exactly: try (composition.duration / videoComposition.frameDuration).ceiling) else {
+        throw .overflow
+      }
+      return count
+    }
+  }
+}
+
+/// Clips of assets on tracks: AVFoundation's `AVComposition`.
 public struct Composition: Sendable, Hashable, Codable {
   /// First on top.
   public var tracks: [CompositionTrack]
@@ -19,7 +47,7 @@ public struct Composition: Sendable, Hashable, Codable {
   public func track(_ id: TrackID) -> CompositionTrack? { tracks.first { $0.id == id } }
 }
 
-/// One track. Where no clip is there is a gap: transparent picture, or silence (FEATURES F14).
+/// One track. Between clips there are gaps: transparent pictures, or silence.
 public struct CompositionTrack: Sendable, Hashable, Codable {
   public var id: TrackID
   /// `.video` or `.audio`.
@@ -41,10 +69,9 @@ public struct Clip: Sendable, Hashable, Codable {
   public var asset: AssetID
   /// The stream's index in the asset.
   public var sourceTrack: Int
-  /// What of the asset's timeline is shown.
+  /// The part that is used, on the asset's timeline. Empty for a still image.
   public var source: MediaTimeRange
-  /// When, on the composition's timeline. A duration unlike the source's is a change of speed (FEATURES F16); for a
-  /// still image the source range is empty and the speed does not matter.
+  /// The place on the composition's timeline. Its duration differs from the source's where the speed is changed.
   public var target: MediaTimeRange
 
   public init(asset: AssetID, sourceTrack: Int, source: MediaTimeRange, target: MediaTimeRange) {
@@ -54,9 +81,19 @@ public struct Clip: Sendable, Hashable, Codable {
     self.target = target
   }
 
-  /// The asset's time that is shown at a time of the composition, exactly.
+  /// The exact time of the asset that the clip shows at a time of the composition.
   public func sourceTime(at time: MediaTime) throws(TimeError) -> Rational {
     let elapsed = try time.exact - target.start.exact
     return try source.start.exact + elapsed * (source.duration / target.duration)
+  }
+}
+
+/// The volume of each audio track over time: AVFoundation's `AVAudioMix`.
+public struct AudioMix: Sendable, Hashable, Codable {
+  /// On the composition's timeline. A track that is not in it plays at volume 1.
+  public var volumes: [TrackID: RampList]
+
+  public init(volumes: [TrackID: RampList] = [:]) {
+    self.volumes = volumes
   }
 }

@@ -1,13 +1,13 @@
-/// The output file: its container, codecs and metadata, with every default filled in (FEATURES F26, F50, F51, F57).
+/// The output file: its container, codecs and metadata, with every default filled in.
 public struct ExportSettings: Sendable, Hashable, Codable {
-  /// The output's path as the document gives it; nil where only the command line names one.
+  /// The output's path as the document gives it. Nil where only the command line gives one.
   public var path: String?
   public var container: Container
-  /// Nil: no picture in the output.
+  /// Nil: the output has no video.
   public var video: VideoSettings?
-  /// Nil: no sound in the output.
+  /// Nil: the output has no audio.
   public var audio: AudioSettings?
-  /// Whether the index comes first in the file.
+  /// Whether the index is at the start of the file.
   public var optimizeForNetworkUse: Bool
   public var metadata: [String: String]
 
@@ -24,38 +24,31 @@ public struct ExportSettings: Sendable, Hashable, Codable {
   }
 }
 
-public enum Container: String, Sendable, Hashable, Codable, CaseIterable {
-  case mp4, mov, mkv
-}
-
+/// How the output's video is encoded.
 public struct VideoSettings: Sendable, Hashable, Codable {
-  public enum Codec: String, Sendable, Hashable, Codable, CaseIterable {
-    case h264, ffv1
-  }
-
   public enum RateControl: Sendable, Hashable, Codable {
-    /// x264's constant rate factor, 0…51; lower is better.
+    /// The encoder's own measure of constant quality, within the codec's range. Lower is better for H.264.
     case quality(Double)
     /// Bits a second, on average over each segment.
     case averageBitRate(Int)
-    /// FFV1 loses nothing.
+    /// Every pixel is kept, whatever it takes.
     case lossless
   }
 
-  public var codec: Codec
+  public var codec: VideoCodec
   public var rateControl: RateControl
-  /// x264's preset, such as `medium`. Nil for codecs without presets.
+  /// One of the codec's presets, such as `medium`. Nil for codecs without presets.
   public var preset: String?
-  /// Such as `high`. Nil: the encoder's choice for the pixel format.
+  /// One of the codec's profiles, such as `high`. Nil: the encoder's choice for the pixel format.
   public var profile: String?
   /// The most frames from one keyframe to the next. Positive.
   public var keyframeInterval: Int
   public var pixelFormat: PixelFormat
-  /// What the output says of its colours; pictures are brought to this matrix and range.
+  /// The colour tags of the output. Pictures are converted to this matrix and range.
   public var colour: ColourTags
 
   public init(
-    codec: Codec, rateControl: RateControl, preset: String?, profile: String?, keyframeInterval: Int,
+    codec: VideoCodec, rateControl: RateControl, preset: String?, profile: String?, keyframeInterval: Int,
     pixelFormat: PixelFormat, colour: ColourTags
   ) {
     self.codec = codec
@@ -66,13 +59,19 @@ public struct VideoSettings: Sendable, Hashable, Codable {
     self.pixelFormat = pixelFormat
     self.colour = colour
   }
+
+  /// What `keyframeInterval` may be.
+  static let keyframeIntervals = 1...100_000
 }
 
-/// The formats that compositing works in: planar Y'CbCr.
+/// The pixel formats that frames are composited and encoded in: planar Y'CbCr. The raw value is the name in documents.
 public enum PixelFormat: String, Sendable, Hashable, Codable, CaseIterable {
   case yuv420p, yuv422p, yuv444p, yuv420p10, yuv422p10, yuv444p10
 
-  /// 8 or 10.
+  /// Formats of the document's language that this version cannot composite in.
+  static let notYet = ["gray", "rgb24", "gbrp", "yuva420p"]
+
+  /// Bits a component: 8 or 10.
   public var bitDepth: Int {
     switch self {
     case .yuv420p, .yuv422p, .yuv444p: 8
@@ -80,7 +79,7 @@ public enum PixelFormat: String, Sendable, Hashable, Codable, CaseIterable {
     }
   }
 
-  /// Powers of two by which chroma planes are narrower and lower than luma.
+  /// The powers of two by which chroma planes are narrower and lower than the luma plane.
   public var chromaShift: (horizontal: Int, vertical: Int) {
     switch self {
     case .yuv420p, .yuv420p10: (1, 1)
@@ -90,22 +89,19 @@ public enum PixelFormat: String, Sendable, Hashable, Codable, CaseIterable {
   }
 }
 
+/// How the output's audio is encoded.
 public struct AudioSettings: Sendable, Hashable, Codable {
-  public enum Codec: String, Sendable, Hashable, Codable, CaseIterable {
-    case aac, flac, pcm
-  }
-
-  public var codec: Codec
-  /// Bits a second; nil for codecs that lose nothing.
+  public var codec: AudioCodec
+  /// Bits a second; nil for lossless codecs.
   public var bitRate: Int?
   /// Samples a second of each channel.
   public var sampleRate: Int
-  /// 1 mono, 2 stereo, 6 5.1, 8 7.1.
+  /// 1 is mono, 2 stereo, 6 is 5.1 and 8 is 7.1.
   public var channels: Int
-  /// 16 or 24; for PCM and FLAC.
+  /// Bits a sample, 16 or 24. Codecs without this setting ignore it.
   public var bitDepth: Int
 
-  public init(codec: Codec, bitRate: Int?, sampleRate: Int, channels: Int, bitDepth: Int = 16) {
+  public init(codec: AudioCodec, bitRate: Int?, sampleRate: Int, channels: Int, bitDepth: Int = 16) {
     self.codec = codec
     self.bitRate = bitRate
     self.sampleRate = sampleRate

@@ -1,10 +1,10 @@
-/// A picture or a text over the composited frame (FEATURES F44).
+/// A still picture or a text that is drawn over the composited frame.
 public struct Overlay: Sendable, Hashable, Codable {
   public var content: OverlayContent
-  /// On composition time.
+  /// On the composition's timeline.
   public var over: MediaTimeRange
   public var placement: OverlayPlacement
-  /// Product of the overlay's own opacity, 0…1, and its ramps, which are on composition time here.
+  /// 0…1. It is multiplied by the value of `ramps`, which are on the composition's timeline.
   public var opacity: Double
   public var ramps: RampList
 
@@ -20,20 +20,23 @@ public struct Overlay: Sendable, Hashable, Codable {
   }
 }
 
+/// What an overlay shows.
 public enum OverlayContent: Sendable, Hashable, Codable {
-  /// Size in pixels of the frame: as given; of one alone, the other follows the picture's shape; of none, its own.
+  /// Width and height are in pixels of the frame. If one is nil, it follows from the other and the picture's shape. If
+  /// both are nil, the picture has its own size.
   case image(asset: AssetID, width: Int?, height: Int?)
   case text(StyledText)
 }
 
 /// Where an overlay stands, in pixels of the frame.
 public enum OverlayPlacement: Sendable, Hashable, Codable {
-  /// At an edge, a corner or the centre, `inset` pixels from the edges it touches.
+  /// At an edge, in a corner or in the centre, `inset` pixels away from those edges.
   case anchor(Anchor, inset: Int)
-  /// Its top left corner at a point.
+  /// With its top left corner at a point.
   case point(x: Int, y: Int)
 }
 
+/// An edge, a corner or the centre of the frame. The raw value is the name in documents.
 public enum Anchor: String, Sendable, Hashable, Codable, CaseIterable {
   case topLeft = "top-left"
   case top
@@ -44,18 +47,18 @@ public enum Anchor: String, Sendable, Hashable, Codable, CaseIterable {
   case bottomRight = "bottom-right"
 }
 
-/// A text and how it looks (FEATURES X5).
+/// A text and its style.
 public struct StyledText: Sendable, Hashable, Codable {
   public var text: String
-  /// A font family known to fontconfig.
+  /// A font family, found by fontconfig.
   public var font: String
   public var isBold: Bool
   public var isItalic: Bool
-  /// Height of the font's em square in pixels of the frame.
+  /// The height of the font's em square in pixels of the frame.
   public var size: Double
   public var color: Color
   public var alignment: Alignment
-  /// Lines are wrapped at this width in pixels; nil wraps at the frame's width less the insets.
+  /// The width in pixels at which lines are wrapped. Nil: the frame's width less the insets.
   public var width: Int?
 
   public enum Alignment: String, Sendable, Hashable, Codable, CaseIterable {

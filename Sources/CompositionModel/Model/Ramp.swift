@@ -1,5 +1,5 @@
-/// A value that goes in a straight line from one number to another over a range of composition time; a set value is a
-/// ramp with no duration.
+/// A value that changes linearly from one number to another over a range of time. A ramp with an empty range sets the
+/// value at once.
 public struct Ramp: Sendable, Hashable, Codable {
   public var over: MediaTimeRange
   public var from: Double
@@ -12,8 +12,8 @@ public struct Ramp: Sendable, Hashable, Codable {
   }
 }
 
-/// Ramps in order of start, none overlapping another. 1 before the first; the last value holds after each
-/// (FEATURES F23, F35).
+/// A value over time: ramps in order of start, none overlapping another. The value is 1 before the first ramp, and after
+/// each ramp it stays at the ramp's end until the next.
 public struct RampList: Sendable, Hashable, Codable {
   public var ramps: [Ramp]
 
@@ -24,7 +24,7 @@ public struct RampList: Sendable, Hashable, Codable {
   /// Always 1.
   public static let one = RampList()
 
-  /// Before any film, yet far enough from `Int64`'s end that every sum with a time of a film is exact: about -68 years.
+  /// Seconds: about -68 years. It is before any film, and small enough that sums with any time of a film are exact.
   private static let earliest = Int64(Int32.min)
 
   /// Always `value`.
@@ -33,7 +33,7 @@ public struct RampList: Sendable, Hashable, Codable {
     return RampList([Ramp(over: start, from: value, to: value)])
   }
 
-  /// The value at a time: the position in the ramp is computed exactly and made a float last (DESIGN 5).
+  /// The value at a time. The position in the ramp is computed exactly and converted to a float last.
   public func value(at time: MediaTime) throws(TimeError) -> Double {
     guard let ramp = ramps.last(where: { $0.over.start <= time }) else { return 1 }
     guard time < ramp.over.end else { return ramp.to }
@@ -41,6 +41,7 @@ public struct RampList: Sendable, Hashable, Codable {
     return ramp.from + (ramp.to - ramp.from) * position
   }
 
+  /// The same values, `offset` later.
   public func shifted(by offset: MediaTime) throws(TimeError) -> RampList {
     var shifted = self
     for index in ramps.indices { shifted.ramps[index].over = try ramps[index].over.shifted(by: offset) }

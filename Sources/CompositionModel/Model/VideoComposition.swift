@@ -1,12 +1,12 @@
-/// How the tracks become one picture at each time: AVFoundation's `AVVideoComposition`.
+/// How the video tracks are composited into one picture at each time: AVFoundation's `AVVideoComposition`.
 public struct VideoComposition: Sendable, Hashable, Codable {
-  /// In pixels (FEATURES F28).
+  /// The size of a frame.
   public var renderSize: PixelSize
-  /// Seconds from one output frame to the next (FEATURES F29). Positive.
+  /// Seconds from one output frame to the next. Positive.
   public var frameDuration: MediaTime
-  /// Tile [0, composition duration): each starts where the one before ends (FEATURES F31).
+  /// They tile [0, composition duration): each starts where the one before it ends.
   public var instructions: [Instruction]
-  /// Drawn over the composited frame, first on top (FEATURES F44).
+  /// Drawn over the composited frame, the first on top.
   public var overlays: [Overlay]
 
   public init(
@@ -22,11 +22,11 @@ public struct VideoComposition: Sendable, Hashable, Codable {
 /// What is composited during a range of time: AVFoundation's `AVVideoCompositionInstruction`.
 public struct Instruction: Sendable, Hashable, Codable {
   public var over: MediaTimeRange
-  /// Behind every layer (FEATURES F32).
+  /// Drawn behind every layer.
   public var background: Color
-  /// First on top (FEATURES F33).
+  /// The first is on top.
   public var layers: [Layer]
-  /// Whether overlays are drawn (FEATURES F43).
+  /// Whether overlays are drawn.
   public var wantsOverlays: Bool
 
   public init(over: MediaTimeRange, background: Color, layers: [Layer], wantsOverlays: Bool = true) {
@@ -37,15 +37,15 @@ public struct Instruction: Sendable, Hashable, Codable {
   }
 }
 
-/// One thing in an instruction's stack.
+/// One layer of an instruction.
 public enum Layer: Sendable, Hashable, Codable {
   case track(TrackLayer)
-  /// The true mix (1-p)A + pB of two tracks' pictures (DESIGN 5). `progress` is p, 0…1, on composition time.
+  /// The mix (1-p)A + pB of two tracks' pictures. `progress` is p, 0…1, on the composition's timeline.
   case dissolve(from: TrackLayer, to: TrackLayer, progress: Ramp)
 }
 
-/// A track's picture in an instruction: AVFoundation's `AVVideoCompositionLayerInstruction`. An instruction never
-/// spans two clips of a track that it shows: lowering cuts it where a clip starts or ends.
+/// A track's pictures in an instruction: AVFoundation's `AVVideoCompositionLayerInstruction`. An instruction that a
+/// document is lowered to never spans two clips of a track that it shows.
 public struct TrackLayer: Sendable, Hashable, Codable {
   public var track: TrackID
   public var fit: Fit
@@ -58,19 +58,19 @@ public struct TrackLayer: Sendable, Hashable, Codable {
   }
 }
 
-/// How a picture of one size is laid into a frame of another (FEATURES X4), centred.
+/// How a picture is fitted, centred, into a frame of another size. The raw value is the name in documents.
 public enum Fit: String, Sendable, Hashable, Codable, CaseIterable {
-  /// All of it, as large as it goes.
+  /// As large as possible with all of the picture visible.
   case contain
-  /// All of the frame is filled; what does not fit is cut.
+  /// As small as possible with all of the frame filled. The rest of the picture is cut off.
   case cover
-  /// Stretched to the frame.
+  /// Stretched to the size of the frame.
   case fill
   /// At its own size.
   case none
 }
 
-/// An sRGB colour with straight alpha, each 0…255.
+/// An sRGB colour with straight alpha. Each component is 0…255.
 public struct Color: Sendable, Hashable, Codable {
   public var red: UInt8
   public var green: UInt8

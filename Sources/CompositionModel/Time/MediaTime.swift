@@ -1,7 +1,7 @@
-/// A point in time or a duration, in seconds, as an exact fraction: AVFoundation's `CMTime` (FEATURES F1, F2).
+/// A point in time or a duration, in seconds, as an exact fraction: AVFoundation's `CMTime`.
 ///
 /// Two times are equal when their values are (200/2 = 400/4). Arithmetic is exact or throws; it never rounds and never
-/// wraps. `rescaled(to:)` alone rounds, and its name and documentation say so.
+/// wraps. Only `rescaled(to:)` rounds.
 public struct MediaTime: Sendable {
   /// The count of `1/timescale` seconds.
   public let value: Int64
@@ -36,7 +36,7 @@ public struct MediaTime: Sendable {
     self.init(value: value, timescale: timescale)
   }
 
-  /// No time at all, such as the start of a clip that is to be appended.
+  /// Not a time. As the place of an insertion it means the end of the track.
   public static let invalid = MediaTime(special: 0)
   public static let positiveInfinity = MediaTime(special: 1)
   public static let negativeInfinity = MediaTime(special: -1)
@@ -71,14 +71,14 @@ public struct MediaTime: Sendable {
     try left.exact / right.exact
   }
 
-  /// The nearest time with this timescale. Rounds half away from zero and says whether it had to (FEATURES F1).
+  /// The nearest time with this timescale, halves away from zero, and whether it is exactly this time.
   public func rescaled(to timescale: Int32) throws(TimeError) -> (time: MediaTime, isExact: Bool) {
     let scaled = try exact * Rational(timescale)
     guard let value = Int64(exactly: scaled.rounded) else { throw .overflow }
     return (MediaTime(value: value, timescale: timescale), scaled.denominator == 1)
   }
 
-  /// Seconds, for a person or a ramp: the exact value is used up here.
+  /// Seconds as a `Double`, for display and for ramps, where exactness is no longer needed.
   public var approximateSeconds: Double {
     isNumeric ? Double(value) / Double(timescale) : value == 0 ? .nan : value > 0 ? .infinity : -.infinity
   }
@@ -117,14 +117,14 @@ extension MediaTime: Comparable {
 }
 
 extension MediaTime: CustomStringConvertible {
-  /// `7/30`, `5`, `invalid`, `+inf`, `-inf`: in lowest terms, so that equal times read the same.
+  /// `7/30`, `5`, `invalid`, `+inf` or `-inf`. In lowest terms, so that equal times have equal descriptions.
   public var description: String {
     guard isNumeric else { return value == 0 ? "invalid" : value > 0 ? "+inf" : "-inf" }
     let terms = lowestTerms
     return terms.timescale == 1 ? "\(terms.value)" : "\(terms.value)/\(terms.timescale)"
   }
 
-  /// Reads what `description` writes.
+  /// Reads the format of `description`. Nil for any other text.
   public init?(_ text: some StringProtocol) {
     switch text {
     case "invalid": self = .invalid

@@ -1,4 +1,4 @@
-/// A half-open range of time [start, start+duration) (FEATURES F3): AVFoundation's `CMTimeRange`.
+/// A half-open range of time [start, start+duration): AVFoundation's `CMTimeRange`.
 public struct MediaTimeRange: Sendable, Hashable, Codable {
   public let start: MediaTime
   /// Not negative.
@@ -31,10 +31,10 @@ public struct MediaTimeRange: Sendable, Hashable, Codable {
 
   public func contains(_ time: MediaTime) -> Bool { start <= time && time < end }
 
-  /// Whether every time of `other` is in this range; an empty range is, where its start is in it or at its end.
+  /// Whether every time of `other` is in this range. An empty range is contained if it starts in this range or at its end.
   public func contains(_ other: MediaTimeRange) -> Bool { start <= other.start && other.end <= end }
 
-  /// The times in both ranges, or nil where there are none. Ranges that only touch have none.
+  /// The times in both ranges. Nil where there are none, as for ranges that only touch.
   public func intersection(_ other: MediaTimeRange) throws(TimeError) -> MediaTimeRange? {
     let (start, end) = (max(start, other.start), min(end, other.end))
     return start < end ? try MediaTimeRange(start: start, end: end) : nil
@@ -67,6 +67,6 @@ public struct MediaTimeRange: Sendable, Hashable, Codable {
 }
 
 extension MediaTimeRange: CustomStringConvertible {
-  /// The document's notation: `4..9`.
+  /// The notation of documents: `4..9`.
   public var description: String { "\(start)..\(end)" }
 }

@@ -79,7 +79,7 @@ public struct Rational: Sendable, Hashable {
     return remainder > 0 ? quotient + 1 : quotient
   }
 
-  /// The nearest integer; halves go away from zero (FEATURES F1).
+  /// The nearest integer. Halves are rounded away from zero.
   public var rounded: Int128 {
     let (quotient, remainder) = numerator.quotientAndRemainder(dividingBy: denominator)
     // |remainder| < denominator, so the distance to the next integer cannot overflow.
@@ -87,7 +87,7 @@ public struct Rational: Sendable, Hashable {
     return isHalfOrMore ? quotient + (remainder < 0 ? -1 : remainder > 0 ? 1 : 0) : quotient
   }
 
-  /// The nearest `Double`: for ramps and displays, where exactness has already been used up.
+  /// The nearest `Double`, for display and for ramps, where exactness is no longer needed.
   public var approximate: Double { Double(numerator) / Double(denominator) }
 }
 

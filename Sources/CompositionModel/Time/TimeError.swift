@@ -1,7 +1,7 @@
-/// Why an exact computation on times could not give an exact answer.
+/// Why an exact computation on times has no exact answer.
 public enum TimeError: Error, Sendable, Hashable, CustomStringConvertible {
   /// The exact result does not fit: a `MediaTime` holds an `Int64` over an `Int32`, a `Rational` an `Int128` over an
-  /// `Int128`. Sheaf never rounds or wraps instead (DESIGN 5).
+  /// `Int128`. No result is rounded or wrapped instead.
   case overflow
   /// A division by zero, such as the rate of a range with no duration.
   case divisionByZero
@@ -16,4 +16,15 @@ public enum TimeError: Error, Sendable, Hashable, CustomStringConvertible {
     case .notNumeric: "an invalid or infinite time was used where a finite one is needed"
     }
   }
+}
+
+/// Runs a computation and converts its error to the error type of the caller.
+///
+/// The closure names its error type, because Swift does not infer it:
+///
+///     try mapErrors(to: EditingError.time) { () throws(TimeError) in try start + duration }
+package func mapErrors<Value, Inner: Error, Outer: Error>(
+  to transform: (Inner) -> Outer, _ compute: () throws(Inner) -> Value
+) throws(Outer) -> Value {
+  do { return try compute() } catch { throw transform(error) }
 }

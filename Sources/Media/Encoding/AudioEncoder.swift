@@ -1,80 +1,54 @@
 internal import CMedia
 package import CompositionModel
 
-/// Encodes sound in one thread.
+/// Encodes audio in one thread.
 package final class AudioEncoder {
-  /// How samples are handed over.
-  package enum SampleLayout: Sendable, Hashable {
-    /// A row of 32-bit floats for each channel: AAC.
-    case planarFloat
-    /// One row, channels side by side: PCM and FLAC of 16 bits.
-    case interleavedInt16
-    /// One row, channels side by side, the 24 bits in the upper part of 32: PCM and FLAC of 24 bits.
-    case interleavedInt32
-
-    fileprivate var format: AVSampleFormat {
-      switch self {
-      case .planarFloat: AV_SAMPLE_FMT_FLTP
-      case .interleavedInt16: AV_SAMPLE_FMT_S16
-      case .interleavedInt32: AV_SAMPLE_FMT_S32
-      }
-    }
-  }
-
-  /// What the piece's packets need; its timebase is one sample.
+  /// What a reader of the piece's packets needs. Its timebase is the duration of a sample.
   package let header: PieceHeader
-  package let sampleLayout: SampleLayout
-  /// The most samples of each channel that `send` takes at once; all but the last must have exactly so many.
+  /// How `send` takes samples.
+  package let sampleLayout: AudioSampleLayout
+  /// The most samples of each channel that `send` takes at once. Every block but the last must have exactly so many.
   package let frameSize: Int
   private let encoder: Encoder
   private let channels: Int
   private var sampleCount: Int64 = 0
 
-  /// Packets of PCM, which could have any size.
-  private static let freeFrameSize = 1024
+  /// The samples in a packet of a codec that takes any number of them.
+  private static let defaultFrameSize = 1024
 
+  /// - Throws: `.unsupported` if the codec cannot store the settings' bit depth or channels.
   package init(_ settings: AudioSettings) throws(MediaError) {
-    let name = try AudioEncoder.encoderName(settings)
-    encoder = try Encoder(name)
+    let codec = settings.codec.definition
+    guard let setup = codec.encoderSetup(bitDepth: settings.bitDepth) else {
+      let possible = codec.bitDepths.map(String.init).joined(separator: " and ")
+      throw MediaError(
+        .unsupported, operation: "encoding", subject: settings.codec.rawValue,
+        message: "\(settings.bitDepth) bits a sample; \(possible) are possible")
+    }
+    encoder = try Encoder(setup.encoder)
     channels = settings.channels
-    sampleLayout =
-      settings.codec == .aac ? .planarFloat : settings.bitDepth == 16 ? .interleavedInt16 : .interleavedInt32
+    sampleLayout = setup.layout
     let context = encoder.context
-    context.pointee.sample_fmt = sampleLayout.format
+    context.pointee.sample_fmt = setup.layout.avFormat
     context.pointee.sample_rate = Int32(clamping: settings.sampleRate)
     context.pointee.time_base = AVRational(num: 1, den: Int32(clamping: settings.sampleRate))
     av_channel_layout_default(&context.pointee.ch_layout, Int32(clamping: settings.channels))
     if let bitRate = settings.bitRate { context.pointee.bit_rate = Int64(bitRate) }
-    if settings.codec != .aac { context.pointee.bits_per_raw_sample = Int32(clamping: settings.bitDepth) }
+    if setup.bitDepth > 0 { context.pointee.bits_per_raw_sample = Int32(clamping: setup.bitDepth) }
     try encoder.open([])
-    frameSize = context.pointee.frame_size > 0 ? Int(context.pointee.frame_size) : AudioEncoder.freeFrameSize
+    frameSize = context.pointee.frame_size > 0 ? Int(context.pointee.frame_size) : AudioEncoder.defaultFrameSize
     let opened = context.pointee
     header = PieceHeader(
-      codec: settings.codec == .pcm ? name : settings.codec.rawValue,
-      timebase: MediaTime(value: 1, timescale: opened.sample_rate), extradata: encoder.extradata,
+      codec: setup.name, timebase: MediaTime(value: 1, timescale: opened.sample_rate), extradata: encoder.extradata,
       profile: Int(opened.profile), level: Int(opened.level), bitRate: Int(opened.bit_rate),
       media: .audio(
         EncodedAudio(
           sampleRate: settings.sampleRate, channels: channels, layout: layoutName(opened.ch_layout),
-          frameSize: Int(opened.frame_size), initialPadding: Int(opened.initial_padding),
-          bitDepth: settings.codec == .aac ? 0 : settings.bitDepth)))
+          frameSize: Int(opened.frame_size), initialPadding: Int(opened.initial_padding), bitDepth: setup.bitDepth)))
   }
 
-  private static func encoderName(_ settings: AudioSettings) throws(MediaError) -> String {
-    switch (settings.codec, settings.bitDepth) {
-    case (.aac, _): return "aac"
-    case (.flac, 16), (.flac, 24): return "flac"
-    case (.pcm, 16): return "pcm_s16le"
-    case (.pcm, 24): return "pcm_s24le"
-    default:
-      throw MediaError(
-        .unsupported, operation: "encoding", subject: settings.codec.rawValue,
-        message: "\(settings.bitDepth) bits a sample; 16 and 24 are possible")
-    }
-  }
-
-  /// Takes the next `count` samples of each channel, which `fill` writes into the rows that it is given: one for each
-  /// channel where the layout is planar, else one. The first sample sent is heard at time zero.
+  /// Encodes the next `count` samples of each channel. `fill` writes them into the rows that are passed to it: one row for
+  /// each channel if the layout is planar, or else one row. The first sample is at time zero.
   package func send(count: Int, fill: ([UnsafeMutableRawPointer]) -> Void) throws(MediaError) {
     guard count > 0, count <= frameSize else {
       throw MediaError(
@@ -83,7 +57,7 @@ package final class AudioEncoder {
     }
     let frame = try Frame()
     frame.pointer.pointee.nb_samples = Int32(count)
-    frame.pointer.pointee.format = sampleLayout.format.rawValue
+    frame.pointer.pointee.format = sampleLayout.avFormat.rawValue
     frame.pointer.pointee.sample_rate = encoder.context.pointee.sample_rate
     try check(
       av_channel_layout_copy(&frame.pointer.pointee.ch_layout, &encoder.context.pointee.ch_layout), "encoding with",
@@ -96,22 +70,33 @@ package final class AudioEncoder {
     try encoder.send(frame)
   }
 
-  /// No more sound comes; `receive` gives what is left.
+  /// Ends the stream. `receive` then returns the remaining packets.
   package func finish() throws(MediaError) {
     try encoder.send(nil)
   }
 
-  /// The next packet, pts in samples (the first is minus the initial padding); nil when it wants more, or after the last.
+  /// The next packet, with its pts in samples. The pts of the first is minus the initial padding. Nil if the encoder needs
+  /// more samples first, or after the last packet.
   package func receive() throws(MediaError) -> Packet? {
     while let packet = try encoder.receive() {
-      // FLAC's last packet is empty: it brings a checksum of the whole for the header, which is written by then.
+      // FLAC's last packet is empty. It carries a checksum for the header, which is written already.
       if packet.byteCount > 0 { return packet }
     }
     return nil
   }
 }
 
-/// libavutil's description of a layout.
+extension AudioSampleLayout {
+  fileprivate var avFormat: AVSampleFormat {
+    switch self {
+    case .planarFloat: AV_SAMPLE_FMT_FLTP
+    case .interleavedInt16: AV_SAMPLE_FMT_S16
+    case .interleavedInt32: AV_SAMPLE_FMT_S32
+    }
+  }
+}
+
+/// libavutil's description of a channel layout, such as `stereo`. Empty if it has none.
 func layoutName(_ layout: AVChannelLayout) -> String {
   withUnsafePointer(to: layout) { pointer in
     withUnsafeTemporaryAllocation(of: CChar.self, capacity: 128) { text in

@@ -1,6 +1,6 @@
 internal import CMedia
 
-/// One codec, encoding in the calling thread.
+/// One encoder of libavcodec, which encodes in the calling thread.
 final class Encoder {
   let context: UnsafeMutablePointer<AVCodecContext>
   let name: String
@@ -24,7 +24,7 @@ final class Encoder {
     avcodec_free_context(&context)
   }
 
-  /// Opens the codec with its own options, in order. One that it does not know is an error.
+  /// Opens the encoder with its own options, in order. An unknown option is an error.
   func open(_ options: [(key: String, value: String)]) throws(MediaError) {
     var dictionary: OpaquePointer?
     defer { av_dict_free(&dictionary) }
@@ -32,17 +32,18 @@ final class Encoder {
     let result = avcodec_open2(context, nil, &dictionary)
     if result < 0 {
       let error = MediaError(averror: result, operation: "setting up", subject: name)
-      // What the settings ask for is not possible; nothing is damaged.
+      // The settings are not possible. Whatever libavcodec's code is, no media is damaged.
       throw error.code == .outOfMemory
         ? error : MediaError(.unsupported, operation: "setting up", subject: name, message: error.message)
     }
     if let unused = av_dict_get(dictionary, "", nil, AV_DICT_IGNORE_SUFFIX) {
       throw MediaError(
         .unsupported, operation: "setting up", subject: name,
-        message: "this build does not know its option \(String(cString: unused.pointee.key))")
+        message: "this build does not have its option \(String(cString: unused.pointee.key))")
     }
   }
 
+  /// Encodes a frame. Nil ends the stream.
   func send(_ frame: Frame?) throws(MediaError) {
     if frame == nil {
       if isFinished { return }
@@ -51,7 +52,7 @@ final class Encoder {
     try check(avcodec_send_frame(context, frame?.pointer), "encoding with", name)
   }
 
-  /// The next packet; nil when another frame is wanted, or after the last.
+  /// The next packet. Nil if the encoder needs another frame first, or after the last packet.
   func receive() throws(MediaError) -> Packet? {
     let packet = try Packet()
     let result = avcodec_receive_packet(context, packet.pointer)
@@ -60,6 +61,7 @@ final class Encoder {
     return packet
   }
 
+  /// The codec's parameter sets. Empty if it has none.
   var extradata: [UInt8] {
     Array(UnsafeBufferPointer(start: context.pointee.extradata, count: Int(context.pointee.extradata_size)))
   }

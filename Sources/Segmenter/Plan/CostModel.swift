@@ -1,35 +1,24 @@
 import CompositionModel
 
-/// Estimated work. The unit is one pixel through x264's `medium`; only ratios mean anything, and they need only be good
-/// enough to balance segments: the figures are rounded from timings of single-threaded libavcodec at 720p.
+/// Estimates work. The unit is one pixel through x264's preset `medium`. Only ratios are meaningful, and they need only
+/// be good enough to balance segments: the numbers are rounded from timings of libavcodec in one thread at 720p.
 struct CostModel {
   let format: VideoTaskFormat
   let encoder: VideoSettings
   let sources: SourceLookup
 
-  private static let presets: [String: Double] = [
-    "ultrafast": 0.15, "superfast": 0.25, "veryfast": 0.4, "faster": 0.65, "fast": 0.85, "medium": 1, "slow": 1.8,
-    "slower": 4, "veryslow": 8, "placebo": 20,
-  ]
+  /// The work for a pixel of the source.
   private static let decode = 0.08
+  /// The work for a pixel of the output.
   private static let convert = 0.1
   private static let blend = 0.03
 
-  private var outputPixels: Double { Double(format.size.width * format.size.height) }
-
   private func pixels(_ size: PixelSize) -> Double { Double(size.width * size.height) }
-
-  /// To encode one frame of the output.
-  var encodeFrame: Double {
-    switch encoder.codec {
-    case .h264: outputPixels * (CostModel.presets[encoder.preset ?? "medium"] ?? 1)
-    case .ffv1: outputPixels * 0.5
-    }
-  }
 
   /// To make and encode one frame of a span.
   func frame(of span: TimelineSpan) throws(PlanError) -> Double {
-    var cost = encodeFrame
+    let outputPixels = pixels(format.size)
+    var cost = outputPixels * encoder.codec.definition.costPerPixel(encoder)
     for layer in span.layers {
       for clip in layer.clips {
         let video = try sources.video(of: clip.clip).format
@@ -41,13 +30,14 @@ struct CostModel {
     return cost + Double(max(0, span.layers.count - 1)) * outputPixels * CostModel.blend
   }
 
-  /// To decode what is not shown, if a segment starts at this frame of a span.
+  /// To decode the frames that are not shown, if a segment starts at this frame of a span.
   func runUp(to frame: Int, in span: TimelineSpan, grid: FrameGrid) throws(PlanError) -> Double {
     var cost = 0.0
     for clip in span.layers.flatMap(\.clips) {
       let (_, track, video) = try sources.video(of: clip.clip)
       guard !video.isStill else { continue }
-      cost += try timed("the clip of '\(clip.clip.asset)' at frame \(frame)") { () throws(TimeError) in
+      cost += try mapErrors(to: PlanError.time("the clip of '\(clip.clip.asset)' at frame \(frame)")) {
+        () throws(TimeError) in
         let time = try grid.time(of: frame)
         guard let shown = try sources.shownFrame(of: clip.clip, track: track, format: video, at: time),
           let key = try sources.keyframe(of: clip.clip, track: track, format: video, at: time)
@@ -59,11 +49,51 @@ struct CostModel {
     return cost
   }
 
-  /// Source frames decoded for one output frame, relative to the natural rate.
+  /// Source frames decoded for one output frame, relative to natural speed.
   private func speed(of clip: Clip) throws(PlanError) -> Double {
     guard !clip.source.isEmpty else { return 0 }
-    return try timed("the speed of the clip of '\(clip.asset)'") { () throws(TimeError) in
+    return try mapErrors(to: PlanError.time("the speed of the clip of '\(clip.asset)'")) { () throws(TimeError) in
       try (clip.source.duration / clip.target.duration).approximate
     }
+  }
+}
+
+/// The cost of the film up to each frame, and the frame for a cost.
+struct CumulativeCost {
+  private var starts: [(frame: Int, cost: Double)] = []
+  private var perFrame: [Double] = []
+  private let frameCount: Int
+
+  init(timeline: Timeline, costs: CostModel) throws(PlanError) {
+    frameCount = timeline.grid.frameCount
+    var total = 0.0
+    for span in timeline.spans {
+      let cost = try costs.frame(of: span)
+      starts.append((span.frames.lowerBound, total))
+      perFrame.append(cost)
+      total += cost * Double(span.frames.count)
+    }
+  }
+
+  /// The index of the span that contains a frame.
+  func span(of frame: Int) -> Int {
+    var (low, high) = (0, starts.count)
+    while high - low > 1 {
+      let middle = (low + high) / 2
+      if starts[middle].frame <= frame { low = middle } else { high = middle }
+    }
+    return low
+  }
+
+  /// The cost of all frames before this one.
+  func cost(before frame: Int) -> Double {
+    let index = span(of: frame)
+    return starts[index].cost + perFrame[index] * Double(frame - starts[index].frame)
+  }
+
+  /// The frame before which about this cost is spent.
+  func frame(at cost: Double) -> Int {
+    let index = max(0, (starts.firstIndex { $0.cost > cost } ?? starts.count) - 1)
+    return min(frameCount, starts[index].frame + Int(((cost - starts[index].cost) / perFrame[index]).rounded()))
   }
 }

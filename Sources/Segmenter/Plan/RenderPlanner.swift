@@ -1,22 +1,27 @@
 package import CompositionModel
 
-/// Cuts an edit into tasks. A pure function of the edit and its assets: how many workers there are, or how fast, changes
-/// nothing (DESIGN 5).
+/// Makes the tasks of an edit. The result depends on the edit and its assets alone, and not on the number or the speed of
+/// the workers.
 package enum RenderPlanner {
-  /// - Parameter segmentDuration: what a segment aims at, in seconds; positive. Nil: 5 s for a film of up to
-  ///   30 s, 7.5 s up to two minutes, 10 s up to ten, 20 s beyond, so that a short film feeds every core and a long one
-  ///   wastes little on starting tasks.
+  /// The plan of an edit.
+  /// - Parameters:
+  ///   - assets: every asset that a clip or an overlay of the edit uses.
+  ///   - segmentDuration: the intended duration of a segment in seconds. Positive. Nil: 5 s for a film of up to 30 s, 7.5 s
+  ///     up to two minutes, 10 s up to ten minutes, 20 s beyond. So a short film keeps every core busy, and a long film
+  ///     spends little on starting tasks.
   package static func plan(
     _ edit: Edit, assets: [AssetID: PlannedAsset], segmentDuration: MediaTime? = nil
   ) throws(PlanError) -> RenderPlan {
     let lookup = SourceLookup(assets: assets)
-    let frameCount = try timed("the film's length") { () throws(TimeError) in try edit.frameCount }
-    let sound = try edit.export.audio.map { encoder throws(PlanError) in
+    let frameCount = try mapErrors(to: PlanError.time("the film's length")) { () throws(TimeError) in
+      try edit.frameCount
+    }
+    let audio = try edit.export.audio.map { encoder throws(PlanError) in
       try AudioPlanner(edit: edit, sources: lookup).task(encoder)
     }
     var segments: [Segment] = []
     var format: VideoTaskFormat?
-    var pictures: StitchedVideo?
+    var video: StitchedVideo?
     if let encoder = edit.export.video {
       let made = VideoTaskFormat(
         size: edit.videoComposition.renderSize, pixelFormat: encoder.pixelFormat, colour: encoder.colour,
@@ -25,16 +30,15 @@ package enum RenderPlanner {
       segments = try self.segments(
         of: edit, format: made, encoder: encoder, frameCount: frameCount,
         segmentDuration: segmentDuration ?? defaultSegmentDuration(edit.composition.duration), lookup: lookup)
-      pictures = StitchedVideo(format: made, encoder: encoder, frameCounts: segments.map(\.frames.count))
+      video = StitchedVideo(format: made, encoder: encoder, frameCounts: segments.map(\.frames.count))
     }
     let stitch = StitchTask(
-      container: edit.export.container,
-      pictures: pictures,
-      sound: sound.map { StitchedAudio(encoder: $0.encoder, sampleCount: $0.sampleCount) },
+      container: edit.export.container, video: video,
+      audio: audio.map { StitchedAudio(encoder: $0.encoder, sampleCount: $0.sampleCount) },
       optimizeForNetworkUse: edit.export.optimizeForNetworkUse, metadata: edit.export.metadata)
     return RenderPlan(
       frameCount: frameCount, duration: edit.composition.duration, format: format,
-      instructions: edit.videoComposition.instructions, segments: segments, sound: sound, stitch: stitch)
+      instructions: edit.videoComposition.instructions, segments: segments, audio: audio, stitch: stitch)
   }
 
   private static func defaultSegmentDuration(_ duration: MediaTime) -> MediaTime {
@@ -50,13 +54,14 @@ package enum RenderPlanner {
     let grid = FrameGrid(frameDuration: format.frameDuration, frameCount: frameCount)
     let timeline = try Timeline(edit, grid: grid)
     let costs = CostModel(format: format, encoder: encoder, sources: lookup)
-    let nominalFrames = try timed("the segments' length") { () throws(TimeError) in
+    let nominalFrames = try mapErrors(to: PlanError.time("the segments' length")) { () throws(TimeError) in
       Int(clamping: max(1, try (segmentDuration / format.frameDuration).rounded))
     }
-    let chooser = BoundaryChooser(
-      timeline: timeline, costs: costs, nominalFrames: nominalFrames, keyframeInterval: encoder.keyframeInterval)
-    let builder = SegmentBuilder(edit: edit, timeline: timeline, format: format, encoder: encoder, sources: lookup)
     let cumulative = try CumulativeCost(timeline: timeline, costs: costs)
+    let chooser = BoundaryChooser(
+      timeline: timeline, costs: costs, cumulative: cumulative, nominalFrames: nominalFrames,
+      keyframeInterval: encoder.keyframeInterval)
+    let builder = SegmentBuilder(edit: edit, timeline: timeline, format: format, encoder: encoder, sources: lookup)
     let choices = try chooser.boundaries()
     let ends = choices.dropFirst().map(\.frame) + [frameCount]
     var segments: [Segment] = []

@@ -1,9 +1,10 @@
 import CompositionModel
 
-/// From a clip to the track of the file that it shows.
+/// Finds the track of the file that a clip shows.
 struct SourceLookup {
   let assets: [AssetID: PlannedAsset]
 
+  /// The clip's track.
   func track(of clip: Clip) throws(PlanError) -> (asset: PlannedAsset, track: TrackDescription) {
     let subject = "the clip of '\(clip.asset)' at \(clip.target.start)"
     guard let asset = assets[clip.asset] else { throw PlanError(.assetNotDescribed(clip.asset), subject) }
@@ -13,16 +14,17 @@ struct SourceLookup {
     return (asset, track)
   }
 
+  /// The clip's track, which must be a video track.
   func video(of clip: Clip) throws(PlanError) -> (asset: PlannedAsset, track: TrackDescription, format: VideoFormat) {
     let (asset, track) = try track(of: clip)
     guard let format = track.video else {
-      throw PlanError(.noTrack(asset: clip.asset, index: clip.sourceTrack), "the picture of '\(clip.asset)'")
+      throw PlanError(.noTrack(asset: clip.asset, index: clip.sourceTrack), "the video of '\(clip.asset)'")
     }
     return (asset, track, format)
   }
 
-  /// The stored timestamp of the frame that a clip shows at a time of the composition: the greatest not after the
-  /// source time, or the first (DESIGN 5). Nil for a track without frames.
+  /// The stored timestamp of the frame that a clip shows at a time of the composition: the greatest that is not after the
+  /// source time, or the first. Nil for a track without frames.
   func shownFrame(
     of clip: Clip, track: TrackDescription, format: VideoFormat, at time: MediaTime
   ) throws(TimeError) -> Int64? {
@@ -34,7 +36,7 @@ struct SourceLookup {
     return format.frames.last(atOrBefore: tick) ?? format.frames.first
   }
 
-  /// Where to start decoding so that the frame a clip shows at a time comes out right. Nil is the head of the file.
+  /// Where to start decoding for the frame that a clip shows at a time. Nil: at the start of the file.
   func keyframe(
     of clip: Clip, track: TrackDescription, format: VideoFormat, at time: MediaTime
   ) throws(TimeError) -> Keyframe? {
@@ -42,5 +44,68 @@ struct SourceLookup {
       return nil
     }
     return format.keyframes.last { $0.pts <= shown }
+  }
+}
+
+/// The sources of one segment. Each clip has one source, and each still picture has one, however many clips show it.
+struct SegmentSources {
+  private struct Key: Hashable {
+    var asset: AssetID
+    var track: Int
+    /// Nil for still pictures.
+    var clip: ClipKey?
+  }
+
+  private struct ClipKey: Hashable {
+    var track: TrackID
+    var start: MediaTime
+  }
+
+  let lookup: SourceLookup
+  private(set) var sources: [PlannedSource] = []
+  private var indices: [Key: Int] = [:]
+
+  init(lookup: SourceLookup) {
+    self.lookup = lookup
+  }
+
+  /// The index of a clip's source, which is read from the first frame that needs it.
+  mutating func index(
+    of clip: Clip, track: TrackID, from frame: Int, grid: FrameGrid
+  ) throws(PlanError) -> Int {
+    let (asset, description, video) = try lookup.video(of: clip)
+    let key = Key(
+      asset: clip.asset, track: clip.sourceTrack,
+      clip: video.isStill ? nil : ClipKey(track: track, start: clip.target.start))
+    if let index = indices[key] { return index }
+    let keyframe = try mapErrors(to: PlanError.time("the clip of '\(clip.asset)' at frame \(frame)")) {
+      () throws(TimeError) in
+      try lookup.keyframe(of: clip, track: description, format: video, at: grid.time(of: frame))
+    }
+    return add(key, asset: asset, track: description, video: video, decodeFrom: keyframe)
+  }
+
+  /// The index of the still picture of an overlay.
+  mutating func index(ofStill id: AssetID) throws(PlanError) -> Int {
+    guard let asset = lookup.assets[id] else { throw PlanError(.assetNotDescribed(id), "an overlay") }
+    guard let track = asset.description.defaultTrack(.video), let video = track.video else {
+      throw PlanError(.noTrack(asset: id, index: 0), "an overlay")
+    }
+    let key = Key(asset: id, track: track.index, clip: nil)
+    return indices[key] ?? add(key, asset: asset, track: track, video: video, decodeFrom: nil)
+  }
+
+  private mutating func add(
+    _ key: Key, asset: PlannedAsset, track: TrackDescription, video: VideoFormat, decodeFrom: Keyframe?
+  ) -> Int {
+    var format = video
+    format.frames = FrameTimes([])
+    format.keyframes = []
+    sources.append(
+      PlannedSource(
+        digest: asset.digest, track: track.index, codec: track.codec, timebase: track.timebase, origin: track.origin,
+        hasRoundedTimes: track.hasRoundedTimes, decodeFrom: decodeFrom, video: format))
+    indices[key] = sources.count - 1
+    return sources.count - 1
   }
 }

@@ -1,13 +1,41 @@
 import CompositionModel
 
-/// Frames of the output that show the same clips in the same stack: instructions, cut where a clip starts or ends.
+/// The output's frames on the composition's timeline: frame n is at exactly n·frameDuration.
+struct FrameGrid {
+  let frameDuration: MediaTime
+  let frameCount: Int
+
+  /// The first frame at or after a time, within 0…frameCount.
+  func firstFrame(atOrAfter time: Rational) throws(TimeError) -> Int {
+    let frame = try (time / frameDuration.exact).ceiling
+    return Int(min(max(frame, 0), Int128(frameCount)))
+  }
+
+  /// The first frame at or after a time, within 0…frameCount.
+  func firstFrame(atOrAfter time: MediaTime) throws(TimeError) -> Int {
+    try firstFrame(atOrAfter: time.exact)
+  }
+
+  /// The frames whose times are in a range.
+  func frames(in range: MediaTimeRange) throws(TimeError) -> Range<Int> {
+    try firstFrame(atOrAfter: range.start)..<firstFrame(atOrAfter: range.end)
+  }
+
+  /// The time of a frame.
+  func time(of frame: Int) throws(TimeError) -> MediaTime {
+    try frameDuration * Rational(frame)
+  }
+}
+
+/// Frames of the output that show the same clips in the same stack: an instruction, cut where a clip starts or ends.
 struct TimelineSpan {
   var frames: Range<Int>
   var instruction: Instruction
-  /// First on top; tracks in a gap are left out.
+  /// The first is on top. Tracks in a gap are left out.
   var layers: [TimelineLayer]
 }
 
+/// A layer of an instruction with its clips. A side of a dissolve is nil where its track is in a gap.
 enum TimelineLayer {
   case clip(TimelineClip)
   case dissolve(from: TimelineClip?, to: TimelineClip?, progress: Ramp)
@@ -20,7 +48,7 @@ enum TimelineLayer {
   }
 }
 
-/// A clip as a layer shows it, with the track it was found on.
+/// A clip with the style of its layer, and its track.
 struct TimelineClip {
   var track: TrackID
   var clip: Clip
@@ -37,21 +65,25 @@ struct Timeline {
     self.grid = grid
     var spans: [TimelineSpan] = []
     for instruction in edit.videoComposition.instructions {
-      let frames = try timed("the instruction over \(instruction.over)") { () throws(TimeError) in
+      let frames = try mapErrors(to: PlanError.time("the instruction over \(instruction.over)")) {
+        () throws(TimeError) in
         try grid.frames(in: instruction.over)
       }
       guard !frames.isEmpty else { continue }
       let tracks = instruction.layers.flatMap(\.tracks).compactMap { edit.composition.track($0) }
       var cuts: Set<Int> = [frames.lowerBound, frames.upperBound]
       for clip in tracks.flatMap(\.clips) {
-        let shown = try timed("the clip of '\(clip.asset)' at \(clip.target.start)") { () throws(TimeError) in
+        let shown = try mapErrors(to: PlanError.time("the clip of '\(clip.asset)' at \(clip.target.start)")) {
+          () throws(TimeError) in
           try grid.frames(in: clip.target)
         }
         cuts.formUnion([shown.lowerBound, shown.upperBound].filter { frames.contains($0) })
       }
       let ordered = cuts.sorted()
       for (start, end) in zip(ordered, ordered.dropFirst()) {
-        let time = try timed("frame \(start)") { () throws(TimeError) in try grid.time(of: start) }
+        let time = try mapErrors(to: PlanError.time("frame \(start)")) { () throws(TimeError) in
+          try grid.time(of: start)
+        }
         let layers = instruction.layers.compactMap { Timeline.resolve($0, at: time, in: edit.composition) }
         spans.append(TimelineSpan(frames: start..<end, instruction: instruction, layers: layers))
       }
@@ -59,6 +91,7 @@ struct Timeline {
     self.spans = spans
   }
 
+  /// A layer with the clips that it shows at a time. Nil where it shows none.
   private static func resolve(_ layer: Layer, at time: MediaTime, in composition: Composition) -> TimelineLayer? {
     func clip(_ layer: TrackLayer) -> TimelineClip? {
       composition.track(layer.track)?.clips.first { $0.target.contains(time) }.map {

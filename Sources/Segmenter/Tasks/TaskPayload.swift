@@ -1,8 +1,63 @@
-/// What a task says to the process that runs it, as JSON with sorted keys: the same task is the same bytes.
+package import CompositionModel
+
+/// What a task has to do. It is passed to the process that runs the task as JSON with sorted keys, so that equal tasks
+/// have equal bytes.
 package enum TaskPayload: Sendable, Hashable, Codable {
-  /// One input: the file to describe. The result is an `AssetDescription` as JSON.
-  case describe
-  case picture(VideoTask)
-  case sound(AudioTask)
+  /// Describes a file, which is the one input. The result is an `AssetDescription` as JSON.
+  case probe
+  /// Renders a segment. The inputs are the task's sources, and the result is a piece.
+  case video(VideoTask)
+  /// Mixes the audio. The inputs are the task's sources, and the result is a piece.
+  case audio(AudioTask)
+  /// Makes the output file. The inputs are the pieces.
   case stitch(StitchTask)
+}
+
+/// Makes the output file from its pieces. The inputs are the video pieces by segment, then the audio piece.
+package struct StitchTask: Sendable, Hashable, Codable {
+  package var container: Container
+  /// Nil if the output has no video.
+  package var video: StitchedVideo?
+  /// Nil if the output has no audio.
+  package var audio: StitchedAudio?
+  /// Whether the index is at the start of the file.
+  package var optimizeForNetworkUse: Bool
+  package var metadata: [String: String]
+
+  package init(
+    container: Container, video: StitchedVideo?, audio: StitchedAudio?, optimizeForNetworkUse: Bool,
+    metadata: [String: String]
+  ) {
+    self.container = container
+    self.video = video
+    self.audio = audio
+    self.optimizeForNetworkUse = optimizeForNetworkUse
+    self.metadata = metadata
+  }
+}
+
+/// The video of the output: what every video piece must agree with.
+package struct StitchedVideo: Sendable, Hashable, Codable {
+  package var format: VideoTaskFormat
+  package var encoder: VideoSettings
+  /// The number of frames of each piece, in order.
+  package var frameCounts: [Int]
+
+  package init(format: VideoTaskFormat, encoder: VideoSettings, frameCounts: [Int]) {
+    self.format = format
+    self.encoder = encoder
+    self.frameCounts = frameCounts
+  }
+}
+
+/// The audio of the output: what the audio piece must agree with.
+package struct StitchedAudio: Sendable, Hashable, Codable {
+  package var encoder: AudioSettings
+  /// Samples of each channel, without those that only the encoder adds.
+  package var sampleCount: Int64
+
+  package init(encoder: AudioSettings, sampleCount: Int64) {
+    self.encoder = encoder
+    self.sampleCount = sampleCount
+  }
 }

@@ -1,4 +1,4 @@
-/// Why a text is not JSON, and where.
+/// Why a text is not JSON, and the place of the error.
 struct JSONSyntaxError: Error {
   /// From 1.
   var line: Int
@@ -8,12 +8,13 @@ struct JSONSyntaxError: Error {
 }
 
 /// Reads JSON (RFC 8259) strictly: no comments, no trailing commas, nothing after the value, valid UTF-8, bounded in
-/// size and depth. A key that stands twice in an object is noted and its first value kept.
+/// size and depth. If a key occurs twice in an object, its first value is kept and the second is reported in
+/// `duplicates`.
 struct JSONReader {
   static let greatestByteCount = 4 << 20
   static let greatestDepth = 32
 
-  /// Keys that stand a second time.
+  /// The places of keys that occur a second time.
   private(set) var duplicates: [JSONPointer] = []
 
   private let bytes: [UInt8]
@@ -29,7 +30,7 @@ struct JSONReader {
       throw JSONSyntaxError(
         line: 1, column: 1, message: "the document has \(bytes.count) bytes; at most \(greatestByteCount) are allowed")
     }
-    if let fault = firstInvalidByte(bytes) { throw reader.error("this is not UTF-8", at: fault) }
+    if let offset = firstInvalidByte(bytes) { throw reader.error("this is not UTF-8", at: offset) }
     if bytes.starts(with: [0xEF, 0xBB, 0xBF]) {
       throw reader.error("the document starts with a byte order mark; save it as UTF-8 without one", at: 0)
     }
@@ -39,6 +40,7 @@ struct JSONReader {
     return (value, reader.duplicates)
   }
 
+  /// The offset of the first byte that is not UTF-8. Nil if there is none.
   private static func firstInvalidByte(_ bytes: [UInt8]) -> Int? {
     var parser = Unicode.UTF8.ForwardParser()
     var iterator = bytes.makeIterator()
@@ -52,6 +54,7 @@ struct JSONReader {
     }
   }
 
+  /// An error at a byte offset; by default the current one.
   private func error(_ message: String, at place: Int? = nil) -> JSONSyntaxError {
     let before = bytes[..<min(place ?? offset, bytes.count)]
     let newline = UInt8(ascii: "\n")

@@ -1,4 +1,4 @@
-/// One value of a JSON text, and where it stands. Numbers keep the text they were written as: a time is never a Double.
+/// One value of a JSON text and its place. Numbers keep their text, so that a time never becomes a `Double`.
 struct JSONValue: Sendable {
   enum Content: Sendable {
     case null
@@ -6,14 +6,14 @@ struct JSONValue: Sendable {
     case number(String)
     case string(String)
     case array([JSONValue])
-    /// In the order in which they are written; keys are unique.
+    /// In the order of the text. Keys are unique.
     case object([(key: String, value: JSONValue)])
   }
 
   let content: Content
   let pointer: JSONPointer
 
-  /// The value as a message shows it: scalars as written, cut short where they are long.
+  /// The value for a message: scalars as they are written, long ones cut.
   var shown: String {
     switch content {
     case .null: "null"
@@ -27,9 +27,49 @@ struct JSONValue: Sendable {
 }
 
 extension String {
-  /// Fit for a message: at most 60 characters, none that ends the line.
+  /// For a message: at most 60 characters on one line.
   var shortened: String {
     let line = map { $0.isNewline ? " " : $0 }
     return line.count <= 60 ? String(line) : String(line.prefix(57)) + "..."
+  }
+}
+
+/// The place of a value in a document (RFC 6901). It is a chain, so that a value costs one link at any depth. The text is
+/// made only for a problem.
+indirect enum JSONPointer: Sendable, Hashable {
+  case root
+  case key(String, in: JSONPointer)
+  case index(Int, in: JSONPointer)
+
+  func key(_ key: String) -> JSONPointer { .key(key, in: self) }
+  func index(_ index: Int) -> JSONPointer { .index(index, in: self) }
+
+  /// Such as `/tracks/0/clips/2/use`. Empty for the whole document.
+  var text: String {
+    var parts: [String] = []
+    var place = self
+    while true {
+      switch place {
+      case .root: return parts.reversed().joined()
+      case .key(let key, let parent):
+        parts.append("/" + Self.escaped(key))
+        place = parent
+      case .index(let index, let parent):
+        parts.append("/\(index)")
+        place = parent
+      }
+    }
+  }
+
+  private static func escaped(_ key: String) -> String {
+    var text = ""
+    for character in key.unicodeScalars {
+      switch character {
+      case "~": text += "~0"
+      case "/": text += "~1"
+      default: text.unicodeScalars.append(character)
+      }
+    }
+    return text
   }
 }

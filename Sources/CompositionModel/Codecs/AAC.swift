@@ -1,0 +1,30 @@
+/// AAC-LC, encoded by libavcodec's own encoder.
+struct AAC: AudioCodecDefinition {
+  let containers = [Container.mp4, .mov, .mkv]
+  let sampleRates = AudioSettings.commonSampleRates
+  /// The upper bound is that of 8 channels at 96 kHz, rounded up. `problem` checks the bound of the settings.
+  let bitRates: ClosedRange<Int>? = 8000...6_000_000
+  let bitDepths: [Int] = []
+
+  /// 64 kbit/s a channel, as far as the codec can use it.
+  func defaultBitRate(sampleRate: Int, channels: Int) -> Int? {
+    min(64000 * channels, greatestBitRate(sampleRate: sampleRate, channels: channels))
+  }
+
+  /// A frame of 1024 samples has at most 6144 bits a channel.
+  private func greatestBitRate(sampleRate: Int, channels: Int) -> Int { 6 * sampleRate * channels }
+
+  func problem(with settings: AudioSettings) -> (key: String, message: String)? {
+    let greatest = greatestBitRate(sampleRate: settings.sampleRate, channels: settings.channels)
+    guard let bitRate = settings.bitRate, bitRate > greatest else { return nil }
+    return (
+      "bitRate",
+      "\(bitRate) is more than aac can use at \(settings.sampleRate) Hz and \(settings.channels) channels; "
+        + "at most \(greatest)"
+    )
+  }
+
+  func encoderSetup(bitDepth: Int) -> AudioEncoderSetup? {
+    AudioEncoderSetup(encoder: "aac", name: "aac", layout: .planarFloat, bitDepth: 0)
+  }
+}

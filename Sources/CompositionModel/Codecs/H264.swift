@@ -1,0 +1,131 @@
+/// H.264, encoded by x264.
+struct H264: VideoCodecDefinition {
+  let name = "h264"
+  let containers = [Container.mp4, .mov, .mkv]
+  let pixelFormats = PixelFormat.allCases
+  /// x264's constant rate factor. Lower is better and larger.
+  let qualities: ClosedRange<Double>? = 0...51
+  let bitRates: ClosedRange<Int>? = 1000...1_000_000_000
+  let defaultPreset: String? = "medium"
+
+  private static let defaultQuality = 23.0
+
+  // MARK: Presets
+
+  private struct Preset {
+    var name: String
+    /// The work to encode a pixel, relative to `medium`: rounded from timings in one thread at 720p.
+    var cost: Double
+    /// The frames that x264 looks ahead.
+    var lookahead: Int
+  }
+
+  private static let presetTable = [
+    Preset(name: "ultrafast", cost: 0.15, lookahead: 0),
+    Preset(name: "superfast", cost: 0.25, lookahead: 0),
+    Preset(name: "veryfast", cost: 0.4, lookahead: 10),
+    Preset(name: "faster", cost: 0.65, lookahead: 20),
+    Preset(name: "fast", cost: 0.85, lookahead: 30),
+    Preset(name: "medium", cost: 1, lookahead: 40),
+    Preset(name: "slow", cost: 1.8, lookahead: 50),
+    Preset(name: "slower", cost: 4, lookahead: 60),
+    Preset(name: "veryslow", cost: 8, lookahead: 60),
+    Preset(name: "placebo", cost: 20, lookahead: 60),
+  ]
+
+  var presets: [String] { Self.presetTable.map(\.name) }
+
+  /// The preset's row. Nil for a name that x264 does not have.
+  private func preset(_ settings: VideoSettings) -> Preset? {
+    let name = settings.preset ?? defaultPreset
+    return Self.presetTable.first { $0.name == name }
+  }
+
+  func costPerPixel(_ settings: VideoSettings) -> Double { preset(settings)?.cost ?? 1 }
+
+  // MARK: Profiles
+
+  private struct Profile {
+    var name: String
+    /// The greatest bit depth that it can store.
+    var bitDepth: Int
+    /// The finest chroma that it can store, as `PixelFormat.chromaShift`.
+    var chromaShift: (horizontal: Int, vertical: Int)
+
+    func stores(_ format: PixelFormat) -> Bool {
+      format.bitDepth <= bitDepth && format.chromaShift.horizontal >= chromaShift.horizontal
+        && format.chromaShift.vertical >= chromaShift.vertical
+    }
+  }
+
+  /// The only profile that can store 8-bit pictures without loss.
+  private static let losslessProfile = "high444"
+
+  private static let profileTable = [
+    Profile(name: "baseline", bitDepth: 8, chromaShift: (1, 1)),
+    Profile(name: "main", bitDepth: 8, chromaShift: (1, 1)),
+    Profile(name: "high", bitDepth: 8, chromaShift: (1, 1)),
+    Profile(name: "high10", bitDepth: 10, chromaShift: (1, 1)),
+    Profile(name: "high422", bitDepth: 10, chromaShift: (1, 0)),
+    Profile(name: losslessProfile, bitDepth: 10, chromaShift: (0, 0)),
+  ]
+
+  var profiles: [String] { Self.profileTable.map(\.name) }
+
+  // MARK: Settings
+
+  func defaultPixelFormat(source: PixelFormat) -> PixelFormat { .yuv420p }
+
+  func rateControl(quality: Double?, bitRate: Int?) -> VideoSettings.RateControl {
+    bitRate.map { .averageBitRate($0) } ?? .quality(quality ?? Self.defaultQuality)
+  }
+
+  func problem(with settings: VideoSettings) -> (key: String, message: String)? {
+    guard let name = settings.profile, let profile = Self.profileTable.first(where: { $0.name == name }) else {
+      return nil
+    }
+    let format = settings.pixelFormat
+    guard profile.stores(format) else {
+      let able = Self.profileTable.filter { $0.stores(format) }.map(\.name)
+      return ("profile", "the profile '\(name)' cannot store \(format); \(list(able)) can")
+    }
+    if case .quality(let quality) = settings.rateControl, quality < 1, format.bitDepth == 8,
+      name != Self.losslessProfile
+    {
+      return (
+        "profile",
+        "a quality below 1 is lossless with \(format), which only the profile '\(Self.losslessProfile)' can store"
+      )
+    }
+    return nil
+  }
+
+  // MARK: Encoder
+
+  func encoderSetup(_ settings: VideoSettings, size: PixelSize) -> VideoEncoderSetup {
+    var setup = VideoEncoderSetup(encoder: "libx264", keyframeInterval: settings.keyframeInterval, options: [])
+    if let preset = settings.preset ?? defaultPreset { setup.options.append(("preset", preset)) }
+    switch settings.rateControl {
+    case .quality(let factor): setup.options.append(("crf", "\(factor)"))
+    case .averageBitRate(let rate): setup.bitRate = rate
+    case .lossless: break
+    }
+    if let profile = settings.profile { setup.options.append(("profile", profile)) }
+    // `stitchable` keeps what depends on the pictures out of the parameter sets. `cpu-independent` makes the bytes the
+    // same on every type of processor. Without it they differ even from run to run with AVX-512, because x264 164 reads
+    // memory there that it has not written. The bytes also depend on the number of threads, so there is one.
+    var parameters = "stitchable=1:cpu-independent=1:open-gop=0:threads=1:lookahead-threads=1:sliced-threads=0"
+    if let frames = boundedLookahead(settings, size) { parameters += ":rc-lookahead=\(frames)" }
+    setup.options.append(("x264-params", parameters))
+    setup.options.append(("a53cc", "0"))
+    return setup
+  }
+
+  /// The frames that x264 may look ahead, where the preset's own number would take too much memory: a frame of 1080p
+  /// takes 6.6 MB there. Nil: the preset's own number.
+  private func boundedLookahead(_ settings: VideoSettings, _ size: PixelSize) -> Int? {
+    let bound = max(10, 42_000_000 / (size.width * size.height))
+    guard let own = preset(settings)?.lookahead, own > bound else { return nil }
+    return bound
+  }
+}

@@ -1,0 +1,86 @@
+/// A codec for the output's video. The raw value is the codec's name in documents and tasks.
+///
+/// To add a codec, write its definition in a file of its own, add a case here with its row in `definition`, take its name
+/// out of `notYet`, and describe it in `docs/document.md`. No other source file names a codec.
+public enum VideoCodec: String, Sendable, Hashable, Codable, CaseIterable {
+  case h264, ffv1
+
+  /// The codec of a document that names none.
+  static let standard = VideoCodec.h264
+
+  /// Codecs of the document's language that this version cannot encode.
+  static let notYet = ["hevc", "prores422", "prores4444", "vp9", "av1"]
+
+  /// Every fact about the codec.
+  package var definition: any VideoCodecDefinition {
+    switch self {
+    case .h264: H264()
+    case .ffv1: FFV1()
+    }
+  }
+}
+
+/// Every fact about one video codec. The document, the planner, the encoder and the stitcher ask it, and no other place
+/// depends on which codec it is.
+package protocol VideoCodecDefinition: Sendable {
+  /// libavcodec's name of the codec, which the header of a piece carries.
+  var name: String { get }
+  /// The containers that can store it.
+  var containers: [Container] { get }
+  /// The pixel formats that it can encode.
+  var pixelFormats: [PixelFormat] { get }
+  /// What a document may give as `quality`. Nil: the codec has no such setting.
+  var qualities: ClosedRange<Double>? { get }
+  /// What a document may give as `bitRate`, in bits a second. Nil: the codec has no such setting.
+  var bitRates: ClosedRange<Int>? { get }
+  /// What a document may give as `preset`, the fastest first. Empty: the codec has no such setting.
+  var presets: [String] { get }
+  /// The preset of a document that gives none. Nil where there are no presets.
+  var defaultPreset: String? { get }
+  /// What a document may give as `profile`. Empty: the codec has no such setting.
+  var profiles: [String] { get }
+
+  /// The pixel format of a document that gives none.
+  /// - Parameter source: the format that stores the first clip with the least change.
+  func defaultPixelFormat(source: PixelFormat) -> PixelFormat
+
+  /// The rate control of a document that gives `quality`, `bitRate` or neither.
+  func rateControl(quality: Double?, bitRate: Int?) -> VideoSettings.RateControl
+
+  /// A reason why no encoder can follow the settings: a key of `export.video`, and a message for the document's author.
+  /// Nil where there is none.
+  func problem(with settings: VideoSettings) -> (key: String, message: String)?
+
+  /// How libavcodec's encoder is set up.
+  /// - Parameter size: the size of a frame. Both sides are positive.
+  func encoderSetup(_ settings: VideoSettings, size: PixelSize) -> VideoEncoderSetup
+
+  /// The estimated work to encode one pixel. The unit is one pixel through x264's preset `medium`.
+  func costPerPixel(_ settings: VideoSettings) -> Double
+}
+
+extension VideoCodecDefinition {
+  /// The keys of `export.video` for settings that not every codec has.
+  var settingKeys: [String] {
+    [
+      ("quality", qualities != nil), ("bitRate", bitRates != nil), ("preset", !presets.isEmpty),
+      ("profile", !profiles.isEmpty),
+    ].filter(\.1).map(\.0)
+  }
+}
+
+/// How an encoder of libavcodec is set up for a codec and its settings. The bytes of a piece depend on every part of it.
+package struct VideoEncoderSetup: Sendable {
+  /// libavcodec's name of the encoder.
+  package var encoder: String
+  /// The most frames from one keyframe to the next. 1: every frame is a keyframe.
+  package var keyframeInterval: Int
+  /// Bits a second. Nil: the encoder is not given any.
+  package var bitRate: Int?
+  /// The codec's level or version. Nil: the encoder's own choice.
+  package var level: Int?
+  /// Slices in a frame. Nil: the encoder's own choice.
+  package var slices: Int?
+  /// The encoder's own options, in the order in which they are set.
+  package var options: [(key: String, value: String)]
+}

@@ -1,0 +1,34 @@
+/// The volumes of a track as written: a member of `audioMix`.
+struct VolumeEntry: Sendable {
+  var track: TrackID
+  /// On the composition's timeline.
+  var ramps: [RampEntry]
+}
+
+extension RampEntry.Quantity {
+  /// 1 leaves the samples as they are.
+  static let volume = Self(key: "volume", range: 0...10, notYet: ["easing", "pitch", "pan"])
+}
+
+extension DocumentReader {
+  /// Reads `audioMix`. The tracks must be declared already.
+  mutating func audioMix(_ value: JSONValue?) -> [VolumeEntry] {
+    members(value, "lists of volumes by track, such as {\"music\": [{\"volume\": 0.5}]}").map { track, value in
+      checkTrack(track, .audio, at: value.pointer)
+      return VolumeEntry(track: track, ramps: ramps(value, of: .volume))
+    }
+  }
+}
+
+extension Lowering {
+  /// The volumes on the composition's timeline.
+  mutating func lowerAudioMix() -> AudioMix {
+    var mix = AudioMix()
+    for entry in document.audioMix {
+      if let ramps = timeline(entry.ramps), !ramps.isEmpty {
+        mix.volumes[entry.track] = RampList(ramps.map(\.ramp))
+      }
+    }
+    return mix
+  }
+}

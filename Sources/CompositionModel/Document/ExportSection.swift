@@ -1,0 +1,293 @@
+/// The video or the audio of the output as written.
+enum Choice<Settings: Sendable>: Sendable {
+  /// Not given, or `true`: it is there if the composition has something for it.
+  case automatic
+  /// `false`.
+  case none
+  case settings(Settings)
+
+  var settings: Settings? { if case .settings(let settings) = self { settings } else { nil } }
+  var isNone: Bool { if case .none = self { true } else { false } }
+}
+
+/// `export` as written.
+struct ExportEntry: Sendable {
+  var to: String?
+  var video: Choice<VideoEntry> = .automatic
+  var audio: Choice<AudioEntry> = .automatic
+  var optimizeForNetworkUse = true
+  var metadata: [String: String] = [:]
+  var pointer: JSONPointer
+
+  static let keys = ["to", "video", "audio", "optimizeForNetworkUse", "metadata"]
+  static let notYet = ["preset", "timeRange", "metadataFilter"]
+}
+
+/// `export.video` as written.
+struct VideoEntry: Sendable {
+  enum KeyframeInterval: Sendable {
+    case frames(Int)
+    case time(WrittenTime)
+  }
+
+  var codec = VideoCodec.standard
+  var quality: Double?
+  var bitRate: Int?
+  var preset: String?
+  var profile: String?
+  var keyframeInterval: KeyframeInterval?
+  var pixelFormat: PixelFormat?
+  var pointer: JSONPointer
+
+  static let keys = ["codec", "quality", "bitRate", "preset", "profile", "keyframeInterval", "pixelFormat"]
+  static let notYet = ["level", "maxBitRate", "color", "size", "targetQuality", "tune", "passthrough"]
+}
+
+/// `export.audio` as written.
+struct AudioEntry: Sendable {
+  var codec = AudioCodec.standard
+  var bitRate: Int?
+  var sampleRate: Int?
+  var channels: Int?
+  var bitDepth: Int?
+  var pointer: JSONPointer
+
+  static let keys = ["codec", "bitRate", "sampleRate", "channels", "bitDepth"]
+  static let notYet = ["layout", "quality", "loudness", "passthrough"]
+}
+
+extension DocumentReader {
+  /// Reads `export`.
+  mutating func export(_ value: JSONValue?, at pointer: JSONPointer) -> ExportEntry {
+    var entry = ExportEntry(pointer: pointer)
+    guard let value,
+      let fields = fields(value, "'export'", keys: ExportEntry.keys, notYet: ExportEntry.notYet)
+    else { return entry }
+    entry.to = name(fields["to"], "the output's path")
+    if let video = fields["video"] { entry.video = videoChoice(video) }
+    if let audio = fields["audio"] { entry.audio = audioChoice(audio) }
+    entry.optimizeForNetworkUse = boolean(fields["optimizeForNetworkUse"]) ?? true
+    for (key, value) in members(fields["metadata"], "strings by name, such as {\"title\": \"A day\"}") {
+      if key.isEmpty || key.utf8.contains(0) || key.contains("=") {
+        problems.add(value.pointer, "a name of metadata must not be empty or contain '=' or a null character")
+      }
+      guard let text = string(value) else { continue }
+      if text.utf8.contains(0) { problems.add(value.pointer, "metadata must not contain a null character") }
+      entry.metadata[key] = text
+    }
+    return entry
+  }
+
+  private mutating func videoChoice(_ value: JSONValue) -> Choice<VideoEntry> {
+    if case .boolean(let isThere) = value.content { return isThere ? .automatic : .none }
+    var entry = VideoEntry(pointer: value.pointer)
+    guard
+      let fields = fields(
+        value, "'video' (which may also be false)", keys: VideoEntry.keys, notYet: VideoEntry.notYet)
+    else { return .settings(entry) }
+    if let codec: VideoCodec = choice(fields["codec"], "video codec", notYet: VideoCodec.notYet) {
+      entry.codec = codec
+    } else if fields.has("codec") {
+      // The codec is unknown, and with it what the other keys may be.
+      return .settings(entry)
+    }
+    let codec = entry.codec.definition
+    if let qualities = codec.qualities { entry.quality = number(fields["quality"], in: qualities) }
+    if let bitRates = codec.bitRates { entry.bitRate = integer(fields["bitRate"], in: bitRates) }
+    if !codec.presets.isEmpty { entry.preset = choice(fields["preset"], "preset", among: codec.presets) }
+    if !codec.profiles.isEmpty { entry.profile = choice(fields["profile"], "profile", among: codec.profiles) }
+    entry.keyframeInterval = keyframeInterval(fields["keyframeInterval"])
+    entry.pixelFormat = choice(
+      fields["pixelFormat"], "pixel format", among: codec.pixelFormats.map(\.rawValue), notYet: PixelFormat.notYet
+    ).flatMap(PixelFormat.init(rawValue:))
+    checkKeys(fields, of: entry.codec) { $0.definition.settingKeys }
+    if codec.qualities != nil, codec.bitRates != nil, fields.has("quality"), let bitRate = fields["bitRate"] {
+      problems.add(bitRate.pointer, "'quality' and 'bitRate' exclude each other: give one of them")
+    }
+    return .settings(entry)
+  }
+
+  private mutating func keyframeInterval(_ value: JSONValue?) -> VideoEntry.KeyframeInterval? {
+    guard let value else { return nil }
+    if case .string = value.content { return time(value).map { .time($0) } }
+    return integer(value, in: VideoSettings.keyframeIntervals).map { .frames($0) }
+  }
+
+  private mutating func audioChoice(_ value: JSONValue) -> Choice<AudioEntry> {
+    if case .boolean(let isThere) = value.content { return isThere ? .automatic : .none }
+    var entry = AudioEntry(pointer: value.pointer)
+    guard
+      let fields = fields(
+        value, "'audio' (which may also be false)", keys: AudioEntry.keys, notYet: AudioEntry.notYet)
+    else { return .settings(entry) }
+    if let codec: AudioCodec = choice(fields["codec"], "audio codec", notYet: AudioCodec.notYet) {
+      entry.codec = codec
+    } else if fields.has("codec") {
+      return .settings(entry)
+    }
+    let codec = entry.codec.definition
+    entry.sampleRate = member(fields["sampleRate"], of: codec.sampleRates, "a sample rate for \(entry.codec)")
+    entry.channels = member(fields["channels"], of: AudioSettings.channelCounts, "a number of channels")
+    if let bitRates = codec.bitRates { entry.bitRate = integer(fields["bitRate"], in: bitRates) }
+    if !codec.bitDepths.isEmpty { entry.bitDepth = member(fields["bitDepth"], of: codec.bitDepths, "a bit depth") }
+    checkKeys(fields, of: entry.codec) { $0.definition.settingKeys }
+    return .settings(entry)
+  }
+
+  /// Refuses keys of settings that only other codecs have.
+  private mutating func checkKeys<Codec: CaseIterable & RawRepresentable>(
+    _ fields: Fields, of codec: Codec, keys: (Codec) -> [String]
+  ) where Codec.RawValue == String {
+    let refused = Set(Codec.allCases.flatMap(keys)).subtracting(keys(codec))
+    for key in refused.sorted() where fields.has(key) {
+      let owners = Codec.allCases.filter { keys($0).contains(key) }.map(\.rawValue)
+      problems.add(
+        fields.pointer.key(key), "'\(key)' is for \(list(owners)); \(codec.rawValue) has no such setting")
+    }
+  }
+}
+
+extension Lowering {
+  /// The output's settings with every default filled in. Nil if its container is unknown.
+  mutating func exportSettings(_ format: LoweredFormat) -> ExportSettings? {
+    let entry = document.export
+    let container = container()
+    let hasClips = tracks.contains { $0.entry.type == .video && !$0.entry.clips.isEmpty }
+    let hasVideo = hasClips || !document.videoComposition.overlays.isEmpty
+    let hasAudio = tracks.flatMap(\.composed).contains { $0.type == .audio && !$0.clips.isEmpty }
+    var video: VideoSettings?
+    switch entry.video {
+    case .none: break
+    case .automatic:
+      if hasVideo { video = videoSettings(VideoEntry(pointer: entry.pointer.key("video")), format, container) }
+    case .settings(let written): video = videoSettings(written, format, container)
+    }
+    var audio: AudioSettings?
+    switch entry.audio {
+    case .none: break
+    case .automatic: if hasAudio { audio = audioSettings(AudioEntry(pointer: entry.pointer.key("audio")), container) }
+    case .settings(let written): audio = audioSettings(written, container)
+    }
+    if let settings = audio, filmIsKnown, !film.isEmpty, !containsSample(at: settings.sampleRate) {
+      // A film with video is rendered without the audio, which would be empty.
+      if video != nil { audio = nil } else { problems.add(entry.pointer, "the film is shorter than a sample") }
+    }
+    if filmIsKnown, video == nil, audio == nil, !film.isEmpty {
+      problems.add(
+        entry.pointer,
+        "nothing would be in the output: "
+          + (entry.video.isNone ? "'video' is false" : "no track has pictures") + " and "
+          + (entry.audio.isNone ? "'audio' is false" : "no clip has sound"))
+    }
+    if filmIsKnown, video != nil, !hasClips, document.videoComposition.renderSize == nil {
+      problems.add(document.videoComposition.pointer, "no clip gives the film's size: give 'renderSize'")
+    }
+    if document.videoComposition.scale != .one { checkFit() }
+    return container.map { container in
+      ExportSettings(
+        path: entry.to, container: container, video: video, audio: audio,
+        optimizeForNetworkUse: entry.optimizeForNetworkUse, metadata: entry.metadata)
+    }
+  }
+
+  /// Whether the film lasts for at least one sample, rounded to nearest.
+  private mutating func containsSample(at sampleRate: Int) -> Bool {
+    let duration = film.duration
+    let count = exact(at: .root) { () throws(TimeError) in try (duration.exact * Rational(sampleRate)).rounded }
+    return count != 0
+  }
+
+  /// Reports pictures at their own size in a frame that is made smaller, which does not make them smaller yet.
+  private mutating func checkFit() {
+    for clip in document.tracks.flatMap(\.clips) where clip.fit == .none {
+      problems.add(
+        clip.pointer.key("fit"), "the fit 'none' in a document with a 'scale' below 1 cannot be rendered yet")
+    }
+  }
+
+  // MARK: Container
+
+  /// The container for the extension of the output's path.
+  private mutating func container() -> Container? {
+    let pointer = output == nil ? document.export.pointer.key("to") : .root
+    let names = Container.allCases.map(\.rawValue)
+    guard let path = output ?? document.export.to else {
+      // A path that could not be read is a problem already.
+      if !document.problems.contains(where: { $0.pointer == pointer.text }) {
+        problems.add(
+          document.export.pointer,
+          "the output has no name: give 'to', a path that ends in .\(names.joined(separator: ", ."))")
+      }
+      return nil
+    }
+    do {
+      return try Container(path: path)
+    } catch {
+      problems.add(pointer, error.message)
+      return nil
+    }
+  }
+
+  /// Reports a codec that the container cannot store.
+  private mutating func check<Codec: CaseIterable & RawRepresentable & Equatable>(
+    _ codec: Codec, isStoredIn container: Container?, codecs: (Container) -> [Codec], at pointer: JSONPointer
+  ) where Codec.RawValue == String {
+    guard let container, !codecs(container).contains(codec) else { return }
+    let others = Container.allCases.filter { codecs($0).contains(codec) }.map(\.rawValue)
+    problems.add(
+      pointer.key("codec"),
+      "\(codec.rawValue) cannot be stored in \(container), which takes \(list(codecs(container).map(\.rawValue))); "
+        + "\(codec.rawValue) goes into \(list(others))")
+  }
+
+  // MARK: Codecs
+
+  private mutating func videoSettings(
+    _ entry: VideoEntry, _ format: LoweredFormat, _ container: Container?
+  ) -> VideoSettings {
+    check(entry.codec, isStoredIn: container, codecs: \.videoCodecs, at: entry.pointer)
+    let codec = entry.codec.definition
+    let settings = VideoSettings(
+      codec: entry.codec, rateControl: codec.rateControl(quality: entry.quality, bitRate: entry.bitRate),
+      preset: entry.preset ?? codec.defaultPreset, profile: entry.profile, keyframeInterval: keyframeInterval(entry),
+      pixelFormat: format.pixelFormat, colour: format.colour)
+    if let problem = codec.problem(with: settings) { problems.add(entry.pointer.key(problem.key), problem.message) }
+    return settings
+  }
+
+  /// The frames from one keyframe to the next, by default as many as fit best into two seconds.
+  private mutating func keyframeInterval(_ entry: VideoEntry) -> Int {
+    let pointer = entry.pointer.key("keyframeInterval")
+    let allowed = VideoSettings.keyframeIntervals
+    let frameDuration = frameDuration
+    func frames(_ time: MediaTime) -> Int {
+      // A number that cannot be computed is too large.
+      (try? time / frameDuration).flatMap { Int(exactly: $0.rounded) } ?? .max
+    }
+    switch entry.keyframeInterval {
+    case nil: return min(max(frames(MediaTime(seconds: 2)), allowed.lowerBound), allowed.upperBound)
+    case .frames(let count): return count
+    case .time(let written):
+      guard let time = resolve(written, at: pointer) else { return allowed.lowerBound }
+      let count = frames(time)
+      if allowed.contains(count) { return count }
+      problems.add(
+        pointer,
+        "\(seconds(time)) should be from \(allowed.lowerBound) to \(allowed.upperBound) frames of \(seconds(frameDuration))"
+      )
+      return allowed.lowerBound
+    }
+  }
+
+  private mutating func audioSettings(_ entry: AudioEntry, _ container: Container?) -> AudioSettings {
+    check(entry.codec, isStoredIn: container, codecs: \.audioCodecs, at: entry.pointer)
+    let (codec, standard) = (entry.codec.definition, AudioSettings.standard)
+    let (sampleRate, channels) = (entry.sampleRate ?? standard.sampleRate, entry.channels ?? standard.channels)
+    let settings = AudioSettings(
+      codec: entry.codec,
+      bitRate: entry.bitRate ?? codec.defaultBitRate(sampleRate: sampleRate, channels: channels),
+      sampleRate: sampleRate, channels: channels, bitDepth: entry.bitDepth ?? standard.bitDepth)
+    if let problem = codec.problem(with: settings) { problems.add(entry.pointer.key(problem.key), problem.message) }
+    return settings
+  }
+}

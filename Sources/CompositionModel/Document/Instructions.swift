@@ -1,0 +1,240 @@
+/// An explicit instruction as written.
+struct InstructionEntry: Sendable {
+  enum Content: Sendable {
+    case layers([LayerEntry])
+    case passthrough(TrackID)
+  }
+
+  var over: WrittenRange
+  var background: Color?
+  var content: Content
+  var wantsOverlays: Bool
+  var pointer: JSONPointer
+
+  static let keys = ["over", "background", "layers", "passthrough", "wantsOverlays"]
+  static let notYet = ["filters", "compositor"]
+}
+
+/// A layer of an explicit instruction as written.
+struct LayerEntry: Sendable {
+  var track: TrackID
+  /// Nil: the clip's.
+  var fit: Fit?
+  var opacity: Double
+  /// On the composition's timeline.
+  var ramps: [RampEntry]
+  var pointer: JSONPointer
+
+  static let keys = ["track", "fit", "opacity", "ramps"]
+  static let notYet = ["transform", "crop", "blendMode", "filters", "mask"]
+}
+
+extension DocumentReader {
+  /// Reads an explicit instruction. Nil and a problem if it cannot be used.
+  mutating func instruction(_ value: JSONValue) -> InstructionEntry? {
+    guard let fields = fields(value, "an instruction", keys: InstructionEntry.keys, notYet: InstructionEntry.notYet)
+    else { return nil }
+    let over = range(required(fields, "over", "an instruction"), mayBeNegative: true)
+    let background = background(fields["background"])
+    let wantsOverlays = boolean(fields["wantsOverlays"]) ?? true
+    let content: InstructionEntry.Content?
+    if let passthrough = fields["passthrough"] {
+      if let layers = fields["layers"] {
+        problems.add(layers.pointer, "an instruction has 'layers' or 'passthrough', not both")
+      }
+      content = videoTrack(passthrough).map { .passthrough($0) }
+    } else {
+      content = .layers(layers(fields["layers"]))
+    }
+    guard let over, let content else { return nil }
+    return InstructionEntry(
+      over: over, background: background, content: content, wantsOverlays: wantsOverlays, pointer: fields.pointer)
+  }
+
+  private mutating func layers(_ value: JSONValue?) -> [LayerEntry] {
+    var shown: Set<TrackID> = []
+    var layers: [LayerEntry] = []
+    for item in items(value, "layers") {
+      guard let fields = fields(item, "a layer", keys: LayerEntry.keys, notYet: LayerEntry.notYet) else { continue }
+      let track = videoTrack(required(fields, "track", "a layer"))
+      let layer = LayerEntry(
+        track: track ?? "", fit: choice(fields["fit"], "fit"),
+        opacity: number(fields["opacity"], in: 0...1) ?? 1,
+        ramps: ramps(fields["ramps"], of: .opacity, mayBeNegative: true), pointer: fields.pointer)
+      guard let track else { continue }
+      if shown.insert(track).inserted {
+        layers.append(layer)
+      } else {
+        problems.add(
+          fields.pointer.key("track"), "an instruction shows a track once; '\(track.shortened)' is there already")
+      }
+    }
+    return layers
+  }
+}
+
+extension Lowering {
+  /// The most layers in all instructions together. A film has thousands; a hostile document has more.
+  private static let greatestLayerCount = 1_000_000
+
+  private mutating func checkLayerCount(_ count: Int) -> Bool {
+    if count <= Self.greatestLayerCount { return true }
+    problems.add(
+      .root.key("tracks"),
+      "the film has more than \(Self.greatestLayerCount) layers in all its instructions; use fewer tracks or cuts")
+    return false
+  }
+
+  // MARK: Derived instructions
+
+  /// A new instruction wherever the stack changes: where a clip or a transition starts or ends.
+  mutating func derivedInstructions() -> [Instruction] {
+    let transitions = lowerTransitions()
+    guard filmIsKnown, !film.isEmpty else { return [] }
+    let shown = tracks.filter { $0.entry.type == .video }
+    var cuts: [MediaTime] = []
+    for track in shown { cuts += track.clips.entries.flatMap { [$0.range.start, $0.range.end] } }
+    for transition in transitions.values.flatMap(\.entries) { cuts += [transition.range.start, transition.range.end] }
+    let film = film
+    guard let ranges = exact(at: .root.key("tracks"), { () throws(TimeError) in try film.pieces(cutAt: cuts) }),
+      let stacks = stacks(of: shown, during: ranges)
+    else { return [] }
+    return zip(ranges, stacks).map { range, stack in
+      Instruction(
+        over: range, background: document.videoComposition.background,
+        layers: transitions.isEmpty ? stack.map { .track($0) } : mixed(stack, during: range, transitions))
+    }
+  }
+
+  /// The layers of each of the ranges, which tile the film and in which no clip starts or ends. The time that it takes
+  /// depends on the number of layers alone, and not on the number of tracks.
+  private mutating func stacks(of shown: [LoweredTrack], during ranges: [MediaTimeRange]) -> [[TrackLayer]]? {
+    var stacks = Array(repeating: [TrackLayer](), count: ranges.count)
+    var numbers: [MediaTime: Int] = [film.end: ranges.count]
+    for (number, range) in ranges.enumerated() { numbers[range.start] = number }
+    var layerCount = 0
+    for clip in shown.flatMap(\.clips.entries) {
+      guard let first = numbers[clip.range.start], let end = numbers[clip.range.end] else { continue }
+      layerCount += end - first
+      guard checkLayerCount(layerCount) else { return nil }
+      for number in first..<end { stacks[number].append(clip.element.layer) }
+    }
+    return stacks
+  }
+
+  // MARK: Explicit instructions
+
+  /// The document's own instructions, cut to the film and where a clip that they show starts or ends.
+  mutating func lower(_ entries: [InstructionEntry]) -> [Instruction] {
+    let ranges = entries.map { resolve($0.over, at: $0.pointer.key("over")) }
+    checkTiling(entries, ranges)
+    for track in tracks where track.entry.type == .video {
+      for clip in track.clips.entries where clip.element.entry.changesOpacity {
+        problems.add(
+          clip.element.entry.pointer,
+          "with explicit 'instructions' opacity is set on their layers, not on the clip")
+      }
+    }
+    var instructions: [Instruction] = []
+    var layerCount = 0
+    for (entry, range) in zip(entries, ranges) {
+      guard let range, let layers = layers(of: entry, range) else { continue }
+      guard filmIsKnown, let visible = visible(range, at: entry.pointer.key("over")) else { continue }
+      let cuts = layers.flatMap { layer in
+        layer.clips[visible].flatMap { [$0.range.start, $0.range.end] }
+      }
+      guard
+        let pieces = exact(at: entry.pointer.key("over"), { () throws(TimeError) in try visible.pieces(cutAt: cuts) })
+      else { continue }
+      layerCount += pieces.count * layers.count
+      guard checkLayerCount(layerCount) else { return [] }
+      for piece in pieces {
+        let shown: [Layer] = layers.compactMap { layer in
+          guard let clip = layer.clips[piece].first?.element else { return nil }
+          return .track(TrackLayer(track: layer.track, fit: layer.fit ?? clip.layer.fit, opacity: layer.opacity))
+        }
+        instructions.append(
+          Instruction(
+            over: piece, background: entry.background ?? document.videoComposition.background, layers: shown,
+            wantsOverlays: entry.wantsOverlays))
+      }
+    }
+    return instructions
+  }
+
+  /// Reports instructions that do not tile the film.
+  private mutating func checkTiling(_ entries: [InstructionEntry], _ ranges: [MediaTimeRange?]) {
+    guard document.videoComposition.isComplete else { return }
+    guard let firstEntry = entries.first, let lastEntry = entries.last else {
+      problems.add(
+        document.videoComposition.pointer.key("instructions"),
+        "there is no instruction; leave the key out to have them derived")
+      return
+    }
+    if let first = ranges[0], .zero < first.start {
+      problems.add(
+        firstEntry.pointer.key("over"), "the first instruction starts at \(first.start); it must start at 0 or before")
+    }
+    for index in entries.indices.dropFirst() {
+      guard let range = ranges[index], let before = ranges[index - 1], range.start != before.end else { continue }
+      problems.add(
+        entries[index].pointer.key("over"),
+        "\(range) \(range.start < before.end ? "overlaps" : "leaves a gap after") the instruction before it, "
+          + "\(before); each starts where the one before ends, here at \(before.end)")
+    }
+    if filmIsKnown, let last = ranges[ranges.count - 1], last.end < film.end {
+      problems.add(
+        lastEntry.pointer.key("over"),
+        "the last instruction ends at \(last.end), before the film, which is \(seconds(film.duration)) long")
+    }
+  }
+
+  /// The layers of an instruction. Nil if one of them cannot be used.
+  private mutating func layers(of entry: InstructionEntry, _ range: MediaTimeRange) -> [ExplicitLayer]? {
+    switch entry.content {
+    case .passthrough(let id):
+      guard let track = track(id) else { return nil }
+      if filmIsKnown, let visible = visible(range, at: entry.pointer.key("over")), !track.clips.covers(visible) {
+        problems.add(
+          entry.pointer.key("passthrough"),
+          "track '\(id)' does not play throughout \(visible); there must be a frame to pass through at any time")
+      }
+      return [ExplicitLayer(track: id, fit: nil, opacity: .one, clips: track.clips)]
+    case .layers(let layers):
+      var lowered: [ExplicitLayer] = []
+      for layer in layers {
+        guard let track = track(layer.track), let ramps = timeline(layer.ramps) else { return nil }
+        let opacity = multiplied(ramps.map(\.ramp), by: layer.opacity, from: range.start)
+        lowered.append(ExplicitLayer(track: layer.track, fit: layer.fit, opacity: opacity, clips: track.clips))
+      }
+      return lowered
+    }
+  }
+
+  /// The part of a range that lies in the film.
+  private mutating func visible(_ range: MediaTimeRange, at pointer: JSONPointer) -> MediaTimeRange? {
+    let film = film
+    return exact(at: pointer) { () throws(TimeError) in try range.intersection(film) } ?? nil
+  }
+}
+
+/// A layer of an explicit instruction with its clips.
+private struct ExplicitLayer {
+  var track: TrackID
+  var fit: Fit?
+  var opacity: RampList
+  var clips: Timeline<LoweredClip>
+}
+
+extension MediaTimeRange {
+  /// The range in pieces, cut at the times that are inside it.
+  fileprivate func pieces(cutAt times: [MediaTime]) throws(TimeError) -> [MediaTimeRange] {
+    var pieces: [MediaTimeRange] = []
+    var start = start
+    for time in times.filter({ self.start < $0 && $0 < end }).sorted() + [end] where start < time {
+      pieces.append(try MediaTimeRange(start: start, end: time))
+      start = time
+    }
+    return pieces
+  }
+}

@@ -1,0 +1,153 @@
+/// A track as written.
+struct TrackEntry: Sendable {
+  var id: TrackID
+  var type: MediaType
+  /// Whether a video track has an audio track `<id>.sound` with the same clips.
+  var hasSound: Bool
+  var clips: [ClipEntry]
+  var pointer: JSONPointer
+  /// No problem makes the time of its clips uncertain.
+  var timesAreKnown: Bool
+
+  static let keys = ["id", "type", "sound", "clips"]
+  static let notYet = ["blendMode", "filters", "pitch", "mask"]
+  static let typesNotYet = ["subtitle", "metadata", "text"]
+
+  /// The name of the audio track of a video track.
+  static func audioTrack(of id: TrackID) -> TrackID { id + ".sound" }
+}
+
+extension DocumentReader {
+  /// Reads `tracks` and declares their names.
+  mutating func tracks(_ value: JSONValue?) -> [TrackEntry] {
+    var tracks: [TrackEntry] = []
+    if let value, case .array = value.content {} else { names.tracksAreKnown = false }
+    var taken: Set<TrackID> = []
+    for item in items(value, "tracks") {
+      guard let track = track(item) else {
+        names.tracksAreKnown = false
+        continue
+      }
+      let audioTrack = TrackEntry.audioTrack(of: track.id)
+      let ids = track.hasSound ? [track.id, audioTrack] : [track.id]
+      for id in ids where !taken.insert(id).inserted {
+        problems.add(
+          track.pointer.key("id"), "there is another track '\(id.shortened)'; every track needs a name of its own")
+      }
+      for id in ids where names.tracks[id] == nil { names.tracks[id] = id == track.id ? track.type : .audio }
+      if track.type == .video { names.videoTracks.append(track.id) } else { names.audioTracks.append(track.id) }
+      if track.hasSound {
+        names.audioTracks.append(audioTrack)
+        names.videoTrackAudioCount += 1
+      }
+      tracks.append(track)
+    }
+    return tracks
+  }
+
+  private mutating func track(_ value: JSONValue) -> TrackEntry? {
+    let found = problems.count
+    guard let fields = fields(value, "a track", keys: TrackEntry.keys, notYet: TrackEntry.notYet) else { return nil }
+    var type = MediaType.video
+    if let written = fields["type"] {
+      let name = choice(
+        written, "track type", among: [MediaType.video, .audio].map(\.rawValue), notYet: TrackEntry.typesNotYet)
+      guard let known = name.flatMap(MediaType.init(rawValue:)) else { return nil }
+      type = known
+    }
+    let number =
+      1 + (type == .video ? names.videoTracks.count : names.audioTracks.count - names.videoTrackAudioCount)
+    guard let id = fields.has("id") ? name(fields["id"], "a track's id") : "\(type)\(number)" else { return nil }
+    var hasSound = boolean(fields["sound"]) ?? false
+    if type == .audio, let sound = fields["sound"] {
+      problems.add(sound.pointer, "'sound' is for video tracks; an audio track is always heard")
+      hasSound = false
+    }
+    let written = items(required(fields, "clips", "a track"), "clips")
+    let isReadable = problems.count == found
+    let clips = written.map { clip($0, type) }
+    return TrackEntry(
+      id: id, type: type, hasSound: hasSound, clips: clips, pointer: fields.pointer,
+      timesAreKnown: isReadable && clips.allSatisfy(\.timesAreKnown))
+  }
+
+  /// A reference to a video track: the name of one that the document declares.
+  mutating func videoTrack(_ value: JSONValue?) -> TrackID? {
+    guard let value, let id = string(value), checkTrack(id, .video, at: value.pointer) else { return nil }
+    return id
+  }
+
+  /// Whether there is a track of this name and type. If not, it is a problem, unless a track's own name is unreadable.
+  @discardableResult
+  mutating func checkTrack(_ id: TrackID, _ type: MediaType, at pointer: JSONPointer) -> Bool {
+    if names.tracks[id] == type { return true }
+    guard names.tracksAreKnown else { return false }
+    let candidates = type == .video ? names.videoTracks : names.audioTracks
+    let noun = type == .video ? "a video track" : "an audio track"
+    if names.tracks[id] != nil {
+      var hint = ""
+      if type == .audio {
+        let audioTrack = TrackEntry.audioTrack(of: id)
+        hint =
+          names.tracks[audioTrack] != nil
+          ? "; its sound is '\(audioTrack)'" : "; give it \"sound\": true to hear it as '\(audioTrack)'"
+      }
+      problems.add(pointer, "track '\(id.shortened)' is not \(noun)\(hint)")
+    } else if candidates.isEmpty {
+      problems.add(pointer, "there is no track '\(id.shortened)': the document has no \(type) track")
+    } else {
+      problems.add(
+        pointer, "there is no \(type) track '\(id.shortened)'\(suggestion(for: id, among: candidates))")
+    }
+    return false
+  }
+}
+
+/// A track of the document with its clips in their places.
+struct LoweredTrack {
+  var entry: TrackEntry
+  var clips: Timeline<LoweredClip>
+  /// The tracks of the composition that it becomes: the track itself, and the audio of a video track.
+  var composed: [CompositionTrack]
+  /// Every clip is in its place.
+  var isComplete: Bool
+}
+
+extension Lowering {
+  /// Puts the clips of a track in their places.
+  mutating func lower(_ track: TrackEntry) -> LoweredTrack {
+    var placed: [(range: MediaTimeRange, element: LoweredClip)] = []
+    var end: MediaTime? = .zero
+    for clip in track.clips {
+      let lowered = lower(clip, of: track, after: end)
+      end = lowered?.clip.target.end
+      if let lowered { placed.append((lowered.clip.target, lowered)) }
+    }
+    var overlaps: [(LoweredClip, LoweredClip)] = []
+    let clips = Timeline(placed) { overlaps.append(($0, $1)) }
+    for (clip, earlier) in overlaps {
+      problems.add(
+        clip.entry.pointer,
+        "'\(clip.clip.asset)' would play \(clip.clip.target) and overlap '\(earlier.clip.asset)' "
+          + "(\(earlier.entry.pointer.text)), which plays \(earlier.clip.target); clips of one track follow each other")
+    }
+    var composed = [
+      CompositionTrack(id: track.id, type: track.type, clips: clips.entries.map(\.element.clip))
+    ]
+    if track.hasSound { composed.append(audioTrack(of: track.id, clips)) }
+    return LoweredTrack(
+      entry: track, clips: clips, composed: composed, isComplete: clips.entries.count == track.clips.count)
+  }
+
+  /// The audio of a video track: the same clips, of the assets that have an audio track.
+  private func audioTrack(of id: TrackID, _ clips: Timeline<LoweredClip>) -> CompositionTrack {
+    CompositionTrack(
+      id: TrackEntry.audioTrack(of: id), type: .audio,
+      clips: clips.entries.compactMap { entry in
+        var clip = entry.element.clip
+        guard let track = assets[clip.asset]?.defaultTrack(.audio), !clip.source.isEmpty else { return nil }
+        clip.sourceTrack = track.index
+        return clip
+      })
+  }
+}

@@ -1,0 +1,275 @@
+/// `videoComposition` as written.
+struct VideoCompositionEntry: Sendable {
+  var renderSize: PixelSize?
+  /// More than 0, at most 1.
+  var scale: Rational = .one
+  var frameDuration: MediaTime?
+  var background: Color = .black
+  var transitions: [TransitionEntry] = []
+  /// Nil if the instructions are to be derived.
+  var instructions: [InstructionEntry]?
+  var overlays: [OverlayEntry] = []
+  var pointer: JSONPointer
+  /// Nothing is wrong with its transitions and instructions as written.
+  var isComplete = true
+
+  static let keys = [
+    "renderSize", "scale", "frameDuration", "background", "transitions", "instructions", "overlays",
+  ]
+  static let notYet = ["filters", "color", "compositor"]
+
+  /// The pixels on a side of a frame.
+  static let sides = 2...PixelSize.largestSide
+  /// Seconds from one frame to the next.
+  static let frameDurations = (shortest: MediaTime(value: 1, timescale: 1000), longest: MediaTime(seconds: 60))
+
+  static func allows(frameDuration: MediaTime) -> Bool {
+    frameDurations.shortest <= frameDuration && frameDuration <= frameDurations.longest
+  }
+}
+
+extension DocumentReader {
+  /// Reads `videoComposition`. The assets and tracks must be declared already.
+  mutating func videoComposition(_ value: JSONValue?, at pointer: JSONPointer) -> VideoCompositionEntry {
+    var entry = VideoCompositionEntry(pointer: pointer)
+    guard let value,
+      let fields = fields(
+        value, "'videoComposition'", keys: VideoCompositionEntry.keys, notYet: VideoCompositionEntry.notYet)
+    else { return entry }
+    entry.renderSize = size(fields["renderSize"], in: VideoCompositionEntry.sides)
+    if let scale = scale(fields["scale"]) { entry.scale = scale }
+    entry.frameDuration = frameDuration(fields["frameDuration"])
+    entry.background = background(fields["background"]) ?? .black
+    let found = problems.count
+    entry.transitions = items(fields["transitions"], "transitions").compactMap { transition($0) }
+    if let written = fields["instructions"] {
+      entry.instructions = items(written, "instructions").compactMap { instruction($0) }
+      if fields.has("transitions") {
+        problems.add(
+          fields.pointer.key("transitions"),
+          "transitions are for derived instructions; write 'instructions' or 'transitions', not both")
+      }
+    }
+    entry.isComplete = problems.count == found
+    entry.overlays = items(fields["overlays"], "overlays").compactMap { overlay($0) }
+    return entry
+  }
+
+  private mutating func scale(_ value: JSONValue?) -> Rational? {
+    guard let value else { return nil }
+    if case .number(let text) = value.content, let scale = try? exactDecimal(text), .zero < scale, scale <= .one,
+      scale.denominator <= 1_000_000
+    {
+      return scale
+    }
+    problems.add(value.pointer, "\(value.shown) should be a number above 0 and at most 1, of at most six decimals")
+    return nil
+  }
+
+  private mutating func frameDuration(_ value: JSONValue?) -> MediaTime? {
+    guard let value, let written = time(value) else { return nil }
+    guard case .seconds(let duration) = written else {
+      problems.add(
+        value.pointer, "\(value.shown) counts frames; this key sets the duration of a frame, such as \"1/30\"")
+      return nil
+    }
+    if VideoCompositionEntry.allows(frameDuration: duration) { return duration }
+    problems.add(
+      value.pointer, "\(value.shown) should be from 1/1000 to 60 seconds, such as \"1/30\" or \"1001/30000\"")
+    return nil
+  }
+
+  /// A colour that is not transparent, because the output has no transparency.
+  mutating func background(_ value: JSONValue?) -> Color? {
+    guard let value, let color = color(value) else { return nil }
+    if color.alpha == 255 { return color }
+    problems.add(value.pointer, "\(value.shown) is transparent; a background is solid: \"#rrggbb\"")
+    return nil
+  }
+}
+
+/// The format of the output's frames.
+struct LoweredFormat {
+  /// Nil if neither the document nor a clip gives it.
+  var size: PixelSize?
+  var pixelFormat: PixelFormat
+  var colour: ColourTags
+}
+
+extension Lowering {
+  // MARK: Frame duration
+
+  /// The document's frame duration. By default it is that of the highest nominal rate among the clips, or else 1/30 s.
+  mutating func lowerFrameDuration() {
+    let entry = document.videoComposition
+    if let written = entry.frameDuration {
+      frameDuration = written
+      return
+    }
+    let rates = document.tracks.filter { $0.type == .video }.flatMap(\.clips)
+      .compactMap { clip in clip.asset.flatMap { assets[$0] }?.defaultTrack(.video)?.video }
+      .filter { !$0.isStill && .zero < $0.nominalFrameRate }
+      .map(\.nominalFrameRate)
+    guard let highest = rates.max() else { return }
+    // A rate whose inverse does not fit a time is refused like one that is out of range.
+    guard let duration = try? MediaTime(.one / highest.exact), VideoCompositionEntry.allows(frameDuration: duration)
+    else {
+      problems.add(
+        entry.pointer,
+        "the highest frame rate among the clips, \(highest) a second, cannot be the film's: give 'frameDuration'")
+      return
+    }
+    frameDuration = duration
+  }
+
+  // MARK: Format
+
+  /// The video clips in order of time, the upper one first where two start together.
+  private var clipsInOrder: [(clip: LoweredClip, video: VideoFormat)] {
+    tracks.filter { $0.entry.type == .video }.flatMap(\.clips.entries)
+      .compactMap { entry in
+        assets[entry.element.clip.asset]?.defaultTrack(.video)?.video.map { (entry.element, $0) }
+      }
+      .enumerated()
+      .sorted { a, b in
+        let (first, second) = (a.element.clip.clip.target.start, b.element.clip.clip.target.start)
+        return first == second ? a.offset < b.offset : first < second
+      }
+      .map(\.element)
+  }
+
+  /// The size, pixel format and colours of the output's frames.
+  mutating func outputFormat() -> LoweredFormat {
+    let formats = clipsInOrder.map(\.video)
+    // A photograph or a title card before the first shot does not decide how the film is stored.
+    let first = formats.first { !$0.isStill } ?? formats.first
+    let written = document.export.video.settings
+    let codec = (written?.codec ?? .standard).definition
+    let pixelFormat =
+      written?.pixelFormat ?? codec.defaultPixelFormat(source: first.map { PixelFormat(nearest: $0) } ?? .yuv420p)
+    var format = LoweredFormat(size: nil, pixelFormat: pixelFormat, colour: ColourTags())
+    if let first, !first.isRGB {
+      format.colour = first.colour
+      if first.pixelFormat.hasPrefix("yuvj") { format.colour.isFullRange = true }
+    }
+    format.size = renderSize(formats, pixelFormat)
+    return format
+  }
+
+  /// The document's size, or that of the largest clip, scaled and fitted to the pixel format.
+  private mutating func renderSize(_ formats: [VideoFormat], _ pixelFormat: PixelFormat) -> PixelSize? {
+    let entry = document.videoComposition
+    let (across, down) = (1 << pixelFormat.chromaShift.horizontal, 1 << pixelFormat.chromaShift.vertical)
+    if let size = entry.renderSize, entry.scale == .one {
+      let even = PixelSize(width: size.width / across * across, height: size.height / down * down)
+      if even == size || document.export.video.isNone { return checkedArea(size, entry.pointer.key("renderSize")) }
+      let side =
+        even.width != size.width && even.height != size.height
+        ? "width and height" : even.width != size.width ? "width" : "height"
+      problems.add(
+        entry.pointer.key("renderSize"),
+        "\(size.width)x\(size.height) has an odd \(side), which \(pixelFormat) cannot store; "
+          + "the nearest that it can is \(even.width)x\(even.height)")
+      return nil
+    }
+    var largest = entry.renderSize
+    if largest == nil {
+      for size in formats.map(\.presentationSize) where size.area > largest?.area ?? 0 { largest = size }
+    }
+    guard let largest else { return nil }
+    func fitted(_ length: Int, step: Int) -> Int { max(2, length.scaled(by: entry.scale, .down) / step * step) }
+    let scaled = PixelSize(width: fitted(largest.width, step: across), height: fitted(largest.height, step: down))
+    let greatest = PixelSize.largestSide
+    if scaled.width <= greatest, scaled.height <= greatest { return checkedArea(scaled, entry.pointer) }
+    problems.add(
+      entry.pointer,
+      "the largest clip is \(largest.width)x\(largest.height), and a film at most \(greatest)x\(greatest): "
+        + "give 'renderSize' or 'scale'")
+    return nil
+  }
+
+  private mutating func checkedArea(_ size: PixelSize, _ pointer: JSONPointer) -> PixelSize? {
+    if size.area <= PixelSize.largestArea { return size }
+    problems.add(
+      pointer,
+      "\(size.width)x\(size.height) has \(size.area) pixels; a frame has at most \(PixelSize.largestArea)")
+    return nil
+  }
+
+  // MARK: Dynamic range
+
+  /// Reports a film of both high and standard dynamic range, between which the renderer does not convert yet.
+  mutating func checkDynamicRange() {
+    var first: (range: String, name: AssetID)?
+    let clips = clipsInOrder.map { (id: $0.clip.clip.asset, $0.video, $0.clip.entry.pointer.key("asset")) }
+    let overlays = document.videoComposition.overlays.compactMap { overlay in
+      guard case .image(let id, _, _) = overlay.content, let video = assets[id]?.defaultTrack(.video)?.video else {
+        return nil as (id: AssetID, VideoFormat, JSONPointer)?
+      }
+      return (id, video, overlay.pointer.key("image"))
+    }
+    for (id, video, pointer) in clips + overlays {
+      let range = video.dynamicRange
+      guard let known = first else {
+        first = (range, id)
+        continue
+      }
+      guard known.range != range else { continue }
+      problems.add(
+        pointer,
+        "'\(id)' is \(range) and '\(known.name)' is \(known.range); mixing them is part of the document's language but "
+          + "this version cannot render it yet")
+      return
+    }
+  }
+}
+
+extension PixelSize {
+  fileprivate var area: Int { width * height }
+}
+
+extension Int {
+  /// A length in pixels times a document's `scale`, which is above 0 and at most 1. Rounded down, or to nearest with
+  /// halves away from zero.
+  func scaled(by scale: Rational, _ rule: FloatingPointRoundingRule) -> Int {
+    let whole = Int128(self) * scale.numerator
+    let (quotient, rest) = whole.quotientAndRemainder(dividingBy: scale.denominator)
+    let isPastHalf = 2 * rest.magnitude >= scale.denominator.magnitude
+    let correction: Int128 = rule == .down ? (rest < 0 ? -1 : 0) : isPastHalf ? rest.signum() : 0
+    return Int(quotient + correction)
+  }
+}
+
+extension VideoFormat {
+  /// Stored as red, green and blue and not as luma and chroma.
+  fileprivate var isRGB: Bool {
+    let name = pixelFormat
+    return ["rgb", "bgr", "gbr", "pal8", "xyz", "bayer"].contains { name.contains($0) }
+      || ["argb", "abgr"].contains { name.hasPrefix($0) } || colour.matrix == "gbr" || colour.matrix == "rgb"
+  }
+
+  fileprivate var dynamicRange: String {
+    switch colour.transfer {
+    case "smpte2084": "HDR (PQ)"
+    case "arib-std-b67": "HDR (HLG)"
+    default: "standard dynamic range"
+    }
+  }
+}
+
+extension PixelFormat {
+  /// The format that stores a decoded picture with the least change, by libavutil's name of the picture's format.
+  fileprivate init(nearest video: VideoFormat) {
+    let name = video.pixelFormat
+    let isDeep = video.bitDepth > 8
+    if video.isRGB
+      || ["444", "440", "nv24", "nv42", "p410", "p416", "ayuv", "vuy", "xv"].contains(where: { name.contains($0) })
+    {
+      self = isDeep ? .yuv444p10 : .yuv444p
+    } else if ["422", "411", "nv16", "nv20", "p210", "p216", "y210", "y212"].contains(where: { name.contains($0) }) {
+      self = isDeep ? .yuv422p10 : .yuv422p
+    } else {
+      self = isDeep ? .yuv420p10 : .yuv420p
+    }
+  }
+}

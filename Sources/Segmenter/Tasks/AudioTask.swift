@@ -1,0 +1,100 @@
+package import CompositionModel
+
+/// The whole audio of the output, mixed and encoded by one task.
+package struct AudioTask: Sendable, Hashable, Codable {
+  package var encoder: AudioSettings
+  /// round(duration · sampleRate) samples of each channel.
+  package var sampleCount: Int64
+  package var tracks: [PlannedAudioTrack]
+  /// In the order of the task's inputs.
+  package var sources: [PlannedAudioSource]
+
+  package init(
+    encoder: AudioSettings, sampleCount: Int64, tracks: [PlannedAudioTrack], sources: [PlannedAudioSource]
+  ) {
+    self.encoder = encoder
+    self.sampleCount = sampleCount
+    self.tracks = tracks
+    self.sources = sources
+  }
+}
+
+/// An audio track: its clips and its volume.
+package struct PlannedAudioTrack: Sendable, Hashable, Codable {
+  /// On the composition's timeline.
+  package var volume: RampList
+  package var clips: [PlannedAudioClip]
+
+  package init(volume: RampList, clips: [PlannedAudioClip]) {
+    self.volume = volume
+    self.clips = clips
+  }
+}
+
+/// A clip of an audio track.
+package struct PlannedAudioClip: Sendable, Hashable, Codable {
+  /// Index in `AudioTask.sources`.
+  package var source: Int
+  /// On the asset's timeline.
+  package var sourceRange: MediaTimeRange
+  /// On the composition's timeline. It fills the output's samples [round(start·rate), round(end·rate)).
+  package var targetRange: MediaTimeRange
+
+  package init(source: Int, sourceRange: MediaTimeRange, targetRange: MediaTimeRange) {
+    self.source = source
+    self.sourceRange = sourceRange
+    self.targetRange = targetRange
+  }
+}
+
+/// One audio track of one asset.
+package struct PlannedAudioSource: Sendable, Hashable, Codable {
+  /// The SHA-256 of the file, in lower-case hexadecimal.
+  package var digest: String
+  package var track: Int
+  package var timebase: MediaTime
+  package var origin: Int64
+  package var audio: AudioFormat
+
+  package init(digest: String, track: Int, timebase: MediaTime, origin: Int64, audio: AudioFormat) {
+    self.digest = digest
+    self.track = track
+    self.timebase = timebase
+    self.origin = origin
+    self.audio = audio
+  }
+}
+
+/// Makes the audio task of an edit, with every audio track of the composition.
+struct AudioPlanner {
+  let edit: Edit
+  let sources: SourceLookup
+
+  func task(_ encoder: AudioSettings) throws(PlanError) -> AudioTask {
+    var used: [PlannedAudioSource] = []
+    var tracks: [PlannedAudioTrack] = []
+    for track in edit.composition.tracks where track.type == .audio && !track.clips.isEmpty {
+      var clips: [PlannedAudioClip] = []
+      for clip in track.clips {
+        let (asset, description) = try sources.track(of: clip)
+        guard let audio = description.audio else {
+          throw PlanError(.noTrack(asset: clip.asset, index: clip.sourceTrack), "the audio of '\(clip.asset)'")
+        }
+        let source = PlannedAudioSource(
+          digest: asset.digest, track: description.index, timebase: description.timebase, origin: description.origin,
+          audio: audio)
+        let index = used.firstIndex(of: source) ?? used.count
+        if index == used.count { used.append(source) }
+        clips.append(PlannedAudioClip(source: index, sourceRange: clip.source, targetRange: clip.target))
+      }
+      tracks.append(PlannedAudioTrack(volume: edit.audioMix.volumes[track.id] ?? .one, clips: clips))
+    }
+    let sampleCount = try mapErrors(to: PlanError.time("the audio's length")) { () throws(TimeError) in
+      try (edit.composition.duration.exact * Rational(encoder.sampleRate)).rounded
+    }
+    guard let sampleCount = Int64(exactly: sampleCount) else {
+      throw PlanError(.time(.overflow), "the audio's length")
+    }
+    return AudioTask(encoder: encoder, sampleCount: sampleCount, tracks: tracks, sources: used)
+  }
+}

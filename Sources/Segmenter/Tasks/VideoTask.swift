@@ -1,0 +1,156 @@
+package import CompositionModel
+
+/// Everything that the frames of one segment depend on, and nothing else. Two tasks with equal JSON render equal bytes, in
+/// any place of any film. The fingerprint of a task is the digest of its JSON, so all times count from the segment's own
+/// first frame, and media are named by their digests.
+package struct VideoTask: Sendable, Hashable, Codable {
+  package var format: VideoTaskFormat
+  package var encoder: VideoSettings
+  /// The number of frames to make. Their timestamps in the piece are 0, 1, 2… in ticks of the frame duration.
+  package var frameCount: Int
+  /// They tile 0..<frameCount.
+  package var spans: [Span]
+  /// The first is on top.
+  package var overlays: [PlannedOverlay]
+  /// In the order of the task's inputs.
+  package var sources: [PlannedSource]
+
+  package init(
+    format: VideoTaskFormat, encoder: VideoSettings, frameCount: Int, spans: [Span], overlays: [PlannedOverlay],
+    sources: [PlannedSource]
+  ) {
+    self.format = format
+    self.encoder = encoder
+    self.frameCount = frameCount
+    self.spans = spans
+    self.overlays = overlays
+    self.sources = sources
+  }
+}
+
+/// The format of the frames of a segment.
+package struct VideoTaskFormat: Sendable, Hashable, Codable {
+  package var size: PixelSize
+  package var pixelFormat: PixelFormat
+  package var colour: ColourTags
+  package var frameDuration: MediaTime
+
+  package init(size: PixelSize, pixelFormat: PixelFormat, colour: ColourTags, frameDuration: MediaTime) {
+    self.size = size
+    self.pixelFormat = pixelFormat
+    self.colour = colour
+    self.frameDuration = frameDuration
+  }
+}
+
+/// Frames of a segment that show the same stack.
+package struct Span: Sendable, Hashable, Codable {
+  package var frames: Range<Int>
+  package var background: Color
+  /// The first is on top. Tracks in a gap are left out.
+  package var layers: [PlannedLayer]
+
+  package init(frames: Range<Int>, background: Color, layers: [PlannedLayer]) {
+    self.frames = frames
+    self.background = background
+    self.layers = layers
+  }
+}
+
+/// A layer of a span.
+package enum PlannedLayer: Sendable, Hashable, Codable {
+  case clip(ClipLayer)
+  /// (1-p)A + pB. A side that is nil is transparent.
+  case dissolve(from: ClipLayer?, to: ClipLayer?, progress: Ramp)
+}
+
+/// The pictures of a clip in a span. On the segment's clock frame n is at n·frameDuration.
+package struct ClipLayer: Sendable, Hashable, Codable {
+  /// Index in `VideoTask.sources`.
+  package var source: Int
+  /// On the asset's timeline.
+  package var sourceRange: MediaTimeRange
+  /// On the segment's clock. It may start before the segment or end after it.
+  package var targetRange: MediaTimeRange
+  package var fit: Fit
+  /// On the segment's clock.
+  package var opacity: RampList
+
+  package init(
+    source: Int, sourceRange: MediaTimeRange, targetRange: MediaTimeRange, fit: Fit, opacity: RampList
+  ) {
+    self.source = source
+    self.sourceRange = sourceRange
+    self.targetRange = targetRange
+    self.fit = fit
+    self.opacity = opacity
+  }
+
+  /// The asset's time that is shown at a time of the segment's clock. For a still picture it is always the same.
+  package func sourceTime(at time: MediaTime) throws(TimeError) -> Rational {
+    if sourceRange.isEmpty { return try sourceRange.start.exact }
+    let elapsed = try time.exact - targetRange.start.exact
+    return try sourceRange.start.exact + elapsed * (sourceRange.duration / targetRange.duration)
+  }
+}
+
+/// One track of one asset, and where to start decoding it. A track that several clips use has a source for each clip.
+package struct PlannedSource: Sendable, Hashable, Codable {
+  /// The SHA-256 of the file, in lower-case hexadecimal.
+  package var digest: String
+  package var track: Int
+  package var codec: String
+  /// Seconds a tick of the stored timestamps.
+  package var timebase: MediaTime
+  /// The stored timestamp of the asset's time zero.
+  package var origin: Int64
+  /// Whether the container rounds times to its ticks.
+  package var hasRoundedTimes: Bool
+  /// Nil: at the start of the file.
+  package var decodeFrom: Keyframe?
+  /// `frames` and `keyframes` are empty, because rendering needs only `decodeFrom`.
+  package var video: VideoFormat
+
+  package init(
+    digest: String, track: Int, codec: String, timebase: MediaTime, origin: Int64,
+    hasRoundedTimes: Bool = false, decodeFrom: Keyframe?, video: VideoFormat
+  ) {
+    self.digest = digest
+    self.track = track
+    self.codec = codec
+    self.timebase = timebase
+    self.origin = origin
+    self.hasRoundedTimes = hasRoundedTimes
+    self.decodeFrom = decodeFrom
+    self.video = video
+  }
+}
+
+/// An overlay on the segment's clock.
+package struct PlannedOverlay: Sendable, Hashable, Codable {
+  package var content: PlannedOverlayContent
+  /// The frames that show it, ascending and apart. There are several ranges if an instruction without overlays is between
+  /// them.
+  package var frames: [Range<Int>]
+  package var placement: OverlayPlacement
+  package var opacity: Double
+  package var ramps: RampList
+
+  package init(
+    content: PlannedOverlayContent, frames: [Range<Int>], placement: OverlayPlacement, opacity: Double,
+    ramps: RampList
+  ) {
+    self.content = content
+    self.frames = frames
+    self.placement = placement
+    self.opacity = opacity
+    self.ramps = ramps
+  }
+}
+
+/// What an overlay shows.
+package enum PlannedOverlayContent: Sendable, Hashable, Codable {
+  /// `source` is an index in `VideoTask.sources`; width and height are as in `OverlayContent.image`.
+  case image(source: Int, width: Int?, height: Int?)
+  case text(StyledText)
+}
