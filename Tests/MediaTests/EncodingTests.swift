@@ -27,7 +27,7 @@ import Testing
     #expect(try encode(settings, 0..<30, "a") == encode(settings, 0..<30, "b"))
   }
 
-  /// The twin is x264 in plain C. Widths beyond a multiple of 16 are where its AVX-512 used to go astray.
+  /// The reference is x264 in plain C. x264's AVX-512 code used to differ at widths that are not a multiple of 16.
   @Test(arguments: ["ultrafast", "veryfast", "medium"], [PixelFormat.yuv420p, .yuv444p10])
   func `bytes do not depend on the processor`(preset: String, pixelFormat: PixelFormat) throws {
     let size = PixelSize(width: 322, height: 182)
@@ -101,11 +101,11 @@ import Testing
     AudioSettings(codec: .flac, bitRate: nil, sampleRate: 44100, channels: 1, bitDepth: 24),
     AudioSettings(codec: .pcm, bitRate: nil, sampleRate: 44100, channels: 6),
   ])
-  func `sound packets follow one another from the priming to the end`(settings: AudioSettings) throws {
+  func `audio packets follow one another from the priming to the end`(settings: AudioSettings) throws {
     try Encoding.sound(settings, sampleCount: 20001, to: scratch.create("a"))
     let (header, packets) = try Encoding.packets(scratch.path("a"))
     guard case .audio(let audio) = header.media else {
-      Issue.record("the header is of pictures")
+      Issue.record("the header is of video")
       return
     }
     #expect(packets.first?.pts == -Int64(audio.initialPadding))

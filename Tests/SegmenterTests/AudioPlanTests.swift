@@ -5,7 +5,7 @@ import Testing
 
 struct AudioPlanTests {
   @Test
-  func `the sound has every audio clip, each source once, and the film's length in samples`() throws {
+  func `the audio task has every audio clip, each source once, and the film's length in samples`() throws {
     func clip(_ asset: AssetID, _ start: Int64, _ end: Int64) throws -> Clip {
       Clip(
         asset: asset, sourceTrack: 1, source: try Synthetic.range(0, end - start),
@@ -26,7 +26,7 @@ struct AudioPlanTests {
   }
 
   @Test
-  func `an export without sound or without picture plans neither`() throws {
+  func `an export without audio or without video has no task for it`() throws {
     let whole = try Synthetic.range(0, 4)
     var edit = try Synthetic.edit(tracks: [
       CompositionTrack(id: "A", type: .video, clips: [Synthetic.clip("a", use: whole, at: whole)])

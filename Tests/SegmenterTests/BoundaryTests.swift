@@ -35,7 +35,7 @@ struct BoundaryTests {
   }
 
   @Test
-  func `without a keyframe or a cut near by they start at multiples of the keyframe interval`() throws {
+  func `without a keyframe or a cut nearby they start at multiples of the keyframe interval`() throws {
     let (edit, assets) = try oneClip(seconds: 60, interval: 100_000)
     let plan = try RenderPlanner.plan(edit, assets: assets)
     for segment in plan.segments.dropFirst() {
@@ -45,7 +45,7 @@ struct BoundaryTests {
   }
 
   @Test
-  func `a cut near by draws the boundary to it`() throws {
+  func `a segment starts at a cut that is nearby`() throws {
     let clips = try [(0, 143), (143, 300), (300, 451), (451, 600)].map { start, end in
       Synthetic.clip("a", use: try Synthetic.range(0, end - start, 30), at: try Synthetic.range(start, end, 30))
     }
@@ -68,7 +68,7 @@ struct BoundaryTests {
   }
 
   @Test
-  func `no segment of an even film is worth less than half of another`() throws {
+  func `no segment of an even film costs less than a third of another`() throws {
     for seconds: Int64 in [7, 11, 29, 61, 300] {
       let (edit, assets) = try oneClip(seconds: seconds, interval: 48)
       let costs = try RenderPlanner.plan(edit, assets: assets).segments.map(\.cost)
@@ -123,7 +123,7 @@ struct BoundaryTests {
   }
 
   @Test
-  func `a time that cannot be kept exactly is an error that says where`() throws {
+  func `a time that cannot be kept exactly is an error with its subject`() throws {
     let clip = Synthetic.clip(
       "a", use: try Synthetic.range(0, 2_147_483_629, 2_147_483_629),
       at: try Synthetic.range(1, 2_147_483_588, 2_147_483_587))

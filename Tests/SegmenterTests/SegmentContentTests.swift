@@ -3,8 +3,8 @@ import Testing
 
 @testable import Segmenter
 
-/// What each segment's task says must be what the edit says, frame by frame: the edit itself, asked at n·frameDuration,
-/// is the oracle.
+/// Each frame of a segment's task must show the same as the edit. The reference is the edit itself, evaluated at
+/// n·frameDuration.
 struct SegmentContentTests {
   @Test(arguments: 1...60)
   func `every frame of a random edit shows in its segment what the edit shows there`(seed: Int) throws {

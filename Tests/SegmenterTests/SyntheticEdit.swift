@@ -2,7 +2,7 @@ import CompositionModel
 
 @testable import Segmenter
 
-/// Small edits over assets that exist only as descriptions.
+/// Small edits of assets that exist only as descriptions.
 enum Synthetic {
   static func range(_ start: Int64, _ end: Int64, _ timescale: Int32 = 1) throws -> MediaTimeRange {
     try MediaTimeRange(
@@ -80,7 +80,7 @@ enum Synthetic {
   }
 }
 
-/// A small generator with a seed, so that a failing case can be had again.
+/// The same numbers on every run, so that a failure can be repeated.
 struct SeededGenerator: RandomNumberGenerator {
   private var state: UInt64
 

@@ -1,5 +1,5 @@
-/// What a media file contains, exactly: the result of a probe task. Validation and planning use the description alone and
-/// never open the file.
+/// What a media file contains, exactly: the result of a probe task. Validation and planning use the description alone
+/// and never open the file.
 public struct AssetDescription: Sendable, Hashable, Codable {
   /// The demuxer's short name, such as `mov` or `matroska`.
   public var container: String

@@ -1,5 +1,5 @@
-/// The presentation times of a track's frames, rising, in ticks of its timebase. They are kept as runs of equal steps, so
-/// that a track of constant rate takes one run whatever its length.
+/// The presentation times of a track's frames, rising, in ticks of its timebase. They are kept as runs of equal steps,
+/// so that a track of constant rate takes one run whatever its length.
 public struct FrameTimes: Sendable, Hashable, Codable {
   /// `count` times: `start`, `start + step`, …
   public struct Run: Sendable, Hashable, Codable {
@@ -128,11 +128,12 @@ public enum StoredTime {
   /// The greatest tick that is due at a time of the asset's timeline: the frame to show is the last one whose stored
   /// timestamp is not after this tick.
   ///
-  /// With exact timestamps a tick is due when it is not after the time. Matroska, WebM and FLV round the times of 30 frames
-  /// a second to 0, 33, 67, 100 ms, so that a frame's true time may be half a tick before its stored one. Such a frame must
-  /// not wait for its stored time, or two frames in three would be shown one frame too late. Where the rate is constant,
-  /// the true times are known and used. Elsewhere, ticks up to half a tick after the time are due if time zero is exact.
-  /// If time zero is a rounded time itself, both roundings add up to less than a tick, and the next tick is due.
+  /// With exact timestamps a tick is due when it is not after the time. Matroska, WebM and FLV round the times of 30
+  /// frames a second to 0, 33, 67, 100 ms, so that a frame's true time may be half a tick before its stored one. Such a
+  /// frame must not wait for its stored time, or two frames in three would be shown one frame too late. Where the rate
+  /// is constant, the true times are known and used. Elsewhere, ticks up to half a tick after the time are due if time
+  /// zero is exact. If time zero is a rounded time itself, both roundings add up to less than a tick, and the next tick
+  /// is due.
   /// - Parameters:
   ///   - timebase: seconds a tick.
   ///   - origin: the tick of the asset's time zero.

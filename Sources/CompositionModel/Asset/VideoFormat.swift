@@ -102,8 +102,8 @@ public struct AspectRatio: Sendable, Hashable, Codable {
   public static let square = AspectRatio(horizontal: 1, vertical: 1)
 }
 
-/// The eight ways to show a stored picture: first mirrored left-right or not, then turned clockwise. A probe reports any
-/// other matrix of a file as the nearest of these.
+/// The eight ways to show a stored picture: first mirrored left-right or not, then turned clockwise. A probe reports
+/// any other matrix of a file as the nearest of these.
 public struct Orientation: Sendable, Hashable, Codable {
   /// Degrees clockwise: 0, 90, 180 or 270.
   public var clockwise: Int

@@ -2,7 +2,7 @@
 struct AAC: AudioCodecDefinition {
   let containers = [Container.mp4, .mov, .mkv]
   let sampleRates = AudioSettings.commonSampleRates
-  /// The upper bound is that of 8 channels at 96 kHz, rounded up. `problem` checks the bound of the settings.
+  /// The upper bound is above that of 8 channels at 96 kHz. `problem` checks the bound of the settings themselves.
   let bitRates: ClosedRange<Int>? = 8000...6_000_000
   let bitDepths: [Int] = []
 

@@ -1,7 +1,7 @@
 /// A codec for the output's audio. The raw value is the codec's name in documents and tasks.
 ///
-/// To add a codec, write its definition in a file of its own, add a case here with its row in `definition`, take its name
-/// out of `notYet`, and describe it in `docs/document.md`. No other source file names a codec.
+/// To add a codec, write its definition in a file of its own, add a case here with its row in `definition`, take its
+/// name out of `notYet`, and describe it in `docs/document.md`. No other source file names a codec.
 public enum AudioCodec: String, Sendable, Hashable, Codable, CaseIterable {
   case aac, flac, pcm
 
@@ -21,8 +21,8 @@ public enum AudioCodec: String, Sendable, Hashable, Codable, CaseIterable {
   }
 }
 
-/// Every fact about one audio codec. The document, the encoder and the stitcher ask it, and no other place depends on
-/// which codec it is.
+/// Every fact about one audio codec. The document, the encoder and the stitcher use the definition, and no other place
+/// depends on which codec it is.
 package protocol AudioCodecDefinition: Sendable {
   /// The containers that can store it.
   var containers: [Container] { get }
@@ -67,7 +67,8 @@ package enum AudioSampleLayout: Sendable, Hashable {
   case planarFloat
   /// One row of 16-bit integers. The channels of a sample follow one another.
   case interleavedInt16
-  /// One row of 32-bit integers, of which the upper 24 bits are the sample. The channels of a sample follow one another.
+  /// One row of 32-bit integers, of which the upper 24 bits are the sample. The channels of a sample follow one
+  /// another.
   case interleavedInt32
 
   /// The layout of integers of 16 or 24 bits. Nil for any other depth.

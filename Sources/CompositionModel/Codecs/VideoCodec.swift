@@ -1,7 +1,7 @@
 /// A codec for the output's video. The raw value is the codec's name in documents and tasks.
 ///
-/// To add a codec, write its definition in a file of its own, add a case here with its row in `definition`, take its name
-/// out of `notYet`, and describe it in `docs/document.md`. No other source file names a codec.
+/// To add a codec, write its definition in a file of its own, add a case here with its row in `definition`, take its
+/// name out of `notYet`, and describe it in `docs/document.md`. No other source file names a codec.
 public enum VideoCodec: String, Sendable, Hashable, Codable, CaseIterable {
   case h264, ffv1
 
@@ -20,8 +20,8 @@ public enum VideoCodec: String, Sendable, Hashable, Codable, CaseIterable {
   }
 }
 
-/// Every fact about one video codec. The document, the planner, the encoder and the stitcher ask it, and no other place
-/// depends on which codec it is.
+/// Every fact about one video codec. The document, the planner, the encoder and the stitcher use the definition, and no
+/// other place depends on which codec it is.
 package protocol VideoCodecDefinition: Sendable {
   /// libavcodec's name of the codec, which the header of a piece carries.
   var name: String { get }
@@ -69,7 +69,8 @@ extension VideoCodecDefinition {
   }
 }
 
-/// How an encoder of libavcodec is set up for a codec and its settings. The bytes of a piece depend on every part of it.
+/// How an encoder of libavcodec is set up for a codec and its settings. The bytes of a piece depend on every part of
+/// it.
 package struct VideoEncoderSetup: Sendable {
   /// libavcodec's name of the encoder.
   package var encoder: String

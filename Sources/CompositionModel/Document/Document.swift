@@ -1,7 +1,7 @@
 /// An edit as its author wrote it: the JSON document of `docs/document.md`, read but not yet compared with its media.
 ///
-/// Each section of the document has a file here, with the section's keys, its entry (the section as written), its reader
-/// and its lowering. To add a key:
+/// Each section of the document has a file here, with the section's keys, its entry (the section as written), its
+/// reader and its lowering. To add a key:
 ///
 /// 1. Add it to the `keys` of its section's entry, and take it out of `notYet` if it is there.
 /// 2. Add a property to the entry, and read it in the section's `DocumentReader` extension.
@@ -48,8 +48,8 @@ public struct Document: Sendable {
     return document
   }
 
-  /// The files that the document names, in its order. `path` is as written; a relative path is relative to the document.
-  /// `pointer` is its place, for a problem with the file.
+  /// The files that the document names, in its order. `path` is as written; a relative path is relative to the
+  /// document. `pointer` is its place, for a problem with the file.
   public var assetPaths: [(id: AssetID, path: String, pointer: String)] {
     assets.map { ($0.id, $0.path, $0.pointer.text) }
   }

@@ -1,7 +1,7 @@
 /// Reads JSON values as the entries of a document. It collects every problem and continues after each.
 ///
-/// Each section of the document extends it in the section's own file. The functions here read single values. They return
-/// nil and add a problem where a value is wrong, and return nil alone where there is no value.
+/// Each section of the document extends it in the section's own file. The functions here read single values. They
+/// return nil and add a problem where a value is wrong, and return nil alone where there is no value.
 struct DocumentReader {
   var problems = ProblemList()
   var names = DeclaredNames()
@@ -20,8 +20,8 @@ struct DocumentReader {
     func has(_ key: String) -> Bool { members[key] != nil }
   }
 
-  /// Reads an object. Its keys are `keys`. Those of `notYet` belong to the document's language, but this version refuses
-  /// them.
+  /// Reads an object. Its keys are `keys`. Those of `notYet` belong to the document's language, but this version
+  /// refuses them.
   mutating func fields(
     _ value: JSONValue, _ noun: String, keys: [String], notYet: [String] = []
   ) -> Fields? {

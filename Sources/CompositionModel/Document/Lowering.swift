@@ -1,8 +1,8 @@
 /// Compares a document with its media. It finds every problem, and makes the edit if there is none.
 ///
 /// It continues after a problem, but does not check what depends on an uncertain part: a clip whose place is unknown
-/// overlaps nothing, while one whose opacity is wrong still does. Each section of the document extends it in the section's
-/// own file.
+/// overlaps nothing, while one whose opacity is wrong still does. Each section of the document extends it in the
+/// section's own file.
 struct Lowering {
   let document: Document
   /// The assets that can be used.

@@ -78,13 +78,13 @@ func seconds(_ time: MediaTime) -> String {
   return scaled.denominator == 1 ? "\(text) s" : "\(text) s (\(time))"
 }
 
-/// ` (did you mean 'tracks'?)`, or nothing where there are no names. It takes a while to compute, so it must be used only
-/// within a message that `ProblemList.add` makes.
+/// ` (did you mean 'tracks'?)`, or nothing where there are no names. It takes a while to compute, so it must be used
+/// only within a message that `ProblemList.add` makes.
 func suggestion(for name: String, among names: some Sequence<String>) -> String {
   nearest(to: name, among: names).map { " (did you mean '\($0)'?)" } ?? ""
 }
 
-/// The name that a mistyped one most likely stands for: the one with the fewest letters inserted, left out, changed or
+/// The name that a mistyped one most likely means: the one with the fewest letters inserted, left out, changed or
 /// swapped with their neighbour. Of equally near names it is the first.
 func nearest(to name: String, among names: some Sequence<String>) -> String? {
   // The bounds keep the time short for a hostile document. A longer name is not a typing error.

@@ -104,8 +104,8 @@ extension Lowering {
     return problems.count == found ? sorted : nil
   }
 
-  /// The opacity of a clip or an overlay that shows during `range`: its ramps times a constant. The ramps are on its own
-  /// time. Nil and problems if they go beyond it.
+  /// The opacity of a clip or an overlay that shows during `range`: its ramps times a constant. The ramps are on its
+  /// own time. Nil and problems if they go beyond it.
   mutating func rampList(
     _ local: [PlacedRamp], opacity: Double, within range: MediaTimeRange, owner: String
   ) -> RampList? {

@@ -60,7 +60,7 @@ extension DocumentReader {
     guard let id = fields.has("id") ? name(fields["id"], "a track's id") : "\(type)\(number)" else { return nil }
     var hasSound = boolean(fields["sound"]) ?? false
     if type == .audio, let sound = fields["sound"] {
-      problems.add(sound.pointer, "'sound' is for video tracks; an audio track is always heard")
+      problems.add(sound.pointer, "'sound' is for video tracks; an audio track is always in the mix")
       hasSound = false
     }
     let written = items(required(fields, "clips", "a track"), "clips")
@@ -90,7 +90,7 @@ extension DocumentReader {
         let audioTrack = TrackEntry.audioTrack(of: id)
         hint =
           names.tracks[audioTrack] != nil
-          ? "; its sound is '\(audioTrack)'" : "; give it \"sound\": true to hear it as '\(audioTrack)'"
+          ? "; its sound is '\(audioTrack)'" : "; give it \"sound\": true for its sound '\(audioTrack)'"
       }
       problems.add(pointer, "track '\(id.shortened)' is not \(noun)\(hint)")
     } else if candidates.isEmpty {

@@ -1,7 +1,7 @@
 /// AVFoundation's edits of a whole composition. Each is exact. An edit that throws changes nothing.
 extension Composition {
-  /// Adds an empty track below the others and returns its name: `id`, or else `video1`, `audio2`…, by its number among the
-  /// tracks of its type.
+  /// Adds an empty track below the others and returns its name: `id`, or else `video1`, `audio2`…, by its number among
+  /// the tracks of its type.
   @discardableResult
   public mutating func addTrack(_ type: MediaType, id: TrackID? = nil) throws(EditingError) -> TrackID {
     guard type == .video || type == .audio else { throw .unsupportedTrack(type) }
@@ -63,8 +63,8 @@ extension Composition {
     try editTracks { (track) throws(EditingError) in try track.scale(range, to: duration) }
   }
 
-  /// The first track of a type that has no clip in `range`. Without a range, the first track of the type, to which a clip
-  /// can be appended.
+  /// The first track of a type that has no clip in `range`. Without a range, the first track of the type, to which a
+  /// clip can be appended.
   public func compatibleTrack(_ type: MediaType, over range: MediaTimeRange? = nil) -> TrackID? {
     tracks.first { track in
       guard track.type == type else { return false }

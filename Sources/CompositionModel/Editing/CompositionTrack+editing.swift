@@ -1,7 +1,7 @@
 /// AVFoundation's edits of one track. Each is exact. An edit that throws changes nothing.
 extension CompositionTrack {
-  /// Inserts a range of an asset's default track at `time`, at its natural rate. A clip that plays at `time` is split, and
-  /// everything after `time` moves later. An invalid time appends. A time after the end leaves a gap.
+  /// Inserts a range of an asset's default track at `time`, at its natural rate. A clip that plays at `time` is split,
+  /// and everything after `time` moves later. An invalid time appends. A time after the end leaves a gap.
   public mutating func insert(_ range: AssetRange, at time: MediaTime = .invalid) throws(EditingError) {
     try insert([range], at: time)
   }
@@ -40,8 +40,8 @@ extension CompositionTrack {
     self = edited
   }
 
-  /// Changes the duration of a range. Clips in it play faster or slower, gaps in it shrink or grow, and everything after
-  /// it moves.
+  /// Changes the duration of a range. Clips in it play faster or slower, gaps in it shrink or grow, and everything
+  /// after it moves.
   public mutating func scale(_ range: MediaTimeRange, to duration: MediaTime) throws(EditingError) {
     if range.isEmpty { throw .emptyRange(range) }
     guard duration.isNumeric, .zero < duration else { throw .outsideTimeline(duration) }

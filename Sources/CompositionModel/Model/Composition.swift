@@ -3,8 +3,8 @@ public typealias AssetID = String
 /// The name of a track in a document. The audio of video track `A` is the track `A.sound`.
 public typealias TrackID = String
 
-/// A whole edit: what a document means, with every default filled in. Planning needs the edit and the descriptions of its
-/// assets, and nothing else.
+/// A whole edit: what a document means, with every default filled in. Planning needs the edit and the descriptions of
+/// its assets, and nothing else.
 public struct Edit: Sendable, Hashable, Codable {
   public var composition: Composition
   public var videoComposition: VideoComposition

@@ -28,7 +28,7 @@ public enum OverlayContent: Sendable, Hashable, Codable {
   case text(StyledText)
 }
 
-/// Where an overlay stands, in pixels of the frame.
+/// The place of an overlay, in pixels of the frame.
 public enum OverlayPlacement: Sendable, Hashable, Codable {
   /// At an edge, in a corner or in the centre, `inset` pixels away from those edges.
   case anchor(Anchor, inset: Int)

@@ -12,8 +12,8 @@ public struct Ramp: Sendable, Hashable, Codable {
   }
 }
 
-/// A value over time: ramps in order of start, none overlapping another. The value is 1 before the first ramp, and after
-/// each ramp it stays at the ramp's end until the next.
+/// A value over time: ramps in order of start, none overlapping another. The value is 1 before the first ramp, and
+/// after each ramp it stays at the ramp's end until the next.
 public struct RampList: Sendable, Hashable, Codable {
   public var ramps: [Ramp]
 

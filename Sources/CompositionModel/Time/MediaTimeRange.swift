@@ -31,7 +31,8 @@ public struct MediaTimeRange: Sendable, Hashable, Codable {
 
   public func contains(_ time: MediaTime) -> Bool { start <= time && time < end }
 
-  /// Whether every time of `other` is in this range. An empty range is contained if it starts in this range or at its end.
+  /// Whether every time of `other` is in this range. An empty range is contained if it starts in this range or at its
+  /// end.
   public func contains(_ other: MediaTimeRange) -> Bool { start <= other.start && other.end <= end }
 
   /// The times in both ranges. Nil where there are none, as for ranges that only touch.

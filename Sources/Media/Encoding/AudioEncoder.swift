@@ -47,8 +47,8 @@ package final class AudioEncoder {
           frameSize: Int(opened.frame_size), initialPadding: Int(opened.initial_padding), bitDepth: setup.bitDepth)))
   }
 
-  /// Encodes the next `count` samples of each channel. `fill` writes them into the rows that are passed to it: one row for
-  /// each channel if the layout is planar, or else one row. The first sample is at time zero.
+  /// Encodes the next `count` samples of each channel. `fill` writes them into the rows that are passed to it: one row
+  /// for each channel if the layout is planar, or else one row. The first sample is at time zero.
   package func send(count: Int, fill: ([UnsafeMutableRawPointer]) -> Void) throws(MediaError) {
     guard count > 0, count <= frameSize else {
       throw MediaError(
@@ -75,8 +75,8 @@ package final class AudioEncoder {
     try encoder.send(nil)
   }
 
-  /// The next packet, with its pts in samples. The pts of the first is minus the initial padding. Nil if the encoder needs
-  /// more samples first, or after the last packet.
+  /// The next packet, with its pts in samples. The pts of the first is minus the initial padding. Nil if the encoder
+  /// needs more samples first, or after the last packet.
   package func receive() throws(MediaError) -> Packet? {
     while let packet = try encoder.receive() {
       // FLAC's last packet is empty. It carries a checksum for the header, which is written already.

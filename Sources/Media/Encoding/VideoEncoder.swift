@@ -1,10 +1,11 @@
 internal import CMedia
 package import CompositionModel
 
-/// Encodes the frames of one segment in one thread. Groups of pictures are closed and the first frame is a keyframe. The
-/// parameter sets depend on the settings alone, so that pieces of one film can follow one another.
+/// Encodes the frames of one segment in one thread. Groups of pictures are closed and the first frame is a keyframe.
+/// The parameter sets depend on the settings alone, so that pieces of one film can follow one another.
 package final class VideoEncoder {
-  /// What a reader of the piece's packets needs. It is complete before the first frame. Its timebase is the frame duration.
+  /// What a reader of the piece's packets needs. It is complete before the first frame. Its timebase is the frame
+  /// duration.
   package let header: PieceHeader
   private let encoder: Encoder
   private let size: PixelSize
@@ -64,8 +65,8 @@ package final class VideoEncoder {
     if let slices = setup.slices { context.pointee.slices = Int32(clamping: slices) }
   }
 
-  /// Encodes the next frame, which must have the settings' size and pixel format. `pts` counts frames from 0. The frame is
-  /// shared and not copied: the encoder may read it until `receive` has returned its packet, and does not change it.
+  /// Encodes the next frame, which must have the settings' size and pixel format. `pts` counts frames from 0. The frame
+  /// is shared and not copied: the encoder may read it until `receive` has returned its packet, and does not change it.
   package func send(_ frame: Frame, pts: Int64) throws(MediaError) {
     guard frame.size == size, frame.format == format else {
       throw MediaError(

@@ -19,9 +19,9 @@ struct BoundaryChooser {
   /// How far before and after its nominal place a boundary may be, in segments' nominal cost. The distance after it is
   /// enough to reach the next keyframe of a source with one every ten seconds.
   private static let (reachBefore, reachAfter) = (0.45, 1.15)
-  /// The penalty of a segment of twice the nominal cost, in nominal segments of decoded frames that are not shown. It is
-  /// small, because decoding such frames is certain work, while uneven segments only wait for each other at the end of a
-  /// job.
+  /// The penalty of a segment of twice the nominal cost, in nominal segments of decoded frames that are not shown. It
+  /// is small, because decoding such frames is certain work, while uneven segments only wait for each other at the end
+  /// of a job.
   private static let unevenness = 0.1
   /// The penalty of a boundary that is only a multiple of the keyframe interval, in nominal segments.
   private static let plainness = 0.03

@@ -1,14 +1,14 @@
 package import CompositionModel
 
-/// Makes the tasks of an edit. The result depends on the edit and its assets alone, and not on the number or the speed of
-/// the workers.
+/// Makes the tasks of an edit. The result depends on the edit and its assets alone, and not on the number or the speed
+/// of the workers.
 package enum RenderPlanner {
   /// The plan of an edit.
   /// - Parameters:
   ///   - assets: every asset that a clip or an overlay of the edit uses.
-  ///   - segmentDuration: the intended duration of a segment in seconds. Positive. Nil: 5 s for a film of up to 30 s, 7.5 s
-  ///     up to two minutes, 10 s up to ten minutes, 20 s beyond. So a short film keeps every core busy, and a long film
-  ///     spends little on starting tasks.
+  ///   - segmentDuration: the intended duration of a segment in seconds. Positive. Nil: 5 s for a film of up to 30 s,
+  ///     7.5 s up to two minutes, 10 s up to ten minutes, 20 s beyond. So a short film keeps every core busy, and a long
+  ///     film spends little on starting tasks.
   package static func plan(
     _ edit: Edit, assets: [AssetID: PlannedAsset], segmentDuration: MediaTime? = nil
   ) throws(PlanError) -> RenderPlan {

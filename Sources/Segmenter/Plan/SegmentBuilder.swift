@@ -1,7 +1,7 @@
 import CompositionModel
 
-/// Makes the task of one segment. All times are on the segment's own clock, and the task contains nothing that its frames
-/// do not depend on, so that equal frames have equal fingerprints.
+/// Makes the task of one segment. All times are on the segment's own clock, and the task contains nothing that its
+/// frames do not depend on, so that equal frames have equal fingerprints.
 struct SegmentBuilder {
   let edit: Edit
   let timeline: Timeline
@@ -125,8 +125,8 @@ struct SegmentClock {
     (part.lowerBound - frames.lowerBound)..<(part.upperBound - frames.lowerBound)
   }
 
-  /// A clip's ranges. At natural speed they are cut to what the segment shows, because the rest of the clip does not change
-  /// its frames.
+  /// A clip's ranges. At natural speed they are cut to what the segment shows, because the rest of the clip does not
+  /// change its frames.
   func local(_ clip: Clip) throws(TimeError) -> (source: MediaTimeRange, target: MediaTimeRange) {
     let target = try clip.target.shifted(by: offset)
     guard !clip.source.isEmpty else {

@@ -23,8 +23,8 @@ struct SourceLookup {
     return (asset, track, format)
   }
 
-  /// The stored timestamp of the frame that a clip shows at a time of the composition: the greatest that is not after the
-  /// source time, or the first. Nil for a track without frames.
+  /// The stored timestamp of the frame that a clip shows at a time of the composition: the greatest that is not after
+  /// the source time, or the first. Nil for a track without frames.
   func shownFrame(
     of clip: Clip, track: TrackDescription, format: VideoFormat, at time: MediaTime
   ) throws(TimeError) -> Int64? {

@@ -1,8 +1,8 @@
 package import CompositionModel
 
-/// Everything that the frames of one segment depend on, and nothing else. Two tasks with equal JSON render equal bytes, in
-/// any place of any film. The fingerprint of a task is the digest of its JSON, so all times count from the segment's own
-/// first frame, and media are named by their digests.
+/// Everything that the frames of one segment depend on, and nothing else. Two tasks with equal JSON render equal bytes,
+/// in any place of any film. The fingerprint of a task is the digest of its JSON, so all times count from the segment's
+/// own first frame, and media are named by their digests.
 package struct VideoTask: Sendable, Hashable, Codable {
   package var format: VideoTaskFormat
   package var encoder: VideoSettings
@@ -129,8 +129,8 @@ package struct PlannedSource: Sendable, Hashable, Codable {
 /// An overlay on the segment's clock.
 package struct PlannedOverlay: Sendable, Hashable, Codable {
   package var content: PlannedOverlayContent
-  /// The frames that show it, ascending and apart. There are several ranges if an instruction without overlays is between
-  /// them.
+  /// The frames that show it, ascending and apart. There are several ranges if an instruction without overlays is
+  /// between them.
   package var frames: [Range<Int>]
   package var placement: OverlayPlacement
   package var opacity: Double

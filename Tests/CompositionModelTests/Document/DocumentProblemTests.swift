@@ -1,7 +1,7 @@
 import CompositionModel
 import Testing
 
-/// A document with one thing wrong, where, and what must be said of it.
+/// A document with one thing wrong, the place of the problem, and words of its message.
 struct Wrong: Sendable, CustomTestStringConvertible {
   var text: String
   var pointer: String
@@ -14,7 +14,7 @@ struct Wrong: Sendable, CustomTestStringConvertible {
   var testDescription: String { "\(pointer) \(words)" }
 }
 
-/// One whole track that is right, for documents that are wrong elsewhere.
+/// One valid track, for documents that are wrong elsewhere.
 private let film = #"[{"id": "A", "clips": [{"asset": "v", "use": "0..10"}]}]"#
 
 private func clips(_ clips: String) -> String { documentText(tracks: "[{\"id\": \"A\", \"clips\": [\(clips)]}]") }
@@ -400,7 +400,7 @@ private func instructions(_ instructions: String) -> String {
 }
 
 extension Wrong {
-  /// The problem of a ramp without its value comes with the unknown key that stands in its place.
+  /// A ramp with an unknown key in place of its value has two problems. With a volume it has only one.
   fileprivate var withVolume: Wrong {
     var wrong = self
     wrong.text = text.replacing(#"{"opacity": 1}"#, with: #"{"opacity": 1, "volume": 1}"#)

@@ -2,7 +2,7 @@ import CompositionModel
 import Foundation
 import Testing
 
-/// Every example of `docs/document.md` is one that works.
+/// Every example of `docs/document.md` is a valid document.
 @Suite struct DocumentationTests {
   private static var repository: URL {
     URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
@@ -27,7 +27,7 @@ import Testing
     return examples
   }
 
-  /// Media for any example: what a path's ending says, an hour long.
+  /// Media for any example: of the kind that a path's extension names, an hour long.
   private func assets(of document: Document) throws -> [AssetID: AssetDescription] {
     let hour = MediaTime(seconds: 3600)
     var assets: [AssetID: AssetDescription] = [:]
@@ -53,7 +53,7 @@ import Testing
 
   @Test func everyKeyIsExplained() throws {
     let page = try String(contentsOf: Self.repository.appending(path: "docs/document.md"), encoding: .utf8)
-    // The keys that an object may have are told by the problem of an unknown one.
+    // The problem of an unknown key lists the keys that an object may have.
     let objects = [
       "", "/tracks/0", "/tracks/0/clips/0", "/tracks/0/clips/0/ramps/0", "/videoComposition",
       "/videoComposition/transitions/0", "/videoComposition/instructions/0",

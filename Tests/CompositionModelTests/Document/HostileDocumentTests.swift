@@ -1,7 +1,7 @@
 import CompositionModel
 import Testing
 
-/// Documents that are right, or nearly, and made to take all the time or memory there is.
+/// Documents that are valid, or nearly so, and made to exhaust time or memory.
 @Suite(.timeLimit(.minutes(10))) struct HostileDocumentTests {
   private func many(_ count: Int, _ item: (Int) -> String) -> String {
     (0..<count).map(item).joined(separator: ",")
@@ -21,7 +21,7 @@ import Testing
     #expect(found.count == 1 && found[0].message.contains("layers"))
   }
 
-  @Test func manyReferencesToTracksThatAreNotThereAreAnsweredShortly() throws {
+  @Test func manyReferencesToMissingTracksHaveAShortReport() throws {
     let tracks = many(500) { "{\"id\":\"track\($0)\",\"clips\":[]}" }
     let transitions = many(4000) { "{\"from\":\"x\($0)\",\"to\":\"y\($0)\",\"over\":\"0..1\"}" }
     let text = documentText(tracks: "[\(tracks)]", "\"videoComposition\":{\"transitions\":[\(transitions)]}")

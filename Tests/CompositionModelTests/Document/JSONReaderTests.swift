@@ -25,7 +25,7 @@ import Testing
     }
   }
 
-  @Test func valuesKnowTheirPlace() throws {
+  @Test func valuesHaveTheirPlace() throws {
     let root = try value(#"{"a/b~": [1, {"c": true}]}"#)
     guard case .object(let members) = root.content, case .array(let items) = members[0].value.content,
       case .object(let inner) = items[1].content
@@ -53,7 +53,7 @@ import Testing
     ("\"\\ud800\"", 1, 2), ("\"\\ude00\"", 1, 2), ("\"\\ud800\\u0041\"", 1, 2), ("\"a\u{1}b\"", 1, 3),
     ("{\n  \"a\": 1,\n  \"é\": x\n}", 3, 8), ("[\r\n1,\r\n]", 3, 1), ("{\"a\": 'b'}", 1, 7),
   ])
-  func syntaxErrorsSayLineAndColumn(_ text: String, line: Int, column: Int) throws {
+  func syntaxErrorsHaveLineAndColumn(_ text: String, line: Int, column: Int) throws {
     let error = try fault(Array(text.utf8))
     #expect(error.line == line && error.column == column, "\(error)")
   }
@@ -98,7 +98,7 @@ import Testing
     #expect(read < 3000)
   }
 
-  @Test func aKeyThatStandsTwiceIsNotedAndItsFirstValueKept() throws {
+  @Test func aKeyThatOccursTwiceIsReportedAndItsFirstValueKept() throws {
     let (root, duplicates) = try JSONReader.read(Array(#"{"a": 1, "b": {"c": 1, "c": 2}, "a": 3}"#.utf8))
     #expect(duplicates.map(\.text) == ["/b/c", "/a"])
     guard case .object(let members) = root.content, case .number("1") = members[0].value.content else {

@@ -1,7 +1,7 @@
 import CompositionModel
 import Testing
 
-/// What a lowered edit shows, written shortly: each instruction's range and its stack.
+/// What a lowered edit shows, in short: each instruction's range and its stack.
 func stacks(_ edit: Edit) -> [String] {
   edit.videoComposition.instructions.map { instruction in
     let layers = instruction.layers.map { layer in
@@ -24,7 +24,7 @@ func stacks(_ edit: Edit) -> [String] {
     edit.composition.track(track)?.clips.map { "\($0.target)" } ?? []
   }
 
-  @Test func clipsFollowEachOtherUnlessTheySayWhen() throws {
+  @Test func clipsFollowEachOtherUnlessTheyHaveATime() throws {
     let edit = try lowered(
       documentText(
         tracks: videoTracks(
@@ -43,7 +43,7 @@ func stacks(_ edit: Edit) -> [String] {
     #expect(targets(edit, "A") == ["0..5", "5..7"])
   }
 
-  @Test func aDurationUnlikeTheUsedLengthIsAChangeOfSpeed() throws {
+  @Test func aDurationThatDiffersFromTheUsedLengthIsAChangeOfSpeed() throws {
     let edit = try lowered(documentText(tracks: videoTracks(#"{"asset": "v", "use": "3..5", "duration": 4}"#)))
     let clip = try #require(edit.composition.track("A")?.clips.first)
     #expect(try "\(clip.source) \(clip.target) \(clip.sourceTime(at: at("1")))" == "3..5 0..4 7/2")
@@ -62,7 +62,7 @@ func stacks(_ edit: Edit) -> [String] {
     #expect(error?.problems.map(\.message) == ["the film is shorter than a sample"])
   }
 
-  @Test func stillPicturesLastAsLongAsTheyAreSaidTo() throws {
+  @Test func stillPicturesLastAsLongAsTheirDuration() throws {
     let edit = try lowered(
       documentText(tracks: videoTracks(#"{"asset": "logo", "duration": "90f"}, {"asset": "logo", "use": "0..2"}"#)))
     let clips = try #require(edit.composition.track("A")?.clips)
@@ -124,7 +124,7 @@ func stacks(_ edit: Edit) -> [String] {
     #expect(stacks(edit) == ["0..2: A", "2..5: "])
   }
 
-  @Test func aDissolveStandsWhereTheUpperOfItsTracksStands() throws {
+  @Test func aDissolveIsInThePlaceOfTheUpperOfItsTracks() throws {
     let clips = [
       #"{"asset": "v", "use": "0..6"}"#, #"{"asset": "w", "use": "0..10"}"#, #"{"asset": "v", "use": "0..8", "at": 4}"#,
     ]
@@ -255,14 +255,14 @@ func stacks(_ edit: Edit) -> [String] {
     let given = try lowered(text).export
     #expect(given.video?.rateControl == .averageBitRate(4_000_000) && given.video?.keyframeInterval == 15)
     #expect(given.video?.preset == "fast" && given.video?.profile == "main" && given.metadata == ["title": "T"])
-    // Asked for, so it is there, silent as the film is.
+    // It is given explicitly, so it is there although the film is silent.
     #expect(given.audio == AudioSettings(codec: .flac, bitRate: nil, sampleRate: 96000, channels: 6, bitDepth: 24))
     #expect(!given.optimizeForNetworkUse)
     let overridden = try lowered(text, output: "/elsewhere/b.mov".replacing("mov", with: "mp4")).export
     #expect(overridden.container == .mp4)
   }
 
-  @Test func picturesAndSoundAreLeftOutWhereThereAreNoneOrNoneAreWanted() throws {
+  @Test func videoAndAudioAreLeftOutIfThereAreNoneOrTheyAreFalse() throws {
     let both = #"[{"id": "A", "sound": true, "clips": [{"asset": "v", "use": "0..2"}]}]"#
     #expect(try lowered(documentText(tracks: both, export: #"{"to": "a.mp4", "audio": false}"#)).export.audio == nil)
     #expect(try lowered(documentText(tracks: both, export: #"{"to": "a.mp4", "video": false}"#)).export.video == nil)
@@ -276,7 +276,7 @@ func stacks(_ edit: Edit) -> [String] {
 
   // MARK: Overlays
 
-  @Test func overlaysStandWhereAndWhenTheySay() throws {
+  @Test func overlaysHaveTheirPlaceAndTime() throws {
     let text = documentText(
       tracks: videoTracks(#"{"asset": "v", "use": "0..10"}"#),
       ##"""

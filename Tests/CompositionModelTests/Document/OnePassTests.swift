@@ -17,7 +17,7 @@ import Testing
       "export": { "to": "a.mp4", "video": { "preset": "fats" }, "audio": { "codec": "pcm" } } }
     """
 
-  @Test func everyProblemIsToldAtOnceWithThoseOfTheMedia() throws {
+  @Test func everyProblemIsReportedAtOnceWithThoseOfTheMedia() throws {
     var assets = try standardAssets()
     assets["gone"] = nil
     let found = try problems(text, assets: assets, unreadable: ["gone": "there is no file 'gone.mov'"])
@@ -30,7 +30,7 @@ import Testing
     #expect(found.count == 11)
   }
 
-  @Test func parsingAloneTellsEveryProblemOfTheText() {
+  @Test func parsingAloneReportsEveryProblemOfTheText() {
     do {
       _ = try Document.parse(Array(text.utf8))
       Issue.record("accepted")
@@ -39,7 +39,7 @@ import Testing
     }
   }
 
-  @Test func aProblemDoesNotBringOthersWithIt() throws {
+  @Test func aProblemDoesNotCauseOthers() throws {
     // The second clip's place depends on the first's length, the transition's cover on both.
     let found = try problems(
       documentText(
@@ -53,7 +53,7 @@ import Testing
     #expect(found.map(\.pointer) == ["/tracks/0/clips/0/use"])
   }
 
-  @Test func aProblemThatLeavesTheTimesSureHidesNoOther() throws {
+  @Test func aProblemThatLeavesTheTimesKnownHidesNoOther() throws {
     let found = try problems(
       documentText(
         tracks: """
@@ -67,7 +67,7 @@ import Testing
       ])
   }
 
-  @Test func aClipsRampsAreToldEvenWhereItsUseIsWrong() throws {
+  @Test func aClipsRampsAreCheckedEvenIfItsUseIsWrong() throws {
     let found = try problems(
       documentText(
         tracks: """
@@ -77,12 +77,12 @@ import Testing
     #expect(Set(found.map(\.pointer)) == ["/tracks/0/clips/0/use", "/tracks/0/clips/0/ramps/1"])
   }
 
-  @Test func mediaThatNobodyDescribedIsAProblem() throws {
+  @Test func anAssetThatWasNotProbedIsAProblem() throws {
     let found = try problems(documentText(tracks: #"[{"clips": [{"asset": "v"}]}]"#), assets: [:])
     #expect(Set(found.map(\.pointer)) == ["/assets/v", "/assets/w", "/assets/mute", "/assets/s", "/assets/logo"])
   }
 
-  @Test func textThatIsNotJSONSaysWhere() {
+  @Test func theProblemOfTextThatIsNotJSONHasItsPlace() {
     do {
       _ = try Document.parse(Array("{\n  \"sheaf\": 1,\n}".utf8))
       Issue.record("accepted")
@@ -92,7 +92,7 @@ import Testing
     }
   }
 
-  @Test func aDocumentMadeOfProblemsIsAnsweredShortly() throws {
+  @Test func aDocumentOfManyProblemsHasAShortReport() throws {
     let clips = Array(repeating: #"{"aset": "v"}"#, count: 20_000).joined(separator: ",")
     let found = try problems(documentText(tracks: "[{\"clips\": [\(clips)]}]"))
     #expect(found.count < 1000)

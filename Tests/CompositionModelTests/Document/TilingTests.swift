@@ -1,7 +1,7 @@
 import CompositionModel
 import Testing
 
-/// Random documents, checked against what they say by looking at single moments, the slow way.
+/// Random documents, whose instructions are compared with the documents at many single times.
 @Suite struct TilingTests {
   private struct WrittenClip {
     var start: Int
@@ -29,7 +29,7 @@ import Testing
     return (documentText(tracks: "[\(texts.joined(separator: ", "))]"), tracks)
   }
 
-  @Test func instructionsTileTheFilmAndShowWhatTheDocumentSays() throws {
+  @Test func instructionsTileTheFilmAndShowTheDocumentsClips() throws {
     var random = SeededRandom(seed: 8)
     for _ in 0..<150 {
       let (text, tracks) = someDocument(&random)

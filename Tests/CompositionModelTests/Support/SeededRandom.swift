@@ -1,4 +1,4 @@
-/// The same numbers on every run (SplitMix64), so that a failure can be seen again.
+/// The same numbers on every run (SplitMix64), so that a failure can be repeated.
 struct SeededRandom: RandomNumberGenerator {
   private var state: UInt64
 

@@ -1,6 +1,6 @@
 import CompositionModel
 
-/// Descriptions of media that no file stands behind.
+/// Descriptions of media without files.
 enum SyntheticAssets {
   static func video(
     seconds: MediaTime = MediaTime(seconds: 60), size: PixelSize = PixelSize(width: 1280, height: 720),
@@ -47,7 +47,7 @@ enum SyntheticAssets {
   }
 }
 
-/// What the tests' documents call their media.
+/// The media of the tests' documents, by name.
 func standardAssets() throws -> [AssetID: AssetDescription] {
   [
     "v": try SyntheticAssets.video(), "w": try SyntheticAssets.video(),
@@ -56,7 +56,7 @@ func standardAssets() throws -> [AssetID: AssetDescription] {
   ]
 }
 
-/// A document of `tracks` and what else is given, with the standard assets.
+/// A document with the standard assets, `tracks` and `others`.
 func documentText(tracks: String, _ others: String = "", export: String = #"{"to": "out.mkv"}"#) -> String {
   let rest = others.isEmpty ? "" : ", \(others)"
   return """
@@ -66,12 +66,12 @@ func documentText(tracks: String, _ others: String = "", export: String = #"{"to
     """
 }
 
-/// The edit that a text means.
+/// The edit of a document's text.
 func lowered(_ text: String, assets: [AssetID: AssetDescription]? = nil, output: String? = nil) throws -> Edit {
   try Document.parse(Array(text.utf8)).lower(assets: try assets ?? standardAssets(), output: output)
 }
 
-/// Every problem of a text and its media, as the `check` command finds them.
+/// Every problem of a text and its media, as `sheaf check` reports them.
 func problems(
   _ text: String, assets: [AssetID: AssetDescription]? = nil, output: String? = nil,
   unreadable: [AssetID: String] = [:]

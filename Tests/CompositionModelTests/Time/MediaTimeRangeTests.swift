@@ -2,7 +2,7 @@ import CompositionModel
 import Testing
 
 @Suite struct MediaTimeRangeTests {
-  /// Ranges on a grid of thirds, and the grid points in them: what every operation can be checked against.
+  /// A range on a grid of thirds and the grid points in it, as the reference for every operation.
   private func someRange(_ random: inout SeededRandom) throws -> (range: MediaTimeRange, points: Set<Int64>) {
     let start = Int64.random(in: -10...10, using: &random)
     let length = Int64.random(in: 0...8, using: &random)
@@ -33,7 +33,7 @@ import Testing
     }
   }
 
-  @Test func theEndIsWithoutTheRange() throws {
+  @Test func aRangeDoesNotContainItsEnd() throws {
     let range = try spanning("4", "9")
     let (first, last) = (try at("4"), try at("9"))
     #expect(range.contains(first) && !range.contains(last))
@@ -43,7 +43,7 @@ import Testing
     #expect(shifted == expected)
   }
 
-  @Test func whatIsNoRangeIsRefused() {
+  @Test func invalidRangesAreRefused() {
     #expect(throws: TimeError.notNumeric) { try MediaTimeRange(start: .zero, duration: MediaTime(seconds: -1)) }
     #expect(throws: TimeError.notNumeric) { try MediaTimeRange(start: .invalid, duration: .zero) }
     #expect(throws: TimeError.notNumeric) { try MediaTimeRange(start: .zero, duration: .positiveInfinity) }

@@ -1,7 +1,7 @@
 import CompositionModel
 import Testing
 
-/// A fraction computed the slow way, with repeated subtraction for its divisor and no reduction on the way.
+/// A fraction that is never reduced, as the reference.
 private struct SlowFraction {
   var numerator: Int128
   var denominator: Int128
@@ -70,7 +70,7 @@ private struct SlowFraction {
     }
   }
 
-  @Test func rescalingRoundsHalfAwayFromZeroAndSaysSo() throws {
+  @Test func rescalingRoundsHalfAwayFromZeroAndReportsIt() throws {
     let cases: [(MediaTime, Int32, Int64, Bool)] = [
       (MediaTime(value: 1, timescale: 2), 1, 1, false), (MediaTime(value: -1, timescale: 2), 1, -1, false),
       (MediaTime(value: 3, timescale: 2), 1, 2, false), (MediaTime(value: -3, timescale: 2), 1, -2, false),
@@ -94,7 +94,7 @@ private struct SlowFraction {
     }
   }
 
-  @Test func whatDoesNotFitIsAnErrorAndNoWrap() {
+  @Test func aResultThatDoesNotFitIsAnError() {
     let greatest = MediaTime(value: .max, timescale: 1)
     #expect(throws: TimeError.overflow) { try greatest + MediaTime(seconds: 1) }
     #expect(throws: TimeError.overflow) { try greatest + MediaTime(value: 1, timescale: 2) }

@@ -13,7 +13,7 @@ struct StoredTimeTests {
     }
   }
 
-  /// The first frame a whole number of frames after the file's zero, as in a piece cut out of a longer recording.
+  /// The first frame is a whole number of frames after the file's zero, as in a part cut out of a longer recording.
   @Test(arguments: [(30, 1), (30000, 1001), (24000, 1001), (60, 1), (60000, 1001), (144, 1)])
   func `frames that start at a rounded time are each shown once`(rate: (Int128, Int128)) throws {
     let millisecond = MediaTime(value: 1, timescale: 1000)
@@ -29,7 +29,7 @@ struct StoredTimeTests {
     }
   }
 
-  /// Each is shown from its true time on and not before, at any output rate, however it was rounded.
+  /// Each frame is shown from its true time on and not before, at any output rate, however it was rounded.
   @Test(arguments: [(25, 1), (30, 1), (30000, 1001), (24000, 1001), (60, 1), (333, 1)])
   func `a hidden cadence is followed exactly`(rate: (Int128, Int64)) throws {
     let millisecond = MediaTime(value: 1, timescale: 1000)

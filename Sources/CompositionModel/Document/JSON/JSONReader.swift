@@ -204,11 +204,13 @@ struct JSONReader {
     }
     let unit = try hexUnit(start)
     if let scalar = Unicode.Scalar(unit) { return scalar }
-    guard unit < 0xDC00, take("\\"), take("u") else { throw error("half a surrogate pair stands alone", at: start) }
+    guard unit < 0xDC00, take("\\"), take("u") else {
+      throw error("one half of a surrogate pair is missing", at: start)
+    }
     let low = try hexUnit(start)
     guard (0xDC00...0xDFFF).contains(low),
       let scalar = Unicode.Scalar(0x10000 + (UInt32(unit) - 0xD800) << 10 + (UInt32(low) - 0xDC00))
-    else { throw error("half a surrogate pair stands alone", at: start) }
+    else { throw error("one half of a surrogate pair is missing", at: start) }
     return scalar
   }
 

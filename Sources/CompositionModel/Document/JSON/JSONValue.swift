@@ -34,8 +34,8 @@ extension String {
   }
 }
 
-/// The place of a value in a document (RFC 6901). It is a chain, so that a value costs one link at any depth. The text is
-/// made only for a problem.
+/// The place of a value in a document (RFC 6901). It is a chain, so that a value costs one link at any depth. The text
+/// is made only for a problem.
 indirect enum JSONPointer: Sendable, Hashable {
   case root
   case key(String, in: JSONPointer)
