@@ -12,22 +12,22 @@
 #include <unistd.h>
 
 int sandbox_open_beneath(int root, const char *path) {
-  // Not blocking: a FIFO put where a film was must not hold the agent. For files it means nothing.
+  // O_NONBLOCK, because opening a FIFO in the place of a media file would block the agent. It has no effect on files.
   struct open_how how = {
       .flags = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS};
   for (;;) {
-    long descriptor = syscall(SYS_openat2, root, path, &how, sizeof how);
+    long descriptor = TEMP_FAILURE_RETRY(syscall(SYS_openat2, root, path, &how, sizeof how));
     if (descriptor >= 0) return (int)descriptor;
-    // EAGAIN: a rename raced with the check.
-    if (errno != EINTR && errno != EAGAIN) return -errno;
+    // EAGAIN: a rename happened while the kernel checked the path.
+    if (errno != EAGAIN) return -errno;
   }
 }
 
 int sandbox_open_unnamed(const char *directory, int *linkable) {
   *linkable = 1;
-  int descriptor = open(directory, O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
+  int descriptor = (int)TEMP_FAILURE_RETRY(open(directory, O_RDWR | O_TMPFILE | O_CLOEXEC, 0600));
   if (descriptor >= 0) return descriptor;
-  // File systems without O_TMPFILE (some overlays and network file systems) say one of these.
+  // File systems without O_TMPFILE, such as some overlays and network file systems, fail with one of these.
   if (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL && errno != ENOSYS) return -errno;
   *linkable = 0;
   char name[4096];
@@ -72,11 +72,7 @@ int sandbox_send_descriptors(int socket, const int *descriptors, size_t count) {
     header->cmsg_len = CMSG_LEN(sizeof(int) * count);
     memcpy(CMSG_DATA(header), descriptors, sizeof(int) * count);
   }
-  for (;;) {
-    ssize_t sent = sendmsg(socket, &message, MSG_NOSIGNAL);
-    if (sent == 1) return 0;
-    if (sent < 0 && errno != EINTR) return -errno;
-  }
+  return TEMP_FAILURE_RETRY(sendmsg(socket, &message, MSG_NOSIGNAL)) == 1 ? 0 : -errno;
 }
 
 int sandbox_receive_descriptors(int socket, int *descriptors, size_t capacity) {
@@ -88,9 +84,7 @@ int sandbox_receive_descriptors(int socket, int *descriptors, size_t capacity) {
   } control;
   struct msghdr message = {
       .msg_iov = &part, .msg_iovlen = 1, .msg_control = control.space, .msg_controllen = sizeof control.space};
-  ssize_t received;
-  do received = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
-  while (received < 0 && errno == EINTR);
+  ssize_t received = TEMP_FAILURE_RETRY(recvmsg(socket, &message, MSG_CMSG_CLOEXEC));
   if (received < 0) return -errno;
   if (received == 0) return -EPIPE;
   size_t total = 0;

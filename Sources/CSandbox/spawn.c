@@ -19,9 +19,9 @@
 #define SYS_close_range 436
 #endif
 
-// What a new child does first: nothing of its parent's is left but `control` as descriptor 0 and `output` as 1 and 2.
+// Runs first in a new child: leaves it nothing of its parent but `control` as descriptor 0 and `output` as 1 and 2.
 // Only async-signal-safe calls.
-static void settle(int control, int output, pid_t parent) {
+static void isolate(int control, int output, pid_t parent) {
   setpgid(0, 0);
   if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) _exit(126);
   // The parent may have died before the call above.
@@ -34,7 +34,7 @@ static void settle(int control, int output, pid_t parent) {
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, NULL);
 
-  // Out of the way of 0, 1 and 2 first, so that no dup2 closes what another still needs.
+  // Moved to 3 and above first, so that no dup2 closes a descriptor that a later one copies.
   int high_control = fcntl(control, F_DUPFD, 3), high_output = fcntl(output, F_DUPFD, 3);
   if (high_control < 0 || high_output < 0) _exit(126);
   if (dup2(high_control, 0) < 0 || dup2(high_output, 1) < 0 || dup2(high_output, 2) < 0) _exit(126);
@@ -46,19 +46,19 @@ static void settle(int control, int output, pid_t parent) {
   }
 }
 
-// What the child does between fork and exec; never returns.
-static void become(const char *executable, char *const arguments[], char *const environment[], int control, int output,
-                   uint64_t address_space, pid_t parent) {
-  settle(control, output, parent);
+// Runs in the child between fork and exec; never returns.
+static void execute(const char *executable, char *const arguments[], char *const environment[], int control, int output,
+                    uint64_t address_space, pid_t parent) {
+  isolate(control, output, parent);
   struct rlimit no_core = {0, 0};
   setrlimit(RLIMIT_CORE, &no_core);
   struct rlimit memory = {address_space, address_space};
   if (address_space > 0 && setrlimit(RLIMIT_AS, &memory) != 0) _exit(126);
-  // When memory runs out, the task goes and not the agent.
+  // When memory runs out, the kernel ends a task process rather than the agent.
   int badness = open("/proc/self/oom_score_adj", O_WRONLY);
   if (badness >= 0) {
     if (write(badness, "500", 3) < 0) {
-      // A container may forbid it: then the kernel chooses.
+      // A container may forbid it; then the kernel's own order stays.
     }
     close(badness);
   }
@@ -68,8 +68,8 @@ static void become(const char *executable, char *const arguments[], char *const 
 }
 
 // The child's number in the parent, zero in the child, or a negative errno; all signals are blocked in the child.
-static pid_t fork_quietly(void) {
-  // No handler of the parent's may run in the child before it has put them all back.
+static pid_t fork_with_signals_blocked(void) {
+  // No signal handler of the parent may run in the child before the child has reset them.
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -81,9 +81,9 @@ static pid_t fork_quietly(void) {
 
 pid_t sandbox_fork(int control, int output) {
   pid_t parent = getpid();
-  pid_t pid = fork_quietly();
-  if (pid == 0) settle(control, output, parent);
-  // Said on both sides, so that it holds whoever comes first.
+  pid_t pid = fork_with_signals_blocked();
+  if (pid == 0) isolate(control, output, parent);
+  // Set in the parent and in the child, so that it is set before either goes on.
   if (pid > 0) setpgid(pid, pid);
   return pid;
 }
@@ -91,10 +91,10 @@ pid_t sandbox_fork(int control, int output) {
 int sandbox_spawn(const char *executable, char *const arguments[], char *const environment[], int control, int output,
                   uint64_t address_space, pid_t *child) {
   pid_t parent = getpid();
-  pid_t pid = fork_quietly();
-  if (pid == 0) become(executable, arguments, environment, control, output, address_space, parent);
+  pid_t pid = fork_with_signals_blocked();
+  if (pid == 0) execute(executable, arguments, environment, control, output, address_space, parent);
   if (pid < 0) return pid;
-  // Said on both sides, so that it holds whoever comes first.
+  // Set in the parent and in the child, so that it is set before either goes on.
   setpgid(pid, pid);
   *child = pid;
   return 0;
@@ -102,10 +102,7 @@ int sandbox_spawn(const char *executable, char *const arguments[], char *const e
 
 int sandbox_await_end(pid_t child) {
   siginfo_t info;
-  while (waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT) != 0) {
-    if (errno != EINTR) return -errno;
-  }
-  return 0;
+  return TEMP_FAILURE_RETRY(waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT)) == 0 ? 0 : -errno;
 }
 
 static uint64_t milliseconds(struct timeval time) {
@@ -115,13 +112,11 @@ static uint64_t milliseconds(struct timeval time) {
 int sandbox_reap(pid_t child, struct sandbox_end *end) {
   int status = 0;
   struct rusage usage;
-  while (wait4(child, &status, 0, &usage) < 0) {
-    if (errno != EINTR) return -errno;
-  }
+  if (TEMP_FAILURE_RETRY(wait4(child, &status, 0, &usage)) < 0) return -errno;
   end->exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
   end->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
   end->cpu_milliseconds = milliseconds(usage.ru_utime) + milliseconds(usage.ru_stime);
-  end->peak_kilobytes = (uint64_t)usage.ru_maxrss;
+  end->peak_bytes = (uint64_t)usage.ru_maxrss << 10;
   return 0;
 }
 
@@ -135,7 +130,7 @@ int sandbox_watch_children(void) {
 }
 
 pid_t sandbox_reap_any(int watch, struct sandbox_end *end) {
-  // Emptied before the wait, so that a child that ends in between is seen next time.
+  // Emptied before the wait, so that a child that ends after it makes the descriptor readable again.
   struct signalfd_siginfo info;
   while (read(watch, &info, sizeof info) == (ssize_t)sizeof info) {
   }

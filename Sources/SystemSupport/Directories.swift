@@ -6,22 +6,24 @@ package enum Directories {
     package var path: String
     /// In bytes.
     package var size: Int64
-    /// Bytes that the file takes on the disk, which are fewer where it has holes.
+    /// Bytes that the file takes on the disk, which are fewer than its size where it has holes.
     package var allocatedSize: Int64
     /// Seconds since 1970.
     package var modified: Double
   }
 
-  /// Makes a folder and those above it, where they do not exist.
+  /// Makes a folder, and those above it, where they do not exist. Throws `ENOTDIR` where a file has that name.
+  /// - Parameter permissions: Of each folder that is made.
   package static func make(_ path: String, permissions: mode_t = 0o755) throws(SystemError) {
-    if mkdir(path, permissions) == 0 || errno == EEXIST { return }
-    guard errno == ENOENT, let slash = path.lastIndex(of: "/"), slash > path.startIndex else {
-      throw SystemError(errno, "making the folder \(path)")
+    if mkdir(path, permissions) == 0 { return }
+    if errno == ENOENT, let slash = path.lastIndex(of: "/"), slash > path.startIndex {
+      try make(String(path[..<slash]), permissions: permissions)
+      if mkdir(path, permissions) == 0 { return }
     }
-    try make(String(path[..<slash]), permissions: permissions)
-    guard mkdir(path, permissions) == 0 || errno == EEXIST else {
-      throw SystemError(errno, "making the folder \(path)")
-    }
+    guard errno == EEXIST else { throw SystemError(errno, "making the folder \(path)") }
+    var status = stat()
+    guard stat(path, &status) == 0 else { throw SystemError(errno, "making the folder \(path)") }
+    guard status.st_mode & S_IFMT == S_IFDIR else { throw SystemError(ENOTDIR, "making the folder \(path)") }
   }
 
   /// The folder that a path's last component is in.
@@ -30,14 +32,14 @@ package enum Directories {
     return slash == path.startIndex ? "/" : String(path[..<slash])
   }
 
-  /// A path with symbolic links, `.` and `..` resolved. Throws where there is no such file.
+  /// A path with symbolic links, `.` and `..` resolved. Throws `ENOENT` where there is no such file.
   package static func resolve(_ path: String) throws(SystemError) -> String {
     guard let resolved = realpath(path, nil) else { throw SystemError(errno, "opening \(path)") }
     defer { free(resolved) }
     return String(cString: resolved)
   }
 
-  /// The regular files of a folder, in no order; none where it cannot be read.
+  /// The regular files of a folder, in no order; none where it cannot be read. Links are left out.
   package static func files(in folder: String) -> [File] {
     guard let directory = opendir(folder) else { return [] }
     defer { closedir(directory) }

@@ -1,5 +1,4 @@
 package import Glibc
-import SystemPackage
 
 /// An open descriptor and its owner: closed when the last reference is gone. Every method blocks: call it off the
 /// cooperative pool where the file may be slow.
@@ -20,21 +19,13 @@ package final class OpenFile: Sendable {
 
   /// Opens a file. The descriptor is not inherited by programs that are started.
   /// - Parameters:
-  ///   - flags: as for `open(2)`; `O_CLOEXEC` is added.
-  ///   - permissions: of a file that is made.
+  ///   - flags: As for `open(2)`; `O_CLOEXEC` is added.
+  ///   - permissions: Of a file that is created.
   package static func open(
     _ path: String, _ flags: Int32 = O_RDONLY, permissions: mode_t = 0o644
   ) throws(SystemError) -> OpenFile {
     let descriptor = try retryingOnInterrupt("opening \(path)") { Glibc.open(path, flags | O_CLOEXEC, permissions) }
     return OpenFile(owning: descriptor, name: path)
-  }
-
-  /// Two connected sockets; what is written to one is read from the other.
-  package static func socketPair() throws(SystemError) -> (OpenFile, OpenFile) {
-    var pair: [Int32] = [-1, -1]
-    let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
-    guard socketpair(AF_UNIX, type, 0, &pair) == 0 else { throw SystemError(errno, "making a pair of sockets") }
-    return (OpenFile(owning: pair[0], name: "a socket"), OpenFile(owning: pair[1], name: "a socket"))
   }
 
   /// The same file through an offset of its own, for reading only.
@@ -45,14 +36,32 @@ package final class OpenFile: Sendable {
     return OpenFile(owning: descriptor, name: name)
   }
 
-  /// What the system knows of the file.
+  /// The file's attributes, as `fstat(2)` returns them.
   package func status() throws(SystemError) -> stat {
     var status = stat()
     _ = try retryingOnInterrupt("reading the attributes of \(name)") { fstat(descriptor, &status) }
     return status
   }
 
-  /// Reads up to so many bytes at a position, leaving the descriptor's offset alone; fewer only at the file's end.
+  /// The bytes of a small file, or of a pipe that ends. Throws `EFBIG` where there are more than `limit` bytes.
+  package static func contents(of path: String, limit: Int) throws(SystemError) -> [UInt8] {
+    let file = try open(path)
+    var bytes: [UInt8] = []
+    while true {
+      // One byte beyond the limit is asked for, because the sizes of pipes and of the kernel's files are not known.
+      let part = try file.readSome(limit + 1 - bytes.count)
+      if part.isEmpty { return bytes }
+      bytes += part
+      guard bytes.count <= limit else { throw SystemError(EFBIG, "reading \(path), at most \(limit) bytes,") }
+    }
+  }
+}
+
+// MARK: - Reading and writing
+
+extension OpenFile {
+  /// Reads up to `buffer.count` bytes at a position and leaves the descriptor's offset alone. Returns how many bytes were
+  /// read: fewer only at the file's end.
   package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(SystemError) -> Int {
     try readAll(descriptor, into: buffer, at: offset, name: name)
   }
@@ -66,65 +75,119 @@ package final class OpenFile: Sendable {
     return Array(bytes.prefix(try result.get()))
   }
 
+  /// The next bytes at the descriptor's offset: at least one and at most `limit`, as many as are there, waiting for the
+  /// first. Empty at the end.
+  package func readSome(_ limit: Int) throws(SystemError) -> [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: limit)
+    let count = try retryingOnInterrupt("reading \(name)") { Glibc.read(descriptor, &bytes, limit) }
+    bytes.removeSubrange(count...)
+    return bytes
+  }
+
+  /// Exactly the next `count` bytes at the descriptor's offset, waiting for them. Nil where the end comes before.
+  package func readExactly(_ count: Int) throws(SystemError) -> [UInt8]? {
+    var bytes = [UInt8](repeating: 0, count: count)
+    let result = bytes.withUnsafeMutableBytes { buffer in
+      Result { () throws(SystemError) in
+        try repeating(count, "reading \(name)") { done in
+          Glibc.read(descriptor, buffer.baseAddress! + done, count - done)
+        }
+      }
+    }
+    return try result.get() == count ? bytes : nil
+  }
+
   /// Writes all of a buffer at the descriptor's offset.
   package func write(_ bytes: UnsafeRawBufferPointer) throws(SystemError) {
     try writeAll(descriptor, bytes, name: name)
   }
 
+  /// Writes all bytes at the descriptor's offset.
   package func write(_ bytes: [UInt8]) throws(SystemError) {
     try bytes.withUnsafeBytes { buffer in Result { () throws(SystemError) in try write(buffer) } }.get()
   }
 
-  /// Writes all of a buffer at a position, leaving the descriptor's offset alone.
+  /// Writes all of a buffer at a position and leaves the descriptor's offset alone.
   package func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(SystemError) {
-    var done = 0
-    while done < bytes.count {
-      done += try retryingOnInterrupt("writing \(name)") {
-        pwrite(descriptor, bytes.baseAddress! + done, bytes.count - done, off_t(offset) + off_t(done))
-      }
+    let done = try repeating(bytes.count, "writing \(name)") { done in
+      pwrite(descriptor, bytes.baseAddress! + done, bytes.count - done, off_t(offset) + off_t(done))
     }
+    if done < bytes.count { throw SystemError(EIO, "writing \(name)") }
   }
 
   /// Waits until the file's bytes are on the disk.
   package func sync() throws(SystemError) {
     _ = try retryingOnInterrupt("syncing \(name)") { fsync(descriptor) }
   }
-
-  /// The bytes of a small file. Throws `EFBIG` where it is longer than `limit` bytes.
-  package static func contents(of path: String, limit: Int) throws(SystemError) -> [UInt8] {
-    let file = try open(path)
-    // One more than allowed, so that a file of the kernel's, whose size reads as zero, is bounded too.
-    let size = try Int64(file.status().st_size)
-    let expected = size == 0 ? Int64(limit) : min(size, Int64(limit))
-    let bytes = try file.read(at: 0, length: Int(expected) + 1)
-    guard bytes.count <= limit else { throw SystemError(EFBIG, "reading \(path), at most \(limit) bytes,") }
-    return bytes
-  }
 }
 
-/// Reads at a position until the buffer is full or the file ends; returns how many bytes were read.
+/// Reads at a position until the buffer is full or the file ends. Returns how many bytes were read.
 package func readAll(
   _ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer, at offset: Int64, name: @autoclosure () -> String
 ) throws(SystemError) -> Int {
-  var done = 0
-  while done < buffer.count {
-    let count = try retryingOnInterrupt("reading \(name())") {
-      pread(descriptor, buffer.baseAddress! + done, buffer.count - done, off_t(offset) + off_t(done))
-    }
-    if count == 0 { break }
-    done += count
+  try repeating(buffer.count, "reading \(name())") { done in
+    pread(descriptor, buffer.baseAddress! + done, buffer.count - done, off_t(offset) + off_t(done))
   }
-  return done
 }
 
 /// Writes all of a buffer at a descriptor's offset.
 package func writeAll(
   _ descriptor: Int32, _ bytes: UnsafeRawBufferPointer, name: @autoclosure () -> String
 ) throws(SystemError) {
+  let done = try repeating(bytes.count, "writing \(name())") { done in
+    Glibc.write(descriptor, bytes.baseAddress! + done, bytes.count - done)
+  }
+  if done < bytes.count { throw SystemError(EIO, "writing \(name())") }
+}
+
+/// Repeats a system call that moves some of `count` bytes until it has moved all or moves none; returns how many.
+/// - Parameter call: Gets the number of bytes moved so far; returns the number that it moved, or fails with `errno`.
+func repeating(
+  _ count: Int, _ operation: @autoclosure () -> String, _ call: (_ done: Int) -> Int
+) throws(SystemError) -> Int {
   var done = 0
-  while done < bytes.count {
-    done += try retryingOnInterrupt("writing \(name())") {
-      Glibc.write(descriptor, bytes.baseAddress! + done, bytes.count - done)
+  while done < count {
+    let moved = try retryingOnInterrupt(operation()) { call(done) }
+    if moved == 0 { break }
+    done += moved
+  }
+  return done
+}
+
+// MARK: - Identity
+
+/// Which file this is and in what state: a file that was replaced or changed is not equal to what it was.
+///
+/// The time of the last change of the inode is part of it: a program can restore a file's modification time, and not
+/// this one.
+package struct FileIdentity: Sendable, Hashable {
+  private var device: UInt64
+  private var inode: UInt64
+  /// In bytes.
+  package private(set) var size: Int64
+  private var modified: Time
+  private var changed: Time
+
+  private struct Time: Sendable, Hashable {
+    var seconds: Int
+    var nanoseconds: Int
+
+    init(_ time: timespec) {
+      seconds = time.tv_sec
+      nanoseconds = time.tv_nsec
     }
+  }
+
+  /// Throws `EINVAL` where the file is not a regular one.
+  package init(of file: OpenFile) throws(SystemError) {
+    let status = try file.status()
+    guard status.st_mode & S_IFMT == S_IFREG else {
+      throw SystemError(EINVAL, "opening \(file.name), which is not a regular file,")
+    }
+    device = UInt64(status.st_dev)
+    inode = UInt64(status.st_ino)
+    size = Int64(status.st_size)
+    modified = Time(status.st_mtim)
+    changed = Time(status.st_ctim)
   }
 }

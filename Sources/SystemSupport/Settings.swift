@@ -39,21 +39,29 @@ package enum ProcessEnvironment {
 /// An option's value: the command line's, else its environment variable's. Both executables read their options here, so
 /// that one rule holds for both (see `docs/operations.md`).
 package enum Setting {
-  package static func text(_ option: String?, _ variable: String) -> String? {
-    option ?? ProcessEnvironment.value(variable)
+  /// Returns the value of an environment variable; nil where it is unset or empty.
+  package typealias Environment = (_ variable: String) -> String?
+
+  package static func text(
+    _ option: String?, _ variable: String, environment: Environment = ProcessEnvironment.value
+  ) -> String? {
+    option ?? environment(variable)
   }
 
-  /// On where the option is given, or the variable is `1`, `true` or `yes`.
-  package static func flag(_ option: Bool, _ variable: String) -> Bool {
-    option || ["1", "true", "yes"].contains(ProcessEnvironment.value(variable)?.lowercased())
+  /// On where the option is given, or the variable is `1`, `true` or `yes` in any case.
+  package static func flag(
+    _ option: Bool, _ variable: String, environment: Environment = ProcessEnvironment.value
+  ) -> Bool {
+    option || ["1", "true", "yes"].contains(environment(variable)?.lowercased())
   }
 
-  /// Throws where the value is not a whole number in `range`.
+  /// Nil where neither the option nor the variable is set. Throws where the value is not a whole number in `range`.
   /// - Parameter name: The option's, for the message, such as `--slots`.
   package static func number(
-    _ option: String?, _ name: String, _ variable: String, in range: ClosedRange<Int64>
+    _ option: String?, _ name: String, _ variable: String, in range: ClosedRange<Int64>,
+    environment: Environment = ProcessEnvironment.value
   ) throws(SettingError) -> Int64? {
-    guard let text = text(option, variable) else { return nil }
+    guard let text = text(option, variable, environment: environment) else { return nil }
     guard let number = Int64(text), range.contains(number) else {
       let limit = range.upperBound == .max ? "" : " to \(range.upperBound)"
       throw SettingError(
@@ -63,9 +71,14 @@ package enum Setting {
   }
 
   /// The farm's token: the first line of the file that `--token-file` or `SHEAF_TOKEN_FILE` names, else the value of
-  /// `SHEAF_TOKEN`; nil where none of them is set. A line ends with LF or CRLF.
-  package static func token(file option: String?) throws(SettingError) -> String? {
-    guard let path = text(option, "SHEAF_TOKEN_FILE") else { return ProcessEnvironment.value("SHEAF_TOKEN") }
+  /// `SHEAF_TOKEN`; nil where none of them is set. A line ends with LF or CRLF. Throws where the file cannot be read, has
+  /// more than 4096 bytes, or has an empty first line.
+  package static func token(
+    file option: String?, environment: Environment = ProcessEnvironment.value
+  ) throws(SettingError) -> String? {
+    guard let path = text(option, "SHEAF_TOKEN_FILE", environment: environment) else {
+      return environment("SHEAF_TOKEN")
+    }
     let bytes: [UInt8]
     do {
       bytes = try OpenFile.contents(of: path, limit: 4096)

@@ -40,3 +40,14 @@ package func retryingOnInterrupt<Count: SignedInteger>(
     if code != .interrupted { throw SystemError(code, operation()) }
   }
 }
+
+/// Ends the process at once with an exit code, after a line on standard error. Nothing is cleaned up: descriptors and
+/// memory go with the process.
+package func endProcess(_ code: Int32, _ message: String) -> Never {
+  let line = Array("\(message)\n".utf8)
+  // Where even that cannot be written, the code has to do.
+  try? line.withUnsafeBytes { buffer in
+    Result { () throws(SystemError) in try writeAll(2, buffer, name: "standard error") }
+  }.get()
+  _exit(code)
+}

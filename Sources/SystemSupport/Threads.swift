@@ -1,7 +1,7 @@
 import Glibc
 import Synchronization
 
-/// Starts a thread that nobody joins, for work that blocks.
+/// Starts a detached thread, for work that blocks. It ends when `body` returns.
 package func startThread(_ body: @escaping @Sendable () -> Void) throws(SystemError) {
   let box = Unmanaged.passRetained(ThreadBody(run: body))
   var thread = pthread_t()
@@ -27,7 +27,8 @@ private final class ThreadBody: Sendable {
   }
 }
 
-/// The thread of one actor that blocks, so that the cooperative pool never waits for a database or a disk.
+/// The thread of one actor whose work blocks, so that the cooperative pool never waits for a database or a disk. It runs
+/// the actor's jobs one after the other, in the order in which they were enqueued.
 package final class SerialThread: SerialExecutor {
   private struct Queue {
     var jobs: [UnownedJob] = []
@@ -35,8 +36,7 @@ package final class SerialThread: SerialExecutor {
   }
 
   private let queue = Mutex(Queue())
-  // Unchecked, and safe: a semaphore may be used by several threads; it is freed when neither the thread nor the actor
-  // is left.
+  // Safe: several threads may use one semaphore, and it is freed when neither the thread nor the actor is left.
   private nonisolated(unsafe) let arrivals: UnsafeMutablePointer<sem_t>
 
   package init() throws(SystemError) {
@@ -56,7 +56,7 @@ package final class SerialThread: SerialExecutor {
     sem_post(arrivals)
   }
 
-  /// Ends the thread after the jobs that it has. Called from the actor's `deinit`.
+  /// Ends the thread after the jobs that are enqueued. The actor's `deinit` calls it.
   package func stop() {
     queue.withLock { $0.isStopped = true }
     sem_post(arrivals)
@@ -64,7 +64,7 @@ package final class SerialThread: SerialExecutor {
 
   private func run() {
     while true {
-      // A wait that a signal interrupts finds no job, and waits again.
+      // Where a signal interrupts the wait there may be no job; then it waits again.
       sem_wait(arrivals)
       let (jobs, isStopped) = queue.withLock { queue in
         defer { queue.jobs = [] }

@@ -1,46 +1,78 @@
 import ArgumentParser
 import CSandbox
+import Dispatch
+import Glibc
 import Logging
+import SystemSupport
 import UnixSignals
+import Wire
 
+/// The worker as a program: the whole `main` of `sheaf-worker`, and of a user's own worker.
+public enum WorkerMain {
+  /// Runs the command that the process's arguments name, and ends the process: the worker itself, the fork server that
+  /// the worker starts from its own executable, or the report of what confines task processes.
+  ///
+  /// It must be the first that the program does: the fork server may have one thread only.
+  public static func run() -> Never {
+    let arguments = Array(CommandLine.arguments.dropFirst())
+    switch arguments.first {
+    case ForkServerMain.subcommand: ForkServerMain.run()
+    case ConfinementReport.subcommand: ConfinementReport.run(arguments)
+    default: break
+    }
+    Task {
+      do {
+        let command = try WorkerCommand.parse()
+        try await command.run()
+        WorkerCommand.exit()
+      } catch let exit as WorkerExit {
+        endProcess(exit.code.rawValue, "sheaf-worker: \(exit.message)")
+      } catch {
+        WorkerCommand.exit(withError: error)
+      }
+    }
+    dispatchMain()
+  }
+}
+
+/// `sheaf-worker`.
 struct WorkerCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "sheaf-worker",
     abstract: "Renders for a Sheaf coordinator.",
     discussion: """
-      Each option has an environment variable, in brackets, which holds where the option is not given. The farm's token \
-      is in SHEAF_TOKEN or in a file. SIGTERM and SIGINT let running tasks finish; a second one ends the worker at once.
+      Each option has an environment variable, in brackets, which is used where the option is not given. The farm's \
+      token is the first line of the token file, or else the value of SHEAF_TOKEN. SIGTERM and SIGINT let running tasks \
+      finish; a second one ends the worker at once.
 
-      Exit codes: 0 told to leave, 64 wrong command line, 69 the coordinator will not have this worker (token, version).
+      Exit codes: 0 ended by a signal, 1 the worker cannot start, 64 wrong command line, 69 the coordinator refuses \
+      this worker (token, version) or cannot be reached.
       """)
 
   @OptionGroup var options: WorkerOptions
 
   func run() async throws {
     let settings = try options.resolved()
-    if settings.exitsWithParent {
-      let parent = ParentWatch()
-      try parent.begin()
-    }
-    // Many pieces are open at once when a long film is stitched. Where the limit stays, a stitch may fail and say so.
+    if settings.exitsWithParent { try exitWithStandardInput() }
+    // Many pieces are open at once while a long film is stitched. Where the limit cannot be raised, a stitch may fail
+    // with a message about it.
     _ = sandbox_raise_descriptor_limit()
 
     var logger = Logger(label: "sheaf-worker") { StreamLogHandler.standardError(label: $0) }
     logger.logLevel = settings.logLevel
     let verifier = FileVerifier()
-    let cache: ContentCache
     let agent: Agent
     do {
-      cache = try ContentCache(directory: settings.cache, byteLimit: settings.cacheBytes, verifier: verifier)
+      let cache = try ContentCache(directory: settings.cache, byteLimit: settings.cacheBytes, verifier: verifier)
       let mediaRoot = try settings.mediaRoot.map { path throws(SystemError) in try MediaRoot(path) }
       let opener = InputOpener(mediaRoot: mediaRoot, cache: cache, verifier: verifier, logger: logger)
-      let nursery = Nursery(ProcessLauncher(inheriting: Environment.value))
-      let greeting = try await FileThreads.run { try nursery.greeting() }
-      logger.info("started", metadata: ["build": "\(greeting.identity)", "slots": "\(settings.slots)"])
-      if Int32(greeting.confinement) & Int32(SANDBOX_LANDLOCK) == 0 {
+      let forkServer = ForkServer(ProcessLauncher(inheriting: ProcessEnvironment.value))
+      let properties = try await FileThreads.run { try forkServer.properties() }
+      logger.info("started", metadata: ["build": "\(properties.build)", "slots": "\(settings.slots)"])
+      if !properties.confinement.contains(.landlock) {
         logger.warning("this kernel has no Landlock: task processes can read the files of the worker's user")
       }
-      agent = Agent(settings.agent(build: greeting.identity, source: nursery), opener: opener, logger: logger)
+      agent = Agent(settings.agent(build: properties.build, source: forkServer), opener: opener, logger: logger)
     } catch {
       throw WorkerExit(code: .failure, message: "\(error)")
     }
@@ -61,5 +93,121 @@ struct WorkerCommand: AsyncParsableCommand {
     } catch {
       throw WorkerExit(code: WorkerExit.unavailable, message: "\(error)")
     }
+  }
+
+  /// Ends the process when standard input ends: a parent that holds the other end cannot end without the worker.
+  private func exitWithStandardInput() throws(SystemError) {
+    try startThread {
+      let input = OpenFile(owning: 0, name: "standard input")
+      // An input that cannot be read is taken for one that has ended.
+      while let bytes = try? input.readSome(64), !bytes.isEmpty {}
+      // The kernel ends the task processes, and what they were making has no name.
+      _exit(0)
+    }
+  }
+}
+
+/// The worker cannot start, or cannot go on.
+private struct WorkerExit: Error {
+  /// The coordinator cannot be reached, or refuses this worker.
+  static let unavailable = ExitCode(69)
+
+  var code: ExitCode
+  var message: String
+}
+
+struct WorkerOptions: ParsableArguments {
+  @Option(help: ArgumentHelp("The coordinator's address. [SHEAF_COORDINATOR]", valueName: "host:port"))
+  var coordinator: String?
+
+  @Option(help: ArgumentHelp("Tasks at a time; default: one for each processor. [SHEAF_SLOTS]", valueName: "n"))
+  var slots: String?
+
+  @Option(
+    help: ArgumentHelp("The folder of media that is shared with the coordinator. [SHEAF_MEDIA_ROOT]", valueName: "dir"))
+  var mediaRoot: String?
+
+  @Option(help: ArgumentHelp("A folder for media that comes from the coordinator. [SHEAF_CACHE]", valueName: "dir"))
+  var cache: String?
+
+  @Option(help: ArgumentHelp("The most that the cache keeps; default: 10 GiB. [SHEAF_CACHE_BYTES]", valueName: "bytes"))
+  var cacheBytes: String?
+
+  @Option(help: ArgumentHelp("A name for people; default: the machine's. [SHEAF_NAME]", valueName: "name"))
+  var name: String?
+
+  @Option(
+    help: ArgumentHelp("A file whose first line is the farm's token. [SHEAF_TOKEN_FILE]", valueName: "file"))
+  var tokenFile: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "How long tasks may go on after the first SIGTERM; default: 8. [SHEAF_DRAIN_SECONDS]", valueName: "seconds"))
+  var drainSeconds: String?
+
+  @Option(
+    help: ArgumentHelp("What is logged: debug, info, warning or error. [SHEAF_LOG_LEVEL]", valueName: "level"))
+  var logLevel: String?
+
+  @ArgumentParser.Flag(
+    help: ArgumentHelp("End when standard input ends, as it does when the parent process ends.", visibility: .hidden))
+  var exitWithParent = false
+
+  /// The values of the command line and the environment together.
+  struct Resolved {
+    var coordinator: WireAddress
+    var token: String
+    var slots: Int
+    var mediaRoot: String?
+    var cache: String
+    var cacheBytes: Int64
+    var name: String
+    var drainLimit: Duration
+    var logLevel: Logger.Level
+    var exitsWithParent: Bool
+
+    func agent(build: String, source: any ProcessSource) -> Agent.Settings {
+      // The coordinator of a worker that `sheaf render` started is there at once or never.
+      Agent.Settings(
+        coordinator: coordinator, token: token, name: name, workerID: WorkerOptions.newID(), build: build,
+        state: AgentState.Settings(slots: slots, drainLimit: drainLimit), maximumTries: exitsWithParent ? 8 : nil,
+        source: source)
+    }
+  }
+
+  /// Throws `ValidationError` where a value is missing or impossible.
+  func resolved() throws -> Resolved {
+    guard let place = Setting.text(coordinator, "SHEAF_COORDINATOR") else {
+      throw ValidationError("the coordinator's address is missing: give --coordinator HOST:PORT or set SHEAF_COORDINATOR")
+    }
+    guard let address = WireAddress(place) else {
+      throw ValidationError("\"\(place)\" is not an address; an address is host:7433 or [::1]:7433, for example")
+    }
+    let level = Setting.text(logLevel, "SHEAF_LOG_LEVEL") ?? (exitWithParent ? "error" : "info")
+    guard let logLevel = Logger.Level(rawValue: level) else {
+      throw ValidationError("\"\(level)\" is not a log level; it must be debug, info, warning or error")
+    }
+    do {
+      let slots = try Setting.number(slots, "--slots", "SHEAF_SLOTS", in: 1...1024)
+      let cacheBytes = try Setting.number(cacheBytes, "--cache-bytes", "SHEAF_CACHE_BYTES", in: 0...Int64.max)
+      let drain = try Setting.number(drainSeconds, "--drain-seconds", "SHEAF_DRAIN_SECONDS", in: 0...86400)
+      return Resolved(
+        coordinator: address, token: try Setting.token(file: tokenFile) ?? "",
+        slots: slots.map(Int.init) ?? Int(sandbox_processor_count()),
+        mediaRoot: Setting.text(mediaRoot, "SHEAF_MEDIA_ROOT"),
+        cache: Setting.text(cache, "SHEAF_CACHE") ?? ProcessEnvironment.cacheDirectory,
+        cacheBytes: cacheBytes ?? 10 << 30, name: Setting.text(name, "SHEAF_NAME") ?? ProcessEnvironment.hostName,
+        drainLimit: .seconds(drain ?? 8), logLevel: logLevel, exitsWithParent: exitWithParent)
+    } catch {
+      throw ValidationError("\(error)")
+    }
+  }
+
+  /// 32 hexadecimal digits that no other run of a worker has.
+  private static func newID() -> String {
+    (0..<2).map { _ in
+      let digits = String(UInt64.random(in: .min ... .max), radix: 16)
+      return String(repeating: "0", count: 16 - digits.count) + digits
+    }.joined()
   }
 }

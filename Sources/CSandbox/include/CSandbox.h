@@ -1,8 +1,8 @@
 #ifndef CSANDBOX_H
 #define CSANDBOX_H
 
-// What a task process needs and Swift cannot say: fork and exec with nothing inherited, seccomp, Landlock, limits,
-// descriptors over a socket. Every function returns 0 (or a count) or a negative errno.
+// What a task process needs and Swift cannot express: fork and exec with nothing inherited, seccomp, Landlock, limits,
+// descriptors over a socket. Every function returns 0 (or a count) or a negative errno. None fails with EINTR.
 
 #include <stddef.h>
 #include <stdint.h>
@@ -16,15 +16,15 @@
 int sandbox_spawn(const char *executable, char *const arguments[], char *const environment[], int control, int output,
                   uint64_t address_space, pid_t *child);
 
-// Forks: the child's number in the parent, zero in the child, a negative errno. The child has a process group of its
-// own, `control` as descriptor 0, `output` as 1 and 2, and no other; it is killed when the parent ends. The parent has
-// one thread.
+// Forks. Returns the child's process id in the parent, zero in the child, or a negative errno. The child has a process
+// group of its own, `control` as descriptor 0, `output` as 1 and 2, and no other descriptor; it is killed when the
+// parent ends. The parent must have one thread.
 pid_t sandbox_fork(int control, int output);
 
 // A descriptor that can be read whenever children may have ended.
 int sandbox_watch_children(void);
 
-// Waits until the child has ended, and leaves it as a zombie: its number cannot be taken by another yet.
+// Waits until the child has ended, and leaves it as a zombie, so that its process id is not given to another yet.
 int sandbox_await_end(pid_t child);
 
 struct sandbox_end {
@@ -34,14 +34,15 @@ struct sandbox_end {
   int signal;
   // User and system.
   uint64_t cpu_milliseconds;
-  // The most memory that it had, in KiB.
-  uint64_t peak_kilobytes;
+  // The most memory that it had at a time.
+  uint64_t peak_bytes;
 };
 
 // Reaps a child that has ended.
 int sandbox_reap(pid_t child, struct sandbox_end *end);
 
-// Reaps any child that has ended: its number, zero if there is none. `watch` is what `sandbox_watch_children` gave.
+// Reaps any child that has ended. Returns its process id, or zero if there is none. `watch` is the descriptor that
+// `sandbox_watch_children` returned.
 pid_t sandbox_reap_any(int watch, struct sandbox_end *end);
 
 // --- confinement ----------------------------------------------------------------------------------------------------
@@ -53,13 +54,14 @@ enum {
   SANDBOX_SECCOMP = 2,
 };
 
-// Takes from the calling process and its children, for good, capabilities and, where the kernel has Landlock, opening
-// any file outside `readable` (a null-terminated list; places that do not exist are passed over; NULL leaves Landlock
-// out), writing to any file, and TCP. Call before any thread is started. Returns what is in force, as the flags above.
+// Takes from the calling process and its children, for good, all capabilities and, where the kernel has Landlock,
+// opening any file outside `readable` (a null-terminated list; paths that do not exist are passed over; NULL leaves
+// Landlock out), opening any file for writing, and TCP. Call before any thread is started. Returns what is in force, as
+// the flags above.
 int sandbox_confine_files(const char *const readable[]);
 
-// After that: takes all system calls that decoding media does not need, such as for sockets, other programs, new
-// processes and opening files for writing. Fails if there is no seccomp.
+// Call after sandbox_confine_files: takes all system calls that decoding media does not need, such as those for sockets,
+// other programs, new processes and opening files for writing. Fails if the kernel has no seccomp.
 int sandbox_confine_calls(void);
 
 // --- descriptors ----------------------------------------------------------------------------------------------------

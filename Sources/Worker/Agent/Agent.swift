@@ -2,61 +2,61 @@ import Logging
 import SwiftProtobuf
 import Wire
 
-/// The agent: feeds `AgentState` with what happens and carries out what it decides. It opens no codec and waits for
-/// none.
+/// The agent: passes events to `AgentState` and carries out the effects. It runs no codec and waits for none.
 struct Agent: Sendable {
   struct Settings: Sendable {
     var coordinator: WireAddress
     var token: String
-    /// For people.
+    /// A name for people.
     var name: String
-    /// Unique to this run.
+    /// Unique to this run of the worker.
     var workerID: String
-    /// What renders here.
+    /// The build of libraries, renderer and fonts.
     var build: String
     var state: AgentState.Settings
-    /// Failed tries to connect in a row after which it gives up; nil never does.
-    var patience: Int?
+    /// Failed tries to connect in a row after which the agent ends; nil never ends it.
+    var maximumTries: Int?
     /// Where task processes come from.
     var source: any ProcessSource
   }
 
-  private enum Happening: Sendable {
-    case connected(CoordinatorLink, Sheaf_Welcome)
+  private enum Occurrence: Sendable {
+    case connected(CoordinatorConnection, Sheaf_Welcome)
     case event(AgentEvent)
   }
 
   private let settings: Settings
   private let opener: InputOpener
   private let logger: Logger
-  private let happenings: AsyncStream<Happening>
-  private let post: AsyncStream<Happening>.Continuation
+  private let occurrences: AsyncStream<Occurrence>
+  private let post: AsyncStream<Occurrence>.Continuation
 
   init(_ settings: Settings, opener: InputOpener, logger: Logger) {
     self.settings = settings
     self.opener = opener
     self.logger = logger
-    // As bounded as its sources: a few events for each task and connection, progress at most twenty a second for each.
-    (happenings, post) = AsyncStream.makeStream()
+    // Bounded by its sources: a few events for each task and connection, and progress at most twenty times a second for
+    // each task.
+    (occurrences, post) = AsyncStream.makeStream()
   }
 
-  /// Leaves, when what is running is done or the time for that is up.
+  /// Ends the agent when the running tasks are done, or the time for that is over.
   func drain() { post.yield(.event(.drain)) }
 
-  /// Leaves now.
+  /// Ends the agent now.
   func stop() { post.yield(.event(.stop)) }
 
-  /// Works until `drain` or `stop`. Throws `WireError` where the coordinator will not have this worker.
+  /// Works until `drain` or `stop`. Throws `WireError` where the coordinator refuses this worker or cannot be reached.
   func run() async throws {
     try await withThrowingTaskGroup { group in
-      group.addTask { try await dial() }
+      group.addTask { try await connect() }
       group.addTask { await work() }
       defer { group.cancelAll() }
       try await group.next()
     }
   }
 
-  private func dial() async throws {
+  private func connect() async throws {
     let hello = Sheaf_Hello.with {
       $0.role = .worker
       $0.token = settings.token
@@ -65,11 +65,11 @@ struct Agent: Sendable {
       $0.build = settings.build
       $0.workerID = settings.workerID
     }
-    let dialler = CoordinatorDialler(
-      address: settings.coordinator, hello: hello, patience: settings.patience, logger: logger)
-    try await dialler.run { link, welcome in
-      post.yield(.connected(link, welcome))
-    } hear: { event in
+    let connector = CoordinatorConnector(
+      address: settings.coordinator, hello: hello, maximumTries: settings.maximumTries, logger: logger)
+    try await connector.run { coordinator, welcome in
+      post.yield(.connected(coordinator, welcome))
+    } onEvent: { event in
       post.yield(.event(event))
     }
   }
@@ -77,27 +77,31 @@ struct Agent: Sendable {
   private func work() async {
     let clock = ContinuousClock()
     let start = clock.now
-    let bench = Workbench(source: settings.source, opener: opener) { post.yield(.event($0)) }
+    let executor = RenderTaskExecutor(source: settings.source, opener: opener) { post.yield(.event($0)) }
     var state = AgentState(settings.state)
-    var link: CoordinatorLink?
+    var coordinator: CoordinatorConnection?
     var alarm: (deadline: Duration, task: Task<Void, Never>)?
     defer { alarm?.task.cancel() }
-    for await happening in happenings {
+    for await occurrence in occurrences {
       let event: AgentEvent
-      switch happening {
+      switch occurrence {
       case .connected(let new, let welcome):
-        link = new
+        coordinator = new
         event = .connected(
           heartbeat: .milliseconds(Int(max(welcome.heartbeatMilliseconds, 10))),
           lease: .milliseconds(Int(max(welcome.leaseMilliseconds, 100))))
-      case .event(let happened): event = happened
+      case .event(let posted): event = posted
       }
       if event == .tick { alarm = nil }
       for effect in state.handle(event, at: clock.now - start) {
-        if effect == .leave { return await farewell(link) }
-        await perform(effect, link, bench)
+        if effect == .leave {
+          // The coordinator sees at once that the worker is gone.
+          coordinator?.close()
+          return
+        }
+        await perform(effect, coordinator, executor)
       }
-      // An alarm that comes early does no harm, so one that is due before the deadline may stand.
+      // A tick before the deadline does no harm, so an alarm that is due earlier may stay.
       guard let deadline = state.deadline, alarm.map({ $0.deadline > deadline }) ?? true else { continue }
       alarm?.task.cancel()
       let wait = Task {
@@ -105,40 +109,47 @@ struct Agent: Sendable {
           try await clock.sleep(until: start + deadline)
           post.yield(.event(.tick))
         } catch {
-          // Another alarm took its place.
+          // Another alarm has replaced this one.
         }
       }
       alarm = (deadline, wait)
     }
   }
 
-  private func perform(_ effect: AgentEffect, _ link: CoordinatorLink?, _ bench: Workbench) async {
+  private func perform(
+    _ effect: AgentEffect, _ coordinator: CoordinatorConnection?, _ executor: RenderTaskExecutor
+  ) async {
     if let message = effect.message {
-      if case .sendFailure(let lease, let failure) = effect {
-        logger.warning("task failed", metadata: ["task": "\(lease.task)", "reason": "\(failure.message)"])
-      }
-      link?.say(message)
+      if case .sendFailure(let lease, let failure) = effect { log(failure, lease) }
+      coordinator?.send(message)
       return
     }
     switch effect {
     case .disconnect:
       logger.warning("the coordinator is silent")
-      link?.connection.close()
+      coordinator?.close()
     case .start(let run, let grant):
-      guard let link else { return }
+      guard let coordinator else { return }
       logger.debug("task started", metadata: ["task": "\(grant.lease.task)", "kind": "\(grant.kind)"])
-      await bench.start(run, grant, over: link)
-    case .kill(let run): await bench.kill(run)
+      await executor.start(run, grant, over: coordinator)
+    case .kill(let run): await executor.kill(run)
     case .upload(let run):
-      guard let link else { return }
-      await bench.upload(run, over: link)
-    case .discard(let run): await bench.discard(run)
+      guard let coordinator else { return }
+      await executor.upload(run, over: coordinator)
+    case .discard(let run): await executor.discard(run)
     case .sendHeartbeat, .sendPublish, .sendFailure, .leave: break
     }
   }
 
-  /// Everything has been said: closes, so that the coordinator sees the worker go.
-  private func farewell(_ link: CoordinatorLink?) async {
-    link?.connection.close()
+  private func log(_ failure: TaskFailure, _ lease: TaskLease) {
+    var metadata: Logger.Metadata = [
+      "task": "\(lease.task)", "end": "\(failure.end)", "reason": "\(failure.message)",
+    ]
+    if let process = failure.process {
+      metadata["exit code"] = "\(process.exitCode)"
+      metadata["signal"] = "\(process.signal)"
+      metadata["peak MiB"] = "\(process.peakBytes >> 20)"
+    }
+    logger.warning("task failed", metadata: metadata)
   }
 }

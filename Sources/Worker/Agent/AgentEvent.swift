@@ -1,8 +1,53 @@
-/// What happens to an agent. Events and the time at which they came are all that its state depends on.
+import Digest
+
+/// One attempt at a task by this worker. A task that is granted again is another run.
+struct RunID: Sendable, Hashable, Comparable {
+  var number: Int
+
+  static func < (left: RunID, right: RunID) -> Bool { left.number < right.number }
+}
+
+/// The right to one attempt at a task. Every message about the attempt has the epoch.
+struct TaskLease: Sendable, Hashable {
+  var task: String
+  var epoch: Int64
+}
+
+/// A task that the coordinator has granted.
+struct TaskGrant: Sendable, Hashable {
+  var lease: TaskLease
+  /// For logs.
+  var kind: String
+  /// A `TaskPayload` as JSON, which only the task process reads.
+  var payload: [UInt8]
+  var inputs: [InputContent]
+  /// What progress counts up to.
+  var work: UInt64
+}
+
+/// What a finished task is published as.
+struct TaskResult: Sendable, Hashable {
+  var content: Content
+  /// Of the task process.
+  var cpuMilliseconds: UInt64
+}
+
+/// What the coordinator did with a result.
+enum PublishOutcome: Sendable, Hashable {
+  /// Published now or before.
+  case published
+  /// The worker does not hold the lease any more.
+  case stale
+  /// The coordinator does not have the content.
+  case missingContent
+}
+
+/// What happens to an agent. Its state depends on the events and on their times alone.
 enum AgentEvent: Sendable, Hashable {
-  /// The coordinator said welcome. `lease` is how long it goes without hearing from the worker.
+  /// The coordinator has accepted the worker. `heartbeat` is the time between two heartbeats, `lease` the time after
+  /// which a silent peer is given up.
   case connected(heartbeat: Duration, lease: Duration)
-  /// The connection is gone; nothing more of it will come.
+  /// The connection is closed; no more events of it follow.
   case disconnected
   case granted(TaskGrant)
   case heartbeatAnswered(cancelled: [TaskLease])
@@ -11,19 +56,19 @@ enum AgentEvent: Sendable, Hashable {
 
   /// Frames, samples or bytes done so far.
   case progressed(RunID, UInt64)
-  /// The task waits for bytes from the coordinator, or no longer does: its silence means nothing meanwhile.
-  case waits(RunID, Bool)
+  /// The task waits for its inputs, or no longer does: while it waits it cannot be taken for hung.
+  case waiting(RunID, Bool)
   case ended(RunID, RunEnd)
-  /// Of the result, as many bytes are with the coordinator.
+  /// The coordinator has so many bytes of the result.
   case uploading(RunID, bytes: UInt64)
   case uploaded(RunID)
   case uploadFailed(RunID, String)
 
   /// The agent's next deadline may have come.
   case tick
-  /// Leave, when what is running is done or the time for that is up.
+  /// End when the running tasks are done, or the time for that is over.
   case drain
-  /// Leave now.
+  /// End now.
   case stop
 }
 
@@ -35,7 +80,7 @@ enum RunEnd: Sendable, Hashable {
   case killed
 }
 
-/// What an agent does about it; the edges carry it out, in order.
+/// What an agent does about an event. The effects of one event are carried out in order.
 enum AgentEffect: Sendable, Hashable {
   struct Progress: Sendable, Hashable {
     var lease: TaskLease
@@ -45,16 +90,16 @@ enum AgentEffect: Sendable, Hashable {
   case sendHeartbeat([Progress], freeSlots: Int, isDraining: Bool)
   case sendPublish(TaskLease, TaskResult)
   case sendFailure(TaskLease, TaskFailure)
-  /// The coordinator is silent: give the connection up.
+  /// Close the connection, because the coordinator is silent.
   case disconnect
   /// Start a process for the task. `ended` follows.
   case start(RunID, TaskGrant)
   /// End the process. `ended` follows.
   case kill(RunID)
-  /// Send the result to the vault. `uploaded` or `uploadFailed` follows.
+  /// Send the result to the coordinator's content store. `uploaded` or `uploadFailed` follows.
   case upload(RunID)
-  /// Forget the run and what it made.
+  /// Release what the run holds, its result included.
   case discard(RunID)
-  /// Nothing is left to do: end.
+  /// End the agent: nothing is left to do.
   case leave
 }

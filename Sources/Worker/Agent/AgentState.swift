@@ -1,44 +1,77 @@
-/// The agent's mind: a pure function of what happened and when (DESIGN 4). It reads no clock and no chance; times count
-/// from a moment of the caller's choice.
+/// The agent's decisions: a pure function of the events and their times. It reads no clock and no random numbers; times
+/// count from a moment that the caller chooses.
 ///
-/// A lease lives no longer than the connection that it was granted on: the coordinator frees it the moment that closes.
-/// So an agent that loses its connection kills what runs, drops what is not published, and starts afresh on the next.
+/// A lease does not outlive the connection on which it was granted: the coordinator frees it when that closes. So an
+/// agent that loses its connection ends its task processes, drops what is not published, and starts anew on the next.
 struct AgentState: Sendable {
   struct Settings: Sendable, Hashable {
     /// How many tasks run at once; at least 1.
     var slots: Int
-    /// A task that gives no sign of life for so long hangs (DESIGN 4).
+    /// A task process that reports nothing for so long is taken for hung.
     var hangLimit: Duration = .seconds(60)
-    /// How long running tasks have to finish after `drain`: less than what container engines wait before they kill.
+    /// How long running tasks have to finish after `drain`: less than container engines wait before they kill.
     var drainLimit: Duration = .seconds(8)
   }
 
-  private struct Link {
+  private struct Connection {
     let heartbeat: Duration
     let lease: Duration
     var lastHeartbeat: Duration
     var lastAnswer: Duration
-    /// Free slots that the coordinator knows of.
-    var advertised: Int
+    /// Free slots that the coordinator has been sent and has not used.
+    var advertisedSlots: Int
   }
 
   private enum Departure {
     /// Running tasks may finish.
     case draining(until: Duration)
-    /// Every lease has been given up; the coordinator's word that it knows is waited for.
+    /// Every lease has been given up; the coordinator's acknowledgements are waited for.
     case leaving(until: Duration)
     case gone
   }
 
+  /// One attempt at a task.
+  private struct Run {
+    enum Stage: Hashable {
+      /// Granted beyond the free slots, which happens when a grant and a heartbeat cross.
+      case queued
+      /// Its process runs. `lastReport` is the time of its last report.
+      case working(lastReport: Duration, isWaiting: Bool)
+      /// Its process is being ended; its lease and its result no longer matter.
+      case stopping
+      case uploading(TaskResult, triesLeft: Int)
+      case publishing(TaskResult, triesLeft: Int)
+    }
+
+    let id: RunID
+    let grant: TaskGrant
+    var done: UInt64 = 0
+    var stage: Stage
+
+    var lease: TaskLease { grant.lease }
+
+    /// Whether it has a process, and so takes a slot.
+    var hasProcess: Bool {
+      switch stage {
+      case .working, .stopping: true
+      case .queued, .uploading, .publishing: false
+      }
+    }
+
+    /// Whether the worker still renews its lease.
+    var isHeld: Bool { stage != .stopping }
+  }
+
   private static let uploadTries = 3
   /// How long a leaving agent waits for acknowledgements.
-  private static let farewell: Duration = .seconds(2)
+  private static let acknowledgementLimit: Duration = .seconds(2)
+  private static let shutdownMessage = "the worker is shutting down"
 
   private let settings: Settings
-  private var link: Link?
+  private var connection: Connection?
   private var departure: Departure?
   /// In the order in which they were granted.
-  private var runs: [TaskRun] = []
+  private var runs: [Run] = []
   private var nextRun = 1
   /// Failures that the coordinator has not acknowledged.
   private var unacknowledged: [TaskLease] = []
@@ -50,9 +83,13 @@ struct AgentState: Sendable {
   /// When `tick` is due next; nil when only other events matter.
   var deadline: Duration? {
     var deadlines: [Duration] = []
-    if let link { deadlines = [link.lastHeartbeat + link.heartbeat, link.lastAnswer + link.lease] }
-    for case .working(let lastSign, isWaiting: false) in runs.map(\.stage) {
-      deadlines.append(lastSign + settings.hangLimit)
+    if let connection {
+      deadlines = [
+        connection.lastHeartbeat + connection.heartbeat, connection.lastAnswer + connection.lease,
+      ]
+    }
+    for case .working(let lastReport, isWaiting: false) in runs.map(\.stage) {
+      deadlines.append(lastReport + settings.hangLimit)
     }
     switch departure {
     case .draining(let until), .leaving(let until): deadlines.append(until)
@@ -61,12 +98,12 @@ struct AgentState: Sendable {
     return deadlines.min()
   }
 
-  /// Takes in what happened at `now`, and says what to do about it. `now` never goes back.
+  /// Returns what to do about an event at the time `now`, which never goes back.
   mutating func handle(_ event: AgentEvent, at now: Duration) -> [AgentEffect] {
     if case .gone = departure { return [] }
     var effects = respond(to: event, at: now)
     effects += startQueued(at: now)
-    if let link, departure == nil, freeSlots > link.advertised { effects += heartbeat(at: now) }
+    if let connection, departure == nil, freeSlots > connection.advertisedSlots { effects += heartbeat(at: now) }
     effects += depart(at: now)
     return effects
   }
@@ -74,34 +111,35 @@ struct AgentState: Sendable {
   private mutating func respond(to event: AgentEvent, at now: Duration) -> [AgentEffect] {
     switch event {
     case .connected(let heartbeat, let lease):
-      link = Link(heartbeat: heartbeat, lease: lease, lastHeartbeat: now, lastAnswer: now, advertised: 0)
+      connection = Connection(
+        heartbeat: heartbeat, lease: lease, lastHeartbeat: now, lastAnswer: now, advertisedSlots: 0)
       return self.heartbeat(at: now)
-    case .disconnected: return lose()
+    case .disconnected: return loseConnection()
     case .granted(let grant):
-      link?.lastAnswer = now
+      connection?.lastAnswer = now
       return take(grant)
     case .heartbeatAnswered(let cancelled):
-      link?.lastAnswer = now
+      connection?.lastAnswer = now
       return cancelled.flatMap { cancel($0) }
     case .publishAnswered(let lease, let outcome):
-      link?.lastAnswer = now
+      connection?.lastAnswer = now
       return conclude(lease, outcome)
     case .failureAnswered(let lease):
-      link?.lastAnswer = now
+      connection?.lastAnswer = now
       unacknowledged.removeAll { $0 == lease }
       return []
     case .progressed(let id, let done):
       updateWorking(id) { run in
         run.done = max(run.done, done)
-        if case .working(_, let isWaiting) = run.stage { run.stage = .working(lastSign: now, isWaiting: isWaiting) }
+        if case .working(_, let isWaiting) = run.stage { run.stage = .working(lastReport: now, isWaiting: isWaiting) }
       }
       return []
-    case .waits(let id, let isWaiting):
-      updateWorking(id) { $0.stage = .working(lastSign: now, isWaiting: isWaiting) }
+    case .waiting(let id, let isWaiting):
+      updateWorking(id) { $0.stage = .working(lastReport: now, isWaiting: isWaiting) }
       return []
     case .ended(let id, let end): return self.end(id, end)
     case .uploading(let id, let bytes):
-      // Past the work itself, so that a slow network is not taken for a hang.
+      // Counts on beyond the work, so that a slow network is not taken for a hang.
       if let index = index(of: id), case .uploading = runs[index].stage {
         runs[index].done = max(runs[index].done, runs[index].grant.work &+ bytes)
       }
@@ -112,7 +150,7 @@ struct AgentState: Sendable {
       return [.sendPublish(runs[index].lease, result)]
     case .uploadFailed(let id, let reason):
       guard let index = index(of: id), case .uploading = runs[index].stage else { return [] }
-      return giveUp(index, TaskFailure(cause: .infrastructure, message: "the result could not be uploaded: \(reason)"))
+      return giveUp(index, TaskFailure(.released, "the result could not be uploaded: \(reason)"))
     case .tick: return tick(at: now)
     case .drain: return drain(at: now)
     case .stop:
@@ -125,19 +163,19 @@ struct AgentState: Sendable {
 
   private var freeSlots: Int {
     if departure != nil { return 0 }
-    // Results that wait for the network hold no slot, until there are as many of them as slots: then the network is
-    // what is slow, and more work would only fill the disk.
+    // Results that wait for the network take no slot, until there are more of them than slots: then the network is the
+    // slow part, and more work would only fill the disk.
     let busy = runs.count { $0.hasProcess || $0.stage == .queued }
     return max(0, settings.slots - busy - max(0, runs.count - busy - settings.slots))
   }
 
   private mutating func take(_ grant: TaskGrant) -> [AgentEffect] {
-    guard let link else { return [] }
-    self.link?.advertised = max(0, link.advertised - 1)
-    if departure != nil { return refuse(grant, "the worker is leaving") }
-    // Grants and heartbeats may cross once; more than that is a mistake of the coordinator's.
+    guard let connection else { return [] }
+    self.connection?.advertisedSlots = max(0, connection.advertisedSlots - 1)
+    if departure != nil { return refuse(grant, Self.shutdownMessage) }
+    // A grant may cross with a heartbeat once; more grants than that are a mistake of the coordinator.
     guard runs.count(where: { $0.stage == .queued }) < settings.slots else { return refuse(grant, "no slot is free") }
-    runs.append(TaskRun(id: RunID(number: nextRun), grant: grant, stage: .queued))
+    runs.append(Run(id: RunID(number: nextRun), grant: grant, stage: .queued))
     nextRun += 1
     return []
   }
@@ -147,7 +185,7 @@ struct AgentState: Sendable {
     while runs.count(where: \.hasProcess) < settings.slots,
       let index = runs.firstIndex(where: { $0.stage == .queued })
     {
-      runs[index].stage = .working(lastSign: now, isWaiting: false)
+      runs[index].stage = .working(lastReport: now, isWaiting: false)
       effects.append(.start(runs[index].id, runs[index].grant))
     }
     return effects
@@ -163,7 +201,7 @@ struct AgentState: Sendable {
       return [.upload(id)]
     case .failed(let failure): return giveUp(index, failure)
     case .killed:
-      return giveUp(index, TaskFailure(cause: .media, message: "the task process asked without end and was stopped"))
+      return giveUp(index, TaskFailure(.crashed, "the task process was ended"))
     }
   }
 
@@ -177,8 +215,8 @@ struct AgentState: Sendable {
       runs[index].stage = .uploading(result, triesLeft: triesLeft - 1)
       return [.upload(runs[index].id)]
     case .missingContent:
-      let message = "the coordinator loses the result: uploaded \(Self.uploadTries) times, it is not there"
-      return giveUp(index, TaskFailure(cause: .infrastructure, message: message))
+      let message = "the coordinator does not have the result, which was uploaded \(Self.uploadTries) times"
+      return giveUp(index, TaskFailure(.released, message))
     }
   }
 
@@ -187,7 +225,7 @@ struct AgentState: Sendable {
     return abandon(index)
   }
 
-  /// Ends a run of which nothing is to be said any more.
+  /// Ends a run without a message to the coordinator.
   private mutating func abandon(_ index: Int) -> [AgentEffect] {
     switch runs[index].stage {
     case .working:
@@ -198,7 +236,7 @@ struct AgentState: Sendable {
     }
   }
 
-  /// Ends a run and says why.
+  /// Ends a run and reports why.
   private mutating func giveUp(_ index: Int, _ failure: TaskFailure, kill: Bool = false) -> [AgentEffect] {
     unacknowledged.append(runs[index].lease)
     let effect = AgentEffect.sendFailure(runs[index].lease, failure)
@@ -207,7 +245,7 @@ struct AgentState: Sendable {
 
   private mutating func refuse(_ grant: TaskGrant, _ reason: String) -> [AgentEffect] {
     unacknowledged.append(grant.lease)
-    return [.sendFailure(grant.lease, TaskFailure(cause: .infrastructure, message: reason))]
+    return [.sendFailure(grant.lease, TaskFailure(.released, reason))]
   }
 
   private mutating func remove(_ index: Int) -> [AgentEffect] {
@@ -216,7 +254,7 @@ struct AgentState: Sendable {
 
   private func index(of id: RunID) -> Int? { runs.firstIndex { $0.id == id } }
 
-  private mutating func updateWorking(_ id: RunID, _ update: (inout TaskRun) -> Void) {
+  private mutating func updateWorking(_ id: RunID, _ update: (inout Run) -> Void) {
     guard let index = index(of: id), case .working = runs[index].stage else { return }
     update(&runs[index])
   }
@@ -224,34 +262,35 @@ struct AgentState: Sendable {
   // MARK: - The connection and the time
 
   private mutating func heartbeat(at now: Duration) -> [AgentEffect] {
-    guard link != nil else { return [] }
+    guard connection != nil else { return [] }
     let freeSlots = freeSlots
-    link?.lastHeartbeat = now
-    link?.advertised = freeSlots
+    connection?.lastHeartbeat = now
+    connection?.advertisedSlots = freeSlots
     let progress = runs.filter(\.isHeld).map { AgentEffect.Progress(lease: $0.lease, done: $0.done) }
     return [.sendHeartbeat(progress, freeSlots: freeSlots, isDraining: departure != nil)]
   }
 
-  private mutating func lose() -> [AgentEffect] {
-    link = nil
+  private mutating func loseConnection() -> [AgentEffect] {
+    connection = nil
     unacknowledged = []
-    // From the last, so that removing one leaves the others' places.
+    // From the last to the first, so that removing one does not move those that follow.
     return Array(runs.indices.reversed().map { abandon($0) }.reversed().joined())
   }
 
   private mutating func tick(at now: Duration) -> [AgentEffect] {
     var effects: [AgentEffect] = []
     for id in runs.map(\.id) {
-      guard let index = index(of: id), case .working(let lastSign, isWaiting: false) = runs[index].stage,
-        now >= lastSign + settings.hangLimit
+      guard let index = index(of: id), case .working(let lastReport, isWaiting: false) = runs[index].stage,
+        now >= lastReport + settings.hangLimit
       else { continue }
-      let message = "the task hung: no progress in \(settings.hangLimit.components.seconds) s"
-      effects += giveUp(index, TaskFailure(cause: .media, message: message), kill: true)
+      let seconds = settings.hangLimit.components.seconds
+      let message = "the task hung: it made no progress for \(seconds) s, and its process was ended"
+      effects += giveUp(index, TaskFailure(.crashed, message), kill: true)
     }
-    if let link {
-      if now >= link.lastAnswer + link.lease {
-        effects += [.disconnect] + lose()
-      } else if now >= link.lastHeartbeat + link.heartbeat {
+    if let connection {
+      if now >= connection.lastAnswer + connection.lease {
+        effects += [.disconnect] + loseConnection()
+      } else if now >= connection.lastHeartbeat + connection.heartbeat {
         effects += heartbeat(at: now)
       }
     }
@@ -264,19 +303,19 @@ struct AgentState: Sendable {
     var effects: [AgentEffect] = []
     for id in runs.filter({ $0.stage == .queued }).map(\.id) {
       guard let index = index(of: id) else { continue }
-      effects += giveUp(index, TaskFailure(cause: .infrastructure, message: "the worker is leaving"))
+      effects += giveUp(index, TaskFailure(.released, Self.shutdownMessage))
     }
     return effects + heartbeat(at: now)
   }
 
-  /// Goes, when the agent is to leave and may.
+  /// Ends the agent, where it is to leave and nothing keeps it.
   private mutating func depart(at now: Duration) -> [AgentEffect] {
     var effects: [AgentEffect] = []
     if case .draining(let until) = departure, now >= until {
-      departure = .leaving(until: now + Self.farewell)
+      departure = .leaving(until: now + Self.acknowledgementLimit)
       for id in runs.filter(\.isHeld).map(\.id) {
         guard let index = index(of: id) else { continue }
-        effects += giveUp(index, TaskFailure(cause: .infrastructure, message: "the worker is leaving"), kill: true)
+        effects += giveUp(index, TaskFailure(.released, Self.shutdownMessage), kill: true)
       }
     }
     switch departure {

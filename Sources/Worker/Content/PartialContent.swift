@@ -1,57 +1,83 @@
 import Digest
 import FoundationEssentials
-import Glibc
+import SystemSupport
 
-/// Content that comes block by block into a file without a name, as far as somebody asks for it; shared by all tasks
-/// that read it. What is known of its blocks is known to this object alone and goes with it, so no crash can leave a
-/// file that looks fuller than it is.
+/// Reads bytes of content from the coordinator: `length` of them from `offset`, fewer only at the content's end.
+typealias ContentReader = @Sendable (_ digest: SHA256Digest, _ offset: UInt64, _ length: Int) async throws -> Data
+
+/// Content from the coordinator is fetched in blocks; a block is there as a whole or not at all.
+enum ContentBlock {
+  /// In bytes.
+  static let size: Int64 = 256 << 10
+
+  /// How many blocks content of so many bytes has; the last may be shorter.
+  static func count(of size: Int64) -> Int {
+    Int((size + Self.size - 1) / Self.size)
+  }
+
+  /// The blocks that hold some of these bytes.
+  static func covering(_ bytes: Range<Int64>) -> Range<Int> {
+    Int(bytes.lowerBound / size)..<Int((bytes.upperBound + size - 1) / size)
+  }
+
+  /// The bytes of blocks of content of `size` bytes.
+  static func bytes(of blocks: Range<Int>, size: Int64) -> Range<Int64> {
+    (Int64(blocks.lowerBound) * Self.size)..<min(Int64(blocks.upperBound) * Self.size, size)
+  }
+}
+
+/// Content that is fetched into a file without a name, block by block, as far as tasks ask for it; all tasks that read
+/// the content share it. Which blocks are there is known to this object only and is lost with it, so a crash cannot
+/// leave a file that seems more complete than it is.
 actor PartialContent {
   /// Blocks in one request to the coordinator.
-  static let blocksAFetch = 4
+  static let blocksPerFetch = 4
   /// Blocks fetched beyond those asked for, where reading goes on from where it was.
   static let readAhead = 16
+  /// After so many complete fetches with the wrong digest the content is given up.
+  private static let mistakeLimit = 2
 
-  nonisolated let digest: SHA256Digest
-  /// In bytes.
-  nonisolated let size: Int64
+  nonisolated let content: Content
   nonisolated let file: OpenFile
-  /// Whether the file can be kept under a name once it is complete.
+  /// Whether the file can be given a name once it is complete.
   nonisolated let isLinkable: Bool
 
-  private let gate: Gate
+  private let requests: AsyncSemaphore
   private var isPresent: [Bool]
   private var presentCount = 0
   private var fetches: [Int: Task<Void, any Error>] = [:]
   private var verification: Task<Void, any Error>?
   private var lastEnd = 0
-  /// How often what came was not what the digest says.
+  /// How often the bytes that came did not have the content's digest.
   private(set) var mistakes = 0
   private let completed: @Sendable (PartialContent) async -> Void
 
-  /// - Parameter completed: Told once, when every byte is there and the digest agrees.
+  /// - Parameters:
+  ///   - file: Of the content's size; holes where nothing has come yet.
+  ///   - requests: Limits the requests that are under way at a time.
+  ///   - completed: Called once, when every byte is there and the digest is right.
   init(
-    digest: SHA256Digest, size: Int64, file: OpenFile, isLinkable: Bool, gate: Gate,
+    _ content: Content, file: OpenFile, isLinkable: Bool, requests: AsyncSemaphore,
     completed: @escaping @Sendable (PartialContent) async -> Void = { _ in }
   ) {
-    self.digest = digest
-    self.size = size
+    self.content = content
     self.file = file
     self.isLinkable = isLinkable
-    self.gate = gate
+    self.requests = requests
     self.completed = completed
-    isPresent = Array(repeating: false, count: ContentBlock.count(of: size))
+    isPresent = Array(repeating: false, count: ContentBlock.count(of: content.size))
   }
 
   /// Bytes on the disk.
-  var weight: Int64 { Int64(presentCount) * ContentBlock.size }
+  var allocatedSize: Int64 { Int64(presentCount) * ContentBlock.size }
 
-  /// Returns when these bytes are in the file. When they are the last that were missing, the whole has been digested and
-  /// is right. Throws why they cannot be had; asking again tries again.
+  /// Returns when these bytes are in the file. Where they are the last that were missing, the whole has been digested
+  /// and is right. Throws why they cannot be had; a later call tries again.
   func ensure(_ bytes: Range<Int64>, from reader: @escaping ContentReader) async throws {
-    guard mistakes < 2 else {
-      throw ContentError("what the coordinator sends for \(digest) is not that content")
+    guard mistakes < Self.mistakeLimit else {
+      throw ContentError("the bytes that the coordinator sends for \(content.digest) have another digest")
     }
-    let bytes = bytes.clamped(to: 0..<size)
+    let bytes = bytes.clamped(to: 0..<content.size)
     let wanted = bytes.isEmpty ? 0..<0 : ContentBlock.covering(bytes)
     let isSequential = wanted.lowerBound <= lastEnd && wanted.upperBound > lastEnd
     lastEnd = wanted.upperBound
@@ -65,7 +91,7 @@ actor PartialContent {
     if let verification { try await verification.value }
   }
 
-  /// Fetches the blocks of a range that are neither there nor on their way.
+  /// Fetches the blocks of a range that are neither there nor being fetched.
   private func start(_ blocks: Range<Int>, from reader: @escaping ContentReader) {
     var next = blocks.lowerBound
     while next < blocks.upperBound {
@@ -74,7 +100,7 @@ actor PartialContent {
         continue
       }
       var end = next + 1
-      while end < blocks.upperBound, end - next < Self.blocksAFetch, !isPresent[end], fetches[end] == nil { end += 1 }
+      while end < blocks.upperBound, end - next < Self.blocksPerFetch, !isPresent[end], fetches[end] == nil { end += 1 }
       let run = next..<end
       let task = Task { try await fetch(run, from: reader) }
       for block in run { fetches[block] = task }
@@ -84,14 +110,14 @@ actor PartialContent {
 
   private func fetch(_ blocks: Range<Int>, from reader: @escaping ContentReader) async throws {
     defer { for block in blocks { fetches[block] = nil } }
-    let range = ContentBlock.bytes(of: blocks, size: size)
-    let (digest, file) = (digest, file)
-    try await gate.pass {
+    let range = ContentBlock.bytes(of: blocks, size: content.size)
+    let (digest, file) = (content.digest, file)
+    try await requests.withPermit {
       let data = try await reader(digest, UInt64(range.lowerBound), range.count)
       guard data.count == range.count else {
         throw ContentError("the coordinator sent \(data.count) of \(range.count) bytes of \(digest)")
       }
-      try await FileThreads.run { try file.write(data, at: range.lowerBound) }
+      try await FileThreads.run { try data.withUnsafeBytes { try file.write($0, at: range.lowerBound) } }
     }
     for block in blocks { isPresent[block] = true }
     presentCount += blocks.count
@@ -100,13 +126,13 @@ actor PartialContent {
 
   private func verify() async throws {
     let file = file
-    let found = try await FileThreads.run { try FileDigest.of(descriptor: file.descriptor).digest }
+    let found = try await FileThreads.run { try file.content().digest }
     verification = nil
-    guard found == digest else {
+    guard found == content.digest else {
       mistakes += 1
       isPresent = Array(repeating: false, count: isPresent.count)
       presentCount = 0
-      throw ContentError("what came for \(digest) is \(found)")
+      throw ContentError("the bytes that came for \(content.digest) have the digest \(found)")
     }
     await completed(self)
   }
@@ -121,17 +147,26 @@ struct ContentError: Error, Hashable, CustomStringConvertible {
   }
 }
 
-extension OpenFile {
-  /// Writes all of it at a place. Blocks.
-  func write(_ data: Data, at offset: Int64) throws(SystemError) {
-    let failure: Int32 = data.withUnsafeBytes { bytes in
-      var done = 0
-      while done < bytes.count {
-        let count = pwrite(descriptor, bytes.baseAddress! + done, bytes.count - done, off_t(offset) + off_t(done))
-        if count > 0 { done += count } else if errno != EINTR { return errno }
-      }
-      return 0
-    }
-    if failure != 0 { throw SystemError(failure, "writing to the cache") }
+/// Limits how many bodies run at a time. Those that wait are admitted in the order in which they came.
+actor AsyncSemaphore {
+  private var permits: Int
+  private var waiting: [CheckedContinuation<Void, Never>] = []
+
+  init(_ permits: Int) {
+    self.permits = permits
+  }
+
+  func withPermit<R: Sendable>(_ body: @Sendable () async throws -> R) async rethrows -> R {
+    await acquire()
+    defer { release() }
+    return try await body()
+  }
+
+  private func acquire() async {
+    if permits > 0 { permits -= 1 } else { await withCheckedContinuation { waiting.append($0) } }
+  }
+
+  private func release() {
+    if waiting.isEmpty { permits += 1 } else { waiting.removeFirst().resume() }
   }
 }

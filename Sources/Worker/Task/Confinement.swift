@@ -1,31 +1,112 @@
 import CSandbox
 import Glibc
+import SystemSupport
 
-/// What a task process may still do: read fonts and what libraries keep beside their code, and use what it is given.
-enum Confinement {
-  /// Where fonts, fontconfig's settings and caches, and libraries' data lie.
+/// What confines a process: a task process can read fonts and the data of libraries, and use what it is given.
+struct Confinement: OptionSet, Sendable, Hashable {
+  var rawValue: UInt32
+
+  /// The kernel restricts which files can be opened.
+  static let landlock = Confinement(rawValue: UInt32(SANDBOX_LANDLOCK))
+  /// System calls are filtered.
+  static let seccomp = Confinement(rawValue: UInt32(SANDBOX_SECCOMP))
+
+  /// Where fonts, fontconfig's settings and caches, and libraries' data are.
   static let readable = [
     "/usr/share", "/usr/local/share/fonts", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/lib", "/lib64", "/etc/fonts",
     "/var/cache/fontconfig", "/etc/ld.so.cache", "/dev/urandom",
   ]
 
-  /// Confines the calling process and its children to these files, for good, before it has threads. Returns `CSandbox`'s
-  /// flags of what is in force.
-  static func enterFiles(usingLandlock: Bool = true) throws(SystemError) -> UInt8 {
+  /// Confines the calling process and its children to these files, for good; before it has threads. Returns what is in
+  /// force.
+  static func confineFiles(usingLandlock: Bool = true) throws(SystemError) -> Confinement {
     let copies = readable.map { strdup($0) }
     defer { for copy in copies { free(copy) } }
     let force = (copies.map { UnsafePointer($0) } + [nil]).withUnsafeBufferPointer {
       sandbox_confine_files(usingLandlock ? $0.baseAddress : nil)
     }
     guard force >= 0 else { throw SystemError(-force, "confining a task process") }
-    return UInt8(force)
+    return Confinement(rawValue: UInt32(force))
   }
 
-  /// Takes the system calls that no task needs from the calling process; after `enterFiles`. Returns the flags of all
+  /// Takes the system calls that no task needs from the calling process, which `confineFiles` has confined. Returns all
   /// that is in force.
-  static func enterCalls(after files: UInt8) throws(SystemError) -> UInt8 {
+  func confineCalls() throws(SystemError) -> Confinement {
     let force = sandbox_confine_calls()
     guard force >= 0 else { throw SystemError(-force, "filtering a task process's system calls") }
-    return files | UInt8(force)
+    return union(Confinement(rawValue: UInt32(force)))
+  }
+}
+
+/// `sheaf-worker confinement`: confines itself as a task process is confined, tries what a codec that has been taken
+/// over might try, and prints the results. It shows the operator of a farm what protects a machine.
+enum ConfinementReport {
+  static let subcommand = "confinement"
+  /// Leaves Landlock out, to show what an older kernel would still refuse.
+  static let withoutLandlock = "--without-landlock"
+
+  static func run(_ arguments: [String]) -> Never {
+    do {
+      let files = try Confinement.confineFiles(usingLandlock: !arguments.contains(withoutLandlock))
+      let force = try files.confineCalls()
+      print("in force: \(force.contains(.landlock) ? "seccomp, Landlock" : "seccomp")")
+    } catch {
+      print("\(error)")
+      exit(71)
+    }
+    for (attempt, outcome) in attempts() { print("\(attempt): \(outcome)") }
+    exit(0)
+  }
+
+  private static func attempts() -> [(String, String)] {
+    [
+      ("read a font folder", opening("/usr/share/fonts", O_RDONLY | O_DIRECTORY)),
+      ("read /etc/passwd", opening("/etc/passwd", O_RDONLY)),
+      ("read another process's environment", opening("/proc/\(getppid())/environ", O_RDONLY)),
+      ("write a file", opening("/tmp/sheaf-confinement", O_WRONLY | O_CREAT)),
+      ("remove a file", outcome(unlink("/tmp/sheaf-confinement"))),
+      ("open an internet socket", closing(socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0))),
+      ("open a local socket", closing(socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0))),
+      ("start a process", startingProcess()),
+      ("start a thread", startingThread()),
+      ("become another program", becoming()),
+      ("signal the parent", outcome(kill(getppid(), 0))),
+    ]
+  }
+
+  private static func outcome(_ result: Int32) -> String {
+    result < 0 ? "refused (\(String(cString: strerror(errno))))" : "allowed"
+  }
+
+  private static func closing(_ descriptor: Int32) -> String {
+    let outcome = outcome(descriptor)
+    if descriptor >= 0 { close(descriptor) }
+    return outcome
+  }
+
+  private static func opening(_ path: String, _ flags: Int32) -> String {
+    closing(open(path, flags, 0o600))
+  }
+
+  private static func startingProcess() -> String {
+    var child: pid_t = 0
+    let status = posix_spawn(&child, "/bin/true", nil, nil, [nil], [nil])
+    if status == 0 { waitpid(child, nil, 0) }
+    errno = status
+    return outcome(status == 0 ? 0 : -1)
+  }
+
+  private static func startingThread() -> String {
+    do {
+      try startThread {}
+      return "allowed"
+    } catch {
+      return "refused (\(error))"
+    }
+  }
+
+  /// Where this is allowed, the report ends here.
+  private static func becoming() -> String {
+    outcome(execv("/bin/true", [nil]))
   }
 }

@@ -1,67 +1,70 @@
-import FoundationEssentials
+import Digest
 import Glibc
 import Media
-import Renderer
-import Segmenter
+import SystemSupport
 
-/// A task process: confined, then one task, then gone.
+/// A task process: confines itself, does one task, and ends. Descriptor 0 is its socket to the agent, 1 and 2 are read
+/// by the agent too.
 enum TaskMain {
-  /// - Parameter files: What the nursery has confined already.
-  static func run(confinement files: UInt8) -> Never {
-    let link = AgentLink(descriptor: 0)
+  /// - Parameter confinement: What confines the fork server, and so this process.
+  static func run(confinement: Confinement) -> Never {
+    let agent = AgentConnection(OpenFile(owning: 0, name: "the agent"))
     do {
-      link.send(.ready(confinement: try Confinement.enterCalls(after: files)))
-      guard case .task(let order) = try link.receive() else { throw ControlError("an answer before a question") }
-      let descriptors = try link.receiveDescriptors(order.inputs.count + 1)
-      link.send(result(of: order, descriptors, link))
+      agent.send(.ready(try confinement.confineCalls()))
+      guard case .task(let task) = try agent.receive().message else {
+        throw ControlError("the agent sent another message than a task")
+      }
+      let descriptors = try agent.receiveDescriptors(task.inputs.count + 1)
+      agent.send(result(of: task, descriptors, agent))
     } catch {
-      // Descriptor 2 is the agent's: it goes into the failure's message.
-      let words = Array("\(error)\n".utf8)
-      _ = write(2, words, words.count)
-      _exit(71)
+      // The agent reads standard error, and puts it into its own message.
+      endProcess(71, "\(error)")
     }
-    // Nothing is left to tidy: descriptors and memory go with the process, and destructors would take their time.
+    // Without destructors: descriptors and memory go with the process.
     _exit(0)
   }
 
-  private static func result(of order: TaskOrder, _ descriptors: [Int32], _ link: AgentLink) -> TaskMessage {
-    let output = descriptors[0]
-    let inputs = zip(order.inputs, descriptors.dropFirst()).enumerated().map { index, opened in
+  private static func result(
+    of task: Control_Task, _ descriptors: [Int32], _ agent: AgentConnection
+  ) -> TaskMessage {
+    let output = OpenFile(owning: descriptors[0], name: "the task's output")
+    let inputs = zip(task.inputs, descriptors.dropFirst()).enumerated().map { index, opened in
       let (input, descriptor) = opened
       return TaskRunner.Input(
-        digest: input.digest, name: input.name,
-        source: input.isRanged
+        digest: SHA256Digest(bytes: input.digest), name: input.name,
+        source: input.ranged
           ? RangedByteSource(
-            file: OpenFile(owning: descriptor), input: index, size: input.size, name: input.name, link: link)
+            file: OpenFile(owning: descriptor, name: input.name), input: index, size: input.size, name: input.name,
+            agent: agent)
           : FileByteSource(descriptor: descriptor))
     }
     do throws(TaskFailure) {
       let runner = TaskRunner(inputs: inputs, output: output)
-      try runner.run(order.payload, progress: ProgressReporter(link).report)
+      try runner.run(task.payload, progress: ProgressReporter(agent).report)
       return .finished
     } catch {
-      // Without its bytes anything may have failed, and it is nobody's fault here.
-      if let loss = link.loss {
-        return .failed(TaskFailure(cause: .infrastructure, message: "an input's bytes could not be had: \(loss)"))
+      // Where bytes could not be had, whatever failed after it failed for that reason.
+      if let failure = agent.failure {
+        return .failed(TaskFailure(.released, "the bytes of an input could not be had: \(failure)"))
       }
       return .failed(error)
     }
   }
 }
 
-/// Tells the agent how far the task is, at most ten times a second.
+/// Reports the task's progress to the agent, at most ten times a second.
 private final class ProgressReporter {
-  private let link: AgentLink
+  private let agent: AgentConnection
   private var last: ContinuousClock.Instant?
 
-  init(_ link: AgentLink) {
-    self.link = link
+  init(_ agent: AgentConnection) {
+    self.agent = agent
   }
 
   func report(_ done: Int64) {
     let now = ContinuousClock.now
     if let last, now - last < .milliseconds(100) { return }
     last = now
-    link.send(.progress(UInt64(max(0, done))))
+    agent.send(.progress(UInt64(max(0, done))))
   }
 }

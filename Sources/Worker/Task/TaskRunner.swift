@@ -1,87 +1,121 @@
+import Digest
 import FoundationEssentials
 import Glibc
 import Media
 import Renderer
 import Segmenter
 import Stitcher
+import SystemSupport
 
-/// Runs what a payload says, in the calling thread.
+/// Runs the task of a payload in the calling thread.
 struct TaskRunner {
   struct Input {
-    var digest: String
-    /// For messages.
+    /// Nil where the agent sent none; only probing does without.
+    var digest: SHA256Digest?
+    /// What messages call the file.
     var name: String
     var source: any ByteSource
   }
 
   let inputs: [Input]
   /// Opened for reading and writing; empty.
-  let output: Int32
+  let output: OpenFile
 
-  /// - Parameter progress: Told frames, samples or bytes done.
-  func run(_ payload: [UInt8], progress: (Int64) -> Void) throws(TaskFailure) {
+  /// - Parameter progress: Called with the frames, samples or bytes done.
+  func run(_ payload: Data, progress: (Int64) -> Void) throws(TaskFailure) {
     let task: TaskPayload
     do {
-      task = try JSONDecoder().decode(TaskPayload.self, from: Data(payload))
+      task = try JSONDecoder().decode(TaskPayload.self, from: payload)
     } catch {
-      throw TaskFailure(cause: .document, message: "the task cannot be read by this version of the worker: \(error)")
+      throw TaskFailure(.document, "the task cannot be read by this version of the worker: \(error)")
     }
-    switch task {
-    case .describe: try describe()
-    case .picture(let task):
-      do {
-        try VideoRenderer.render(task, inputs: sources, to: output, progress: progress)
-      } catch {
-        throw TaskFailure(error)
+    do {
+      switch task {
+      case .probe: try probe()
+      case .video(let task):
+        try VideoRenderer.render(task, inputs: sources, to: output.descriptor, progress: progress)
+      case .audio(let task):
+        try AudioRenderer.render(task, inputs: sources, to: output.descriptor, progress: progress)
+      case .stitch(let task):
+        try OutputStitcher.stitch(
+          task, pieces: inputs.map(\.source), to: output.descriptor, progress: progress)
       }
-    case .sound(let task):
-      do {
-        try AudioRenderer.render(task, inputs: sources, to: output, progress: progress)
-      } catch {
-        throw TaskFailure(error)
-      }
-    case .stitch(let task):
-      do {
-        try Stitcher.stitch(task, pieces: inputs.map(\.source), to: output, progress: progress)
-      } catch {
-        throw TaskFailure(error)
-      }
+    } catch let failure as TaskFailure {
+      throw failure
+    } catch let error as RenderError {
+      throw TaskFailure(error)
+    } catch let error as StitchError {
+      throw TaskFailure(error)
+    } catch {
+      throw TaskFailure(.media, "\(error)")
     }
   }
 
+  /// By digest, as the renderers look them up.
   private var sources: [String: any ByteSource] {
-    Dictionary(inputs.map { ($0.digest, $0.source) }) { first, _ in first }
+    Dictionary(inputs.map { ($0.digest?.hex ?? "", $0.source) }) { first, _ in first }
   }
 
-  private func describe() throws(TaskFailure) {
+  private func probe() throws(TaskFailure) {
     guard let input = inputs.first, inputs.count == 1 else {
-      throw TaskFailure(cause: .document, message: "a describe task has one input, not \(inputs.count)")
+      throw TaskFailure(.document, "a probe task has one input, not \(inputs.count)")
     }
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     let json: Data
     do {
-      json = try encoder.encode(try AssetProbe.describe(input.source, name: input.name))
+      json = try encoder.encode(try AssetProbe.probe(input.source, name: input.name))
     } catch let error as MediaError {
-      throw TaskFailure(describing: error)
+      throw TaskFailure(probing: error)
     } catch {
-      throw TaskFailure(cause: .media, message: "what is in \(input.name) cannot be written down: \(error)")
+      throw TaskFailure(.media, "the description of \(input.name) cannot be encoded: \(error)")
     }
-    try write(json)
+    do {
+      try output.write([UInt8](json))
+    } catch {
+      throw TaskFailure(.released, "the result cannot be written: \(error)")
+    }
+  }
+}
+
+// MARK: - Which end an error is
+
+extension AttemptEnd {
+  fileprivate init(_ error: MediaError) {
+    self =
+      switch error.code {
+      case .io, .outOfSpace, .outOfMemory: .released
+      case .unrecognized, .unsupported, .damaged, .noTrack, .tooLarge, .invalidPiece: .media
+      case .invalidRequest: .document
+      }
+  }
+}
+
+extension TaskFailure {
+  /// Another worker would find the same in the file: what the media is to blame for fails the job.
+  fileprivate init(probing error: MediaError) {
+    let end = AttemptEnd(error)
+    self.init(end == .media ? .document : end, error.description)
   }
 
-  private func write(_ data: Data) throws(TaskFailure) {
-    let failure: Int32 = data.withUnsafeBytes { bytes in
-      var done = 0
-      while done < bytes.count {
-        let count = Glibc.write(output, bytes.baseAddress! + done, bytes.count - done)
-        if count > 0 { done += count } else if errno != EINTR { return errno }
+  fileprivate init(_ error: RenderError) {
+    let end: AttemptEnd =
+      switch error.code {
+      case .media(let error): AttemptEnd(error)
+      case .infrastructure: .released
+      case .task: .document
       }
-      return 0
-    }
-    if failure != 0 {
-      let message = "the result cannot be written: \(String(cString: strerror(failure)))"
-      throw TaskFailure(cause: .infrastructure, message: message)
-    }
+    self.init(end, error.description)
+  }
+
+  fileprivate init(_ error: StitchError) {
+    let end: AttemptEnd =
+      switch error.code {
+      case .piece: .media
+      case .media(let error): AttemptEnd(error)
+      case .infrastructure: .released
+      case .task: .document
+      }
+    self.init(end, error.description)
   }
 }

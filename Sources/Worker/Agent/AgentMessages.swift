@@ -1,0 +1,115 @@
+import Digest
+import FoundationEssentials
+import SwiftProtobuf
+import Wire
+
+// The agent's events and effects as messages of the wire.
+
+extension AgentEvent {
+  /// Nil for messages that an agent ignores. Throws where a message breaks the protocol.
+  init?(_ message: WireMessage) throws(WireError) {
+    switch message {
+    case .grant(let grant): self = .granted(try TaskGrant(grant))
+    case .heartbeatReply(let reply): self = .heartbeatAnswered(cancelled: reply.cancelled.map(TaskLease.init))
+    case .publishReply(let reply):
+      let outcome: PublishOutcome
+      switch reply.outcome {
+      case .published, .duplicate: outcome = .published
+      case .missingContent: outcome = .missingContent
+      case .stale: outcome = .stale
+      case .unspecified, .UNRECOGNIZED: throw WireError(.violation, "the reply to a publish has no outcome")
+      }
+      self = .publishAnswered(TaskLease(reply.lease), outcome)
+    case .failureReply(let reply): self = .failureAnswered(TaskLease(reply.lease))
+    default: return nil
+    }
+  }
+}
+
+extension AgentEffect {
+  /// The message that carries out the effect; nil where something else does.
+  var message: WireMessage? {
+    switch self {
+    case .sendHeartbeat(let progress, let freeSlots, let isDraining):
+      .heartbeat(
+        .with {
+          $0.progress = progress.map { progress in
+            .with {
+              $0.lease = progress.lease.message
+              $0.done = progress.done
+            }
+          }
+          $0.freeSlots = UInt32(freeSlots)
+          $0.draining = isDraining
+        })
+    case .sendPublish(let lease, let result):
+      .publish(
+        .with {
+          $0.lease = lease.message
+          $0.digest = Data(result.content.digest.bytes)
+          $0.size = UInt64(result.content.size)
+          $0.cpuMilliseconds = result.cpuMilliseconds
+        })
+    case .sendFailure(let lease, let failure):
+      .failure(
+        .with {
+          $0.lease = lease.message
+          $0.end = failure.end.message
+          $0.message = failure.message
+          if let process = failure.process { $0.process = process.message }
+        })
+    case .disconnect, .start, .kill, .upload, .discard, .leave: nil
+    }
+  }
+}
+
+extension TaskGrant {
+  fileprivate init(_ grant: Sheaf_Grant) throws(WireError) {
+    var inputs: [InputContent] = []
+    for input in grant.inputs {
+      guard let content = input.content else {
+        throw WireError(.violation, "an input of task \(grant.lease.task) has no SHA-256 or no size")
+      }
+      inputs.append(InputContent(content: content, path: input.path))
+    }
+    self.init(
+      lease: TaskLease(grant.lease), kind: "\(grant.kind)", payload: Array(grant.payload), inputs: inputs,
+      work: grant.work)
+  }
+}
+
+extension TaskLease {
+  fileprivate init(_ lease: Sheaf_Lease) {
+    self.init(task: lease.task, epoch: lease.epoch)
+  }
+
+  fileprivate var message: Sheaf_Lease {
+    .with {
+      $0.task = task
+      $0.epoch = epoch
+    }
+  }
+}
+
+extension AttemptEnd {
+  fileprivate var message: Sheaf_AttemptEnd {
+    switch self {
+    case .released: .released
+    case .media: .media
+    case .document: .document
+    case .crashed: .crashed
+    }
+  }
+}
+
+extension ProcessEnd {
+  fileprivate var message: Sheaf_ProcessEnd {
+    .with {
+      $0.exitCode = exitCode
+      $0.signal = signal
+      $0.cpuMilliseconds = cpuMilliseconds
+      $0.peakBytes = peakBytes
+      $0.log = log
+    }
+  }
+}

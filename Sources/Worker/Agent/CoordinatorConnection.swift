@@ -1,0 +1,131 @@
+import Logging
+import Synchronization
+import Wire
+
+/// The worker's connection to the coordinator, after the coordinator has accepted it.
+struct CoordinatorConnection: Sendable {
+  let connection: WireConnection
+  /// Reads and uploads.
+  let exchange: ContentExchange
+  private let outbox: AsyncStream<WireMessage>.Continuation
+  private let queued: AsyncStream<WireMessage>
+
+  init(_ connection: WireConnection) {
+    self.connection = connection
+    exchange = ContentExchange(connection)
+    // Bounded by its senders: a few messages for each task, and the heartbeats until the coordinator has been silent for
+    // a lease's time.
+    (queued, outbox) = AsyncStream.makeStream()
+  }
+
+  /// Queues a message behind those that wait; does not wait itself.
+  func send(_ message: WireMessage) {
+    outbox.yield(message)
+  }
+
+  func close() {
+    connection.close()
+  }
+
+  /// Sends and receives until the connection ends. Throws `WireError` with the reason; returns where the coordinator
+  /// closed it without one.
+  func run(_ onEvent: @escaping @Sendable (AgentEvent) -> Void) async throws {
+    defer { outbox.finish() }
+    do {
+      try await withThrowingTaskGroup { group in
+        group.addTask {
+          for await message in queued { try await connection.send(message) }
+        }
+        group.addTask {
+          for try await message in connection.inbound {
+            if await exchange.take(message) { continue }
+            if let event = try AgentEvent(message) { onEvent(event) }
+          }
+        }
+        try await group.next()
+        group.cancelAll()
+      }
+    } catch {
+      await exchange.end()
+      throw error
+    }
+    await exchange.end()
+  }
+}
+
+/// Keeps a worker connected: connects again, after growing waits, whenever the connection is lost or refused.
+struct CoordinatorConnector: Sendable {
+  let address: WireAddress
+  let hello: Sheaf_Hello
+  /// Failed tries in a row after which it gives up; nil never does.
+  let maximumTries: Int?
+  let logger: Logger
+
+  /// Runs until the task is cancelled. Throws `WireError` where another try cannot help: the token is wrong, the
+  /// coordinator has another version of the protocol, or `maximumTries` have failed.
+  /// - Parameter onEvent: Called with what the coordinator sends, and with `disconnected` after each connection.
+  func run(
+    onConnection: @escaping @Sendable (CoordinatorConnection, Sheaf_Welcome) -> Void,
+    onEvent: @escaping @Sendable (AgentEvent) -> Void
+  ) async throws {
+    var backoff = Backoff()
+    var failures = 0
+    while !Task.isCancelled {
+      let wasConnected = Atomic(false)
+      var reason = WireError(.closed, "the coordinator closed the connection")
+      do {
+        try await WireClient.withConnection(to: address, hello: hello) { connection, welcome in
+          wasConnected.store(true, ordering: .releasing)
+          logger.info("connected", metadata: ["coordinator": "\(address)", "server": "\(welcome.server)"])
+          let coordinator = CoordinatorConnection(connection)
+          onConnection(coordinator, welcome)
+          try await coordinator.run(onEvent)
+        }
+      } catch let error as WireError {
+        reason = error
+      } catch is CancellationError {
+        break
+      }
+      let isNew = wasConnected.load(ordering: .acquiring)
+      if isNew {
+        onEvent(.disconnected)
+        backoff.reset()
+        failures = 0
+      }
+      failures += 1
+      if Task.isCancelled { break }
+      if !isNew, reason.isPermanent || failures == maximumTries { throw reason }
+      let wait = backoff.wait(jitter: .random(in: 0...1))
+      logger.warning("not connected", metadata: ["reason": "\(reason)", "next try in": "\(wait)"])
+      do { try await Task.sleep(for: wait) } catch { break }
+    }
+  }
+}
+
+extension WireError {
+  /// Whether a coordinator that answers a hello with it will answer every other hello with it.
+  fileprivate var isPermanent: Bool {
+    switch code {
+    case .refused(.token), .refused(.protocol), .violation: true
+    default: false
+    }
+  }
+}
+
+/// How long to wait before the next try to connect: longer after each failure, and different for each worker.
+struct Backoff: Sendable {
+  static let first: Duration = .milliseconds(250)
+  static let longest: Duration = .seconds(10)
+
+  private var next = Backoff.first
+
+  /// - Parameter jitter: 0...1. The wait is between half and all of the longest wait that is due.
+  mutating func wait(jitter: Double) -> Duration {
+    defer { next = min(next * 2, Self.longest) }
+    return next / 2 + next / 2 * jitter
+  }
+
+  mutating func reset() {
+    next = Self.first
+  }
+}

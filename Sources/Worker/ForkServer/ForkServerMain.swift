@@ -1,0 +1,115 @@
+import CSandbox
+import Glibc
+import Media
+import Renderer
+import SwiftProtobuf
+import SystemSupport
+
+/// The fork server: loads what tasks need, confines itself to the files that they need, and forks a process for each.
+/// It has one thread and never opens media. Descriptor 0 is its socket to the agent.
+struct ForkServerMain {
+  /// The executable's first argument in the fork server, and so in every task process.
+  static let subcommand = "fork-server"
+  /// The exit code of a process that could not be forked or confined.
+  private static let startFailure: Int32 = 126
+
+  private let socket: OpenFile
+  private let confinement: Confinement
+  /// Can be read when a child may have ended.
+  private let childWatch: Int32
+  /// The agent's numbers of processes by process id.
+  private var numbers: [pid_t: UInt32] = [:]
+
+  static func run() -> Never {
+    do {
+      var server = try ForkServerMain()
+      try server.serve()
+    } catch {
+      // The agent reads standard error, and puts it into its own message.
+      endProcess(71, "\(error)")
+    }
+  }
+
+  private init() throws(SystemError) {
+    socket = OpenFile(owning: 0, name: "the agent")
+    confinement = try Confinement.confineFiles()
+    childWatch = sandbox_watch_children()
+    guard childWatch >= 0 else { throw SystemError(-childWatch, "watching task processes") }
+  }
+
+  private mutating func serve() throws -> Never {
+    // The build is taken here because task processes see the same, and because they inherit the fonts' settings, which
+    // this reads.
+    let build = "\(MediaBuild.identity), \(RendererBuild.identity)"
+    report(
+      .with {
+        $0.ready = .with {
+          $0.confinement = confinement.rawValue
+          $0.build = build
+        }
+      })
+    while true {
+      let ready = try waitForInput([socket.descriptor, childWatch])
+      if ready[1] { try reap() }
+      if ready[0] { try answerRequest() }
+    }
+  }
+
+  private mutating func answerRequest() throws {
+    let message = try ControlFrame.receive(
+      Control_ForkServerRequest.self, from: socket, limit: ControlFrame.limitFromAgent)
+    // The agent has ended; the kernel ends the task processes with this one.
+    guard let message else { _exit(0) }
+    switch message.request {
+    case .fork(let number): try fork(number)
+    case .kill(let number):
+      // Its process id is still its own, because it is not reaped.
+      for (child, known) in numbers where known == number { kill(-child, SIGKILL) }
+    case nil: throw ControlError("a request of the agent is of no known kind")
+    }
+  }
+
+  private mutating func fork(_ number: UInt32) throws(SystemError) {
+    let given = try socket.receiveDescriptors(2)
+    let child = sandbox_fork(given[0], given[1])
+    if child == 0 { TaskMain.run(confinement: confinement) }
+    for descriptor in given { close(descriptor) }
+    if child > 0 {
+      numbers[child] = number
+    } else {
+      reportEnd(of: number, ProcessEnd(exitCode: Self.startFailure, signal: 0, cpuMilliseconds: 0, peakBytes: 0))
+    }
+  }
+
+  private mutating func reap() throws(SystemError) {
+    while true {
+      var end = sandbox_end()
+      let child = sandbox_reap_any(childWatch, &end)
+      guard child != 0 else { return }
+      guard child > 0 else { throw SystemError(-child, "reaping a task process") }
+      if let number = numbers.removeValue(forKey: child) { reportEnd(of: number, ProcessEnd(end)) }
+    }
+  }
+
+  private func reportEnd(of number: UInt32, _ end: ProcessEnd) {
+    report(
+      .with {
+        $0.ended = .with {
+          $0.process = number
+          $0.exitCode = end.exitCode
+          $0.signal = end.signal
+          $0.cpuMilliseconds = end.cpuMilliseconds
+          $0.peakBytes = end.peakBytes
+        }
+      })
+  }
+
+  private func report(_ report: Control_ForkServerReport) {
+    do {
+      try socket.send(ControlFrame.encode(report))
+    } catch {
+      // The agent has ended.
+      _exit(0)
+    }
+  }
+}

@@ -1,0 +1,113 @@
+import Digest
+import Glibc
+import SystemSupport
+
+/// Why an attempt at a task ended without a result. The coordinator decides by it whether the attempt is counted as a
+/// failure of the task (`docs/wire.md`).
+enum AttemptEnd: Sendable, Hashable, CaseIterable {
+  /// The worker's surroundings: disk, memory, connection, shutdown.
+  case released
+  /// The media or the codec; another worker may succeed.
+  case media
+  /// The document or its media can never be rendered.
+  case document
+  /// The task process was ended by a signal, or ended without a result.
+  case crashed
+}
+
+/// An attempt at a task that ended without a result.
+struct TaskFailure: Error, Sendable, Hashable {
+  var end: AttemptEnd
+  /// What went wrong, where and why, for the person who submitted the job.
+  var message: String
+  /// Nil where no task process had been started, or its end is not known.
+  var process: ProcessEnd?
+
+  init(_ end: AttemptEnd, _ message: String, process: ProcessEnd? = nil) {
+    self.end = end
+    self.message = message
+    self.process = process
+  }
+}
+
+/// How a process ended and what it used.
+struct ProcessEnd: Sendable, Hashable {
+  /// Zero where a signal ended it.
+  var exitCode: Int32
+  /// Zero where it exited.
+  var signal: Int32
+  /// User and system time.
+  var cpuMilliseconds: UInt64
+  /// The most memory that it had at a time.
+  var peakBytes: UInt64
+  /// The end of what it wrote to its standard error, at most `TaskChannel.logLimit` bytes.
+  var log = ""
+}
+
+/// How a task process ended, and what came of its task.
+struct TaskEnd: Sendable {
+  enum Outcome: Sendable {
+    /// The output is complete.
+    case made(TaskProduct)
+    case failed(TaskFailure)
+    /// The agent ended the process.
+    case killed
+  }
+
+  var outcome: Outcome
+  /// Nil where no process had been started, or its end is not known.
+  var process: ProcessEnd?
+}
+
+/// A complete output.
+struct TaskProduct: Sendable {
+  var file: OpenFile
+  var content: Content
+}
+
+extension TaskEnd {
+  /// The end of a process that the agent did not end.
+  /// - Parameters:
+  ///   - channel: What the process sent.
+  ///   - process: Nil where the fork server, which would have reported it, ended too.
+  ///   - output: The file that the process was given to write; nil where it was given no task.
+  init(_ channel: TaskChannel, process: ProcessEnd?, output: OpenFile?) {
+    self.process = process
+    do throws(TaskFailure) {
+      outcome = .made(try Self.product(channel, process, output))
+    } catch {
+      var failure = error
+      failure.process = process
+      outcome = .failed(failure)
+    }
+  }
+
+  private static func product(
+    _ channel: TaskChannel, _ process: ProcessEnd?, _ output: OpenFile?
+  ) throws(TaskFailure) -> TaskProduct {
+    if let violation = channel.violation {
+      throw TaskFailure(.crashed, "the task process broke its protocol: \(violation)")
+    }
+    if case .failed(let failure) = channel.result { throw failure }
+    guard let process else {
+      throw TaskFailure(.released, "the fork server, which starts the task processes, has ended")
+    }
+    if process.signal != 0 {
+      let name = strsignal(process.signal).map { String(cString: $0) } ?? "signal \(process.signal)"
+      throw TaskFailure(.crashed, "the task process was ended by a signal: \(name)\(channel.excerpt)")
+    }
+    guard channel.isReady else {
+      throw TaskFailure(
+        .released, "a task process could not be started; it ended with code \(process.exitCode)\(channel.excerpt)")
+    }
+    guard case .finished = channel.result, let output, process.exitCode == 0 else {
+      throw TaskFailure(
+        .crashed, "the task process ended with code \(process.exitCode) and no result\(channel.excerpt)")
+    }
+    do {
+      return TaskProduct(file: output, content: try output.content())
+    } catch {
+      throw TaskFailure(.released, "the task's output cannot be read back: \(error)")
+    }
+  }
+}

@@ -1,0 +1,86 @@
+import Foundation
+import SystemSupport
+import TestPrograms
+import Testing
+
+/// Options and their environment variables (`docs/operations.md`).
+struct SettingTests {
+  private let folder: TemporaryFolder
+
+  init() throws {
+    folder = try TemporaryFolder()
+  }
+
+  @Test
+  func `an option goes before its variable`() {
+    let environment = ["NAME": "b"]
+    #expect(Setting.text("a", "NAME", environment: { environment[$0] }) == "a")
+    #expect(Setting.text(nil, "NAME", environment: { environment[$0] }) == "b")
+    #expect(Setting.text(nil, "OTHER", environment: { environment[$0] }) == nil)
+  }
+
+  @Test(arguments: [("1", true), ("TRUE", true), ("yes", true), ("0", false), ("no", false), ("on", false)])
+  func `a flag is on for 1, true and yes`(value: String, isOn: Bool) {
+    #expect(Setting.flag(false, "FLAG", environment: { _ in value }) == isOn)
+    #expect(Setting.flag(true, "FLAG", environment: { _ in value }))
+    #expect(!Setting.flag(false, "FLAG", environment: { _ in nil }))
+  }
+
+  @Test
+  func `a number is whole and in its range, or the message says where it came from and what is right`() throws {
+    #expect(try Setting.number("1024", "--slots", "SLOTS", in: 1...1024, environment: { _ in "3" }) == 1024)
+    #expect(try Setting.number(nil, "--slots", "SLOTS", in: 1...1024, environment: { _ in "3" }) == 3)
+    #expect(try Setting.number(nil, "--slots", "SLOTS", in: 1...1024, environment: { _ in nil }) == nil)
+    for value in ["0", "1025", "-1", "1.5", "two", "", " 1", "99999999999999999999"] {
+      #expect(throws: SettingError("--slots is \"\(value)\"; it must be a whole number from 1 to 1024")) {
+        try Setting.number(value, "--slots", "SLOTS", in: 1...1024, environment: { _ in nil })
+      }
+    }
+    #expect(throws: SettingError("BYTES is \"x\"; it must be a whole number from 0")) {
+      try Setting.number(nil, "--bytes", "BYTES", in: 0...Int64.max, environment: { _ in "x" })
+    }
+  }
+
+  @Test(arguments: [
+    ("secret", "secret"), ("secret\n", "secret"), ("secret\r\n", "secret"), ("secret\nsecond", "secret"),
+    (" secret ", " secret "),
+  ])
+  func `a token is the first line of its file`(text: String, token: String) throws {
+    let path = try folder.write(Data(text.utf8), "token")
+    #expect(try Setting.token(file: path, environment: { _ in nil }) == token)
+  }
+
+  @Test
+  func `the option's file goes before the variable's file, and that before the variable`() throws {
+    let first = try folder.write(Data("first\n".utf8), "first")
+    let environment = ["SHEAF_TOKEN_FILE": try folder.write(Data("second\n".utf8), "second"), "SHEAF_TOKEN": "third"]
+    #expect(try Setting.token(file: first, environment: { environment[$0] }) == "first")
+    #expect(try Setting.token(file: nil, environment: { environment[$0] }) == "second")
+    #expect(try Setting.token(file: nil, environment: { $0 == "SHEAF_TOKEN" ? "third" : nil }) == "third")
+    #expect(try Setting.token(file: nil, environment: { _ in nil }) == nil)
+  }
+
+  @Test(arguments: ["", "\n", "\r\n", "\nsecret"])
+  func `a token file whose first line is empty is refused, whatever else is set`(text: String) throws {
+    let path = try folder.write(Data(text.utf8), "token")
+    #expect(throws: SettingError("the first line of the token file \(path) is empty")) {
+      try Setting.token(file: path, environment: { _ in "another" })
+    }
+  }
+
+  @Test
+  func `a token file that cannot be read or is no token file is refused`() throws {
+    for path in [folder.path("missing"), folder.url.path, try folder.write(Data(count: 5000), "large")] {
+      let error = #expect(throws: SettingError.self) { try Setting.token(file: path, environment: { _ in "another" }) }
+      #expect(error?.description.contains(path) == true)
+    }
+  }
+
+  @Test
+  func `the environment is read as it is, and empty variables are unset`() {
+    #expect(ProcessEnvironment.value("PATH") == ProcessInfo.processInfo.environment["PATH"])
+    #expect(ProcessEnvironment.value("SHEAF_NO_SUCH_VARIABLE") == nil)
+    #expect(ProcessEnvironment.all["PATH"] == ProcessEnvironment.value("PATH"))
+    #expect(!ProcessEnvironment.hostName.isEmpty && ProcessEnvironment.cacheDirectory.hasPrefix("/"))
+  }
+}
