@@ -29,7 +29,7 @@ extension OpenFile {
       return try retryingOnInterrupt("sending to \(name)") {
         Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
       }
-    } catch where error.code == .wouldBlock {
+    } catch  where error.code == .wouldBlock {
       return 0
     }
   }
@@ -43,7 +43,7 @@ extension OpenFile {
       }
       bytes.removeSubrange(count...)
       return bytes
-    } catch where error.code == .wouldBlock {
+    } catch  where error.code == .wouldBlock {
       return nil
     }
   }

@@ -178,7 +178,8 @@ struct WorkerOptions: ParsableArguments {
   /// Throws `ValidationError` where a value is missing or impossible.
   func resolved() throws -> Resolved {
     guard let place = Setting.text(coordinator, "SHEAF_COORDINATOR") else {
-      throw ValidationError("the coordinator's address is missing: give --coordinator HOST:PORT or set SHEAF_COORDINATOR")
+      throw ValidationError(
+        "the coordinator's address is missing: give --coordinator HOST:PORT or set SHEAF_COORDINATOR")
     }
     guard let address = WireAddress(place) else {
       throw ValidationError("\"\(place)\" is not an address; an address is host:7433 or [::1]:7433, for example")

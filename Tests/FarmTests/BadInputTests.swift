@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// *Bad input*: each a message a person understands, the right exit code, and nothing under the output's name.
+/// *Bad input*: each gets a message that a person understands, the right exit code, and nothing under the output's name.
 struct BadInputTests {
   struct Case: CustomTestStringConvertible, Sendable {
     var testDescription: String
@@ -9,8 +9,8 @@ struct BadInputTests {
     var document: String
     var output = "film.mp4"
     var status: Int32
-    /// Words that the message must have.
-    var says: [String]
+    /// Words that the message must contain.
+    var words: [String]
   }
 
   private static func document(
@@ -24,67 +24,67 @@ struct BadInputTests {
   }
 
   static let cases: [Case] = [
-    Case(testDescription: "not JSON", document: "{ \"sheaf\": 1,", status: 65, says: ["line 1"]),
+    Case(testDescription: "not JSON", document: "{ \"sheaf\": 1,", status: 65, words: ["line 1"]),
     Case(
       testDescription: "unknown key", document: document(clips: #"{ "asset": "a", "usee": "0..1" }"#), status: 65,
-      says: ["/tracks/0/clips/0", "usee", "use"]),
+      words: ["/tracks/0/clips/0", "usee", "use"]),
     Case(
       testDescription: "wrong type", document: document(clips: #"{ "asset": 7 }"#), status: 65,
-      says: ["/tracks/0/clips/0/asset", "7"]),
+      words: ["/tracks/0/clips/0/asset", "7"]),
     Case(
       testDescription: "overlapping clips",
       document: document(clips: #"{ "asset": "a", "use": "0..2", "at": 0 }, { "asset": "a", "use": "0..2", "at": 1 }"#),
-      status: 65, says: ["/tracks/0/clips/1", "overlap"]),
+      status: 65, words: ["/tracks/0/clips/1", "overlap"]),
     Case(
       testDescription: "range beyond the media", document: document(clips: #"{ "asset": "a", "use": "5..60" }"#),
-      status: 65, says: ["/tracks/0/clips/0/use", "6."]),
+      status: 65, words: ["/tracks/0/clips/0/use", "6."]),
     Case(
       testDescription: "missing file", document: document(assets: #""a": "MEDIA/no-such-file.mp4""#), status: 65,
-      says: ["no-such-file.mp4", "/assets/a"]),
+      words: ["no-such-file.mp4", "/assets/a"]),
     Case(
       testDescription: "not media", document: document(assets: #""a": "MEDIA/../../Package.swift""#), status: 65,
-      says: ["Package.swift"]),
+      words: ["Package.swift"]),
     Case(
       testDescription: "a folder as media", document: document(assets: #""a": "MEDIA""#), status: 65,
-      says: ["/assets/a"]),
+      words: ["/assets/a"]),
     Case(
       testDescription: "unsupported codec for the container",
-      document: document(export: #""video": { "codec": "ffv1" }"#), status: 65, says: ["ffv1", "mp4"]),
+      document: document(export: #""video": { "codec": "ffv1" }"#), status: 65, words: ["ffv1", "mp4"]),
     Case(
       testDescription: "unknown codec", document: document(export: #""video": { "codec": "h265" }"#), status: 65,
-      says: ["/export/video/codec", "h265"]),
+      words: ["/export/video/codec", "h265"]),
     Case(
-      testDescription: "unknown container", document: document(), output: "film.xyz", status: 65, says: ["xyz", "mp4"]),
+      testDescription: "unknown container", document: document(), output: "film.xyz", status: 65, words: ["xyz", "mp4"]),
     Case(
       testDescription: "odd size for 4:2:0", document: document(video: #"{ "renderSize": [321, 240] }"#), status: 65,
-      says: ["/videoComposition/renderSize", "321", "odd", "320x240"]),
-    Case(testDescription: "zero frames", document: document(clips: ""), status: 65, says: ["clip"]),
+      words: ["/videoComposition/renderSize", "321", "odd", "320x240"]),
+    Case(testDescription: "zero frames", document: document(clips: ""), status: 65, words: ["clip"]),
     Case(
       testDescription: "something that cannot be rendered yet",
       document: document(clips: #"{ "asset": "a", "use": "0..1", "crop": [0, 0, 10, 10] }"#), status: 65,
-      says: ["crop", "/tracks/0/clips/0"]),
+      words: ["crop", "/tracks/0/clips/0"]),
     Case(
       testDescription: "output directory missing", document: document(), output: "no/such/folder/film.mp4", status: 65,
-      says: ["no/such/folder"]),
+      words: ["no/such/folder"]),
   ]
 
   @Test(arguments: cases)
-  func `a bad document says what is wrong and leaves no output`(bad: Case) async throws {
+  func `a bad document gets a message about what is wrong, and leaves no output`(bad: Case) async throws {
     let files = try Workspace()
     defer { files.remove() }
     let media = Place.repository.appendingPathComponent("Tests/Media").path
     let edit = try files.write(bad.document.replacingOccurrences(of: "MEDIA", with: media), to: "edit.json")
     let output = files.path(bad.output)
-    let result = try await Command.sheaf("render", edit, "-o", output, "--vault", files.path("vault")).run()
+    let result = try await Command.sheaf("render", edit, "-o", output, "--store", files.path("store")).run()
     #expect(result.status == bad.status, "\(result.errors)")
-    for words in bad.says { #expect(result.errors.contains(words), "'\(words)' is not in: \(result.errors)") }
+    for word in bad.words { #expect(result.errors.contains(word), "'\(word)' is not in: \(result.errors)") }
     #expect(!FileManager.default.fileExists(atPath: output))
     let left = try files.contents()
-    #expect(left.allSatisfy { ["edit.json", "vault"].contains($0) }, "\(left)")
+    #expect(left.allSatisfy { ["edit.json", "store"].contains($0) }, "\(left)")
   }
 
   @Test
-  func `every problem is told in one pass`() async throws {
+  func `every problem is reported in one pass`() async throws {
     let files = try Workspace()
     defer { files.remove() }
     let edit = try files.write(
@@ -110,9 +110,9 @@ struct BadInputTests {
     ]
     #expect(pointers.isSuperset(of: expected), "\(report)")
     for command in ["render", "plan"] {
-      let told = try await Command.sheaf(command, edit, "-o", files.path("film.mp4")).run()
-      #expect(told.status == 65)
-      for pointer in expected { #expect(told.errors.contains("\(pointer): "), "\(command): \(told.errors)") }
+      let refused = try await Command.sheaf(command, edit, "-o", files.path("film.mp4")).run()
+      #expect(refused.status == 65)
+      for pointer in expected { #expect(refused.errors.contains("\(pointer): "), "\(command): \(refused.errors)") }
     }
   }
 
@@ -123,7 +123,7 @@ struct BadInputTests {
     let asset = files.path("a.mp4")
     try FileManager.default.copyItem(atPath: Place.media("friday.mp4"), toPath: asset)
     let edit = try files.write(Self.document(assets: #""a": "a.mp4""#), to: "edit.json")
-    let result = try await Command.sheaf("render", edit, "-o", asset, "--vault", files.path("vault")).run()
+    let result = try await Command.sheaf("render", edit, "-o", asset, "--store", files.path("store")).run()
     #expect(result.status == 65 && result.errors.contains("/assets/a"), "\(result.status): \(result.errors)")
     #expect(FileManager.default.contentsEqual(atPath: asset, andPath: Place.media("friday.mp4")))
   }
@@ -167,8 +167,8 @@ struct BadInputTests {
     let files = try Workspace()
     defer { files.remove() }
     let result = try await Command.sheaf(
-      "serve", "--database", "postgres://nobody@127.0.0.1:1/none", "--listen", "127.0.0.1:0", "--vault",
-      files.path("vault")
+      "serve", "--database", "postgres://nobody@127.0.0.1:1/none", "--listen", "127.0.0.1:0", "--store",
+      files.path("store")
     ).run(seconds: 120)
     #expect(result.status == 69 && result.errors.contains("127.0.0.1"), "\(result.status): \(result.errors)")
   }
@@ -178,14 +178,14 @@ struct BadInputTests {
     let files = try Workspace()
     defer { files.remove() }
     let result = try await Command.sheaf(
-      "serve", "--database", "postgres:///none", "--listen", "0.0.0.0:0", "--vault", files.path("vault"),
+      "serve", "--database", "postgres:///none", "--listen", "0.0.0.0:0", "--store", files.path("store"),
       environment: ["SHEAF_TOKEN": ""]
     ).run(seconds: 60)
     #expect(result.status == 64 && result.errors.contains("token"), "\(result.status): \(result.errors)")
   }
 
   @Test
-  func `a full disk is said and leaves no output`() async throws {
+  func `a full disk is reported and leaves no output`() async throws {
     let files = try Workspace()
     defer { files.remove() }
     let disk = files.path("disk")
@@ -194,7 +194,7 @@ struct BadInputTests {
     let edit = Place.example("first-film.json")
     let sheaf = Place.products.appendingPathComponent("sheaf").path
     let script = """
-      mount -t tmpfs -o size=300k tmpfs '\(disk)' && '\(sheaf)' render '\(edit)' -o '\(disk)/film.mp4' --vault '\(files.path("vault"))'
+      mount -t tmpfs -o size=300k tmpfs '\(disk)' && '\(sheaf)' render '\(edit)' -o '\(disk)/film.mp4' --store '\(files.path("store"))'
       status=$?; ls -A '\(disk)'; exit $status
       """
     let result = try await Command(

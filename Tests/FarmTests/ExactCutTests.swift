@@ -46,7 +46,7 @@ struct ExactCutTests {
     defer { files.remove() }
     let edit = try files.write(Self.document(rate: rate, pieces: Self.pieces, sound: false), to: "edit.json")
     let film = files.path("film.mkv")
-    let render = try await Command.sheaf("render", edit, "-o", film, "--vault", files.path("vault")).run()
+    let render = try await Command.sheaf("render", edit, "-o", film, "--store", files.path("store")).run()
     try #require(render.status == 0, "\(render.errors)")
 
     let whole = try await FrameHashes.video(film)
@@ -89,7 +89,7 @@ struct ExactCutTests {
         "export": { "video": { "codec": "ffv1" }, "audio": { "codec": "pcm", "sampleRate": 44100, "channels": 2 } } }
       """, to: "edit.json")
     let film = files.path("film.mkv")
-    let render = try await Command.sheaf("render", edit, "-o", film, "--vault", files.path("vault")).run()
+    let render = try await Command.sheaf("render", edit, "-o", film, "--store", files.path("store")).run()
     try #require(render.status == 0, "\(render.errors)")
 
     func samples(_ path: String) async throws -> [UInt32] {

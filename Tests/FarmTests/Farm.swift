@@ -28,7 +28,7 @@ final class Farm: @unchecked Sendable {
     database = "sheaf_" + UUID().uuidString.lowercased().replacingOccurrences(of: "-", with: "")
     address = "127.0.0.1:\(Int.random(in: 20000...32000))"
     _ = try await Command.output("createdb", database)
-    var serve = ["serve", "--database", "postgres:///\(database)", "--listen", address, "--vault", files.path("vault")]
+    var serve = ["serve", "--database", "postgres:///\(database)", "--listen", address, "--store", files.path("store")]
     if let mediaRoot { serve += ["--media-root", mediaRoot] }
     let log = files.path("coordinator.log")
     try Data().write(to: URL(fileURLWithPath: log))
@@ -70,7 +70,7 @@ final class Farm: @unchecked Sendable {
     }
   }
 
-  /// What the coordinator and the workers have said, for a test that failed.
+  /// The logs of the coordinator and the workers, for a test that failed.
   func logs() throws -> String {
     try files.contents().filter { $0.hasSuffix(".log") }
       .map {
@@ -79,7 +79,7 @@ final class Farm: @unchecked Sendable {
       .joined(separator: "\n")
   }
 
-  /// What the coordinator calls a worker.
+  /// The name by which the coordinator knows a worker.
   func workerID(_ index: Int) async throws -> String {
     struct Worker: Decodable {
       var name: String
@@ -93,13 +93,13 @@ final class Farm: @unchecked Sendable {
     return worker.id
   }
 
-  /// The processes that a worker's nursery has forked for tasks.
+  /// The processes that a worker's fork server has forked for tasks.
   func taskProcesses(ofWorker index: Int) -> [pid_t] {
     let parents = ProcessTree.now()
     return parents.children(of: workers[index].id).flatMap { parents.children(of: $0) }
   }
 
-  /// Waits until the farm is in some state, and says what its processes have said where it never is.
+  /// Waits until the farm is in some state. Where it never is, the error has the logs.
   func eventually(_ what: String, seconds: Double = 60, _ holds: () async throws -> Bool) async throws {
     do {
       try await FarmTests.eventually(what, seconds: seconds, holds)
@@ -130,7 +130,7 @@ final class Farm: @unchecked Sendable {
   }
 }
 
-/// Looks again and again until something holds, or throws.
+/// Looks every 50 ms whether something holds. Throws where it does not within the time.
 func eventually(_ what: String, seconds: Double = 60, _ holds: () async throws -> Bool) async throws {
   let limit = Date(timeIntervalSinceNow: seconds)
   while true {

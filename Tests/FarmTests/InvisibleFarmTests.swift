@@ -27,7 +27,7 @@ struct InvisibleFarmTests {
       #expect(abs(segments.count - count) <= count / 7, "\(segments.count) segments for \(count)")
       let film = files.path("film-\(count).mkv")
       let render = try await Command.sheaf(
-        "render", edit, "-o", film, "--segment-duration", duration, "--vault", files.path("vault-\(count)")
+        "render", edit, "-o", film, "--segment-duration", duration, "--store", files.path("store-\(count)")
       ).run()
       try #require(render.status == 0, "\(render.errors)")
       hashes.append(try await FrameHashes.video(film).frames)
@@ -44,7 +44,7 @@ struct InvisibleFarmTests {
     let edit = Place.example("first-film.json")
     for slots in ["1", "2", "4"] {
       let render = try await Command.sheaf(
-        "render", edit, "-o", files.path("\(slots).mp4"), "--workers", slots, "--vault", files.path("vault-\(slots)")
+        "render", edit, "-o", files.path("\(slots).mp4"), "--workers", slots, "--store", files.path("store-\(slots)")
       ).run()
       try #require(render.status == 0, "\(render.errors)")
     }
@@ -52,7 +52,7 @@ struct InvisibleFarmTests {
     defer { farm.stop() }
     let submit = try await farm.sheaf("submit", edit, "--wait", "-o", files.path("farm.mp4")).run()
     try #require(submit.status == 0, "\(submit.errors)")
-    // Nothing is under way any more, so watching everything ends.
+    // No job runs any more, so watching all of them ends.
     let watch = try await farm.sheaf("status", "--watch").run()
     #expect(watch.status == 0 && watch.output.contains("done: 330 frames"), "\(watch.output) \(watch.errors)")
 
@@ -60,7 +60,7 @@ struct InvisibleFarmTests {
     defer { killing.stop() }
     let job = try await killing.sheaf("submit", edit).run().output.trimmingCharacters(in: .whitespacesAndNewlines)
     try await killing.waitUntil(job: job) {
-      $0.tasks.contains { $0.state == "leased" && $0.kind == "picture" && $0.done > 0 }
+      $0.tasks.contains { $0.state == "running" && $0.kind == "video" && $0.done > 0 }
     }
     killing.killWorker(0)
     try await killing.waitUntil(job: job) { $0.state == "done" }
@@ -79,22 +79,22 @@ struct InvisibleFarmTests {
     let files = try Workspace()
     defer { files.remove() }
     let edit = Place.example("first-film.json")
-    let vault = files.path("vault")
-    let killed = try Command.sheaf("render", edit, "-o", files.path("film.mp4"), "--workers", "1", "--vault", vault)
+    let store = files.path("store")
+    let killed = try Command.sheaf("render", edit, "-o", files.path("film.mp4"), "--workers", "1", "--store", store)
       .start()
-    try await eventually("a piece in the vault") {
+    try await eventually("a piece in the content store") {
       let results =
-        FileManager.default.enumerator(atPath: vault + "/fingerprints")?.allObjects.compactMap { $0 as? String } ?? []
-      // Five describe tasks, then pieces.
+        FileManager.default.enumerator(atPath: store + "/fingerprints")?.allObjects.compactMap { $0 as? String } ?? []
+      // Five probe tasks, then pieces.
       return results.filter { $0.count > 3 }.count >= 6
     }
     killed.send(SIGKILL)
     killed.wait()
     #expect(!FileManager.default.fileExists(atPath: files.path("film.mp4")))
 
-    let again = try await Command.sheaf("render", edit, "-o", files.path("film.mp4"), "--json", "--vault", vault).run()
+    let again = try await Command.sheaf("render", edit, "-o", files.path("film.mp4"), "--json", "--store", store).run()
     try #require(again.status == 0, "\(again.errors)")
-    let fresh = try await Command.sheaf("render", edit, "-o", files.path("fresh.mp4"), "--vault", files.path("other"))
+    let fresh = try await Command.sheaf("render", edit, "-o", files.path("fresh.mp4"), "--store", files.path("other"))
       .run()
     try #require(fresh.status == 0, "\(fresh.errors)")
     #expect(

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// *The farm is invisible*, also to whoever waits while its database comes and goes.
+/// *The farm is invisible*, also to a client that waits while the database comes and goes.
 @Suite(.serialized, .timeLimit(.minutes(10)))
 struct LostDatabaseTests {
   @Test
@@ -13,8 +13,8 @@ struct LostDatabaseTests {
     let submitting = farm.sheaf(
       "submit", Place.example("first-film.json"), "--wait", "-o", files.path("film.mp4"), "--segment-duration", "1")
     async let submitted = submitting.run()
-    try await farm.eventually("pictures under way") {
-      try await farm.query("SELECT count(*) FROM sheaf.task WHERE kind = 'picture' AND state = 'leased'") != ["0"]
+    try await farm.eventually("segments that are being rendered") {
+      try await farm.query("SELECT count(*) FROM sheaf.task WHERE kind = 'video' AND state = 'running'") != ["0"]
     }
     for _ in 1...3 {
       let cut = try await farm.query(

@@ -50,7 +50,7 @@ struct RealMediaTests {
         "videoComposition": { "renderSize": [320, 240], "frameDuration": "1/25" },
         "export": { "video": { "codec": "h264", "preset": "ultrafast" } } }
       """, to: "edit-\(number).json")
-    let result = try await Command.sheaf("render", edit, "-o", film, "--vault", work.path("vault")).run(seconds: 120)
+    let result = try await Command.sheaf("render", edit, "-o", film, "--store", work.path("store")).run(seconds: 120)
     let name = file.lastPathComponent
     if let words = Self.refused[name] {
       #expect(result.status == 65 && result.errors.contains(words), "\(name): \(result.status) \(result.errors)")

@@ -7,7 +7,7 @@ import Wire
 
 @testable import Worker
 
-/// An agent, its real task processes, and a coordinator that says what the test wants.
+/// An agent, its real task processes, and a coordinator that sends what the test gives it.
 @Suite(.timeLimit(.minutes(10)))
 struct AgentOverWireTests {
   private let coordinator = ScriptedCoordinator()
@@ -23,7 +23,7 @@ struct AgentOverWireTests {
     await coordinator.awaitConnection()
     let input = await coordinator.serve(film)
 
-    let publish = try await publish(of: .describe(input, film, epoch: 7))
+    let publish = try await publish(of: .probe(input, film, epoch: 7))
     #expect(publish.lease == .task(epoch: 7))
     #expect(publish.cpuMilliseconds > 0)
     let digest = try #require(SHA256Digest(bytes: publish.digest))
@@ -31,7 +31,7 @@ struct AgentOverWireTests {
     #expect(result.count == Int(publish.size))
     #expect(try JSONSerialization.jsonObject(with: result) is [String: Any])
 
-    try await coordinator.say(
+    try await coordinator.send(
       .publishReply(
         .with {
           $0.lease = publish.lease
@@ -50,18 +50,18 @@ struct AgentOverWireTests {
     let agent = try RunningAgent(try await coordinator.start(), mediaRoot: folder.url.path)
     await coordinator.awaitConnection()
     let input = SHA256Digest.of(film)
-    let fromRoot = try await publish(of: .describe(input, film, path: "film.mp4"))
-    #expect(await coordinator.readRequests == [], "the file stands under the media root")
+    let fromRoot = try await publish(of: .probe(input, film, path: "film.mp4"))
+    #expect(await coordinator.readRequests == [], "the file is under the media root")
 
     _ = await coordinator.serve(film)
-    let overWire = try await publish(of: .describe(input, film, epoch: 2))
+    let overWire = try await publish(of: .probe(input, film, epoch: 2))
     #expect(await coordinator.readRequests != [])
     #expect(overWire.digest == fromRoot.digest)
     try await leave(agent)
   }
 
   @Test(arguments: ["other.mp4", "missing.mp4", "../film.mp4", "link.mp4", "folder"])
-  func `what is under the media root and not what is meant is passed over`(path: String) async throws {
+  func `a file under the media root with another digest is passed over`(path: String) async throws {
     let folder = try TemporaryFolder()
     let root = "\(folder.url.path)/root"
     try FileManager.default.createDirectory(atPath: "\(root)/folder", withIntermediateDirectories: true)
@@ -74,17 +74,17 @@ struct AgentOverWireTests {
     let agent = try RunningAgent(try await coordinator.start(), mediaRoot: root)
     await coordinator.awaitConnection()
     let input = await coordinator.serve(film)
-    _ = try await publish(of: .describe(input, film, path: path))
+    _ = try await publish(of: .probe(input, film, path: path))
     #expect(await coordinator.readRequests != [])
     try await leave(agent)
   }
 
   @Test
-  func `content that nobody has is no fault of the media`() async throws {
+  func `a task whose content the coordinator does not have is released`() async throws {
     let agent = try RunningAgent(try await coordinator.start())
     await coordinator.awaitConnection()
-    let failure = try await failure(of: .describe(SHA256Digest.of(film), film))
-    #expect(failure.cause == .infrastructure, "\(failure)")
+    let failure = try await failure(of: .probe(SHA256Digest.of(film), film))
+    #expect(failure.end == .released, "\(failure)")
     #expect(failure.message.contains("no such content"), "\(failure)")
     try await leave(agent)
   }
@@ -95,20 +95,20 @@ struct AgentOverWireTests {
     await coordinator.awaitConnection()
     let noise = Data((0..<100_000).map { UInt8(truncatingIfNeeded: $0 &* $0 / 7) })
     let input = await coordinator.serve(noise)
-    let failure = try await failure(of: .describe(input, noise))
-    #expect(failure.cause == .document && !failure.message.isEmpty, "\(failure)")
+    let failure = try await failure(of: .probe(input, noise))
+    #expect(failure.end == .document && !failure.message.isEmpty, "\(failure)")
     let next = await coordinator.serve(film)
-    _ = try await publish(of: .describe(next, film, epoch: 2))
+    _ = try await publish(of: .probe(next, film, epoch: 2))
     try await leave(agent)
   }
 
   @Test
-  func `a payload that no worker understands fails the job`() async throws {
+  func `a payload that no worker can read fails the job`() async throws {
     let agent = try RunningAgent(try await coordinator.start())
     await coordinator.awaitConnection()
-    var grant = Sheaf_Grant.describe(await coordinator.serve(film), film)
+    var grant = Sheaf_Grant.probe(await coordinator.serve(film), film)
     grant.payload = Data(#"{"conjure":{}}"#.utf8)
-    #expect(try await failure(of: grant).cause == .document)
+    #expect(try await failure(of: grant).end == .document)
     try await leave(agent)
   }
 
@@ -116,7 +116,7 @@ struct AgentOverWireTests {
   func `a result that the coordinator lost is uploaded and published again`() async throws {
     let agent = try RunningAgent(try await coordinator.start())
     await coordinator.awaitConnection()
-    let first = try await publish(of: .describe(await coordinator.serve(film), film))
+    let first = try await publish(of: .probe(await coordinator.serve(film), film))
     let digest = try #require(SHA256Digest(bytes: first.digest))
     await coordinator.lose(digest)
     let again = try await coordinator.ask(

@@ -2,23 +2,23 @@ import Testing
 
 @testable import Worker
 
-/// What happens to an agent, and what it does about it: no socket, no process, no clock.
+/// What an agent does about events: no socket, no process, no clock.
 struct AgentStateTests {
   private let first = RunID(number: 1)
   private let second = RunID(number: 2)
   private let third = RunID(number: 3)
 
   @Test
-  func `a grant becomes a process, its result an upload, and that a publish`() {
+  func `a grant starts a process, its result is uploaded, and then published`() {
     var agent = AgentScript()
-    #expect(agent.happen(.granted(.number(1))).deeds == [.start(first, .number(1))])
-    #expect(agent.happen(.ended(first, .made(.any))).deeds == [.upload(first)])
-    #expect(agent.happen(.uploaded(first)).deeds == [.sendPublish(.number(1), .any)])
-    #expect(agent.happen(.publishAnswered(.number(1), .published)).deeds == [.discard(first)])
+    #expect(agent.happen(.granted(.number(1))).actions == [.start(first, .number(1))])
+    #expect(agent.happen(.ended(first, .made(.any))).actions == [.upload(first)])
+    #expect(agent.happen(.uploaded(first)).actions == [.sendPublish(.number(1), .any)])
+    #expect(agent.happen(.publishAnswered(.number(1), .published)).actions == [.discard(first)])
   }
 
   @Test
-  func `the first word says how many slots are free, and so does every slot that becomes free`() {
+  func `the first heartbeat has the free slots, and another is sent when a slot becomes free`() {
     var agent = AgentScript(slots: 2, connected: false)
     let hello = agent.happen(.connected(heartbeat: .seconds(4), lease: .seconds(15)), at: 0)
     #expect(hello == [.sendHeartbeat([], freeSlots: 2, isDraining: false)])
@@ -41,16 +41,16 @@ struct AgentStateTests {
   }
 
   @Test
-  func `grants beyond the slots wait for a slot, and those beyond that are given back`() {
+  func `grants beyond the slots wait for a slot, and those beyond that are released`() {
     var agent = AgentScript(slots: 1)
     _ = agent.happen(.granted(.number(1)))
     #expect(agent.happen(.granted(.number(2))) == [])
     guard case .sendFailure(.number(3), let failure)? = agent.happen(.granted(.number(3))).first else {
-      Issue.record("the third grant was not given back")
+      Issue.record("the third grant was not released")
       return
     }
-    #expect(failure.cause == .infrastructure)
-    #expect(agent.happen(.ended(first, .made(.any))).deeds == [.upload(first), .start(second, .number(2))])
+    #expect(failure.end == .released)
+    #expect(agent.happen(.ended(first, .made(.any))).actions == [.upload(first), .start(second, .number(2))])
   }
 
   @Test
@@ -65,23 +65,23 @@ struct AgentStateTests {
   }
 
   @Test
-  func `a failure is told with its cause, and the slot is free`() {
+  func `a failure is sent with its end, and the slot is free`() {
     var agent = AgentScript(slots: 1)
     _ = agent.happen(.granted(.number(1)))
     let effects = agent.happen(.ended(first, .failed(.any)))
-    #expect(effects.deeds == [.sendFailure(.number(1), .any), .discard(first)])
+    #expect(effects.actions == [.sendFailure(.number(1), .any), .discard(first)])
     #expect(effects.freeSlots == 1)
   }
 
   @Test
-  func `a cancelled task is killed, nothing is said of it, and its slot is free when its process is gone`() {
+  func `a cancelled task is killed, nothing is sent about it, and its slot is free when its process has ended`() {
     var agent = AgentScript(slots: 1)
     _ = agent.happen(.granted(.number(1)))
     #expect(agent.happen(.heartbeatAnswered(cancelled: [.number(1)])) == [.kill(first)])
-    #expect(agent.happen(.heartbeatAnswered(cancelled: [.number(1)])) == [], "once is enough")
+    #expect(agent.happen(.heartbeatAnswered(cancelled: [.number(1)])) == [], "it is killed once")
     #expect(agent.happen(.tick, at: 4) == [.sendHeartbeat([], freeSlots: 0, isDraining: false)])
     let effects = agent.happen(.ended(first, .made(.any)))
-    #expect(effects.deeds == [.discard(first)] && effects.freeSlots == 1)
+    #expect(effects.actions == [.discard(first)] && effects.freeSlots == 1)
   }
 
   @Test(arguments: [true, false])
@@ -89,7 +89,7 @@ struct AgentStateTests {
     var agent = AgentScript()
     agent.grantAndMake(1)
     if isUploaded { _ = agent.happen(.uploaded(first)) }
-    #expect(agent.happen(.heartbeatAnswered(cancelled: [.number(1)])).deeds == [.discard(first)])
+    #expect(agent.happen(.heartbeatAnswered(cancelled: [.number(1)])).actions == [.discard(first)])
     #expect(agent.happen(.uploaded(first)) == [])
     #expect(agent.happen(.publishAnswered(.number(1), .published)) == [])
   }
@@ -99,7 +99,7 @@ struct AgentStateTests {
     var agent = AgentScript()
     agent.grantAndMake(1)
     _ = agent.happen(.uploaded(first))
-    #expect(agent.happen(.publishAnswered(.number(1), .stale)).deeds == [.discard(first)])
+    #expect(agent.happen(.publishAnswered(.number(1), .stale)).actions == [.discard(first)])
   }
 
   @Test
@@ -117,25 +117,25 @@ struct AgentStateTests {
     agent.grantAndMake(1)
     for _ in 1...2 {
       _ = agent.happen(.uploaded(first))
-      #expect(agent.happen(.publishAnswered(.number(1), .missingContent)).deeds == [.upload(first)])
+      #expect(agent.happen(.publishAnswered(.number(1), .missingContent)).actions == [.upload(first)])
     }
     _ = agent.happen(.uploaded(first))
-    let effects = agent.happen(.publishAnswered(.number(1), .missingContent)).deeds
+    let effects = agent.happen(.publishAnswered(.number(1), .missingContent)).actions
     guard case .sendFailure(.number(1), let failure)? = effects.first else {
       Issue.record("\(effects)")
       return
     }
-    #expect(failure.cause == .infrastructure && effects.last == .discard(first))
+    #expect(failure.end == .released && effects.last == .discard(first))
   }
 
   @Test
-  func `an upload that fails is no fault of the media`() {
+  func `a task whose upload fails is released`() {
     var agent = AgentScript()
     agent.grantAndMake(1)
     guard case .sendFailure(_, let failure)? = agent.happen(.uploadFailed(first, "disk full")).first else {
       Issue.record("no failure")
       return
     }
-    #expect(failure.cause == .infrastructure && failure.message.contains("disk full"))
+    #expect(failure.end == .released && failure.message.contains("disk full"))
   }
 }

@@ -2,40 +2,40 @@ import Testing
 
 @testable import Worker
 
-/// The agent's mind against the clock, lost connections, and being told to leave.
+/// The agent's state against the clock, lost connections, and requests to end.
 struct AgentTimeTests {
   private let first = RunID(number: 1)
   private let second = RunID(number: 2)
 
   @Test
-  func `a task without a sign of life for a minute is killed and charged`() {
+  func `a task that reports nothing for a minute is killed, and that is counted`() {
     var agent = AgentScript(slots: 1)
     _ = agent.happen(.granted(.number(1)), at: 0)
     _ = agent.happen(.progressed(first, 1), at: 10)
     for seconds in stride(from: 14.0, to: 70, by: 4) {
-      #expect(agent.happen(.tick, at: seconds).deeds == [])
+      #expect(agent.happen(.tick, at: seconds).actions == [])
       _ = agent.happen(.heartbeatAnswered(cancelled: []))
     }
-    let effects = agent.happen(.tick, at: 70).deeds
+    let effects = agent.happen(.tick, at: 70).actions
     guard case .sendFailure(.number(1), let failure)? = effects.first else {
       Issue.record("\(effects)")
       return
     }
-    #expect(failure.cause == .media && failure.message.contains("60 s") && effects.last == .kill(first))
-    #expect(agent.happen(.ended(first, .killed)).deeds == [.discard(first)])
+    #expect(failure.end == .crashed && failure.message.contains("60 s") && effects.last == .kill(first))
+    #expect(agent.happen(.ended(first, .killed)).actions == [.discard(first)])
   }
 
   @Test
   func `waiting for the coordinator's bytes is no hang`() {
     var agent = AgentScript(slots: 1)
     _ = agent.happen(.granted(.number(1)), at: 0)
-    _ = agent.happen(.waits(first, true), at: 1)
+    _ = agent.happen(.waiting(first, true), at: 1)
     _ = agent.happen(.heartbeatAnswered(cancelled: []), at: 290)
-    #expect(agent.happen(.tick, at: 300).deeds == [])
-    _ = agent.happen(.waits(first, false), at: 300)
+    #expect(agent.happen(.tick, at: 300).actions == [])
+    _ = agent.happen(.waiting(first, false), at: 300)
     _ = agent.happen(.heartbeatAnswered(cancelled: []), at: 359)
-    #expect(agent.happen(.tick, at: 359).deeds == [])
-    #expect(agent.happen(.tick, at: 360).deeds.last == .kill(first))
+    #expect(agent.happen(.tick, at: 359).actions == [])
+    #expect(agent.happen(.tick, at: 360).actions.last == .kill(first))
   }
 
   @Test
@@ -75,7 +75,7 @@ struct AgentTimeTests {
   }
 
   @Test
-  func `told to leave, it takes no more, lets running tasks finish, and goes`() {
+  func `a draining agent takes no more, lets running tasks finish, and ends`() {
     var agent = AgentScript(slots: 1)
     _ = agent.happen(.granted(.number(1)), at: 0)
     _ = agent.happen(.granted(.number(2)))
@@ -84,29 +84,29 @@ struct AgentTimeTests {
       Issue.record("\(effects)")
       return
     }
-    #expect(failure.cause == .infrastructure)
+    #expect(failure.end == .released)
     #expect(effects.last.map { if case .sendHeartbeat(_, 0, true) = $0 { true } else { false } } == true)
     _ = agent.happen(.failureAnswered(.number(2)))
     _ = agent.happen(.ended(first, .made(.any)), at: 2)
     _ = agent.happen(.uploaded(first))
     #expect(agent.happen(.publishAnswered(.number(1), .published)) == [.discard(first), .leave])
-    #expect(agent.happen(.granted(.number(3))) == [], "it is gone")
+    #expect(agent.happen(.granted(.number(3))) == [], "it has ended")
   }
 
   @Test
-  func `what does not finish in time is given back, and the word that it was is waited for`() {
+  func `what does not finish in time is released, and the acknowledgement is waited for`() {
     var agent = AgentScript(slots: 1)
     _ = agent.happen(.granted(.number(1)), at: 0)
     _ = agent.happen(.drain, at: 1)
-    #expect(agent.happen(.tick, at: 8.9).deeds == [])
-    let effects = agent.happen(.tick, at: 9).deeds
+    #expect(agent.happen(.tick, at: 8.9).actions == [])
+    let effects = agent.happen(.tick, at: 9).actions
     #expect(effects.count == 2 && effects.last == .kill(first), "\(effects)")
-    #expect(agent.happen(.ended(first, .killed)).deeds == [.discard(first)])
+    #expect(agent.happen(.ended(first, .killed)).actions == [.discard(first)])
     #expect(agent.happen(.failureAnswered(.number(1))) == [.leave])
   }
 
   @Test
-  func `nobody who does not answer keeps it`() {
+  func `a coordinator that does not answer does not keep it`() {
     var agent = AgentScript(slots: 1)
     _ = agent.happen(.granted(.number(1)), at: 0)
     _ = agent.happen(.drain, at: 1)
@@ -116,7 +116,7 @@ struct AgentTimeTests {
   }
 
   @Test
-  func `with nothing to do, or told twice, it leaves at once`() {
+  func `with nothing to do, or when it is stopped, it ends at once`() {
     var idle = AgentScript(connected: false)
     #expect(idle.happen(.drain, at: 1) == [.leave])
     var busy = AgentScript(slots: 1)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Worker
 
-/// What a task process can and cannot do once it is confined, asked of the worker that was built.
+/// What a task process can and cannot do once it is confined, as the worker that was built reports it.
 struct ConfinementTests {
   @Test
   func `a confined process reaches no network, no program and no file that it was not given`() throws {
@@ -17,7 +17,7 @@ struct ConfinementTests {
     }
     #expect(report["start a thread"] == "allowed")
     #expect(report["read a font folder"] == "allowed")
-    // Kernels without Landlock leave this one open; the report, and the agent's log, say so.
+    // Kernels without Landlock leave this one open; the report and the agent's log show it.
     if report["in force"] == "seccomp, Landlock" {
       #expect(report["read /etc/passwd"]?.hasPrefix("refused") == true)
     } else {

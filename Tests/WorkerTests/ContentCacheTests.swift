@@ -1,6 +1,7 @@
 import Digest
 import Foundation
 import Synchronization
+import SystemSupport
 import TestPrograms
 import Testing
 
@@ -11,12 +12,12 @@ import Testing
 struct ContentCacheTests {
   private let folder: TemporaryFolder
   private let source: Source
-  private let content: InputContent
+  private let content: Content
 
   init() throws {
     folder = try TemporaryFolder()
     source = Source(size: 40 * Int(ContentBlock.size) - 1000)
-    content = InputContent(digest: .of(source.data), size: Int64(source.data.count), path: "")
+    content = Content(digest: .of(source.data), size: Int64(source.data.count))
   }
 
   @Test
@@ -37,7 +38,7 @@ struct ContentCacheTests {
   }
 
   @Test
-  func `many who want the same block at the same time cause one request`() async throws {
+  func `many reads of the same block at the same time cause one request`() async throws {
     let partial = try partial()
     source.hold()
     try await withThrowingTaskGroup { group in
@@ -67,7 +68,7 @@ struct ContentCacheTests {
     try await partial.ensure(0..<content.size, from: source.read)
     await cache.release(partial)
     let file = try #require(try await cache.complete(content))
-    #expect(try FileDigest.of(descriptor: file.descriptor).digest == content.digest)
+    #expect(try file.content().digest == content.digest)
     #expect(try await self.cache().complete(content) != nil)
     #expect(source.fetched == source.data.count, "every byte came once")
   }
@@ -87,9 +88,9 @@ struct ContentCacheTests {
   }
 
   @Test
-  func `content that is not what its digest says is fetched once more, then given up`() async throws {
+  func `content that comes with another digest is fetched once more, then given up`() async throws {
     let cache = try cache()
-    let wrong = InputContent(digest: .of([1]), size: content.size, path: "")
+    let wrong = Content(digest: .of([1]), size: content.size)
     let partial = try await cache.partial(wrong)
     await #expect(throws: ContentError.self) { try await partial.ensure(0..<wrong.size, from: source.read) }
     await #expect(throws: ContentError.self) { try await partial.ensure(0..<wrong.size, from: source.read) }
@@ -103,7 +104,7 @@ struct ContentCacheTests {
   func `above its limit the cache drops what was not used for longest, but nothing that a task reads`() async throws {
     let size = Int(ContentBlock.size) * 4
     let sources = (0..<4).map { Source(size: size, seed: UInt8($0)) }
-    let contents = sources.map { InputContent(digest: .of($0.data), size: Int64(size), path: "") }
+    let contents = sources.map { Content(digest: .of($0.data), size: Int64(size)) }
     let cache = try cache(limit: Int64(size) * 5 / 2)
     for (source, content) in zip(sources, contents).dropLast() {
       let partial = try await cache.partial(content)
@@ -121,8 +122,7 @@ struct ContentCacheTests {
 
   private func partial() throws -> PartialContent {
     let (file, isLinkable) = try OpenFile.unnamed(in: folder.url.path)
-    return PartialContent(
-      digest: content.digest, size: content.size, file: file, isLinkable: isLinkable, gate: Gate(8))
+    return PartialContent(content, file: file, isLinkable: isLinkable, requests: AsyncSemaphore(8))
   }
 
   private func cache(limit: Int64 = 1 << 30) throws -> ContentCache {
@@ -143,7 +143,7 @@ struct ContentCacheTests {
   }
 }
 
-/// The coordinator as the cache sees it, and a record of what it was asked.
+/// The coordinator as the cache sees it, and a record of the requests.
 private final class Source: Sendable {
   private struct State {
     var requests: [Range<Int64>] = []

@@ -18,7 +18,7 @@ struct TroubledTaskTests {
   }
 
   @Test
-  func `a cancelled task's process is gone and its slot free, and nothing is said of it`() async throws {
+  func `a cancelled task's process ends and its slot is free, and nothing is sent about it`() async throws {
     let agent = try RunningAgent(try await coordinator.start())
     try await startHeldTask()
     await coordinator.cancel(.task(epoch: 1))
@@ -42,36 +42,38 @@ struct TroubledTaskTests {
   }
 
   @Test
-  func `a crash is told with its signal and last words`() async throws {
+  func `a crash is reported with its signal and the end of its log`() async throws {
     let script = Place.script("\(ready); echo 'assertion x > 0 failed' >&2; kill -SEGV $$")
     let agent = try RunningAgent(try await coordinator.start(), source: script)
     let failure = try await failure()
-    #expect(failure.cause == .media)
+    #expect(failure.end == .crashed)
     #expect(failure.message.contains("Segmentation fault") && failure.message.contains("assertion x > 0 failed"))
+    #expect(failure.process.signal == SIGSEGV && failure.process.exitCode == 0 && failure.process.peakBytes > 0)
+    #expect(failure.process.log == "assertion x > 0 failed\n")
     agent.agent.stop()
     try await agent.end()
   }
 
   @Test
-  func `a task that gives no sign of life is ended and charged`() async throws {
+  func `a task that reports nothing is ended, and that is counted`() async throws {
     let script = Place.script("\(ready); sleep 1000")
     let agent = try RunningAgent(
       try await coordinator.start(), source: script, hangLimit: .milliseconds(300))
     let failure = try await failure()
-    #expect(failure.cause == .media && failure.message.contains("hung"), "\(failure)")
+    #expect(failure.end == .crashed && failure.message.contains("hung"), "\(failure)")
     _ = try await coordinator.next { $0.isHeartbeat(freeSlots: 1, leases: 0) }
     agent.agent.stop()
     try await agent.end()
   }
 
   @Test
-  func `a leaving worker gives back what does not finish in time`() async throws {
+  func `a worker that drains releases what does not finish in time`() async throws {
     let agent = try RunningAgent(try await coordinator.start(), drainLimit: .milliseconds(100))
     try await startHeldTask()
     agent.agent.drain()
     let message = try await coordinator.next { $0.isResult }
     guard case .failure(let failure) = message else { throw Unexpected(message) }
-    #expect(failure.cause == .infrastructure)
+    #expect(failure.end == .released)
     try await agent.end()
     await coordinator.stop()
   }
@@ -82,9 +84,9 @@ struct TroubledTaskTests {
     let address = try await coordinator.start()
     let worker = try startWorker(address, cache: folder.url.path)
     try await startHeldTask()
-    let nursery = Self.children(of: worker.id)
-    let children = nursery + nursery.flatMap { Self.children(of: $0) }
-    #expect(nursery.count == 1 && children.count == 2, "the nursery and the task's process")
+    let servers = Self.children(of: worker.id)
+    let children = servers + servers.flatMap { Self.children(of: $0) }
+    #expect(servers.count == 1 && children.count == 2, "the fork server and the task's process")
     worker.send(SIGKILL)
     worker.wait()
     for child in children { while Self.isAlive(child) { await Task.yield() } }
@@ -115,33 +117,33 @@ struct TroubledTaskTests {
   }
 
   @Test
-  func `a refused worker exits with 69, a misled one with 64, and both say why`() async throws {
+  func `a refused worker exits with 69, one with a wrong option with 64, and both print why`() async throws {
     let folder = try TemporaryFolder()
     let errors = try folder.create("errors")
     let refused = try startWorker(try await coordinator.start(), cache: folder.url.path, token: "guess", errors: errors)
     let status = refused.wait()
     let reason = try String(contentsOfFile: folder.path("errors"), encoding: .utf8)
     #expect(status == 69 && reason.contains("token"), "\(reason)")
-    let misled = try Tool.result(of: Place.worker, ["--coordinator", "127.0.0.1:1", "--slots", "none"])
-    #expect(misled.status == 64 && misled.log.contains("slots"), "\(misled.log)")
+    let wrong = try Tool.result(of: Place.worker, ["--coordinator", "127.0.0.1:1", "--slots", "none"])
+    #expect(wrong.status == 64 && wrong.log.contains("slots"), "\(wrong.log)")
     await coordinator.stop()
   }
 
-  /// A task process's first words, by a shell.
-  private var ready: String { #"printf '\000\000\000\002\001\003' >&0"# }
+  /// The first message of a task process, sent by a shell.
+  private var ready: String { Place.sending(.ready([.landlock, .seccomp])) }
 
   /// Grants a task whose film never comes, and returns when its process has asked for it.
   private func startHeldTask() async throws {
     await coordinator.holdReads()
     await coordinator.awaitConnection()
     let input = await coordinator.serve(film)
-    _ = try await coordinator.ask(.grant(.describe(input, film))) { if case .readContent = $0 { true } else { false } }
+    _ = try await coordinator.ask(.grant(.probe(input, film))) { if case .readContent = $0 { true } else { false } }
   }
 
   /// How a task fails whose input is at hand.
   private func failure() async throws -> Sheaf_Failure {
     await coordinator.awaitConnection()
-    let message = try await coordinator.ask(.grant(.describe(await coordinator.serve(film), film))) { $0.isResult }
+    let message = try await coordinator.ask(.grant(.probe(await coordinator.serve(film), film))) { $0.isResult }
     guard case .failure(let failure) = message else { throw Unexpected(message) }
     return failure
   }
@@ -164,7 +166,7 @@ struct TroubledTaskTests {
     }
   }
 
-  /// Whether a process is there and no zombie.
+  /// Whether a process exists and is not a zombie.
   private static func isAlive(_ process: pid_t) -> Bool {
     guard let text = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8),
       let end = text.lastIndex(of: ")")

@@ -28,7 +28,9 @@ enum ControlFrame {
     -> Content
   {
     do {
-      let message = try Content(serializedBytes: body)
+      var options = BinaryDecodingOptions()
+      options.discardUnknownFields = true
+      let message = try Content(serializedBytes: body, options: options)
       if try message.serializedBytes() == body { return message }
     } catch {
       throw ControlError("a message is malformed: \(error)")

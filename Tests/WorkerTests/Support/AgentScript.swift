@@ -2,7 +2,7 @@ import Digest
 
 @testable import Worker
 
-/// An agent's mind, and shorthand for what happens to it. Times are in seconds.
+/// An agent's state, and short forms of its events. Times are in seconds.
 struct AgentScript {
   private(set) var state: AgentState
   private var now: Duration = .zero
@@ -17,7 +17,7 @@ struct AgentScript {
     return state.handle(event, at: now)
   }
 
-  /// A task is granted and made.
+  /// Grants a task, and ends its process with a result.
   mutating func grantAndMake(_ number: Int) {
     _ = happen(.granted(.number(number)))
     _ = happen(.ended(RunID(number: number), .made(.any)))
@@ -30,30 +30,30 @@ extension TaskLease {
 
 extension TaskGrant {
   static func number(_ number: Int) -> TaskGrant {
-    TaskGrant(lease: .number(number), kind: "picture", payload: [], inputs: [], work: 100)
+    TaskGrant(lease: .number(number), kind: "video", payload: [], inputs: [], work: 100)
   }
 }
 
 extension TaskResult {
-  static let any = TaskResult(digest: .of([1]), size: 1, cpuMilliseconds: 5)
+  static let any = TaskResult(content: Content(digest: .of([1]), size: 1), cpuMilliseconds: 5)
 }
 
 extension TaskFailure {
-  static let any = TaskFailure(cause: .media, message: "broken")
+  static let any = TaskFailure(.media, "broken")
 }
 
 extension [AgentEffect] {
   /// All but heartbeats.
-  var deeds: [AgentEffect] {
+  var actions: [AgentEffect] {
     filter { if case .sendHeartbeat = $0 { false } else { true } }
   }
 
-  /// Free slots as the last heartbeat says; nil without one.
+  /// The free slots of the last heartbeat; nil without one.
   var freeSlots: Int? {
     compactMap { if case .sendHeartbeat(_, let free, _) = $0 { free } else { nil } }.last
   }
 
-  /// What the last heartbeat says of progress.
+  /// The progress in the last heartbeat; nil without one.
   var progress: [UInt64]? {
     compactMap { if case .sendHeartbeat(let progress, _, _) = $0 { progress.map(\.done) } else { nil } }.last
   }

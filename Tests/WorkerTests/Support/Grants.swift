@@ -13,12 +13,12 @@ extension Sheaf_Lease {
 }
 
 extension Sheaf_Grant {
-  static func describe(_ digest: SHA256Digest, _ data: Data, path: String = "", epoch: Int64 = 1) -> Sheaf_Grant {
+  static func probe(_ digest: SHA256Digest, _ data: Data, path: String = "", epoch: Int64 = 1) -> Sheaf_Grant {
     .with {
       $0.lease = .task(epoch: epoch)
-      $0.kind = .describe
-      $0.payload = Data(#"{"describe":{}}"#.utf8)
-      $0.inputs = [Sheaf_Content(digest: digest, size: Int64(data.count), path: path)]
+      $0.kind = .probe
+      $0.payload = Data(#"{"probe":{}}"#.utf8)
+      $0.inputs = [Sheaf_Content(Content(digest: digest, size: Int64(data.count)), path: path)]
       $0.work = 1
     }
   }
@@ -41,7 +41,7 @@ extension WireMessage {
     }
   }
 
-  /// Whether it is a heartbeat that says so many free slots and holds so many leases.
+  /// Whether it is a heartbeat with so many free slots and so many leases.
   func isHeartbeat(freeSlots: UInt32, leases: Int) -> Bool {
     guard case .heartbeat(let heartbeat) = self else { return false }
     return heartbeat.freeSlots == freeSlots && heartbeat.progress.count == leases

@@ -1,11 +1,12 @@
 import Foundation
 import Logging
+import SystemSupport
 import TestPrograms
 import Wire
 
 @testable import Worker
 
-/// An agent at work in this process, its task processes real.
+/// An agent that works in this process, with real task processes.
 struct RunningAgent {
   let agent: Agent
   let folder: TemporaryFolder
@@ -13,8 +14,9 @@ struct RunningAgent {
 
   init(
     _ address: WireAddress, token: String = "secret", slots: Int = 1, mediaRoot: String? = nil,
-    source: any ProcessSource = Place.nursery, hangLimit: Duration = .seconds(60), drainLimit: Duration = .seconds(8),
-    patience: Int? = nil
+    source: any ProcessSource = Place.forkServer, hangLimit: Duration = .seconds(60),
+    drainLimit: Duration = .seconds(8),
+    maximumTries: Int? = nil
   ) throws {
     folder = try TemporaryFolder()
     let verifier = FileVerifier()
@@ -24,17 +26,17 @@ struct RunningAgent {
     let agent = Agent(
       Agent.Settings(
         coordinator: address, token: token, name: "test", workerID: "1", build: "build",
-        state: AgentState.Settings(slots: slots, hangLimit: hangLimit, drainLimit: drainLimit), patience: patience,
-        source: source),
+        state: AgentState.Settings(slots: slots, hangLimit: hangLimit, drainLimit: drainLimit),
+        maximumTries: maximumTries, source: source),
       opener: InputOpener(mediaRoot: root, cache: cache, verifier: verifier, logger: logger), logger: logger)
     self.agent = agent
     task = Task { try await agent.run() }
   }
 
-  /// What the agent's run came to.
+  /// Waits until the agent ends; throws the error that ended it.
   func end() async throws { try await task.value }
 
-  /// What is left in the cache's folder of outputs.
+  /// The files that are left in the cache's folder of outputs.
   var leftovers: [String] {
     get throws { try FileManager.default.contentsOfDirectory(atPath: "\(folder.url.path)/work") }
   }

@@ -4,7 +4,8 @@ import Logging
 import SwiftProtobuf
 import Wire
 
-/// The other end of an agent's wire: says what a test tells it to, keeps what it hears, and serves and takes content.
+/// The other end of an agent's connection: sends what a test gives it, keeps what it receives, and serves and takes
+/// content.
 actor ScriptedCoordinator {
   private struct Waiter {
     var matches: @Sendable (WireMessage) -> Bool
@@ -14,14 +15,14 @@ actor ScriptedCoordinator {
   private var server: WireServer?
   private var running: Task<Void, any Error>?
   private var connection: WireConnection?
-  private var heard: [WireMessage] = []
+  private var received: [WireMessage] = []
   private var waiters: [Waiter] = []
   private var connectionWaiters: [CheckedContinuation<Void, Never>] = []
   private var partial: [UInt64: (digest: SHA256Digest, data: Data)] = [:]
   private(set) var hellos: [Sheaf_Hello] = []
   private(set) var contents: [SHA256Digest: Data] = [:]
   private(set) var readRequests: [Range<UInt64>] = []
-  /// Whether requests for content are heard and never answered.
+  /// Whether requests for content are received and never answered.
   private var holdsReads = false
   private var cancelled: [Sheaf_Lease] = []
   private let welcome: Sheaf_Welcome
@@ -48,7 +49,7 @@ actor ScriptedCoordinator {
         hello.token == token ? .success(welcome) : .failure(WireError(.refused(.token), "the token is wrong"))
       } session: { connection, hello in
         await self.began(connection, hello)
-        for try await message in connection.inbound { try await self.hear(message, connection) }
+        for try await message in connection.inbound { try await self.handle(message, connection) }
       }
     }
     return server.address
@@ -59,13 +60,13 @@ actor ScriptedCoordinator {
     connection?.close()
   }
 
-  /// Closes the connection that stands.
+  /// Closes the open connection.
   func hangUp() {
     connection?.close()
     connection = nil
   }
 
-  /// Has content ready to be read.
+  /// Makes content available for reading.
   func serve(_ data: Data) -> SHA256Digest {
     let digest = SHA256Digest.of(data)
     contents[digest] = data
@@ -82,7 +83,7 @@ actor ScriptedCoordinator {
     holdsReads = true
   }
 
-  /// Says in the replies to heartbeats that a lease is no longer the worker's.
+  /// Lists a lease as cancelled in every reply to a heartbeat.
   func cancel(_ lease: Sheaf_Lease) {
     cancelled.append(lease)
   }
@@ -97,20 +98,20 @@ actor ScriptedCoordinator {
     if connection == nil { await withCheckedContinuation { connectionWaiters.append($0) } }
   }
 
-  func say(_ message: WireMessage) async throws {
+  func send(_ message: WireMessage) async throws {
     try await connection?.send(message)
   }
 
-  /// Says something and returns the first message after it that matches.
+  /// Sends a message and returns the first one after it that matches.
   func ask(_ message: WireMessage, _ matches: @escaping @Sendable (WireMessage) -> Bool) async throws -> WireMessage {
     async let answer = next(matches)
-    try await say(message)
+    try await send(message)
     return try await answer
   }
 
   /// The first message not yet taken that matches; waits for it.
   func next(_ matches: @escaping @Sendable (WireMessage) -> Bool) async throws -> WireMessage {
-    if let index = heard.firstIndex(where: matches) { return heard.remove(at: index) }
+    if let index = received.firstIndex(where: matches) { return received.remove(at: index) }
     return try await withCheckedThrowingContinuation { waiters.append(Waiter(matches: matches, continuation: $0)) }
   }
 
@@ -121,7 +122,7 @@ actor ScriptedCoordinator {
     connectionWaiters = []
   }
 
-  private func hear(_ message: WireMessage, _ connection: WireConnection) async throws {
+  private func handle(_ message: WireMessage, _ connection: WireConnection) async throws {
     switch message {
     case .readContent(let read):
       let answer = answer(read)
@@ -143,7 +144,7 @@ actor ScriptedCoordinator {
   }
 
   private func note(_ message: WireMessage) {
-    guard let index = waiters.firstIndex(where: { $0.matches(message) }) else { return heard.append(message) }
+    guard let index = waiters.firstIndex(where: { $0.matches(message) }) else { return received.append(message) }
     waiters.remove(at: index).continuation.resume(returning: message)
   }
 

@@ -23,19 +23,30 @@ enum Place {
       .deletingLastPathComponent().appendingPathComponent("Media").appendingPathComponent(name)
   }
 
-  /// Where the worker that was built takes its task processes from.
-  static let nursery: Nursery = {
+  /// Starts the fork server of the worker that was built.
+  static var workerLauncher: ProcessLauncher {
     var launcher = ProcessLauncher { ProcessInfo.processInfo.environment[$0] }
     launcher.executable = worker
-    return Nursery(launcher)
-  }()
+    return launcher
+  }
 
-  /// Starts a shell script in place of a task process: one that behaves as no honest one would. Its descriptor 0 is the
-  /// socket to the agent.
+  /// The fork server of the worker that was built, for all tests that do not end it.
+  static let forkServer = ForkServer(workerLauncher)
+
+  /// Starts a shell script in place of a task process. Its descriptor 0 is the socket to the agent.
   static func script(_ lines: String) -> ProcessLauncher {
     var launcher = ProcessLauncher { _ in nil }
     launcher.executable = "/bin/sh"
     launcher.arguments = ["sh", "-c", lines]
     return launcher
+  }
+
+  /// A command of such a script that sends a message to the agent.
+  static func sending(_ message: TaskMessage) -> String {
+    let bytes = message.frame.map { byte in
+      let digits = String(byte, radix: 8)
+      return "\\" + String(repeating: "0", count: 3 - digits.count) + digits
+    }
+    return "printf '\(bytes.joined())' >&0"
   }
 }
