@@ -19,7 +19,7 @@ release:
 	swift build -c release --product sheaf
 	swift build -c release --product sheaf-worker
 
-demo: release ## render Examples/first-film.json and say where the film is
+demo: release ## render Examples/first-film.json and print the path of the film
 	@mkdir -p $(dir $(FILM))
 	$(RELEASE)/sheaf render Examples/first-film.json -o $(FILM)
 	@echo "The film: $(abspath $(FILM))"
@@ -27,10 +27,10 @@ demo: release ## render Examples/first-film.json and say where the film is
 test: setup ## every test, with a throwaway PostgreSQL
 	swift build --product sheaf
 	swift build --product sheaf-worker
-	# Not --build-tests: that would also compile every tool of every dependency.
+	# Not --build-tests, which would also compile every tool of every dependency.
 	swift build --product sheafPackageTests
 	pg_virtualenv -t -o max_connections=200 -o fsync=off swift test --skip-build --disable-xctest --skip FarmTests
-	# Whole farms, one at a time: each test has a machine's cores to itself.
+	# Whole farms, one at a time, so that each test has all of the machine's cores.
 	pg_virtualenv -t -o max_connections=200 -o fsync=off swift test --skip-build --disable-xctest --filter FarmTests --no-parallel
 
 lint:

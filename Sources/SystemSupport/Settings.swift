@@ -91,7 +91,7 @@ package enum Setting {
   }
 }
 
-/// A setting has a value that it cannot have. The description says which values are possible.
+/// A setting has an impossible value. The description names the setting, its value and the possible values.
 package struct SettingError: Error, Sendable, Hashable, CustomStringConvertible {
   package var description: String
 

@@ -1,7 +1,7 @@
 import Glibc
 import SystemPackage
 
-/// Local sockets between a process and its children. Everything here blocks unless it is said not to.
+/// Local sockets between a process and its children. Everything here blocks, except where its name has `WithoutWaiting`.
 extension OpenFile {
   /// Two connected stream sockets; what is written to one is read from the other.
   package static func socketPair() throws(SystemError) -> (OpenFile, OpenFile) {

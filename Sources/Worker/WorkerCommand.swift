@@ -45,7 +45,7 @@ struct WorkerCommand: AsyncParsableCommand {
       token is the first line of the token file, or else the value of SHEAF_TOKEN. SIGTERM and SIGINT let running tasks \
       finish; a second one ends the worker at once.
 
-      Exit codes: 0 ended by a signal, 1 the worker cannot start, 64 wrong command line, 69 the coordinator refuses \
+      Exit codes: 0 after SIGTERM or SIGINT, 1 the worker cannot start, 64 wrong command line, 69 the coordinator refuses \
       this worker (token, version) or cannot be reached.
       """)
 

@@ -1,7 +1,7 @@
 import Foundation
 import TestPrograms
 
-/// A program run to its end, with a limit.
+/// A program that is run to its end, within a time limit.
 struct Command {
   struct Result {
     var status: Int32
@@ -19,12 +19,12 @@ struct Command {
 
   /// Starts the program and leaves it running; the caller ends it.
   ///
-  /// - Parameter errors: Where its standard error goes: nowhere without one.
+  /// - Parameter errors: Receives its standard error, which is discarded without one.
   func start(errors: FileHandle? = nil) throws -> RunningProgram {
     try start(streams: .init(errors: errors?.fileDescriptor))
   }
 
-  /// Waits on a thread of its own, so that the tests' pool stays free.
+  /// Runs the program to its end. Waits on a thread of its own, so that the cooperative pool stays free.
   func run(seconds: Double = 240) async throws -> Result {
     let folder = try TemporaryFolder()
     let (output, errors) = (try folder.create("output"), try folder.create("errors"))
@@ -51,7 +51,7 @@ struct Command {
     try RunningProgram(executable, arguments, environment: environment, streams: streams)
   }
 
-  /// Runs a program that has to succeed and gives what it printed.
+  /// Runs a program that must end with 0, and returns what it printed.
   static func output(_ executable: String, _ arguments: String...) async throws -> String {
     let result = try await Command(executable: executable, arguments: arguments).run()
     guard result.status == 0 else {
@@ -80,11 +80,11 @@ struct Workspace {
   func contents() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: url.path).sorted() }
 
   func remove() {
-    do { try FileManager.default.removeItem(at: url) } catch { print("left behind: \(url.path): \(error)") }
+    do { try FileManager.default.removeItem(at: url) } catch { print("not removed: \(url.path): \(error)") }
   }
 }
 
-/// Where things are.
+/// Paths of the repository and of the products.
 enum Place {
   static let repository = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     .deletingLastPathComponent()
@@ -95,11 +95,11 @@ enum Place {
   /// The folder that the tests were built into, and with them `sheaf` and `sheaf-worker`.
   static let products = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
 
-  /// The large collection of real files, where this machine has it.
+  /// A large collection of real files, where there is one.
   static let sharedMedia: URL? = {
     let named = ProcessInfo.processInfo.environment["SHEAF_SHARED_MEDIA"].map { URL(fileURLWithPath: $0) }
-    let beside = repository.deletingLastPathComponent().appendingPathComponent("shared/media")
-    return [named, beside].compactMap(\.self).first { FileManager.default.fileExists(atPath: $0.path) }
+    let sibling = repository.deletingLastPathComponent().appendingPathComponent("shared/media")
+    return [named, sibling].compactMap(\.self).first { FileManager.default.fileExists(atPath: $0.path) }
   }()
 }
 

@@ -125,7 +125,7 @@ final class Farm: @unchecked Sendable {
       program.wait()
     }
     let drop = Command(executable: "dropdb", arguments: ["--force", database])
-    do { try drop.start().wait() } catch { print("left behind: database \(database): \(error)") }
+    do { try drop.start().wait() } catch { print("not removed: database \(database): \(error)") }
     files.remove()
   }
 }

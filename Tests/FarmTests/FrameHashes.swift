@@ -12,7 +12,7 @@ struct FrameHashes {
   var timebase: (Int64, Int64)
   var frames: [Frame]
 
-  /// The sound is decoded too, though not given: `ffmpeg` puts time zero at the earliest of the tracks that it uses.
+  /// The sound is decoded too, though not returned, because `ffmpeg` puts time zero at the earliest track that it uses.
   /// - Parameter filter: what to do with each frame before it is hashed, such as a crop.
   static func video(_ path: String, filter: String? = nil, pixelFormat: String? = nil) async throws -> FrameHashes {
     var arguments = [
@@ -35,7 +35,7 @@ struct FrameHashes {
     return hashes
   }
 
-  /// The frame that is on show at a time of num/den seconds: the greatest timestamp not after it, or the first.
+  /// The frame that is shown at a time of num/den seconds: the last whose timestamp is not after it, or the first.
   func shown(at time: (Int64, Int64)) -> Frame? {
     // pts·tb.0/tb.1 <= time.0/time.1
     let isDue = { (frame: Frame) in
@@ -44,7 +44,7 @@ struct FrameHashes {
     return frames.last(where: isDue) ?? frames.first
   }
 
-  /// The same where frame n is due at n/rate seconds, whatever a container has rounded that to.
+  /// The same where frame n is due at n/rate seconds, to whatever time a container has rounded it.
   func shown(at time: (Int64, Int64), rate: (Int64, Int64)) -> Frame? {
     let index = Int128(time.0) * Int128(rate.0) / (Int128(time.1) * Int128(rate.1))
     return frames.isEmpty ? nil : frames[Int(clamping: min(index, Int128(frames.count - 1)))]

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Who started whom, at one moment.
+/// The parents of all processes at one moment.
 struct ProcessTree {
   private var parents: [pid_t: pid_t] = [:]
 
@@ -17,10 +17,10 @@ struct ProcessTree {
 
   func children(of process: pid_t) -> [pid_t] { parents.filter { $0.value == process }.keys.sorted() }
 
-  /// Stopped by a signal, until another lets it go on.
+  /// Whether a signal has stopped the process.
   static func isStopped(_ process: pid_t) -> Bool { fields(of: process)?[0] == "T" }
 
-  /// From the state on. The name before it is in parentheses and may hold anything.
+  /// The fields of its `stat` from the state on. The name before it is in parentheses and may contain anything.
   private static func fields(of process: pid_t) -> [Substring]? {
     guard let stat = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8),
       let end = stat.lastIndex(of: ")")

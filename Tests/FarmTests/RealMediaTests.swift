@@ -74,13 +74,13 @@ struct RealMediaTests {
       var duration: String
       var tracks: [Track]
     }
-    guard let described = try? JSONDecoder().decode([String: Probe].self, from: Data(probe.utf8)).values.first else {
+    guard let probed = try? JSONDecoder().decode([String: Probe].self, from: Data(probe.utf8)).values.first else {
       return "\"use\": \"0..1\""
     }
-    if described.tracks.contains(where: { $0.video?.isStill == true }) { return "\"duration\": 1.5" }
-    let parts = described.duration.split(separator: "/").compactMap { Double($0) }
+    if probed.tracks.contains(where: { $0.video?.isStill == true }) { return "\"duration\": 1.5" }
+    let parts = probed.duration.split(separator: "/").compactMap { Double($0) }
     let seconds = parts.count == 2 ? parts[0] / parts[1] : parts.first ?? 0
-    return seconds > 1.5 ? "\"use\": \"0..1.5\"" : "\"use\": \"0..\(described.duration)\""
+    return seconds > 1.5 ? "\"use\": \"0..1.5\"" : "\"use\": \"0..\(probed.duration)\""
   }
 
   private func quoted(_ text: String) -> String { "\"\(text.replacingOccurrences(of: "\"", with: "\\\""))\"" }

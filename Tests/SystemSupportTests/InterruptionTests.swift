@@ -61,7 +61,7 @@ struct InterruptionTests {
   }
 
   @Test
-  func `the end of a stream is told from an empty one`() throws {
+  func `the end of a stream is another result than an empty one`() throws {
     let (left, right) = try OpenFile.socketPair()
     #expect(try right.receiveWithoutWaiting(10) == nil)
     #expect(try waitForInput([right.descriptor, -1], milliseconds: 0) == [false, false])

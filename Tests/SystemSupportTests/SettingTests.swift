@@ -27,7 +27,7 @@ struct SettingTests {
   }
 
   @Test
-  func `a number is whole and in its range, or the message says where it came from and what is right`() throws {
+  func `a number is whole and in its range, or the message names its source and the range`() throws {
     #expect(try Setting.number("1024", "--slots", "SLOTS", in: 1...1024, environment: { _ in "3" }) == 1024)
     #expect(try Setting.number(nil, "--slots", "SLOTS", in: 1...1024, environment: { _ in "3" }) == 3)
     #expect(try Setting.number(nil, "--slots", "SLOTS", in: 1...1024, environment: { _ in nil }) == nil)

@@ -1,25 +1,18 @@
-import Glibc
+import SystemSupport
 
-/// Two ends of a connection. A program that has one as its standard input sees its end when the other is cut.
+/// Two ends of a connection. A program that has one as its standard input reads its end when the other is cut.
 public struct Lifeline: Sendable {
-  public let programEnd: Int32
-  private let ownEnd: Int32
-
-  public struct Failure: Error {
-    public var errno: Int32
-  }
+  private let programSide: OpenFile
+  private let testSide: OpenFile
 
   public init() throws {
-    // Close-on-exec from the first: another program that is started meanwhile would keep the end that is cut.
-    var ends: [Int32] = [-1, -1]
-    guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &ends) == 0 else {
-      throw Failure(errno: errno)
-    }
-    (programEnd, ownEnd) = (ends[0], ends[1])
+    (programSide, testSide) = try OpenFile.socketPair()
   }
 
+  /// A descriptor for the program. It is closed with the last copy of this value.
+  public var programEnd: Int32 { programSide.descriptor }
+
   public func cut() {
-    close(ownEnd)
-    close(programEnd)
+    testSide.shutDown()
   }
 }

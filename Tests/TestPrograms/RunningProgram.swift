@@ -1,13 +1,14 @@
 import Foundation
 public import Glibc
 import Synchronization
+import SystemSupport
 
 /// A program that a test has started.
 ///
-/// Not Foundation's `Process`: on Linux its `run()` reads beyond its own memory about once in ten thousand starts, which
-/// ends the tests that have started it. The program has what its starter has open and not marked close-on-exec.
+/// Foundation's `Process` is not used: on Linux its `run()` reads beyond its own memory about once in ten thousand
+/// starts, which ends the test run. The program inherits every descriptor of the test that is not close-on-exec.
 public final class RunningProgram: Sendable {
-  /// Where the program's standard streams lead: descriptors of the caller, or `/dev/null`.
+  /// The program's standard streams: descriptors of the caller, or `/dev/null`.
   public struct Streams: Sendable {
     public var input: Int32?
     public var output: Int32?
@@ -28,8 +29,8 @@ public final class RunningProgram: Sendable {
   private let status = Mutex<Int32?>(nil)
 
   /// - Parameters:
-  ///   - program: A path, or a name to look for in PATH.
-  ///   - environment: Set on top of the test's own.
+  ///   - program: A path, or a name that is looked up in PATH.
+  ///   - environment: Added to the test's own, which it overrides.
   public init(
     _ program: String, _ arguments: [String], environment: [String: String] = [:], streams: Streams = Streams()
   ) throws {
@@ -38,14 +39,14 @@ public final class RunningProgram: Sendable {
     defer { posix_spawn_file_actions_destroy(&actions) }
     for (number, stream) in [streams.input, streams.output, streams.errors].enumerated() {
       if let stream {
-        precondition(stream > 2, "a stream of the test's own would be replaced while it is handed on")
+        precondition(stream > 2, "the child's own streams would replace this one before it is copied")
         posix_spawn_file_actions_adddup2(&actions, stream, Int32(number))
       } else {
         posix_spawn_file_actions_addopen(&actions, Int32(number), "/dev/null", O_RDWR, 0)
       }
     }
 
-    // The threads that tests run on block signals and ignore SIGPIPE; a program of its own does neither.
+    // The threads of tests block signals and ignore SIGPIPE, which the program would inherit.
     var attributes = posix_spawnattr_t()
     posix_spawnattr_init(&attributes)
     defer { posix_spawnattr_destroy(&attributes) }
@@ -77,13 +78,14 @@ public final class RunningProgram: Sendable {
 
   /// Blocks until the program has ended.
   ///
-  /// - Returns: What it exited with, or 128 and the number of the signal that ended it, as a shell says it. -1 if
-  ///   something else has taken its end away.
+  /// - Returns: Its exit code, or 128 plus the number of the signal that ended it, as in a shell. -1 where other code has
+  ///   reaped it.
   @discardableResult
   public func wait() -> Int32 {
-    // Others may ask meanwhile, so the wait itself neither holds the lock nor reaps.
+    // Other threads may call `isRunning` meanwhile, so this wait neither holds the lock nor reaps.
     var info = siginfo_t()
-    while isRunning, waitid(P_PID, id_t(id), &info, WEXITED | WNOWAIT) != 0, errno == EINTR {}
+    // Fails where the program has been reaped already.
+    if isRunning { _ = try? retryingOnInterrupt("waiting") { waitid(P_PID, id_t(id), &info, WEXITED | WNOWAIT) } }
     return status.withLock { status in
       let end = status ?? reaped(0) ?? -1
       status = end
@@ -91,7 +93,7 @@ public final class RunningProgram: Sendable {
     }
   }
 
-  /// Does nothing once the program's end is known: its number may be another's by then.
+  /// Does nothing once the program's end is known: its process id may be another's by then.
   public func send(_ signal: Int32) {
     status.withLock { status in
       if status == nil { kill(id, signal) }
@@ -113,7 +115,7 @@ public final class RunningProgram: Sendable {
   }
 }
 
-/// A list that C ends with a null pointer.
+/// The strings as a C array that ends with a null pointer.
 private func withStrings<R>(_ strings: [String], _ body: ([UnsafeMutablePointer<CChar>?]) -> R) -> R {
   let copies: [UnsafeMutablePointer<CChar>?] = strings.map { strdup($0) }
   defer { for copy in copies { free(copy) } }

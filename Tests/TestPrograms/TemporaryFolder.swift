@@ -1,6 +1,6 @@
 public import Foundation
 
-/// A folder that is gone when its owner is.
+/// A folder that is removed when its owner is freed.
 public final class TemporaryFolder: Sendable {
   public let url: URL
 
@@ -10,7 +10,7 @@ public final class TemporaryFolder: Sendable {
   }
 
   deinit {
-    do { try FileManager.default.removeItem(at: url) } catch { print("left behind: \(url.path): \(error)") }
+    do { try FileManager.default.removeItem(at: url) } catch { print("not removed: \(url.path): \(error)") }
   }
 
   public func path(_ name: String) -> String { url.appendingPathComponent(name).path }

@@ -1,6 +1,7 @@
 public import Foundation
 
-/// `ffmpeg` and its kin: the independent judges of what Sheaf reads and writes.
+/// Programs that tests run to their end. `ffmpeg` and `ffprobe` are the independent reference for what Sheaf reads and
+/// writes.
 public enum Tool {
   public struct Failure: Error, CustomStringConvertible {
     public var description: String
@@ -10,14 +11,14 @@ public enum Tool {
     }
   }
 
-  /// How a program ended and what it said.
+  /// How a program ended and what it wrote.
   public struct Result {
     public var status: Int32
     public var output: Data
     public var log: String
   }
 
-  /// Runs a program to its end, however it ends.
+  /// Runs a program to its end, whatever its exit code.
   public static func result(of program: String, _ arguments: [String]) throws -> Result {
     let folder = try TemporaryFolder()
     let (output, log) = (try folder.create("output"), try folder.create("log"))
@@ -29,7 +30,7 @@ public enum Tool {
       log: String(decoding: try Data(contentsOf: folder.url.appendingPathComponent("log")), as: UTF8.self))
   }
 
-  /// Runs a program that has to end with 0, and throws what it said otherwise.
+  /// Runs a program that must end with 0; throws what it wrote to its standard error otherwise.
   public static func run(_ program: String, _ arguments: [String]) throws -> Result {
     let result = try result(of: program, arguments)
     guard result.status == 0 else {
@@ -39,7 +40,7 @@ public enum Tool {
     return result
   }
 
-  /// What ffmpeg writes to its standard output.
+  /// Runs ffmpeg and returns what it writes to its standard output.
   @discardableResult
   public static func ffmpeg(_ arguments: [String]) throws -> Data {
     try run("ffmpeg", ["-v", "error", "-nostdin", "-y", "-bitexact"] + arguments).output
@@ -50,7 +51,7 @@ public enum Tool {
     try ffmpeg(arguments)
   }
 
-  /// ffprobe's answer as lines of comma-separated values.
+  /// Runs ffprobe and returns its output: lines of comma-separated values.
   public static func ffprobe(_ arguments: String...) throws -> [[String]] {
     let answer = try run("ffprobe", ["-v", "quiet", "-of", "csv=p=0"] + arguments).output
     return String(decoding: answer, as: UTF8.self).split(separator: "\n").map { line in

@@ -80,7 +80,11 @@ struct MediaRoot: Sendable {
   private let path: String
 
   init(_ path: String) throws(SystemError) {
-    directory = try OpenFile.open(path, O_RDONLY | O_DIRECTORY)
+    do {
+      directory = try OpenFile.open(path, O_RDONLY | O_DIRECTORY)
+    } catch {
+      throw SystemError(error.code, "opening the media root \(path)")
+    }
     self.path = path
   }
 

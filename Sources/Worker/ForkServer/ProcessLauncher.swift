@@ -44,7 +44,7 @@ struct ProcessLauncher: ProcessSource {
   }
 
   /// Frames take megabytes each and live shortly. With these settings their memory is kept for the next frame, instead
-  /// of being returned to the kernel and faulted in again. Large pages are not enabled: x264 asks for those itself, and
+  /// of being returned to the kernel and faulted in again. Large pages are not enabled: x264 requests those itself, and
   /// elsewhere the kernel would clear more memory than is used.
   private static let allocator =
     "GLIBC_TUNABLES=glibc.malloc.mmap_threshold=67108864:glibc.malloc.trim_threshold=268435456"

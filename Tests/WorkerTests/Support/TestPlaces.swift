@@ -5,11 +5,11 @@ import Foundation
 enum Place {
   /// The worker that was built with the tests.
   static let worker: String = {
-    // The test runner's bundle stands beside the products.
+    // The test runner's bundle is in the folder of the products.
     let program = URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath()
     let candidates = [program.deletingLastPathComponent()] + bundles
     return candidates.map { $0.appendingPathComponent("sheaf-worker").path }
-      .first { FileManager.default.isExecutableFile(atPath: $0) } ?? "sheaf-worker is not beside \(program.path)"
+      .first { FileManager.default.isExecutableFile(atPath: $0) } ?? "no sheaf-worker in the folder of \(program.path)"
   }()
 
   private static var bundles: [URL] {

@@ -1,0 +1,56 @@
+import Foundation
+import TestPrograms
+import Testing
+
+/// The command line of the worker that was built.
+struct WorkerCommandTests {
+  private let folder: TemporaryFolder
+
+  init() throws {
+    folder = try TemporaryFolder()
+  }
+
+  @Test
+  func `the help names every option with its variable, and the exit codes`() throws {
+    let help = try Tool.run(Place.worker, ["--help"]).output
+    let text = String(decoding: help, as: UTF8.self)
+    let words = text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+    #expect(
+      words.contains(
+        "sheaf-worker [--coordinator <host:port>] [--slots <n>] [--media-root <dir>] [--cache <dir>] "
+          + "[--cache-bytes <bytes>] [--name <name>] [--token-file <file>] [--drain-seconds <seconds>] "
+          + "[--log-level <level>]"), "\(text)")
+    for variable in [
+      "COORDINATOR", "SLOTS", "MEDIA_ROOT", "CACHE", "CACHE_BYTES", "NAME", "TOKEN_FILE", "DRAIN_SECONDS", "LOG_LEVEL",
+    ] {
+      #expect(words.contains("[SHEAF_\(variable)]"), "\(text)")
+    }
+    for sentence in ["SHEAF_TOKEN.", "0 after SIGTERM or SIGINT", "64 wrong command line", "69 the coordinator"] {
+      #expect(words.contains(sentence), "\(text)")
+    }
+  }
+
+  @Test(arguments: [
+    ([], "SHEAF_COORDINATOR"),
+    (["--coordinator", "host:port"], "\"host:port\" is not an address"),
+    (["--coordinator", "a:1", "--slots", "0"], "--slots is \"0\"; it must be a whole number from 1 to 1024"),
+    (["--coordinator", "a:1", "--drain-seconds", "-1"], "drain-seconds"),
+    (["--coordinator", "a:1", "--cache-bytes", "1.5"], "--cache-bytes is \"1.5\"; it must be a whole number from 0"),
+    (["--coordinator", "a:1", "--log-level", "loud"], "debug, info, warning or error"),
+    (["--coordinator", "a:1", "--token-file", "/nonexistent"], "/nonexistent"),
+    (["--slotz", "1"], "--slots"),
+  ])
+  func `a wrong option ends with 64 and a message that names it and what is right`(
+    arguments: [String], message: String
+  ) throws {
+    let result = try Tool.result(of: Place.worker, arguments)
+    #expect(result.status == 64 && result.log.contains(message), "\(result.status): \(result.log)")
+  }
+
+  @Test(arguments: [["--media-root", "/nonexistent"], ["--cache", "/proc/sheaf"]])
+  func `a worker that cannot start ends with 1 and the reason`(arguments: [String]) throws {
+    let defaults = arguments.contains("--cache") ? [] : ["--cache", folder.url.path]
+    let result = try Tool.result(of: Place.worker, ["--coordinator", "127.0.0.1:1"] + defaults + arguments)
+    #expect(result.status == 1 && result.log.contains(arguments[1]), "\(result.status): \(result.log)")
+  }
+}
