@@ -87,8 +87,9 @@ let package = Package(
       name: "Worker",
       dependencies: nio + [
         "Wire", "Digest", "SystemSupport", "Renderer", "Stitcher", "Media", "Segmenter", "CompositionModel", "CSandbox",
-        argumentParser, logging, protobuf, unixSignals,
+        argumentParser, logging, protobuf, systemPackage, unixSignals,
       ],
+      exclude: ["Control/control.proto"],
       swiftSettings: strict),
 
     // The two executables.
@@ -103,7 +104,8 @@ let package = Package(
     .executableTarget(name: "SheafWorkerCLI", dependencies: ["Worker"], swiftSettings: strict),
 
     // What several test targets start their programs with.
-    .target(name: "TestPrograms", path: "Tests/TestPrograms", swiftSettings: strict),
+    .target(
+      name: "TestPrograms", dependencies: ["SystemSupport"], path: "Tests/TestPrograms", swiftSettings: strict),
     .testTarget(name: "CompositionModelTests", dependencies: ["CompositionModel"], swiftSettings: strict),
     .testTarget(name: "SegmenterTests", dependencies: ["Segmenter", "CompositionModel"], swiftSettings: strict),
     .testTarget(name: "MediaTests", dependencies: ["Media", "CompositionModel", "TestPrograms"], swiftSettings: strict),
@@ -123,6 +125,7 @@ let package = Package(
         "SystemSupport", logging, protobuf,
       ],
       swiftSettings: strict),
+    .testTarget(name: "SystemSupportTests", dependencies: ["SystemSupport", "TestPrograms"], swiftSettings: strict),
     .testTarget(
       name: "WorkerTests",
       dependencies: nio + ["Worker", "Wire", "Digest", "SystemSupport", "TestPrograms", logging, protobuf],
