@@ -2,7 +2,7 @@ import Glibc
 
 /// The process's environment variables.
 package enum ProcessEnvironment {
-  /// Nil where the variable is unset or empty, as docker compose passes variables that nobody set.
+  /// Nil where the variable is unset or empty, which is how docker compose passes variables that are not set.
   package static func value(_ name: String) -> String? {
     guard let value = getenv(name), value.pointee != 0 else { return nil }
     return String(cString: value)

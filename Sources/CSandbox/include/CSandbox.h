@@ -12,7 +12,7 @@
 
 // Starts `executable` in a process group of its own with `control` as descriptor 0, `output` as 1 and 2, and no other
 // descriptor; it is killed when the calling thread ends. Limits: no core file, `address_space` bytes of memory.
-// The environment is `environment` and nothing else. Only async-signal-safe calls stand between fork and exec.
+// The environment is `environment` and nothing else. Only async-signal-safe calls are made between fork and exec.
 int sandbox_spawn(const char *executable, char *const arguments[], char *const environment[], int control, int output,
                   uint64_t address_space, pid_t *child);
 

@@ -45,7 +45,7 @@ actor ContentCache {
     // A file that cannot be opened is fetched as one that is not there.
     guard let file = try? OpenFile.open(path) else { return nil }
     // Sets the time of the last use, for `trim`; a cache that is read-only can still be used. Once, because it changes
-    // the file's identity, by which the verifier knows it.
+    // the file's identity, by which the verifier finds its digest.
     if touched.insert(content.digest).inserted { _ = futimens(file.descriptor, nil) }
     let identity = try FileIdentity(of: file)
     if identity.size == content.size, try await verifier.digest(of: file, identity) == content.digest { return file }
@@ -94,7 +94,7 @@ actor ContentCache {
     do {
       try content.file.link(to: path(of: digest))
       // Without it, the next use digests the file once more.
-      if let identity = try? FileIdentity(of: content.file) { await verifier.note(digest, for: identity) }
+      if let identity = try? FileIdentity(of: content.file) { await verifier.register(digest, for: identity) }
     } catch {
       // The content stays without a name, and is kept as long as the agent runs.
       guard error.code == .fileExists else { return }
@@ -142,8 +142,8 @@ actor FileVerifier {
     }
   }
 
-  /// Notes a digest that is known already.
-  func note(_ digest: SHA256Digest, for identity: FileIdentity) {
+  /// Registers a digest that is known already.
+  func register(_ digest: SHA256Digest, for identity: FileIdentity) {
     digests[identity] = Task { digest }
   }
 }

@@ -168,7 +168,7 @@ enum TaskMessage: Sendable, Hashable {
   }
 }
 
-/// Bytes of an input that a task process asks for.
+/// Bytes of an input that a task process requests.
 struct RangeRequest: Sendable, Hashable {
   /// Chosen by the task process; the reply repeats it.
   var request: UInt32

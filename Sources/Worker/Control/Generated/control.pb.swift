@@ -205,7 +205,7 @@ nonisolated struct Control_Ready: Sendable {
   init() {}
 }
 
-/// Asks for bytes of a ranged input, which must be in its file before the task can go on.
+/// Requests bytes of a ranged input, which must be in its file before the task can go on.
 nonisolated struct Control_RangeRequest: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
