@@ -77,7 +77,9 @@ struct BackupClaimTests {
       #expect(rendered.map(\.task) == first.prefix(3).map(\.task))
       let late = try #require(try await farm.store.claim(worker: .anna, build: "b1", limit: 2).last).lease
       try farm.advance(.seconds(1))
-      for lease in rendered { #expect(try await farm.store.publish(lease, worker: .carl, result: content(1)) == .published) }
+      for lease in rendered {
+        #expect(try await farm.store.publish(lease, worker: .carl, result: content(1)) == .published)
+      }
       #expect(try await farm.store.claim(worker: .anna, build: "b1", limit: 9).map(\.name) == ["j1/5", "j1/6"])
       try farm.advance(.seconds(6))
       #expect(late.task.ordinal == 4)
@@ -95,7 +97,9 @@ struct BackupClaimTests {
       let leases = try await farm.store.claim(worker: .anna, build: "b1", limit: 5).map(\.lease)
       #expect(leases.map(\.task.ordinal) == [1, 2, 3, 4, 0])
       try farm.advance(.seconds(2))
-      for lease in leases[1...3] { #expect(try await farm.store.publish(lease, worker: .anna, result: content(1)) == .published) }
+      for lease in leases[1...3] {
+        #expect(try await farm.store.publish(lease, worker: .anna, result: content(1)) == .published)
+      }
       try farm.advance(.seconds(10))
       #expect(try await farm.store.claim(worker: .bert, build: "b1", limit: 9).isEmpty)
       try farm.advance(.microseconds(1))
@@ -152,7 +156,9 @@ struct BackupClaimTests {
     try await kind.run { farm in
       try await farm.store.submitRendering("j1", tasks: .videos(3) + [.sample(.audio)])
       let leases = try await farm.store.claim(worker: .anna, build: "b1", limit: 9).map(\.lease)
-      for lease in leases.prefix(3) { #expect(try await farm.store.publish(lease, worker: .anna, result: content(1)) == .published) }
+      for lease in leases.prefix(3) {
+        #expect(try await farm.store.publish(lease, worker: .anna, result: content(1)) == .published)
+      }
       try farm.advance(.seconds(14))
       #expect(try await farm.store.claimOne(.bert) == nil)
       #expect(try await farm.store.publish(leases[3], worker: .anna, result: content(1)) == .published)

@@ -34,7 +34,9 @@ struct ConnectionTests {
         _ = try await firstKill.value
         for (index, grant) in grants.enumerated() {
           let kill = Task { try await killer.kill(index % 8 == 3) }
-          let outcome = try await persist(&interruptions) { try await store.publish(grant.lease, worker: .anna, result: content(1)) }
+          let outcome = try await persist(&interruptions) {
+            try await store.publish(grant.lease, worker: .anna, result: content(1))
+          }
           // A publication whose answer was lost is a duplicate the next time.
           if outcome != .stale { published[grant.lease.task, default: 0] += 1 }
           _ = try await kill.value

@@ -50,7 +50,8 @@ struct PublishingTests {
       #expect(try await farm.store.publish(lease, worker: .anna, result: content(2)) == .stale)
       #expect(try await farm.store.publish(lost, worker: .bert, result: content(1)) == .stale)
       for absent in [TaskID(job: lease.task.job, ordinal: 9), TaskID(job: JobID("none"), ordinal: 0)] {
-        #expect(try await farm.store.publish(Lease(task: absent, epoch: 1), worker: .anna, result: content(1)) == .stale)
+        #expect(
+          try await farm.store.publish(Lease(task: absent, epoch: 1), worker: .anna, result: content(1)) == .stale)
       }
       let future = Lease(task: lease.task, epoch: 9)
       #expect(try await farm.store.publish(future, worker: .anna, result: content(1)) == .stale)

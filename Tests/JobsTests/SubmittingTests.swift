@@ -204,7 +204,9 @@ struct SubmittingTests {
   @Test(arguments: StoreKind.allCases)
   func inspectionsThatHaveNotEndedAreFoundByTheirAge(_ kind: StoreKind) async throws {
     try await kind.run { farm in
-      for id in ["i3", "i1"] { try await farm.store.submit(.sample(id, purpose: .inspection, tasks: [.sample(.probe)])) }
+      for id in ["i3", "i1"] {
+        try await farm.store.submit(.sample(id, purpose: .inspection, tasks: [.sample(.probe)]))
+      }
       try await farm.store.submit(.sample("r1", tasks: [.sample(.probe)]))
       try await farm.store.submit(.sample("i2", purpose: .inspection))
       #expect(try await farm.store.cancel(JobID("i2")) == .cancelled)

@@ -14,9 +14,9 @@ struct TraceTests {
       for seed in 1...(more ?? 6) {
         group.addTask { try await trace(seed: seed, steps: 500, policy: LeasePolicy()) }
       }
-      // With this policy almost every video task is slow.
+      // With this policy almost every video task is slow, and leases hang before they run out.
       let hasty = LeasePolicy(
-        maximumFailures: 2, slowness: 0.1, shortestSlow: .milliseconds(250), fewestRendered: 1)
+        hang: .seconds(10), maximumFailures: 2, slowness: 0.1, shortestSlow: .milliseconds(250), fewestRendered: 1)
       for seed in 7...(6 + (more ?? 10)) {
         group.addTask { try await trace(seed: seed, steps: 500, policy: hasty) }
       }

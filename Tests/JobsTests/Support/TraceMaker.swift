@@ -16,10 +16,10 @@ struct TraceMaker {
     switch Int.random(in: 0..<100, using: &random) {
     case 0..<8 where open.count < 4 && submitted < 12: return submit(state)
     case 0..<14: return plan(state)
-    case 14..<38: return claim()
-    case 38..<50: return renew(state)
-    case 50..<72: return publish(state)
-    case 72..<80: return fail(state)
+    case 14..<40: return claim()
+    case 40..<52: return renew(state)
+    case 52..<71: return publish(state)
+    case 71..<80: return fail(state)
     case 80..<81: return .failJob(anyJob(state), jobFailure())
     case 81..<83:
       let worker = anyWorker().id
@@ -74,7 +74,7 @@ struct TraceMaker {
     let held = state.leases.filter { $0.held.worker == worker }.map(\.lease)
     let renewed = (held + leases.suffix(20)).filter { _ in random.chance(60) }
     return .renew(
-      worker, renewed.map { LeaseProgress(lease: $0, done: Int64.random(in: -1...100, using: &random)) })
+      worker, renewed.map { LeaseProgress(lease: $0, done: Int64.random(in: -1...20, using: &random)) })
   }
 
   private mutating func publish(_ state: Visible) -> Operation {
