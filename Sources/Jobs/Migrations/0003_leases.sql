@@ -1,9 +1,9 @@
 -- Leases and attempts become rows.
 --
 -- A task had a first lease and a second one in columns of its own, and the workers of its failures in an array. Now a
--- lease is a row of sheaf.lease, which a renewal changes without touching the task, and every lease that ended without a
--- result is a row of sheaf.attempt. States, kinds and columns get their present names. A job says what it is for, and
--- why it failed.
+-- lease is a row of sheaf.lease, which a renewal changes without touching the task, and every lease that ended without
+-- a result is a row of sheaf.attempt. States, kinds and columns get their present names. A job has its purpose and the
+-- reason of its failure.
 
 -- The statements below may rewrite every task of a large farm.
 SET LOCAL statement_timeout = 0;
@@ -73,8 +73,8 @@ CREATE TABLE sheaf.attempt (
   FOREIGN KEY (job, ordinal) REFERENCES sheaf.task (job, ordinal) ON DELETE CASCADE
 );
 
--- Of the attempts before this version the database has the workers of the counted ones, in order, and the message of the
--- last attempt, counted or not. The epochs are the highest of those that are neither held nor published.
+-- Of the attempts before this version the database has the workers of the counted ones, in order, and the message of
+-- the last attempt, counted or not. The epochs are the highest of those that are neither held nor published.
 WITH old AS (
   SELECT job, ordinal, state, failed_on, error, greatest(epoch, twin_epoch) AS highest,
     CASE WHEN state = 'leased' OR state = 'done' AND NOT is_cached THEN epoch END AS first_epoch,
@@ -128,7 +128,8 @@ ALTER TABLE sheaf.job
 -- A job's error was the text of its document's problems as JSON, or the message of the task that failed, or the
 -- coordinator's own.
 UPDATE sheaf.job SET
-  failure_reason = CASE WHEN old.failed_task IS NOT NULL THEN 'task' WHEN old.has_problems THEN 'document' ELSE 'farm' END,
+  failure_reason = CASE
+    WHEN old.failed_task IS NOT NULL THEN 'task' WHEN old.has_problems THEN 'document' ELSE 'farm' END,
   failure_task = old.failed_task,
   failure_problems = CASE WHEN old.failed_task IS NULL AND old.has_problems THEN convert_to(error, 'UTF8') END,
   failure_message = CASE
