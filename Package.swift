@@ -63,7 +63,10 @@ let package = Package(
     .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
     .target(
       name: "Jobs", dependencies: ["CPostgres", "Digest", "SystemSupport"],
-      resources: [.embedInCode("Migrations/0001_farm.sql"), .embedInCode("Migrations/0002_second_lease.sql")],
+      resources: [
+        .embedInCode("Migrations/0001_farm.sql"), .embedInCode("Migrations/0002_second_lease.sql"),
+        .embedInCode("Migrations/0003_leases.sql"),
+      ],
       swiftSettings: strict),
     .target(
       name: "Wire", dependencies: nio + [protobuf, logging, "Digest", "SystemSupport"], exclude: ["sheaf.proto"],
