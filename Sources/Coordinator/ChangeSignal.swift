@@ -1,25 +1,27 @@
-/// Wakes whoever waits for something to happen, or for a time to pass.
-actor Bell {
+/// Wakes the tasks that wait for a change, or for a time to pass.
+actor ChangeSignal {
   private var waiters: [UInt64: CheckedContinuation<Void, Never>] = [:]
   private var next: UInt64 = 0
-  private var rings: UInt64 = 0
 
-  /// How often it was rung: what a waiter has seen so far.
-  var count: UInt64 { rings }
+  /// How many changes there were.
+  private(set) var count: UInt64 = 0
 
-  func ring() {
-    rings += 1
+  /// Wakes all who wait.
+  func signal() {
+    count += 1
     let waiting = waiters
     waiters = [:]
     for continuation in waiting.values { continuation.resume() }
   }
 
-  /// Returns when it was rung since `seen`, after `limit`, or when the task is cancelled; gives what to wait from next.
+  /// Waits until there is a change after `seen`, `limit` has passed, or the task is cancelled. Returns the count of
+  /// changes, to be passed to the next wait.
   func wait(since seen: UInt64, atMost limit: Duration) async -> UInt64 {
-    guard rings == seen, !Task.isCancelled else { return rings }
+    guard count == seen, !Task.isCancelled else { return count }
     let id = next
     next += 1
     let timer = Task {
+      // Cancelled: the wait is over.
       do { try await Task.sleep(for: limit) } catch { return }
       release(id)
     }
@@ -31,7 +33,7 @@ actor Bell {
       Task { await release(id) }
     }
     timer.cancel()
-    return rings
+    return count
   }
 
   private func release(_ id: UInt64) {
