@@ -1,103 +1,74 @@
+// Leases that end without a result.
+
 extension FarmState {
-  package mutating func fail(_ lease: Lease, worker: WorkerID, failure: TaskFailure, now: Duration) -> Bool {
-    guard let held = held(lease, by: worker) else { return false }
-    let message = failure.message.withoutNul
-    switch failure.cause {
-    case .infrastructure: lose(held, message: message)
-    case .media:
-      if let error = charge(held, message: message, jitter: failure.jitter, now: now) {
-        end(held.place.number, as: .failed, at: now, error: error)
-      }
-    case .document:
-      failForGood(held.place, message: message)
-      end(held.place.number, as: .failed, at: now, error: message)
+  package mutating func fail(
+    _ lease: Lease, worker: WorkerID, failure: TaskFailure, now: Duration
+  ) throws(JobStoreError) -> Bool {
+    try failure.validate()
+    guard let index = index(of: lease, heldBy: worker) else { return false }
+    let number = leases[index].place.number
+    if let jobFailure = end(leases[index], with: failure, now: now) {
+      end(number, as: .failed, failure: jobFailure, now: now)
     }
     return true
   }
 
-  package mutating func fail(_ job: JobID, error: String, now: Duration) -> Bool {
-    guard let number = numbers[job], !jobs[number].job.state.hasEnded else { return false }
-    end(number, as: .failed, at: now, error: error.withoutNul)
-    return true
-  }
-
-  package mutating func cancel(_ job: JobID, now: Duration) -> JobState? {
-    guard let number = numbers[job] else { return nil }
-    if !jobs[number].job.state.hasEnded { end(number, as: .cancelled, at: now) }
-    return jobs[number].job.state
-  }
-
-  package mutating func release(worker: WorkerID) -> Int {
-    let lost = leased.compactMap { place in
-      jobs[place.number].tasks[place.ordinal].seat(of: worker).map { Held(place: place, seat: $0) }
+  package mutating func release(worker: WorkerID, session: SessionID, now: Duration) -> Int {
+    let lost = leases.filter { $0.worker == worker && $0.session == session }
+    for lease in lost {
+      end(lease, with: TaskFailure(end: .released, message: FailureMessage.connectionClosed(worker)), now: now)
     }
-    for held in lost { lose(held, message: LossMessage.connectionClosed(worker)) }
-    workers.removeAll { $0.record.id == worker }
+    workers.removeAll { $0.record.id == worker && $0.record.session == session }
     return lost.count
   }
 
   package mutating func expire(now: Duration) -> [Lease] {
-    workers.removeAll { now - $0.lastNoted > policy.lease }
-    var lost: [(lease: Lease, worker: WorkerID, isPast: Bool)] = []
-    for place in leased {
-      let record = jobs[place.number].tasks[place.ordinal]
-      for seat in record.seats {
-        let times = record.times(of: seat)
-        guard let worker = record.worker(of: seat), times.until <= now || now - times.movedAt >= policy.hang
-        else { continue }
-        lost.append((Lease(task: record.task.id, epoch: record.epoch(of: seat)), worker, times.until <= now))
-      }
+    workers.removeAll { now - $0.lastSeen > policy.lease }
+    let lost = leases.filter { $0.until <= now || now - $0.movedAt >= policy.hang }
+    for lease in lost where lease.until <= now {
+      end(lease, with: TaskFailure(end: .released, message: FailureMessage.leaseRanOut(lease.worker)), now: now)
     }
-    for (lease, worker, isPast) in lost where isPast {
-      guard let held = held(lease, by: worker) else { continue }
-      lose(held, message: LossMessage.leaseRanOut(worker))
-    }
-    // All are charged before any job ends, and a job ends with the error of the first of its tasks.
-    var errors: [(number: Int, error: String)] = []
-    for (lease, worker, isPast) in lost where !isPast {
-      // Not held where the task's other lease was the one charge too many.
-      guard let held = held(lease, by: worker),
-        let error = charge(held, message: LossMessage.hung(worker), jitter: 0, now: now),
-        errors.last?.number != held.place.number
+    // All attempts are counted before any job ends. A job ends with the failure of the first of its tasks.
+    var failures: [(number: Int, failure: JobFailure)] = []
+    for lease in lost where lease.until > now {
+      let failure = TaskFailure(end: .hung, message: FailureMessage.hung(lease.worker))
+      // The lease is gone where the task's other lease was the one failure too many.
+      guard leases(at: lease.place).contains(where: { leases[$0].epoch == lease.epoch }),
+        let jobFailure = end(lease, with: failure, now: now), failures.last?.number != lease.place.number
       else { continue }
-      errors.append((held.place.number, error))
+      failures.append((lease.place.number, jobFailure))
     }
-    for (number, error) in errors { end(number, as: .failed, at: now, error: error) }
-    return lost.map(\.lease)
+    for (number, failure) in failures { end(number, as: .failed, failure: failure, now: now) }
+    return lost.map { Lease(task: self[$0.place].task.id, epoch: $0.epoch) }
   }
 
-  /// The task is ready again, or its other lease's alone.
-  private mutating func lose(_ held: Held, message: String) {
-    let place = held.place
-    jobs[place.number].tasks[place.ordinal].task.error = message
-    guard jobs[place.number].tasks[place.ordinal].task.twin != nil else {
+  /// Ends a lease with an attempt. The task keeps its other lease, or is ready, or has failed for good.
+  ///
+  /// - Returns: The job's failure, if the task has failed for good. The caller ends the job.
+  @discardableResult
+  private mutating func end(_ lease: LeaseRecord, with failure: TaskFailure, now: Duration) -> JobFailure? {
+    let place = lease.place
+    let failure = failure.withoutNul
+    leases.removeAll { $0.place == place && $0.epoch == lease.epoch }
+    self[place].task.attempts.append(
+      Attempt(
+        epoch: lease.epoch, worker: lease.worker, end: failure.end, message: failure.message, process: failure.process,
+        ran: now - lease.grantedAt))
+    let task = self[place].task
+    if let message = policy.finalMessage(of: task.kind, task.id, failures: task.failedOn.count, lease.worker, failure) {
+      leases.removeSubrange(leases(at: place))
+      self[place].task.state = .failed
+      return JobFailure(reason: .task, message: message, task: task.id.ordinal)
+    }
+    if failure.end.isCounted {
+      self[place].notBefore = now + policy.backOff(afterFailure: task.failedOn.count, jitter: failure.jitter)
+    }
+    if let other = leases(at: place).first {
+      leases[other].isBackup = false
+      changeCount += 1
+    } else {
       makeReady(place)
-      return
     }
-    jobs[place.number].tasks[place.ordinal].drop(held.seat)
-    news += 1
-  }
-
-  /// Charges a failure to the holder. Returns the job's error if that was one charge too many.
-  private mutating func charge(_ held: Held, message: String, jitter: Double, now: Duration) -> String? {
-    let place = held.place
-    guard let worker = jobs[place.number].tasks[place.ordinal].worker(of: held.seat) else { return nil }
-    jobs[place.number].tasks[place.ordinal].task.failedOn.append(worker)
-    let task = jobs[place.number].tasks[place.ordinal].task
-    let charges = task.failedOn.count
-    guard charges < policy.maximumCharges else {
-      failForGood(place, message: message)
-      return LossMessage.gaveUp(task.kind, task.id, charges: charges, worker: worker, message: message)
-    }
-    jobs[place.number].tasks[place.ordinal].restsUntil =
-      now + policy.backOff(afterCharge: charges, jitter: jitter)
-    lose(held, message: message)
     return nil
-  }
-
-  private mutating func failForGood(_ place: Place, message: String) {
-    unlease(place)
-    jobs[place.number].tasks[place.ordinal].task.state = .failed
-    jobs[place.number].tasks[place.ordinal].task.error = message
   }
 }

@@ -1,21 +1,23 @@
-/// All that a store knows, and every transition it may make: the reference for what the words of `JobStore` mean.
+import Digest
+
+/// The contents of a store and the transitions that it may make: the reference for what `JobStore` specifies.
 ///
-/// Pure: it reads no clock (every transition takes `now`, which never runs back), no source of chance, and walks no
-/// unordered collection, so the same calls leave the same state.
+/// Pure: it reads no clock (every transition takes `now`, which never decreases) and no random numbers, and iterates over
+/// no unordered collection. So the same calls leave the same state.
 package struct FarmState: Sendable {
   package let policy: LeasePolicy
   /// In order of submission; a job's number is its index.
   var jobs: [JobRecord] = []
   /// For look-ups only.
   var numbers: [JobID: Int] = [:]
-  /// Numbers of the jobs that have not ended: by priority, highest first, then by number.
+  /// The numbers of the jobs that have not ended: by priority, highest first, then by number.
   var active: [Int] = []
-  /// Ascending.
-  var leased: [Place] = []
+  /// By place, then by epoch. Only running tasks have any.
+  var leases: [LeaseRecord] = []
   /// By id.
   var workers: [WorkerEntry] = []
-  /// Counts what `JobStore.wakes()` tells of: something became ready or ended, or a lease was lost.
-  package internal(set) var news: UInt64 = 0
+  /// Raised by every change that `JobStore.changes()` hints at.
+  package internal(set) var changeCount: UInt64 = 0
 
   package init(policy: LeasePolicy) {
     self.policy = policy
@@ -28,44 +30,41 @@ struct JobRecord: Sendable {
   var ended: Duration?
   /// By ordinal.
   var tasks: [TaskRecord] = []
-  /// Ordinals of the tasks in `ready`, in the order of claims.
+  /// The ordinals of the `ready` tasks, in the order of claims.
   var ready: [Int] = []
-  /// Tasks not yet done, the stitch left out.
+  /// How many tasks are not done, the stitch task left out.
   var unfinished = 0
 }
 
 struct TaskRecord: Sendable {
+  /// Its `leases` are empty: `FarmState.leases` has them.
   var task: RenderTask
-  /// Not to be granted before; nil if it never failed.
-  var restsUntil: Duration?
-  /// When leased: the first lease's.
-  var times = LeaseTimes(grantedAt: .zero, until: .zero)
-  /// When there is a twin: its own.
-  var twinTimes = LeaseTimes(grantedAt: .zero, until: .zero)
-  /// When rendered for this job: from the grant of the lease that published to its result.
+  /// The end of the task's back-off. Nil if no attempt was counted.
+  var notBefore: Duration?
+  /// Time from the grant of the lease that published to its result. Nil unless rendered for this job.
   var took: Duration?
 }
 
-struct LeaseTimes: Sendable {
+struct LeaseRecord: Sendable {
+  var place: Place
+  var epoch: Int64
+  var worker: WorkerID
+  var session: SessionID
+  var isBackup: Bool
   var grantedAt: Duration
   var until: Duration
-  /// The grant, or the last renewal that told of progress.
+  /// The grant, or the last renewal that reported progress.
   var movedAt: Duration
-
-  init(grantedAt: Duration, until: Duration) {
-    self.grantedAt = grantedAt
-    self.until = until
-    movedAt = grantedAt
-  }
+  var progress: Int64 = 0
 }
 
 struct WorkerEntry: Sendable {
   var record: WorkerRecord
-  var firstNoted: Duration
-  var lastNoted: Duration
+  var registeredAt: Duration
+  var lastSeen: Duration
 }
 
-/// Where a task stands.
+/// Where a task is found.
 struct Place: Sendable, Hashable, Comparable {
   var number: Int
   var ordinal: Int
@@ -81,58 +80,44 @@ extension FarmState {
     return Place(number: number, ordinal: Int(task.ordinal))
   }
 
-  /// Turns a task to `ready`, whatever it was.
+  subscript(place: Place) -> TaskRecord {
+    get { jobs[place.number].tasks[place.ordinal] }
+    set { jobs[place.number].tasks[place.ordinal] = newValue }
+  }
+
+  /// Where a task's leases are in `leases`.
+  func leases(at place: Place) -> Range<Int> {
+    leases.partitioningIndex { $0.place >= place }..<leases.partitioningIndex { $0.place > place }
+  }
+
+  /// Where a lease is in `leases`, if the worker holds it.
+  func index(of lease: Lease, heldBy worker: WorkerID) -> Int? {
+    guard let place = place(of: lease.task) else { return nil }
+    return leases(at: place).first { leases[$0].epoch == lease.epoch && leases[$0].worker == worker }
+  }
+
+  /// Turns a task without leases to `ready`.
   mutating func makeReady(_ place: Place) {
-    unlease(place)
-    jobs[place.number].tasks[place.ordinal].task.state = .ready
+    self[place].task.state = .ready
     jobs[place.number].insertReady(place.ordinal)
-    news += 1
-  }
-
-  /// Takes away the leases, if there are any; the caller gives the task its next state.
-  mutating func unlease(_ place: Place) {
-    jobs[place.number].tasks[place.ordinal].task.worker = nil
-    jobs[place.number].tasks[place.ordinal].task.progress = 0
-    jobs[place.number].tasks[place.ordinal].task.twin = nil
-    let index = leased.partitioningIndex { $0 >= place }
-    if index < leased.count, leased[index] == place { leased.remove(at: index) }
-  }
-
-  /// Ends a job: what was not done stays undone, and nobody holds a lease of it.
-  mutating func end(_ number: Int, as state: JobState, at now: Duration, output: Content? = nil, error: String? = nil) {
-    jobs[number].job.state = state
-    jobs[number].job.output = output
-    jobs[number].job.error = error
-    jobs[number].ended = now
-    jobs[number].ready = []
-    active.removeAll { $0 == number }
-    for ordinal in jobs[number].tasks.indices {
-      switch jobs[number].tasks[ordinal].task.state {
-      case .waiting, .done, .failed: break
-      case .leased, .ready:
-        unlease(Place(number: number, ordinal: ordinal))
-        jobs[number].tasks[ordinal].task.state = .waiting
-      }
-    }
-    news += 1
+    changeCount += 1
   }
 }
 
 extension JobRecord {
+  /// Inserts a task into `ready`: the highest cost first, then by ordinal.
   mutating func insertReady(_ ordinal: Int) {
-    let index = ready.partitioningIndex { !goesFirst($0, before: ordinal) }
+    let cost = tasks[ordinal].task.cost
+    let index = ready.partitioningIndex { other in
+      let otherCost = tasks[other].task.cost
+      return otherCost == cost ? other >= ordinal : otherCost < cost
+    }
     ready.insert(ordinal, at: index)
-  }
-
-  /// Dearest first, then by ordinal.
-  private func goesFirst(_ left: Int, before right: Int) -> Bool {
-    let (leftCost, rightCost) = (tasks[left].task.cost, tasks[right].task.cost)
-    return leftCost == rightCost ? left < right : leftCost > rightCost
   }
 }
 
 extension Array {
-  /// The first index whose element satisfies a predicate that no element before and every element after satisfies.
+  /// The first index whose element satisfies a predicate that no element before it and every element after it satisfies.
   func partitioningIndex(where belongsAfter: (Element) -> Bool) -> Int {
     var (low, high) = (0, count)
     while low < high {

@@ -1,49 +1,49 @@
-/// A render that somebody asked for. It knows no media and no composition: what its tasks mean is in their payloads.
+package import Digest
+
+/// A job that a user submitted: a set of tasks with one output. The store does not know media or compositions: the
+/// tasks' payloads and the job's request are opaque bytes here.
 package struct Job: Sendable, Hashable {
   package var id: JobID
-  /// For people.
+  /// Shown to people.
   package var name: String
-  /// Higher goes first.
+  package var purpose: JobPurpose
+  /// Jobs of a higher priority go first.
   package var priority: Int32
   package var state: JobState
-  /// What planning will need, kept as it came: the coordinator's business.
+  /// What the coordinator needs to plan the job, as it was submitted.
   package var request: [UInt8]
-  /// The build of the workers that may take the job's tasks; nil until one of them takes the first.
+  /// The build of the workers that may take the job's tasks. Nil until the first grant or the plan.
   package var build: String?
-  /// Set when `state` is `.done`.
+  /// Set if, and only if, `state` is `.done`.
   package var output: Content?
-  /// Set when `state` is `.failed`.
-  package var error: String?
-  /// By the store's clock.
+  /// Set if, and only if, `state` is `.failed`.
+  package var failure: JobFailure?
+  /// Time since the submission, by the store's clock.
   package var age: Duration
-  /// From submission to the end, or to now.
+  /// Time from the submission to the end, or to now.
   package var elapsed: Duration
 
   package init(
-    id: JobID, name: String, priority: Int32, state: JobState, request: [UInt8], build: String? = nil,
-    output: Content? = nil, error: String? = nil, age: Duration = .zero, elapsed: Duration = .zero
+    id: JobID, name: String, purpose: JobPurpose = .render, priority: Int32, state: JobState, request: [UInt8],
+    build: String? = nil, output: Content? = nil, failure: JobFailure? = nil, age: Duration = .zero,
+    elapsed: Duration = .zero
   ) {
     self.id = id
     self.name = name
+    self.purpose = purpose
     self.priority = priority
     self.state = state
     self.request = request
     self.build = build
     self.output = output
-    self.error = error
+    self.failure = failure
     self.age = age
     self.elapsed = elapsed
   }
 }
 
-/// `describing -> rendering -> done`, or from either of the first two to `failed` or `cancelled`.
-package enum JobState: String, Sendable, Hashable, CaseIterable {
-  case describing, rendering, done, failed, cancelled
-
-  package var hasEnded: Bool { self == .done || self == .failed || self == .cancelled }
-}
-
-/// Chosen by whoever submits, so that the stores need no source of chance. 1 to 64 of [0-9a-z-].
+/// Chosen by the coordinator that submits the job, so that the stores need no random numbers. 1 to 64 characters of
+/// 0-9, a-z and `-`.
 package struct JobID: Sendable, Hashable, Comparable, CustomStringConvertible {
   package let description: String
 
@@ -54,15 +54,67 @@ package struct JobID: Sendable, Hashable, Comparable, CustomStringConvertible {
   package static func < (left: JobID, right: JobID) -> Bool { left.description < right.description }
 }
 
-/// A file known by what is in it.
-package struct Content: Sendable, Hashable {
-  /// Lower-case hexadecimal SHA-256.
-  package var digest: String
-  /// In bytes.
-  package var size: Int64
+/// What a job is for.
+package enum JobPurpose: String, Sendable, Hashable, CaseIterable {
+  /// Probes its media, is planned, and renders an output.
+  case render
+  /// Probes media for `check`, `plan` and `probe`. It is never planned: the coordinator that submitted it reads the
+  /// results and cancels it.
+  case inspection
+}
 
-  package init(digest: String, size: Int64) {
-    self.digest = digest
-    self.size = size
+/// `probing -> rendering -> done`, or from either of the first two to `failed` or `cancelled`.
+package enum JobState: String, Sendable, Hashable, CaseIterable {
+  case probing, rendering, done, failed, cancelled
+
+  package var hasEnded: Bool { self == .done || self == .failed || self == .cancelled }
+}
+
+/// Why a job failed.
+package struct JobFailure: Sendable, Hashable {
+  package enum Reason: String, Sendable, Hashable, CaseIterable {
+    /// The document does not hold against its media.
+    case document
+    /// One of the job's tasks failed for good. The task's last attempt has the details.
+    case task
+    /// The coordinator could not go on.
+    case farm
+  }
+
+  package var reason: Reason
+  /// One sentence for a person.
+  package var message: String
+  /// The ordinal of the task that failed. Set if, and only if, `reason` is `.task`.
+  package var task: Int32?
+  /// The document's problems in the coordinator's encoding, which is opaque here. Empty unless `reason` is `.document`.
+  package var problems: [UInt8]
+
+  package init(reason: Reason, message: String, task: Int32? = nil, problems: [UInt8] = []) {
+    self.reason = reason
+    self.message = message
+    self.task = task
+    self.problems = problems
+  }
+}
+
+/// A job as it is submitted.
+package struct NewJob: Sendable, Hashable {
+  package var id: JobID
+  package var name: String
+  package var purpose: JobPurpose
+  package var priority: Int32
+  package var request: [UInt8]
+  /// All of kind `.probe`.
+  package var tasks: [NewTask]
+
+  package init(
+    id: JobID, name: String, purpose: JobPurpose = .render, priority: Int32, request: [UInt8], tasks: [NewTask]
+  ) {
+    self.id = id
+    self.name = name
+    self.purpose = purpose
+    self.priority = priority
+    self.request = request
+    self.tasks = tasks
   }
 }

@@ -1,27 +1,27 @@
-/// Why a store did not do what it was asked. Equal when the codes are.
+/// Why a store did not carry out an operation. Equal when the codes are.
 package struct JobStoreError: Error, Sendable, Equatable, CustomStringConvertible {
   package enum Code: String, Sendable, Hashable, CaseIterable {
-    /// The database cannot be reached, or its connection was lost: whether the operation took place is not known. Ask
-    /// again; every operation may be.
+    /// The database cannot be reached, or its connection was lost. Whether the operation took place is not known. It can
+    /// be repeated, as every operation can.
     case unavailable
     /// The database was set up by a newer Sheaf.
     case schemaTooNew
     /// The database's schema is not what its recorded version says.
     case schemaChanged
-    /// A job of this id is there already.
+    /// There is a job of this id already.
     case duplicateJob
-    /// What was asked makes no sense: a malformed id, a plan without a stitch, a URL that is none.
+    /// The call has no meaning: a malformed id, a plan without a stitch task, a malformed database URL.
     case invalid
-    /// The store was closed by this process.
+    /// This process closed the store.
     case closed
-    /// The database said something that this version does not expect.
+    /// The database answered with something that this version does not expect.
     case `internal`
   }
 
   package var code: Code
-  /// For people: what was wrong, and what would be right.
+  /// For a person: what was wrong, and what would be right.
   package var message: String
-  /// PostgreSQL's five-character condition, where it was the one to complain.
+  /// PostgreSQL's five-character condition, where PostgreSQL reported the error.
   package var condition: String?
 
   package init(_ code: Code, _ message: String, condition: String? = nil) {

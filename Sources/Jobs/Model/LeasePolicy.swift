@@ -1,48 +1,73 @@
-/// How long the farm waits for whom (DESIGN 4). All stores of one farm have the same.
+/// The farm's times and limits for leases. All coordinators of one farm have the same.
 package struct LeasePolicy: Sendable, Hashable {
-  /// How often an agent renews its leases.
+  /// How often a worker renews its leases.
   package var heartbeat: Duration
   /// How long a lease lasts from its grant or its last renewal.
   package var lease: Duration
   /// How long a lease may be renewed without progress.
   package var hang: Duration
-  /// Charged failures at which a task has failed for good. At least 1.
-  package var maximumCharges: Int
-  /// Before the second try; doubled for each further one.
+  /// The number of counted attempts at which a task fails for good. At least 1.
+  package var maximumFailures: Int
+  /// How long a task backs off after its first failure; doubled for each further one.
   package var backOff: Duration
-  /// How long after its back-off a task is kept from the workers that it failed on, so that another may try first.
-  package var preference: Duration
-  /// A picture is slow, and gets a second lease, when it has run for more than so many times the median of its job's
-  /// rendered pictures, each measured by its cost.
+  /// How long after its back-off a task is kept from the workers that it failed on, so that another worker may take it
+  /// first.
+  package var exclusion: Duration
+  /// A video task is slow, and gets a backup lease, when it has run for more than so many times the median time of its
+  /// job's rendered video tasks, each divided by its cost.
   package var slowness: Double
-  /// No lease younger than this is slow: where pictures take a second, waiting costs less than a second worker.
+  /// No lease younger than this is slow: where tasks take a second, waiting costs less than a second worker.
   package var shortestSlow: Duration
-  /// Rendered pictures of a job without which there is no median to be slower than. At least 1.
+  /// How many of a job's video tasks must have been rendered before there is a median. At least 1.
   package var fewestRendered: Int
 
   package init(
     heartbeat: Duration = .seconds(4), lease: Duration = .seconds(15), hang: Duration = .seconds(60),
-    maximumCharges: Int = 3, backOff: Duration = .seconds(1), preference: Duration = .seconds(5),
+    maximumFailures: Int = 3, backOff: Duration = .seconds(1), exclusion: Duration = .seconds(5),
     slowness: Double = 1.5, shortestSlow: Duration = .seconds(5), fewestRendered: Int = 3
   ) {
     self.heartbeat = heartbeat
     self.lease = lease
     self.hang = hang
-    self.maximumCharges = maximumCharges
+    self.maximumFailures = maximumFailures
     self.backOff = backOff
-    self.preference = preference
+    self.exclusion = exclusion
     self.slowness = slowness
     self.shortestSlow = shortestSlow
     self.fewestRendered = fewestRendered
   }
 
-  /// How long a task rests after its nth charge, in whole microseconds: a database's resolution.
+  /// How long a task backs off after its nth failure, in whole microseconds, which is a database's resolution.
   ///
-  /// - Parameter jitter: 0…1; lengthens the rest by up to a half.
-  package func backOff(afterCharge charge: Int, jitter: Double) -> Duration {
-    let doubled = Double(backOff.microseconds) * Double(1 << min(max(charge - 1, 0), 20))
+  /// - Parameters:
+  ///   - failure: Counts from 1.
+  ///   - jitter: From 0 to 1; lengthens the time by up to a half.
+  package func backOff(afterFailure failure: Int, jitter: Double) -> Duration {
+    let doubled = Double(backOff.microseconds) * Double(1 << min(max(failure - 1, 0), 20))
     let bounded = jitter.isNaN ? 0 : min(max(jitter, 0), 1)
     return .microseconds(Int64((doubled * (1 + bounded / 2)).rounded()))
+  }
+}
+
+// What is slow. PostgresJobStore+leases.swift has the same arithmetic in SQL, in the same order.
+extension LeasePolicy {
+  /// The costs that a time may be divided by: with others the ratio may not be a number. A video task of another cost is
+  /// neither measured nor slow.
+  static let measurableCosts = 1e-9...1e18
+
+  /// The median time that a job's video tasks take for each unit of cost, in microseconds; of two middle values the
+  /// lower one. Nil where fewer than `fewestRendered` were rendered.
+  func medianPace(of rendered: [(took: Duration, cost: Double)]) -> Double? {
+    let paces = rendered.filter { Self.measurableCosts.contains($0.cost) }
+      .map { Double($0.took.microseconds) / $0.cost }
+    guard paces.count >= max(fewestRendered, 1) else { return nil }
+    return paces.sorted()[(paces.count - 1) / 2]
+  }
+
+  /// Whether a lease that was granted so long ago is slow, compared with a median pace.
+  func isSlow(after running: Duration, cost: Double, medianPace: Double) -> Bool {
+    running >= shortestSlow && Self.measurableCosts.contains(cost)
+      && Double(running.microseconds) > slowness * medianPace * cost
   }
 }
 

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Everyone who listens to a store's `wakes()`.
-final class WakeStreams: Sendable {
+/// The streams that a store's `changes()` has returned.
+final class ChangeStreams: Sendable {
   private struct Streams {
     var next: UInt64 = 0
     var continuations: [UInt64: AsyncStream<Void>.Continuation] = [:]
@@ -10,7 +10,7 @@ final class WakeStreams: Sendable {
 
   private let streams = Mutex(Streams())
 
-  /// A stream that keeps at most one hint for a listener that is busy.
+  /// A stream that buffers at most one hint while its reader is busy.
   func add() -> AsyncStream<Void> {
     let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     let key: UInt64? = streams.withLock { streams in
@@ -27,10 +27,12 @@ final class WakeStreams: Sendable {
     return stream
   }
 
-  func wake() {
+  /// Sends a hint to every stream.
+  func signal() {
     for continuation in streams.withLock({ Array($0.continuations.values) }) { continuation.yield() }
   }
 
+  /// Ends every stream; those that are added later end at once.
   func finish() {
     let all = streams.withLock { streams in
       streams.isFinished = true

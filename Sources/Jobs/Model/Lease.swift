@@ -1,0 +1,181 @@
+package import Digest
+
+/// The right of one worker to execute a task and to publish its result.
+package struct Lease: Sendable, Hashable {
+  package var task: TaskID
+  /// Counts the task's grants from 1, so no two leases of a task have the same.
+  package var epoch: Int64
+
+  package init(task: TaskID, epoch: Int64) {
+    self.task = task
+    self.epoch = epoch
+  }
+}
+
+/// A lease that a worker holds now.
+package struct HeldLease: Sendable, Hashable {
+  package var epoch: Int64
+  package var worker: WorkerID
+  /// The worker's connection at the time of the grant.
+  package var session: SessionID
+  /// Whether another worker holds an earlier lease of the same task. When that one is lost, this one is the task's only
+  /// lease and is not a backup lease any more.
+  package var isBackup: Bool
+  /// How much of the task's `work` is done, as the worker last reported it.
+  package var progress: Int64
+
+  package init(epoch: Int64, worker: WorkerID, session: SessionID, isBackup: Bool = false, progress: Int64 = 0) {
+    self.epoch = epoch
+    self.worker = worker
+    self.session = session
+    self.isBackup = isBackup
+    self.progress = progress
+  }
+}
+
+/// What a worker is granted: the lease, and what it needs to execute the task.
+package struct Grant: Sendable, Hashable {
+  package var lease: Lease
+  package var kind: TaskKind
+  package var payload: [UInt8]
+  /// For a stitch task: the results of the video tasks by ordinal, then the audio task's.
+  package var inputs: [Content]
+  package var work: Int64
+
+  package init(lease: Lease, kind: TaskKind, payload: [UInt8], inputs: [Content], work: Int64) {
+    self.lease = lease
+    self.kind = kind
+    self.payload = payload
+    self.inputs = inputs
+    self.work = work
+  }
+}
+
+/// What a worker reports of a lease with each heartbeat.
+package struct LeaseProgress: Sendable, Hashable {
+  package var lease: Lease
+  /// How much of the task's `work` is done. A value below an earlier one is ignored.
+  package var done: Int64
+
+  package init(lease: Lease, done: Int64) {
+    self.lease = lease
+    self.done = done
+  }
+}
+
+package enum PublishOutcome: Sendable, Hashable {
+  case published
+  /// The same result was published before for the same task and epoch.
+  case duplicate
+  /// The worker does not hold the lease. The result is dropped.
+  case stale
+}
+
+/// A lease that ended without a result.
+package struct Attempt: Sendable, Hashable {
+  package var epoch: Int64
+  package var worker: WorkerID
+  package var end: AttemptEnd
+  /// For a person: what went wrong.
+  package var message: String
+  /// Nil where the worker reported none.
+  package var process: ProcessEnd?
+  /// Time from the grant to the end. Zero where it is not known.
+  package var ran: Duration
+
+  package init(
+    epoch: Int64, worker: WorkerID, end: AttemptEnd, message: String, process: ProcessEnd? = nil,
+    ran: Duration = .zero
+  ) {
+    self.epoch = epoch
+    self.worker = worker
+    self.end = end
+    self.message = message
+    self.process = process
+    self.ran = ran
+  }
+}
+
+/// Why an attempt ended without a result.
+package enum AttemptEnd: String, Sendable, Hashable, CaseIterable {
+  /// The worker's surroundings: a closed connection, a lease past its time, a full disk, a shutdown.
+  case released
+  /// The media or the codec.
+  case media
+  /// The document or its media can never be rendered: the job fails at once.
+  case document
+  /// The task process was ended by a signal, or ended without a result.
+  case crashed
+  /// The lease was renewed without progress for `LeasePolicy.hang`. Only the store finds this.
+  case hung
+
+  /// Whether the attempt is one of the `LeasePolicy.maximumFailures` after which the task fails for good, and keeps the
+  /// task from its worker for some time.
+  package var isCounted: Bool { self == .media || self == .crashed || self == .hung }
+}
+
+/// How a task process ended.
+package struct ProcessEnd: Sendable, Hashable {
+  /// 0 where a signal ended it.
+  package var exitCode: Int32
+  /// 0 where it exited.
+  package var signal: Int32
+  /// User and system time. From 0.
+  package var cpuMilliseconds: Int64
+  /// The most memory that it used at a time. From 0.
+  package var peakBytes: Int64
+  /// The end of what it wrote to its standard error.
+  package var log: String
+
+  package init(exitCode: Int32, signal: Int32, cpuMilliseconds: Int64, peakBytes: Int64, log: String) {
+    self.exitCode = exitCode
+    self.signal = signal
+    self.cpuMilliseconds = cpuMilliseconds
+    self.peakBytes = peakBytes
+    self.log = log
+  }
+}
+
+/// What a worker reports when it gives a lease up.
+package struct TaskFailure: Sendable, Hashable {
+  /// Not `.hung`.
+  package var end: AttemptEnd
+  /// For a person: what went wrong.
+  package var message: String
+  /// Nil where no task process had been started.
+  package var process: ProcessEnd?
+  /// From 0 to 1, chosen by the caller, so that the stores need no random numbers.
+  package var jitter: Double
+
+  package init(end: AttemptEnd, message: String, process: ProcessEnd? = nil, jitter: Double = 0) {
+    self.end = end
+    self.message = message
+    self.process = process
+    self.jitter = jitter
+  }
+}
+
+/// The messages of the failures that the stores find themselves, the same in every store.
+enum FailureMessage {
+  static func leaseRanOut(_ worker: WorkerID) -> String { "the lease of worker \(worker) ran out" }
+
+  static func hung(_ worker: WorkerID) -> String { "worker \(worker) made no progress for too long" }
+
+  static func connectionClosed(_ worker: WorkerID) -> String { "the connection of worker \(worker) closed" }
+}
+
+extension LeasePolicy {
+  /// The job's message, if an attempt was the task's last and the task has failed for good. Nil if it may be tried again.
+  ///
+  /// - Parameter failures: How many of the task's attempts are counted, this one included.
+  func finalMessage(
+    of kind: TaskKind, _ task: TaskID, failures: Int, _ worker: WorkerID, _ failure: TaskFailure
+  ) -> String? {
+    if failure.end == .document { return failure.message }
+    guard failure.end.isCounted, failures >= maximumFailures else { return nil }
+    return """
+      \(kind.rawValue) task \(task) failed for good (failures: \(failures), the last on worker \(worker)): \
+      \(failure.message)
+      """
+  }
+}
