@@ -1,13 +1,14 @@
+import Client
 import Synchronization
 import Wire
 
-/// How a job goes, on standard error: a bar that is drawn again on a terminal, lines where they are kept.
+/// Reports the progress of a job on standard error: a bar that is redrawn on a terminal, lines elsewhere.
 final class ProgressReport: Sendable {
   private struct State {
     var started: ContinuousClock.Instant?
     var framesAtStart: UInt64 = 0
     var lastLine: ContinuousClock.Instant?
-    var lastState = ""
+    var lastState: Sheaf_JobState?
     var lastTenth: UInt64 = 0
     var hasBar = false
   }
@@ -15,12 +16,10 @@ final class ProgressReport: Sendable {
   private let state = Mutex(State())
   private let isTerminal = Console.errorsAreATerminal
 
-  /// - Parameter unsaid: The state that is not told of: a film that is done is not where it was wanted yet.
-  func tell(_ status: Sheaf_JobStatus, unless unsaid: String? = nil) {
-    if status.state == unsaid { return }
+  func report(_ status: Sheaf_JobStatus) {
     let now = ContinuousClock.now
     state.withLock { state in
-      if state.started == nil, status.state == "rendering" {
+      if state.started == nil, status.state == .rendering {
         state.started = now
         state.framesAtStart = status.framesDone
       }
@@ -36,11 +35,11 @@ final class ProgressReport: Sendable {
       state.lastState = status.state
       state.lastTenth = tenth
       state.lastLine = now
-      Console.complain(ProgressLine.plain(status, rate: rate))
+      Console.printError(ProgressLine.plain(status, rate: rate))
     }
   }
 
-  /// Leaves the line of the bar.
+  /// Ends the line of the bar.
   func end() {
     state.withLock { state in
       if state.hasBar { Console.write("\n", to: 2) }
@@ -48,6 +47,7 @@ final class ProgressReport: Sendable {
     }
   }
 
+  /// In frames a second; nil while there is none.
   private static func rate(
     _ status: Sheaf_JobStatus, since started: ContinuousClock.Instant?, from first: UInt64,
     now: ContinuousClock.Instant
@@ -59,41 +59,43 @@ final class ProgressReport: Sendable {
   }
 }
 
-/// A job's progress in one line.
+/// The progress of a job in one line.
 enum ProgressLine {
+  /// - Parameter rate: In frames a second.
   static func plain(_ status: Sheaf_JobStatus, rate: Double?) -> String {
     switch status.state {
-    case "rendering":
+    case .rendering:
       var parts = ["\(status.framesDone)/\(status.framesTotal) frames"]
       if let rate { parts.append("\(decimal(rate)) frames/s") }
       if let left = left(status, rate) { parts.append("\(left) left") }
       parts.append("\(status.segmentsDone)/\(status.segmentsTotal) segments" + cached(status))
-      return "rendering: " + parts.joined(separator: ", ") + still(status)
-    case "done":
+      return "rendering: " + parts.joined(separator: ", ") + waits(status)
+    case .done:
       let seconds = Double(status.elapsedMilliseconds) / 1000
       return
         "done: \(status.framesTotal) frames, \(status.segmentsTotal) segments\(cached(status)), \(decimal(seconds)) s"
-    case "describing":
-      let tasks = status.tasks.filter { $0.kind == .describe }
-      return "describing media: \(tasks.count { $0.state == "done" })/\(tasks.count) files" + still(status)
-    default: return status.state
+    case .probing:
+      let tasks = status.tasks.filter { $0.kind == .probe }
+      return "probing media: \(tasks.count { $0.state == .done })/\(tasks.count) files" + waits(status)
+    default: return status.state.name
     }
   }
 
+  /// - Parameter width: Of the terminal, in columns.
   static func bar(_ status: Sheaf_JobStatus, rate: Double?, width: Int) -> String {
     let text = plain(status, rate: rate)
-    guard status.state == "rendering", status.framesTotal > 0 else { return String(text.prefix(width - 1)) }
-    let room = min(40, width - text.count - 10)
-    guard room >= 10 else { return String(text.prefix(width - 1)) }
-    let filled = Int(Double(room) * Double(status.framesDone) / Double(status.framesTotal))
-    return "[" + String(repeating: "#", count: filled) + String(repeating: ".", count: room - filled) + "] " + text
+    guard status.state == .rendering, status.framesTotal > 0 else { return String(text.prefix(width - 1)) }
+    let columns = min(40, width - text.count - 10)
+    guard columns >= 10 else { return String(text.prefix(width - 1)) }
+    let filled = Int(Double(columns) * Double(status.framesDone) / Double(status.framesTotal))
+    return "[" + String(repeating: "#", count: filled) + String(repeating: ".", count: columns - filled) + "] " + text
   }
 
   private static func cached(_ status: Sheaf_JobStatus) -> String {
-    status.segmentsCached == 0 ? "" : " (\(status.segmentsCached) from the vault)"
+    status.segmentsCached == 0 ? "" : " (\(status.segmentsCached) from the cache)"
   }
 
-  private static func still(_ status: Sheaf_JobStatus) -> String {
+  private static func waits(_ status: Sheaf_JobStatus) -> String {
     status.waitsFor.isEmpty ? "" : ": " + status.waitsFor
   }
 
