@@ -1,4 +1,5 @@
 import CompositionModel
+import ContentStorage
 import Digest
 import FoundationEssentials
 import Jobs

@@ -34,7 +34,7 @@ actor ContentTransferHandler {
 
   /// Processes a message that belongs to a read or an upload; work that takes long goes on in `group`. Returns false, and
   /// does nothing, for any other message. Throws `.violation` if the peer exceeds a limit.
-  nonisolated func start(
+  nonisolated(nonsending) func start(
     _ message: WireMessage, in group: inout ThrowingDiscardingTaskGroup<any Error>
   ) async throws -> Bool {
     switch message {

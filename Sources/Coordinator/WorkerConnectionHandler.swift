@@ -1,3 +1,4 @@
+import ContentStorage
 import Digest
 import FoundationEssentials
 import Jobs

@@ -1,6 +1,7 @@
 import CompositionModel
+import ContentStorage
 import Digest
-import FoundationEssentials
+package import FoundationEssentials
 import Jobs
 import SwiftProtobuf
 import Wire

@@ -1,9 +1,9 @@
 import Testing
 
-@testable import Coordinator
+@testable import SheafCLI
 
 struct ConsoleTests {
-  /// Documents and media name things; a terminal must not obey what is in a name.
+  /// Documents and media contain names, and a terminal must not execute what is in a name.
   @Test func controlCharactersAreWrittenOut() {
     #expect("a\u{1B}[2J\u{0}b".withoutControls == #"a\u{1B}[2J\u{0}b"#)
     #expect("two lines\nand a\ttab, ä, 日本".withoutControls == "two lines\nand a\ttab, ä, 日本")

@@ -1,10 +1,11 @@
 import ArgumentParser
-import FoundationEssentials
+import Foundation
+import SystemSupport
 import Testing
 
-@testable import Coordinator
+@testable import SheafCLI
 
-/// The words of `--help`, kept in Help/: a change to the command line is seen as one.
+/// The texts of `--help` are kept in `Help/`, so that every change of the command line is visible.
 struct HelpTests {
   static let commands: [(name: String, type: any ParsableCommand.Type)] = [
     ("sheaf", SheafCommand.self), ("render", RenderCommand.self), ("check", CheckCommand.self),
@@ -13,22 +14,21 @@ struct HelpTests {
     ("cancel", CancelCommand.self), ("fetch", FetchCommand.self),
   ]
 
-  /// With SHEAF_RECORD_HELP set the files are written instead.
-  @Test(arguments: commands.map(\.name)) func theHelpIsWhatWasAgreed(name: String) throws {
+  /// If `SHEAF_RECORD_HELP` is set, the files are written instead.
+  @Test(arguments: commands.map(\.name)) func theHelpIsTheRecordedOne(name: String) throws {
     let command = try #require(Self.commands.first { $0.name == name })
     let help = SheafCommand.helpMessage(for: command.type, columns: 100) + "\n"
-    let folder = #filePath.split(separator: "/").dropLast().map { "/" + $0 }.joined() + "/Help"
+    let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Help/\(name).txt")
     if ProcessEnvironment.value("SHEAF_RECORD_HELP") != nil {
-      try Data(help.utf8).write(to: URL(filePath: "\(folder)/\(name).txt"))
+      try Data(help.utf8).write(to: file)
       return
     }
-    let agreed = try FileBytes.read("\(folder)/\(name).txt", limit: 1 << 20)
-    #expect(help == String(decoding: agreed, as: UTF8.self))
+    #expect(help == String(decoding: try Data(contentsOf: file), as: UTF8.self))
   }
 
   @Test func everyOptionNamesItsVariable() {
     for (name, type) in Self.commands where name != "sheaf" {
-      // An option and the words that follow it, on its line or the next.
+      // An option and the text that follows it, on its line or the next.
       let entries = SheafCommand.helpMessage(for: type, columns: 1000).split(separator: "\n  -").dropFirst()
       let options = entries.filter { !$0.contains("-help ") && !$0.contains("-version ") }
       for option in options { #expect(option.contains("[SHEAF_"), "\(name): \(option)") }
