@@ -30,12 +30,12 @@ struct RenderCommand: AsyncParsableCommand {
 
   func run() async throws {
     try await reporting(json: json.isOn, document: edit) {
+      let configuration = try farm.configuration()
       let edit = try EditFile(edit)
       guard let output = Setting.text(output, "SHEAF_OUTPUT") ?? edit.outputPath else {
         if !edit.document.problems.isEmpty { throw CommandFailure(problems: edit.document.problems) }
         throw ValidationError("the document has no export.to, so name the film with -o")
       }
-      let configuration = try farm.configuration()
       let progress = ProgressReport()
       defer { progress.end() }
       let render = LocalRender(edit: edit, output: output, segmentDuration: segments.value)
