@@ -8,34 +8,34 @@ struct ClaimingTests {
   func jobsGoByPriorityThenAgeAndTasksByCostThenPlace(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       try await farm.store.submitRendering(
-        "old", tasks: [.sample(.picture, cost: 1), .sample(.picture, cost: 3), .sample(.sound, cost: 1)])
-      try await farm.store.submitRendering("young", tasks: .pictures(1))
-      try await farm.store.submitRendering("urgent", priority: 1, tasks: .pictures(1))
+        "old", tasks: [.sample(.video, cost: 1), .sample(.video, cost: 3), .sample(.audio, cost: 1)])
+      try await farm.store.submitRendering("young", tasks: .videos(1))
+      try await farm.store.submitRendering("urgent", priority: 1, tasks: .videos(1))
       let grants = try await farm.store.claim(worker: .anna, build: "b1", limit: 10)
       #expect(grants.map(\.name) == ["urgent/0", "old/1", "old/0", "old/2", "young/0"])
     }
   }
 
   @Test(arguments: StoreKind.allCases)
-  func aGrantSaysAllThatTheTaskNeeds(_ kind: StoreKind) async throws {
+  func aGrantHasEverythingThatTheTaskNeeds(_ kind: StoreKind) async throws {
     try await kind.run { farm in
-      let task = NewTask.sample(.picture, 4, work: 250, inputs: [content(3), content(1, size: 0)])
+      let task = NewTask.sample(.video, 4, work: 250, inputs: [content(3), content(1, size: 0)])
       try await farm.store.submitRendering("j1", tasks: [task])
       let lease = Lease(task: TaskID(job: JobID("j1"), ordinal: 0), epoch: 1)
       #expect(
         try await farm.store.claimOne()
-          == Grant(lease: lease, kind: .picture, payload: task.payload, inputs: task.inputs, work: 250))
-      let leased = try await farm.store.task("j1", 0)
-      #expect(leased.state == .leased)
-      #expect(leased.worker == .anna)
-      #expect(leased.epoch == 1)
+          == Grant(lease: lease, kind: .video, payload: task.payload, inputs: task.inputs, work: 250))
+      let running = try await farm.store.task("j1", 0)
+      #expect(running.state == .running)
+      #expect(running.epoch == 1)
+      #expect(running.leases == [HeldLease(epoch: 1, worker: .anna, session: WorkerID.anna.session)])
     }
   }
 
   @Test(arguments: StoreKind.allCases)
-  func noTaskIsGrantedTwiceAndNoMoreThanAskedFor(_ kind: StoreKind) async throws {
+  func noTaskIsGrantedTwiceAndNoMoreThanTheLimit(_ kind: StoreKind) async throws {
     try await kind.run { farm in
-      try await farm.store.submitRendering("j1", tasks: .pictures(5))
+      try await farm.store.submitRendering("j1", tasks: .videos(5))
       #expect(try await farm.store.claim(worker: .anna, build: "b1", limit: 0).isEmpty)
       #expect(try await farm.store.claim(worker: .anna, build: "b1", limit: -1).isEmpty)
       #expect(try await farm.store.claim(worker: .anna, build: "b1", limit: 2).map(\.name) == ["j1/0", "j1/1"])
@@ -48,8 +48,8 @@ struct ClaimingTests {
   @Test(arguments: StoreKind.allCases)
   func theFirstGrantBindsTheJobToTheBuild(_ kind: StoreKind) async throws {
     try await kind.run { farm in
-      try await farm.store.submit(.sample("j1", tasks: [.sample(.describe, 1), .sample(.describe, 2)]))
-      try await farm.store.submit(.sample("j2", tasks: [.sample(.describe)]))
+      try await farm.store.submit(.sample("j1", tasks: [.sample(.probe, 1), .sample(.probe, 2)]))
+      try await farm.store.submit(.sample("j2", tasks: [.sample(.probe)]))
       #expect(try await farm.store.claimOne(.anna, build: "b1")?.name == "j1/0")
       #expect(try await farm.store.job(JobID("j1"))?.build == "b1")
       #expect(try await farm.store.job(JobID("j2"))?.build == nil)
@@ -62,7 +62,7 @@ struct ClaimingTests {
   @Test(arguments: StoreKind.allCases)
   func eachGrantRaisesTheEpoch(_ kind: StoreKind) async throws {
     try await kind.run { farm in
-      try await farm.store.submitRendering("j1", tasks: .pictures(1))
+      try await farm.store.submitRendering("j1", tasks: .videos(1))
       for epoch in 1...3 as ClosedRange<Int64> {
         #expect(try await farm.store.claimOne()?.lease.epoch == epoch)
         #expect(try await farm.store.release(worker: .anna) == 1)
@@ -71,10 +71,19 @@ struct ClaimingTests {
   }
 
   @Test(arguments: StoreKind.allCases)
-  func aWorkerWithoutAProperIdIsRefused(_ kind: StoreKind) async throws {
+  func aMalformedWorkerOrSessionIsRejected(_ kind: StoreKind) async throws {
     try await kind.run { farm in
+      let session = SessionID("s")
       for id in ["", "a b", "é", "a\0", String(repeating: "a", count: 129)] {
-        await #expect(throws: JobStoreError(.invalid, "")) { try await farm.store.claimOne(WorkerID(id)) }
+        await #expect(throws: JobStoreError(.invalid, "")) {
+          try await farm.store.claim(worker: WorkerID(id), session: session, build: "b1", limit: 1)
+        }
+        await #expect(throws: JobStoreError(.invalid, "")) {
+          try await farm.store.claim(worker: .anna, session: SessionID(id), build: "b1", limit: 1)
+        }
+        await #expect(throws: JobStoreError(.invalid, "")) {
+          try await farm.store.register(.sample(.anna, session: SessionID(id)))
+        }
       }
     }
   }
@@ -83,9 +92,9 @@ struct ClaimingTests {
 @Suite("Renewing and losing leases")
 struct RenewingTests {
   @Test(arguments: StoreKind.allCases)
-  func renewingKeepsALeaseAndNotesProgress(_ kind: StoreKind) async throws {
+  func renewingKeepsALeaseAndRecordsProgress(_ kind: StoreKind) async throws {
     try await kind.run { farm in
-      try await farm.store.submitRendering("j1", tasks: .pictures(1))
+      try await farm.store.submitRendering("j1", tasks: .videos(1))
       let lease = try #require(try await farm.store.claimOne()).lease
       for done in [10, 20, 15] as [Int64] {
         try farm.advance(.seconds(14))
@@ -93,29 +102,29 @@ struct RenewingTests {
         #expect(try await farm.store.renew(worker: .anna, leases: [renewal]).isEmpty)
         #expect(try await farm.store.expire().isEmpty)
       }
-      #expect(try await farm.store.task("j1", 0).progress == 20)
+      #expect(try await farm.store.task("j1", 0).leases.map(\.progress) == [20])
     }
   }
 
   @Test(arguments: StoreKind.allCases)
-  func renewingReturnsTheLeasesThatAreSomebodyElses(_ kind: StoreKind) async throws {
+  func renewingReturnsTheLeasesThatTheWorkerDoesNotHold(_ kind: StoreKind) async throws {
     try await kind.run { farm in
-      try await farm.store.submitRendering("j1", tasks: .pictures(3))
+      try await farm.store.submitRendering("j1", tasks: .videos(3))
       let leases = try await farm.store.claim(worker: .anna, build: "b1", limit: 2).map(\.lease)
       let other = try #require(try await farm.store.claimOne(.bert)).lease
       let old = Lease(task: leases[0].task, epoch: 0)
       let absent = Lease(task: TaskID(job: JobID("none"), ordinal: 0), epoch: 1)
-      #expect(try await farm.store.publish(leases[1], result: content(1)) == .published)
-      let asked = [other, leases[0], old, leases[1], absent, leases[0]].map { LeaseProgress(lease: $0, done: 1) }
-      #expect(try await farm.store.renew(worker: .anna, leases: asked) == [other, old, leases[1], absent])
+      #expect(try await farm.store.publish(leases[1], worker: .anna, result: content(1)) == .published)
+      let renewed = [other, leases[0], old, leases[1], absent, leases[0]].map { LeaseProgress(lease: $0, done: 1) }
+      #expect(try await farm.store.renew(worker: .anna, leases: renewed) == [other, old, leases[1], absent])
       #expect(try await farm.store.renew(worker: .anna, leases: []).isEmpty)
     }
   }
 
   @Test(arguments: StoreKind.allCases)
-  func aLeasePastItsTimeIsReadyAgainUncharged(_ kind: StoreKind) async throws {
+  func aTaskWhoseLeaseIsPastItsTimeIsReadyAgainAndNothingIsCounted(_ kind: StoreKind) async throws {
     try await kind.run { farm in
-      try await farm.store.submitRendering("j1", tasks: .pictures(2))
+      try await farm.store.submitRendering("j1", tasks: .videos(2))
       let leases = try await farm.store.claim(worker: .anna, build: "b1", limit: 2).map(\.lease)
       try farm.advance(.seconds(15) - .microseconds(1))
       #expect(try await farm.store.expire().isEmpty)
@@ -125,7 +134,12 @@ struct RenewingTests {
       let task = try await farm.store.task("j1", 0)
       #expect(task.state == .ready)
       #expect(task.failedOn.isEmpty)
-      #expect(task.error == "the lease of worker anna ran out")
+      #expect(
+        task.attempts
+          == [
+            Attempt(
+              epoch: 1, worker: .anna, end: .released, message: "the lease of worker anna ran out", ran: .seconds(15))
+          ])
       #expect(try await farm.store.claimOne()?.lease == Lease(task: leases[0].task, epoch: 2))
       #expect(
         try await farm.store.renew(worker: .anna, leases: [LeaseProgress(lease: leases[0], done: 1)]) == [leases[0]])
@@ -133,9 +147,9 @@ struct RenewingTests {
   }
 
   @Test(arguments: StoreKind.allCases)
-  func aHangIsChargedThoughTheLeaseIsRenewed(_ kind: StoreKind) async throws {
+  func aHangIsCountedThoughTheLeaseIsRenewed(_ kind: StoreKind) async throws {
     try await kind.run { farm in
-      try await farm.store.submitRendering("j1", tasks: .pictures(1))
+      try await farm.store.submitRendering("j1", tasks: .videos(1))
       let lease = try #require(try await farm.store.claimOne()).lease
       try farm.advance(.seconds(10))
       #expect(try await farm.store.renew(worker: .anna, leases: [LeaseProgress(lease: lease, done: 5)]).isEmpty)
@@ -149,7 +163,13 @@ struct RenewingTests {
       let task = try await farm.store.task("j1", 0)
       #expect(task.state == .ready)
       #expect(task.failedOn == [.anna])
-      #expect(task.error == "worker anna made no progress for too long")
+      #expect(
+        task.attempts
+          == [
+            Attempt(
+              epoch: 1, worker: .anna, end: .hung, message: "worker anna made no progress for too long",
+              ran: .seconds(70))
+          ])
       #expect(try await farm.store.claimOne(.bert) == nil)
       try farm.advance(.seconds(1))
       #expect(try await farm.store.claimOne(.bert)?.lease.epoch == 2)
@@ -159,7 +179,7 @@ struct RenewingTests {
   @Test(arguments: StoreKind.allCases)
   func theThirdHangFailsTheJobOnce(_ kind: StoreKind) async throws {
     try await kind.run { farm in
-      try await farm.store.submitRendering("j1", tasks: .pictures(3))
+      try await farm.store.submitRendering("j1", tasks: .videos(3))
       for worker in [WorkerID.anna, .bert, .carl] {
         let leases = try await farm.store.claim(worker: worker, build: "b1", limit: 2).map(\.lease)
         #expect(leases.count == 2)
@@ -170,10 +190,11 @@ struct RenewingTests {
         #expect(try await farm.store.expire() == leases)
         try farm.advance(.seconds(2))
       }
+      let message =
+        "video task j1/0 failed for good (failures: 3, the last on worker carl): "
+        + "worker carl made no progress for too long"
       #expect(
-        try await farm.store.job(JobID("j1"))?.error
-          == "picture task j1/0 failed for good (failures: 3, the last on worker carl): "
-          + "worker carl made no progress for too long")
+        try await farm.store.job(JobID("j1"))?.failure == JobFailure(reason: .task, message: message, task: 0))
       #expect(try await farm.store.tasks(of: JobID("j1")).map(\.state) == [.failed, .failed, .waiting, .waiting])
     }
   }
@@ -181,7 +202,7 @@ struct RenewingTests {
   @Test(arguments: StoreKind.allCases)
   func aClosedConnectionFreesItsLeasesAtOnce(_ kind: StoreKind) async throws {
     try await kind.run { farm in
-      try await farm.store.submitRendering("j1", tasks: .pictures(3))
+      try await farm.store.submitRendering("j1", tasks: .videos(3))
       let lost = try await farm.store.claim(worker: .anna, build: "b1", limit: 2).map(\.lease)
       #expect(try await farm.store.claimOne(.bert) != nil)
       #expect(try await farm.store.release(worker: .anna) == 2)
@@ -189,9 +210,50 @@ struct RenewingTests {
       let task = try await farm.store.task("j1", 0)
       #expect(task.state == .ready)
       #expect(task.failedOn.isEmpty)
-      #expect(task.error == "the connection of worker anna closed")
-      #expect(try await farm.store.publish(lost[0], result: content(1)) == .stale)
+      #expect(task.attempts.map(\.end) == [.released])
+      #expect(task.messages == ["the connection of worker anna closed"])
+      #expect(try await farm.store.publish(lost[0], worker: .anna, result: content(1)) == .stale)
       #expect(try await farm.store.claim(worker: .anna, build: "b1", limit: 9).map(\.lease.epoch) == [2, 2])
+    }
+  }
+
+  @Test(arguments: StoreKind.allCases)
+  func theEndOfAnOldSessionLeavesANewerOnesLeases(_ kind: StoreKind) async throws {
+    try await kind.run { farm in
+      try await farm.store.submitRendering("j1", tasks: .videos(3))
+      let (old, new) = (SessionID("old"), SessionID("new"))
+      try await farm.store.register(.sample(.anna, session: old))
+      let first = try await farm.store.claim(worker: .anna, session: old, build: "b1", limit: 1).map(\.lease)
+      try await farm.store.register(.sample(.anna, session: new))
+      let second = try await farm.store.claim(worker: .anna, session: new, build: "b1", limit: 1).map(\.lease)
+      #expect(try await farm.store.workers().map(\.busy) == [2])
+      #expect(try await farm.store.release(worker: .bert, session: new) == 0)
+      #expect(try await farm.store.release(worker: .anna, session: old) == 1)
+      #expect(try await farm.store.release(worker: .anna, session: old) == 0)
+      #expect(try await farm.store.workers().map(\.session) == [new])
+      let renewals = (first + second).map { LeaseProgress(lease: $0, done: 1) }
+      #expect(try await farm.store.renew(worker: .anna, leases: renewals) == first)
+      #expect(try await farm.store.task("j1", 0).state == .ready)
+      #expect(
+        try await farm.store.task("j1", 1).leases
+          == [HeldLease(epoch: 1, worker: .anna, session: new, progress: 1)])
+      #expect(try await farm.store.release(worker: .anna, session: new) == 1)
+      #expect(try await farm.store.workers().isEmpty)
+    }
+  }
+
+  /// A worker that has reconnected still holds the leases of its earlier session.
+  @Test(arguments: StoreKind.allCases)
+  func aLeaseOfAnEarlierSessionIsRenewedAndPublished(_ kind: StoreKind) async throws {
+    try await kind.run { farm in
+      try await farm.store.submitRendering("j1", tasks: .videos(1))
+      let lease = try #require(try await farm.store.claimOne()).lease
+      try await farm.store.register(.sample(.anna, session: SessionID("new")))
+      try farm.advance(.seconds(14))
+      #expect(try await farm.store.lost(lease, of: .anna).isEmpty)
+      try farm.advance(.seconds(14))
+      #expect(try await farm.store.expire().isEmpty)
+      #expect(try await farm.store.publish(lease, worker: .anna, result: content(1)) == .published)
     }
   }
 }

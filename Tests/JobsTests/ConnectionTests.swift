@@ -14,7 +14,7 @@ struct ConnectionTests {
   }
 
   @Test(arguments: ["postgres://[::1/d", "postgres://h/d?colour=blue", "dbname", "host=a b"])
-  func whatIsNoURLIsToldApartFromAnAbsentServer(_ url: String) async throws {
+  func aMalformedURLIsAnotherErrorThanAnAbsentServer(_ url: String) async throws {
     let expected: JobStoreError.Code = url == "dbname" ? .unavailable : .invalid
     await #expect(throws: JobStoreError(expected, "")) { try await PostgresJobStore.connect(url: url) }
   }
@@ -23,7 +23,7 @@ struct ConnectionTests {
   @Test func killedBackendsLoseNothing() async throws {
     try await TestDatabase.with { database in
       let store = try await PostgresJobStore.connect(url: database.url, policy: LeasePolicy(lease: .milliseconds(100)))
-      try await store.submitRendering("j1", tasks: .pictures(200))
+      try await store.submitRendering("j1", tasks: .videos(200))
       let killer = try Killer(in: database)
       var published: [TaskID: Int] = [:]
       var interruptions = 0
@@ -34,8 +34,8 @@ struct ConnectionTests {
         _ = try await firstKill.value
         for (index, grant) in grants.enumerated() {
           let kill = Task { try await killer.kill(index % 8 == 3) }
-          let outcome = try await persist(&interruptions) { try await store.publish(grant.lease, result: content(1)) }
-          // A publication whose answer was lost is a duplicate the second time.
+          let outcome = try await persist(&interruptions) { try await store.publish(grant.lease, worker: .anna, result: content(1)) }
+          // A publication whose answer was lost is a duplicate the next time.
           if outcome != .stale { published[grant.lease.task, default: 0] += 1 }
           _ = try await kill.value
         }
@@ -47,7 +47,7 @@ struct ConnectionTests {
     }
   }
 
-  /// Ends the backends of everybody else in its database.
+  /// Ends all other backends of its database.
   private actor Killer {
     private let connection: Connection
 
@@ -66,7 +66,7 @@ struct ConnectionTests {
     }
   }
 
-  /// Asks again for as long as the database is unavailable.
+  /// Repeats an operation for as long as the database is unavailable.
   private func persist<Value: Sendable>(
     _ interruptions: inout Int, _ operation: () async throws -> Value
   ) async throws -> Value {
@@ -80,29 +80,29 @@ struct ConnectionTests {
     }
   }
 
-  @Test func wakesGoOnAfterTheListenerWasKilled() async throws {
+  @Test func hintsGoOnAfterTheListenersBackendWasKilled() async throws {
     try await TestDatabase.with { database in
       let store = try await PostgresJobStore.connect(url: database.url)
-      var wakes = store.wakes().makeAsyncIterator()
+      var changes = store.changes().makeAsyncIterator()
       var killed: [String] = []
       while killed.isEmpty {
         try Task.checkCancellation()
         killed = try database.query(
           """
           SELECT pg_terminate_backend(pid)::text FROM pg_stat_activity
-          WHERE datname = current_database() AND query = 'LISTEN sheaf_wake'
+          WHERE datname = current_database() AND query = 'LISTEN sheaf_change'
           """)
       }
-      // What was said before and after the gap are two hints that may not be about these; the third is.
+      // There may be one hint from before the gap, and there is one at its end; the third one is about these jobs.
       for number in 0..<3 {
         try await store.submit(.sample("j\(number)"))
-        #expect(await wakes.next() != nil)
+        #expect(await changes.next() != nil)
       }
       await store.close()
     }
   }
 
-  /// A lost connection is an error once; the next call connects again by itself.
+  /// A lost connection makes one call fail; the next one connects again.
   @Test func theCallAfterALostConnectionSucceeds() async throws {
     try await TestDatabase.with { database in
       let store = try await PostgresJobStore.connect(url: database.url)
@@ -112,8 +112,8 @@ struct ConnectionTests {
         SELECT pg_terminate_backend(pid)::text FROM pg_stat_activity
         WHERE datname = current_database() AND pid <> pg_backend_pid()
         """)
-      await #expect(throws: JobStoreError(.unavailable, "")) { try await store.jobs(limit: 1) }
-      #expect(try await store.jobs(limit: 1).count == 1)
+      await #expect(throws: JobStoreError(.unavailable, "")) { try await store.jobs(.render, limit: 1) }
+      #expect(try await store.jobs(.render, limit: 1).count == 1)
       await store.close()
     }
   }
@@ -127,25 +127,25 @@ struct ConnectionTests {
         Statement("kill", "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1"),
         [.text(database.name)])
       for _ in 0..<3 {
-        await #expect(throws: JobStoreError(.unavailable, "")) { try await store.jobs(limit: 1) }
+        await #expect(throws: JobStoreError(.unavailable, "")) { try await store.jobs(.render, limit: 1) }
       }
       try admin.script("ALTER DATABASE \(database.name) ALLOW_CONNECTIONS true")
       var interruptions = 0
-      #expect(try await persist(&interruptions) { try await store.jobs(limit: 1) }.isEmpty)
+      #expect(try await persist(&interruptions) { try await store.jobs(.render, limit: 1) }.isEmpty)
       await store.close()
     }
   }
 
-  /// The thread that waits for the database is not one that others wait for.
-  @Test func aBlockedStoreBlocksNobodyElse() async throws {
+  /// A store waits for its database on a thread of its own.
+  @Test func aBlockedStoreBlocksNoOtherTask() async throws {
     try await TestDatabase.with { database in
       let blocker = try database.connect()
       var stores: [PostgresJobStore] = []
       for _ in 0..<6 { stores.append(try await PostgresJobStore.connect(url: database.url)) }
       try await stores[0].submit(.sample("j1"))
       try blocker.script("BEGIN; SELECT number FROM sheaf.job FOR UPDATE")
-      let blocked = stores.map { store in Task { try await store.fail(JobID("j1"), error: "e") } }
-      // More operations wait now than the cooperative pool has threads, and this goes on.
+      let blocked = stores.map { store in Task { try await store.fail(JobID("j1"), failure: .sample) } }
+      // Now more operations wait than the cooperative pool has threads, and this goes on.
       let memory = MemoryJobStore { .zero }
       for number in 0..<100 { try await memory.submit(.sample("j\(number)")) }
       try blocker.script("COMMIT")

@@ -5,28 +5,30 @@ import Testing
 @Suite("Failing and cancelling")
 struct FailingTests {
   @Test(arguments: StoreKind.allCases)
-  func infrastructureIsTriedAgainAtOnceAndNotCharged(_ kind: StoreKind) async throws {
+  func aReleasedTaskIsReadyAtOnceAndNothingIsCounted(_ kind: StoreKind) async throws {
     try await kind.run { farm in
-      try await farm.store.submitRendering("j1", tasks: .pictures(1))
+      try await farm.store.submitRendering("j1", tasks: .videos(1))
       for epoch in 1...5 as ClosedRange<Int64> {
         let lease = try #require(try await farm.store.claimOne()).lease
         #expect(lease.epoch == epoch)
-        let failure = TaskFailure(cause: .infrastructure, message: "disk full")
+        let failure = TaskFailure(end: .released, message: "disk full")
         #expect(try await farm.store.fail(lease, worker: .anna, failure: failure))
       }
       let task = try await farm.store.task("j1", 0)
-      #expect(task.error == "disk full")
+      #expect(
+        task.attempts
+          == (1...5).map { Attempt(epoch: $0, worker: .anna, end: .released, message: "disk full") })
       #expect(task.failedOn.isEmpty)
       #expect(task.state == .ready)
     }
   }
 
-  @Test(arguments: StoreKind.allCases)
-  func aMediaFailureRestsAndThenPrefersAnotherWorker(_ kind: StoreKind) async throws {
+  @Test(arguments: StoreKind.allCases, [AttemptEnd.media, .crashed])
+  func aCountedFailureBacksOffAndThenExcludesItsWorker(_ kind: StoreKind, end: AttemptEnd) async throws {
     try await kind.run { farm in
-      try await farm.store.submitRendering("j1", tasks: .pictures(1))
+      try await farm.store.submitRendering("j1", tasks: .videos(1))
       let lease = try #require(try await farm.store.claimOne()).lease
-      let failure = TaskFailure(cause: .media, message: "bad packet", jitter: 0.5)
+      let failure = TaskFailure(end: end, message: "bad packet", jitter: 0.5)
       #expect(try await farm.store.fail(lease, worker: .anna, failure: failure))
       #expect(try await farm.store.task("j1", 0).failedOn == [.anna])
       try farm.advance(.milliseconds(1_250) - .microseconds(1))
@@ -41,13 +43,13 @@ struct FailingTests {
   }
 
   @Test(arguments: StoreKind.allCases)
-  func theRestDoublesAndTheThirdChargeFailsTaskAndJob(_ kind: StoreKind) async throws {
+  func theBackOffDoublesAndTheThirdFailureFailsTaskAndJob(_ kind: StoreKind) async throws {
     try await kind.run { farm in
-      try await farm.store.submitRendering("j1", tasks: .pictures(3))
+      try await farm.store.submitRendering("j1", tasks: .videos(3))
       let other = try #require(try await farm.store.claim(worker: .bert, build: "b1", limit: 2).last)
       #expect(try await farm.store.release(worker: .bert) == 2)
-      #expect(try await farm.store.publish(other.lease, result: content(1)) == .stale)
-      let failure = TaskFailure(cause: .media, message: "bad packet", jitter: 1)
+      #expect(try await farm.store.publish(other.lease, worker: .anna, result: content(1)) == .stale)
+      let failure = TaskFailure(end: .media, message: "bad packet", jitter: 1)
       let first = try #require(try await farm.store.claimOne(.anna)).lease
       #expect(try await farm.store.fail(first, worker: .anna, failure: failure))
       try farm.advance(.milliseconds(1_500))
@@ -62,8 +64,8 @@ struct FailingTests {
       #expect(try await farm.store.fail(third, worker: .carl, failure: failure))
       let job = try await farm.store.job(JobID("j1"))
       #expect(job?.state == .failed)
-      #expect(
-        job?.error == "picture task j1/0 failed for good (failures: 3, the last on worker carl): bad packet")
+      let message = "video task j1/0 failed for good (failures: 3, the last on worker carl): bad packet"
+      #expect(job?.failure == JobFailure(reason: .task, message: message, task: 0))
       let tasks = try await farm.store.tasks(of: JobID("j1"))
       #expect(tasks.map(\.state) == [.failed, .waiting, .waiting, .waiting])
       #expect(tasks[0].failedOn == [.anna, .bert, .carl])
@@ -74,10 +76,10 @@ struct FailingTests {
   @Test(arguments: StoreKind.allCases)
   func aSingleWorkerMayTryThreeTimes(_ kind: StoreKind) async throws {
     try await kind.run { farm in
-      try await farm.store.submitRendering("j1", tasks: .pictures(1))
+      try await farm.store.submitRendering("j1", tasks: .videos(1))
       for _ in 0..<3 {
         let lease = try #require(try await farm.store.claimOne()).lease
-        #expect(try await farm.store.fail(lease, worker: .anna, failure: TaskFailure(cause: .media, message: "m")))
+        #expect(try await farm.store.fail(lease, worker: .anna, failure: TaskFailure(end: .media, message: "m")))
         try farm.advance(.seconds(8))
       }
       #expect(try await farm.store.state("j1") == .failed)
@@ -85,11 +87,11 @@ struct FailingTests {
   }
 
   @Test(arguments: StoreKind.allCases)
-  func theNumberOfChargesIsThePolicys(_ kind: StoreKind) async throws {
-    try await kind.run(policy: LeasePolicy(maximumCharges: 1)) { farm in
-      try await farm.store.submitRendering("j1", tasks: .pictures(1))
+  func thePolicyHasTheNumberOfFailures(_ kind: StoreKind) async throws {
+    try await kind.run(policy: LeasePolicy(maximumFailures: 1)) { farm in
+      try await farm.store.submitRendering("j1", tasks: .videos(1))
       let lease = try #require(try await farm.store.claimOne()).lease
-      #expect(try await farm.store.fail(lease, worker: .anna, failure: TaskFailure(cause: .media, message: "m")))
+      #expect(try await farm.store.fail(lease, worker: .anna, failure: TaskFailure(end: .media, message: "m")))
       #expect(try await farm.store.state("j1") == .failed)
     }
   }
@@ -97,86 +99,177 @@ struct FailingTests {
   @Test(arguments: StoreKind.allCases)
   func aDocumentFailureFailsTheJobNow(_ kind: StoreKind) async throws {
     try await kind.run { farm in
-      try await farm.store.submitRendering("j1", tasks: .pictures(2))
+      try await farm.store.submitRendering("j1", tasks: .videos(2))
       let leases = try await farm.store.claim(worker: .anna, build: "b1", limit: 2).map(\.lease)
-      let failure = TaskFailure(cause: .document, message: "no such font")
+      let failure = TaskFailure(end: .document, message: "no such font")
       #expect(try await farm.store.fail(leases[0], worker: .anna, failure: failure))
-      #expect(try await farm.store.job(JobID("j1"))?.error == "no such font")
+      #expect(
+        try await farm.store.job(JobID("j1"))?.failure == JobFailure(reason: .task, message: "no such font", task: 0))
       let tasks = try await farm.store.tasks(of: JobID("j1"))
       #expect(tasks.map(\.state) == [.failed, .waiting, .waiting])
+      #expect(
+        tasks[0].attempts == [Attempt(epoch: 1, worker: .anna, end: .document, message: "no such font")])
+      #expect(tasks[1].attempts.isEmpty)
       #expect(tasks[0].failedOn.isEmpty)
       #expect(
         try await farm.store.renew(worker: .anna, leases: [LeaseProgress(lease: leases[1], done: 1)]) == [leases[1]])
-      #expect(try await farm.store.publish(leases[1], result: content(1)) == .stale)
+      #expect(try await farm.store.publish(leases[1], worker: .anna, result: content(1)) == .stale)
     }
   }
 
-  @Test(arguments: StoreKind.allCases, TaskFailure.Cause.allCases)
-  func onlyTheHolderMayFailALease(_ kind: StoreKind, cause: TaskFailure.Cause) async throws {
+  @Test(arguments: StoreKind.allCases, [AttemptEnd.released, .media, .document, .crashed])
+  func onlyTheHolderMayFailALease(_ kind: StoreKind, end: AttemptEnd) async throws {
     try await kind.run { farm in
-      try await farm.store.submitRendering("j1", tasks: .pictures(1))
+      try await farm.store.submitRendering("j1", tasks: .videos(1))
       let lease = try #require(try await farm.store.claimOne()).lease
-      let failure = TaskFailure(cause: cause, message: "m")
+      let failure = TaskFailure(end: end, message: "m")
       #expect(try await !farm.store.fail(lease, worker: .bert, failure: failure))
       let past = Lease(task: lease.task, epoch: 0)
       #expect(try await !farm.store.fail(past, worker: .anna, failure: failure))
-      #expect(try await farm.store.task("j1", 0).state == .leased)
-      #expect(try await farm.store.publish(lease, result: content(1)) == .published)
+      #expect(try await farm.store.task("j1", 0).state == .running)
+      #expect(try await farm.store.publish(lease, worker: .anna, result: content(1)) == .published)
       #expect(try await !farm.store.fail(lease, worker: .anna, failure: failure))
-      #expect(try await farm.store.task("j1", 0).error == nil)
+      #expect(try await farm.store.task("j1", 0).attempts.isEmpty)
     }
   }
 
   @Test(arguments: StoreKind.allCases)
   func aJobMayBeFailedByTheCoordinator(_ kind: StoreKind) async throws {
     try await kind.run { farm in
-      try await farm.store.submit(.sample("j1", tasks: [.sample(.describe)]))
+      try await farm.store.submit(.sample("j1", tasks: [.sample(.probe)]))
       let lease = try #require(try await farm.store.claimOne()).lease
       try farm.advance(.seconds(1))
-      #expect(try await farm.store.fail(JobID("j1"), error: "clip 2 ends after its media"))
-      #expect(try await !farm.store.fail(JobID("j1"), error: "again"))
-      #expect(try await !farm.store.fail(JobID("none"), error: "again"))
+      let failure = JobFailure(reason: .document, message: "clip 2 ends after its media", problems: Array("[…]\0".utf8))
+      #expect(try await farm.store.fail(JobID("j1"), failure: failure))
+      #expect(try await !farm.store.fail(JobID("j1"), failure: .sample))
+      #expect(try await !farm.store.fail(JobID("none"), failure: .sample))
       try farm.advance(.seconds(1))
       let job = try await farm.store.job(JobID("j1"))
-      #expect(job?.error == "clip 2 ends after its media")
+      #expect(job?.failure == failure)
       #expect(job?.elapsed == .seconds(1))
-      #expect(try await farm.store.publish(lease, result: content(1)) == .stale)
+      #expect(try await farm.store.publish(lease, worker: .anna, result: content(1)) == .stale)
       #expect(try await farm.store.jobsToPlan().isEmpty)
     }
   }
 
   @Test(arguments: StoreKind.allCases)
-  func cancellingTakesTheWorkBack(_ kind: StoreKind) async throws {
+  func cancellingRemovesTheLeases(_ kind: StoreKind) async throws {
     try await kind.run { farm in
-      try await farm.store.submitRendering("j1", tasks: .pictures(3))
+      try await farm.store.submitRendering("j1", tasks: .videos(3))
       let leases = try await farm.store.claim(worker: .anna, build: "b1", limit: 2).map(\.lease)
-      #expect(try await farm.store.publish(leases[0], result: content(1)) == .published)
+      #expect(try await farm.store.publish(leases[0], worker: .anna, result: content(1)) == .published)
       #expect(try await farm.store.cancel(JobID("j1")) == .cancelled)
       #expect(try await farm.store.tasks(of: JobID("j1")).map(\.state) == [.done, .waiting, .waiting, .waiting])
       #expect(
         try await farm.store.renew(worker: .anna, leases: [LeaseProgress(lease: leases[1], done: 1)]) == [leases[1]])
-      #expect(try await farm.store.publish(leases[1], result: content(1)) == .stale)
-      #expect(try await farm.store.publish(leases[0], result: content(1)) == .duplicate)
+      #expect(try await farm.store.publish(leases[1], worker: .anna, result: content(1)) == .stale)
+      #expect(try await farm.store.publish(leases[0], worker: .anna, result: content(1)) == .duplicate)
+      #expect(try await farm.store.task("j1", 1).attempts.isEmpty)
       #expect(try await farm.store.release(worker: .anna) == 0)
       #expect(try await farm.store.claimOne() == nil)
     }
   }
 
   @Test(arguments: StoreKind.allCases)
-  func cancellingSaysHowAJobHadEnded(_ kind: StoreKind) async throws {
+  func cancellingReturnsHowAJobHadEnded(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       #expect(try await farm.store.cancel(JobID("none")) == nil)
-      try await farm.store.submit(.sample("describing", tasks: [.sample(.describe)]))
-      #expect(try await farm.store.cancel(JobID("describing")) == .cancelled)
-      #expect(try await farm.store.cancel(JobID("describing")) == .cancelled)
+      try await farm.store.submit(.sample("new", tasks: [.sample(.probe)]))
+      #expect(try await farm.store.cancel(JobID("new")) == .cancelled)
+      #expect(try await farm.store.cancel(JobID("new")) == .cancelled)
       try await farm.store.submit(.sample("failed"))
-      #expect(try await farm.store.fail(JobID("failed"), error: "e"))
+      #expect(try await farm.store.fail(JobID("failed"), failure: .sample))
       #expect(try await farm.store.cancel(JobID("failed")) == .failed)
       try await farm.store.submit(.sample("done"))
-      let tasks: [NewTask] = [.sample(.picture, cached: content(1)), .sample(.stitch, cached: content(2))]
+      let tasks: [NewTask] = [.sample(.video, cached: content(1)), .sample(.stitch, cached: content(2))]
       #expect(try await farm.store.plan(JobID("done"), build: "b1", tasks: tasks))
       #expect(try await farm.store.cancel(JobID("done")) == .done)
       #expect(try await farm.store.job(JobID("done"))?.output == content(2))
+    }
+  }
+
+  /// Each way of losing a lease makes one attempt, and only some ways are counted.
+  @Test(arguments: StoreKind.allCases)
+  func everyAttemptIsKeptAndThoseOfMediaCrashesAndHangsAreCounted(_ kind: StoreKind) async throws {
+    try await kind.run(policy: LeasePolicy(maximumFailures: 9)) { farm in
+      try await farm.store.submitRendering("j1", tasks: .videos(1))
+      func claim() async throws -> Lease {
+        try farm.advance(.seconds(60))
+        return try #require(try await farm.store.claimOne()).lease
+      }
+      func fail(_ end: AttemptEnd, _ message: String, process: ProcessEnd? = nil) async throws {
+        let failure = TaskFailure(end: end, message: message, process: process)
+        let lease = try await claim()
+        try farm.advance(.milliseconds(250))
+        #expect(try await farm.store.fail(lease, worker: .anna, failure: failure))
+      }
+      try await fail(.released, "disk full")
+      try await fail(.media, "bad packet", process: .sample)
+      try await fail(.crashed, "signal 9", process: .sample)
+      let hung = try await claim()
+      for _ in 0..<6 {
+        try farm.advance(.seconds(10))
+        #expect(try await farm.store.lost(hung, of: .anna).isEmpty)
+      }
+      #expect(try await farm.store.expire() == [hung])
+      let late = try await claim()
+      try farm.advance(.seconds(20))
+      #expect(try await farm.store.expire() == [late])
+      _ = try await claim()
+      #expect(try await farm.store.release(worker: .anna) == 1)
+      try await fail(.document, "no such font")
+      let attempts = try await farm.store.task("j1", 0).attempts
+      #expect(attempts.map(\.epoch) == Array(1...7))
+      #expect(attempts.map(\.end) == [.released, .media, .crashed, .hung, .released, .released, .document])
+      #expect(
+        attempts.map(\.message) == [
+          "disk full", "bad packet", "signal 9", "worker anna made no progress for too long",
+          "the lease of worker anna ran out", "the connection of worker anna closed", "no such font",
+        ])
+      #expect(attempts.map(\.process) == [nil, .sample, .sample, nil, nil, nil, nil])
+      let quick = Duration.milliseconds(250)
+      #expect(attempts.map(\.ran) == [quick, quick, quick, .seconds(60), .seconds(20), .zero, quick])
+      #expect(try await farm.store.task("j1", 0).failedOn == [.anna, .anna, .anna])
+    }
+  }
+
+  @Test(
+    arguments: StoreKind.allCases,
+    [
+      TaskFailure(end: .hung, message: "m"),
+      TaskFailure(
+        end: .media, message: "m",
+        process: ProcessEnd(exitCode: 1, signal: 0, cpuMilliseconds: -1, peakBytes: 0, log: "")),
+      TaskFailure(
+        end: .media, message: "m",
+        process: ProcessEnd(exitCode: 1, signal: 0, cpuMilliseconds: 0, peakBytes: -1, log: "")),
+    ])
+  func aReportThatHasNoMeaningIsRejected(_ kind: StoreKind, failure: TaskFailure) async throws {
+    try await kind.run { farm in
+      try await farm.store.submitRendering("j1", tasks: .videos(1))
+      let lease = try #require(try await farm.store.claimOne()).lease
+      await #expect(throws: JobStoreError(.invalid, "")) {
+        try await farm.store.fail(lease, worker: .anna, failure: failure)
+      }
+      #expect(try await farm.store.task("j1", 0).state == .running)
+    }
+  }
+
+  @Test(
+    arguments: StoreKind.allCases,
+    [
+      JobFailure(reason: .task, message: "m"), JobFailure(reason: .task, message: "m", task: -1),
+      JobFailure(reason: .farm, message: "m", task: 0), JobFailure(reason: .document, message: "m", task: 0),
+      JobFailure(reason: .farm, message: "m", problems: [0]),
+      JobFailure(reason: .task, message: "m", task: 0, problems: [0]),
+    ])
+  func aJobsFailureThatHasNoMeaningIsRejected(_ kind: StoreKind, failure: JobFailure) async throws {
+    try await kind.run { farm in
+      try await farm.store.submit(.sample("j1"))
+      await #expect(throws: JobStoreError(.invalid, "")) {
+        try await farm.store.fail(JobID("j1"), failure: failure)
+      }
+      #expect(try await farm.store.state("j1") == .probing)
     }
   }
 }

@@ -8,32 +8,29 @@ struct ReadingTests {
   func jobsAreListedNewestFirst(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       for id in ["c", "a", "b"] { try await farm.store.submit(.sample(id)) }
-      #expect(try await farm.store.jobs(limit: 9).map(\.id.description) == ["b", "a", "c"])
-      #expect(try await farm.store.jobs(limit: 2).map(\.id.description) == ["b", "a"])
-      #expect(try await farm.store.jobs(limit: 0).isEmpty)
+      #expect(try await farm.store.jobs(.render, limit: 9).map(\.id.description) == ["b", "a", "c"])
+      #expect(try await farm.store.jobs(.render, limit: 2).map(\.id.description) == ["b", "a"])
+      #expect(try await farm.store.jobs(.render, limit: 0).isEmpty)
       #expect(try await farm.store.job(JobID("d")) == nil)
       #expect(try await farm.store.tasks(of: JobID("d")).isEmpty)
     }
   }
 
   @Test(arguments: StoreKind.allCases)
-  func workersAreThoseNotedWithinTheLeaseTime(_ kind: StoreKind) async throws {
+  func workersAreThoseRegisteredWithinTheLeaseTime(_ kind: StoreKind) async throws {
     try await kind.run { farm in
-      func record(_ id: WorkerID, name: String, slots: Int32 = 2) -> WorkerRecord {
-        WorkerRecord(id: id, name: name, slots: slots, build: "b1", coordinator: "c")
-      }
-      try await farm.store.note(record(.anna, name: "z"))
+      try await farm.store.register(.sample(.anna, name: "z"))
       try farm.advance(.seconds(10))
-      try await farm.store.note(record(.carl, name: "host"))
-      try await farm.store.note(record(.bert, name: "host"))
-      try await farm.store.submitRendering("j1", tasks: .pictures(2))
+      try await farm.store.register(.sample(.carl, name: "host"))
+      try await farm.store.register(.sample(.bert, name: "host"))
+      try await farm.store.submitRendering("j1", tasks: .videos(2))
       #expect(try await farm.store.claim(worker: .bert, build: "b1", limit: 2).count == 2)
       var workers = try await farm.store.workers()
       #expect(workers.map(\.id) == [.bert, .carl, .anna])
       #expect(workers.map(\.busy) == [2, 0, 0])
       #expect(workers.map(\.connected) == [.zero, .zero, .seconds(10)])
       try farm.advance(.seconds(5))
-      try await farm.store.note(record(.bert, name: "host", slots: 3))
+      try await farm.store.register(.sample(.bert, name: "host", slots: 3))
       #expect(try await farm.store.workers().count == 3)
       try farm.advance(.microseconds(1))
       workers = try await farm.store.workers()
@@ -47,22 +44,47 @@ struct ReadingTests {
   @Test(arguments: StoreKind.allCases, [false, true])
   func aWorkerThatComesBackIsConnectedAnew(_ kind: StoreKind, expired: Bool) async throws {
     try await kind.run { farm in
-      let record = WorkerRecord(id: .anna, name: "n", slots: 1, build: "b", coordinator: "c")
-      try await farm.store.note(record)
+      let record = WorkerRecord.sample(.anna)
+      try await farm.store.register(record)
       try farm.advance(.seconds(16))
       if expired { #expect(try await farm.store.expire().isEmpty) }
-      try await farm.store.note(record)
+      try await farm.store.register(record)
       try farm.advance(.seconds(1))
       #expect(try await farm.store.workers().map(\.connected) == [.seconds(1)])
     }
   }
 
-  @Test(.timeLimit(.minutes(10)), arguments: StoreKind.allCases)
-  func everyListenerIsWoken(_ kind: StoreKind) async throws {
+  @Test(arguments: StoreKind.allCases)
+  func aNewSessionIsConnectedAnew(_ kind: StoreKind) async throws {
     try await kind.run { farm in
-      var first = farm.store.wakes().makeAsyncIterator()
-      var second = farm.store.wakes().makeAsyncIterator()
-      // A listener is also woken once when it begins to listen, so one hint proves nothing; three do.
+      try await farm.store.register(.sample(.anna))
+      try farm.advance(.seconds(3))
+      try await farm.store.register(.sample(.anna))
+      #expect(try await farm.store.workers().map(\.connected) == [.seconds(3)])
+      try await farm.store.register(.sample(.anna, session: SessionID("new")))
+      #expect(try await farm.store.workers() == [.sample(.anna, session: SessionID("new"))])
+    }
+  }
+
+  @Test(arguments: StoreKind.allCases)
+  func jobsOfEachPurposeAreListedApart(_ kind: StoreKind) async throws {
+    try await kind.run { farm in
+      try await farm.store.submit(.sample("r"))
+      try await farm.store.submit(.sample("i", purpose: .inspection))
+      try await farm.store.submit(.sample("s"))
+      #expect(try await farm.store.jobs(.render, limit: 9).map(\.id.description) == ["s", "r"])
+      #expect(try await farm.store.jobs(.inspection, limit: 9).map(\.id.description) == ["i"])
+      #expect(try await farm.store.jobs(.render, limit: 1).map(\.id.description) == ["s"])
+      #expect(try await farm.store.job(JobID("i"))?.purpose == .inspection)
+    }
+  }
+
+  @Test(.timeLimit(.minutes(10)), arguments: StoreKind.allCases)
+  func everyStreamGetsHints(_ kind: StoreKind) async throws {
+    try await kind.run { farm in
+      var first = farm.store.changes().makeAsyncIterator()
+      var second = farm.store.changes().makeAsyncIterator()
+      // There is also one hint when the store begins to listen, so one proves nothing; three do.
       for number in 0..<3 {
         try await farm.store.submit(.sample("j\(number)"))
         #expect(await first.next() != nil)
@@ -72,18 +94,18 @@ struct ReadingTests {
   }
 
   @Test(.timeLimit(.minutes(10)))
-  func closingEndsTheWakesAndRefusesWhatFollows() async throws {
+  func closingEndsTheStreamsAndRejectsWhatFollows() async throws {
     try await TestDatabase.with { database in
       let postgres = try await PostgresJobStore.connect(url: database.url)
       let memory = MemoryJobStore { .zero }
-      let streams = (postgres.wakes(), memory.wakes())
+      let streams = (postgres.changes(), memory.changes())
       await postgres.close()
       await memory.close()
       for await _ in streams.0 {}
       for await _ in streams.1 {}
-      for await _ in postgres.wakes() { Issue.record("a closed store woke somebody") }
-      await #expect(throws: JobStoreError(.closed, "")) { try await postgres.jobs(limit: 1) }
-      await #expect(throws: JobStoreError(.closed, "")) { try await memory.jobs(limit: 1) }
+      for await _ in postgres.changes() { Issue.record("a closed store sent a hint") }
+      await #expect(throws: JobStoreError(.closed, "")) { try await postgres.jobs(.render, limit: 1) }
+      await #expect(throws: JobStoreError(.closed, "")) { try await memory.jobs(.render, limit: 1) }
     }
   }
 }

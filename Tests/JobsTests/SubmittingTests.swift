@@ -8,8 +8,8 @@ struct SubmittingTests {
   func jobIsKeptAsItCame(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       let tasks: [NewTask] = [
-        .sample(.describe, 1, cost: 0.5, work: 7, inputs: [content(1), content(2, size: 1 << 40)]),
-        .sample(.describe, 2, cached: content(9)),
+        .sample(.probe, 1, cost: 0.5, work: 7, inputs: [content(1), content(2, size: 1 << 40)]),
+        .sample(.probe, 2, cached: content(9)),
       ]
       try await farm.store.submit(.sample("j1", priority: -3, tasks: tasks))
       try farm.advance(.milliseconds(1_500))
@@ -17,14 +17,14 @@ struct SubmittingTests {
       #expect(
         job
           == Job(
-            id: JobID("j1"), name: "film j1", priority: -3, state: .describing, request: [1, 0, 255],
+            id: JobID("j1"), name: "film j1", priority: -3, state: .probing, request: [1, 0, 255],
             age: .milliseconds(1_500), elapsed: .milliseconds(1_500)))
       var first = RenderTask(
-        id: TaskID(job: JobID("j1"), ordinal: 0), kind: .describe, state: .ready, payload: tasks[0].payload,
+        id: TaskID(job: JobID("j1"), ordinal: 0), kind: .probe, state: .ready, payload: tasks[0].payload,
         inputs: tasks[0].inputs, fingerprint: tasks[0].fingerprint, cost: 0.5, work: 7)
       let second = RenderTask(
-        id: TaskID(job: JobID("j1"), ordinal: 1), kind: .describe, state: .done, payload: tasks[1].payload,
-        inputs: [], fingerprint: tasks[1].fingerprint, cost: 1, work: 100, progress: 100, result: content(9),
+        id: TaskID(job: JobID("j1"), ordinal: 1), kind: .probe, state: .done, payload: tasks[1].payload,
+        inputs: [], fingerprint: tasks[1].fingerprint, cost: 1, work: 100, result: content(9),
         isCached: true)
       #expect(try await farm.store.tasks(of: JobID("j1")) == [first, second])
       first.payload = []
@@ -33,11 +33,11 @@ struct SubmittingTests {
   }
 
   @Test(arguments: StoreKind.allCases)
-  func aSecondJobOfTheSameIdIsRefused(_ kind: StoreKind) async throws {
+  func aSecondJobOfTheSameIdIsRejected(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       try await farm.store.submit(.sample("j1", priority: 1))
       await #expect(throws: JobStoreError(.duplicateJob, "")) { try await farm.store.submit(.sample("j1")) }
-      #expect(try await farm.store.jobs(limit: 10).map(\.priority) == [1])
+      #expect(try await farm.store.jobs(.render, limit: 10).map(\.priority) == [1])
     }
   }
 
@@ -45,15 +45,15 @@ struct SubmittingTests {
     arguments: StoreKind.allCases,
     [
       NewJob.sample(""), .sample("Upper"), .sample("a b"), .sample(String(repeating: "a", count: 65)),
-      .sample("j", tasks: [.sample(.picture)]), .sample("j", tasks: [.sample(.describe, cost: .nan)]),
-      .sample("j", tasks: [.sample(.describe, cost: -1)]), .sample("j", tasks: [.sample(.describe, work: -1)]),
-      .sample("j", tasks: [.sample(.describe, inputs: [Content(digest: "abc", size: 1)])]),
-      .sample("j", tasks: [.sample(.describe, cached: content(1, size: -1))]),
+      .sample("j", tasks: [.sample(.video)]), .sample("j", tasks: [.sample(.probe, cost: .nan)]),
+      .sample("j", tasks: [.sample(.probe, cost: -1)]), .sample("j", tasks: [.sample(.probe, work: -1)]),
+      .sample("j", tasks: [.sample(.probe, inputs: [content(1, size: -1)])]),
+      .sample("j", tasks: [.sample(.probe, cached: content(1, size: -1))]),
     ])
-  func aJobThatMakesNoSenseIsRefused(_ kind: StoreKind, job: NewJob) async throws {
+  func aJobThatHasNoMeaningIsRejected(_ kind: StoreKind, job: NewJob) async throws {
     try await kind.run { farm in
       await #expect(throws: JobStoreError(.invalid, "")) { try await farm.store.submit(job) }
-      let jobs = try await farm.store.jobs(limit: 10)
+      let jobs = try await farm.store.jobs(.render, limit: 10)
       #expect(jobs.isEmpty)
     }
   }
@@ -73,7 +73,7 @@ struct SubmittingTests {
   @Test(arguments: StoreKind.allCases)
   func payloadsOfMegabytesComeBackWhole(_ kind: StoreKind) async throws {
     try await kind.run { farm in
-      var large = NewTask.sample(.picture)
+      var large = NewTask.sample(.video)
       large.payload = (0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }
       try await farm.store.submitRendering("j1", tasks: [large, large, large])
       #expect(try await farm.store.claimOne()?.payload == large.payload)
@@ -82,34 +82,34 @@ struct SubmittingTests {
   }
 
   @Test(arguments: StoreKind.allCases)
-  func jobsAreToBePlannedOnceTheirDescribeTasksAreDone(_ kind: StoreKind) async throws {
+  func jobsCanBePlannedOnceTheirProbeTasksAreDone(_ kind: StoreKind) async throws {
     try await kind.run { farm in
-      try await farm.store.submit(.sample("j1", tasks: [.sample(.describe)]))
-      try await farm.store.submit(.sample("j2", priority: 5, tasks: [.sample(.describe, cached: content(1))]))
+      try await farm.store.submit(.sample("j1", tasks: [.sample(.probe)]))
+      try await farm.store.submit(.sample("j2", priority: 5, tasks: [.sample(.probe, cached: content(1))]))
       try await farm.store.submit(.sample("j0"))
       #expect(try await farm.store.jobsToPlan() == [JobID("j2"), JobID("j0")])
       let grants = try await farm.store.claim(worker: .anna, build: "b1", limit: 9)
       let grant = try #require(grants.first)
       #expect(grants.count == 1)
-      #expect(try await farm.store.publish(grant.lease, result: content(2)) == .published)
+      #expect(try await farm.store.publish(grant.lease, worker: .anna, result: content(2)) == .published)
       #expect(try await farm.store.jobsToPlan() == [JobID("j1"), JobID("j2"), JobID("j0")])
       #expect(try await farm.store.cancel(JobID("j0")) == .cancelled)
-      #expect(try await farm.store.plan(JobID("j2"), build: "b1", tasks: [.sample(.picture), .sample(.stitch)]))
+      #expect(try await farm.store.plan(JobID("j2"), build: "b1", tasks: [.sample(.video), .sample(.stitch)]))
       #expect(try await farm.store.jobsToPlan() == [JobID("j1")])
     }
   }
 
   @Test(arguments: StoreKind.allCases)
-  func planNumbersItsTasksOnFromTheDescribeTasks(_ kind: StoreKind) async throws {
+  func planNumbersItsTasksOnFromTheProbeTasks(_ kind: StoreKind) async throws {
     try await kind.run { farm in
-      try await farm.store.submit(.sample("j1", tasks: [.sample(.describe, cached: content(1))]))
+      try await farm.store.submit(.sample("j1", tasks: [.sample(.probe, cached: content(1))]))
       let tasks: [NewTask] = [
-        .sample(.picture, 1), .sample(.picture, 2, cached: content(3)), .sample(.sound), .sample(.stitch),
+        .sample(.video, 1), .sample(.video, 2, cached: content(3)), .sample(.audio), .sample(.stitch),
       ]
       #expect(try await farm.store.plan(JobID("j1"), build: "b1", tasks: tasks))
       let planned = try await farm.store.tasks(of: JobID("j1"))
       #expect(planned.map(\.id.ordinal) == [0, 1, 2, 3, 4])
-      #expect(planned.map(\.kind) == [.describe, .picture, .picture, .sound, .stitch])
+      #expect(planned.map(\.kind) == [.probe, .video, .video, .audio, .stitch])
       #expect(planned.map(\.state) == [.done, .ready, .done, .ready, .waiting])
       let job = try await farm.store.job(JobID("j1"))
       #expect(job?.state == .rendering)
@@ -120,26 +120,26 @@ struct SubmittingTests {
   @Test(arguments: StoreKind.allCases)
   func onlyTheFirstPlanCounts(_ kind: StoreKind) async throws {
     try await kind.run { farm in
-      try await farm.store.submitRendering("j1", tasks: .pictures(2))
-      #expect(try await !farm.store.plan(JobID("j1"), build: "b1", tasks: .pictures(1) + [.sample(.stitch)]))
+      try await farm.store.submitRendering("j1", tasks: .videos(2))
+      #expect(try await !farm.store.plan(JobID("j1"), build: "b1", tasks: .videos(1) + [.sample(.stitch)]))
       #expect(try await farm.store.tasks(of: JobID("j1")).count == 3)
-      #expect(try await !farm.store.plan(JobID("none"), build: "b1", tasks: .pictures(1) + [.sample(.stitch)]))
+      #expect(try await !farm.store.plan(JobID("none"), build: "b1", tasks: .videos(1) + [.sample(.stitch)]))
       try await farm.store.submit(.sample("j2"))
       #expect(try await farm.store.cancel(JobID("j2")) == .cancelled)
-      #expect(try await !farm.store.plan(JobID("j2"), build: "b1", tasks: .pictures(1) + [.sample(.stitch)]))
+      #expect(try await !farm.store.plan(JobID("j2"), build: "b1", tasks: .videos(1) + [.sample(.stitch)]))
     }
   }
 
   @Test(arguments: StoreKind.allCases)
   func aPlanForAnotherBuildIsDropped(_ kind: StoreKind) async throws {
     try await kind.run { farm in
-      try await farm.store.submit(.sample("j1", tasks: [.sample(.describe)]))
+      try await farm.store.submit(.sample("j1", tasks: [.sample(.probe)]))
       let grant = try #require(try await farm.store.claimOne(build: "b1"))
-      let tasks = .pictures(1) + [NewTask.sample(.stitch)]
+      let tasks = .videos(1) + [NewTask.sample(.stitch)]
       await #expect(throws: JobStoreError(.invalid, "")) {
         try await farm.store.plan(JobID("j1"), build: "b1", tasks: tasks)
       }
-      #expect(try await farm.store.publish(grant.lease, result: content(1)) == .published)
+      #expect(try await farm.store.publish(grant.lease, worker: .anna, result: content(1)) == .published)
       #expect(try await !farm.store.plan(JobID("j1"), build: "b2", tasks: tasks))
       #expect(try await farm.store.plan(JobID("j1"), build: "b1", tasks: tasks))
     }
@@ -148,18 +148,18 @@ struct SubmittingTests {
   @Test(
     arguments: StoreKind.allCases,
     [
-      [], [.sample(.stitch)], [.sample(.picture)], [.sample(.stitch), .sample(.picture)],
-      [.sample(.sound), .sample(.picture), .sample(.stitch)], [.sample(.sound), .sample(.sound), .sample(.stitch)],
-      [.sample(.describe), .sample(.stitch)], [.sample(.picture), .sample(.stitch, inputs: [content(1)])],
+      [], [.sample(.stitch)], [.sample(.video)], [.sample(.stitch), .sample(.video)],
+      [.sample(.audio), .sample(.video), .sample(.stitch)], [.sample(.audio), .sample(.audio), .sample(.stitch)],
+      [.sample(.probe), .sample(.stitch)], [.sample(.video), .sample(.stitch, inputs: [content(1)])],
     ] as [[NewTask]])
-  func aPlanThatMakesNoSenseIsRefused(_ kind: StoreKind, tasks: [NewTask]) async throws {
+  func aPlanThatHasNoMeaningIsRejected(_ kind: StoreKind, tasks: [NewTask]) async throws {
     try await kind.run { farm in
       try await farm.store.submit(.sample("j1"))
       await #expect(throws: JobStoreError(.invalid, "")) {
         try await farm.store.plan(JobID("j1"), build: "b1", tasks: tasks)
       }
       #expect(try await farm.store.tasks(of: JobID("j1")).isEmpty)
-      #expect(try await farm.store.state("j1") == .describing)
+      #expect(try await farm.store.state("j1") == .probing)
     }
   }
 
@@ -167,7 +167,7 @@ struct SubmittingTests {
   func aPlanOfCachedPiecesIsReadyToStitch(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       try await farm.store.submitRendering(
-        "j1", tasks: [.sample(.picture, cached: content(1)), .sample(.sound, cached: content(2, size: 3))])
+        "j1", tasks: [.sample(.video, cached: content(1)), .sample(.audio, cached: content(2, size: 3))])
       let grant = try #require(try await farm.store.claimOne())
       #expect(grant.kind == .stitch)
       #expect(grant.inputs == [content(1), content(2, size: 3)])
@@ -178,7 +178,7 @@ struct SubmittingTests {
   func aCachedOutputEndsTheJobAtOnce(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       try await farm.store.submit(.sample("j1"))
-      let tasks: [NewTask] = [.sample(.picture), .sample(.stitch, cached: content(7))]
+      let tasks: [NewTask] = [.sample(.video), .sample(.stitch, cached: content(7))]
       #expect(try await farm.store.plan(JobID("j1"), build: "b1", tasks: tasks))
       let job = try await farm.store.job(JobID("j1"))
       #expect(job?.state == .done)
@@ -189,13 +189,42 @@ struct SubmittingTests {
   }
 
   @Test(arguments: StoreKind.allCases)
+  func anInspectionIsNeverPlanned(_ kind: StoreKind) async throws {
+    try await kind.run { farm in
+      try await farm.store.submit(.sample("i1", purpose: .inspection, tasks: [.sample(.probe)]))
+      let lease = try #require(try await farm.store.claimOne()).lease
+      #expect(try await farm.store.publish(lease, worker: .anna, result: content(1)) == .published)
+      #expect(try await farm.store.jobsToPlan().isEmpty)
+      #expect(try await !farm.store.plan(JobID("i1"), build: "b1", tasks: .videos(1) + [.sample(.stitch)]))
+      #expect(try await farm.store.state("i1") == .probing)
+      #expect(try await farm.store.cancel(JobID("i1")) == .cancelled)
+    }
+  }
+
+  @Test(arguments: StoreKind.allCases)
+  func inspectionsThatHaveNotEndedAreFoundByTheirAge(_ kind: StoreKind) async throws {
+    try await kind.run { farm in
+      for id in ["i3", "i1"] { try await farm.store.submit(.sample(id, purpose: .inspection, tasks: [.sample(.probe)])) }
+      try await farm.store.submit(.sample("r1", tasks: [.sample(.probe)]))
+      try await farm.store.submit(.sample("i2", purpose: .inspection))
+      #expect(try await farm.store.cancel(JobID("i2")) == .cancelled)
+      try farm.advance(.seconds(10))
+      try await farm.store.submit(.sample("i4", purpose: .inspection, priority: 9))
+      #expect(try await farm.store.inspections(olderThan: .seconds(10)).isEmpty)
+      try farm.advance(.microseconds(1))
+      #expect(try await farm.store.inspections(olderThan: .seconds(10)) == [JobID("i3"), JobID("i1")])
+      #expect(try await farm.store.inspections(olderThan: .zero) == [JobID("i3"), JobID("i1"), JobID("i4")])
+    }
+  }
+
+  @Test(arguments: StoreKind.allCases)
   func tenThousandTasksArePlannedAndRead(_ kind: StoreKind) async throws {
     try await kind.run { farm in
-      try await farm.store.submitRendering("j1", tasks: .pictures(10_000))
+      try await farm.store.submitRendering("j1", tasks: .videos(10_000))
       let tasks = try await farm.store.tasks(of: JobID("j1"), payloads: false)
       #expect(tasks.map(\.id.ordinal) == Array(0...10_000))
       let grant = try #require(try await farm.store.claimOne())
-      #expect(grant.payload == Array("picture 0".utf8))
+      #expect(grant.payload == Array("video 0".utf8))
       #expect(try await farm.store.cancel(JobID("j1")) == .cancelled)
       #expect(try await farm.store.tasks(of: JobID("j1"), payloads: false).allSatisfy { $0.state == .waiting })
     }

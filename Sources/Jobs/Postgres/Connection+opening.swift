@@ -1,12 +1,12 @@
 import CPostgres
 
 extension Connection {
-  /// What every connection says first.
+  /// What every connection sets first.
   ///
-  /// Each statement here is a handful of index probes, whatever its values. The planner, which has no statistics in the
-  /// first minute of a farm's life, must not guess otherwise, nor think each time anew. And nobody holds a lock for long: not a
-  /// coordinator that hangs, nor one that waits for another.
-  static let session = """
+  /// Each statement here is a few index probes, whatever its parameters. The planner has no statistics when a farm is
+  /// new, so it is kept from other plans, and from planning at each call. The timeouts keep a coordinator that hangs, or
+  /// waits for another one, from holding a lock for long.
+  static let settings = """
     SET client_min_messages = error;
     SET default_transaction_isolation = 'read committed';
     SET statement_timeout = '60s';
@@ -22,8 +22,8 @@ extension Connection {
 
   static func open(url: String) throws(JobStoreError) -> OpaquePointer {
     try requireParsable(url)
-    // What stands before `dbname`, which the URL is, the URL may override; what stands after it, it may not. A server
-    // that is silent for 15 s is gone.
+    // The URL, as `dbname`, overrides what is before it and not what is after it. A server that does not answer for 15 s
+    // is taken for lost.
     let settings = [
       ("fallback_application_name", "sheaf"), ("connect_timeout", "10"), ("keepalives_idle", "10"),
       ("keepalives_interval", "5"), ("keepalives_count", "3"), ("tcp_user_timeout", "15000"),
@@ -32,7 +32,7 @@ extension Connection {
     let handle = withCStrings(settings.map(\.0)) { names in
       withCStrings(settings.map(\.1)) { values in PQconnectdbParams(names, values, 1) }
     }
-    guard let handle else { throw JobStoreError(.internal, "no memory for a database connection") }
+    guard let handle else { throw JobStoreError(.internal, "there is no memory for a database connection") }
     guard PQstatus(handle) == CONNECTION_OK else {
       let message = String(libpq: PQerrorMessage(handle))
       PQfinish(handle)
@@ -49,7 +49,7 @@ extension Connection {
     }
   }
 
-  /// A URL that libpq cannot read is the caller's mistake, not an absent server.
+  /// Throws `.invalid` for a URL that libpq cannot parse, which is not the same as a server that is not there.
   private static func requireParsable(_ url: String) throws(JobStoreError) {
     guard url.contains("=") || url.contains("://") else { return }
     var error: UnsafeMutablePointer<CChar>?
@@ -61,13 +61,13 @@ extension Connection {
     throw JobStoreError(
       .invalid,
       """
-      not a database URL (\(error.map { String(libpq: $0) } ?? "out of memory")); \
-      postgres://user@host:port/database would be one
+      not a database URL: \(error.map { String(libpq: $0) } ?? "out of memory"); \
+      a database URL looks like postgres://user@host:port/database
       """)
   }
 }
 
-/// A null-ended array of C strings that live as long as the body runs.
+/// Passes a null-terminated array of C strings, which are valid while the body runs.
 private func withCStrings<Result>(
   _ strings: [String], _ body: (UnsafePointer<UnsafePointer<CChar>?>) -> Result
 ) -> Result {
@@ -81,14 +81,14 @@ private func withCStrings<Result>(
     var pointers: [UnsafePointer<CChar>?] = offsets.map { offset in bytes.baseAddress.map { $0 + offset } }
     pointers.append(nil)
     return pointers.withUnsafeBufferPointer { pointers in
-      guard let base = pointers.baseAddress else { preconditionFailure("the array holds at least the null at its end") }
+      guard let base = pointers.baseAddress else { preconditionFailure("the array has at least the null at its end") }
       return body(base)
     }
   }
 }
 
 extension String {
-  /// A message of libpq's, on one line.
+  /// A message from libpq, on one line.
   init(libpq message: UnsafePointer<CChar>?) {
     guard let message else {
       self = "no message"
@@ -104,13 +104,13 @@ extension JobStoreError {
     let message = String(libpq: PQresultErrorField(result, sheaf_diag_message) ?? PQresultErrorMessage(result))
     let detail = PQresultErrorField(result, sheaf_diag_detail).map { "; " + String(libpq: $0) } ?? ""
     self.init(
-      connectionIsBroken || Self.isPassing(condition) ? .unavailable : .internal, "the database: \(message)\(detail)",
+      connectionIsBroken || Self.isTemporary(condition) ? .unavailable : .internal, "the database: \(message)\(detail)",
       condition: condition)
   }
 
-  /// Whether a server that says so may do what was asked later, or another server may: it is full, busy, shutting
-  /// down, or has become a standby.
-  private static func isPassing(_ condition: String?) -> Bool {
+  /// Whether the operation may succeed later or on another server: the server is full, busy, shutting down, or has become
+  /// a standby.
+  private static func isTemporary(_ condition: String?) -> Bool {
     guard let condition else { return false }
     return ["08", "53", "57"].contains { condition.hasPrefix($0) } || ["25006", "55P03"].contains(condition)
   }

@@ -1,6 +1,6 @@
 import CPostgres
 
-/// A statement that a connection prepares when it first meets it.
+/// A statement that a connection prepares at its first use.
 struct Statement: Sendable {
   /// Unique among all statements.
   let name: String
@@ -15,16 +15,16 @@ struct Statement: Sendable {
 /// One of a pipeline's statements, with its values.
 typealias Call = (statement: Statement, parameters: [Parameter])
 
-/// One libpq connection. Everything blocks, so it belongs to a thread of its own.
+/// One libpq connection. Every call blocks, so it belongs on a thread of its own.
 final class Connection {
   private let handle: OpaquePointer
   private var prepared: Set<String> = []
 
   init(url: String) throws(JobStoreError) {
     handle = try Self.open(url: url)
-    // From here on `deinit` gives the connection up, also if the rest throws.
+    // From here on `deinit` closes the connection, also if the rest throws.
     try requireVersion()
-    try script(Self.session)
+    try script(Self.settings)
   }
 
   deinit { PQfinish(handle) }
@@ -35,12 +35,12 @@ final class Connection {
   /// To be polled for notifications.
   var socket: Int32 { PQsocket(handle) }
 
-  /// Runs one or several statements without values.
+  /// Runs one or several statements without parameters.
   func script(_ text: String) throws(JobStoreError) {
     _ = try check(PQexec(handle, text))
   }
 
-  /// Runs one statement, as a transaction of its own unless there is one.
+  /// Runs one statement: in the open transaction, or else as a transaction of its own.
   func run(_ statement: Statement, _ parameters: [Parameter] = []) throws(JobStoreError) -> Rows {
     try prepare(statement, parameters)
     return try check(
@@ -50,7 +50,7 @@ final class Connection {
   }
 
   /// Runs statements as one transaction in one round trip. Each sees what was committed when it began, not when the
-  /// first did, so that a statement after a lock sees what the lock's former holder wrote.
+  /// first one did, so a statement after a lock sees what the lock's former holder wrote.
   func transaction(_ calls: [Call]) throws(JobStoreError) -> [Rows] {
     var all: [Call] = [(.begin, [])]
     all.append(contentsOf: calls)
@@ -97,7 +97,7 @@ final class Connection {
     if PQtransactionStatus(handle) != PQTRANS_IDLE { try script("ROLLBACK") }
   }
 
-  /// Reads what the server has sent by itself. Returns whether there were notifications.
+  /// Reads what the server has sent without a request. Returns whether there were notifications.
   func takeNotifications() throws(JobStoreError) -> Bool {
     guard PQconsumeInput(handle) == 1 else { throw failure() }
     var any = false
@@ -115,7 +115,7 @@ final class Connection {
     prepared.insert(statement.name)
   }
 
-  /// Lends the values in the form that libpq wants them.
+  /// Passes the values to a body, in the form that libpq requires.
   private func send<Result>(
     _ parameters: [Parameter],
     _ body: (UnsafePointer<UnsafePointer<CChar>?>?, UnsafePointer<Int32>?, UnsafePointer<Int32>?) -> Result
@@ -126,7 +126,7 @@ final class Connection {
       let start = bytes.count
       ranges.append(parameter.append(to: &bytes) ? start..<bytes.count : nil)
     }
-    // Room for a value of no bytes at the end: it must not be null.
+    // An empty value at the end needs an address that is not null.
     bytes.append(0)
     return bytes.withUnsafeBytes { bytes in
       let base = bytes.bindMemory(to: CChar.self).baseAddress
@@ -146,14 +146,15 @@ final class Connection {
     }
   }
 
-  /// What libpq itself complains of.
+  /// The error that libpq itself reports.
   private func failure() -> JobStoreError {
     JobStoreError(isBroken ? .unavailable : .internal, "the database: \(String(libpq: PQerrorMessage(handle)))")
   }
 }
 
 extension Statement {
-  // Said outright: a database may have another default.
+  // The level is explicit, because a database may have another default.
   static let begin = Statement("begin", "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE")
+  static let beginSnapshot = Statement("begin-snapshot", "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
   static let commit = Statement("commit", "COMMIT")
 }

@@ -1,11 +1,11 @@
 import CPostgres
 
-/// A value of a statement's `$n`, in PostgreSQL's binary form.
+/// A value for a `$n` of a statement, in PostgreSQL's binary form. Nil is null.
 enum Parameter: Sendable {
   case text(String?)
-  case bytes([UInt8])
-  case long(Int64)
-  case int(Int32)
+  case bytes([UInt8]?)
+  case long(Int64?)
+  case int(Int32?)
   case double(Double)
   case flag(Bool)
   case texts([String?])
@@ -14,7 +14,7 @@ enum Parameter: Sendable {
   case ints([Int32])
   case doubles([Double])
 
-  /// The type's number in PostgreSQL's catalogue, fixed for ever for these.
+  /// The type's number in PostgreSQL's catalogue, which never changes for these types.
   var type: Oid {
     switch self {
     case .flag: 16
@@ -37,9 +37,15 @@ enum Parameter: Sendable {
     case .text(let value):
       guard let value else { return false }
       bytes.append(contentsOf: value.utf8)
-    case .bytes(let value): bytes.append(contentsOf: value)
-    case .long(let value): bytes.append(bigEndian: value)
-    case .int(let value): bytes.append(bigEndian: value)
+    case .bytes(let value):
+      guard let value else { return false }
+      bytes.append(contentsOf: value)
+    case .long(let value):
+      guard let value else { return false }
+      bytes.append(bigEndian: value)
+    case .int(let value):
+      guard let value else { return false }
+      bytes.append(bigEndian: value)
     case .double(let value): bytes.append(bigEndian: value.bitPattern)
     case .flag(let value): bytes.append(value ? 1 : 0)
     case .texts(let values):
@@ -62,8 +68,8 @@ extension [UInt8] {
     Swift.withUnsafeBytes(of: value.bigEndian) { append(contentsOf: $0) }
   }
 
-  /// One dimension, from 1: dimensions, whether there are nulls, the elements' type, count, lower bound; then each
-  /// element after its length, -1 for null.
+  /// An array of one dimension with the lower bound 1: the number of dimensions, whether there are nulls, the elements'
+  /// type, their count, the lower bound; then each element after its length, which is -1 for null.
   fileprivate mutating func append<Value>(
     array values: [Value?], of type: Int32, element: (inout [UInt8], Value) -> Void
   ) {

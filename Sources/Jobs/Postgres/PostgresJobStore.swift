@@ -1,15 +1,17 @@
-/// The farm's state in PostgreSQL, shared by any number of coordinators.
+import SystemSupport
+
+/// A farm's state in PostgreSQL, shared by any number of coordinators.
 ///
-/// Operations run one after another on one connection, on a thread of their own. Where that connection is lost the
-/// operation throws `.unavailable` and the next one connects again, at most as often as `ReconnectRest` lets it.
+/// The operations run one after another on one connection, on a thread of their own. Where that connection is lost the
+/// operation throws `.unavailable`, and the next one connects again, not more often than `ReconnectDelay` allows.
 package actor PostgresJobStore: JobStore {
   let policy: LeasePolicy
   private let url: String
   private let thread: SerialThread
-  private let listener: WakeListener
-  private let streams: WakeStreams
+  private let listener: ChangeListener
+  private let streams: ChangeStreams
   private var connection: Connection?
-  private var rest = ReconnectRest()
+  private var delay = ReconnectDelay()
   private var lastFailure: (error: JobStoreError, until: ContinuousClock.Instant)?
   private var isClosed = false
 
@@ -17,8 +19,8 @@ package actor PostgresJobStore: JobStore {
 
   /// Connects, and brings the database's schema up to this version's.
   ///
-  /// - Parameter url: what libpq takes: `postgres://user:password@host:port/database`, or `key=value` pairs. Whatever it
-  ///   leaves out comes from the `PG…` environment.
+  /// - Parameter url: What libpq takes: `postgres://user:password@host:port/database`, or `key=value` pairs. The
+  ///   environment variables `PG…` supply what it leaves out.
   package static func connect(
     url: String, policy: LeasePolicy = LeasePolicy()
   ) async throws(JobStoreError) -> PostgresJobStore {
@@ -35,11 +37,15 @@ package actor PostgresJobStore: JobStore {
   private init(url: String, policy: LeasePolicy) throws(JobStoreError) {
     self.url = url
     self.policy = policy
-    let streams = WakeStreams()
+    let streams = ChangeStreams()
     self.streams = streams
-    thread = try SerialThread()
     do {
-      listener = try WakeListener(url: url, streams: streams)
+      thread = try SerialThread()
+    } catch {
+      throw JobStoreError(error)
+    }
+    do {
+      listener = try ChangeListener(url: url, streams: streams)
     } catch {
       thread.stop()
       throw error
@@ -52,7 +58,7 @@ package actor PostgresJobStore: JobStore {
     thread.stop()
   }
 
-  /// Ends every `wakes()` and gives up the connections; operations after it throw `.closed`.
+  /// Ends every stream of `changes()` and closes the connections. Operations after it throw `.closed`.
   package func close() {
     isClosed = true
     connection = nil
@@ -60,10 +66,10 @@ package actor PostgresJobStore: JobStore {
     streams.finish()
   }
 
-  package nonisolated func wakes() -> AsyncStream<Void> { streams.add() }
+  package nonisolated func changes() -> AsyncStream<Void> { streams.add() }
 
-  /// Runs an operation, again if PostgreSQL asks for that: two transactions were in each other's way, and one of them
-  /// was undone.
+  /// Runs an operation. Repeats it where PostgreSQL requires that, because two transactions were in conflict and one of
+  /// them was undone.
   func perform<Value>(
     _ operation: (Connection) throws(JobStoreError) -> Value
   ) throws(JobStoreError) -> Value {
@@ -73,11 +79,14 @@ package actor PostgresJobStore: JobStore {
       do {
         return try operation(connection)
       } catch {
-        let mayStay = !connection.isBroken && error.condition != "25006"
-        guard mayStay, (try? connection.abandonTransaction()) != nil else {
+        // 25006: the server has become a standby, so another server takes writes now.
+        let isUsable = !connection.isBroken && error.condition != "25006"
+        // A connection whose transaction cannot be abandoned is closed; `error` has the first cause.
+        guard isUsable, (try? connection.abandonTransaction()) != nil else {
           self.connection = nil
           throw JobStoreError(.unavailable, error.message, condition: error.condition)
         }
+        // 40001: serialization failure. 40P01: deadlock.
         guard error.condition == "40001" || error.condition == "40P01", attempt < 6 else { throw error }
         attempt += 1
       }
@@ -93,11 +102,18 @@ package actor PostgresJobStore: JobStore {
       try Schema.update(connection)
       self.connection = connection
       lastFailure = nil
-      rest = ReconnectRest()
+      delay = ReconnectDelay()
       return connection
     } catch {
-      lastFailure = (error, .now + .milliseconds(rest.next()))
+      lastFailure = (error, .now + .milliseconds(delay.next()))
       throw error
     }
+  }
+}
+
+extension JobStoreError {
+  /// An error of this machine, not of the database.
+  init(_ error: SystemError) {
+    self.init(.internal, "\(error)")
   }
 }

@@ -1,11 +1,12 @@
 import CPostgres
+import Digest
 
 /// What a statement returned, in PostgreSQL's binary form.
 final class Rows {
   private let result: OpaquePointer
   let count: Int
 
-  /// Takes the result over.
+  /// Frees the result when it is released.
   init(_ result: OpaquePointer) {
     self.result = result
     count = Int(PQntuples(result))
@@ -50,34 +51,22 @@ struct Fields {
     next().map { String(decoding: $0, as: UTF8.self) }
   }
 
-  mutating func text() throws(JobStoreError) -> String {
-    guard let text = optionalText() else { throw unexpected() }
-    return text
-  }
+  mutating func text() throws(JobStoreError) -> String { try require(optionalText()) }
 
-  mutating func bytes() throws(JobStoreError) -> [UInt8] {
-    guard let bytes = next() else { throw unexpected() }
-    return Array(bytes)
-  }
+  mutating func optionalBytes() -> [UInt8]? { next().map { Array($0) } }
 
-  mutating func optionalLong() throws(JobStoreError) -> Int64? {
-    guard let bytes = next() else { return nil }
-    guard let value = bytes.integer(Int64.self) else { throw unexpected() }
-    return value
-  }
+  mutating func bytes() throws(JobStoreError) -> [UInt8] { try require(optionalBytes()) }
 
-  mutating func long() throws(JobStoreError) -> Int64 {
-    guard let value = next()?.integer(Int64.self) else { throw unexpected() }
-    return value
-  }
+  mutating func optionalLong() throws(JobStoreError) -> Int64? { try optionalInteger() }
 
-  mutating func int() throws(JobStoreError) -> Int32 {
-    guard let value = next()?.integer(Int32.self) else { throw unexpected() }
-    return value
-  }
+  mutating func long() throws(JobStoreError) -> Int64 { try require(optionalInteger()) }
+
+  mutating func optionalInt() throws(JobStoreError) -> Int32? { try optionalInteger() }
+
+  mutating func int() throws(JobStoreError) -> Int32 { try require(optionalInteger()) }
 
   mutating func double() throws(JobStoreError) -> Double {
-    guard let bits = next()?.integer(UInt64.self) else { throw unexpected() }
+    let bits: UInt64 = try require(optionalInteger())
     return Double(bitPattern: bits)
   }
 
@@ -86,12 +75,39 @@ struct Fields {
     return bytes[0] != 0
   }
 
-  mutating func texts() throws(JobStoreError) -> [String] {
-    try array { String(decoding: $0, as: UTF8.self) }
+  /// Reads a digest in hexadecimal.
+  mutating func digest() throws(JobStoreError) -> SHA256Digest {
+    let text = try text()
+    return try require(SHA256Digest(hex: text))
   }
 
-  mutating func longs() throws(JobStoreError) -> [Int64] {
-    try array { $0.integer(Int64.self) }
+  /// Reads two columns: a digest and a size.
+  mutating func optionalContent() throws(JobStoreError) -> Content? {
+    let (digest, size) = (optionalText(), try optionalLong())
+    guard let digest, let size else { return nil }
+    return Content(digest: try require(SHA256Digest(hex: digest)), size: size)
+  }
+
+  /// Reads two columns: an array of digests, and one of sizes.
+  mutating func contents() throws(JobStoreError) -> [Content] {
+    let digests = try array { SHA256Digest(hex: String(decoding: $0, as: UTF8.self)) }
+    let sizes = try array { $0.integer(Int64.self) }
+    return zip(digests, sizes).map { Content(digest: $0, size: $1) }
+  }
+
+  /// Reads the name of an enum's case.
+  ///
+  /// - Parameter what: What the case is, for the message where the name is unknown.
+  mutating func optionalNamed<Value: RawRepresentable<String>>(_ what: String) throws(JobStoreError) -> Value? {
+    guard let name = optionalText() else { return nil }
+    guard let value = Value(rawValue: name) else {
+      throw JobStoreError(.internal, "the database holds an unknown \(what), \"\(name)\"")
+    }
+    return value
+  }
+
+  mutating func named<Value: RawRepresentable<String>>(_ what: String) throws(JobStoreError) -> Value {
+    try require(optionalNamed(what))
   }
 
   /// An array of one dimension without nulls, as `Parameter` writes it.
@@ -117,6 +133,16 @@ struct Fields {
   private mutating func next() -> UnsafeRawBufferPointer? {
     defer { column += 1 }
     return rows.bytes(row: row, column: column)
+  }
+
+  private mutating func optionalInteger<Value: FixedWidthInteger>() throws(JobStoreError) -> Value? {
+    guard let bytes = next() else { return nil }
+    return try require(bytes.integer(Value.self))
+  }
+
+  private func require<Value>(_ value: Value?) throws(JobStoreError) -> Value {
+    guard let value else { throw unexpected() }
+    return value
   }
 
   private func unexpected() -> JobStoreError {

@@ -1,4 +1,4 @@
-/// The tables, made and brought up to date by numbered files.
+/// The database's tables, which numbered migration files create and change.
 enum Schema {
   struct Migration: Sendable {
     var version: Int32
@@ -6,13 +6,16 @@ enum Schema {
     var script: [UInt8]
   }
 
-  /// Ascending from 1, without gaps. A file that was ever released is never changed: a change is a new file.
+  /// Ascending from 1, without gaps. A released file is never changed, because databases record its checksum: a change is
+  /// a new file.
   static let migrations = [
     Migration(version: 1, name: "0001_farm", script: PackageResources._001_farm_sql),
     Migration(version: 2, name: "0002_second_lease", script: PackageResources._002_second_lease_sql),
+    Migration(version: 3, name: "0003_leases", script: PackageResources._003_leases_sql),
   ]
 
-  /// Applies what is missing, as one transaction under a lock: of coordinators that start at once, one does it.
+  /// Applies the missing migrations, as one transaction under a lock: of the coordinators that start at once, one does
+  /// it, and the others wait.
   static func update(
     _ connection: Connection, to migrations: [Migration] = migrations
   ) throws(JobStoreError) {
@@ -26,8 +29,8 @@ enum Schema {
         throw JobStoreError(
           .schemaTooNew,
           """
-          the database's schema is of version \(newest), made by a newer Sheaf; this one knows versions up to \
-          \(migrations.count): update it, or give it a database of its own
+          the database's schema has version \(newest), which a newer Sheaf made; this one supports versions up to \
+          \(migrations.count): update it, or give it another database
           """)
       }
       for (index, migration) in migrations.enumerated() {
@@ -55,13 +58,13 @@ enum Schema {
       throw JobStoreError(
         .schemaChanged,
         """
-        the database's schema does not come from this Sheaf's \(migration.name).sql, though it says so: \
-        it was made by a build in between, and must be made anew
+        the database records another content of \(migration.name).sql than this Sheaf has: an unreleased build set \
+        it up. Use another database, or drop the schema "sheaf" of this one, which deletes all jobs
         """)
     }
   }
 
-  /// The key is arbitrary, and the same in all versions.
+  /// The key is arbitrary. It is the same in all versions.
   private static let lock = Statement("schema-lock", "SELECT pg_catalog.pg_advisory_xact_lock(5350912460387174)")
   private static let find = Statement("schema-find", "SELECT pg_catalog.to_regclass('sheaf.migration') IS NOT NULL")
   private static let begin = """

@@ -3,13 +3,13 @@ import Testing
 
 @testable import Jobs
 
-/// The stores that must all behave alike.
+/// The stores, which must all behave alike.
 enum StoreKind: String, CaseIterable, Sendable, CustomTestStringConvertible {
   case memory, postgres
 
   var testDescription: String { rawValue }
 
-  /// Runs a test on a fresh store whose clock stands until it is moved.
+  /// Runs a test on a new store whose clock stands until the test moves it.
   func run(
     policy: LeasePolicy = LeasePolicy(), _ body: (Farm) async throws -> Void
   ) async throws {
@@ -48,12 +48,4 @@ final class TestClock: Sendable {
   var now: Duration { time.withLock { $0 } }
 
   func advance(by duration: Duration) { time.withLock { $0 += duration } }
-}
-
-extension Connection {
-  func advance(by duration: Duration) throws {
-    _ = try run(
-      Statement("advance", "UPDATE sheaf.test_clock SET at = at + $1 * interval '1 microsecond'"),
-      [.long(duration.microseconds)])
-  }
 }

@@ -3,7 +3,7 @@ import Synchronization
 
 @testable import Jobs
 
-/// A database of a test's own, made on the server of the `PG…` environment and dropped after the test.
+/// A database of one test, which is created on the server of the `PG…` environment and dropped after the test.
 struct TestDatabase: Sendable {
   struct Missing: Error, CustomStringConvertible {
     var cause: String
@@ -15,19 +15,20 @@ struct TestDatabase: Sendable {
   let name: String
   var url: String { "dbname=\(name)" }
 
-  private static let made = Atomic<Int>(0)
-  private static let turnstile = Turnstile(places: 4)
+  private static let created = Atomic<Int>(0)
+  /// All tests start at once, and a server has a limited number of connections.
+  private static let semaphore = Semaphore(count: 4)
 
   static func with<Value>(_ body: (TestDatabase) async throws -> Value) async throws -> Value {
-    await turnstile.enter()
+    await semaphore.wait()
     let result: Result<Value, any Error>
     do { result = .success(try await withoutWaiting(body)) } catch { result = .failure(error) }
-    await turnstile.leave()
+    await semaphore.signal()
     return try result.get()
   }
 
   private static func withoutWaiting<Value>(_ body: (TestDatabase) async throws -> Value) async throws -> Value {
-    let number = made.add(1, ordering: .relaxed).newValue
+    let number = created.add(1, ordering: .relaxed).newValue
     let database = TestDatabase(name: "sheaf_test_\(getpid())_\(number)")
     do {
       try administer("CREATE DATABASE \(database.name) TEMPLATE template0")
@@ -44,15 +45,15 @@ struct TestDatabase: Sendable {
     try Connection(url: "").script(command)
   }
 
-  /// A connection beside the store's.
+  /// A connection of the test's own.
   func connect() throws -> Connection { try Connection(url: url) }
 
-  /// What a query returns, its one column as text.
+  /// The rows of a query of one text column.
   func query(_ text: String) throws -> [String] {
     try connect().run(Statement("query", text)).map { (fields) throws(JobStoreError) in try fields.text() }
   }
 
-  /// Puts a clock that stands until it is moved in the place of the database's.
+  /// Replaces the database's clock with one that stands until `Connection.advance(by:)` moves it.
   func stopClock() throws {
     try connect().script(
       """
@@ -61,5 +62,34 @@ struct TestDatabase: Sendable {
       CREATE OR REPLACE FUNCTION sheaf.now() RETURNS timestamptz LANGUAGE sql STABLE PARALLEL SAFE
         AS 'SELECT at FROM sheaf.test_clock';
       """)
+  }
+}
+
+extension Connection {
+  /// Moves a clock that `TestDatabase.stopClock()` stopped.
+  func advance(by duration: Duration) throws {
+    _ = try run(
+      Statement("advance", "UPDATE sheaf.test_clock SET at = at + $1 * interval '1 microsecond'"),
+      [.long(duration.microseconds)])
+  }
+}
+
+/// A counting semaphore that suspends its tasks.
+private actor Semaphore {
+  private var free: Int
+  private var waiting: [CheckedContinuation<Void, Never>] = []
+
+  init(count: Int) { free = count }
+
+  func wait() async {
+    guard free == 0 else {
+      free -= 1
+      return
+    }
+    await withCheckedContinuation { waiting.append($0) }
+  }
+
+  func signal() {
+    if waiting.isEmpty { free += 1 } else { waiting.removeFirst().resume() }
   }
 }

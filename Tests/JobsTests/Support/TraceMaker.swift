@@ -1,6 +1,6 @@
 @testable import Jobs
 
-/// Makes up operations that a farm might do next, sense and nonsense, from what is visible of it.
+/// Makes random operations, valid and invalid, from what is visible of a farm.
 struct TraceMaker {
   private var random: SeededRandom
   private var submitted = 0
@@ -20,11 +20,13 @@ struct TraceMaker {
     case 38..<50: return renew(state)
     case 50..<72: return publish(state)
     case 72..<80: return fail(state)
-    case 80..<81: return .failJob(anyJob(state), "the document does not hold")
-    case 81..<83: return .release(anyWorker().id)
+    case 80..<81: return .failJob(anyJob(state), jobFailure())
+    case 81..<83:
+      let worker = anyWorker().id
+      return .release(worker, session(of: worker))
     case 83..<88: return .expire
     case 88..<89: return .cancel(anyJob(state))
-    case 89..<91: return note()
+    case 89..<91: return register()
     default: return .advance(.milliseconds(random.pick([1, 250, 1_000, 2_000, 5_000, 14_000, 61_000]) ?? 1))
     }
   }
@@ -37,14 +39,17 @@ struct TraceMaker {
     if random.chance(10) { return .submit(.sample(anyJob(state).description)) }
     if random.chance(5) { return .submit(.sample("No Id")) }
     submitted += 1
-    let tasks = (0..<Int.random(in: 0...2, using: &random)).map { task(.describe, $0) }
-    return .submit(.sample("job-\(submitted)", priority: Int32.random(in: -1...1, using: &random), tasks: tasks))
+    let tasks = (0..<Int.random(in: 0...2, using: &random)).map { task(.probe, $0) }
+    return .submit(
+      .sample(
+        "job-\(submitted)", purpose: random.chance(15) ? .inspection : .render,
+        priority: Int32.random(in: -1...1, using: &random), tasks: tasks))
   }
 
   private mutating func plan(_ state: Visible) -> Operation {
     let job = state.toPlan.first { _ in random.chance(90) } ?? anyJob(state)
-    var tasks = (0..<Int.random(in: 1...7, using: &random)).map { task(.picture, $0) }
-    if random.chance(60) { tasks.append(task(.sound, 0)) }
+    var tasks = (0..<Int.random(in: 1...7, using: &random)).map { task(.video, $0) }
+    if random.chance(60) { tasks.append(task(.audio, 0)) }
     var stitch = NewTask.sample(.stitch)
     if random.chance(5) { stitch.cached = content(0xABC) }
     if !random.chance(5) { tasks.append(stitch) }
@@ -60,40 +65,55 @@ struct TraceMaker {
 
   private mutating func claim() -> Operation {
     let worker = anyWorker()
-    return .claim(worker.id, build: worker.build, limit: Int.random(in: 0...3, using: &random))
+    return .claim(
+      worker.id, session(of: worker.id), build: worker.build, limit: Int.random(in: 0...3, using: &random))
   }
 
   private mutating func renew(_ state: Visible) -> Operation {
     let worker = anyWorker().id
-    let held = state.leases.filter { $0.worker == worker }.map(\.lease)
-    let asked = (held + leases.suffix(20)).filter { _ in random.chance(60) }
+    let held = state.leases.filter { $0.held.worker == worker }.map(\.lease)
+    let renewed = (held + leases.suffix(20)).filter { _ in random.chance(60) }
     return .renew(
-      worker, asked.map { LeaseProgress(lease: $0, done: Int64.random(in: -1...100, using: &random)) })
+      worker, renewed.map { LeaseProgress(lease: $0, done: Int64.random(in: -1...100, using: &random)) })
   }
 
   private mutating func publish(_ state: Visible) -> Operation {
-    .publish(anyLease(state), content(Int.random(in: 1...3, using: &random)))
+    let lease = anyLease(state)
+    return .publish(lease, holder(of: lease, in: state), content(Int.random(in: 1...3, using: &random)))
   }
 
   private mutating func fail(_ state: Visible) -> Operation {
     let lease = anyLease(state)
-    let holder = state.leases.first { $0.lease == lease }?.worker
-    let cause: TaskFailure.Cause = random.chance(60) ? .media : random.chance(85) ? .infrastructure : .document
-    let failure = TaskFailure(
-      cause: cause, message: "failure \(Int.random(in: 0..<9, using: &random))\0",
+    let end: AttemptEnd =
+      random.chance(50) ? .media : random.chance(20) ? .crashed : random.chance(85) ? .released : .document
+    var failure = TaskFailure(
+      end: random.chance(3) ? .hung : end, message: "failure \(Int.random(in: 0..<9, using: &random))\0",
       jitter: Double.random(in: -0.2...1.2, using: &random))
-    return .failLease(lease, random.chance(80) ? holder ?? anyWorker().id : anyWorker().id, failure)
+    if random.chance(50) {
+      failure.process = .sample
+      failure.process?.log = "\0"
+    }
+    return .failLease(lease, holder(of: lease, in: state), failure)
   }
 
-  private mutating func note() -> Operation {
+  private mutating func jobFailure() -> JobFailure {
+    switch Int.random(in: 0..<4, using: &random) {
+    case 0: .sample
+    case 1: JobFailure(reason: .task, message: "given up\0", task: 0)
+    case 2: JobFailure(reason: .document, message: "clip 2 ends after its media", problems: [0, 1, 255])
+    default: JobFailure(reason: .farm, message: "a task that is none", task: 1)
+    }
+  }
+
+  private mutating func register() -> Operation {
     let worker = anyWorker()
-    return .note(
+    return .register(
       WorkerRecord(
-        id: worker.id, name: "host \(Int.random(in: 1...2, using: &random))",
+        id: worker.id, session: session(of: worker.id), name: "host \(Int.random(in: 1...2, using: &random))",
         slots: Int32.random(in: 0...8, using: &random), build: worker.build, coordinator: "c1"))
   }
 
-  /// Mostly one that is held.
+  /// Mostly a lease that is held.
   private mutating func anyLease(_ state: Visible) -> Lease {
     let held = state.leases.map(\.lease)
     if random.chance(80), let lease = random.pick(held) { return lease }
@@ -101,6 +121,35 @@ struct TraceMaker {
     return Lease(task: TaskID(job: anyJob(state), ordinal: Int32.random(in: 0...9, using: &random)), epoch: 1)
   }
 
+  /// Mostly the worker that holds the lease, if one does.
+  private mutating func holder(of lease: Lease, in state: Visible) -> WorkerID {
+    let holder = state.leases.first { $0.lease == lease }?.held.worker
+    return random.chance(85) ? holder ?? anyWorker().id : anyWorker().id
+  }
+
+  private mutating func session(of worker: WorkerID) -> SessionID {
+    SessionID("\(worker)-\(random.chance(75) ? 1 : 2)")
+  }
+
   private mutating func anyJob(_ state: Visible) -> JobID { random.pick(state.jobs)?.id ?? JobID("nothing") }
   private mutating func anyWorker() -> (id: WorkerID, build: String) { random.pick(workers) ?? workers[0] }
+}
+
+/// SplitMix64: the same seed makes the same trace.
+struct SeededRandom: RandomNumberGenerator {
+  private var state: UInt64
+
+  init(seed: UInt64) { state = seed }
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var mixed = state
+    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+    return mixed ^ (mixed >> 31)
+  }
+
+  mutating func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &self) < percent }
+
+  mutating func pick<Element>(_ elements: [Element]) -> Element? { elements.randomElement(using: &self) }
 }

@@ -2,39 +2,41 @@ import Testing
 
 @testable import Jobs
 
-@Suite("Giving slow pictures to a second worker")
-struct DoublingTests {
+@Suite("Claiming backup leases")
+struct BackupClaimTests {
   @Test(arguments: StoreKind.allCases)
-  func aSlowPictureIsGrantedToASecondWorker(_ kind: StoreKind) async throws {
+  func aSlowVideoTaskIsGrantedToASecondWorker(_ kind: StoreKind) async throws {
     try await kind.run { farm in
-      let slow = try await SlowPicture(on: farm)
+      let slow = try await SlowVideo(on: farm)
       #expect(try await farm.store.lost(slow.lease, of: .anna, done: 7).isEmpty)
       try farm.advance(.seconds(2))
       #expect(try await farm.store.claimOne(.bert) == nil)
       try farm.advance(.microseconds(1))
       let grant = try #require(try await farm.store.claimOne(.bert))
-      let picture = NewTask.sample(.picture, 3)
+      let video = NewTask.sample(.video, 3)
       #expect(
         grant
           == Grant(
-            lease: Lease(task: slow.lease.task, epoch: 2), kind: .picture, payload: picture.payload,
-            inputs: picture.inputs, work: picture.work))
+            lease: Lease(task: slow.lease.task, epoch: 2), kind: .video, payload: video.payload,
+            inputs: video.inputs, work: video.work))
       #expect(try await farm.store.lost(grant.lease, of: .bert, done: 3).isEmpty)
       let task = try await farm.store.task("j1", 3)
-      #expect(task.state == .leased)
-      #expect(task.worker == .anna)
-      #expect(task.epoch == 1)
-      #expect(task.progress == 7)
-      #expect(task.twin == TwinLease(worker: .bert, epoch: 2, progress: 3))
-      #expect(task.grants == 2)
+      #expect(task.state == .running)
+      #expect(task.epoch == 2)
+      #expect(
+        task.leases
+          == [
+            HeldLease(epoch: 1, worker: .anna, session: WorkerID.anna.session, progress: 7),
+            HeldLease(epoch: 2, worker: .bert, session: WorkerID.bert.session, isBackup: true, progress: 3),
+          ])
       for worker in [WorkerID.anna, .bert, .carl] { #expect(try await farm.store.claimOne(worker) == nil) }
     }
   }
 
   @Test(arguments: StoreKind.allCases)
-  func whoHoldsItDoesNotGetItAgain(_ kind: StoreKind) async throws {
+  func theHolderGetsNoBackupLease(_ kind: StoreKind) async throws {
     try await kind.run { farm in
-      _ = try await SlowPicture(on: farm)
+      _ = try await SlowVideo(on: farm)
       try farm.advance(.seconds(9))
       #expect(try await farm.store.claimOne(.anna) == nil)
     }
@@ -44,10 +46,9 @@ struct DoublingTests {
   func bothWorkersAreBusy(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       for worker in [WorkerID.anna, .bert] {
-        let record = WorkerRecord(id: worker, name: "\(worker)", slots: 4, build: "b1", coordinator: "c")
-        try await farm.store.note(record)
+        try await farm.store.register(.sample(worker, name: "\(worker)"))
       }
-      _ = try await SlowPicture(on: farm).double(on: farm)
+      _ = try await SlowVideo(on: farm).backUp(on: farm)
       #expect(try await farm.store.workers().map(\.busy) == [1, 1])
       #expect(try await farm.store.release(worker: .bert) == 1)
       #expect(try await farm.store.workers().map(\.busy) == [1])
@@ -55,11 +56,11 @@ struct DoublingTests {
   }
 
   @Test(arguments: StoreKind.allCases)
-  func whatIsReadyGoesFirst(_ kind: StoreKind) async throws {
+  func readyTasksGoFirst(_ kind: StoreKind) async throws {
     try await kind.run { farm in
-      _ = try await SlowPicture(on: farm)
+      _ = try await SlowVideo(on: farm)
       try farm.advance(.seconds(3))
-      try await farm.store.submitRendering("j2", tasks: .pictures(2))
+      try await farm.store.submitRendering("j2", tasks: .videos(2))
       #expect(try await farm.store.claimOne(.bert)?.name == "j2/0")
       #expect(try await farm.store.claim(worker: .bert, build: "b1", limit: 2).map(\.name) == ["j2/1", "j1/3"])
     }
@@ -68,7 +69,7 @@ struct DoublingTests {
   @Test(arguments: StoreKind.allCases)
   func theLongestRunningGoFirst(_ kind: StoreKind) async throws {
     try await kind.run { farm in
-      try await farm.store.submitRendering("j1", tasks: .pictures(7))
+      try await farm.store.submitRendering("j1", tasks: .videos(7))
       let first = try await farm.store.claim(worker: .anna, build: "b1", limit: 4).map(\.lease)
       #expect(try await farm.store.release(worker: .anna) == 4)
       try farm.advance(.seconds(1))
@@ -76,7 +77,7 @@ struct DoublingTests {
       #expect(rendered.map(\.task) == first.prefix(3).map(\.task))
       let late = try #require(try await farm.store.claim(worker: .anna, build: "b1", limit: 2).last).lease
       try farm.advance(.seconds(1))
-      for lease in rendered { #expect(try await farm.store.publish(lease, result: content(1)) == .published) }
+      for lease in rendered { #expect(try await farm.store.publish(lease, worker: .carl, result: content(1)) == .published) }
       #expect(try await farm.store.claim(worker: .anna, build: "b1", limit: 9).map(\.name) == ["j1/5", "j1/6"])
       try farm.advance(.seconds(6))
       #expect(late.task.ordinal == 4)
@@ -87,30 +88,30 @@ struct DoublingTests {
   }
 
   @Test(arguments: StoreKind.allCases)
-  func theDearerMayTakeLonger(_ kind: StoreKind) async throws {
+  func aTaskOfAHigherCostMayTakeLonger(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       try await farm.store.submitRendering(
-        "j1", tasks: [.sample(.picture, cost: 0), .sample(.picture, cost: 4)] + .pictures(3))
+        "j1", tasks: [.sample(.video, cost: 0), .sample(.video, cost: 4)] + .videos(3))
       let leases = try await farm.store.claim(worker: .anna, build: "b1", limit: 5).map(\.lease)
       #expect(leases.map(\.task.ordinal) == [1, 2, 3, 4, 0])
       try farm.advance(.seconds(2))
-      for lease in leases[1...3] { #expect(try await farm.store.publish(lease, result: content(1)) == .published) }
+      for lease in leases[1...3] { #expect(try await farm.store.publish(lease, worker: .anna, result: content(1)) == .published) }
       try farm.advance(.seconds(10))
       #expect(try await farm.store.claim(worker: .bert, build: "b1", limit: 9).isEmpty)
       try farm.advance(.microseconds(1))
-      // Never the one that costs nothing: nobody knows how long that may take.
+      // Never the one of cost 0: how long that may take is not known.
       #expect(try await farm.store.claim(worker: .bert, build: "b1", limit: 9).map(\.lease.task) == [leases[0].task])
     }
   }
 
   @Test(arguments: StoreKind.allCases)
-  func theMedianIsTheLowerMiddleOfWhatWasRendered(_ kind: StoreKind) async throws {
+  func theMedianIsTheLowerMiddleOfTheRenderedTasks(_ kind: StoreKind) async throws {
     try await kind.run { farm in
-      try await farm.store.submitRendering("j1", tasks: .pictures(5))
+      try await farm.store.submitRendering("j1", tasks: .videos(5))
       let leases = try await farm.store.claim(worker: .anna, build: "b1", limit: 5).map(\.lease)
       for (lease, seconds) in zip(leases, [1, 3, 1, 4]) {
         try farm.advance(.seconds(seconds))
-        #expect(try await farm.store.publish(lease, result: content(1)) == .published)
+        #expect(try await farm.store.publish(lease, worker: .anna, result: content(1)) == .published)
       }
       // They took 1, 4, 5 and 9 s: the median is 4.
       #expect(try await farm.store.claimOne(.bert)?.lease.task.ordinal == 4)
@@ -118,14 +119,14 @@ struct DoublingTests {
   }
 
   @Test(arguments: StoreKind.allCases, [false, true])
-  func withoutThreeRenderedPicturesNothingIsSlow(_ kind: StoreKind, cached: Bool) async throws {
+  func withoutThreeRenderedVideoTasksNothingIsSlow(_ kind: StoreKind, cached: Bool) async throws {
     try await kind.run { farm in
-      let known: [NewTask] = (0..<3).map { .sample(.picture, $0, cached: cached ? content(1) : nil) }
-      try await farm.store.submitRendering("j1", tasks: (cached ? known : []) + .pictures(3))
+      let known: [NewTask] = (0..<3).map { .sample(.video, $0, cached: cached ? content(1) : nil) }
+      try await farm.store.submitRendering("j1", tasks: (cached ? known : []) + .videos(3))
       let leases = try await farm.store.claim(worker: .anna, build: "b1", limit: 9).map(\.lease)
       try farm.advance(.seconds(1))
       for lease in leases.dropLast() {
-        #expect(try await farm.store.publish(lease, result: content(1)) == .published)
+        #expect(try await farm.store.publish(lease, worker: .anna, result: content(1)) == .published)
       }
       try farm.advance(.seconds(13))
       #expect(try await farm.store.claimOne(.bert) == nil)
@@ -135,9 +136,9 @@ struct DoublingTests {
   @Test(arguments: StoreKind.allCases)
   func nothingIsSlowInItsFirstFiveSeconds(_ kind: StoreKind) async throws {
     try await kind.run { farm in
-      try await farm.store.submitRendering("j1", tasks: .pictures(4))
+      try await farm.store.submitRendering("j1", tasks: .videos(4))
       for lease in try await farm.store.claim(worker: .anna, build: "b1", limit: 4).map(\.lease).prefix(3) {
-        #expect(try await farm.store.publish(lease, result: content(1)) == .published)
+        #expect(try await farm.store.publish(lease, worker: .anna, result: content(1)) == .published)
       }
       try farm.advance(.seconds(5) - .microseconds(1))
       #expect(try await farm.store.claimOne(.bert) == nil)
@@ -147,14 +148,14 @@ struct DoublingTests {
   }
 
   @Test(arguments: StoreKind.allCases)
-  func onlyPicturesAreDoubled(_ kind: StoreKind) async throws {
+  func onlyVideoTasksHaveBackupLeases(_ kind: StoreKind) async throws {
     try await kind.run { farm in
-      try await farm.store.submitRendering("j1", tasks: .pictures(3) + [.sample(.sound)])
+      try await farm.store.submitRendering("j1", tasks: .videos(3) + [.sample(.audio)])
       let leases = try await farm.store.claim(worker: .anna, build: "b1", limit: 9).map(\.lease)
-      for lease in leases.prefix(3) { #expect(try await farm.store.publish(lease, result: content(1)) == .published) }
+      for lease in leases.prefix(3) { #expect(try await farm.store.publish(lease, worker: .anna, result: content(1)) == .published) }
       try farm.advance(.seconds(14))
       #expect(try await farm.store.claimOne(.bert) == nil)
-      #expect(try await farm.store.publish(leases[3], result: content(1)) == .published)
+      #expect(try await farm.store.publish(leases[3], worker: .anna, result: content(1)) == .published)
       #expect(try await farm.store.claimOne(.anna)?.kind == .stitch)
       try farm.advance(.seconds(14))
       #expect(try await farm.store.claimOne(.bert) == nil)
@@ -162,10 +163,10 @@ struct DoublingTests {
   }
 
   @Test(arguments: StoreKind.allCases)
-  func onlyAWorkerOfTheSameBuildThatHasNotFailedOnItIsAsked(_ kind: StoreKind) async throws {
+  func onlyAWorkerOfTheSameBuildThatHasNotFailedOnItGetsOne(_ kind: StoreKind) async throws {
     try await kind.run { farm in
-      let slow = try await SlowPicture(on: farm)
-      let failure = TaskFailure(cause: .media, message: "bad packet")
+      let slow = try await SlowVideo(on: farm)
+      let failure = TaskFailure(end: .media, message: "bad packet")
       #expect(try await farm.store.fail(slow.lease, worker: .anna, failure: failure))
       try farm.advance(.seconds(1))
       #expect(try await farm.store.claimOne(.bert)?.lease.epoch == 2)
@@ -177,13 +178,13 @@ struct DoublingTests {
   }
 
   @Test(arguments: StoreKind.allCases)
-  func theWordsForSlowAreThePolicys(_ kind: StoreKind) async throws {
+  func thePolicyDefinesWhatIsSlow(_ kind: StoreKind) async throws {
     let policy = LeasePolicy(slowness: 3, shortestSlow: .seconds(13), fewestRendered: 1)
     try await kind.run(policy: policy) { farm in
-      try await farm.store.submitRendering("j1", tasks: .pictures(2))
+      try await farm.store.submitRendering("j1", tasks: .videos(2))
       let leases = try await farm.store.claim(worker: .anna, build: "b1", limit: 2).map(\.lease)
       try farm.advance(.seconds(4))
-      #expect(try await farm.store.publish(leases[0], result: content(1)) == .published)
+      #expect(try await farm.store.publish(leases[0], worker: .anna, result: content(1)) == .published)
       try farm.advance(.seconds(9) - .microseconds(1))
       #expect(try await farm.store.claimOne(.bert) == nil)
       try farm.advance(.microseconds(1))

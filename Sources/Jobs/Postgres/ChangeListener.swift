@@ -1,21 +1,27 @@
 import Glibc
+import SystemSupport
 
-/// Listens for `NOTIFY sheaf_wake` on a connection and a thread of its own, connecting again as often as it must.
-final class WakeListener: Sendable {
+/// Listens for `NOTIFY sheaf_change` on a connection and a thread of its own, and connects again whenever the connection
+/// is lost.
+final class ChangeListener: Sendable {
   private let url: String
-  private let streams: WakeStreams
-  /// Two ends of a socket: one is shut down to tell the thread, which polls the other, to stop.
+  private let streams: ChangeStreams
+  /// The two ends of a socket. `stop` shuts the first one down; the thread polls the second one.
   private let ends: (stop: Int32, polled: Int32)
 
-  init(url: String, streams: WakeStreams) throws(JobStoreError) {
+  init(url: String, streams: ChangeStreams) throws(JobStoreError) {
     self.url = url
     self.streams = streams
     var pair: [Int32] = [-1, -1]
     guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &pair) == 0 else {
-      throw JobStoreError(.internal, "cannot make a socket pair: \(String(cString: strerror(errno)))")
+      throw JobStoreError(SystemError(errno, "making a socket pair"))
     }
     ends = (pair[0], pair[1])
-    try startThread { self.run() }
+    do {
+      try startThread { self.run() }
+    } catch {
+      throw JobStoreError(error)
+    }
   }
 
   deinit {
@@ -23,30 +29,31 @@ final class WakeListener: Sendable {
     close(ends.polled)
   }
 
+  /// Ends the thread.
   func stop() {
     shutdown(ends.stop, Int32(SHUT_WR))
   }
 
   private func run() {
-    var rest = ReconnectRest()
+    var delay = ReconnectDelay()
     while true {
+      // The error needs no report here: the store's other connection has the same, and throws it to its caller.
       if let connection = try? Connection(url: url) {
-        rest = ReconnectRest()
+        delay = ReconnectDelay()
         guard listen(on: connection) else { return }
       }
-      // Whatever the reason, the other connection says it: to the caller of an operation.
-      if pause(descriptor: nil, milliseconds: rest.next()) == .stopped { return }
+      if pause(descriptor: nil, milliseconds: delay.next()) == .stopped { return }
     }
   }
 
-  /// Wakes everyone now and at each notification. False when it was told to stop, true when the connection is lost.
+  /// Signals the streams now and at each notification. False after `stop`, true when the connection is lost.
   private func listen(on connection: Connection) -> Bool {
     do throws(JobStoreError) {
-      try connection.script("LISTEN sheaf_wake")
-      // Whatever was said while nobody listened.
-      streams.wake()
+      try connection.script("LISTEN sheaf_change")
+      // There may have been changes before the server was listening for this connection.
+      streams.signal()
       while true {
-        if try connection.takeNotifications() { streams.wake() }
+        if try connection.takeNotifications() { streams.signal() }
         if pause(descriptor: connection.socket, milliseconds: -1) == .stopped { return false }
       }
     } catch {
@@ -64,8 +71,8 @@ final class WakeListener: Sendable {
   }
 }
 
-/// How long to rest between attempts to connect: 100 ms, doubling, up to 5 s.
-struct ReconnectRest: Sendable {
+/// The time between attempts to connect: 100 ms, doubled each time, up to 5 s.
+struct ReconnectDelay: Sendable {
   private var milliseconds: Int32 = 100
 
   mutating func next() -> Int32 {
