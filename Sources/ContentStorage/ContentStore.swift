@@ -40,10 +40,13 @@ package final class ContentStore: Sendable {
   /// The whole of a small object, such as a description. Throws `.missing` if it does not exist.
   /// - Parameter limit: Throws `.mismatch` if the object has more bytes.
   package func read(_ digest: SHA256Digest, limit: Int) throws(ContentStoreError) -> [UInt8] {
-    if let size = size(of: digest), size > limit {
+    let size = size(of: digest) ?? 0
+    guard size <= limit else {
       throw ContentStoreError(.mismatch, "the content \(digest) has \(size) bytes, where at most \(limit) are expected")
     }
-    return try mapErrors { () throws(SystemError) in try OpenFile.contents(of: path(of: digest), limit: limit) }
+    return try mapErrors { () throws(SystemError) in
+      try OpenFile.contents(of: path(of: digest), limit: Int(size))
+    }
   }
 
   package func remove(_ digest: SHA256Digest) {

@@ -76,7 +76,9 @@ enum ProgressLine {
         "done: \(status.framesTotal) frames, \(status.segmentsTotal) segments\(cached(status)), \(decimal(seconds)) s"
     case .probing:
       let tasks = status.tasks.filter { $0.kind == .probe }
-      return "probing media: \(tasks.count { $0.state == .done })/\(tasks.count) files" + waits(status)
+      // A list of jobs has no tasks.
+      let files = tasks.isEmpty ? "" : ": \(tasks.count { $0.state == .done })/\(tasks.count) files"
+      return "probing media" + files + waits(status)
     default: return status.state.name
     }
   }

@@ -117,7 +117,7 @@ struct ServeCommand: AsyncParsableCommand {
           throw CommandFailure(.unavailable, "the database cannot be used: \(error)")
         }
         guard ContinuousClock.now < limit else {
-          throw CommandFailure(.unavailable, "the database cannot be reached: \(error)")
+          throw CommandFailure(.unavailable, "\(error)")
         }
         logger.warning("database not reached yet", metadata: ["error": "\(error)"])
       }

@@ -4,6 +4,7 @@ import ContentStorage
 import Foundation
 import Jobs
 import SwiftProtobuf
+import Synchronization
 import TestPrograms
 import Testing
 import Wire
@@ -92,14 +93,16 @@ import Wire
   }
 
   @Test func anAbandonedInspectionIsCancelledAndNeverPlanned() async throws {
-    try await TestCoordinator.run { coordinator in
-      let id = JobID("abandoned")
-      try await coordinator.store.submit(
+    let added = Mutex(Duration.zero)
+    try await TestCoordinator.run(clock: { added.withLock { $0 } }) { coordinator in
+      let (store, id) = (coordinator.store, JobID("abandoned"))
+      try await store.submit(
         NewJob(id: id, name: "inspection", purpose: .inspection, priority: 0, request: [], tasks: []))
-      #expect(try await coordinator.store.jobsToPlan().isEmpty)
-      #expect(try await coordinator.store.inspections(olderThan: Inspection.longest).isEmpty)
-      try await Task.sleep(for: .milliseconds(20))
-      #expect(try await coordinator.store.inspections(olderThan: .milliseconds(10)) == [id])
+      #expect(try await store.jobsToPlan().isEmpty)
+      try await Task.sleep(for: .seconds(1.5))
+      #expect(try await store.job(id)?.state == .probing)
+      added.withLock { $0 = Inspection.longest }
+      try await eventually("the inspection is cancelled") { try await store.job(id)?.state == .cancelled }
     }
   }
 }

@@ -20,14 +20,16 @@ struct TestCoordinator: Sendable {
 
   var content: ContentStore { service.content.store }
 
+  /// - Parameter clock: Is added to the time of the job store.
   static func run<R: Sendable>(
     token: String? = "secret", mediaRoot: String? = nil, policy: LeasePolicy = LeasePolicy(),
-    maximumConnections: Int = 64, _ body: @escaping @Sendable (TestCoordinator) async throws -> R
+    maximumConnections: Int = 64, clock: @escaping @Sendable () -> Duration = { .zero },
+    _ body: @escaping @Sendable (TestCoordinator) async throws -> R
   ) async throws -> R {
     let folder = try TemporaryFolder()
     let logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
     let start = ContinuousClock.now
-    let store = MemoryJobStore(policy: policy) { start.duration(to: .now) }
+    let store = MemoryJobStore(policy: policy) { start.duration(to: .now) + clock() }
     let content = try ContentLocator(
       store: ContentStore(directory: folder.path("store")), mediaRoot: mediaRoot, contents: FileContentCache())
     let server = try await WireServer.bind(to: WireAddress(host: "127.0.0.1", port: 0), logger: logger)
