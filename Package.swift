@@ -20,6 +20,7 @@ let nio: [Target.Dependency] = [
 
 let protobuf: Target.Dependency = .product(name: "SwiftProtobuf", package: "swift-protobuf")
 let systemPackage: Target.Dependency = .product(name: "SystemPackage", package: "swift-system")
+let subprocess: Target.Dependency = .product(name: "Subprocess", package: "swift-subprocess")
 let unixSignals: Target.Dependency = .product(name: "UnixSignals", package: "swift-service-lifecycle")
 
 let package = Package(
@@ -36,6 +37,7 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-protobuf", from: "1.39.0", traits: []),
     .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+    .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2", traits: []),
   ],
   targets: [
     // Pure: no C, no I/O.
@@ -74,15 +76,15 @@ let package = Package(
     .target(name: "ContentStorage", dependencies: ["Digest", "SystemSupport"], swiftSettings: strict),
     .target(
       name: "Coordinator",
-      dependencies: nio + [
-        "CompositionModel", "Segmenter", "Jobs", "Wire", "ContentStorage", "Digest", "SystemSupport", protobuf, logging,
+      dependencies: [
+        "CompositionModel", "Segmenter", "Jobs", "Wire", "ContentStorage", "Digest", protobuf, logging,
       ],
       swiftSettings: strict),
     .target(
       name: "Client",
       dependencies: nio + [
         "Coordinator", "CompositionModel", "Jobs", "Wire", "ContentStorage", "Digest", "SystemSupport", protobuf,
-        logging,
+        logging, subprocess, systemPackage,
       ],
       swiftSettings: strict),
     .target(name: "CSandbox", cSettings: optimised),
@@ -98,7 +100,7 @@ let package = Package(
     // The two executables.
     .executableTarget(
       name: "SheafCLI",
-      dependencies: nio + [
+      dependencies: [
         "Client", "Coordinator", "CompositionModel", "Jobs", "Wire", "ContentStorage", "Digest", "SystemSupport",
         argumentParser, logging, protobuf, unixSignals,
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -120,15 +122,28 @@ let package = Package(
       name: "StitcherTests", dependencies: ["Stitcher", "Media", "Segmenter", "CompositionModel", "TestPrograms"],
       swiftSettings: strict),
     .testTarget(name: "JobsTests", dependencies: ["Jobs", "Digest", "SystemSupport"], swiftSettings: strict),
-    .testTarget(name: "WireTests", dependencies: nio + ["Wire", "Digest", logging, protobuf], swiftSettings: strict),
+    .testTarget(
+      name: "WireTests", dependencies: nio + ["Wire", "Digest", "SystemSupport", logging, protobuf],
+      swiftSettings: strict),
+    .testTarget(
+      name: "ContentStorageTests", dependencies: ["ContentStorage", "Digest", "SystemSupport", "TestPrograms"],
+      swiftSettings: strict),
     .testTarget(
       name: "CoordinatorTests",
       dependencies: nio + [
         "Coordinator", "Client", "ContentStorage", "CompositionModel", "Segmenter", "Jobs", "Wire", "Digest",
-        "SystemSupport", logging, protobuf,
+        "SystemSupport", "TestPrograms", logging, protobuf,
       ],
       swiftSettings: strict),
     .testTarget(name: "SystemSupportTests", dependencies: ["SystemSupport", "TestPrograms"], swiftSettings: strict),
+    .testTarget(
+      name: "ClientTests",
+      dependencies: ["Client", "ContentStorage", "Jobs", "Wire", "Digest", "SystemSupport", "TestPrograms", protobuf],
+      swiftSettings: strict),
+    .testTarget(
+      name: "SheafCLITests",
+      dependencies: ["SheafCLI", "Coordinator", "Wire", "Digest", "SystemSupport", argumentParser, protobuf],
+      exclude: ["Help"], swiftSettings: strict),
     .testTarget(
       name: "WorkerTests",
       dependencies: nio + ["Worker", "Wire", "Digest", "SystemSupport", "TestPrograms", logging, protobuf],

@@ -1,42 +1,43 @@
-import CompositionModel
+package import CompositionModel
 import Jobs
 import Wire
 
-/// How a command ends when it does not do what it was asked (DESIGN 7).
-struct CommandFailure: Error, Sendable, Hashable, CustomStringConvertible {
-  enum Code: Int32, Sendable {
+/// Why a command did not do what it was started for, with its exit code (`docs/operations.md`).
+package struct CommandFailure: Error, Sendable, Hashable, CustomStringConvertible {
+  package enum Code: Int32, Sendable {
     /// The work failed.
     case work = 1
     /// The command line is wrong.
     case usage = 64
     /// The document or its media are wrong.
     case document = 65
-    /// The coordinator or database cannot be reached.
+    /// The coordinator or the database cannot be reached.
     case unavailable = 69
   }
 
-  var code: Code
-  /// A sentence for a person; empty where `problems` say it.
-  var message: String
-  var problems: [Problem] = []
+  package var code: Code
+  /// A sentence for a person; empty if `problems` has the reasons.
+  package var message: String
+  package var problems: [Problem] = []
 
-  init(_ code: Code, _ message: String) {
+  package init(_ code: Code, _ message: String) {
     self.code = code
     self.message = message
   }
 
-  init(problems: [Problem]) {
+  /// The document or its media are wrong.
+  package init(problems: [Problem]) {
     code = .document
     message = ""
     self.problems = problems
   }
 
-  var description: String {
+  package var description: String {
     ([message] + problems.map(\.description)).filter { !$0.isEmpty }.joined(separator: "\n")
   }
 
-  /// What any error means for whoever typed the command.
-  init(_ error: any Error) {
+  /// Any error, as the failure of a command.
+  package init(_ error: any Error) {
     switch error {
     case let error as CommandFailure: self = error
     case let error as DocumentError: self.init(problems: error.problems)

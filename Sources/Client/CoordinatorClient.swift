@@ -1,21 +1,27 @@
 import Digest
 import FoundationEssentials
 import SwiftProtobuf
-import Wire
+package import Wire
 
-/// A connection to a coordinator as commands use it: one question at a time, content beside it.
-struct CoordinatorClient: Sendable {
-  struct Endpoint: Sendable {
-    var address: WireAddress
-    var token: String
+/// A client's connection to a coordinator: one request at a time, and content alongside.
+package struct CoordinatorClient: Sendable {
+  package struct Endpoint: Sendable {
+    package var address: WireAddress
+    /// Empty where the farm has none.
+    package var token: String
+
+    package init(address: WireAddress, token: String) {
+      self.address = address
+      self.token = token
+    }
   }
 
   let connection: WireConnection
-  let content: ContentExchange
+  package let content: ContentExchange
   private let replies: AsyncThrowingStream<WireMessage, any Error>
 
-  /// Connects, runs `body`, closes.
-  static func run<R: Sendable>(
+  /// Connects, runs `body`, and closes the connection. Throws `WireError` or what `body` throws.
+  package static func run<R: Sendable>(
     _ endpoint: Endpoint, _ body: @escaping @Sendable (CoordinatorClient) async throws -> R
   ) async throws -> R {
     let hello = Sheaf_Hello.with {
@@ -33,8 +39,8 @@ struct CoordinatorClient: Sendable {
             for try await message in connection.inbound where await !content.take(message) {
               continuation.yield(message)
             }
-            continuation.finish(throwing: WireError(.closed, "the coordinator closed the connection"))
-            await content.end(WireError(.closed, "the coordinator closed the connection"))
+            continuation.finish(throwing: Self.closed)
+            await content.end(Self.closed)
           } catch {
             continuation.finish(throwing: error)
             await content.end(error as? WireError ?? WireError(.closed, "\(error)"))
@@ -44,7 +50,7 @@ struct CoordinatorClient: Sendable {
         do {
           result = try await body(client)
         } catch let error as WireError where error.code == .closed {
-          // The coordinator's last words, if there were any, are the better reason.
+          // If the coordinator has sent a refusal, that is the better reason.
           do { while try await client.reply() != nil {} } catch let last as WireError { throw last }
           throw error
         }
@@ -54,19 +60,21 @@ struct CoordinatorClient: Sendable {
     }
   }
 
-  func ask(_ question: WireMessage) async throws -> WireMessage {
-    try await connection.send(question)
-    guard let reply = try await reply() else {
-      throw WireError(.closed, "the coordinator closed the connection")
-    }
+  /// Sends a request and returns the answer. Throws `WireError`.
+  package func request(_ message: WireMessage) async throws -> WireMessage {
+    try await connection.send(message)
+    guard let reply = try await reply() else { throw Self.closed }
     return reply
   }
 
-  /// The next message that is no content; nil when this task is cancelled.
-  func reply() async throws -> WireMessage? {
+  /// The next message that is not about content; nil when this task is cancelled. Throws `WireError`.
+  package func reply() async throws -> WireMessage? {
     var iterator = replies.makeAsyncIterator()
     return try await iterator.next()
   }
 
-  static var unexpected: WireError { WireError(.violation, "the coordinator answered something else") }
+  /// The answer was not the one that belongs to the request.
+  package static var unexpected: WireError { WireError(.violation, "the coordinator sent an unexpected answer") }
+
+  private static var closed: WireError { WireError(.closed, "the coordinator closed the connection") }
 }

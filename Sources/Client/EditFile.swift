@@ -1,48 +1,60 @@
-import CompositionModel
+package import CompositionModel
+package import ContentStorage
+import Coordinator
 import Digest
 import FoundationEssentials
 import Glibc
 import SwiftProtobuf
-import Wire
+import SystemSupport
+package import Wire
 
-/// A document on this machine with the media that it names.
-struct EditFile: Sendable {
+/// A document on this machine, and the media that it names.
+package struct EditFile: Sendable {
   /// As given on the command line.
-  let path: String
-  let bytes: [UInt8]
-  let document: Document
-  /// The folder that relative paths are relative to; absolute.
+  package let path: String
+  package let bytes: [UInt8]
+  package let document: Document
+  /// The absolute folder that relative paths are relative to.
   private let folder: String
 
-  /// Reads a document as far as it can be read. Throws with exit code 65.
-  init(_ path: String) throws {
+  /// Reads a document. Its problems are kept in `document`. Throws with exit code 65 if it cannot be read, or is not a JSON
+  /// object.
+  package init(_ path: String) throws(CommandFailure) {
     self.path = path
-    do {
-      bytes = try FileBytes.read(path, limit: Submission.maximumDocument)
+    let limit = JobSubmission.maximumDocument
+    let size: Int
+    do throws(SystemError) {
+      let file = try OpenFile.open(path)
+      size = try file.status().st_size
+      bytes = try file.read(at: 0, length: min(size, limit))
+      folder = try Directories.resolve(Directories.parent(of: path))
     } catch {
       throw CommandFailure(.document, "the document cannot be read: \(error)")
+    }
+    guard size <= limit else {
+      throw CommandFailure(.document, "the document \(path) has \(size) bytes; it must have at most \(limit)")
     }
     do {
       document = try Document.examine(bytes)
     } catch {
       throw CommandFailure(problems: error.problems)
     }
-    let parent = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
-    folder = try AssetFile.absolute(parent.isEmpty ? "/" : parent)
   }
 
-  /// Where the document itself puts the output.
-  var outputPath: String? { document.outputPath.map(resolve) }
+  /// The output's path in the document; nil if it has none.
+  package var outputPath: String? { document.outputPath.map(resolve) }
 
-  /// Every file that the document names, read for its digest; and what is wrong with those that cannot be.
-  func assets(_ digests: DigestCache) async throws -> (assets: [Sheaf_SubmittedAsset], problems: [Problem]) {
+  /// The files that the document names, each read for its digest, and a problem for each file that cannot be read.
+  package func assets(
+    _ contents: FileContentCache
+  ) async throws -> (assets: [Sheaf_SubmittedAsset], problems: [Problem]) {
     let named = document.assetPaths
     var found: [Int: Sheaf_SubmittedAsset] = [:]
     var problems: [Int: Problem] = [:]
-    try await withThrowingTaskGroup(of: (Int, Result<Sheaf_Content, VaultError>).self) { group in
+    try await withThrowingTaskGroup(of: (Int, Result<Sheaf_Content, ContentStoreError>).self) { group in
       for (index, asset) in named.enumerated() {
         let path = resolve(asset.path)
-        group.addTask { (index, try await BlockingWork.run { AssetFile.content(path, digests) }) }
+        group.addTask { (index, try await BlockingWork.run { AssetFile.content(path, contents) }) }
       }
       for try await (index, result) in group {
         let asset = named[index]
@@ -60,15 +72,14 @@ struct EditFile: Sendable {
     return (named.indices.compactMap { found[$0] }, named.indices.compactMap { problems[$0] })
   }
 
-  /// Assets that a film at `output` would replace: what it is made of must outlive it.
-  static func replaced(by output: String, _ assets: [Sheaf_SubmittedAsset]) -> [Problem] {
-    // A path that cannot be resolved is no file yet, and so no asset.
-    guard let resolved = realpath(output, nil) else { return [] }
-    defer { free(resolved) }
-    let target = String(cString: resolved)
+  /// A problem for each asset whose file an output at this path would replace.
+  package static func replaced(by output: String, _ assets: [Sheaf_SubmittedAsset]) -> [Problem] {
+    // A path that cannot be resolved is not a file yet, so it is not an asset.
+    guard let target = try? Directories.resolve(output) else { return [] }
     return assets.filter { $0.content.path == target }.map {
       Problem(
-        pointer: "/assets/\($0.id)", message: "the output \(output) is this asset's own file; name another output")
+        pointer: "/assets/\($0.id)",
+        message: "the output \(output) is the file of this asset; choose another output")
     }
   }
 
@@ -76,35 +87,26 @@ struct EditFile: Sendable {
 }
 
 /// A media file on this machine.
-enum AssetFile {
-  /// What the file is known by. Blocks.
-  static func content(_ path: String, _ digests: DigestCache) -> Result<Sheaf_Content, VaultError> {
-    do throws(VaultError) {
-      let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-      guard file >= 0 else { throw failure(path, errno) }
-      defer { close(file) }
-      var status = stat()
-      if fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFDIR {
-        throw VaultError(.missing, "\(path) is a folder, not a media file")
-      }
-      let (digest, size) = try digests.digest(of: file, name: path)
-      return .success(Sheaf_Content(digest: digest, size: size, path: try absolute(path)))
+package enum AssetFile {
+  /// The file's content, with its absolute path. Blocks.
+  package static func content(_ path: String, _ contents: FileContentCache) -> Result<Sheaf_Content, ContentStoreError>
+  {
+    Result { () throws(ContentStoreError) in
+      let (file, absolute) = try open(path)
+      return Sheaf_Content(try contents.content(of: file), path: absolute)
+    }
+  }
+
+  private static func open(_ path: String) throws(ContentStoreError) -> (OpenFile, absolute: String) {
+    do throws(SystemError) {
+      // A pipe is opened without waiting for its writer, and rejected later.
+      let file = try OpenFile.open(path, O_RDONLY | O_NONBLOCK)
+      if try file.status().st_mode & S_IFMT != S_IFDIR { return (file, try Directories.resolve(path)) }
     } catch {
-      return .failure(error)
+      if error.isMissing { throw ContentStoreError(.missing, "there is no file \(path)") }
+      if error.isDenied { throw ContentStoreError(.system, "the file \(path) may not be read (permission denied)") }
+      throw ContentStoreError(error)
     }
-  }
-
-  static func absolute(_ path: String) throws(VaultError) -> String {
-    guard let resolved = realpath(path, nil) else { throw failure(path, errno) }
-    defer { free(resolved) }
-    return String(cString: resolved)
-  }
-
-  private static func failure(_ path: String, _ code: Int32) -> VaultError {
-    switch code {
-    case ENOENT, ENOTDIR: VaultError(.missing, "there is no file \(path)")
-    case EACCES: VaultError(.system(code), "the file \(path) may not be read (permission denied)")
-    default: .system("opening \(path)", errno: code)
-    }
+    throw ContentStoreError(.missing, "\(path) is a folder, not a media file")
   }
 }

@@ -1,51 +1,113 @@
-import CompositionModel
+package import CompositionModel
+package import ContentStorage
+import Coordinator
 import Digest
-import Wire
+import FoundationEssentials
+import SwiftProtobuf
+package import Wire
 
-/// One film on a farm of this machine's own.
-struct LocalRender: Sendable {
-  /// How often a film that another process took from under us is asked for again.
+/// Probes and plans on a local farm, without rendering.
+package struct LocalInspection: Sendable {
+  /// Nil: only the files are probed.
+  private let edit: EditFile?
+  private let assets: [Sheaf_SubmittedAsset]
+  private let output: String
+  private let segmentDuration: String
+  private let contents: FileContentCache
+
+  package init(
+    edit: EditFile?, assets: [Sheaf_SubmittedAsset], output: String = "", segmentDuration: String = "",
+    contents: FileContentCache
+  ) {
+    self.edit = edit
+    self.assets = assets
+    self.output = output
+    self.segmentDuration = segmentDuration
+    self.contents = contents
+  }
+
+  package func run(_ configuration: LocalFarm.Configuration) async throws -> Sheaf_InspectReply {
+    let message = Sheaf_InspectDocument.with {
+      $0.document = Data(edit?.bytes ?? [])
+      $0.assets = assets
+      $0.segmentDuration = segmentDuration
+      $0.output = output
+    }
+    return try await LocalFarm.run(configuration, contents: contents) { farm in
+      try await CoordinatorClient.run(farm.endpoint) { client in
+        try await JobRun(client).provide(assets)
+        guard case .inspectReply(let reply) = try await client.request(.inspectDocument(message)) else {
+          throw CoordinatorClient.unexpected
+        }
+        return reply
+      }
+    }
+  }
+
+  /// All problems at once: those of the files, those of the document's text, and those that only the media show. A file
+  /// that could not be read is reported with its reason, which the coordinator does not have.
+  /// - Parameter found: The problems of files that could not be read.
+  package func problems(_ reply: Sheaf_InspectReply, and found: [Problem]) -> [Problem] {
+    let own = found + (edit?.document.problems ?? [])
+    let known = Set(found.map(\.pointer))
+    return own + reply.problems.map { Problem($0) }.filter { !known.contains($0.pointer) && !own.contains($0) }
+  }
+}
+
+/// Renders one film on a local farm.
+package struct LocalRender: Sendable {
+  /// How often the film is rendered if another process removes it before it is taken.
   private static let maximumTries = 3
 
-  let edit: EditFile
-  let output: String
-  let segmentDuration: String
+  private let edit: EditFile
+  private let output: String
+  private let segmentDuration: String
 
-  func run(_ options: LocalFarmOptions) async throws -> RenderSummary {
+  /// - Parameters:
+  ///   - output: The film's path.
+  ///   - segmentDuration: In the document's notation of times; empty selects the default.
+  package init(edit: EditFile, output: String, segmentDuration: String) {
+    self.edit = edit
+    self.output = output
+    self.segmentDuration = segmentDuration
+  }
+
+  /// Returns the status of the job when the film is at its path. Throws with every problem of the document and its media.
+  /// - Parameter report: Receives the status at each change. The job is reported as done when the film is at its path.
+  package func run(
+    _ configuration: LocalFarm.Configuration, report: @escaping @Sendable (Sheaf_JobStatus) -> Void
+  ) async throws -> Sheaf_JobStatus {
     let file = try OutputFile(output)
-    let digests = DigestCache()
-    let (assets, missing) = try await edit.assets(digests)
+    let contents = FileContentCache()
+    let (assets, missing) = try await edit.assets(contents)
     let found = missing + EditFile.replaced(by: output, assets)
     guard edit.document.problems.isEmpty, found.isEmpty else {
       let inspection = LocalInspection(
-        edit: edit, assets: assets, output: output, segmentDuration: segmentDuration, digests: digests)
-      throw CommandFailure(problems: inspection.problems(try await inspection.run(options), beside: found))
+        edit: edit, assets: assets, output: output, segmentDuration: segmentDuration, contents: contents)
+      throw CommandFailure(problems: inspection.problems(try await inspection.run(configuration), and: found))
     }
-    return try await options.run(digests: digests) { farm in
+    return try await LocalFarm.run(configuration, contents: contents) { farm in
       try await CoordinatorClient.run(farm.endpoint) { client in
-        let run = JobRun(client: client)
+        let run = JobRun(client)
         try await run.provide(assets)
         for attempt in 1... {
-          let progress = ProgressReport()
-          defer { progress.end() }
           let job = try await run.submit(
             edit, assets, output: output, segmentDuration: segmentDuration, priority: 0)
-          let status = try await run.wait(for: job) { progress.tell($0, unless: "done") }
+          let status = try await run.wait(for: job) { if $0.state != .done { report($0) } }
           try status.requireDone()
-          guard let digest = status.output.sha256 else { throw CoordinatorClient.unexpected }
+          guard let film = status.output.content else { throw CoordinatorClient.unexpected }
           do {
             try await BlockingWork.run {
-              try file.take(farm.vault.path(of: digest), digest: digest)
-              // It is the output now; what is needed to make it again is its pieces.
-              farm.vault.remove(digest)
+              try file.take(farm.store.path(of: film.digest), digest: film.digest)
+              // The output is the film now. The pieces are enough to make it again.
+              farm.store.remove(film.digest)
             }
-          } catch let error as VaultError where error.code == .missing && attempt < Self.maximumTries {
-            // Another render of the same film took it between its end and now; its pieces are still there.
+          } catch let error as ContentStoreError where error.code == .missing && attempt < Self.maximumTries {
+            // Another render of the same film has taken it meanwhile. Its pieces are still there.
             continue
           }
-          progress.tell(status)
-          progress.end()
-          return RenderSummary(status, output: output)
+          report(status)
+          return status
         }
         throw CancellationError()
       }

@@ -1,6 +1,6 @@
 package import SystemSupport
 
-/// A file, known by what is in it: a medium, a piece, an output. Two contents are equal when their bytes are.
+/// Identifies the bytes of a file: media, a piece, an output. Two contents are equal if their bytes are.
 package struct Content: Sendable, Hashable {
   package var digest: SHA256Digest
   /// In bytes.
@@ -13,8 +13,8 @@ package struct Content: Sendable, Hashable {
 }
 
 extension OpenFile {
-  /// The digest and the size of the whole file, read by position, so that the descriptor's offset stays where it is.
-  /// Blocks for as long as reading the file takes.
+  /// The digest and the size of the whole file. It is read by position, so the descriptor's offset does not change. Blocks
+  /// for as long as it takes to read the file.
   package func content() throws(SystemError) -> Content {
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 4096)
     defer { buffer.deallocate() }

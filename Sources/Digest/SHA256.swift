@@ -1,6 +1,6 @@
 import CCrypto
 
-/// What a file is known by: the SHA-256 of its bytes.
+/// The SHA-256 of the bytes of a file.
 package struct SHA256Digest: Sendable, Hashable {
   /// Always 32.
   package let bytes: [UInt8]
@@ -61,14 +61,14 @@ extension SHA256Digest: CustomStringConvertible {
   package var description: String { hex }
 }
 
-/// SHA-256 of bytes that come in parts.
+/// Computes the SHA-256 of bytes that arrive in parts.
 ///
 /// Unchecked, and safe: a context has exactly one owner, and libcrypto does not tie it to a thread.
 package struct SHA256Hasher: ~Copyable, @unchecked Sendable {
   private let context: OpaquePointer
 
   package init() {
-    // Both fail only where there is no memory left, which Swift's own allocations do not survive either.
+    // Both fail only if there is no memory left, and then Swift's own allocations fail too.
     guard let context = EVP_MD_CTX_new(), EVP_DigestInit_ex(context, EVP_sha256(), nil) == 1 else {
       preconditionFailure("libcrypto has no memory for a SHA-256 context")
     }
@@ -80,7 +80,7 @@ package struct SHA256Hasher: ~Copyable, @unchecked Sendable {
   }
 
   package mutating func update(_ bytes: UnsafeRawBufferPointer) {
-    // Cannot fail for a context that was initialised: it only mixes.
+    // It cannot fail for an initialised context.
     let status = EVP_DigestUpdate(context, bytes.baseAddress, bytes.count)
     precondition(status == 1)
   }
@@ -90,7 +90,7 @@ package struct SHA256Hasher: ~Copyable, @unchecked Sendable {
     if done == nil { [UInt8](bytes).withUnsafeBytes { update($0) } }
   }
 
-  /// The digest of everything so far; the hasher is used up.
+  /// The digest of everything so far. The hasher cannot be used afterwards.
   package consuming func finalize() -> SHA256Digest {
     var bytes = [UInt8](repeating: 0, count: 32)
     let status = EVP_DigestFinal_ex(context, &bytes, nil)

@@ -1,31 +1,39 @@
+import Client
+import CompositionModel
+import Coordinator
 import FoundationEssentials
 import Glibc
+import SystemSupport
 
-/// Standard output for results, standard error for everything that is said on the way.
+/// Standard output for results, standard error for progress and errors.
 enum Console {
-  static func complain(_ line: String) {
-    write(line.withoutControls + "\n", to: STDERR_FILENO)
-  }
-
   static func print(_ line: String) {
     write(line.withoutControls + "\n", to: STDOUT_FILENO)
   }
 
-  static func printJSON(_ value: some Encodable) {
+  static func printError(_ line: String) {
+    write(line.withoutControls + "\n", to: STDERR_FILENO)
+  }
+
+  /// Prints a value as JSON.
+  /// - Parameter lines: Whether it takes several indented lines, or one.
+  static func printJSON(_ value: some Encodable, lines: Bool = true) {
     do {
-      print(String(decoding: try JSONCoding.prettyEncoder.encode(value), as: UTF8.self))
+      let encoder = lines ? JSONCoding.prettyEncoder : JSONCoding.encoder
+      print(String(decoding: try encoder.encode(value), as: UTF8.self))
     } catch {
-      complain("sheaf: the result cannot be written as JSON: \(error)")
+      printError("sheaf: the result cannot be written as JSON: \(error)")
     }
   }
 
   static func write(_ text: String, to file: Int32) {
-    // Nobody is left to be told of an error in telling.
-    Array(text.utf8).withUnsafeBytes { _ = FileBytes.write($0, to: file) }
+    // An error in writing has no place where it could be reported.
+    Array(text.utf8).withUnsafeBytes { try? writeAll(file, $0, name: "the console") }
   }
 
   static var errorsAreATerminal: Bool { isatty(STDERR_FILENO) == 1 }
 
+  /// In columns.
   static var width: Int {
     var size = winsize()
     guard ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }
@@ -33,22 +41,40 @@ enum Console {
   }
 }
 
+extension CommandFailure {
+  private struct Report: Encodable {
+    var state = "failed"
+    var error: String?
+    var problems: [Problem]
+  }
+
+  /// Prints the failure on standard error, and with `json` also on standard output.
+  func report(document: String?, json: Bool) {
+    if json {
+      Console.printJSON(Report(error: message.isEmpty ? nil : message, problems: problems))
+    }
+    if !message.isEmpty { Console.printError("sheaf: \(message)") }
+    for problem in problems { Console.printError(document.map { "\($0): \(problem)" } ?? "\(problem)") }
+  }
+}
+
 extension String {
-  /// With control characters, which documents and media may hold and a terminal would obey, written out: `\u{1B}`.
-  /// Line ends and tabs stay.
+  /// With control characters written out, as in `\u{1B}`: documents and media may contain them, and a terminal would
+  /// execute them. Line ends and tabs stay.
   var withoutControls: String {
-    guard unicodeScalars.contains(where: \.isObeyed) else { return self }
+    guard unicodeScalars.contains(where: \.controlsTerminals) else { return self }
     return unicodeScalars.reduce(into: "") { text, scalar in
-      text += scalar.isObeyed ? "\\u{\(String(scalar.value, radix: 16, uppercase: true))}" : String(scalar)
+      text +=
+        scalar.controlsTerminals ? "\\u{\(String(scalar.value, radix: 16, uppercase: true))}" : String(scalar)
     }
   }
 }
 
 extension Unicode.Scalar {
-  fileprivate var isObeyed: Bool {
+  fileprivate var controlsTerminals: Bool {
     switch self {
     case "\n", "\t": false
-    // They turn the order of what follows.
+    // They change the direction of the text that follows.
     case "\u{200E}", "\u{200F}", "\u{202A}"..."\u{202E}", "\u{2066}"..."\u{2069}": true
     default: properties.generalCategory == .control
     }

@@ -1,7 +1,8 @@
 import UnixSignals
 
-/// Ctrl-C and a request to end: the work is cancelled and cleans up behind itself.
+/// Ctrl-C and SIGTERM: the work is cancelled, and removes what it has not finished.
 enum Interruption {
+  /// Runs `body`, and cancels its task at the first signal. Throws what `body` throws, or `CancellationError`.
   static func cancelling<R: Sendable>(_ body: @escaping @Sendable () async throws -> R) async throws -> R {
     try await withThrowingTaskGroup(of: R?.self) { group in
       let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm)
@@ -14,7 +15,7 @@ enum Interruption {
       defer { group.cancelAll() }
       guard let first = try await group.next(), let result = first else {
         group.cancelAll()
-        // What the body says of its own end may be the better word, such as a job that was done already.
+        // The body's own result is better than "cancelled", for example if the job was done already.
         while let ended = try await group.next() { if let result = ended { return result } }
         throw CancellationError()
       }

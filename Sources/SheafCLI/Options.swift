@@ -1,100 +1,68 @@
 import ArgumentParser
-import NIOCore
+import Client
+import SystemSupport
 import Wire
 
-/// An option's value, or its environment variable's.
-enum Setting {
-  static func text(_ option: String?, _ variable: String) -> String? {
-    option ?? ProcessEnvironment.value(variable)
-  }
-
-  static func flag(_ option: Bool, _ variable: String) -> Bool {
-    option || ["1", "true", "yes"].contains(ProcessEnvironment.value(variable)?.lowercased())
-  }
-
-  /// Throws `ValidationError` (exit code 64) where the value is no whole number in `range`.
-  static func number(_ option: Int?, _ name: String, _ variable: String, in range: ClosedRange<Int>) throws -> Int? {
-    let value: Int
-    if let option {
-      value = option
-    } else if let text = ProcessEnvironment.value(variable) {
-      guard let number = Int(text) else {
-        throw ValidationError("\(variable) is \"\(text)\", which is no whole number")
-      }
-      value = number
-    } else {
-      return nil
-    }
-    guard range.contains(value) else {
-      throw ValidationError("\(name) is \(value); it can be \(range.lowerBound) to \(range.upperBound)")
-    }
-    return value
-  }
+/// The help of an option of which both `serve` and the clients have one.
+enum OptionHelp {
+  static let tokenFile = ArgumentHelp(
+    "A file whose first line is the farm's token. [SHEAF_TOKEN_FILE; or the token itself in SHEAF_TOKEN]",
+    valueName: "file")
 }
 
-/// Which coordinator, and the word that opens its door.
+/// The coordinator of a farm, and the token.
 struct CoordinatorOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
-      "The coordinator's address; 127.0.0.1:7433 unless said. [SHEAF_COORDINATOR]", valueName: "host:port"))
+      "The coordinator's address; the default is 127.0.0.1:7433. [SHEAF_COORDINATOR]", valueName: "host:port"))
   var coordinator: String?
 
-  @Option(
-    help: ArgumentHelp(
-      "A file whose first line is the farm's token. [SHEAF_TOKEN_FILE; or the token itself in SHEAF_TOKEN]",
-      valueName: "file"))
+  @Option(help: OptionHelp.tokenFile)
   var tokenFile: String?
 
   func endpoint() throws -> CoordinatorClient.Endpoint {
-    let text = Setting.text(coordinator, "SHEAF_COORDINATOR") ?? "127.0.0.1:\(WireAddress.defaultPort)"
-    guard let address = WireAddress(text), address.port > 0 else {
-      throw ValidationError("\"\(text)\" is no address; it is written host:port, such as farm.example:7433")
-    }
-    return CoordinatorClient.Endpoint(address: address, token: try Token.read(file: tokenFile) ?? "")
+    let address = try WireAddress(option: coordinator, "SHEAF_COORDINATOR", example: "farm.example:7433")
+    guard address.port > 0 else { throw SettingError("the port of the coordinator must be 1 to 65535") }
+    return CoordinatorClient.Endpoint(address: address, token: try Setting.token(file: tokenFile) ?? "")
   }
 }
 
-enum Token {
-  /// The farm's token, if one is set. Throws with exit code 64 where the file cannot be read.
-  static func read(file: String?) throws -> String? {
-    guard let file = Setting.text(file, "SHEAF_TOKEN_FILE") else { return ProcessEnvironment.value("SHEAF_TOKEN") }
-    do {
-      let bytes = try FileBytes.read(file, limit: 4096)
-      let token = String(decoding: bytes, as: UTF8.self).split(separator: "\n").first.map(String.init) ?? ""
-      guard !token.isEmpty else { throw ValidationError("the token file \(file) is empty") }
-      return token
-    } catch let error as VaultError {
-      throw ValidationError("the token file cannot be read: \(error)")
+extension WireAddress {
+  /// An option's address; the default is port 7433 of this machine. Throws `SettingError`.
+  init(option: String?, _ variable: String, example: String) throws(SettingError) {
+    let text = Setting.text(option, variable) ?? "127.0.0.1:\(WireAddress.defaultPort)"
+    guard let address = WireAddress(text) else {
+      throw SettingError("\"\(text)\" is not an address; an address is host:port, such as \(example)")
     }
+    self = address
   }
 }
 
-/// For commands that start a farm of their own.
+/// For the commands that start a farm of their own.
 struct LocalFarmOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
-      "Where finished pieces are kept; ~/.cache/sheaf/vault (or under XDG_CACHE_HOME) unless said. [SHEAF_VAULT]",
-      valueName: "dir"))
-  var vault: String?
+      """
+      The content store, which keeps finished pieces; the default is ~/.cache/sheaf/store (or under XDG_CACHE_HOME). \
+      [SHEAF_STORE]
+      """, valueName: "dir"))
+  var store: String?
 
   @Option(
     help: ArgumentHelp(
-      "How many tasks run at once; the number of processor cores unless said. [SHEAF_WORKERS]", valueName: "n"))
-  var workers: Int?
+      "How many tasks run at once; the default is the number of processor cores. [SHEAF_WORKERS]", valueName: "n"))
+  var workers: String?
 
-  func run<R: Sendable>(
-    digests: DigestCache, _ body: @escaping @Sendable (LocalFarm) async throws -> R
-  ) async throws -> R {
+  func configuration() throws -> LocalFarm.Configuration {
     let slots = try Setting.number(workers, "--workers", "SHEAF_WORKERS", in: 1...1024)
-    return try await LocalFarm.run(
-      vault: Setting.text(vault, "SHEAF_VAULT") ?? LocalFarm.defaultVault, slots: slots, digests: digests, body)
+    return LocalFarm.Configuration(store: Setting.text(store, "SHEAF_STORE"), slots: slots.map { Int($0) })
   }
 }
 
 struct SegmentOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
-      "About how long a segment is, in seconds or as a document writes a time: 5, 7/30, 90f. [SHEAF_SEGMENT_DURATION]",
+      "The approximate length of a segment, in seconds or as a document writes a time: 5, 7/30, 90f. [SHEAF_SEGMENT_DURATION]",
       valueName: "time"))
   var segmentDuration: String?
 

@@ -1,6 +1,10 @@
 import ArgumentParser
+import Client
 import CompositionModel
+import ContentStorage
+import Coordinator
 import FoundationEssentials
+import SystemSupport
 import Wire
 
 struct PlanCommand: AsyncParsableCommand {
@@ -19,7 +23,7 @@ struct PlanCommand: AsyncParsableCommand {
   @Option(
     name: [.short, .long],
     help: ArgumentHelp(
-      "The film that it would be, for its container; export.to unless said. [SHEAF_OUTPUT]", valueName: "file"))
+      "The film's path, for its container; the default is the document's export.to. [SHEAF_OUTPUT]", valueName: "file"))
   var output: String?
 
   @OptionGroup var segments: SegmentOptions
@@ -28,14 +32,15 @@ struct PlanCommand: AsyncParsableCommand {
 
   func run() async throws {
     try await reporting(json: json.isOn, document: edit) {
+      let configuration = try farm.configuration()
       let edit = try EditFile(edit)
-      let digests = DigestCache()
-      let (assets, missing) = try await edit.assets(digests)
+      let contents = FileContentCache()
+      let (assets, missing) = try await edit.assets(contents)
       let inspection = LocalInspection(
         edit: edit, assets: assets, output: Setting.text(output, "SHEAF_OUTPUT") ?? "",
-        segmentDuration: segments.value, digests: digests)
-      let reply = try await Interruption.cancelling { [farm] in try await inspection.run(farm) }
-      let problems = inspection.problems(reply, beside: missing)
+        segmentDuration: segments.value, contents: contents)
+      let reply = try await Interruption.cancelling { try await inspection.run(configuration) }
+      let problems = inspection.problems(reply, and: missing)
       guard problems.isEmpty else { throw CommandFailure(problems: problems) }
       let report = try JSONDecoder().decode(PlanReport.self, from: reply.plan)
       if json.isOn { Console.printJSON(report) } else { PlanText.lines(report).forEach(Console.print) }
@@ -43,18 +48,18 @@ struct PlanCommand: AsyncParsableCommand {
   }
 }
 
-/// A plan in words.
+/// A plan as text.
 enum PlanText {
   static func lines(_ plan: PlanReport) -> [String] {
     var lines = ["film: \(plan.container), \(plan.duration) s, \(plan.frames) frames"]
-    if let picture = plan.picture {
+    if let video = plan.video {
       lines.append(
-        "picture: \(picture.codec), \(picture.width)x\(picture.height), \(picture.pixelFormat), a frame each \(picture.frameDuration) s"
+        "video: \(video.codec), \(video.width)x\(video.height), \(video.pixelFormat), a frame every \(video.frameDuration) s"
       )
     }
-    if let sound = plan.sound {
+    if let audio = plan.audio {
       lines.append(
-        "sound: \(sound.codec), \(sound.sampleRate) Hz, channels: \(sound.channels), samples: \(sound.samples), \(sound.action)"
+        "audio: \(audio.codec), \(audio.sampleRate) Hz, channels: \(audio.channels), samples: \(audio.samples), \(audio.action)"
       )
     }
     lines.append("instructions:")

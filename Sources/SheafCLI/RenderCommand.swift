@@ -1,16 +1,18 @@
 import ArgumentParser
+import Client
 import CompositionModel
 import Digest
+import SystemSupport
 import Wire
 
 struct RenderCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "render", abstract: "Render a document on this machine.",
     discussion: """
-      Finished pieces stay in the vault: a render that was stopped goes on where it was, and after an edit only what \
-      the edit touches is rendered again.
+      Finished pieces stay in the content store: a render that was stopped continues where it was, and after an edit \
+      only what the edit affects is rendered again.
 
-      --json prints, when done: job, state, output, digest, bytes, frames, segments, cached, seconds; when not: state, \
+      --json prints, when done: job, state, output, digest, bytes, frames, segments, cached, seconds; otherwise: state, \
       error, problems (pointer, message).
       """)
 
@@ -19,7 +21,7 @@ struct RenderCommand: AsyncParsableCommand {
 
   @Option(
     name: [.short, .long],
-    help: ArgumentHelp("The film; the document's own export.to unless said. [SHEAF_OUTPUT]", valueName: "file"))
+    help: ArgumentHelp("The film; the default is the document's export.to. [SHEAF_OUTPUT]", valueName: "file"))
   var output: String?
 
   @OptionGroup var farm: LocalFarmOptions
@@ -28,21 +30,25 @@ struct RenderCommand: AsyncParsableCommand {
 
   func run() async throws {
     try await reporting(json: json.isOn, document: edit) {
+      let configuration = try farm.configuration()
       let edit = try EditFile(edit)
-      guard let named = Setting.text(output, "SHEAF_OUTPUT") ?? edit.outputPath else {
+      guard let output = Setting.text(output, "SHEAF_OUTPUT") ?? edit.outputPath else {
         if !edit.document.problems.isEmpty { throw CommandFailure(problems: edit.document.problems) }
         throw ValidationError("the document has no export.to, so name the film with -o")
       }
-      let segmentDuration = segments.value
-      let summary = try await Interruption.cancelling { [farm] in
-        try await LocalRender(edit: edit, output: named, segmentDuration: segmentDuration).run(farm)
+      let progress = ProgressReport()
+      defer { progress.end() }
+      let render = LocalRender(edit: edit, output: output, segmentDuration: segments.value)
+      let status = try await Interruption.cancelling {
+        try await render.run(configuration) { progress.report($0) }
       }
-      if json.isOn { Console.printJSON(summary) }
+      progress.end()
+      if json.isOn { Console.printJSON(RenderSummary(status, output: output)) }
     }
   }
 }
 
-/// What `render --json` and `submit --wait --json` print of a film that was made.
+/// What `render --json` and `submit --wait --json` print of a finished film.
 struct RenderSummary: Encodable, Sendable {
   var job: String
   var state = "done"
@@ -57,7 +63,7 @@ struct RenderSummary: Encodable, Sendable {
   init(_ status: Sheaf_JobStatus, output: String?) {
     job = status.job
     self.output = output
-    digest = status.output.sha256?.hex ?? ""
+    digest = status.output.content?.digest.hex ?? ""
     bytes = status.output.size
     frames = status.framesTotal
     segments = status.segmentsTotal

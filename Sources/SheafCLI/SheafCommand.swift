@@ -1,5 +1,7 @@
 import ArgumentParser
+import Client
 import Glibc
+import SystemSupport
 
 @main
 struct SheafCommand: AsyncParsableCommand {
@@ -7,7 +9,7 @@ struct SheafCommand: AsyncParsableCommand {
     commandName: "sheaf",
     abstract: "Renders video compositions, on this machine or on a farm, to the same bytes.",
     discussion: """
-      Every option can also be set by the environment variable that its help names; the command line wins.
+      Every option can also be set by the environment variable that its help names. The command line wins.
 
       Exit codes: 0 done, 1 the work failed, 64 the command line is wrong, 65 the document or its media are wrong, 69 \
       the coordinator or its database cannot be reached.
@@ -20,10 +22,12 @@ struct SheafCommand: AsyncParsableCommand {
 }
 
 extension AsyncParsableCommand {
-  /// Runs a command's body and turns what it throws into words on standard error and an exit code.
-  /// - Parameter json: The failure is also told on standard output, as JSON.
+  /// Runs the body of a command. An error of the body is reported on standard error and becomes the exit code.
+  /// - Parameters:
+  ///   - json: Whether the failure is also printed on standard output, as JSON.
+  ///   - document: The document's name, for its problems.
   func reporting(json: Bool = false, document: String? = nil, _ body: () async throws -> Void) async throws {
-    // A reader that went away (`sheaf status | head`) is an error of a write, not a signal.
+    // If the reader of the output has closed it (`sheaf status | head`), a write returns an error instead of a signal.
     signal(SIGPIPE, SIG_IGN)
     do {
       try await body()
@@ -31,6 +35,8 @@ extension AsyncParsableCommand {
       throw code
     } catch let error as ValidationError {
       throw error
+    } catch let error as SettingError {
+      throw ValidationError(error.description)
     } catch {
       let failure = CommandFailure(error)
       failure.report(document: document, json: json)

@@ -1,15 +1,16 @@
 import ArgumentParser
+import Client
 import CompositionModel
-import Digest
-import FoundationEssentials
+import ContentStorage
+import SystemSupport
 import Wire
 
 struct SubmitCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "submit", abstract: "Give a document to a farm.",
+    commandName: "submit", abstract: "Submit a document to a farm.",
     discussion: """
-      Media that the farm does not have is uploaded, once. Prints the job's name. With --wait or -o it goes on to the \
-      job's end and tells of it; Ctrl-C then cancels the job.
+      Uploads the media that the farm does not have, once, and prints the job's name. With --wait or -o it waits for \
+      the job's end and reports its progress; Ctrl-C then cancels the job.
 
       --json prints the job, and with --wait what render --json prints.
       """)
@@ -27,8 +28,10 @@ struct SubmitCommand: AsyncParsableCommand {
     help: ArgumentHelp("Wait, and fetch the film into this file. [SHEAF_OUTPUT]", valueName: "file"))
   var output: String?
 
-  @Option(help: ArgumentHelp("Higher goes first; 0 unless said. [SHEAF_PRIORITY]", valueName: "n"))
-  var priority: Int?
+  @Option(
+    help: ArgumentHelp(
+      "Jobs of a higher priority go first; the default is 0. [SHEAF_PRIORITY]", valueName: "n"))
+  var priority: String?
 
   @OptionGroup var segments: SegmentOptions
   @OptionGroup var json: JSONOption
@@ -38,22 +41,21 @@ struct SubmitCommand: AsyncParsableCommand {
   func run() async throws {
     try await reporting(json: json.isOn, document: edit) {
       let endpoint = try coordinator.endpoint()
-      let limits = Int(Int32.min)...Int(Int32.max)
-      let priority = Int32(
-        clamping: try Setting.number(priority, "--priority", "SHEAF_PRIORITY", in: limits) ?? 0)
+      let limits = Int64(Int32.min)...Int64(Int32.max)
+      let priority = try Setting.number(priority, "--priority", "SHEAF_PRIORITY", in: limits) ?? 0
       let edit = try EditFile(edit)
       let output = Setting.text(output, "SHEAF_OUTPUT")
       let file = try output.map { try OutputFile($0) }
-      let (assets, missing) = try await edit.assets(DigestCache())
+      let (assets, missing) = try await edit.assets(FileContentCache())
       let problems = edit.document.problems + missing + (output.map { EditFile.replaced(by: $0, assets) } ?? [])
       guard problems.isEmpty else { throw CommandFailure(problems: problems) }
       let (isJSON, waits, duration) = (json.isOn, Setting.flag(wait, "SHEAF_WAIT") || file != nil, segments.value)
       try await Interruption.cancelling {
         try await CoordinatorClient.run(endpoint) { client in
-          let run = JobRun(client: client)
+          let run = JobRun(client)
           try await run.provide(assets)
           let job = try await run.submit(
-            edit, assets, output: output ?? "", segmentDuration: duration, priority: priority)
+            edit, assets, output: output ?? "", segmentDuration: duration, priority: Int32(priority))
           guard waits else {
             if isJSON { Console.printJSON(Submitted(job: job)) } else { Console.print(job) }
             return
@@ -61,46 +63,15 @@ struct SubmitCommand: AsyncParsableCommand {
           if !isJSON { Console.print(job) }
           let progress = ProgressReport()
           defer { progress.end() }
-          let status = try await run.wait(for: job, cancellingAt: endpoint) { progress.tell($0, unless: "done") }
-          try status.requireDone()
-          if let file, let digest = status.output.sha256 {
-            try await Download(client: client, digest: digest, size: status.output.size).write(to: file)
+          // The job is reported as done when the film is fetched.
+          let status = try await run.wait(for: job, cancellingAt: endpoint) {
+            if $0.state != .done { progress.report($0) }
           }
-          progress.tell(status)
+          try status.requireDone()
+          if let file, let film = status.output.content { try await file.download(film, from: client) }
+          progress.report(status)
           progress.end()
           if isJSON { Console.printJSON(RenderSummary(status, output: output)) }
-        }
-      }
-    }
-  }
-}
-
-struct FetchCommand: AsyncParsableCommand {
-  static let configuration = CommandConfiguration(
-    commandName: "fetch", abstract: "Get a finished job's film.")
-
-  @Argument(help: "The job's name.")
-  var job: String
-
-  @Option(
-    name: [.short, .long], help: ArgumentHelp("The file to write. Required. [SHEAF_OUTPUT]", valueName: "file"))
-  var output: String?
-
-  @OptionGroup var coordinator: CoordinatorOptions
-
-  func run() async throws {
-    try await reporting {
-      let endpoint = try coordinator.endpoint()
-      guard let output = Setting.text(output, "SHEAF_OUTPUT") else {
-        throw ValidationError("name the file to write with -o")
-      }
-      let file = try OutputFile(output)
-      try await Interruption.cancelling { [job] in
-        try await CoordinatorClient.run(endpoint) { client in
-          let status = try await JobRun(client: client).status(of: job)
-          try status.requireDone()
-          guard let digest = status.output.sha256 else { throw CoordinatorClient.unexpected }
-          try await Download(client: client, digest: digest, size: status.output.size).write(to: file)
         }
       }
     }

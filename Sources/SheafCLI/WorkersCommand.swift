@@ -1,4 +1,5 @@
 import ArgumentParser
+import Client
 import SwiftProtobuf
 import Wire
 
@@ -24,7 +25,7 @@ struct WorkersCommand: AsyncParsableCommand {
     try await reporting(json: json.isOn) {
       let endpoint = try coordinator.endpoint()
       let workers = try await CoordinatorClient.run(endpoint) { client in
-        guard case .workersReply(let reply) = try await client.ask(.workersQuery(.init())) else {
+        guard case .workersReply(let reply) = try await client.request(.workersQuery(.init())) else {
           throw CoordinatorClient.unexpected
         }
         return reply.workers
@@ -40,35 +41,12 @@ struct WorkersCommand: AsyncParsableCommand {
         Console.print("no workers")
       } else {
         for worker in workers {
+          let seconds = worker.connectedMilliseconds / 1000
           Console.print(
-            "\(worker.name)  \(worker.busy)/\(worker.slots) busy  \(worker.connectedMilliseconds / 1000) s  at \(worker.coordinator)"
-              + "  \(worker.build)")
+            "\(worker.name)  \(worker.busy)/\(worker.slots) busy  \(seconds) s  at \(worker.coordinator)  \(worker.build)"
+          )
         }
       }
-    }
-  }
-}
-
-struct CancelCommand: AsyncParsableCommand {
-  static let configuration = CommandConfiguration(
-    commandName: "cancel", abstract: "Stop a job.", discussion: "Its finished pieces stay in the vault.")
-
-  @Argument(help: "The job's name.")
-  var job: String
-
-  @OptionGroup var coordinator: CoordinatorOptions
-
-  func run() async throws {
-    try await reporting {
-      let endpoint = try coordinator.endpoint()
-      let state = try await CoordinatorClient.run(endpoint) { [job] client in
-        guard case .cancelReply(let reply) = try await client.ask(.cancelJob(.with { $0.job = job })) else {
-          throw CoordinatorClient.unexpected
-        }
-        return reply.state
-      }
-      if state.isEmpty { throw CommandFailure(.work, "there is no job \(job)") }
-      guard state == "cancelled" else { throw CommandFailure(.work, "job \(job) had ended before: it is \(state)") }
     }
   }
 }

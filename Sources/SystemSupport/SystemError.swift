@@ -23,6 +23,12 @@ package struct SystemError: Error, Sendable, Hashable, CustomStringConvertible {
     code == .noSpace || code == .diskQuotaExceeded || code == .fileTooLarge
   }
 
+  /// Whether there is no such file, or a part of its path is not a folder.
+  package var isMissing: Bool { code == .noSuchFileOrDirectory || code == .notDirectory }
+
+  /// Whether the file's permissions, or those of a folder on its path, do not allow the operation.
+  package var isDenied: Bool { code == .permissionDenied }
+
   package var description: String { "\(operation) failed: \(code)" }
 }
 

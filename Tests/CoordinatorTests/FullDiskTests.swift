@@ -1,12 +1,16 @@
+import Client
+import ContentStorage
 import Digest
-import FoundationEssentials
+import Foundation
 import Glibc
+import SystemSupport
+import TestPrograms
 import Testing
 import Wire
 
 @testable import Coordinator
 
-/// A limit on the size of files stands in for a disk that is full: the same writes fail, for a like reason.
+/// A limit on the size of files takes the place of a full disk: the same writes fail, for a similar reason.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct FullDiskTests {
   /// Far more than any other test of this process writes.
   private static let limit = 48 << 20
@@ -22,28 +26,27 @@ import Wire
   }
 
   @Test func anUploadThatDoesNotFitIsRefusedWithTheReasonAndLeavesNothing() async throws {
-    let file = try #require(tmpfile())
-    defer { fclose(file) }
-    let descriptor = fileno(file)
+    let folder = try TemporaryFolder()
+    let file = try OpenFile.open(folder.path("file"), O_RDWR | O_CREAT)
     let size = Self.limit + 4 << 20
-    #expect(ftruncate(descriptor, off_t(size)) == 0)
-    let digest = try FileDigest.of(descriptor: descriptor).digest
-    try await TestFarm.run { farm in
-      try await CoordinatorClient.run(farm.endpoint) { client in
+    #expect(ftruncate(file.descriptor, off_t(size)) == 0)
+    let content = try file.content()
+    try await TestCoordinator.run { coordinator in
+      try await CoordinatorClient.run(coordinator.endpoint) { client in
         let error = try await withLimit {
           await #expect(throws: WireError.self) {
-            try await client.content.upload(descriptor: descriptor, digest: digest, size: Int64(size))
+            try await client.content.upload(file, content)
           }
         }
         #expect(error?.code == .content)
-        #expect(error?.message.hasPrefix("the coordinator's vault: no space left on the device") == true)
+        #expect(error?.message.hasPrefix("the coordinator's content store: no space left on the device") == true)
         #expect(CommandFailure(try #require(error)).code == .work)
-        // The connection stands.
-        guard case .workersReply = try await client.ask(.workersQuery(.init())) else {
+        // The connection stays open.
+        guard case .workersReply = try await client.request(.workersQuery(.init())) else {
           throw CoordinatorClient.unexpected
         }
       }
-      #expect(try FileManager.default.contentsOfDirectory(atPath: farm.vault.directory + "/temporary").isEmpty)
+      #expect(try FileManager.default.contentsOfDirectory(atPath: coordinator.content.directory + "/temporary").isEmpty)
     }
   }
 }

@@ -1,22 +1,25 @@
+import Client
+import ContentStorage
 import Digest
-import FoundationEssentials
-import Glibc
+import Foundation
 import Jobs
 import NIOCore
 import NIOPosix
 import SwiftProtobuf
+import SystemSupport
 import TestPrograms
 import Testing
 
 @testable import Coordinator
 @testable import Wire
 
-/// What a bad peer gets: a refusal with a reason, its connection closed; and nobody else notices (DESIGN 1.5).
+/// A peer that violates the protocol receives a refusal with a reason, its connection is closed, and no other peer is
+/// affected.
 @Suite(.timeLimit(.minutes(10))) struct HostilePeerTests {
-  /// Sends bytes, and gives all that comes back until the other side closes.
-  private func send(_ bytes: ByteBuffer, to farm: TestFarm) async throws -> [Sheaf_Frame] {
+  /// Sends bytes, and returns the frames that arrive until the coordinator closes the connection.
+  private func send(_ bytes: ByteBuffer, to coordinator: TestCoordinator) async throws -> [Sheaf_Frame] {
     let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-      .connect(host: "127.0.0.1", port: farm.endpoint.address.port) { channel in
+      .connect(host: "127.0.0.1", port: coordinator.endpoint.address.port) { channel in
         channel.eventLoop.makeCompletedFuture {
           try NIOAsyncChannel<ByteBuffer, ByteBuffer>(wrappingChannelSynchronously: channel)
         }
@@ -40,21 +43,21 @@ import Testing
   }
 
   private func hello(
-    _ farm: TestFarm, _ role: Sheaf_Role, _ change: (inout Sheaf_Hello) -> Void = { _ in }
+    _ coordinator: TestCoordinator, _ role: Sheaf_Role, _ change: (inout Sheaf_Hello) -> Void = { _ in }
   ) -> WireMessage {
-    var hello = farm.hello(role)
+    var hello = coordinator.hello(role)
     hello.protocolVersion = WireProtocol.version
     change(&hello)
     return .hello(hello)
   }
 
   private func expectRefusal(
-    _ farm: TestFarm, _ bytes: ByteBuffer, _ code: Sheaf_Refusal.Code, _ words: String,
+    _ coordinator: TestCoordinator, _ bytes: ByteBuffer, _ code: Sheaf_Refusal.Code, _ words: String,
     sourceLocation: SourceLocation = #_sourceLocation
   ) async throws {
-    let frames = try await send(bytes, to: farm)
+    let frames = try await send(bytes, to: coordinator)
     guard case .refusal(let refusal)? = frames.last?.message else {
-      Issue.record("no refusal but \(frames)", sourceLocation: sourceLocation)
+      Issue.record("not a refusal: \(frames)", sourceLocation: sourceLocation)
       return
     }
     #expect(refusal.code == code, sourceLocation: sourceLocation)
@@ -62,40 +65,61 @@ import Testing
   }
 
   @Test func badPeersAreRefusedAndAGoodOneIsServedThroughout() async throws {
-    try await TestFarm.run { farm in
-      try await CoordinatorClient.run(farm.endpoint) { good in
-        // Another protocol altogether; its first four bytes are a huge length.
-        try await expectRefusal(farm, ByteBuffer(string: "GET / HTTP/1.1\r\n\r\n"), .protocol, "longer than")
-        // Garbage with an honest length.
-        try await expectRefusal(farm, ByteBuffer(bytes: [0, 0, 0, 3, 0xFF, 0xFF, 0xFF]), .protocol, "not a message")
+    try await TestCoordinator.run { coordinator in
+      try await CoordinatorClient.run(coordinator.endpoint) { good in
+        // Another protocol: its first four bytes are a huge length.
+        try await expectRefusal(coordinator, ByteBuffer(string: "GET / HTTP/1.1\r\n\r\n"), .protocol, "longer than")
+        // Bytes that are no message, with their correct length.
+        try await expectRefusal(
+          coordinator, ByteBuffer(bytes: [0, 0, 0, 3, 0xFF, 0xFF, 0xFF]), .protocol, "not a message")
         // No hello first.
-        try await expectRefusal(farm, stream(.workersQuery(.init())), .protocol, "first frame must be a hello")
+        try await expectRefusal(coordinator, stream(.workersQuery(.init())), .protocol, "first frame must be a hello")
         try await expectRefusal(
-          farm, stream(hello(farm, .client) { $0.protocolVersion = 99 }), .protocol, "speaks version 1")
-        try await expectRefusal(farm, stream(hello(farm, .client) { $0.token = "guess" }), .token, "token is wrong")
-        try await expectRefusal(farm, stream(hello(farm, .client) { $0.token = "" }), .token, "wants a token")
-        try await expectRefusal(farm, stream(hello(farm, .unspecified)), .protocol, "worker's or a client's")
-        try await expectRefusal(farm, stream(hello(farm, .worker) { $0.slots = 0 }), .protocol, "slots")
-        try await expectRefusal(farm, stream(hello(farm, .worker) { $0.workerID = "a b" }), .protocol, "id")
-        // Worker's words from a client, a client's from a worker, the coordinator's from either, hello twice.
-        try await expectRefusal(farm, stream(hello(farm, .client), .heartbeat(.init())), .protocol, "not for a client")
-        try await expectRefusal(farm, stream(hello(farm, .worker), .submit(.init())), .protocol, "not for a worker")
-        try await expectRefusal(farm, stream(hello(farm, .client), .grant(.init())), .protocol, "not for a client")
-        try await expectRefusal(farm, stream(hello(farm, .client), hello(farm, .client)), .protocol, "not for")
+          coordinator, stream(hello(coordinator, .client) { $0.protocolVersion = 99 }), .protocol,
+          "uses version 2 of the protocol, not 99")
+        try await expectRefusal(
+          coordinator, stream(hello(coordinator, .client) { $0.token = "guess" }), .token, "token is wrong")
+        try await expectRefusal(
+          coordinator, stream(hello(coordinator, .client) { $0.token = "" }), .token, "requires a token")
+        try await expectRefusal(
+          coordinator, stream(hello(coordinator, .unspecified)), .protocol, "must be worker or client")
+        try await expectRefusal(coordinator, stream(hello(coordinator, .worker) { $0.slots = 0 }), .protocol, "slots")
+        try await expectRefusal(
+          coordinator, stream(hello(coordinator, .worker) { $0.workerID = "a b" }), .protocol, "id")
+        // A worker's message from a client, a client's from a worker, the coordinator's from a client, and a second hello.
+        try await expectRefusal(
+          coordinator, stream(hello(coordinator, .client), .heartbeat(.init())), .protocol, "not for a client")
+        try await expectRefusal(
+          coordinator, stream(hello(coordinator, .worker), .submit(.init())), .protocol, "not for a worker")
+        try await expectRefusal(
+          coordinator, stream(hello(coordinator, .client), .grant(.init())), .protocol, "not for a client")
+        try await expectRefusal(
+          coordinator, stream(hello(coordinator, .client), hello(coordinator, .client)), .protocol, "not for")
         // Too long for a worker.
-        var long = try stream(hello(farm, .worker))
+        var long = try stream(hello(coordinator, .worker))
         long.writeInteger(UInt32(2 << 20))
-        try await expectRefusal(farm, long, .protocol, "longer than")
-        // Leases, digests and uploads that are none.
+        try await expectRefusal(coordinator, long, .protocol, "longer than")
+        // A lease, a digest and an upload that are invalid.
         try await expectRefusal(
-          farm, stream(hello(farm, .worker), .publish(.with { $0.digest = Data(count: 32) })), .protocol, "no task")
+          coordinator, stream(hello(coordinator, .worker), .publish(.with { $0.digest = Data(count: 32) })), .protocol,
+          "not a task")
         try await expectRefusal(
-          farm,
-          stream(hello(farm, .client), .uploadBegin(.with { $0.digest = Data(count: 3) })), .protocol, "32 bytes")
-        try await expectRefusal(
-          farm,
+          coordinator,
           stream(
-            hello(farm, .client),
+            hello(coordinator, .worker),
+            .failure(
+              .with {
+                $0.lease = .with { $0.task = "j/0" }
+                $0.end = .hung
+              })), .protocol, "cannot report a task as hung")
+        try await expectRefusal(
+          coordinator,
+          stream(hello(coordinator, .client), .uploadBegin(.with { $0.digest = Data(count: 3) })), .protocol, "32 bytes"
+        )
+        try await expectRefusal(
+          coordinator,
+          stream(
+            hello(coordinator, .client),
             .uploadBegin(
               .with {
                 $0.digest = Data(count: 32)
@@ -103,83 +127,87 @@ import Testing
               }),
             .uploadChunk(.with { $0.offset = 5 })), .protocol, "out of order")
         let reads = (0..<200).map { _ in WireMessage.readContent(.with { $0.digest = Data(count: 32) }) }
-        var flood = try stream(hello(farm, .client))
+        var flood = try stream(hello(coordinator, .client))
         for read in reads {
           var bytes = try stream(read)
           flood.writeBuffer(&bytes)
         }
-        _ = try await send(flood, to: farm)
+        _ = try await send(flood, to: coordinator)
 
-        guard case .workersReply = try await good.ask(.workersQuery(.init())) else {
+        guard case .workersReply = try await good.request(.workersQuery(.init())) else {
           throw CoordinatorClient.unexpected
         }
       }
     }
   }
 
-  @Test func aPeerThatSaysNothingIsClosedInTime() async throws {
-    try await TestFarm.run { farm in
+  @Test func aPeerThatSendsNothingIsClosedInTime() async throws {
+    try await TestCoordinator.run { coordinator in
       let start = ContinuousClock.now
-      try await expectRefusal(farm, ByteBuffer(bytes: [0, 0]), .protocol, "no hello within 10 s")
+      try await expectRefusal(coordinator, ByteBuffer(bytes: [0, 0]), .protocol, "no hello within 10 s")
       #expect(start.duration(to: .now) < .seconds(15))
     }
   }
 
-  @Test func anUploadThatIsNotWhatItsDigestSaysIsNotKept() async throws {
-    try await TestFarm.run { farm in
-      try await CoordinatorClient.run(farm.endpoint) { client in
+  @Test func anUploadWithAnotherDigestThanAnnouncedIsNotKept() async throws {
+    try await TestCoordinator.run { coordinator in
+      try await CoordinatorClient.run(coordinator.endpoint) { client in
         let folder = try TemporaryFolder()
-        let file = try folder.write("hello".utf8, to: "file")
-        let descriptor = open(file, O_RDONLY)
-        defer { close(descriptor) }
-        let digest = SHA256Digest.of("other".utf8)
-        await #expect(throws: WireError(.content, "the coordinator's vault: the upload is not what its digest says")) {
-          try await client.content.upload(descriptor: descriptor, digest: digest, size: 5)
+        let file = try OpenFile.open(folder.write(Data("hello".utf8), "file"))
+        let hello = Content(digest: SHA256Digest.of("hello".utf8), size: 5)
+        let other = Content(digest: SHA256Digest.of("other".utf8), size: 5)
+        await #expect(
+          throws: WireError(.content, "the coordinator's content store: the upload does not have the announced digest")
+        ) {
+          try await client.content.upload(file, other)
         }
-        #expect(farm.vault.size(of: digest) == nil)
-        // The connection stands, and the right digest is taken.
-        try await client.content.upload(descriptor: descriptor, digest: SHA256Digest.of("hello".utf8), size: 5)
-        #expect(farm.vault.size(of: SHA256Digest.of("hello".utf8)) == 5)
-        // Again: the vault has it, nothing is sent.
-        try await client.content.upload(descriptor: -1, digest: SHA256Digest.of("hello".utf8), size: 5)
-        await #expect(throws: WireError.self) { try await client.content.read(digest, offset: 0, length: 5) }
-        let read = try await client.content.read(SHA256Digest.of("hello".utf8), offset: 1, length: 100)
+        #expect(!coordinator.content.contains(other))
+        // The connection stays open, and the right digest is accepted.
+        try await client.content.upload(file, hello)
+        #expect(coordinator.content.contains(hello))
+        // Again: the store has it, so the file, which has other bytes, is not read.
+        try await client.content.upload(OpenFile.open("/dev/null"), hello)
+        await #expect(throws: WireError.self) { try await client.content.read(other.digest, offset: 0, length: 5) }
+        let read = try await client.content.read(hello.digest, offset: 1, length: 100)
         #expect(read == Data("ello".utf8))
       }
-      #expect(try FileManager.default.contentsOfDirectory(atPath: farm.vault.directory + "/temporary").isEmpty)
+      #expect(try FileManager.default.contentsOfDirectory(atPath: coordinator.content.directory + "/temporary").isEmpty)
     }
   }
 
   @Test func aWorkerThatComesBackTakesThePlaceOfItsOldConnection() async throws {
-    try await TestFarm.run { farm in
-      try await WireClient.withConnection(to: farm.endpoint.address, hello: farm.hello(.worker)) { old, _ in
-        try await WireClient.withConnection(to: farm.endpoint.address, hello: farm.hello(.worker)) { new, _ in
+    try await TestCoordinator.run { coordinator in
+      try await WireClient.withConnection(to: coordinator.endpoint.address, hello: coordinator.hello(.worker)) {
+        old, _ in
+        try await WireClient.withConnection(to: coordinator.endpoint.address, hello: coordinator.hello(.worker)) {
+          new, _ in
           // The old one ends.
           for try await _ in old.inbound {}
           try await new.send(.heartbeat(.with { $0.freeSlots = 1 }))
           for try await message in new.inbound { if case .heartbeatReply = message { break } }
-          #expect(try await farm.store.workers().count == 1)
+          #expect(try await coordinator.store.workers().count == 1)
         }
       }
     }
   }
 
-  @Test func aSilentWorkerIsClosedAfterALease() async throws {
+  @Test func aWorkerThatSendsNothingIsClosedAfterTheLeaseTime() async throws {
     let policy = LeasePolicy(heartbeat: .milliseconds(300), lease: .seconds(1))
-    try await TestFarm.run(policy: policy) { farm in
-      try await WireClient.withConnection(to: farm.endpoint.address, hello: farm.hello(.worker)) { worker, welcome in
+    try await TestCoordinator.run(policy: policy) { coordinator in
+      try await WireClient.withConnection(to: coordinator.endpoint.address, hello: coordinator.hello(.worker)) {
+        worker, welcome in
         #expect(welcome.heartbeatMilliseconds == 300 && welcome.leaseMilliseconds == 1000)
         for try await _ in worker.inbound {}
       }
     }
   }
 
-  @Test func drainingSaysFarewellToEverybody() async throws {
-    try await TestFarm.run { farm in
+  @Test func drainingRefusesEveryConnection() async throws {
+    try await TestCoordinator.run { coordinator in
       let error = await #expect(throws: WireError.self) {
-        try await CoordinatorClient.run(farm.endpoint) { client in
+        try await CoordinatorClient.run(coordinator.endpoint) { client in
           try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { await farm.service.drain(farm.server) }
+            group.addTask { await coordinator.service.drain(coordinator.server) }
             _ = try await client.reply()
           }
         }

@@ -1,7 +1,10 @@
+import Client
 import CompositionModel
-import FoundationEssentials
+import ContentStorage
+import Foundation
 import Jobs
 import SwiftProtobuf
+import Synchronization
 import TestPrograms
 import Testing
 import Wire
@@ -10,29 +13,29 @@ import Wire
 
 @Suite(.timeLimit(.minutes(10))) struct InspectionTests {
   private func inspect(
-    _ document: String, files: [String: String], at farm: TestFarm,
+    _ document: String, files: [String: String], at coordinator: TestCoordinator,
     worker: ScriptedWorker
   ) async throws -> Sheaf_InspectReply {
     let folder = try TemporaryFolder()
-    for (name, text) in files { _ = try folder.write(text.utf8, to: name) }
-    let path = try folder.write(document.utf8, to: "edit.json")
+    for (name, text) in files { _ = try folder.write(Data(text.utf8), name) }
+    let path = try folder.write(Data(document.utf8), "edit.json")
     return try await withThrowingTaskGroup(of: Sheaf_InspectReply?.self) { group in
       group.addTask {
-        do { try await worker.run(at: farm.endpoint.address) } catch is CancellationError {}
+        do { try await worker.run(at: coordinator.endpoint.address) } catch is CancellationError {}
         return nil
       }
       group.addTask {
-        try await CoordinatorClient.run(farm.endpoint) { client in
+        try await CoordinatorClient.run(coordinator.endpoint) { client in
           let edit = try EditFile(path)
-          let (assets, _) = try await edit.assets(DigestCache())
-          try await JobRun(client: client).provide(assets)
-          let question = Sheaf_InspectDocument.with {
+          let (assets, _) = try await edit.assets(FileContentCache())
+          try await JobRun(client).provide(assets)
+          let request = Sheaf_InspectDocument.with {
             $0.document = Data(edit.bytes)
             $0.assets = assets
             $0.output = "film.mkv"
             $0.segmentDuration = "2"
           }
-          guard case .inspectReply(let reply) = try await client.ask(.inspectDocument(question)) else {
+          guard case .inspectReply(let reply) = try await client.request(.inspectDocument(request)) else {
             throw CoordinatorClient.unexpected
           }
           return reply
@@ -50,10 +53,10 @@ import Wire
       "export": { "video": { "codec": "ffv1" } } }
     """
 
-  @Test func aPlanTellsSegmentsAndWhy() async throws {
-    try await TestFarm.run { farm in
-      let worker = ScriptedWorker(farm.hello(.worker))
-      let reply = try await inspect(document, files: ["a.mov": "10", "b.mov": "11"], at: farm, worker: worker)
+  @Test func aPlanHasSegmentsAndReasons() async throws {
+    try await TestCoordinator.run { coordinator in
+      let worker = ScriptedWorker(coordinator.hello(.worker))
+      let reply = try await inspect(document, files: ["a.mov": "10", "b.mov": "11"], at: coordinator, worker: worker)
       #expect(reply.problems.isEmpty, "\(reply.problems)")
       let plan = try JSONDecoder().decode(PlanReport.self, from: reply.plan)
       #expect(plan.frames == 80 && plan.container == "mkv")
@@ -62,31 +65,44 @@ import Wire
       #expect(plan.segments.allSatisfy { $0.action == "encoded" })
       #expect(plan.instructions.map(\.layers) == [["A"], ["A"]])
       #expect(Set(reply.descriptions.keys) == ["a", "b"])
-      // It rendered nothing, and left no job that anybody sees.
-      #expect(Set(worker.kinds) == [.describe])
-      let status = try await CoordinatorClient.run(farm.endpoint) { try await $0.ask(.statusQuery(.init())) }
+      // It has rendered nothing, and its jobs are not listed.
+      #expect(Set(worker.kinds) == [.probe])
+      let status = try await CoordinatorClient.run(coordinator.endpoint) { try await $0.request(.statusQuery(.init())) }
       #expect(status == .statusReply(.init()))
-      #expect(!PlanText.lines(plan).isEmpty)
     }
   }
 
-  @Test func everyFileThatIsNoMediaIsToldAtOnce() async throws {
-    try await TestFarm.run { farm in
-      let worker = ScriptedWorker(farm.hello(.worker)) { $0.kind == .describe ? .document : nil }
-      let reply = try await inspect(document, files: ["a.mov": "10", "b.mov": "11"], at: farm, worker: worker)
+  @Test func everyFileThatIsNotMediaIsReportedAtOnce() async throws {
+    try await TestCoordinator.run { coordinator in
+      let worker = ScriptedWorker(coordinator.hello(.worker)) { $0.kind == .probe ? .document : nil }
+      let reply = try await inspect(document, files: ["a.mov": "10", "b.mov": "11"], at: coordinator, worker: worker)
       #expect(reply.problems.map(\.pointer).filter { $0.hasPrefix("/assets") } == ["/assets/a", "/assets/b"])
       #expect(reply.plan.isEmpty)
     }
   }
 
-  @Test func problemsOfTheDocumentAndOfItsMediaComeTogether() async throws {
-    try await TestFarm.run { farm in
+  @Test func problemsOfTheDocumentAndOfItsMediaAreReportedTogether() async throws {
+    try await TestCoordinator.run { coordinator in
       let wrong = document.replacing("\"use\": \"0..4\" }, {", with: "\"use\": \"0..40\" }, {").replacing(
         "\"export\": {", with: "\"exprot\": 1, \"export\": {")
-      let worker = ScriptedWorker(farm.hello(.worker))
-      let reply = try await inspect(wrong, files: ["a.mov": "10", "b.mov": "11"], at: farm, worker: worker)
+      let worker = ScriptedWorker(coordinator.hello(.worker))
+      let reply = try await inspect(wrong, files: ["a.mov": "10", "b.mov": "11"], at: coordinator, worker: worker)
       #expect(
         Set(reply.problems.map(\.pointer)).isSuperset(of: ["/exprot", "/tracks/0/clips/0/use"]), "\(reply.problems)")
+    }
+  }
+
+  @Test func anAbandonedInspectionIsCancelledAndNeverPlanned() async throws {
+    let added = Mutex(Duration.zero)
+    try await TestCoordinator.run(clock: { added.withLock { $0 } }) { coordinator in
+      let (store, id) = (coordinator.store, JobID("abandoned"))
+      try await store.submit(
+        NewJob(id: id, name: "inspection", purpose: .inspection, priority: 0, request: [], tasks: []))
+      #expect(try await store.jobsToPlan().isEmpty)
+      try await Task.sleep(for: .seconds(1.5))
+      #expect(try await store.job(id)?.state == .probing)
+      added.withLock { $0 = Inspection.longest }
+      try await eventually("the inspection is cancelled") { try await store.job(id)?.state == .cancelled }
     }
   }
 }

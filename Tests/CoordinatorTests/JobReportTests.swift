@@ -1,3 +1,4 @@
+import Digest
 import Jobs
 import Synchronization
 import Testing
@@ -12,29 +13,30 @@ struct JobReportTests {
     try #require(try await JobReport.status(of: job, store: store)).waitsFor
   }
 
-  private func note(_ worker: String, build: String, in store: MemoryJobStore) async throws {
-    try await store.note(
-      WorkerRecord(id: WorkerID(worker), name: worker, slots: 1, build: build, coordinator: "here"))
+  private func register(_ worker: String, build: String, in store: MemoryJobStore) async throws {
+    try await store.register(
+      WorkerRecord(
+        id: WorkerID(worker), session: SessionID(worker), name: worker, slots: 1, build: build, coordinator: "here"))
   }
 
-  @Test func aJobThatNobodyWorksOnSaysWhy() async throws {
+  @Test func aJobOfWhichNoTaskRunsHasAReason() async throws {
     let now = Mutex(Duration.zero)
     let store = MemoryJobStore { now.withLock { $0 } }
     let task = NewTask(
-      kind: .describe, payload: [], inputs: [], fingerprint: String(repeating: "0", count: 64), cost: 1, work: 0)
+      kind: .probe, payload: [], inputs: [], fingerprint: SHA256Digest.of([]), cost: 1, work: 0)
     try await store.submit(NewJob(id: job, name: "edit.json", priority: 0, request: [], tasks: [task]))
-    #expect(try await waitsFor(store).isEmpty, "nobody has had the time")
+    #expect(try await waitsFor(store).isEmpty, "it was submitted just now")
     now.withLock { $0 = .seconds(5) }
     #expect(try await waitsFor(store) == "no worker is connected")
 
-    try await note("old", build: "build 1", in: store)
-    #expect(try await waitsFor(store).isEmpty, "it waits for its turn alone")
-    let grants = try await store.claim(worker: WorkerID("old"), build: "build 1", limit: 1)
+    try await register("old", build: "build 1", in: store)
+    #expect(try await waitsFor(store).isEmpty, "the worker is busy with other jobs")
+    let grants = try await store.claim(worker: WorkerID("old"), session: SessionID("old"), build: "build 1", limit: 1)
     #expect(grants.count == 1)
-    #expect(try await waitsFor(store).isEmpty, "somebody works on it")
+    #expect(try await waitsFor(store).isEmpty, "a task runs")
 
-    _ = try await store.release(worker: WorkerID("old"))
-    try await note("new", build: "build 2", in: store)
+    _ = try await store.release(worker: WorkerID("old"), session: SessionID("old"))
+    try await register("new", build: "build 2", in: store)
     #expect(try await waitsFor(store).hasSuffix("connected: build 1"))
   }
 }

@@ -1,19 +1,20 @@
-import CompositionModel
+import Client
+import ContentStorage
 import Digest
-import FoundationEssentials
-import Glibc
+import Foundation
 import Jobs
 import SwiftProtobuf
 import Synchronization
+import SystemSupport
 import TestPrograms
 import Testing
 import Wire
 
 @testable import Coordinator
 
-/// DESIGN 4 from end to end, with a worker that speaks the wire.
+/// Jobs from the document to the film, with a worker that uses the protocol.
 @Suite(.timeLimit(.minutes(10))) struct LifeOfAJobTests {
-  /// A document of one clip of each of these files, and the files; each file's text is its length in seconds.
+  /// A document with one clip of each of these files, and the files, of which each has its length in seconds as its text.
   struct Edit {
     let folder: TemporaryFolder
     let path: String
@@ -22,29 +23,29 @@ import Wire
       folder = try TemporaryFolder()
       var clipTexts: [String] = []
       for (index, length) in clips.enumerated() {
-        _ = try folder.write("\(seconds + index)".utf8, to: "\(index).mov")
+        _ = try folder.write(Data("\(seconds + index)".utf8), "\(index).mov")
         clipTexts.append(#"{ "asset": "a\#(index)", "use": "0..\#(length)" }"#)
       }
       let assets = clips.indices.map { #""a\#($0)": "\#($0).mov""# }.joined(separator: ", ")
-      path = try folder.write(
-        """
+      let document = """
         { "sheaf": 1, "assets": { \(assets) },
           "tracks": [ { "id": "A", "type": "video", "clips": [ \(clipTexts.joined(separator: ", ")) ] } ],
           "export": { "to": "film.mkv", "video": { "codec": "ffv1" }\(extra) } }
-        """.utf8, to: "edit.json")
+        """
+      path = try folder.write(Data(document.utf8), "edit.json")
     }
   }
 
   /// Submits a document and waits for its end.
   private func end(
-    of edit: Edit, at farm: TestFarm, segmentDuration: String = "2"
+    of edit: Edit, at coordinator: TestCoordinator, segmentDuration: String = "2"
   ) async throws -> Sheaf_JobStatus {
     let path = edit.path
-    return try await CoordinatorClient.run(farm.endpoint) { client in
+    return try await CoordinatorClient.run(coordinator.endpoint) { client in
       let file = try EditFile(path)
-      let (assets, problems) = try await file.assets(DigestCache())
+      let (assets, problems) = try await file.assets(FileContentCache())
       #expect(problems.isEmpty)
-      let run = JobRun(client: client)
+      let run = JobRun(client)
       try await run.provide(assets)
       let job = try await run.submit(file, assets, output: "film.mkv", segmentDuration: segmentDuration, priority: 0)
       return try await run.wait(for: job) { _ in }
@@ -52,12 +53,12 @@ import Wire
   }
 
   private func working<R: Sendable>(
-    _ workers: [ScriptedWorker], at farm: TestFarm, _ body: @escaping @Sendable () async throws -> R
+    _ workers: [ScriptedWorker], at coordinator: TestCoordinator, _ body: @escaping @Sendable () async throws -> R
   ) async throws -> R {
     try await withThrowingTaskGroup(of: R?.self) { group in
       for worker in workers {
         group.addTask {
-          do { try await worker.run(at: farm.endpoint.address) } catch is CancellationError {}
+          do { try await worker.run(at: coordinator.endpoint.address) } catch is CancellationError {}
           return nil
         }
       }
@@ -70,38 +71,38 @@ import Wire
 
   @Test func aJobGoesFromItsDocumentToItsFilm() async throws {
     let edit = try Edit()
-    try await TestFarm.run { farm in
-      let worker = ScriptedWorker(farm.hello(.worker))
-      let status = try await working([worker], at: farm) { try await end(of: edit, at: farm) }
-      #expect(status.state == "done", "\(status)")
+    try await TestCoordinator.run { coordinator in
+      let worker = ScriptedWorker(coordinator.hello(.worker))
+      let status = try await working([worker], at: coordinator) { try await end(of: edit, at: coordinator) }
+      #expect(status.state == .done, "\(status)")
       #expect(status.framesTotal == 80 && status.framesDone == 80)
       #expect(status.segmentsTotal == 4 && status.segmentsDone == 4 && status.segmentsCached == 0)
-      #expect(worker.kinds.first == .describe && worker.kinds.last == .stitch)
-      #expect(worker.kinds.filter { $0 == .picture }.count == 4)
+      #expect(worker.kinds.first == .probe && worker.kinds.last == .stitch)
+      #expect(worker.kinds.filter { $0 == .video }.count == 4)
       // Four pieces of 32 bytes, in order.
       #expect(status.output.size == 128)
-      let film = try farm.vault.read(#require(status.output.sha256), limit: 1000)
+      let film = try coordinator.content.read(#require(status.output.content).digest, limit: 1000)
       let pieces = worker.granted.withLock { granted in
-        granted.filter { $0.kind == .picture }.sorted { $0.lease.task < $1.lease.task }
+        granted.filter { $0.kind == .video }.sorted { $0.lease.task < $1.lease.task }
       }
       let source = Data("10".utf8)
       #expect(try film == pieces.flatMap { try ScriptedWorker.result(of: $0, [source]) })
     }
   }
 
-  @Test func theSameFilmAgainComesFromTheVault() async throws {
+  @Test func theSameFilmAgainComesFromTheCache() async throws {
     let edit = try Edit()
-    try await TestFarm.run { farm in
-      let worker = ScriptedWorker(farm.hello(.worker))
-      try await working([worker], at: farm) {
-        let first = try await end(of: edit, at: farm)
+    try await TestCoordinator.run { coordinator in
+      let worker = ScriptedWorker(coordinator.hello(.worker))
+      try await working([worker], at: coordinator) {
+        let first = try await end(of: edit, at: coordinator)
         let count = worker.kinds.count
-        let again = try await end(of: edit, at: farm)
-        #expect(again.state == "done" && again.output == first.output)
+        let again = try await end(of: edit, at: coordinator)
+        #expect(again.state == .done && again.output == first.output)
         #expect(again.segmentsCached == 4 && worker.kinds.count == count)
         // Without the film itself, as after `render`, only the stitch is done again.
-        farm.vault.remove(try #require(first.output.sha256))
-        let third = try await end(of: edit, at: farm)
+        coordinator.content.remove(try #require(first.output.content).digest)
+        let third = try await end(of: edit, at: coordinator)
         #expect(third.output == first.output)
         #expect(worker.kinds.count == count + 1 && worker.kinds.last == .stitch)
       }
@@ -110,100 +111,119 @@ import Wire
 
   @Test func anotherBuildRendersEverythingAgain() async throws {
     let edit = try Edit()
-    try await TestFarm.run { farm in
-      let old = ScriptedWorker(farm.hello(.worker))
-      _ = try await working([old], at: farm) { try await end(of: edit, at: farm) }
-      let new = ScriptedWorker(farm.hello(.worker, worker: "w2", build: "build 2"))
-      let status = try await working([new], at: farm) {
-        try await eventually("the old worker has left") { try await farm.store.workers().map(\.build) == ["build 2"] }
-        return try await end(of: edit, at: farm)
+    try await TestCoordinator.run { coordinator in
+      let old = ScriptedWorker(coordinator.hello(.worker))
+      _ = try await working([old], at: coordinator) { try await end(of: edit, at: coordinator) }
+      let new = ScriptedWorker(coordinator.hello(.worker, worker: "w2", build: "build 2"))
+      let status = try await working([new], at: coordinator) {
+        try await eventually("the old worker has left") {
+          try await coordinator.store.workers().map(\.build) == ["build 2"]
+        }
+        return try await end(of: edit, at: coordinator)
       }
-      #expect(status.state == "done" && status.segmentsCached == 0)
+      #expect(status.state == .done && status.segmentsCached == 0)
       #expect(new.kinds.count == old.kinds.count)
     }
   }
 
   @Test func workIsSharedAmongWorkers() async throws {
     let edit = try Edit(clips: [10, 10])
-    try await TestFarm.run { farm in
-      let workers = (0..<3).map { ScriptedWorker(farm.hello(.worker, worker: "w\($0)", slots: 1)) }
-      let status = try await working(workers, at: farm) {
-        try await eventually("three workers") { try await farm.store.workers().count == 3 }
-        return try await end(of: edit, at: farm, segmentDuration: "1")
+    try await TestCoordinator.run { coordinator in
+      let workers = (0..<3).map { ScriptedWorker(coordinator.hello(.worker, worker: "w\($0)", slots: 1)) }
+      let status = try await working(workers, at: coordinator) {
+        try await eventually("three workers") { try await coordinator.store.workers().count == 3 }
+        return try await end(of: edit, at: coordinator, segmentDuration: "1")
       }
-      #expect(status.state == "done" && status.segmentsTotal == 20)
+      #expect(status.state == .done && status.segmentsTotal == 20)
       for worker in workers { #expect(!worker.kinds.isEmpty) }
     }
   }
 
-  @Test func whatADocumentGetsWrongIsToldWithItsPlace() async throws {
+  @Test func aProblemOfTheDocumentIsReportedWithItsPlace() async throws {
     let edit = try Edit(clips: [30])
-    try await TestFarm.run { farm in
-      let status = try await working([ScriptedWorker(farm.hello(.worker))], at: farm) {
-        try await end(of: edit, at: farm)
+    try await TestCoordinator.run { coordinator in
+      let status = try await working([ScriptedWorker(coordinator.hello(.worker))], at: coordinator) {
+        try await end(of: edit, at: coordinator)
       }
-      #expect(status.state == "failed" && status.error.isEmpty)
+      #expect(status.state == .failed && status.error.isEmpty)
       #expect(status.problems.map(\.pointer) == ["/tracks/0/clips/0/use"], "\(status.problems)")
     }
   }
 
-  @Test func mediaThatCannotBeDescribedIsNamedAsTheDocumentNamesIt() async throws {
+  @Test func mediaThatCannotBeProbedIsNamedAsInTheDocument() async throws {
     let edit = try Edit()
-    try await TestFarm.run { farm in
-      let worker = ScriptedWorker(farm.hello(.worker)) { $0.kind == .describe ? .document : nil }
-      let status = try await working([worker], at: farm) { try await end(of: edit, at: farm) }
-      #expect(status.state == "failed" && status.error.isEmpty)
+    try await TestCoordinator.run { coordinator in
+      let worker = ScriptedWorker(coordinator.hello(.worker)) { $0.kind == .probe ? .document : nil }
+      let status = try await working([worker], at: coordinator) { try await end(of: edit, at: coordinator) }
+      #expect(status.state == .failed && status.error.isEmpty)
       #expect(status.problems.map(\.pointer) == ["/assets/a0"])
-      #expect(status.problems.first?.message == "0.mov: the script says so")
+      #expect(status.problems.first?.message == "0.mov: the script fails this task")
     }
   }
 
-  @Test func aFailureOfTheSurroundingsIsTriedElsewhere() async throws {
+  @Test func everyAttemptThatFailsIsKept() async throws {
     let edit = try Edit()
-    try await TestFarm.run { farm in
-      let full = ScriptedWorker(farm.hello(.worker, worker: "full")) { _ in .infrastructure }
-      let fine = ScriptedWorker(farm.hello(.worker, worker: "fine"))
-      let status = try await working([full, fine], at: farm) { try await end(of: edit, at: farm) }
-      #expect(status.state == "done")
-      // It was left alone after its failures, not asked again and again.
+    try await TestCoordinator.run(policy: LeasePolicy(backOff: .milliseconds(10), exclusion: .zero)) { coordinator in
+      let broken = ScriptedWorker(coordinator.hello(.worker, slots: 1)) {
+        $0.kind == .audio || $0.kind == .video ? .crashed : nil
+      }
+      let status = try await working([broken], at: coordinator) {
+        try await end(of: edit, at: coordinator, segmentDuration: "10")
+      }
+      // The media are to blame: exit code 65.
+      #expect(status.state == .failed && status.error.isEmpty)
+      #expect(status.problems.map(\.message) == ["the script fails this task"])
+      let task = try #require(status.tasks.first { $0.state == .failed })
+      #expect(task.endedAttempts.map(\.end) == [.crashed, .crashed, .crashed])
+      #expect(task.endedAttempts.map(\.epoch) == [1, 2, 3] && task.attempts == 3)
+      #expect(task.endedAttempts.allSatisfy { $0.worker == "w1" && $0.process.exitCode == 7 })
+    }
+  }
+
+  @Test func aTaskReleasedByOneWorkerIsDoneByAnother() async throws {
+    let edit = try Edit()
+    try await TestCoordinator.run { coordinator in
+      let full = ScriptedWorker(coordinator.hello(.worker, worker: "full")) { _ in .released }
+      let fine = ScriptedWorker(coordinator.hello(.worker, worker: "fine"))
+      let status = try await working([full, fine], at: coordinator) { try await end(of: edit, at: coordinator) }
+      #expect(status.state == .done)
+      // It was paused after its failures.
       #expect(full.kinds.count < 8)
     }
   }
 
-  @Test func aFarmWithNothingButFullDisksSaysSo() async throws {
+  @Test func aFarmOnWhichEveryDiskIsFullFailsTheJob() async throws {
     let edit = try Edit()
-    try await TestFarm.run { farm in
-      let full = ScriptedWorker(farm.hello(.worker, slots: 1)) { _ in .infrastructure }
-      let status = try await working([full], at: farm) { try await end(of: edit, at: farm) }
-      #expect(status.state == "failed" && status.problems.isEmpty)
-      #expect(status.error.hasSuffix("at last because: the script says so"))
+    try await TestCoordinator.run { coordinator in
+      let full = ScriptedWorker(coordinator.hello(.worker, slots: 1)) { _ in .released }
+      let status = try await working([full], at: coordinator) { try await end(of: edit, at: coordinator) }
+      #expect(status.state == .failed && status.problems.isEmpty)
+      #expect(status.error.hasSuffix("the last time because: the script fails this task"))
     }
   }
 
-  @Test func aCancelledJobIsTakenFromItsWorkers() async throws {
+  @Test func theLeasesOfACancelledJobAreCancelled() async throws {
     let edit = try Edit()
     let path = edit.path
-    try await TestFarm.run { farm in
-      // A worker that takes everything and does nothing.
-      let idle = ScriptedWorker(farm.hello(.worker)) { _ in nil }
-      _ = idle
-      try await CoordinatorClient.run(farm.endpoint) { client in
+    try await TestCoordinator.run { coordinator in
+      try await CoordinatorClient.run(coordinator.endpoint) { client in
         let file = try EditFile(path)
-        let (assets, _) = try await file.assets(DigestCache())
-        let run = JobRun(client: client)
+        let (assets, _) = try await file.assets(FileContentCache())
+        let run = JobRun(client)
         try await run.provide(assets)
         let job = try await run.submit(file, assets, output: "", segmentDuration: "", priority: 3)
-        try await WireClient.withConnection(to: farm.endpoint.address, hello: farm.hello(.worker)) { worker, _ in
+        try await WireClient.withConnection(to: coordinator.endpoint.address, hello: coordinator.hello(.worker)) {
+          worker, _ in
           try await worker.send(.heartbeat(.with { $0.freeSlots = 2 }))
           var lease = Sheaf_Lease()
           for try await message in worker.inbound {
             switch message {
             case .grant(let grant):
               lease = grant.lease
-              guard case .cancelReply(let reply) = try await client.ask(.cancelJob(.with { $0.job = job })) else {
+              guard case .cancelReply(let reply) = try await client.request(.cancelJob(.with { $0.job = job })) else {
                 throw CoordinatorClient.unexpected
               }
-              #expect(reply.state == "cancelled")
+              #expect(reply.state == .cancelled)
               try await worker.send(.heartbeat(.with { $0.progress = [.with { $0.lease = grant.lease }] }))
             case .heartbeatReply(let reply) where lease != Sheaf_Lease():
               #expect(reply.cancelled == [lease])
@@ -212,37 +232,37 @@ import Wire
             }
           }
         }
-        #expect(try await run.status(of: job).state == "cancelled")
+        #expect(try await run.status(of: job).state == .cancelled)
       }
     }
   }
 
-  @Test func aWorkerThatGoesAwayGivesItsTasksBackAtOnce() async throws {
+  @Test func theTasksOfAWorkerThatLeavesAreReadyAtOnce() async throws {
     let edit = try Edit()
-    try await TestFarm.run { farm in
-      let worker = ScriptedWorker(farm.hello(.worker, worker: "second"))
+    try await TestCoordinator.run { coordinator in
+      let worker = ScriptedWorker(coordinator.hello(.worker, worker: "second"))
       let status = try await withThrowingTaskGroup(of: Sheaf_JobStatus.self) { group in
-        group.addTask { try await end(of: edit, at: farm) }
-        // Takes the describe task and leaves.
+        group.addTask { try await end(of: edit, at: coordinator) }
+        // Takes the probe task and leaves.
         try await WireClient.withConnection(
-          to: farm.endpoint.address, hello: farm.hello(.worker, worker: "first")
+          to: coordinator.endpoint.address, hello: coordinator.hello(.worker, worker: "first")
         ) { connection, _ in
           try await connection.send(.heartbeat(.with { $0.freeSlots = 2 }))
           for try await message in connection.inbound { if case .grant = message { return } }
         }
-        return try await working([worker], at: farm) { try await end(of: edit, at: farm) }
+        return try await working([worker], at: coordinator) { try await end(of: edit, at: coordinator) }
       }
-      #expect(status.state == "done")
+      #expect(status.state == .done)
     }
   }
 
   @Test func mediaUnderTheMediaRootIsNotUploaded() async throws {
     let edit = try Edit()
-    try await TestFarm.run(mediaRoot: edit.folder.path) { farm in
-      let worker = ScriptedWorker(farm.hello(.worker))
-      let status = try await working([worker], at: farm) { try await end(of: edit, at: farm) }
-      #expect(status.state == "done")
-      #expect(farm.vault.size(of: SHA256Digest.of("10".utf8)) == nil)
+    try await TestCoordinator.run(mediaRoot: edit.folder.url.path) { coordinator in
+      let worker = ScriptedWorker(coordinator.hello(.worker))
+      let status = try await working([worker], at: coordinator) { try await end(of: edit, at: coordinator) }
+      #expect(status.state == .done)
+      #expect(coordinator.content.size(of: SHA256Digest.of("10".utf8)) == nil)
       let paths = worker.granted.withLock { granted in
         Set(granted.filter { $0.kind != .stitch }.flatMap(\.inputs).map(\.path))
       }
@@ -250,42 +270,40 @@ import Wire
     }
   }
 
-  @Test func whoStopsWaitingCancelsTheJob() async throws {
+  @Test func toStopWaitingCancelsTheJob() async throws {
     let edit = try Edit()
     let path = edit.path
-    try await TestFarm.run { farm in
-      let (told, telling) = AsyncStream.makeStream(of: Void.self)
+    try await TestCoordinator.run { coordinator in
+      let (reports, reporting) = AsyncStream.makeStream(of: Void.self)
       let waiting = Task {
-        try await CoordinatorClient.run(farm.endpoint) { client in
+        try await CoordinatorClient.run(coordinator.endpoint) { client in
           let file = try EditFile(path)
-          let (assets, _) = try await file.assets(DigestCache())
-          let run = JobRun(client: client)
+          let (assets, _) = try await file.assets(FileContentCache())
+          let run = JobRun(client)
           try await run.provide(assets)
           let job = try await run.submit(file, assets, output: "", segmentDuration: "", priority: 0)
-          _ = try await run.wait(for: job, cancellingAt: farm.endpoint) { _ in telling.finish() }
+          _ = try await run.wait(for: job, cancellingAt: coordinator.endpoint) { _ in reporting.finish() }
         }
       }
-      for await _ in told {}
+      for await _ in reports {}
       waiting.cancel()
       await #expect(throws: CancellationError.self) { try await waiting.value }
-      let state = try await farm.store.jobs(limit: 1).first?.state
+      let state = try await coordinator.store.jobs(.render, limit: 1).first?.state
       #expect(state == .cancelled)
     }
   }
 
-  @Test func aFilmIsFetchedInRangesToItsPlace() async throws {
+  @Test func aFilmIsFetchedInRanges() async throws {
     let text = [UInt8](repeating: 0x33, count: 10_000_001)
     let folder = try TemporaryFolder()
-    let source = open(try folder.write(text, to: "source"), O_RDONLY)
-    defer { close(source) }
-    try await TestFarm.run { farm in
-      let digest = SHA256Digest.of(text)
-      try await CoordinatorClient.run(farm.endpoint) { client in
-        try await client.content.upload(descriptor: source, digest: digest, size: Int64(text.count))
-        let output = try OutputFile(folder.path + "/film.mov")
-        try await Download(client: client, digest: digest, size: UInt64(text.count)).write(to: output)
+    let source = try OpenFile.open(folder.write(Data(text), "source"))
+    try await TestCoordinator.run { coordinator in
+      let content = Content(digest: SHA256Digest.of(text), size: Int64(text.count))
+      try await CoordinatorClient.run(coordinator.endpoint) { client in
+        try await client.content.upload(source, content)
+        try await OutputFile(folder.path("film.mov")).download(content, from: client)
       }
-      #expect(try FileBytes.read(folder.path + "/film.mov", limit: 20_000_000) == text)
+      #expect(try OpenFile.contents(of: folder.path("film.mov"), limit: 20_000_000) == text)
     }
   }
 }

@@ -14,57 +14,59 @@ struct SchedulerTests {
     return scheduler
   }
 
-  @Test func aWorkerWithRoomAsksForHalfOfIt() {
+  @Test func aWorkerClaimsHalfOfItsCapacity() {
     var scheduler = scheduler(("a", 8))
-    #expect(scheduler.handle(.woke) == [])
-    #expect(scheduler.handle(.room(WorkerID("a"), 8)) == [claim("a", 4)])
-    // Full: there is more, so it asks again.
-    #expect(scheduler.handle(.claimed(WorkerID("a"), asked: 4, got: 4, room: 4)) == [claim("a", 2)])
-    // Short: there is no more until something wakes.
-    #expect(scheduler.handle(.claimed(WorkerID("a"), asked: 2, got: 1, room: 3)) == [])
-    #expect(scheduler.handle(.woke) == [claim("a", 2)])
+    #expect(scheduler.handle(.changed) == [])
+    #expect(scheduler.handle(.capacity(WorkerID("a"), 8)) == [claim("a", 4)])
+    // The claim was granted in full: there may be more.
+    #expect(scheduler.handle(.claimed(WorkerID("a"), requested: 4, granted: 4, capacity: 4)) == [claim("a", 2)])
+    // It came back short: there is no more until something changes.
+    #expect(scheduler.handle(.claimed(WorkerID("a"), requested: 2, granted: 1, capacity: 3)) == [])
+    #expect(scheduler.handle(.changed) == [claim("a", 2)])
   }
 
-  @Test func theIdlestAsksFirstAndTiesGoByName() {
+  @Test func theIdlestIsFirstAndTiesGoByName() {
     var scheduler = scheduler(("c", 4), ("a", 4), ("b", 8), maximumClaims: 1)
     var order: [Scheduler.Claim] = []
-    for (worker, room) in [("a", 2), ("b", 8), ("c", 4)] { order += scheduler.handle(.room(WorkerID(worker), room)) }
-    // Only one claim at a time: `a` was first to have room; then b and c are equally idle, and b comes first.
+    for (worker, capacity) in [("a", 2), ("b", 8), ("c", 4)] {
+      order += scheduler.handle(.capacity(WorkerID(worker), capacity))
+    }
+    // One claim at a time: `a` had capacity first; then b and c are equally idle, and b comes first.
     #expect(order == [claim("a", 1)])
-    #expect(scheduler.handle(.claimed(WorkerID("a"), asked: 1, got: 0, room: 2)) == [claim("b", 4)])
-    #expect(scheduler.handle(.claimed(WorkerID("b"), asked: 4, got: 0, room: 8)) == [claim("c", 2)])
-    #expect(scheduler.handle(.claimed(WorkerID("c"), asked: 2, got: 0, room: 4)) == [])
+    #expect(scheduler.handle(.claimed(WorkerID("a"), requested: 1, granted: 0, capacity: 2)) == [claim("b", 4)])
+    #expect(scheduler.handle(.claimed(WorkerID("b"), requested: 4, granted: 0, capacity: 8)) == [claim("c", 2)])
+    #expect(scheduler.handle(.claimed(WorkerID("c"), requested: 2, granted: 0, capacity: 4)) == [])
   }
 
-  @Test func aWakeDuringAClaimIsNotLost() {
+  @Test func aChangeDuringAClaimIsNotLost() {
     var scheduler = scheduler(("a", 2))
-    #expect(scheduler.handle(.room(WorkerID("a"), 2)) == [claim("a", 1)])
-    #expect(scheduler.handle(.woke) == [])
-    // What woke may have become ready after the claim looked.
-    #expect(scheduler.handle(.claimed(WorkerID("a"), asked: 1, got: 0, room: 2)) == [claim("a", 1)])
-    #expect(scheduler.handle(.claimed(WorkerID("a"), asked: 1, got: 0, room: 2)) == [])
+    #expect(scheduler.handle(.capacity(WorkerID("a"), 2)) == [claim("a", 1)])
+    #expect(scheduler.handle(.changed) == [])
+    // What has changed may have become ready after the claim.
+    #expect(scheduler.handle(.claimed(WorkerID("a"), requested: 1, granted: 0, capacity: 2)) == [claim("a", 1)])
+    #expect(scheduler.handle(.claimed(WorkerID("a"), requested: 1, granted: 0, capacity: 2)) == [])
   }
 
-  @Test func aSlotThatBecomesFreeIsReasonToLook() {
+  @Test func aSlotThatBecomesFreeIsAReasonToClaim() {
     var scheduler = scheduler(("a", 1))
-    #expect(scheduler.handle(.room(WorkerID("a"), 1)) == [claim("a", 1)])
-    #expect(scheduler.handle(.claimed(WorkerID("a"), asked: 1, got: 1, room: 0)) == [])
-    #expect(scheduler.handle(.room(WorkerID("a"), 1)) == [claim("a", 1)])
+    #expect(scheduler.handle(.capacity(WorkerID("a"), 1)) == [claim("a", 1)])
+    #expect(scheduler.handle(.claimed(WorkerID("a"), requested: 1, granted: 1, capacity: 0)) == [])
+    #expect(scheduler.handle(.capacity(WorkerID("a"), 1)) == [claim("a", 1)])
   }
 
-  @Test func aWorkerThatLeftIsNotAskedFor() {
+  @Test func aWorkerThatHasLeftIsNotClaimedFor() {
     var scheduler = scheduler(("a", 1))
-    #expect(scheduler.handle(.room(WorkerID("a"), 1)) == [claim("a", 1)])
+    #expect(scheduler.handle(.capacity(WorkerID("a"), 1)) == [claim("a", 1)])
     #expect(scheduler.handle(.left(WorkerID("a"))) == [])
-    #expect(scheduler.handle(.claimed(WorkerID("a"), asked: 1, got: 1, room: 0)) == [])
-    #expect(scheduler.handle(.woke) == [])
+    #expect(scheduler.handle(.claimed(WorkerID("a"), requested: 1, granted: 1, capacity: 0)) == [])
+    #expect(scheduler.handle(.changed) == [])
   }
 
   @Test func noMoreClaimsAreUnderWayThanAllowed() {
     var scheduler = scheduler(("a", 1), ("b", 1), ("c", 1), maximumClaims: 2)
     var claims: [Scheduler.Claim] = []
-    for worker in ["a", "b", "c"] { claims += scheduler.handle(.room(WorkerID(worker), 1)) }
+    for worker in ["a", "b", "c"] { claims += scheduler.handle(.capacity(WorkerID(worker), 1)) }
     #expect(claims == [claim("a", 1), claim("b", 1)])
-    #expect(scheduler.handle(.claimed(WorkerID("a"), asked: 1, got: 0, room: 1)) == [claim("c", 1)])
+    #expect(scheduler.handle(.claimed(WorkerID("a"), requested: 1, granted: 0, capacity: 1)) == [claim("c", 1)])
   }
 }

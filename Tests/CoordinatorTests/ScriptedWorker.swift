@@ -1,33 +1,34 @@
 import CompositionModel
 import Digest
-import FoundationEssentials
-import Glibc
+import Foundation
 import Segmenter
 import SwiftProtobuf
 import Synchronization
+import SystemSupport
+import TestPrograms
 import Wire
 
 @testable import Coordinator
 
-/// A worker that speaks the wire and renders nothing: a piece is the digest of its payload and inputs, a stitch its
-/// pieces one after the other. What it makes is, as of a real one, a function of the task alone.
+/// A worker that uses the protocol and renders nothing: a piece is the digest of its payload and inputs, and the result of
+/// a stitch task is the pieces one after the other. As with a real worker, a result depends on the task alone.
 final class ScriptedWorker: Sendable {
-  /// What to do with a task instead of doing it; nil does it.
-  typealias Misbehaviour = @Sendable (Sheaf_Grant) -> Sheaf_Failure.Cause?
+  /// How a task ends instead of with a result; nil executes it.
+  typealias Failing = @Sendable (Sheaf_Grant) -> Sheaf_AttemptEnd?
 
   let hello: Sheaf_Hello
-  let misbehave: Misbehaviour
+  let failing: Failing
   let granted = Mutex<[Sheaf_Grant]>([])
   private let held = Mutex<[Sheaf_Lease]>([])
 
-  init(_ hello: Sheaf_Hello, misbehave: @escaping Misbehaviour = { _ in nil }) {
+  init(_ hello: Sheaf_Hello, failing: @escaping Failing = { _ in nil }) {
     self.hello = hello
-    self.misbehave = misbehave
+    self.failing = failing
   }
 
   var kinds: [Sheaf_TaskKind] { granted.withLock { $0.map(\.kind) } }
 
-  /// Works until the connection closes or the task is cancelled.
+  /// Works until the connection is closed or the task is cancelled.
   func run(at address: WireAddress) async throws {
     try await WireClient.withConnection(to: address, hello: hello) { connection, _ in
       let exchange = ContentExchange(connection)
@@ -74,19 +75,20 @@ final class ScriptedWorker: Sendable {
   }
 
   private func work(_ grant: Sheaf_Grant, _ connection: WireConnection, _ exchange: ContentExchange) async throws {
-    if let cause = misbehave(grant) {
+    if let end = failing(grant) {
       try await connection.send(
         .failure(
           .with {
             $0.lease = grant.lease
-            $0.cause = cause
-            $0.message = "the script says so"
+            $0.end = end
+            $0.message = "the script fails this task"
+            $0.process = .with { $0.exitCode = 7 }
           }))
       return
     }
     var inputs: [Data] = []
     for input in grant.inputs {
-      guard let digest = input.sha256 else { continue }
+      guard let digest = input.content?.digest else { continue }
       var bytes = Data()
       while bytes.count < Int(input.size) {
         bytes += try await exchange.read(digest, offset: UInt64(bytes.count), length: 1 << 20)
@@ -95,10 +97,9 @@ final class ScriptedWorker: Sendable {
     }
     let result = try Self.result(of: grant, inputs)
     let folder = try TemporaryFolder()
-    let file = open(try folder.write(result, to: "result"), O_RDONLY)
-    defer { close(file) }
+    let file = try OpenFile.open(folder.write(Data(result), "result"))
     let digest = SHA256Digest.of(result)
-    try await exchange.upload(descriptor: file, digest: digest, size: Int64(result.count))
+    try await exchange.upload(file, Content(digest: digest, size: Int64(result.count)))
     try await connection.send(
       .publish(
         .with {
@@ -110,8 +111,8 @@ final class ScriptedWorker: Sendable {
 
   static func result(of grant: Sheaf_Grant, _ inputs: [Data]) throws -> [UInt8] {
     switch grant.kind {
-    case .describe:
-      // What the file says of itself: tests write durations into it.
+    case .probe:
+      // The tests write the duration into the file.
       guard let seconds = Int64(String(decoding: inputs[0], as: UTF8.self)) else { return Array("no description".utf8) }
       return try [UInt8](JSONCoding.encoder.encode(AssetDescription.film(seconds: seconds)))
     case .stitch: return inputs.flatMap { [UInt8]($0) }
@@ -122,7 +123,7 @@ final class ScriptedWorker: Sendable {
 }
 
 extension AssetDescription {
-  /// 10 frames a second of 64x48 pixels, a keyframe each second.
+  /// 10 frames of 64x48 pixels a second, a keyframe every second.
   static func film(seconds: Int64) throws -> AssetDescription {
     let range = try MediaTimeRange(start: .zero, duration: MediaTime(seconds: seconds))
     let frames = FrameTimes(0..<seconds * 10)

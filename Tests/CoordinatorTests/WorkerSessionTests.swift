@@ -1,3 +1,4 @@
+import Digest
 import Jobs
 import Testing
 
@@ -9,7 +10,7 @@ struct WorkerSessionTests {
   }
 
   private func grant(_ ordinal: Int32) -> Grant {
-    Grant(lease: lease(ordinal), kind: .picture, payload: [], inputs: [], work: 10)
+    Grant(lease: lease(ordinal), kind: .video, payload: [], inputs: [], work: 10)
   }
 
   private func session(slots: Int = 2) -> WorkerSession {
@@ -21,27 +22,27 @@ struct WorkerSessionTests {
       progress: leases.map { LeaseProgress(lease: $0, done: 1) }, freeSlots: free, isDraining: draining)
   }
 
-  private let content = Content(digest: String(repeating: "0", count: 64), size: 1)
+  private let content = Content(digest: SHA256Digest.of([]), size: 1)
 
-  @Test func aHeartbeatRenewsAndTellsTheRoom() {
+  @Test func aHeartbeatRenewsAndReportsTheCapacity() {
     var session = session()
-    #expect(session.handle(heartbeat(free: 2), now: .zero) == [.renew([]), .room(2)])
+    #expect(session.handle(heartbeat(free: 2), now: .zero) == [.renew([]), .capacity(2)])
     #expect(session.handle(.renewed(lost: []), now: .zero) == [.replyToHeartbeat(cancelled: [])])
   }
 
-  @Test func grantsTakeRoomUntilTheWorkerTellsOtherwise() {
+  @Test func grantsTakeCapacityUntilAHeartbeatListsThem() {
     var session = session()
     _ = session.handle(heartbeat(free: 2), now: .zero)
-    #expect(session.handle(.claimed([grant(1)]), now: .zero) == [.grant(grant(1)), .room(1)])
+    #expect(session.handle(.claimed([grant(1)]), now: .zero) == [.grant(grant(1)), .capacity(1)])
     // Written before the grant was read: the slot that it counts as free is taken.
     #expect(session.handle(heartbeat(free: 2), now: .zero) == [.renew([])])
-    #expect(session.room(now: .zero) == 1)
+    #expect(session.capacity(now: .zero) == 1)
     // Written after.
     _ = session.handle(heartbeat(lease(1), free: 1), now: .zero)
-    #expect(session.room(now: .zero) == 1)
-    // A result that is on its way takes no slot.
+    #expect(session.capacity(now: .zero) == 1)
+    // A result that is being uploaded takes no slot.
     _ = session.handle(heartbeat(lease(1), free: 2), now: .zero)
-    #expect(session.room(now: .zero) == 2)
+    #expect(session.capacity(now: .zero) == 2)
   }
 
   @Test func leasesAreBoundedByTwiceTheSlots() {
@@ -51,13 +52,13 @@ struct WorkerSessionTests {
     _ = session.handle(heartbeat(lease(1), free: 1), now: .zero)
     _ = session.handle(.claimed([grant(2)]), now: .zero)
     _ = session.handle(heartbeat(lease(1), lease(2), free: 1), now: .zero)
-    #expect(session.room(now: .zero) == 0)
-    #expect(session.handle(.published(lease(1), .published), now: .zero).contains(.room(1)))
+    #expect(session.capacity(now: .zero) == 0)
+    #expect(session.handle(.published(lease(1), .published), now: .zero).contains(.capacity(1)))
   }
 
-  @Test func freeSlotsBeyondTheSlotsAreNotBelieved() {
+  @Test func freeSlotsBeyondTheSlotsAreIgnored() {
     var session = session()
-    #expect(session.handle(heartbeat(free: 100), now: .zero).contains(.room(2)))
+    #expect(session.handle(heartbeat(free: 100), now: .zero).contains(.capacity(2)))
   }
 
   @Test func aLeaseThatTheWorkerDroppedIsForgotten() {
@@ -69,7 +70,7 @@ struct WorkerSessionTests {
     #expect(session.leases == [])
   }
 
-  @Test func lostLeasesAreToldToTheWorkerAndForgotten() {
+  @Test func lostLeasesAreCancelledAndForgotten() {
     var session = session()
     _ = session.handle(heartbeat(free: 2), now: .zero)
     _ = session.handle(.claimed([grant(1), grant(2)]), now: .zero)
@@ -78,7 +79,7 @@ struct WorkerSessionTests {
     #expect(session.leases == [lease(1)])
   }
 
-  @Test func publishingGoesToTheStoreAndItsVerdictBack() {
+  @Test func aResultGoesToTheStoreAndTheAnswerBack() {
     var session = session()
     #expect(session.handle(.publish(lease(1), content), now: .zero) == [.publish(lease(1), content)])
     for outcome in [PublishOutcome.published, .duplicate, .stale, nil] {
@@ -99,32 +100,32 @@ struct WorkerSessionTests {
   @Test func aDrainingWorkerGetsNothingMore() {
     var session = session()
     _ = session.handle(heartbeat(free: 2), now: .zero)
-    #expect(session.handle(heartbeat(free: 2, draining: true), now: .zero).contains(.room(0)))
-    // It does not change its mind.
+    #expect(session.handle(heartbeat(free: 2, draining: true), now: .zero).contains(.capacity(0)))
+    // It stays so.
     _ = session.handle(heartbeat(free: 2), now: .zero)
-    #expect(session.room(now: .zero) == 0)
+    #expect(session.capacity(now: .zero) == 0)
   }
 
-  @Test func failuresOfItsSurroundingsRestAWorkerLongerEachTime() {
+  @Test func failuresOfItsSurroundingsPauseAWorkerLongerEachTime() {
     var session = session()
     _ = session.handle(heartbeat(free: 2), now: .zero)
-    let failure = TaskFailure(cause: .infrastructure, message: "disk full")
+    let failure = TaskFailure(end: .released, message: "disk full")
     #expect(
-      session.handle(.failure(lease(1), failure), now: .seconds(1)) == [.fail(lease(1), failure), .room(0)])
-    #expect(session.room(now: .seconds(1.9)) == 0)
-    #expect(session.handle(.tick, now: .seconds(2)) == [.room(2)])
+      session.handle(.failure(lease(1), failure), now: .seconds(1)) == [.fail(lease(1), failure), .capacity(0)])
+    #expect(session.capacity(now: .seconds(1.9)) == 0)
+    #expect(session.handle(.tick, now: .seconds(2)) == [.capacity(2)])
     _ = session.handle(.failure(lease(2), failure), now: .seconds(2))
-    #expect(session.room(now: .seconds(3.9)) == 0 && session.room(now: .seconds(4)) == 2)
-    // A result shows that it is well again.
+    #expect(session.capacity(now: .seconds(3.9)) == 0 && session.capacity(now: .seconds(4)) == 2)
+    // A result ends the series.
     _ = session.handle(.published(lease(3), .published), now: .seconds(4))
     _ = session.handle(.failure(lease(4), failure), now: .seconds(4))
-    #expect(session.room(now: .seconds(5)) == 2)
+    #expect(session.capacity(now: .seconds(5)) == 2)
   }
 
-  @Test func failuresOfMediaDoNotRestTheWorker() {
+  @Test func failuresOfMediaDoNotPauseTheWorker() {
     var session = session()
     _ = session.handle(heartbeat(free: 2), now: .zero)
-    let failure = TaskFailure(cause: .media, message: "bad frame")
+    let failure = TaskFailure(end: .media, message: "bad frame")
     #expect(session.handle(.failure(lease(1), failure), now: .zero) == [.fail(lease(1), failure)])
     #expect(session.handle(.failed(lease(1)), now: .zero) == [.replyToFailure(lease(1))])
   }

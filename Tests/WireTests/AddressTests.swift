@@ -9,13 +9,13 @@ struct AddressTests {
     ("127.0.0.1:0", WireAddress(host: "127.0.0.1", port: 0)), ("[::1]:80", WireAddress(host: "::1", port: 80)),
     ("[::1]", WireAddress(host: "::1", port: 7433)), ("::1", WireAddress(host: "::1", port: 7433)),
   ])
-  func anAddressIsReadAsPeopleWriteIt(text: String, address: WireAddress) {
+  func everyNotationOfAnAddressIsRead(text: String, address: WireAddress) {
     #expect(WireAddress(text) == address)
     #expect(WireAddress(address.description) == address)
   }
 
   @Test(arguments: ["", ":80", "host:", "host:x", "host:65536", "host:-1", "[::1", "[::1]80"])
-  func whatIsNoAddressIsNone(text: String) {
+  func textThatIsNotAnAddressIsRejected(text: String) {
     #expect(WireAddress(text) == nil)
   }
 

@@ -5,11 +5,12 @@ import Logging
 import NIOCore
 import NIOPosix
 import SwiftProtobuf
+import SystemSupport
 import Testing
 
 @testable import Wire
 
-/// A server that greets everybody and does with each connection what it is told.
+/// Runs a server that by default admits every peer and ignores what it sends.
 func withServer<R: Sendable>(
   maximumConnections: Int = 64, admit: @escaping WireServer.Admission = { _ in .success(.welcoming) },
   session: @escaping WireServer.Session = { connection, _ in for try await _ in connection.inbound {} },
@@ -103,8 +104,8 @@ func failure(_ body: () async throws -> Void) async -> WireError? {
     #expect(error?.code == .refused(.unavailable))
   }
 
-  /// NIO ends the program, in debug, where the first frame's promise is dropped.
-  @Test func aPeerThatIsRefusedBeforeItSaysAWordIsToldSo() async throws {
+  /// In a debug build NIO stops the program if the promise of the first frame is dropped.
+  @Test func aPeerThatIsRefusedBeforeItsFirstFrameReceivesTheRefusal() async throws {
     try await withServer(maximumConnections: 0) { address in
       let silent = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
         .connect(host: address.host, port: address.port) { channel in
@@ -112,16 +113,16 @@ func failure(_ body: () async throws -> Void) async -> WireError? {
             try NIOAsyncChannel<ByteBuffer, ByteBuffer>(wrappingChannelSynchronously: channel)
           }
         }
-      let told = try await silent.executeThenClose { inbound, _ in
+      let isRefused = try await silent.executeThenClose { inbound, _ in
         for try await bytes in inbound { return bytes.readableBytes > 0 }
         return false
       }
-      #expect(told)
+      #expect(isRefused)
     }
   }
 
-  @Test func anAddressWhereNobodyListensIsUnreachable() async throws {
-    // Not a server that has stopped: a program that is being started meanwhile holds its socket a moment longer.
+  @Test func anAddressWithoutAListenerIsUnreachable() async throws {
+    // Not a server that has stopped: a program that is started meanwhile would keep its socket for a moment.
     let reserved = try ReservedPort()
     let address = WireAddress(host: "127.0.0.1", port: reserved.number)
     let error = await failure { try await WireClient.withConnection(to: address, hello: .client) { _, _ in } }
@@ -133,7 +134,7 @@ func failure(_ body: () async throws -> Void) async -> WireError? {
   @Test func aSlowReaderStopsItsSender() async throws {
     let sent = Sent()
     let sleepy: WireServer.Session = { connection, _ in
-      // Says nothing and reads nothing until the sender has come to rest.
+      // Sends nothing and reads nothing until the sender has stopped.
       try await sent.rest()
       for try await _ in connection.inbound {}
     }
@@ -155,9 +156,11 @@ func failure(_ body: () async throws -> Void) async -> WireError? {
   @Test func contentIsUploadedInAWindowAndReadInRanges() async throws {
     var bytes = [UInt8](repeating: 0, count: 20 << 20)
     for index in bytes.indices { bytes[index] = UInt8(truncatingIfNeeded: index &* 2_654_435_761 >> 13) }
-    let file = fileno(tmpfile())
-    #expect(write(file, bytes, bytes.count) == bytes.count)
-    let digest = SHA256Digest.of(bytes)
+    let descriptor = try #require(tmpfile().map(fileno))
+    let file = OpenFile(owning: descriptor, name: "a temporary file")
+    try file.write(bytes)
+    let content = try file.content()
+    #expect(content == Content(digest: SHA256Digest.of(bytes), size: Int64(bytes.count)))
     let store = Received()
     let serve: WireServer.Session = { connection, _ in
       for try await message in connection.inbound { try await store.handle(message, connection) }
@@ -167,8 +170,8 @@ func failure(_ body: () async throws -> Void) async -> WireError? {
         let exchange = ContentExchange(connection)
         return try await withThrowingTaskGroup(of: Void.self) { group in
           group.addTask { for try await message in connection.inbound { _ = await exchange.take(message) } }
-          try await exchange.upload(descriptor: file, digest: digest, size: 20 << 20)
-          let read = try await exchange.read(digest, offset: 12_345_678, length: 1000)
+          try await exchange.upload(file, content)
+          let read = try await exchange.read(content.digest, offset: 12_345_678, length: 1000)
           connection.close()
           return read
         }
@@ -179,7 +182,7 @@ func failure(_ body: () async throws -> Void) async -> WireError? {
   }
 }
 
-/// Counts what was sent, and sees when no more goes.
+/// Counts what was sent, and finds out when the sender has stopped.
 actor Sent {
   private(set) var count = 0
   private(set) var heldAtRest = 0

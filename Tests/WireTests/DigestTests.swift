@@ -1,9 +1,10 @@
 import Digest
 import Glibc
+import SystemSupport
 import Testing
 
 struct DigestTests {
-  /// FIPS 180-4's own examples.
+  /// The examples of FIPS 180-4.
   @Test(arguments: [
     ("", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"),
     ("abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),
@@ -27,22 +28,20 @@ struct DigestTests {
   }
 
   @Test func anOpenFileIsDigestedFromItsStartWhateverItsOffset() throws {
-    let file = try #require(tmpfile())
-    defer { fclose(file) }
+    let file = OpenFile(owning: try #require(tmpfile().map(fileno)), name: "a temporary file")
     let bytes = [UInt8](repeating: 0x5A, count: 3_000_001)
-    #expect(write(fileno(file), bytes, bytes.count) == bytes.count)
-    let found = try FileDigest.of(descriptor: fileno(file))
-    #expect(found.digest == SHA256Digest.of(bytes) && found.size == 3_000_001)
-    #expect(lseek(fileno(file), 0, SEEK_CUR) == 3_000_001)
+    try file.write(bytes)
+    #expect(try file.content() == Content(digest: SHA256Digest.of(bytes), size: 3_000_001))
+    #expect(lseek(file.descriptor, 0, SEEK_CUR) == 3_000_001)
   }
 
-  @Test func aFileThatCannotBeReadSaysWhy() {
-    let error = #expect(throws: FileDigestError.self) { try FileDigest.of(descriptor: -1) }
-    #expect(error?.errno == EBADF)
+  @Test func aFileThatCannotBeReadHasAReason() {
+    let file = OpenFile(owning: -1, name: "no file")
+    #expect(throws: SystemError(EBADF, "reading no file")) { try file.content() }
   }
 
   @Test(arguments: ["", "abc", String(repeating: "G", count: 64), String(repeating: "A", count: 64)])
-  func whatIsNoDigestIsNone(text: String) {
+  func textThatIsNotADigestIsRejected(text: String) {
     #expect(SHA256Digest(hex: text) == nil)
   }
 }

@@ -60,7 +60,7 @@ struct FramingTests {
   }
 
   @Test(arguments: [[0xFF, 0xFF, 0xFF], [], [0x0A, 0x7F, 0x00], [0xC2, 0x3E, 0x00]] as [[UInt8]])
-  func bytesThatAreNoMessageAreRefused(body: [UInt8]) throws {
+  func bytesThatAreNotAMessageAreRefused(body: [UInt8]) throws {
     var bytes = ByteBuffer()
     bytes.writeInteger(UInt32(body.count))
     bytes.writeBytes(body)
@@ -68,7 +68,7 @@ struct FramingTests {
     #expect(error?.code == .violation)
   }
 
-  @Test func aStreamThatEndsInAFrameSaysSo() throws {
+  @Test func aStreamThatEndsWithinAFrameIsAnError() throws {
     let processor = decoder()
     var bytes = ByteBuffer()
     bytes.writeInteger(UInt32(10))

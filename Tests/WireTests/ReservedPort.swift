@@ -1,6 +1,6 @@
 import Glibc
 
-/// A TCP port of 127.0.0.1 that is taken and where nobody listens.
+/// A TCP port of 127.0.0.1 that is taken and has no listener.
 struct ReservedPort {
   let number: Int
   private let descriptor: Int32

@@ -1,64 +1,153 @@
 import CompositionModel
+import ContentStorage
 import Digest
-import FoundationEssentials
+package import FoundationEssentials
 import Jobs
+import SwiftProtobuf
+import Wire
 
-/// What a client asked for, as a job keeps it until it is planned.
+/// What a client has submitted, as the job keeps it until it is planned.
 struct JobRequest: Sendable, Hashable, Codable {
   struct Asset: Sendable, Hashable, Codable {
     var id: AssetID
-    /// As the document names it.
+    /// As in the document.
     var path: String
-    /// Lower-case hexadecimal SHA-256.
-    var digest: String
-    var size: Int64
+    /// Lower-case hexadecimal SHA-256: this type is stored as JSON.
+    private(set) var digest: String
+    private(set) var size: Int64
 
-    var content: Content { Content(digest: digest, size: size) }
+    init(id: AssetID, path: String, content: Content) {
+      self.id = id
+      self.path = path
+      digest = content.digest.hex
+      size = content.size
+    }
+
+    /// Throws if the stored digest is not a SHA-256.
+    var content: Content {
+      get throws(WireError) {
+        guard let digest = SHA256Digest(hex: digest) else {
+          throw WireError(.violation, "the digest of asset \"\(id)\" is not a SHA-256")
+        }
+        return Content(digest: digest, size: size)
+      }
+    }
   }
 
   /// The document's text.
   var document: String
-  var assets: [Asset]
-  /// In the document's notation of a time; empty is the default.
+  var assets: [Asset] = []
+  /// In the document's notation of times; empty selects the default.
   var segmentDuration: String
-  /// The output's name, for its container; empty where the document's own counts.
+  /// The output's name, whose extension selects the container; empty leaves it to the document.
   var output: String
 
-  /// Files to describe: each once, in order of first appearance.
-  var files: [Content] {
-    var seen: Set<String> = []
-    return assets.map(\.content).filter { seen.insert($0.digest).inserted }
+  /// The files to probe: each once, in order of first appearance.
+  func files() throws(WireError) -> [Content] {
+    var seen: Set<Content> = []
+    var files: [Content] = []
+    for asset in assets {
+      let content = try asset.content
+      if seen.insert(content).inserted { files.append(content) }
+    }
+    return files
   }
 
   /// The assets that are this file.
-  func assets(of digest: String) -> [Asset] { assets.filter { $0.digest == digest } }
+  func assets(of digest: SHA256Digest) -> [Asset] { assets.filter { $0.digest == digest.hex } }
 
   func encoded() throws -> [UInt8] { try [UInt8](JSONCoding.encoder.encode(self)) }
+}
 
-  init(document: String, assets: [Asset], segmentDuration: String, output: String) {
-    self.document = document
-    self.assets = assets
-    self.segmentDuration = segmentDuration
-    self.output = output
-  }
-
+extension JobRequest {
   init(encoded: [UInt8]) throws {
     self = try JSONDecoder().decode(JobRequest.self, from: Data(encoded))
   }
 }
 
-/// One way of writing JSON, so that equal values are equal bytes.
-enum JSONCoding {
-  static var encoder: JSONEncoder {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    return encoder
+/// Turns what a client submits into a job.
+package struct JobSubmission: Sendable {
+  /// The longest document, in bytes.
+  package static let maximumDocument = 4 << 20
+  private static let maximumName = 256
+
+  private let service: CoordinatorService
+
+  init(_ service: CoordinatorService) {
+    self.service = service
   }
 
-  /// For people and programs that read line by line.
-  static var prettyEncoder: JSONEncoder {
+  /// Answers with the job, or with every problem of the document that can be found without its media.
+  func submit(_ message: Sheaf_Submit) async throws -> Sheaf_SubmitReply {
+    let (request, problems) = try await BlockingWork.run {
+      try read(
+        message.document, message.assets, segmentDuration: message.segmentDuration, output: message.output)
+    }
+    guard problems.isEmpty else { return .with { $0.problems = problems.map(Sheaf_Problem.init) } }
+    let build = try await Planner.commonBuild(service.store)
+    let (tasks, encoded) = try await BlockingWork.run { [results = service.results] in
+      (try ProbeTasks.make(request.files(), build: build, results: results), try request.encoded())
+    }
+    let id = JobID(Self.freshName())
+    try await service.store.submit(
+      NewJob(
+        id: id, name: String(message.name.prefix(Self.maximumName)), purpose: .render, priority: message.priority,
+        request: encoded, tasks: tasks))
+    return .with { $0.job = id.description }
+  }
+
+  /// The request, and the document's problems. An empty document has none: it requests descriptions only. Blocks, because
+  /// it may search for files. Throws `.violation` if the document is too long or an asset is not available.
+  func read(
+    _ document: Data, _ assets: [Sheaf_SubmittedAsset], segmentDuration: String, output: String
+  ) throws -> (request: JobRequest, problems: [Problem]) {
+    guard document.count <= Self.maximumDocument else {
+      throw WireError(
+        .violation, "a document of \(document.count) bytes is longer than the limit of \(Self.maximumDocument)")
+    }
+    var request = JobRequest(
+      document: String(decoding: document, as: UTF8.self), segmentDuration: segmentDuration, output: output)
+    for asset in assets {
+      guard let content = asset.content.content else {
+        throw WireError(.violation, "the content of asset \"\(asset.id)\" has no SHA-256")
+      }
+      guard service.content.has(content, hint: asset.content.path) else {
+        throw WireError(.violation, "asset \"\(asset.id)\" (\(content.digest)) was not uploaded")
+      }
+      request.assets.append(.init(id: asset.id, path: asset.path, content: content))
+    }
+    if document.isEmpty { return (request, []) }
+    do {
+      let parsed = try Document.examine([UInt8](document))
+      let submitted = Set(assets.map(\.id))
+      let absent = parsed.assetPaths.filter { !submitted.contains($0.id) }.map {
+        Problem(pointer: $0.pointer, message: "the file \($0.path) was not submitted")
+      }
+      return (request, parsed.problems + absent)
+    } catch {
+      return (request, error.problems)
+    }
+  }
+
+  /// Twelve random letters and digits: hard to guess and easy to type.
+  static func freshName() -> String {
+    let letters = Array("0123456789abcdefghijklmnopqrstuvwxyz")
+    return String((0..<12).map { _ in letters[Int.random(in: letters.indices)] })
+  }
+}
+
+/// How Sheaf writes JSON: with sorted keys, so that equal values are equal bytes.
+package enum JSONCoding {
+  package static var encoder: JSONEncoder { encoder([.sortedKeys, .withoutEscapingSlashes]) }
+
+  /// With line breaks and indentation.
+  package static var prettyEncoder: JSONEncoder {
+    encoder([.sortedKeys, .withoutEscapingSlashes, .prettyPrinted])
+  }
+
+  private static func encoder(_ formatting: JSONEncoder.OutputFormatting) -> JSONEncoder {
     let encoder = JSONEncoder()
-    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes, .prettyPrinted]
+    encoder.outputFormatting = formatting
     return encoder
   }
 }

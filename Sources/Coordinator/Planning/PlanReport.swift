@@ -1,55 +1,62 @@
-import CompositionModel
+package import CompositionModel
 import Jobs
 import Segmenter
 
-// Inside `PlanReport` the short name is its own.
+// Inside `PlanReport` the name `Instruction` is that of its own nested type.
 private typealias EditInstruction = Instruction
 
-/// What `sheaf plan` shows. Its JSON is stable: keys are added, never changed.
-struct PlanReport: Sendable, Hashable, Codable {
-  struct Segment: Sendable, Hashable, Codable {
-    /// Of the output, half-open.
-    var firstFrame: Int
-    var endFrame: Int
+/// The output of `sheaf plan`. Its JSON is stable: keys may be added, but are never changed.
+package struct PlanReport: Sendable, Hashable, Codable {
+  package struct Segment: Sendable, Hashable, Codable {
+    /// Of the output. The range is half-open.
+    package var firstFrame: Int
+    package var endFrame: Int
     /// `start..end` on composition time.
-    var range: MediaTimeRange
-    var cost: Double
-    /// Why it starts where it does.
-    var boundary: String
-    /// `encoded`, or `cached` where the vault has it.
-    var action: String
+    package var range: MediaTimeRange
+    package var cost: Double
+    /// Why the segment starts where it does.
+    package var boundary: String
+    /// `encoded`, or `cached` if the result is in the cache.
+    package var action: String
   }
 
-  struct Instruction: Sendable, Hashable, Codable {
-    var range: MediaTimeRange
-    var background: String
-    /// First on top.
-    var layers: [String]
+  package struct Instruction: Sendable, Hashable, Codable {
+    package var range: MediaTimeRange
+    package var background: String
+    /// The first is on top.
+    package var layers: [String]
   }
 
-  struct Sound: Sendable, Hashable, Codable {
-    var codec: String
-    var sampleRate: Int
-    var channels: Int
-    var samples: Int64
-    var action: String
+  package struct Audio: Sendable, Hashable, Codable {
+    package var codec: String
+    package var sampleRate: Int
+    package var channels: Int
+    package var samples: Int64
+    package var action: String
   }
 
-  struct Picture: Sendable, Hashable, Codable {
-    var codec: String
-    var width: Int
-    var height: Int
-    var pixelFormat: String
-    var frameDuration: MediaTime
+  package struct Video: Sendable, Hashable, Codable {
+    package var codec: String
+    package var width: Int
+    package var height: Int
+    package var pixelFormat: String
+    package var frameDuration: MediaTime
   }
 
-  var container: String
-  var duration: MediaTime
-  var frames: Int
-  var picture: Picture?
-  var sound: Sound?
-  var instructions: [Instruction]
-  var segments: [Segment]
+  package var container: String
+  package var duration: MediaTime
+  package var frames: Int
+  package var video: Video?
+  package var audio: Audio?
+  package var instructions: [Instruction]
+  package var segments: [Segment]
+
+  private enum CodingKeys: String, CodingKey {
+    case container, duration, frames
+    case video = "picture"
+    case audio = "sound"
+    case instructions, segments
+  }
 
   init(_ planned: PlannedJob) throws {
     let plan = planned.plan
@@ -59,15 +66,15 @@ struct PlanReport: Sendable, Hashable, Codable {
     instructions = plan.instructions.map { Instruction(instruction: $0) }
     segments = []
     if let format = plan.format, let encoder = plan.segments.first?.task.encoder {
-      picture = Picture(
+      video = Video(
         codec: encoder.codec.rawValue, width: format.size.width, height: format.size.height,
         pixelFormat: format.pixelFormat.rawValue, frameDuration: format.frameDuration)
       for (segment, task) in zip(plan.segments, planned.tasks) {
         segments.append(try Segment(segment, task, format.frameDuration))
       }
     }
-    if let task = plan.sound, let planned = planned.tasks.first(where: { $0.kind == .sound }) {
-      sound = Sound(
+    if let task = plan.audio, let planned = planned.tasks.first(where: { $0.kind == .audio }) {
+      audio = Audio(
         codec: task.encoder.codec.rawValue, sampleRate: task.encoder.sampleRate, channels: task.encoder.channels,
         samples: task.sampleCount, action: planned.action)
     }

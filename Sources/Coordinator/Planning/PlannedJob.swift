@@ -4,33 +4,33 @@ import FoundationEssentials
 import Jobs
 import Segmenter
 
-/// A job's request against the descriptions of its media: its plan and its tasks. Pure.
+/// The plan and the tasks of a request, given the descriptions of its media: pure.
 struct PlannedJob: Sendable {
   var plan: RenderPlan
-  /// Pictures by segment, the sound, the stitch.
+  /// The video tasks by segment, the audio task, the stitch task.
   var tasks: [NewTask]
 
-  /// Throws `DocumentError` where the document does not hold against its media.
-  /// - Parameter result: What a task of this fingerprint came to before, if that is still to be had.
+  /// Throws `DocumentError` if the document does not hold against its media.
+  /// - Parameter result: What a task with this fingerprint produced before, if that is still available.
   init(
     _ request: JobRequest, descriptions: [AssetID: AssetDescription], build: String,
     result: (SHA256Digest) -> Content?
   ) throws {
     plan = try Self.plan(request, descriptions)
-    let sizes = Dictionary(request.assets.map { ($0.digest, $0.size) }) { first, _ in first }
+    let files = try Dictionary(request.files().map { ($0.digest.hex, $0) }) { first, _ in first }
     tasks = []
     for segment in plan.segments {
       tasks.append(
         try Self.task(
-          .picture, .picture(segment.task), digests: segment.task.sources.map(\.digest), sizes, build,
+          .video, .video(segment.task), digests: segment.task.sources.map(\.digest), files, build,
           cost: segment.cost, work: segment.task.frameCount, result))
     }
-    if let sound = plan.sound {
-      // The sound is one task however long the film is: it starts first.
+    if let audio = plan.audio {
+      // The audio is one task, however long the film is, so it has the highest cost and starts first.
       tasks.append(
         try Self.task(
-          .sound, .sound(sound), digests: sound.sources.map(\.digest), sizes, build,
-          cost: (tasks.map(\.cost).max() ?? 0) + 1, work: Int(sound.sampleCount), result))
+          .audio, .audio(audio), digests: audio.sources.map(\.digest), files, build,
+          cost: (tasks.map(\.cost).max() ?? 0) + 1, work: Int(audio.sampleCount), result))
     }
     let payload = try Self.payload(.stitch(plan.stitch))
     let pieces = tasks.compactMap(\.cached)
@@ -39,12 +39,12 @@ struct PlannedJob: Sendable {
       cached = result(
         TaskFingerprint.of(build: build, kind: .stitch, payload: payload, inputs: pieces.map(\.digest)))
     }
-    // A piece's digest is known only when it is there; what it will be is what its fingerprint says.
+    // The digests of the pieces are known only when the pieces exist. Their fingerprints determine what they will be.
     let fingerprint = TaskFingerprint.of(
       build: build, kind: .stitch, payload: payload, inputs: tasks.map(\.fingerprint))
     tasks.append(
       NewTask(
-        kind: .stitch, payload: payload, inputs: [], fingerprint: fingerprint.hex, cost: 0, work: 0, cached: cached))
+        kind: .stitch, payload: payload, inputs: [], fingerprint: fingerprint, cost: 0, work: 0, cached: cached))
   }
 
   static func plan(_ request: JobRequest, _ descriptions: [AssetID: AssetDescription]) throws -> RenderPlan {
@@ -69,22 +69,50 @@ struct PlannedJob: Sendable {
     guard let time = MediaTime(notation: text, frameDuration: edit.videoComposition.frameDuration), time > .zero
     else {
       throw DocumentError(problems: [
-        Problem(pointer: "", message: "the segment duration \"\(text)\" is no time above zero, such as 5, 7/30 or 90f")
+        Problem(
+          pointer: "",
+          message: "the segment duration \"\(text)\" is not a time above zero, such as 5, 7/30 or 90f")
       ])
     }
     return time
   }
 
+  /// - Parameter digests: The task's sources, in hexadecimal. The same file may be listed more than once.
   private static func task(
-    _ kind: TaskKind, _ content: TaskPayload, digests: [String], _ sizes: [String: Int64], _ build: String,
+    _ kind: TaskKind, _ content: TaskPayload, digests: [String], _ files: [String: Content], _ build: String,
     cost: Double, work: Int, _ result: (SHA256Digest) -> Content?
   ) throws -> NewTask {
     let payload = try payload(content)
     var seen: Set<String> = []
-    let unique = digests.filter { seen.insert($0).inserted }
-    let fingerprint = TaskFingerprint.of(build: build, kind: kind, payload: payload, inputs: unique)
+    let inputs = digests.filter { seen.insert($0).inserted }.compactMap { files[$0] }
+    let fingerprint = TaskFingerprint.of(build: build, kind: kind, payload: payload, inputs: inputs.map(\.digest))
     return NewTask(
-      kind: kind, payload: payload, inputs: unique.map { Content(digest: $0, size: sizes[$0] ?? 0) },
-      fingerprint: fingerprint.hex, cost: cost, work: Int64(work), cached: result(fingerprint))
+      kind: kind, payload: payload, inputs: inputs, fingerprint: fingerprint, cost: cost, work: Int64(work),
+      cached: result(fingerprint))
+  }
+}
+
+/// The digest of everything that a task's result depends on: two tasks with the same fingerprint have the same result,
+/// byte for byte.
+enum TaskFingerprint {
+  /// To be raised when the results of tasks change and the build does not.
+  static let formatVersion = 1
+
+  /// - Parameters:
+  ///   - build: Of the worker that runs the task: library versions, fonts.
+  ///   - inputs: In the order in which the task opens them.
+  static func of(build: String, kind: TaskKind, payload: [UInt8], inputs: [SHA256Digest]) -> SHA256Digest {
+    var hasher = SHA256Hasher()
+    // Each part follows its length, so that two different lists of parts are different bytes.
+    func add(_ bytes: some Collection<UInt8>, to hasher: inout SHA256Hasher) {
+      hasher.update(withUnsafeBytes(of: UInt64(bytes.count).bigEndian) { [UInt8]($0) })
+      hasher.update(bytes)
+    }
+    add("sheaf task \(formatVersion)".utf8, to: &hasher)
+    add(build.utf8, to: &hasher)
+    add(kind.rawValue.utf8, to: &hasher)
+    add(payload, to: &hasher)
+    for input in inputs { add(input.hex.utf8, to: &hasher) }
+    return hasher.finalize()
   }
 }

@@ -1,9 +1,9 @@
-/// Where a coordinator listens, as people write it: `host:port`, `[::1]:port`, or a host alone.
+/// The address of a coordinator, written as `host:port`, `[::1]:port`, or a host alone.
 package struct WireAddress: Sendable, Hashable, CustomStringConvertible {
   package static let defaultPort = 7433
 
   package var host: String
-  /// 0 to 65535; 0, when listening, is any free port.
+  /// 0 to 65535. When listening, 0 selects any free port.
   package var port: Int
 
   package init(host: String, port: Int = WireAddress.defaultPort) {
@@ -11,7 +11,7 @@ package struct WireAddress: Sendable, Hashable, CustomStringConvertible {
     self.port = port
   }
 
-  /// Nil where the text is no such thing.
+  /// Nil if the text is not an address.
   package init?(_ text: String) {
     var host = text[...]
     var port: Int? = Self.defaultPort
@@ -30,7 +30,7 @@ package struct WireAddress: Sendable, Hashable, CustomStringConvertible {
 
   package var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
 
-  /// Whether only this machine can reach it.
+  /// Whether the address can be reached from this machine only.
   package var isLoopback: Bool {
     host == "localhost" || host == "::1" || (host.hasPrefix("127.") && host.split(separator: ".").count == 4)
   }

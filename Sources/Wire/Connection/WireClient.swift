@@ -2,12 +2,16 @@ import Glibc
 package import NIOCore
 import NIOPosix
 
-/// The connecting side: workers and clients.
+/// The connecting end: workers and clients.
 package enum WireClient {
-  /// Connects, says hello, and runs `body` until it returns or throws; the connection is closed after it.
+  /// Connects, sends the hello, waits for the welcome, and runs `body`. Closes the connection when `body` returns or
+  /// throws.
   ///
-  /// Throws `WireError`: `.unreachable` where nobody answers within `timeout`, `.refused` with the coordinator's reason
-  /// (a wrong token, another version), or what `body` throws.
+  /// - Parameters:
+  ///   - hello: Its protocol version is filled in here.
+  ///   - timeout: How long connecting may take.
+  /// - Throws: `WireError`: `.unreachable` if the connection is not made within `timeout`, `.refused` with the
+  ///   coordinator's reason (a wrong token, another version); or what `body` throws.
   package static func withConnection<R: Sendable>(
     to address: WireAddress, hello: Sheaf_Hello, timeout: Duration = .seconds(10),
     on group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton,
@@ -19,7 +23,7 @@ package enum WireClient {
     let first = WireMessage.hello(greeting)
     return try await opening.channel.executeThenClose { inbound, outbound in
       let connection = WireConnection(opening.channel.channel, inbound, outbound)
-      // A refusal may be there already, such as of one connection too many.
+      // The coordinator may have refused the connection already, for example because it has too many.
       do throws(WireError) {
         try await connection.send(first)
       } catch  where error.code == .closed {
@@ -60,7 +64,9 @@ package enum WireClient {
     case .welcome(let welcome) where welcome.protocolVersion == WireProtocol.version: return welcome
     case .welcome(let welcome):
       throw WireError(
-        .violation, "the coordinator speaks version \(welcome.protocolVersion), this is \(WireProtocol.version)")
+        .violation,
+        "the coordinator uses version \(welcome.protocolVersion) of the protocol, this program uses \(WireProtocol.version)"
+      )
     case .refusal(let refusal): throw WireError(.refused(refusal.code), refusal.message)
     default: throw WireError(.violation, "the coordinator did not answer the hello with a welcome")
     }
@@ -70,7 +76,8 @@ package enum WireClient {
     switch error {
     case let error as NIOConnectionError:
       guard let attempt = error.connectionErrors.first else {
-        return error.dnsAError == nil && error.dnsAAAAError == nil ? "no address" : "the host's name is not known"
+        return error.dnsAError == nil && error.dnsAAAAError == nil
+          ? "the host has no address" : "the host name is unknown"
       }
       return reason(attempt.error)
     case let error as IOError: return String(cString: strerror(error.errnoCode))

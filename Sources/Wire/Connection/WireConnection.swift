@@ -1,10 +1,10 @@
 import NIOCore
 import SwiftProtobuf
 
-/// One end of a connection after its hello: frames out, frames in, pressure both ways.
+/// One end of a connection after its hello: messages out and messages in, with back-pressure both ways.
 package struct WireConnection: Sendable {
-  /// What the other end says, in order; one task may read it, once. A slow reader slows the sender: a few frames are
-  /// held, the rest wait on the other side. Throws `WireError`: a refusal, a violation, or a connection that broke.
+  /// The messages of the peer, in order. One task may iterate it, once. A slow reader slows the sender: a few frames are
+  /// buffered here, the rest waits at the peer. Throws `WireError`: a refusal, a violation, or a broken connection.
   package let inbound: WireInbound
   /// The peer's address, for logs.
   package let peer: String
@@ -21,8 +21,8 @@ package struct WireConnection: Sendable {
     peer = channel.remoteAddress.map(String.init(describing:)) ?? "an unknown address"
   }
 
-  /// Sends a message; returns when the connection has room for another, which is how a slow peer slows its sender.
-  /// Messages of one task go in order.
+  /// Sends a message and returns when the connection can take another one, so a slow peer slows its sender. Messages
+  /// that one task sends keep their order. Throws `WireError`.
   package func send(_ message: WireMessage) async throws(WireError) {
     let bytes = try Sheaf_Frame.with { $0.message = message }.framed()
     do {
@@ -32,33 +32,49 @@ package struct WireConnection: Sendable {
     }
   }
 
-  /// Says why, as the last word, and closes; waits a second for it to be read.
+  /// Sends a refusal as the last message and closes the connection. Waits at most a second for the peer to read it.
   package func refuse(_ code: Sheaf_Refusal.Code, _ message: String) async {
     let refusal = Sheaf_Refusal.with {
       $0.code = code
       $0.message = message
     }
     let sent = Task { try await send(.refusal(refusal)) }
-    // A peer that does not read must not hold us: the channel is closed after a second, whatever was sent.
+    // A peer that does not read must not delay this end: the channel is closed after a second in any case.
     let closing = channel.eventLoop.scheduleTask(in: .seconds(1)) { [channel] in channel.close(promise: nil) }
+    // It fails where the channel is closed already, and then there is no input to discard.
     try? await channel.triggerUserOutboundEvent(FrameHandler.Command.discard).get()
     do {
       try await sent.value
       writer.finish()
       try await channel.closeFuture.get()
     } catch {
-      // Closed already, from the other side or by the second's end.
+      // The channel is closed already, by the peer or because the second is over.
     }
     closing.cancel()
   }
 
-  /// Closes at once. `inbound` ends.
+  /// Closes the connection at once. `inbound` ends.
   package func close() {
     channel.close(promise: nil)
   }
+
+  /// Runs work that goes on alongside the reading of the connection. If the work throws, the peer receives a refusal
+  /// with the reason and the connection is closed, so that `inbound` ends too: the task that reads `inbound` does not
+  /// see what its sibling tasks throw. Throws what the work throws.
+  package func alongside(_ work: () async throws -> Void) async throws {
+    do {
+      try await work()
+    } catch {
+      if !Task.isCancelled {
+        let reason = error as? WireError ?? WireError(.refused(.unavailable), "\(error)")
+        await refuse(reason.refusalCode, reason.message)
+      }
+      throw error
+    }
+  }
 }
 
-/// Messages as they come.
+/// The messages of a connection's peer, in the order in which they arrive.
 package struct WireInbound: AsyncSequence, Sendable {
   package typealias Element = WireMessage
   package typealias Failure = any Error
@@ -70,7 +86,7 @@ package struct WireInbound: AsyncSequence, Sendable {
   package struct Iterator: AsyncIteratorProtocol {
     var frames: NIOAsyncChannelInboundStream<Sheaf_Frame>.AsyncIterator
 
-    /// Nil when the other end has closed or the task is cancelled.
+    /// Nil when the peer has closed the connection or the task is cancelled. Throws `WireError`.
     package mutating func next() async throws -> WireMessage? {
       let frame: Sheaf_Frame?
       do {

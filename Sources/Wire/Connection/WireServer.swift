@@ -3,18 +3,19 @@ package import NIOCore
 import NIOPosix
 import Synchronization
 
-/// The listening side.
+/// The listening end: a coordinator.
 package struct WireServer: Sendable {
-  /// What a hello is worth: what to call it, or why not.
+  /// Checks a hello. Returns the welcome to answer with, or why the peer is refused.
   package typealias Admission = @Sendable (Sheaf_Hello) -> Result<Sheaf_Welcome, WireError>
+  /// Serves a connection until it is done. What it throws is sent to the peer as a refusal.
   package typealias Session = @Sendable (WireConnection, Sheaf_Hello) async throws -> Void
 
   private let channel: NIOAsyncChannel<WireTransport.Opening, Never>
   private let logger: Logger
-  /// Where it listens, with the port that the system chose.
+  /// The address that it listens at, with the port that the system chose.
   package let address: WireAddress
 
-  /// Listens. Throws `WireError` with the reason where it cannot, such as a port in use.
+  /// Starts to listen. Throws `WireError` with the reason if that fails, such as a port in use.
   package static func bind(
     to address: WireAddress, on group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton, logger: Logger
   ) async throws(WireError) -> WireServer {
@@ -29,7 +30,7 @@ package struct WireServer: Sendable {
           serverBackPressureStrategy: .init(lowWatermark: 16, highWatermark: 64)
         ) { channel in
           for (option, value) in WireTransport.options {
-            // An option that this system does not know is no reason to refuse a peer.
+            // A socket option that this system does not have is not a reason to refuse a peer.
             channel.setOption(option, value: value).whenFailure { _ in }
           }
           return WireTransport.open(channel, first: FrameLimits.fromClient.first) { hello in
@@ -44,38 +45,39 @@ package struct WireServer: Sendable {
     }
   }
 
-  /// Accepts until `stop` or cancellation, then waits for the sessions that stand.
+  /// Accepts connections until `stop` or cancellation, then waits for the open sessions.
   ///
-  /// Each connection is a child task of its own: what one peer does wrong ends that one alone, with a refusal.
-  /// - Parameter maximumConnections: One more is refused.
+  /// Each connection is served by a child task of its own. A peer that violates the protocol receives a refusal, and only
+  /// its own connection ends.
+  /// - Parameter maximumConnections: Further connections are refused.
   package func run(maximumConnections: Int, admit: @escaping Admission, session: @escaping Session) async throws {
-    let standing = Standing()
+    let open = ConnectionCounter()
     try await withThrowingDiscardingTaskGroup { group in
       try await channel.executeThenClose { inbound in
         for try await opening in inbound {
-          let isOneTooMany = standing.add(1) > maximumConnections
+          let exceedsLimit = open.add(1) > maximumConnections
           group.addTask {
-            await serve(opening, isOneTooMany: isOneTooMany, admit, session)
-            standing.add(-1)
+            await serve(opening, exceedsLimit: exceedsLimit, admit, session)
+            open.add(-1)
           }
         }
       }
     }
   }
 
-  /// No more connections; those that stand go on.
+  /// Accepts no more connections. Open sessions continue.
   package func stop() {
     channel.channel.close(promise: nil)
   }
 
   private func serve(
-    _ opening: WireTransport.Opening, isOneTooMany: Bool, _ admit: Admission, _ session: Session
+    _ opening: WireTransport.Opening, exceedsLimit: Bool, _ admit: Admission, _ session: Session
   ) async {
     do {
       try await opening.channel.executeThenClose { inbound, outbound in
         let connection = WireConnection(opening.channel.channel, inbound, outbound)
         do {
-          if isOneTooMany { throw WireError(.refused(.unavailable), "the coordinator has too many connections") }
+          if exceedsLimit { throw WireError(.refused(.unavailable), "the coordinator has too many connections") }
           let hello = try await hello(opening.first)
           let welcome = try admit(hello).get()
           try await connection.send(.welcome(welcome))
@@ -99,32 +101,22 @@ package struct WireServer: Sendable {
     guard hello.protocolVersion == WireProtocol.version else {
       throw WireError(
         .violation,
-        "this coordinator speaks version \(WireProtocol.version) of the protocol, not \(hello.protocolVersion)")
+        "this coordinator uses version \(WireProtocol.version) of the protocol, not \(hello.protocolVersion)")
     }
     return hello
   }
 }
 
-/// How many connections there are.
-private final class Standing: Sendable {
+/// The number of open connections.
+private final class ConnectionCounter: Sendable {
   private let count = Mutex(0)
 
+  /// Returns the number after the change.
   @discardableResult
   func add(_ change: Int) -> Int {
     count.withLock { count in
       count += change
       return count
-    }
-  }
-}
-
-extension WireError {
-  /// What to tell the peer that had it coming.
-  var refusalCode: Sheaf_Refusal.Code {
-    switch code {
-    case .refused(let code): code
-    case .unreachable: .unavailable
-    case .violation, .timeout, .closed, .content: .protocol
     }
   }
 }

@@ -2,11 +2,11 @@ import Glibc
 import NIOCore
 import NIOPosix
 
-/// What a connection's channel is made of, on either side.
+/// The NIO channel of a connection, at either end.
 enum WireTransport {
   typealias AsyncChannel = NIOAsyncChannel<Sheaf_Frame, ByteBuffer>
 
-  /// An opened channel and its first frame to come.
+  /// An open channel and the first frame, which is still to arrive.
   struct Opening: Sendable {
     let channel: AsyncChannel
     let first: EventLoopFuture<Sheaf_Frame>
@@ -29,7 +29,8 @@ enum WireTransport {
     }
   }
 
-  /// Small messages go at once; a peer that vanished is noticed in half a minute even where nothing is said.
+  /// Small messages are sent at once. A peer that has vanished is detected within half a minute, even if neither end
+  /// sends anything.
   static let options: [(ChannelOptions.Types.SocketOption, SocketOptionValue)] = [
     (.init(level: .tcp, name: .tcp_nodelay), 1),
     (.init(level: .socket, name: .so_keepalive), 1),

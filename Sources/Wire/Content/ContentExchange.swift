@@ -1,10 +1,12 @@
 package import Digest
 package import FoundationEssentials
 import SwiftProtobuf
+package import SystemSupport
 
-/// Reads and uploads over a connection, many at once: what workers and clients both do with the coordinator's vault.
+/// Reads and uploads content over a connection, many at once. Workers and clients use it with the coordinator's content
+/// store.
 ///
-/// Whoever reads the connection hands it every message (`take`) and says when there will be no more (`end`).
+/// The task that reads the connection passes every message to `take`, and calls `end` when no more messages will come.
 package actor ContentExchange {
   private enum Waiting {
     case read(CheckedContinuation<Data, any Error>)
@@ -28,8 +30,9 @@ package actor ContentExchange {
     self.connection = connection
   }
 
-  /// Up to `WireProtocol.maximumChunk` bytes of content from `offset`; fewer only at its end. At most
-  /// `WireProtocol.readWindow` may be under way. Throws `WireError`: `.content` where the coordinator cannot read it.
+  /// Reads up to `length` bytes of content from `offset`, at most `WireProtocol.maximumChunk`. Returns fewer only at the
+  /// content's end. At most `WireProtocol.readWindow` reads may be under way. Throws `WireError`: `.content` if the
+  /// coordinator cannot read the content.
   package func read(_ digest: SHA256Digest, offset: UInt64, length: Int) async throws -> Data {
     let request = try begin()
     let message = Sheaf_ReadContent.with {
@@ -47,37 +50,40 @@ package actor ContentExchange {
       Task { await self.fail(request, WireError(.closed, "the read was cancelled")) }
     }
     guard data.count <= length else {
-      throw WireError(.violation, "the coordinator sent more than was asked for")
+      throw WireError(.violation, "the coordinator sent more bytes than were requested")
     }
     return data
   }
 
-  /// Sends a file's bytes, at most a window ahead of what the coordinator has taken; returns when it has them all,
-  /// under this digest, or had them already. Throws `WireError`: `.content` with the coordinator's or the file's reason.
-  /// - Parameter descriptor: Stays the caller's, open until this returns. Read by position, off the cooperative pool.
-  /// - Parameter progress: Told the bytes that the coordinator has taken so far.
+  /// Uploads a file. Sends at most a window ahead of what the coordinator has received, and returns when the coordinator
+  /// has the whole content, or had it before. Throws `WireError`: `.content` if the coordinator rejects the content or
+  /// the file cannot be read.
+  /// - Parameters:
+  ///   - file: Read by position, off the cooperative pool.
+  ///   - content: The file's digest and size. They are announced before the bytes are sent, and checked after.
+  ///   - progress: Receives the number of bytes that the coordinator has received so far.
   package func upload(
-    descriptor: Int32, digest: SHA256Digest, size: Int64, progress: (@Sendable (UInt64) -> Void)? = nil
+    _ file: OpenFile, _ content: Content, progress: (@Sendable (UInt64) -> Void)? = nil
   ) async throws {
     let request = try begin()
     uploads[request] = Upload()
     defer { uploads[request] = nil }
+    let size = UInt64(content.size)
     try await connection.send(
       .uploadBegin(
         .with {
           $0.request = request
-          $0.digest = Data(digest.bytes)
-          $0.size = UInt64(size)
+          $0.digest = Data(content.digest.bytes)
+          $0.size = size
         }))
     try await wait(request) { $0.isAnswered }
     let window = UInt64(WireProtocol.uploadWindow * WireProtocol.maximumChunk)
-    let size = UInt64(size)
     var offset: UInt64 = 0
     var isLast = false
     while !isLast, uploads[request]?.isComplete == false {
       let length = Int(min(UInt64(WireProtocol.maximumChunk), size - offset))
       try await wait(request) { offset + UInt64(length) <= $0.received + window }
-      let data = try await FileChunk.read(descriptor, offset: offset, length: length)
+      let data = try await Self.chunk(of: file, offset: offset, length: length)
       isLast = offset + UInt64(length) == size
       let chunk = Sheaf_UploadChunk.with {
         $0.request = request
@@ -93,7 +99,7 @@ package actor ContentExchange {
     progress?(size)
   }
 
-  /// Whether the message was an answer to one of these requests.
+  /// Processes a message that answers a read or an upload. Returns false, and does nothing, for any other message.
   package func take(_ message: WireMessage) -> Bool {
     switch message {
     case .contentData(let data):
@@ -116,7 +122,7 @@ package actor ContentExchange {
     }
   }
 
-  /// No more messages will come: everything under way fails with this, and so does all that is asked later.
+  /// Ends the exchange: everything under way fails with this error, and so does every later request.
   package func end(_ error: WireError = WireError(.closed, "the connection was closed")) {
     ended = ended ?? error
     for request in waiting.keys.sorted() { fail(request, error) }
@@ -144,7 +150,7 @@ package actor ContentExchange {
     }
   }
 
-  /// Until the upload is so, or complete, or has failed.
+  /// Waits until the upload satisfies a condition, is complete, or has failed.
   private func wait(_ request: UInt64, until isReached: (Upload) -> Bool) async throws {
     while let upload = uploads[request] {
       if let error = upload.error { throw error }
@@ -156,5 +162,36 @@ package actor ContentExchange {
         Task { await self.fail(request, WireError(.closed, "the upload was cancelled")) }
       }
     }
+  }
+
+  private static func chunk(of file: OpenFile, offset: UInt64, length: Int) async throws -> Data {
+    try await BlockingWork.run {
+      var data = Data(count: length)
+      let count: Int
+      do {
+        count = try data.withUnsafeMutableBytes { try file.read(into: $0, at: Int64(offset)) }
+      } catch {
+        throw WireError(.content, "\(error)")
+      }
+      guard count == length else { throw WireError(.content, "\(file.name) became shorter while it was uploaded") }
+      return data
+    }
+  }
+}
+
+extension Sheaf_Content {
+  /// - Parameter path: Relative to the media root that worker and coordinator share, or, from a client, the file's
+  ///   absolute path; empty where there is none.
+  package init(_ content: Content, path: String = "") {
+    self.init()
+    self.digest = Data(content.digest.bytes)
+    self.size = UInt64(content.size)
+    self.path = path
+  }
+
+  /// Nil if the digest is not a SHA-256 or the size is 2^63 or more.
+  package var content: Content? {
+    guard let digest = SHA256Digest(bytes: digest), let size = Int64(exactly: size) else { return nil }
+    return Content(digest: digest, size: size)
   }
 }

@@ -1,13 +1,13 @@
 import NIOCore
 
-/// A connection's bytes to frames. Hands the first frame, which must come within a time, to a promise, and all others
-/// on; after an error, or when told to, it reads and drops what still comes, so that closing does not destroy a refusal
-/// on its way.
+/// Turns the bytes of a connection into frames. The first frame completes a promise, which fails when the frame does not
+/// arrive in time; all other frames go to the next handler. After an error, or after `Command.discard`, the handler reads
+/// and drops the remaining input: closing a socket with unread input would destroy a refusal that is still being sent.
 final class FrameHandler: ChannelInboundHandler {
   typealias InboundIn = ByteBuffer
   typealias InboundOut = Sheaf_Frame
 
-  /// Sent down the pipeline: nothing that comes now matters.
+  /// Sent down the pipeline to drop all further input.
   enum Command: Sendable { case discard }
 
   private enum State {
@@ -37,7 +37,7 @@ final class FrameHandler: ChannelInboundHandler {
   }
 
   func handlerRemoved(context: ChannelHandlerContext) {
-    end(WireError(.closed, "the connection was closed before a word was said"))
+    end(WireError(.closed, "the connection was closed before its first frame"))
   }
 
   func channelInactive(context: ChannelHandlerContext) {
@@ -49,7 +49,7 @@ final class FrameHandler: ChannelInboundHandler {
         fail(error, context)
       }
     }
-    end(WireError(.closed, "the connection was closed before a word was said"))
+    end(WireError(.closed, "the connection was closed before its first frame"))
     context.fireChannelInactive()
   }
 
@@ -106,8 +106,8 @@ extension FrameHandler: ChannelOutboundHandler {
       context.triggerUserOutboundEvent(event, promise: promise)
       return
     }
-    // Whoever still awaits the first frame is told that none comes.
-    end(WireError(.closed, "the connection was refused before a word was said"))
+    // The first frame's promise must be completed, or NIO stops the program in a debug build.
+    end(WireError(.closed, "the connection was refused before its first frame"))
     state = .discarding
     context.read()
     promise?.succeed()

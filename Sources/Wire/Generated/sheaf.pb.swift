@@ -8,7 +8,7 @@
 // For information on using the generated types, please see the documentation:
 //   https://github.com/apple/swift-protobuf/
 
-/// The protocol between the farm's processes. docs/wire.md says how it is used.
+/// The protocol between the farm's processes. docs/wire.md describes how it is used.
 
 #if canImport(FoundationEssentials)
 package import FoundationEssentials
@@ -565,7 +565,7 @@ package nonisolated struct Sheaf_Hello: Sendable {
 
   package var role: Sheaf_Role = .unspecified
 
-  /// The farm's shared secret; empty where the coordinator wants none.
+  /// The farm's shared secret; empty where the coordinator requires none.
   package var token: String = String()
 
   /// A name for people, such as the host's.
@@ -574,8 +574,8 @@ package nonisolated struct Sheaf_Hello: Sendable {
   /// Workers: how many tasks may run at once.
   package var slots: UInt32 = 0
 
-  /// Workers: what renders here (library versions, fonts). All tasks of a job go to workers of one build, because equal
-  /// builds make equal bytes.
+  /// Workers: everything that rendering depends on (library versions, fonts). All tasks of a job go to workers of one
+  /// build, because equal builds make equal bytes.
   package var build: String = String()
 
   /// Workers: unique to this run of the worker.
@@ -1016,7 +1016,8 @@ package nonisolated struct Sheaf_ContentData: Sendable {
   package init() {}
 }
 
-/// An upload: begin, a reply, chunks in order, each answered; the reply to the last chunk says whether the digest matches.
+/// An upload: begin, a reply, chunks in order, each answered. The reply to the last chunk has the result of checking the
+/// digest.
 package nonisolated struct Sheaf_UploadBegin: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for

@@ -1,0 +1,64 @@
+package import Jobs
+import SwiftProtobuf
+import Wire
+
+/// The settings of a coordinator.
+package struct CoordinatorConfiguration: Sendable {
+  /// The name of this coordinator in `sheaf workers`.
+  package var name: String
+  /// The farm's shared secret. Nil: every peer that can connect is admitted.
+  package var token: String?
+  package var maximumConnections: Int
+  /// The same for all coordinators of a database.
+  package var policy: LeasePolicy
+  /// How long workers may continue with the tasks they have when the coordinator stops. It must be shorter than the time
+  /// that container engines wait before they kill.
+  package var grace: Duration = .seconds(8)
+
+  package init(
+    name: String, token: String?, maximumConnections: Int = 1024, policy: LeasePolicy = LeasePolicy()
+  ) {
+    self.name = name
+    self.token = token
+    self.maximumConnections = maximumConnections
+    self.policy = policy
+  }
+
+  /// Checks the token, and for a worker the fields that the store keeps.
+  func admit(_ hello: Sheaf_Hello) -> Result<Sheaf_Welcome, WireError> {
+    if let token, !Self.areEqual(token, hello.token) {
+      let reason = hello.token.isEmpty ? "this coordinator requires a token" : "the token is wrong"
+      return .failure(WireError(.refused(.token), reason))
+    }
+    switch hello.role {
+    case .client: break
+    case .worker:
+      guard (1...128).contains(hello.workerID.utf8.count), hello.workerID.utf8.allSatisfy({ (33...126).contains($0) })
+      else { return .failure(WireError(.violation, "a worker's id must be 1 to 128 visible ASCII characters")) }
+      guard (1...1024).contains(hello.slots) else {
+        return .failure(WireError(.violation, "a worker must have 1 to 1024 slots, not \(hello.slots)"))
+      }
+      guard !hello.build.isEmpty, hello.build.utf8.count <= 1024, hello.name.utf8.count <= 256 else {
+        return .failure(WireError(.violation, "a worker must have a build of 1 to 1024 bytes and a name of up to 256"))
+      }
+    case .unspecified, .UNRECOGNIZED:
+      return .failure(WireError(.violation, "the role of a hello must be worker or client"))
+    }
+    return .success(
+      .with {
+        $0.protocolVersion = WireProtocol.version
+        $0.server = name
+        $0.heartbeatMilliseconds = UInt32(clamping: policy.heartbeat.milliseconds)
+        $0.leaseMilliseconds = UInt32(clamping: policy.lease.milliseconds)
+        $0.maxChunkBytes = UInt32(WireProtocol.maximumChunk)
+      })
+  }
+
+  /// Takes the same time for every guess of the same length, so that the time does not reveal how much of it is right.
+  static func areEqual(_ secret: String, _ guess: String) -> Bool {
+    let (secret, guess) = (Array(secret.utf8), Array(guess.utf8))
+    var difference = UInt8(secret.count == guess.count ? 0 : 1)
+    for index in guess.indices { difference |= guess[index] ^ (secret.isEmpty ? 1 : secret[index % secret.count]) }
+    return difference == 0
+  }
+}

@@ -1,0 +1,108 @@
+import CompositionModel
+import ContentStorage
+import Digest
+import FoundationEssentials
+import Jobs
+import Segmenter
+import SwiftProtobuf
+import Wire
+
+/// Answers `check`, `plan` and `probe`: probes the media and plans, but renders nothing. Each file is probed by a job of
+/// its own, so that a problem with one file does not hide the problems of the others.
+struct Inspection: Sendable {
+  /// An older inspection was abandoned, because its coordinator has stopped.
+  static let longest: Duration = .seconds(600)
+
+  private let service: CoordinatorService
+
+  init(_ service: CoordinatorService) {
+    self.service = service
+  }
+
+  func answer(_ message: Sheaf_InspectDocument) async throws -> Sheaf_InspectReply {
+    let (request, found) = try await BlockingWork.run { [service] in
+      try JobSubmission(service).read(
+        message.document, message.assets, segmentDuration: message.segmentDuration, output: message.output)
+    }
+    let probed = try await probe(request)
+    var problems = found + probed.problems
+    var reply = Sheaf_InspectReply()
+    let encoder = JSONCoding.encoder
+    for (id, description) in probed.descriptions { reply.descriptions[id] = try encoder.encode(description) }
+    if !message.document.isEmpty {
+      let build = try await Planner.commonBuild(service.store) ?? ""
+      do {
+        let descriptions = probed.descriptions
+        let report = try await BlockingWork.run { [results = service.results] in
+          try PlanReport(
+            PlannedJob(request, descriptions: descriptions, build: build) { results.result(of: $0) })
+        }
+        if problems.isEmpty { reply.plan = try encoder.encode(report) }
+      } catch let error as DocumentError {
+        // A file that could not be probed has its problem already; that it has no description is not another one.
+        let known = Set(problems.map(\.pointer)).subtracting([""])
+        problems += error.problems.filter { !problems.contains($0) && !known.contains($0.pointer) }
+      } catch let error as PlanError {
+        if problems.isEmpty { problems = [Problem(pointer: "", message: "\(error)")] }
+      }
+    }
+    reply.problems = problems.map(Sheaf_Problem.init)
+    return reply
+  }
+
+  private func probe(
+    _ request: JobRequest
+  ) async throws -> (descriptions: [AssetID: AssetDescription], problems: [Problem]) {
+    let build = try await Planner.commonBuild(service.store)
+    let encoded = try request.encoded()
+    let name = JobSubmission.freshName()
+    let tasks = try await BlockingWork.run { [results = service.results] in
+      try ProbeTasks.make(request.files(), build: build, results: results)
+    }
+    var jobs: [JobID] = []
+    do {
+      for (number, task) in tasks.enumerated() {
+        let id = JobID("\(name)-\(number)")
+        jobs.append(id)
+        try await service.store.submit(
+          NewJob(
+            id: id, name: "inspection", purpose: .inspection, priority: .max, request: encoded, tasks: [task]))
+      }
+      var result: (descriptions: [AssetID: AssetDescription], problems: [Problem]) = ([:], [])
+      for id in jobs {
+        let (job, tasks) = try await end(of: id)
+        if let failure = FailureReport(job, tasks, request) {
+          result.problems += failure.problems
+          if !failure.error.isEmpty { result.problems.append(Problem(pointer: "", message: failure.error)) }
+        }
+        let descriptions = try await BlockingWork.run { [store = service.content.store] in
+          try ProbeTasks.read(tasks, request, store: store)
+        }
+        result.descriptions.merge(descriptions) { first, _ in first }
+      }
+      try await cancel(jobs)
+      return result
+    } catch {
+      try await cancel(jobs)
+      throw error
+    }
+  }
+
+  /// Waits until the job's files are probed or the job has ended.
+  private func end(of id: JobID) async throws -> (Job, [RenderTask]) {
+    var seen = await service.changes.count
+    while true {
+      try Task.checkCancellation()
+      guard let job = try await service.store.job(id) else {
+        throw JobStoreError(.internal, "the job \(id) has disappeared")
+      }
+      let tasks = try await service.store.tasks(of: id, payloads: false)
+      if job.state.hasEnded || tasks.allSatisfy({ $0.state == .done }) { return (job, tasks) }
+      seen = await service.changes.wait(since: seen, atMost: .seconds(1))
+    }
+  }
+
+  private func cancel(_ jobs: [JobID]) async throws {
+    for job in jobs { _ = try await service.store.cancel(job) }
+  }
+}

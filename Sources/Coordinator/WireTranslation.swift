@@ -1,0 +1,136 @@
+package import CompositionModel
+import Jobs
+import SwiftProtobuf
+package import Wire
+
+// The values of the store as messages of the protocol, and back.
+
+extension Lease {
+  init(_ message: Sheaf_Lease) throws(WireError) {
+    guard let task = TaskID(message.task), message.task.utf8.count <= 96 else {
+      throw WireError(.violation, "\"\(message.task.prefix(96))\" is not a task")
+    }
+    self.init(task: task, epoch: message.epoch)
+  }
+
+  var message: Sheaf_Lease {
+    .with {
+      $0.task = task.description
+      $0.epoch = epoch
+    }
+  }
+}
+
+extension TaskKind {
+  var message: Sheaf_TaskKind {
+    switch self {
+    case .probe: .probe
+    case .video: .video
+    case .audio: .audio
+    case .stitch: .stitch
+    }
+  }
+}
+
+extension TaskState {
+  var message: Sheaf_TaskState {
+    switch self {
+    case .waiting: .waiting
+    case .ready: .ready
+    case .running: .running
+    case .done: .done
+    case .failed: .failed
+    }
+  }
+}
+
+extension JobState {
+  var message: Sheaf_JobState {
+    switch self {
+    case .probing: .probing
+    case .rendering: .rendering
+    case .done: .done
+    case .failed: .failed
+    case .cancelled: .cancelled
+    }
+  }
+}
+
+extension PublishOutcome? {
+  var message: Sheaf_PublishReply.Outcome {
+    switch self {
+    case .published: .published
+    case .duplicate: .duplicate
+    case .stale: .stale
+    case nil: .missingContent
+    }
+  }
+}
+
+extension AttemptEnd {
+  var message: Sheaf_AttemptEnd {
+    switch self {
+    case .released: .released
+    case .media: .media
+    case .document: .document
+    case .crashed: .crashed
+    case .hung: .hung
+    }
+  }
+}
+
+extension TaskFailure {
+  /// Throws `.violation` if the worker reports a hang, which only the store can find.
+  /// - Parameter limit: Of the message in characters and of the log in bytes; what is beyond is dropped.
+  init(_ message: Sheaf_Failure, limit: Int) throws(WireError) {
+    let end: AttemptEnd =
+      switch message.end {
+      case .media: .media
+      case .document: .document
+      case .crashed: .crashed
+      case .hung: throw WireError(.violation, "a worker cannot report a task as hung")
+      case .released, .unspecified, .UNRECOGNIZED: .released
+      }
+    self.init(
+      end: end, message: String(message.message.prefix(limit)),
+      process: message.hasProcess ? ProcessEnd(message.process, limit: limit) : nil, jitter: .random(in: 0...1))
+  }
+}
+
+extension ProcessEnd {
+  fileprivate init(_ message: Sheaf_ProcessEnd, limit: Int) {
+    self.init(
+      exitCode: message.exitCode, signal: message.signal, cpuMilliseconds: Int64(clamping: message.cpuMilliseconds),
+      peakBytes: Int64(clamping: message.peakBytes),
+      log: String(decoding: message.log.utf8.suffix(limit), as: UTF8.self))
+  }
+
+  var message: Sheaf_ProcessEnd {
+    .with {
+      $0.exitCode = exitCode
+      $0.signal = signal
+      $0.cpuMilliseconds = UInt64(clamping: cpuMilliseconds)
+      $0.peakBytes = UInt64(clamping: peakBytes)
+      $0.log = log
+    }
+  }
+}
+
+extension Sheaf_Problem {
+  init(_ problem: Problem) {
+    self.init()
+    pointer = problem.pointer
+    message = problem.message
+  }
+}
+
+extension Problem {
+  package init(_ message: Sheaf_Problem) {
+    self.init(pointer: message.pointer, message: message.message)
+  }
+}
+
+extension Duration {
+  /// Truncated to whole milliseconds.
+  var milliseconds: Int64 { components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000 }
+}

@@ -1,0 +1,75 @@
+/// The content of one frame.
+package typealias WireMessage = Sheaf_Frame.OneOf_Message
+
+/// Numbers that both ends of a connection obey (`docs/wire.md`).
+package enum WireProtocol {
+  /// Both ends must have the same version.
+  package static let version: UInt32 = 2
+  /// The most bytes of content in one `ContentData` or `UploadChunk`.
+  package static let maximumChunk = 1 << 20
+  /// How many chunks an uploader may send beyond those that were answered.
+  package static let uploadWindow = 8
+  /// How many reads a peer may have requested that were not answered yet.
+  package static let readWindow = 16
+  /// How long the first frame of a connection may take.
+  package static let helloTimeout: Duration = .seconds(10)
+}
+
+/// The longest frame that an end accepts, in bytes, without the four bytes of length.
+package struct FrameLimits: Sendable, Hashable {
+  /// For the first frame, when the peer is not known yet.
+  package var first: Int
+  /// For all frames after the first.
+  package var later: Int
+
+  package init(first: Int, later: Int) {
+    self.first = first
+    self.later = later
+  }
+
+  /// What a coordinator accepts from a worker: a chunk and the fields around it.
+  package static let fromWorker = FrameLimits(first: 4 << 10, later: WireProtocol.maximumChunk + 64 << 10)
+  /// What a coordinator accepts from a client: a document may be longer than a chunk.
+  package static let fromClient = FrameLimits(first: 4 << 10, later: 8 << 20)
+  /// What workers and clients accept from the coordinator, which they have chosen to trust: a plan, or the description of
+  /// a long film of variable frame rate, is long.
+  package static let fromCoordinator = FrameLimits(first: 4 << 10, later: 64 << 20)
+}
+
+/// Why an operation on a connection failed.
+package struct WireError: Error, Sendable, Hashable, CustomStringConvertible {
+  package enum Code: Sendable, Hashable {
+    /// No coordinator answers at the address.
+    case unreachable
+    /// The peer sent a refusal and closed the connection.
+    case refused(Sheaf_Refusal.Code)
+    /// The peer sent something that the protocol does not allow.
+    case violation
+    /// The peer took too long.
+    case timeout
+    /// The connection is closed.
+    case closed
+    /// Content could not be read or uploaded. The connection stays open.
+    case content
+  }
+
+  package var code: Code
+  /// A sentence for a person.
+  package var message: String
+
+  package init(_ code: Code, _ message: String) {
+    self.code = code
+    self.message = message
+  }
+
+  package var description: String { message }
+
+  /// The code of the refusal that reports this error to the peer.
+  var refusalCode: Sheaf_Refusal.Code {
+    switch code {
+    case .refused(let code): code
+    case .unreachable: .unavailable
+    case .violation, .timeout, .closed, .content: .protocol
+    }
+  }
+}

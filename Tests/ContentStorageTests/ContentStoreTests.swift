@@ -1,0 +1,178 @@
+import Digest
+import Foundation
+import Glibc
+import SystemSupport
+import TestPrograms
+import Testing
+
+@testable import ContentStorage
+
+/// The content of a text.
+func content(_ text: String) -> Content {
+  Content(digest: SHA256Digest.of(text.utf8), size: Int64(text.utf8.count))
+}
+
+struct ContentStoreTests {
+  private let folder: TemporaryFolder
+  private let store: ContentStore
+
+  init() throws {
+    folder = try TemporaryFolder()
+    store = try ContentStore(directory: folder.path("store"))
+  }
+
+  private func temporaries() throws -> [String] {
+    try FileManager.default.contentsOfDirectory(atPath: store.directory + "/temporary")
+  }
+
+  private func put(_ text: String) throws -> SHA256Digest {
+    let upload = try store.upload(content(text))
+    try upload.write(Data(text.utf8))
+    try upload.finish()
+    return upload.content.digest
+  }
+
+  @Test func anObjectWithOtherBytesThanItsNameIsRemoved() throws {
+    let digest = SHA256Digest.of("whole".utf8)
+    #expect(try !store.removeIfDamaged(digest), "it does not exist")
+    try Directories.make(Directories.parent(of: store.path(of: digest)))
+    try Data("whole".utf8).write(to: URL(fileURLWithPath: store.path(of: digest)))
+    #expect(try !store.removeIfDamaged(digest))
+    #expect(store.size(of: digest) == 5)
+    try Data("whale".utf8).write(to: URL(fileURLWithPath: store.path(of: digest)))
+    #expect(try store.removeIfDamaged(digest))
+    #expect(store.size(of: digest) == nil)
+  }
+
+  @Test func anObjectExistsOnlyWhenItIsComplete() throws {
+    let digest = SHA256Digest.of("abc".utf8)
+    let upload = try store.upload(content("abc"))
+    try upload.write(Data("ab".utf8))
+    #expect(store.size(of: digest) == nil)
+    try upload.write(Data("c".utf8))
+    #expect(store.size(of: digest) == nil)
+    try upload.finish()
+    #expect(store.size(of: digest) == 3)
+    #expect(try store.read(digest, limit: 10) == Array("abc".utf8))
+    #expect(throws: ContentStoreError.self) { try store.read(digest, limit: 2) }
+    #expect(try temporaries().isEmpty)
+    #expect(
+      store.path(of: digest)
+        == "\(store.directory)/objects/ba/ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad")
+  }
+
+  @Test func anUploadThatIsNotAsAnnouncedIsRejected() throws {
+    let short = try store.upload(content("abc"))
+    try short.write(Data("ab".utf8))
+    #expect(throws: ContentStoreError(.mismatch, "the upload has 2 bytes instead of the announced 3")) {
+      try short.finish()
+    }
+    short.discard()
+    let long = try store.upload(content("abc"))
+    #expect(throws: ContentStoreError(.mismatch, "the upload is longer than the announced 3 bytes")) {
+      try long.write(Data("abcd".utf8))
+    }
+    long.discard()
+    let other = try store.upload(content("abc"))
+    try other.write(Data("abd".utf8))
+    #expect(throws: ContentStoreError(.mismatch, "the upload does not have the announced digest")) {
+      try other.finish()
+    }
+    other.discard()
+    #expect(!store.contains(content("abc")))
+    #expect(try temporaries().isEmpty)
+  }
+
+  @Test func manyMayUploadTheSameContentAtOnce() async throws {
+    let text = String(repeating: "sheaf ", count: 100_000)
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for _ in 0..<8 {
+        group.addTask { [store] in
+          let upload = try store.upload(content(text))
+          for part in stride(from: 0, to: text.utf8.count, by: 50_000) {
+            try upload.write(Data(Array(text.utf8)[part..<min(part + 50_000, text.utf8.count)]))
+          }
+          try upload.finish()
+        }
+      }
+      try await group.waitForAll()
+    }
+    #expect(store.size(of: content(text).digest) == 600_000)
+    #expect(try temporaries().isEmpty)
+  }
+
+  @Test func anUploadThatIsDroppedLeavesNothing() throws {
+    do {
+      let upload = try store.upload(content("abc"))
+      try upload.write(Data("ab".utf8))
+      #expect(try temporaries().count == 1)
+    }
+    #expect(try temporaries().isEmpty)
+  }
+
+  @Test func onlyOldTemporaryFilesAreRemovedAtTheStart() throws {
+    let old = try folder.write(Data("old".utf8), "store/temporary/1-old")
+    _ = try folder.write(Data("young".utf8), "store/temporary/2-young")
+    var times = [timespec(tv_sec: time(nil) - 7200, tv_nsec: 0), timespec(tv_sec: time(nil) - 7200, tv_nsec: 0)]
+    #expect(utimensat(AT_FDCWD, old, &times, 0) == 0)
+    _ = try ContentStore(directory: store.directory)
+    #expect(try temporaries() == ["2-young"])
+  }
+
+  @Test func aResultIsFoundWhileItsObjectExists() throws {
+    let results = ResultCache(store)
+    let fingerprint = SHA256Digest.of("a task".utf8)
+    let digest = try put("a piece")
+    #expect(results.result(of: fingerprint) == nil)
+    try results.record(content("a piece"), for: fingerprint)
+    #expect(results.result(of: fingerprint) == content("a piece"))
+    // It is truncated, or removed.
+    #expect(truncate(store.path(of: digest), 6) == 0)
+    #expect(results.result(of: fingerprint) == nil)
+    store.remove(digest)
+    #expect(results.result(of: fingerprint) == nil)
+  }
+
+  /// The store of a farm outlives the farm's version.
+  @Test func theFilesOfAStoreInUseAreRead() throws {
+    let hex = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+    let fingerprint = SHA256Digest.of("a task".utf8)
+    for name in ["objects/ba", "fingerprints/\(fingerprint.hex.prefix(2))", "places/ba"] {
+      try Directories.make(folder.path("store/\(name)"))
+    }
+    _ = try folder.write(Data("abc".utf8), "store/objects/ba/\(hex)")
+    let entry = "store/fingerprints/\(fingerprint.hex.prefix(2))/\(fingerprint.hex)"
+    _ = try folder.write(Data("\(hex) 3".utf8), entry)
+    #expect(ResultCache(store).result(of: fingerprint) == content("abc"))
+    store.remove(content("abc").digest)
+    // A place that was recorded before makes a path unnecessary.
+    try Directories.make(folder.path("media"))
+    let film = try folder.write(Data("abc".utf8), "media/film.mov")
+    _ = try folder.write(Data(film.utf8), "store/places/ba/\(hex)")
+    let locator = try ContentLocator(store: store, mediaRoot: folder.path("media"), contents: FileContentCache())
+    #expect(locator.sharedPath(of: content("abc")) == "film.mov")
+  }
+
+  @Test(arguments: ["", "nonsense", "abc -1 x", "../../etc/passwd 5"])
+  func aDamagedEntryIsIgnored(entry: String) throws {
+    let results = ResultCache(store)
+    let fingerprint = SHA256Digest.of("a task".utf8)
+    try results.record(content(""), for: fingerprint)
+    _ = try folder.write(
+      Data(entry.utf8), "store/fingerprints/\(fingerprint.hex.prefix(2))/\(fingerprint.hex)")
+    #expect(results.result(of: fingerprint) == nil)
+  }
+
+  @Test func aFolderThatCannotBeMadeIsReported() throws {
+    let file = try folder.write(Data(), "file")
+    let error = #expect(throws: ContentStoreError.self) { try ContentStore(directory: file + "/store") }
+    #expect(error?.description == "making the folder \(file)/store failed: Not a directory")
+  }
+
+  @Test func aFullDiskIsReportedAsSuch() {
+    for code in [ENOSPC, EDQUOT, EFBIG] {
+      let error = ContentStoreError(SystemError(code, "writing to the content store"))
+      #expect(error.code == .outOfSpace && error.description.hasPrefix("no space left on the device"))
+    }
+  }
+}
