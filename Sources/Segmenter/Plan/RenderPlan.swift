@@ -9,19 +9,19 @@ package struct RenderPlan: Sendable, Hashable, Codable {
   package var instructions: [Instruction]
   /// Tile 0..<frameCount; none where the output has no picture.
   package var segments: [Segment]
-  package var sound: AudioTask?
+  package var audio: AudioTask?
   package var stitch: StitchTask
 
   package init(
     frameCount: Int, duration: MediaTime, format: VideoTaskFormat?, instructions: [Instruction], segments: [Segment],
-    sound: AudioTask?, stitch: StitchTask
+    audio: AudioTask?, stitch: StitchTask
   ) {
     self.frameCount = frameCount
     self.duration = duration
     self.format = format
     self.instructions = instructions
     self.segments = segments
-    self.sound = sound
+    self.audio = audio
     self.stitch = stitch
   }
 }

@@ -29,12 +29,12 @@ package enum RenderPlanner {
     }
     let stitch = StitchTask(
       container: edit.export.container,
-      pictures: pictures,
-      sound: sound.map { StitchedAudio(encoder: $0.encoder, sampleCount: $0.sampleCount) },
+      video: pictures,
+      audio: sound.map { StitchedAudio(encoder: $0.encoder, sampleCount: $0.sampleCount) },
       optimizeForNetworkUse: edit.export.optimizeForNetworkUse, metadata: edit.export.metadata)
     return RenderPlan(
       frameCount: frameCount, duration: edit.composition.duration, format: format,
-      instructions: edit.videoComposition.instructions, segments: segments, sound: sound, stitch: stitch)
+      instructions: edit.videoComposition.instructions, segments: segments, audio: sound, stitch: stitch)
   }
 
   private static func defaultSegmentDuration(_ duration: MediaTime) -> MediaTime {

@@ -5,19 +5,19 @@ package import CompositionModel
 package struct StitchTask: Sendable, Hashable, Codable {
   package var container: Container
   /// Nil where the output has no picture.
-  package var pictures: StitchedVideo?
+  package var video: StitchedVideo?
   /// Nil where the output has no sound.
-  package var sound: StitchedAudio?
+  package var audio: StitchedAudio?
   package var optimizeForNetworkUse: Bool
   package var metadata: [String: String]
 
   package init(
-    container: Container, pictures: StitchedVideo?, sound: StitchedAudio?, optimizeForNetworkUse: Bool,
+    container: Container, video: StitchedVideo?, audio: StitchedAudio?, optimizeForNetworkUse: Bool,
     metadata: [String: String]
   ) {
     self.container = container
-    self.pictures = pictures
-    self.sound = sound
+    self.video = video
+    self.audio = audio
     self.optimizeForNetworkUse = optimizeForNetworkUse
     self.metadata = metadata
   }
