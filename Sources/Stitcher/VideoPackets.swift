@@ -1,20 +1,74 @@
-/// Where the packets of one piece of pictures go in the whole film, derived from what was counted and not from what the
-/// piece claims.
+import Media
+
+/// The packets of all video pieces, one piece after another, each placed on the output's timeline.
+struct VideoPackets {
+  private let pieces: [any ByteSource]
+  private let frameCounts: [Int]
+  private let delay: Int64
+  private var index = 0
+  private var reader: PieceReader?
+  /// The packet to be written next; nil after the last.
+  private(set) var next: Packet?
+  private var timeline: VideoTimeline
+
+  /// `reorderDepth` is the largest of all pieces.
+  init(_ pieces: [any ByteSource], frameCounts: [Int], reorderDepth: Int) throws(StitchError) {
+    self.pieces = pieces
+    self.frameCounts = frameCounts
+    delay = Int64(reorderDepth)
+    timeline = VideoTimeline(firstFrame: 0, frameCount: frameCounts.first ?? 0, delay: delay)
+    next = try fetch()
+  }
+
+  /// Reads the packet after `next`.
+  mutating func advance() throws(StitchError) {
+    next = try fetch()
+  }
+
+  private mutating func fetch() throws(StitchError) -> Packet? {
+    while index < pieces.count {
+      let current: PieceReader
+      if let reader { current = reader } else { current = try PieceReader.open(pieces[index], piece: index) }
+      reader = current
+      let fault = { [index] (fault: VideoTimelineFault) in StitchError(.piece, piece: index, "\(fault)") }
+      if let packet = try current.next(ofPiece: index) {
+        let times = try mapErrors(to: fault) { () throws(VideoTimelineFault) in
+          try timeline.place(presentation: packet.pts, decoding: packet.dts, isKeyframe: packet.isKeyframe)
+        }
+        packet.pts = times.presentation
+        packet.dts = times.decoding
+        packet.duration = 1
+        return packet
+      }
+      try mapErrors(to: fault) { () throws(VideoTimelineFault) in try timeline.finish() }
+      reader = nil
+      index += 1
+      let firstFrame = timeline.firstFrame + Int64(timeline.frameCount)
+      if index < pieces.count {
+        timeline = VideoTimeline(firstFrame: firstFrame, frameCount: frameCounts[index], delay: delay)
+      }
+    }
+    return nil
+  }
+}
+
+/// The places of one video piece's packets on the output's timeline. They are computed from the number of packets; the
+/// piece's own times are only checked.
 ///
-/// Packet i of the film in decoding order, over all pieces, is decoded at tick i - delay, where `delay` is the largest
-/// by which any piece's decoding order runs ahead of its presentation. So decoding times rise by one a frame across
-/// every join and are never after the presentation, whatever the encoder wrote.
-struct PictureTimeline: Sendable {
+/// Packet i of the output in decoding order, over all pieces, is decoded at tick i - delay, where `delay` is the largest
+/// number of frames by which any piece's decoding order is ahead of its presentation. So decoding times rise by one with
+/// each frame, across every join, and are never after the presentation, whatever the encoder wrote.
+struct VideoTimeline: Sendable {
   struct Times: Sendable, Equatable {
-    /// In frames of the film.
+    /// In frames of the output.
     var presentation: Int64
     var decoding: Int64
   }
 
-  /// Frames of the film before this piece.
+  /// Frames of the output before this piece.
   let firstFrame: Int64
   let frameCount: Int
-  /// In frames; the same for every piece of a film.
+  /// In frames; the same for every piece of an output.
   let delay: Int64
 
   private var taken = 0
@@ -29,10 +83,10 @@ struct PictureTimeline: Sendable {
   }
 
   /// The next packet's place. Its own times, in frames of the piece, are checked: `presentation` must be one of
-  /// 0..<frameCount that no packet had before, `decoding` must rise and not be after it.
+  /// 0..<frameCount that no earlier packet had, and `decoding` must rise and not be after it.
   mutating func place(
     presentation: Int64, decoding: Int64, isKeyframe: Bool
-  ) throws(TimelineFault) -> Times {
+  ) throws(VideoTimelineFault) -> Times {
     guard taken < frameCount else { throw .tooManyFrames(expected: frameCount) }
     if taken == 0 {
       guard isKeyframe else { throw .startsWithoutKeyframe }
@@ -54,14 +108,14 @@ struct PictureTimeline: Sendable {
     return Times(presentation: firstFrame + presentation, decoding: firstFrame + Int64(taken) - delay)
   }
 
-  /// After the last packet. As many packets as frames, no two alike and none outside, are each frame once.
-  func finish() throws(TimelineFault) {
+  /// Checks the end of the piece. With as many packets as frames, no two equal and none outside, each frame is there once.
+  func finish() throws(VideoTimelineFault) {
     guard taken == frameCount else { throw .tooFewFrames(found: taken, expected: frameCount) }
   }
 }
 
-/// What is wrong with a piece's timestamps or packets, in frames of the piece.
-enum TimelineFault: Error, Sendable, Equatable, CustomStringConvertible {
+/// What is wrong with a video piece's timestamps or packets, in frames of the piece.
+enum VideoTimelineFault: Error, Sendable, Equatable, CustomStringConvertible {
   case tooManyFrames(expected: Int)
   case tooFewFrames(found: Int, expected: Int)
   case startsWithoutKeyframe
