@@ -1,10 +1,11 @@
 import CompositionModel
 import Foundation
 import Media
+import TestMedia
 import TestPrograms
 import Testing
 
-@Suite struct SoundReadingTests {
+@Suite struct AudioReadingTests {
   private let scratch: TemporaryFolder
 
   init() throws {
@@ -16,7 +17,7 @@ import Testing
     _ path: String, _ track: TrackDescription, from position: Int64
   ) throws -> (start: Int64?, data: [Float], gaps: Int) {
     let reader = try AudioReader(
-      source: opened(path), name: path, track: track.index, timebase: track.timebase, origin: track.origin,
+      source: openSource(path), name: path, track: track.index, timebase: track.timebase, origin: track.origin,
       format: try #require(track.audio), from: position)
     var (start, next, gaps): (Int64?, Int64?, Int) = (nil, nil, 0)
     var data: [Float] = []
@@ -24,9 +25,9 @@ import Testing
       if let next, next != block.position { gaps += 1 }
       #expect(block.position >= (next ?? position))
       start = start ?? block.position
-      next = block.position + Int64(block.count)
-      let rows = (0..<block.channels).map { block.channel($0) }
-      for index in 0..<block.count {
+      next = block.end
+      let rows = (0..<block.samples.channels).map { block.samples.row($0) }
+      for index in 0..<block.samples.capacity {
         for row in rows { data.append(row[index]) }
       }
     }
@@ -38,9 +39,9 @@ import Testing
     return data.withUnsafeBytes { Array($0.bindMemory(to: Float.self)) }
   }
 
-  private func soundTracks(_ path: String) throws -> [TrackDescription] {
+  private func audioTracks(_ path: String) throws -> [TrackDescription] {
     do {
-      return try AssetProbe.describe(opened(path), name: path).tracks.filter { $0.audio != nil }
+      return try AssetProbe.probe(openSource(path), name: path).tracks.filter { $0.audio != nil }
     } catch let error as MediaError {
       #expect(!error.message.isEmpty)
       return []
@@ -48,7 +49,7 @@ import Testing
   }
 
   @Test(arguments: MediaFiles.all) func `samples are those that ffmpeg decodes`(path: String) throws {
-    for track in try soundTracks(path) {
+    for track in try audioTracks(path) {
       let (_, data, _) = try samples(path, track, from: -1 << 40)
       #expect(data == (try decoded(path, stream: track.index)))
     }
@@ -64,7 +65,7 @@ import Testing
     let path = scratch.path(name)
     let source = ["-f", "lavfi", "-i", "aevalsrc=0.4*random(0)+0.3*sin(t*1500)|0.2*sin(t*t*900):d=5:s=48000"]
     _ = try Tool.run("ffmpeg", ["-v", "error", "-nostdin", "-y"] + source + options + [path])
-    let track = try #require(try soundTracks(path).first)
+    let track = try #require(try audioTracks(path).first)
     let whole = try samples(path, track, from: 0)
     #expect(whole.gaps == 0)
     let start = try #require(whole.start)
@@ -81,7 +82,7 @@ import Testing
     try Tool.ffmpeg(
       "-f", "lavfi", "-i", "sine=duration=4:sample_rate=48000", "-af", "aselect='lt(t,1)+gte(t,3)'", "-c:a", "flac",
       path)
-    let track = try #require(try soundTracks(path).first)
+    let track = try #require(try audioTracks(path).first)
     let whole = try samples(path, track, from: 0)
     #expect(whole.gaps == 1)
   }

@@ -3,14 +3,15 @@ import Foundation
 import Media
 import Renderer
 import Segmenter
+import TestMedia
 import TestPrograms
 import Testing
 
-@Suite struct SoundRenderingTests {
-  private let fixture: SoundFixture
+@Suite struct AudioRendererTests {
+  private let fixture: AudioFixture
 
   init() throws {
-    fixture = try SoundFixture()
+    fixture = try AudioFixture()
   }
 
   /// Noise over a tone, so that one sample is like no other, in a file of some codec.
@@ -28,7 +29,7 @@ import Testing
     return path
   }
 
-  /// Samples from time zero of the asset to the first that ffmpeg gives.
+  /// Samples from time zero of the asset to the first that ffmpeg decodes.
   private func lead(_ path: String, _ source: PlannedAudioSource) throws -> Int {
     let text = try Tool.run(
       "ffprobe",
@@ -44,7 +45,7 @@ import Testing
   }
 
   /// The whole track as ffmpeg decodes it.
-  private func judged(_ path: String, _ format: String = "s16le") throws -> Data {
+  private func decoded(_ path: String, _ format: String = "s16le") throws -> Data {
     try Tool.ffmpeg(["-i", path, "-map", "0:a:0", "-f", format, "-"])
   }
 
@@ -54,7 +55,7 @@ import Testing
     var clips: [PlannedAudioClip] = []
     var at = MediaTime.zero
     for (start, end) in pieces {
-      let source = try SoundFixture.range(start, end)
+      let source = try AudioFixture.range(start, end)
       let target = try MediaTimeRange(start: at, duration: source.duration)
       clips.append(PlannedAudioClip(source: 0, sourceRange: source, targetRange: target))
       at = target.end
@@ -73,24 +74,24 @@ import Testing
   ])
   func samplesAreThoseOfFfmpeg(_ container: String, _ codec: [String]) throws {
     let path = try asset("source.\(container)", codec)
-    let source = try SoundFixture.planned(path)
+    let source = try AudioFixture.planned(path)
     let rate = source.audio.sampleRate
     let silence = try [Int32](repeating: 0, count: lead(path, source) * 2)
-    let all = try silence + judged(path).samples(Int16.self).map(Int32.init)
+    let all = try silence + decoded(path).samples(Int16.self).map(Int32.init)
     // From the head, from the middle, and to the end.
     for (start, end) in [
       (MediaTime.zero, MediaTime(2)), (MediaTime(1001 * 77, 30000), MediaTime(9, 2)),
       (MediaTime(11, 3), MediaTime(23, 4)),
     ] {
-      let task = try cut(source, [(start, end)], SoundFixture.pcm(rate, 2))
+      let task = try cut(source, [(start, end)], AudioFixture.pcm(rate, 2))
       let first = Int(try (start.exact * Rational(rate)).rounded) * 2
-      let heard = try fixture.render(task)
-      let wanted = Array(all[first..<first + heard.count])
-      #expect(heard.count == Int(task.sampleCount) * 2)
-      if heard != wanted {
-        let wrong = zip(heard, wanted).enumerated().filter { $0.element.0 != $0.element.1 }
+      let rendered = try fixture.render(task)
+      let expected = Array(all[first..<first + rendered.count])
+      #expect(rendered.count == Int(task.sampleCount) * 2)
+      if rendered != expected {
+        let wrong = zip(rendered, expected).enumerated().filter { $0.element.0 != $0.element.1 }
         Issue.record(
-          "\(container) from \(start): \(wrong.count) of \(heard.count) differ, the first at \(wrong[0].offset / 2), by up to \(wrong.map { abs($0.element.0 - $0.element.1) }.max() ?? 0)"
+          "\(container) from \(start): \(wrong.count) of \(rendered.count) differ, the first at \(wrong[0].offset / 2), by up to \(wrong.map { abs($0.element.0 - $0.element.1) }.max() ?? 0)"
         )
       }
     }
@@ -99,11 +100,8 @@ import Testing
   @Test func twentyFourBitsComeThroughWhole() throws {
     let path = try asset("source.wav", ["-c:a", "pcm_s24le"], rate: 48000)
     let task = try cut(
-      SoundFixture.planned(path), [(MediaTime(1), MediaTime(2))], SoundFixture.pcm(48000, 2, bitDepth: 24))
-    let bytes = [UInt8](try judged(path, "s24le"))
-    let all = stride(from: 0, to: bytes.count, by: 3).map {
-      Int32(bitPattern: UInt32(bytes[$0]) << 8 | UInt32(bytes[$0 + 1]) << 16 | UInt32(bytes[$0 + 2]) << 24) >> 8
-    }
+      AudioFixture.planned(path), [(MediaTime(1), MediaTime(2))], AudioFixture.pcm(48000, 2, bitDepth: 24))
+    let all = try decoded(path, "s24le").samples24
     #expect(try fixture.render(task) == Array(all[96_000..<192_000]))
   }
 
@@ -113,18 +111,18 @@ import Testing
     _ = try Tool.ffmpeg([
       "-f", "lavfi", "-i", "aevalsrc='if(eq(mod(n,44100),22050),0.9,0)':s=44100:d=301", "-c:a", "pcm_s16le", path,
     ])
-    let source = try SoundFixture.planned(path)
+    let source = try AudioFixture.planned(path)
     var pieces: [(MediaTime, MediaTime)] = []
     for first in stride(from: Int64(0), to: 8991, by: 20) {
       pieces.append((MediaTime(first * 1001, 30000), MediaTime(min(first + 20, 8991) * 1001, 30000)))
     }
-    let task = try cut(source, pieces, SoundFixture.pcm(44100, 1))
-    let heard = try fixture.render(task)
-    let clicks = heard.indices.filter { abs(heard[$0]) > 10_000 }
-    #expect(clicks == (0..<300).map { $0 * 44100 + 22050 }.filter { $0 < heard.count })
+    let task = try cut(source, pieces, AudioFixture.pcm(44100, 1))
+    let rendered = try fixture.render(task)
+    let clicks = rendered.indices.filter { abs(rendered[$0]) > 10_000 }
+    #expect(clicks == (0..<300).map { $0 * 44100 + 22050 }.filter { $0 < rendered.count })
     #expect(clicks.count >= 299)
     // The same at another rate: each click's peak is within a sample of its place.
-    let converted = try fixture.render(try cut(source, pieces, SoundFixture.pcm(48000, 1)))
+    let converted = try fixture.render(try cut(source, pieces, AudioFixture.pcm(48000, 1)))
     for second in [0, 1, 150, 298] {
       let place = second * 48000 + 24000
       let peak = (place - 100..<place + 100).max { abs(converted[$0]) < abs(converted[$1]) }
@@ -134,24 +132,24 @@ import Testing
 
   @Test func tracksAreAddedWithTheirVolumesAndClipped() throws {
     let path = try asset("source.wav", ["-c:a", "pcm_s16le"], rate: 48000, seconds: 3)
-    let source = try SoundFixture.planned(path)
-    let all = try judged(path).samples(Int16.self).map { Double($0) / 32768 }
-    let ramp = Ramp(over: try SoundFixture.range(MediaTime(1, 2), MediaTime(3, 2)), from: 0.25, to: 6)
+    let source = try AudioFixture.planned(path)
+    let all = try decoded(path).samples(Int16.self).map { Double($0) / 32768 }
+    let ramp = Ramp(over: try AudioFixture.range(MediaTime(1, 2), MediaTime(3, 2)), from: 0.25, to: 6)
     let clip = PlannedAudioClip(
-      source: 0, sourceRange: try SoundFixture.range(.zero, MediaTime(2)),
-      targetRange: try SoundFixture.range(.zero, MediaTime(2)))
+      source: 0, sourceRange: try AudioFixture.range(.zero, MediaTime(2)),
+      targetRange: try AudioFixture.range(.zero, MediaTime(2)))
     let late = PlannedAudioClip(
-      source: 0, sourceRange: try SoundFixture.range(MediaTime(1), MediaTime(2)),
-      targetRange: try SoundFixture.range(MediaTime(1, 3), MediaTime(4, 3)))
+      source: 0, sourceRange: try AudioFixture.range(MediaTime(1), MediaTime(2)),
+      targetRange: try AudioFixture.range(MediaTime(1, 3), MediaTime(4, 3)))
     let volumes = [RampList([ramp]), try RampList.constant(0.3)]
     let task = AudioTask(
-      encoder: SoundFixture.pcm(48000, 2), sampleCount: 120_000,
+      encoder: AudioFixture.pcm(48000, 2), sampleCount: 120_000,
       tracks: [
         PlannedAudioTrack(volume: volumes[0], clips: [clip]), PlannedAudioTrack(volume: volumes[1], clips: [late]),
       ],
       sources: [source])
-    let heard = try fixture.render(task)
-    #expect(heard.count == 240_000)
+    let rendered = try fixture.render(task)
+    #expect(rendered.count == 240_000)
     var (clipped, wrong) = (0, 0)
     for sample in 0..<120_000 {
       let time = MediaTime(Int64(sample), 48000)
@@ -160,8 +158,8 @@ import Testing
         if sample < 96_000 { sum += all[sample * 2 + channel] * (try volumes[0].value(at: time)) }
         if (16_000..<64_000).contains(sample) { sum += all[(sample - 16_000 + 48_000) * 2 + channel] * 0.3 }
         if abs(sum) >= 1 { clipped += 1 }
-        let wanted = (min(max(sum, -1), 32767.0 / 32768) * 32768)
-        if abs(Double(heard[sample * 2 + channel]) - wanted) > 0.52 { wrong += 1 }
+        let expected = (min(max(sum, -1), 32767.0 / 32768) * 32768)
+        if abs(Double(rendered[sample * 2 + channel]) - expected) > 0.52 { wrong += 1 }
       }
     }
     #expect(wrong == 0)
@@ -169,49 +167,49 @@ import Testing
   }
 
   @Test func whereNothingPlaysThereIsSilence() throws {
-    // The sound starts half a second late and ends a second before the pictures.
+    // The audio starts half a second late and ends a second before the video.
     let path = fixture.folder.path("late.mkv")
     _ = try Tool.ffmpeg([
       "-f", "lavfi", "-i", "testsrc2=s=64x64:r=25:d=3", "-itsoffset", "0.5", "-f", "lavfi", "-i",
       "aevalsrc=0.5:s=48000:d=1.5", "-c:v", "mpeg4", "-c:a", "pcm_s16le", path,
     ])
-    let source = try SoundFixture.planned(path)
+    let source = try AudioFixture.planned(path)
     let clip = PlannedAudioClip(
-      source: 0, sourceRange: try SoundFixture.range(.zero, MediaTime(3)),
-      targetRange: try SoundFixture.range(MediaTime(1), MediaTime(4)))
+      source: 0, sourceRange: try AudioFixture.range(.zero, MediaTime(3)),
+      targetRange: try AudioFixture.range(MediaTime(1), MediaTime(4)))
     let task = AudioTask(
-      encoder: SoundFixture.pcm(48000, 1), sampleCount: 5 * 48000,
+      encoder: AudioFixture.pcm(48000, 1), sampleCount: 5 * 48000,
       tracks: [PlannedAudioTrack(volume: .one, clips: [clip])], sources: [source])
-    let heard = try fixture.render(task)
-    let sounding = heard.indices.filter { heard[$0] != 0 }
+    let rendered = try fixture.render(task)
+    let sounding = rendered.indices.filter { rendered[$0] != 0 }
     #expect(sounding == Array(72_000..<144_000))
-    let none = AudioTask(encoder: SoundFixture.pcm(8000, 6), sampleCount: 801, tracks: [], sources: [])
+    let none = AudioTask(encoder: AudioFixture.pcm(8000, 6), sampleCount: 801, tracks: [], sources: [])
     #expect(try fixture.render(none) == Array(repeating: 0, count: 801 * 6))
   }
 
   @Test func aClipAtAnotherSpeedFillsItsTimeExactly() throws {
     let path = try asset("source.wav", ["-c:a", "pcm_s16le"], rate: 44100, channels: 1)
-    let source = try SoundFixture.planned(path)
+    let source = try AudioFixture.planned(path)
     let clip = PlannedAudioClip(
-      source: 0, sourceRange: try SoundFixture.range(MediaTime(1), MediaTime(4)),
-      targetRange: try SoundFixture.range(MediaTime(1, 3), MediaTime(7, 3)))
+      source: 0, sourceRange: try AudioFixture.range(MediaTime(1), MediaTime(4)),
+      targetRange: try AudioFixture.range(MediaTime(1, 3), MediaTime(7, 3)))
     let task = AudioTask(
-      encoder: SoundFixture.pcm(48000, 2), sampleCount: 150_000,
+      encoder: AudioFixture.pcm(48000, 2), sampleCount: 150_000,
       tracks: [PlannedAudioTrack(volume: .one, clips: [clip])], sources: [source])
-    let heard = try fixture.render(task)
-    #expect(heard.count == 300_000)
-    #expect(heard[..<32_000].allSatisfy { $0 == 0 })
-    #expect(heard[224_000...].allSatisfy { $0 == 0 })
+    let rendered = try fixture.render(task)
+    #expect(rendered.count == 300_000)
+    #expect(rendered[..<32_000].allSatisfy { $0 == 0 })
+    #expect(rendered[224_000...].allSatisfy { $0 == 0 })
     // Noise at 0.2 all through: no tenth of a second of the clip is quiet.
     for start in stride(from: 32_000, to: 224_000, by: 9600) {
-      let part = heard[start..<start + 9600].map { Double($0) / 32768 }
+      let part = rendered[start..<start + 9600].map { Double($0) / 32768 }
       #expect((part.reduce(0) { $0 + $1 * $1 } / 9600).squareRoot() > 0.05, "quiet at \(start / 2)")
     }
   }
 
   @Test func theSameTaskIsTheSameBytes() throws {
     let path = try asset("source.m4a", ["-c:a", "aac"])
-    let source = try SoundFixture.planned(path)
+    let source = try AudioFixture.planned(path)
     for codec in [AudioSettings.Codec.aac, .flac, .pcm] {
       let settings = AudioSettings(
         codec: codec, bitRate: codec == .aac ? 128_000 : nil, sampleRate: 48000, channels: 2)
@@ -223,20 +221,20 @@ import Testing
   }
 
   @Test func progressCountsSamplesToTheLast() throws {
-    var told: [Int64] = []
-    let task = AudioTask(encoder: SoundFixture.pcm(48000, 2), sampleCount: 50_000, tracks: [], sources: [])
-    _ = try fixture.render(task) { told.append($0) }
-    #expect(told == told.sorted())
-    #expect(told.last == 50_000)
-    #expect(told.count > 3)
+    var reported: [Int64] = []
+    let task = AudioTask(encoder: AudioFixture.pcm(48000, 2), sampleCount: 50_000, tracks: [], sources: [])
+    _ = try fixture.render(task) { reported.append($0) }
+    #expect(reported == reported.sorted())
+    #expect(reported.last == 50_000)
+    #expect(reported.count > 3)
   }
 
-  @Test func aTaskThatMakesNoSenseIsRefused() throws {
+  @Test func anInvalidTaskIsRefused() throws {
     let path = try asset("source.wav", ["-c:a", "pcm_s16le"], seconds: 1)
-    let source = try SoundFixture.planned(path)
-    var wrongSource = try cut(source, [(.zero, MediaTime(1))], SoundFixture.pcm(48000, 2))
+    let source = try AudioFixture.planned(path)
+    var wrongSource = try cut(source, [(.zero, MediaTime(1))], AudioFixture.pcm(48000, 2))
     wrongSource.tracks[0].clips[0].source = 1
-    var wrongChannels = try cut(source, [(.zero, MediaTime(1))], SoundFixture.pcm(48000, 2))
+    var wrongChannels = try cut(source, [(.zero, MediaTime(1))], AudioFixture.pcm(48000, 2))
     wrongChannels.encoder.channels = 3
     for task in [wrongSource, wrongChannels] {
       do {
@@ -244,7 +242,7 @@ import Testing
         Issue.record("nothing was refused")
       } catch let error as RenderError {
         guard case .task = error.code else {
-          Issue.record("\(error) is not the task's fault")
+          Issue.record("\(error) should have the code .task")
           continue
         }
       }

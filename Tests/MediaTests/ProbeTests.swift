@@ -1,26 +1,27 @@
 import CompositionModel
 import Foundation
 import Media
+import TestMedia
 import TestPrograms
 import Testing
 
-@Suite struct DescribingTests {
+@Suite struct ProbeTests {
   private let scratch: TemporaryFolder
 
   init() throws {
     scratch = try TemporaryFolder()
   }
 
-  private func describe(_ path: String) throws -> AssetDescription {
-    try AssetProbe.describe(opened(path), name: URL(fileURLWithPath: path).lastPathComponent)
+  private func probe(_ path: String) throws -> AssetDescription {
+    try AssetProbe.probe(openSource(path), name: URL(fileURLWithPath: path).lastPathComponent)
   }
 
   private func video(_ path: String) throws -> (track: TrackDescription, format: VideoFormat) {
-    let track = try #require(try describe(path).defaultTrack(.video))
+    let track = try #require(try probe(path).defaultTrack(.video))
     return (track, try #require(track.video))
   }
 
-  /// Times that ffprobe gives for every frame; nil where the file has none.
+  /// The times of all frames by ffprobe; nil where the file has none.
   private func probedTimes(_ path: String, stream: Int) throws -> [Int64?] {
     try Tool.ffprobe("-select_streams", "\(stream)", "-show_entries", "frame=best_effort_timestamp", path)
       .map { Int64($0[0]) }
@@ -29,9 +30,9 @@ import Testing
   @Test(arguments: MediaFiles.all) func `frame times are those that ffprobe gives`(path: String) throws {
     let description: AssetDescription
     do {
-      description = try describe(path)
+      description = try probe(path)
     } catch let error as MediaError {
-      // What is refused here must be what ffmpeg cannot decode either, and must say why.
+      // ffmpeg cannot decode such a file either, and the error has a message.
       #expect(throws: Tool.Failure.self) { try Tool.ffmpeg("-xerror", "-i", path, "-f", "null", "-") }
       #expect(!error.message.isEmpty)
       return
@@ -68,7 +69,7 @@ import Testing
   @Test(arguments: [
     (0, false), (90, false), (180, false), (270, false), (0, true), (90, true), (180, true), (270, true),
   ])
-  func `a photograph's orientation is the one that ffmpeg turns by`(clockwise: Int, isMirrored: Bool) throws {
+  func `a photograph's orientation is the one that ffmpeg applies`(clockwise: Int, isMirrored: Bool) throws {
     // An arrow-like picture: no two of its eight orientations look alike.
     let orientation = Orientation(clockwise: clockwise, isMirrored: isMirrored)
     let exif: [Orientation: UInt8] = [
@@ -91,14 +92,14 @@ import Testing
     #expect(format.isStill)
   }
 
-  @Test(arguments: [0, 90, 180, 270]) func `a film is turned as ffmpeg turns it`(rotate: Int) throws {
+  @Test(arguments: [0, 90, 180, 270]) func `a film has the orientation that ffmpeg applies`(rotate: Int) throws {
     let (plain, path) = (scratch.path("plain.mp4"), scratch.path("turned.mp4"))
     try Tool.ffmpeg("-f", "lavfi", "-i", "testsrc2=size=64x32:duration=0.1", "-pix_fmt", "yuv420p", plain)
     try Tool.ffmpeg("-i", plain, "-c", "copy", "-metadata:s:v:0", "rotate=\(rotate)", path)
     let (track, format) = try video(path)
     let reader = try VideoReader(
-      source: opened(path), name: path, track: track.index, codec: track.codec, timebase: track.timebase,
-      decodeFrom: nil, wanted: nil)
+      source: openSource(path), name: path, track: track.index, codec: track.codec, timebase: track.timebase,
+      decodeFrom: nil, shownAt: nil)
     let frame = try #require(try reader.next())
     let luma = Array(frame.pixels.prefix(64 * 32))
     let shown = try Tool.ffmpeg("-i", path, "-frames:v", "1", "-f", "rawvideo", "-")
@@ -134,59 +135,59 @@ import Testing
     #expect(track.range.duration == MediaTime(value: 2, timescale: 5))
   }
 
-  /// What an Opus decoder drops at the head is no part of the film: time zero is where the sound is heard.
-  @Test func `a Matroska film with Opus begins with its sound`() throws {
+  /// The samples that an Opus decoder removes at the head are not part of the track: time zero is the first presented one.
+  @Test func `a Matroska file with Opus begins with its audio`() throws {
     let path = scratch.path("movie.mkv")
     try Tool.ffmpeg(
       "-f", "lavfi", "-i", "testsrc2=size=64x48:rate=25:duration=2", "-f", "lavfi", "-i",
       "sine=sample_rate=48000:duration=2", "-c:v", "libx264", "-c:a", "libopus", path)
-    let tracks = try describe(path).tracks
-    let sound = try #require(tracks.first { $0.audio != nil })
+    let tracks = try probe(path).tracks
+    let audio = try #require(tracks.first { $0.audio != nil })
     let first = try #require(try Tool.ffprobe("-select_streams", "a", "-show_entries", "packet=pts", path).first)
     #expect(try #require(Int64(first[0])) < 0, "there is something to drop")
-    #expect(sound.origin == 0)
-    #expect(sound.range.start == .zero)
+    #expect(audio.origin == 0)
+    #expect(audio.range.start == .zero)
   }
 
-  /// 65 frames at 30 a second are 65/30 s, though Matroska's milliseconds say 2.167.
+  /// 65 frames at 30 a second are 65/30 s; Matroska stores 2.167 s.
   @Test func `a constant rate is found behind rounded times`() throws {
     let path = scratch.path("movie.mkv")
     try Tool.ffmpeg(
       "-f", "lavfi", "-i", "testsrc2=size=64x48:rate=30", "-frames:v", "65", "-c:v", "libx264", "-bf", "2", path)
-    let track = try #require(try describe(path).tracks.first)
+    let track = try #require(try probe(path).tracks.first)
     #expect(track.range.duration == MediaTime(value: 65, timescale: 30))
     #expect(track.video?.cadence == StoredTime.Cadence(first: 0, rate: MediaTime(value: 30, timescale: 1)))
     let uneven = scratch.path("uneven.mkv")
     try Tool.ffmpeg(
       "-f", "lavfi", "-i", "testsrc2=size=64x48:rate=30:duration=3", "-vf", "select='not(eq(mod(n,7),3))'", "-fps_mode",
       "vfr", "-c:v", "libx264", uneven)
-    #expect(try describe(uneven).tracks.first?.video?.cadence == nil)
+    #expect(try probe(uneven).tracks.first?.video?.cadence == nil)
   }
 
-  @Test func `cover art is no track`() throws {
+  @Test func `cover art is not a track`() throws {
     let (cover, path) = (scratch.path("cover.png"), scratch.path("song.m4a"))
     try Tool.ffmpeg("-f", "lavfi", "-i", "testsrc2=size=64x64", "-frames:v", "1", cover)
     try Tool.ffmpeg(
       "-f", "lavfi", "-i", "sine=duration=1", "-i", cover, "-map", "0", "-map", "1", "-c:v", "copy", "-disposition:v",
       "attached_pic", path)
-    #expect(try describe(path).tracks.map(\.type) == [.audio])
+    #expect(try probe(path).tracks.map(\.type) == [.audio])
   }
 
-  @Test func `sound starts at zero and has its length`() throws {
+  @Test func `audio starts at zero and has its length`() throws {
     let path = scratch.path("song.m4a")
     try Tool.ffmpeg("-f", "lavfi", "-i", "sine=duration=3:sample_rate=44100", path)
-    let track = try #require(try describe(path).tracks.first)
+    let track = try #require(try probe(path).tracks.first)
     #expect(track.range.start == .zero)
     #expect(track.range.duration == MediaTime(seconds: 3))
     #expect(track.audio?.sampleRate == 44100)
   }
 
-  @Test func `an empty file, a text and a playlist are refused in words`() throws {
+  @Test func `an empty file, a text and a playlist are refused with a message`() throws {
     let playlist = "#EXTM3U\n#EXT-X-TARGETDURATION:5\n#EXTINF:5,\n/etc/passwd\n#EXT-X-ENDLIST\n"
     let concat = "ffconcat version 1.0\nfile /etc/passwd\n"
     for text in ["", "Just some words, no media at all.", playlist, concat] {
       let error = #expect(throws: MediaError.self) {
-        try AssetProbe.describe(MemorySource(Array(text.utf8)), name: "file")
+        try AssetProbe.probe(MemorySource(Array(text.utf8)), name: "file")
       }
       #expect(error?.code == .unrecognized)
     }

@@ -4,13 +4,13 @@ import Testing
 
 @testable import Renderer
 
-@Suite struct SoundVolumeTests {
+@Suite struct VolumeCurveTests {
   /// Sample by sample through the model's own definition, which works in fractions.
   private func oracle(_ list: RampList, rate: Int, _ samples: Range<Int64>) throws -> [Float] {
     try samples.map { Float(try list.value(at: MediaTime(value: $0, timescale: Int32(rate)))) }
   }
 
-  /// What the kernels make of the curve, a block at a time, from samples that are all 1.
+  /// Samples that are all 1, with the curve applied by the kernels, a block at a time.
   private func applied(_ list: RampList, rate: Int, _ samples: Range<Int64>, block: Int64) throws -> [Float] {
     let curve = try VolumeCurve(list, rate: rate)
     let ones = [Float](repeating: 1, count: samples.count)
@@ -79,9 +79,9 @@ import Testing
     let range = try MediaTimeRange(start: time(1, 46337), duration: time(999_999_937, 46339))
     let list = RampList([Ramp(over: range, from: 0, to: 1)])
     let samples: Range<Int64> = 400_000_000..<400_040_000
-    let (mix, wanted) = try (
+    let (mix, expected) = try (
       applied(list, rate: 48000, samples, block: 4096), oracle(list, rate: 48000, samples)
     )
-    for (a, b) in zip(mix, wanted) { #expect(abs(a - b) <= 1e-7) }
+    for (a, b) in zip(mix, expected) { #expect(abs(a - b) <= 1e-7) }
   }
 }

@@ -2,49 +2,42 @@ import CompositionModel
 import Foundation
 import Media
 import Segmenter
+import TestMedia
 import TestPrograms
 import Testing
 
 @testable import Renderer
 
-@Suite struct PictureRendererTests {
+@Suite struct VideoRendererTests {
   static let size = PixelSize(width: 160, height: 90)
 
   /// The piece of a task as a file in the fixture's folder.
-  static func piece(_ task: VideoTask, _ fixture: PictureFixture, _ name: String) throws -> String {
-    let path = fixture.folder.path(name)
-    let descriptor = Glibc.open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
-    try #require(descriptor >= 0)
-    defer { close(descriptor) }
+  static func piece(_ task: VideoTask, _ fixture: VideoFixture, _ name: String) throws -> String {
+    let file = try fixture.folder.create(name)
     var done: [Int64] = []
-    try VideoRenderer.render(task, inputs: fixture.inputs, to: descriptor) { done.append($0) }
+    try VideoRenderer.render(task, inputs: fixture.inputs, to: file.fileDescriptor) { done.append($0) }
     #expect(done == (1...Int64(task.frameCount)).map { $0 })
-    return path
+    return fixture.folder.path(name)
   }
 
   /// A piece's pictures as ffmpeg decodes them.
-  static func decoded(_ piece: String, _ fixture: PictureFixture) throws -> [[UInt8]] {
-    let reader = try PieceReader(source: try PictureFixture.open(piece), name: piece)
-    var packets: [Packet] = []
-    while let packet = try reader.next() { packets.append(packet) }
+  static func decoded(_ piece: String, _ fixture: VideoFixture) throws -> [[UInt8]] {
+    let (header, packets) = try Pieces.read(piece)
     #expect(packets.map(\.pts).sorted() == (0..<Int64(packets.count)).map { $0 })
-    let film = piece + ".mkv"
-    let descriptor = Glibc.open(film, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
-    try #require(descriptor >= 0)
-    defer { close(descriptor) }
-    let duration = try reader.header.timebase * Rational(packets.count)
+    let name = URL(fileURLWithPath: piece).lastPathComponent + ".mkv"
+    let file = try fixture.folder.create(name)
+    let duration = try header.timebase * Rational(packets.count)
     let muxer = try FileMuxer(
-      descriptor: descriptor, name: film, container: .mkv,
-      tracks: [FileMuxer.Track(header: reader.header, packetCount: packets.count, duration: duration)],
+      descriptor: file.fileDescriptor, name: name, container: .mkv,
+      tracks: [FileMuxer.Track(header: header, packetCount: packets.count, duration: duration)],
       indexFirst: false, metadata: [:])
     for packet in packets { try muxer.write(packet, track: 0) }
     try muxer.finish()
-    return try fixture.decoded(film, format: "yuv420p", size: size)
+    return try fixture.decoded(fixture.folder.path(name), format: "yuv420p", size: size)
   }
 
-  /// Two clips with a dissolve between them, a letterboxed one below, an image and a title that fade: everything that
-  /// moves, cut at frame `first` of `whole`.
-  static func task(_ fixture: PictureFixture, frames: Range<Int>) throws -> VideoTask {
+  /// The part of a task within `frames`: two clips with a dissolve between them, an image, and a title that fades in.
+  static func task(_ fixture: VideoFixture, frames: Range<Int>) throws -> VideoTask {
     let frame = MediaTime(value: 1, timescale: 30)
     let offset = try MediaTime.zero - frame * Rational(frames.lowerBound)
     func shifted(_ clip: ClipLayer) throws -> ClipLayer {
@@ -91,8 +84,8 @@ import Testing
     return task
   }
 
-  static func fixture() throws -> PictureFixture {
-    var fixture = try PictureFixture()
+  static func fixture() throws -> VideoFixture {
+    var fixture = try VideoFixture()
     _ = try fixture.make(
       "a.mp4",
       [
@@ -129,7 +122,7 @@ import Testing
     #expect(try Data(contentsOf: URL(fileURLWithPath: one)) == Data(contentsOf: URL(fileURLWithPath: two)))
   }
 
-  @Test func aTaskThatMakesNoSenseIsRefused() throws {
+  @Test func anInvalidTaskIsRefused() throws {
     let fixture = try Self.fixture()
     let good = try Self.task(fixture, frames: 0..<40)
     let changes: [(inout VideoTask) -> Void] = [
@@ -143,13 +136,13 @@ import Testing
         try VideoRenderer.render(task, inputs: fixture.inputs, to: -1) { _ in }
       }
       guard case .task = error?.code else {
-        Issue.record("\(String(describing: error)) should be the task's fault")
+        Issue.record("\(String(describing: error)) should have the code .task")
         continue
       }
     }
   }
 
-  @Test func aFullDiskIsTheMachinesFault() throws {
+  @Test func aFullDiskIsAnErrorOfTheMachine() throws {
     let fixture = try Self.fixture()
     let full = Glibc.open("/dev/full", O_WRONLY | O_CLOEXEC)
     try #require(full >= 0)
@@ -158,7 +151,7 @@ import Testing
       try VideoRenderer.render(try Self.task(fixture, frames: 0..<40), inputs: fixture.inputs, to: full) { _ in }
     }
     guard case .infrastructure = error?.code else {
-      Issue.record("\(String(describing: error)) should be the machine's fault")
+      Issue.record("\(String(describing: error)) should have the code .infrastructure")
       return
     }
   }

@@ -2,13 +2,14 @@ import CompositionModel
 import Foundation
 import Media
 import Segmenter
+import TestMedia
 import TestPrograms
 import Testing
 
 @testable import Renderer
 
 /// Media made for a test, and tasks on it.
-struct PictureFixture {
+struct VideoFixture {
   let folder: TemporaryFolder
   private(set) var sources: [PlannedSource] = []
   private(set) var inputs: [String: any ByteSource] = [:]
@@ -17,9 +18,9 @@ struct PictureFixture {
     folder = try TemporaryFolder()
   }
 
-  /// Adds a file as a source, described by the product; its digest is made up. Returns its index.
+  /// Adds a file as a source, as the probe describes it, with an invented digest. Returns its index.
   mutating func add(_ path: String) throws -> Int {
-    let description = try AssetProbe.describe(try Self.open(path), name: path)
+    let description = try AssetProbe.probe(openSource(path), name: path)
     let track = try #require(description.defaultTrack(.video))
     var video = try #require(track.video)
     video.frames = FrameTimes([])
@@ -29,7 +30,7 @@ struct PictureFixture {
       PlannedSource(
         digest: digest, track: track.index, codec: track.codec, timebase: track.timebase, origin: track.origin,
         decodeFrom: nil, video: video))
-    inputs[digest] = try Self.open(path)
+    inputs[digest] = try openSource(path)
     return sources.count - 1
   }
 
@@ -48,12 +49,6 @@ struct PictureFixture {
     return try make(
       name,
       ["-f", "rawvideo", "-pix_fmt", format, "-s", "\(width)x\(height)", "-r", "30", "-i", path] + options)
-  }
-
-  static func open(_ path: String) throws -> any ByteSource {
-    let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC)
-    try #require(descriptor >= 0, "\(path) does not open")
-    return FileByteSource(descriptor: descriptor)
   }
 
   /// A clip of a source that starts at `from` seconds of it and plays at a speed.
@@ -85,7 +80,7 @@ struct PictureFixture {
       overlays: overlays, sources: sources)
   }
 
-  /// The task's frames as ffmpeg's `rawvideo` has them.
+  /// The task's frames as ffmpeg's `rawvideo` stores them.
   func frames(_ task: VideoTask) throws -> [[UInt8]] {
     let maker = try FrameMaker(task, inputs: inputs)
     return try (0..<task.frameCount).map { try maker.frame($0).packed }
@@ -107,17 +102,7 @@ struct PictureFixture {
 
 extension Frame {
   /// All planes without padding, one after the other.
-  var packed: [UInt8] {
-    var bytes: [UInt8] = []
-    for plane in 0..<format.planeCount {
-      let (width, rows) = extent(ofPlane: plane)
-      let stride = stride(ofPlane: plane)
-      withPlane(plane) { base in
-        for row in 0..<rows { bytes += UnsafeRawBufferPointer(start: base + row * stride, count: width) }
-      }
-    }
-    return bytes
-  }
+  var packed: [UInt8] { [UInt8](pixels) }
 }
 
 extension FrameFormat {

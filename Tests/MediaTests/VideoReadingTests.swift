@@ -1,10 +1,11 @@
 import CompositionModel
 import Foundation
 import Media
+import TestMedia
 import TestPrograms
 import Testing
 
-@Suite struct ReadingTests {
+@Suite struct VideoReadingTests {
   private let scratch: TemporaryFolder
 
   init() throws {
@@ -12,18 +13,18 @@ import Testing
   }
 
   private func reader(
-    _ path: String, _ track: TrackDescription, from keyframe: Keyframe? = nil, wanted: Int64? = nil
+    _ path: String, _ track: TrackDescription, from keyframe: Keyframe? = nil, shownAt: Int64? = nil
   ) throws -> VideoReader {
     try VideoReader(
-      source: opened(path), name: path, track: track.index, codec: track.codec, timebase: track.timebase,
-      decodeFrom: keyframe, wanted: wanted)
+      source: openSource(path), name: path, track: track.index, codec: track.codec, timebase: track.timebase,
+      decodeFrom: keyframe, shownAt: shownAt)
   }
 
   private func videoTracks(_ path: String) throws -> [TrackDescription] {
     do {
-      return try AssetProbe.describe(opened(path), name: path).tracks.filter { $0.video != nil }
+      return try AssetProbe.probe(openSource(path), name: path).tracks.filter { $0.video != nil }
     } catch let error as MediaError {
-      // Another test looks at what is refused.
+      // ProbeTests checks the refusals.
       #expect(!error.message.isEmpty)
       return []
     }
@@ -91,21 +92,22 @@ import Testing
     }
   }
 
-  @Test(arguments: MediaFiles.own) func `the first frame is the last at or before the time wanted`(path: String) throws
+  @Test(arguments: MediaFiles.own) func `the first frame is the last at or before the requested time`(path: String)
+    throws
   {
     let track = try #require(try videoTracks(path).first)
     let times = try #require(track.video?.frames.times)
     for index in [0, 1, times.count / 2, times.count - 1] {
-      for wanted in [times[index], times[index] + 1] {
-        let expected = track.video?.frames.last(atOrBefore: wanted)
-        let keyframe = track.video?.keyframes.last { $0.pts <= wanted }
-        let reader = try reader(path, track, from: keyframe, wanted: wanted)
+      for shownAt in [times[index], times[index] + 1] {
+        let expected = track.video?.frames.last(atOrBefore: shownAt)
+        let keyframe = track.video?.keyframes.last { $0.pts <= shownAt }
+        let reader = try reader(path, track, from: keyframe, shownAt: shownAt)
         #expect(try reader.next()?.pts == expected)
         let following = times.first { $0 > (expected ?? .min) }
         #expect(try reader.next()?.pts == following)
       }
     }
-    #expect(try reader(path, track, wanted: times[0] - 1000).next()?.pts == times[0])
+    #expect(try reader(path, track, shownAt: times[0] - 1000).next()?.pts == times[0])
   }
 
   @Test func `another file than the one described is refused`() throws {
@@ -131,7 +133,7 @@ import Testing
       }
       let source = MemorySource(damaged)
       do throws(MediaError) {
-        let description = try AssetProbe.describe(source, name: "damaged")
+        let description = try AssetProbe.probe(source, name: "damaged")
         #expect(!description.tracks.isEmpty)
       } catch {
         #expect(!error.message.isEmpty)

@@ -3,10 +3,10 @@ import Testing
 
 @testable import Renderer
 
-@Suite struct TurningTests {
-  /// Every orientation at every pixel size, against turning one pixel at a time: first mirrored, then clockwise.
+@Suite struct OrientationStepsTests {
+  /// Every orientation at every pixel size, against moving one pixel at a time: first mirrored, then rotated clockwise.
   @Test(arguments: [0, 90, 180, 270], [1, 2, 3, 4, 8])
-  func everyPixelGoesWhereTheOrientationSays(clockwise: Int, bytes: Int) {
+  func everyPixelGoesToItsPlace(clockwise: Int, bytes: Int) {
     var generator = SeededGenerator(7)
     for isMirrored in [false, true] {
       let orientation = Orientation(clockwise: clockwise, isMirrored: isMirrored)
@@ -32,7 +32,7 @@ import Testing
       from.withUnsafeBufferPointer { from in
         to.withUnsafeMutableBufferPointer { to in
           guard let from = from.baseAddress, let to = to.baseAddress else { return }
-          Turning(orientation).apply(
+          OrientationSteps(orientation).apply(
             from: from, fromStride: width * bytes, size: PixelSize(width: width, height: height), pixelBytes: bytes,
             to: to, toStride: turnedWidth * bytes)
         }

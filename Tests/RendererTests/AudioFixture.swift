@@ -3,27 +3,22 @@ import Foundation
 import Media
 import Renderer
 import Segmenter
+import TestMedia
 import TestPrograms
 
-/// Sound tasks over files, rendered and decoded again by ffmpeg.
-struct SoundFixture {
+/// Audio tasks on files, rendered to pieces.
+struct AudioFixture {
   let folder: TemporaryFolder
 
   init() throws {
     folder = try TemporaryFolder()
   }
 
-  static func source(_ path: String) throws -> any ByteSource {
-    let descriptor = open(path, O_RDONLY)
-    guard descriptor >= 0 else { throw Tool.Failure(description: "\(path) cannot be opened") }
-    return FileByteSource(descriptor: descriptor)
-  }
-
-  /// An asset's sound as a plan names it; its digest is its path.
+  /// An asset's audio as a plan names it. Its digest is its path.
   static func planned(_ path: String) throws -> PlannedAudioSource {
-    let description = try AssetProbe.describe(source(path), name: path)
+    let description = try AssetProbe.probe(openSource(path), name: path)
     guard let track = description.defaultTrack(.audio), let audio = track.audio else {
-      throw Tool.Failure(description: "\(path) has no sound")
+      throw Tool.Failure(description: "\(path) has no audio")
     }
     return PlannedAudioSource(
       digest: path, track: track.index, timebase: track.timebase, origin: track.origin, audio: audio)
@@ -33,24 +28,17 @@ struct SoundFixture {
     try MediaTimeRange(start: start, end: end)
   }
 
-  /// What a 16-bit or 24-bit PCM task sounds like, interleaved, read from the piece itself.
+  /// The interleaved samples of a task in 16-bit or 24-bit PCM, read from its piece.
   func render(_ task: AudioTask, progress: (Int64) -> Void = { _ in }) throws -> [Int32] {
     let piece = try self.piece(task, progress: progress)
-    let reader = try PieceReader(source: Self.source(piece), name: "the sound")
     var samples: [Int32] = []
     var next: Int64 = 0
-    while let packet = try reader.next() {
+    for packet in try Pieces.read(piece).packets {
       guard packet.pts == next else { throw Tool.Failure(description: "a packet at \(packet.pts), not \(next)") }
       next += packet.duration
       packet.withBytes { bytes in
-        if task.encoder.bitDepth == 16 {
-          samples += Data(bytes).samples(Int16.self).map(Int32.init)
-        } else {
-          for index in stride(from: 0, to: bytes.count, by: 3) {
-            let value = UInt32(bytes[index]) << 8 | UInt32(bytes[index + 1]) << 16 | UInt32(bytes[index + 2]) << 24
-            samples.append(Int32(bitPattern: value) >> 8)
-          }
-        }
+        let data = Data(bytes)
+        samples += task.encoder.bitDepth == 16 ? data.samples(Int16.self).map(Int32.init) : data.samples24
       }
     }
     return samples
@@ -58,16 +46,14 @@ struct SoundFixture {
 
   /// The piece's path.
   func piece(_ task: AudioTask, progress: (Int64) -> Void = { _ in }) throws -> String {
-    let path = folder.path(UUID().uuidString)
-    let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL, 0o600)
-    guard descriptor >= 0 else { throw Tool.Failure(description: "\(path) cannot be made") }
-    defer { close(descriptor) }
+    let name = UUID().uuidString
+    let file = try folder.create(name)
     var inputs: [String: any ByteSource] = [:]
     for source in task.sources where inputs[source.digest] == nil {
-      inputs[source.digest] = try Self.source(source.digest)
+      inputs[source.digest] = try openSource(source.digest)
     }
-    try AudioRenderer.render(task, inputs: inputs, to: descriptor, progress: progress)
-    return path
+    try AudioRenderer.render(task, inputs: inputs, to: file.fileDescriptor, progress: progress)
+    return folder.path(name)
   }
 
   static func pcm(_ rate: Int, _ channels: Int, bitDepth: Int = 16) -> AudioSettings {

@@ -12,7 +12,7 @@ private func clip(_ source: (MediaTime, MediaTime), _ target: (MediaTime, MediaT
     targetRange: MediaTimeRange(start: target.0, end: target.1))
 }
 
-@Suite struct SoundPositionTests {
+@Suite struct AudioPositionTests {
   @Test func neighboursShareTheirEditPointAndTileTheOutput() throws {
     // 30000/1001 edit points at 44.1 kHz fall between samples.
     let frames = 8_992
@@ -57,16 +57,16 @@ private func clip(_ source: (MediaTime, MediaTime), _ target: (MediaTime, MediaT
   }
 
   @Test(arguments: [(44100, 48000), (48000, 44100), (22050, 48000), (96000, 44100), (8000, 44100), (11025, 48000)])
-  func conversionStartsWhereTheGridMeetsTheWantedTime(_ source: Int, _ output: Int) throws {
+  func conversionStartsWhereTheGridMeetsTheRequestedTime(_ source: Int, _ output: Int) throws {
     for start in [time(0), time(1, 3), time(1001, 30000), time(12_345_677, 90000), time(-1, 7)] {
       let phase = try ResamplePhase(sourceStart: start.exact, sourceRate: source, outputRate: output, runUp: 32)
       let met =
         try Rational(phase.firstSource) + Rational(phase.discarded) * Rational(Int128(source), Int128(output))
-      let wanted = try start.exact * Rational(source)
-      let miss = try (met - wanted).approximate.magnitude
+      let requested = try start.exact * Rational(source)
+      let miss = try (met - requested).approximate.magnitude
       let phases = min(1024, Double(try Rational(Int128(source), Int128(output)).denominator))
       #expect(miss <= 0.5 / phases + 1e-12, "\(source) to \(output) at \(start) misses by \(miss) samples")
-      #expect(try (wanted - Rational(phase.firstSource)).approximate >= 31)
+      #expect(try (requested - Rational(phase.firstSource)).approximate >= 31)
     }
   }
 }

@@ -1,21 +1,7 @@
-import Foundation
 import Media
 
 extension Frame {
-  /// The pixels without their padding, plane after plane: what `ffmpeg -f rawvideo` writes.
-  var pixels: Data {
-    var data = Data()
-    for plane in 0..<format.planeCount {
-      let (bytesPerRow, rows) = extent(ofPlane: plane)
-      let stride = stride(ofPlane: plane)
-      withPlane(plane) { base in
-        for row in 0..<rows { data.append(Data(bytes: base + row * stride, count: bytesPerRow)) }
-      }
-    }
-    return data
-  }
-
-  /// A number that two frames share, within one run, only if their pixels are the same, or by a chance of 2^-64.
+  /// Equal, within one run, for frames of equal pixels, and different for others except by a chance of 2^-64.
   var digest: Int {
     var hasher = Hasher()
     for plane in 0..<format.planeCount {

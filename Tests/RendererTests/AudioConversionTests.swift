@@ -1,11 +1,13 @@
 import CompositionModel
 import Foundation
+import Media
+import TestMedia
 import TestPrograms
 import Testing
 
 @testable import Renderer
 
-/// Sound that is computed, so that what should come out is known at any time.
+/// Computed samples, so that the expected output is known at any time.
 final class ComputedSource: SampleSource {
   let sampleRate: Int
   let channels: Int
@@ -34,7 +36,7 @@ private func read(_ stream: any SampleStream, channels: Int, count: Int, steps: 
   return (0..<channels).map { Array(UnsafeBufferPointer(start: block.row($0), count: count)) }
 }
 
-@Suite struct SoundConversionTests {
+@Suite struct AudioConversionTests {
   @Test(arguments: [(44100, 48000), (48000, 44100), (22050, 48000), (96000, 44100), (8000, 48000), (48000, 8000)])
   func aSineKeepsItsFrequencyAndItsPhase(_ from: Int, _ to: Int) throws {
     let frequency = 997.0
@@ -42,26 +44,26 @@ private func read(_ stream: any SampleStream, channels: Int, count: Int, steps: 
       Float(0.5 * sin(2 * .pi * frequency * Double(position) / Double(from)))
     }
     let start = try Rational(1001, 30000)
-    let stream = try ConvertedSound(source, plan: .same, start: start, outputRate: to, outputChannels: 1)
-    let heard = try read(stream, channels: 1, count: to)[0]
+    let stream = try ConvertedStream(source, plan: .same, start: start, outputRate: to, outputChannels: 1)
+    let converted = try read(stream, channels: 1, count: to)[0]
     let phases = min(1024, Double(try Rational(Int128(from), Int128(to)).denominator))
     let miss = 0.5 / phases / Double(from)
     // From the very first sample: the run-up has filled the filter.
     for index in 0..<to {
       let time = start.approximate + Double(index) / Double(to)
-      let wanted = 0.5 * sin(2 * .pi * frequency * time)
+      let expected = 0.5 * sin(2 * .pi * frequency * time)
       let allowed = 0.5 * 2 * .pi * frequency * miss + 2e-4
-      #expect(abs(Double(heard[index]) - wanted) < allowed, "sample \(index)")
-      if abs(Double(heard[index]) - wanted) >= allowed { break }
+      #expect(abs(Double(converted[index]) - expected) < allowed, "sample \(index)")
+      if abs(Double(converted[index]) - expected) >= allowed { break }
     }
   }
 
-  @Test func aClipCutInTwoSoundsLikeOne() throws {
+  @Test func aClipCutInTwoGivesTheSamplesOfOne() throws {
     let source = ComputedSource(sampleRate: 44100) { _, position in
       Float(0.5 * sin(2 * .pi * 440 * Double(position) / 44100))
     }
-    let whole = try ConvertedSound(source, plan: .same, start: .zero, outputRate: 48000, outputChannels: 1)
-    let rest = try ConvertedSound(
+    let whole = try ConvertedStream(source, plan: .same, start: .zero, outputRate: 48000, outputChannels: 1)
+    let rest = try ConvertedStream(
       source, plan: .same, start: Rational(12_345, 48000), outputRate: 48000, outputChannels: 1)
     let (a, b) = try (read(whole, channels: 1, count: 20_000)[0], read(rest, channels: 1, count: 5000)[0])
     for index in 0..<5000 { #expect(abs(a[12_345 + index] - b[index]) < 2e-5) }
@@ -72,7 +74,7 @@ private func read(_ stream: any SampleStream, channels: Int, count: Int, steps: 
     let source = ComputedSource(sampleRate: 48000, channels: gains.count) { channel, _ in gains[channel] }
     let plan = ChannelPlan(from: format, to: channels)
     if plan == .same { return gains }
-    let stream = try ConvertedSound(source, plan: plan, start: .zero, outputRate: 48000, outputChannels: channels)
+    let stream = try ConvertedStream(source, plan: plan, start: .zero, outputRate: 48000, outputChannels: channels)
     return try read(stream, channels: channels, count: 10).map { $0[9] }
   }
 
@@ -108,10 +110,10 @@ private func read(_ stream: any SampleStream, channels: Int, count: Int, steps: 
     }
   }
 
-  @Test func channelsThatNobodyPlacedAreAllHeardAndNeverClip() throws {
+  @Test func channelsWithoutSpeakersAreAllMixedAndNeverClip() throws {
     let format = AudioFormat(sampleRate: 16000, channels: 16, layout: "16 channels")
-    guard case .matrix(let gains) = ChannelPlan(from: format, to: 2) else {
-      Issue.record("16 channels without places were taken for a layout")
+    guard case .mixed(.matrix(let gains)) = ChannelPlan(from: format, to: 2) else {
+      Issue.record("16 channels without speakers were taken for a layout")
       return
     }
     for side in 0..<2 {
@@ -124,7 +126,7 @@ private func read(_ stream: any SampleStream, channels: Int, count: Int, steps: 
   }
 }
 
-@Suite struct SoundStretchTests {
+@Suite struct AudioStretchTests {
   private func bursts(_ rate: Int, every step: Int64) -> ComputedSource {
     ComputedSource(sampleRate: rate) { _, position in
       let phase = ((position % step) + step) % step - step / 2
@@ -151,18 +153,18 @@ private func read(_ stream: any SampleStream, channels: Int, count: Int, steps: 
   func burstsLandWithinAFewMilliseconds(_ numerator: Int, _ denominator: Int) throws {
     let tempo = try Rational(Int128(numerator), Int128(denominator))
     let step: Int64 = 24_000
-    let input = CopiedSound(bursts(48000, every: step), from: -Int64(StretchedSound.runUp(sampleRate: 48000)))
-    let stream = try StretchedSound(input, tempo: tempo, sampleRate: 48000, channels: 1)
+    let input = CopiedStream(bursts(48000, every: step), from: -Int64(StretchedStream.runUp(sampleRate: 48000)))
+    let stream = try StretchedStream(input, tempo: tempo, sampleRate: 48000, channels: 1)
     let count = Int(Double(step) * 8 / tempo.approximate)
-    let heard = try read(stream, channels: 1, count: count)[0]
+    let converted = try read(stream, channels: 1, count: count)[0]
     for burst in 0..<8 {
-      let wanted = Int((Double(burst) * Double(step) + Double(step / 2) + 240) / tempo.approximate)
-      let window = (wanted - 2400..<wanted + 2400)
-      let strengths = stride(from: window.lowerBound, to: window.upperBound, by: 24).map { strength(heard, at: $0) }
+      let expected = Int((Double(burst) * Double(step) + Double(step / 2) + 240) / tempo.approximate)
+      let window = (expected - 2400..<expected + 2400)
+      let strengths = stride(from: window.lowerBound, to: window.upperBound, by: 24).map { strength(converted, at: $0) }
       let sum = strengths.reduce(0, +)
       let centre = strengths.enumerated().reduce(0) { $0 + Double($1.offset) * $1.element } / sum
       let miss = (centre * 24 - 2400) / 48
-      #expect(abs(miss) < 6, "burst \(burst) at \(tempo) is \(miss) ms beside its place")
+      #expect(abs(miss) < 6, "burst \(burst) at \(tempo) is \(miss) ms from its place")
     }
   }
 
@@ -170,30 +172,30 @@ private func read(_ stream: any SampleStream, channels: Int, count: Int, steps: 
     let source = ComputedSource(sampleRate: 48000, channels: 2) { channel, position in
       Float(0.5 * sin(2 * .pi * (channel == 0 ? 440 : 1000) * Double(position) / 48000))
     }
-    let stream = try StretchedSound(
-      CopiedSound(source, from: 0), tempo: Rational(3, 2), sampleRate: 48000, channels: 2)
-    let heard = try read(stream, channels: 2, count: 96_000)
+    let stream = try StretchedStream(
+      CopiedStream(source, from: 0), tempo: Rational(3, 2), sampleRate: 48000, channels: 2)
+    let converted = try read(stream, channels: 2, count: 96_000)
     for (channel, frequency) in [(0, 440.0), (1, 1000)] {
-      let sound = heard[channel][24_000..<72_000]
+      let sound = converted[channel][24_000..<72_000]
       let crossings = zip(sound, sound.dropFirst()).count { $0 < 0 && $1 >= 0 }
       #expect(abs(Double(crossings) - frequency) <= 2)
     }
   }
 
-  @Test func theSameSoundComesOutEveryTime() throws {
+  @Test func theSameInputGivesTheSameSamples() throws {
     let sounds = try (0..<2).map { _ in
-      let stream = try StretchedSound(
-        CopiedSound(bursts(44100, every: 5000), from: 0), tempo: Rational(7, 5), sampleRate: 44100, channels: 1)
+      let stream = try StretchedStream(
+        CopiedStream(bursts(44100, every: 5000), from: 0), tempo: Rational(7, 5), sampleRate: 44100, channels: 1)
       return try read(stream, channels: 1, count: 30_000)[0]
     }
     #expect(sounds[0] == sounds[1])
   }
 
-  @Test func speedsBeyondReasonAreRefused() {
+  @Test func speedsOutOfRangeAreRefused() {
     let source = ComputedSource(sampleRate: 48000) { _, _ in 0 }
     for tempo in [Rational(101), Rational.zero] {
       #expect(throws: RenderError.self) {
-        try StretchedSound(CopiedSound(source, from: 0), tempo: tempo, sampleRate: 48000, channels: 1)
+        try StretchedStream(CopiedStream(source, from: 0), tempo: tempo, sampleRate: 48000, channels: 1)
       }
     }
   }
