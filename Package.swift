@@ -113,13 +113,20 @@ let package = Package(
       name: "TestPrograms", dependencies: ["SystemSupport"], path: "Tests/TestPrograms", swiftSettings: strict),
     .testTarget(name: "CompositionModelTests", dependencies: ["CompositionModel"], swiftSettings: strict),
     .testTarget(name: "SegmenterTests", dependencies: ["Segmenter", "CompositionModel"], swiftSettings: strict),
-    .testTarget(name: "MediaTests", dependencies: ["Media", "CompositionModel", "TestPrograms"], swiftSettings: strict),
-    .testTarget(
-      name: "RendererTests",
-      dependencies: ["Renderer", "Media", "Segmenter", "CompositionModel", "CMedia", "TestPrograms"],
+    // Media files, frames and pieces for the tests of the three rooms that handle them.
+    .target(
+      name: "TestMedia", dependencies: ["Media", "CompositionModel", "TestPrograms"], path: "Tests/TestMedia",
       swiftSettings: strict),
     .testTarget(
-      name: "StitcherTests", dependencies: ["Stitcher", "Media", "Segmenter", "CompositionModel", "TestPrograms"],
+      name: "MediaTests", dependencies: ["Media", "CompositionModel", "TestMedia", "TestPrograms"],
+      swiftSettings: strict),
+    .testTarget(
+      name: "RendererTests",
+      dependencies: ["Renderer", "Media", "Segmenter", "CompositionModel", "CMedia", "TestMedia", "TestPrograms"],
+      swiftSettings: strict),
+    .testTarget(
+      name: "StitcherTests",
+      dependencies: ["Stitcher", "Media", "Segmenter", "CompositionModel", "TestMedia", "TestPrograms"],
       swiftSettings: strict),
     .testTarget(name: "JobsTests", dependencies: ["Jobs", "Digest", "SystemSupport"], swiftSettings: strict),
     .testTarget(

@@ -1,5 +1,5 @@
-// The parts of libav* that Media uses, as one module. What Swift cannot import of them (macros that cast, variadic
-// functions, constants with a type) is in CMedia's sheaf_av.h.
+// The parts of libav* that Media uses, as one module. What Swift cannot import of them (macros that cast, functions
+// with a variable argument list, constants with a type) is in CMedia's sheaf_av.h.
 #ifndef SHEAF_CFFMPEG_SHIM_H
 #define SHEAF_CFFMPEG_SHIM_H
 

@@ -7,7 +7,7 @@
 
 #define LINE 512
 
-// A codec's own threads are never started, so what this thread logged is what its call caused.
+// Codecs run with one thread, so what this thread logged was caused by its own call.
 static _Thread_local char latest[LINE];
 static _Thread_local char partial[LINE];
 static pthread_once_t once = PTHREAD_ONCE_INIT;

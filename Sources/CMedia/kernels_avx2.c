@@ -1,4 +1,5 @@
-// The kernels for AVX2. Each does whole vectors and leaves the rest of a row to its plain twin.
+// The kernels for AVX2. Each processes whole vectors and calls the plain version for the rest of a row.
+#include "kernel_rows.h"
 #include "sheaf_kernels.h"
 
 #if defined(__x86_64__)
@@ -6,8 +7,6 @@
 #include <immintrin.h>
 
 #define AVX2 __attribute__((target("avx2")))
-#define ROW(type, base, stride, y) ((type *)((uint8_t *)(base) + (ptrdiff_t)(y) * (stride)))
-#define CONST_ROW(type, base, stride, y) ((const type *)((const uint8_t *)(base) + (ptrdiff_t)(y) * (stride)))
 
 AVX2 static inline __m256i load(const void *from) { return _mm256_loadu_si256((const __m256i *)from); }
 AVX2 static inline void store(void *to, __m256i value) { _mm256_storeu_si256((__m256i *)to, value); }
@@ -28,7 +27,7 @@ AVX2 static void fill16(uint16_t *to, ptrdiff_t to_stride, int width, int height
   sheaf_kernels_plain()->fill16(to + whole, to_stride, width - whole, height, value);
 }
 
-// Sixteen (a*weight_a + b*weight_b + 8192) >> 14 of 16-bit samples; `weights` holds weight_a, weight_b in turn.
+// Sixteen (a*weight_a + b*weight_b + 8192) >> 14 of 16-bit samples; `weights` alternates weight_a and weight_b.
 AVX2 static inline __m256i mix(__m256i a, __m256i b, __m256i weights) {
   const __m256i half = _mm256_set1_epi32(8192);
   __m256i low = _mm256_madd_epi16(_mm256_unpacklo_epi16(a, b), weights);
@@ -84,9 +83,10 @@ AVX2 static inline struct over over_prepare(int opacity, int depth) {
   return over;
 }
 
-// Sixteen codes under colour and coverage, not yet held below the highest code.
+// Sixteen codes under colour and coverage, not yet limited to the highest code.
 AVX2 static inline __m256i over16_codes(struct over over, __m256i under, __m256i colour, __m256i coverage) {
-  // mulhrs is (x*y + 2^14) >> 15: with twice the opacity, just what is wanted. Twice a whole one would not fit.
+  // mulhrs is (x*y + 2^14) >> 15, which with twice the opacity is (x*opacity + 2^13) >> 14. Twice a full opacity does
+  // not fit into 16 bits; there the product is the coverage itself.
   __m256i covered = over.is_full ? coverage : _mm256_mulhrs_epi16(coverage, over.twice_opacity);
   __m256i rest = _mm256_sub_epi16(over.one, covered), shifted = _mm256_sll_epi16(under, over.under_shift);
   __m256i low = _mm256_madd_epi16(
@@ -109,7 +109,7 @@ AVX2 static void over8(
     const uint16_t *coverages = CONST_ROW(uint16_t, coverage, coverage_stride, y);
     for (int x = 0; x < whole; x += 16) {
       __m256i covering = load(coverages + x);
-      // Nothing here; much of a title is.
+      // Transparent here, as most of a title is.
       if (_mm256_testz_si256(covering, covering)) continue;
       __m256i codes = _mm256_cvtepu8_epi16(_mm_loadu_si128((const __m128i *)(row + x)));
       __m256i result = over16_codes(over, codes, load(colours + x), covering);
@@ -144,7 +144,7 @@ AVX2 static void over16(
     height, opacity, depth);
 }
 
-// Interleaving rows i and i + half, as often as the number of rows halves, transposes a square.
+// A square of 2^n rows is transposed by interleaving rows i and i + half of them, n times.
 AVX2 static void transpose8(
   uint8_t *to, ptrdiff_t to_stride, const uint8_t *from, ptrdiff_t from_stride, int width, int height) {
   int columns = width & ~15, rows = height & ~15;

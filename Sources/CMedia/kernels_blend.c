@@ -1,8 +1,7 @@
-// Making blend planes: from opaque codes, and from pictures with alpha. A still or a text goes through here once.
+// Conversion to blend planes, from opaque codes and from pictures with alpha. A still or a text is converted once, so
+// these have no vector version.
+#include "kernel_rows.h"
 #include "sheaf_kernels.h"
-
-#define ROW(type, base, stride, y) ((type *)((uint8_t *)(base) + (ptrdiff_t)(y) * (stride)))
-#define CONST_ROW(type, base, stride, y) ((const type *)((const uint8_t *)(base) + (ptrdiff_t)(y) * (stride)))
 
 void sheaf_widen8(
   uint16_t *to, ptrdiff_t to_stride, const uint8_t *from, ptrdiff_t from_stride, int width, int height) {
@@ -22,7 +21,7 @@ void sheaf_widen16(
   }
 }
 
-// Exact for every product of two numbers of 0...65535: 65535 is odd, so there are no halves to break.
+// Rounded to nearest for every product of two numbers in 0...65535. 65535 is odd, so no quotient lies halfway.
 static inline uint16_t times(uint32_t colour, uint32_t alpha) {
   return (uint16_t)((colour * alpha + 32767u) / 65535u);
 }

@@ -1,10 +1,8 @@
-// What each kernel means. kernels_avx2.c must agree with every bit of it.
+// The plain version of each kernel, which defines its result. kernels_avx2.c must give the same bits.
+#include "kernel_rows.h"
 #include "sheaf_kernels.h"
 
 #include <string.h>
-
-#define ROW(type, base, stride, y) ((type *)((uint8_t *)(base) + (ptrdiff_t)(y) * (stride)))
-#define CONST_ROW(type, base, stride, y) ((const type *)((const uint8_t *)(base) + (ptrdiff_t)(y) * (stride)))
 
 static void fill8(uint8_t *to, ptrdiff_t to_stride, int width, int height, int value) {
   for (int y = 0; y < height; y++) memset(to + y * to_stride, value, (size_t)width);

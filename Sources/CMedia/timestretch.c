@@ -36,7 +36,8 @@ static struct {
 static pthread_mutex_t loading = PTHREAD_MUTEX_INITIALIZER;
 static int loaded;
 
-int sheaf_stretch_load(char *message, size_t size) {
+// Opens libavfilter and finds the filter. 0, or -1 with a message that names what is missing.
+static int load(char *message, size_t size) {
   pthread_mutex_lock(&loading);
   if (!loaded) {
     void *handle = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
@@ -65,7 +66,7 @@ int sheaf_stretch_load(char *message, size_t size) {
 struct SheafStretcher {
   AVFilterGraph *graph;
   AVFilterContext *source, *sink;
-  // What the filter gave and nobody has taken yet: samples from `taken` on.
+  // The latest output of the filter, of which the samples before `taken` have been received.
   AVFrame *output;
   int taken;
   int sampleRate, channels;
@@ -85,7 +86,7 @@ static AVFilterContext *make(AVFilterGraph *graph, const char *filter, const cha
 
 int sheaf_stretch_open(SheafStretcher **result, int sampleRate, int channels, double tempo, char *message,
                        size_t size) {
-  if (sheaf_stretch_load(message, size) < 0) return AVERROR(ENOSYS);
+  if (load(message, size) < 0) return AVERROR(ENOSYS);
   SheafStretcher *s = av_mallocz(sizeof *s);
   if (!s) return AVERROR(ENOMEM);
   char rate[16], timebase[24], layout[16], factor[40];
@@ -95,7 +96,7 @@ int sheaf_stretch_open(SheafStretcher **result, int sampleRate, int channels, do
   snprintf(factor, sizeof factor, "%.17g", tempo);
   const char *const input[][2] = {
       {"sample_fmt", "fltp"}, {"sample_rate", rate}, {"time_base", timebase}, {"channel_layout", layout}, {NULL, NULL}};
-  // `together` keeps the phase between channels, which is where a listener hears things to be.
+  // `together` keeps the phase between channels, and with it the direction of each sound.
   const char *const stretch[][2] = {{"tempo", factor}, {"channels", "together"}, {NULL, NULL}};
   AVFilterContext *filter = NULL;
   int error = AVERROR(ENOMEM);

@@ -1,15 +1,15 @@
-// Pango, Cairo and fontconfig as one module. The inline functions stand for what Swift does not import: macros that
-// cast, and macros that are strings where C strings of a fixed address are wanted.
+// Pango, Cairo and fontconfig as one module. The inline functions replace what Swift does not import: macros that cast,
+// and macros that are strings where a C string with a fixed address is needed.
 #ifndef SHEAF_CPANGO_SHIM_H
 #define SHEAF_CPANGO_SHIM_H
 
 #include <fontconfig/fontconfig.h>
 #include <pango/pangocairo.h>
 
-// `g_object_unref` takes an untyped pointer, and Swift knows these types as different ones.
+// `g_object_unref` takes an untyped pointer; Swift imports these objects as different types.
 static inline void sheaf_pango_release(void *object) { g_object_unref(object); }
 
-// FC_FILE and FC_FONTVERSION are macros; nil and -1 where the pattern does not say.
+// FC_FILE and FC_FONTVERSION are macros. NULL and -1 where the pattern has no such property.
 static inline const char *sheaf_font_file(FcPattern *font) {
   FcChar8 *file = NULL;
   return FcPatternGetString(font, FC_FILE, 0, &file) == FcResultMatch ? (const char *)file : NULL;

@@ -1,11 +1,11 @@
 internal import CMedia
 
-/// What of this build decides how media is read and written.
+/// The part of this build's identity that decides how media is read and written.
 package enum MediaBuild {
-  /// Rises when the same request makes other bytes than before for a reason that no library's version tells.
+  /// Incremented with each change that gives other bytes for the same request and that no library's version shows.
   private static let revision = 2
 
-  /// The libraries' versions as they run, this module's own revision, and the kind of processor.
+  /// The versions of the libraries in use, this module's own revision, and the kind of processor.
   package static var identity: String {
     let versions = [
       ("avformat", avformat_version()), ("avcodec", avcodec_version()), ("swscale", swscale_version()),
@@ -16,9 +16,9 @@ package enum MediaBuild {
       .joined(separator: ", ")
   }
 
-  /// What libavcodec and libswresample compute floating-point sound with. They round a sum otherwise with each of these, so
-  /// an mp3 decoded on two kinds of processor differs in its last bits; pictures do not. Processors of the last ten years
-  /// are one kind: AVX-512 changes nothing here.
+  /// The instruction sets that libavcodec and libswresample use for floating-point audio. Each set rounds a sum in another
+  /// order, so an mp3 decoded on two kinds of processor differs in its last bits; decoded pictures do not. AVX-512 makes
+  /// no difference here, so processors of the last ten years are one kind.
   private static var processor: String {
     let flags = Int32(av_get_cpu_flags())
     #if arch(x86_64)

@@ -1,4 +1,5 @@
 internal import CMedia
+internal import SystemSupport
 
 /// What went wrong with a media file or a codec: what was being done, to what, and why it failed, in words that a person
 /// can act on.
@@ -9,19 +10,19 @@ package struct MediaError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The disk is full.
     case outOfSpace
     case outOfMemory
-    /// The bytes are no media file of a kind that is opened here.
+    /// The bytes are not a media file of a kind that Sheaf opens.
     case unrecognized
     /// The file is recognized, but holds something that this build cannot decode, encode or write.
     case unsupported
-    /// The file is broken: its contents contradict its format.
+    /// The file's contents contradict its format.
     case damaged
-    /// The file has no such track, or the track is not what it was described as.
+    /// The file has no such track, or the track is not as described.
     case noTrack
-    /// A size or count beyond what is accepted.
+    /// A size or count above what is accepted.
     case tooLarge
     /// A piece file that is truncated, foreign or inconsistent.
     case invalidPiece
-    /// The caller asked for what does not make sense, such as frames of another size.
+    /// A request that cannot be met, such as one with frames of another size.
     case invalidRequest
   }
 
@@ -30,7 +31,7 @@ package struct MediaError: Error, Sendable, Hashable, CustomStringConvertible {
   package let operation: String
   /// What it was done to, such as a file's name; may be empty.
   package let subject: String
-  /// What was wrong and, where there is such a thing, what would be right.
+  /// What was wrong and, where that is defined, what would be right.
   package let message: String
 
   package init(_ code: Code, operation: String, subject: String, message: String) {
@@ -47,7 +48,7 @@ package struct MediaError: Error, Sendable, Hashable, CustomStringConvertible {
 }
 
 extension MediaError {
-  /// A negative AVERROR, in libav*'s words: what it logged as an error, if it did, and what the number means.
+  /// A negative AVERROR: the number's meaning, with the error line that libav* logged, if it logged one.
   init(averror: Int32, operation: String, subject: String) {
     let code: Code =
       switch averror {
@@ -62,20 +63,35 @@ extension MediaError {
       av_strerror(averror, text.baseAddress, text.count) < 0
         ? "error \(averror)" : String(cString: text.baseAddress!)
     }
-    let logged = Log.takeLatest()
+    let logged = latestLogLine()
     let message = logged.isEmpty || logged == meaning ? meaning : "\(logged) (\(meaning))"
     self.init(code, operation: operation, subject: subject, message: message)
   }
+
+  /// Makes the error of a system call on an open file that failed.
+  static func during(_ operation: String, _ subject: String) -> (SystemError) -> MediaError {
+    { error in
+      MediaError(
+        error.isOutOfSpace ? .outOfSpace : .io, operation: operation, subject: subject, message: "\(error.code)")
+    }
+  }
 }
 
-/// Throws for a negative result of a libav* call; gives any other back.
+/// The latest error that libav* logged in this thread since the last call; empty where there is none.
+private func latestLogLine() -> String {
+  withUnsafeTemporaryAllocation(of: CChar.self, capacity: 512) { line in
+    sheaf_log_take(line.baseAddress, line.count) == 0 ? "" : String(cString: line.baseAddress!)
+  }
+}
+
+/// Returns the result of a libav* call, or throws where it is negative.
 @discardableResult
 func check(_ result: Int32, _ operation: String, _ subject: String) throws(MediaError) -> Int32 {
   guard result < 0 else { return result }
   throw MediaError(averror: result, operation: operation, subject: subject)
 }
 
-/// What an allocation gave, or the error that there is no memory.
+/// Returns what an allocation returned, or throws where that is nil.
 func allocated<T>(_ value: T?, _ operation: String) throws(MediaError) -> T {
   guard let value else {
     throw MediaError(.outOfMemory, operation: operation, subject: "", message: "out of memory")
@@ -83,12 +99,9 @@ func allocated<T>(_ value: T?, _ operation: String) throws(MediaError) -> T {
   return value
 }
 
-/// libav*'s log, which is kept off standard error.
-enum Log {
-  /// The latest error that libav* logged in this thread since the last call; empty when there is none.
-  static func takeLatest() -> String {
-    withUnsafeTemporaryAllocation(of: CChar.self, capacity: 512) { line in
-      sheaf_log_take(line.baseAddress, line.count) == 0 ? "" : String(cString: line.baseAddress!)
-    }
-  }
+/// Returns what `body` returns, and throws its error as another.
+package func mapErrors<Value, Inner: Error, Outer: Error>(
+  to outer: (Inner) -> Outer, _ body: () throws(Inner) -> Value
+) throws(Outer) -> Value {
+  do throws(Inner) { return try body() } catch { throw outer(error) }
 }

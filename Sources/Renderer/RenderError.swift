@@ -1,18 +1,20 @@
+internal import CompositionModel
 package import Media
 
-/// Why a task could not be rendered, and so whose fault it is: the media's, the machine's, or the task's.
+/// Why a task could not be rendered. The code names the cause: the media, the machine or the task.
 package struct RenderError: Error, Sendable, CustomStringConvertible {
   package enum Code: Sendable {
-    /// A source that can't be read or decoded, or a codec that refuses. Another worker would most likely say the same.
+    /// A source that cannot be read or decoded, or a codec that refuses. Another worker would most likely fail too.
     case media(MediaError)
-    /// This machine ran out of something (disk, memory, a font engine that won't start); another may well succeed.
+    /// This machine ran out of something (disk, memory), or its text engine or time stretcher does not start. Another
+    /// machine may succeed.
     case infrastructure
-    /// The payload asks for what no worker can do, such as an index of no source.
+    /// The payload asks for something impossible, such as a source that it does not have.
     case task
   }
 
   package let code: Code
-  /// What was wrong and where; for `media`, which source or step it happened in.
+  /// What was wrong and where; for `media`, in which source or step.
   package let message: String
 
   package init(_ code: Code, _ message: String) {
@@ -22,5 +24,28 @@ package struct RenderError: Error, Sendable, CustomStringConvertible {
 
   package var description: String {
     if case .media(let error) = code { "\(message): \(error)" } else { message }
+  }
+}
+
+extension RenderError {
+  /// Makes the error of a step, such as `encoding frame 7`, from a media error. Where the machine ran out of something, the
+  /// media is not the cause.
+  static func during(_ step: String) -> (MediaError) -> RenderError {
+    { error in
+      switch error.code {
+      case .outOfSpace, .outOfMemory: RenderError(.infrastructure, "\(step): \(error)")
+      default: RenderError(.media(error), step)
+      }
+    }
+  }
+
+  /// Makes an error whose message ends with its cause.
+  static func caused<Cause: Error>(_ code: Code, _ message: String) -> (Cause) -> RenderError {
+    { RenderError(code, "\(message): \($0)") }
+  }
+
+  /// A time of an audio task that exact arithmetic cannot hold.
+  static func audioTime(_ error: TimeError) -> RenderError {
+    RenderError(.task, "a time of the audio's clips or volumes is out of range: \(error)")
   }
 }

@@ -1,20 +1,21 @@
+internal import CompositionModel
 package import Media
 
 /// Why pieces could not be made into a file: which piece, what is wrong with it, and what would be right.
 package struct StitchError: Error, Sendable, CustomStringConvertible {
   package enum Code: Sendable {
-    /// A piece is not what the task says it is. The stitcher never guesses (DESIGN 5): such a piece is rendered again.
+    /// A piece differs from what the task describes. It is never corrected: such a piece must be rendered again.
     case piece
     /// A piece cannot be read, or the container refuses.
     case media(MediaError)
-    /// This machine ran out of something, such as room on its disk; another may well succeed.
+    /// This machine ran out of something, such as room on its disk. Another machine may succeed.
     case infrastructure
     /// The payload contradicts itself or its inputs.
     case task
   }
 
   package let code: Code
-  /// The input's index: picture pieces in order, then the sound's. Nil where no single piece is to blame.
+  /// The input's index: the video's pieces in order, then the audio's. Nil where the error is not about one piece.
   package let piece: Int?
   package let message: String
 
@@ -28,5 +29,31 @@ package struct StitchError: Error, Sendable, CustomStringConvertible {
     let text = piece.map { "piece \($0): \(message)" } ?? message
     if case .media(let error) = code { return "\(text): \(error)" }
     return text
+  }
+}
+
+extension StitchError {
+  /// Makes the error of reading a piece. A truncated or foreign piece must be rendered again, like one with wrong frames.
+  static func reading(_ piece: Int) -> (MediaError) -> StitchError {
+    { error in
+      switch error.code {
+      case .outOfSpace, .outOfMemory, .io: StitchError(.infrastructure, piece: piece, "\(error)")
+      case .invalidPiece: StitchError(.piece, piece: piece, error.message)
+      default: StitchError(.media(error), piece: piece, "cannot be read")
+      }
+    }
+  }
+
+  /// The error of writing the output.
+  static func writing(_ error: MediaError) -> StitchError {
+    switch error.code {
+    case .outOfSpace, .outOfMemory, .io: StitchError(.infrastructure, "\(error)")
+    default: StitchError(.media(error), "the output cannot be written")
+    }
+  }
+
+  /// A time of the output that exact arithmetic cannot hold.
+  static func outputTime(_ error: TimeError) -> StitchError {
+    StitchError(.task, "the output is too long: \(error)")
   }
 }

@@ -6,7 +6,7 @@ import Testing
     #expect(MediaBuild.identity.contains("avcodec 59."))
   }
 
-  @Test func `the identity names what sound is computed with`() {
+  @Test func `the identity names the instruction sets that audio is computed with`() {
     #expect(MediaBuild.identity.contains(", x86-64") || MediaBuild.identity.contains(", processor"))
   }
 }

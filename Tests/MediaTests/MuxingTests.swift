@@ -42,7 +42,7 @@ import Testing
     return Int(try (seconds.exact * Rational(film.audio.sampleRate)).rounded)
   }
 
-  /// Writes the film; gives the path, the pixels and the samples that went in.
+  /// Writes the film. Returns its path, and the pixels and samples that were encoded.
   private func write(
     _ film: Film, _ name: String, metadata: [String: String] = ["title": "A day at Maroubra"]
   ) throws -> (path: String, pixels: Data, samples: Data) {
@@ -81,7 +81,7 @@ import Testing
     try muxer.write(packet, track: 1)
   }
 
-  @Test(arguments: films) func `pictures and sound start at zero and have their length`(film: Film) throws {
+  @Test(arguments: films) func `video and audio start at zero and have their length`(film: Film) throws {
     let path = try write(film, "film").path
     let streams = try Tool.ffprobe("-show_entries", "stream=codec_type,start_time", path)
     for stream in streams { #expect(Double(stream[1]) == 0, "\(stream)") }
@@ -94,14 +94,14 @@ import Testing
     #expect(abs(duration - Double(frameCount) * step) < (film.container == .mkv ? 0.03 : 0.000_1))
   }
 
-  @Test(arguments: films) func `lossless pictures and sound come back exactly`(film: Film) throws {
+  @Test(arguments: films) func `lossless video and audio are decoded exactly`(film: Film) throws {
     let (path, pixels, samples) = try write(film, "film")
     if film.video.codec == .ffv1 {
       #expect(try Tool.ffmpeg("-i", path, "-map", "0:v", "-vsync", "passthrough", "-f", "rawvideo", "-") == pixels)
     }
     let decoded = try Tool.ffmpeg("-i", path, "-map", "0:a", "-f", "s16le", "-")
     if film.audio.codec == .aac {
-      // The click at the very beginning: priming that was heard would move it.
+      // The click is at the very beginning, unless priming is presented.
       let loudest = decoded.withUnsafeBytes { bytes in
         bytes.bindMemory(to: Int16.self).prefix(4000).enumerated().max { abs(Int($0.1)) < abs(Int($1.1)) }
       }
@@ -112,7 +112,7 @@ import Testing
     }
   }
 
-  @Test(arguments: films) func `the same film is the same bytes, its index first if asked`(film: Film) throws {
+  @Test(arguments: films) func `the same film is the same bytes, its index first if requested`(film: Film) throws {
     let path = try write(film, "film").path
     let bytes = try Data(contentsOf: URL(fileURLWithPath: path))
     #expect(bytes == (try Data(contentsOf: URL(fileURLWithPath: try write(film, "again").path))))
@@ -134,7 +134,7 @@ import Testing
     #expect(text.lowercased().contains("scene=12b"))
   }
 
-  @Test func `a full disk is said`() throws {
+  @Test func `a full disk is reported`() throws {
     let full = open("/dev/full", O_RDWR)
     defer { close(full) }
     let encoder = try VideoEncoder(

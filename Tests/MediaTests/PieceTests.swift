@@ -1,6 +1,7 @@
 import CompositionModel
 import Foundation
 import Media
+import TestMedia
 import TestPrograms
 import Testing
 
@@ -26,7 +27,7 @@ import Testing
     return (reader.header, count)
   }
 
-  @Test func `what was written is read back`() throws {
+  @Test func `a written piece is read back`() throws {
     let (header, packets) = try read(try piece())
     #expect(packets == 12)
     #expect(header.codec == "h264")
@@ -34,7 +35,7 @@ import Testing
     #expect(!header.extradata.isEmpty)
   }
 
-  @Test func `a piece cut off anywhere is refused`() throws {
+  @Test func `a piece truncated anywhere is refused`() throws {
     let bytes = try piece()
     for length in stride(from: 0, to: bytes.count, by: 7) {
       let error = #expect(throws: MediaError.self) { try read(Array(bytes.prefix(length))) }
@@ -48,7 +49,7 @@ import Testing
     #expect(error.message.contains("follow"))
   }
 
-  @Test func `damage is an error or another packet, never a crash`() throws {
+  @Test func `damage gives an error or another packet, never a crash`() throws {
     let bytes = try piece()
     var random = SystemRandomNumberGenerator()
     for _ in 0..<400 {
@@ -63,7 +64,7 @@ import Testing
     }
   }
 
-  @Test func `a full disk is said`() throws {
+  @Test func `a full disk is reported`() throws {
     let full = open("/dev/full", O_WRONLY)
     defer { close(full) }
     let encoder = try VideoEncoder(Encoding.ffv1(), size: size, frameDuration: MediaTime(value: 1, timescale: 25))

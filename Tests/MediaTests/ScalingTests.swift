@@ -1,6 +1,7 @@
 import CompositionModel
 import Foundation
 import Media
+import TestMedia
 import TestPrograms
 import Testing
 
@@ -8,7 +9,7 @@ import Testing
   struct Conversion: Sendable, CustomTestStringConvertible {
     var from: (width: Int, height: Int, format: String)
     var to: (width: Int, height: Int, format: String)
-    /// What ffmpeg's `scale` filter is told besides sizes and flags.
+    /// Options of ffmpeg's `scale` filter besides sizes and flags.
     var options = ""
     var source = ColourTags(matrix: "bt709")
     var target = ColourTags(matrix: "bt709")
@@ -36,16 +37,16 @@ import Testing
       source: bt601),
   ]
 
-  private func picture(_ side: (width: Int, height: Int, format: String), _ colour: ColourTags) throws
-    -> PictureScaler.Picture
+  private func side(_ side: (width: Int, height: Int, format: String), _ colour: ColourTags) throws
+    -> FrameScaler.Side
   {
-    PictureScaler.Picture(
+    FrameScaler.Side(
       size: PixelSize(width: side.width, height: side.height), format: try #require(FrameFormat(name: side.format)),
       colour: colour)
   }
 
-  private func filled(_ picture: PictureScaler.Picture, seed: Int = 3) throws -> Frame {
-    let frame = try Frame(size: picture.size, format: picture.format, colour: picture.colour)
+  private func filled(_ side: FrameScaler.Side, seed: Int = 3) throws -> Frame {
+    let frame = try Frame(size: side.size, format: side.format, colour: side.colour)
     frame.fillWithPattern(seed)
     return frame
   }
@@ -53,12 +54,12 @@ import Testing
   @Test(arguments: conversions) func `pixels are those of ffmpeg's scale filter`(conversion: Conversion) throws {
     let scratch = try TemporaryFolder()
     let (source, target) = (
-      try picture(conversion.from, conversion.source), try picture(conversion.to, conversion.target)
+      try side(conversion.from, conversion.source), try side(conversion.to, conversion.target)
     )
     let frame = try filled(source)
     try frame.pixels.write(to: scratch.url.appendingPathComponent("in"))
     let output = try Frame(size: target.size, format: target.format)
-    try PictureScaler(from: source, to: target).scale(frame, into: output)
+    try FrameScaler(from: source, to: target).scale(frame, into: output)
     let flags = source.format.isRGB ? "bicubic+accurate_rnd+bitexact+full_chroma_inp" : "bicubic+accurate_rnd+bitexact"
     let expected = try Tool.ffmpeg(
       "-f", "rawvideo", "-pix_fmt", conversion.from.format, "-s", "\(conversion.from.width)x\(conversion.from.height)",
@@ -70,13 +71,13 @@ import Testing
     #expect(found == expected)
   }
 
-  @Test func `a part goes into a part, and what is around it stays`() throws {
-    let part = try picture((40, 20, "yuv420p"), ColourTags())
-    let target = try picture((60, 30, "yuv420p"), ColourTags())
-    let frame = try filled(picture((100, 80, "yuv420p"), ColourTags()))
-    let scaler = try PictureScaler(from: part, to: target)
-    let canvas = try filled(picture((128, 96, "yuv420p"), ColourTags()), seed: 9)
-    let before = try filled(picture((128, 96, "yuv420p"), ColourTags()), seed: 9)
+  @Test func `a part is scaled into a part, and the rest of the target is unchanged`() throws {
+    let part = try side((40, 20, "yuv420p"), ColourTags())
+    let target = try side((60, 30, "yuv420p"), ColourTags())
+    let frame = try filled(side((100, 80, "yuv420p"), ColourTags()))
+    let scaler = try FrameScaler(from: part, to: target)
+    let canvas = try filled(side((128, 96, "yuv420p"), ColourTags()), seed: 9)
+    let before = try filled(side((128, 96, "yuv420p"), ColourTags()), seed: 9)
     try scaler.scale(frame, cropX: 10, cropY: 6, into: canvas, x: 16, y: 8)
 
     let alone = try Frame(size: target.size, format: target.format)
@@ -104,7 +105,7 @@ import Testing
     }
   }
 
-  private func cropped(_ frame: Frame, x: Int, y: Int, to part: PictureScaler.Picture) throws -> Frame {
+  private func cropped(_ frame: Frame, x: Int, y: Int, to part: FrameScaler.Side) throws -> Frame {
     let copy = try Frame(size: part.size, format: part.format)
     for plane in 0..<3 {
       let shift = plane == 0 ? 0 : 1
@@ -123,11 +124,11 @@ import Testing
   }
 
   @Test func `places off the chroma grid and outside are refused`() throws {
-    let side = try picture((40, 20, "yuv420p"), ColourTags())
-    let scaler = try PictureScaler(from: side, to: side)
-    let frame = try filled(side)
+    let small = try side((40, 20, "yuv420p"), ColourTags())
+    let scaler = try FrameScaler(from: small, to: small)
+    let frame = try filled(small)
     for (x, y) in [(1, 0), (0, 1), (2, 0), (-2, 0)] {
-      let error = #expect(throws: MediaError.self) { try scaler.scale(frame, into: filled(side), x: x, y: y) }
+      let error = #expect(throws: MediaError.self) { try scaler.scale(frame, into: filled(small), x: x, y: y) }
       #expect(error?.code == .invalidRequest)
     }
   }

@@ -26,7 +26,7 @@ import Testing
     return stride(from: 0, to: frame.count, by: 2).map { Int(frame[$0]) | Int(frame[$0 + 1]) << 8 }
   }
 
-  /// The product's 30 frames of a task against a formula in Double, each within `bound` of a code.
+  /// The rendered frames of a task against a formula in Double, each sample within `bound` of a code.
   static func expect(
     _ made: [[UInt8]], _ format: PixelFormat, bound: Double, _ formula: (_ frame: Int, _ sample: Int) -> Double
   ) {
@@ -38,7 +38,7 @@ import Testing
 
   @Test(arguments: PixelFormat.allCases)
   func aDissolveIsTheExactMix(format: PixelFormat) throws {
-    var fixture = try PictureFixture()
+    var fixture = try VideoFixture()
     let name = FrameFormat(format).name
     let (a, b) = (
       Self.noise(Self.size, format, count: 30, seed: 1), Self.noise(Self.size, format, count: 30, seed: 2)
@@ -66,11 +66,11 @@ import Testing
     #expect(made[0] == [UInt8](a[0..<bytes]) && made[29] == [UInt8](b[(29 * bytes)...]))
   }
 
-  /// A 4:3 clip dissolves into a 16:9 one over a background: where only one of them is, the background shows by the
-  /// other's share, colour and coverage mixed alike. So it does through a side that is itself see-through.
+  /// A 4:3 clip dissolves into a 16:9 one over a background. Where only one of them is, the background shows by the other's
+  /// share. The same holds where one of the clips is itself partly transparent.
   @Test(arguments: [1, 0.6])
   func aDissolveOfUnlikeShapesMixesCoverageToo(opacity: Double) throws {
-    var fixture = try PictureFixture()
+    var fixture = try VideoFixture()
     let (size, narrow) = (PixelSize(width: 96, height: 64), PixelSize(width: 64, height: 64))
     let a = Self.noise(narrow, .yuv420p, count: 30, seed: 3)
     let b = Self.noise(size, .yuv420p, count: 30, seed: 4)
@@ -111,7 +111,7 @@ import Testing
 
   @Test(arguments: [PixelFormat.yuv420p, .yuv422p10])
   func opacityRampsMixWithTheLayerBelow(format: PixelFormat) throws {
-    var fixture = try PictureFixture()
+    var fixture = try VideoFixture()
     let name = FrameFormat(format).name
     let (a, b) = (Self.noise(Self.size, format, count: 1, seed: 5), Self.noise(Self.size, format, count: 1, seed: 6))
     let (width, height) = (Self.size.width, Self.size.height)
@@ -131,7 +131,7 @@ import Testing
   }
 
   @Test func gapsShowTheBackground() throws {
-    let fixture = try PictureFixture()
+    let fixture = try VideoFixture()
     let colour = Color(red: 10, green: 200, blue: 90)
     let task = fixture.task([], size: Self.size, colour: Self.bt709, background: colour)
     let maker = try FrameMaker(task, inputs: [:])
@@ -143,14 +143,14 @@ import Testing
     #expect(try maker.frame(29) === first)
   }
 
-  /// Full-range and BT.601 sources come out as the composition's limited BT.709: greys keep their light, and colours
-  /// are those that the matrices' definitions give.
+  /// Full-range and BT.601 sources come out as the composition's limited BT.709: greys keep their luma, and colours
+  /// are those of the matrices' definitions.
   @Test func matrixAndRangeAreTheCompositions() throws {
     for (matrix, range, tags) in [
       ("smpte170m", "tv", ColourTags(matrix: "smpte170m")),
       ("bt709", "pc", ColourTags(matrix: "bt709", isFullRange: true)),
     ] {
-      var fixture = try PictureFixture()
+      var fixture = try VideoFixture()
       let source = try fixture.make(
         "source.mkv",
         [
@@ -164,16 +164,16 @@ import Testing
       let task = fixture.task(
         [.clip(try fixture.clip(source))], size: Self.size, format: .yuv444p, colour: Self.bt709)
       let frame = PackedFrame(try fixture.frame(task), Self.size, .yuv444p)
-      let wanted = YCbCrMatrix(task.format).codes(Color(red: 0xc8, green: 0x64, blue: 0x28))
-      #expect(abs(frame[0, 50, 30] - wanted.luma) <= 1)
-      #expect(abs(frame[1, 50, 30] - wanted.cb) <= 1)
-      #expect(abs(frame[2, 50, 30] - wanted.cr) <= 1)
+      let expected = YCbCrMatrix(task.format).codes(Color(red: 0xc8, green: 0x64, blue: 0x28))
+      #expect(abs(frame[0, 50, 30] - expected.luma) <= 1)
+      #expect(abs(frame[1, 50, 30] - expected.cb) <= 1)
+      #expect(abs(frame[2, 50, 30] - expected.cr) <= 1)
     }
   }
 
   @Test(arguments: [Fit.contain, .cover, .fill, .none])
-  func picturesStandWhereTheirFitSays(fit: Fit) throws {
-    var fixture = try PictureFixture()
+  func picturesAreWhereTheirFitPutsThem(fit: Fit) throws {
+    var fixture = try VideoFixture()
     let source = try fixture.make(
       "white.mov",
       ["-f", "lavfi", "-i", "color=white:size=60x90:rate=30:duration=1", "-pix_fmt", "yuv420p", "-c:v", "ffv1"])
@@ -191,7 +191,7 @@ import Testing
 
   /// Pixels twice as wide as high: 60x90 of them are 120x90.
   @Test func pixelAspectIsAppliedFirst() throws {
-    var fixture = try PictureFixture()
+    var fixture = try VideoFixture()
     let source = try fixture.make(
       "wide.mov",
       [

@@ -34,21 +34,21 @@ import Testing
     return try StackPlanner(task).stack(frame: frame, in: span)
   }
 
-  @Test func whatAnOpaqueLayerHidesIsNotThere() throws {
+  @Test func layersHiddenByAnOpaqueOneAreLeftOut() throws {
     let sources = [try Self.source(), try Self.source(), try Self.source(640, 480), try Self.source(hasAlpha: true)]
     let below = PlannedLayer.clip(try Self.clip(1))
-    func seen(_ top: ClipLayer) throws -> FrameStack { try Self.stack([.clip(top), below], sources: sources) }
-    #expect(try seen(Self.clip(0)).layers.flatMap(\.clips).map(\.source) == [0])
-    #expect(try seen(Self.clip(0)).hasBase)
-    // Letterboxed, see-through by nature, or faded: the layer below shows.
-    #expect(try seen(Self.clip(2)).layers.flatMap(\.clips).map(\.source) == [1, 2])
-    #expect(try seen(Self.clip(2, fit: .cover)).layers.flatMap(\.clips).map(\.source) == [2])
-    #expect(try seen(Self.clip(3)).layers.flatMap(\.clips).map(\.source) == [1, 3])
-    #expect(try seen(Self.clip(0, opacity: .constant(0.5))).layers.flatMap(\.clips).map(\.weight) == [16384, 8192])
-    #expect(try seen(Self.clip(0, opacity: .constant(0))).layers.flatMap(\.clips).map(\.source) == [1])
+    func shown(_ top: ClipLayer) throws -> FrameStack { try Self.stack([.clip(top), below], sources: sources) }
+    #expect(try shown(Self.clip(0)).layers.flatMap(\.clips).map(\.source) == [0])
+    #expect(try shown(Self.clip(0)).hasBase)
+    // Letterboxed, with alpha, or faded: the layer below shows.
+    #expect(try shown(Self.clip(2)).layers.flatMap(\.clips).map(\.source) == [1, 2])
+    #expect(try shown(Self.clip(2, fit: .cover)).layers.flatMap(\.clips).map(\.source) == [2])
+    #expect(try shown(Self.clip(3)).layers.flatMap(\.clips).map(\.source) == [1, 3])
+    #expect(try shown(Self.clip(0, opacity: .constant(0.5))).layers.flatMap(\.clips).map(\.weight) == [16384, 8192])
+    #expect(try shown(Self.clip(0, opacity: .constant(0))).layers.flatMap(\.clips).map(\.source) == [1])
   }
 
-  @Test func aDissolvesWeightsMakeOneWhole() throws {
+  @Test func theWeightsOfADissolveSumUpToOne() throws {
     let sources = [try Self.source(), try Self.source()]
     let ramp = Ramp(over: try MediaTimeRange(start: .zero, duration: Self.second), from: 0, to: 1)
     let layer = PlannedLayer.dissolve(from: try Self.clip(0), to: try Self.clip(1), progress: ramp)
@@ -59,7 +59,7 @@ import Testing
       #expect(stack.hasBase)
     }
     #expect(try Self.stack([layer], frame: 0, sources: sources).layers.flatMap(\.clips).map(\.source) == [0])
-    // One side in a gap: the other alone, by its share.
+    // With one side in a gap, the other has its own share only.
     let half = PlannedLayer.dissolve(from: nil, to: try Self.clip(1), progress: ramp)
     let stack = try Self.stack([half], frame: 15, sources: sources)
     #expect(stack.layers.flatMap(\.clips).map(\.weight) == [8192])
@@ -73,11 +73,11 @@ import Testing
         frames: frames, placement: .point(x: 0, y: 0), opacity: opacity, ramps: .one)
     }
     let overlays = [overlay([0..<10, 20..<30], opacity: 1), overlay([5..<30], opacity: 0.5, alpha: 51)]
-    func seen(_ frame: Int) throws -> [StackOverlay] {
+    func shown(_ frame: Int) throws -> [StackOverlay] {
       try Self.stack([], frame: frame, sources: [], overlays: overlays).overlays
     }
-    #expect(try seen(0) == [StackOverlay(index: 0, weight: 16384)])
-    #expect(try seen(5) == [StackOverlay(index: 1, weight: 1638), StackOverlay(index: 0, weight: 16384)])
-    #expect(try seen(15) == [StackOverlay(index: 1, weight: 1638)])
+    #expect(try shown(0) == [StackOverlay(index: 0, weight: 16384)])
+    #expect(try shown(5) == [StackOverlay(index: 1, weight: 1638), StackOverlay(index: 0, weight: 16384)])
+    #expect(try shown(15) == [StackOverlay(index: 1, weight: 1638)])
   }
 }

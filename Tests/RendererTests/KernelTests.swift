@@ -1,10 +1,10 @@
 import CMedia
 import Testing
 
-/// The plain kernels against the formulas in Double, and every faster set against the plain one, bit for bit.
+/// The plain versions against the formulas in Double, and every faster version against the plain one, bit for bit.
 @Suite struct KernelTests {
   static let plain = sheaf_kernels_plain().pointee
-  /// The sets to hold against the plain one: on a processor without AVX2 that is the plain one itself.
+  /// The versions to compare with the plain one. On a processor without AVX2 this is the plain one itself.
   static let others = [sheaf_kernels_avx2()?.pointee, sheaf_kernels_best().pointee].compactMap(\.self)
   static let sizes = [(1, 1), (2, 3), (15, 4), (16, 2), (17, 5), (31, 3), (33, 2), (64, 3), (97, 7), (250, 9)]
   static let weights = [0, 1, 77, 4096, 8191, 8192, 12345, 16383, 16384]
@@ -79,7 +79,7 @@ import Testing
         var under8 = RandomPlane<UInt8>(width: width, height: height, upTo: 0, using: &generator)
         for y in 0..<height {
           for x in 0..<width {
-            // Runs of nothing and of everything, as real pictures have them.
+            // Runs of transparent and of opaque samples, as real pictures have.
             if (x / 20 + y) % 3 == 1 { coverage[x, y] = 0 }
             if (x / 20 + y) % 3 == 2 { coverage[x, y] = 16384 }
             let code = Double(Int.random(in: 0...highest, using: &generator))
@@ -115,8 +115,8 @@ import Testing
         let right = drawn(Self.plain)
         for kernels in Self.others { #expect(drawn(kernels) == right) }
         let o = Double(opacity) / 16384
-        // Half a code for the rounding of the result, and what rounding the product of coverage and opacity to 1/16384
-        // can move the highest code by.
+        // Half a code for the rounding of the result, and the largest effect on the highest code of rounding the product of
+        // coverage and opacity to 1/16384.
         let bound = 0.5 + Double(highest) / 32768 + 1e-9
         var worst = 0.0
         for y in 0..<height {

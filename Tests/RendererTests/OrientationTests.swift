@@ -8,10 +8,10 @@ import Testing
 @testable import Renderer
 
 @Suite struct OrientationTests {
-  /// ffmpeg turns a file with a display matrix by itself.
+  /// ffmpeg applies a display matrix by default.
   @Test(arguments: [90, 180, 270], ["yuv420p", "yuv420p10le"])
-  func aRotatedFileStandsAsFfmpegTurnsIt(degrees: Int, format: String) throws {
-    var fixture = try PictureFixture()
+  func aRotatedFileIsUprightAsFfmpegMakesIt(degrees: Int, format: String) throws {
+    var fixture = try VideoFixture()
     let plain = fixture.folder.path("plain.mp4")
     _ = try Tool.ffmpeg([
       "-f", "lavfi", "-i", "testsrc2=size=98x54:rate=30:duration=0.3", "-pix_fmt", format, "-c:v", "libx264", plain,
@@ -37,9 +37,9 @@ import Testing
     (Orientation(clockwise: 180, isMirrored: true), "vflip"),
     (Orientation(clockwise: 270, isMirrored: true), "hflip,transpose=cclock"),
   ])
-  func everyOrientationIsWhatTheFilterSays(orientation: Orientation, filter: String) throws {
+  func everyOrientationIsThatOfTheFilter(orientation: Orientation, filter: String) throws {
     for (name, pixelFormat) in [("yuv420p", PixelFormat.yuv420p), ("yuv444p10le", .yuv444p10)] {
-      var fixture = try PictureFixture()
+      var fixture = try VideoFixture()
       let index = try fixture.make(
         "source.mov",
         ["-f", "lavfi", "-i", "testsrc2=size=74x38:rate=30:duration=0.1", "-pix_fmt", name, "-c:v", "ffv1"])

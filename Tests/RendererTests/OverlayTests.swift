@@ -9,8 +9,8 @@ import Testing
 @Suite struct OverlayTests {
   static let size = PixelSize(width: 98, height: 62)
 
-  /// A picture with random colours and alpha, soft and hard alike, as PNG.
-  static func image(_ fixture: inout PictureFixture, width: Int, height: Int) throws -> (index: Int, rgba: [UInt8]) {
+  /// A PNG with random colours and alpha, partly transparent, opaque and fully transparent.
+  static func image(_ fixture: inout VideoFixture, width: Int, height: Int) throws -> (index: Int, rgba: [UInt8]) {
     var generator = SeededGenerator(11)
     var rgba: [UInt8] = []
     for index in 0..<(width * height) {
@@ -24,7 +24,7 @@ import Testing
   /// blend computed in Double, chroma as the mean of its cell's premultiplied colours and coverages.
   @Test(arguments: [PixelFormat.yuv420p, .yuv422p, .yuv444p], [(10, 8), (11, 7), (-5, -3), (80, 51)])
   func anImageIsTheExactBlend(format: PixelFormat, place: (x: Int, y: Int)) throws {
-    var fixture = try PictureFixture()
+    var fixture = try VideoFixture()
     let (width, height) = (37, 23)
     let (logo, rgba) = try Self.image(&fixture, width: width, height: height)
     let noise = CompositingTests.noise(Self.size, format, count: 1, seed: 12)
@@ -75,11 +75,11 @@ import Testing
 
   @Test func anImagesSizeFollowsItsShape() {
     let own = PixelSize(width: 300, height: 100)
-    #expect(ImageOverlay.size(of: own, width: nil, height: nil) == own)
-    #expect(ImageOverlay.size(of: own, width: 100, height: nil) == PixelSize(width: 100, height: 33))
-    #expect(ImageOverlay.size(of: own, width: nil, height: 50) == PixelSize(width: 150, height: 50))
-    #expect(ImageOverlay.size(of: own, width: 10, height: 10) == PixelSize(width: 10, height: 10))
-    #expect(ImageOverlay.size(of: own, width: 1, height: nil) == PixelSize(width: 1, height: 1))
+    #expect(Overlays.imageSize(own, width: nil, height: nil) == own)
+    #expect(Overlays.imageSize(own, width: 100, height: nil) == PixelSize(width: 100, height: 33))
+    #expect(Overlays.imageSize(own, width: nil, height: 50) == PixelSize(width: 150, height: 50))
+    #expect(Overlays.imageSize(own, width: 10, height: 10) == PixelSize(width: 10, height: 10))
+    #expect(Overlays.imageSize(own, width: 1, height: nil) == PixelSize(width: 1, height: 1))
   }
 
   @Test func anchorsTouchTheEdgesTheyName() {
@@ -93,10 +93,10 @@ import Testing
     #expect(origin(.bottomLeft) == [4, 36] && origin(.bottom) == [40, 36] && origin(.bottomRight) == [77, 36])
   }
 
-  /// Colour behind transparent pixels must not show where an image is made smaller: a white disc on transparent black is
-  /// white to its edge.
+  /// The colours of transparent pixels must have no effect where an image is scaled down: a white disc on transparent black
+  /// is white to its edge.
   @Test func scalingDoesNotBleedHiddenColours() throws {
-    var fixture = try PictureFixture()
+    var fixture = try VideoFixture()
     var rgba: [UInt8] = []
     for y in 0..<120 {
       for x in 0..<120 {
@@ -108,7 +108,7 @@ import Testing
     let overlay = PlannedOverlay(
       content: .image(source: disc, width: 31, height: nil), frames: [0..<30], placement: .point(x: 3, y: 3),
       opacity: 1, ramps: .one)
-    // Over white nothing can be seen of a white disc.
+    // Over white, a white disc is invisible.
     let task = fixture.task(
       [], size: PixelSize(width: 64, height: 48), colour: ColourTags(matrix: "bt709"), background: .white,
       overlays: [overlay])
@@ -123,7 +123,7 @@ import Testing
   }
 
   @Test func overlaysFadeByTheirRamps() throws {
-    let fixture = try PictureFixture()
+    let fixture = try VideoFixture()
     let ramp = Ramp(
       over: try MediaTimeRange(start: .zero, duration: MediaTime(value: 10, timescale: 30)), from: 0, to: 1)
     let text = StyledText(text: "██████", size: 40)
@@ -141,7 +141,7 @@ import Testing
 
   /// Clips with alpha are layers like any other: a moving one over a background, against ffmpeg's own pictures.
   @Test func clipsWithAlphaShowWhatIsBelow() throws {
-    var fixture = try PictureFixture()
+    var fixture = try VideoFixture()
     let (width, height) = (40, 30)
     var rgba: [UInt8] = []
     for _ in 0..<30 {

@@ -1,5 +1,5 @@
 /// A plane of random samples for kernel tests: odd strides, a start that is not aligned, and guard samples around every
-/// row that a kernel must leave alone.
+/// row that a kernel must not change.
 struct RandomPlane<Sample: FixedWidthInteger & UnsignedInteger> {
   let width: Int
   let height: Int

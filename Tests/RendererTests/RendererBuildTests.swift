@@ -6,8 +6,8 @@ import Testing
 @Suite struct RendererBuildTests {
   @Test func identityIsStableAndQuick() throws {
     var identities: Set<String> = []
-    // The processor's time and not the clock's, since other tests run beside; the first call also reads fontconfig's
-    // configuration, which every process that sets text pays once.
+    // The processor's time and not the clock's, because other tests run at the same time. The first call also reads
+    // fontconfig's configuration, once for each process.
     let spent = (0..<3).map { _ in
       let start = Self.processorSeconds()
       identities.insert(RendererBuild.identity)

@@ -7,10 +7,10 @@ import Testing
 
 @testable import Renderer
 
-/// Which frame of a source is shown, and that it arrives as ffmpeg decodes it.
+/// Which frame of a source is shown, and that it is equal to ffmpeg's decoded frame.
 @Suite struct SourceFrameTests {
   static let size = PixelSize(width: 96, height: 64)
-  /// Frames 0…59 of a test picture, kept where they fall on a crooked pattern: a variable frame rate.
+  /// Some frames of a test picture, by an irregular pattern: a variable frame rate.
   static let crooked = [
     "-f", "lavfi", "-i", "testsrc2=size=96x64:rate=60:duration=1.5", "-vf",
     "select='not(mod(n,7))+not(mod(n,5))+eq(mod(n,11),3)'", "-fps_mode", "vfr", "-pix_fmt", "yuv420p",
@@ -22,7 +22,7 @@ import Testing
   }
 
   /// Timestamps by ffprobe and pictures by ffmpeg.
-  static func listed(_ fixture: PictureFixture, _ path: String) throws -> Listed {
+  static func listed(_ fixture: VideoFixture, _ path: String) throws -> Listed {
     let output = try Tool.run(
       "ffprobe", ["-v", "error", "-select_streams", "v:0", "-show_entries", "frame=pts", "-of", "csv=p=0", path]
     ).output
@@ -35,7 +35,7 @@ import Testing
     arguments: ["crooked.mkv", "crooked.mp4"],
     [(1, 1), (1, 3), (5, 2), (1001, 1000)])
   func theShownFrameIsTheLastNotAfterItsTime(name: String, speed: (Int, Int)) throws {
-    var fixture = try PictureFixture()
+    var fixture = try VideoFixture()
     let codec = name.hasSuffix("mkv") ? ["-c:v", "ffv1"] : ["-c:v", "libx264", "-g", "20", "-bf", "3"]
     let source = try fixture.make(name, Self.crooked + codec)
     let listed = try Self.listed(fixture, fixture.folder.path(name))
@@ -51,13 +51,13 @@ import Testing
       let shown = try listed.pts.lastIndex {
         try Rational($0 - planned.origin) * planned.timebase.exact <= time
       }
-      let wanted = listed.frames[shown ?? 0]
-      #expect(frame == wanted, "frame \(index) at \(time) s should be number \(shown ?? 0) of \(listed.frames.count)")
+      let expected = listed.frames[shown ?? 0]
+      #expect(frame == expected, "frame \(index) at \(time) s should be number \(shown ?? 0) of \(listed.frames.count)")
     }
   }
 
-  @Test func whatIsBeforeTheFirstAndAfterTheLastIsHeld() throws {
-    var fixture = try PictureFixture()
+  @Test func theFirstAndTheLastFrameAreHeld() throws {
+    var fixture = try VideoFixture()
     let source = try fixture.make(
       "short.mov",
       ["-f", "lavfi", "-i", "testsrc2=size=96x64:rate=30:duration=0.2", "-pix_fmt", "yuv420p", "-c:v", "ffv1"])
@@ -69,12 +69,12 @@ import Testing
     #expect(made[0].packed == frames[0] && made[3].packed == frames[0])
     #expect(made[4].packed == frames[1])
     #expect(made[8].packed == frames[5] && made[29].packed == frames[5])
-    // Held frames are the same frame, not equal ones made again.
+    // Held frames are the same object, and not equal copies.
     #expect(made[0] === made[3] && made[8] === made[29])
   }
 
   @Test func twoLayersShowOneSourceAtTwoTimes() throws {
-    var fixture = try PictureFixture()
+    var fixture = try VideoFixture()
     let source = try fixture.make(
       "twice.mov",
       ["-f", "lavfi", "-i", "testsrc2=size=96x64:rate=30:duration=2", "-pix_fmt", "yuv420p", "-c:v", "ffv1", "-g", "5"])
@@ -96,9 +96,9 @@ import Testing
     }
   }
 
-  @Test func whatNothingChangesIsTheDecodersFrame() throws {
+  @Test func aFrameThatNothingChangesIsTheDecodersOwn() throws {
     for (pixelFormat, name) in [(PixelFormat.yuv420p, "yuv420p"), (.yuv422p10, "yuv422p10le"), (.yuv444p, "yuv444p")] {
-      var fixture = try PictureFixture()
+      var fixture = try VideoFixture()
       let source = try fixture.make(
         "plain.mov",
         ["-f", "lavfi", "-i", "testsrc2=size=96x64:rate=30:duration=1", "-pix_fmt", name, "-c:v", "ffv1"])

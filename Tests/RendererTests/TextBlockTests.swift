@@ -19,7 +19,7 @@ import Testing
     }
   }
 
-  @Test func inkIsWhereItIsSaidToBe() throws {
+  @Test func inkIsWithinItsRectangle() throws {
     for text in ["Maroubra", "ÅÉgjy", "f", "\u{1F600}", "日本"] {
       let block = try Self.block(text, size: 60)
       let margin = 40
@@ -39,8 +39,7 @@ import Testing
     }
   }
 
-  /// An em square is as high as the size says: a full block in a monospaced font scales with it, and twice the size is
-  /// twice as large without hinting.
+  /// The size is the height of the em square. Without hinting, twice the size is twice as large.
   @Test func sizeIsTheEmsHeightInPixels() throws {
     let (small, large) = (try Self.block("MMMMMMMMMM", size: 50), try Self.block("MMMMMMMMMM", size: 100))
     #expect(abs(large.size.width - 2 * small.size.width) <= 2)
@@ -81,8 +80,8 @@ import Testing
     #expect(right.middle > right.width * 0.85)
   }
 
-  /// A glyph that no font has is drawn as a box with its number. U+0378 is not assigned and so has one; what people
-  /// write must have less ink like it, and must not all look alike.
+  /// A glyph that no font has is drawn as a box with its number. U+0378 is not assigned and so gives such a box. Letters of
+  /// the scripts in use must look different from it and from each other.
   @Test func scriptsHaveGlyphsOfTheirOwn() throws {
     let missing = try Self.alpha(Self.block("\u{0378}"))
     var seen: [[[UInt16]]] = [missing]

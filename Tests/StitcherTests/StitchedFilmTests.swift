@@ -6,7 +6,7 @@ import Testing
 
 @testable import Stitcher
 
-/// What ffprobe says of a file.
+/// ffprobe's output for a file.
 struct Probe: Decodable {
   struct Packet: Decodable {
     var pts: Int64?
@@ -90,23 +90,23 @@ struct Probe: Decodable {
     let keyframes = Set(packets.filter { $0.flags?.hasPrefix("K") == true }.compactMap(\.pts).map(Int.init))
     #expect(joins.isSubset(of: keyframes))
 
-    if task.sound != nil {
+    if task.audio != nil {
       let sound = try Probe(path, stream: "a:0")
       #expect(sound.streams[0].startPts <= 0)
-      try checkSoundLength(path, film, task.container)
+      try checkAudioLength(path, film, task.container)
       if task.container != .mkv {
         #expect(sound.streams[0].startPts == 0)
         #expect(sound.streams[0].durationTs == film.sampleCount)
       }
     }
     let log = try Tool.run("ffmpeg", ["-v", "warning", "-i", path, "-f", "null", "-"]).log
-    // PCM in Matroska has no field for a layout; ffmpeg says that it takes two channels for stereo.
+    // PCM in Matroska has no field for a layout; ffmpeg reports that it takes two channels for stereo.
     let complaints = log.split(separator: "\n").filter { !$0.hasPrefix("Guessed Channel Layout") }
     #expect(complaints.isEmpty, "\(log)")
   }
 
-  /// ffmpeg decodes the whole of the last AAC packet of an MP4, whatever its length is said to be; other players don't.
-  private func checkSoundLength(_ path: String, _ film: Film, _ container: Container) throws {
+  /// ffmpeg decodes the whole of the last AAC packet of an MP4, whatever its stored duration; other players do not.
+  private func checkAudioLength(_ path: String, _ film: Film, _ container: Container) throws {
     let decoded = Int64(try sound(path).count / 4)
     if film.audio?.codec == .aac, container != .mkv {
       #expect((film.sampleCount..<film.sampleCount + 1024).contains(decoded), "\(decoded) of \(film.sampleCount)")
@@ -132,14 +132,14 @@ struct Probe: Decodable {
     #expect(!tags.keys.contains("creation_time"))
   }
 
-  @Test func picturesAreThosesOfThePieces() throws {
+  @Test func picturesAreThoseOfThePieces() throws {
     let film = try Film([40, 1, 33], audio: nil)
     let pieces = try film.pieces()
     let whole = try frameHashes(film.stitch(film.task(), pieces))
     var apart: [String] = []
     for (index, count) in film.frameCounts.enumerated() {
       var task = film.task()
-      task.pictures?.frameCounts = [count]
+      task.video?.frameCounts = [count]
       apart += try frameHashes(film.stitch(task, [pieces[index]]))
     }
     #expect(whole == apart)
@@ -157,7 +157,7 @@ struct Probe: Decodable {
     #expect(hashes.allSatisfy { $0 == hashes[0] })
   }
 
-  @Test func theSameBytesComeOutEveryTime() throws {
+  @Test func theSamePiecesGiveTheSameBytes() throws {
     let film = try Film([20, 20])
     let pieces = try film.pieces()
     for container in Container.allCases {
@@ -168,7 +168,7 @@ struct Probe: Decodable {
     }
   }
 
-  @Test func theIndexComesFirstWhenAskedFor() throws {
+  @Test func theIndexComesFirstWhereRequested() throws {
     let film = try Film([30, 30])
     let pieces = try film.pieces()
     for container in [Container.mp4, .mov] {
@@ -199,7 +199,7 @@ struct Probe: Decodable {
     let path = try film.stitch(film.task(), film.pieces())
     let all = try frameHashes(path)
     for frame in [0, 1, 47, 48, 49, 78, 79, 100, 118] {
-      // A quarter of a frame early, as a player asks that must not miss it.
+      // A quarter of a frame early, as a player seeks that must not miss the frame.
       let seconds = max(0, (Double(frame) - 0.25) * Film.frameDuration.approximateSeconds)
       let text = try Tool.run(
         "ffmpeg",
@@ -213,38 +213,38 @@ struct Probe: Decodable {
     }
   }
 
-  @Test func picturesOrSoundAloneMakeAFile() throws {
+  @Test func videoOrAudioAloneMakesAFile() throws {
     let silent = try Film([25], audio: nil)
     #expect(try frameHashes(silent.stitch(silent.task(), silent.pieces())).count == 25)
     let heard = try Film([], audio: .aac, seconds: 1.5)
     let path = try heard.stitch(heard.task(.mp4), heard.pieces())
-    try checkSoundLength(path, heard, .mp4)
+    try checkAudioLength(path, heard, .mp4)
   }
 
-  @Test func primingIsHiddenSoThatSoundStartsAtZero() throws {
+  @Test func primingIsHiddenSoThatAudioStartsAtZero() throws {
     let film = try Film([60])
     let heard = try sound(film.stitch(film.task(), film.pieces())).withUnsafeBytes { bytes in
       (0..<40_000).map { Double(bytes.loadUnaligned(fromByteOffset: $0 * 4, as: Int16.self)) / 32768 }
     }
-    // A sample too early or too late would be wrong by 0.025.
+    // An offset of one sample would be an error of 0.025.
     for index in stride(from: 2000, to: 40_000, by: 50) {
       #expect(abs(heard[index] - 0.4 * sin(2 * .pi * 440 * Double(index) / 44100)) < 0.012)
     }
   }
 
-  @Test func soundShorterThanThePicturesAndVeryShortIsFine() throws {
+  @Test func audioMayBeShorterThanTheVideoAndVeryShort() throws {
     for seconds in [0.0001, 0.01, 0.5] {
       let film = try Film([30], seconds: seconds)
       let path = try film.stitch(film.task(), film.pieces())
-      try checkSoundLength(path, film, .mp4)
+      try checkAudioLength(path, film, .mp4)
     }
   }
 
   @Test func progressRisesToTheFilesSize() throws {
     let film = try Film([30])
-    var told: [Int64] = []
-    let path = try film.stitch(film.task(), film.pieces()) { told.append($0) }
-    #expect(told == told.sorted())
-    #expect(told.last == Int64(try Data(contentsOf: URL(fileURLWithPath: path)).count))
+    var reported: [Int64] = []
+    let path = try film.stitch(film.task(), film.pieces()) { reported.append($0) }
+    #expect(reported == reported.sorted())
+    #expect(reported.last == Int64(try Data(contentsOf: URL(fileURLWithPath: path)).count))
   }
 }

@@ -3,14 +3,14 @@ import Testing
 
 @testable import Stitcher
 
-@Suite struct PictureTimelineTests {
+@Suite struct VideoTimelineTests {
   /// Packets of a GOP with two B-frames, in decoding order.
   private let presented: [Int64] = [0, 3, 1, 2, 6, 4, 5]
 
   private func place(
-    _ presented: [Int64], into timeline: inout PictureTimeline, keyframes: Set<Int> = [0]
-  ) throws(TimelineFault) -> [PictureTimeline.Times] {
-    var placed: [PictureTimeline.Times] = []
+    _ presented: [Int64], into timeline: inout VideoTimeline, keyframes: Set<Int> = [0]
+  ) throws(VideoTimelineFault) -> [VideoTimeline.Times] {
+    var placed: [VideoTimeline.Times] = []
     for (index, presentation) in presented.enumerated() {
       placed.append(
         try timeline.place(
@@ -20,10 +20,10 @@ import Testing
   }
 
   @Test func decodingTimesRiseByOneOverEveryJoin() throws {
-    var all: [PictureTimeline.Times] = []
-    // The middle piece reorders nothing, and yet keeps the film's delay.
+    var all: [VideoTimeline.Times] = []
+    // The middle piece reorders nothing, but has the output's delay too.
     for (first, order) in [(0, presented), (7, [0, 1, 2]), (10, presented)] as [(Int64, [Int64])] {
-      var timeline = PictureTimeline(firstFrame: first, frameCount: order.count, delay: 2)
+      var timeline = VideoTimeline(firstFrame: first, frameCount: order.count, delay: 2)
       all += try place(order, into: &timeline)
       try timeline.finish()
     }
@@ -32,9 +32,9 @@ import Testing
     #expect(all.allSatisfy { $0.decoding <= $0.presentation })
   }
 
-  private func fault(_ order: [Int64], count: Int, delay: Int64 = 2, keyframes: Set<Int> = [0]) -> TimelineFault? {
-    var timeline = PictureTimeline(firstFrame: 0, frameCount: count, delay: delay)
-    do throws(TimelineFault) {
+  private func fault(_ order: [Int64], count: Int, delay: Int64 = 2, keyframes: Set<Int> = [0]) -> VideoTimelineFault? {
+    var timeline = VideoTimeline(firstFrame: 0, frameCount: count, delay: delay)
+    do throws(VideoTimelineFault) {
       _ = try place(order, into: &timeline, keyframes: keyframes)
       try timeline.finish()
       return nil
@@ -43,7 +43,7 @@ import Testing
     }
   }
 
-  @Test func whatIsNotThePieceIsRefusedByName() {
+  @Test func packetsThatAreNotThePiecesAreRefused() {
     #expect(fault(presented, count: 7) == nil)
     #expect(fault(presented, count: 6) == .outside(presentation: 6, frameCount: 6))
     #expect(fault(presented + [7], count: 7) == .tooManyFrames(expected: 7))
@@ -56,59 +56,61 @@ import Testing
   }
 
   @Test func aPiecesOwnDecodingTimesMustMakeSense() throws {
-    var timeline = PictureTimeline(firstFrame: 0, frameCount: 3, delay: 1)
+    var timeline = VideoTimeline(firstFrame: 0, frameCount: 3, delay: 1)
     _ = try timeline.place(presentation: 0, decoding: -1, isKeyframe: true)
-    #expect(throws: TimelineFault.decodingDoesNotRise(decoding: -1, after: -1)) {
+    #expect(throws: VideoTimelineFault.decodingDoesNotRise(decoding: -1, after: -1)) {
       try timeline.place(presentation: 1, decoding: -1, isKeyframe: false)
     }
-    #expect(throws: TimelineFault.decodedAfterShown(decoding: 2, presentation: 1)) {
+    #expect(throws: VideoTimelineFault.decodedAfterShown(decoding: 2, presentation: 1)) {
       try timeline.place(presentation: 1, decoding: 2, isKeyframe: false)
     }
   }
 }
 
-@Suite struct SoundTimelineTests {
+@Suite struct AudioTimelineTests {
   @Test func theLastPacketIsTrimmedToTheFilm() throws {
-    var timeline = SoundTimeline(sampleCount: 1500, initialPadding: 1024, frameSize: 1024)
+    var timeline = AudioTimeline(sampleCount: 1500, initialPadding: 1024, frameSize: 1024)
     #expect(
       try timeline.place(presentation: -1024, duration: 1024)
         == .init(presentation: -1024, duration: 1024, discarded: 0))
     #expect(try timeline.place(presentation: 0, duration: 1024) == .init(presentation: 0, duration: 1024, discarded: 0))
-    #expect(throws: SoundFault.tooShort(end: 1024, sampleCount: 1500)) { try timeline.finish() }
+    #expect(throws: AudioTimelineFault.tooShort(end: 1024, sampleCount: 1500)) { try timeline.finish() }
     #expect(
       try timeline.place(presentation: 1024, duration: 1024) == .init(presentation: 1024, duration: 476, discarded: 548)
     )
     try timeline.finish()
-    #expect(throws: SoundFault.beyondTheEnd(presentation: 2048, sampleCount: 1500)) {
+    #expect(throws: AudioTimelineFault.beyondTheEnd(presentation: 2048, sampleCount: 1500)) {
       try timeline.place(presentation: 2048, duration: 1024)
     }
   }
 
   @Test func aLastPacketOfAStatedLengthIsStillDecodedWhole() throws {
-    var aac = SoundTimeline(sampleCount: 100, initialPadding: 1024, frameSize: 1024)
+    var aac = AudioTimeline(sampleCount: 100, initialPadding: 1024, frameSize: 1024)
     _ = try aac.place(presentation: -1024, duration: 1024)
     #expect(try aac.place(presentation: 0, duration: 100) == .init(presentation: 0, duration: 100, discarded: 924))
-    var flac = SoundTimeline(sampleCount: 100, initialPadding: 0, frameSize: 4608)
+    var flac = AudioTimeline(sampleCount: 100, initialPadding: 0, frameSize: 4608)
     #expect(try flac.place(presentation: 0, duration: 100) == .init(presentation: 0, duration: 100, discarded: 0))
   }
 
   @Test func gapsOverlapsAndEmptyPacketsAreRefused() throws {
-    var timeline = SoundTimeline(sampleCount: 1500, initialPadding: 0, frameSize: 0)
-    #expect(throws: SoundFault.misplaced(presentation: 1, expected: 0)) {
+    var timeline = AudioTimeline(sampleCount: 1500, initialPadding: 0, frameSize: 0)
+    #expect(throws: AudioTimelineFault.misplaced(presentation: 1, expected: 0)) {
       try timeline.place(presentation: 1, duration: 10)
     }
-    #expect(throws: SoundFault.noDuration(presentation: 0)) { try timeline.place(presentation: 0, duration: 0) }
-    #expect(throws: SoundFault.noDuration(presentation: 0)) { try timeline.place(presentation: 0, duration: -4) }
+    #expect(throws: AudioTimelineFault.noDuration(presentation: 0)) { try timeline.place(presentation: 0, duration: 0) }
+    #expect(throws: AudioTimelineFault.noDuration(presentation: 0)) {
+      try timeline.place(presentation: 0, duration: -4)
+    }
   }
 }
 
 @Suite struct InterleavingTests {
-  @Test func theEarlierGoesFirstAndPicturesAtTheSameTime() {
+  @Test func theEarlierGoesFirstAndVideoAtTheSameTime() {
     let order = Interleaving(frameDuration: MediaTime(value: 1001, timescale: 30000), sampleRate: 48000)
     // Frame 5 is at 5 · 1001/30000 s, sample 8008 of 48 kHz.
-    #expect(order.putsPictureFirst(frame: 5, sample: 8008))
-    #expect(!order.putsPictureFirst(frame: 5, sample: 8007))
-    #expect(order.putsPictureFirst(frame: -2, sample: -1024))
-    #expect(!order.putsPictureFirst(frame: 0, sample: -1))
+    #expect(order.putsVideoFirst(frame: 5, sample: 8008))
+    #expect(!order.putsVideoFirst(frame: 5, sample: 8007))
+    #expect(order.putsVideoFirst(frame: -2, sample: -1024))
+    #expect(!order.putsVideoFirst(frame: 0, sample: -1))
   }
 }

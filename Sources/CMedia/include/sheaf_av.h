@@ -15,7 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// What Swift does not import of libav*: macros with casts or calls, and functions with a variable argument list.
+// The parts of libav* that Swift does not import: macros with casts or calls, and functions with a variable argument
+// list.
 
 // AV_NOPTS_VALUE is a cast: "no timestamp".
 static const int64_t sheaf_no_pts = AV_NOPTS_VALUE;
@@ -29,15 +30,15 @@ static const int sheaf_error_no_decoder = AVERROR_DECODER_NOT_FOUND;
 static const int sheaf_error_no_encoder = AVERROR_ENCODER_NOT_FOUND;
 static const int sheaf_error_patch_welcome = AVERROR_PATCHWELCOME;
 
-// Keeps libav* from writing to standard error; its latest error line is kept for messages instead. Costs nothing to
-// call again.
+// Makes libav* keep its latest error line for messages and write nothing to standard error. The first call takes
+// effect; later ones do nothing.
 void sheaf_log_capture(void);
 
-// Copies the latest line that libav* logged at level "error" or worse in this thread, and forgets it. Returns its
-// length; 0 when there is none.
+// Copies the latest line that libav* logged at level "error" or worse in this thread, and clears it. Returns its
+// length; 0 where there is none.
 size_t sheaf_log_take(char *line, size_t capacity);
 
-// io_open that refuses whatever the file refers to: playlists, references, external tracks.
+// Sets an io_open that refuses every file that a file refers to: playlists, references, external tracks.
 void sheaf_refuse_other_files(AVFormatContext *context);
 
 // 1U << 31 does not fit the int that `flags` is.
@@ -49,8 +50,5 @@ static const int sheaf_pixel_format_none = AV_PIX_FMT_NONE;
 static const enum AVPixelFormat sheaf_pixel_format_yuv420p10 = AV_PIX_FMT_YUV420P10;
 static const enum AVPixelFormat sheaf_pixel_format_yuv422p10 = AV_PIX_FMT_YUV422P10;
 static const enum AVPixelFormat sheaf_pixel_format_yuv444p10 = AV_PIX_FMT_YUV444P10;
-static const enum AVPixelFormat sheaf_pixel_format_yuva420p10 = AV_PIX_FMT_YUVA420P10;
-static const enum AVPixelFormat sheaf_pixel_format_yuva422p10 = AV_PIX_FMT_YUVA422P10;
-static const enum AVPixelFormat sheaf_pixel_format_yuva444p10 = AV_PIX_FMT_YUVA444P10;
 
 #endif

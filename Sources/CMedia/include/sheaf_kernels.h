@@ -1,13 +1,13 @@
-// The compositor's pixel arithmetic. Every kernel exists twice: in plain C, which says what is right, and for AVX2,
-// which must agree with it bit for bit, so that a film is the same on any processor.
+// The compositor's pixel arithmetic. Every kernel exists twice: in plain C, which defines the result, and for AVX2,
+// which gives the same result bit for bit, so that the output does not depend on the processor.
 //
 // Strides are in bytes, widths in samples, heights in rows; no plane needs any alignment beyond its sample's. Weights
 // and opacities are whole numbers of 1/16384, 0...16384 (SHEAF_ONE).
 //
-// A *code* is a sample as the encoder sees it: 8 bits in a byte, or 10 bits in the low end of 16. A *blend* plane holds
-// what is drawn over: 16-bit samples, colour codes times coverage in units of 2^-(14-depth) of a code (so that 14 bits
-// are used at any depth), and coverage itself in 1/16384. Because colour is multiplied without taking off the offsets
-// of black and grey, "over" needs no signs: c*a + d*(1-a) moves an offset along by itself.
+// A *code* is a sample as it is encoded: 8 bits in a byte, or 10 bits in the low end of 16. A *blend* plane has 16-bit
+// samples and belongs to a picture that is drawn over codes: colour codes times coverage in units of 2^-(14-depth) of a
+// code (so that 14 bits are used at any depth), and coverage itself in 1/16384. Colour is multiplied with the offsets
+// of black and grey included, so "over" needs no signed numbers: c*a + d*(1-a) keeps an offset that c and d share.
 #ifndef SHEAF_KERNELS_H
 #define SHEAF_KERNELS_H
 
@@ -22,8 +22,8 @@ struct sheaf_kernels {
   void (*fill8)(uint8_t *to, ptrdiff_t to_stride, int width, int height, int value);
   void (*fill16)(uint16_t *to, ptrdiff_t to_stride, int width, int height, int value);
 
-  // to = (a*weight_a + b*weight_b + 8192) >> 14. Weights are 0...16384 and so chosen that the result is a sample again
-  // (not above 255, or 16384 where samples have 16 bits); `to` may be `a` or `b`. Serves codes and blend planes alike.
+  // to = (a*weight_a + b*weight_b + 8192) >> 14, for codes and for blend planes. Weights are 0...16384, and the result
+  // must not exceed 255, or 16384 for 16-bit samples. `to` may be `a` or `b`.
   void (*mix8)(
     uint8_t *to, ptrdiff_t to_stride, const uint8_t *a, ptrdiff_t a_stride, const uint8_t *b, ptrdiff_t b_stride,
     int width, int height, int weight_a, int weight_b);
@@ -31,10 +31,10 @@ struct sheaf_kernels {
     uint16_t *to, ptrdiff_t to_stride, const uint16_t *a, ptrdiff_t a_stride, const uint16_t *b, ptrdiff_t b_stride,
     int width, int height, int weight_a, int weight_b);
 
-  // Codes in place, d, under a blend plane's colour c and coverage a, with s = 14 - depth:
+  // Draws a blend plane's colour c with coverage a over codes d, in place, with s = 14 - depth:
   //   a' = (a*opacity + 8192) >> 14
   //   d  = min(2^depth - 1, (c*opacity + (d << s)*(16384 - a') + 2^(13+s)) >> (14+s))
-  // Where coverage is 0, so must be colour. over8 is for depth 8; over16 for 9 to 14.
+  // Colour must be 0 where coverage is 0. over8 is for depth 8; over16 for 9 to 14.
   void (*over8)(
     uint8_t *under, ptrdiff_t under_stride, const uint16_t *colour, ptrdiff_t colour_stride, const uint16_t *coverage,
     ptrdiff_t coverage_stride, int width, int height, int opacity);
@@ -42,65 +42,66 @@ struct sheaf_kernels {
     uint16_t *under, ptrdiff_t under_stride, const uint16_t *colour, ptrdiff_t colour_stride, const uint16_t *coverage,
     ptrdiff_t coverage_stride, int width, int height, int opacity, int depth);
 
-  // Rows become columns: to[x][y] = from[y][x], for a plane of width x height samples of 1 or 2 bytes.
+  // to[x][y] = from[y][x], for a plane of width x height samples of 1 or 2 bytes.
   void (*transpose8)(
     uint8_t *to, ptrdiff_t to_stride, const uint8_t *from, ptrdiff_t from_stride, int width, int height);
   void (*transpose16)(
     uint16_t *to, ptrdiff_t to_stride, const uint16_t *from, ptrdiff_t from_stride, int width, int height);
 
-  // Each row back to front.
+  // Reverses each row.
   void (*mirror8)(
     uint8_t *to, ptrdiff_t to_stride, const uint8_t *from, ptrdiff_t from_stride, int width, int height);
   void (*mirror16)(
     uint16_t *to, ptrdiff_t to_stride, const uint16_t *from, ptrdiff_t from_stride, int width, int height);
 };
 
-// The twins that say what is right.
+// The plain versions, which define the results.
 const struct sheaf_kernels *sheaf_kernels_plain(void);
-// NULL where this processor, or the one that this was built for, has no AVX2.
+// NULL where this processor has no AVX2, or the code was built for another kind of processor.
 const struct sheaf_kernels *sheaf_kernels_avx2(void);
-// The fastest that this processor runs.
+// The fastest version that this processor runs.
 const struct sheaf_kernels *sheaf_kernels_best(void);
 
-// As transpose8 and mirror8 for pixels of any number of bytes (packed RGB, interleaved chroma); not vectorised.
+// transpose8 and mirror8 for pixels of any number of bytes (packed RGB, interleaved chroma); not vectorised.
 void sheaf_transpose_pixels(
   uint8_t *to, ptrdiff_t to_stride, const uint8_t *from, ptrdiff_t from_stride, int width, int height, int bytes);
 void sheaf_mirror_pixels(
   uint8_t *to, ptrdiff_t to_stride, const uint8_t *from, ptrdiff_t from_stride, int width, int height, int bytes);
 
-// Codes as the colour of a blend plane that covers all: to = from << (14 - depth).
+// Codes to the colour of a blend plane of full coverage: to = from << (14 - depth).
 void sheaf_widen8(uint16_t *to, ptrdiff_t to_stride, const uint8_t *from, ptrdiff_t from_stride, int width, int height);
 void sheaf_widen16(
   uint16_t *to, ptrdiff_t to_stride, const uint16_t *from, ptrdiff_t from_stride, int width, int height, int depth);
 
-// Four planes of 16 bits, red, green, blue times alpha, and alpha, all of 65535.
+// Four planes of 16 bits: red, green and blue, each multiplied by alpha, and alpha. 65535 is one.
 struct sheaf_rgba_planes {
   uint16_t *plane[4];
   ptrdiff_t stride;
 };
 
-// From packed RGBA with straight alpha: each colour is round(c*a) in 65535ths (8-bit samples first times 257).
+// From packed RGBA with straight alpha: each colour is round(c*a) in 65535ths (8-bit samples are first multiplied by
+// 257).
 void sheaf_premultiply_rgba8(
   struct sheaf_rgba_planes to, const uint8_t *from, ptrdiff_t from_stride, int width, int height);
 void sheaf_premultiply_rgba16(
   struct sheaf_rgba_planes to, const uint16_t *from, ptrdiff_t from_stride, int width, int height);
-// From Cairo's ARGB32, which is premultiplied already: each sample times 257.
+// From Cairo's ARGB32, which is premultiplied: each sample is multiplied by 257.
 void sheaf_split_argb32(
   struct sheaf_rgba_planes to, const uint32_t *from, ptrdiff_t from_stride, int width, int height);
 
-// One row of a matrix from premultiplied R, G, B and A, each of 65535, to a blend sample: 2^-32 of its unit.
+// One row of a matrix from premultiplied R, G, B and A, each in 65535ths, to a blend sample, in 2^-32 of its unit.
 struct sheaf_matrix_row {
   int64_t red, green, blue, alpha;
 };
 
-// Blend planes at full chroma resolution. Colours above alpha, which a scaler's overshoot may leave, are first brought
-// down to it; results are rounded to nearest and kept within 0...16384.
+// Blend planes at full chroma resolution. A colour above alpha, which a scaler's overshoot can leave, is first reduced
+// to alpha. Results are rounded to nearest and limited to 0...16384.
 void sheaf_blend_from_rgba(
   uint16_t *const to[4], ptrdiff_t to_stride, struct sheaf_rgba_planes from, int width, int height,
   const struct sheaf_matrix_row rows[3]);
 
 // The mean, rounded to nearest (halves up), of cells of 2^shift_x by 2^shift_y samples, each shift 0 or 1. A cell that
-// hangs over an odd edge repeats the edge. width and height are those of `from`.
+// extends beyond an odd edge repeats the edge. width and height are those of `from`.
 void sheaf_average16(
   uint16_t *to, ptrdiff_t to_stride, const uint16_t *from, ptrdiff_t from_stride, int width, int height, int shift_x,
   int shift_y);

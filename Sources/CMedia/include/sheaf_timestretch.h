@@ -3,25 +3,23 @@
 
 #include <stddef.h>
 
-// Changes the speed of sound and keeps its pitch, with libavfilter's `rubberband`.
+// Changes the speed of audio and keeps its pitch, with libavfilter's `rubberband`.
 //
-// libavfilter is opened with dlopen when the first stretcher is made: linking it would cost every process that never
-// stretches anything about 28 ms at its start, for the hundred libraries that it pulls in.
+// libavfilter is opened with dlopen when the first stretcher is made. Linking it would add about 28 ms to the start of
+// every process, for the hundred libraries that it depends on.
 
 typedef struct SheafStretcher SheafStretcher;
 
-// Opens libavfilter and finds the filter, so that a process that is about to lose the right to open files can do it
-// first. 0, or -1 with a message that names what is missing.
-int sheaf_stretch_load(char *message, size_t messageSize);
-
-// `tempo` is 0.01...100: 2 is twice as fast. 0, or a negative AVERROR with a message.
+// `tempo` is 0.01...100; 2 is twice as fast. Returns 0, or a negative AVERROR with a message that names what is
+// missing.
 int sheaf_stretch_open(SheafStretcher **stretcher, int sampleRate, int channels, double tempo, char *message,
                        size_t messageSize);
 
-// Takes `count` samples of each channel, copying them. 0 or a negative AVERROR.
+// Copies `count` samples of each channel to the stretcher. Returns 0 or a negative AVERROR.
 int sheaf_stretch_send(SheafStretcher *stretcher, const float *const *channels, int count);
 
-// Gives at most `capacity` samples of each channel: how many, 0 when it wants more input first, or a negative AVERROR.
+// Writes at most `capacity` samples of each channel. Returns how many, 0 where more input is needed first, or a
+// negative AVERROR.
 int sheaf_stretch_receive(SheafStretcher *stretcher, float *const *channels, int capacity);
 
 void sheaf_stretch_close(SheafStretcher *stretcher);

@@ -5,18 +5,17 @@ package import CompositionModel
 package final class Frame {
   let pointer: UnsafeMutablePointer<AVFrame>
 
-  /// Takes over a frame that the caller owns.
-  init(owning pointer: UnsafeMutablePointer<AVFrame>) {
-    self.pointer = pointer
-  }
-
-  /// An empty shell for a decoder to fill.
+  /// An empty frame for a decoder to fill.
   init() throws(MediaError) {
     pointer = try allocated(av_frame_alloc(), "making a frame")
   }
 
-  /// A frame with planes of its own, their contents undefined; rows start at multiples of 64 bytes and have room to
-  /// spare after the last pixel.
+  private init(owning pointer: UnsafeMutablePointer<AVFrame>) {
+    self.pointer = pointer
+  }
+
+  /// A frame with planes of its own, their contents undefined. Rows start at multiples of 64 bytes and have padding after
+  /// the last pixel.
   package convenience init(size: PixelSize, format: FrameFormat, colour: ColourTags = ColourTags()) throws(MediaError) {
     try self.init()
     try PictureLimits.check(size, subject: "a \(format) frame")
@@ -33,13 +32,8 @@ package final class Frame {
   }
 
   /// Another frame on the same planes.
-  package func reference() throws(MediaError) -> Frame {
+  func reference() throws(MediaError) -> Frame {
     Frame(owning: try allocated(av_frame_clone(pointer), "sharing a frame"))
-  }
-
-  /// Makes the planes this frame's own, copying them if another shares them.
-  package func makeWritable() throws(MediaError) {
-    try check(av_frame_make_writable(pointer), "copying", "a frame")
   }
 
   /// Presentation time in ticks of the track's timebase.
@@ -50,14 +44,32 @@ package final class Frame {
 
   package var size: PixelSize { PixelSize(width: Int(pointer.pointee.width), height: Int(pointer.pointee.height)) }
   package var format: FrameFormat { FrameFormat(rawValue: pointer.pointee.format) }
-  package var isInterlaced: Bool { pointer.pointee.interlaced_frame != 0 }
+  var isInterlaced: Bool { pointer.pointee.interlaced_frame != 0 }
 
-  /// Bytes from one row of a plane to the next. Positive: frames that a codec stores upside down are not given out.
+  /// The meaning of the samples' numbers, as tagged; fields are nil where the frame has no tag.
+  package var colour: ColourTags {
+    get {
+      let frame = pointer.pointee
+      return ColourTags(
+        primaries: frame.color_primaries, transfer: frame.color_trc, matrix: frame.colorspace, range: frame.color_range,
+        location: frame.chroma_location)
+    }
+    set {
+      let tags = ColourNumbers(newValue)
+      pointer.pointee.color_primaries = tags.primaries
+      pointer.pointee.color_trc = tags.transfer
+      pointer.pointee.colorspace = tags.matrix
+      pointer.pointee.color_range = tags.range
+      pointer.pointee.chroma_location = tags.location
+    }
+  }
+
+  /// Bytes from one row of a plane to the next. Positive in every frame that this module returns.
   package func stride(ofPlane plane: Int) -> Int {
     withUnsafeBytes(of: pointer.pointee.linesize) { Int($0.load(fromByteOffset: plane * 4, as: Int32.self)) }
   }
 
-  /// Rows and bytes a row (without padding) of a plane.
+  /// The rows of a plane, and the bytes of each without padding.
   package func extent(ofPlane plane: Int) -> (bytesPerRow: Int, rows: Int) {
     let isChroma = (plane == 1 || plane == 2) && !format.isRGB
     let rows = isChroma ? -(-size.height >> format.chromaShift.vertical) : size.height
@@ -65,12 +77,13 @@ package final class Frame {
     return (max(0, Int(bytes)), rows)
   }
 
-  /// The first byte of a plane, to be read. The pointer is good inside `body` only.
+  /// The first byte of a plane, for reading. The pointer is valid inside `body` only.
   package func withPlane<R>(_ plane: Int, _ body: (UnsafeRawPointer) -> R) -> R {
     body(UnsafeRawPointer(base(ofPlane: plane)))
   }
 
-  /// The first byte of a plane, to be written: only on a frame that nothing shares (see `makeWritable`).
+  /// The first byte of a plane, for writing, on a frame whose planes no other frame shares. The pointer is valid inside
+  /// `body` only.
   package func withMutablePlane<R>(_ plane: Int, _ body: (UnsafeMutableRawPointer) -> R) -> R {
     body(base(ofPlane: plane))
   }
@@ -83,5 +96,29 @@ package final class Frame {
       precondition(base != nil, "plane \(plane) of a \(format) frame is missing")
       return base!
     }
+  }
+
+  /// This frame, or a copy with rows from top to bottom where a codec stores them in the other order. Checks the size.
+  func topDown(_ name: String) throws(MediaError) -> Frame {
+    try PictureLimits.check(size, subject: name)
+    guard (0..<format.planeCount).contains(where: { stride(ofPlane: $0) < 0 }) else { return self }
+    let copy = try Frame(size: size, format: format)
+    try check(av_frame_copy(copy.pointer, pointer), "copying a frame of", name)
+    try check(av_frame_copy_props(copy.pointer, pointer), "copying a frame of", name)
+    return copy
+  }
+}
+
+/// The size of the largest pictures that are opened or made.
+package enum PictureLimits {
+  /// Pixels on a side.
+  package static let side = 16384
+
+  /// Throws `.tooLarge` unless both sides are within 1...`side`.
+  static func check(_ size: PixelSize, subject: String) throws(MediaError) {
+    guard size.width < 1 || size.height < 1 || size.width > side || size.height > side else { return }
+    throw MediaError(
+      .tooLarge, operation: "opening", subject: subject,
+      message: "\(size.width)x\(size.height) pixels; each side must be 1 to \(side)")
   }
 }

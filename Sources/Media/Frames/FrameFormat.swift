@@ -1,7 +1,7 @@
 internal import CMedia
 package import CompositionModel
 
-/// How the pixels of a frame lie in memory: one of libavutil's pixel formats.
+/// The memory layout of a frame's pixels: one of libavutil's pixel formats.
 package struct FrameFormat: Sendable, Hashable, CustomStringConvertible {
   let rawValue: Int32
 
@@ -16,44 +16,37 @@ package struct FrameFormat: Sendable, Hashable, CustomStringConvertible {
     rawValue = format.rawValue
   }
 
-  /// One of the formats that compositing works in, in this machine's byte order; with a fourth plane of alpha if asked.
-  package init(_ format: PixelFormat, alpha: Bool = false) {
+  /// A format that frames are composited in, in this machine's byte order.
+  package init(_ format: PixelFormat) {
     let value =
-      switch (format, alpha) {
-      case (.yuv420p, false): AV_PIX_FMT_YUV420P
-      case (.yuv422p, false): AV_PIX_FMT_YUV422P
-      case (.yuv444p, false): AV_PIX_FMT_YUV444P
-      case (.yuv420p10, false): sheaf_pixel_format_yuv420p10
-      case (.yuv422p10, false): sheaf_pixel_format_yuv422p10
-      case (.yuv444p10, false): sheaf_pixel_format_yuv444p10
-      case (.yuv420p, true): AV_PIX_FMT_YUVA420P
-      case (.yuv422p, true): AV_PIX_FMT_YUVA422P
-      case (.yuv444p, true): AV_PIX_FMT_YUVA444P
-      case (.yuv420p10, true): sheaf_pixel_format_yuva420p10
-      case (.yuv422p10, true): sheaf_pixel_format_yuva422p10
-      case (.yuv444p10, true): sheaf_pixel_format_yuva444p10
+      switch format {
+      case .yuv420p: AV_PIX_FMT_YUV420P
+      case .yuv422p: AV_PIX_FMT_YUV422P
+      case .yuv444p: AV_PIX_FMT_YUV444P
+      case .yuv420p10: sheaf_pixel_format_yuv420p10
+      case .yuv422p10: sheaf_pixel_format_yuv422p10
+      case .yuv444p10: sheaf_pixel_format_yuv444p10
       }
     rawValue = value.rawValue
   }
-
-  /// Packed 8-bit red, green, blue and straight alpha.
-  package static let rgba = FrameFormat(rawValue: AV_PIX_FMT_RGBA.rawValue)
-  /// One plane of 8 bits, full range.
-  package static let gray = FrameFormat(rawValue: AV_PIX_FMT_GRAY8.rawValue)
 
   var avFormat: AVPixelFormat { AVPixelFormat(rawValue: rawValue) }
 
   private var descriptor: AVPixFmtDescriptor? { av_pix_fmt_desc_get(avFormat)?.pointee }
 
+  private var components: ArraySlice<AVComponentDescriptor> {
+    guard let descriptor else { return [] }
+    let all = [descriptor.comp.0, descriptor.comp.1, descriptor.comp.2, descriptor.comp.3]
+    return all.prefix(Int(descriptor.nb_components))
+  }
+
   /// libavutil's name.
   package var name: String { av_get_pix_fmt_name(avFormat).map { String(cString: $0) } ?? "none" }
   package var description: String { name }
 
-  /// Bits of the deepest component; 8 to 16 for what can be composited.
+  /// Bits of the deepest component; 8 to 16 for formats that can be composited.
   package var bitDepth: Int {
-    guard let descriptor else { return 0 }
-    let components = [descriptor.comp.0, descriptor.comp.1, descriptor.comp.2, descriptor.comp.3]
-    return components.prefix(Int(descriptor.nb_components)).map { Int($0.depth) }.max() ?? 0
+    components.map { Int($0.depth) }.max() ?? 0
   }
 
   package var hasAlpha: Bool { has(AV_PIX_FMT_FLAG_ALPHA) || has(AV_PIX_FMT_FLAG_PAL) }
@@ -61,7 +54,7 @@ package struct FrameFormat: Sendable, Hashable, CustomStringConvertible {
   package var isRGB: Bool { has(AV_PIX_FMT_FLAG_RGB) || has(AV_PIX_FMT_FLAG_PAL) }
   package var planeCount: Int { max(0, Int(av_pix_fmt_count_planes(avFormat))) }
 
-  /// Powers of two by which chroma planes are narrower and lower than luma.
+  /// The binary logarithms of how much narrower and lower the chroma planes are than luma.
   package var chromaShift: (horizontal: Int, vertical: Int) {
     (Int(descriptor?.log2_chroma_w ?? 0), Int(descriptor?.log2_chroma_h ?? 0))
   }
@@ -71,11 +64,10 @@ package struct FrameFormat: Sendable, Hashable, CustomStringConvertible {
 
   /// Bytes from one pixel to the next in each plane; 0 where a pixel is less than a byte.
   var pixelSteps: [Int] {
-    guard let descriptor, !has(AV_PIX_FMT_FLAG_BITSTREAM) else { return [0, 0, 0, 0] }
+    guard !has(AV_PIX_FMT_FLAG_BITSTREAM) else { return [0, 0, 0, 0] }
     var steps = [0, 0, 0, 0]
-    let components = [descriptor.comp.0, descriptor.comp.1, descriptor.comp.2, descriptor.comp.3]
-    for component in components.prefix(Int(descriptor.nb_components)) where (0..<4).contains(Int(component.plane)) {
-      // The least: in packed 4:2:2 a luma sample lies every two bytes, a chroma sample every four.
+    for component in components where (0..<4).contains(Int(component.plane)) {
+      // The smallest: packed 4:2:2 has a luma sample every two bytes and a chroma sample every four.
       let step = Int(component.step)
       let plane = Int(component.plane)
       steps[plane] = steps[plane] == 0 ? step : min(steps[plane], step)
@@ -83,5 +75,24 @@ package struct FrameFormat: Sendable, Hashable, CustomStringConvertible {
     return steps
   }
 
+  /// For each plane the bytes of one pixel, where the frame can be rotated and mirrored plane by plane: every plane holds
+  /// whole pixels of whole bytes and, if `swappingAxes`, chroma has the same subsampling across and down. Else nil.
+  package func pixelBytes(swappingAxes: Bool) -> [Int]? {
+    guard let descriptor, !has(AV_PIX_FMT_FLAG_PAL | AV_PIX_FMT_FLAG_BITSTREAM | AV_PIX_FMT_FLAG_HWACCEL),
+      !swappingAxes || descriptor.log2_chroma_w == descriptor.log2_chroma_h
+    else { return nil }
+    var bytes = [Int](repeating: 0, count: planeCount)
+    for component in components {
+      let (plane, step) = (Int(component.plane), Int(component.step))
+      guard bytes.indices.contains(plane), bytes[plane] == 0 || bytes[plane] == step else { return nil }
+      bytes[plane] = step
+    }
+    // Luma and subsampled chroma in one plane: two pixels share their bytes.
+    let isPacked = Set(components.map(\.plane)).count == 1 && components.count > 1
+    if isPacked, descriptor.log2_chroma_w > 0 { return nil }
+    return bytes.allSatisfy { (1...8).contains($0) } ? bytes : nil
+  }
+
+  /// Whether any of these flags is set.
   private func has(_ flag: Int32) -> Bool { (descriptor?.flags ?? 0) & UInt64(flag) != 0 }
 }

@@ -4,12 +4,12 @@ internal import CMedia
 package final class Packet {
   let pointer: UnsafeMutablePointer<AVPacket>
 
-  /// An empty shell for a demuxer or encoder to fill.
+  /// An empty packet for a demuxer or encoder to fill.
   init() throws(MediaError) {
     pointer = try allocated(av_packet_alloc(), "making a packet")
   }
 
-  /// Room for so many bytes, their contents undefined.
+  /// A packet with so many bytes, their contents undefined.
   init(byteCount: Int) throws(MediaError) {
     pointer = try allocated(av_packet_alloc(), "making a packet")
     guard let size = Int32(exactly: byteCount), av_new_packet(pointer, size) >= 0 else {
@@ -35,7 +35,7 @@ package final class Packet {
     set { pointer.pointee.dts = newValue }
   }
 
-  /// In ticks of the track's timebase; 0 where not known.
+  /// In ticks of the track's timebase; 0 where unknown.
   package var duration: Int64 {
     get { pointer.pointee.duration }
     set { pointer.pointee.duration = newValue }
@@ -49,12 +49,12 @@ package final class Packet {
     }
   }
 
-  /// Whether the packet is decoded for what it does to others, and not presented itself.
+  /// Whether the packet is decoded for the packets that depend on it, and not presented itself.
   var isDiscarded: Bool { pointer.pointee.flags & AV_PKT_FLAG_DISCARD != 0 }
 
   package var byteCount: Int { Int(pointer.pointee.size) }
 
-  /// The encoded bytes; good inside `body` only.
+  /// The encoded bytes. The buffer is valid inside `body` only.
   package func withBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R {
     try body(UnsafeRawBufferPointer(start: pointer.pointee.data, count: byteCount))
   }
@@ -63,5 +63,26 @@ package final class Packet {
     _ body: (UnsafeMutableRawBufferPointer) throws(MediaError) -> R
   ) throws(MediaError) -> R {
     try body(UnsafeMutableRawBufferPointer(start: pointer.pointee.data, count: byteCount))
+  }
+
+  /// Samples to remove from the beginning and the end of the decoded packet.
+  var skippedSamples: (start: UInt32, end: UInt32) {
+    var size = 0
+    guard let data = av_packet_get_side_data(pointer, AV_PKT_DATA_SKIP_SAMPLES, &size), size >= 8 else { return (0, 0) }
+    let bytes = UnsafeRawPointer(data)
+    return (
+      UInt32(littleEndian: bytes.loadUnaligned(as: UInt32.self)),
+      UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: 4, as: UInt32.self))
+    )
+  }
+
+  /// Marks samples at the end of the decoded packet for removal.
+  func skipSamplesAtEnd(_ samples: Int) throws(MediaError) {
+    let data = try allocated(av_packet_new_side_data(pointer, AV_PKT_DATA_SKIP_SAMPLES, 10), "marking padding")
+    let count = UInt32(clamping: samples).littleEndian
+    for index in 0..<10 { data[index] = 0 }
+    withUnsafeBytes(of: count) { bytes in
+      for index in 0..<4 { data[4 + index] = bytes[index] }
+    }
   }
 }

@@ -1,16 +1,16 @@
 import Foundation
 
-/// Real media: the repository's own, and the wider collection where it is there.
+/// Real media: the repository's own, and a larger collection where there is one.
 enum MediaFiles {
   static let own = files(in: repository.appendingPathComponent("Tests/Media"))
 
-  /// Files of `SHEAF_SHARED_MEDIA`, or of a folder `shared/media` beside the repository. Prints that it is absent when it
-  /// is.
+  /// The repository's own, and the files of `SHEAF_SHARED_MEDIA` or of a folder `shared/media` next to the repository. Prints
+  /// a line where there are none.
   static let all: [String] = {
     let named = ProcessInfo.processInfo.environment["SHEAF_SHARED_MEDIA"].map { URL(fileURLWithPath: $0) }
     let shared = named ?? repository.deletingLastPathComponent().appendingPathComponent("shared/media")
     let found = files(in: shared)
-    if found.isEmpty { print("no shared media at \(shared.path): only the repository's own are looked at") }
+    if found.isEmpty { print("no shared media at \(shared.path): only the repository's own are used") }
     return own + found
   }()
 

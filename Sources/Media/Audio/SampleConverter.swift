@@ -1,0 +1,166 @@
+internal import CMedia
+internal import CompositionModel
+
+/// Converts audio between sample rates, channels and sample formats with libswresample, always with the same filter. The
+/// first output sample is at the time of the first input sample.
+package final class SampleConverter {
+  /// How the output's channels are made of the input's.
+  package enum Mixing: Sendable, Equatable {
+    /// By libswresample's own matrix between two layouts of libavutil's names, such as `stereo`, scaled down so that full
+    /// scale in all channels at once does not clip.
+    case layouts(from: String, to: String)
+    /// By a gain for each output channel from each input channel, a row for each output channel.
+    case matrix([Double])
+  }
+
+  private let context: OpaquePointer
+
+  /// A converter from rows of 32-bit float to such rows. Rates are in samples a second.
+  package convenience init(
+    fromRate: Int, channels fromChannels: Int, toRate: Int, channels toChannels: Int, mixing: Mixing
+  ) throws(MediaError) {
+    let subject = "\(fromChannels) channels at \(fromRate) Hz to \(toChannels) channels at \(toRate) Hz"
+    var (source, target) = (AVChannelLayout(), AVChannelLayout())
+    defer {
+      av_channel_layout_uninit(&source)
+      av_channel_layout_uninit(&target)
+    }
+    var gains: [Double]?
+    switch mixing {
+    case .layouts(let from, let to):
+      try check(av_channel_layout_from_string(&source, from), "converting", subject)
+      try check(av_channel_layout_from_string(&target, to), "converting", subject)
+      guard Int(source.nb_channels) == fromChannels, Int(target.nb_channels) == toChannels else {
+        throw MediaError(
+          .invalidRequest, operation: "converting", subject: subject,
+          message: "the layouts \(from) and \(to) have other numbers of channels")
+      }
+    case .matrix(let matrix):
+      (source.order, source.nb_channels) = (AV_CHANNEL_ORDER_UNSPEC, Int32(clamping: fromChannels))
+      (target.order, target.nb_channels) = (AV_CHANNEL_ORDER_UNSPEC, Int32(clamping: toChannels))
+      gains = matrix
+    }
+    try self.init(
+      source: &source, format: AV_SAMPLE_FMT_FLTP, rate: fromRate, target: &target, targetRate: toRate,
+      options: [
+        // Full scale of all channels at once still fits: a downmix is made quieter and does not clip by itself.
+        ("rematrix_maxval", 1), ("internal_sample_fmt", Double(AV_SAMPLE_FMT_FLTP.rawValue)),
+      ], matrix: gains, subject: subject)
+  }
+
+  /// A converter from the frame's sample format and layout to rows of 32-bit float in a layout, at the same rate.
+  fileprivate convenience init(
+    decoded frame: UnsafeMutablePointer<AVFrame>, layout: String, subject: String
+  ) throws(MediaError) {
+    var target = AVChannelLayout()
+    defer { av_channel_layout_uninit(&target) }
+    try check(av_channel_layout_from_string(&target, layout), "decoding", subject)
+    let rate = Int(frame.pointee.sample_rate)
+    try self.init(
+      source: &frame.pointee.ch_layout, format: AVSampleFormat(frame.pointee.format), rate: rate, target: &target,
+      targetRate: rate, options: [], matrix: nil, subject: subject)
+  }
+
+  /// - Parameters:
+  ///   - options: Set after those that every converter has.
+  ///   - matrix: Replaces libswresample's own where it is not nil.
+  private init(
+    source: UnsafeMutablePointer<AVChannelLayout>, format: AVSampleFormat, rate: Int,
+    target: UnsafeMutablePointer<AVChannelLayout>, targetRate: Int, options: [(name: String, value: Double)],
+    matrix: [Double]?, subject: String
+  ) throws(MediaError) {
+    var made: OpaquePointer?
+    let result = swr_alloc_set_opts2(
+      &made, target, AV_SAMPLE_FMT_FLTP, Int32(clamping: targetRate), source, format, Int32(clamping: rate), 0, nil)
+    try check(result, "converting", subject)
+    context = try allocated(made, "converting audio")
+    for (name, value) in SampleConverter.filter + options {
+      try check(av_opt_set_double(UnsafeMutableRawPointer(context), name, value, 0), "setting \(name) of", subject)
+    }
+    if let matrix { try check(swr_set_matrix(context, matrix, source.pointee.nb_channels), "converting", subject) }
+    try check(swr_init(context), "converting", subject)
+  }
+
+  /// libswresample 4.7's defaults, stated so that another version's defaults do not change the output.
+  private static let filter: [(name: String, value: Double)] = [
+    ("filter_size", 32), ("phase_shift", 10), ("linear_interp", 1), ("exact_rational", 1), ("cutoff", 0.97),
+    ("dither_method", Double(SWR_DITHER_NONE.rawValue)),
+  ]
+
+  deinit {
+    var context: OpaquePointer? = context
+    swr_free(&context)
+  }
+
+  /// Takes all of `input` and writes as many samples as are ready, at most `output.capacity`. What does not fit is kept
+  /// for the next call. Returns how many were written.
+  package func convert(_ input: SampleBlock, into output: SampleBlock) throws(MediaError) -> Int {
+    try input.withConstantRows { rows in
+      let planes = UnsafeRawPointer(rows).assumingMemoryBound(to: UnsafePointer<UInt8>?.self)
+      return Result { () throws(MediaError) in try convert(planes, count: input.capacity, into: output) }
+    }.get()
+  }
+
+  fileprivate func convert(
+    _ planes: UnsafePointer<UnsafePointer<UInt8>?>, count: Int, into output: SampleBlock
+  ) throws(MediaError) -> Int {
+    let result = output.withRows(from: 0) { rows in
+      swr_convert(
+        context, UnsafeMutableRawPointer(rows).assumingMemoryBound(to: UnsafeMutablePointer<UInt8>?.self),
+        Int32(clamping: output.capacity), UnsafeMutablePointer(mutating: planes), Int32(clamping: count))
+    }
+    return Int(try check(result, "converting", "audio"))
+  }
+}
+
+/// Converts decoded frames to blocks of 32-bit float in the layout that the track was described with.
+struct DecodedAudioConverter {
+  private struct Input: Equatable {
+    var format: Int32
+    var layout: String
+  }
+
+  private let format: AudioFormat
+  private let name: String
+  private var input: Input?
+  private var converter: SampleConverter?
+
+  init(format: AudioFormat, name: String) {
+    self.format = format
+    self.name = name
+  }
+
+  /// The frame's samples without the first `skipped`. Throws `.unsupported` where the sample rate is not the described
+  /// one.
+  mutating func block(
+    _ frame: UnsafeMutablePointer<AVFrame>, at position: Int64, skipping skipped: Int
+  ) throws(MediaError) -> AudioBlock {
+    guard Int(frame.pointee.sample_rate) == format.sampleRate else {
+      throw MediaError(
+        .unsupported, operation: "decoding", subject: name,
+        message: "its sample rate changes from \(format.sampleRate) to \(frame.pointee.sample_rate) Hz")
+    }
+    let input = Input(format: frame.pointee.format, layout: layoutName(frame.pointee.ch_layout))
+    if input != self.input {
+      converter = try SampleConverter(decoded: frame, layout: format.layout, subject: name)
+      self.input = input
+    }
+    let count = Int(frame.pointee.nb_samples)
+    let samples = SampleBlock(channels: format.channels, capacity: count - skipped)
+    if input.format == AV_SAMPLE_FMT_FLTP.rawValue, input.layout == format.layout {
+      for channel in 0..<format.channels {
+        let row = UnsafeRawPointer(frame.pointee.extended_data[channel]!).assumingMemoryBound(to: Float.self)
+        samples.row(channel).update(from: row + skipped, count: samples.capacity)
+      }
+      return AudioBlock(position: position, samples: samples)
+    }
+    let whole = skipped == 0 ? samples : SampleBlock(channels: format.channels, capacity: count)
+    let planes = UnsafeRawPointer(frame.pointee.extended_data!).assumingMemoryBound(to: UnsafePointer<UInt8>?.self)
+    let converted = try converter?.convert(planes, count: count, into: whole) ?? 0
+    guard converted == count else {
+      throw MediaError(.damaged, operation: "decoding", subject: name, message: "\(count) samples became \(converted)")
+    }
+    if skipped > 0 { samples.copy(whole, from: skipped, to: 0, count: samples.capacity) }
+    return AudioBlock(position: position, samples: samples)
+  }
+}

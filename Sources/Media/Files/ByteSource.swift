@@ -1,0 +1,35 @@
+internal import Glibc
+internal import SystemSupport
+
+/// Bytes of a known length that can be read at any position: a file, or one that is fetched while it is read.
+package protocol ByteSource: AnyObject, Sendable {
+  var byteCount: Int64 { get }
+
+  /// Reads at least one and at most `buffer.count` bytes from `offset` on, and waits until they are available. Returns
+  /// how many; 0 at the end.
+  func read(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer) throws(MediaError) -> Int
+}
+
+/// An open file, closed with the last reference.
+package final class FileByteSource: ByteSource {
+  package let byteCount: Int64
+  private let file: OpenFile
+
+  /// Takes over the descriptor. A file whose size cannot be read has no bytes.
+  package init(descriptor: Int32) {
+    file = OpenFile(owning: descriptor, name: "a media file")
+    do throws(SystemError) {
+      byteCount = Int64(try file.status().st_size)
+    } catch {
+      // Opening the source as media then fails with a message that the file is empty.
+      byteCount = 0
+    }
+  }
+
+  package func read(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer) throws(MediaError) -> Int {
+    try mapErrors(to: MediaError.during("reading", "at byte \(offset)")) {
+      () throws(SystemError) in
+      try file.read(into: buffer, at: offset)
+    }
+  }
+}

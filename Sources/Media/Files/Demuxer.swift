@@ -1,0 +1,130 @@
+internal import CMedia
+
+/// A media file opened for reading its packets. It opens nothing but the source that it is given, and chooses one of
+/// `allowedFormats` by the file's content; the file's name is for messages only.
+final class Demuxer {
+  let name: String
+  let context: UnsafeMutablePointer<AVFormatContext>
+  private let io: LibavIO
+
+  init(_ source: any ByteSource, name: String) throws(MediaError) {
+    sheaf_log_capture()
+    self.name = name
+    io = try LibavIO(reading: source)
+    let opening = try allocated(avformat_alloc_context(), "opening a file")
+    opening.pointee.pb = io.context
+    opening.pointee.format_whitelist = av_strdup(allowedFormats.joined(separator: ","))
+    opening.pointee.protocol_whitelist = av_strdup("none")
+    sheaf_refuse_other_files(opening)
+    var context: UnsafeMutablePointer<AVFormatContext>? = opening
+    var options: OpaquePointer?
+    // The ffmpeg tool sets it too: without it a transport stream's later programs are not found.
+    av_dict_set(&options, "scan_all_pmts", "1", AV_DICT_DONT_OVERWRITE)
+    let result = avformat_open_input(&context, nil, nil, &options)
+    av_dict_free(&options)
+    guard result >= 0, let opened = context else {
+      try io.rethrow()
+      throw Demuxer.refusal(result, source: source, name: name)
+    }
+    self.context = opened
+    let found = avformat_find_stream_info(opened, nil)
+    try io.rethrow()
+    try check(found, "looking for the tracks of", name)
+  }
+
+  deinit {
+    var context: UnsafeMutablePointer<AVFormatContext>? = context
+    avformat_close_input(&context)
+  }
+
+  private static func refusal(_ result: Int32, source: any ByteSource, name: String) -> MediaError {
+    guard source.byteCount > 0 else {
+      return MediaError(.unrecognized, operation: "opening", subject: name, message: "the file is empty")
+    }
+    let error = MediaError(averror: result, operation: "opening", subject: name)
+    guard result == sheaf_averror(EINVAL) || result == sheaf_error_invalid else { return error }
+    return MediaError(
+      .unrecognized, operation: "opening", subject: name,
+      message: "it is not a media file of a kind that can be opened, or its beginning is damaged: \(error.message)")
+  }
+
+  /// libavformat's name of the demuxer: all formats that it reads, separated by commas.
+  var formatName: String { String(cString: context.pointee.iformat.pointee.name) }
+
+  var streams: UnsafeMutableBufferPointer<UnsafeMutablePointer<AVStream>?> {
+    UnsafeMutableBufferPointer(start: context.pointee.streams, count: Int(context.pointee.nb_streams))
+  }
+
+  /// The stream with this index. Throws `.noTrack` where there is none.
+  func stream(_ index: Int) throws(MediaError) -> UnsafeMutablePointer<AVStream> {
+    guard index >= 0, index < streams.count, let stream = streams[index] else {
+      throw MediaError(
+        .noTrack, operation: "opening", subject: name,
+        message: "there is no track \(index) among its \(streams.count)")
+    }
+    return stream
+  }
+
+  /// From now on `read` returns packets of these streams only.
+  func select(where isSelected: (UnsafeMutablePointer<AVStream>) -> Bool) {
+    for case let stream? in streams { stream.pointee.discard = isSelected(stream) ? AVDISCARD_DEFAULT : AVDISCARD_ALL }
+  }
+
+  /// Reads the next packet; false at the end. A file that is cut off ends there, as it does for the ffmpeg tool.
+  func read(into packet: Packet) throws(MediaError) -> Bool {
+    av_packet_unref(packet.pointer)
+    var result = av_read_frame(context, packet.pointer)
+    var attempts = 1000
+    while result == sheaf_error_again, attempts > 0 {
+      result = av_read_frame(context, packet.pointer)
+      attempts -= 1
+    }
+    try io.rethrow()
+    if result == sheaf_averror(ENOMEM) { try check(result, "reading", name) }
+    packet.removeImpossibleTimes()
+    return result >= 0
+  }
+
+  /// Reads the next packet of one stream; false at the end.
+  func read(into packet: Packet, ofTrack track: Int) throws(MediaError) -> Bool {
+    while try read(into: packet) {
+      if Int(packet.pointer.pointee.stream_index) == track { return true }
+    }
+    return false
+  }
+
+  /// Seeks to a keyframe at or before a decoding time of a stream. False where the container cannot. The caller must
+  /// check which packet follows.
+  func seek(_ index: Int, to timestamp: Int64) throws(MediaError) -> Bool {
+    let result = av_seek_frame(context, Int32(index), timestamp, AVSEEK_FLAG_BACKWARD)
+    try io.rethrow()
+    return result >= 0
+  }
+}
+
+extension Packet {
+  /// Treats times beyond 2^56 ticks as missing, so that sums and differences of times cannot overflow.
+  fileprivate func removeImpossibleTimes() {
+    let possible = -(Int64(1) << 56)...(Int64(1) << 56)
+    if !possible.contains(pts) { pts = sheaf_no_pts }
+    if !possible.contains(dts) { dts = sheaf_no_pts }
+    if !possible.contains(duration) { duration = 0 }
+  }
+}
+
+/// libavformat's names of the file formats that are opened: those that hold their media themselves. Formats that refer to
+/// other files (playlists, concatenations, image sequences) are left out.
+private let allowedFormats = [
+  // Movies.
+  "mov,mp4,m4a,3gp,3g2,mj2", "matroska,webm", "mpegts", "mpeg", "avi", "ogg", "flv", "live_flv", "asf", "dv", "mxf",
+  "gxf", "nut", "rm", "swf", "ivf", "wtv", "dvr_ms", "yuv4mpegpipe",
+  // Bare video streams.
+  "mpegvideo", "h264", "hevc", "m4v", "h263", "h261", "vc1", "vc1test", "obu", "av1", "mjpeg", "dirac", "cavsvideo",
+  // Audio.
+  "wav", "w64", "aiff", "au", "caf", "mp3", "flac", "aac", "loas", "ac3", "eac3", "dts", "dtshd", "truehd", "mlp",
+  "tta", "wv", "ape", "amr", "amrnb", "amrwb", "voc", "tak", "aptx", "gsm",
+  // Still images and animations.
+  "gif", "apng", "png_pipe", "jpeg_pipe", "jpegls_pipe", "webp_pipe", "bmp_pipe", "tiff_pipe", "j2k_pipe",
+  "jpegxl_pipe", "dpx_pipe", "exr_pipe", "psd_pipe", "ppm_pipe", "pgm_pipe", "pgmyuv_pipe", "pbm_pipe", "pam_pipe",
+  "qoi_pipe", "sgi_pipe", "sunrast_pipe", "hdr_pipe", "xbm_pipe", "xpm_pipe", "gif_pipe",
+]

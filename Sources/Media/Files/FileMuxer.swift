@@ -1,0 +1,205 @@
+internal import CMedia
+package import CompositionModel
+
+/// Writes the output file, mp4, mov or mkv, from the packets of finished pieces, to an open descriptor that can seek. The
+/// same headers and packets in the same order give the same bytes.
+package final class FileMuxer {
+  package struct Track: Sendable {
+    package var header: PieceHeader
+    /// Exactly as many packets as will be written. It determines the room for the index where that comes first.
+    package var packetCount: Int
+    /// Seconds that are presented, from time zero.
+    package var duration: MediaTime
+
+    package init(header: PieceHeader, packetCount: Int, duration: MediaTime) {
+      self.header = header
+      self.packetCount = packetCount
+      self.duration = duration
+    }
+  }
+
+  private let context: UnsafeMutablePointer<AVFormatContext>
+  private let io: LibavIO
+  private let name: String
+  private let tracks: [Track]
+  private let isMatroska: Bool
+  private var isFinished = false
+
+  /// - Parameters:
+  ///   - descriptor: Of an empty file. The caller closes it.
+  ///   - name: The output's name, for messages.
+  ///   - indexFirst: Puts the index before the data, so that a player can start with the file's first bytes.
+  ///   - metadata: By libavformat's key, such as `title`.
+  package init(
+    descriptor: Int32, name: String, container: Container, tracks: [Track], indexFirst: Bool,
+    metadata: [String: String]
+  ) throws(MediaError) {
+    sheaf_log_capture()
+    self.name = name
+    self.tracks = tracks
+    isMatroska = container == .mkv
+    io = try LibavIO(writing: descriptor, name: name)
+    var made: UnsafeMutablePointer<AVFormatContext>?
+    try check(avformat_alloc_output_context2(&made, nil, container.formatName, nil), "opening the output", name)
+    context = try allocated(made, "opening the output")
+    context.pointee.pb = io.context
+    context.pointee.flags |= AVFMT_FLAG_BITEXACT
+    // Timestamps are final: the container hides the priming before time zero.
+    context.pointee.avoid_negative_ts = 0
+    // Allows FLAC in MP4, which libavformat still lists as experimental.
+    context.pointee.strict_std_compliance = FF_COMPLIANCE_EXPERIMENTAL
+    sheaf_refuse_other_files(context)
+    for (key, value) in metadata.sorted(by: { $0.key < $1.key }) {
+      av_dict_set(&context.pointee.metadata, key, value, 0)
+    }
+    for track in tracks { try addStream(track.header) }
+    let layout = IndexLayout(container: container, tracks: tracks, metadata: metadata)
+    var options: OpaquePointer?
+    defer { av_dict_free(&options) }
+    for option in layout.options(indexFirst: indexFirst) { av_dict_set(&options, option.key, option.value, 0) }
+    let result = avformat_write_header(context, &options)
+    try io.rethrow()
+    try check(result, "starting", name)
+  }
+
+  deinit {
+    avformat_free_context(context)
+  }
+
+  private func addStream(_ header: PieceHeader) throws(MediaError) {
+    let stream = try allocated(avformat_new_stream(context, nil), "opening the output")
+    try header.fill(stream, name)
+    stream.pointee.time_base = header.avTimebase
+    stream.pointee.disposition = AV_DISPOSITION_DEFAULT
+    if case .video(let video) = header.media {
+      stream.pointee.avg_frame_rate = AVRational(num: header.avTimebase.den, den: header.avTimebase.num)
+      stream.pointee.r_frame_rate = stream.pointee.avg_frame_rate
+      stream.pointee.sample_aspect_ratio = video.pixelAspect.avRational
+    }
+  }
+
+  /// Writes a packet, which the muxer may change and keep.
+  ///
+  /// Its pts and dts are on the output's timeline, in ticks of the timebase of its track's header: the first frame shown
+  /// has pts 0 (dts may be negative), and audio starts at minus its initial padding. Each track's packets come in order of
+  /// dts. The muxer interleaves the tracks and holds packets back until every track has one, so packets of all tracks
+  /// should come in about the order of time.
+  /// - Parameter discarded: Decoded samples at the end of an audio packet that are not to be presented.
+  package func write(_ packet: Packet, track: Int, discarded: Int = 0) throws(MediaError) {
+    guard tracks.indices.contains(track), let stream = context.pointee.streams[track] else {
+      throw MediaError(.invalidRequest, operation: "writing", subject: name, message: "it has no track \(track)")
+    }
+    packet.pointer.pointee.stream_index = Int32(track)
+    packet.pointer.pointee.pos = -1
+    let isHidden = try hidePriming(packet, tracks[track].header)
+    if discarded > 0, !isHidden { try packet.skipSamplesAtEnd(discarded) }
+    av_packet_rescale_ts(packet.pointer, tracks[track].header.avTimebase, stream.pointee.time_base)
+    let result = av_interleaved_write_frame(context, packet.pointer)
+    try io.rethrow()
+    try check(result, "writing", name)
+  }
+
+  /// Matroska has no edit lists, and libavformat writes its codec delay for Opus only. So a packet before time zero is
+  /// placed at zero and marked so that all its samples are discarded.
+  private func hidePriming(_ packet: Packet, _ header: PieceHeader) throws(MediaError) -> Bool {
+    guard isMatroska, case .audio(let audio) = header.media, audio.frameSize > 0, packet.pts + packet.duration <= 0
+    else { return false }
+    packet.pts = 0
+    packet.dts = 0
+    try packet.skipSamplesAtEnd(audio.frameSize)
+    return true
+  }
+
+  /// Writes the packets that are held back, and the index.
+  package func finish() throws(MediaError) {
+    guard !isFinished else { return }
+    isFinished = true
+    let result = av_write_trailer(context)
+    try io.rethrow()
+    try check(result, "finishing", name)
+    try io.flush()
+  }
+
+  /// Bytes in the file so far.
+  package var byteCount: Int64 { io.byteCount }
+}
+
+extension Container {
+  /// libavformat's name of the muxer.
+  fileprivate var formatName: String {
+    switch self {
+    case .mp4: "mp4"
+    case .mov: "mov"
+    case .mkv: "matroska"
+    }
+  }
+}
+
+/// The muxers' options: exact timescales, and room for the index before the data.
+private struct IndexLayout {
+  let container: Container
+  let tracks: [FileMuxer.Track]
+  let metadata: [String: String]
+
+  func options(indexFirst: Bool) -> [(key: String, value: String)] {
+    switch container {
+    case .mkv: return indexFirst ? [("reserve_index_space", "\(cuesBound)")] : []
+    case .mp4, .mov:
+      var options = [(key: "movie_timescale", value: "\(movieTimescale)")]
+      if let timescale = videoTimescale { options.append(("video_track_timescale", "\(timescale)")) }
+      if indexFirst { options.append(("moov_size", "\(moovBound)")) }
+      if metadata.keys.contains(where: { !IndexLayout.atoms.contains($0) }) {
+        options.append(("movflags", "use_metadata_tags"))
+      }
+      return options
+    }
+  }
+
+  /// Keys that QuickTime's own atoms hold. Any other key needs the `mdta` form, which fewer players read.
+  private static let atoms: Set<String> = [
+    "title", "artist", "album_artist", "composer", "album", "date", "comment", "genre", "copyright", "grouping",
+    "lyrics", "description", "synopsis", "show", "episode_id", "network", "keywords", "track", "disc",
+  ]
+
+  /// The frame duration's timescale, doubled until it is fine enough for players that round to it.
+  private var videoTimescale: Int32? {
+    guard let video = tracks.first(where: { $0.header.isVideo }) else { return nil }
+    var timescale = video.header.timebase.timescale
+    while timescale < 10000 { timescale *= 2 }
+    return timescale
+  }
+
+  /// The smallest timescale in which every track's duration is whole, at least 1000. Edit lists count in it.
+  private var movieTimescale: Int32 {
+    var least: Int64 = 1
+    for track in tracks {
+      let timescale = Int64(track.header.timebase.timescale)
+      let product = least / greatestCommonDivisor(least, timescale) * timescale
+      if product <= Int64(Int32.max) { least = product }
+    }
+    while least < 1000 { least *= 2 }
+    return Int32(least)
+  }
+
+  private func greatestCommonDivisor(_ a: Int64, _ b: Int64) -> Int64 {
+    b == 0 ? a : greatestCommonDivisor(b, a % b)
+  }
+
+  /// An upper bound in bytes for the headers of these tracks and metadata, without what grows with the packets.
+  private var fixedBound: Int {
+    let texts = metadata.reduce(0) { $0 + $1.key.utf8.count + $1.value.utf8.count + 128 }
+    return 4096 + texts + tracks.reduce(0) { $0 + $1.header.extradata.count + 2048 }
+  }
+
+  /// A packet takes at most: size 4, sync sample 4, decoding time 8, composition offset 8, and, where it is a chunk of its
+  /// own, 12 + 8.
+  private var moovBound: Int {
+    fixedBound + tracks.reduce(0) { $0 + $1.packetCount * ($1.header.isVideo ? 44 : 32) }
+  }
+
+  /// A cue point takes at most: its head 2, time 10, position's head 2, track 3, cluster 10, relative position 10.
+  private var cuesBound: Int {
+    let cued = tracks.first { $0.header.isVideo } ?? tracks.first
+    return 64 + (cued?.packetCount ?? 0) * 40
+  }
+}

@@ -1,0 +1,106 @@
+internal import CMedia
+
+/// What a codec's packets show without decoding: whether decoding can start at a packet that the container flags as a
+/// keyframe and give every later picture correctly, and whether a packet is complete.
+struct KeyframeRule {
+  private enum Kind {
+    /// Any packet that the container flags as a keyframe.
+    case flagged
+    /// An IDR picture: later pictures refer to none before it.
+    case h264(lengthSize: Int)
+    /// Any IRAP picture: leading pictures that refer to earlier ones have earlier times and are not decoded.
+    case hevc(lengthSize: Int)
+    /// None but the first packet: each picture may depend on all before it.
+    case headOnly
+  }
+
+  private let kind: Kind
+
+  init(_ parameters: UnsafePointer<AVCodecParameters>) {
+    let extradata = UnsafeBufferPointer(
+      start: parameters.pointee.extradata, count: Int(parameters.pointee.extradata_size))
+    switch parameters.pointee.codec_id {
+    case AV_CODEC_ID_H264:
+      kind = .h264(lengthSize: extradata.count > 4 && extradata[0] == 1 ? Int(extradata[4] & 3) + 1 : 0)
+    case AV_CODEC_ID_HEVC:
+      // Annex B begins with a start code; an hvcC record with version 1.
+      let isRecord = extradata.count > 22 && (extradata[0] != 0 || extradata[1] != 0 || extradata[2] > 1)
+      kind = .hevc(lengthSize: isRecord ? Int(extradata[21] & 3) + 1 : 0)
+    case AV_CODEC_ID_MPEG1VIDEO, AV_CODEC_ID_MPEG2VIDEO, AV_CODEC_ID_MPEG4, AV_CODEC_ID_VP8, AV_CODEC_ID_VP9,
+      AV_CODEC_ID_AV1, AV_CODEC_ID_THEORA, AV_CODEC_ID_H263, AV_CODEC_ID_FLV1, AV_CODEC_ID_MSMPEG4V2,
+      AV_CODEC_ID_MSMPEG4V3, AV_CODEC_ID_FFV1, AV_CODEC_ID_WMV1, AV_CODEC_ID_WMV2, AV_CODEC_ID_WMV3, AV_CODEC_ID_VC1:
+      kind = .flagged
+    case AV_CODEC_ID_GIF, AV_CODEC_ID_APNG, AV_CODEC_ID_WEBP: kind = .headOnly
+    default:
+      let properties = avcodec_descriptor_get(parameters.pointee.codec_id)?.pointee.props ?? 0
+      kind = properties & AV_CODEC_PROP_INTRA_ONLY != 0 ? .flagged : .headOnly
+    }
+  }
+
+  /// False where a decoder is certain to fail: the packet is flagged as damaged, or its units do not fill it.
+  func isWhole(_ packet: Packet) -> Bool {
+    if packet.pointer.pointee.flags & AV_PKT_FLAG_CORRUPT != 0 { return false }
+    switch kind {
+    case .h264(let lengthSize) where lengthSize > 0, .hevc(let lengthSize) where lengthSize > 0:
+      return packet.withBytes { bytes in
+        var units = NetworkUnits(bytes, lengthSize: lengthSize)
+        while units.next() != nil {}
+        return units.offset == bytes.count
+      }
+    default: return true
+    }
+  }
+
+  /// Whether decoding can start at a packet that is flagged as a keyframe.
+  func canStart(at packet: Packet) -> Bool {
+    switch kind {
+    case .flagged: true
+    case .headOnly: false
+    case .h264(let lengthSize):
+      packet.withBytes { bytes in
+        NetworkUnits(bytes, lengthSize: lengthSize).lazy.map { $0 & 31 }.first { (1...5).contains($0) } == 5
+      }
+    case .hevc(let lengthSize):
+      packet.withBytes { bytes in
+        let first = NetworkUnits(bytes, lengthSize: lengthSize).lazy.map { $0 >> 1 & 63 }.first { $0 < 32 }
+        return first.map { (16...21).contains($0) } ?? false
+      }
+    }
+  }
+}
+
+/// The first bytes of the network abstraction layer units in a packet: each follows its length, or a start code.
+private struct NetworkUnits: Sequence, IteratorProtocol {
+  private let bytes: UnsafeRawBufferPointer
+  private let lengthSize: Int
+  /// Where the next unit begins. After the last unit, this is the end of the packet if its lengths are correct.
+  private(set) var offset = 0
+
+  init(_ bytes: UnsafeRawBufferPointer, lengthSize: Int) {
+    self.bytes = bytes
+    self.lengthSize = lengthSize
+  }
+
+  mutating func next() -> UInt8? {
+    lengthSize > 0 ? nextWithLength() : nextWithStartCode()
+  }
+
+  private mutating func nextWithLength() -> UInt8? {
+    guard offset + lengthSize < bytes.count else { return nil }
+    let length = bytes[offset..<(offset + lengthSize)].reduce(0) { $0 << 8 | Int($1) }
+    let first = bytes[offset + lengthSize]
+    offset += lengthSize + length
+    return first
+  }
+
+  private mutating func nextWithStartCode() -> UInt8? {
+    while offset + 3 < bytes.count {
+      if bytes[offset] == 0, bytes[offset + 1] == 0, bytes[offset + 2] == 1 {
+        offset += 3
+        return bytes[offset]
+      }
+      offset += 1
+    }
+    return nil
+  }
+}

@@ -1,0 +1,79 @@
+internal import CMedia
+
+/// What the packets of one stream show without decoding. They are added in the file's order.
+struct PacketScan {
+  /// Presentation times of the packets that are presented.
+  private(set) var times: [Int64] = []
+  private(set) var keyframes: [(pts: Int64, dts: Int64, position: Int64)] = []
+  private(set) var packetCount = 0
+  /// Whether a presented packet had no presentation time.
+  private(set) var lacksTimes = false
+  /// Whether the track begins with packets that depend on others before them.
+  private(set) var startsWithDependentPackets = false
+  /// Whether a packet is damaged, so that it may decode to nothing.
+  private(set) var isDamaged = false
+  /// The times of the first presented sample and of the end of the last, in ticks, without samples to be skipped.
+  private(set) var start: Int64?
+  private(set) var end: Int64?
+  /// The duration of the packet with the greatest time, in ticks; 0 where the file does not store it.
+  private(set) var lastDuration: Int64 = 0
+
+  private let rule: KeyframeRule?
+  private let timebase: AVRational
+  private let sample: AVRational
+  private var greatest = Int64.min
+  /// Samples before this time are not presented.
+  private var silentUntil = Int64.min
+  /// Samples that an Opus decoder removes at the head. No packet marks them.
+  private let preSkip: Int64
+
+  init(_ stream: UnsafeMutablePointer<AVStream>) {
+    let parameters = stream.pointee.codecpar!
+    timebase = stream.pointee.time_base
+    sample = AVRational(num: 1, den: max(1, parameters.pointee.sample_rate))
+    preSkip = parameters.pointee.codec_id == AV_CODEC_ID_OPUS ? Int64(max(0, parameters.pointee.initial_padding)) : 0
+    rule = parameters.pointee.codec_type == AVMEDIA_TYPE_VIDEO ? KeyframeRule(parameters) : nil
+  }
+
+  mutating func add(_ packet: Packet) {
+    packetCount += 1
+    let pts = packet.pts
+    if let rule, packet.isKeyframe, pts != sheaf_no_pts, packet.dts != sheaf_no_pts, pts > greatest,
+      rule.canStart(at: packet)
+    {
+      keyframes.append((pts, packet.dts, packet.pointer.pointee.pos))
+    }
+    if let rule, !rule.isWhole(packet) { isDamaged = true }
+    if rule != nil, keyframes.isEmpty { startsWithDependentPackets = true }
+    if let first = keyframes.first, pts != sheaf_no_pts, pts < first.pts, !packet.isDiscarded {
+      startsWithDependentPackets = true
+    }
+    if pts != sheaf_no_pts { greatest = max(greatest, pts) }
+    if preSkip > 0, packetCount == 1, pts != sheaf_no_pts {
+      silentUntil = pts &+ av_rescale_q(preSkip, sample, timebase)
+    }
+    let (skipped, discarded) = packet.skippedSamples
+    if skipped > 0, pts != sheaf_no_pts {
+      // More samples may be skipped than this packet holds.
+      silentUntil = max(silentUntil, pts &+ av_rescale_q(Int64(skipped), sample, timebase))
+    }
+    if packet.isDiscarded { return }
+    guard pts != sheaf_no_pts else {
+      lacksTimes = true
+      return
+    }
+    let from = max(pts, silentUntil)
+    let to = pts &+ max(0, packet.duration) &- av_rescale_q(Int64(discarded), sample, timebase)
+    if rule == nil, to <= from { return }
+    if pts == greatest { lastDuration = packet.duration }
+    start = min(start ?? from, from)
+    end = max(end ?? to, to)
+    if rule != nil { times.append(pts) }
+  }
+
+  /// Sorts the times. Returns whether there is one for each presented packet, and no two are equal.
+  mutating func sortTimes() -> Bool {
+    times.sort()
+    return !lacksTimes && !zip(times, times.dropFirst()).contains { $0 == $1 }
+  }
+}

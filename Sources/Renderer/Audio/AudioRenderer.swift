@@ -1,0 +1,121 @@
+import CMedia
+import CompositionModel
+package import Media
+package import Segmenter
+
+/// Mixes the whole audio of the output and encodes it once.
+///
+/// - Every clip fills the output's samples [round(start · rate), round(end · rate)). Where its rate, its channels and
+///   its speed are the output's, its samples are copied, from round(source start · rate) on: at volume 1 an integer
+///   codec decodes to the source's own samples.
+/// - Otherwise rate and channels are converted by libswresample, with the first sample at its exact time, and the speed is
+///   changed with the pitch kept.
+/// - Tracks are added in 32-bit float, without normalisation: samples beyond full scale are clipped where they are encoded,
+///   as in AVFoundation's mixer. A document that adds loud tracks should lower their volumes.
+/// - Where nothing plays, or a source has no samples (it starts late, ends early, or has a gap), there is silence.
+package enum AudioRenderer {
+  /// About how many samples are mixed at a time: few enough to stay in the processor's cache.
+  private static let blockSize = 8192
+
+  /// Writes the audio's piece to `descriptor`, which the caller closes.
+  /// - Parameters:
+  ///   - inputs: The sources' files by digest.
+  ///   - progress: Called with the number of finished samples, which only rises, a few times for each second of audio.
+  /// - Throws: `.task` for an invalid payload, `.media` where a source cannot be decoded or the encoder refuses,
+  ///   `.infrastructure` where this machine ran out of something. The file then holds no complete piece.
+  package static func render(
+    _ task: AudioTask, inputs: [String: any ByteSource], to descriptor: Int32, progress: (Int64) -> Void
+  ) throws(RenderError) {
+    guard task.encoder.sampleRate > 0, [1, 2, 6, 8].contains(task.encoder.channels), task.sampleCount >= 0 else {
+      throw RenderError(
+        .task,
+        "\(task.encoder.channels) channels at \(task.encoder.sampleRate) Hz and \(task.sampleCount) samples "
+          + "cannot be rendered; 1, 2, 6 or 8 channels are possible")
+    }
+    var tracks: [TrackMixer] = []
+    for track in task.tracks {
+      tracks.append(
+        try mapErrors(to: RenderError.audioTime) { () throws(TimeError) in
+          try TrackMixer(track, rate: task.encoder.sampleRate, sampleCount: task.sampleCount)
+        })
+    }
+    let opener = ClipOpener(task, inputs: inputs)
+    let output = try AudioPieceEncoder(task.encoder, sampleCount: task.sampleCount, to: descriptor)
+    let size = output.blockSize(near: blockSize)
+    let mix = SampleBlock(channels: task.encoder.channels, capacity: size)
+    let scratch = SampleBlock(channels: task.encoder.channels, capacity: size)
+    var done: Int64 = 0
+    while done < task.sampleCount {
+      let samples = done..<min(task.sampleCount, done + Int64(size))
+      mix.clear(0, samples.count)
+      for index in tracks.indices { try tracks[index].add(samples, to: mix, scratch: scratch, opening: opener) }
+      try output.encode(mix, count: samples.count)
+      done = samples.upperBound
+      progress(done)
+    }
+    try output.finish()
+  }
+}
+
+/// Encodes the mix and writes the piece. Samples beyond full scale are clipped here, and nowhere before.
+private struct AudioPieceEncoder {
+  private let encoder: AudioEncoder
+  private let writer: PieceWriter
+  private let channels: Int
+  private let sampleCount: Int64
+
+  init(_ settings: AudioSettings, sampleCount: Int64, to descriptor: Int32) throws(RenderError) {
+    let step = "starting to encode the audio as \(settings.codec.rawValue)"
+    (encoder, writer) = try mapErrors(to: RenderError.during(step)) { () throws(MediaError) in
+      let encoder = try AudioEncoder(settings)
+      return (encoder, try PieceWriter(descriptor: descriptor, header: encoder.header))
+    }
+    channels = settings.channels
+    self.sampleCount = sampleCount
+  }
+
+  /// The number of samples, about `count`, that every call of `encode` but the last should pass: whole frames of the
+  /// encoder.
+  func blockSize(near count: Int) -> Int {
+    max(1, encoder.frameSize) * max(1, count / max(1, encoder.frameSize))
+  }
+
+  /// Encodes the first `count` samples of a block.
+  func encode(_ block: SampleBlock, count: Int) throws(RenderError) {
+    let layout = encoder.sampleLayout
+    try mapErrors(to: RenderError.during("encoding the audio")) { () throws(MediaError) in
+      for start in stride(from: 0, to: count, by: max(1, encoder.frameSize)) {
+        let part = min(max(1, encoder.frameSize), count - start)
+        try encoder.send(count: part) { rows in
+          for channel in 0..<channels {
+            let from = block.row(channel) + start
+            switch layout {
+            case .planarFloat:
+              sheaf_samples_clip(rows[channel].assumingMemoryBound(to: Float.self), from, part)
+            case .interleavedInt16:
+              sheaf_samples_to_s16(rows[0].assumingMemoryBound(to: Int16.self) + channel, from, channels, part)
+            case .interleavedInt32:
+              sheaf_samples_to_s24(rows[0].assumingMemoryBound(to: Int32.self) + channel, from, channels, part)
+            }
+          }
+        }
+        try writePackets()
+      }
+    }
+  }
+
+  func finish() throws(RenderError) {
+    try mapErrors(to: RenderError.during("finishing the audio")) { () throws(MediaError) in
+      try encoder.finish()
+      try writePackets()
+      try writer.finish()
+    }
+  }
+
+  private func writePackets() throws(MediaError) {
+    while let packet = try encoder.receive() {
+      // The last packet of an encoder that works in frames may hold nothing but the encoder's own padding.
+      if packet.pts < sampleCount { try writer.write(packet) }
+    }
+  }
+}

@@ -1,0 +1,119 @@
+import CompositionModel
+import Media
+
+/// Samples of another rate or other channels, converted to the output's.
+final class ConvertedStream: SampleStream {
+  /// Half the length of the converter's filter, in samples of the slower of the two rates.
+  private static let filterReach = 16
+
+  private let source: any SampleSource
+  private var position: Int64
+  private let converter: SampleConverter
+  private let input: SampleBlock
+  /// Converted samples, of which those from `taken` to `available` have not been read.
+  private let output: SampleBlock
+  private var taken = 0
+  private var available = 0
+  /// How many converted samples to drop before the first that is read.
+  private var discarded: Int64
+
+  /// A stream at the output's rate, whose first sample is the one at `start` seconds of the asset's timeline.
+  init(
+    _ source: any SampleSource, plan: ChannelPlan, start: Rational, outputRate: Int, outputChannels: Int
+  ) throws(RenderError) {
+    self.source = source
+    let phase = try mapErrors(to: RenderError.audioTime) { () throws(TimeError) in
+      if source.sampleRate == outputRate {
+        guard let first = Int64(exactly: try (start * Rational(outputRate)).rounded) else { throw TimeError.overflow }
+        return ResamplePhase(firstSource: first, discarded: 0)
+      }
+      let reach = Self.filterReach * max(1, (source.sampleRate + outputRate - 1) / outputRate)
+      return try ResamplePhase(
+        sourceStart: start, sourceRate: source.sampleRate, outputRate: outputRate, runUp: reach)
+    }
+    (position, discarded) = (phase.firstSource, phase.discarded)
+    input = SampleBlock(channels: source.channels, capacity: 4096)
+    output = SampleBlock(
+      channels: outputChannels, capacity: 4096 * (outputRate / source.sampleRate + 1) + Self.filterReach * 64)
+    let mixing: SampleConverter.Mixing =
+      switch plan {
+      // Only the rate changes: each channel is converted by itself, whatever the layout's name.
+      case .same: .matrix((0..<outputChannels * outputChannels).map { $0 % (outputChannels + 1) == 0 ? 1 : 0 })
+      case .mixed(let mixing): mixing
+      }
+    converter = try mapErrors(to: RenderError.caused(.task, "audio cannot be converted to the output's format")) {
+      () throws(MediaError) in
+      try SampleConverter(
+        fromRate: source.sampleRate, channels: source.channels, toRate: outputRate, channels: outputChannels,
+        mixing: mixing)
+    }
+  }
+
+  func read(into block: SampleBlock, _ range: SampleRange) throws(RenderError) {
+    var filled = 0
+    while filled < range.count {
+      if taken == available { try convert() }
+      let count = min(range.count - filled, available - taken)
+      block.copy(output, from: taken, to: range.start + filled, count: count)
+      taken += count
+      filled += count
+    }
+  }
+
+  private func convert() throws(RenderError) {
+    try source.read(at: position, into: input, SampleRange(start: 0, count: input.capacity))
+    position += Int64(input.capacity)
+    available = try mapErrors(to: RenderError.caused(.infrastructure, "audio could not be converted")) {
+      () throws(MediaError) in try converter.convert(input, into: output)
+    }
+    taken = Int(min(discarded, Int64(available)))
+    discarded -= Int64(taken)
+  }
+}
+
+/// The start of a sample rate conversion, chosen so that the first sample that is read has the right time.
+///
+/// A converter's first output is exactly at its first input, and output m at input m · sourceRate/outputRate. The first
+/// requested sample is seldom exactly on a sample of the source. So the conversion starts earlier and discards as many
+/// outputs as bring the grid of outputs nearest to it. The discarded outputs also fill the filter with the samples before
+/// the first requested one.
+struct ResamplePhase: Sendable, Equatable {
+  /// The source's sample to start with.
+  let firstSource: Int64
+  /// How many outputs to discard.
+  let discarded: Int64
+
+  /// How many numbers of outputs are tried. With so many, every usual pair of rates comes within 1/300 of a source sample.
+  private static let maximumTries: Int128 = 1024
+
+  init(firstSource: Int64, discarded: Int64) {
+    self.firstSource = firstSource
+    self.discarded = discarded
+  }
+
+  /// - Parameters:
+  ///   - sourceStart: The requested time in seconds of the source's timeline.
+  ///   - runUp: The smallest number of source samples to start early.
+  init(sourceStart: Rational, sourceRate: Int, outputRate: Int, runUp: Int) throws(TimeError) {
+    let requested = try sourceStart * Rational(sourceRate)
+    let step = try Rational(Int128(sourceRate), Int128(outputRate))
+    let least = try (Rational(runUp) / step).ceiling
+    // The fraction of a source sample by which the grid misses, in parts of `whole`, for each number of outputs.
+    let (whole, overflow) = requested.denominator.multipliedReportingOverflow(by: step.denominator)
+    let (stride, strideOverflow) = requested.denominator.multipliedReportingOverflow(
+      by: step.numerator % step.denominator)
+    guard !overflow, !strideOverflow, whole < .max / 2 else { throw .overflow }
+    var fraction = try ((requested - Rational(least) * step) * Rational(whole)).numerator % whole
+    var best = (miss: whole, discarded: least)
+    for discarded in least..<(least + min(step.denominator, Self.maximumTries)) {
+      if fraction < 0 { fraction += whole }
+      let miss = min(fraction, whole - fraction)
+      if miss < best.miss { best = (miss, discarded) }
+      if miss == 0 { break }
+      fraction -= stride
+    }
+    guard let first = Int64(exactly: try (requested - Rational(best.discarded) * step).rounded) else { throw .overflow }
+    firstSource = first
+    discarded = Int64(best.discarded)
+  }
+}

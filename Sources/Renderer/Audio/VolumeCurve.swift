@@ -1,0 +1,100 @@
+import CompositionModel
+
+/// A track's volume at each sample of the output, where sample k is at k/rate seconds: a `RampList`, which is 1 before the
+/// first ramp and keeps its last value after each ramp.
+struct VolumeCurve: Sendable {
+  /// Consecutive samples over which the volume is constant or linear.
+  struct Run: Sendable, Equatable {
+    var samples: Range<Int64>
+    var shape: Shape
+  }
+
+  enum Shape: Sendable, Equatable {
+    case constant(Float)
+    /// start + rise · ((first + step · i) / whole) at the run's sample i, from 0. `first`, `step` and `whole` are whole
+    /// numbers that a Double holds exactly, so the position on the ramp is rounded once, by the division.
+    case line(start: Double, rise: Double, first: Double, step: Double, whole: Double)
+  }
+
+  /// A ramp from its first sample to the next ramp's.
+  private struct Piece: Sendable {
+    var first: Int64
+    /// The first sample with the ramp's last value.
+    var held: Int64
+    var ramp: Ramp
+    /// Position at sample k: (scale · k + offset) / whole.
+    var scale: Rational
+    var offset: Rational
+  }
+
+  private let pieces: [Piece]
+
+  /// `rate` is in samples a second.
+  init(_ list: RampList, rate: Int) throws(TimeError) {
+    var pieces: [Piece] = []
+    for ramp in list.ramps {
+      let start = try ramp.over.start.exact * Rational(rate)
+      let end = try ramp.over.end.exact * Rational(rate)
+      var piece = Piece(
+        first: Self.clamp(start.ceiling), held: Self.clamp(end.ceiling), ramp: ramp, scale: .zero, offset: .zero)
+      if start < end {
+        piece.scale = try Rational.one / (end - start)
+        piece.offset = try -(start * piece.scale)
+      }
+      pieces.append(piece)
+    }
+    self.pieces = pieces
+  }
+
+  private static func clamp(_ sample: Int128) -> Int64 {
+    Int64(clamping: sample)
+  }
+
+  /// The runs that make up `samples`, in order.
+  func runs(in samples: Range<Int64>) throws(TimeError) -> [Run] {
+    var runs: [Run] = []
+    var position = samples.lowerBound
+    var index = pieces.lastIndex { $0.first <= position }
+    while position < samples.upperBound {
+      let next = (index ?? -1) + 1
+      let end = min(samples.upperBound, next < pieces.count ? max(position, pieces[next].first) : samples.upperBound)
+      if let index {
+        let piece = pieces[index]
+        let held = min(max(piece.held, position), end)
+        if position < held {
+          runs.append(Run(samples: position..<held, shape: try Self.line(piece, position..<held)))
+        }
+        if held < end {
+          runs.append(Run(samples: held..<end, shape: .constant(Float(piece.ramp.to))))
+        }
+      } else if position < end {
+        runs.append(Run(samples: position..<end, shape: .constant(1)))
+      }
+      position = end
+      index = next < pieces.count ? next : index
+    }
+    return runs
+  }
+
+  private static func line(_ piece: Piece, _ samples: Range<Int64>) throws(TimeError) -> Shape {
+    let (start, rise) = (piece.ramp.from, piece.ramp.to - piece.ramp.from)
+    if rise == 0 { return .constant(Float(start)) }
+    let atFirst = try piece.scale * Rational(samples.lowerBound) + piece.offset
+    // Both as fractions of one denominator.
+    let divisor = try Rational(atFirst.denominator, piece.scale.denominator)
+    let (whole, overflow) = atFirst.denominator.multipliedReportingOverflow(by: divisor.denominator)
+    if !overflow {
+      let first = try atFirst * Rational(whole)
+      let step = try piece.scale * Rational(whole)
+      let last = try first + step * Rational(Int64(samples.count))
+      let exactLimit = Rational(Int64(1) << 53)
+      if last < exactLimit, step < exactLimit, Rational(whole) < exactLimit {
+        return .line(
+          start: start, rise: rise, first: first.approximate, step: step.approximate, whole: Rational(whole).approximate
+        )
+      }
+    }
+    // The numbers are too large for a Double to hold exactly: the values are the nearest that it can hold.
+    return .line(start: start, rise: rise, first: atFirst.approximate, step: piece.scale.approximate, whole: 1)
+  }
+}

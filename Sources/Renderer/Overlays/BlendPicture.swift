@@ -1,0 +1,105 @@
+import CMedia
+import CompositionModel
+import Segmenter
+
+/// A picture with coverage, in the composition's luma and chroma, that can be drawn over any number of frames: the blend
+/// planes that `sheaf_kernels.h` describes.
+///
+/// It consists of whole chroma cells of the frame. Where the picture itself starts or ends within a cell, the rest of the
+/// cell is transparent, and the coverage of a chroma sample is the mean of its luma samples' coverage. So a picture may be
+/// at odd pixels, and its luma is exact there.
+final class BlendPicture {
+  /// In pixels of the frame; whole chroma cells.
+  let rect: PixelRect
+  let cell: ChromaCell
+  private let samples: SampleStorage
+
+  /// A transparent picture. `rect` starts on a chroma cell and ends on one or at the frame's edge.
+  init(rect: PixelRect, cell: ChromaCell) throws(RenderError) {
+    self.rect = rect
+    self.cell = cell
+    let (luma, chroma) = (rect.size, cell.chroma(PixelRect(rect.size)).size)
+    samples = try SampleStorage(count: 2 * luma.width * luma.height + 3 * chroma.width * chroma.height)
+  }
+
+  /// Converts a picture that has the size of `rect`.
+  convenience init(
+    _ picture: RGBAPicture, rect: PixelRect, cell: ChromaCell, matrix: YCbCrMatrix
+  ) throws(RenderError) {
+    try self.init(rect: rect, cell: cell)
+    let (width, height) = (Int32(rect.size.width), Int32(rect.size.height))
+    let isSubsampled = cell.width * cell.height > 1
+    // Chroma at full resolution, of which the mean is taken.
+    let full = isSubsampled ? try SampleStorage(count: 2 * rect.size.width * rect.size.height) : nil
+    let fullPlanes = full.map { ($0.base, $0.base + rect.size.width * rect.size.height) }
+    let stride = rect.size.width * 2
+    var planes: [UnsafeMutablePointer<UInt16>?] = [
+      plane(.luma), fullPlanes?.0 ?? plane(.cb), fullPlanes?.1 ?? plane(.cr), plane(.coverage),
+    ]
+    var rows = matrix.blendRows
+    sheaf_blend_from_rgba(&planes, stride, picture.planes(), width, height, &rows)
+    let (across, down) = (Int32(cell.horizontalShift), Int32(cell.verticalShift))
+    let chromaStride = strideInBytes(.cb)
+    if let (cb, cr) = fullPlanes {
+      sheaf_average16(plane(.cb), chromaStride, cb, stride, width, height, across, down)
+      sheaf_average16(plane(.cr), chromaStride, cr, stride, width, height, across, down)
+    }
+    sheaf_average16(plane(.chromaCoverage), chromaStride, plane(.coverage), stride, width, height, across, down)
+  }
+
+  enum Plane: Int, CaseIterable {
+    case luma, coverage, cb, cr, chromaCoverage
+
+    var isChroma: Bool { rawValue >= Plane.cb.rawValue }
+  }
+
+  /// In pixels of the frame, or of its chroma planes for a chroma plane.
+  func rect(of plane: Plane) -> PixelRect { plane.isChroma ? cell.chroma(rect) : rect }
+
+  func strideInBytes(_ plane: Plane) -> Int { rect(of: plane).size.width * 2 }
+
+  func plane(_ plane: Plane) -> UnsafeMutablePointer<UInt16> {
+    let luma = rect.size.width * rect.size.height
+    let chroma = cell.chroma(rect).size
+    let count = chroma.width * chroma.height
+    switch plane {
+    case .luma: return samples.base
+    case .coverage: return samples.base + luma
+    case .cb: return samples.base + 2 * luma
+    case .cr: return samples.base + 2 * luma + count
+    case .chromaCoverage: return samples.base + 2 * luma + 2 * count
+    }
+  }
+
+  /// Sets the coverage to one everywhere.
+  func coverAll() {
+    for covered in [Plane.coverage, .chromaCoverage] {
+      let size = rect(of: covered).size
+      Kernels.best.fill16(
+        plane(covered), strideInBytes(covered), Int32(size.width), Int32(size.height), Int32(Weight.one))
+    }
+  }
+
+  /// The weighted sum of two pictures, of colour and of coverage. The weights sum up to one at most. Outside one of the
+  /// pictures the sum is the other's share.
+  static func sum(
+    _ a: BlendPicture, weight weightA: Int, _ b: BlendPicture, weight weightB: Int
+  ) throws(RenderError) -> BlendPicture {
+    let rect = PixelRect(
+      x: min(a.rect.x, b.rect.x)..<max(a.rect.columns.upperBound, b.rect.columns.upperBound),
+      y: min(a.rect.y, b.rect.y)..<max(a.rect.rows.upperBound, b.rect.rows.upperBound))
+    let sum = try BlendPicture(rect: rect, cell: a.cell)
+    for plane in Plane.allCases {
+      // The sum starts at zero, so adding each to its own part is right where they overlap and where they do not.
+      for (picture, weight) in [(a, weightA), (b, weightB)] {
+        let part = picture.rect(of: plane)
+        let whole = sum.rect(of: plane)
+        let to = sum.plane(plane) + (part.y - whole.y) * whole.size.width + (part.x - whole.x)
+        Kernels.best.mix16(
+          to, sum.strideInBytes(plane), picture.plane(plane), picture.strideInBytes(plane), to,
+          sum.strideInBytes(plane), Int32(part.size.width), Int32(part.size.height), Int32(weight), Int32(Weight.one))
+      }
+    }
+    return sum
+  }
+}

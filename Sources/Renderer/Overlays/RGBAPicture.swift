@@ -1,0 +1,114 @@
+import CMedia
+import CompositionModel
+import Glibc
+import Media
+
+/// A picture as four planes of 16 bits: red, green and blue, each multiplied by alpha, and alpha; 65535 is one. Stills,
+/// texts and frames with alpha are converted to this form, and from it to a `BlendPicture`.
+final class RGBAPicture {
+  let size: PixelSize
+  /// Bytes from one row to the next.
+  let stride: Int
+  private let samples: SampleStorage
+
+  /// A transparent picture.
+  init(_ size: PixelSize) throws(RenderError) {
+    self.size = size
+    stride = max(1, size.width) * 2
+    samples = try SampleStorage(count: 4 * max(1, size.width) * max(1, size.height))
+  }
+
+  private var planeCount: Int { stride / 2 * max(1, size.height) }
+
+  /// The planes as the kernels take them.
+  func planes() -> sheaf_rgba_planes {
+    let first = samples.base
+    return sheaf_rgba_planes(
+      plane: (first, first + planeCount, first + 2 * planeCount, first + 3 * planeCount), stride: stride)
+  }
+
+  /// One plane of the four, in the order red, green, blue, alpha.
+  func plane(_ index: Int) -> UnsafeMutablePointer<UInt16> { samples.base + index * planeCount }
+
+  /// Fills the picture from Cairo's premultiplied pixels.
+  func split(argb32 data: UnsafeMutablePointer<UInt8>, stride: Int) {
+    data.withMemoryRebound(to: UInt32.self, capacity: stride / 4 * size.height) { pixels in
+      sheaf_split_argb32(planes(), pixels, stride, Int32(size.width), Int32(size.height))
+    }
+  }
+
+  /// Fills the picture from the part of a packed frame of straight RGBA, 8 or 16 bits a sample, that starts at (x, y).
+  func premultiply(_ frame: Frame, x: Int, y: Int) {
+    let stride = frame.stride(ofPlane: 0)
+    let isDeep = frame.format.bitDepth > 8
+    frame.withPlane(0) { base in
+      let first = base + y * stride + x * (isDeep ? 8 : 4)
+      let (width, height) = (Int32(size.width), Int32(size.height))
+      if isDeep {
+        sheaf_premultiply_rgba16(planes(), first.assumingMemoryBound(to: UInt16.self), stride, width, height)
+      } else {
+        sheaf_premultiply_rgba8(planes(), first.assumingMemoryBound(to: UInt8.self), stride, width, height)
+      }
+    }
+  }
+
+  /// The same picture at another size. The planes are scaled one by one, multiplied by alpha, so that the colours of
+  /// transparent pixels have no effect.
+  func scaled(to target: PixelSize) throws(RenderError) -> RGBAPicture {
+    let result = try RGBAPicture(target)
+    try mapErrors(to: RenderError.during("scaling a picture with alpha")) { () throws(MediaError) in
+      guard let gray = FrameFormat(name: "gray16le") else { return }
+      let full = ColourTags(isFullRange: true)
+      let scaler = try FrameScaler(
+        from: FrameScaler.Side(size: size, format: gray, colour: full),
+        to: FrameScaler.Side(size: target, format: gray, colour: full))
+      let from = try Frame(size: size, format: gray, colour: full)
+      let to = try Frame(size: target, format: gray, colour: full)
+      for index in 0..<4 {
+        let (fromStride, toStride) = (from.stride(ofPlane: 0), to.stride(ofPlane: 0))
+        from.withMutablePlane(0) { base in
+          for row in 0..<size.height {
+            (base + row * fromStride).copyMemory(from: plane(index) + row * stride / 2, byteCount: size.width * 2)
+          }
+        }
+        try scaler.scale(from, into: to)
+        to.withPlane(0) { base in
+          for row in 0..<target.height {
+            UnsafeMutableRawPointer(result.plane(index) + row * result.stride / 2)
+              .copyMemory(from: base + row * toStride, byteCount: target.width * 2)
+          }
+        }
+      }
+    }
+    return result
+  }
+
+  /// A picture of `size` that shows a part of this one at (x, y) and is transparent elsewhere.
+  func placed(_ part: PixelRect, x: Int, y: Int, in size: PixelSize) throws(RenderError) -> RGBAPicture {
+    let whole = try RGBAPicture(size)
+    for index in 0..<4 {
+      for row in 0..<part.size.height {
+        let from = plane(index) + (part.y + row) * stride / 2 + part.x
+        let to = whole.plane(index) + (y + row) * whole.stride / 2 + x
+        to.update(from: from, count: part.size.width)
+      }
+    }
+    return whole
+  }
+}
+
+/// Owned memory of 16-bit samples, zero at first.
+final class SampleStorage {
+  let base: UnsafeMutablePointer<UInt16>
+
+  init(count: Int) throws(RenderError) {
+    guard let memory = calloc(max(1, count), 2) else {
+      throw RenderError(.infrastructure, "no memory for a picture of \(count) samples")
+    }
+    base = memory.bindMemory(to: UInt16.self, capacity: count)
+  }
+
+  deinit {
+    free(base)
+  }
+}

@@ -1,0 +1,99 @@
+import CMedia
+import CompositionModel
+import Media
+import Segmenter
+
+/// The conversion of red, green and blue to the composition's luma and chroma: by its matrix, range and depth.
+struct YCbCrMatrix: Sendable, Hashable {
+  private let red: Double
+  private let blue: Double
+  private let isFullRange: Bool
+  private let depth: Int
+
+  /// A matrix without such weights, or none, is replaced by BT.709 from 720 lines on and by BT.601 below.
+  init(_ format: VideoTaskFormat) {
+    let matrix = format.colour.matrix ?? ""
+    (red, blue) = YCbCrMatrix.weights[matrix] ?? (format.size.height >= 720 ? (0.2126, 0.0722) : (0.299, 0.114))
+    isFullRange = format.colour.isFullRange
+    depth = format.pixelFormat.bitDepth
+  }
+
+  private static let weights: [String: (red: Double, blue: Double)] = [
+    "bt709": (0.2126, 0.0722), "fcc": (0.30, 0.11), "bt470bg": (0.299, 0.114), "smpte170m": (0.299, 0.114),
+    "smpte240m": (0.212, 0.087), "bt2020nc": (0.2627, 0.0593), "bt2020c": (0.2627, 0.0593),
+  ]
+
+  private var step: Double { Double(1 << (depth - 8)) }
+  private var lumaOffset: Double { isFullRange ? 0 : 16 * step }
+  private var chromaOffset: Double { 128 * step }
+  private var lumaScale: Double { isFullRange ? 256 * step - 1 : 219 * step }
+  private var chromaScale: Double { isFullRange ? 256 * step - 1 : 224 * step }
+
+  /// The weights of red, green and blue, each 0…1, and of a constant 1, in codes; for luma, Cb and Cr.
+  private var codeRows: [(red: Double, green: Double, blue: Double, one: Double)] {
+    let green = 1 - red - blue
+    let (cb, cr) = (chromaScale / (2 * (1 - blue)), chromaScale / (2 * (1 - red)))
+    return [
+      (red * lumaScale, green * lumaScale, blue * lumaScale, lumaOffset),
+      (-red * cb, -green * cb, (1 - blue) * cb, chromaOffset),
+      ((1 - red) * cr, -green * cr, -blue * cr, chromaOffset),
+    ]
+  }
+
+  /// The nearest codes of an opaque colour. A colour with alpha is drawn over black.
+  func codes(_ color: Color) -> (luma: Int, cb: Int, cr: Int) {
+    let alpha = Double(color.alpha) / 65025
+    let (red, green, blue) = (Double(color.red) * alpha, Double(color.green) * alpha, Double(color.blue) * alpha)
+    let highest = Double(1 << depth) - 1
+    let codes = codeRows.map { row in
+      Int(min(highest, max(0, (row.red * red + row.green * green + row.blue * blue + row.one).rounded())))
+    }
+    return (codes[0], codes[1], codes[2])
+  }
+
+  /// For `sheaf_blend_from_rgba`: from 65535ths to 2^-(14-depth) of a code, in units of 2^-32. Green gets what rounding
+  /// leaves over, so greys have no chroma and white has exactly the highest luma.
+  var blendRows: [sheaf_matrix_row] {
+    let scale = Double(1 << (14 - depth)) * 4_294_967_296 / 65535
+    return codeRows.map { row in
+      let red = Int64((row.red * scale).rounded())
+      let blue = Int64((row.blue * scale).rounded())
+      let total = Int64(((row.red + row.green + row.blue) * scale).rounded())
+      return sheaf_matrix_row(
+        red: red, green: total - red - blue, blue: blue, alpha: Int64((row.one * scale).rounded()))
+    }
+  }
+}
+
+/// The colour tags of a source and of the composition, with the missing ones filled in.
+///
+/// An untagged source has the composition's matrix. Where the composition is untagged too, nothing is converted between
+/// them, and RGB is converted to BT.709 from 720 lines on, to BT.601 below.
+struct SourceColour {
+  let source: ColourTags
+  let composition: ColourTags
+
+  init(_ video: VideoFormat, frameFormat: FrameFormat, composition format: VideoTaskFormat) {
+    let named = format.colour.matrix.flatMap { SourceColour.family[$0] }
+    let target = named ?? (format.size.height >= 720 ? "bt709" : "smpte170m")
+    var (from, to) = (video.colour, format.colour)
+    to.matrix = target
+    from.matrix = named == nil ? target : video.colour.matrix.flatMap { SourceColour.family[$0] } ?? target
+    if frameFormat.isRGB || frameFormat.name.hasPrefix("yuvj") { from.isFullRange = true }
+    // Grey images use the full range, and their formats have no tag for it.
+    if frameFormat.name.hasPrefix("gray") || frameFormat.name.hasPrefix("ya"), video.isStill { from.isFullRange = true }
+    source = from
+    composition = to
+  }
+
+  /// Whether the numbers of a YUV frame mean the same in the source and in the composition.
+  var isSame: Bool {
+    source.matrix == composition.matrix && source.isFullRange == composition.isFullRange
+  }
+
+  /// The matrices that conversions support, with one name for each set of weights.
+  private static let family = [
+    "bt709": "bt709", "fcc": "fcc", "bt470bg": "smpte170m", "smpte170m": "smpte170m", "smpte240m": "smpte240m",
+    "bt2020nc": "bt2020nc", "bt2020c": "bt2020nc",
+  ]
+}

@@ -1,0 +1,140 @@
+import CompositionModel
+import Media
+import Segmenter
+
+/// Makes the frames of one segment in order. Sources are opened when they are first needed and closed after the last span
+/// that shows them. Where nothing changes from one frame to the next, both are the same frame.
+final class FrameMaker {
+  private let task: VideoTask
+  private let planner: StackPlanner
+  private let compositor: Compositor
+  private let inputs: [String: any ByteSource]
+  /// By index in `task.sources`.
+  private var streams: [Int: (stream: SourceStream, fitter: SourceFitter)] = [:]
+  /// By index in `task.overlays`; the value is nil for an overlay outside the frame.
+  private var overlays: [Int: BlendPicture?] = [:]
+  /// The last span that shows each source.
+  private let lastSpan: [Int: Int]
+  private var span = 0
+  private var latest: (key: CompositeKey, frame: Frame)?
+
+  /// Everything that a composited frame depends on.
+  private struct CompositeKey: Equatable {
+    var stack: FrameStack
+    /// The timestamp of the frame that each clip of the stack shows.
+    var shown: [Int64]
+  }
+
+  /// Throws `.task` where the inputs lack media that the task names.
+  init(_ task: VideoTask, inputs: [String: any ByteSource]) throws(RenderError) {
+    for source in task.sources where inputs[source.digest] == nil {
+      throw RenderError(.task, "\(source.title) is not among the task's inputs")
+    }
+    self.task = task
+    self.inputs = inputs
+    planner = StackPlanner(task)
+    compositor = Compositor(format: task.format)
+    var lastSpan: [Int: Int] = [:]
+    for (index, span) in task.spans.enumerated() {
+      for clip in span.clips { lastSpan[clip.source] = index }
+    }
+    self.lastSpan = lastSpan
+  }
+
+  /// A frame of the segment. Indices must rise from call to call. The frame is shared and must not be changed.
+  func frame(_ index: Int) throws(RenderError) -> Frame {
+    while !task.spans[span].frames.contains(index), span + 1 < task.spans.count {
+      for (source, last) in lastSpan where last == span { streams[source] = nil }
+      span += 1
+    }
+    let stack = try planner.stack(frame: index, in: task.spans[span])
+    var frames: [Frame] = []
+    for use in stack.layers.flatMap(\.clips) {
+      frames.append(try stream(use.source).stream.frame(at: use.time))
+    }
+    let key = CompositeKey(stack: stack.withoutTimes, shown: frames.map(\.pts))
+    if let latest, latest.key == key { return latest.frame }
+    let frame = try composite(stack, frames)
+    latest = (key, frame)
+    return frame
+  }
+
+  private func composite(_ stack: FrameStack, _ frames: [Frame]) throws(RenderError) -> Frame {
+    var next = 0
+    func picture(_ use: ClipUse) throws(RenderError) -> Compositor.Weighted {
+      defer { next += 1 }
+      let picture = try stream(use.source).fitter.picture(frames[next], planner.fitting(use))
+      return Compositor.Weighted(picture: picture, weight: use.weight)
+    }
+    var drawn: [Compositor.Layer] = []
+    for layer in stack.layers {
+      switch layer {
+      case .clip(let use): drawn.append(.clip(try picture(use)))
+      case .dissolve(let from, let to): drawn.append(.dissolve(try picture(from), try picture(to)))
+      }
+    }
+    var visible: [(picture: BlendPicture, weight: Int)] = []
+    for overlay in stack.overlays {
+      if let picture = try overlayPicture(overlay.index) { visible.append((picture, overlay.weight)) }
+    }
+    return try compositor.frame(drawn, hasBase: stack.hasBase, background: stack.background, overlays: visible)
+  }
+
+  private func stream(_ index: Int) throws(RenderError) -> (stream: SourceStream, fitter: SourceFitter) {
+    if let known = streams[index] { return known }
+    let source = task.sources[index]
+    let uses = task.spans.map { span in span.clips.count { $0.source == index } }.max() ?? 1
+    let opened = (
+      stream: SourceStream(source, input: try input(source), capacity: uses),
+      fitter: SourceFitter(source, format: task.format)
+    )
+    streams[index] = opened
+    return opened
+  }
+
+  private func input(_ source: PlannedSource) throws(RenderError) -> any ByteSource {
+    guard let input = inputs[source.digest] else {
+      throw RenderError(.task, "\(source.title) is not among the task's inputs")
+    }
+    return input
+  }
+
+  private func overlayPicture(_ index: Int) throws(RenderError) -> BlendPicture? {
+    if let known = overlays[index] { return known }
+    let overlay = task.overlays[index]
+    let picture: BlendPicture?
+    switch overlay.content {
+    case .text(let text):
+      picture = try Overlays.text(text, placement: overlay.placement, format: task.format)
+    case .image(let sourceIndex, let width, let height):
+      let source = task.sources[sourceIndex]
+      let frame = try SourceStream(source, input: try input(source), capacity: 1).onlyFrame()
+      picture = try Overlays.image(
+        frame, of: source, width: width, height: height, placement: overlay.placement, format: task.format)
+    }
+    overlays[index] = .some(picture)
+    return picture
+  }
+}
+
+extension FrameStack {
+  /// The stack with all times set to zero: the frames that they lead to are compared instead.
+  fileprivate var withoutTimes: FrameStack {
+    var stack = self
+    stack.layers = layers.map { layer in
+      switch layer {
+      case .clip(let use): .clip(use.withoutTimes)
+      case .dissolve(let from, let to): .dissolve(from.withoutTimes, to.withoutTimes)
+      }
+    }
+    return stack
+  }
+}
+
+extension ClipUse {
+  fileprivate var withoutTimes: ClipUse {
+    var use = self
+    use.time = .zero
+    return use
+  }
+}

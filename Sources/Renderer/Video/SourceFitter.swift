@@ -1,0 +1,149 @@
+import CompositionModel
+import Media
+import Segmenter
+
+/// Fits the frames of one source into the composition's frame: applies clean aperture, orientation, pixel aspect and fit,
+/// then converts to the composition's format, matrix and range. A frame that needs none of this is used as it is, without
+/// a copy.
+final class SourceFitter {
+  private let video: VideoFormat
+  private let format: VideoTaskFormat
+  private let cell: ChromaCell
+  private let title: String
+  /// One for each conversion in use. Nearly every source needs one.
+  private var scalers: [(key: ScalerKey, scaler: FrameScaler)] = []
+  /// The latest picture of each fitting, for frames that are shown again.
+  private var latest: [Fitting: (pts: Int64, picture: LayerPicture)] = [:]
+
+  private struct ScalerKey: Hashable {
+    let from: FrameScaler.Side
+    let to: FrameScaler.Side
+  }
+
+  init(_ source: PlannedSource, format: VideoTaskFormat) {
+    video = source.video
+    title = source.title
+    self.format = format
+    cell = ChromaCell(format.pixelFormat)
+  }
+
+  /// A frame of the source as a layer of the composition.
+  func picture(_ frame: Frame, _ fitting: Fitting) throws(RenderError) -> LayerPicture {
+    if let (pts, picture) = latest[fitting], pts == frame.pts { return picture }
+    let picture = video.hasAlpha ? try blended(frame, fitting) : try opaque(frame, fitting)
+    latest[fitting] = (frame.pts, picture)
+    return picture
+  }
+
+  /// A frame of the source, upright and premultiplied, at a size in pixels.
+  func rgba(_ frame: Frame, size: PixelSize) throws(RenderError) -> RGBAPicture {
+    let name = frame.format.bitDepth > 8 ? "rgba64le" : "rgba"
+    guard let packed = FrameFormat(name: name) else { throw RenderError(.infrastructure, "libav has no \(name)") }
+    let colours = SourceColour(video, frameFormat: frame.format, composition: format)
+    let aperture = aperture(of: frame)
+    var straight = frame
+    var (x, y) = (aperture.x, aperture.y)
+    if frame.format != packed {
+      straight = try converted(
+        frame, part: aperture, colour: colours.source, to: aperture.size, packed, colours.source)
+      (x, y) = (0, 0)
+    }
+    if video.orientation != .upright {
+      straight = try upright(straight, part: PixelRect(x: x, y: y, size: aperture.size))
+      (x, y) = (0, 0)
+    }
+    let picture = try RGBAPicture(video.orientation.uprightSize(aperture.size))
+    picture.premultiply(straight, x: x, y: y)
+    return picture.size == size ? picture : try picture.scaled(to: size)
+  }
+
+  private func blended(_ frame: Frame, _ fitting: Fitting) throws(RenderError) -> LayerPicture {
+    var picture = try rgba(frame, size: fitting.scaled)
+    if fitting.shown != PixelRect(fitting.scaled) {
+      picture = try picture.placed(fitting.shown, x: 0, y: 0, in: fitting.target.size)
+    }
+    return .blend(try BlendPicture(picture, rect: fitting.target, cell: cell, matrix: YCbCrMatrix(format)))
+  }
+
+  private func opaque(_ frame: Frame, _ fitting: Fitting) throws(RenderError) -> LayerPicture {
+    let colours = SourceColour(video, frameFormat: frame.format, composition: format)
+    let output = FrameFormat(format.pixelFormat)
+    var part = aperture(of: frame)
+    var source = frame
+    if video.orientation != .upright {
+      source = try upright(frame, part: part, colour: colours.source)
+      part = PixelRect(source.size)
+    }
+    let isScaled = part.size != fitting.scaled
+    if !isScaled, source.format == output, colours.isSame,
+      (part.x + fitting.shown.x) % cell.width == 0, (part.y + fitting.shown.y) % cell.height == 0
+    {
+      return .opaque(frame: source, x: part.x + fitting.shown.x, y: part.y + fitting.shown.y, rect: fitting.target)
+    }
+    let shown = fitting.shown.shifted(x: part.x, y: part.y)
+    if !isScaled, source.format.startsOnChroma(shown) {
+      // Only the format changes, so the shown part alone is converted.
+      let picture = try converted(
+        source, part: shown, colour: colours.source, to: shown.size, output, colours.composition)
+      return .opaque(frame: picture, x: 0, y: 0, rect: fitting.target)
+    }
+    let picture = try converted(
+      source, part: part, colour: colours.source, to: fitting.scaled, output, colours.composition)
+    return .opaque(frame: picture, x: fitting.shown.x, y: fitting.shown.y, rect: fitting.target)
+  }
+
+  /// The clean aperture, its first column and row rounded down to a chroma sample. A frame of another size than the
+  /// described one has none and is shown whole.
+  private func aperture(of frame: Frame) -> PixelRect {
+    let whole = PixelRect(frame.size)
+    guard let described = video.cleanAperture, frame.size == video.size,
+      let inside = described.intersection(whole), inside.size == described.size
+    else { return whole }
+    let shift = frame.format.chromaShift
+    let (cellWidth, cellHeight) = (1 << shift.horizontal, 1 << shift.vertical)
+    return PixelRect(x: inside.x & ~(cellWidth - 1), y: inside.y & ~(cellHeight - 1), size: inside.size)
+  }
+
+  private func converted(
+    _ frame: Frame, part: PixelRect, colour: ColourTags, to size: PixelSize, _ output: FrameFormat,
+    _ outputColour: ColourTags
+  ) throws(RenderError) -> Frame {
+    let key = ScalerKey(
+      from: FrameScaler.Side(size: part.size, format: frame.format, colour: colour),
+      to: FrameScaler.Side(size: size, format: output, colour: outputColour))
+    return try mapErrors(to: RenderError.during("\(title): fitting a frame")) { () throws(MediaError) in
+      let scaler: FrameScaler
+      if let known = scalers.first(where: { $0.key == key }) {
+        scaler = known.scaler
+      } else {
+        scaler = try FrameScaler(from: key.from, to: key.to)
+        // Bounded for sources that change their size often.
+        if scalers.count == 4 { scalers.removeFirst() }
+        scalers.append((key, scaler))
+      }
+      let target = try Frame(size: size, format: output, colour: outputColour)
+      try scaler.scale(frame, cropX: part.x, cropY: part.y, into: target)
+      return target
+    }
+  }
+
+  /// A part of a frame, upright. A format that cannot be oriented plane by plane is first converted, without loss, to one
+  /// that can.
+  private func upright(_ frame: Frame, part: PixelRect, colour: ColourTags? = nil) throws(RenderError) -> Frame {
+    guard let pixelBytes = frame.format.pixelBytes(swappingAxes: video.orientation.swapsAxes) else {
+      let orientable = frame.format.orientable
+      let tags = colour ?? video.colour
+      let same = try converted(frame, part: part, colour: tags, to: part.size, orientable, tags)
+      guard same.format != frame.format else {
+        throw RenderError(.infrastructure, "\(title): a \(frame.format) frame cannot be made upright")
+      }
+      return try upright(same, part: PixelRect(part.size), colour: tags)
+    }
+    let target = try mapErrors(to: RenderError.during("\(title): making upright")) { () throws(MediaError) in
+      try Frame(size: video.orientation.uprightSize(part.size), format: frame.format, colour: frame.colour)
+    }
+    target.pts = frame.pts
+    frame.copyUpright(part, OrientationSteps(video.orientation), pixelBytes: pixelBytes, into: target)
+    return target
+  }
+}

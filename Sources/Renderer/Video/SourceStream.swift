@@ -1,0 +1,104 @@
+import CompositionModel
+import Media
+import Segmenter
+
+/// The frames of one planned source by time. The file is opened with the first request, and closed with the last reference.
+///
+/// Times mostly rise. Where several layers show the source at different times, each has a cursor. A time before every
+/// cursor's position opens a new one.
+final class SourceStream {
+  private let source: PlannedSource
+  private let input: any ByteSource
+  /// How many layers may show the source at once.
+  private let capacity: Int
+  /// Least recently used first.
+  private var cursors: [SourceCursor] = []
+  private var still: Frame?
+
+  init(_ source: PlannedSource, input: any ByteSource, capacity: Int) {
+    self.source = source
+    self.input = input
+    self.capacity = max(1, capacity)
+  }
+
+  /// The frame shown at a time of the asset; for a still, its only one.
+  func frame(at time: Rational) throws(RenderError) -> Frame {
+    if source.video.isStill { return try onlyFrame() }
+    let tick = try source.tick(at: time)
+    let nearest = cursors.indices.filter { cursors[$0].canReach(tick) }
+      .max { cursors[$0].current.pts < cursors[$1].current.pts }
+    let cursor: SourceCursor
+    if let nearest {
+      cursor = cursors.remove(at: nearest)
+    } else {
+      if cursors.count == capacity { cursors.removeFirst() }
+      cursor = try SourceCursor(source, input: input, at: tick)
+    }
+    cursors.append(cursor)
+    return try cursor.frame(at: tick)
+  }
+
+  /// The picture of a still, or the first frame of any other source. The decoder is closed at once.
+  func onlyFrame() throws(RenderError) -> Frame {
+    if let still { return still }
+    let frame = try SourceCursor(source, input: input, at: .min).current
+    still = frame
+    return frame
+  }
+}
+
+/// A position in a track from which frames are taken in order: the frame that is shown, and the next one.
+private final class SourceCursor {
+  private let reader: VideoReader
+  /// The stored timestamp that the cursor was opened for.
+  private let start: Int64
+  private let first: Int64
+  private(set) var current: Frame
+  private var next: Frame?
+
+  /// Opens the track so that the first frame is the one shown at a stored timestamp.
+  init(_ source: PlannedSource, input: any ByteSource, at tick: Int64) throws(RenderError) {
+    start = tick
+    let keyframe = source.decodeFrom.flatMap { $0.pts <= tick || source.video.isStill ? $0 : nil }
+    (reader, current, next) = try mapErrors(to: RenderError.during(source.title)) { () throws(MediaError) in
+      let reader = try VideoReader(
+        source: input, name: source.title, track: source.track, codec: source.codec, timebase: source.timebase,
+        decodeFrom: keyframe, shownAt: tick)
+      guard let first = try reader.next() else {
+        throw MediaError(
+          .damaged, operation: "decoding", subject: source.title, message: "track \(source.track) has no frames")
+      }
+      return (reader, first, source.video.isStill ? nil : try reader.next())
+    }
+    first = current.pts
+  }
+
+  /// Whether frames from a stored timestamp on can be read without going back. Before the first frame of a track its first
+  /// is shown.
+  func canReach(_ tick: Int64) -> Bool {
+    current.pts <= tick || (current.pts == first && first > start)
+  }
+
+  /// The last frame at or before a stored timestamp, or the first. After the last frame that one stays.
+  func frame(at tick: Int64) throws(RenderError) -> Frame {
+    while let following = next, following.pts <= tick {
+      current = following
+      next = try mapErrors(to: RenderError.during("decoding")) { () throws(MediaError) in try reader.next() }
+    }
+    return current
+  }
+}
+
+extension PlannedSource {
+  /// The source's name in messages. A task has no other name for its media than their digests.
+  var title: String { "media \(digest.prefix(12)) track \(track)" }
+
+  /// The greatest stored timestamp that is due at a time of the asset.
+  fileprivate func tick(at time: Rational) throws(RenderError) -> Int64 {
+    try mapErrors(to: RenderError.caused(.task, "\(title) has no timestamp for \(time) s")) {
+      () throws(TimeError) in
+      try StoredTime.lastTick(
+        dueAt: time, timebase: timebase, origin: origin, isRounded: hasRoundedTimes, cadence: video.cadence)
+    }
+  }
+}

@@ -1,0 +1,122 @@
+import CompositionModel
+package import Media
+package import Segmenter
+
+/// Renders the frames of one segment: decodes the source frames that each shows, composites them and encodes the result.
+package enum VideoRenderer {
+  /// Writes the segment's piece: `frameCount` frames with timestamps 0, 1, 2… in ticks of the frame duration.
+  ///
+  /// - Parameters:
+  ///   - inputs: The media that the task's sources name, by digest.
+  ///   - descriptor: Open for writing. The caller closes it.
+  ///   - progress: Called after each frame with the number of finished frames.
+  /// - Throws: `.task` for an invalid payload, `.media` where a source cannot be decoded or the encoder refuses,
+  ///   `.infrastructure` where this machine ran out of something. The file then holds no complete piece.
+  package static func render(
+    _ task: VideoTask, inputs: [String: any ByteSource], to descriptor: Int32, progress: (Int64) -> Void
+  ) throws(RenderError) {
+    try task.check()
+    let encoder = try mapErrors(to: RenderError.during("opening the encoder")) { () throws(MediaError) in
+      try VideoEncoder(task.encoder, size: task.format.size, frameDuration: task.format.frameDuration)
+    }
+    let writer = try mapErrors(to: RenderError.during("writing the piece")) { () throws(MediaError) in
+      try PieceWriter(descriptor: descriptor, header: encoder.header)
+    }
+    let maker = try FrameMaker(task, inputs: inputs)
+    var done = 0
+    while done < task.frameCount {
+      let batch = try nextFrames(of: maker, from: done, to: task.frameCount, atMost: batchSize(task.format.size))
+      for frame in batch {
+        try mapErrors(to: RenderError.during("encoding frame \(done) of the segment")) { () throws(MediaError) in
+          try encoder.send(frame, pts: Int64(done))
+          try drain(encoder, into: writer)
+        }
+        done += 1
+        progress(Int64(done))
+      }
+    }
+    try mapErrors(to: RenderError.during("finishing the piece")) { () throws(MediaError) in
+      try encoder.finish()
+      try drain(encoder, into: writer)
+      try writer.finish()
+    }
+  }
+
+  /// How many frames are made before they are encoded. Where decoder and encoder alternate after each frame, each evicts
+  /// the other's pictures from the processor's caches: batches of eight take 1.5 % less time at 720p, and batches of
+  /// sixteen no less. Batches of large frames would take too much memory.
+  private static func batchSize(_ size: PixelSize) -> Int {
+    max(1, min(8, 20_000_000 / (size.width * size.height)))
+  }
+
+  /// The next frames: at least one, and no more once 250 ms have passed. Where frames take long to make, a batch saves
+  /// nothing, and progress, which shows that the task does not hang, must not wait for eight of them.
+  private static func nextFrames(
+    of maker: FrameMaker, from first: Int, to end: Int, atMost count: Int
+  ) throws(RenderError) -> [Frame] {
+    let start = ContinuousClock.now
+    var frames = [try maker.frame(first)]
+    while frames.count < min(count, end - first), ContinuousClock.now - start < .milliseconds(250) {
+      frames.append(try maker.frame(first + frames.count))
+    }
+    return frames
+  }
+
+  private static func drain(_ encoder: VideoEncoder, into writer: PieceWriter) throws(MediaError) {
+    while let packet = try encoder.receive() { try writer.write(packet) }
+  }
+}
+
+extension VideoTask {
+  /// Throws `.task` unless the task is consistent in itself. Rendering relies on what is checked here.
+  fileprivate func check() throws(RenderError) {
+    guard frameCount > 0 else {
+      throw RenderError(.task, "a segment of \(frameCount) frames; there must be at least one")
+    }
+    guard format.frameDuration > .zero, format.frameDuration.isNumeric else {
+      throw RenderError(.task, "a frame duration of \(format.frameDuration) s; it must be positive")
+    }
+    let side = 1...PictureLimits.side
+    guard side.contains(format.size.width), side.contains(format.size.height) else {
+      throw RenderError(.task, "frames of \(format.size.width)x\(format.size.height); each side must be within \(side)")
+    }
+    var next = 0
+    for span in spans {
+      guard span.frames.lowerBound == next, !span.frames.isEmpty else {
+        throw RenderError(.task, "a span of frames \(span.frames) where one that starts at \(next) belongs")
+      }
+      next = span.frames.upperBound
+    }
+    guard next == frameCount else {
+      throw RenderError(.task, "spans for \(next) of \(frameCount) frames")
+    }
+    for index in usedSources where !sources.indices.contains(index) {
+      throw RenderError(.task, "a layer of source \(index), of which there are \(sources.count)")
+    }
+    for source in sources {
+      let size = source.video.size
+      guard side.contains(size.width), side.contains(size.height), source.timebase > .zero, source.timebase.isNumeric,
+        source.video.pixelAspect.horizontal > 0, source.video.pixelAspect.vertical > 0
+      else { throw RenderError(.task, "source \(source.digest) of \(size.width)x\(size.height) pixels") }
+    }
+  }
+
+  private var usedSources: [Int] {
+    let ofOverlays = overlays.compactMap { overlay in
+      if case .image(let source, _, _) = overlay.content { source } else { nil }
+    }
+    return spans.flatMap(\.clips).map(\.source) + ofOverlays
+  }
+}
+
+extension Span {
+  /// Every clip of the span's layers.
+  var clips: [ClipLayer] {
+    layers.flatMap { layer in
+      switch layer {
+      case .clip(let clip): [clip]
+      case .dissolve(let from, let to, _): [from, to].compactMap(\.self)
+      }
+    }
+  }
+}

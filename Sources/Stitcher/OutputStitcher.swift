@@ -1,0 +1,149 @@
+import CompositionModel
+package import Media
+package import Segmenter
+
+/// Makes the output file from its pieces. Packets are copied and never encoded again.
+///
+/// Every piece's header is checked against the task and against the others before anything is written, and every packet
+/// when it is copied. Each piece is read once, from its first packet to its last, one packet at a time, so memory depends
+/// neither on the output's length nor on the number of pieces. Where a piece is refused, the output is incomplete and
+/// should be deleted.
+package enum OutputStitcher {
+  /// - Parameters:
+  ///   - pieces: The video's pieces by segment, then the audio's piece, as in the task.
+  ///   - descriptor: An empty file that can seek. The caller closes it.
+  ///   - progress: Called with the number of bytes in the file, which only rises, about once for each mebibyte.
+  /// - Throws: `.piece` for a piece that differs from the task or from the others, `.media` for one that cannot be read and
+  ///   where the container refuses, `.task` for an invalid payload, `.infrastructure` where this machine ran out of
+  ///   something.
+  package static func stitch(
+    _ task: StitchTask, pieces: [any ByteSource], to descriptor: Int32, progress: (Int64) -> Void
+  ) throws(StitchError) {
+    let videoCount = task.video?.frameCounts.count ?? 0
+    let expected = videoCount + (task.audio == nil ? 0 : 1)
+    guard pieces.count == expected else {
+      throw StitchError(.task, "\(pieces.count) pieces were given; the output has \(expected)")
+    }
+    guard expected > 0 else { throw StitchError(.task, "an output needs video or audio") }
+    var tracks: [FileMuxer.Track] = []
+    var video: VideoPackets?
+    if let settings = task.video {
+      let opened = try open(settings, Array(pieces.prefix(videoCount)))
+      video = opened.packets
+      tracks.append(opened.track)
+    }
+    var audio: AudioPackets?
+    if let settings = task.audio, let piece = pieces.last {
+      let opened = try open(settings, piece, index: videoCount)
+      audio = opened.packets
+      tracks.append(opened.track)
+    }
+    var output = try OutputFile(task, tracks: tracks, descriptor: descriptor)
+    let order = Interleaving(
+      frameDuration: task.video?.format.frameDuration ?? .zero, sampleRate: task.audio?.encoder.sampleRate ?? 1)
+    while video?.next != nil || audio?.next != nil {
+      let (frame, samples) = (video?.next, audio?.next)
+      if let frame, samples.map({ order.putsVideoFirst(frame: frame.dts, sample: $0.pts) }) ?? true {
+        try output.write(frame, track: 0, progress: progress)
+        try video?.advance()
+      } else if let samples {
+        try output.write(samples, track: tracks.count - 1, discarded: audio?.discarded ?? 0, progress: progress)
+        try audio?.advance()
+      }
+    }
+    try output.finish(progress: progress)
+  }
+
+  private static func open(
+    _ settings: StitchedVideo, _ pieces: [any ByteSource]
+  ) throws(StitchError) -> (packets: VideoPackets, track: FileMuxer.Track) {
+    var headers: [PieceHeader] = []
+    for (index, count) in settings.frameCounts.enumerated() {
+      guard count > 0 else { throw StitchError(.task, "segment \(index) has \(count) frames") }
+      headers.append(try PieceReader.open(pieces[index], piece: index).header)
+    }
+    let (header, video) = try PieceChecks.video(headers, settings)
+    let frameCount = settings.frameCounts.reduce(0, +)
+    let duration = try mapErrors(to: StitchError.outputTime) {
+      () throws(TimeError) in try settings.format.frameDuration * Rational(frameCount)
+    }
+    return (
+      try VideoPackets(pieces, frameCounts: settings.frameCounts, reorderDepth: video.reorderDepth),
+      FileMuxer.Track(header: header, packetCount: frameCount, duration: duration)
+    )
+  }
+
+  private static func open(
+    _ settings: StitchedAudio, _ piece: any ByteSource, index: Int
+  ) throws(StitchError) -> (packets: AudioPackets, track: FileMuxer.Track) {
+    let header = try PieceReader.open(piece, piece: index).header
+    let audio = try PieceChecks.audio(header, settings, piece: index)
+    let packetCount =
+      audio.frameSize > 0
+      ? (settings.sampleCount + Int64(audio.initialPadding + audio.frameSize - 1)) / Int64(audio.frameSize)
+      : try countedPackets(piece, index: index)
+    let packets = try AudioPackets(
+      piece, piece: index, sampleCount: settings.sampleCount, audio: audio, packetCount: packetCount)
+    let duration = MediaTime(value: settings.sampleCount, timescale: Int32(clamping: audio.sampleRate))
+    return (packets, FileMuxer.Track(header: header, packetCount: Int(packetCount), duration: duration))
+  }
+
+  /// The number of packets of a codec whose packets hold any number of samples (PCM), which only reading them all gives.
+  private static func countedPackets(_ piece: any ByteSource, index: Int) throws(StitchError) -> Int64 {
+    let reader = try PieceReader.open(piece, piece: index)
+    var count: Int64 = 0
+    while try reader.next(ofPiece: index) != nil { count += 1 }
+    return count
+  }
+}
+
+/// The order of packets in the file: the one that is presented or decoded first.
+struct Interleaving: Sendable {
+  /// Seconds a frame, as a fraction.
+  private let frame: (numerator: Int128, denominator: Int128)
+  private let sampleRate: Int128
+
+  init(frameDuration: MediaTime, sampleRate: Int) {
+    frame = (Int128(frameDuration.value), Int128(frameDuration.timescale))
+    self.sampleRate = Int128(sampleRate)
+  }
+
+  /// Whether the frame with this decoding time goes before the audio packet at this sample. At the same time it does.
+  func putsVideoFirst(frame decoding: Int64, sample presentation: Int64) -> Bool {
+    Int128(decoding) * frame.numerator * sampleRate <= Int128(presentation) * frame.denominator
+  }
+}
+
+/// The output file while it is written.
+private struct OutputFile {
+  /// Progress is reported for each so many bytes.
+  private static let step: Int64 = 1 << 20
+
+  private let muxer: FileMuxer
+  private var reported: Int64 = 0
+
+  init(_ task: StitchTask, tracks: [FileMuxer.Track], descriptor: Int32) throws(StitchError) {
+    muxer = try mapErrors(to: StitchError.writing) { () throws(MediaError) in
+      try FileMuxer(
+        descriptor: descriptor, name: "the output", container: task.container, tracks: tracks,
+        indexFirst: task.optimizeForNetworkUse, metadata: task.metadata)
+    }
+  }
+
+  mutating func write(
+    _ packet: Packet, track: Int, discarded: Int = 0, progress: (Int64) -> Void
+  ) throws(StitchError) {
+    try mapErrors(to: StitchError.writing) { () throws(MediaError) in
+      try muxer.write(packet, track: track, discarded: discarded)
+    }
+    if muxer.byteCount - reported >= Self.step {
+      reported = muxer.byteCount
+      progress(reported)
+    }
+  }
+
+  func finish(progress: (Int64) -> Void) throws(StitchError) {
+    try mapErrors(to: StitchError.writing) { () throws(MediaError) in try muxer.finish() }
+    progress(muxer.byteCount)
+  }
+}

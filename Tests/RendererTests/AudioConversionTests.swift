@@ -1,0 +1,202 @@
+import CompositionModel
+import Foundation
+import Media
+import TestMedia
+import TestPrograms
+import Testing
+
+@testable import Renderer
+
+/// Computed samples, so that the expected output is known at any time.
+final class ComputedSource: SampleSource {
+  let sampleRate: Int
+  let channels: Int
+  private let value: (_ channel: Int, _ position: Int64) -> Float
+
+  init(sampleRate: Int, channels: Int = 1, _ value: @escaping (Int, Int64) -> Float) {
+    self.sampleRate = sampleRate
+    self.channels = channels
+    self.value = value
+  }
+
+  func read(at position: Int64, into block: SampleBlock, _ range: SampleRange) {
+    for channel in 0..<channels {
+      for index in 0..<range.count {
+        block.row(channel)[range.start + index] = value(channel, position + Int64(index))
+      }
+    }
+  }
+}
+
+private func read(_ stream: any SampleStream, channels: Int, count: Int, steps: Int = 1000) throws -> [[Float]] {
+  let block = SampleBlock(channels: channels, capacity: count)
+  for start in stride(from: 0, to: count, by: steps) {
+    try stream.read(into: block, SampleRange(start: start, count: min(steps, count - start)))
+  }
+  return (0..<channels).map { Array(UnsafeBufferPointer(start: block.row($0), count: count)) }
+}
+
+@Suite struct AudioConversionTests {
+  @Test(arguments: [(44100, 48000), (48000, 44100), (22050, 48000), (96000, 44100), (8000, 48000), (48000, 8000)])
+  func aSineKeepsItsFrequencyAndItsPhase(_ from: Int, _ to: Int) throws {
+    let frequency = 997.0
+    let source = ComputedSource(sampleRate: from) { _, position in
+      Float(0.5 * sin(2 * .pi * frequency * Double(position) / Double(from)))
+    }
+    let start = try Rational(1001, 30000)
+    let stream = try ConvertedStream(source, plan: .same, start: start, outputRate: to, outputChannels: 1)
+    let converted = try read(stream, channels: 1, count: to)[0]
+    let phases = min(1024, Double(try Rational(Int128(from), Int128(to)).denominator))
+    let miss = 0.5 / phases / Double(from)
+    // From the very first sample: the run-up has filled the filter.
+    for index in 0..<to {
+      let time = start.approximate + Double(index) / Double(to)
+      let expected = 0.5 * sin(2 * .pi * frequency * time)
+      let allowed = 0.5 * 2 * .pi * frequency * miss + 2e-4
+      #expect(abs(Double(converted[index]) - expected) < allowed, "sample \(index)")
+      if abs(Double(converted[index]) - expected) >= allowed { break }
+    }
+  }
+
+  @Test func aClipCutInTwoGivesTheSamplesOfOne() throws {
+    let source = ComputedSource(sampleRate: 44100) { _, position in
+      Float(0.5 * sin(2 * .pi * 440 * Double(position) / 44100))
+    }
+    let whole = try ConvertedStream(source, plan: .same, start: .zero, outputRate: 48000, outputChannels: 1)
+    let rest = try ConvertedStream(
+      source, plan: .same, start: Rational(12_345, 48000), outputRate: 48000, outputChannels: 1)
+    let (a, b) = try (read(whole, channels: 1, count: 20_000)[0], read(rest, channels: 1, count: 5000)[0])
+    for index in 0..<5000 { #expect(abs(a[12_345 + index] - b[index]) < 2e-5) }
+  }
+
+  private func downmix(_ layout: String, _ gains: [Float], to channels: Int) throws -> [Float] {
+    let format = AudioFormat(sampleRate: 48000, channels: gains.count, layout: layout)
+    let source = ComputedSource(sampleRate: 48000, channels: gains.count) { channel, _ in gains[channel] }
+    let plan = ChannelPlan(from: format, to: channels)
+    if plan == .same { return gains }
+    let stream = try ConvertedStream(source, plan: plan, start: .zero, outputRate: 48000, outputChannels: channels)
+    return try read(stream, channels: channels, count: 10).map { $0[9] }
+  }
+
+  @Test func aLayoutThatIsTheOutputsIsNotTouched() {
+    for (layout, channels) in [("mono", 1), ("stereo", 2), ("5.1", 6), ("5.1(side)", 6), ("7.1", 8), ("2 channels", 2)]
+    {
+      #expect(ChannelPlan(from: AudioFormat(sampleRate: 1, channels: channels, layout: layout), to: channels) == .same)
+    }
+  }
+
+  @Test(arguments: [
+    "mono", "stereo", "2.1", "3.0", "quad", "5.0(side)", "5.1", "5.1(side)", "6.1", "7.1", "7.1(wide)", "hexadecagonal",
+  ])
+  func layoutsAreMixedAsFfmpegMixesThem(_ layout: String) throws {
+    let counts = ["mono": 1, "stereo": 2, "2.1": 3, "3.0": 3, "quad": 4, "5.0(side)": 5, "5.1": 6, "5.1(side)": 6]
+    let count = counts[layout] ?? (layout == "6.1" ? 7 : layout == "hexadecagonal" ? 16 : 8)
+    let gains = (0..<count).map { Float($0 + 1) / 20 }
+    let folder = try TemporaryFolder()
+    let input = gains.map { $0.bitPattern.littleEndian }
+    let raw = input.withUnsafeBytes { bytes in
+      (0..<100).reduce(into: Data()) { data, _ in data.append(contentsOf: bytes) }
+    }
+    try raw.write(to: folder.url.appendingPathComponent("in.f32"))
+    for (channels, name) in [(1, "mono"), (2, "stereo"), (6, "5.1"), (8, "7.1")] {
+      let mixed = try downmix(layout, gains, to: channels)
+      let judged = try Tool.ffmpeg([
+        "-f", "f32le", "-ar", "48000", "-channels", "\(count)", "-channel_layout", layout, "-i", folder.path("in.f32"),
+        "-af", "aresample=och=0:rematrix_maxval=1.0,aformat=channel_layouts=\(name)", "-f", "f32le", "-",
+      ]).floats
+      let isSideForBack = layout == "5.1(side)" && channels == 6
+      if !isSideForBack { #expect(judged.prefix(channels).elementsEqual(mixed), "\(layout) to \(name)") }
+      if isSideForBack { #expect(mixed == gains) }
+    }
+  }
+
+  @Test func channelsWithoutSpeakersAreAllMixedAndNeverClip() throws {
+    let format = AudioFormat(sampleRate: 16000, channels: 16, layout: "16 channels")
+    guard case .mixed(.matrix(let gains)) = ChannelPlan(from: format, to: 2) else {
+      Issue.record("16 channels without speakers were taken for a layout")
+      return
+    }
+    for side in 0..<2 {
+      let row = gains[side * 16..<side * 16 + 16]
+      #expect(row.reduce(0, +) == 1)
+      #expect(row.enumerated().allSatisfy { ($1 > 0) == ($0 % 2 == side) })
+    }
+    #expect(try downmix("16 channels", Array(repeating: 1, count: 16), to: 1) == [1])
+    #expect(try downmix("ambisonic 1", [0.5, 0.5, 0, 0], to: 2) == [0.5, 0])
+  }
+}
+
+@Suite struct AudioStretchTests {
+  private func bursts(_ rate: Int, every step: Int64) -> ComputedSource {
+    ComputedSource(sampleRate: rate) { _, position in
+      let phase = ((position % step) + step) % step - step / 2
+      let tone = 0.2 * sin(2 * .pi * 330 * Double(position) / Double(rate))
+      guard (0..<480).contains(phase) else { return Float(tone) }
+      let window = 0.5 - 0.5 * cos(2 * .pi * Double(phase) / 480)
+      return Float(tone + 0.7 * window * sin(2 * .pi * 9000 * Double(phase) / Double(rate)))
+    }
+  }
+
+  /// Strength of 9 kHz around a sample.
+  private func strength(_ sound: [Float], at index: Int) -> Double {
+    var (real, imaginary) = (0.0, 0.0)
+    for offset in -240..<240 where sound.indices.contains(index + offset) {
+      let angle = 2 * .pi * 9000 * Double(offset) / 48000
+      let window = 0.5 + 0.5 * cos(2 * .pi * Double(offset) / 480)
+      real += Double(sound[index + offset]) * window * cos(angle)
+      imaginary += Double(sound[index + offset]) * window * sin(angle)
+    }
+    return real * real + imaginary * imaginary
+  }
+
+  @Test(arguments: [(4, 5), (19, 20), (21, 20), (5, 4)])
+  func burstsLandWithinAFewMilliseconds(_ numerator: Int, _ denominator: Int) throws {
+    let tempo = try Rational(Int128(numerator), Int128(denominator))
+    let step: Int64 = 24_000
+    let input = CopiedStream(bursts(48000, every: step), from: -Int64(StretchedStream.runUp(sampleRate: 48000)))
+    let stream = try StretchedStream(input, tempo: tempo, sampleRate: 48000, channels: 1)
+    let count = Int(Double(step) * 8 / tempo.approximate)
+    let converted = try read(stream, channels: 1, count: count)[0]
+    for burst in 0..<8 {
+      let expected = Int((Double(burst) * Double(step) + Double(step / 2) + 240) / tempo.approximate)
+      let window = (expected - 2400..<expected + 2400)
+      let strengths = stride(from: window.lowerBound, to: window.upperBound, by: 24).map { strength(converted, at: $0) }
+      let sum = strengths.reduce(0, +)
+      let centre = strengths.enumerated().reduce(0) { $0 + Double($1.offset) * $1.element } / sum
+      let miss = (centre * 24 - 2400) / 48
+      #expect(abs(miss) < 6, "burst \(burst) at \(tempo) is \(miss) ms from its place")
+    }
+  }
+
+  @Test func pitchIsKept() throws {
+    let source = ComputedSource(sampleRate: 48000, channels: 2) { channel, position in
+      Float(0.5 * sin(2 * .pi * (channel == 0 ? 440 : 1000) * Double(position) / 48000))
+    }
+    let stream = try StretchedStream(
+      CopiedStream(source, from: 0), tempo: Rational(3, 2), sampleRate: 48000, channels: 2)
+    let converted = try read(stream, channels: 2, count: 96_000)
+    for (channel, frequency) in [(0, 440.0), (1, 1000)] {
+      let sound = converted[channel][24_000..<72_000]
+      let crossings = zip(sound, sound.dropFirst()).count { $0 < 0 && $1 >= 0 }
+      #expect(abs(Double(crossings) - frequency) <= 2)
+    }
+  }
+
+  @Test func theSameInputGivesTheSameSamples() throws {
+    let sounds = try (0..<2).map { _ in
+      let stream = try StretchedStream(
+        CopiedStream(bursts(44100, every: 5000), from: 0), tempo: Rational(7, 5), sampleRate: 44100, channels: 1)
+      return try read(stream, channels: 1, count: 30_000)[0]
+    }
+    #expect(sounds[0] == sounds[1])
+  }
+
+  @Test func speedsOutOfRangeAreRefused() {
+    let source = ComputedSource(sampleRate: 48000) { _, _ in 0 }
+    for tempo in [Rational(101), Rational.zero] {
+      #expect(throws: RenderError.self) {
+        try StretchedStream(CopiedStream(source, from: 0), tempo: tempo, sampleRate: 48000, channels: 1)
+      }
+    }
+  }
+}

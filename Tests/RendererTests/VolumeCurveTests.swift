@@ -1,0 +1,87 @@
+import CMedia
+import CompositionModel
+import Testing
+
+@testable import Renderer
+
+@Suite struct VolumeCurveTests {
+  /// Sample by sample through the model's own definition, which works in fractions.
+  private func oracle(_ list: RampList, rate: Int, _ samples: Range<Int64>) throws -> [Float] {
+    try samples.map { Float(try list.value(at: MediaTime(value: $0, timescale: Int32(rate)))) }
+  }
+
+  /// Samples that are all 1, with the curve applied by the kernels, a block at a time.
+  private func applied(_ list: RampList, rate: Int, _ samples: Range<Int64>, block: Int64) throws -> [Float] {
+    let curve = try VolumeCurve(list, rate: rate)
+    let ones = [Float](repeating: 1, count: samples.count)
+    var mix = [Float](repeating: 0, count: samples.count)
+    var start = samples.lowerBound
+    while start < samples.upperBound {
+      let runs = try curve.runs(in: start..<min(samples.upperBound, start + block))
+      for run in runs {
+        let offset = Int(run.samples.lowerBound - samples.lowerBound)
+        mix.withUnsafeMutableBufferPointer { to in
+          ones.withUnsafeBufferPointer { from in
+            guard let to = to.baseAddress, let from = from.baseAddress else { return }
+            switch run.shape {
+            case .constant(let gain): sheaf_mix_scaled(to + offset, from, gain, run.samples.count)
+            case .line(let begin, let rise, let first, let step, let whole):
+              sheaf_mix_line(to + offset, from, begin, rise, first, step, whole, run.samples.count)
+            }
+          }
+        }
+      }
+      start += block
+    }
+    return mix
+  }
+
+  private func ramp(_ start: MediaTime, _ end: MediaTime, _ from: Double, _ to: Double) throws -> Ramp {
+    Ramp(over: try MediaTimeRange(start: start, end: end), from: from, to: to)
+  }
+
+  private func time(_ value: Int64, _ timescale: Int32 = 1) -> MediaTime {
+    MediaTime(value: value, timescale: timescale)
+  }
+
+  @Test(arguments: [64, 1000, 8192] as [Int64])
+  func everySampleHasTheModelsOwnValue(block: Int64) throws {
+    let list = RampList([
+      try ramp(time(1, 10), time(1, 3), 0, 0.8), try ramp(time(1, 2), time(1, 2), 0.3, 0.3),
+      try ramp(time(1001 * 17, 30000), time(1001 * 25, 30000), 0.9, 0.1),
+    ])
+    for rate in [44100, 48000] {
+      let samples = Int64(0)..<Int64(rate)
+      #expect(try applied(list, rate: rate, samples, block: block) == oracle(list, rate: rate, samples))
+    }
+  }
+
+  @Test func aRampThatStartsBetweenSamplesStartsAtTheNext() throws {
+    let list = RampList([try ramp(time(3, 200), time(7, 200), 0, 1)])
+    let runs = try VolumeCurve(list, rate: 100).runs(in: 0..<10)
+    #expect(runs.map(\.samples) == [0..<2, 2..<4, 4..<10])
+    #expect(runs.first?.shape == .constant(1))
+    #expect(runs.last?.shape == .constant(1))
+    #expect(try applied(list, rate: 100, 0..<10, block: 3) == [1, 1, 0.25, 0.75, 1, 1, 1, 1, 1, 1])
+  }
+
+  @Test func theLastOfRampsThatStartTogetherCounts() throws {
+    let list = RampList([try ramp(time(1), time(1), 0.2, 0.2), try ramp(time(1), time(2), 0.5, 0.7)])
+    #expect(try applied(list, rate: 10, 0..<30, block: 7) == oracle(list, rate: 10, 0..<30))
+  }
+
+  @Test func aConstantHoldsFromLongBeforeTheStart() throws {
+    #expect(
+      try VolumeCurve(.constant(0.25), rate: 48000).runs(in: 0..<5) == [.init(samples: 0..<5, shape: .constant(0.25))])
+  }
+
+  @Test func timesTooFineForADoubleStayWithinItsPrecision() throws {
+    let range = try MediaTimeRange(start: time(1, 46337), duration: time(999_999_937, 46339))
+    let list = RampList([Ramp(over: range, from: 0, to: 1)])
+    let samples: Range<Int64> = 400_000_000..<400_040_000
+    let (mix, expected) = try (
+      applied(list, rate: 48000, samples, block: 4096), oracle(list, rate: 48000, samples)
+    )
+    for (a, b) in zip(mix, expected) { #expect(abs(a - b) <= 1e-7) }
+  }
+}

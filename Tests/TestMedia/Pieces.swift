@@ -1,0 +1,69 @@
+package import CompositionModel
+package import Foundation
+package import Media
+
+/// Pieces as the renderer writes them, of frames and samples that a test computes.
+package enum Pieces {
+  /// Writes a piece of frames.
+  package static func writeVideo(
+    _ settings: VideoSettings, size: PixelSize, frameDuration: MediaTime, frameCount: Int, to file: FileHandle,
+    frame: (Int) throws -> Frame
+  ) throws {
+    let encoder = try VideoEncoder(settings, size: size, frameDuration: frameDuration)
+    let writer = try PieceWriter(descriptor: file.fileDescriptor, header: encoder.header)
+    for index in 0..<frameCount {
+      try encoder.send(frame(index), pts: Int64(index))
+      while let packet = try encoder.receive() { try writer.write(packet) }
+    }
+    try encoder.finish()
+    while let packet = try encoder.receive() { try writer.write(packet) }
+    try writer.finish()
+  }
+
+  /// Writes a piece of samples, the same in every channel.
+  /// - Parameter sample: Within -1...1.
+  package static func writeAudio(
+    _ settings: AudioSettings, sampleCount: Int, to file: FileHandle, sample: (Int) -> Double
+  ) throws {
+    let encoder = try AudioEncoder(settings)
+    let writer = try PieceWriter(descriptor: file.fileDescriptor, header: encoder.header)
+    var done = 0
+    while done < sampleCount {
+      let count = min(encoder.frameSize, sampleCount - done)
+      try encoder.send(count: count) { rows in
+        for index in 0..<count {
+          let value = sample(done + index)
+          for channel in 0..<settings.channels {
+            let place = index * settings.channels + channel
+            switch encoder.sampleLayout {
+            case .planarFloat: rows[channel].storeBytes(of: Float(value), toByteOffset: index * 4, as: Float.self)
+            case .interleavedInt16:
+              rows[0].storeBytes(of: Int16(value * 32768), toByteOffset: place * 2, as: Int16.self)
+            case .interleavedInt32:
+              rows[0].storeBytes(of: Int32(value * 8_388_608) << 8, toByteOffset: place * 4, as: Int32.self)
+            }
+          }
+        }
+      }
+      done += count
+      try drain(encoder, into: writer, sampleCount: sampleCount)
+    }
+    try encoder.finish()
+    try drain(encoder, into: writer, sampleCount: sampleCount)
+    try writer.finish()
+  }
+
+  private static func drain(_ encoder: AudioEncoder, into writer: PieceWriter, sampleCount: Int) throws {
+    while let packet = try encoder.receive() {
+      if packet.pts < Int64(sampleCount) { try writer.write(packet) }
+    }
+  }
+
+  /// The header and the packets of a piece, in order.
+  package static func read(_ path: String) throws -> (header: PieceHeader, packets: [Packet]) {
+    let reader = try PieceReader(source: openSource(path), name: path)
+    var packets: [Packet] = []
+    while let packet = try reader.next() { packets.append(packet) }
+    return (reader.header, packets)
+  }
+}
