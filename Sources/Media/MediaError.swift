@@ -98,10 +98,3 @@ func allocated<T>(_ value: T?, _ operation: String) throws(MediaError) -> T {
   }
   return value
 }
-
-/// Returns what `body` returns, and throws its error as another.
-package func mapErrors<Value, Inner: Error, Outer: Error>(
-  to outer: (Inner) -> Outer, _ body: () throws(Inner) -> Value
-) throws(Outer) -> Value {
-  do throws(Inner) { return try body() } catch { throw outer(error) }
-}

@@ -42,8 +42,9 @@ enum PieceChecks {
     _ header: PieceHeader, _ video: EncodedVideo, against task: StitchedVideo, piece: Int
   ) throws(StitchError) {
     let format = task.format
-    if header.codec != task.encoder.codec.rawValue {
-      throw StitchError(.piece, piece: piece, "is \(header.codec); the output is \(task.encoder.codec.rawValue)")
+    let codec = task.encoder.codec.definition.name
+    if header.codec != codec {
+      throw StitchError(.piece, piece: piece, "is \(header.codec); the output is \(codec)")
     }
     if header.timebase != format.frameDuration {
       throw StitchError(
@@ -70,7 +71,7 @@ enum PieceChecks {
       throw StitchError(.piece, piece: piece, "holds \(header.codec) video where the audio belongs")
     }
     let settings = task.encoder
-    let expected = pieceCodec(settings)
+    let expected = settings.codecName
     guard header.codec == expected else {
       throw StitchError(.piece, piece: piece, "is \(header.codec); the output's audio is \(expected)")
     }
@@ -88,11 +89,6 @@ enum PieceChecks {
         .piece, piece: piece, "has packets of \(audio.frameSize) samples and \(audio.initialPadding) of padding")
     }
     return audio
-  }
-
-  /// The codec's name in the header of an audio piece with these settings.
-  private static func pieceCodec(_ settings: AudioSettings) -> String {
-    settings.codec == .pcm ? "pcm_s\(settings.bitDepth)le" : settings.codec.rawValue
   }
 
   /// How a header differs from another, as a phrase that the other's name follows; nil where they are equal.

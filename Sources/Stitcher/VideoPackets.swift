@@ -1,3 +1,4 @@
+import CompositionModel
 import Media
 
 /// The packets of all video pieces, one piece after another, each placed on the output's timeline.

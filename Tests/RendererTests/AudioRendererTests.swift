@@ -210,7 +210,7 @@ import Testing
   @Test func theSameTaskIsTheSameBytes() throws {
     let path = try asset("source.m4a", ["-c:a", "aac"])
     let source = try AudioFixture.planned(path)
-    for codec in [AudioSettings.Codec.aac, .flac, .pcm] {
+    for codec in [AudioCodec.aac, .flac, .pcm] {
       let settings = AudioSettings(
         codec: codec, bitRate: codec == .aac ? 128_000 : nil, sampleRate: 48000, channels: 2)
       let task = try cut(source, [(MediaTime(1, 7), MediaTime(3)), (MediaTime(1), MediaTime(2))], settings)

@@ -19,7 +19,7 @@ struct Film {
   let sampleCount: Int64
 
   init(
-    _ frameCounts: [Int], codec: VideoSettings.Codec = .h264, audio: AudioSettings.Codec? = .aac, seconds: Double? = nil
+    _ frameCounts: [Int], codec: VideoCodec = .h264, audio: AudioCodec? = .aac, seconds: Double? = nil
   ) throws {
     folder = try TemporaryFolder()
     self.frameCounts = frameCounts

@@ -121,8 +121,8 @@ struct Probe: Decodable {
   @Test(
     arguments: [
       (.mp4, .aac), (.mp4, .flac), (.mov, .aac), (.mov, .pcm), (.mkv, .aac), (.mkv, .flac), (.mkv, .pcm),
-    ] as [(Container, AudioSettings.Codec)])
-  func everyTimestampAndSampleIsInItsPlace(_ container: Container, _ audio: AudioSettings.Codec) throws {
+    ] as [(Container, AudioCodec)])
+  func everyTimestampAndSampleIsInItsPlace(_ container: Container, _ audio: AudioCodec) throws {
     let film = try Film([48, 1, 2, 30, 65], audio: audio)
     let task = film.task(container, metadata: ["title": "A day at Maroubra"])
     let path = try film.stitch(task, film.pieces())

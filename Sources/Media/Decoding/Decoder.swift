@@ -1,4 +1,5 @@
 internal import CMedia
+import CompositionModel
 
 /// One codec, decoding in the calling thread as the ffmpeg tool does by default.
 final class Decoder {
@@ -23,7 +24,7 @@ final class Decoder {
     try check(avcodec_parameters_to_context(context, parameters), "setting up the decoder of", name)
     context.pointee.pkt_timebase = stream.pointee.time_base
     context.pointee.thread_count = 1
-    context.pointee.max_pixels = Int64(PictureLimits.side) * Int64(PictureLimits.side)
+    context.pointee.max_pixels = Int64(PixelSize.largestSide) * Int64(PixelSize.largestSide)
     try check(
       avcodec_open2(context, codec, nil), "opening the \(String(cString: codec.pointee.name)) decoder for", name)
   }

@@ -18,7 +18,7 @@ package final class VideoEncoder {
     let codec = settings.codec.definition
     self.size = size
     format = FrameFormat(settings.pixelFormat)
-    try PictureLimits.check(size, subject: "the \(codec.name) encoder")
+    try size.check("the \(codec.name) encoder")
     let setup = codec.encoderSetup(settings, size: size)
     encoder = try Encoder(setup.encoder)
     try VideoEncoder.configure(encoder.context, setup, settings, size, frameDuration, pixelAspect)

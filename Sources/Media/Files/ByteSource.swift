@@ -1,3 +1,4 @@
+import CompositionModel
 internal import Glibc
 internal import SystemSupport
 

@@ -18,7 +18,7 @@ package final class Frame {
   /// the last pixel.
   package convenience init(size: PixelSize, format: FrameFormat, colour: ColourTags = ColourTags()) throws(MediaError) {
     try self.init()
-    try PictureLimits.check(size, subject: "a \(format) frame")
+    try size.check("a \(format) frame")
     pointer.pointee.width = Int32(size.width)
     pointer.pointee.height = Int32(size.height)
     pointer.pointee.format = format.rawValue
@@ -100,7 +100,7 @@ package final class Frame {
 
   /// This frame, or a copy with rows from top to bottom where a codec stores them in the other order. Checks the size.
   func topDown(_ name: String) throws(MediaError) -> Frame {
-    try PictureLimits.check(size, subject: name)
+    try size.check(name)
     guard (0..<format.planeCount).contains(where: { stride(ofPlane: $0) < 0 }) else { return self }
     let copy = try Frame(size: size, format: format)
     try check(av_frame_copy(copy.pointer, pointer), "copying a frame of", name)
@@ -109,16 +109,13 @@ package final class Frame {
   }
 }
 
-/// The size of the largest pictures that are opened or made.
-package enum PictureLimits {
-  /// Pixels on a side.
-  package static let side = 16384
-
-  /// Throws `.tooLarge` unless both sides are within 1...`side`.
-  static func check(_ size: PixelSize, subject: String) throws(MediaError) {
-    guard size.width < 1 || size.height < 1 || size.width > side || size.height > side else { return }
+extension PixelSize {
+  /// Throws `.tooLarge` unless both sides are within 1...`largestSide`.
+  func check(_ subject: String) throws(MediaError) {
+    let sides = 1...Self.largestSide
+    guard !sides.contains(width) || !sides.contains(height) else { return }
     throw MediaError(
       .tooLarge, operation: "opening", subject: subject,
-      message: "\(size.width)x\(size.height) pixels; each side must be 1 to \(side)")
+      message: "\(width)x\(height) pixels; each side must be 1 to \(Self.largestSide)")
   }
 }

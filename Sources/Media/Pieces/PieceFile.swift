@@ -1,3 +1,4 @@
+import CompositionModel
 internal import FoundationEssentials
 internal import SystemSupport
 

@@ -115,7 +115,7 @@ extension PieceHeader {
     }
     switch media {
     case .video(let video):
-      try PictureLimits.check(video.size, subject: subject)
+      try video.size.check(subject)
       video.fill(parameters)
     case .audio(let audio): try audio.fill(parameters, subject)
     }

@@ -25,7 +25,7 @@ package final class FrameScaler {
   /// A frame of the destination's size, for targets that libswscale may not write into directly.
   private var intermediate: Frame?
 
-  /// Throws `.tooLarge` for sizes beyond `PictureLimits`, and `.unsupported` where libswscale has no such conversion.
+  /// Throws `.tooLarge` for sizes beyond `PixelSize.largestSide`, and `.unsupported` where libswscale has no such conversion.
   package init(from source: Side, to destination: Side) throws(MediaError) {
     sheaf_log_capture()
     self.source = source
@@ -33,8 +33,8 @@ package final class FrameScaler {
     operation =
       "\(source.size.width)x\(source.size.height) \(source.format) to "
       + "\(destination.size.width)x\(destination.size.height) \(destination.format)"
-    try PictureLimits.check(source.size, subject: operation)
-    try PictureLimits.check(destination.size, subject: operation)
+    try source.size.check(operation)
+    try destination.size.check(operation)
     guard sws_isSupportedInput(source.format.avFormat) > 0, sws_isSupportedOutput(destination.format.avFormat) > 0
     else {
       throw MediaError(

@@ -13,9 +13,9 @@ enum Overlays {
     format: VideoTaskFormat
   ) throws(RenderError) -> BlendPicture? {
     let size = imageSize(source.video.presentationSize, width: width, height: height)
-    guard size.width <= PictureLimits.side, size.height <= PictureLimits.side else {
+    guard size.width <= PixelSize.largestSide, size.height <= PixelSize.largestSide else {
       throw RenderError(
-        .task, "an overlay of \(size.width)x\(size.height) pixels; each side must be within 1...\(PictureLimits.side)")
+        .task, "an overlay of \(size.width)x\(size.height) pixels; each side must be within 1...\(PixelSize.largestSide)")
     }
     let origin = placement.origin(of: size, in: format.size)
     let placed = PixelRect(x: origin.x, y: origin.y, size: size)

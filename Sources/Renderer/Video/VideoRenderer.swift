@@ -76,7 +76,7 @@ extension VideoTask {
     guard format.frameDuration > .zero, format.frameDuration.isNumeric else {
       throw RenderError(.task, "a frame duration of \(format.frameDuration) s; it must be positive")
     }
-    let side = 1...PictureLimits.side
+    let side = 1...PixelSize.largestSide
     guard side.contains(format.size.width), side.contains(format.size.height) else {
       throw RenderError(.task, "frames of \(format.size.width)x\(format.size.height); each side must be within \(side)")
     }
