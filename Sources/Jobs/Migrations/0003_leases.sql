@@ -4,9 +4,29 @@
 -- lease is a row of sheaf.lease, which a renewal changes without touching the task, and every lease that ended without
 -- a result is a row of sheaf.attempt. States, kinds and columns get their present names. A job has its purpose and the
 -- reason of its failure.
+--
+-- This version also changes the payloads of the tasks and the protocol of the workers. Workers of an earlier version
+-- cannot connect any more, so none of them goes on with its tasks, and workers of this version cannot run the video,
+-- audio and stitch tasks of an earlier one. So jobs that are being rendered are planned again.
 
 -- The statements below may rewrite every task of a large farm.
 SET LOCAL statement_timeout = 0;
+
+-- A coordinator of an earlier version may still run. What it would change between two statements below would be lost.
+LOCK TABLE sheaf.job, sheaf.task, sheaf.worker;
+
+-- Jobs that have not ended --------------------------------------------------------------------------------------------
+
+-- A job that is being rendered keeps only its probe tasks, which are done. The form of their results has not changed,
+-- and the coordinator plans the job from them again.
+DELETE FROM sheaf.task USING sheaf.job
+  WHERE job.number = task.job AND job.state = 'rendering' AND task.kind <> 'describe';
+
+-- The workers of this version run the probe tasks that are not done yet, and these get the present payload. The payload
+-- of a task that is done, or whose job has ended, is not read again.
+UPDATE sheaf.task SET payload = convert_to('{"probe":{}}', 'UTF8')
+  FROM sheaf.job
+  WHERE job.number = task.job AND job.ended_at IS NULL AND task.kind = 'describe' AND task.state <> 'done';
 
 -- Leases --------------------------------------------------------------------------------------------------------------
 
@@ -36,14 +56,8 @@ CREATE TABLE sheaf.lease (
 -- The candidates for a backup lease.
 CREATE INDEX lease_first ON sheaf.lease (granted_at) WHERE NOT is_backup;
 
--- The session of a lease that is held now is not known. A worker whose connection closes keeps it until it runs out.
-INSERT INTO sheaf.lease (job, ordinal, epoch, worker, session, is_backup, granted_at, until, moved_at, progress)
-  SELECT job, ordinal, epoch, worker, worker, false, granted_at, leased_until, moved_at, progress
-  FROM sheaf.task WHERE state = 'leased';
-INSERT INTO sheaf.lease (job, ordinal, epoch, worker, session, is_backup, granted_at, until, moved_at, progress)
-  SELECT job, ordinal, twin_epoch, twin_worker, twin_worker, true, twin_granted_at, twin_until, twin_moved_at,
-    twin_progress
-  FROM sheaf.task WHERE twin_worker IS NOT NULL;
+-- No lease is taken over, because its worker cannot renew it. The tasks that are still running are probe tasks. They
+-- become ready below, without an attempt, because nothing has failed.
 
 -- Attempts ------------------------------------------------------------------------------------------------------------
 
@@ -74,11 +88,11 @@ CREATE TABLE sheaf.attempt (
 );
 
 -- Of the attempts before this version the database has the workers of the counted ones, in order, and the message of
--- the last attempt, counted or not. The epochs are the highest of those that are neither held nor published.
+-- the last attempt, counted or not. The epochs are the highest ones, except for the one of a lease that is held or
+-- that has published.
 WITH old AS (
   SELECT job, ordinal, state, failed_on, error, greatest(epoch, twin_epoch) AS highest,
-    CASE WHEN state = 'leased' OR state = 'done' AND NOT is_cached THEN epoch END AS first_epoch,
-    CASE WHEN twin_worker IS NOT NULL THEN twin_epoch END AS backup_epoch,
+    CASE WHEN state = 'leased' OR state = 'done' AND NOT is_cached THEN epoch END AS other_epoch,
     cardinality(failed_on) AS counted,
     -- Whether the last attempt is the last of the counted ones.
     error IS NULL OR cardinality(failed_on) > 0 AND (
@@ -100,8 +114,8 @@ WITH old AS (
   SELECT *, row_number() OVER (PARTITION BY job, ordinal ORDER BY place DESC) AS rank FROM ended
 ), free AS (
   SELECT job, ordinal, epoch, row_number() OVER (PARTITION BY job, ordinal ORDER BY epoch DESC) AS rank
-  FROM old CROSS JOIN LATERAL generate_series(greatest(highest - counted - 3, 1), highest) AS series (epoch)
-  WHERE epoch IS DISTINCT FROM first_epoch AND epoch IS DISTINCT FROM backup_epoch
+  FROM old CROSS JOIN LATERAL generate_series(greatest(highest - counted - 2, 1), highest) AS series (epoch)
+  WHERE epoch IS DISTINCT FROM other_epoch
 )
 INSERT INTO sheaf.attempt (job, ordinal, epoch, worker, ended_as, message)
   SELECT job, ordinal, free.epoch, ranked.worker, ranked.ended_as,
@@ -148,7 +162,8 @@ FROM (
 WHERE job.number = old.number;
 
 UPDATE sheaf.job SET purpose = 'inspection' WHERE id LIKE 'inspect-%' AND state NOT IN ('rendering', 'done');
-UPDATE sheaf.job SET state = 'probing' WHERE state = 'describing';
+-- No worker of this version has the build that the job is bound to. Its next grant or its plan binds it again.
+UPDATE sheaf.job SET state = 'probing', build = NULL WHERE state IN ('describing', 'rendering');
 
 ALTER TABLE sheaf.job
   DROP COLUMN error,
@@ -191,7 +206,7 @@ ALTER TABLE sheaf.task
 
 UPDATE sheaf.task SET
   kind = CASE kind WHEN 'describe' THEN 'probe' WHEN 'picture' THEN 'video' WHEN 'sound' THEN 'audio' ELSE kind END,
-  state = CASE state WHEN 'leased' THEN 'running' ELSE state END,
+  state = CASE state WHEN 'leased' THEN 'ready' ELSE state END,
   published_epoch = CASE WHEN state = 'done' AND NOT is_cached THEN epoch END,
   epoch = greatest(epoch, twin_epoch);
 
@@ -222,8 +237,9 @@ CREATE UNIQUE INDEX task_audio ON sheaf.task (job) WHERE kind = 'audio';
 
 -- Workers -------------------------------------------------------------------------------------------------------------
 
+-- No worker of an earlier version connects again. A plan binds its job to the build of a worker that is listed here, so
+-- none of these may stay.
+DELETE FROM sheaf.worker;
 ALTER TABLE sheaf.worker RENAME COLUMN first_noted TO registered_at;
 ALTER TABLE sheaf.worker RENAME COLUMN last_noted TO last_seen;
-ALTER TABLE sheaf.worker ADD COLUMN session text COLLATE "C";
-UPDATE sheaf.worker SET session = id;
-ALTER TABLE sheaf.worker ALTER COLUMN session SET NOT NULL;
+ALTER TABLE sheaf.worker ADD COLUMN session text COLLATE "C" NOT NULL;
