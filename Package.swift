@@ -44,7 +44,7 @@ let package = Package(
     .target(name: "CompositionModel", swiftSettings: strict),
     .target(name: "Segmenter", dependencies: ["CompositionModel"], swiftSettings: strict),
 
-    // What every room above would otherwise write again: descriptors, folders, threads, settings; SHA-256.
+    // What several rooms need: descriptors, folders, threads, settings, JSON; SHA-256.
     .target(name: "SystemSupport", dependencies: [systemPackage], swiftSettings: strict),
     .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
     .target(name: "Digest", dependencies: ["CCrypto", "SystemSupport"], swiftSettings: strict),
@@ -77,7 +77,7 @@ let package = Package(
     .target(
       name: "Coordinator",
       dependencies: [
-        "CompositionModel", "Segmenter", "Jobs", "Wire", "ContentStorage", "Digest", protobuf, logging,
+        "CompositionModel", "Segmenter", "Jobs", "Wire", "ContentStorage", "Digest", "SystemSupport", protobuf, logging,
       ],
       swiftSettings: strict),
     .target(
@@ -108,11 +108,13 @@ let package = Package(
       swiftSettings: strict),
     .executableTarget(name: "SheafWorkerCLI", dependencies: ["Worker"], swiftSettings: strict),
 
-    // What several test targets start their programs with.
+    // What several test targets share: programs that they start, temporary folders, a random generator.
     .target(
       name: "TestPrograms", dependencies: ["SystemSupport"], path: "Tests/TestPrograms", swiftSettings: strict),
-    .testTarget(name: "CompositionModelTests", dependencies: ["CompositionModel"], swiftSettings: strict),
-    .testTarget(name: "SegmenterTests", dependencies: ["Segmenter", "CompositionModel"], swiftSettings: strict),
+    .testTarget(
+      name: "CompositionModelTests", dependencies: ["CompositionModel", "TestPrograms"], swiftSettings: strict),
+    .testTarget(
+      name: "SegmenterTests", dependencies: ["Segmenter", "CompositionModel", "TestPrograms"], swiftSettings: strict),
     // Media files, frames and pieces for the tests of the three rooms that handle them.
     .target(
       name: "TestMedia", dependencies: ["Media", "CompositionModel", "TestPrograms"], path: "Tests/TestMedia",
@@ -128,7 +130,8 @@ let package = Package(
       name: "StitcherTests",
       dependencies: ["Stitcher", "Media", "Segmenter", "CompositionModel", "TestMedia", "TestPrograms"],
       swiftSettings: strict),
-    .testTarget(name: "JobsTests", dependencies: ["Jobs", "Digest", "SystemSupport"], swiftSettings: strict),
+    .testTarget(
+      name: "JobsTests", dependencies: ["Jobs", "Digest", "SystemSupport", "TestPrograms"], swiftSettings: strict),
     .testTarget(
       name: "WireTests", dependencies: nio + ["Wire", "Digest", "SystemSupport", logging, protobuf],
       swiftSettings: strict),
@@ -156,7 +159,8 @@ let package = Package(
       dependencies: nio + ["Worker", "Wire", "Digest", "SystemSupport", "TestPrograms", logging, protobuf],
       swiftSettings: strict),
     // Runs the executables: they are named so that they are built first.
-    .testTarget(name: "FarmTests", dependencies: ["SheafCLI", "SheafWorkerCLI", "TestPrograms"], swiftSettings: strict),
+    .testTarget(
+      name: "FarmTests", dependencies: ["SheafCLI", "SheafWorkerCLI", "TestPrograms"], swiftSettings: strict),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -9,7 +9,7 @@
 // `g_object_unref` takes an untyped pointer; Swift imports these objects as different types.
 static inline void sheaf_pango_release(void *object) { g_object_unref(object); }
 
-// FC_FILE and FC_FONTVERSION are macros. NULL and -1 where the pattern has no such property.
+// FC_FILE and FC_FONTVERSION are macros. NULL and -1 if the pattern has no such property.
 static inline const char *sheaf_font_file(FcPattern *font) {
   FcChar8 *file = NULL;
   return FcPatternGetString(font, FC_FILE, 0, &file) == FcResultMatch ? (const char *)file : NULL;

@@ -105,7 +105,7 @@ static const uint16_t deadly[] = {
 #endif
 };
 
-// Libraries may try these, and go on where they are refused.
+// Libraries may try these, and go on if they are refused.
 static const uint16_t refused[] = {
     // The network and local sockets.
     SYS_socket, SYS_socketpair, SYS_connect, SYS_bind, SYS_listen, SYS_accept, SYS_accept4, SYS_sendto, SYS_sendmsg,
@@ -134,7 +134,7 @@ static const uint16_t refused[] = {
 #endif
 };
 
-// A filter cannot read the arguments of these, which are in memory. Where the kernel seems not to have them, libraries
+// A filter cannot read the arguments of these, which are in memory. If the kernel seems not to have them, libraries
 // use older calls.
 static const uint16_t absent[] = {
     435 /* clone3 */,      437 /* openat2 */,        425 /* io_uring_setup */, 426 /* io_uring_enter */,
@@ -163,7 +163,7 @@ static void answer(struct program *program, uint32_t action) {
   add(program, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, action));
 }
 
-// The next `lines` lines apply where the loaded value is `value`; else they are skipped.
+// The next `lines` lines apply if the loaded value is `value`; else they are skipped.
 static void when_equal(struct program *program, uint32_t value, uint8_t lines) {
   add(program, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, lines));
 }
@@ -180,7 +180,7 @@ static size_t argument(int index) {
   return offsetof(struct seccomp_data, args) + (size_t)index * 8;
 }
 
-// `call` is refused where its argument has any of `flags`, else allowed.
+// `call` is refused if its argument has any of `flags`, else allowed.
 static void refuse_flags(struct program *program, uint32_t call, int index, uint32_t flags) {
   when_equal(program, call, 4);
   load(program, argument(index));
@@ -189,7 +189,7 @@ static void refuse_flags(struct program *program, uint32_t call, int index, uint
   answer(program, SECCOMP_RET_ALLOW);
 }
 
-// `call` is allowed where its argument is `value`, else refused.
+// `call` is allowed if its argument is `value`, else refused.
 static void require_value(struct program *program, uint32_t call, int index, uint32_t value) {
   when_equal(program, call, 4);
   load(program, argument(index));

@@ -4,11 +4,10 @@ import Wire
 
 /// Why a command did not do what it was started for, with its exit code (`docs/operations.md`).
 package struct CommandFailure: Error, Sendable, Hashable, CustomStringConvertible {
+  /// The raw value is the exit code. Code 64, a wrong command line, is a `ValidationError` of the commands themselves.
   package enum Code: Int32, Sendable {
     /// The work failed.
     case work = 1
-    /// The command line is wrong.
-    case usage = 64
     /// The document or its media are wrong.
     case document = 65
     /// The coordinator or the database cannot be reached.

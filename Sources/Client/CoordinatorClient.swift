@@ -7,7 +7,7 @@ package import Wire
 package struct CoordinatorClient: Sendable {
   package struct Endpoint: Sendable {
     package var address: WireAddress
-    /// Empty where the farm has none.
+    /// Empty if the farm has none.
     package var token: String
 
     package init(address: WireAddress, token: String) {

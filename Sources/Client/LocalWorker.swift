@@ -7,7 +7,7 @@ import SystemSupport
 /// The `sheaf-worker` process of a local farm. It is started again when it ends, and it ends with this process: it exits
 /// when its standard input is closed, so even a SIGKILL of this process leaves none behind.
 package struct LocalWorker: Sendable {
-  /// How often the worker is started before the farm gives up.
+  /// How often the worker is started before `supervise` throws.
   package static let maximumStarts = 3
   /// How long the worker may take to end after its standard input is closed.
   package static let grace: Duration = .seconds(3)

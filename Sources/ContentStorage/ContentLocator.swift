@@ -1,12 +1,13 @@
 package import Digest
 package import FoundationEssentials
 import Glibc
-import SystemSupport
+import Synchronization
+package import SystemSupport
 
 /// Finds content in the content store, or in a file under the media root that coordinator and workers share. Every method
 /// blocks.
 ///
-/// Where a file was found is recorded in `places/` of the store's folder, as a hint for the next time.
+/// The path at which a file was found is recorded in `places/` of the store's folder, as a hint for the next time.
 package final class ContentLocator: Sendable {
   package let store: ContentStore
   private let contents: FileContentCache
@@ -102,5 +103,32 @@ package final class ContentLocator: Sendable {
     // The size first: otherwise a client could make the coordinator hash every file that has a given name.
     if let size, identity.size != size { return false }
     return (try? contents.content(of: file))?.digest == digest
+  }
+}
+
+/// The contents of files that were read before and have not changed since: each file is read for its digest once.
+package final class FileContentCache: Sendable {
+  private static let maximumCount = 100_000
+
+  private let contents = Mutex<[FileIdentity: Content]>([:])
+
+  package init() {}
+
+  /// The digest and the size of an open file. Reads the file unless it was read before and has not changed. Blocks.
+  /// Throws `.system` if the file is not a regular one, `.mismatch` if it changes while it is read.
+  package func content(of file: OpenFile) throws(ContentStoreError) -> Content {
+    let (before, found, after) = try mapErrors { () throws(SystemError) in
+      let before = try FileIdentity(of: file)
+      if let known = contents.withLock({ $0[before] }) { return (before, known, before) }
+      return (before, try file.content(), try FileIdentity(of: file))
+    }
+    guard after == before, found.size == before.size else {
+      throw ContentStoreError(.mismatch, "\(file.name) changed while it was read")
+    }
+    contents.withLock { contents in
+      if contents.count >= Self.maximumCount { contents = [:] }
+      contents[before] = found
+    }
+    return found
   }
 }

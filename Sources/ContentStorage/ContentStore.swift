@@ -1,4 +1,5 @@
 package import Digest
+package import FoundationEssentials
 import Glibc
 package import SystemSupport
 
@@ -11,7 +12,7 @@ package final class ContentStore: Sendable {
   /// Without a slash at the end; symbolic links are resolved.
   package let directory: String
 
-  /// Opens a content store, makes its folder where it does not exist, and removes the temporary files that a crash left.
+  /// Opens a content store, makes its folder if it does not exist, and removes the temporary files that a crash left.
   /// - Parameter leftoversOlderThan: In seconds. Younger temporary files may belong to another coordinator.
   package init(directory: String, leftoversOlderThan age: Int = 3600) throws(ContentStoreError) {
     self.directory = try mapErrors { () throws(SystemError) in
@@ -35,6 +36,7 @@ package final class ContentStore: Sendable {
     return Int64(status.st_size)
   }
 
+  /// Whether the store has an object with this digest and this size. The bytes are not read.
   package func contains(_ content: Content) -> Bool { size(of: content.digest) == content.size }
 
   /// The whole of a small object, such as a description. Throws `.missing` if it does not exist.
@@ -49,6 +51,7 @@ package final class ContentStore: Sendable {
     }
   }
 
+  /// Removes an object. Does nothing if it does not exist.
   package func remove(_ digest: SHA256Digest) {
     unlink(path(of: digest))
   }
@@ -157,4 +160,64 @@ package func mapErrors<Result>(
   _ body: () throws(SystemError) -> Result
 ) throws(ContentStoreError) -> Result {
   do throws(SystemError) { return try body() } catch { throw ContentStoreError(error) }
+}
+
+/// Content that is being written to a content store. It is hashed as it is written, and exists under its digest only
+/// after `finish` has checked it. Every method blocks.
+///
+/// Unchecked, and safe: one task at a time uses it, and calls its methods one after the other.
+package final class ContentUpload: @unchecked Sendable {
+  /// As announced.
+  package let content: Content
+  /// Bytes written so far.
+  package private(set) var received: Int64 = 0
+  private let store: ContentStore
+  /// Nil when the upload is finished or discarded.
+  private var file: OpenFile?
+  private var hasher: SHA256Hasher? = SHA256Hasher()
+
+  init(_ store: ContentStore, _ content: Content) throws(ContentStoreError) {
+    self.store = store
+    self.content = content
+    file = try mapErrors { () throws(SystemError) in try store.temporaryFile() }
+  }
+
+  deinit {
+    discard()
+  }
+
+  /// Appends bytes. Throws `.mismatch` if there are more than announced.
+  package func write(_ data: Data) throws(ContentStoreError) {
+    guard let file, Int64(data.count) <= content.size - received else {
+      throw ContentStoreError(.mismatch, "the upload is longer than the announced \(content.size) bytes")
+    }
+    let result = data.withUnsafeBytes { bytes in
+      hasher?.update(bytes)
+      return Result { () throws(SystemError) in try file.write(bytes) }
+    }
+    try mapErrors { () throws(SystemError) in try result.get() }
+    received += Int64(data.count)
+  }
+
+  /// Checks size and digest, and stores the content. Throws `.mismatch` if they are not as announced.
+  package func finish() throws(ContentStoreError) {
+    guard let file, received == content.size else {
+      throw ContentStoreError(.mismatch, "the upload has \(received) bytes instead of the announced \(content.size)")
+    }
+    guard let actual = hasher.take()?.finalize(), actual == content.digest else {
+      throw ContentStoreError(.mismatch, "the upload does not have the announced digest")
+    }
+    try mapErrors { () throws(SystemError) in
+      try file.sync()
+      try store.commit(file, to: store.path(of: content.digest))
+    }
+    self.file = nil
+  }
+
+  /// Removes what was written. Does nothing after `finish`.
+  package func discard() {
+    guard let file else { return }
+    unlink(file.name)
+    self.file = nil
+  }
 }

@@ -4,7 +4,7 @@ package import Jobs
 package import Logging
 package import Wire
 
-/// The coordinator: serves workers and clients, and makes the store's decisions happen. It keeps nothing that must not be
+/// The coordinator: serves workers and clients, and carries out what the store decides. It keeps nothing that must not be
 /// lost, so any number of coordinators can serve one store.
 package actor CoordinatorService {
   nonisolated let store: any JobStore
@@ -167,8 +167,8 @@ package actor CoordinatorService {
 
   // MARK: Tasks released because of their workers' surroundings
 
-  /// Counts a failure of a worker's surroundings. When it is one too many for the task, the job fails, unless another
-  /// worker still has the task: an idle worker whose disk is full may be granted the backup lease of a slow task again
+  /// Counts a failure of a worker's surroundings. When the task has been released `ReleaseCounter.maximum` times, its
+  /// job fails, unless another worker still has the task: an idle worker whose disk is full may be granted the backup lease of a slow task again
   /// and again.
   func countRelease(_ lease: Lease, message: String) async {
     guard releases.add(lease.task) else { return }
@@ -222,7 +222,7 @@ package actor CoordinatorService {
     }
   }
 
-  /// The store's changes are hints and may be lost, so once a second everything is looked at.
+  /// The store's changes are hints and may be lost, so everything is checked once a second.
   private func tick() async {
     var ticks = 0
     while !Task.isCancelled {

@@ -31,7 +31,7 @@ package struct MediaError: Error, Sendable, Hashable, CustomStringConvertible {
   package let operation: String
   /// What it was done to, such as a file's name; may be empty.
   package let subject: String
-  /// What was wrong and, where that is defined, what would be right.
+  /// What was wrong and, if that is defined, what would be right.
   package let message: String
 
   package init(_ code: Code, operation: String, subject: String, message: String) {
@@ -77,21 +77,21 @@ extension MediaError {
   }
 }
 
-/// The latest error that libav* logged in this thread since the last call; empty where there is none.
+/// The latest error that libav* logged in this thread since the last call; empty if there is none.
 private func latestLogLine() -> String {
   withUnsafeTemporaryAllocation(of: CChar.self, capacity: 512) { line in
     sheaf_log_take(line.baseAddress, line.count) == 0 ? "" : String(cString: line.baseAddress!)
   }
 }
 
-/// Returns the result of a libav* call, or throws where it is negative.
+/// Returns the result of a libav* call, or throws if it is negative.
 @discardableResult
 func check(_ result: Int32, _ operation: String, _ subject: String) throws(MediaError) -> Int32 {
   guard result < 0 else { return result }
   throw MediaError(averror: result, operation: operation, subject: subject)
 }
 
-/// Returns what an allocation returned, or throws where that is nil.
+/// Returns what an allocation returned, or throws if that is nil.
 func allocated<T>(_ value: T?, _ operation: String) throws(MediaError) -> T {
   guard let value else {
     throw MediaError(.outOfMemory, operation: operation, subject: "", message: "out of memory")

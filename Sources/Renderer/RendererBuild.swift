@@ -16,7 +16,7 @@ package enum RendererBuild {
     return "renderer-\(version) pango-\(pango) cairo-\(cairo) \(fonts)"
   }
 
-  /// The number of installed faces, and the first 16 digits of the SHA-256 of their sorted list. A text is drawn alike where
+  /// The number of installed faces, and the first 16 digits of the SHA-256 of their sorted list. A text is drawn alike if
   /// the fonts are the same: their files' names, sizes and versions, as fontconfig lists them.
   private static var fonts: String {
     let faces = installedFaces().sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }

@@ -27,7 +27,7 @@ enum Console {
   }
 
   static func write(_ text: String, to file: Int32) {
-    // An error in writing has no place where it could be reported.
+    // An error in writing cannot be reported anywhere.
     Array(text.utf8).withUnsafeBytes { try? writeAll(file, $0, name: "the console") }
   }
 

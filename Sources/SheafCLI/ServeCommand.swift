@@ -15,7 +15,7 @@ struct ServeCommand: AsyncParsableCommand {
     discussion: """
       Several coordinators may share one database and one content store. A coordinator that other machines can reach \
       needs a token, which workers and clients send: SHEAF_TOKEN, or a file. On SIGTERM it grants no more tasks, waits 8 s \
-      for workers to hand in what they have, and ends; what they have not handed in is rendered again.
+      for the workers to publish what they are rendering, and ends; what they have not published is rendered again.
       """)
 
   @Option(

@@ -65,7 +65,7 @@ struct AudioTimeline: Sendable {
   let sampleCount: Int64
   private var next: Int64
 
-  /// Samples that a decoder returns for each packet, whatever the packet's duration; 0 where it returns the duration.
+  /// Samples that a decoder returns for each packet, whatever the packet's duration; 0 if it returns the duration.
   private let decodedFrame: Int64
 
   /// - Parameters:

@@ -6,7 +6,7 @@ package import Segmenter
 ///
 /// Every piece's header is checked against the task and against the others before anything is written, and every packet
 /// when it is copied. Each piece is read once, from its first packet to its last, one packet at a time, so memory depends
-/// neither on the output's length nor on the number of pieces. Where a piece is refused, the output is incomplete and
+/// neither on the output's length nor on the number of pieces. If a piece is refused, the output is incomplete and
 /// should be deleted.
 package enum OutputStitcher {
   /// - Parameters:
@@ -14,7 +14,7 @@ package enum OutputStitcher {
   ///   - descriptor: An empty file that can seek. The caller closes it.
   ///   - progress: Called with the number of bytes in the file, which only rises, about once for each mebibyte.
   /// - Throws: `.piece` for a piece that differs from the task or from the others, `.media` for one that cannot be read and
-  ///   where the container refuses, `.task` for an invalid payload, `.infrastructure` where this machine ran out of
+  ///   if the container refuses, `.task` for an invalid payload, `.infrastructure` if this machine ran out of
   ///   something.
   package static func stitch(
     _ task: StitchTask, pieces: [any ByteSource], to descriptor: Int32, progress: (Int64) -> Void
@@ -116,7 +116,7 @@ struct Interleaving: Sendable {
 
 /// The output file while it is written.
 private struct OutputFile {
-  /// Progress is reported for each so many bytes.
+  /// The bytes from one report of progress to the next.
   private static let step: Int64 = 1 << 20
 
   private let muxer: FileMuxer

@@ -91,7 +91,7 @@ enum PieceChecks {
     return audio
   }
 
-  /// How a header differs from another, as a phrase that the other's name follows; nil where they are equal.
+  /// How a header differs from another, as a phrase that the other's name follows; nil if they are equal.
   private static func difference(_ found: PieceHeader, _ expected: PieceHeader) -> String? {
     if found == expected { return nil }
     if found.extradata != expected.extradata {

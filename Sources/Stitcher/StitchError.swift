@@ -15,7 +15,7 @@ package struct StitchError: Error, Sendable, CustomStringConvertible {
   }
 
   package let code: Code
-  /// The input's index: the video's pieces in order, then the audio's. Nil where the error is not about one piece.
+  /// The input's index: the video's pieces in order, then the audio's. Nil if the error is not about one piece.
   package let piece: Int?
   package let message: String
 

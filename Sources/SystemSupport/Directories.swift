@@ -6,13 +6,13 @@ package enum Directories {
     package var path: String
     /// In bytes.
     package var size: Int64
-    /// Bytes that the file takes on the disk, which are fewer than its size where it has holes.
+    /// Bytes that the file takes on the disk, which are fewer than its size if it has holes.
     package var allocatedSize: Int64
     /// Seconds since 1970.
     package var modified: Double
   }
 
-  /// Makes a folder, and those above it, where they do not exist. Throws `ENOTDIR` where a file has that name.
+  /// Makes a folder, and those above it, if they do not exist. Throws `ENOTDIR` if a file has that name.
   /// - Parameter permissions: Of each folder that is made.
   package static func make(_ path: String, permissions: mode_t = 0o755) throws(SystemError) {
     if mkdir(path, permissions) == 0 { return }
@@ -32,14 +32,14 @@ package enum Directories {
     return slash == path.startIndex ? "/" : String(path[..<slash])
   }
 
-  /// A path with symbolic links, `.` and `..` resolved. Throws `ENOENT` where there is no such file.
+  /// A path with symbolic links, `.` and `..` resolved. Throws `ENOENT` if there is no such file.
   package static func resolve(_ path: String) throws(SystemError) -> String {
     guard let resolved = realpath(path, nil) else { throw SystemError(errno, "opening \(path)") }
     defer { free(resolved) }
     return String(cString: resolved)
   }
 
-  /// The regular files of a folder, in no order; none where it cannot be read. Links are left out.
+  /// The regular files of a folder, in no order; none if it cannot be read. Links are left out.
   package static func files(in folder: String) -> [File] {
     guard let directory = opendir(folder) else { return [] }
     defer { closedir(directory) }

@@ -1,7 +1,7 @@
 package import Glibc
 
 /// An open descriptor and its owner: closed when the last reference is gone. Every method blocks: call it off the
-/// cooperative pool where the file may be slow.
+/// cooperative pool if the file may be slow.
 package final class OpenFile: Sendable {
   package let descriptor: Int32
   /// For messages: the path, or what the file is.
@@ -43,7 +43,7 @@ package final class OpenFile: Sendable {
     return status
   }
 
-  /// The bytes of a small file, or of a pipe that ends. Throws `EFBIG` where there are more than `limit` bytes.
+  /// The bytes of a small file, or of a pipe that ends. Throws `EFBIG` if there are more than `limit` bytes.
   package static func contents(of path: String, limit: Int) throws(SystemError) -> [UInt8] {
     let file = try open(path)
     var bytes: [UInt8] = []
@@ -84,7 +84,7 @@ extension OpenFile {
     return bytes
   }
 
-  /// Exactly the next `count` bytes at the descriptor's offset, waiting for them. Nil where the end comes before.
+  /// Exactly the next `count` bytes at the descriptor's offset, waiting for them. Nil if the end comes before.
   package func readExactly(_ count: Int) throws(SystemError) -> [UInt8]? {
     var bytes = [UInt8](repeating: 0, count: count)
     let result = bytes.withUnsafeMutableBytes { buffer in
@@ -178,7 +178,7 @@ package struct FileIdentity: Sendable, Hashable {
     }
   }
 
-  /// Throws `EINVAL` where the file is not a regular one.
+  /// Throws `EINVAL` if the file is not a regular one.
   package init(of file: OpenFile) throws(SystemError) {
     let status = try file.status()
     guard status.st_mode & S_IFMT == S_IFREG else {

@@ -2,12 +2,13 @@ import Glibc
 
 /// The process's environment variables.
 package enum ProcessEnvironment {
-  /// Nil where the variable is unset or empty, which is how docker compose passes variables that are not set.
+  /// Nil if the variable is unset or empty, which is how docker compose passes variables that are not set.
   package static func value(_ name: String) -> String? {
     guard let value = getenv(name), value.pointee != 0 else { return nil }
     return String(cString: value)
   }
 
+  /// Every variable by name, those with an empty value included.
   package static var all: [String: String] {
     var found: [String: String] = [:]
     var next = environ
@@ -39,23 +40,24 @@ package enum ProcessEnvironment {
 /// An option's value: the command line's, else its environment variable's. Both executables read their options here, so
 /// that one rule holds for both (see `docs/operations.md`).
 package enum Setting {
-  /// Returns the value of an environment variable; nil where it is unset or empty.
+  /// Returns the value of an environment variable; nil if it is unset or empty.
   package typealias Environment = (_ variable: String) -> String?
 
+  /// The text of an option; nil if neither the option nor the variable is set.
   package static func text(
     _ option: String?, _ variable: String, environment: Environment = ProcessEnvironment.value
   ) -> String? {
     option ?? environment(variable)
   }
 
-  /// On where the option is given, or the variable is `1`, `true` or `yes` in any case.
+  /// On if the option is given, or the variable is `1`, `true` or `yes` in any case.
   package static func flag(
     _ option: Bool, _ variable: String, environment: Environment = ProcessEnvironment.value
   ) -> Bool {
     option || ["1", "true", "yes"].contains(environment(variable)?.lowercased())
   }
 
-  /// Nil where neither the option nor the variable is set. Throws where the value is not a whole number in `range`.
+  /// Nil if neither the option nor the variable is set. Throws if the value is not a whole number in `range`.
   /// - Parameter name: The option's, for the message, such as `--slots`.
   package static func number(
     _ option: String?, _ name: String, _ variable: String, in range: ClosedRange<Int64>,
@@ -71,7 +73,7 @@ package enum Setting {
   }
 
   /// The farm's token: the first line of the file that `--token-file` or `SHEAF_TOKEN_FILE` names, else the value of
-  /// `SHEAF_TOKEN`; nil where none of them is set. A line ends with LF or CRLF. Throws where the file cannot be read, has
+  /// `SHEAF_TOKEN`; nil if none of them is set. A line ends with LF or CRLF. Throws if the file cannot be read, has
   /// more than 4096 bytes, or has an empty first line.
   package static func token(
     file option: String?, environment: Environment = ProcessEnvironment.value

@@ -1,7 +1,7 @@
 import Glibc
 import SystemPackage
 
-/// Local sockets between a process and its children. Everything here blocks, except where its name has `WithoutWaiting`.
+/// Local sockets between a process and its children. Everything here blocks, except what has `WithoutWaiting` in its name.
 extension OpenFile {
   /// Two connected stream sockets; what is written to one is read from the other.
   package static func socketPair() throws(SystemError) -> (OpenFile, OpenFile) {
@@ -11,7 +11,7 @@ extension OpenFile {
     return (OpenFile(owning: pair[0], name: "a socket"), OpenFile(owning: pair[1], name: "a socket"))
   }
 
-  /// Sends all bytes, waiting for room. Throws `EPIPE`, without a signal, where the other end is closed.
+  /// Sends all bytes, waiting for room. Throws `EPIPE`, without a signal, if the other end is closed.
   package func send(_ bytes: [UInt8]) throws(SystemError) {
     let result = bytes.withUnsafeBytes { buffer in
       Result { () throws(SystemError) in
@@ -23,7 +23,7 @@ extension OpenFile {
     guard try result.get() == bytes.count else { throw SystemError(EIO, "sending to \(name)") }
   }
 
-  /// Sends as many of the bytes as there is room for, without waiting. Returns how many: zero where there is no room.
+  /// Sends as many of the bytes as there is room for, without waiting. Returns how many: zero if there is no room.
   package func sendWithoutWaiting(_ bytes: [UInt8]) throws(SystemError) -> Int {
     do throws(SystemError) {
       return try retryingOnInterrupt("sending to \(name)") {
@@ -34,7 +34,7 @@ extension OpenFile {
     }
   }
 
-  /// Receives up to `limit` bytes that are there, without waiting. Empty at the end; nil where none are there.
+  /// Receives up to `limit` bytes that are there, without waiting. Empty at the end; nil if none are there.
   package func receiveWithoutWaiting(_ limit: Int) throws(SystemError) -> [UInt8]? {
     var bytes = [UInt8](repeating: 0, count: limit)
     do throws(SystemError) {
@@ -50,7 +50,7 @@ extension OpenFile {
 
   /// Ends the connection in both directions; the descriptor stays open.
   package func shutDown() {
-    // Fails only where the connection has ended already.
+    // Fails only if the connection has ended already.
     _ = shutdown(descriptor, Int32(SHUT_RDWR))
   }
 }

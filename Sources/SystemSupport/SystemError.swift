@@ -34,7 +34,7 @@ package struct SystemError: Error, Sendable, Hashable, CustomStringConvertible {
 
 /// Runs a system call until no signal interrupts it.
 ///
-/// - Parameter call: Returns a negative value, with `errno` set, where it failed.
+/// - Parameter call: Returns a negative value, with `errno` set, if it failed.
 /// - Returns: What the call returned.
 package func retryingOnInterrupt<Count: SignedInteger>(
   _ operation: @autoclosure () -> String, _ call: () -> Count
@@ -51,7 +51,7 @@ package func retryingOnInterrupt<Count: SignedInteger>(
 /// memory go with the process.
 package func endProcess(_ code: Int32, _ message: String) -> Never {
   let line = Array("\(message)\n".utf8)
-  // Where even that cannot be written, the code has to do.
+  // If even that cannot be written, the code has to do.
   try? line.withUnsafeBytes { buffer in
     Result { () throws(SystemError) in try writeAll(2, buffer, name: "standard error") }
   }.get()

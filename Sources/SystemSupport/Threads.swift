@@ -64,7 +64,7 @@ package final class SerialThread: SerialExecutor {
 
   private func run() {
     while true {
-      // Where a signal interrupts the wait there may be no job; then it waits again.
+      // If a signal interrupts the wait there may be no job; then it waits again.
       sem_wait(arrivals)
       let (jobs, isStopped) = queue.withLock { queue in
         defer { queue.jobs = [] }

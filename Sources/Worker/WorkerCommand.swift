@@ -54,7 +54,7 @@ struct WorkerCommand: AsyncParsableCommand {
   func run() async throws {
     let settings = try options.resolved()
     if settings.exitsWithParent { try exitWithStandardInput() }
-    // Many pieces are open at once while a long film is stitched. Where the limit cannot be raised, a stitch may fail
+    // Many pieces are open at once while a long film is stitched. If the limit cannot be raised, a stitch may fail
     // with a message about it.
     _ = sandbox_raise_descriptor_limit()
 
@@ -99,7 +99,7 @@ struct WorkerCommand: AsyncParsableCommand {
   private func exitWithStandardInput() throws(SystemError) {
     try startThread {
       let input = OpenFile(owning: 0, name: "standard input")
-      // An input that cannot be read is taken for one that has ended.
+      // An input that cannot be read is treated as one that has ended.
       while let bytes = try? input.readSome(64), !bytes.isEmpty {}
       // The kernel ends the task processes, and what they were making has no name.
       _exit(0)
@@ -175,7 +175,7 @@ struct WorkerOptions: ParsableArguments {
     }
   }
 
-  /// Throws `ValidationError` where a value is missing or impossible.
+  /// Throws `ValidationError` if a value is missing or impossible.
   func resolved() throws -> Resolved {
     guard let place = Setting.text(coordinator, "SHEAF_COORDINATOR") else {
       throw ValidationError(

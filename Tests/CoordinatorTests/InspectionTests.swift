@@ -94,7 +94,8 @@ import Wire
 
   @Test func anAbandonedInspectionIsCancelledAndNeverPlanned() async throws {
     let added = Mutex(Duration.zero)
-    try await TestCoordinator.run(clock: { added.withLock { $0 } }) { coordinator in
+    let clock = { @Sendable in added.withLock { $0 } }
+    try await TestCoordinator.run(clock: clock) { coordinator in
       let (store, id) = (coordinator.store, JobID("abandoned"))
       try await store.submit(
         NewJob(id: id, name: "inspection", purpose: .inspection, priority: 0, request: [], tasks: []))

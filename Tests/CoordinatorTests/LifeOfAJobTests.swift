@@ -270,7 +270,7 @@ import Wire
     }
   }
 
-  @Test func toStopWaitingCancelsTheJob() async throws {
+  @Test func cancellingTheWaitCancelsTheJob() async throws {
     let edit = try Edit()
     let path = edit.path
     try await TestCoordinator.run { coordinator in

@@ -95,7 +95,7 @@ enum Place {
   /// The folder that the tests were built into, and with them `sheaf` and `sheaf-worker`.
   static let products = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
 
-  /// A large collection of real files, where there is one.
+  /// A large collection of real files, if there is one.
   static let sharedMedia: URL? = {
     let named = ProcessInfo.processInfo.environment["SHEAF_SHARED_MEDIA"].map { URL(fileURLWithPath: $0) }
     let sibling = repository.deletingLastPathComponent().appendingPathComponent("shared/media")

@@ -8,9 +8,9 @@ struct ExactCutTests {
     var file: String
     /// Seconds of the asset's timeline, as fractions.
     var use: (start: (Int64, Int64), end: (Int64, Int64))
-    /// What of the output shows the source, where it is smaller.
+    /// The part of the output that shows the source, if the source is smaller.
     var crop: String?
-    /// Frames a second, where the file's rate is constant and its container rounds that away.
+    /// Frames a second, if the file's rate is constant and its container rounds the times.
     var rate: (Int64, Int64)?
   }
 

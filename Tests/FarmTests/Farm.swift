@@ -99,7 +99,7 @@ final class Farm: @unchecked Sendable {
     return parents.children(of: workers[index].id).flatMap { parents.children(of: $0) }
   }
 
-  /// Waits until the farm is in some state. Where it never is, the error has the logs.
+  /// Waits until the farm is in some state. If it never is, the error has the logs.
   func eventually(_ what: String, seconds: Double = 60, _ holds: () async throws -> Bool) async throws {
     do {
       try await FarmTests.eventually(what, seconds: seconds, holds)
@@ -130,7 +130,7 @@ final class Farm: @unchecked Sendable {
   }
 }
 
-/// Looks every 50 ms whether something holds. Throws where it does not within the time.
+/// Looks every 50 ms whether something holds. Throws if it does not within the time.
 func eventually(_ what: String, seconds: Double = 60, _ holds: () async throws -> Bool) async throws {
   let limit = Date(timeIntervalSinceNow: seconds)
   while true {

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// *The farm is invisible*, also to a client that waits while the database comes and goes.
+/// *The farm is invisible*, also to a client that waits while the connections to the database are cut.
 @Suite(.serialized, .timeLimit(.minutes(10)))
 struct LostDatabaseTests {
   @Test

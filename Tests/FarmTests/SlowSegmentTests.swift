@@ -24,7 +24,7 @@ struct SlowSegmentTests {
     }
     try await farm.waitUntil(job: job) { $0.state == "done" }
 
-    // The backup lease won, and before the first was taken for hung, which would be counted.
+    // The backup lease won, and before the first was considered hung, which would be counted.
     let backedUp = try await farm.query("SELECT kind, epoch, published_epoch FROM sheaf.task WHERE epoch > 1")
     #expect(backedUp == ["video|2|2"])
     let counted = try await farm.query("SELECT ended_as FROM sheaf.attempt WHERE ended_as <> 'released'")
@@ -43,7 +43,7 @@ struct SlowSegmentTests {
   }
 
   /// Stops a worker's task process while it renders a segment; its agent goes on and renews the lease. False, with
-  /// nothing stopped, where the worker had something else to do.
+  /// nothing stopped, if the worker renders no segment.
   private static func stop(_ worker: String, _ index: Int, on farm: Farm) async throws -> Bool {
     let processes = farm.taskProcesses(ofWorker: index)
     for process in processes { kill(process, SIGSTOP) }

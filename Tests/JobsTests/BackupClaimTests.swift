@@ -43,7 +43,7 @@ struct BackupClaimTests {
   }
 
   @Test(arguments: StoreKind.allCases)
-  func bothWorkersAreBusy(_ kind: StoreKind) async throws {
+  func bothWorkersOfATaskAreListedAsBusy(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       for worker in [WorkerID.anna, .bert] {
         try await farm.store.register(.sample(worker, name: "\(worker)"))

@@ -34,7 +34,7 @@ struct BackupLeaseTests {
   }
 
   @Test(arguments: StoreKind.allCases, [0, 1])
-  func aReleaseOfOneEndsThatOneAlone(_ kind: StoreKind, gone: Int) async throws {
+  func releasingOneLeaseLeavesTheOther(_ kind: StoreKind, gone: Int) async throws {
     try await kind.run { farm in
       let both = try await Self.both(on: farm)
       let (lost, kept) = (both[gone], both[1 - gone])
@@ -51,7 +51,7 @@ struct BackupLeaseTests {
   }
 
   @Test(arguments: StoreKind.allCases, [0, 1])
-  func aMediaFailureOfOneIsCountedAndTheOtherGoesOn(_ kind: StoreKind, gone: Int) async throws {
+  func aMediaFailureOfOneLeaseIsCountedAndTheOtherContinues(_ kind: StoreKind, gone: Int) async throws {
     try await kind.run { farm in
       let both = try await Self.both(on: farm)
       let (lost, kept) = (both[gone], both[1 - gone])
@@ -69,7 +69,7 @@ struct BackupLeaseTests {
   }
 
   @Test(arguments: StoreKind.allCases, [0, 1])
-  func theOneFailureTooManyEndsBoth(_ kind: StoreKind, gone: Int) async throws {
+  func theFailureThatFailsTheTaskEndsBothLeases(_ kind: StoreKind, gone: Int) async throws {
     try await kind.run(policy: LeasePolicy(maximumFailures: 1)) { farm in
       let both = try await Self.both(on: farm)
       let (lost, other) = (both[gone], both[1 - gone])
@@ -86,7 +86,7 @@ struct BackupLeaseTests {
   }
 
   @Test(arguments: StoreKind.allCases, [0, 1])
-  func aDocumentFailureOfOneEndsTheJob(_ kind: StoreKind, gone: Int) async throws {
+  func aDocumentFailureOfOneLeaseEndsTheJob(_ kind: StoreKind, gone: Int) async throws {
     try await kind.run { farm in
       let both = try await Self.both(on: farm)
       let failure = TaskFailure(end: .document, message: "no such font")
@@ -99,7 +99,7 @@ struct BackupLeaseTests {
   }
 
   @Test(arguments: StoreKind.allCases)
-  func cancellingRemovesBoth(_ kind: StoreKind) async throws {
+  func cancellingRemovesBothLeases(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       let both = try await Self.both(on: farm)
       #expect(try await farm.store.cancel(JobID("j1")) == .cancelled)
@@ -139,7 +139,7 @@ struct BackupLeaseTests {
   }
 
   @Test(arguments: StoreKind.allCases)
-  func aTaskThatLostBothIsReady(_ kind: StoreKind) async throws {
+  func aTaskThatLostBothLeasesIsReady(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       let both = try await Self.both(on: farm)
       try farm.advance(.seconds(15))
@@ -171,7 +171,7 @@ struct BackupLeaseTests {
   }
 
   @Test(arguments: StoreKind.allCases, 1...3)
-  func bothMayHangAtOnce(_ kind: StoreKind, maximumFailures: Int) async throws {
+  func bothLeasesMayHangAtOnce(_ kind: StoreKind, maximumFailures: Int) async throws {
     try await kind.run(policy: LeasePolicy(maximumFailures: maximumFailures)) { farm in
       let both = try await Self.both(on: farm)
       for _ in 0..<6 {

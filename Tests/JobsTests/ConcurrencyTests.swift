@@ -1,5 +1,6 @@
 import Digest
 import Synchronization
+import TestPrograms
 import Testing
 
 @testable import Jobs
@@ -119,8 +120,8 @@ struct ConcurrencyTests {
   }
 
   /// Workers that claim, publish, fail and leave, coordinators that expire and cancel, all at once: nothing is published
-  /// twice, also where every task is slow and has two leases, every job ends, and no operation throws.
-  @Test(arguments: [1.5, 0]) func everythingAtOnceEnds(slowness: Double) async throws {
+  /// twice, also if every task is slow and has two leases, every job ends, and no operation throws.
+  @Test(arguments: [1.5, 0]) func everyJobEndsWhenAllOperationsRunAtOnce(slowness: Double) async throws {
     let policy = LeasePolicy(
       lease: .milliseconds(50), hang: .milliseconds(40), maximumFailures: 50, backOff: .milliseconds(1),
       exclusion: .zero, slowness: slowness, shortestSlow: .zero, fewestRendered: 1)

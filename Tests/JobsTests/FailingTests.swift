@@ -74,7 +74,7 @@ struct FailingTests {
   }
 
   @Test(arguments: StoreKind.allCases)
-  func aSingleWorkerMayTryThreeTimes(_ kind: StoreKind) async throws {
+  func aTaskWithASingleWorkerIsTriedThreeTimes(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       try await farm.store.submitRendering("j1", tasks: .videos(1))
       for _ in 0..<3 {
@@ -87,7 +87,7 @@ struct FailingTests {
   }
 
   @Test(arguments: StoreKind.allCases)
-  func thePolicyHasTheNumberOfFailures(_ kind: StoreKind) async throws {
+  func aTaskFailsForGoodAtThePolicysNumberOfFailures(_ kind: StoreKind) async throws {
     try await kind.run(policy: LeasePolicy(maximumFailures: 1)) { farm in
       try await farm.store.submitRendering("j1", tasks: .videos(1))
       let lease = try #require(try await farm.store.claimOne()).lease

@@ -5,7 +5,7 @@ import Testing
 @Suite("Submitting and planning")
 struct SubmittingTests {
   @Test(arguments: StoreKind.allCases)
-  func jobIsKeptAsItCame(_ kind: StoreKind) async throws {
+  func aJobIsStoredAsItWasSubmitted(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       let tasks: [NewTask] = [
         .sample(.probe, 1, cost: 0.5, work: 7, inputs: [content(1), content(2, size: 1 << 40)]),
@@ -100,7 +100,7 @@ struct SubmittingTests {
   }
 
   @Test(arguments: StoreKind.allCases)
-  func planNumbersItsTasksOnFromTheProbeTasks(_ kind: StoreKind) async throws {
+  func aPlansTasksAreNumberedAfterTheProbeTasks(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       try await farm.store.submit(.sample("j1", tasks: [.sample(.probe, cached: content(1))]))
       let tasks: [NewTask] = [

@@ -22,7 +22,7 @@ struct TraceTests {
       }
       return try await group.reduce(into: [:]) { seen, more in seen.merge(more, uniquingKeysWith: +) }
     }
-    // A trace that comes to nothing proves nothing.
+    // A trace in which nothing happens proves nothing.
     for label in [
       "published", "duplicate", "stale", "planned true", "planned false", "granted", "granted nothing", "lost",
       "lost nothing", "failed task true", "failed task false", "failed job true", "released true",
@@ -104,7 +104,7 @@ extension TestDatabase {
   }
 }
 
-/// A connection that listens, beside the store's.
+/// A connection that listens, in addition to the store's.
 private final class Observer {
   private let connection: Connection
 

@@ -29,7 +29,7 @@ private func clip(_ source: (MediaTime, MediaTime), _ target: (MediaTime, MediaT
     #expect(previous == total)
   }
 
-  @Test func halvesOfASampleGoAwayFromZero() throws {
+  @Test func halvesOfASampleAreRoundedAwayFromZero() throws {
     // 1/96000 s is half a sample of 48 kHz; 3/96000 s one and a half.
     let placement = try ClipPlacement(
       clip((time(1, 96000), time(1)), (time(3, 96000), time(1))), rate: 48000, sampleCount: 48000)

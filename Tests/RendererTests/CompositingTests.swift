@@ -2,6 +2,7 @@ import CompositionModel
 import Foundation
 import Media
 import Segmenter
+import TestPrograms
 import Testing
 
 @testable import Renderer
@@ -12,7 +13,7 @@ import Testing
 
   /// Random codes within the limited range of 8 bits, `count` frames of them.
   static func noise(_ size: PixelSize, _ format: PixelFormat, count: Int, seed: UInt64) -> [UInt8] {
-    var generator = SeededGenerator(seed)
+    var generator = SeededRandom(seed: seed)
     let samples = FrameFormat(format).packedBytes(size) / (format.bitDepth > 8 ? 2 : 1) * count
     guard format.bitDepth > 8 else { return (0..<samples).map { _ in UInt8.random(in: 16...235, using: &generator) } }
     return (0..<samples).flatMap { _ in

@@ -1,4 +1,5 @@
 import CompositionModel
+import TestPrograms
 import Testing
 
 @testable import Renderer
@@ -54,7 +55,7 @@ import Testing
 
   /// Whatever the sizes: within the frame, on chroma cells or the frame's edges, at most one pixel off the centre.
   @Test func everyFitKeepsItsRule() {
-    var generator = SeededGenerator(6)
+    var generator = SeededRandom(seed: 6)
     for _ in 0..<20_000 {
       let size = PixelSize(
         width: .random(in: 1...5000, using: &generator), height: .random(in: 1...5000, using: &generator))

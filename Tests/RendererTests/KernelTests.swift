@@ -1,4 +1,5 @@
 import CMedia
+import TestPrograms
 import Testing
 
 /// The plain versions against the formulas in Double, and every faster version against the plain one, bit for bit.
@@ -10,7 +11,7 @@ import Testing
   static let weights = [0, 1, 77, 4096, 8191, 8192, 12345, 16383, 16384]
 
   @Test func mixIsTheExactMeanRoundedToNearest() {
-    var generator = SeededGenerator(1)
+    var generator = SeededRandom(seed: 1)
     for (width, height) in Self.sizes {
       for weight in Self.weights {
         let a8 = RandomPlane<UInt8>(width: width, height: height, upTo: 255, using: &generator)
@@ -68,7 +69,7 @@ import Testing
 
   @Test(arguments: [8, 10])
   func overIsWithinHalfACodeOfTheExactBlend(depth: Int) {
-    var generator = SeededGenerator(2)
+    var generator = SeededRandom(seed: 2)
     let highest = 1 << depth - 1
     let unit = Double(1 << (14 - depth))
     for (width, height) in Self.sizes {
@@ -134,7 +135,7 @@ import Testing
   }
 
   @Test func transposeAndMirrorMoveEverySampleToItsPlace() {
-    var generator = SeededGenerator(3)
+    var generator = SeededRandom(seed: 3)
     for (width, height) in Self.sizes + [(48, 33), (130, 70)] {
       let from8 = RandomPlane<UInt8>(width: width, height: height, upTo: 255, using: &generator)
       let from16 = RandomPlane<UInt16>(width: width, height: height, upTo: 65535, using: &generator)
@@ -168,7 +169,7 @@ import Testing
   }
 
   @Test func fillSetsTheRectangleAndNothingElse() {
-    var generator = SeededGenerator(4)
+    var generator = SeededRandom(seed: 4)
     for (width, height) in Self.sizes {
       let before8 = RandomPlane<UInt8>(width: width, height: height, upTo: 255, using: &generator)
       let before16 = RandomPlane<UInt16>(width: width, height: height, upTo: 1023, using: &generator)

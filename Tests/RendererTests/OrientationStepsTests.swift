@@ -1,4 +1,5 @@
 import CompositionModel
+import TestPrograms
 import Testing
 
 @testable import Renderer
@@ -7,7 +8,7 @@ import Testing
   /// Every orientation at every pixel size, against moving one pixel at a time: first mirrored, then rotated clockwise.
   @Test(arguments: [0, 90, 180, 270], [1, 2, 3, 4, 8])
   func everyPixelGoesToItsPlace(clockwise: Int, bytes: Int) {
-    var generator = SeededGenerator(7)
+    var generator = SeededRandom(seed: 7)
     for isMirrored in [false, true] {
       let orientation = Orientation(clockwise: clockwise, isMirrored: isMirrored)
       let (width, height) = (37, 21)

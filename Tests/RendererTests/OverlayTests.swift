@@ -2,6 +2,7 @@ import CompositionModel
 import Foundation
 import Media
 import Segmenter
+import TestPrograms
 import Testing
 
 @testable import Renderer
@@ -11,7 +12,7 @@ import Testing
 
   /// A PNG with random colours and alpha, partly transparent, opaque and fully transparent.
   static func image(_ fixture: inout VideoFixture, width: Int, height: Int) throws -> (index: Int, rgba: [UInt8]) {
-    var generator = SeededGenerator(11)
+    var generator = SeededRandom(seed: 11)
     var rgba: [UInt8] = []
     for index in 0..<(width * height) {
       for _ in 0..<3 { rgba.append(.random(in: 0...255, using: &generator)) }

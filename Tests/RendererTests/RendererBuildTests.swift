@@ -4,7 +4,7 @@ import Testing
 @testable import Renderer
 
 @Suite struct RendererBuildTests {
-  @Test func identityIsStableAndQuick() throws {
+  @Test func theIdentityIsStableAndComputedQuickly() throws {
     var identities: Set<String> = []
     // The processor's time and not the clock's, because other tests run at the same time. The first call also reads
     // fontconfig's configuration, once for each process.

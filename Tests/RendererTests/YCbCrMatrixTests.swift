@@ -1,6 +1,7 @@
 import CMedia
 import CompositionModel
 import Segmenter
+import TestPrograms
 import Testing
 
 @testable import Renderer
@@ -39,7 +40,7 @@ import Testing
 
   @Test(arguments: PixelFormat.allCases)
   func blendPlanesHoldColourTimesCoverage(pixelFormat: PixelFormat) throws {
-    var generator = SeededGenerator(5)
+    var generator = SeededRandom(seed: 5)
     let format = try Self.format(pixelFormat)
     let matrix = YCbCrMatrix(format)
     let (width, height) = (13, 7)

@@ -1,4 +1,5 @@
 import CompositionModel
+import TestPrograms
 import Testing
 
 @testable import Segmenter
@@ -8,7 +9,7 @@ import Testing
 struct SegmentContentTests {
   @Test(arguments: 1...60)
   func `every frame of a random edit shows in its segment what the edit shows there`(seed: Int) throws {
-    var random = SeededGenerator(seed: UInt64(seed))
+    var random = SeededRandom(seed: UInt64(seed))
     let assets = Synthetic.assets([
       "a": try Synthetic.film(frames: 900, interval: 250), "b": try Synthetic.film(frames: 700, rate: 25, origin: 9000),
       "still": try Synthetic.still(),
@@ -64,7 +65,7 @@ struct SegmentContentTests {
     }
   }
 
-  private func randomEdit(_ random: inout SeededGenerator) throws -> Edit {
+  private func randomEdit(_ random: inout SeededRandom) throws -> Edit {
     var tracks: [CompositionTrack] = []
     var layers: [Layer] = []
     for id in ["A", "B"] {

@@ -79,19 +79,3 @@ enum Synthetic {
         audio: AudioSettings(codec: .aac, bitRate: 128_000, sampleRate: 44100, channels: 2)))
   }
 }
-
-/// The same numbers on every run, so that a failure can be repeated.
-struct SeededGenerator: RandomNumberGenerator {
-  private var state: UInt64
-
-  init(seed: UInt64) {
-    state = seed &* 0x9E37_79B9_7F4A_7C15 | 1
-  }
-
-  mutating func next() -> UInt64 {
-    state ^= state << 13
-    state ^= state >> 7
-    state ^= state << 17
-    return state
-  }
-}

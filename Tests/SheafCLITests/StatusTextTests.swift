@@ -1,6 +1,7 @@
 import Digest
 import Foundation
 import SwiftProtobuf
+import SystemSupport
 import Testing
 import Wire
 

@@ -26,7 +26,7 @@ struct AgentTimeTests {
   }
 
   @Test
-  func `waiting for the coordinator's bytes is no hang`() {
+  func `a task that waits for the coordinator's bytes does not hang`() {
     var agent = AgentScript(slots: 1)
     _ = agent.happen(.granted(.number(1)), at: 0)
     _ = agent.happen(.waiting(first, true), at: 1)
@@ -54,7 +54,7 @@ struct AgentTimeTests {
   }
 
   @Test
-  func `a lost connection ends everything, for its leases are lost`() {
+  func `a lost connection ends every task, because its leases are lost`() {
     var agent = AgentScript(slots: 2)
     agent.grantAndMake(1)
     _ = agent.happen(.granted(.number(2)))
@@ -65,7 +65,7 @@ struct AgentTimeTests {
   }
 
   @Test
-  func `a coordinator that is silent for a lease's time is given up`() {
+  func `an agent disconnects from a coordinator that is silent for a lease's time`() {
     var agent = AgentScript(slots: 1)
     _ = agent.happen(.granted(.number(1)), at: 1)
     _ = agent.happen(.tick, at: 15)
@@ -94,7 +94,7 @@ struct AgentTimeTests {
   }
 
   @Test
-  func `what does not finish in time is released, and the acknowledgement is waited for`() {
+  func `a task that does not finish in time is released, and the agent waits for the acknowledgement`() {
     var agent = AgentScript(slots: 1)
     _ = agent.happen(.granted(.number(1)), at: 0)
     _ = agent.happen(.drain, at: 1)
@@ -106,7 +106,7 @@ struct AgentTimeTests {
   }
 
   @Test
-  func `a coordinator that does not answer does not keep it`() {
+  func `an agent that leaves does not wait for ever for an acknowledgement`() {
     var agent = AgentScript(slots: 1)
     _ = agent.happen(.granted(.number(1)), at: 0)
     _ = agent.happen(.drain, at: 1)
@@ -116,7 +116,7 @@ struct AgentTimeTests {
   }
 
   @Test
-  func `with nothing to do, or when it is stopped, it ends at once`() {
+  func `an agent with nothing to do, or that is stopped, ends at once`() {
     var idle = AgentScript(connected: false)
     #expect(idle.happen(.drain, at: 1) == [.leave])
     var busy = AgentScript(slots: 1)

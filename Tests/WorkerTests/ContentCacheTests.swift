@@ -88,7 +88,7 @@ struct ContentCacheTests {
   }
 
   @Test
-  func `content that comes with another digest is fetched once more, then given up`() async throws {
+  func `content that comes with another digest is fetched once more, then never again`() async throws {
     let cache = try cache()
     let wrong = Content(digest: .of([1]), size: content.size)
     let partial = try await cache.partial(wrong)

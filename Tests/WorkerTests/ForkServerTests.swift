@@ -8,14 +8,14 @@ import Testing
 @Suite(.timeLimit(.minutes(10)))
 struct ForkServerTests {
   @Test
-  func `it reports the build that renders, the same each time`() throws {
+  func `a fork server reports the build that renders, the same each time`() throws {
     let build = try Place.forkServer.properties().build
     #expect(build.contains("avcodec") && build.contains("fonts-"), "\(build)")
     #expect(try ForkServer(Place.workerLauncher).properties().build == build)
   }
 
   @Test
-  func `one that cannot start is an error with its reason`() {
+  func `a fork server that cannot start is an error with its reason`() {
     #expect(throws: SystemError.self) { try ForkServer(Place.script("exit 3")).properties() }
     let error = #expect(throws: SystemError.self) {
       try ForkServer(Place.script("echo 'no such library' >&2; exit 3")).properties()
@@ -25,14 +25,14 @@ struct ForkServerTests {
   }
 
   @Test
-  func `one that breaks the protocol is ended`() {
+  func `a fork server that breaks the protocol is ended`() {
     #expect(throws: SystemError.self) {
       try ForkServer(Place.script("printf 'GET / HTTP/1.1' >&0; sleep 1000")).properties()
     }
   }
 
   @Test
-  func `its processes are each another one, confined, and end by a kill`() async throws {
+  func `each task process is a new one, is confined, and ends when it is killed`() async throws {
     var seen: Set<Confinement> = []
     for _ in 0..<3 {
       let process = try TaskProcess(Place.forkServer)
@@ -56,7 +56,7 @@ struct ForkServerTests {
   }
 
   @Test
-  func `where it ends, its processes end, and the next task gets another fork server`() async throws {
+  func `if the fork server ends, its processes end, and the next task gets another fork server`() async throws {
     let server = ForkServer(Place.workerLauncher)
     let process = try TaskProcess(server)
     let (reports, report) = AsyncStream.makeStream(of: TaskProcess.Report.self)

@@ -75,7 +75,7 @@ struct TaskProcessTests {
   }
 
   @Test
-  func `what cannot be started is released`() async throws {
+  func `a task whose process cannot be started is released`() async throws {
     var launcher = Place.script("")
     launcher.executable = "/nonexistent"
     guard case .failed(let failure) = try await end(of: TaskProcess(launcher)).outcome else {
@@ -145,7 +145,7 @@ struct TaskProcessTests {
   }
 
   @Test
-  func `processor time is counted`() async throws {
+  func `the end of a task process has its processor time`() async throws {
     let script = "\(Self.ready); i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done; exit 1"
     let process = try await failure(script).process
     #expect((process?.cpuMilliseconds ?? 0) > 0 && (process?.peakBytes ?? 0) > 0)

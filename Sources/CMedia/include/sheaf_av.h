@@ -35,7 +35,7 @@ static const int sheaf_error_patch_welcome = AVERROR_PATCHWELCOME;
 void sheaf_log_capture(void);
 
 // Copies the latest line that libav* logged at level "error" or worse in this thread, and clears it. Returns its
-// length; 0 where there is none.
+// length; 0 if there is none.
 size_t sheaf_log_take(char *line, size_t capacity);
 
 // Sets an io_open that refuses every file that a file refers to: playlists, references, external tracks.

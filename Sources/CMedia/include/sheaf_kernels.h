@@ -34,7 +34,7 @@ struct sheaf_kernels {
   // Draws a blend plane's colour c with coverage a over codes d, in place, with s = 14 - depth:
   //   a' = (a*opacity + 8192) >> 14
   //   d  = min(2^depth - 1, (c*opacity + (d << s)*(16384 - a') + 2^(13+s)) >> (14+s))
-  // Colour must be 0 where coverage is 0. over8 is for depth 8; over16 for 9 to 14.
+  // Colour must be 0 if coverage is 0. over8 is for depth 8; over16 for 9 to 14.
   void (*over8)(
     uint8_t *under, ptrdiff_t under_stride, const uint16_t *colour, ptrdiff_t colour_stride, const uint16_t *coverage,
     ptrdiff_t coverage_stride, int width, int height, int opacity);
@@ -57,7 +57,7 @@ struct sheaf_kernels {
 
 // The plain versions, which define the results.
 const struct sheaf_kernels *sheaf_kernels_plain(void);
-// NULL where this processor has no AVX2, or the code was built for another kind of processor.
+// NULL if this processor has no AVX2, or the code was built for another kind of processor.
 const struct sheaf_kernels *sheaf_kernels_avx2(void);
 // The fastest version that this processor runs.
 const struct sheaf_kernels *sheaf_kernels_best(void);

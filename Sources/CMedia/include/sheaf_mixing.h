@@ -13,7 +13,7 @@ void sheaf_mix_add(float *to, const float *from, size_t count);
 // to[i] += from[i] · gain
 void sheaf_mix_scaled(float *to, const float *from, float gain, size_t count);
 
-// to[i] += from[i] · float(start + rise · ((first + step · i) / whole)). Where first, step and whole are whole numbers
+// to[i] += from[i] · float(start + rise · ((first + step · i) / whole)). If first, step and whole are whole numbers
 // below 2^53, the quotient is rounded once, by the division.
 void sheaf_mix_line(float *to, const float *from, double start, double rise, double first, double step, double whole,
                     size_t count);

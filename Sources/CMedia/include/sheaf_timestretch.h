@@ -18,7 +18,7 @@ int sheaf_stretch_open(SheafStretcher **stretcher, int sampleRate, int channels,
 // Copies `count` samples of each channel to the stretcher. Returns 0 or a negative AVERROR.
 int sheaf_stretch_send(SheafStretcher *stretcher, const float *const *channels, int count);
 
-// Writes at most `capacity` samples of each channel. Returns how many, 0 where more input is needed first, or a
+// Writes at most `capacity` samples of each channel. Returns how many, 0 if more input is needed first, or a
 // negative AVERROR.
 int sheaf_stretch_receive(SheafStretcher *stretcher, float *const *channels, int capacity);
 

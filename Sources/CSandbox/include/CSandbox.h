@@ -54,7 +54,7 @@ enum {
   SANDBOX_SECCOMP = 2,
 };
 
-// Takes from the calling process and its children, for good, all capabilities and, where the kernel has Landlock,
+// Takes from the calling process and its children, for good, all capabilities and, if the kernel has Landlock,
 // opening any file outside `readable` (a null-terminated list; paths that do not exist are passed over; NULL leaves
 // Landlock out), opening any file for writing, and TCP. Call before any thread is started. Returns what is in force, as
 // the flags above.
@@ -81,7 +81,7 @@ int sandbox_receive_descriptors(int socket, int *descriptors, size_t capacity);
 // --- files ----------------------------------------------------------------------------------------------------------
 
 // Opens `path` for reading beneath the directory `root`, following no link that leads out of it.
-// -ENOSYS where the kernel has no openat2 (or a container's filter hides it).
+// -ENOSYS if the kernel has no openat2 (or a container's filter hides it).
 int sandbox_open_beneath(int root, const char *path);
 
 // A file without a name in `directory`, for reading and writing, that is gone when its last descriptor is.

@@ -30,7 +30,7 @@ public enum MediaType: String, Sendable, Hashable, Codable, CaseIterable {
   case video, audio, subtitle, metadata
 }
 
-/// One track of a file, on the asset's timeline: time zero is the movie's own zero where the container has edit lists,
+/// One track of a file, on the asset's timeline: time zero is the movie's own zero if the container has edit lists,
 /// else the earliest presentation time of any track.
 public struct TrackDescription: Sendable, Hashable, Codable {
   /// The stream's index in the file.
@@ -38,8 +38,11 @@ public struct TrackDescription: Sendable, Hashable, Codable {
   public var type: MediaType
   /// libavcodec's name of the codec, such as `h264`.
   public var codec: String
+  /// libavcodec's name of the codec's profile, such as `High`. Nil if it is not known.
   public var profile: String?
+  /// The language as the file states it, such as `eng`. Nil if it states none.
   public var language: String?
+  /// Whether the file marks the track as one to be played. Files of formats without such a mark enable every track.
   public var isEnabled: Bool
   /// Seconds a tick of the stored timestamps: `1/timescale` or such as `1001/30000`.
   public var timebase: MediaTime
@@ -49,6 +52,7 @@ public struct TrackDescription: Sendable, Hashable, Codable {
   public var hasRoundedTimes: Bool
   /// The part of the asset's timeline that the track covers, from its first presented sample to the end of its last.
   public var range: MediaTimeRange
+  /// Metadata of the track by format key, such as `handler_name`.
   public var metadata: [String: String]
   /// Set for video tracks only.
   public var video: VideoFormat?
@@ -84,7 +88,7 @@ public struct AudioFormat: Sendable, Hashable, Codable {
   public var channels: Int
   /// libavutil's description of the layout, such as `stereo` or `5.1(side)`.
   public var layout: String
-  /// Bits a sample as stored. Nil where the codec has no such number.
+  /// Bits a sample as stored. Nil if the codec has no such number.
   public var bitDepth: Int?
 
   public init(sampleRate: Int, channels: Int, layout: String, bitDepth: Int? = nil) {

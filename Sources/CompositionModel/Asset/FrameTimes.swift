@@ -3,8 +3,9 @@
 public struct FrameTimes: Sendable, Hashable, Codable {
   /// `count` times: `start`, `start + step`, …
   public struct Run: Sendable, Hashable, Codable {
+    /// The first time, in ticks.
     public var start: Int64
-    /// Ticks from one frame to the next; positive, or zero where `count` is 1.
+    /// Ticks from one frame to the next; positive, or zero if `count` is 1.
     public var step: Int64
     public var count: Int
 
@@ -31,6 +32,7 @@ public struct FrameTimes: Sendable, Hashable, Codable {
     }
   }
 
+  /// In order of time.
   public private(set) var runs: [Run]
 
   /// From times in rising order. Equal neighbours are one frame.
@@ -53,6 +55,7 @@ public struct FrameTimes: Sendable, Hashable, Codable {
     }
   }
 
+  /// The number of frames.
   public var count: Int { runs.reduce(0) { $0 + $1.count } }
   public var first: Int64? { runs.first?.start }
   public var last: Int64? { runs.last?.last }
@@ -82,7 +85,7 @@ public struct Keyframe: Sendable, Hashable, Codable {
   public var pts: Int64
   /// Decoding time in ticks of the track's timebase.
   public var dts: Int64
-  /// The packet's byte position in the file; -1 where the container does not give it.
+  /// The packet's byte position in the file; -1 if the container does not give it.
   public var position: Int64
 
   public init(pts: Int64, dts: Int64, position: Int64) {
@@ -130,7 +133,7 @@ public enum StoredTime {
   ///
   /// With exact timestamps a tick is due when it is not after the time. Matroska, WebM and FLV round the times of 30
   /// frames a second to 0, 33, 67, 100 ms, so that a frame's true time may be half a tick before its stored one. Such a
-  /// frame must not wait for its stored time, or two frames in three would be shown one frame too late. Where the rate
+  /// frame must not wait for its stored time, or two frames in three would be shown one frame too late. If the rate
   /// is constant, the true times are known and used. Elsewhere, ticks up to half a tick after the time are due if time
   /// zero is exact. If time zero is a rounded time itself, both roundings add up to less than a tick, and the next tick
   /// is due.
@@ -138,7 +141,7 @@ public enum StoredTime {
   ///   - timebase: seconds a tick.
   ///   - origin: the tick of the asset's time zero.
   ///   - isRounded: whether the container rounds times to its ticks.
-  ///   - cadence: the constant rate behind the rounded times, where it is known.
+  ///   - cadence: the constant rate behind the rounded times, if it is known.
   public static func lastTick(
     dueAt time: Rational, timebase: MediaTime, origin: Int64, isRounded: Bool, cadence: Cadence? = nil
   ) throws(TimeError) -> Int64 {

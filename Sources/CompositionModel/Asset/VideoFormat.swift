@@ -7,7 +7,7 @@ public struct VideoFormat: Sendable, Hashable, Codable {
   /// Bits a component, 8 to 16.
   public var bitDepth: Int
   public var hasAlpha: Bool
-  /// Width over height of a pixel; 1 where the file does not specify it.
+  /// Width over height of a pixel; 1 if the file does not specify it.
   public var pixelAspect: AspectRatio
   /// The visible part of `size`; nil is all of it.
   public var cleanAperture: PixelRect?
@@ -22,7 +22,7 @@ public struct VideoFormat: Sendable, Hashable, Codable {
   public var frames: FrameTimes
   /// Where decoding can start, rising. Thinned to about one in a quarter of a second.
   public var keyframes: [Keyframe]
-  /// The constant rate behind rounded times. Nil where the container does not round times, or the rate is not constant.
+  /// The constant rate behind rounded times. Nil if the container does not round times, or the rate is not constant.
   public var cadence: StoredTime.Cadence?
   /// A single picture with no duration of its own.
   public var isStill: Bool
@@ -107,6 +107,7 @@ public struct AspectRatio: Sendable, Hashable, Codable {
 public struct Orientation: Sendable, Hashable, Codable {
   /// Degrees clockwise: 0, 90, 180 or 270.
   public var clockwise: Int
+  /// Whether the picture is mirrored left-right before it is turned.
   public var isMirrored: Bool
 
   public init(clockwise: Int, isMirrored: Bool = false) {
@@ -120,7 +121,7 @@ public struct Orientation: Sendable, Hashable, Codable {
   public var swapsAxes: Bool { clockwise == 90 || clockwise == 270 }
 }
 
-/// The colours that the numbers of a picture stand for, in libavutil's names (`bt709`, `smpte2084`). Nil where the file
+/// The colours that the numbers of a picture stand for, in libavutil's names (`bt709`, `smpte2084`). Nil if the file
 /// does not specify them.
 public struct ColourTags: Sendable, Hashable, Codable {
   public var primaries: String?

@@ -37,7 +37,7 @@ package protocol AudioCodecDefinition: Sendable {
   func defaultBitRate(sampleRate: Int, channels: Int) -> Int?
 
   /// A reason why no encoder can follow the settings: a key of `export.audio`, and a message for the document's author.
-  /// Nil where there is none.
+  /// Nil if there is none.
   func problem(with settings: AudioSettings) -> (key: String, message: String)?
 
   /// How libavcodec's encoder is set up for samples of a bit depth. Nil: the codec cannot store them.

@@ -121,7 +121,7 @@ struct H264: VideoCodecDefinition {
     return setup
   }
 
-  /// The frames that x264 may look ahead, where the preset's own number would take too much memory: a frame of 1080p
+  /// The frames that x264 may look ahead, if the preset's own number would take too much memory: a frame of 1080p
   /// takes 6.6 MB there. Nil: the preset's own number.
   private func boundedLookahead(_ settings: VideoSettings, _ size: PixelSize) -> Int? {
     let bound = max(10, 42_000_000 / (size.width * size.height))

@@ -35,7 +35,7 @@ package protocol VideoCodecDefinition: Sendable {
   var bitRates: ClosedRange<Int>? { get }
   /// What a document may give as `preset`, the fastest first. Empty: the codec has no such setting.
   var presets: [String] { get }
-  /// The preset of a document that gives none. Nil where there are no presets.
+  /// The preset of a document that gives none. Nil if there are no presets.
   var defaultPreset: String? { get }
   /// What a document may give as `profile`. Empty: the codec has no such setting.
   var profiles: [String] { get }
@@ -48,7 +48,7 @@ package protocol VideoCodecDefinition: Sendable {
   func rateControl(quality: Double?, bitRate: Int?) -> VideoSettings.RateControl
 
   /// A reason why no encoder can follow the settings: a key of `export.video`, and a message for the document's author.
-  /// Nil where there is none.
+  /// Nil if there is none.
   func problem(with settings: VideoSettings) -> (key: String, message: String)?
 
   /// How libavcodec's encoder is set up.

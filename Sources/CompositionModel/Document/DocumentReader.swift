@@ -1,7 +1,7 @@
 /// Reads JSON values as the entries of a document. It collects every problem and continues after each.
 ///
 /// Each section of the document extends it in the section's own file. The functions here read single values. They
-/// return nil and add a problem where a value is wrong, and return nil alone where there is no value.
+/// return nil and add a problem if a value is wrong, and return nil alone if there is no value.
 struct DocumentReader {
   var problems = ProblemList()
   var names = DeclaredNames()

@@ -65,7 +65,7 @@ func plain(_ number: Double) -> String {
   return text.hasSuffix(".0") ? String(text.dropLast(2)) : text
 }
 
-/// `35.2 s`, or `35.167 s (211/6)` where three decimals are not exact.
+/// `35.2 s`, or `35.167 s (211/6)` if three decimals are not exact.
 func seconds(_ time: MediaTime) -> String {
   guard let scaled = try? time.exact * Rational(1000) else { return "\(time) s" }  // Too large for decimals.
   let rounded = scaled.rounded
@@ -78,7 +78,7 @@ func seconds(_ time: MediaTime) -> String {
   return scaled.denominator == 1 ? "\(text) s" : "\(text) s (\(time))"
 }
 
-/// ` (did you mean 'tracks'?)`, or nothing where there are no names. It takes a while to compute, so it must be used
+/// ` (did you mean 'tracks'?)`, or nothing if there are no names. It takes a while to compute, so it must be used
 /// only within a message that `ProblemList.add` makes.
 func suggestion(for name: String, among names: some Sequence<String>) -> String {
   nearest(to: name, among: names).map { " (did you mean '\($0)'?)" } ?? ""

@@ -124,7 +124,7 @@ extension Lowering {
 
   // MARK: Format
 
-  /// The video clips in order of time, the upper one first where two start together.
+  /// The video clips in order of time, the upper one first if two start together.
   private var clipsInOrder: [(clip: LoweredClip, video: VideoFormat)] {
     tracks.filter { $0.entry.type == .video }.flatMap(\.clips.entries)
       .compactMap { entry in

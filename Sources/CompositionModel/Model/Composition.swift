@@ -40,7 +40,7 @@ public struct Composition: Sendable, Hashable, Codable {
     self.tracks = tracks
   }
 
-  /// The end of the last clip of any track; zero where there is none.
+  /// The end of the last clip of any track; zero if there is none.
   public var duration: MediaTime { tracks.map(\.end).max() ?? .zero }
 
   /// The track of this name, if there is one.
@@ -61,6 +61,7 @@ public struct CompositionTrack: Sendable, Hashable, Codable {
     self.clips = clips
   }
 
+  /// The end of the last clip; zero if there is none.
   public var end: MediaTime { clips.last?.target.end ?? .zero }
 }
 
@@ -71,7 +72,7 @@ public struct Clip: Sendable, Hashable, Codable {
   public var sourceTrack: Int
   /// The part that is used, on the asset's timeline. Empty for a still image.
   public var source: MediaTimeRange
-  /// The place on the composition's timeline. Its duration differs from the source's where the speed is changed.
+  /// The place on the composition's timeline. Its duration differs from the source's if the speed is changed.
   public var target: MediaTimeRange
 
   public init(asset: AssetID, sourceTrack: Int, source: MediaTimeRange, target: MediaTimeRange) {

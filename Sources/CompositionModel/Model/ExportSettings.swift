@@ -1,6 +1,6 @@
 /// The output file: its container, codecs and metadata, with every default filled in.
 public struct ExportSettings: Sendable, Hashable, Codable {
-  /// The output's path as the document gives it. Nil where only the command line gives one.
+  /// The output's path as the document gives it. Nil if only the command line gives one.
   public var path: String?
   public var container: Container
   /// Nil: the output has no video.

@@ -2,7 +2,9 @@
 /// value at once.
 public struct Ramp: Sendable, Hashable, Codable {
   public var over: MediaTimeRange
+  /// The value at the start of `over`.
   public var from: Double
+  /// The value at the end of `over`, and after it until the next ramp.
   public var to: Double
 
   public init(over: MediaTimeRange, from: Double, to: Double) {

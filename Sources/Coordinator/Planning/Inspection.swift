@@ -5,6 +5,7 @@ import FoundationEssentials
 import Jobs
 import Segmenter
 import SwiftProtobuf
+import SystemSupport
 import Wire
 
 /// Answers `check`, `plan` and `probe`: probes the media and plans, but renders nothing. Each file is probed by a job of

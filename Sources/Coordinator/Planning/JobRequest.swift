@@ -1,9 +1,10 @@
 import CompositionModel
 import ContentStorage
 import Digest
-package import FoundationEssentials
+import FoundationEssentials
 import Jobs
 import SwiftProtobuf
+import SystemSupport
 import Wire
 
 /// What a client has submitted, as the job keeps it until it is planned.
@@ -133,21 +134,5 @@ package struct JobSubmission: Sendable {
   static func freshName() -> String {
     let letters = Array("0123456789abcdefghijklmnopqrstuvwxyz")
     return String((0..<12).map { _ in letters[Int.random(in: letters.indices)] })
-  }
-}
-
-/// How Sheaf writes JSON: with sorted keys, so that equal values are equal bytes.
-package enum JSONCoding {
-  package static var encoder: JSONEncoder { encoder([.sortedKeys, .withoutEscapingSlashes]) }
-
-  /// With line breaks and indentation.
-  package static var prettyEncoder: JSONEncoder {
-    encoder([.sortedKeys, .withoutEscapingSlashes, .prettyPrinted])
-  }
-
-  private static func encoder(_ formatting: JSONEncoder.OutputFormatting) -> JSONEncoder {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = formatting
-    return encoder
   }
 }

@@ -13,6 +13,7 @@ package struct PlanReport: Sendable, Hashable, Codable {
     package var endFrame: Int
     /// `start..end` on composition time.
     package var range: MediaTimeRange
+    /// The estimated work. Only ratios between segments are meaningful.
     package var cost: Double
     /// Why the segment starts where it does.
     package var boundary: String

@@ -3,6 +3,7 @@ import Digest
 import FoundationEssentials
 import Jobs
 import Segmenter
+import SystemSupport
 
 /// The plan and the tasks of a request, given the descriptions of its media: pure.
 struct PlannedJob: Sendable {
@@ -10,7 +11,7 @@ struct PlannedJob: Sendable {
   /// The video tasks by segment, the audio task, the stitch task.
   var tasks: [NewTask]
 
-  /// Throws `DocumentError` if the document does not hold against its media.
+  /// Throws `DocumentError` if the document does not match its media.
   /// - Parameter result: What a task with this fingerprint produced before, if that is still available.
   init(
     _ request: JobRequest, descriptions: [AssetID: AssetDescription], build: String,

@@ -1,6 +1,6 @@
 import Digest
 
-// Jobs from their submission to their end.
+// Jobs from their submission to their end. `JobStore` specifies each operation.
 
 extension FarmState {
   package mutating func submit(_ new: NewJob, now: Duration) throws(JobStoreError) {
@@ -70,7 +70,7 @@ extension FarmState {
     return jobs[number].job.state
   }
 
-  /// Ends a job: its leases are gone, and its ready and running tasks wait for ever.
+  /// Ends a job: removes its leases, and turns its ready and running tasks to `waiting`, for ever.
   mutating func end(
     _ number: Int, as state: JobState, output: Content? = nil, failure: JobFailure? = nil, now: Duration
   ) {

@@ -73,7 +73,7 @@ package enum JobState: String, Sendable, Hashable, CaseIterable {
 /// Why a job failed.
 package struct JobFailure: Sendable, Hashable {
   package enum Reason: String, Sendable, Hashable, CaseIterable {
-    /// The document does not hold against its media.
+    /// The document does not match its media.
     case document
     /// One of the job's tasks failed for good. The task's last attempt has the details.
     case task

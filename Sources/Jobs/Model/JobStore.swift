@@ -2,8 +2,8 @@ package import Digest
 
 /// The farm's jobs, tasks and leases. The store is the only copy of them: a coordinator keeps none in memory.
 ///
-/// Every operation is one transaction (a claim that finds too little: two), and none leaves a transaction open. Only the
-/// store's own clock decides; durations go in and out, points in time do not. `MemoryJobStore` is the reference: the same
+/// Every operation is one transaction (a claim that finds too little: two), and none leaves a transaction open. All
+/// times are of the store's own clock: operations take and return durations, and never points in time. `MemoryJobStore` is the reference: the same
 /// operations leave every store in the same state. `docs/architecture.md` has the diagrams of the states.
 package protocol JobStore: Sendable {
   // MARK: Jobs
@@ -27,7 +27,7 @@ package protocol JobStore: Sendable {
   ///   ended), is bound to another build, or is an inspection.
   func plan(_ job: JobID, build: String, tasks: [NewTask]) async throws(JobStoreError) -> Bool
 
-  /// Ends a job that has not ended as `failed`, such as one whose document does not hold against its media. False if the
+  /// Ends a job that has not ended as `failed`, such as one whose document does not match its media. False if the
   /// job had ended.
   func fail(_ job: JobID, failure: JobFailure) async throws(JobStoreError) -> Bool
 
@@ -59,7 +59,7 @@ package protocol JobStore: Sendable {
   /// task is slow when its lease is older than `LeasePolicy.slowness` times the median time of the job's rendered video
   /// tasks, by cost, and at least `LeasePolicy.shortestSlow` old. A task that is backing off, or of which an attempt on
   /// this worker was counted, gets none. A task has at most two leases, never two of one worker. Each lease is renewed,
-  /// given up and lost by itself; a task that has lost its last lease is `ready` again.
+  /// ended and lost by itself; a task that has lost its last lease is `ready` again.
   func claim(
     worker: WorkerID, session: SessionID, build: String, limit: Int
   ) async throws(JobStoreError) -> [Grant]
@@ -115,5 +115,45 @@ extension JobStore {
   /// A job's tasks by ordinal, with their payloads.
   package func tasks(of job: JobID) async throws(JobStoreError) -> [RenderTask] {
     try await tasks(of: job, payloads: true)
+  }
+}
+
+/// Why a store did not carry out an operation. Equal when the codes are.
+package struct JobStoreError: Error, Sendable, Equatable, CustomStringConvertible {
+  package enum Code: String, Sendable, Hashable, CaseIterable {
+    /// The database cannot be reached, or its connection was lost. Whether the operation took place is not known. It can
+    /// be repeated, as every operation can.
+    case unavailable
+    /// The database was set up by a newer Sheaf.
+    case schemaTooNew
+    /// The database's schema is not what its recorded version says.
+    case schemaChanged
+    /// There is a job of this id already.
+    case duplicateJob
+    /// The call has no meaning: a malformed id, a plan without a stitch task, a malformed database URL.
+    case invalid
+    /// This process closed the store.
+    case closed
+    /// The database answered with something that this version does not expect.
+    case `internal`
+  }
+
+  package var code: Code
+  /// For a person: what was wrong, and what would be right.
+  package var message: String
+  /// PostgreSQL's five-character condition, if PostgreSQL reported the error.
+  package var condition: String?
+
+  package init(_ code: Code, _ message: String, condition: String? = nil) {
+    self.code = code
+    self.message = message
+    self.condition = condition
+  }
+
+  package static func == (left: JobStoreError, right: JobStoreError) -> Bool { left.code == right.code }
+
+  package var description: String {
+    guard let condition else { return message }
+    return "\(message) (SQLSTATE \(condition))"
   }
 }

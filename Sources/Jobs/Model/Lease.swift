@@ -63,7 +63,9 @@ package struct LeaseProgress: Sendable, Hashable {
   }
 }
 
+/// What a store has done with a result.
 package enum PublishOutcome: Sendable, Hashable {
+  /// The task is done with this result.
   case published
   /// The same result was published before for the same task and epoch.
   case duplicate
@@ -78,9 +80,9 @@ package struct Attempt: Sendable, Hashable {
   package var end: AttemptEnd
   /// For a person: what went wrong.
   package var message: String
-  /// Nil where the worker reported none.
+  /// Nil if the worker reported none.
   package var process: ProcessEnd?
-  /// Time from the grant to the end. Zero where it is not known.
+  /// Time from the grant to the end. Zero if it is not known.
   package var ran: Duration
 
   package init(
@@ -116,9 +118,9 @@ package enum AttemptEnd: String, Sendable, Hashable, CaseIterable {
 
 /// How a task process ended.
 package struct ProcessEnd: Sendable, Hashable {
-  /// 0 where a signal ended it.
+  /// 0 if a signal ended it.
   package var exitCode: Int32
-  /// 0 where it exited.
+  /// 0 if it exited.
   package var signal: Int32
   /// User and system time. From 0.
   package var cpuMilliseconds: Int64
@@ -142,7 +144,7 @@ package struct TaskFailure: Sendable, Hashable {
   package var end: AttemptEnd
   /// For a person: what went wrong.
   package var message: String
-  /// Nil where no task process had been started.
+  /// Nil if no task process had been started.
   package var process: ProcessEnd?
   /// From 0 to 1, chosen by the caller, so that the stores need no random numbers.
   package var jitter: Double

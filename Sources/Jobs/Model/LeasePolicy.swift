@@ -13,10 +13,10 @@ package struct LeasePolicy: Sendable, Hashable {
   /// How long after its back-off a task is kept from the workers that it failed on, so that another worker may take it
   /// first.
   package var exclusion: Duration
-  /// A video task is slow, and gets a backup lease, when it has run for more than so many times the median time of its
+  /// A video task is slow, and gets a backup lease, when it has run for more than this many times the median time of its
   /// job's rendered video tasks, each divided by its cost.
   package var slowness: Double
-  /// No lease younger than this is slow: where tasks take a second, waiting costs less than a second worker.
+  /// No lease younger than this is slow: if tasks take a second, waiting costs less than a second worker.
   package var shortestSlow: Duration
   /// How many of a job's video tasks must have been rendered before there is a median. At least 1.
   package var fewestRendered: Int
@@ -56,7 +56,7 @@ extension LeasePolicy {
   static let measurableCosts = 1e-9...1e18
 
   /// The median time that a job's video tasks take for each unit of cost, in microseconds; of two middle values the
-  /// lower one. Nil where fewer than `fewestRendered` were rendered.
+  /// lower one. Nil if fewer than `fewestRendered` were rendered.
   func medianPace(of rendered: [(took: Duration, cost: Double)]) -> Double? {
     let paces = rendered.filter { Self.measurableCosts.contains($0.cost) }
       .map { Double($0.took.microseconds) / $0.cost }
@@ -64,7 +64,7 @@ extension LeasePolicy {
     return paces.sorted()[(paces.count - 1) / 2]
   }
 
-  /// Whether a lease that was granted so long ago is slow, compared with a median pace.
+  /// Whether a lease that has run for `running` is slow, compared with a median pace.
   func isSlow(after running: Duration, cost: Double, medianPace: Double) -> Bool {
     running >= shortestSlow && Self.measurableCosts.contains(cost)
       && Double(running.microseconds) > slowness * medianPace * cost

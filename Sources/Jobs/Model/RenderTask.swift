@@ -67,7 +67,7 @@ package struct TaskID: Sendable, Hashable, Comparable, CustomStringConvertible {
     self.ordinal = ordinal
   }
 
-  /// Reads `job/ordinal`. Nil where the text has another form.
+  /// Reads `job/ordinal`. Nil if the text has another form.
   package init?(_ text: String) {
     let parts = text.split(separator: "/")
     guard parts.count == 2, let ordinal = Int32(parts[1]), ordinal >= 0 else { return nil }
@@ -82,6 +82,7 @@ package struct TaskID: Sendable, Hashable, Comparable, CustomStringConvertible {
   package var description: String { "\(job)/\(ordinal)" }
 }
 
+/// What a task does. `docs/architecture.md` describes each kind under "The life of a job".
 package enum TaskKind: String, Sendable, Hashable, CaseIterable {
   case probe, video, audio, stitch
 }
@@ -99,7 +100,7 @@ package struct NewTask: Sendable, Hashable {
   package var fingerprint: SHA256Digest
   package var cost: Double
   package var work: Int64
-  /// The result, where it is known already: the task is done from the start.
+  /// The result, if it is known already: the task is done from the start.
   package var cached: Content?
 
   package init(

@@ -101,8 +101,8 @@ extension PostgresJobStore {
     }
   }
 
-  /// Ends a job that has not ended: its leases are gone, and its ready and running tasks wait for ever. False if it had
-  /// ended.
+  /// Ends a job that has not ended: removes its leases, and turns its ready and running tasks to `waiting`, for ever.
+  /// False if it had ended.
   @discardableResult
   func endJob(
     _ job: JobID, as state: JobState, failure: JobFailure?, on connection: Connection

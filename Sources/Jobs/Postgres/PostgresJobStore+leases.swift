@@ -96,7 +96,7 @@ extension Statement {
   /// around the LATERAL, which would lock the first tasks of every job before the sort. A job without a build is locked
   /// before its tasks, as everywhere, and bound if one of its tasks was chosen. Nothing waits for a lock.
   ///
-  /// `(SELECT true … LIMIT 1)` stands where EXISTS would be shorter: the planner may turn EXISTS into a walk over all
+  /// `(SELECT true … LIMIT 1)` is used although EXISTS would be shorter: the planner may turn EXISTS into a walk over all
   /// ready tasks.
   static let claim = Statement(
     "claim",
@@ -265,7 +265,7 @@ extension Statement {
     SELECT pg_catalog.pg_notify('sheaf_change', '') FROM published
     """)
 
-  /// The time since `start`, in SQL. Zero where the clock was set back.
+  /// The time since `start`, in SQL. Zero if the clock was set back.
   static func microseconds(since start: String) -> String {
     "(extract(epoch FROM greatest(sheaf.now() - \(start), interval '0')) * 1000000)::bigint"
   }

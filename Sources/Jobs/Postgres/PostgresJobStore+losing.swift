@@ -41,7 +41,7 @@ extension PostgresJobStore {
       guard try !connection.run(.isAnythingLost, [lease, hang]).isEmpty else { return [] }
       return try connection.transaction { () throws(JobStoreError) in
         // First the jobs that a counted attempt may end, then the tasks and the leases. A lease that another transaction
-        // has locked stays for the next time: it is being renewed, published or given up.
+        // has locked stays for the next time: it is being renewed, published or ended.
         let rows = try connection.pipeline([
           (.unregisterOld, [lease]), (.lockHungJobs, [hang]), (.lockLost, [hang]),
         ])[2]
@@ -71,7 +71,7 @@ extension PostgresJobStore {
     // All attempts are counted before any job ends. A job ends with the failure of the first of its tasks.
     var failures: [(job: JobID, failure: JobFailure)] = []
     var failedTasks: Set<TaskID> = []
-    // The lease is gone where the task's other lease was the one failure too many.
+    // The lease has been removed if the failure of the task's other lease was its last.
     for lease in leases where !failedTasks.contains(lease.lease.task) {
       let failure = TaskFailure(end: .hung, message: FailureMessage.hung(lease.worker))
       guard let jobFailure = try end(lease, with: failure, on: connection) else { continue }

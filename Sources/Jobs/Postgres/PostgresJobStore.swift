@@ -2,7 +2,7 @@ import SystemSupport
 
 /// A farm's state in PostgreSQL, shared by any number of coordinators.
 ///
-/// The operations run one after another on one connection, on a thread of their own. Where that connection is lost the
+/// The operations run one after another on one connection, on a thread of their own. If that connection is lost the
 /// operation throws `.unavailable`, and the next one connects again, not more often than `ReconnectDelay` allows.
 package actor PostgresJobStore: JobStore {
   let policy: LeasePolicy
@@ -68,7 +68,7 @@ package actor PostgresJobStore: JobStore {
 
   package nonisolated func changes() -> AsyncStream<Void> { streams.add() }
 
-  /// Runs an operation. Repeats it where PostgreSQL requires that, because two transactions were in conflict and one of
+  /// Runs an operation. Repeats it if PostgreSQL requires that, because two transactions were in conflict and one of
   /// them was undone.
   func perform<Value>(
     _ operation: (Connection) throws(JobStoreError) -> Value
@@ -116,4 +116,58 @@ extension JobStoreError {
   init(_ error: SystemError) {
     self.init(.internal, "\(error)")
   }
+}
+
+// MARK: - Workers
+
+extension PostgresJobStore {
+  package func register(_ worker: WorkerRecord) throws(JobStoreError) {
+    try worker.validate()
+    try perform { (connection) throws(JobStoreError) in
+      _ = try connection.run(
+        .register,
+        [
+          .text(worker.id.description), .text(worker.session.description), .text(worker.name.withoutNul),
+          .int(worker.slots), .text(worker.build.withoutNul), .text(worker.coordinator.withoutNul),
+          .long(policy.lease.microseconds),
+        ])
+    }
+  }
+
+  package func workers() throws(JobStoreError) -> [WorkerRecord] {
+    let workers = try perform { (connection) throws(JobStoreError) in
+      try connection.run(.workers, [.long(policy.lease.microseconds)])
+        .map { (fields) throws(JobStoreError) in
+          WorkerRecord(
+            id: WorkerID(try fields.text()), session: SessionID(try fields.text()), name: try fields.text(),
+            slots: try fields.int(), build: try fields.text(), coordinator: try fields.text(),
+            busy: try fields.int(), connected: .microseconds(try fields.long()))
+        }
+    }
+    return workers.sorted { ($0.name, $0.id) < ($1.name, $1.id) }
+  }
+}
+
+extension Statement {
+  fileprivate static let register = Statement(
+    "register",
+    """
+    INSERT INTO sheaf.worker (id, session, name, slots, build, coordinator, registered_at, last_seen)
+    VALUES ($1, $2, $3, $4, $5, $6, sheaf.now(), sheaf.now())
+    ON CONFLICT (id) DO UPDATE SET session = excluded.session, name = excluded.name, slots = excluded.slots,
+      build = excluded.build, coordinator = excluded.coordinator, last_seen = excluded.last_seen,
+      registered_at = CASE
+        WHEN worker.session <> excluded.session
+          OR worker.last_seen < sheaf.now() - $7 * interval '1 microsecond' THEN excluded.registered_at
+        ELSE worker.registered_at END
+    """)
+
+  fileprivate static let workers = Statement(
+    "workers",
+    """
+    SELECT id, session, name, slots, build, coordinator,
+      (SELECT count(*)::integer FROM sheaf.lease WHERE lease.worker = worker.id),
+      (extract(epoch FROM sheaf.now() - registered_at) * 1000000)::bigint
+    FROM sheaf.worker WHERE last_seen >= sheaf.now() - $1 * interval '1 microsecond'
+    """)
 }

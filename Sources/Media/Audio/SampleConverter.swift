@@ -63,7 +63,7 @@ package final class SampleConverter {
 
   /// - Parameters:
   ///   - options: Set after those that every converter has.
-  ///   - matrix: Replaces libswresample's own where it is not nil.
+  ///   - matrix: Replaces libswresample's own if it is not nil.
   private init(
     source: UnsafeMutablePointer<AVChannelLayout>, format: AVSampleFormat, rate: Int,
     target: UnsafeMutablePointer<AVChannelLayout>, targetRate: Int, options: [(name: String, value: Double)],
@@ -130,7 +130,7 @@ struct DecodedAudioConverter {
     self.name = name
   }
 
-  /// The frame's samples without the first `skipped`. Throws `.unsupported` where the sample rate is not the described
+  /// The frame's samples without the first `skipped`. Throws `.unsupported` if the sample rate is not the described
   /// one.
   mutating func block(
     _ frame: UnsafeMutablePointer<AVFrame>, at position: Int64, skipping skipped: Int

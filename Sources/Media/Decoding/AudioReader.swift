@@ -68,7 +68,7 @@ package final class AudioReader {
     return codec == "flac" || codec == "alac" || (codec.hasPrefix("pcm_") && codec != "pcm_dvd")
   }
 
-  /// The next samples, none before the requested position; nil after the last. Positions rise. Where a block does not
+  /// The next samples, none before the requested position; nil after the last. Positions rise. If a block does not
   /// start at the end of the one before, the track has a gap, which is silence.
   package func next() throws(MediaError) -> AudioBlock? {
     while try decoder.decode(into: frame.pointer) {
@@ -127,7 +127,7 @@ private struct SampleClock {
 
   private static let timeless: Set<String> = ["ac3", "eac3", "aac", "loas", "dts", "dtshd", "truehd", "mlp", "mp3"]
 
-  /// The next block's place; nil where all of it overlaps earlier samples.
+  /// The next block's place; nil if all of it overlaps earlier samples.
   mutating func place(_ frame: UnsafePointer<AVFrame>) -> Place? {
     let count = Int64(frame.pointee.nb_samples)
     let stored = frame.pointee.best_effort_timestamp
@@ -148,7 +148,7 @@ private struct SampleClock {
     return Place(position: position, skipped: 0)
   }
 
-  /// The stored timestamp of a sample; nil for the samples up to time zero and where it does not fit.
+  /// The stored timestamp of a sample; nil for the samples up to time zero and if it does not fit.
   static func timestamp(of position: Int64, origin: Int64, timebase: AVRational, _ format: AudioFormat) -> Int64? {
     guard position > 0 else { return nil }
     let sample = AVRational(num: 1, den: Int32(clamping: max(1, format.sampleRate)))

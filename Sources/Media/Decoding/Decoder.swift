@@ -10,7 +10,7 @@ final class Decoder {
   /// The first error that the codec reported for the data.
   private(set) var firstFailure: MediaError?
 
-  /// Throws `.unsupported` where this build has no decoder for the stream.
+  /// Throws `.unsupported` if this build has no decoder for the stream.
   init(_ stream: UnsafeMutablePointer<AVStream>, name: String) throws(MediaError) {
     self.name = name
     let parameters = stream.pointee.codecpar!
@@ -46,7 +46,7 @@ final class Decoder {
     try tolerate(avcodec_send_packet(context, packet?.pointer))
   }
 
-  /// Fills `frame` with the next picture or samples; false where another packet is needed, and after the last.
+  /// Fills `frame` with the next picture or samples; false if another packet is needed, and after the last.
   func receive(_ frame: UnsafeMutablePointer<AVFrame>) throws(MediaError) -> Bool {
     while true {
       let result = avcodec_receive_frame(context, frame)

@@ -19,7 +19,7 @@ package final class VideoReader {
   ///   - timebase: The described track's. Another is refused.
   ///   - decodeFrom: Where decoding starts; nil is the head of the file.
   ///   - shownAt: A stored timestamp. The first frame returned is the last one at or before it, or the first of the track
-  ///     (or from the keyframe on) where all are later. Nil returns every frame from `decodeFrom` on.
+  ///     (or from the keyframe on) if all are later. Nil returns every frame from `decodeFrom` on.
   package init(
     source: any ByteSource, name: String, track: Int, codec: String, timebase: MediaTime, decodeFrom: Keyframe?,
     shownAt: Int64?
@@ -57,7 +57,7 @@ package final class VideoReader {
     return stream
   }
 
-  /// Reads the keyframe's packet into `packet` and returns the demuxer at that position. Where the container's index does not
+  /// Reads the keyframe's packet into `packet` and returns the demuxer at that position. If the container's index does not
   /// lead to it, the file is opened again and read from its head without decoding, which finds every packet that the probe
   /// found.
   private static func demuxer(
@@ -119,7 +119,7 @@ package final class VideoReader {
 }
 
 extension Demuxer {
-  /// Reads packets of a track up to the one at a keyframe. False where the track ends before, or, if `stopsWhenPast`, where
+  /// Reads packets of a track up to the one at a keyframe. False if the track ends before, or, if `stopsWhenPast`, if
   /// decoding times are past it.
   fileprivate func read(
     _ keyframe: Keyframe, ofTrack track: Int, into packet: Packet, stopsWhenPast: Bool
@@ -149,7 +149,7 @@ extension MediaTime {
 
 /// The time of each decoded picture.
 ///
-/// It is libavcodec's best effort: the stored presentation time where the file has a plausible one, else the decoding time.
+/// It is libavcodec's best effort: the stored presentation time if the file has a plausible one, else the decoding time.
 /// A picture without either is one frame's duration after the one before. A picture whose time is before that of the one
 /// before is not shown. The probe uses this clock too, so its frame times are those that reading gives.
 private struct FrameClock {
@@ -162,7 +162,7 @@ private struct FrameClock {
     defaultStep = max(1, av_rescale_q(1, AVRational(num: rate.den, den: rate.num), stream.pointee.time_base))
   }
 
-  /// The picture's presentation time in ticks of the track's timebase; nil where it is not shown.
+  /// The picture's presentation time in ticks of the track's timebase; nil if it is not shown.
   mutating func time(of frame: UnsafePointer<AVFrame>) -> Int64? {
     var time = frame.pointee.best_effort_timestamp
     if time == sheaf_no_pts {

@@ -7,7 +7,7 @@ package final class AudioEncoder {
   package let header: PieceHeader
   /// How `send` takes samples.
   package let sampleLayout: AudioSampleLayout
-  /// The most samples of each channel that `send` takes at once. Every block but the last must have exactly so many.
+  /// The most samples of each channel that `send` takes at once. Every block but the last must have exactly this many.
   package let frameSize: Int
   private let encoder: Encoder
   private let channels: Int

@@ -55,7 +55,7 @@ final class Demuxer {
     UnsafeMutableBufferPointer(start: context.pointee.streams, count: Int(context.pointee.nb_streams))
   }
 
-  /// The stream with this index. Throws `.noTrack` where there is none.
+  /// The stream with this index. Throws `.noTrack` if there is none.
   func stream(_ index: Int) throws(MediaError) -> UnsafeMutablePointer<AVStream> {
     guard index >= 0, index < streams.count, let stream = streams[index] else {
       throw MediaError(
@@ -93,7 +93,7 @@ final class Demuxer {
     return false
   }
 
-  /// Seeks to a keyframe at or before a decoding time of a stream. False where the container cannot. The caller must
+  /// Seeks to a keyframe at or before a decoding time of a stream. False if the container cannot. The caller must
   /// check which packet follows.
   func seek(_ index: Int, to timestamp: Int64) throws(MediaError) -> Bool {
     let result = av_seek_frame(context, Int32(index), timestamp, AVSEEK_FLAG_BACKWARD)

@@ -6,7 +6,7 @@ package import CompositionModel
 package final class FileMuxer {
   package struct Track: Sendable {
     package var header: PieceHeader
-    /// Exactly as many packets as will be written. It determines the room for the index where that comes first.
+    /// Exactly as many packets as will be written. It determines the room for the index if that comes first.
     package var packetCount: Int
     /// Seconds that are presented, from time zero.
     package var duration: MediaTime
@@ -191,7 +191,7 @@ private struct IndexLayout {
     return 4096 + texts + tracks.reduce(0) { $0 + $1.header.extradata.count + 2048 }
   }
 
-  /// A packet takes at most: size 4, sync sample 4, decoding time 8, composition offset 8, and, where it is a chunk of its
+  /// A packet takes at most: size 4, sync sample 4, decoding time 8, composition offset 8, and, if it is a chunk of its
   /// own, 12 + 8.
   private var moovBound: Int {
     fixedBound + tracks.reduce(0) { $0 + $1.packetCount * ($1.header.isVideo ? 44 : 32) }

@@ -46,7 +46,7 @@ package final class Frame {
   package var format: FrameFormat { FrameFormat(rawValue: pointer.pointee.format) }
   var isInterlaced: Bool { pointer.pointee.interlaced_frame != 0 }
 
-  /// The meaning of the samples' numbers, as tagged; fields are nil where the frame has no tag.
+  /// The meaning of the samples' numbers, as tagged; fields are nil if the frame has no tag.
   package var colour: ColourTags {
     get {
       let frame = pointer.pointee
@@ -98,7 +98,7 @@ package final class Frame {
     }
   }
 
-  /// This frame, or a copy with rows from top to bottom where a codec stores them in the other order. Checks the size.
+  /// This frame, or a copy with rows from top to bottom if a codec stores them in the other order. Checks the size.
   func topDown(_ name: String) throws(MediaError) -> Frame {
     try size.check(name)
     guard (0..<format.planeCount).contains(where: { stride(ofPlane: $0) < 0 }) else { return self }

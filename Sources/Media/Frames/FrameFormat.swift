@@ -9,7 +9,7 @@ package struct FrameFormat: Sendable, Hashable, CustomStringConvertible {
     self.rawValue = rawValue
   }
 
-  /// By libavutil's name, such as `yuv420p10le` or `rgba`; nil where there is no such format.
+  /// By libavutil's name, such as `yuv420p10le` or `rgba`; nil if there is no such format.
   package init?(name: String) {
     let format = av_get_pix_fmt(name)
     guard format.rawValue != sheaf_pixel_format_none else { return nil }
@@ -62,7 +62,7 @@ package struct FrameFormat: Sendable, Hashable, CustomStringConvertible {
   /// Whether pixels are indices into a palette, which is the second plane.
   var isPaletted: Bool { has(AV_PIX_FMT_FLAG_PAL) }
 
-  /// Bytes from one pixel to the next in each plane; 0 where a pixel is less than a byte.
+  /// Bytes from one pixel to the next in each plane; 0 if a pixel is less than a byte.
   var pixelSteps: [Int] {
     guard !has(AV_PIX_FMT_FLAG_BITSTREAM) else { return [0, 0, 0, 0] }
     var steps = [0, 0, 0, 0]
@@ -75,7 +75,7 @@ package struct FrameFormat: Sendable, Hashable, CustomStringConvertible {
     return steps
   }
 
-  /// For each plane the bytes of one pixel, where the frame can be rotated and mirrored plane by plane: every plane holds
+  /// For each plane the bytes of one pixel, if the frame can be rotated and mirrored plane by plane: every plane holds
   /// whole pixels of whole bytes and, if `swappingAxes`, chroma has the same subsampling across and down. Else nil.
   package func pixelBytes(swappingAxes: Bool) -> [Int]? {
     guard let descriptor, !has(AV_PIX_FMT_FLAG_PAL | AV_PIX_FMT_FLAG_BITSTREAM | AV_PIX_FMT_FLAG_HWACCEL),
@@ -95,4 +95,52 @@ package struct FrameFormat: Sendable, Hashable, CustomStringConvertible {
 
   /// Whether any of these flags is set.
   private func has(_ flag: Int32) -> Bool { (descriptor?.flags ?? 0) & UInt64(flag) != 0 }
+}
+
+extension ColourTags {
+  /// From libavutil's numbers; nil for "unspecified" and "reserved".
+  init(
+    primaries: AVColorPrimaries, transfer: AVColorTransferCharacteristic, matrix: AVColorSpace, range: AVColorRange,
+    location: AVChromaLocation
+  ) {
+    self.init(
+      primaries: primaries == AVCOL_PRI_UNSPECIFIED ? nil : named(av_color_primaries_name(primaries)),
+      transfer: transfer == AVCOL_TRC_UNSPECIFIED ? nil : named(av_color_transfer_name(transfer)),
+      matrix: matrix == AVCOL_SPC_UNSPECIFIED ? nil : named(av_color_space_name(matrix)),
+      isFullRange: range == AVCOL_RANGE_JPEG,
+      chromaLocation: location == AVCHROMA_LOC_UNSPECIFIED ? nil : named(av_chroma_location_name(location)))
+  }
+}
+
+private func named(_ name: UnsafePointer<CChar>?) -> String? {
+  name.map { String(cString: $0) }.flatMap { $0 == "reserved" ? nil : $0 }
+}
+
+/// `ColourTags` as libavutil's numbers; a name that libavutil does not have is "unspecified".
+struct ColourNumbers {
+  let primaries: AVColorPrimaries
+  let transfer: AVColorTransferCharacteristic
+  let matrix: AVColorSpace
+  let range: AVColorRange
+  let location: AVChromaLocation
+
+  init(_ tags: ColourTags) {
+    primaries =
+      number(tags.primaries, av_color_primaries_from_name).map { AVColorPrimaries(UInt32($0)) }
+      ?? AVCOL_PRI_UNSPECIFIED
+    transfer =
+      number(tags.transfer, av_color_transfer_from_name).map { AVColorTransferCharacteristic(UInt32($0)) }
+      ?? AVCOL_TRC_UNSPECIFIED
+    matrix = number(tags.matrix, av_color_space_from_name).map { AVColorSpace(UInt32($0)) } ?? AVCOL_SPC_UNSPECIFIED
+    range = tags.isFullRange ? AVCOL_RANGE_JPEG : AVCOL_RANGE_MPEG
+    location =
+      number(tags.chromaLocation, av_chroma_location_from_name).map { AVChromaLocation(UInt32($0)) }
+      ?? AVCHROMA_LOC_UNSPECIFIED
+  }
+}
+
+private func number(_ name: String?, _ find: (UnsafePointer<CChar>?) -> Int32) -> Int32? {
+  guard let name else { return nil }
+  let value = find(name)
+  return value < 0 ? nil : value
 }

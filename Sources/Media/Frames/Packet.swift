@@ -9,7 +9,7 @@ package final class Packet {
     pointer = try allocated(av_packet_alloc(), "making a packet")
   }
 
-  /// A packet with so many bytes, their contents undefined.
+  /// A packet of `byteCount` bytes, their contents undefined.
   init(byteCount: Int) throws(MediaError) {
     pointer = try allocated(av_packet_alloc(), "making a packet")
     guard let size = Int32(exactly: byteCount), av_new_packet(pointer, size) >= 0 else {
@@ -35,7 +35,7 @@ package final class Packet {
     set { pointer.pointee.dts = newValue }
   }
 
-  /// In ticks of the track's timebase; 0 where unknown.
+  /// In ticks of the track's timebase; 0 if unknown.
   package var duration: Int64 {
     get { pointer.pointee.duration }
     set { pointer.pointee.duration = newValue }

@@ -39,11 +39,9 @@ package final class PieceWriter {
   package init(descriptor: Int32, header: PieceHeader) throws(MediaError) {
     self.descriptor = descriptor
     pending.reserveCapacity(PieceWriter.capacity)
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     let json: [UInt8]
     do {
-      json = try Array(encoder.encode(header))
+      json = try Array(JSONCoding.encoder.encode(header))
     } catch {
       throw MediaError(
         .invalidRequest, operation: "writing", subject: PieceWriter.subject,
@@ -116,7 +114,7 @@ package final class PieceReader {
     self.cursor = cursor
   }
 
-  /// The next packet in the order written; nil after the last, where the end record has been read and is correct.
+  /// The next packet in the order written; nil after the last, when the end record has been read and is correct.
   package func next() throws(MediaError) -> Packet? {
     if isAtEnd { return nil }
     let start = cursor.offset
@@ -208,7 +206,7 @@ private struct ByteCursor: ~Copyable {
   /// Bytes not yet taken.
   var remaining: Int64 { max(0, source.byteCount - offset) }
 
-  /// Fills all of `target` with the next bytes; false where the source ends before.
+  /// Fills all of `target` with the next bytes; false if the source ends before.
   mutating func take(into target: UnsafeMutableRawBufferPointer) throws(MediaError) -> Bool {
     var done = 0
     while done < target.count {
@@ -236,14 +234,14 @@ private struct ByteCursor: ~Copyable {
     return true
   }
 
-  /// Fills all of `target` with the next bytes; false where the source ends before.
+  /// Fills all of `target` with the next bytes; false if the source ends before.
   mutating func take(into target: inout [UInt8]) throws(MediaError) -> Bool {
     try target.withUnsafeMutableBufferPointer { bytes throws(MediaError) in
       try take(into: UnsafeMutableRawBufferPointer(bytes))
     }
   }
 
-  /// The next little-endian integer; nil where the source ends before.
+  /// The next little-endian integer; nil if the source ends before.
   mutating func take<T: FixedWidthInteger>(_: T.Type) throws(MediaError) -> T? {
     var value: T = 0
     let isWhole = try withUnsafeMutableBytes(of: &value) { bytes throws(MediaError) in try take(into: bytes) }

@@ -15,11 +15,11 @@ package struct PieceHeader: Sendable, Hashable, Codable {
   package var timebase: MediaTime
   /// The codec's parameter sets in the form that containers store; may be empty.
   package var extradata: [UInt8]
-  /// libavcodec's number; negative where the codec has none.
+  /// libavcodec's number; negative if the codec has none.
   package var profile: Int
-  /// libavcodec's number; negative where the codec has none.
+  /// libavcodec's number; negative if the codec has none.
   package var level: Int
-  /// Bits a second that the encoder was set to; 0 where it has no target.
+  /// Bits a second that the encoder was set to; 0 if it has no target.
   package var bitRate: Int
   package var media: Media
 
@@ -64,12 +64,12 @@ package struct EncodedAudio: Sendable, Hashable, Codable {
   package var channels: Int
   /// libavutil's description of the layout, such as `stereo` or `5.1`.
   package var layout: String
-  /// Samples a packet; 0 where packets may hold any number.
+  /// Samples a packet; 0 if packets may hold any number.
   package var frameSize: Int
   /// Samples that a decoder returns before the first encoded one, and that are not presented. The first packet's pts is
   /// minus this.
   package var initialPadding: Int
-  /// Bits a coded sample; 0 where the codec has no bit depth.
+  /// Bits a coded sample; 0 if the codec has no bit depth.
   package var bitDepth: Int
 
   package init(

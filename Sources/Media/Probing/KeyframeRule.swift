@@ -37,7 +37,7 @@ struct KeyframeRule {
     }
   }
 
-  /// False where a decoder is certain to fail: the packet is flagged as damaged, or its units do not fill it.
+  /// False if a decoder is certain to fail: the packet is flagged as damaged, or its units do not fill it.
   func isWhole(_ packet: Packet) -> Bool {
     if packet.pointer.pointee.flags & AV_PKT_FLAG_CORRUPT != 0 { return false }
     switch kind {

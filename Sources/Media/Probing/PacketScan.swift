@@ -15,7 +15,7 @@ struct PacketScan {
   /// The times of the first presented sample and of the end of the last, in ticks, without samples to be skipped.
   private(set) var start: Int64?
   private(set) var end: Int64?
-  /// The duration of the packet with the greatest time, in ticks; 0 where the file does not store it.
+  /// The duration of the packet with the greatest time, in ticks; 0 if the file does not store it.
   private(set) var lastDuration: Int64 = 0
 
   private let rule: KeyframeRule?

@@ -56,7 +56,7 @@ struct VideoTrackProbe {
     }
   }
 
-  /// About one in a quarter of a second. None where the file does not store every frame's time: there it depends on the
+  /// About one in a quarter of a second. None if the file does not store every frame's time: then it depends on the
   /// frames decoded before.
   private func thinned(
     _ keyframes: [(pts: Int64, dts: Int64, position: Int64)], areStored: Bool

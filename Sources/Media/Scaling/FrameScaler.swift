@@ -25,7 +25,7 @@ package final class FrameScaler {
   /// A frame of the destination's size, for targets that libswscale may not write into directly.
   private var intermediate: Frame?
 
-  /// Throws `.tooLarge` for sizes beyond `PixelSize.largestSide`, and `.unsupported` where libswscale has no such conversion.
+  /// Throws `.tooLarge` for sizes beyond `PixelSize.largestSide`, and `.unsupported` if libswscale has no such conversion.
   package init(from source: Side, to destination: Side) throws(MediaError) {
     sheaf_log_capture()
     self.source = source
@@ -57,7 +57,7 @@ package final class FrameScaler {
     let result = sws_setColorspaceDetails(
       context, sws_getCoefficients(source.swscaleMatrix), source.isFullRange ? 1 : 0,
       sws_getCoefficients(destination.swscaleMatrix), destination.isFullRange ? 1 : 0, 0, 1 << 16, 1 << 16)
-    // A conversion from RGB to RGB has no matrix; libswscale reports an error where one is set.
+    // A conversion from RGB to RGB has no matrix; libswscale reports an error if one is set.
     if result < 0, !(source.format.isRGB && destination.format.isRGB) {
       try check(result, "setting the colours of", operation)
     }
@@ -96,7 +96,7 @@ package final class FrameScaler {
   }
 
   /// Whether libswscale may write directly into the target. It writes whole vectors, beyond a row's last pixel, which is
-  /// harmless where the row ends with the target's: there they fall into the padding.
+  /// harmless if the row ends with the target's: there they fall into the padding.
   private func canBeWritten(_ target: Frame, _ x: Int) -> Bool {
     if x + destination.size.width == target.size.width { return true }
     return (0..<destination.format.planeCount).allSatisfy { plane in

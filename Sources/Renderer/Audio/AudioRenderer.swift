@@ -5,7 +5,7 @@ package import Segmenter
 
 /// Mixes the whole audio of the output and encodes it once.
 ///
-/// - Every clip fills the output's samples [round(start · rate), round(end · rate)). Where its rate, its channels and
+/// - Every clip fills the output's samples [round(start · rate), round(end · rate)). If its rate, its channels and
 ///   its speed are the output's, its samples are copied, from round(source start · rate) on: at volume 1 an integer
 ///   codec decodes to the source's own samples.
 /// - Otherwise rate and channels are converted by libswresample, with the first sample at its exact time, and the speed is
@@ -21,8 +21,8 @@ package enum AudioRenderer {
   /// - Parameters:
   ///   - inputs: The sources' files by digest.
   ///   - progress: Called with the number of finished samples, which only rises, a few times for each second of audio.
-  /// - Throws: `.task` for an invalid payload, `.media` where a source cannot be decoded or the encoder refuses,
-  ///   `.infrastructure` where this machine ran out of something. The file then holds no complete piece.
+  /// - Throws: `.task` for an invalid payload, `.media` if a source cannot be decoded or the encoder refuses,
+  ///   `.infrastructure` if this machine ran out of something. The file then holds no complete piece.
   package static func render(
     _ task: AudioTask, inputs: [String: any ByteSource], to descriptor: Int32, progress: (Int64) -> Void
   ) throws(RenderError) {

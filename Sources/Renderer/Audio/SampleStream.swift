@@ -1,4 +1,6 @@
+import CompositionModel
 import Media
+import Segmenter
 
 /// Samples that are read in order, a part of a block at a time. A stream never ends: after its last sample it is silent.
 protocol SampleStream: AnyObject {
@@ -13,7 +15,7 @@ protocol SampleSource: AnyObject {
   var channels: Int { get }
 
   /// Fills `range` of every channel of `block` with the samples from `position` on, where 0 is time zero of the asset's
-  /// timeline, and with silence where the track has none. A position before the last one read is slow: it seeks.
+  /// timeline, and with silence if the track has none. A position before the last one read is slow: it seeks.
   func read(at position: Int64, into block: SampleBlock, _ range: SampleRange) throws(RenderError)
 }
 
@@ -36,5 +38,98 @@ final class CopiedStream: SampleStream {
   func read(into block: SampleBlock, _ range: SampleRange) throws(RenderError) {
     try source.read(at: position, into: block, range)
     position += Int64(range.count)
+  }
+}
+
+/// A track of a file as continuous samples: silence if the file has none.
+final class DecodedTrack: SampleSource {
+  /// How many samples before the last one read are kept. A clip that continues where another ended starts a little
+  /// earlier, to fill its filters, and can then be read without a seek.
+  private static let history: Int64 = 16384
+
+  let sampleRate: Int
+  let channels: Int
+  private let input: any ByteSource
+  private let planned: PlannedAudioSource
+  private let name: String
+  private var reader: AudioReader?
+  /// The latest decoded blocks, in order.
+  private var recent: [AudioBlock] = []
+  private var recentCount: Int64 = 0
+  /// Every sample in [readable, decoded) is in `recent`, or is silence.
+  private var readable: Int64 = 0
+  private var decoded: Int64 = 0
+
+  init(_ planned: PlannedAudioSource, input: any ByteSource) {
+    self.planned = planned
+    self.input = input
+    sampleRate = planned.audio.sampleRate
+    channels = planned.audio.channels
+    name = "track \(planned.track) of \(planned.digest.prefix(12))"
+  }
+
+  /// Whether this position is read without opening the file again: samples before it are decoded and dropped. Only codecs
+  /// with a bit depth are lossless and can be sought in. With any other, a new reader would start at the file's head, which
+  /// is farther away.
+  func isNear(_ position: Int64) -> Bool {
+    guard reader != nil, position >= readable else { return false }
+    return planned.audio.bitDepth == nil || position - decoded <= Int64(sampleRate) * 2
+  }
+
+  func read(at position: Int64, into block: SampleBlock, _ range: SampleRange) throws(RenderError) {
+    if !isNear(position) { try open(at: position) }
+    var (at, start) = (position, range.start)
+    let end = range.start + range.count
+    while start < end {
+      let next = try run(at: at)
+      let count = Int(min(Int64(end - start), next.end - at))
+      if let found = next.block {
+        block.copy(found.samples, from: Int(at - found.position), to: start, count: count)
+      } else {
+        block.clear(start, count)
+      }
+      at += Int64(count)
+      start += count
+    }
+  }
+
+  /// The block that holds a sample, or nil for silence, and the end of that block or silence.
+  private func run(at position: Int64) throws(RenderError) -> (block: AudioBlock?, end: Int64) {
+    while decoded <= position { try decode() }
+    for block in recent where block.end > position {
+      return block.position <= position ? (block, block.end) : (nil, block.position)
+    }
+    return (nil, decoded)
+  }
+
+  private func decode() throws(RenderError) {
+    let next = try mapErrors(to: RenderError.during("reading the audio of \(name)")) { () throws(MediaError) in
+      try reader?.next()
+    }
+    guard let next else {
+      decoded = .max
+      return
+    }
+    guard next.end > decoded else { return }
+    recent.append(next)
+    recentCount += next.end - next.position
+    decoded = next.end
+    while let first = recent.first, recentCount - (first.end - first.position) >= Self.history {
+      recent.removeFirst()
+      recentCount -= first.end - first.position
+      readable = first.end
+    }
+  }
+
+  private func open(at position: Int64) throws(RenderError) {
+    // An asset has nothing before its time zero.
+    let first = max(0, position)
+    reader = try mapErrors(to: RenderError.during("opening the audio of \(name)")) { () throws(MediaError) in
+      try AudioReader(
+        source: input, name: name, track: planned.track, timebase: planned.timebase, origin: planned.origin,
+        format: planned.audio, from: first)
+    }
+    (recent, recentCount) = ([], 0)
+    (readable, decoded) = (min(position, first), first)
   }
 }

@@ -97,7 +97,7 @@ struct ClipPlacement: Sendable, Equatable {
   }
 }
 
-/// Opens clips as streams at the output's rate and channels, with no more conversion than each needs: where rate, channels
+/// Opens clips as streams at the output's rate and channels, with no more conversion than each needs: if rate, channels
 /// and speed are the output's, samples are copied.
 final class ClipOpener {
   struct OpenClip {

@@ -4,7 +4,7 @@ import Segmenter
 
 /// Overlays as blend pictures, placed in the composition's frame.
 enum Overlays {
-  /// An image at its placement, cut at the frame's edges; nil where it is outside the frame.
+  /// An image at its placement, cut at the frame's edges; nil if it is outside the frame.
   ///
   /// Its size in pixels of the frame is `width` by `height`. With one of them, the other follows the image's shape, rounded
   /// to the nearest pixel; with neither, it is the image's own, with pixel aspect and orientation applied.
@@ -15,7 +15,8 @@ enum Overlays {
     let size = imageSize(source.video.presentationSize, width: width, height: height)
     guard size.width <= PixelSize.largestSide, size.height <= PixelSize.largestSide else {
       throw RenderError(
-        .task, "an overlay of \(size.width)x\(size.height) pixels; each side must be within 1...\(PixelSize.largestSide)")
+        .task,
+        "an overlay of \(size.width)x\(size.height) pixels; each side must be within 1...\(PixelSize.largestSide)")
     }
     let origin = placement.origin(of: size, in: format.size)
     let placed = PixelRect(x: origin.x, y: origin.y, size: size)
@@ -42,7 +43,7 @@ enum Overlays {
     }
   }
 
-  /// A text at its placement, cut at the frame's edges; nil where none of its ink is in the frame.
+  /// A text at its placement, cut at the frame's edges; nil if none of its ink is in the frame.
   ///
   /// The placement is that of the block of lines and not of the ink, so that two texts of one size have the same baseline
   /// whatever their letters. Glyphs may extend beyond the block.

@@ -67,7 +67,7 @@ struct YCbCrMatrix: Sendable, Hashable {
 
 /// The colour tags of a source and of the composition, with the missing ones filled in.
 ///
-/// An untagged source has the composition's matrix. Where the composition is untagged too, nothing is converted between
+/// An untagged source has the composition's matrix. If the composition is untagged too, nothing is converted between
 /// them, and RGB is converted to BT.709 from 720 lines on, to BT.601 below.
 struct SourceColour {
   let source: ColourTags

@@ -19,7 +19,7 @@ struct Compositor {
     let weight: Int
   }
 
-  /// The source's frame itself, where the only thing to draw is one opaque picture of the composition's size; else a new
+  /// The source's frame itself, if the only thing to draw is one opaque picture of the composition's size; else a new
   /// frame.
   /// - Parameter hasBase: Whether the first layer is opaque from edge to edge, so that no background is drawn.
   func frame(

@@ -3,7 +3,7 @@ import Media
 import Segmenter
 
 /// Makes the frames of one segment in order. Sources are opened when they are first needed and closed after the last span
-/// that shows them. Where nothing changes from one frame to the next, both are the same frame.
+/// that shows them. If nothing changes from one frame to the next, both are the same frame.
 final class FrameMaker {
   private let task: VideoTask
   private let planner: StackPlanner
@@ -25,7 +25,7 @@ final class FrameMaker {
     var shown: [Int64]
   }
 
-  /// Throws `.task` where the inputs lack media that the task names.
+  /// Throws `.task` if the inputs lack media that the task names.
   init(_ task: VideoTask, inputs: [String: any ByteSource]) throws(RenderError) {
     for source in task.sources where inputs[source.digest] == nil {
       throw RenderError(.task, "\(source.title) is not among the task's inputs")

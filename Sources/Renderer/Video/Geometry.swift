@@ -13,7 +13,7 @@ extension PixelRect {
   var rows: Range<Int> { y..<(y + size.height) }
   var isEmpty: Bool { size.width <= 0 || size.height <= 0 }
 
-  /// The pixels in both; nil where there are none.
+  /// The pixels in both; nil if there are none.
   func intersection(_ other: PixelRect) -> PixelRect? {
     guard !isEmpty, !other.isEmpty else { return nil }
     let shared = PixelRect(x: columns.clamped(to: other.columns), y: rows.clamped(to: other.rows))
@@ -53,7 +53,7 @@ struct ChromaCell: Sendable, Hashable {
   var width: Int { 1 << horizontalShift }
   var height: Int { 1 << verticalShift }
 
-  /// The smallest rectangle of whole cells around one within the frame. Where the frame's edge cuts a cell, it ends there.
+  /// The smallest rectangle of whole cells around one within the frame. If the frame's edge cuts a cell, it ends there.
   func enclosing(_ rect: PixelRect, in frame: PixelSize) -> PixelRect {
     let right = rect.columns.upperBound + width - 1 & ~(width - 1)
     let bottom = rect.rows.upperBound + height - 1 & ~(height - 1)
@@ -117,7 +117,7 @@ struct Fitting: Sendable, Hashable {
     }
   }
 
-  /// numerator / denominator to the nearest multiple of `cell`, or the frame's side where the quotient is exactly that.
+  /// numerator / denominator to the nearest multiple of `cell`, or the frame's side if the quotient is exactly that.
   private static func rounded(_ numerator: Int, over denominator: Int, cell: Int, frame: Int) -> Int {
     if numerator == frame * denominator { return frame }
     let cells = (2 * numerator + cell * denominator) / (2 * cell * denominator)

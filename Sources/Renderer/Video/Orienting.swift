@@ -23,7 +23,7 @@ struct OrientationSteps: Sendable, Hashable {
     }
   }
 
-  /// Applies the steps to one plane of `size` pixels of `pixelBytes` bytes each. Where axes swap, `to` has room for the
+  /// Applies the steps to one plane of `size` pixels of `pixelBytes` bytes each. If axes swap, `to` has room for the
   /// swapped size. Strides are in bytes.
   func apply(
     from: UnsafePointer<UInt8>, fromStride: Int, size: PixelSize, pixelBytes: Int, to: UnsafeMutablePointer<UInt8>,

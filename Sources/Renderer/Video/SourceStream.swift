@@ -4,7 +4,7 @@ import Segmenter
 
 /// The frames of one planned source by time. The file is opened with the first request, and closed with the last reference.
 ///
-/// Times mostly rise. Where several layers show the source at different times, each has a cursor. A time before every
+/// Times mostly rise. If several layers show the source at different times, each has a cursor. A time before every
 /// cursor's position opens a new one.
 final class SourceStream {
   private let source: PlannedSource

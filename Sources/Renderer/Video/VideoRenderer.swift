@@ -10,8 +10,8 @@ package enum VideoRenderer {
   ///   - inputs: The media that the task's sources name, by digest.
   ///   - descriptor: Open for writing. The caller closes it.
   ///   - progress: Called after each frame with the number of finished frames.
-  /// - Throws: `.task` for an invalid payload, `.media` where a source cannot be decoded or the encoder refuses,
-  ///   `.infrastructure` where this machine ran out of something. The file then holds no complete piece.
+  /// - Throws: `.task` for an invalid payload, `.media` if a source cannot be decoded or the encoder refuses,
+  ///   `.infrastructure` if this machine ran out of something. The file then holds no complete piece.
   package static func render(
     _ task: VideoTask, inputs: [String: any ByteSource], to descriptor: Int32, progress: (Int64) -> Void
   ) throws(RenderError) {
@@ -42,14 +42,14 @@ package enum VideoRenderer {
     }
   }
 
-  /// How many frames are made before they are encoded. Where decoder and encoder alternate after each frame, each evicts
+  /// How many frames are made before they are encoded. If decoder and encoder alternate after each frame, each evicts
   /// the other's pictures from the processor's caches: batches of eight take 1.5 % less time at 720p, and batches of
   /// sixteen no less. Batches of large frames would take too much memory.
   private static func batchSize(_ size: PixelSize) -> Int {
     max(1, min(8, 20_000_000 / (size.width * size.height)))
   }
 
-  /// The next frames: at least one, and no more once 250 ms have passed. Where frames take long to make, a batch saves
+  /// The next frames: at least one, and no more once 250 ms have passed. If frames take long to make, a batch saves
   /// nothing, and progress, which shows that the task does not hang, must not wait for eight of them.
   private static func nextFrames(
     of maker: FrameMaker, from first: Int, to end: Int, atMost count: Int

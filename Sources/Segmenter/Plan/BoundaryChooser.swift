@@ -32,7 +32,7 @@ struct BoundaryChooser {
     var choices = [Choice(frame: 0, boundary: .start)]
     guard let first = timeline.spans.first else { return choices }
     let nominalCost = try costs.frame(of: bottomLayer(of: first)) * Double(nominalFrames)
-    // Where decoding costs far more than the frames that are made, cost alone would cut a film into single frames.
+    // If decoding costs far more than the frames that are made, cost alone would cut a film into single frames.
     let shortest = max(1, nominalFrames / 4)
     while let last = choices.last {
       let spent = cumulative.cost(before: last.frame)

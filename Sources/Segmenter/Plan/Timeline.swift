@@ -35,7 +35,7 @@ struct TimelineSpan {
   var layers: [TimelineLayer]
 }
 
-/// A layer of an instruction with its clips. A side of a dissolve is nil where its track is in a gap.
+/// A layer of an instruction with its clips. A side of a dissolve is nil if its track is in a gap.
 enum TimelineLayer {
   case clip(TimelineClip)
   case dissolve(from: TimelineClip?, to: TimelineClip?, progress: Ramp)
@@ -91,7 +91,7 @@ struct Timeline {
     self.spans = spans
   }
 
-  /// A layer with the clips that it shows at a time. Nil where it shows none.
+  /// A layer with the clips that it shows at a time. Nil if it shows none.
   private static func resolve(_ layer: Layer, at time: MediaTime, in composition: Composition) -> TimelineLayer? {
     func clip(_ layer: TrackLayer) -> TimelineClip? {
       composition.track(layer.track)?.clips.first { $0.target.contains(time) }.map {

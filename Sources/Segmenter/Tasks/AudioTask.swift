@@ -51,8 +51,11 @@ package struct PlannedAudioClip: Sendable, Hashable, Codable {
 package struct PlannedAudioSource: Sendable, Hashable, Codable {
   /// The SHA-256 of the file, in lower-case hexadecimal.
   package var digest: String
+  /// The stream's index in the file.
   package var track: Int
+  /// Seconds a tick of the stored timestamps.
   package var timebase: MediaTime
+  /// The stored timestamp of the asset's time zero.
   package var origin: Int64
   package var audio: AudioFormat
 

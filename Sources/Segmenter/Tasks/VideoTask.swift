@@ -98,7 +98,9 @@ package struct ClipLayer: Sendable, Hashable, Codable {
 package struct PlannedSource: Sendable, Hashable, Codable {
   /// The SHA-256 of the file, in lower-case hexadecimal.
   package var digest: String
+  /// The stream's index in the file.
   package var track: Int
+  /// libavcodec's name of the codec.
   package var codec: String
   /// Seconds a tick of the stored timestamps.
   package var timebase: MediaTime

@@ -2,6 +2,7 @@
 package struct WireAddress: Sendable, Hashable, CustomStringConvertible {
   package static let defaultPort = 7433
 
+  /// A name or an IP address, without brackets.
   package var host: String
   /// 0 to 65535. When listening, 0 selects any free port.
   package var port: Int

@@ -1,5 +1,6 @@
 package import Digest
 package import FoundationEssentials
+import NIOPosix
 import SwiftProtobuf
 package import SystemSupport
 
@@ -181,7 +182,7 @@ package actor ContentExchange {
 
 extension Sheaf_Content {
   /// - Parameter path: Relative to the media root that worker and coordinator share, or, from a client, the file's
-  ///   absolute path; empty where there is none.
+  ///   absolute path; empty if there is none.
   package init(_ content: Content, path: String = "") {
     self.init()
     self.digest = Data(content.digest.bytes)
@@ -193,5 +194,13 @@ extension Sheaf_Content {
   package var content: Content? {
     guard let digest = SHA256Digest(bytes: digest), let size = Int64(exactly: size) else { return nil }
     return Content(digest: digest, size: size)
+  }
+}
+
+/// Work that blocks or computes for long, kept off the threads that serve connections.
+package enum BlockingWork {
+  /// Runs `body` on a thread of NIO's pool. Throws what `body` throws.
+  package static func run<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
+    try await NIOThreadPool.singleton.runIfActive(body)
   }
 }

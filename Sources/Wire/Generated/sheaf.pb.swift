@@ -565,7 +565,7 @@ package nonisolated struct Sheaf_Hello: Sendable {
 
   package var role: Sheaf_Role = .unspecified
 
-  /// The farm's shared secret; empty where the coordinator requires none.
+  /// The farm's shared secret; empty if the coordinator requires none.
   package var token: String = String()
 
   /// A name for people, such as the host's.
@@ -681,7 +681,7 @@ package nonisolated struct Sheaf_Content: Sendable {
 
   package var size: UInt64 = 0
 
-  /// The file's path under a media root that worker and coordinator share; empty where only the coordinator's content
+  /// The file's path under a media root that worker and coordinator share; empty if only the coordinator's content
   /// store has it. The worker checks the digest before it uses the file.
   package var path: String = String()
 
@@ -696,10 +696,10 @@ package nonisolated struct Sheaf_ProcessEnd: Sendable {
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
-  /// Zero where a signal ended it.
+  /// Zero if a signal ended it.
   package var exitCode: Int32 = 0
 
-  /// Zero where it exited.
+  /// Zero if it exited.
   package var signal: Int32 = 0
 
   /// User and system time.
@@ -941,7 +941,7 @@ package nonisolated struct Sheaf_Failure: Sendable {
   /// What went wrong, where and why: shown to the person who submitted the job.
   package var message: String = String()
 
-  /// Absent where no task process had been started.
+  /// Absent if no task process had been started.
   package var process: Sheaf_ProcessEnd {
     get {_process ?? Sheaf_ProcessEnd()}
     set {_process = newValue}
@@ -1008,7 +1008,7 @@ package nonisolated struct Sheaf_ContentData: Sendable {
   /// Shorter than requested only at the end of the content.
   package var data: Data = Data()
 
-  /// Why the read failed; empty where it did not.
+  /// Why the read failed; empty if it did not.
   package var error: String = String()
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -1141,7 +1141,7 @@ package nonisolated struct Sheaf_Submit: Sendable {
   /// As a document writes a time, such as 5 or 90f; empty is the default.
   package var segmentDuration: String = String()
 
-  /// The output's path, whose extension selects the container; empty where the document's `export.to` does.
+  /// The output's path, whose extension selects the container; empty if the document's `export.to` does.
   package var output: String = String()
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -1302,7 +1302,7 @@ package nonisolated struct Sheaf_JobStatus: @unchecked Sendable {
     set {_uniqueStorage()._priority = newValue}
   }
 
-  /// Why no task of the job runs, for a person; empty where one does.
+  /// Why no task of the job runs, for a person; empty if one does.
   package var waitsFor: String {
     get {_storage._waitsFor}
     set {_uniqueStorage()._waitsFor = newValue}
@@ -1365,7 +1365,7 @@ package nonisolated struct Sheaf_Attempt: Sendable {
 
   package var message: String = String()
 
-  /// Absent where no task process had been started, or none reported its end.
+  /// Absent if no task process had been started, or none reported its end.
   package var process: Sheaf_ProcessEnd {
     get {_process ?? Sheaf_ProcessEnd()}
     set {_process = newValue}
@@ -1401,7 +1401,7 @@ package nonisolated struct Sheaf_CancelReply: Sendable {
 
   package var job: String = String()
 
-  /// The state that the job is in now; unspecified where there is no such job.
+  /// The state that the job is in now; unspecified if there is no such job.
   package var state: Sheaf_JobState = .unspecified
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -1481,7 +1481,7 @@ package nonisolated struct Sheaf_InspectReply: Sendable {
 
   package var problems: [Sheaf_Problem] = []
 
-  /// The plan as JSON; empty where there are problems.
+  /// The plan as JSON; empty if there are problems.
   package var plan: Data = Data()
 
   /// Descriptions by asset id, as JSON.

@@ -46,7 +46,7 @@ struct Agent: Sendable {
   /// Ends the agent now.
   func stop() { post.yield(.event(.stop)) }
 
-  /// Works until `drain` or `stop`. Throws `WireError` where the coordinator refuses this worker or cannot be reached.
+  /// Works until `drain` or `stop`. Throws `WireError` if the coordinator refuses this worker or cannot be reached.
   func run() async throws {
     try await withThrowingTaskGroup { group in
       group.addTask { try await connect() }

@@ -45,7 +45,7 @@ enum PublishOutcome: Sendable, Hashable {
 /// What happens to an agent. Its state depends on the events and on their times alone.
 enum AgentEvent: Sendable, Hashable {
   /// The coordinator has accepted the worker. `heartbeat` is the time between two heartbeats, `lease` the time after
-  /// which a silent peer is given up.
+  /// which a silent peer is considered lost.
   case connected(heartbeat: Duration, lease: Duration)
   /// The connection is closed; no more events of it follow.
   case disconnected
@@ -56,10 +56,10 @@ enum AgentEvent: Sendable, Hashable {
 
   /// Frames, samples or bytes done so far.
   case progressed(RunID, UInt64)
-  /// The task waits for its inputs, or no longer does: while it waits it cannot be taken for hung.
+  /// The task waits for its inputs, or no longer does: while it waits, it is not considered hung.
   case waiting(RunID, Bool)
   case ended(RunID, RunEnd)
-  /// The coordinator has so many bytes of the result.
+  /// How many bytes of the result the coordinator has.
   case uploading(RunID, bytes: UInt64)
   case uploaded(RunID)
   case uploadFailed(RunID, String)

@@ -6,7 +6,7 @@ import Wire
 // The agent's events and effects as messages of the wire.
 
 extension AgentEvent {
-  /// Nil for messages that an agent ignores. Throws where a message breaks the protocol.
+  /// Nil for messages that an agent ignores. Throws if a message breaks the protocol.
   init?(_ message: WireMessage) throws(WireError) {
     switch message {
     case .grant(let grant): self = .granted(try TaskGrant(grant))
@@ -27,7 +27,7 @@ extension AgentEvent {
 }
 
 extension AgentEffect {
-  /// The message that carries out the effect; nil where something else does.
+  /// The message that carries out the effect; nil if something else does.
   var message: WireMessage? {
     switch self {
     case .sendHeartbeat(let progress, let freeSlots, let isDraining):

@@ -7,7 +7,7 @@ struct AgentState: Sendable {
   struct Settings: Sendable, Hashable {
     /// How many tasks run at once; at least 1.
     var slots: Int
-    /// A task process that reports nothing for so long is taken for hung.
+    /// A task process that sends no report for this long is considered hung.
     var hangLimit: Duration = .seconds(60)
     /// How long running tasks have to finish after `drain`: less than container engines wait before they kill.
     var drainLimit: Duration = .seconds(8)
@@ -25,7 +25,7 @@ struct AgentState: Sendable {
   private enum Departure {
     /// Running tasks may finish.
     case draining(until: Duration)
-    /// Every lease has been given up; the coordinator's acknowledgements are waited for.
+    /// Every lease has been released. The agent waits for the coordinator's acknowledgements.
     case leaving(until: Duration)
     case gone
   }
@@ -139,7 +139,7 @@ struct AgentState: Sendable {
       return []
     case .ended(let id, let end): return self.end(id, end)
     case .uploading(let id, let bytes):
-      // Counts on beyond the work, so that a slow network is not taken for a hang.
+      // Counts on beyond the work, so that a slow network is not mistaken for a hang.
       if let index = index(of: id), case .uploading = runs[index].stage {
         runs[index].done = max(runs[index].done, runs[index].grant.work &+ bytes)
       }
@@ -308,7 +308,7 @@ struct AgentState: Sendable {
     return effects + heartbeat(at: now)
   }
 
-  /// Ends the agent, where it is to leave and nothing keeps it.
+  /// Ends the agent if it is to leave and has nothing left to wait for.
   private mutating func depart(at now: Duration) -> [AgentEffect] {
     var effects: [AgentEffect] = []
     if case .draining(let until) = departure, now >= until {

@@ -27,7 +27,7 @@ struct CoordinatorConnection: Sendable {
     connection.close()
   }
 
-  /// Sends and receives until the connection ends. Throws `WireError` with the reason; returns where the coordinator
+  /// Sends and receives until the connection ends. Throws `WireError` with the reason; returns if the coordinator
   /// closed it without one.
   func run(_ onEvent: @escaping @Sendable (AgentEvent) -> Void) async throws {
     defer { outbox.finish() }
@@ -57,11 +57,11 @@ struct CoordinatorConnection: Sendable {
 struct CoordinatorConnector: Sendable {
   let address: WireAddress
   let hello: Sheaf_Hello
-  /// Failed tries in a row after which it gives up; nil never does.
+  /// How many failed tries in a row end `run`; with nil, no number of them does.
   let maximumTries: Int?
   let logger: Logger
 
-  /// Runs until the task is cancelled. Throws `WireError` where another try cannot help: the token is wrong, the
+  /// Runs until the task is cancelled. Throws `WireError` if another try cannot help: the token is wrong, the
   /// coordinator has another version of the protocol, or `maximumTries` have failed.
   /// - Parameter onEvent: Called with what the coordinator sends, and with `disconnected` after each connection.
   func run(

@@ -97,7 +97,7 @@ actor RenderTaskExecutor {
       process.assign(task, inputs: files, output: output)
       post(.waiting(id, false))
     } catch {
-      // Where the run was cancelled, its end is known already and this one is ignored.
+      // If the run was cancelled, its end is known already and this one is ignored.
       process.kill()
       post(.ended(id, .failed(TaskFailure(.released, "an input cannot be opened: \(error)"))))
     }

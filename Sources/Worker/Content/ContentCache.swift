@@ -39,7 +39,7 @@ actor ContentCache {
   /// The folder of the tasks' outputs.
   nonisolated var workFolder: String { "\(directory)/work" }
 
-  /// A complete and verified file; nil where the cache has none.
+  /// A complete and verified file; nil if the cache has none.
   func complete(_ content: Content) async throws -> OpenFile? {
     let path = path(of: content.digest)
     // A file that cannot be opened is fetched as one that is not there.
@@ -173,7 +173,7 @@ extension OpenFile {
     return (OpenFile(owning: descriptor, name: "a file in \(directory)"), isLinkable != 0)
   }
 
-  /// Gives the file a name. Throws `EEXIST` where the name is taken.
+  /// Gives the file a name. Throws `EEXIST` if the name is taken.
   func link(to path: String) throws(SystemError) {
     let status = sandbox_give_name(descriptor, path)
     guard status == 0 else { throw SystemError(-status, "naming \(path)") }

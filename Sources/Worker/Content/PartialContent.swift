@@ -10,7 +10,7 @@ enum ContentBlock {
   /// In bytes.
   static let size: Int64 = 256 << 10
 
-  /// How many blocks content of so many bytes has; the last may be shorter.
+  /// How many blocks content of `size` bytes has; the last may be shorter.
   static func count(of size: Int64) -> Int {
     Int((size + Self.size - 1) / Self.size)
   }
@@ -32,9 +32,9 @@ enum ContentBlock {
 actor PartialContent {
   /// Blocks in one request to the coordinator.
   static let blocksPerFetch = 4
-  /// Blocks fetched beyond those asked for, where reading goes on from where it was.
+  /// Blocks fetched beyond those asked for, if reading goes on from where it was.
   static let readAhead = 16
-  /// After so many complete fetches with the wrong digest the content is given up.
+  /// After this many complete fetches with a wrong digest, the content is not fetched again.
   private static let mistakeLimit = 2
 
   nonisolated let content: Content
@@ -71,8 +71,8 @@ actor PartialContent {
   /// Bytes on the disk.
   var allocatedSize: Int64 { Int64(presentCount) * ContentBlock.size }
 
-  /// Returns when these bytes are in the file. Where they are the last that were missing, the whole has been digested
-  /// and is right. Throws why they cannot be had; a later call tries again.
+  /// Returns when these bytes are in the file. If they are the last that were missing, the whole has been digested
+  /// and is right. Throws the reason if they cannot be fetched; a later call tries again.
   func ensure(_ bytes: Range<Int64>, from reader: @escaping ContentReader) async throws {
     guard mistakes < Self.mistakeLimit else {
       throw ContentError("the bytes that the coordinator sends for \(content.digest) have another digest")
@@ -138,7 +138,7 @@ actor PartialContent {
   }
 }
 
-/// Content could not be had.
+/// Content could not be fetched.
 struct ContentError: Error, Hashable, CustomStringConvertible {
   var description: String
 

@@ -7,7 +7,7 @@ import SystemSupport
 /// An input of a task: what is in it, and perhaps where it is.
 struct InputContent: Sendable, Hashable {
   var content: Content
-  /// Under the media root; empty where only the coordinator's content store has it.
+  /// Under the media root; empty if only the coordinator's content store has it.
   var path: String
 
   /// What messages call the input.
@@ -18,7 +18,7 @@ struct InputContent: Sendable, Hashable {
 struct OpenedInput: Sendable {
   /// For reading, with an offset of its own.
   var file: OpenFile
-  /// Where the file is filled only as it is read.
+  /// Set if the file is filled only as it is read.
   var partial: PartialContent?
   /// The identity of a file under the media root when it was verified; other programs may change it.
   var identity: FileIdentity?

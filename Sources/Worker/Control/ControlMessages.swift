@@ -22,7 +22,7 @@ enum ControlFrame {
     }
   }
 
-  /// The message of a frame without its length. Throws where it is malformed, or has fields or forms that `encode` would
+  /// The message of a frame without its length. Throws if it is malformed, or has fields or forms that `encode` would
   /// not write: both ends are the same executable.
   static func decode<Content: Message>(_ body: [UInt8], as type: Content.Type = Content.self) throws(ControlError)
     -> Content
@@ -38,7 +38,7 @@ enum ControlFrame {
     throw ControlError("a message has more than its fields")
   }
 
-  /// The next message from a socket, waiting for it. Reads no byte beyond it, because descriptors may follow. Nil where
+  /// The next message from a socket, waiting for it. Reads no byte beyond it, because descriptors may follow. Nil if
   /// the other end is closed. Throws `ControlError` or `SystemError`.
   static func receive<Content: Message>(_ type: Content.Type, from socket: OpenFile, limit: Int) throws -> Content? {
     guard let prefix = try socket.readExactly(prefixLength) else { return nil }
@@ -105,7 +105,7 @@ enum TaskMessage: Sendable, Hashable {
   /// The task failed; `process` is nil.
   case failed(TaskFailure)
 
-  /// Longer messages of failures are cut to so many bytes.
+  /// Longer messages of failures are cut to this many bytes.
   static let textLimit = 4096
 
   /// The message of a frame without its length.

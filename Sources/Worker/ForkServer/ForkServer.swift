@@ -30,7 +30,7 @@ final class ForkServer: ProcessSource {
     current.withLock { $0 }?.kill()
   }
 
-  /// The server's process; a new one where the last has ended.
+  /// The server's process; a new one if the last has ended.
   private func process() throws(SystemError) -> ForkServerProcess {
     try current.withLock { current throws(SystemError) in
       if let current, current.isAlive { return current }
@@ -230,7 +230,7 @@ private final class ForkedProcess: StartedProcess {
     return end.withLock { $0 }
   }
 
-  /// - Parameter end: Nil where the server has ended, and the process with it.
+  /// - Parameter end: Nil if the server has ended, and the process with it.
   func conclude(_ end: ProcessEnd?) {
     self.end.withLock { $0 = end }
     arrival.signal()

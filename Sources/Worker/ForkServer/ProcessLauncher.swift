@@ -15,7 +15,7 @@ protocol StartedProcess: Sendable {
   /// Ends it and its process group at once. Does nothing once it has been reaped.
   func kill()
 
-  /// Waits until the process has ended, and reaps it. Called once. Nil where the process that would have reported its
+  /// Waits until the process has ended, and reaps it. Called once. Nil if the process that would have reported its
   /// end has ended too.
   func awaitEnd() -> ProcessEnd?
 }
@@ -126,7 +126,7 @@ extension OpenFile {
     }
   }
 
-  /// Receives exactly `count` descriptors from a socket, waiting for them; the caller owns them. Throws `EPIPE` where the
+  /// Receives exactly `count` descriptors from a socket, waiting for them; the caller owns them. Throws `EPIPE` if the
   /// other end is closed.
   func receiveDescriptors(_ count: Int) throws(SystemError) -> [Int32] {
     var descriptors: [Int32] = []

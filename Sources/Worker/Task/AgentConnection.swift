@@ -4,7 +4,7 @@ import Synchronization
 import SystemPackage
 import SystemSupport
 
-/// A task process's end of the socket to its agent. Everything here blocks. Where the agent has ended, the process ends.
+/// A task process's end of the socket to its agent. Everything here blocks. If the agent has ended, the process ends.
 final class AgentConnection: Sendable {
   private struct Requests {
     var last: UInt32 = 0
@@ -52,7 +52,7 @@ final class AgentConnection: Sendable {
     }
   }
 
-  /// Has bytes of a ranged input put into its file, and waits until they are there. Nil where they are, else why not.
+  /// Has bytes of a ranged input put into its file, and waits until they are there. Nil if they are, else why not.
   func request(_ range: Range<Int64>, ofInput input: Int) -> String? {
     requests.withLock { requests -> String? in
       requests.last &+= 1
@@ -70,7 +70,7 @@ final class AgentConnection: Sendable {
     }
   }
 
-  /// Why bytes of an input could not be had; nil where all could. A task that fails after that fails for this reason.
+  /// Why bytes of an input could not be fetched; nil if all could. A task that fails after that fails for this reason.
   var failure: String? { requests.withLock { $0.failure } }
 
   /// Without its agent the process has nothing to do.

@@ -105,7 +105,7 @@ enum ConfinementReport {
     }
   }
 
-  /// Where this is allowed, the report ends here.
+  /// If this is allowed, the report ends here.
   private static func becoming() -> String {
     outcome(execv("/bin/true", [nil]))
   }

@@ -43,9 +43,9 @@ enum TaskMain {
       try runner.run(task.payload, progress: ProgressReporter(agent).report)
       return .finished
     } catch {
-      // Where bytes could not be had, whatever failed after it failed for that reason.
+      // If bytes could not be fetched, everything that failed after that failed for this reason.
       if let failure = agent.failure {
-        return .failed(TaskFailure(.released, "the bytes of an input could not be had: \(failure)"))
+        return .failed(TaskFailure(.released, "the bytes of an input could not be fetched: \(failure)"))
       }
       return .failed(error)
     }

@@ -10,7 +10,7 @@ import SystemSupport
 /// Runs the task of a payload in the calling thread.
 struct TaskRunner {
   struct Input {
-    /// Nil where the agent sent none; only probing does without.
+    /// Nil if the agent sent none; only probing does without.
     var digest: SHA256Digest?
     /// What messages call the file.
     var name: String
@@ -60,11 +60,9 @@ struct TaskRunner {
     guard let input = inputs.first, inputs.count == 1 else {
       throw TaskFailure(.document, "a probe task has one input, not \(inputs.count)")
     }
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     let json: Data
     do {
-      json = try encoder.encode(try AssetProbe.probe(input.source, name: input.name))
+      json = try JSONCoding.encoder.encode(try AssetProbe.probe(input.source, name: input.name))
     } catch let error as MediaError {
       throw TaskFailure(probing: error)
     } catch {

@@ -58,7 +58,7 @@ struct TaskChannel {
     }
   }
 
-  /// False where no more will come.
+  /// False if no more will come.
   private mutating func readFrames() throws(SystemError) -> Bool {
     let bytes: [UInt8]
     do {
@@ -115,7 +115,7 @@ struct TaskChannel {
     return String(String.UnicodeScalarView(kept))
   }
 
-  /// The last lines of the log, for the end of an error message; empty where there are none.
+  /// The last lines of the log, for the end of an error message; empty if there are none.
   var excerpt: String {
     let lines = log.split(whereSeparator: \.isNewline).suffix(3).joined(separator: "; ")
     return lines.isEmpty ? "" : ": \(lines)"

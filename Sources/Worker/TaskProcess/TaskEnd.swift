@@ -20,7 +20,7 @@ struct TaskFailure: Error, Sendable, Hashable {
   var end: AttemptEnd
   /// What went wrong, where and why, for the person who submitted the job.
   var message: String
-  /// Nil where no task process had been started, or its end is not known.
+  /// Nil if no task process had been started, or its end is not known.
   var process: ProcessEnd?
 
   init(_ end: AttemptEnd, _ message: String, process: ProcessEnd? = nil) {
@@ -32,9 +32,9 @@ struct TaskFailure: Error, Sendable, Hashable {
 
 /// How a process ended and what it used.
 struct ProcessEnd: Sendable, Hashable {
-  /// Zero where a signal ended it.
+  /// Zero if a signal ended it.
   var exitCode: Int32
-  /// Zero where it exited.
+  /// Zero if it exited.
   var signal: Int32
   /// User and system time.
   var cpuMilliseconds: UInt64
@@ -55,7 +55,7 @@ struct TaskEnd: Sendable {
   }
 
   var outcome: Outcome
-  /// Nil where no process had been started, or its end is not known.
+  /// Nil if no process had been started, or its end is not known.
   var process: ProcessEnd?
 }
 
@@ -69,8 +69,8 @@ extension TaskEnd {
   /// The end of a process that the agent did not end.
   /// - Parameters:
   ///   - channel: What the process sent.
-  ///   - process: Nil where the fork server, which would have reported it, ended too.
-  ///   - output: The file that the process was given to write; nil where it was given no task.
+  ///   - process: Nil if the fork server, which would have reported it, ended too.
+  ///   - output: The file that the process was given to write; nil if it was given no task.
   init(_ channel: TaskChannel, process: ProcessEnd?, output: OpenFile?) {
     self.process = process
     do throws(TaskFailure) {

@@ -51,7 +51,7 @@ final class TaskProcess: Sendable {
   private let sending = Mutex(())
   private let receiver = Mutex(Receiver())
 
-  /// Starts a process. Where starting it fails, that is reported as its end; throws where there is no thread or
+  /// Starts a process. If starting it fails, that is reported as its end; throws if there is no thread or
   /// descriptor left.
   init(_ source: any ProcessSource) throws(SystemError) {
     let (parentEnd, childEnd) = try OpenFile.socketPair()
@@ -94,7 +94,7 @@ final class TaskProcess: Sendable {
   }
 
   /// Replies to a range request.
-  /// - Parameter error: Why the bytes cannot be had; nil where they are in the input's file.
+  /// - Parameter error: Why the bytes are not available; nil if they are in the input's file.
   func reply(to request: RangeRequest, error: String? = nil) {
     state.withLock { $0.unansweredRequests -= 1 }
     let frame = ControlFrame.encode(

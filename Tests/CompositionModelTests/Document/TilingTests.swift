@@ -1,4 +1,5 @@
 import CompositionModel
+import TestPrograms
 import Testing
 
 /// Random documents, whose instructions are compared with the documents at many single times.

@@ -62,7 +62,7 @@ import Testing
   }
 
   @Test(arguments: ["9..4", "4+-5", "90f..1"])
-  func rangesThatEndBeforeTheyStartAreNone(_ text: String) throws {
+  func rangesThatEndBeforeTheyStartAreNotResolved(_ text: String) throws {
     #expect(try WrittenRange(text: text).resolved(frameDuration: frame) == nil)
   }
 }

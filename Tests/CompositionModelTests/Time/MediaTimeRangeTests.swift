@@ -1,4 +1,5 @@
 import CompositionModel
+import TestPrograms
 import Testing
 
 @Suite struct MediaTimeRangeTests {

@@ -1,4 +1,5 @@
 import CompositionModel
+import TestPrograms
 import Testing
 
 /// A fraction that is never reduced, as the reference.

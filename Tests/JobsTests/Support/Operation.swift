@@ -59,7 +59,7 @@ enum Operation: Sendable {
     case granted([Grant])
     case lost([Lease])
 
-    /// For counting what a trace has come to.
+    /// For counting what happens in a trace.
     var label: String {
       switch self {
       case .plain(let text): text.prefix { $0 != ":" }.description
@@ -98,7 +98,7 @@ struct Visible: Equatable {
     tasks.joined().flatMap { task in task.leases.map { (Lease(task: task.id, epoch: $0.epoch), $0) } }
   }
 
-  /// What became of leases and attempts since an earlier state, for counting what a trace has come to.
+  /// What happened to leases and attempts since an earlier state, for counting what happens in a trace.
   func changes(since earlier: Visible) -> [String] {
     var changes: [String] = []
     // Jobs and tasks are never removed.

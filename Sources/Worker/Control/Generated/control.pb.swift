@@ -116,7 +116,7 @@ nonisolated struct Control_RangeReply: Sendable {
 
   var request: UInt32 = 0
 
-  /// Why the bytes cannot be had; empty where they are in the input's file.
+  /// Why the bytes are not available; empty if they are in the input's file.
   var error: String = String()
 
   var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -391,10 +391,10 @@ nonisolated struct Control_ForkedProcessEnd: Sendable {
 
   var process: UInt32 = 0
 
-  /// Zero where a signal ended it.
+  /// Zero if a signal ended it.
   var exitCode: Int32 = 0
 
-  /// Zero where it exited.
+  /// Zero if it exited.
   var signal: Int32 = 0
 
   /// User and system time.

@@ -2,6 +2,7 @@ import ArgumentParser
 import Client
 import CompositionModel
 import ContentStorage
+import SwiftProtobuf
 import SystemSupport
 import Wire
 
@@ -73,6 +74,65 @@ struct SubmitCommand: AsyncParsableCommand {
           progress.end()
           if isJSON { Console.printJSON(RenderSummary(status, output: output)) }
         }
+      }
+    }
+  }
+}
+
+struct FetchCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "fetch", abstract: "Fetch the film of a finished job.")
+
+  @Argument(help: "The job's name.")
+  var job: String
+
+  @Option(
+    name: [.short, .long], help: ArgumentHelp("The file to write. Required. [SHEAF_OUTPUT]", valueName: "file"))
+  var output: String?
+
+  @OptionGroup var coordinator: CoordinatorOptions
+
+  func run() async throws {
+    try await reporting {
+      let endpoint = try coordinator.endpoint()
+      guard let output = Setting.text(output, "SHEAF_OUTPUT") else {
+        throw ValidationError("name the file to write with -o")
+      }
+      let file = try OutputFile(output)
+      try await Interruption.cancelling { [job] in
+        try await CoordinatorClient.run(endpoint) { client in
+          let status = try await JobRun(client).status(of: job)
+          try status.requireDone()
+          guard let film = status.output.content else { throw CoordinatorClient.unexpected }
+          try await file.download(film, from: client)
+        }
+      }
+    }
+  }
+}
+
+struct CancelCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "cancel", abstract: "Stop a job.", discussion: "Its finished pieces stay in the content store.")
+
+  @Argument(help: "The job's name.")
+  var job: String
+
+  @OptionGroup var coordinator: CoordinatorOptions
+
+  func run() async throws {
+    try await reporting {
+      let endpoint = try coordinator.endpoint()
+      let state = try await CoordinatorClient.run(endpoint) { [job] client in
+        guard case .cancelReply(let reply) = try await client.request(.cancelJob(.with { $0.job = job })) else {
+          throw CoordinatorClient.unexpected
+        }
+        return reply.state
+      }
+      switch state {
+      case .cancelled: break
+      case .unspecified: throw CommandFailure(.work, "there is no job \(job)")
+      default: throw CommandFailure(.work, "job \(job) had ended before: it is \(state.name)")
       }
     }
   }

@@ -1,0 +1,202 @@
+import ArgumentParser
+import Client
+import CompositionModel
+import ContentStorage
+import Coordinator
+import FoundationEssentials
+import SwiftProtobuf
+import SystemSupport
+import Wire
+
+struct CheckCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "check", abstract: "Report every problem of a document and its media at once.",
+    discussion: "--json prints an object: problems, an array of pointer (the place, a JSON pointer) and message.")
+
+  @Argument(help: ArgumentHelp("The document.", valueName: "edit.json"))
+  var edit: String
+
+  @OptionGroup var farm: LocalFarmOptions
+  @OptionGroup var json: JSONOption
+
+  private struct Report: Encodable { var problems: [Problem] }
+
+  func run() async throws {
+    try await reporting {
+      let configuration = try farm.configuration()
+      var problems: [Problem]
+      do {
+        let edit = try EditFile(edit)
+        let contents = FileContentCache()
+        let (assets, missing) = try await edit.assets(contents)
+        let inspection = LocalInspection(edit: edit, assets: assets, contents: contents)
+        let reply = try await Interruption.cancelling { try await inspection.run(configuration) }
+        problems = inspection.problems(reply, and: missing)
+      } catch let failure as CommandFailure where !failure.problems.isEmpty {
+        problems = failure.problems
+      }
+      if json.isOn { Console.printJSON(Report(problems: problems)) }
+      guard problems.isEmpty else {
+        for problem in problems { Console.printError("\(edit): \(problem)") }
+        throw ExitCode(CommandFailure.Code.document.rawValue)
+      }
+      if !json.isOn { Console.print("\(edit): no problems") }
+    }
+  }
+}
+
+struct PlanCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "plan", abstract: "Show how a document would be cut into segments, and why.",
+    discussion: """
+      --json prints an object: container, duration, frames, picture (codec, width, height, pixelFormat, frameDuration), \
+      sound (codec, sampleRate, channels, samples, action), instructions (range, background, layers), segments \
+      (firstFrame, endFrame, range, cost, boundary, action). Times are exact fractions of seconds as text; an action is \
+      encoded or cached.
+      """)
+
+  @Argument(help: ArgumentHelp("The document.", valueName: "edit.json"))
+  var edit: String
+
+  @Option(
+    name: [.short, .long],
+    help: ArgumentHelp(
+      "The film's path, for its container; the default is the document's export.to. [SHEAF_OUTPUT]", valueName: "file"))
+  var output: String?
+
+  @OptionGroup var segments: SegmentOptions
+  @OptionGroup var farm: LocalFarmOptions
+  @OptionGroup var json: JSONOption
+
+  func run() async throws {
+    try await reporting(json: json.isOn, document: edit) {
+      let configuration = try farm.configuration()
+      let edit = try EditFile(edit)
+      let contents = FileContentCache()
+      let (assets, missing) = try await edit.assets(contents)
+      let inspection = LocalInspection(
+        edit: edit, assets: assets, output: Setting.text(output, "SHEAF_OUTPUT") ?? "",
+        segmentDuration: segments.value, contents: contents)
+      let reply = try await Interruption.cancelling { try await inspection.run(configuration) }
+      let problems = inspection.problems(reply, and: missing)
+      guard problems.isEmpty else { throw CommandFailure(problems: problems) }
+      let report = try JSONDecoder().decode(PlanReport.self, from: reply.plan)
+      if json.isOn { Console.printJSON(report) } else { PlanText.lines(report).forEach(Console.print) }
+    }
+  }
+}
+
+/// A plan as text.
+enum PlanText {
+  static func lines(_ plan: PlanReport) -> [String] {
+    var lines = ["film: \(plan.container), \(plan.duration) s, \(plan.frames) frames"]
+    if let video = plan.video {
+      lines.append(
+        "video: \(video.codec), \(video.width)x\(video.height), \(video.pixelFormat), a frame every \(video.frameDuration) s"
+      )
+    }
+    if let audio = plan.audio {
+      lines.append(
+        "audio: \(audio.codec), \(audio.sampleRate) Hz, channels: \(audio.channels), samples: \(audio.samples), \(audio.action)"
+      )
+    }
+    lines.append("instructions:")
+    for instruction in plan.instructions {
+      let layers = instruction.layers.isEmpty ? "nothing" : instruction.layers.joined(separator: " over ")
+      lines.append("  \(instruction.range)  \(layers) over \(instruction.background)")
+    }
+    lines.append("segments:")
+    let total = plan.segments.reduce(0) { $0 + $1.cost }
+    for (index, segment) in plan.segments.enumerated() {
+      let share = total > 0 ? Int((segment.cost / total * 1000).rounded()) : 0
+      lines.append(
+        "  \(index)  frames \(segment.firstFrame)..<\(segment.endFrame)  \(segment.range)  cost \(share / 10).\(share % 10) %"
+          + "  \(segment.action)  starts because: \(segment.boundary)")
+    }
+    return lines
+  }
+}
+
+struct ProbeCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "probe", abstract: "Show what is in media files.",
+    discussion: "--json prints an object: the description of each file, exact and complete, by the file's name.")
+
+  @Argument(help: ArgumentHelp("Media files.", valueName: "file"))
+  var files: [String]
+
+  @OptionGroup var farm: LocalFarmOptions
+  @OptionGroup var json: JSONOption
+
+  func run() async throws {
+    try await reporting {
+      let configuration = try farm.configuration()
+      let contents = FileContentCache()
+      var assets: [Sheaf_SubmittedAsset] = []
+      var problems: [Problem] = []
+      for file in files {
+        switch try await BlockingWork.run({ AssetFile.content(file, contents) }) {
+        case .success(let content):
+          assets.append(
+            .with {
+              $0.id = file
+              $0.path = file
+              $0.content = content
+            })
+        case .failure(let error): problems.append(Problem(pointer: "", message: "\(error)"))
+        }
+      }
+      var found: [String: AssetDescription] = [:]
+      if !assets.isEmpty {
+        let inspection = LocalInspection(edit: nil, assets: assets, contents: contents)
+        let reply = try await Interruption.cancelling { try await inspection.run(configuration) }
+        found = try reply.descriptions.mapValues { try JSONDecoder().decode(AssetDescription.self, from: $0) }
+        problems += reply.problems.map { Problem(pointer: "", message: $0.message) }
+      }
+      if json.isOn {
+        Console.printJSON(found)
+      } else {
+        for file in files {
+          if let description = found[file] { ProbeText.lines(file, description).forEach(Console.print) }
+        }
+      }
+      if !problems.isEmpty { throw CommandFailure(problems: problems) }
+    }
+  }
+}
+
+/// A file's description as text.
+enum ProbeText {
+  static func lines(_ file: String, _ description: AssetDescription) -> [String] {
+    let duration = description.duration == .zero ? "a still" : "\(description.duration) s"
+    var lines = ["\(file): \(description.container), \(duration)"]
+    for track in description.tracks {
+      var parts = [track.codec + (track.profile.map { " (\($0))" } ?? "")]
+      if let video = track.video { parts += self.parts(video) }
+      if let audio = track.audio { parts.append("\(audio.sampleRate) Hz, \(audio.layout)") }
+      if let language = track.language { parts.append(language) }
+      if track.video?.isStill != true { parts.append("\(track.range)") }
+      lines.append("  \(track.index) \(track.type.rawValue): " + parts.joined(separator: ", "))
+    }
+    for (key, value) in description.metadata.sorted(by: { $0.key < $1.key }) { lines.append("  \(key): \(value)") }
+    return lines
+  }
+
+  private static func parts(_ video: VideoFormat) -> [String] {
+    let seen = video.presentationSize
+    var parts = [
+      "\(video.size.width)x\(video.size.height)"
+        + (seen == video.size ? "" : ", shown as \(seen.width)x\(seen.height)"), video.pixelFormat,
+    ]
+    if !video.isStill {
+      let keyframes = video.keyframes.count
+      parts += [
+        "\(video.nominalFrameRate) frames/s",
+        "\(video.frames.count) frames, \(keyframes == 0 ? "decoded from the start" : "\(keyframes) keyframes")",
+      ]
+    }
+    if video.orientation != .upright { parts.append("rotated by \(video.orientation.clockwise)°") }
+    if video.isInterlaced { parts.append("interlaced") }
+    return parts
+  }
+}
