@@ -108,6 +108,10 @@ package struct LocalWorker: Sendable {
       }
     }
     let lines = String(decoding: result.closureResult, as: UTF8.self).split(separator: "\n").suffix(5)
-    return lines.isEmpty ? "none (\(result.terminationStatus))" : lines.joined(separator: "\n")
+    if !lines.isEmpty { return lines.joined(separator: "\n") }
+    switch result.terminationStatus {
+    case .exited(let code): return "none (exit code \(code))"
+    case .signaled(let signal): return "none (signal \(signal))"
+    }
   }
 }

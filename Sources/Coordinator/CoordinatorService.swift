@@ -236,9 +236,19 @@ package actor CoordinatorService {
         await worker.tick()
         if ticks % 4 == 0 { await register(worker) }
       }
+      if ticks % 60 == 0 { await cancelAbandonedInspections() }
       await changed()
       ticks += 1
       do { try await Task.sleep(for: .seconds(1)) } catch { return }
+    }
+  }
+
+  /// Ends inspections whose client or coordinator went away.
+  private func cancelAbandonedInspections() async {
+    do throws(JobStoreError) {
+      for job in try await store.inspections(olderThan: Inspection.longest) { _ = try await store.cancel(job) }
+    } catch {
+      logger.error("inspections not cancelled", metadata: ["error": "\(error)"])
     }
   }
 
@@ -249,7 +259,6 @@ package actor CoordinatorService {
       mustPlanAgain = false
       do throws(JobStoreError) {
         for job in try await store.jobsToPlan() { try await planner.plan(job) }
-        for job in try await store.inspections(olderThan: Inspection.longest) { _ = try await store.cancel(job) }
       } catch {
         logger.error("jobs not planned", metadata: ["error": "\(error)"])
       }

@@ -134,8 +134,8 @@ struct FailureReport: Sendable, Hashable {
       }
     }
     switch attempt.end {
-    case .media, .document, .crashed: return [Problem(pointer: "", message: message)]
-    case .released, .hung: return []
+    case .media, .document, .crashed, .hung: return [Problem(pointer: "", message: message)]
+    case .released: return []
     }
   }
 

@@ -80,15 +80,14 @@ extension AttemptEnd {
 }
 
 extension TaskFailure {
-  /// Throws `.violation` if the worker reports a hang, which only the store can find.
   /// - Parameter limit: Of the message in characters and of the log in bytes; what is beyond is dropped.
-  init(_ message: Sheaf_Failure, limit: Int) throws(WireError) {
+  init(_ message: Sheaf_Failure, limit: Int) {
     let end: AttemptEnd =
       switch message.end {
       case .media: .media
       case .document: .document
       case .crashed: .crashed
-      case .hung: throw WireError(.violation, "a worker cannot report a task as hung")
+      case .hung: .hung
       case .released, .unspecified, .UNRECOGNIZED: .released
       }
     self.init(

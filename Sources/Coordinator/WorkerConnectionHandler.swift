@@ -117,7 +117,7 @@ actor WorkerConnectionHandler {
       }
       await handle(.publish(try Lease(publish.lease), Content(digest: digest, size: Int64(clamping: publish.size))))
     case .failure(let failure):
-      await handle(.failure(try Lease(failure.lease), try TaskFailure(failure, limit: Self.maximumText)))
+      await handle(.failure(try Lease(failure.lease), TaskFailure(failure, limit: Self.maximumText)))
     default: break
     }
   }
@@ -151,6 +151,7 @@ actor WorkerConnectionHandler {
       }
       await handle(.renewed(lost: lost))
     case .replyToHeartbeat(let cancelled):
+      for lease in cancelled { fingerprints[lease] = nil }
       try await connection.send(.heartbeatReply(.with { $0.cancelled = cancelled.map(\.message) }))
     case .grant(let grant): try await send(grant)
     case .publish(let lease, let content): try await publish(lease, content)

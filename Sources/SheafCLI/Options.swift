@@ -55,7 +55,8 @@ struct LocalFarmOptions: ParsableArguments {
 
   func configuration() throws -> LocalFarm.Configuration {
     let slots = try Setting.number(workers, "--workers", "SHEAF_WORKERS", in: 1...1024)
-    return LocalFarm.Configuration(store: Setting.text(store, "SHEAF_STORE"), slots: slots.map { Int($0) })
+    return LocalFarm.Configuration(
+      store: try Setting.text(store, "SHEAF_STORE", formerly: "SHEAF_VAULT"), slots: slots.map { Int($0) })
   }
 }
 

@@ -97,9 +97,10 @@ struct ServeCommand: AsyncParsableCommand {
   }
 
   private func content() throws -> ContentLocator {
+    let directory = try Setting.text(store, "SHEAF_STORE", formerly: "SHEAF_VAULT") ?? "store"
     do {
       return try ContentLocator(
-        store: ContentStore(directory: Setting.text(store, "SHEAF_STORE") ?? "store"),
+        store: ContentStore(directory: directory),
         mediaRoot: Setting.text(mediaRoot, "SHEAF_MEDIA_ROOT"), contents: FileContentCache())
     } catch {
       throw CommandFailure(.work, "the content store cannot be used: \(error)")

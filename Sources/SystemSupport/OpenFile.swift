@@ -52,7 +52,7 @@ package final class OpenFile: Sendable {
       let part = try file.readSome(limit + 1 - bytes.count)
       if part.isEmpty { return bytes }
       bytes += part
-      guard bytes.count <= limit else { throw SystemError(EFBIG, "reading \(path), at most \(limit) bytes,") }
+      guard bytes.count <= limit else { throw SystemError(EFBIG, "reading \(path), which may have at most \(limit) bytes,") }
     }
   }
 }
@@ -182,7 +182,7 @@ package struct FileIdentity: Sendable, Hashable {
   package init(of file: OpenFile) throws(SystemError) {
     let status = try file.status()
     guard status.st_mode & S_IFMT == S_IFREG else {
-      throw SystemError(EINVAL, "opening \(file.name), which is not a regular file,")
+      throw SystemError(EINVAL, "reading \(file.name) as a regular file")
     }
     device = UInt64(status.st_dev)
     inode = UInt64(status.st_ino)

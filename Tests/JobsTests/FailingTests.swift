@@ -236,7 +236,6 @@ struct FailingTests {
   @Test(
     arguments: StoreKind.allCases,
     [
-      TaskFailure(end: .hung, message: "m"),
       TaskFailure(
         end: .media, message: "m",
         process: ProcessEnd(exitCode: 1, signal: 0, cpuMilliseconds: -1, peakBytes: 0, log: "")),

@@ -16,13 +16,26 @@ struct AgentTimeTests {
       #expect(agent.happen(.tick, at: seconds).actions == [])
       _ = agent.happen(.heartbeatAnswered(cancelled: []))
     }
-    let effects = agent.happen(.tick, at: 70).actions
+    #expect(agent.happen(.tick, at: 70).actions == [.kill(first)])
+    #expect(agent.happen(.tick, at: 71).actions == [], "it is killed once")
+    let process = ProcessEnd(exitCode: 0, signal: 9, cpuMilliseconds: 12, peakBytes: 34)
+    let effects = agent.happen(.ended(first, .killed(process)), at: 72).actions
     guard case .sendFailure(.number(1), let failure)? = effects.first else {
       Issue.record("\(effects)")
       return
     }
-    #expect(failure.end == .crashed && failure.message.contains("60 s") && effects.last == .kill(first))
-    #expect(agent.happen(.ended(first, .killed)).actions == [.discard(first)])
+    #expect(failure.end == .hung && failure.message.contains("60 s") && failure.process == process)
+    #expect(effects.last == .discard(first))
+  }
+
+  @Test
+  func `a hung task whose lease is lost meanwhile is not reported`() {
+    var agent = AgentScript(slots: 1)
+    _ = agent.happen(.granted(.number(1)), at: 0)
+    _ = agent.happen(.heartbeatAnswered(cancelled: []), at: 59)
+    #expect(agent.happen(.tick, at: 60).actions.last == .kill(first))
+    #expect(agent.happen(.heartbeatAnswered(cancelled: [.number(1)]), at: 61).actions == [])
+    #expect(agent.happen(.ended(first, .killed(nil)), at: 62).actions == [.discard(first)])
   }
 
   @Test
@@ -61,7 +74,7 @@ struct AgentTimeTests {
     #expect(agent.happen(.disconnected) == [.discard(first), .kill(second)])
     // The old process is not gone yet: one slot is free on the new connection, then two.
     #expect(agent.happen(.connected(heartbeat: .seconds(4), lease: .seconds(15))).freeSlots == 1)
-    #expect(agent.happen(.ended(second, .killed)).freeSlots == 2)
+    #expect(agent.happen(.ended(second, .killed(nil))).freeSlots == 2)
   }
 
   @Test
@@ -101,7 +114,7 @@ struct AgentTimeTests {
     #expect(agent.happen(.tick, at: 8.9).actions == [])
     let effects = agent.happen(.tick, at: 9).actions
     #expect(effects.count == 2 && effects.last == .kill(first), "\(effects)")
-    #expect(agent.happen(.ended(first, .killed)).actions == [.discard(first)])
+    #expect(agent.happen(.ended(first, .killed(nil))).actions == [.discard(first)])
     #expect(agent.happen(.failureAnswered(.number(1))) == [.leave])
   }
 

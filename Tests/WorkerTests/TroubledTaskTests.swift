@@ -60,7 +60,8 @@ struct TroubledTaskTests {
     let agent = try RunningAgent(
       try await coordinator.start(), source: script, hangLimit: .milliseconds(300))
     let failure = try await failure()
-    #expect(failure.end == .crashed && failure.message.contains("hung"), "\(failure)")
+    #expect(failure.end == .hung && failure.message.contains("hung"), "\(failure)")
+    #expect(failure.process.signal == SIGKILL && failure.process.peakBytes > 0)
     _ = try await coordinator.next { $0.isHeartbeat(freeSlots: 1, leases: 0) }
     agent.agent.stop()
     try await agent.end()

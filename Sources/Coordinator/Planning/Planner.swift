@@ -31,6 +31,10 @@ struct Planner: Sendable {
     } catch let error as PlanError {
       _ = try await store.fail(id, failure: JobFailure(problems: [Problem(pointer: "", message: "\(error)")]))
       return
+    } catch let error as ContentStoreError where error.code != .missing {
+      // The disk may answer again, and the job is planned then.
+      logger.error("job not planned yet", metadata: ["job": "\(id)", "error": "\(error)"])
+      return
     } catch {
       logger.error("job not planned", metadata: ["job": "\(id)", "error": "\(error)"])
       try await fail(id, "\(error)")

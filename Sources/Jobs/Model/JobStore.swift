@@ -77,7 +77,7 @@ package protocol JobStore: Sendable {
   /// Ends a lease with an attempt that has no result.
   ///
   /// - `released`: Not counted. The task is `ready` at once.
-  /// - `media`, `crashed`: Counted. The task backs off for 1 s, doubled with each further failure, lengthened by up to a
+  /// - `media`, `crashed`, `hung`: Counted. The task backs off for 1 s, doubled with each further failure, lengthened by up to a
   ///   half by the failure's jitter. At the `LeasePolicy.maximumFailures`th the task and the job fail.
   /// - `document`: The task and the job fail at once.
   ///

@@ -140,7 +140,6 @@ package struct ProcessEnd: Sendable, Hashable {
 
 /// What a worker reports when it gives a lease up.
 package struct TaskFailure: Sendable, Hashable {
-  /// Not `.hung`.
   package var end: AttemptEnd
   /// For a person: what went wrong.
   package var message: String

@@ -76,9 +76,6 @@ extension JobFailure {
 
 extension TaskFailure {
   func validate() throws(JobStoreError) {
-    guard end != .hung else {
-      throw JobStoreError(.invalid, "a worker cannot report that it hangs; a store finds that by itself")
-    }
     guard let process, process.cpuMilliseconds < 0 || process.peakBytes < 0 else { return }
     throw JobStoreError(.invalid, "the CPU time and the peak memory of a task process must be at least 0")
   }

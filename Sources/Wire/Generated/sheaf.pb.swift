@@ -229,7 +229,7 @@ package nonisolated enum Sheaf_AttemptEnd: SwiftProtobuf.Enum, Swift.CaseIterabl
   /// The task process was ended by a signal, or without a result. Counted as MEDIA is.
   case crashed // = 4
 
-  /// The lease was renewed without progress for too long. Counted. Only the coordinator reports it.
+  /// The task made no progress for too long. Counted as MEDIA is.
   case hung // = 5
   case UNRECOGNIZED(Int)
 
@@ -935,7 +935,6 @@ package nonisolated struct Sheaf_Failure: Sendable {
   /// Clears the value of `lease`. Subsequent reads from it will return its default value.
   package mutating func clearLease() {self._lease = nil}
 
-  /// Not HUNG, which only the coordinator can know.
   package var end: Sheaf_AttemptEnd = .unspecified
 
   /// What went wrong, where and why: shown to the person who submitted the job.
@@ -2561,7 +2560,7 @@ nonisolated extension Sheaf_PublishReply.Outcome: SwiftProtobuf._ProtoNameProvid
 
 nonisolated extension Sheaf_Failure: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".Failure"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}lease\0\u{1}end\0\u{1}message\0\u{1}process\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}lease\0\u{2}\u{2}message\0\u{1}process\0\u{1}end\0\u{c}\u{2}\u{1}")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -2570,9 +2569,9 @@ nonisolated extension Sheaf_Failure: SwiftProtobuf.Message, SwiftProtobuf._Messa
       // enabled. https://github.com/apple/swift-protobuf/issues/1034
       switch fieldNumber {
       case 1: try { try decoder.decodeSingularMessageField(value: &self._lease) }()
-      case 2: try { try decoder.decodeSingularEnumField(value: &self.end) }()
       case 3: try { try decoder.decodeSingularStringField(value: &self.message) }()
       case 4: try { try decoder.decodeSingularMessageField(value: &self._process) }()
+      case 5: try { try decoder.decodeSingularEnumField(value: &self.end) }()
       default: break
       }
     }
@@ -2586,15 +2585,15 @@ nonisolated extension Sheaf_Failure: SwiftProtobuf.Message, SwiftProtobuf._Messa
     try { if let v = self._lease {
       try visitor.visitSingularMessageField(value: v, fieldNumber: 1)
     } }()
-    if self.end != .unspecified {
-      try visitor.visitSingularEnumField(value: self.end, fieldNumber: 2)
-    }
     if !self.message.isEmpty {
       try visitor.visitSingularStringField(value: self.message, fieldNumber: 3)
     }
     try { if let v = self._process {
       try visitor.visitSingularMessageField(value: v, fieldNumber: 4)
     } }()
+    if self.end != .unspecified {
+      try visitor.visitSingularEnumField(value: self.end, fieldNumber: 5)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 

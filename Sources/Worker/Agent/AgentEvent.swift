@@ -76,8 +76,8 @@ enum AgentEvent: Sendable, Hashable {
 enum RunEnd: Sendable, Hashable {
   case made(TaskResult)
   case failed(TaskFailure)
-  /// The agent ended it.
-  case killed
+  /// The agent ended it. Nil if the process's end is not known.
+  case killed(ProcessEnd?)
 }
 
 /// What an agent does about an event. The effects of one event are carried out in order.

@@ -98,6 +98,7 @@ extension AttemptEnd {
     case .media: .media
     case .document: .document
     case .crashed: .crashed
+    case .hung: .hung
     }
   }
 }

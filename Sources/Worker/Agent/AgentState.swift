@@ -37,6 +37,8 @@ struct AgentState: Sendable {
       case queued
       /// Its process runs. `lastReport` is the time of its last report.
       case working(lastReport: Duration, isWaiting: Bool)
+      /// Its process hung and is being ended. The lease is held until the failure is sent, with the process's end.
+      case hung
       /// Its process is being ended; its lease and its result no longer matter.
       case stopping
       case uploading(TaskResult, triesLeft: Int)
@@ -53,7 +55,7 @@ struct AgentState: Sendable {
     /// Whether it has a process, and so takes a slot.
     var hasProcess: Bool {
       switch stage {
-      case .working, .stopping: true
+      case .working, .hung, .stopping: true
       case .queued, .uploading, .publishing: false
       }
     }
@@ -193,15 +195,23 @@ struct AgentState: Sendable {
 
   private mutating func end(_ id: RunID, _ end: RunEnd) -> [AgentEffect] {
     guard let index = index(of: id) else { return [] }
-    guard case .working = runs[index].stage else { return remove(index) }
+    switch (runs[index].stage, end) {
+    case (.working, _): break
+    case (.hung, .killed(let process)):
+      let message = "the task hung: it made no progress for \(settings.hangLimit.components.seconds) s"
+      return giveUp(index, TaskFailure(.hung, message, process: process))
+    // It ended by itself before it was killed.
+    case (.hung, _): break
+    default: return remove(index)
+    }
     switch end {
     case .made(let result):
       runs[index].stage = .uploading(result, triesLeft: Self.uploadTries - 1)
       runs[index].done = runs[index].grant.work
       return [.upload(id)]
     case .failed(let failure): return giveUp(index, failure)
-    case .killed:
-      return giveUp(index, TaskFailure(.crashed, "the task process was ended"))
+    case .killed(let process):
+      return giveUp(index, TaskFailure(.crashed, "the task process was ended", process: process))
     }
   }
 
@@ -231,6 +241,9 @@ struct AgentState: Sendable {
     case .working:
       runs[index].stage = .stopping
       return [.kill(runs[index].id)]
+    case .hung:
+      runs[index].stage = .stopping
+      return []
     case .stopping: return []
     case .queued, .uploading, .publishing: return remove(index)
     }
@@ -283,9 +296,8 @@ struct AgentState: Sendable {
       guard let index = index(of: id), case .working(let lastReport, isWaiting: false) = runs[index].stage,
         now >= lastReport + settings.hangLimit
       else { continue }
-      let seconds = settings.hangLimit.components.seconds
-      let message = "the task hung: it made no progress for \(seconds) s, and its process was ended"
-      effects += giveUp(index, TaskFailure(.crashed, message), kill: true)
+      runs[index].stage = .hung
+      effects.append(.kill(id))
     }
     if let connection {
       if now >= connection.lastAnswer + connection.lease {

@@ -145,7 +145,7 @@ actor RenderTaskExecutor {
       let result = TaskResult(content: product.content, cpuMilliseconds: end.process?.cpuMilliseconds ?? 0)
       post(.ended(id, .made(result)))
     case .failed(let failure): post(.ended(id, .failed(failure)))
-    case .killed: post(.ended(id, .killed))
+    case .killed: post(.ended(id, .killed(end.process)))
     }
   }
 }

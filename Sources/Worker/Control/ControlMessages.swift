@@ -154,7 +154,7 @@ enum TaskMessage: Sendable, Hashable {
               switch failure.end {
               case .released: .released
               // A process that can still report is not one that crashed.
-              case .media, .crashed: .media
+              case .media, .crashed, .hung: .media
               case .document: .document
               }
             $0.message = Data(Self.cut(failure.message).utf8)

@@ -13,6 +13,8 @@ enum AttemptEnd: Sendable, Hashable, CaseIterable {
   case document
   /// The task process was ended by a signal, or ended without a result.
   case crashed
+  /// The task process made no progress for too long, and was ended by the agent.
+  case hung
 }
 
 /// An attempt at a task that ended without a result.
