@@ -1,4 +1,3 @@
-import Glibc
 import SystemSupport
 
 /// Listens for `NOTIFY sheaf_change` on a connection and a thread of its own, and connects again whenever the connection
@@ -6,32 +5,23 @@ import SystemSupport
 final class ChangeListener: Sendable {
   private let url: String
   private let streams: ChangeStreams
-  /// The two ends of a socket. `stop` shuts the first one down; the thread polls the second one.
-  private let ends: (stop: Int32, polled: Int32)
+  /// The two ends of a socket. `stop` shuts the first one down, which the thread notices at the second one.
+  private let ends: (stop: OpenFile, polled: OpenFile)
 
   init(url: String, streams: ChangeStreams) throws(JobStoreError) {
     self.url = url
     self.streams = streams
-    var pair: [Int32] = [-1, -1]
-    guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &pair) == 0 else {
-      throw JobStoreError(SystemError(errno, "making a socket pair"))
-    }
-    ends = (pair[0], pair[1])
     do {
+      ends = try OpenFile.socketPair()
       try startThread { self.run() }
     } catch {
       throw JobStoreError(error)
     }
   }
 
-  deinit {
-    close(ends.stop)
-    close(ends.polled)
-  }
-
   /// Ends the thread.
   func stop() {
-    shutdown(ends.stop, Int32(SHUT_WR))
+    ends.stop.shutDown()
   }
 
   private func run() {
@@ -54,7 +44,7 @@ final class ChangeListener: Sendable {
       streams.signal()
       while true {
         if try connection.takeNotifications() { streams.signal() }
-        if pause(descriptor: connection.socket, milliseconds: -1) == .stopped { return false }
+        if pause(descriptor: connection.socket, milliseconds: nil) == .stopped { return false }
       }
     } catch {
       return true
@@ -63,11 +53,11 @@ final class ChangeListener: Sendable {
 
   private enum Pause { case over, stopped }
 
-  private func pause(descriptor: Int32?, milliseconds: Int32) -> Pause {
-    var descriptors = [pollfd(fd: ends.polled, events: Int16(POLLIN), revents: 0)]
-    if let descriptor { descriptors.append(pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)) }
-    guard poll(&descriptors, nfds_t(descriptors.count), milliseconds) > 0 else { return .over }
-    return descriptors[0].revents == 0 ? .over : .stopped
+  /// Waits until the descriptor has input, the time is over, or `stop` is called.
+  private func pause(descriptor: Int32?, milliseconds: Int32?) -> Pause {
+    // A wait that fails is over at once.
+    let ready = try? waitForInput([ends.polled.descriptor, descriptor ?? -1], milliseconds: milliseconds)
+    return ready?[0] == true ? .stopped : .over
   }
 }
 
