@@ -77,9 +77,7 @@ package struct EditFile: Sendable {
     // A path that cannot be resolved is not a file yet, so it is not an asset.
     guard let target = try? Directories.resolve(output) else { return [] }
     return assets.filter { $0.content.path == target }.map {
-      Problem(
-        pointer: "/assets/\($0.id)",
-        message: "the output \(output) is the file of this asset; choose another output")
+      Problem(asset: $0.id, message: "the output \(output) is the file of this asset; choose another output")
     }
   }
 

@@ -26,6 +26,8 @@ package struct LocalInspection: Sendable {
     self.contents = contents
   }
 
+  /// Starts a farm, uploads the files, and returns the coordinator's answer. Throws with exit code 1 if the farm cannot
+  /// be started or a file cannot be uploaded.
   package func run(_ configuration: LocalFarm.Configuration) async throws -> Sheaf_InspectReply {
     let message = Sheaf_InspectDocument.with {
       $0.document = Data(edit?.bytes ?? [])

@@ -130,7 +130,7 @@ struct FailureReport: Sendable, Hashable {
     let message = named(attempt.message, request)
     if task.kind == .probe, let file = task.inputs.first {
       return (request?.assets(of: file.digest) ?? []).map {
-        Problem(pointer: "/assets/\(escaped($0.id))", message: "\($0.path): \(message)")
+        Problem(asset: $0.id, message: "\($0.path): \(message)")
       }
     }
     switch attempt.end {
@@ -142,11 +142,6 @@ struct FailureReport: Sendable, Hashable {
   /// Replaces the digests by which workers name media with the names in the document.
   private static func named(_ message: String, _ request: JobRequest?) -> String {
     (request?.assets ?? []).reduce(message) { $0.replacing($1.digest, with: $1.path) }
-  }
-
-  /// A key as a part of a JSON pointer.
-  private static func escaped(_ key: String) -> String {
-    key.replacing("~", with: "~0").replacing("/", with: "~1")
   }
 }
 

@@ -52,7 +52,9 @@ package final class OpenFile: Sendable {
       let part = try file.readSome(limit + 1 - bytes.count)
       if part.isEmpty { return bytes }
       bytes += part
-      guard bytes.count <= limit else { throw SystemError(EFBIG, "reading \(path), which may have at most \(limit) bytes,") }
+      guard bytes.count <= limit else {
+        throw SystemError(EFBIG, "reading \(path), which may have at most \(limit) bytes,")
+      }
     }
   }
 }
@@ -109,10 +111,7 @@ extension OpenFile {
 
   /// Writes all of a buffer at a position and leaves the descriptor's offset alone.
   package func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(SystemError) {
-    let done = try repeating(bytes.count, "writing \(name)") { done in
-      pwrite(descriptor, bytes.baseAddress! + done, bytes.count - done, off_t(offset) + off_t(done))
-    }
-    if done < bytes.count { throw SystemError(EIO, "writing \(name)") }
+    try writeAll(descriptor, bytes, at: offset, name: name)
   }
 
   /// Waits until the file's bytes are on the disk.
@@ -128,6 +127,16 @@ package func readAll(
   try repeating(buffer.count, "reading \(name())") { done in
     pread(descriptor, buffer.baseAddress! + done, buffer.count - done, off_t(offset) + off_t(done))
   }
+}
+
+/// Writes all of a buffer at a position and leaves the descriptor's offset alone.
+package func writeAll(
+  _ descriptor: Int32, _ bytes: UnsafeRawBufferPointer, at offset: Int64, name: @autoclosure () -> String
+) throws(SystemError) {
+  let done = try repeating(bytes.count, "writing \(name())") { done in
+    pwrite(descriptor, bytes.baseAddress! + done, bytes.count - done, off_t(offset) + off_t(done))
+  }
+  if done < bytes.count { throw SystemError(EIO, "writing \(name())") }
 }
 
 /// Writes all of a buffer at a descriptor's offset.

@@ -41,7 +41,7 @@ struct WorkerCommand: AsyncParsableCommand {
     commandName: "sheaf-worker",
     abstract: "Renders for a Sheaf coordinator.",
     discussion: """
-      Each option has an environment variable, in brackets, which is used where the option is not given. The farm's \
+      Each option has an environment variable, in brackets, which is used if the option is not given. The farm's \
       token is the first line of the token file, or else the value of SHEAF_TOKEN. SIGTERM and SIGINT let running tasks \
       finish; a second one ends the worker at once.
 

@@ -11,6 +11,13 @@ public struct Problem: Sendable, Hashable, Codable {
   }
 }
 
+extension Problem {
+  /// A problem with the file of an asset.
+  package init(asset: AssetID, message: String) {
+    self.init(pointer: JSONPointer.root.key("assets").key(asset).text, message: message)
+  }
+}
+
 extension Problem: CustomStringConvertible {
   public var description: String { pointer.isEmpty ? message : "\(pointer): \(message)" }
 }

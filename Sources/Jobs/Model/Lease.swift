@@ -138,7 +138,7 @@ package struct ProcessEnd: Sendable, Hashable {
   }
 }
 
-/// What a worker reports when it gives a lease up.
+/// What a worker reports of an attempt that ended without a result.
 package struct TaskFailure: Sendable, Hashable {
   package var end: AttemptEnd
   /// For a person: what went wrong.

@@ -5,7 +5,7 @@ import SystemSupport
 final class ChangeListener: Sendable {
   private let url: String
   private let streams: ChangeStreams
-  /// Two connected sockets. `stop` shuts the first one down; the thread waits for the second one.
+  /// The two ends of a socket. `stop` shuts the first one down, which the thread notices at the second one.
   private let ends: (stop: OpenFile, polled: OpenFile)
 
   init(url: String, streams: ChangeStreams) throws(JobStoreError) {
@@ -53,10 +53,11 @@ final class ChangeListener: Sendable {
 
   private enum Pause { case over, stopped }
 
+  /// Waits until the descriptor has input, the time is over, or `stop` is called.
   private func pause(descriptor: Int32?, milliseconds: Int32?) -> Pause {
-    // Fails only where the system has no memory for the call; the listener then looks again.
+    // A wait that fails is over at once.
     let ready = try? waitForInput([ends.polled.descriptor, descriptor ?? -1], milliseconds: milliseconds)
-    return ready?.first == true ? .stopped : .over
+    return ready?[0] == true ? .stopped : .over
   }
 }
 

@@ -15,7 +15,7 @@ extension PostgresJobStore {
     ]
     let ready = try grants(.claim, holder + [.long(Int64(limit)), .long(policy.exclusion.microseconds)])
     guard ready.count < limit else { return ready }
-    // A transaction of its own: the first one's grants stand, whether this one succeeds or not.
+    // A transaction of its own: the first one's grants are kept, whether this one succeeds or not.
     do {
       return try ready
         + grants(

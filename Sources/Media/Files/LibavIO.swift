@@ -89,20 +89,15 @@ private final class Stream {
   /// Returns the number of bytes, all of which were written, or an AVERROR.
   func write(_ bytes: UnsafeRawBufferPointer) -> Int32 {
     guard failure == nil, case .output(let descriptor, let name) = backing else { return sheaf_averror(EIO) }
-    var done = 0
     do throws(SystemError) {
-      while done < bytes.count {
-        done += try retryingOnInterrupt("writing \(name)") {
-          pwrite(descriptor, bytes.baseAddress! + done, bytes.count - done, off_t(position) + off_t(done))
-        }
-      }
+      try writeAll(descriptor, bytes, at: position, name: name)
     } catch {
       failure = MediaError.during("writing", name)(error)
       return sheaf_averror(EIO)
     }
-    position += Int64(done)
+    position += Int64(bytes.count)
     written = max(written, position)
-    return Int32(done)
+    return Int32(bytes.count)
   }
 
   /// Returns the new position, the size for AVSEEK_SIZE, or an AVERROR.
