@@ -61,7 +61,7 @@ let package = Package(
       swiftSettings: strict),
     .target(name: "Stitcher", dependencies: ["Media", "Segmenter", "CompositionModel"], swiftSettings: strict),
 
-    // The farm. Jobs and Wire know no media and no composition.
+    // The farm. Jobs and Wire contain no code for media and no composition.
     .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
     .target(
       name: "Jobs", dependencies: ["CPostgres", "Digest", "SystemSupport"],

@@ -236,7 +236,7 @@ package actor CoordinatorService {
         await worker.tick()
         if ticks % 4 == 0 { await register(worker) }
       }
-      if ticks % 60 == 0 { await cancelAbandonedInspections() }
+      if ticks % 8 == 0 { await cancelAbandonedInspections() }
       await changed()
       ticks += 1
       do { try await Task.sleep(for: .seconds(1)) } catch { return }

@@ -104,7 +104,7 @@ extension RenderTask {
   fileprivate var progress: Int64 { leases.map(\.progress).max() ?? 0 }
 }
 
-/// Why a job failed, as the person who submitted it sees it. `problems` are set if the document or its media are to blame
+/// Why a job failed, as the person who submitted it sees it. `problems` are set if the document or its media are the cause
 /// (exit code 65 of the commands), else `error` is.
 struct FailureReport: Sendable, Hashable {
   var problems: [Problem] = []
@@ -124,7 +124,7 @@ struct FailureReport: Sendable, Hashable {
   }
 
   /// The problems of a task that has failed for good: a file that cannot be probed, or media that cannot be rendered.
-  /// Empty if the media are not to blame.
+  /// Empty if the media are not the cause.
   private static func problems(of task: RenderTask, _ request: JobRequest?) -> [Problem] {
     guard let attempt = task.attempts.last else { return [] }
     let message = named(attempt.message, request)

@@ -24,7 +24,7 @@ struct Scheduler: Sendable {
     var worker: WorkerID
     var slots: Int
     var capacity = 0
-    /// Whether a claim may find something: no claim has come back short since the last change.
+    /// Whether a claim may find something: no claim has returned fewer tasks than requested since the last change.
     var mayFind = true
     var isClaiming = false
     var hasChangedWhileClaiming = false

@@ -20,7 +20,8 @@ enum Console {
   static func printJSON(_ value: some Encodable, lines: Bool = true) {
     do {
       let encoder = lines ? JSONCoding.prettyEncoder : JSONCoding.encoder
-      print(String(decoding: try encoder.encode(value), as: UTF8.self))
+      let json = String(decoding: try encoder.encode(value), as: UTF8.self)
+      write(json.controlsEscapedAsJSON + "\n", to: STDOUT_FILENO)
     } catch {
       printError("sheaf: the result cannot be written as JSON: \(error)")
     }
@@ -61,11 +62,18 @@ extension CommandFailure {
 extension String {
   /// With control characters written out, as in `\u{1B}`: documents and media may contain them, and a terminal would
   /// execute them. Line ends and tabs stay.
-  var withoutControls: String {
+  var withoutControls: String { replacingControls { "\\u{\($0)}" } }
+
+  /// The same for a JSON text, where only strings can contain them: written out as JSON's own escapes, such as `\u001B`.
+  var controlsEscapedAsJSON: String {
+    replacingControls { "\\u" + String(repeating: "0", count: 4 - $0.count) + $0 }
+  }
+
+  /// - Parameter escape: Returns what takes a character's place, from its number in hexadecimal.
+  private func replacingControls(_ escape: (String) -> String) -> String {
     guard unicodeScalars.contains(where: \.controlsTerminals) else { return self }
     return unicodeScalars.reduce(into: "") { text, scalar in
-      text +=
-        scalar.controlsTerminals ? "\\u{\(String(scalar.value, radix: 16, uppercase: true))}" : String(scalar)
+      text += scalar.controlsTerminals ? escape(String(scalar.value, radix: 16, uppercase: true)) : String(scalar)
     }
   }
 }

@@ -21,20 +21,10 @@ struct CoordinatorOptions: ParsableArguments {
   var tokenFile: String?
 
   func endpoint() throws -> CoordinatorClient.Endpoint {
-    let address = try WireAddress(option: coordinator, "SHEAF_COORDINATOR", example: "farm.example:7433")
+    let text = Setting.text(coordinator, "SHEAF_COORDINATOR") ?? WireAddress.defaultSetting
+    let address = try WireAddress(setting: text, example: "farm.example:7433")
     guard address.port > 0 else { throw SettingError("the port of the coordinator must be 1 to 65535") }
     return CoordinatorClient.Endpoint(address: address, token: try Setting.token(file: tokenFile) ?? "")
-  }
-}
-
-extension WireAddress {
-  /// An option's address; the default is port 7433 of this machine. Throws `SettingError`.
-  init(option: String?, _ variable: String, example: String) throws(SettingError) {
-    let text = Setting.text(option, variable) ?? "127.0.0.1:\(WireAddress.defaultPort)"
-    guard let address = WireAddress(text) else {
-      throw SettingError("\"\(text)\" is not an address; an address is host:port, such as \(example)")
-    }
-    self = address
   }
 }
 

@@ -52,7 +52,8 @@ struct ServeCommand: AsyncParsableCommand {
 
   func run() async throws {
     try await reporting {
-      let address = try WireAddress(option: listen, "SHEAF_LISTEN", example: "0.0.0.0:7433")
+      let address = try WireAddress(
+        setting: Setting.text(listen, "SHEAF_LISTEN") ?? WireAddress.defaultSetting, example: "0.0.0.0:7433")
       let token = try Setting.token(file: tokenFile)
       guard token != nil || address.isLoopback else {
         throw ValidationError(
@@ -87,12 +88,9 @@ struct ServeCommand: AsyncParsableCommand {
   }
 
   private func logger() throws -> Logger {
-    let name = Setting.text(logLevel, "SHEAF_LOG_LEVEL") ?? "notice"
-    guard let level = Logger.Level(rawValue: name) else {
-      throw ValidationError("\"\(name)\" is not a log level: debug, info, notice, warning or error")
-    }
     var logger = Logger(label: "sheaf") { StreamLogHandler.standardError(label: $0) }
-    logger.logLevel = level
+    // Every name that the setting allows is one of swift-log's.
+    logger.logLevel = Logger.Level(rawValue: try Setting.logLevel(logLevel, default: "notice")) ?? .notice
     return logger
   }
 

@@ -85,6 +85,20 @@ package enum Setting {
     return number
   }
 
+  /// The names of the log levels, the most detailed first.
+  package static let logLevels = ["debug", "info", "notice", "warning", "error"]
+
+  /// The name of the log level that `--log-level` or `SHEAF_LOG_LEVEL` gives.
+  package static func logLevel(
+    _ option: String?, default: String, environment: Environment = ProcessEnvironment.value
+  ) throws(SettingError) -> String {
+    let name = text(option, "SHEAF_LOG_LEVEL", environment: environment) ?? `default`
+    guard logLevels.contains(name) else {
+      throw SettingError("\"\(name)\" is not a log level; the log levels are \(logLevels.joined(separator: ", "))")
+    }
+    return name
+  }
+
   /// The farm's token: the first line of the file that `--token-file` or `SHEAF_TOKEN_FILE` names, else the value of
   /// `SHEAF_TOKEN`; nil if none of them is set. A line ends with LF or CRLF. Throws if the file cannot be read, has
   /// more than 4096 bytes, or has an empty first line.

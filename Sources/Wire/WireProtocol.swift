@@ -31,7 +31,7 @@ package struct FrameLimits: Sendable, Hashable {
   package static let fromWorker = FrameLimits(first: 4 << 10, later: WireProtocol.maximumChunk + 64 << 10)
   /// What a coordinator accepts from a client: a document may be longer than a chunk.
   package static let fromClient = FrameLimits(first: 4 << 10, later: 8 << 20)
-  /// What workers and clients accept from the coordinator, which they have chosen to trust: a plan, or the description of
+  /// What workers and clients accept from the coordinator, whose address they were given: a plan, or the description of
   /// a long film of variable frame rate, is long.
   package static let fromCoordinator = FrameLimits(first: 4 << 10, later: 64 << 20)
 }

@@ -181,14 +181,10 @@ struct WorkerOptions: ParsableArguments {
       throw ValidationError(
         "the coordinator's address is missing: give --coordinator HOST:PORT or set SHEAF_COORDINATOR")
     }
-    guard let address = WireAddress(place) else {
-      throw ValidationError("\"\(place)\" is not an address; an address is host:7433 or [::1]:7433, for example")
-    }
-    let level = Setting.text(logLevel, "SHEAF_LOG_LEVEL") ?? (exitWithParent ? "error" : "info")
-    guard let logLevel = Logger.Level(rawValue: level) else {
-      throw ValidationError("\"\(level)\" is not a log level; it must be debug, info, warning or error")
-    }
     do {
+      let address = try WireAddress(setting: place, example: "farm.example:7433")
+      // Every name that the setting allows is one of swift-log's.
+      let level = Logger.Level(rawValue: try Setting.logLevel(logLevel, default: exitWithParent ? "error" : "info"))
       let slots = try Setting.number(slots, "--slots", "SHEAF_SLOTS", in: 1...1024)
       let cacheBytes = try Setting.number(cacheBytes, "--cache-bytes", "SHEAF_CACHE_BYTES", in: 0...Int64.max)
       let drain = try Setting.number(drainSeconds, "--drain-seconds", "SHEAF_DRAIN_SECONDS", in: 0...86400)
@@ -198,7 +194,7 @@ struct WorkerOptions: ParsableArguments {
         mediaRoot: Setting.text(mediaRoot, "SHEAF_MEDIA_ROOT"),
         cache: Setting.text(cache, "SHEAF_CACHE") ?? ProcessEnvironment.cacheDirectory,
         cacheBytes: cacheBytes ?? 10 << 30, name: Setting.text(name, "SHEAF_NAME") ?? ProcessEnvironment.hostName,
-        drainLimit: .seconds(drain ?? 8), logLevel: logLevel, exitsWithParent: exitWithParent)
+        drainLimit: .seconds(drain ?? 8), logLevel: level ?? .info, exitsWithParent: exitWithParent)
     } catch {
       throw ValidationError("\(error)")
     }

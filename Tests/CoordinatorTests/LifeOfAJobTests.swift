@@ -170,7 +170,7 @@ import Wire
       let status = try await working([broken], at: coordinator) {
         try await end(of: edit, at: coordinator, segmentDuration: "10")
       }
-      // The media are to blame: exit code 65.
+      // The media are the cause: exit code 65.
       #expect(status.state == .failed && status.error.isEmpty)
       #expect(status.problems.map(\.message) == ["the script fails this task"])
       let task = try #require(status.tasks.first { $0.state == .failed })

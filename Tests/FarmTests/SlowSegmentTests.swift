@@ -38,7 +38,7 @@ struct SlowSegmentTests {
     let expected = try Data(contentsOf: URL(fileURLWithPath: files.path("one.mp4")))
     #expect(expected.count > 100_000)
     #expect(try Data(contentsOf: URL(fileURLWithPath: files.path("farm.mp4"))) == expected)
-    // The stopped process is not left behind: its agent learns that the lease is lost.
+    // The stopped process is not left behind: its agent is notified that the lease is lost.
     try await eventually("worker 0 to kill what it had stopped") { farm.taskProcesses(ofWorker: 0).isEmpty }
   }
 

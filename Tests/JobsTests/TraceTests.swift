@@ -56,7 +56,7 @@ struct TraceTests {
         let place = "seed \(seed), step \(step): \(operation)"
         try #require(actual == expected, "\(place)")
         #expect(try observer.wasNotified() == (await memory.state.changeCount != changeCount), "\(place)")
-        maker.learn(expected)
+        maker.record(expected)
         seen[expected.label, default: 0] += 1
         let before = state
         state = try await Visible(of: memory)

@@ -36,7 +36,7 @@ struct WorkerCommandTests {
     (["--coordinator", "a:1", "--slots", "0"], "--slots is \"0\"; it must be a whole number from 1 to 1024"),
     (["--coordinator", "a:1", "--drain-seconds", "-1"], "drain-seconds"),
     (["--coordinator", "a:1", "--cache-bytes", "1.5"], "--cache-bytes is \"1.5\"; it must be a whole number from 0"),
-    (["--coordinator", "a:1", "--log-level", "loud"], "debug, info, warning or error"),
+    (["--coordinator", "a:1", "--log-level", "loud"], "debug, info, notice, warning, error"),
     (["--coordinator", "a:1", "--token-file", "/nonexistent"], "/nonexistent"),
     (["--slotz", "1"], "--slots"),
   ])

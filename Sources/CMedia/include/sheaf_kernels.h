@@ -15,7 +15,6 @@
 #include <stdint.h>
 
 #define SHEAF_ONE 16384
-#define SHEAF_ONE_BITS 14
 
 struct sheaf_kernels {
   // Sets every sample to value.

@@ -126,7 +126,7 @@ package struct JobStoreError: Error, Sendable, Equatable, CustomStringConvertibl
     case unavailable
     /// The database was set up by a newer Sheaf.
     case schemaTooNew
-    /// The database's schema is not what its recorded version says.
+    /// The database's schema does not match its recorded version.
     case schemaChanged
     /// There is a job of this id already.
     case duplicateJob

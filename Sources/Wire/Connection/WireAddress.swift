@@ -1,6 +1,10 @@
+package import SystemSupport
+
 /// The address of a coordinator, written as `host:port`, `[::1]:port`, or a host alone.
 package struct WireAddress: Sendable, Hashable, CustomStringConvertible {
   package static let defaultPort = 7433
+  /// The address that `sheaf` uses if none is given: this machine's.
+  package static var defaultSetting: String { "127.0.0.1:\(defaultPort)" }
 
   /// A name or an IP address, without brackets.
   package var host: String
@@ -27,6 +31,15 @@ package struct WireAddress: Sendable, Hashable, CustomStringConvertible {
     }
     guard !host.isEmpty, let port, (0...65535).contains(port) else { return nil }
     self.init(host: String(host), port: port)
+  }
+
+  /// An address as an option or a variable gives it.
+  /// - Parameter example: For the message if the text is not an address, such as `farm.example:7433`.
+  package init(setting text: String, example: String) throws(SettingError) {
+    guard let address = WireAddress(text) else {
+      throw SettingError("\"\(text)\" is not an address; an address is host:port, such as \(example)")
+    }
+    self = address
   }
 
   package var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }

@@ -95,7 +95,7 @@ struct Agent: Sendable {
       if event == .tick { alarm = nil }
       for effect in state.handle(event, at: clock.now - start) {
         if effect == .leave {
-          // The coordinator sees at once that the worker is gone.
+          // The coordinator detects the closed connection at once.
           coordinator?.close()
           return
         }

@@ -125,7 +125,7 @@ actor ContentCache {
   private func path(of digest: SHA256Digest) -> String { "\(directory)/content/\(digest.hex)" }
 }
 
-/// Digests files: each once as long as it does not change, and once for all who ask at the same time.
+/// Digests files: each once as long as it does not change, and and concurrent requests share one computation at the same time.
 actor FileVerifier {
   private var digests: [FileIdentity: Task<SHA256Digest, any Error>] = [:]
 

@@ -98,7 +98,7 @@ struct MediaRoot: Sendable {
     if !isEverything {
       let descriptor = sandbox_open_beneath(directory.descriptor, relative)
       if descriptor >= 0 { return OpenFile(owning: descriptor, name: relative) }
-      // The filters of containers that do not know the call answer with EPERM.
+      // The filters of containers that do not list the call answer with EPERM.
       guard descriptor == -ENOSYS || descriptor == -EPERM else { throw SystemError(-descriptor, "opening \(relative)") }
     }
     let root = try Directories.resolve(path)

@@ -49,7 +49,7 @@ struct ForkServerProperties: Sendable, Hashable {
   var build: String
 }
 
-/// The agent's end of one run of the fork server. A thread starts it, so that it lives as long as the agent, and reads
+/// The agent's end of one run of the fork server. A thread starts it, so that it runs as long as the agent, and reads
 /// its reports of processes that have ended.
 private final class ForkServerProcess: Sendable {
   private struct State {

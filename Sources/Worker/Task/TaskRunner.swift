@@ -90,7 +90,7 @@ extension AttemptEnd {
 }
 
 extension TaskFailure {
-  /// Another worker would find the same in the file: what the media is to blame for fails the job.
+  /// Another worker would find the same in the file: a failure that the media cause fails the job.
   fileprivate init(probing error: MediaError) {
     let end = AttemptEnd(error)
     self.init(end == .media ? .document : end, error.description)

@@ -45,7 +45,7 @@ final class TaskProcess: Sendable {
   private let state: Mutex<State>
   private let standardError: OpenFile
   private let socket: OpenFile
-  /// A byte in it tells the thread that there is an assignment.
+  /// A byte in it signals the thread that there is an assignment.
   private let wakeUp: (reading: OpenFile, writing: OpenFile)
   /// Held while a message is sent, so that two do not mix.
   private let sending = Mutex(())

@@ -33,7 +33,7 @@ struct TraceMaker {
     }
   }
 
-  mutating func learn(_ outcome: Operation.Outcome) {
+  mutating func record(_ outcome: Operation.Outcome) {
     if case .granted(let grants) = outcome { leases.append(contentsOf: grants.map(\.lease)) }
   }
 
