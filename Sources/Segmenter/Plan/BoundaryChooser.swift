@@ -25,6 +25,11 @@ struct BoundaryChooser {
   private static let unevenness = 0.1
   /// The penalty of a boundary that is only a multiple of the keyframe interval, in nominal segments.
   private static let plainness = 0.03
+  /// A rest of the film that costs less than this stays in one segment, in segments' nominal cost.
+  private static let undividedRest = 1.5
+  /// A segment has at least its nominal number of frames divided by this. If decoding costs far more than the frames
+  /// that are made, cost alone would cut a film into single frames.
+  private static let shortestDivisor = 4
 
   /// The starts of the segments, rising. The first is at frame 0.
   func boundaries() throws(PlanError) -> [Choice] {
@@ -32,13 +37,12 @@ struct BoundaryChooser {
     var choices = [Choice(frame: 0, boundary: .start)]
     guard let first = timeline.spans.first else { return choices }
     let nominalCost = try costs.frame(of: bottomLayer(of: first)) * Double(nominalFrames)
-    // If decoding costs far more than the frames that are made, cost alone would cut a film into single frames.
-    let shortest = max(1, nominalFrames / 4)
+    let shortest = max(1, nominalFrames / Self.shortestDivisor)
     while let last = choices.last {
       let spent = cumulative.cost(before: last.frame)
-      // A rest that costs less than one and a half segments stays in one, as does one too short for two.
+      // A rest that is too short for two segments stays in one, as does one that costs too little.
       if frameCount - last.frame < 2 * shortest { break }
-      if cumulative.cost(before: frameCount) - spent < nominalCost * 1.5 { break }
+      if cumulative.cost(before: frameCount) - spent < nominalCost * Self.undividedRest { break }
       let window =
         cumulative.frame(
           at: spent + nominalCost * (1 - Self.reachBefore))...cumulative.frame(
