@@ -20,10 +20,10 @@ void sheaf_mix_line(float *restrict to, const float *restrict from, double start
   }
 }
 
-void sheaf_samples_clip(float *restrict to, const float *restrict from, size_t count) {
+void sheaf_samples_clip(float *restrict to, const float *restrict from, size_t stride, size_t count) {
   for (size_t i = 0; i < count; i++) {
     float low = from[i] > -1.0f ? from[i] : from[i] <= -1.0f ? -1.0f : 0.0f;
-    to[i] = low < 1.0f ? low : 1.0f;
+    to[i * stride] = low < 1.0f ? low : 1.0f;
   }
 }
 

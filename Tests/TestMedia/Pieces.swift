@@ -34,13 +34,13 @@ package enum Pieces {
         for index in 0..<count {
           let value = sample(done + index)
           for channel in 0..<settings.channels {
-            let place = index * settings.channels + channel
-            switch encoder.sampleLayout {
-            case .planarFloat: rows[channel].storeBytes(of: Float(value), toByteOffset: index * 4, as: Float.self)
-            case .interleavedInt16:
-              rows[0].storeBytes(of: Int16(value * 32768), toByteOffset: place * 2, as: Int16.self)
-            case .interleavedInt32:
-              rows[0].storeBytes(of: Int32(value * 8_388_608) << 8, toByteOffset: place * 4, as: Int32.self)
+            let (row, first, stride) = encoder.sampleLayout.place(ofChannel: channel, of: settings.channels)
+            let place = first + index * stride
+            switch encoder.sampleLayout.type {
+            case .float32: rows[row].storeBytes(of: Float(value), toByteOffset: place * 4, as: Float.self)
+            case .int16: rows[row].storeBytes(of: Int16(value * 32768), toByteOffset: place * 2, as: Int16.self)
+            case .int32:
+              rows[row].storeBytes(of: Int32(value * 8_388_608) << 8, toByteOffset: place * 4, as: Int32.self)
             }
           }
         }

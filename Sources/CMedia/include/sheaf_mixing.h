@@ -18,11 +18,11 @@ void sheaf_mix_scaled(float *to, const float *from, float gain, size_t count);
 void sheaf_mix_line(float *to, const float *from, double start, double rise, double first, double step, double whole,
                     size_t count);
 
-// to[i] = from[i], clipped to -1...1. NaN becomes 0.
-void sheaf_samples_clip(float *to, const float *from, size_t count);
+// Floats, clipped to -1...1. NaN becomes 0. Sample i is written to to[i · stride], which interleaves channels.
+void sheaf_samples_clip(float *to, const float *from, size_t stride, size_t count);
 
 // The nearest integer of 16 or 24 bits, ties to even, clipped. 24 bits are in the upper bits of 32, and the lower 8 are
-// zero. Sample i is written to to[i · stride], which interleaves channels.
+// zero. Sample i is written to to[i · stride].
 void sheaf_samples_to_s16(int16_t *to, const float *from, size_t stride, size_t count);
 void sheaf_samples_to_s24(int32_t *to, const float *from, size_t stride, size_t count);
 

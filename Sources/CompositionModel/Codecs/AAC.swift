@@ -25,6 +25,6 @@ struct AAC: AudioCodecDefinition {
   }
 
   func encoderSetup(bitDepth: Int) -> AudioEncoderSetup? {
-    AudioEncoderSetup(encoder: "aac", name: "aac", layout: .planarFloat, bitDepth: 0)
+    AudioEncoderSetup(encoder: "aac", name: "aac", layout: .planar(.float32), bitDepth: 0)
   }
 }

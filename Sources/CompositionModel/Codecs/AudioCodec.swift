@@ -1,7 +1,6 @@
 /// A codec for the output's audio. The raw value is the codec's name in documents and tasks.
 ///
-/// To add a codec, write its definition in a file of its own, add a case here with its row in `definition`, take its
-/// name out of `notYet`, and describe it in `docs/document.md`. No other source file names a codec.
+/// "To add a codec" in `docs/architecture.md` has the steps.
 public enum AudioCodec: String, Sendable, Hashable, Codable, CaseIterable {
   case aac, flac, pcm
 
@@ -28,6 +27,10 @@ package protocol AudioCodecDefinition: Sendable {
   var containers: [Container] { get }
   /// What a document may give as `sampleRate`, in samples a second, rising.
   var sampleRates: [Int] { get }
+  /// The sample rate of a document that gives none.
+  var defaultSampleRate: Int { get }
+  /// What a document may give as `channels`, rising: those of `AudioSettings.channelCounts` that the codec can store.
+  var channelCounts: [Int] { get }
   /// What a document may give as `bitRate`, in bits a second. Nil: the codec is lossless and has no such setting.
   var bitRates: ClosedRange<Int>? { get }
   /// What a document may give as `bitDepth`, in bits a sample. Empty: the codec has no such setting.
@@ -45,8 +48,24 @@ package protocol AudioCodecDefinition: Sendable {
 }
 
 extension AudioCodecDefinition {
+  var defaultSampleRate: Int { 44100 }
+  var channelCounts: [Int] { AudioSettings.channelCounts }
+
   /// The keys of `export.audio` for settings that not every codec has.
   var settingKeys: [String] { [("bitRate", bitRates != nil), ("bitDepth", !bitDepths.isEmpty)].filter(\.1).map(\.0) }
+}
+
+/// A lossless codec that stores integers of 16 or 24 bits, of any rate and number of channels.
+protocol LosslessAudioCodecDefinition: AudioCodecDefinition {}
+
+extension LosslessAudioCodecDefinition {
+  var sampleRates: [Int] { AudioSettings.commonSampleRates + [176_400, 192_000] }
+  var bitRates: ClosedRange<Int>? { nil }
+  var bitDepths: [Int] { [16, 24] }
+
+  func defaultBitRate(sampleRate: Int, channels: Int) -> Int? { nil }
+
+  func problem(with settings: AudioSettings) -> (key: String, message: String)? { nil }
 }
 
 /// How an encoder of libavcodec is set up for a codec and a bit depth.
@@ -61,21 +80,40 @@ package struct AudioEncoderSetup: Sendable, Hashable {
   package var bitDepth: Int
 }
 
-/// How samples are passed to an encoder.
-package enum AudioSampleLayout: Sendable, Hashable {
-  /// A row of 32-bit floats for each channel.
-  case planarFloat
-  /// One row of 16-bit integers. The channels of a sample follow one another.
-  case interleavedInt16
-  /// One row of 32-bit integers, of which the upper 24 bits are the sample. The channels of a sample follow one
-  /// another.
-  case interleavedInt32
+/// How samples are passed to an encoder: the type of a sample, in one row for each channel or in one row for all.
+package struct AudioSampleLayout: Sendable, Hashable {
+  package enum SampleType: Sendable, Hashable {
+    /// 32-bit floats within -1...1.
+    case float32
+    case int16
+    /// 32-bit integers, of which the upper 24 bits are the sample.
+    case int32
+  }
 
-  /// The layout of integers of 16 or 24 bits. Nil for any other depth.
+  package var type: SampleType
+  /// Whether each channel has a row of its own. Otherwise there is one row, in which the channels of a sample follow one
+  /// another.
+  package var isPlanar: Bool
+
+  static func planar(_ type: SampleType) -> Self { Self(type: type, isPlanar: true) }
+  static func interleaved(_ type: SampleType) -> Self { Self(type: type, isPlanar: false) }
+
+  /// The number of rows.
+  package func rowCount(channels: Int) -> Int { isPlanar ? channels : 1 }
+
+  /// Where a channel's samples are: its row, the index there of its first sample, and the distance from each to the
+  /// next.
+  package func place(ofChannel channel: Int, of channels: Int) -> (row: Int, first: Int, stride: Int) {
+    isPlanar ? (channel, 0, 1) : (0, channel, channels)
+  }
+}
+
+extension AudioSampleLayout.SampleType {
+  /// The type for integers of 16 or 24 bits. Nil for any other depth.
   init?(integerBits: Int) {
     switch integerBits {
-    case 16: self = .interleavedInt16
-    case 24: self = .interleavedInt32
+    case 16: self = .int16
+    case 24: self = .int32
     default: return nil
     }
   }
@@ -88,10 +126,10 @@ extension AudioSettings {
   ]
 
   /// The channel layouts that the mix can make: mono, stereo, 5.1 and 7.1.
-  static let channelCounts = [1, 2, 6, 8]
+  package static let channelCounts = [1, 2, 6, 8]
 
   /// The settings of a document that does not give them.
-  static let standard = (sampleRate: 44100, channels: 2, bitDepth: 16)
+  static let standard = (channels: 2, bitDepth: 16)
 
   /// libavcodec's name of the codec, which the header of a piece with these settings carries.
   package var codecName: String { codec.definition.encoderSetup(bitDepth: bitDepth)?.name ?? codec.rawValue }

@@ -1,7 +1,6 @@
 /// A codec for the output's video. The raw value is the codec's name in documents and tasks.
 ///
-/// To add a codec, write its definition in a file of its own, add a case here with its row in `definition`, take its
-/// name out of `notYet`, and describe it in `docs/document.md`. No other source file names a codec.
+/// "To add a codec" in `docs/architecture.md` has the steps.
 public enum VideoCodec: String, Sendable, Hashable, Codable, CaseIterable {
   case h264, ffv1
 

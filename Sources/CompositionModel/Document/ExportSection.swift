@@ -127,7 +127,7 @@ extension DocumentReader {
     }
     let codec = entry.codec.definition
     entry.sampleRate = member(fields["sampleRate"], of: codec.sampleRates, "a sample rate for \(entry.codec)")
-    entry.channels = member(fields["channels"], of: AudioSettings.channelCounts, "a number of channels")
+    entry.channels = member(fields["channels"], of: codec.channelCounts, "a number of channels")
     if let bitRates = codec.bitRates { entry.bitRate = integer(fields["bitRate"], in: bitRates) }
     if !codec.bitDepths.isEmpty { entry.bitDepth = member(fields["bitDepth"], of: codec.bitDepths, "a bit depth") }
     checkKeys(fields, of: entry.codec) { $0.definition.settingKeys }
@@ -282,7 +282,7 @@ extension Lowering {
   private mutating func audioSettings(_ entry: AudioEntry, _ container: Container?) -> AudioSettings {
     check(entry.codec, isStoredIn: container, codecs: \.audioCodecs, at: entry.pointer)
     let (codec, standard) = (entry.codec.definition, AudioSettings.standard)
-    let (sampleRate, channels) = (entry.sampleRate ?? standard.sampleRate, entry.channels ?? standard.channels)
+    let (sampleRate, channels) = (entry.sampleRate ?? codec.defaultSampleRate, entry.channels ?? standard.channels)
     let settings = AudioSettings(
       codec: entry.codec,
       bitRate: entry.bitRate ?? codec.defaultBitRate(sampleRate: sampleRate, channels: channels),

@@ -63,7 +63,7 @@ package final class AudioEncoder {
       av_channel_layout_copy(&frame.pointer.pointee.ch_layout, &encoder.context.pointee.ch_layout), "encoding with",
       encoder.name)
     try check(av_frame_get_buffer(frame.pointer, 0), "encoding with", encoder.name)
-    let rows = sampleLayout == .planarFloat ? channels : 1
+    let rows = sampleLayout.rowCount(channels: channels)
     fill((0..<rows).map { UnsafeMutableRawPointer(frame.pointer.pointee.extended_data[$0]!) })
     frame.pts = sampleCount
     sampleCount += Int64(count)
@@ -88,10 +88,10 @@ package final class AudioEncoder {
 
 extension AudioSampleLayout {
   fileprivate var avFormat: AVSampleFormat {
-    switch self {
-    case .planarFloat: AV_SAMPLE_FMT_FLTP
-    case .interleavedInt16: AV_SAMPLE_FMT_S16
-    case .interleavedInt32: AV_SAMPLE_FMT_S32
+    switch type {
+    case .float32: isPlanar ? AV_SAMPLE_FMT_FLTP : AV_SAMPLE_FMT_FLT
+    case .int16: isPlanar ? AV_SAMPLE_FMT_S16P : AV_SAMPLE_FMT_S16
+    case .int32: isPlanar ? AV_SAMPLE_FMT_S32P : AV_SAMPLE_FMT_S32
     }
   }
 }

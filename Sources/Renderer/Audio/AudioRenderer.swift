@@ -26,11 +26,12 @@ package enum AudioRenderer {
   package static func render(
     _ task: AudioTask, inputs: [String: any ByteSource], to descriptor: Int32, progress: (Int64) -> Void
   ) throws(RenderError) {
-    guard task.encoder.sampleRate > 0, [1, 2, 6, 8].contains(task.encoder.channels), task.sampleCount >= 0 else {
+    let channelCounts = AudioSettings.channelCounts
+    guard task.encoder.sampleRate > 0, channelCounts.contains(task.encoder.channels), task.sampleCount >= 0 else {
       throw RenderError(
         .task,
         "\(task.encoder.channels) channels at \(task.encoder.sampleRate) Hz and \(task.sampleCount) samples "
-          + "cannot be rendered; 1, 2, 6 or 8 channels are possible")
+          + "cannot be rendered; possible are \(channelCounts.map(String.init).joined(separator: ", ")) channels")
     }
     var tracks: [TrackMixer] = []
     for track in task.tracks {
@@ -89,13 +90,14 @@ private struct AudioPieceEncoder {
         try encoder.send(count: part) { rows in
           for channel in 0..<channels {
             let from = block.row(channel) + start
-            switch layout {
-            case .planarFloat:
-              sheaf_samples_clip(rows[channel].assumingMemoryBound(to: Float.self), from, part)
-            case .interleavedInt16:
-              sheaf_samples_to_s16(rows[0].assumingMemoryBound(to: Int16.self) + channel, from, channels, part)
-            case .interleavedInt32:
-              sheaf_samples_to_s24(rows[0].assumingMemoryBound(to: Int32.self) + channel, from, channels, part)
+            let (row, first, stride) = layout.place(ofChannel: channel, of: channels)
+            switch layout.type {
+            case .float32:
+              sheaf_samples_clip(rows[row].assumingMemoryBound(to: Float.self) + first, from, stride, part)
+            case .int16:
+              sheaf_samples_to_s16(rows[row].assumingMemoryBound(to: Int16.self) + first, from, stride, part)
+            case .int32:
+              sheaf_samples_to_s24(rows[row].assumingMemoryBound(to: Int32.self) + first, from, stride, part)
             }
           }
         }

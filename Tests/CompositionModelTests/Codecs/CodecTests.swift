@@ -7,12 +7,12 @@ import Testing
 
   private func settings(
     _ codec: VideoCodec, preset: String? = nil, quality: Double? = nil, bitRate: Int? = nil, profile: String? = nil,
-    pixelFormat: PixelFormat = .yuv420p
+    pixelFormat: PixelFormat? = nil
   ) -> VideoSettings {
     VideoSettings(
       codec: codec, rateControl: codec.definition.rateControl(quality: quality, bitRate: bitRate),
       preset: preset ?? codec.definition.defaultPreset, profile: profile, keyframeInterval: 60,
-      pixelFormat: pixelFormat, colour: ColourTags())
+      pixelFormat: pixelFormat ?? codec.definition.defaultPixelFormat(source: .yuv420p), colour: ColourTags())
   }
 
   private func options(_ settings: VideoSettings, size: PixelSize? = nil) -> [String] {
@@ -106,8 +106,9 @@ import Testing
       #expect(container.audioCodecs.contains(codec) == definition.containers.contains(container))
     }
     #expect(definition.sampleRates == definition.sampleRates.sorted())
-    #expect(definition.sampleRates.contains(AudioSettings.standard.sampleRate))
-    #expect(AudioSettings.channelCounts.contains(AudioSettings.standard.channels))
+    #expect(definition.sampleRates.contains(definition.defaultSampleRate))
+    #expect(definition.channelCounts == AudioSettings.channelCounts.filter(definition.channelCounts.contains))
+    #expect(definition.channelCounts.contains(AudioSettings.standard.channels))
     // A codec has a bit rate or a bit depth, and never both.
     #expect((definition.bitRates == nil) != definition.bitDepths.isEmpty)
     for depth in definition.bitDepths {
@@ -118,7 +119,7 @@ import Testing
     #expect(definition.bitDepths.isEmpty == (setup.bitDepth == 0))
     if !definition.bitDepths.isEmpty { #expect(definition.encoderSetup(bitDepth: 20) == nil) }
     for rate in definition.sampleRates {
-      for channels in AudioSettings.channelCounts {
+      for channels in definition.channelCounts {
         let bitRate = definition.defaultBitRate(sampleRate: rate, channels: channels)
         #expect((bitRate == nil) == (definition.bitRates == nil))
         if let bitRate { #expect(definition.bitRates?.contains(bitRate) == true) }
@@ -129,9 +130,9 @@ import Testing
   }
 
   @Test(arguments: [
-    (AudioCodec.aac, 16, "aac", AudioSampleLayout.planarFloat), (.flac, 16, "flac", .interleavedInt16),
-    (.flac, 24, "flac", .interleavedInt32), (.pcm, 16, "pcm_s16le", .interleavedInt16),
-    (.pcm, 24, "pcm_s24le", .interleavedInt32),
+    (AudioCodec.aac, 16, "aac", AudioSampleLayout.planar(.float32)), (.flac, 16, "flac", .interleaved(.int16)),
+    (.flac, 24, "flac", .interleaved(.int32)), (.pcm, 16, "pcm_s16le", .interleaved(.int16)),
+    (.pcm, 24, "pcm_s24le", .interleaved(.int32)),
   ])
   func thePieceNamesTheCodecAndTheEncoderItsSamples(
     _ codec: AudioCodec, _ bitDepth: Int, _ name: String, _ layout: AudioSampleLayout
@@ -147,10 +148,23 @@ import Testing
 @Suite struct CodecNameTests {
   private let track = #"[{"id": "A", "sound": true, "clips": [{"asset": "v", "use": "0..2"}]}]"#
 
+  private func text(_ export: String) -> String { documentText(tracks: track, export: export) }
+
   private func onlyProblem(_ export: String) throws -> Problem {
-    let found = try problems(documentText(tracks: track, export: export))
+    let found = try problems(text(export))
     #expect(found.count == 1, "\(found)")
     return try #require(found.first)
+  }
+
+  /// An output of a codec alone, in a container that can store it.
+  private func export(_ codec: VideoCodec, _ setting: String) -> String {
+    let path = "a.\(codec.definition.containers[0])"
+    return #"{"to": "\#(path)", "video": {"codec": "\#(codec)", \#(setting)}, "audio": false}"#
+  }
+
+  private func export(_ codec: AudioCodec, _ setting: String) -> String {
+    let path = "a.\(codec.definition.containers[0])"
+    return #"{"to": "\#(path)", "video": false, "audio": {"codec": "\#(codec)", \#(setting)}}"#
   }
 
   /// A name with its last letter missing, which is no other name of the list.
@@ -160,12 +174,13 @@ import Testing
   }
 
   @Test func anUnknownNameIsRefusedWithTheListAndASuggestion() throws {
-    for (key, names) in [
-      ("video", VideoCodec.allCases.map(\.rawValue)), ("audio", AudioCodec.allCases.map(\.rawValue)),
+    for (key, names, container) in [
+      ("video", VideoCodec.allCases.map(\.rawValue), VideoCodec.standard.definition.containers[0]),
+      ("audio", AudioCodec.allCases.map(\.rawValue), AudioCodec.standard.definition.containers[0]),
     ] {
       for name in names {
         let problem = try onlyProblem(
-          #"{"to": "a.mkv", "\#(key)": {"codec": "\#(try misspelt(name, names))"}}"#)
+          #"{"to": "a.\#(container)", "\#(key)": {"codec": "\#(try misspelt(name, names))"}}"#)
         #expect(problem.pointer == "/export/\(key)/codec")
         #expect(problem.message.contains("did you mean '\(name)'?"), "\(problem)")
         #expect(problem.message.contains("allowed are \(names.joined(separator: ", "))"), "\(problem)")
@@ -175,7 +190,7 @@ import Testing
       for (key, names) in [("preset", codec.definition.presets), ("profile", codec.definition.profiles)] {
         for name in names {
           let problem = try onlyProblem(
-            #"{"to": "a.mkv", "video": {"codec": "\#(codec)", "\#(key)": "\#(try misspelt(name, names))"}}"#)
+            export(codec, #""\#(key)": "\#(try misspelt(name, names))""#))
           #expect(problem.pointer == "/export/video/\(key)")
           #expect(problem.message.contains("did you mean '\(name)'?"), "\(problem)")
           #expect(problem.message.contains("allowed are \(names.joined(separator: ", "))"), "\(problem)")
@@ -219,16 +234,27 @@ import Testing
     for codec in VideoCodec.allCases {
       for key in video.subtracting(codec.definition.settingKeys) {
         let value = try #require(values[key])
-        let problem = try onlyProblem(#"{"to": "a.mkv", "video": {"codec": "\#(codec)", "\#(key)": \#(value)}}"#)
+        let problem = try onlyProblem(export(codec, #""\#(key)": \#(value)"#))
         #expect(problem.pointer == "/export/video/\(key)" && problem.message.contains("no such setting"))
       }
     }
     for codec in AudioCodec.allCases {
       for key in audio.subtracting(codec.definition.settingKeys) {
         let value = try #require(values[key])
-        let problem = try onlyProblem(#"{"to": "a.mkv", "audio": {"codec": "\#(codec)", "\#(key)": \#(value)}}"#)
+        let problem = try onlyProblem(export(codec, #""\#(key)": \#(value)"#))
         #expect(problem.pointer == "/export/audio/\(key)" && problem.message.contains("no such setting"))
       }
+    }
+  }
+
+  @Test(arguments: AudioCodec.allCases)
+  func aNumberOfChannelsThatTheCodecCannotStoreIsRefusedWithTheList(_ codec: AudioCodec) throws {
+    let counts = codec.definition.channelCounts
+    for count in counts { #expect(try problems(text(export(codec, #""channels": \#(count)"#))).isEmpty) }
+    for count in 1...9 where !counts.contains(count) {
+      let problem = try onlyProblem(export(codec, #""channels": \#(count)"#))
+      #expect(problem.pointer == "/export/audio/channels")
+      #expect(problem.message.hasSuffix("allowed are \(list(counts.map(String.init)))"), "\(problem)")
     }
   }
 

@@ -1,0 +1,171 @@
+import CompositionModel
+import Foundation
+import Media
+import TestPrograms
+import Testing
+
+/// Every codec of the tables, with real encoders and containers.
+@Suite struct CodecTests {
+  struct Picture: Sendable, CustomTestStringConvertible {
+    var settings: VideoSettings
+    var testDescription: String { "\(settings.codec) \(settings.pixelFormat)" }
+
+    /// Every codec in each of its pixel formats.
+    static let all = VideoCodec.allCases.flatMap { codec in
+      let definition = codec.definition
+      return definition.pixelFormats.map { format in
+        Picture(
+          settings: VideoSettings(
+            codec: codec, rateControl: definition.rateControl(quality: nil, bitRate: nil),
+            preset: definition.defaultPreset, profile: nil, keyframeInterval: 5, pixelFormat: format,
+            colour: Encoding.colour))
+      }
+    }
+  }
+
+  struct Sound: Sendable, CustomTestStringConvertible {
+    var settings: AudioSettings
+    var testDescription: String {
+      "\(settings.codec) \(settings.bitDepth) bits \(settings.channels) channels \(settings.sampleRate) Hz"
+    }
+
+    /// Every codec in each of its bit depths and channel counts, at its lowest and its highest sample rate.
+    static let all = AudioCodec.allCases.flatMap { codec in
+      let definition = codec.definition
+      return (definition.bitDepths.isEmpty ? [16] : definition.bitDepths).flatMap { bitDepth in
+        definition.channelCounts.flatMap { channels in
+          [definition.sampleRates.first!, definition.sampleRates.last!].map { rate in
+            Sound(
+              settings: AudioSettings(
+                codec: codec, bitRate: definition.defaultBitRate(sampleRate: rate, channels: channels),
+                sampleRate: rate, channels: channels, bitDepth: bitDepth))
+          }
+        }
+      }
+    }
+  }
+
+  private let scratch: TemporaryFolder
+  private let size = PixelSize(width: 96, height: 64)
+  private let frameDuration = MediaTime(value: 1, timescale: 25)
+  private let frameCount = 8
+  private let sampleCount = 10_001
+
+  init() throws {
+    scratch = try TemporaryFolder()
+  }
+
+  private func encode(_ settings: VideoSettings) throws -> (header: PieceHeader, packets: [Packet]) {
+    let name = UUID().uuidString
+    try Encoding.pictures(
+      settings, size: size, frameDuration: frameDuration, seeds: 0..<frameCount, to: scratch.create(name))
+    return try Encoding.packets(scratch.path(name))
+  }
+
+  private func encode(_ settings: AudioSettings) throws -> (header: PieceHeader, packets: [Packet]) {
+    let name = UUID().uuidString
+    try Encoding.sound(settings, sampleCount: sampleCount, to: scratch.create(name))
+    return try Encoding.packets(scratch.path(name))
+  }
+
+  /// Writes one track to a file. Returns its path.
+  private func write(_ header: PieceHeader, _ packets: [Packet], seconds: MediaTime, in container: Container) throws
+    -> String
+  {
+    let name = "\(UUID().uuidString).\(container)"
+    let output = try scratch.create(name)
+    let muxer = try FileMuxer(
+      descriptor: output.fileDescriptor, name: name, container: container,
+      tracks: [FileMuxer.Track(header: header, packetCount: packets.count, duration: seconds)], indexFirst: true,
+      metadata: [:])
+    for packet in packets {
+      if case .audio = header.media { packet.dts = packet.pts }
+      try muxer.write(packet, track: 0)
+    }
+    try muxer.finish()
+    try output.close()
+    return scratch.path(name)
+  }
+
+  /// Values of the file's only stream, in ffprobe's order. `-bitexact` makes the profile a number.
+  private func stream(_ entries: String, _ path: String) throws -> [String] {
+    try #require(try Tool.ffprobe("-bitexact", "-show_entries", "stream=\(entries)", path).first)
+  }
+
+  /// Checks the codec and the profile that the file states. It may state no profile, but not another one than the header
+  /// does. One that neither the header nor the parameter sets state would come from a tag that the muxer chose blindly.
+  private func checkNames(_ path: String, _ header: PieceHeader) throws {
+    let found = try stream("codec_name,profile", path)
+    #expect(found[0] == header.codec)
+    if header.profile >= 0 {
+      #expect([String(header.profile), "unknown"].contains(found[1]))
+    } else if header.extradata.isEmpty {
+      #expect(found[1] == "unknown")
+    }
+  }
+
+  @Test(arguments: Picture.all) func `every pixel format is encoded as the header states`(picture: Picture) throws {
+    let settings = picture.settings
+    let (header, packets) = try encode(settings)
+    guard case .video(let video) = header.media else {
+      Issue.record("the header is of audio")
+      return
+    }
+    #expect(header.codec == settings.codec.definition.name && header.timebase == frameDuration)
+    #expect(video.size == size && video.colour == settings.colour)
+    #expect(video.pixelFormat == FrameFormat(settings.pixelFormat).name)
+    #expect(packets.map(\.pts).sorted() == (0..<Int64(frameCount)).map { $0 })
+    #expect(packets.first?.isKeyframe == true)
+    #expect(packets.map(\.dts) == (0..<Int64(frameCount)).map { $0 - Int64(video.reorderDepth) })
+    #expect(packets.allSatisfy { $0.dts <= $0.pts })
+  }
+
+  @Test(arguments: Sound.all) func `every kind of sample is encoded as the header states`(sound: Sound) throws {
+    let settings = sound.settings
+    let (header, packets) = try encode(settings)
+    guard case .audio(let audio) = header.media else {
+      Issue.record("the header is of video")
+      return
+    }
+    #expect(header.codec == settings.codecName)
+    #expect(header.timebase == MediaTime(value: 1, timescale: Int32(settings.sampleRate)))
+    #expect(audio.sampleRate == settings.sampleRate && audio.channels == settings.channels && !audio.layout.isEmpty)
+    #expect(audio.bitDepth == (settings.codec.definition.bitDepths.isEmpty ? 0 : settings.bitDepth))
+    #expect(packets.first?.pts == -Int64(audio.initialPadding))
+    for (packet, next) in zip(packets, packets.dropFirst()) { #expect(packet.pts + packet.duration == next.pts) }
+    #expect(try #require(packets.last.map { $0.pts + $0.duration }) >= sampleCount)
+  }
+
+  @Test(arguments: Picture.all) func `every container of a video codec has it and all its frames`(picture: Picture)
+    throws
+  {
+    let seconds = try frameDuration * Rational(frameCount)
+    for container in picture.settings.codec.definition.containers {
+      let (header, packets) = try encode(picture.settings)
+      let path = try write(header, packets, seconds: seconds, in: container)
+      try checkNames(path, header)
+      #expect(try stream("width,height,pix_fmt", path) == ["96", "64", FrameFormat(picture.settings.pixelFormat).name])
+      let frames = try Tool.ffprobe("-show_entries", "frame=pts_time", path)
+      #expect(frames.count == frameCount)
+    }
+  }
+
+  @Test(arguments: Sound.all) func `every container of an audio codec has it and all its samples`(sound: Sound) throws {
+    let settings = sound.settings
+    let name = UUID().uuidString
+    let samples = try Encoding.sound(settings, sampleCount: sampleCount, to: scratch.create(name))
+    let seconds = MediaTime(value: Int64(sampleCount), timescale: Int32(settings.sampleRate))
+    for container in settings.codec.definition.containers {
+      let (header, packets) = try Encoding.packets(scratch.path(name))
+      let path = try write(header, packets, seconds: seconds, in: container)
+      try checkNames(path, header)
+      #expect(try stream("sample_rate,channels", path) == ["\(settings.sampleRate)", "\(settings.channels)"])
+      let decoded = try Tool.ffmpeg("-i", path, "-f", "s16le", "-")
+      if settings.codec.definition.bitDepths.isEmpty {
+        #expect(decoded.count >= samples.count)
+      } else {
+        #expect(decoded == samples)
+      }
+    }
+  }
+}
