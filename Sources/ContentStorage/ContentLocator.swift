@@ -66,7 +66,9 @@ package final class ContentLocator: Sendable {
       let read = data.withUnsafeMutableBytes { buffer in
         Result { () throws(SystemError) in try file.read(into: buffer, at: Int64(offset)) }
       }
-      return try data.prefix(read.get())
+      // Fewer bytes would tell the reader that the content ends here.
+      guard try read.get() == data.count else { throw SystemError(EIO, "reading \(path), which has become shorter,") }
+      return data
     }
   }
 
