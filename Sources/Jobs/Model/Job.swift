@@ -12,7 +12,7 @@ package struct Job: Sendable, Hashable {
   package var state: JobState
   /// What the coordinator needs to plan the job, as it was submitted.
   package var request: [UInt8]
-  /// The build of the workers that may take the job's tasks. Nil until the first grant or the plan.
+  /// The build of the workers that may take the job's video, audio and stitch tasks. Nil until the job is planned.
   package var build: String?
   /// Set if, and only if, `state` is `.done`.
   package var output: Content?
@@ -39,6 +39,49 @@ package struct Job: Sendable, Hashable {
     self.failure = failure
     self.age = age
     self.elapsed = elapsed
+  }
+}
+
+/// A job and the counts of its tasks.
+package struct JobSummary: Sendable, Hashable {
+  /// The number of tasks of one kind.
+  package struct Count: Sendable, Hashable {
+    package var done: Int64
+    package var total: Int64
+
+    package init(done: Int64 = 0, total: Int64 = 0) {
+      self.done = done
+      self.total = total
+    }
+  }
+
+  /// Its `request` is empty.
+  package var job: Job
+  package var probes: Count
+  package var videos: Count
+  /// How many of the video tasks were cached.
+  package var cachedVideos: Int64
+  /// The work of the video tasks: frames. A running task counts with the progress of the lease that has advanced most.
+  package var work: Count
+  /// 0 or 1 audio task.
+  package var audios: Count
+  /// How many tasks have a lease.
+  package var running: Int64
+  /// How many tasks have a lease, and each of their leases is away.
+  package var away: Int64
+
+  package init(
+    job: Job, probes: Count = Count(), videos: Count = Count(), cachedVideos: Int64 = 0, work: Count = Count(),
+    audios: Count = Count(), running: Int64 = 0, away: Int64 = 0
+  ) {
+    self.job = job
+    self.probes = probes
+    self.videos = videos
+    self.cachedVideos = cachedVideos
+    self.work = work
+    self.audios = audios
+    self.running = running
+    self.away = away
   }
 }
 
@@ -100,6 +143,8 @@ package struct JobFailure: Sendable, Hashable {
 /// A job as it is submitted.
 package struct NewJob: Sendable, Hashable {
   package var id: JobID
+  /// Chosen by the client, unique to its submission: 1 to 64 visible ASCII characters. Nil: every submission is a new job.
+  package var submission: String?
   package var name: String
   package var purpose: JobPurpose
   package var priority: Int32
@@ -108,9 +153,11 @@ package struct NewJob: Sendable, Hashable {
   package var tasks: [NewTask]
 
   package init(
-    id: JobID, name: String, purpose: JobPurpose = .render, priority: Int32, request: [UInt8], tasks: [NewTask]
+    id: JobID, submission: String? = nil, name: String, purpose: JobPurpose = .render, priority: Int32,
+    request: [UInt8], tasks: [NewTask]
   ) {
     self.id = id
+    self.submission = submission
     self.name = name
     self.purpose = purpose
     self.priority = priority

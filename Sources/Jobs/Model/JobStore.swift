@@ -2,15 +2,17 @@ package import Digest
 
 /// The farm's jobs, tasks and leases. The store is the only copy of them: a coordinator keeps none in memory.
 ///
-/// Every operation is one transaction (a claim that finds too little: two), and none leaves a transaction open. All
-/// times are of the store's own clock: operations take and return durations, and never points in time. `MemoryJobStore` is the reference: the same
-/// operations leave every store in the same state. `docs/architecture.md` has the diagrams of the states.
+/// Every operation is one transaction, but for a claim, whose grants of ready tasks and of backup leases are one each;
+/// none leaves a transaction open. All times are of the store's own clock: operations take and return durations, and
+/// never points in time. `MemoryJobStore` is the reference: the same operations leave every store in the same state. `docs/architecture.md` has the diagrams of the states.
 package protocol JobStore: Sendable {
   // MARK: Jobs
 
   /// Writes a job in `probing` with its probe tasks, which are `ready` unless cached. A job without any can be planned at
   /// once.
-  func submit(_ job: NewJob) async throws(JobStoreError)
+  ///
+  /// - Returns: The job's id. If there is a job of the same `submission` already, its id, with nothing written.
+  func submit(_ job: NewJob) async throws(JobStoreError) -> JobID
 
   /// The jobs that can be planned now: of purpose `.render`, in `probing`, with all tasks done. Oldest first.
   func jobsToPlan() async throws(JobStoreError) -> [JobID]
@@ -24,8 +26,26 @@ package protocol JobStore: Sendable {
   /// for which the tasks' fingerprints were made.
   ///
   /// - Returns: False, with nothing written, if the job is not in `probing` (another coordinator planned it, or it has
-  ///   ended), is bound to another build, or is an inspection.
+  ///   ended), or is an inspection.
   func plan(_ job: JobID, build: String, tasks: [NewTask]) async throws(JobStoreError) -> Bool
+
+  /// The jobs in `rendering` to bind anew: no worker of their build was registered for `LeasePolicy.rebind`, and a worker
+  /// of another build is registered now. Oldest first.
+  func jobsToRebind() async throws(JobStoreError) -> [JobID]
+
+  /// Turns a job from `rendering` back to `probing`, to be planned again: removes its tasks but the probe tasks, with
+  /// their leases and attempts, and its build. Published results stay in the content store, where the next plan finds
+  /// those of its build.
+  ///
+  /// - Returns: False, with nothing written, if the job is not in `rendering`.
+  func replan(_ job: JobID) async throws(JobStoreError) -> Bool
+
+  /// Takes up a job that has failed or was cancelled: turns it to `probing`, as `replan` does, and its probe tasks that
+  /// are not done to `ready`. Attempts up to now are kept and are not counted any more.
+  ///
+  /// - Returns: The job's state after this: `probing` if it was taken up, or the state that it has. Nil if there is no
+  ///   such job. An inspection is never taken up.
+  func retry(_ job: JobID) async throws(JobStoreError) -> JobState?
 
   /// Ends a job that has not ended as `failed`, such as one whose document does not match its media. False if the
   /// job had ended.
@@ -36,10 +56,30 @@ package protocol JobStore: Sendable {
   /// - Returns: The job's state after this: `cancelled`, or how it had ended before. Nil if there is no such job.
   func cancel(_ job: JobID) async throws(JobStoreError) -> JobState?
 
+  /// Deletes a job that has ended, with its tasks. False if there is no such job or it has not ended.
+  func delete(_ job: JobID) async throws(JobStoreError) -> Bool
+
+  /// Deletes the jobs that ended more than `age` ago, the oldest first, at most `limit`, so that no call takes long.
+  ///
+  /// - Returns: How many were deleted.
+  func deleteJobs(endedBefore age: Duration, limit: Int) async throws(JobStoreError) -> Int
+
+  /// Records that a client has the job's output.
+  func markFetched(_ job: JobID) async throws(JobStoreError)
+
+  /// The digests that must stay in the content store: the inputs and results of the tasks of jobs that have not ended, and
+  /// the outputs of the jobs that ended as `done` less than `keepingResults` ago and were not fetched. In no order,
+  /// without duplicates.
+  func contentsInUse(keepingResults: Duration) async throws(JobStoreError) -> [SHA256Digest]
+
   func job(_ id: JobID) async throws(JobStoreError) -> Job?
 
-  /// The jobs of one purpose, newest first, at most `limit`.
-  func jobs(_ purpose: JobPurpose, limit: Int) async throws(JobStoreError) -> [Job]
+  /// A job and the counts of its tasks. Its cost does not depend on how many tasks the job has, or how large its request
+  /// is.
+  func summary(of job: JobID) async throws(JobStoreError) -> JobSummary?
+
+  /// The jobs of one purpose, newest first, at most `limit`, each at the cost of `summary(of:)`.
+  func summaries(_ purpose: JobPurpose, limit: Int) async throws(JobStoreError) -> [JobSummary]
 
   /// A job's tasks by ordinal; none if there is no such job.
   ///
@@ -48,66 +88,88 @@ package protocol JobStore: Sendable {
 
   // MARK: Leases
 
-  /// Grants up to `limit` leases of `ready` tasks to a worker: jobs by priority then age, within a job the highest cost
-  /// first, then by ordinal. Excluded are tasks that are backing off, tasks of which an attempt on this worker was
-  /// counted (until `LeasePolicy.exclusion` after their back-off, so that another worker may take them first), and jobs
-  /// that are bound to another build. The first grant binds a job to the worker's build. Each grant raises the task's
-  /// epoch by one.
+  /// Grants leases of `ready` tasks to workers of one build. Each element of `slots` is one free slot of a worker, so a
+  /// worker is listed as often as it has free slots.
   ///
-  /// If that finds fewer than `limit`, the rest are backup leases of slow video tasks that another worker holds: jobs
-  /// bound to the build in the same order, within a job the task that has run longest first, then by ordinal. A video
-  /// task is slow when its lease is older than `LeasePolicy.slowness` times the median time of the job's rendered video
-  /// tasks, by cost, and at least `LeasePolicy.shortestSlow` old. A task that is backing off, or of which an attempt on
-  /// this worker was counted, gets none. A task has at most two leases, never two of one worker. Each lease is renewed,
-  /// ended and lost by itself; a task that has lost its last lease is `ready` again.
-  func claim(
-    worker: WorkerID, session: SessionID, build: String, limit: Int
-  ) async throws(JobStoreError) -> [Grant]
-
-  /// Renews the leases that the worker holds, and records their progress.
+  /// The tasks are taken in this order: jobs by priority then age, within a job the highest cost first, then by ordinal.
+  /// Each goes to the first slot that is left and whose worker may have it. Excluded are tasks that are backing off, and
+  /// the tasks of jobs in `rendering` that are bound to another build; a probe task goes to any build. A worker may not
+  /// have a task of which an attempt on it was counted, until `LeasePolicy.exclusion` after the task's back-off, so that
+  /// another worker may take it first. Each grant raises the task's epoch by one.
   ///
-  /// - Returns: Those that the worker does not hold.
-  func renew(worker: WorkerID, leases: [LeaseProgress]) async throws(JobStoreError) -> [Lease]
+  /// Slots that are left then get backup leases, of running tasks of which another worker holds the only lease:
+  /// - tasks whose holder is away (`HeldLease.isAway`);
+  /// - slow video tasks: the lease is older than `LeasePolicy.slowness` times the median time of the job's rendered video
+  ///   tasks, by cost, and at least `LeasePolicy.shortestSlow` old.
+  ///
+  /// They are taken in this order: jobs as above, within a job the lease that was granted first, then by ordinal. Each
+  /// goes to the first slot that is left, whose worker does not hold the task and had no counted attempt at it. A task
+  /// that is backing off gets no backup lease. A task has at most two leases, never two of one worker. Each lease is
+  /// renewed, ended and lost by itself; a task that has lost its last lease is `ready` again.
+  ///
+  /// - Returns: The grants, ready tasks first, in the order in which the tasks were taken.
+  func claim(build: String, slots: [Holder]) async throws(JobStoreError) -> [Grant]
 
-  /// Publishes a result if, and only if, the worker holds the lease. The task is done and has no lease any more: of two
+  /// Renews leases of any number of workers, and records their progress. A lease that its worker held in an earlier
+  /// session belongs to the renewal's session from then on.
+  ///
+  /// - Returns: The renewals whose holder does not hold the lease.
+  func renew(_ renewals: [Renewal]) async throws(JobStoreError) -> [Renewal]
+
+  /// Publishes a result if, and only if, the holder holds the lease. The task is done and has no lease any more: of two
   /// leases the first one to publish wins. The last video or audio task makes the stitch task `ready`; the stitch task
   /// makes the job `done`, and its result is the job's output.
-  func publish(_ lease: Lease, worker: WorkerID, result: Content) async throws(JobStoreError) -> PublishOutcome
+  func publish(_ lease: Lease, holder: Holder, result: Content) async throws(JobStoreError) -> PublishOutcome
 
   /// Ends a lease with an attempt that has no result.
   ///
-  /// - `released`: Not counted. The task is `ready` at once.
+  /// - `released`: Not counted. The task is `ready` at once. Of a task's released attempts the store keeps the last
+  ///   `LeasePolicy.keptReleases`.
   /// - `media`, `crashed`, `hung`: Counted. The task backs off for 1 s, doubled with each further failure, lengthened by up to a
   ///   half by the failure's jitter. At the `LeasePolicy.maximumFailures`th the task and the job fail.
   /// - `document`: The task and the job fail at once.
   ///
-  /// - Returns: False, with nothing written, if the worker does not hold the lease.
-  func fail(_ lease: Lease, worker: WorkerID, failure: TaskFailure) async throws(JobStoreError) -> Bool
+  /// - Returns: False, with nothing written, if the holder does not hold the lease.
+  func fail(_ lease: Lease, holder: Holder, failure: TaskFailure) async throws(JobStoreError) -> Bool
 
-  /// Ends the leases that a session holds, because its connection is closed. The attempts end as `released`. Removes the
-  /// worker's registration if it is this session's. Leases that the worker was granted in another session stay.
+  /// Records that a worker's connection is closed: the leases that belong to this session are away, and the worker is not
+  /// registered any more if this is its session. The leases go on until they run out, because the worker may connect
+  /// again and renew them; meanwhile an idle worker may have a backup lease of their tasks. Leases that the worker holds in
+  /// a later session are not changed.
   ///
-  /// - Returns: How many leases ended.
-  func release(worker: WorkerID, session: SessionID) async throws(JobStoreError) -> Int
+  /// - Returns: How many leases are away.
+  func disconnect(_ holder: Holder) async throws(JobStoreError) -> Int
 
-  /// Ends the leases that are past their time, as `released`, and those that were renewed without progress for
-  /// `LeasePolicy.hang`, as `hung`, which is counted as `media` is.
+  /// Ends the leases that are past their time, as `released`, and those that were renewed without movement for
+  /// `LeasePolicy.hang`, as `hung`, which is counted as `media` is. To be called once a second by every coordinator.
+  ///
+  /// If no coordinator has called it for more than `LeasePolicy.outage`, no worker could renew its leases, because the
+  /// database or every coordinator was away. Then nothing ends: the times of all leases and workers, and of builds
+  /// that left, are moved on by that time.
   ///
   /// - Returns: The leases that ended.
   func expire() async throws(JobStoreError) -> [Lease]
 
   // MARK: Workers
 
-  /// Records that a worker is connected. To be repeated within `LeasePolicy.lease`.
-  func register(_ worker: WorkerRecord) async throws(JobStoreError)
+  /// Records that workers are connected. To be repeated within `LeasePolicy.lease`. A worker that is registered with a
+  /// later session is not changed.
+  func register(_ workers: [WorkerRecord]) async throws(JobStoreError)
 
   /// The workers that were registered within `LeasePolicy.lease`, by name then id.
   func workers() async throws(JobStoreError) -> [WorkerRecord]
 
+  // MARK: The farm
+
+  /// The identity of the farm's content store. The first call records `identity`; so does every call with `replacing`.
+  ///
+  /// - Returns: The identity that is recorded after this.
+  func contentStore(_ identity: String, replacing: Bool) async throws(JobStoreError) -> String
+
   // MARK: Changes
 
-  /// Hints that a task has become ready, a job has changed its state, or a lease has ended. A hint has no content, some
-  /// may be missing, and several changes may make one. The stream ends when the store is closed.
+  /// Hints that a task has become ready, a job has changed its state, or a lease has ended or is away. A hint has no
+  /// content, some may be missing, and several changes may make one. The stream ends when the store is closed.
   func changes() -> AsyncStream<Void>
 }
 

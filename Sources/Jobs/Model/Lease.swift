@@ -16,34 +16,49 @@ package struct Lease: Sendable, Hashable {
 package struct HeldLease: Sendable, Hashable {
   package var epoch: Int64
   package var worker: WorkerID
-  /// The worker's connection at the time of the grant.
+  /// For people.
+  package var workerName: String
+  /// The worker's connection that has the lease.
   package var session: SessionID
+  /// Whether that connection is closed.
+  package var isAway: Bool
   /// Whether another worker holds an earlier lease of the same task. When that one is lost, this one is the task's only
   /// lease and is not a backup lease any more.
   package var isBackup: Bool
   /// How much of the task's `work` is done, as the worker last reported it.
   package var progress: Int64
+  /// Time since the grant.
+  package var ran: Duration
 
-  package init(epoch: Int64, worker: WorkerID, session: SessionID, isBackup: Bool = false, progress: Int64 = 0) {
+  package init(
+    epoch: Int64, worker: WorkerID, workerName: String, session: SessionID, isAway: Bool = false,
+    isBackup: Bool = false,
+    progress: Int64 = 0, ran: Duration = .zero
+  ) {
     self.epoch = epoch
     self.worker = worker
+    self.workerName = workerName
     self.session = session
+    self.isAway = isAway
     self.isBackup = isBackup
     self.progress = progress
+    self.ran = ran
   }
 }
 
 /// What a worker is granted: the lease, and what it needs to execute the task.
 package struct Grant: Sendable, Hashable {
   package var lease: Lease
+  package var holder: Holder
   package var kind: TaskKind
   package var payload: [UInt8]
   /// For a stitch task: the results of the video tasks by ordinal, then the audio task's.
   package var inputs: [Content]
   package var work: Int64
 
-  package init(lease: Lease, kind: TaskKind, payload: [UInt8], inputs: [Content], work: Int64) {
+  package init(lease: Lease, holder: Holder, kind: TaskKind, payload: [UInt8], inputs: [Content], work: Int64) {
     self.lease = lease
+    self.holder = holder
     self.kind = kind
     self.payload = payload
     self.inputs = inputs
@@ -52,14 +67,19 @@ package struct Grant: Sendable, Hashable {
 }
 
 /// What a worker reports of a lease with each heartbeat.
-package struct LeaseProgress: Sendable, Hashable {
+package struct Renewal: Sendable, Hashable {
   package var lease: Lease
+  package var holder: Holder
   /// How much of the task's `work` is done. A value below an earlier one is ignored.
   package var done: Int64
+  /// Rises with any forward movement, such as bytes read or frames decoded. Each session of a worker may count anew.
+  package var moved: Int64
 
-  package init(lease: Lease, done: Int64) {
+  package init(lease: Lease, holder: Holder, done: Int64, moved: Int64) {
     self.lease = lease
+    self.holder = holder
     self.done = done
+    self.moved = moved
   }
 }
 
@@ -77,6 +97,8 @@ package enum PublishOutcome: Sendable, Hashable {
 package struct Attempt: Sendable, Hashable {
   package var epoch: Int64
   package var worker: WorkerID
+  /// For people.
+  package var workerName: String
   package var end: AttemptEnd
   /// For a person: what went wrong.
   package var message: String
@@ -86,11 +108,12 @@ package struct Attempt: Sendable, Hashable {
   package var ran: Duration
 
   package init(
-    epoch: Int64, worker: WorkerID, end: AttemptEnd, message: String, process: ProcessEnd? = nil,
+    epoch: Int64, worker: WorkerID, workerName: String, end: AttemptEnd, message: String, process: ProcessEnd? = nil,
     ran: Duration = .zero
   ) {
     self.epoch = epoch
     self.worker = worker
+    self.workerName = workerName
     self.end = end
     self.message = message
     self.process = process
@@ -100,7 +123,7 @@ package struct Attempt: Sendable, Hashable {
 
 /// Why an attempt ended without a result.
 package enum AttemptEnd: String, Sendable, Hashable, CaseIterable {
-  /// The worker's surroundings: a closed connection, a lease past its time, a full disk, a shutdown.
+  /// The worker's surroundings: a lease past its time, a full disk, memory that the kernel took, a shutdown.
   case released
   /// The media or the codec.
   case media
@@ -108,7 +131,7 @@ package enum AttemptEnd: String, Sendable, Hashable, CaseIterable {
   case document
   /// The task process was ended by a signal, or ended without a result.
   case crashed
-  /// The lease was renewed without progress for `LeasePolicy.hang`. Only the store finds this.
+  /// The task did not move for too long, as its worker reports, or as the store finds after `LeasePolicy.hang`.
   case hung
 
   /// Whether the attempt is one of the `LeasePolicy.maximumFailures` after which the task fails for good, and keeps the
@@ -162,7 +185,6 @@ enum FailureMessage {
 
   static func hung(_ worker: WorkerID) -> String { "worker \(worker) made no progress for too long" }
 
-  static func connectionClosed(_ worker: WorkerID) -> String { "the connection of worker \(worker) closed" }
 }
 
 extension LeasePolicy {

@@ -4,8 +4,14 @@ package struct LeasePolicy: Sendable, Hashable {
   package var heartbeat: Duration
   /// How long a lease lasts from its grant or its last renewal.
   package var lease: Duration
-  /// How long a lease may be renewed without progress.
+  /// How long a lease may be renewed without movement.
   package var hang: Duration
+  /// The longest time between two calls of `JobStore.expire` that is not an outage. Shorter than `lease`.
+  package var outage: Duration
+  /// How long no worker of a job's build may be registered before the job is bound to another build.
+  package var rebind: Duration
+  /// How many released attempts of a task the store keeps. At least 1.
+  package var keptReleases: Int
   /// The number of counted attempts at which a task fails for good. At least 1.
   package var maximumFailures: Int
   /// How long a task backs off after its first failure; doubled for each further one.
@@ -22,13 +28,17 @@ package struct LeasePolicy: Sendable, Hashable {
   package var fewestRendered: Int
 
   package init(
-    heartbeat: Duration = .seconds(4), lease: Duration = .seconds(15), hang: Duration = .seconds(60),
-    maximumFailures: Int = 3, backOff: Duration = .seconds(1), exclusion: Duration = .seconds(5),
+    heartbeat: Duration = .seconds(4), lease: Duration = .seconds(15), hang: Duration = .seconds(120),
+    outage: Duration = .seconds(5), rebind: Duration = .seconds(30), keptReleases: Int = 32, maximumFailures: Int = 3,
+    backOff: Duration = .seconds(1), exclusion: Duration = .seconds(5),
     slowness: Double = 1.5, shortestSlow: Duration = .seconds(5), fewestRendered: Int = 3
   ) {
     self.heartbeat = heartbeat
     self.lease = lease
     self.hang = hang
+    self.outage = outage
+    self.rebind = rebind
+    self.keptReleases = keptReleases
     self.maximumFailures = maximumFailures
     self.backOff = backOff
     self.exclusion = exclusion

@@ -4,6 +4,8 @@ package import Digest
 package struct RenderTask: Sendable, Hashable {
   package var id: TaskID
   package var kind: TaskKind
+  /// What the task makes, for people.
+  package var label: String
   package var state: TaskState
   /// For the task process; opaque here.
   package var payload: [UInt8]
@@ -17,6 +19,9 @@ package struct RenderTask: Sendable, Hashable {
   package var work: Int64
   /// The highest epoch granted so far, which is how often the task was granted. 0 before the first grant.
   package var epoch: Int64
+  /// The epoch at which the job was last taken up by `JobStore.retry`: attempts up to it are not counted. 0 if it never
+  /// was.
+  package var retriedAt: Int64
   /// Ascending by epoch. A running task has one lease, or two of which the second is a backup lease; any other task has
   /// none.
   package var leases: [HeldLease]
@@ -25,18 +30,24 @@ package struct RenderTask: Sendable, Hashable {
   /// The epoch of the lease that published the result. Set if, and only if, the task is done and was rendered for this
   /// job.
   package var publishedEpoch: Int64?
+  /// Who published the result, and how long that took. Set together with `publishedEpoch`, except for tasks that an
+  /// earlier version published.
+  package var publisher: Publisher?
   /// Set if, and only if, `state` is `.done`.
   package var result: Content?
   /// Whether the result was known when the task was made, so that it was not rendered for this job.
   package var isCached: Bool
 
   package init(
-    id: TaskID, kind: TaskKind, state: TaskState, payload: [UInt8], inputs: [Content], fingerprint: SHA256Digest,
-    cost: Double, work: Int64, epoch: Int64 = 0, leases: [HeldLease] = [], attempts: [Attempt] = [],
-    publishedEpoch: Int64? = nil, result: Content? = nil, isCached: Bool = false
+    id: TaskID, kind: TaskKind, label: String, state: TaskState, payload: [UInt8], inputs: [Content],
+    fingerprint: SHA256Digest,
+    cost: Double, work: Int64, epoch: Int64 = 0, retriedAt: Int64 = 0, leases: [HeldLease] = [],
+    attempts: [Attempt] = [],
+    publishedEpoch: Int64? = nil, publisher: Publisher? = nil, result: Content? = nil, isCached: Bool = false
   ) {
     self.id = id
     self.kind = kind
+    self.label = label
     self.state = state
     self.payload = payload
     self.inputs = inputs
@@ -44,16 +55,33 @@ package struct RenderTask: Sendable, Hashable {
     self.cost = cost
     self.work = work
     self.epoch = epoch
+    self.retriedAt = retriedAt
     self.leases = leases
     self.attempts = attempts
     self.publishedEpoch = publishedEpoch
+    self.publisher = publisher
     self.result = result
     self.isCached = isCached
   }
 
-  /// The workers of the counted attempts, oldest first. The task has failed for good when they are
-  /// `LeasePolicy.maximumFailures`.
-  package var failedOn: [WorkerID] { attempts.filter(\.end.isCounted).map(\.worker) }
+  /// The workers of the counted attempts since the job was last taken up by `JobStore.retry`, oldest first. The task has
+  /// failed for good when they are `LeasePolicy.maximumFailures`.
+  package var failedOn: [WorkerID] { attempts.filter { $0.end.isCounted && $0.epoch > retriedAt }.map(\.worker) }
+}
+
+/// The worker that published a task's result.
+package struct Publisher: Sendable, Hashable {
+  package var worker: WorkerID
+  /// For people.
+  package var workerName: String
+  /// Time from the grant to the result.
+  package var took: Duration
+
+  package init(worker: WorkerID, workerName: String, took: Duration) {
+    self.worker = worker
+    self.workerName = workerName
+    self.took = took
+  }
 }
 
 /// A task's place in its job: the ordinals count from 0 through the probe tasks, then the video tasks, the audio task
@@ -95,6 +123,7 @@ package enum TaskState: String, Sendable, Hashable, CaseIterable {
 /// A task as a submission or a plan makes it. `RenderTask` has the meaning of the properties.
 package struct NewTask: Sendable, Hashable {
   package var kind: TaskKind
+  package var label: String
   package var payload: [UInt8]
   package var inputs: [Content]
   package var fingerprint: SHA256Digest
@@ -104,10 +133,11 @@ package struct NewTask: Sendable, Hashable {
   package var cached: Content?
 
   package init(
-    kind: TaskKind, payload: [UInt8], inputs: [Content], fingerprint: SHA256Digest, cost: Double, work: Int64,
-    cached: Content? = nil
+    kind: TaskKind, label: String = "", payload: [UInt8], inputs: [Content], fingerprint: SHA256Digest, cost: Double,
+    work: Int64, cached: Content? = nil
   ) {
     self.kind = kind
+    self.label = label
     self.payload = payload
     self.inputs = inputs
     self.fingerprint = fingerprint

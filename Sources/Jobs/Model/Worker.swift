@@ -9,12 +9,30 @@ package struct WorkerID: Sendable, Hashable, Comparable, CustomStringConvertible
   package static func < (left: WorkerID, right: WorkerID) -> Bool { left.description < right.description }
 }
 
-/// Identifies one connection of a worker. Chosen by the coordinator. 1 to 128 visible ASCII characters.
-package struct SessionID: Sendable, Hashable, CustomStringConvertible {
-  package let description: String
+/// Identifies one connection of a worker: the worker counts its connections from 1, so a later connection has a higher
+/// number. 0 is before every connection.
+package struct SessionID: Sendable, Hashable, Comparable, CustomStringConvertible {
+  package let number: Int64
 
-  package init(_ description: String) {
-    self.description = description
+  package init(_ number: Int64) {
+    self.number = number
+  }
+
+  package static func < (left: SessionID, right: SessionID) -> Bool { left.number < right.number }
+
+  package var description: String { String(number) }
+}
+
+/// A worker in one of its connections.
+///
+/// A holder holds a lease that was granted to its worker, unless a later session of the worker has it.
+package struct Holder: Sendable, Hashable {
+  package var worker: WorkerID
+  package var session: SessionID
+
+  package init(worker: WorkerID, session: SessionID) {
+    self.worker = worker
+    self.session = session
   }
 }
 
@@ -31,12 +49,14 @@ package struct WorkerRecord: Sendable, Hashable {
   package var coordinator: String
   /// How many leases it holds. Set by the store.
   package var busy: Int32
+  /// Why it takes no tasks for now, for a person; empty if it takes some.
+  package var paused: String
   /// Time since the session was first registered. Set by the store.
   package var connected: Duration
 
   package init(
     id: WorkerID, session: SessionID, name: String, slots: Int32, build: String, coordinator: String,
-    busy: Int32 = 0, connected: Duration = .zero
+    busy: Int32 = 0, paused: String = "", connected: Duration = .zero
   ) {
     self.id = id
     self.session = session
@@ -45,6 +65,7 @@ package struct WorkerRecord: Sendable, Hashable {
     self.build = build
     self.coordinator = coordinator
     self.busy = busy
+    self.paused = paused
     self.connected = connected
   }
 }

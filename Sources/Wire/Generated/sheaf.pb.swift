@@ -463,6 +463,30 @@ package nonisolated struct Sheaf_Frame: Sendable {
     set {message = .inspectDocument(newValue)}
   }
 
+  package var retryJob: Sheaf_RetryJob {
+    get {
+      if case .retryJob(let v)? = message {return v}
+      return Sheaf_RetryJob()
+    }
+    set {message = .retryJob(newValue)}
+  }
+
+  package var deleteJob: Sheaf_DeleteJob {
+    get {
+      if case .deleteJob(let v)? = message {return v}
+      return Sheaf_DeleteJob()
+    }
+    set {message = .deleteJob(newValue)}
+  }
+
+  package var fetched: Sheaf_Fetched {
+    get {
+      if case .fetched(let v)? = message {return v}
+      return Sheaf_Fetched()
+    }
+    set {message = .fetched(newValue)}
+  }
+
   /// Coordinator to client.
   package var findMissingReply: Sheaf_FindMissingReply {
     get {
@@ -512,6 +536,22 @@ package nonisolated struct Sheaf_Frame: Sendable {
     set {message = .inspectReply(newValue)}
   }
 
+  package var retryReply: Sheaf_RetryReply {
+    get {
+      if case .retryReply(let v)? = message {return v}
+      return Sheaf_RetryReply()
+    }
+    set {message = .retryReply(newValue)}
+  }
+
+  package var deleteReply: Sheaf_DeleteReply {
+    get {
+      if case .deleteReply(let v)? = message {return v}
+      return Sheaf_DeleteReply()
+    }
+    set {message = .deleteReply(newValue)}
+  }
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package nonisolated enum OneOf_Message: Equatable, Sendable {
@@ -543,6 +583,9 @@ package nonisolated struct Sheaf_Frame: Sendable {
     case cancelJob(Sheaf_CancelJob)
     case workersQuery(Sheaf_WorkersQuery)
     case inspectDocument(Sheaf_InspectDocument)
+    case retryJob(Sheaf_RetryJob)
+    case deleteJob(Sheaf_DeleteJob)
+    case fetched(Sheaf_Fetched)
     /// Coordinator to client.
     case findMissingReply(Sheaf_FindMissingReply)
     case submitReply(Sheaf_SubmitReply)
@@ -550,6 +593,8 @@ package nonisolated struct Sheaf_Frame: Sendable {
     case cancelReply(Sheaf_CancelReply)
     case workersReply(Sheaf_WorkersReply)
     case inspectReply(Sheaf_InspectReply)
+    case retryReply(Sheaf_RetryReply)
+    case deleteReply(Sheaf_DeleteReply)
 
   }
 
@@ -580,6 +625,10 @@ package nonisolated struct Sheaf_Hello: Sendable {
 
   /// Workers: unique to this run of the worker.
   package var workerID: String = String()
+
+  /// Workers: counts the connections of this run from 1. A lease that the worker lists in a heartbeat, publishes or fails
+  /// belongs to the connection with the highest number from then on.
+  package var session: Int64 = 0
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -776,6 +825,9 @@ package nonisolated struct Sheaf_Heartbeat: Sendable {
   /// Set when the worker is about to leave: it takes no more grants.
   package var draining: Bool = false
 
+  /// Why the worker takes no grants for now, for a person, such as a full disk; empty if it takes some.
+  package var paused: String = String()
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package nonisolated struct Progress: Sendable {
@@ -793,6 +845,10 @@ package nonisolated struct Sheaf_Heartbeat: Sendable {
     package mutating func clearLease() {self._lease = nil}
 
     package var done: UInt64 = 0
+
+    /// Rises with any forward movement of the task: bytes read, fetched, hashed or uploaded, frames decoded, packets
+    /// encoded. A lease whose `done` and `moved` stay the same for too long has hung.
+    package var moved: UInt64 = 0
 
     package var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -950,6 +1006,9 @@ package nonisolated struct Sheaf_Failure: Sendable {
   /// Clears the value of `process`. Subsequent reads from it will return its default value.
   package mutating func clearProcess() {self._process = nil}
 
+  /// The digest of an input that the coordinator does not have, or sends with other bytes; empty if no input is the cause.
+  package var damagedInput: Data = Data()
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
@@ -1015,8 +1074,8 @@ package nonisolated struct Sheaf_ContentData: Sendable {
   package init() {}
 }
 
-/// An upload: begin, a reply, chunks in order, each answered. The reply to the last chunk has the result of checking the
-/// digest.
+/// An upload: begin, a reply, chunks in order from the offset that the reply names, each answered. The reply to the last
+/// chunk has the result of checking the digest.
 package nonisolated struct Sheaf_UploadBegin: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -1061,10 +1120,15 @@ package nonisolated struct Sheaf_UploadReply: Sendable {
   /// The content store has the whole.
   package var complete: Bool = false
 
-  /// Bytes that the coordinator has taken so far; the sender keeps at most eight chunks beyond it.
+  /// Bytes that the coordinator has taken so far; the sender keeps at most eight chunks beyond it. In the reply to
+  /// UploadBegin: where the sender starts, because an earlier upload of the same content was interrupted there.
   package var received: UInt64 = 0
 
   package var error: String = String()
+
+  /// Set with `error` if the same upload may succeed later, such as when the coordinator's disk is full: the sender waits
+  /// and begins again.
+  package var temporary: Bool = false
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -1143,6 +1207,10 @@ package nonisolated struct Sheaf_Submit: Sendable {
   /// The output's path, whose extension selects the container; empty if the document's `export.to` does.
   package var output: String = String()
 
+  /// Chosen by the client, unique to this submission: 1 to 64 visible ASCII characters. A submission that is sent again
+  /// is answered with the job that it made.
+  package var submission: String = String()
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
@@ -1186,12 +1254,15 @@ package nonisolated struct Sheaf_StatusQuery: Sendable {
   /// Empty: every job, newest first.
   package var job: String = String()
 
+  /// Whether the reply has the job's tasks. Ignored without a job.
+  package var withTasks: Bool = false
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
 }
 
-/// A status_reply now and at each change, until the job has ended.
+/// A status_reply without tasks now and at each change, until the job has ended.
 package nonisolated struct Sheaf_WatchJob: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -1210,6 +1281,9 @@ package nonisolated struct Sheaf_StatusReply: Sendable {
   // methods supported on all messages.
 
   package var jobs: [Sheaf_JobStatus] = []
+
+  /// What holds up the whole farm, for a person, such as a full disk of the coordinator.
+  package var notices: [String] = []
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -1301,10 +1375,44 @@ package nonisolated struct Sheaf_JobStatus: @unchecked Sendable {
     set {_uniqueStorage()._priority = newValue}
   }
 
-  /// Why no task of the job runs, for a person; empty if one does.
+  /// What the job waits for, for a person; empty if its tasks run.
   package var waitsFor: String {
     get {_storage._waitsFor}
     set {_uniqueStorage()._waitsFor = newValue}
+  }
+
+  /// The build that the job is bound to; empty until it is planned.
+  package var build: String {
+    get {_storage._build}
+    set {_uniqueStorage()._build = newValue}
+  }
+
+  /// Of the files that are probed.
+  package var filesDone: UInt32 {
+    get {_storage._filesDone}
+    set {_uniqueStorage()._filesDone = newValue}
+  }
+
+  package var filesTotal: UInt32 {
+    get {_storage._filesTotal}
+    set {_uniqueStorage()._filesTotal = newValue}
+  }
+
+  /// How many of the job's tasks run.
+  package var running: UInt32 {
+    get {_storage._running}
+    set {_uniqueStorage()._running = newValue}
+  }
+
+  /// Whether the film has audio, and whether it is mixed.
+  package var hasAudio_p: Bool {
+    get {_storage._hasAudio_p}
+    set {_uniqueStorage()._hasAudio_p = newValue}
+  }
+
+  package var audioDone: Bool {
+    get {_storage._audioDone}
+    set {_uniqueStorage()._audioDone = newValue}
   }
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -1346,6 +1454,17 @@ package nonisolated struct Sheaf_TaskStatus: Sendable {
   /// Attempts that ended without a result, oldest first.
   package var endedAttempts: [Sheaf_Attempt] = []
 
+  /// What the task makes, for a person, such as "frames 0..299 of beach.mp4".
+  package var label: String = String()
+
+  /// The name of `worker`: of the one that has the task, or has published its result.
+  package var workerName: String = String()
+
+  package var backupWorkerName: String = String()
+
+  /// From the grant to the result, or to now.
+  package var ranMilliseconds: Int64 = 0
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
@@ -1373,6 +1492,11 @@ package nonisolated struct Sheaf_Attempt: Sendable {
   package var hasProcess: Bool {self._process != nil}
   /// Clears the value of `process`. Subsequent reads from it will return its default value.
   package mutating func clearProcess() {self._process = nil}
+
+  package var workerName: String = String()
+
+  /// From the grant to the end.
+  package var ranMilliseconds: Int64 = 0
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -1402,6 +1526,81 @@ package nonisolated struct Sheaf_CancelReply: Sendable {
 
   /// The state that the job is in now; unspecified if there is no such job.
   package var state: Sheaf_JobState = .unspecified
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+}
+
+/// Takes up a job that has failed or was cancelled where it stopped: results that were published are not made again.
+package nonisolated struct Sheaf_RetryJob: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var job: String = String()
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+}
+
+package nonisolated struct Sheaf_RetryReply: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var job: String = String()
+
+  /// The state that the job is in now; unspecified if there is no such job.
+  package var state: Sheaf_JobState = .unspecified
+
+  /// Why the job was not taken up; empty if it was.
+  package var error: String = String()
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+}
+
+/// Deletes a job that has ended. Its film may be removed from the content store afterwards.
+package nonisolated struct Sheaf_DeleteJob: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var job: String = String()
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+}
+
+package nonisolated struct Sheaf_DeleteReply: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var job: String = String()
+
+  /// Whether the job is deleted.
+  package var deleted: Bool = false
+
+  /// The state of a job that was not deleted; unspecified if there is no such job.
+  package var state: Sheaf_JobState = .unspecified
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+}
+
+/// The client has the film of a job. Not answered.
+package nonisolated struct Sheaf_Fetched: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var job: String = String()
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -1445,6 +1644,9 @@ package nonisolated struct Sheaf_WorkersReply: Sendable {
     package var connectedMilliseconds: Int64 = 0
 
     package var coordinator: String = String()
+
+    /// Why the worker takes no tasks for now; empty if it takes some.
+    package var paused: String = String()
 
     package var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -1517,7 +1719,7 @@ nonisolated extension Sheaf_AttemptEnd: SwiftProtobuf._ProtoNameProviding {
 
 nonisolated extension Sheaf_Frame: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".Frame"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}hello\0\u{1}welcome\0\u{1}refusal\0\u{2}\u{7}heartbeat\0\u{1}publish\0\u{1}failure\0\u{4}\u{3}heartbeat_reply\0\u{1}grant\0\u{3}publish_reply\0\u{3}failure_reply\0\u{4}\u{2}read_content\0\u{3}content_data\0\u{3}upload_begin\0\u{3}upload_chunk\0\u{3}upload_reply\0\u{4}\u{6}find_missing\0\u{1}submit\0\u{3}status_query\0\u{3}watch_job\0\u{3}cancel_job\0\u{3}workers_query\0\u{3}inspect_document\0\u{4}\u{4}find_missing_reply\0\u{3}submit_reply\0\u{3}status_reply\0\u{3}cancel_reply\0\u{3}workers_reply\0\u{3}inspect_reply\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}hello\0\u{1}welcome\0\u{1}refusal\0\u{2}\u{7}heartbeat\0\u{1}publish\0\u{1}failure\0\u{4}\u{3}heartbeat_reply\0\u{1}grant\0\u{3}publish_reply\0\u{3}failure_reply\0\u{4}\u{2}read_content\0\u{3}content_data\0\u{3}upload_begin\0\u{3}upload_chunk\0\u{3}upload_reply\0\u{4}\u{6}find_missing\0\u{1}submit\0\u{3}status_query\0\u{3}watch_job\0\u{3}cancel_job\0\u{3}workers_query\0\u{3}inspect_document\0\u{3}retry_job\0\u{3}delete_job\0\u{1}fetched\0\u{3}find_missing_reply\0\u{3}submit_reply\0\u{3}status_reply\0\u{3}cancel_reply\0\u{3}workers_reply\0\u{3}inspect_reply\0\u{3}retry_reply\0\u{3}delete_reply\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -1811,6 +2013,45 @@ nonisolated extension Sheaf_Frame: SwiftProtobuf.Message, SwiftProtobuf._Message
           self.message = .inspectDocument(v)
         }
       }()
+      case 37: try {
+        var v: Sheaf_RetryJob?
+        var hadOneofValue = false
+        if let current = self.message {
+          hadOneofValue = true
+          if case .retryJob(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.message = .retryJob(v)
+        }
+      }()
+      case 38: try {
+        var v: Sheaf_DeleteJob?
+        var hadOneofValue = false
+        if let current = self.message {
+          hadOneofValue = true
+          if case .deleteJob(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.message = .deleteJob(v)
+        }
+      }()
+      case 39: try {
+        var v: Sheaf_Fetched?
+        var hadOneofValue = false
+        if let current = self.message {
+          hadOneofValue = true
+          if case .fetched(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.message = .fetched(v)
+        }
+      }()
       case 40: try {
         var v: Sheaf_FindMissingReply?
         var hadOneofValue = false
@@ -1887,6 +2128,32 @@ nonisolated extension Sheaf_Frame: SwiftProtobuf.Message, SwiftProtobuf._Message
         if let v = v {
           if hadOneofValue {try decoder.handleConflictingOneOf()}
           self.message = .inspectReply(v)
+        }
+      }()
+      case 46: try {
+        var v: Sheaf_RetryReply?
+        var hadOneofValue = false
+        if let current = self.message {
+          hadOneofValue = true
+          if case .retryReply(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.message = .retryReply(v)
+        }
+      }()
+      case 47: try {
+        var v: Sheaf_DeleteReply?
+        var hadOneofValue = false
+        if let current = self.message {
+          hadOneofValue = true
+          if case .deleteReply(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.message = .deleteReply(v)
         }
       }()
       default: break
@@ -1988,6 +2255,18 @@ nonisolated extension Sheaf_Frame: SwiftProtobuf.Message, SwiftProtobuf._Message
       guard case .inspectDocument(let v)? = self.message else { preconditionFailure() }
       try visitor.visitSingularMessageField(value: v, fieldNumber: 36)
     }()
+    case .retryJob?: try {
+      guard case .retryJob(let v)? = self.message else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 37)
+    }()
+    case .deleteJob?: try {
+      guard case .deleteJob(let v)? = self.message else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 38)
+    }()
+    case .fetched?: try {
+      guard case .fetched(let v)? = self.message else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 39)
+    }()
     case .findMissingReply?: try {
       guard case .findMissingReply(let v)? = self.message else { preconditionFailure() }
       try visitor.visitSingularMessageField(value: v, fieldNumber: 40)
@@ -2012,6 +2291,14 @@ nonisolated extension Sheaf_Frame: SwiftProtobuf.Message, SwiftProtobuf._Message
       guard case .inspectReply(let v)? = self.message else { preconditionFailure() }
       try visitor.visitSingularMessageField(value: v, fieldNumber: 45)
     }()
+    case .retryReply?: try {
+      guard case .retryReply(let v)? = self.message else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 46)
+    }()
+    case .deleteReply?: try {
+      guard case .deleteReply(let v)? = self.message else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 47)
+    }()
     case nil: break
     }
     try unknownFields.traverse(visitor: &visitor)
@@ -2026,7 +2313,7 @@ nonisolated extension Sheaf_Frame: SwiftProtobuf.Message, SwiftProtobuf._Message
 
 nonisolated extension Sheaf_Hello: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".Hello"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}protocol_version\0\u{1}role\0\u{1}token\0\u{1}name\0\u{1}slots\0\u{1}build\0\u{3}worker_id\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}protocol_version\0\u{1}role\0\u{1}token\0\u{1}name\0\u{1}slots\0\u{1}build\0\u{3}worker_id\0\u{1}session\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -2041,6 +2328,7 @@ nonisolated extension Sheaf_Hello: SwiftProtobuf.Message, SwiftProtobuf._Message
       case 5: try { try decoder.decodeSingularUInt32Field(value: &self.slots) }()
       case 6: try { try decoder.decodeSingularStringField(value: &self.build) }()
       case 7: try { try decoder.decodeSingularStringField(value: &self.workerID) }()
+      case 8: try { try decoder.decodeSingularInt64Field(value: &self.session) }()
       default: break
       }
     }
@@ -2068,6 +2356,9 @@ nonisolated extension Sheaf_Hello: SwiftProtobuf.Message, SwiftProtobuf._Message
     if !self.workerID.isEmpty {
       try visitor.visitSingularStringField(value: self.workerID, fieldNumber: 7)
     }
+    if self.session != 0 {
+      try visitor.visitSingularInt64Field(value: self.session, fieldNumber: 8)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -2079,6 +2370,7 @@ nonisolated extension Sheaf_Hello: SwiftProtobuf.Message, SwiftProtobuf._Message
     if lhs.slots != rhs.slots {return false}
     if lhs.build != rhs.build {return false}
     if lhs.workerID != rhs.workerID {return false}
+    if lhs.session != rhs.session {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -2359,7 +2651,7 @@ nonisolated extension Sheaf_Grant: SwiftProtobuf.Message, SwiftProtobuf._Message
 
 nonisolated extension Sheaf_Heartbeat: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".Heartbeat"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}progress\0\u{3}free_slots\0\u{1}draining\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}progress\0\u{3}free_slots\0\u{1}draining\0\u{1}paused\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -2370,6 +2662,7 @@ nonisolated extension Sheaf_Heartbeat: SwiftProtobuf.Message, SwiftProtobuf._Mes
       case 1: try { try decoder.decodeRepeatedMessageField(value: &self.progress) }()
       case 2: try { try decoder.decodeSingularUInt32Field(value: &self.freeSlots) }()
       case 3: try { try decoder.decodeSingularBoolField(value: &self.draining) }()
+      case 4: try { try decoder.decodeSingularStringField(value: &self.paused) }()
       default: break
       }
     }
@@ -2385,6 +2678,9 @@ nonisolated extension Sheaf_Heartbeat: SwiftProtobuf.Message, SwiftProtobuf._Mes
     if self.draining != false {
       try visitor.visitSingularBoolField(value: self.draining, fieldNumber: 3)
     }
+    if !self.paused.isEmpty {
+      try visitor.visitSingularStringField(value: self.paused, fieldNumber: 4)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -2392,6 +2688,7 @@ nonisolated extension Sheaf_Heartbeat: SwiftProtobuf.Message, SwiftProtobuf._Mes
     if lhs.progress != rhs.progress {return false}
     if lhs.freeSlots != rhs.freeSlots {return false}
     if lhs.draining != rhs.draining {return false}
+    if lhs.paused != rhs.paused {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -2399,7 +2696,7 @@ nonisolated extension Sheaf_Heartbeat: SwiftProtobuf.Message, SwiftProtobuf._Mes
 
 nonisolated extension Sheaf_Heartbeat.Progress: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = Sheaf_Heartbeat.protoMessageName + ".Progress"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}lease\0\u{1}done\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}lease\0\u{1}done\0\u{1}moved\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -2409,6 +2706,7 @@ nonisolated extension Sheaf_Heartbeat.Progress: SwiftProtobuf.Message, SwiftProt
       switch fieldNumber {
       case 1: try { try decoder.decodeSingularMessageField(value: &self._lease) }()
       case 2: try { try decoder.decodeSingularUInt64Field(value: &self.done) }()
+      case 3: try { try decoder.decodeSingularUInt64Field(value: &self.moved) }()
       default: break
       }
     }
@@ -2425,12 +2723,16 @@ nonisolated extension Sheaf_Heartbeat.Progress: SwiftProtobuf.Message, SwiftProt
     if self.done != 0 {
       try visitor.visitSingularUInt64Field(value: self.done, fieldNumber: 2)
     }
+    if self.moved != 0 {
+      try visitor.visitSingularUInt64Field(value: self.moved, fieldNumber: 3)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
   package static func ==(lhs: Sheaf_Heartbeat.Progress, rhs: Sheaf_Heartbeat.Progress) -> Bool {
     if lhs._lease != rhs._lease {return false}
     if lhs.done != rhs.done {return false}
+    if lhs.moved != rhs.moved {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -2560,7 +2862,7 @@ nonisolated extension Sheaf_PublishReply.Outcome: SwiftProtobuf._ProtoNameProvid
 
 nonisolated extension Sheaf_Failure: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".Failure"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}lease\0\u{2}\u{2}message\0\u{1}process\0\u{1}end\0\u{c}\u{2}\u{1}")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}lease\0\u{2}\u{2}message\0\u{1}process\0\u{1}end\0\u{3}damaged_input\0\u{c}\u{2}\u{1}")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -2572,6 +2874,7 @@ nonisolated extension Sheaf_Failure: SwiftProtobuf.Message, SwiftProtobuf._Messa
       case 3: try { try decoder.decodeSingularStringField(value: &self.message) }()
       case 4: try { try decoder.decodeSingularMessageField(value: &self._process) }()
       case 5: try { try decoder.decodeSingularEnumField(value: &self.end) }()
+      case 6: try { try decoder.decodeSingularBytesField(value: &self.damagedInput) }()
       default: break
       }
     }
@@ -2594,6 +2897,9 @@ nonisolated extension Sheaf_Failure: SwiftProtobuf.Message, SwiftProtobuf._Messa
     if self.end != .unspecified {
       try visitor.visitSingularEnumField(value: self.end, fieldNumber: 5)
     }
+    if !self.damagedInput.isEmpty {
+      try visitor.visitSingularBytesField(value: self.damagedInput, fieldNumber: 6)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -2602,6 +2908,7 @@ nonisolated extension Sheaf_Failure: SwiftProtobuf.Message, SwiftProtobuf._Messa
     if lhs.end != rhs.end {return false}
     if lhs.message != rhs.message {return false}
     if lhs._process != rhs._process {return false}
+    if lhs.damagedInput != rhs.damagedInput {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -2813,7 +3120,7 @@ nonisolated extension Sheaf_UploadChunk: SwiftProtobuf.Message, SwiftProtobuf._M
 
 nonisolated extension Sheaf_UploadReply: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".UploadReply"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}request\0\u{1}complete\0\u{1}received\0\u{1}error\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}request\0\u{1}complete\0\u{1}received\0\u{1}error\0\u{1}temporary\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -2825,6 +3132,7 @@ nonisolated extension Sheaf_UploadReply: SwiftProtobuf.Message, SwiftProtobuf._M
       case 2: try { try decoder.decodeSingularBoolField(value: &self.complete) }()
       case 3: try { try decoder.decodeSingularUInt64Field(value: &self.received) }()
       case 4: try { try decoder.decodeSingularStringField(value: &self.error) }()
+      case 5: try { try decoder.decodeSingularBoolField(value: &self.temporary) }()
       default: break
       }
     }
@@ -2843,6 +3151,9 @@ nonisolated extension Sheaf_UploadReply: SwiftProtobuf.Message, SwiftProtobuf._M
     if !self.error.isEmpty {
       try visitor.visitSingularStringField(value: self.error, fieldNumber: 4)
     }
+    if self.temporary != false {
+      try visitor.visitSingularBoolField(value: self.temporary, fieldNumber: 5)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -2851,6 +3162,7 @@ nonisolated extension Sheaf_UploadReply: SwiftProtobuf.Message, SwiftProtobuf._M
     if lhs.complete != rhs.complete {return false}
     if lhs.received != rhs.received {return false}
     if lhs.error != rhs.error {return false}
+    if lhs.temporary != rhs.temporary {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -2962,7 +3274,7 @@ nonisolated extension Sheaf_SubmittedAsset: SwiftProtobuf.Message, SwiftProtobuf
 
 nonisolated extension Sheaf_Submit: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".Submit"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}document\0\u{1}assets\0\u{1}name\0\u{1}priority\0\u{3}segment_duration\0\u{1}output\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}document\0\u{1}assets\0\u{1}name\0\u{1}priority\0\u{3}segment_duration\0\u{1}output\0\u{1}submission\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -2976,6 +3288,7 @@ nonisolated extension Sheaf_Submit: SwiftProtobuf.Message, SwiftProtobuf._Messag
       case 4: try { try decoder.decodeSingularInt32Field(value: &self.priority) }()
       case 5: try { try decoder.decodeSingularStringField(value: &self.segmentDuration) }()
       case 6: try { try decoder.decodeSingularStringField(value: &self.output) }()
+      case 7: try { try decoder.decodeSingularStringField(value: &self.submission) }()
       default: break
       }
     }
@@ -3000,6 +3313,9 @@ nonisolated extension Sheaf_Submit: SwiftProtobuf.Message, SwiftProtobuf._Messag
     if !self.output.isEmpty {
       try visitor.visitSingularStringField(value: self.output, fieldNumber: 6)
     }
+    if !self.submission.isEmpty {
+      try visitor.visitSingularStringField(value: self.submission, fieldNumber: 7)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -3010,6 +3326,7 @@ nonisolated extension Sheaf_Submit: SwiftProtobuf.Message, SwiftProtobuf._Messag
     if lhs.priority != rhs.priority {return false}
     if lhs.segmentDuration != rhs.segmentDuration {return false}
     if lhs.output != rhs.output {return false}
+    if lhs.submission != rhs.submission {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -3087,7 +3404,7 @@ nonisolated extension Sheaf_Problem: SwiftProtobuf.Message, SwiftProtobuf._Messa
 
 nonisolated extension Sheaf_StatusQuery: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".StatusQuery"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}job\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}job\0\u{3}with_tasks\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -3096,6 +3413,7 @@ nonisolated extension Sheaf_StatusQuery: SwiftProtobuf.Message, SwiftProtobuf._M
       // enabled. https://github.com/apple/swift-protobuf/issues/1034
       switch fieldNumber {
       case 1: try { try decoder.decodeSingularStringField(value: &self.job) }()
+      case 2: try { try decoder.decodeSingularBoolField(value: &self.withTasks) }()
       default: break
       }
     }
@@ -3105,11 +3423,15 @@ nonisolated extension Sheaf_StatusQuery: SwiftProtobuf.Message, SwiftProtobuf._M
     if !self.job.isEmpty {
       try visitor.visitSingularStringField(value: self.job, fieldNumber: 1)
     }
+    if self.withTasks != false {
+      try visitor.visitSingularBoolField(value: self.withTasks, fieldNumber: 2)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
   package static func ==(lhs: Sheaf_StatusQuery, rhs: Sheaf_StatusQuery) -> Bool {
     if lhs.job != rhs.job {return false}
+    if lhs.withTasks != rhs.withTasks {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -3147,7 +3469,7 @@ nonisolated extension Sheaf_WatchJob: SwiftProtobuf.Message, SwiftProtobuf._Mess
 
 nonisolated extension Sheaf_StatusReply: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".StatusReply"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}jobs\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}jobs\0\u{1}notices\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -3156,6 +3478,7 @@ nonisolated extension Sheaf_StatusReply: SwiftProtobuf.Message, SwiftProtobuf._M
       // enabled. https://github.com/apple/swift-protobuf/issues/1034
       switch fieldNumber {
       case 1: try { try decoder.decodeRepeatedMessageField(value: &self.jobs) }()
+      case 2: try { try decoder.decodeRepeatedStringField(value: &self.notices) }()
       default: break
       }
     }
@@ -3165,11 +3488,15 @@ nonisolated extension Sheaf_StatusReply: SwiftProtobuf.Message, SwiftProtobuf._M
     if !self.jobs.isEmpty {
       try visitor.visitRepeatedMessageField(value: self.jobs, fieldNumber: 1)
     }
+    if !self.notices.isEmpty {
+      try visitor.visitRepeatedStringField(value: self.notices, fieldNumber: 2)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
   package static func ==(lhs: Sheaf_StatusReply, rhs: Sheaf_StatusReply) -> Bool {
     if lhs.jobs != rhs.jobs {return false}
+    if lhs.notices != rhs.notices {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -3177,7 +3504,7 @@ nonisolated extension Sheaf_StatusReply: SwiftProtobuf.Message, SwiftProtobuf._M
 
 nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".JobStatus"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}job\0\u{1}name\0\u{4}\u{2}frames_done\0\u{3}frames_total\0\u{3}segments_done\0\u{3}segments_total\0\u{3}segments_cached\0\u{3}submitted_milliseconds_ago\0\u{3}elapsed_milliseconds\0\u{1}error\0\u{1}problems\0\u{1}output\0\u{1}tasks\0\u{1}priority\0\u{3}waits_for\0\u{1}state\0\u{c}\u{3}\u{1}")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}job\0\u{1}name\0\u{4}\u{2}frames_done\0\u{3}frames_total\0\u{3}segments_done\0\u{3}segments_total\0\u{3}segments_cached\0\u{3}submitted_milliseconds_ago\0\u{3}elapsed_milliseconds\0\u{1}error\0\u{1}problems\0\u{1}output\0\u{1}tasks\0\u{1}priority\0\u{3}waits_for\0\u{1}state\0\u{1}build\0\u{3}files_done\0\u{3}files_total\0\u{1}running\0\u{3}has_audio\0\u{3}audio_done\0\u{c}\u{3}\u{1}")
 
   fileprivate class _StorageClass {
     var _job: String = String()
@@ -3196,6 +3523,12 @@ nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._Mes
     var _tasks: [Sheaf_TaskStatus] = []
     var _priority: Int32 = 0
     var _waitsFor: String = String()
+    var _build: String = String()
+    var _filesDone: UInt32 = 0
+    var _filesTotal: UInt32 = 0
+    var _running: UInt32 = 0
+    var _hasAudio_p: Bool = false
+    var _audioDone: Bool = false
 
       // This property is used as the initial default value for new instances of the type.
       // The type itself is protecting the reference to its storage via CoW semantics.
@@ -3222,6 +3555,12 @@ nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._Mes
       _tasks = source._tasks
       _priority = source._priority
       _waitsFor = source._waitsFor
+      _build = source._build
+      _filesDone = source._filesDone
+      _filesTotal = source._filesTotal
+      _running = source._running
+      _hasAudio_p = source._hasAudio_p
+      _audioDone = source._audioDone
     }
   }
 
@@ -3256,6 +3595,12 @@ nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._Mes
         case 15: try { try decoder.decodeSingularInt32Field(value: &_storage._priority) }()
         case 16: try { try decoder.decodeSingularStringField(value: &_storage._waitsFor) }()
         case 17: try { try decoder.decodeSingularEnumField(value: &_storage._state) }()
+        case 18: try { try decoder.decodeSingularStringField(value: &_storage._build) }()
+        case 19: try { try decoder.decodeSingularUInt32Field(value: &_storage._filesDone) }()
+        case 20: try { try decoder.decodeSingularUInt32Field(value: &_storage._filesTotal) }()
+        case 21: try { try decoder.decodeSingularUInt32Field(value: &_storage._running) }()
+        case 22: try { try decoder.decodeSingularBoolField(value: &_storage._hasAudio_p) }()
+        case 23: try { try decoder.decodeSingularBoolField(value: &_storage._audioDone) }()
         default: break
         }
       }
@@ -3316,6 +3661,24 @@ nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._Mes
       if _storage._state != .unspecified {
         try visitor.visitSingularEnumField(value: _storage._state, fieldNumber: 17)
       }
+      if !_storage._build.isEmpty {
+        try visitor.visitSingularStringField(value: _storage._build, fieldNumber: 18)
+      }
+      if _storage._filesDone != 0 {
+        try visitor.visitSingularUInt32Field(value: _storage._filesDone, fieldNumber: 19)
+      }
+      if _storage._filesTotal != 0 {
+        try visitor.visitSingularUInt32Field(value: _storage._filesTotal, fieldNumber: 20)
+      }
+      if _storage._running != 0 {
+        try visitor.visitSingularUInt32Field(value: _storage._running, fieldNumber: 21)
+      }
+      if _storage._hasAudio_p != false {
+        try visitor.visitSingularBoolField(value: _storage._hasAudio_p, fieldNumber: 22)
+      }
+      if _storage._audioDone != false {
+        try visitor.visitSingularBoolField(value: _storage._audioDone, fieldNumber: 23)
+      }
     }
     try unknownFields.traverse(visitor: &visitor)
   }
@@ -3341,6 +3704,12 @@ nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._Mes
         if _storage._tasks != rhs_storage._tasks {return false}
         if _storage._priority != rhs_storage._priority {return false}
         if _storage._waitsFor != rhs_storage._waitsFor {return false}
+        if _storage._build != rhs_storage._build {return false}
+        if _storage._filesDone != rhs_storage._filesDone {return false}
+        if _storage._filesTotal != rhs_storage._filesTotal {return false}
+        if _storage._running != rhs_storage._running {return false}
+        if _storage._hasAudio_p != rhs_storage._hasAudio_p {return false}
+        if _storage._audioDone != rhs_storage._audioDone {return false}
         return true
       }
       if !storagesAreEqual {return false}
@@ -3352,7 +3721,7 @@ nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._Mes
 
 nonisolated extension Sheaf_TaskStatus: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".TaskStatus"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}task\0\u{1}kind\0\u{2}\u{2}ordinal\0\u{1}epoch\0\u{1}worker\0\u{1}done\0\u{1}work\0\u{1}attempts\0\u{2}\u{2}cached\0\u{3}backup_worker\0\u{1}state\0\u{3}ended_attempts\0\u{c}\u{3}\u{1}\u{c}\u{a}\u{1}")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}task\0\u{1}kind\0\u{2}\u{2}ordinal\0\u{1}epoch\0\u{1}worker\0\u{1}done\0\u{1}work\0\u{1}attempts\0\u{2}\u{2}cached\0\u{3}backup_worker\0\u{1}state\0\u{3}ended_attempts\0\u{1}label\0\u{3}worker_name\0\u{3}backup_worker_name\0\u{3}ran_milliseconds\0\u{c}\u{3}\u{1}\u{c}\u{a}\u{1}")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -3372,6 +3741,10 @@ nonisolated extension Sheaf_TaskStatus: SwiftProtobuf.Message, SwiftProtobuf._Me
       case 12: try { try decoder.decodeSingularStringField(value: &self.backupWorker) }()
       case 13: try { try decoder.decodeSingularEnumField(value: &self.state) }()
       case 14: try { try decoder.decodeRepeatedMessageField(value: &self.endedAttempts) }()
+      case 15: try { try decoder.decodeSingularStringField(value: &self.label) }()
+      case 16: try { try decoder.decodeSingularStringField(value: &self.workerName) }()
+      case 17: try { try decoder.decodeSingularStringField(value: &self.backupWorkerName) }()
+      case 18: try { try decoder.decodeSingularInt64Field(value: &self.ranMilliseconds) }()
       default: break
       }
     }
@@ -3414,6 +3787,18 @@ nonisolated extension Sheaf_TaskStatus: SwiftProtobuf.Message, SwiftProtobuf._Me
     if !self.endedAttempts.isEmpty {
       try visitor.visitRepeatedMessageField(value: self.endedAttempts, fieldNumber: 14)
     }
+    if !self.label.isEmpty {
+      try visitor.visitSingularStringField(value: self.label, fieldNumber: 15)
+    }
+    if !self.workerName.isEmpty {
+      try visitor.visitSingularStringField(value: self.workerName, fieldNumber: 16)
+    }
+    if !self.backupWorkerName.isEmpty {
+      try visitor.visitSingularStringField(value: self.backupWorkerName, fieldNumber: 17)
+    }
+    if self.ranMilliseconds != 0 {
+      try visitor.visitSingularInt64Field(value: self.ranMilliseconds, fieldNumber: 18)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -3430,6 +3815,10 @@ nonisolated extension Sheaf_TaskStatus: SwiftProtobuf.Message, SwiftProtobuf._Me
     if lhs.cached != rhs.cached {return false}
     if lhs.backupWorker != rhs.backupWorker {return false}
     if lhs.endedAttempts != rhs.endedAttempts {return false}
+    if lhs.label != rhs.label {return false}
+    if lhs.workerName != rhs.workerName {return false}
+    if lhs.backupWorkerName != rhs.backupWorkerName {return false}
+    if lhs.ranMilliseconds != rhs.ranMilliseconds {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -3437,7 +3826,7 @@ nonisolated extension Sheaf_TaskStatus: SwiftProtobuf.Message, SwiftProtobuf._Me
 
 nonisolated extension Sheaf_Attempt: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".Attempt"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}epoch\0\u{1}worker\0\u{1}end\0\u{1}message\0\u{1}process\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}epoch\0\u{1}worker\0\u{1}end\0\u{1}message\0\u{1}process\0\u{3}worker_name\0\u{3}ran_milliseconds\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -3450,6 +3839,8 @@ nonisolated extension Sheaf_Attempt: SwiftProtobuf.Message, SwiftProtobuf._Messa
       case 3: try { try decoder.decodeSingularEnumField(value: &self.end) }()
       case 4: try { try decoder.decodeSingularStringField(value: &self.message) }()
       case 5: try { try decoder.decodeSingularMessageField(value: &self._process) }()
+      case 6: try { try decoder.decodeSingularStringField(value: &self.workerName) }()
+      case 7: try { try decoder.decodeSingularInt64Field(value: &self.ranMilliseconds) }()
       default: break
       }
     }
@@ -3475,6 +3866,12 @@ nonisolated extension Sheaf_Attempt: SwiftProtobuf.Message, SwiftProtobuf._Messa
     try { if let v = self._process {
       try visitor.visitSingularMessageField(value: v, fieldNumber: 5)
     } }()
+    if !self.workerName.isEmpty {
+      try visitor.visitSingularStringField(value: self.workerName, fieldNumber: 6)
+    }
+    if self.ranMilliseconds != 0 {
+      try visitor.visitSingularInt64Field(value: self.ranMilliseconds, fieldNumber: 7)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -3484,6 +3881,8 @@ nonisolated extension Sheaf_Attempt: SwiftProtobuf.Message, SwiftProtobuf._Messa
     if lhs.end != rhs.end {return false}
     if lhs.message != rhs.message {return false}
     if lhs._process != rhs._process {return false}
+    if lhs.workerName != rhs.workerName {return false}
+    if lhs.ranMilliseconds != rhs.ranMilliseconds {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -3554,6 +3953,176 @@ nonisolated extension Sheaf_CancelReply: SwiftProtobuf.Message, SwiftProtobuf._M
   }
 }
 
+nonisolated extension Sheaf_RetryJob: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".RetryJob"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}job\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.job) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.job.isEmpty {
+      try visitor.visitSingularStringField(value: self.job, fieldNumber: 1)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Sheaf_RetryJob, rhs: Sheaf_RetryJob) -> Bool {
+    if lhs.job != rhs.job {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Sheaf_RetryReply: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".RetryReply"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}job\0\u{1}state\0\u{1}error\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.job) }()
+      case 2: try { try decoder.decodeSingularEnumField(value: &self.state) }()
+      case 3: try { try decoder.decodeSingularStringField(value: &self.error) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.job.isEmpty {
+      try visitor.visitSingularStringField(value: self.job, fieldNumber: 1)
+    }
+    if self.state != .unspecified {
+      try visitor.visitSingularEnumField(value: self.state, fieldNumber: 2)
+    }
+    if !self.error.isEmpty {
+      try visitor.visitSingularStringField(value: self.error, fieldNumber: 3)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Sheaf_RetryReply, rhs: Sheaf_RetryReply) -> Bool {
+    if lhs.job != rhs.job {return false}
+    if lhs.state != rhs.state {return false}
+    if lhs.error != rhs.error {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Sheaf_DeleteJob: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".DeleteJob"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}job\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.job) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.job.isEmpty {
+      try visitor.visitSingularStringField(value: self.job, fieldNumber: 1)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Sheaf_DeleteJob, rhs: Sheaf_DeleteJob) -> Bool {
+    if lhs.job != rhs.job {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Sheaf_DeleteReply: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".DeleteReply"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}job\0\u{1}deleted\0\u{1}state\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.job) }()
+      case 2: try { try decoder.decodeSingularBoolField(value: &self.deleted) }()
+      case 3: try { try decoder.decodeSingularEnumField(value: &self.state) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.job.isEmpty {
+      try visitor.visitSingularStringField(value: self.job, fieldNumber: 1)
+    }
+    if self.deleted != false {
+      try visitor.visitSingularBoolField(value: self.deleted, fieldNumber: 2)
+    }
+    if self.state != .unspecified {
+      try visitor.visitSingularEnumField(value: self.state, fieldNumber: 3)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Sheaf_DeleteReply, rhs: Sheaf_DeleteReply) -> Bool {
+    if lhs.job != rhs.job {return false}
+    if lhs.deleted != rhs.deleted {return false}
+    if lhs.state != rhs.state {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Sheaf_Fetched: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".Fetched"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}job\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.job) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.job.isEmpty {
+      try visitor.visitSingularStringField(value: self.job, fieldNumber: 1)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Sheaf_Fetched, rhs: Sheaf_Fetched) -> Bool {
+    if lhs.job != rhs.job {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
 nonisolated extension Sheaf_WorkersQuery: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".WorkersQuery"
   package static let _protobuf_nameMap = SwiftProtobuf._NameMap()
@@ -3605,7 +4174,7 @@ nonisolated extension Sheaf_WorkersReply: SwiftProtobuf.Message, SwiftProtobuf._
 
 nonisolated extension Sheaf_WorkersReply.Worker: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = Sheaf_WorkersReply.protoMessageName + ".Worker"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}name\0\u{1}id\0\u{1}slots\0\u{1}busy\0\u{1}build\0\u{3}connected_milliseconds\0\u{1}coordinator\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}name\0\u{1}id\0\u{1}slots\0\u{1}busy\0\u{1}build\0\u{3}connected_milliseconds\0\u{1}coordinator\0\u{1}paused\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -3620,6 +4189,7 @@ nonisolated extension Sheaf_WorkersReply.Worker: SwiftProtobuf.Message, SwiftPro
       case 5: try { try decoder.decodeSingularStringField(value: &self.build) }()
       case 6: try { try decoder.decodeSingularInt64Field(value: &self.connectedMilliseconds) }()
       case 7: try { try decoder.decodeSingularStringField(value: &self.coordinator) }()
+      case 8: try { try decoder.decodeSingularStringField(value: &self.paused) }()
       default: break
       }
     }
@@ -3647,6 +4217,9 @@ nonisolated extension Sheaf_WorkersReply.Worker: SwiftProtobuf.Message, SwiftPro
     if !self.coordinator.isEmpty {
       try visitor.visitSingularStringField(value: self.coordinator, fieldNumber: 7)
     }
+    if !self.paused.isEmpty {
+      try visitor.visitSingularStringField(value: self.paused, fieldNumber: 8)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -3658,6 +4231,7 @@ nonisolated extension Sheaf_WorkersReply.Worker: SwiftProtobuf.Message, SwiftPro
     if lhs.build != rhs.build {return false}
     if lhs.connectedMilliseconds != rhs.connectedMilliseconds {return false}
     if lhs.coordinator != rhs.coordinator {return false}
+    if lhs.paused != rhs.paused {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
