@@ -91,8 +91,8 @@ let package = Package(
     .target(
       name: "Worker",
       dependencies: nio + [
-        "Wire", "Digest", "SystemSupport", "Renderer", "Stitcher", "Media", "Segmenter", "CompositionModel", "CSandbox",
-        argumentParser, logging, protobuf, systemPackage, unixSignals,
+        "Wire", "ContentStorage", "Digest", "SystemSupport", "Renderer", "Stitcher", "Media", "Segmenter",
+        "CompositionModel", "CSandbox", argumentParser, logging, protobuf, systemPackage, unixSignals,
       ],
       exclude: ["Control/control.proto"],
       swiftSettings: strict),
@@ -107,6 +107,11 @@ let package = Package(
       ],
       swiftSettings: strict),
     .executableTarget(name: "SheafWorkerCLI", dependencies: ["Worker"], swiftSettings: strict),
+
+    // Workers that render nothing, for Benchmarks/load.
+    .executableTarget(
+      name: "FarmLoad", dependencies: ["Jobs", "Wire", "Digest", "SystemSupport", argumentParser, protobuf],
+      path: "Benchmarks/FarmLoad", swiftSettings: strict),
 
     // What several test targets share: programs that they start, temporary folders, a random generator.
     .target(
