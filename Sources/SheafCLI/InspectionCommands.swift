@@ -135,7 +135,7 @@ struct ProbeCommand: AsyncParsableCommand {
       var assets: [Sheaf_SubmittedAsset] = []
       var problems: [Problem] = []
       for file in files {
-        switch try await BlockingWork.run({ AssetFile.content(file, contents) }) {
+        switch try await BlockingWork.run(.hashing, { AssetFile.content(file, contents) }) {
         case .success(let content):
           assets.append(
             .with {
