@@ -5,7 +5,6 @@ import Coordinator
 import Glibc
 import Jobs
 import Logging
-import Synchronization
 import SystemSupport
 import UnixSignals
 import Wire
@@ -38,7 +37,7 @@ struct ServeCommand: AsyncParsableCommand {
   var store: String?
 
   @Flag(
-    help: "Use another content store than the database's: results that only the old one has are made again.")
+    help: "Use another content store than the database's; what only the old one has is lost. [SHEAF_REPLACE_STORE]")
   var replaceStore = false
 
   @Option(
@@ -99,25 +98,26 @@ struct ServeCommand: AsyncParsableCommand {
       guard let directory = try Setting.text(store, "SHEAF_STORE", formerly: "SHEAF_VAULT") else {
         throw ValidationError("name the content store's folder with --store or SHEAF_STORE, such as /srv/sheaf/store")
       }
-      var configuration = CoordinatorConfiguration(name: ProcessEnvironment.hostName, token: token)
-      try configure(&configuration)
+      let settings = try settings(token)
       let logger = try logger()
       let stop = StopSignals(logger: logger)
       await stop.listen()
       let content = try content(directory)
       let jobs = try await connect(database, content.store, logger)
       let server = try await Self.bind(address, logger)
-      configuration.name += ":\(server.address.port)"
-      let coordinator = CoordinatorService(store: jobs, content: content, configuration: configuration, logger: logger)
+      let coordinator = CoordinatorService(
+        store: jobs, content: content, configuration: settings.named("\(ProcessEnvironment.hostName):\(server.address.port)"),
+        logger: logger)
       logger.notice("listening", metadata: ["address": "\(server.address)", "store": "\(content.store.directory)"])
-      stop.serve { await coordinator.drain(server) }
+      await stop.serve { await coordinator.drain(server) }
       try await coordinator.run(server)
       await jobs.close()
       logger.notice("stopped")
     }
   }
 
-  private func configure(_ configuration: inout CoordinatorConfiguration) throws {
+  private func settings(_ token: String?) throws -> CoordinatorConfiguration {
+    var configuration = CoordinatorConfiguration(name: "", token: token)
     let connections = try Setting.number(
       maxConnections, "--max-connections", "SHEAF_MAX_CONNECTIONS", in: 1...100_000)
     if let connections { configuration.maximumConnections = Int(connections) }
@@ -127,6 +127,7 @@ struct ServeCommand: AsyncParsableCommand {
       configuration.keepResults = time
     }
     if let time = try Setting.duration(keepJobs, "--keep-jobs", "SHEAF_KEEP_JOBS") { configuration.keepJobs = time }
+    return configuration
   }
 
   private func logger() throws -> Logger {
@@ -149,53 +150,88 @@ struct ServeCommand: AsyncParsableCommand {
   private static func bind(_ address: WireAddress, _ logger: Logger) async throws -> WireServer {
     do {
       return try await WireServer.bind(to: address, logger: logger)
-    } catch  where error.code == .addressInUse {
-      throw CommandFailure(.unavailable, "\(error); choose another with --listen")
+    } catch {
+      let advice = error.code == .addressInUse ? "; choose another with --listen" : ""
+      throw CommandFailure(.unavailable, "\(error)\(advice)")
     }
   }
 
   /// Tries for some time, because the database may start later than the coordinator.
   private func connect(_ url: String, _ content: ContentStore, _ logger: Logger) async throws -> PostgresJobStore {
     let limit = ContinuousClock.now + .seconds(15)
-    var isReported = false
-    var other: String?
-    while other == nil {
-      do throws(JobStoreError) {
-        let jobs = try await PostgresJobStore.connect(url: url)
-        let recorded = try await jobs.contentStore(content.identity, replacing: replaceStore)
-        if recorded == content.identity { return jobs }
-        await jobs.close()
-        other = recorded
-      } catch {
-        guard error.code == .unavailable else {
-          throw CommandFailure(.unavailable, "the database cannot be used: \(error)")
-        }
-        guard ContinuousClock.now < limit else {
-          throw CommandFailure(.unavailable, "\(error)")
-        }
-        if !isReported { logger.warning("database not reached yet; trying for 15 s", metadata: ["error": "\(error)"]) }
-        isReported = true
-        // Nothing cancels a command's task.
-        try? await Task.sleep(for: .seconds(1))
+    let isReplacing = Setting.flag(replaceStore, "SHEAF_REPLACE_STORE")
+    var attempt = await DatabaseAttempt.make(url, content, isReplacing: isReplacing)
+    if let reason = attempt.unavailable {
+      logger.warning("database not reached yet; trying for 15 s", metadata: ["error": "\(reason)"])
+    }
+    while attempt.unavailable != nil, ContinuousClock.now < limit {
+      try await Task.sleep(for: .seconds(1))
+      attempt = await DatabaseAttempt.make(url, content, isReplacing: isReplacing)
+    }
+    return try attempt.store
+  }
+}
+
+/// What came of connecting to the database.
+private enum DatabaseAttempt: Sendable {
+  case connected(PostgresJobStore)
+  /// It may be reached later.
+  case unavailable(JobStoreError)
+  case refused(CommandFailure)
+
+  /// Connects, and checks that the database's content store is this one.
+  static func make(_ url: String, _ content: ContentStore, isReplacing: Bool) async -> DatabaseAttempt {
+    do throws(JobStoreError) {
+      let jobs = try await PostgresJobStore.connect(url: url)
+      let recorded = try await jobs.contentStore(content.identity, replacing: isReplacing)
+      if recorded == content.identity { return .connected(jobs) }
+      await jobs.close()
+      return .refused(
+        CommandFailure(
+          .unavailable,
+          """
+          the content store \(content.directory) is \(content.identity), and the database belongs to the content store \
+          \(recorded): name the folder of that one with --store, or give --replace-store if it is lost
+          """))
+    } catch {
+      if error.code == .unavailable { return .unavailable(error) }
+      return .refused(CommandFailure(.unavailable, "the database cannot be used: \(error)"))
+    }
+  }
+
+  var unavailable: JobStoreError? {
+    if case .unavailable(let error) = self { error } else { nil }
+  }
+
+  var store: PostgresJobStore {
+    get throws(CommandFailure) {
+      switch self {
+      case .connected(let store): return store
+      case .unavailable(let error): throw CommandFailure(.unavailable, "\(error)")
+      case .refused(let failure): throw failure
       }
     }
-    throw CommandFailure(
-      .unavailable,
-      """
-      the content store \(content.directory) is \(content.identity), and the database belongs to the content store \
-      \(other ?? ""): name the folder of that one with --store, or give --replace-store if it is lost
-      """)
+  }
+}
+
+extension CoordinatorConfiguration {
+  fileprivate func named(_ name: String) -> CoordinatorConfiguration {
+    var configuration = self
+    configuration.name = name
+    return configuration
   }
 }
 
 /// SIGTERM and SIGINT of a coordinator: the first one drains it, and the process ends within 10 s whatever does not answer.
 /// The second one ends it at once.
-private final class StopSignals: Sendable {
+private actor StopSignals {
   /// Longer than a coordinator's grace, and shorter than the time that container engines wait before they kill.
   private static let limit = Duration.milliseconds(9500)
 
   private let logger: Logger
-  private let drain = Mutex<(@Sendable () async -> Void)?>(nil)
+  /// Nil before the coordinator serves.
+  private var drain: (@Sendable () async -> Void)?
+  private var isStopping = false
 
   init(logger: Logger) {
     self.logger = logger
@@ -204,25 +240,26 @@ private final class StopSignals: Sendable {
   /// Takes the signals from now on. Before `serve` was called, the first one ends the process at once.
   func listen() async {
     let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
-    Task { [self] in
-      var isStopping = false
-      for await signal in signals {
-        guard !isStopping, let drain = drain.withLock({ $0 }) else { _exit(128 + signal.rawValue) }
-        isStopping = true
-        logger.notice("stopping", metadata: ["signal": "\(signal)"])
-        Task { await drain() }
-        Task { [logger] in
-          // The task is never cancelled, so the sleep does not throw.
-          try? await Task.sleep(for: Self.limit)
-          logger.notice("stopped before everything was recorded")
-          _exit(0)
-        }
-      }
-    }
+    Task { for await signal in signals { stop(signal) } }
   }
 
   /// The coordinator serves.
   func serve(_ drain: @escaping @Sendable () async -> Void) {
-    self.drain.withLock { $0 = drain }
+    self.drain = drain
+  }
+
+  private func stop(_ signal: UnixSignal) {
+    if isStopping || drain == nil { _exit(128 + signal.rawValue) }
+    isStopping = true
+    logger.notice("stopping", metadata: ["signal": "\(signal)"])
+    Task { await self.drain?() }
+    Task { await self.endInTime() }
+  }
+
+  private func endInTime() async {
+    // The task is never cancelled, so the sleep does not throw.
+    try? await Task.sleep(for: Self.limit)
+    logger.notice("stopped before everything was recorded")
+    _exit(0)
   }
 }
