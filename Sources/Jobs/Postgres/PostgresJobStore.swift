@@ -1,3 +1,4 @@
+package import Digest
 import SystemSupport
 
 /// A farm's state in PostgreSQL, shared by any number of coordinators.
@@ -118,56 +119,57 @@ extension JobStoreError {
   }
 }
 
-// MARK: - Workers
-
 extension PostgresJobStore {
-  package func register(_ worker: WorkerRecord) throws(JobStoreError) {
-    try worker.validate()
-    try perform { (connection) throws(JobStoreError) in
-      _ = try connection.run(
-        .register,
-        [
-          .text(worker.id.description), .text(worker.session.description), .text(worker.name.withoutNul),
-          .int(worker.slots), .text(worker.build.withoutNul), .text(worker.coordinator.withoutNul),
-          .long(policy.lease.microseconds),
-        ])
-    }
-  }
+  @discardableResult
+  package func submit(_ job: NewJob) async throws(JobStoreError) -> JobID { throw JobStoreError(.internal, "not yet") }
 
-  package func workers() throws(JobStoreError) -> [WorkerRecord] {
-    let workers = try perform { (connection) throws(JobStoreError) in
-      try connection.run(.workers, [.long(policy.lease.microseconds)])
-        .map { (fields) throws(JobStoreError) in
-          WorkerRecord(
-            id: WorkerID(try fields.text()), session: SessionID(try fields.text()), name: try fields.text(),
-            slots: try fields.int(), build: try fields.text(), coordinator: try fields.text(),
-            busy: try fields.int(), connected: .microseconds(try fields.long()))
-        }
-    }
-    return workers.sorted { ($0.name, $0.id) < ($1.name, $1.id) }
-  }
-}
+  package func jobsToPlan() async throws(JobStoreError) -> [JobID] { throw JobStoreError(.internal, "not yet") }
 
-extension Statement {
-  fileprivate static let register = Statement(
-    "register",
-    """
-    INSERT INTO sheaf.worker (id, session, name, slots, build, coordinator, registered_at, last_seen)
-    VALUES ($1, $2, $3, $4, $5, $6, sheaf.now(), sheaf.now())
-    ON CONFLICT (id) DO UPDATE SET session = excluded.session, name = excluded.name, slots = excluded.slots,
-      build = excluded.build, coordinator = excluded.coordinator, last_seen = excluded.last_seen,
-      registered_at = CASE
-        WHEN worker.session <> excluded.session
-          OR worker.last_seen < sheaf.now() - $7 * interval '1 microsecond' THEN excluded.registered_at
-        ELSE worker.registered_at END
-    """)
+  package func inspections(olderThan age: Duration) async throws(JobStoreError) -> [JobID] { throw JobStoreError(.internal, "not yet") }
 
-  fileprivate static let workers = Statement(
-    "workers",
-    """
-    SELECT id, session, name, slots, build, coordinator,
-      (SELECT count(*)::integer FROM sheaf.lease WHERE lease.worker = worker.id),
-      (extract(epoch FROM sheaf.now() - registered_at) * 1000000)::bigint
-    FROM sheaf.worker WHERE last_seen >= sheaf.now() - $1 * interval '1 microsecond'
-    """)
+  package func plan(_ job: JobID, build: String, tasks: [NewTask]) async throws(JobStoreError) -> Bool { throw JobStoreError(.internal, "not yet") }
+
+  package func jobsToRebind() async throws(JobStoreError) -> [JobID] { throw JobStoreError(.internal, "not yet") }
+
+  package func replan(_ job: JobID) async throws(JobStoreError) -> Bool { throw JobStoreError(.internal, "not yet") }
+
+  package func retry(_ job: JobID) async throws(JobStoreError) -> JobState? { throw JobStoreError(.internal, "not yet") }
+
+  package func fail(_ job: JobID, failure: JobFailure) async throws(JobStoreError) -> Bool { throw JobStoreError(.internal, "not yet") }
+
+  package func cancel(_ job: JobID) async throws(JobStoreError) -> JobState? { throw JobStoreError(.internal, "not yet") }
+
+  package func delete(_ job: JobID) async throws(JobStoreError) -> Bool { throw JobStoreError(.internal, "not yet") }
+
+  package func deleteJobs(endedBefore age: Duration, limit: Int) async throws(JobStoreError) -> Int { throw JobStoreError(.internal, "not yet") }
+
+  package func markFetched(_ job: JobID) async throws(JobStoreError) { throw JobStoreError(.internal, "not yet") }
+
+  package func contentsInUse(keepingResults: Duration) async throws(JobStoreError) -> [SHA256Digest] { throw JobStoreError(.internal, "not yet") }
+
+  package func job(_ id: JobID) async throws(JobStoreError) -> Job? { throw JobStoreError(.internal, "not yet") }
+
+  package func summary(of job: JobID) async throws(JobStoreError) -> JobSummary? { throw JobStoreError(.internal, "not yet") }
+
+  package func summaries(_ purpose: JobPurpose, limit: Int) async throws(JobStoreError) -> [JobSummary] { throw JobStoreError(.internal, "not yet") }
+
+  package func tasks(of job: JobID, payloads: Bool) async throws(JobStoreError) -> [RenderTask] { throw JobStoreError(.internal, "not yet") }
+
+  package func claim(build: String, slots: [Holder]) async throws(JobStoreError) -> [Grant] { throw JobStoreError(.internal, "not yet") }
+
+  package func renew(_ renewals: [Renewal]) async throws(JobStoreError) -> [Renewal] { throw JobStoreError(.internal, "not yet") }
+
+  package func publish(_ lease: Lease, holder: Holder, result: Content) async throws(JobStoreError) -> PublishOutcome { throw JobStoreError(.internal, "not yet") }
+
+  package func fail(_ lease: Lease, holder: Holder, failure: TaskFailure) async throws(JobStoreError) -> Bool { throw JobStoreError(.internal, "not yet") }
+
+  package func disconnect(_ holder: Holder) async throws(JobStoreError) -> Int { throw JobStoreError(.internal, "not yet") }
+
+  package func expire() async throws(JobStoreError) -> [Lease] { throw JobStoreError(.internal, "not yet") }
+
+  package func register(_ workers: [WorkerRecord]) async throws(JobStoreError) { throw JobStoreError(.internal, "not yet") }
+
+  package func workers() async throws(JobStoreError) -> [WorkerRecord] { throw JobStoreError(.internal, "not yet") }
+
+  package func contentStore(_ identity: String, replacing: Bool) async throws(JobStoreError) -> String { throw JobStoreError(.internal, "not yet") }
 }
