@@ -53,6 +53,9 @@ package struct WireError: Error, Sendable, Hashable, CustomStringConvertible {
     case closed
     /// Content could not be read or uploaded. The connection stays open.
     case content
+    /// Content could not be uploaded for now, such as when the coordinator's disk is full. The same upload may succeed
+    /// later. The connection stays open.
+    case temporary
   }
 
   package var code: Code
@@ -71,7 +74,7 @@ package struct WireError: Error, Sendable, Hashable, CustomStringConvertible {
     switch code {
     case .refused(let code): code
     case .unreachable, .addressInUse: .unavailable
-    case .violation, .timeout, .closed, .content: .protocol
+    case .violation, .timeout, .closed, .content, .temporary: .protocol
     }
   }
 }

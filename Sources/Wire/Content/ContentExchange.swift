@@ -55,9 +55,10 @@ package actor ContentExchange {
     return data
   }
 
-  /// Uploads a file. Sends at most a window ahead of what the coordinator has received, and returns when the coordinator
-  /// has the whole content, or had it before. Throws `WireError`: `.content` if the coordinator rejects the content or
-  /// the file cannot be read.
+  /// Uploads a file, from where an earlier upload of the same content was interrupted. Sends at most a window ahead of
+  /// what the coordinator has received, and returns when the coordinator has the whole content, or had it before. Throws
+  /// `WireError`: `.content` if the coordinator rejects the content or the file cannot be read, `.temporary` if the same
+  /// upload may succeed later.
   /// - Parameters:
   ///   - file: Read by position, off the cooperative pool.
   ///   - content: The file's digest and size. They are announced before the bytes are sent, and checked after.
@@ -78,7 +79,10 @@ package actor ContentExchange {
         }))
     try await wait(request) { $0.isAnswered }
     let window = UInt64(WireProtocol.uploadWindow * WireProtocol.maximumChunk)
-    var offset: UInt64 = 0
+    var offset = uploads[request]?.received ?? 0
+    guard offset <= size else {
+      throw WireError(.violation, "the coordinator has more bytes of an upload than the file has")
+    }
     var isLast = false
     while !isLast, uploads[request]?.isComplete == false {
       let length = Int(min(UInt64(WireProtocol.maximumChunk), size - offset))
@@ -115,7 +119,9 @@ package actor ContentExchange {
       uploads[reply.request]?.isAnswered = true
       uploads[reply.request]?.received = reply.received
       if reply.complete { uploads[reply.request]?.isComplete = true }
-      if !reply.error.isEmpty { uploads[reply.request]?.error = WireError(.content, reply.error) }
+      if !reply.error.isEmpty {
+        uploads[reply.request]?.error = WireError(reply.temporary ? .temporary : .content, reply.error)
+      }
       if case .upload(let continuation)? = waiting.removeValue(forKey: reply.request) { continuation.resume() }
       return true
     default: return false
