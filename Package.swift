@@ -151,13 +151,23 @@ let package = Package(
       ],
       swiftSettings: strict),
     .testTarget(name: "SystemSupportTests", dependencies: ["SystemSupport", "TestPrograms"], swiftSettings: strict),
+    // The other end of a client's connection, for the tests of clients.
+    .target(
+      name: "TestCoordinator", dependencies: ["Wire", "Digest", logging, protobuf], path: "Tests/TestCoordinator",
+      swiftSettings: strict),
     .testTarget(
       name: "ClientTests",
-      dependencies: ["Client", "ContentStorage", "Jobs", "Wire", "Digest", "SystemSupport", "TestPrograms", protobuf],
+      dependencies: [
+        "Client", "CompositionModel", "ContentStorage", "Jobs", "Wire", "Digest", "SystemSupport", "TestCoordinator",
+        "TestPrograms", protobuf,
+      ],
       swiftSettings: strict),
     .testTarget(
       name: "SheafCLITests",
-      dependencies: ["SheafCLI", "Coordinator", "Wire", "Digest", "SystemSupport", argumentParser, protobuf],
+      dependencies: [
+        "SheafCLI", "Client", "Coordinator", "Wire", "Digest", "SystemSupport", "TestCoordinator", "TestPrograms",
+        argumentParser, protobuf, unixSignals,
+      ],
       exclude: ["Help"], swiftSettings: strict),
     .testTarget(
       name: "WorkerTests",
