@@ -1,6 +1,5 @@
 package import Digest
 package import FoundationEssentials
-import NIOPosix
 import SwiftProtobuf
 package import SystemSupport
 
@@ -194,13 +193,5 @@ extension Sheaf_Content {
   package var content: Content? {
     guard let digest = SHA256Digest(bytes: digest), let size = Int64(exactly: size) else { return nil }
     return Content(digest: digest, size: size)
-  }
-}
-
-/// Work that blocks or computes for long, kept off the threads that serve connections.
-package enum BlockingWork {
-  /// Runs `body` on a thread of NIO's pool. Throws what `body` throws.
-  package static func run<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
-    try await NIOThreadPool.singleton.runIfActive(body)
   }
 }
