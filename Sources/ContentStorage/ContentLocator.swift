@@ -2,17 +2,26 @@ package import Digest
 package import FoundationEssentials
 import Glibc
 import Synchronization
-package import SystemSupport
+import SystemSupport
 
 /// Finds content in the content store, or in a file under the media root that coordinator and workers share. Every method
 /// blocks.
 ///
-/// The path at which a file was found is recorded in `places/` of the store's folder, as a hint for the next time.
+/// The path at which a file was found is recorded in memory and in `places/` of the store's folder, as a hint for the
+/// next time.
 package final class ContentLocator: Sendable {
   package let store: ContentStore
+  /// Runs `verify` once for each file that several connections read at the same time.
+  package let verifications = InFlight<SHA256Digest>()
   private let contents: FileContentCache
   /// Symbolic links are resolved. Without a slash at the end, so `/` is empty. Nil: there is no media root.
   private let root: String?
+  /// Paths of files under the media root, resolved, by the digest that they had.
+  private let places = Mutex(RecentTable<SHA256Digest, String>(maximumCount: 20_000))
+
+  /// The most ends of a path that are searched for under the media root.
+  private static let maximumEnds = 32
+  private static let maximumPath = 4096
 
   /// - Parameter mediaRoot: Nil: content is in the store only.
   package init(
@@ -28,38 +37,91 @@ package final class ContentLocator: Sendable {
     root = path == "/" ? "" : path
   }
 
-  /// Whether the content is available.
+  /// Whether the content is available. Reads files that may be the content for their digest, unless they were read
+  /// before: it takes as long as that.
   /// - Parameter hint: The path of the file at the client. A file at that path, or at an end of that path under the media
-  ///   root, is the content if it is under the media root and has its size and digest.
+  ///   root, is the content if it is under the media root and has its size and digest. Of a path with more than 32
+  ///   parts only the 32 shortest ends are searched for.
   package func has(_ content: Content, hint: String = "") -> Bool {
-    store.contains(content) || rootedPath(of: content.digest, size: content.size, hint: hint) != nil
+    if store.contains(content) { return true }
+    guard let root else { return false }
+    let known = place(of: content.digest, root)
+    for path in candidates(known, hint, root) {
+      guard let found = resolved(path, content, root) else { continue }
+      if found != known { record(found, for: content.digest) }
+      return true
+    }
+    return false
   }
 
-  /// The content's path relative to the media root; nil if it is not there and a worker has to read it from the
-  /// coordinator.
+  /// The path, relative to the media root, at which the content was found before; nil if a worker has to read it from the
+  /// coordinator. Opens no media file: whoever reads the file checks its digest.
   package func sharedPath(of content: Content) -> String? {
     guard let root else { return nil }
-    if let path = rootedPath(of: content.digest, size: content.size, hint: "") {
-      return String(path.dropFirst(root.count + 1))
-    }
+    if let path = place(of: content.digest, root) { return Self.relative(path, to: root) }
     let path = store.path(of: content.digest)
     guard path.hasPrefix(root + "/"), store.contains(content) else { return nil }
-    return String(path.dropFirst(root.count + 1))
+    return Self.relative(path, to: root)
   }
 
-  /// Reads up to `length` bytes of content from `offset`; fewer only at its end. Throws `.missing` if the content is not
-  /// available.
-  package func read(_ digest: SHA256Digest, offset: UInt64, length: Int) throws(ContentStoreError) -> Data {
-    let path: String
-    if store.size(of: digest) != nil {
-      path = store.path(of: digest)
-    } else if let found = rootedPath(of: digest, size: nil, hint: "") {
-      path = found
-    } else {
-      throw ContentStoreError(.missing, "the coordinator does not have the content \(digest)")
+  private static func relative(_ path: String, to root: String) -> String {
+    String(decoding: path.utf8.dropFirst(root.utf8.count + 1), as: UTF8.self)
+  }
+
+  /// Reads up to `length` bytes of content from `offset`; fewer only at its end.
+  ///
+  /// Throws `.missing` if the content is not available, and `.unverified` if it is a file under the media root that was
+  /// not read since it changed: call `verify`, and read again.
+  /// - Parameter verifying: Read such a file for its digest at once, however long that takes. A file that changed within
+  ///   the last seconds stays unverified, and is read each time.
+  package func read(
+    _ digest: SHA256Digest, offset: UInt64, length: Int, verifying: Bool = false
+  ) throws(ContentStoreError) -> Data {
+    if let data = try stored(digest, offset, length) { return data }
+    let file = try shared(digest)
+    let content = try verifying ? contents.content(of: file) : contents.knownContent(of: file)
+    guard let content else { throw ContentStoreError(.unverified, "\(file.name) has not been read yet") }
+    guard content.digest == digest else { throw missing(digest) }
+    return try Self.read(file, offset, length)
+  }
+
+  /// Reads the file under the media root that is this content for its digest, unless it was read before. Takes as long as
+  /// that. Throws `.missing` if there is no file with the digest.
+  package func verify(_ digest: SHA256Digest) throws(ContentStoreError) {
+    guard try contents.content(of: shared(digest)).digest == digest else { throw missing(digest) }
+  }
+
+  private func missing(_ digest: SHA256Digest) -> ContentStoreError {
+    ContentStoreError(.missing, "the coordinator does not have the content \(digest)")
+  }
+
+  // MARK: Reading
+
+  /// Nil if the store does not have the content.
+  private func stored(_ digest: SHA256Digest, _ offset: UInt64, _ length: Int) throws(ContentStoreError) -> Data? {
+    let path = store.path(of: digest)
+    let file: OpenFile
+    do throws(SystemError) {
+      file = try OpenFile.open(path)
+      // The file is open: it can be read even if it is removed meanwhile.
+      _ = store.recordUse(of: path, try file.status())
+    } catch {
+      if error.isMissing { return nil }
+      throw ContentStoreError(error)
     }
-    return try mapErrors { () throws(SystemError) in
-      let file = try OpenFile.open(path)
+    return try Self.read(file, offset, length)
+  }
+
+  /// The open file at which the content was found before.
+  private func shared(_ digest: SHA256Digest) throws(ContentStoreError) -> OpenFile {
+    guard let root, let path = place(of: digest, root), let found = Self.resolve(path, under: root),
+      let file = try? OpenFile.open(found, O_RDONLY | O_NONBLOCK)
+    else { throw missing(digest) }
+    return file
+  }
+
+  private static func read(_ file: OpenFile, _ offset: UInt64, _ length: Int) throws(ContentStoreError) -> Data {
+    try mapErrors { () throws(SystemError) in
       let size = try UInt64(file.status().st_size)
       guard offset < size else { return Data() }
       var data = Data(count: Int(min(UInt64(length), size - offset)))
@@ -67,70 +129,80 @@ package final class ContentLocator: Sendable {
         Result { () throws(SystemError) in try file.read(into: buffer, at: Int64(offset)) }
       }
       // Fewer bytes would tell the reader that the content ends here.
-      guard try read.get() == data.count else { throw SystemError(EIO, "reading \(path), which has become shorter,") }
+      guard try read.get() == data.count else {
+        throw SystemError(EIO, "reading \(file.name), which has become shorter,")
+      }
       return data
     }
   }
 
-  private func rootedPath(of digest: SHA256Digest, size: Int64?, hint: String) -> String? {
-    guard let root else { return nil }
-    let entry = store.entry("places", digest)
-    let known = store.text(of: entry, limit: 8192)
-    for path in candidates(known, hint, root) where has(path, digest, size: size, root: root) {
-      if known != path {
-        // It is a hint for the next time and for other coordinators. Without it the file is searched for again.
-        try? store.write(path, to: entry)
-      }
-      return path
-    }
-    return nil
+  // MARK: Places
+
+  /// Where the content was found before. The path is under the media root.
+  private func place(of digest: SHA256Digest, _ root: String) -> String? {
+    if let path = places.withLock({ $0.value(for: digest) }) { return path }
+    guard let path = store.text(of: store.entry("places", digest), limit: 2 * Self.maximumPath),
+      path.hasPrefix(root + "/"), !path.split(separator: "/").contains("..")
+    else { return nil }
+    places.withLock { $0.insert(path, for: digest) }
+    return path
+  }
+
+  private func record(_ path: String, for digest: SHA256Digest) {
+    places.withLock { $0.insert(path, for: digest) }
+    // It is for the next start and for other coordinators. Without it the file is searched for again.
+    try? store.write(path, to: store.entry("places", digest))
   }
 
   private func candidates(_ known: String?, _ hint: String, _ root: String) -> [String] {
     var candidates = known.map { [$0] } ?? []
-    guard !hint.isEmpty, hint.utf8.count < 4096 else { return candidates }
+    guard !hint.isEmpty, hint.utf8.count < Self.maximumPath else { return candidates }
     if hint.hasPrefix("/") { candidates.append(hint) }
     let parts = hint.split(separator: "/")
     guard !parts.contains("..") else { return candidates }
-    for start in parts.indices { candidates.append(root + "/" + parts[start...].joined(separator: "/")) }
+    for start in parts.indices.suffix(Self.maximumEnds) {
+      candidates.append(root + "/" + parts[start...].joined(separator: "/"))
+    }
     return candidates
   }
 
-  /// Whether the file at this path is under the media root and has this size and digest.
-  private func has(_ path: String, _ digest: SHA256Digest, size: Int64?, root: String) -> Bool {
-    // A file that cannot be resolved, opened or read is not the content.
-    guard let resolved = try? Directories.resolve(path), resolved.hasPrefix(root + "/"),
-      let file = try? OpenFile.open(resolved, O_RDONLY | O_NONBLOCK), let identity = try? FileIdentity(of: file)
-    else { return false }
-    // The size first: otherwise a client could make the coordinator hash every file that has a given name.
-    if let size, identity.size != size { return false }
-    return (try? contents.content(of: file))?.digest == digest
+  /// The path without symbolic links if a file there is under the media root and is the content.
+  private func resolved(_ path: String, _ content: Content, _ root: String) -> String? {
+    var status = stat()
+    // The size first: otherwise a client could make the coordinator read every file that has a given name.
+    guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, Int64(status.st_size) == content.size,
+      let found = Self.resolve(path, under: root),
+      // A file that cannot be opened or read is not the content.
+      let file = try? OpenFile.open(found, O_RDONLY | O_NONBLOCK),
+      (try? contents.content(of: file)) == content
+    else { return nil }
+    return found
+  }
+
+  private static func resolve(_ path: String, under root: String) -> String? {
+    // A path that cannot be resolved has no file.
+    guard let resolved = try? Directories.resolve(path), resolved.hasPrefix(root + "/") else { return nil }
+    return resolved
   }
 }
 
-/// The contents of files that were read before and have not changed since: each file is read for its digest once.
-package final class FileContentCache: Sendable {
-  private static let maximumCount = 100_000
+/// Runs one operation at a time for each key. Whoever asks for a key while its operation runs waits for the end of that
+/// one, and no thread waits with it.
+package final class InFlight<Key: Hashable & Sendable>: Sendable {
+  private let running = Mutex<[Key: Task<Void, any Error>]>([:])
 
-  private let contents = Mutex<[FileIdentity: Content]>([:])
-
-  package init() {}
-
-  /// The digest and the size of an open file. Reads the file unless it was read before and has not changed. Blocks.
-  /// Throws `.system` if the file is not a regular one, `.mismatch` if it changes while it is read.
-  package func content(of file: OpenFile) throws(ContentStoreError) -> Content {
-    let (before, found, after) = try mapErrors { () throws(SystemError) in
-      let before = try FileIdentity(of: file)
-      if let known = contents.withLock({ $0[before] }) { return (before, known, before) }
-      return (before, try file.content(), try FileIdentity(of: file))
+  /// Runs `operation`, or waits for the one that runs for the same key. Throws what it throws. The operation goes on if
+  /// the caller is cancelled: others may wait for it.
+  package func run(_ key: Key, _ operation: @escaping @Sendable () async throws -> Void) async throws {
+    let task = running.withLock { running in
+      if let task = running[key] { return task }
+      let task = Task {
+        defer { self.running.withLock { $0[key] = nil } }
+        try await operation()
+      }
+      running[key] = task
+      return task
     }
-    guard after == before, found.size == before.size else {
-      throw ContentStoreError(.mismatch, "\(file.name) changed while it was read")
-    }
-    contents.withLock { contents in
-      if contents.count >= Self.maximumCount { contents = [:] }
-      contents[before] = found
-    }
-    return found
+    try await task.value
   }
 }

@@ -1,6 +1,6 @@
 package import Digest
-package import FoundationEssentials
 import Glibc
+import Synchronization
 package import SystemSupport
 
 /// Files by their SHA-256, in a folder that several coordinators may share. Every method blocks: call it off the
@@ -11,19 +11,32 @@ package import SystemSupport
 package final class ContentStore: Sendable {
   /// Without a slash at the end; symbolic links are resolved.
   package let directory: String
+  /// Which store this is: 32 hexadecimal digits, chosen at random when the folder was made. Every coordinator that uses
+  /// the folder, under whatever path, has the same.
+  package let identity: String
+  /// For how long the use of an object is not recorded again, in seconds.
+  static let useInterval: Double = 300
+  /// When `trim` last looked for entries whose content is gone, in seconds since 1970.
+  let entriesRemoved = Mutex<Double>(0)
 
   /// Opens a content store, makes its folder if it does not exist, and removes the temporary files that a crash left.
   /// - Parameter leftoversOlderThan: In seconds. Younger temporary files may belong to another coordinator.
   package init(directory: String, leftoversOlderThan age: Int = 3600) throws(ContentStoreError) {
-    self.directory = try mapErrors { () throws(SystemError) in
+    let path: String = try mapErrors { () throws(SystemError) in
       for name in ["", "/objects", "/fingerprints", "/places", "/temporary"] { try Directories.make(directory + name) }
       return try Directories.resolve(directory)
     }
+    self.directory = path
+    identity = try Self.identity(in: path)
     guard access(self.directory + "/temporary", W_OK | X_OK) == 0 else {
       throw ContentStoreError(SystemError(errno, "writing to the content store \(directory)"))
     }
-    let limit = Double(time(nil) - age)
-    for file in Directories.files(in: self.directory + "/temporary") where file.modified < limit { unlink(file.path) }
+    removeLeftovers(olderThan: Double(age), at: Double(time(nil)))
+  }
+
+  /// The bytes that can still be written to the disk that the store is on.
+  package func availableBytes() throws(ContentStoreError) -> Int64 {
+    try mapErrors { () throws(SystemError) in try Directories.availableBytes(in: directory) }
   }
 
   /// Where the content is, or would be.
@@ -36,8 +49,24 @@ package final class ContentStore: Sendable {
     return Int64(status.st_size)
   }
 
-  /// Whether the store has an object with this digest and this size. The bytes are not read.
-  package func contains(_ content: Content) -> Bool { size(of: content.digest) == content.size }
+  /// Whether the store has an object with this digest and this size. The bytes are not read. It counts as a use of the
+  /// object: `trim` leaves it for some minutes.
+  package func contains(_ content: Content) -> Bool {
+    var status = stat()
+    let path = path(of: content.digest)
+    guard stat(path, &status) == 0, Int64(status.st_size) == content.size else { return false }
+    return recordUse(of: path, status)
+  }
+
+  /// Records that an object is used now, at most once in `useInterval`. Returns false if the object is not there any more.
+  func recordUse(of path: String, _ status: stat) -> Bool {
+    let last = max(status.st_atim.tv_sec, status.st_mtim.tv_sec)
+    guard Double(time(nil) - last) >= Self.useInterval else { return true }
+    // UTIME_NOW and UTIME_OMIT, which Swift does not import.
+    let times = [timespec(tv_sec: 0, tv_nsec: (1 << 30) - 1), timespec(tv_sec: 0, tv_nsec: (1 << 30) - 2)]
+    // Of another user's file only both times can be set. If not even that is allowed, the object is only trimmed earlier.
+    return utimensat(AT_FDCWD, path, times, 0) == 0 || utimensat(AT_FDCWD, path, nil, 0) == 0 || errno != ENOENT
+  }
 
   /// The whole of a small object, such as a description. Throws `.missing` if it does not exist.
   /// - Parameter limit: Throws `.mismatch` if the object has more bytes.
@@ -69,12 +98,36 @@ package final class ContentStore: Sendable {
     return true
   }
 
-  /// Starts to write content that arrives in parts.
+  /// Starts to write content that arrives in parts, or goes on where an interrupted upload of it ended.
   package func upload(_ content: Content) throws(ContentStoreError) -> ContentUpload {
     try ContentUpload(self, content)
   }
 
   // MARK: Files in the store's folder
+
+  /// The identity of the store in a folder. The first caller of any process chooses it.
+  private static func identity(in directory: String) throws(ContentStoreError) -> String {
+    let path = "\(directory)/identity"
+    if access(path, F_OK) != 0 {
+      let chosen = (0..<16).map { _ in UInt8.random(in: .min ... .max) }
+      let text = chosen.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+      try mapErrors { () throws(SystemError) in
+        let file = try temporaryFile(in: directory)
+        defer { unlink(file.name) }
+        try file.write(Array(text.utf8))
+        try file.sync()
+        // A link is made only if the name is free, and then the file is whole: whoever comes second uses the first's.
+        guard link(file.name, path) == 0 || errno == EEXIST else { throw SystemError(errno, "making \(path)") }
+        try OpenFile.open(directory, O_RDONLY | O_DIRECTORY).sync()
+      }
+    }
+    let bytes = try mapErrors { () throws(SystemError) in try OpenFile.contents(of: path, limit: 4096) }
+    let text = String(decoding: bytes, as: UTF8.self)
+    guard text.utf8.count == 32, text.utf8.allSatisfy({ (48...57).contains($0) || (97...102).contains($0) }) else {
+      throw ContentStoreError(.system, "\(path) is damaged: it must contain 32 hexadecimal digits")
+    }
+    return text
+  }
 
   func entry(_ kind: String, _ digest: SHA256Digest) -> String {
     let hex = digest.hex
@@ -82,7 +135,9 @@ package final class ContentStore: Sendable {
   }
 
   /// A new file, under a name that no other upload of any process has.
-  func temporaryFile() throws(SystemError) -> OpenFile {
+  func temporaryFile() throws(SystemError) -> OpenFile { try Self.temporaryFile(in: directory) }
+
+  private static func temporaryFile(in directory: String) throws(SystemError) -> OpenFile {
     let random = UInt64.random(in: .min ... .max)
     let path = "\(directory)/temporary/\(getpid())-\(String(random, radix: 36))"
     return try OpenFile.open(path, O_WRONLY | O_CREAT | O_EXCL)
@@ -133,6 +188,10 @@ package struct ContentStoreError: Error, Sendable, Hashable, CustomStringConvert
     case mismatch
     /// The file or the content does not exist.
     case missing
+    /// The upload went on from an interrupted one that was damaged, which is removed: the same upload may succeed.
+    case interrupted
+    /// The file was not read since it changed, and reading it takes long.
+    case unverified
     /// Any other failure of the system.
     case system
   }
@@ -160,64 +219,4 @@ package func mapErrors<Result>(
   _ body: () throws(SystemError) -> Result
 ) throws(ContentStoreError) -> Result {
   do throws(SystemError) { return try body() } catch { throw ContentStoreError(error) }
-}
-
-/// Content that is being written to a content store. It is hashed as it is written, and exists under its digest only
-/// after `finish` has checked it. Every method blocks.
-///
-/// Unchecked, and safe: one task at a time uses it, and calls its methods one after the other.
-package final class ContentUpload: @unchecked Sendable {
-  /// As announced.
-  package let content: Content
-  /// Bytes written so far.
-  package private(set) var received: Int64 = 0
-  private let store: ContentStore
-  /// Nil when the upload is finished or discarded.
-  private var file: OpenFile?
-  private var hasher: SHA256Hasher? = SHA256Hasher()
-
-  init(_ store: ContentStore, _ content: Content) throws(ContentStoreError) {
-    self.store = store
-    self.content = content
-    file = try mapErrors { () throws(SystemError) in try store.temporaryFile() }
-  }
-
-  deinit {
-    discard()
-  }
-
-  /// Appends bytes. Throws `.mismatch` if there are more than announced.
-  package func write(_ data: Data) throws(ContentStoreError) {
-    guard let file, Int64(data.count) <= content.size - received else {
-      throw ContentStoreError(.mismatch, "the upload is longer than the announced \(content.size) bytes")
-    }
-    let result = data.withUnsafeBytes { bytes in
-      hasher?.update(bytes)
-      return Result { () throws(SystemError) in try file.write(bytes) }
-    }
-    try mapErrors { () throws(SystemError) in try result.get() }
-    received += Int64(data.count)
-  }
-
-  /// Checks size and digest, and stores the content. Throws `.mismatch` if they are not as announced.
-  package func finish() throws(ContentStoreError) {
-    guard let file, received == content.size else {
-      throw ContentStoreError(.mismatch, "the upload has \(received) bytes instead of the announced \(content.size)")
-    }
-    guard let actual = hasher.take()?.finalize(), actual == content.digest else {
-      throw ContentStoreError(.mismatch, "the upload does not have the announced digest")
-    }
-    try mapErrors { () throws(SystemError) in
-      try file.sync()
-      try store.commit(file, to: store.path(of: content.digest))
-    }
-    self.file = nil
-  }
-
-  /// Removes what was written. Does nothing after `finish`.
-  package func discard() {
-    guard let file else { return }
-    unlink(file.name)
-    self.file = nil
-  }
 }

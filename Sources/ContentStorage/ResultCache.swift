@@ -11,16 +11,21 @@ package final class ResultCache: Sendable {
 
   /// The result of a task with this fingerprint; nil if there is none, or if the store does not have it any more.
   package func result(of fingerprint: SHA256Digest) -> Content? {
-    guard let entry = store.text(of: path(of: fingerprint), limit: 128) else { return nil }
-    let words = entry.split(separator: " ")
-    guard words.count == 2, let digest = SHA256Digest(hex: words[0]), let size = Int64(words[1]) else { return nil }
-    let content = Content(digest: digest, size: size)
+    guard let content = Self.decode(store.text(of: path(of: fingerprint), limit: 128)) else { return nil }
     return store.contains(content) ? content : nil
   }
 
   /// Records the result of a task with this fingerprint.
   package func record(_ result: Content, for fingerprint: SHA256Digest) throws(ContentStoreError) {
     try store.write("\(result.digest) \(result.size)", to: path(of: fingerprint))
+  }
+
+  /// The result that an entry names; nil if the entry is damaged.
+  static func decode(_ entry: String?) -> Content? {
+    guard let words = entry?.split(separator: " "), words.count == 2, let digest = SHA256Digest(hex: words[0]),
+      let size = Int64(words[1])
+    else { return nil }
+    return Content(digest: digest, size: size)
   }
 
   private func path(of fingerprint: SHA256Digest) -> String { store.entry("fingerprints", fingerprint) }

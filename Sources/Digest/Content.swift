@@ -15,7 +15,8 @@ package struct Content: Sendable, Hashable {
 extension OpenFile {
   /// The digest and the size of the whole file. It is read by position, so the descriptor's offset does not change. Blocks
   /// for as long as it takes to read the file.
-  package func content() throws(SystemError) -> Content {
+  /// - Parameter progress: Receives the number of bytes that were read so far, after each mebibyte.
+  package func content(progress: ((Int64) -> Void)? = nil) throws(SystemError) -> Content {
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 4096)
     defer { buffer.deallocate() }
     var hasher = SHA256Hasher()
@@ -24,6 +25,7 @@ extension OpenFile {
       let count = try read(into: buffer, at: offset)
       hasher.update(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
       offset += Int64(count)
+      progress?(offset)
       if count < buffer.count { return Content(digest: hasher.finalize(), size: offset) }
     }
   }

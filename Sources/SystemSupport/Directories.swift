@@ -8,8 +8,10 @@ package enum Directories {
     package var size: Int64
     /// Bytes that the file takes on the disk, which are fewer than its size if it has holes.
     package var allocatedSize: Int64
-    /// Seconds since 1970.
+    /// When the bytes changed, in seconds since 1970.
     package var modified: Double
+    /// When the file was used last, as far as the system or a program records it, in seconds since 1970.
+    package var accessed: Double
   }
 
   /// Makes a folder, and those above it, if they do not exist. Throws `ENOTDIR` if a file has that name.
@@ -49,12 +51,21 @@ package enum Directories {
       let path = "\(folder)/\(name)"
       var status = stat()
       guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { continue }
-      let time = status.st_mtim
       files.append(
         File(
           path: path, size: Int64(status.st_size), allocatedSize: Int64(status.st_blocks) * 512,
-          modified: Double(time.tv_sec) + Double(time.tv_nsec) * 1e-9))
+          modified: seconds(status.st_mtim), accessed: seconds(status.st_atim)))
     }
     return files
   }
+
+  /// The bytes that this user can still write to the disk, or the part of it under a quota of the folder, that a folder
+  /// is on.
+  package static func availableBytes(in folder: String) throws(SystemError) -> Int64 {
+    var status = statvfs()
+    _ = try retryingOnInterrupt("reading the free space of \(folder)") { statvfs(folder, &status) }
+    return Int64(clamping: UInt64(status.f_bavail).multipliedFullWidth(by: UInt64(status.f_frsize)).low)
+  }
+
+  private static func seconds(_ time: timespec) -> Double { Double(time.tv_sec) + Double(time.tv_nsec) * 1e-9 }
 }

@@ -1,4 +1,5 @@
 package import Glibc
+import SystemPackage
 
 /// An open descriptor and its owner: closed when the last reference is gone. Every method blocks: call it off the
 /// cooperative pool if the file may be slow.
@@ -114,6 +115,22 @@ extension OpenFile {
     try writeAll(descriptor, bytes, at: offset, name: name)
   }
 
+  /// Makes the file `size` bytes long. A file that becomes longer has zeros at its end.
+  package func truncate(to size: Int64) throws(SystemError) {
+    _ = try retryingOnInterrupt("changing the size of \(name)") { ftruncate(descriptor, off_t(size)) }
+  }
+
+  /// Locks the file for its owner until the descriptor is closed. Returns false if another open descriptor, of any
+  /// process, has the lock.
+  package func lockWithoutWaiting() throws(SystemError) -> Bool {
+    do throws(SystemError) {
+      _ = try retryingOnInterrupt("locking \(name)") { flock(descriptor, LOCK_EX | LOCK_NB) }
+      return true
+    } catch  where error.code == .wouldBlock {
+      return false
+    }
+  }
+
   /// Waits until the file's bytes are on the disk.
   package func sync() throws(SystemError) {
     _ = try retryingOnInterrupt("syncing \(name)") { fsync(descriptor) }
@@ -185,6 +202,15 @@ package struct FileIdentity: Sendable, Hashable {
       seconds = time.tv_sec
       nanoseconds = time.tv_nsec
     }
+
+    init(seconds: Int, nanoseconds: Int) {
+      self.seconds = seconds
+      self.nanoseconds = nanoseconds
+    }
+
+    func distance(to other: timespec) -> Double {
+      abs(Double(other.tv_sec - seconds) + Double(other.tv_nsec - nanoseconds) * 1e-9)
+    }
   }
 
   /// Throws `EINVAL` if the file is not a regular one.
@@ -199,4 +225,35 @@ package struct FileIdentity: Sendable, Hashable {
     modified = Time(status.st_mtim)
     changed = Time(status.st_ctim)
   }
+
+  /// A text of digits and spaces, for a table on a disk.
+  package var encoded: String {
+    "\(device) \(inode) \(size) \(modified.seconds) \(modified.nanoseconds) \(changed.seconds) \(changed.nanoseconds)"
+  }
+
+  /// Nil unless the text is the `encoded` of an identity.
+  package init?(encoded: some StringProtocol) {
+    let words = encoded.split(separator: " ")
+    let times = words.dropFirst(3).compactMap { Int($0) }
+    guard words.count == 7, times.count == 4, let device = UInt64(words[0]), let inode = UInt64(words[1]),
+      let size = Int64(words[2])
+    else { return nil }
+    self.device = device
+    self.inode = inode
+    self.size = size
+    modified = Time(seconds: times[0], nanoseconds: times[1])
+    changed = Time(seconds: times[2], nanoseconds: times[3])
+  }
+
+  /// Whether the file was left alone for long enough before `now` that every later change gives it another identity.
+  ///
+  /// A disk keeps times in steps, of up to two seconds. A file that is written twice within one step has the same times
+  /// after both, so its bytes may change and its identity stay the same.
+  /// - Parameter now: The time, of the clock that the times of files are of, before the file's bytes were read.
+  package func isSettled(at now: timespec) -> Bool {
+    modified.distance(to: now) > Self.step && changed.distance(to: now) > Self.step
+  }
+
+  /// The coarsest step of the times of files, in seconds.
+  private static let step: Double = 2
 }

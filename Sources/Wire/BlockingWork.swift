@@ -5,20 +5,23 @@ import NIOPosix
 package enum BlockingWork {
   /// The threads for one kind of work.
   package enum Pool: Sendable, CaseIterable {
-    /// Operations on files that take milliseconds: opening, looking up, reading or writing a chunk.
+    /// Operations on files that take milliseconds: opening, looking up, reading or writing a small file.
     case files
     /// Reading whole files for their digest, which takes minutes for a large file.
     case hashing
     /// Computing plans, which takes seconds for a large document.
     case planning
-    /// Syncing large files to the disk, which takes as long as the disk needs to write them.
-    case syncing
+    /// Reading and writing the chunks of content that a connection transfers, which wait for the disk.
+    case transfers
+    /// Completing uploads: checking what an interrupted one left, and syncing to the disk.
+    case storing
   }
 
   private static let files = pool(8)
   private static let hashing = pool(4)
   private static let planning = pool(2)
-  private static let syncing = pool(4)
+  private static let transfers = pool(8)
+  private static let storing = pool(4)
 
   /// Runs `body` on a thread of the pool, behind the work that the pool was given before. Throws what `body` throws, or
   /// `CancellationError` if the task is cancelled before `body` has begun.
@@ -33,7 +36,8 @@ package enum BlockingWork {
     case .files: files
     case .hashing: hashing
     case .planning: planning
-    case .syncing: syncing
+    case .transfers: transfers
+    case .storing: storing
     }
   }
 

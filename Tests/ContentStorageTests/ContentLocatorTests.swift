@@ -30,7 +30,10 @@ struct ContentLocatorTests {
     // A path with `..` is not searched for.
     #expect(isFound == !hint.contains(".."))
     #expect(locator.sharedPath(of: film) == (isFound ? "2024/june/film.mov" : nil))
-    if isFound { #expect(try locator.read(film.digest, offset: 4, length: 100) == Data("film".utf8)) }
+    if isFound {
+      let read = try locator.read(film.digest, offset: 4, length: 100, verifying: true)
+      #expect(read == Data("film".utf8))
+    }
   }
 
   @Test func onlyTheSameBytesCount() throws {
@@ -71,5 +74,75 @@ struct ContentLocatorTests {
       store: ContentStore(directory: folder.path("store")), mediaRoot: "/", contents: FileContentCache())
     #expect(locator.has(film, hint: file))
     #expect(locator.sharedPath(of: film) == String(file.dropFirst()))
+  }
+
+  /// A hint costs a few look-ups, however long it is.
+  @Test func onlyTheShortestEndsOfALongPathAreSearchedFor() throws {
+    try Directories.make(root + "/a/b")
+    _ = try write("the film", "media/a/b/film.mov")
+    let long = String(repeating: "x/", count: 2000)
+    #expect(locator.has(film, hint: long + "a/b/film.mov"))
+    let deep = String(repeating: "a/", count: 40)
+    try Directories.make(root + "/" + deep)
+    let other = try write("the other film", "media/" + deep + "film.mov")
+    #expect(!locator.has(content("the other film"), hint: "mnt/" + deep + "film.mov"))
+    #expect(locator.has(content("the other film"), hint: other), "an absolute path is looked at first")
+  }
+
+  @Test func aSharedPathIsLookedUpWithoutTheFile() throws {
+    let file = try write("the film", "media/film.mov")
+    #expect(locator.sharedPath(of: film) == nil)
+    #expect(locator.has(film, hint: file))
+    // Whoever reads the file finds out: neither a look at the file nor one at the disk is part of it.
+    #expect(unlink(file) == 0)
+    #expect(locator.sharedPath(of: film) == "film.mov")
+    let other = try ContentLocator(
+      store: locator.store, mediaRoot: root, contents: FileContentCache())
+    #expect(other.sharedPath(of: film) == "film.mov")
+  }
+
+  @Test func aLinkToAFileUnderTheRootIsSharedByTheFilesOwnPath() throws {
+    let file = try write("the film", "media/film.mov")
+    let link = folder.path("link.mov")
+    #expect(symlink(file, link) == 0)
+    #expect(locator.has(film, hint: link))
+    #expect(locator.sharedPath(of: film) == "film.mov")
+  }
+
+  @Test func aFileThatWasNotReadYetIsVerifiedBeforeItIsServed() throws {
+    let file = try write("the film", "media/film.mov")
+    #expect(locator.has(film, hint: file))
+    let later = FileContentCache(directory: nil) { timespec(tv_sec: time(nil) + 10, tv_nsec: 0) }
+    let other = try ContentLocator(store: locator.store, mediaRoot: root, contents: later)
+    let error = #expect(throws: ContentStoreError.self) { try other.read(film.digest, offset: 0, length: 3) }
+    #expect(error?.code == .unverified)
+    try other.verify(film.digest)
+    #expect(try other.read(film.digest, offset: 0, length: 3) == Data("the".utf8))
+    // At once, for a file that changes all the time.
+    #expect(try locator.read(film.digest, offset: 0, length: 3, verifying: true) == Data("the".utf8))
+    #expect(throws: ContentStoreError.self) { try other.verify(content("nothing").digest) }
+  }
+
+  @Test func oneOperationAtATimeRunsForAKey() async throws {
+    let flights = InFlight<Int>()
+    let count = Counter()
+    let isOpen = AsyncStream.makeStream(of: Void.self)
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for _ in 0..<8 {
+        group.addTask {
+          try await flights.run(1) {
+            count.add(1)
+            for await _ in isOpen.stream {}
+          }
+        }
+      }
+      // Another key does not wait for the first.
+      for _ in 0..<100 { try await flights.run(2) {} }
+      while count.value == 0 { await Task.yield() }
+      #expect(count.value == 1)
+      isOpen.continuation.finish()
+      try await group.waitForAll()
+    }
+    await #expect(throws: CancellationError.self) { try await flights.run(1) { throw CancellationError() } }
   }
 }
