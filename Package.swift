@@ -67,7 +67,7 @@ let package = Package(
       name: "Jobs", dependencies: ["CPostgres", "Digest", "SystemSupport"],
       resources: [
         .embedInCode("Migrations/0001_farm.sql"), .embedInCode("Migrations/0002_second_lease.sql"),
-        .embedInCode("Migrations/0003_leases.sql"),
+        .embedInCode("Migrations/0003_leases.sql"), .embedInCode("Migrations/0004_sessions.sql"),
       ],
       swiftSettings: strict),
     .target(

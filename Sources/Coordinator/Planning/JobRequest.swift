@@ -3,6 +3,7 @@ import ContentStorage
 import Digest
 import FoundationEssentials
 import Jobs
+import Logging
 import SwiftProtobuf
 import SystemSupport
 import Wire

@@ -1,6 +1,7 @@
 import ContentStorage
 import Digest
 import Jobs
+import Logging
 import SwiftProtobuf
 import Wire
 

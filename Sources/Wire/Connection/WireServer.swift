@@ -1,3 +1,4 @@
+import Glibc
 package import Logging
 package import NIOCore
 import NIOPosix
@@ -40,6 +41,8 @@ package struct WireServer: Sendable {
       let port = channel.channel.localAddress?.port ?? address.port
       return WireServer(
         channel: channel, logger: logger, address: WireAddress(host: address.host, port: port))
+    } catch let error as IOError where error.errnoCode == EADDRINUSE {
+      throw WireError(.addressInUse, "address \(address) is in use by another program")
     } catch {
       throw WireError(.unreachable, "cannot listen at \(address): \(error)")
     }

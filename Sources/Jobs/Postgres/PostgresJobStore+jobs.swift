@@ -1,0 +1,407 @@
+import Digest
+
+// Jobs from their submission to their end.
+
+extension PostgresJobStore {
+  @discardableResult
+  package func submit(_ job: NewJob) async throws(JobStoreError) -> JobID {
+    try job.validate()
+    let counts = TaskCounts(of: job.tasks)
+    return try await bulk.perform { (connection) throws(JobStoreError) in
+      try connection.transaction { () throws(JobStoreError) in
+        let inserted = try connection.run(
+          .insertJob,
+          [
+            .text(job.id.description), .text(job.submission), .text(job.name.withoutNul),
+            .text(job.purpose.rawValue), .int(job.priority), .bytes(job.request), .long(counts.probes.total),
+            .long(counts.probes.done),
+          ])
+        guard var fields = inserted.first else {
+          guard var other = try connection.run(.submitted, [.text(job.submission)]).first else {
+            throw JobStoreError.duplicate(job.id)
+          }
+          return JobID(try other.text())
+        }
+        try connection.insert(job.tasks, of: try fields.long(), from: 0)
+        _ = try connection.run(.notify)
+        return job.id
+      }
+    }
+  }
+
+  package func jobsToPlan() async throws(JobStoreError) -> [JobID] {
+    try await results.perform { (connection) throws(JobStoreError) in
+      try connection.run(.jobsToPlan).map { (fields) throws(JobStoreError) in JobID(try fields.text()) }
+    }
+  }
+
+  package func inspections(olderThan age: Duration) async throws(JobStoreError) -> [JobID] {
+    try await results.perform { (connection) throws(JobStoreError) in
+      try connection.run(.oldInspections, [.long(age.microseconds)])
+        .map { (fields) throws(JobStoreError) in JobID(try fields.text()) }
+    }
+  }
+
+  package func plan(_ job: JobID, build: String, tasks: [NewTask]) async throws(JobStoreError) -> Bool {
+    try tasks.validatePlan()
+    let id = Parameter.text(job.description.withoutNul)
+    let counts = TaskCounts(of: tasks)
+    return try await bulk.perform { (connection) throws(JobStoreError) in
+      try connection.transaction { () throws(JobStoreError) in
+        guard var fields = try connection.run(.lockProbing, [id]).first else { return false }
+        let (number, probes) = (try fields.long(), try fields.int())
+        guard try fields.flag() else { throw JobStoreError.probing(job) }
+        _ = try connection.run(
+          .startRendering,
+          [
+            .long(number), .text(build.withoutNul), .long(counts.videos.total), .long(counts.videos.done),
+            .long(counts.work.total), .long(counts.work.done), .long(counts.audios.total), .long(counts.audios.done),
+          ])
+        try connection.insert(tasks, of: number, from: Int(probes))
+        _ = try connection.pipeline([(.readyStitch, [id]), (.finishJob, [id]), (.notify, [])])
+        return true
+      }
+    }
+  }
+
+  package func jobsToRebind() async throws(JobStoreError) -> [JobID] {
+    let times: [Parameter] = [.long(policy.rebind.microseconds), .long(policy.lease.microseconds)]
+    return try await results.perform { (connection) throws(JobStoreError) in
+      try connection.run(.jobsToRebind, times).map { (fields) throws(JobStoreError) in JobID(try fields.text()) }
+    }
+  }
+
+  package func replan(_ job: JobID) async throws(JobStoreError) -> Bool {
+    let id = Parameter.text(job.description.withoutNul)
+    return try await bulk.perform { (connection) throws(JobStoreError) in
+      try connection.transaction { () throws(JobStoreError) in
+        guard let job = try connection.lockForEnd(id), job.state == .rendering else { return false }
+        _ = try connection.pipeline([(.unplan, [.long(job.number)]), (.removePlan, [.long(job.number)]), (.notify, [])])
+        return true
+      }
+    }
+  }
+
+  package func retry(_ job: JobID) async throws(JobStoreError) -> JobState? {
+    let id = Parameter.text(job.description.withoutNul)
+    return try await bulk.perform { (connection) throws(JobStoreError) in
+      try connection.transaction { () throws(JobStoreError) in
+        guard let job = try connection.lockForEnd(id) else { return nil }
+        guard job.purpose == .render, job.state == .failed || job.state == .cancelled else { return job.state }
+        let number = [Parameter.long(job.number)]
+        _ = try connection.pipeline([
+          (.unplan, number), (.removePlan, number), (.retryProbes, number), (.notify, []),
+        ])
+        return .probing
+      }
+    }
+  }
+
+  package func fail(_ job: JobID, failure: JobFailure) async throws(JobStoreError) -> Bool {
+    try failure.validate()
+    return try await bulk.perform { (connection) throws(JobStoreError) in
+      try connection.transaction { () throws(JobStoreError) in
+        try connection.endJob(job, as: .failed, failure: failure)
+      }
+    }
+  }
+
+  package func cancel(_ job: JobID) async throws(JobStoreError) -> JobState? {
+    try await bulk.perform { (connection) throws(JobStoreError) in
+      try connection.transaction { () throws(JobStoreError) in
+        try connection.endJob(job, as: .cancelled, failure: nil)
+        var fields = try connection.run(.jobState, [.text(job.description.withoutNul)]).first
+        return try fields?.named("job state")
+      }
+    }
+  }
+
+  package func delete(_ job: JobID) async throws(JobStoreError) -> Bool {
+    try await bulk.perform { (connection) throws(JobStoreError) in
+      try !connection.run(.deleteJob, [.text(job.description.withoutNul)]).isEmpty
+    }
+  }
+
+  package func deleteJobs(endedBefore age: Duration, limit: Int) async throws(JobStoreError) -> Int {
+    try await bulk.perform { (connection) throws(JobStoreError) in
+      try connection.run(.deleteJobs, [.long(age.microseconds), .long(Int64(max(limit, 0)))]).count
+    }
+  }
+
+  package func markFetched(_ job: JobID) async throws(JobStoreError) {
+    try await results.perform { (connection) throws(JobStoreError) in
+      _ = try connection.run(.markFetched, [.text(job.description.withoutNul)])
+    }
+  }
+}
+
+/// How many tasks of a submission or a plan there are.
+private struct TaskCounts: Sendable {
+  var probes = JobSummary.Count()
+  var videos = JobSummary.Count()
+  var work = JobSummary.Count()
+  var audios = JobSummary.Count()
+
+  init(of tasks: [NewTask]) {
+    for task in tasks {
+      let one = JobSummary.Count(done: task.cached == nil ? 0 : 1, total: 1)
+      switch task.kind {
+      case .probe: probes.add(one)
+      case .audio: audios.add(one)
+      case .stitch: break
+      case .video:
+        videos.add(one)
+        work.add(JobSummary.Count(done: one.done * task.work, total: task.work))
+      }
+    }
+  }
+}
+
+extension JobSummary.Count {
+  fileprivate mutating func add(_ other: Self) {
+    done += other.done
+    total += other.total
+  }
+}
+
+extension Connection {
+  /// Inserts tasks in batches of a few megabytes.
+  fileprivate func insert(_ tasks: [NewTask], of number: Int64, from first: Int) throws(JobStoreError) {
+    var start = 0
+    while start < tasks.count {
+      var end = start
+      var bytes = 0
+      while end < tasks.count, end == start || bytes + tasks[end].payload.count <= 4 << 20, end - start < 5_000 {
+        bytes += tasks[end].payload.count
+        end += 1
+      }
+      let batch = tasks[start..<end]
+      _ = try run(
+        .insertTasks,
+        [
+          .long(number), .int(Int32(first + start)), .texts(batch.map(\.kind.rawValue)),
+          .texts(batch.map(\.label.withoutNul)), .blobs(batch.map(\.payload)),
+          // The rows of a PostgreSQL array have one length, so each task's inputs are one text, of digits and commas.
+          .texts(batch.map { "{\($0.inputs.map(\.digest.hex).joined(separator: ","))}" }),
+          .texts(batch.map { "{\($0.inputs.map { String($0.size) }.joined(separator: ","))}" }),
+          .texts(batch.map(\.fingerprint.hex)), .doubles(batch.map(\.cost)), .longs(batch.map(\.work)),
+          .texts(batch.map(\.cached?.digest.hex)), .longs(batch.map(\.cached?.size)),
+        ])
+      start = end
+    }
+  }
+
+  /// Locks a job so that none of its tasks is granted, published or failed before the end of the transaction.
+  fileprivate func lockForEnd(
+    _ id: Parameter
+  ) throws(JobStoreError) -> (number: Int64, state: JobState, purpose: JobPurpose)? {
+    guard var fields = try run(.lockForEnd, [id]).first else { return nil }
+    return (try fields.long(), try fields.named("job state"), try fields.named("job purpose"))
+  }
+
+  /// Ends a job that has not ended: removes its leases, and turns its running tasks to `waiting`. Its ready tasks are
+  /// `waiting` because it has ended. So this costs what the leases cost, however many tasks there are.
+  ///
+  /// - Returns: False if the job had ended.
+  @discardableResult
+  func endJob(_ job: JobID, as state: JobState, failure: JobFailure?) throws(JobStoreError) -> Bool {
+    let id = Parameter.text(job.description.withoutNul)
+    let problems = failure.flatMap { $0.problems.isEmpty ? nil : $0.problems }
+    return try !pipeline([
+      (.lockForEnd, [id]),
+      (
+        .endJob,
+        [
+          id, .text(state.rawValue), .text(failure?.reason.rawValue), .text(failure?.message.withoutNul),
+          .int(failure?.task), .bytes(problems),
+        ]
+      ),
+      (.lockOpenTasks, [id]), (.closeTasks, [id]),
+    ])[1].isEmpty
+  }
+}
+
+extension Statement {
+  /// In the transaction of the change, so that the hint comes when the change can be seen.
+  static let notify = Statement("notify", "SELECT pg_catalog.pg_notify('sheaf_change', '')")
+
+  fileprivate static let insertJob = Statement(
+    "insert-job",
+    """
+    INSERT INTO sheaf.job (id, submission, name, purpose, priority, request, probes, probes_done, submitted_at)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, sheaf.now())
+    ON CONFLICT DO NOTHING RETURNING number
+    """)
+
+  fileprivate static let submitted = Statement("submitted", "SELECT id FROM sheaf.job WHERE submission = $1")
+
+  fileprivate static let insertTasks = Statement(
+    "insert-tasks",
+    """
+    INSERT INTO sheaf.task (job, ordinal, kind, state, label, payload, input_digests, input_sizes, fingerprint, cost,
+      work, result_digest, result_size, is_cached)
+    SELECT $1, $2 + new.place::integer - 1, new.kind,
+      CASE WHEN new.cached_digest IS NOT NULL THEN 'done' WHEN new.kind = 'stitch' THEN 'waiting' ELSE 'ready' END,
+      new.label, new.payload, new.digests::text[], new.sizes::bigint[], new.fingerprint, new.cost, new.work,
+      new.cached_digest, new.cached_size, new.cached_digest IS NOT NULL
+    FROM unnest($3, $4, $5, $6, $7, $8, $9, $10, $11, $12) WITH ORDINALITY
+      AS new (kind, label, payload, digests, sizes, fingerprint, cost, work, cached_digest, cached_size, place)
+    """)
+
+  fileprivate static let jobsToPlan = Statement(
+    "jobs-to-plan",
+    """
+    SELECT id FROM sheaf.job
+    WHERE state IN ('probing', 'rendering') AND state = 'probing' AND purpose = 'render' AND probes_done = probes
+    ORDER BY number
+    """)
+
+  fileprivate static let oldInspections = Statement(
+    "old-inspections",
+    """
+    SELECT id FROM sheaf.job
+    WHERE state IN ('probing', 'rendering') AND purpose = 'inspection'
+      AND submitted_at < sheaf.now() - $1 * interval '1 microsecond'
+    ORDER BY number
+    """)
+
+  fileprivate static let jobsToRebind = Statement(
+    "jobs-to-rebind",
+    """
+    SELECT id FROM sheaf.job
+    WHERE state IN ('probing', 'rendering') AND state = 'rendering'
+      AND NOT EXISTS (
+        SELECT FROM sheaf.build
+        WHERE build.build = job.build AND build.last_seen >= sheaf.now() - $1 * interval '1 microsecond')
+      AND EXISTS (
+        SELECT FROM sheaf.worker
+        WHERE NOT worker.has_left AND worker.last_seen >= sheaf.now() - $2 * interval '1 microsecond'
+          AND worker.build <> job.build)
+    ORDER BY number
+    """)
+
+  fileprivate static let lockProbing = Statement(
+    "lock-probing",
+    """
+    SELECT number, probes::integer, probes_done = probes FROM sheaf.job
+    WHERE id = $1 AND state = 'probing' AND purpose = 'render' FOR UPDATE
+    """)
+
+  fileprivate static let startRendering = Statement(
+    "start-rendering",
+    """
+    UPDATE sheaf.job SET state = 'rendering', build = $2, videos = $3, videos_done = $4, videos_cached = $4, work = $5,
+      work_done = $6, audios = $7, audios_done = $8
+    WHERE number = $1
+    """)
+
+  /// Runs whichever task was done last: of all tasks that are done at once, only the last holder of the job's lock sees
+  /// them all.
+  static let readyStitch = Statement(
+    "ready-stitch",
+    """
+    UPDATE sheaf.task SET state = 'ready'
+    WHERE job = (
+        SELECT number FROM sheaf.job
+        WHERE id = $1 AND state = 'rendering' AND probes_done = probes AND videos_done = videos
+          AND audios_done = audios)
+      AND kind = 'stitch' AND state = 'waiting'
+    """)
+
+  static let finishJob = Statement(
+    "finish-job",
+    """
+    UPDATE sheaf.job SET state = 'done', ended_at = sheaf.now(), output_digest = stitch.result_digest,
+      output_size = stitch.result_size
+    FROM sheaf.task stitch
+    WHERE job.id = $1 AND job.state = 'rendering'
+      AND stitch.job = job.number AND stitch.kind = 'stitch' AND stitch.state = 'done'
+    """)
+
+  /// A claim locks the jobs of its tasks with `KEY SHARE` and passes over those that are locked here, so no lease is
+  /// granted between this and the end of the transaction.
+  fileprivate static let lockForEnd = Statement(
+    "lock-for-end", "SELECT number, state, purpose FROM sheaf.job WHERE id = $1 FOR UPDATE")
+
+  fileprivate static let endJob = Statement(
+    "end-job",
+    """
+    WITH ended AS (
+      UPDATE sheaf.job SET state = $2, failure_reason = $3, failure_message = $4, failure_task = $5,
+        failure_problems = $6, ended_at = sheaf.now()
+      WHERE id = $1 AND state IN ('probing', 'rendering') RETURNING number
+    )
+    SELECT pg_catalog.pg_notify('sheaf_change', '') FROM ended
+    """)
+
+  /// Locks the running tasks of a job that has ended, in order, as everywhere, so that no two transactions wait for each
+  /// other.
+  fileprivate static let lockOpenTasks = Statement(
+    "lock-open-tasks",
+    """
+    SELECT locked.ordinal FROM (
+      SELECT DISTINCT lease.job, lease.ordinal FROM sheaf.lease
+      WHERE lease.job = (SELECT number FROM sheaf.job WHERE id = $1 AND ended_at IS NOT NULL)
+      ORDER BY lease.ordinal
+    ) AS held CROSS JOIN LATERAL (
+      SELECT task.ordinal FROM sheaf.task WHERE task.job = held.job AND task.ordinal = held.ordinal FOR UPDATE
+    ) AS locked
+    """)
+
+  fileprivate static let closeTasks = Statement(
+    "close-tasks",
+    """
+    WITH removed AS (
+      DELETE FROM sheaf.lease
+      WHERE lease.job = (SELECT number FROM sheaf.job WHERE id = $1 AND ended_at IS NOT NULL)
+      RETURNING lease.job, lease.ordinal
+    )
+    UPDATE sheaf.task SET state = 'waiting' FROM (SELECT DISTINCT job, ordinal FROM removed) AS held
+    WHERE task.job = held.job AND task.ordinal = held.ordinal AND task.state = 'running'
+    """)
+
+  fileprivate static let unplan = Statement(
+    "unplan",
+    """
+    UPDATE sheaf.job SET state = 'probing', build = NULL, ended_at = NULL, failure_reason = NULL,
+      failure_message = NULL, failure_task = NULL, failure_problems = NULL, videos = 0, videos_done = 0,
+      videos_cached = 0, work = 0, work_done = 0, audios = 0, audios_done = 0, median_pace = NULL
+    WHERE number = $1
+    """)
+
+  /// With the leases and the attempts of the tasks.
+  fileprivate static let removePlan = Statement(
+    "remove-plan",
+    """
+    DELETE FROM sheaf.task
+    WHERE job = $1 AND ordinal >= (SELECT probes FROM sheaf.job WHERE number = $1)
+    """)
+
+  fileprivate static let retryProbes = Statement(
+    "retry-probes",
+    """
+    UPDATE sheaf.task SET state = CASE state WHEN 'done' THEN 'done' ELSE 'ready' END, retried_at = epoch,
+      not_before = '-infinity'
+    WHERE job = $1
+    """)
+
+  fileprivate static let jobState = Statement("job-state", "SELECT state FROM sheaf.job WHERE id = $1")
+
+  fileprivate static let deleteJob = Statement(
+    "delete-job", "DELETE FROM sheaf.job WHERE id = $1 AND ended_at IS NOT NULL RETURNING number")
+
+  /// A job that another coordinator deletes, or takes up, is passed over.
+  fileprivate static let deleteJobs = Statement(
+    "delete-jobs",
+    """
+    WITH old AS MATERIALIZED (
+      SELECT number FROM sheaf.job
+      WHERE ended_at IS NOT NULL AND ended_at < sheaf.now() - $1 * interval '1 microsecond'
+      ORDER BY ended_at, number LIMIT $2 FOR UPDATE SKIP LOCKED
+    )
+    DELETE FROM sheaf.job USING old WHERE job.number = old.number RETURNING job.number
+    """)
+
+  fileprivate static let markFetched = Statement(
+    "mark-fetched", "UPDATE sheaf.job SET is_fetched = true WHERE id = $1 AND state = 'done' AND NOT is_fetched")
+}

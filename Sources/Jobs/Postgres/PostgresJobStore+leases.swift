@@ -1,0 +1,179 @@
+package import Digest
+
+// Leases from their renewal to the result.
+
+extension PostgresJobStore {
+  package func renew(_ renewals: [Renewal]) async throws(JobStoreError) -> [Renewal] {
+    guard !renewals.isEmpty else { return [] }
+    let batch = RenewalBatch(renewals)
+    let merged = batch.merged
+    let lease = policy.lease.microseconds
+    let held = try await heartbeats.perform { (connection) throws(JobStoreError) in
+      try connection.run(
+        .renew,
+        [
+          .texts(merged.map(\.lease.task.job.description.withoutNul)), .ints(merged.map(\.lease.task.ordinal)),
+          .longs(merged.map(\.lease.epoch)), .texts(merged.map(\.holder.worker.description.withoutNul)),
+          .longs(merged.map(\.holder.session.number)), .longs(merged.map(\.done)), .longs(merged.map(\.moved)),
+          .long(lease),
+        ]
+      ).map { (fields) throws(JobStoreError) in Int(try fields.long()) - 1 }
+    }
+    return batch.notHeld(held: Set(held))
+  }
+
+  package func publish(
+    _ lease: Lease, holder: Holder, result: Content
+  ) async throws(JobStoreError) -> PublishOutcome {
+    try result.validate()
+    let job = Parameter.text(lease.task.job.description.withoutNul)
+    let task = [job, .int(lease.task.ordinal)]
+    let held: [Parameter] =
+      task + [
+        .long(lease.epoch), .text(holder.worker.description.withoutNul), .long(holder.session.number),
+      ]
+    let digest = Parameter.text(result.digest.hex)
+    let fewest = Parameter.long(Int64(max(policy.fewestRendered, 1)))
+    let (wasHeld, isThere) = try await results.perform { (connection) throws(JobStoreError) in
+      let results = try connection.transaction([
+        (.lockJob, held), (.lockTask, held), (.publish, held + [digest, .long(result.size)]),
+        (.findMedianPace, task + [.long(lease.epoch), fewest]), (.readyStitch, [job]), (.finishJob, [job]),
+        (.isPublished, task + [.long(lease.epoch), digest]),
+      ])
+      return (!results[2].isEmpty, !results[6].isEmpty)
+    }
+    return wasHeld ? .published : isThere ? .duplicate : .stale
+  }
+
+  package func disconnect(_ holder: Holder) async throws(JobStoreError) -> Int {
+    let holder: [Parameter] = [.text(holder.worker.description.withoutNul), .long(holder.session.number)]
+    return try await results.perform { (connection) throws(JobStoreError) in
+      let results = try connection.transaction([(.unregister, holder), (.leave, holder)])
+      guard var fields = results[1].first else { return 0 }
+      return Int(try fields.long())
+    }
+  }
+}
+
+extension Statement {
+  /// Locks and changes rows of `sheaf.lease` only. A lease that another transaction has locked is being published, ended
+  /// or left: it is held, and is renewed the next time. So this waits for nothing.
+  static let renew = Statement(
+    "renew",
+    """
+    WITH held AS MATERIALIZED (
+      SELECT renewal.place, renewal.session, renewal.done, renewal.moved, lease.job, lease.ordinal, lease.epoch
+      FROM unnest($1, $2, $3, $4, $5, $6, $7) WITH ORDINALITY
+          AS renewal (job, ordinal, epoch, worker, session, done, moved, place)
+        JOIN sheaf.job ON job.id = renewal.job
+        JOIN sheaf.lease ON lease.job = job.number AND lease.ordinal = renewal.ordinal
+          AND lease.epoch = renewal.epoch AND lease.worker = renewal.worker AND lease.session <= renewal.session
+    ), locked AS MATERIALIZED (
+      SELECT held.* FROM held CROSS JOIN LATERAL (
+        SELECT FROM sheaf.lease
+        WHERE lease.job = held.job AND lease.ordinal = held.ordinal AND lease.epoch = held.epoch
+          AND lease.session <= held.session
+        FOR NO KEY UPDATE SKIP LOCKED
+      ) AS lease
+    ), renewed AS (
+      UPDATE sheaf.lease SET until = sheaf.now() + $8 * interval '1 microsecond',
+        session = locked.session, is_away = lease.is_away AND lease.session = locked.session,
+        moved_at = CASE
+          WHEN locked.session > lease.session OR locked.moved > lease.moved OR locked.done > lease.progress
+          THEN sheaf.now() ELSE lease.moved_at END,
+        moved = CASE
+          WHEN locked.session > lease.session THEN locked.moved ELSE greatest(lease.moved, locked.moved) END,
+        progress = greatest(lease.progress, locked.done)
+      FROM locked
+      WHERE lease.job = locked.job AND lease.ordinal = locked.ordinal AND lease.epoch = locked.epoch
+    )
+    SELECT place FROM held
+    """)
+
+  /// A condition on a job: the holder holds the lease `$3` of its task `$2`.
+  private static let isHeld = """
+    EXISTS (
+      SELECT FROM sheaf.lease
+      WHERE lease.job = job.number AND lease.ordinal = $2 AND lease.epoch = $3 AND lease.worker = $4
+        AND lease.session <= $5)
+    """
+
+  /// Of two tasks of a job that end at once, one waits here. What follows in its transaction sees both. A report of a
+  /// lease that is not held waits for nothing. Claims do not wait, because this is not a lock of the job's key.
+  static let lockJob = Statement(
+    "lock-job", "SELECT number FROM sheaf.job WHERE id = $1 AND \(isHeld) FOR NO KEY UPDATE")
+
+  /// Leases are granted and ended only by the holder of their task's lock. What follows in the transaction sees them all.
+  fileprivate static let lockTask = Statement(
+    "lock-task",
+    """
+    SELECT ordinal FROM sheaf.task
+    WHERE job = (SELECT number FROM sheaf.job WHERE id = $1 AND \(isHeld)) AND ordinal = $2 FOR UPDATE
+    """)
+
+  fileprivate static let publish = Statement(
+    "publish",
+    """
+    WITH held AS MATERIALIZED (
+      SELECT job, ordinal, granted_at FROM sheaf.lease
+      WHERE job = (SELECT number FROM sheaf.job WHERE id = $1) AND ordinal = $2 AND epoch = $3 AND worker = $4
+        AND session <= $5
+    ), ended AS (
+      DELETE FROM sheaf.lease USING held WHERE lease.job = held.job AND lease.ordinal = held.ordinal
+    ), published AS (
+      UPDATE sheaf.task SET state = 'done', published_epoch = $3, publisher = $4, result_digest = $6, result_size = $7,
+        took = \(microseconds(since: "held.granted_at"))
+      FROM held WHERE task.job = held.job AND task.ordinal = held.ordinal
+      RETURNING task.job, task.kind, task.work
+    ), counted AS (
+      UPDATE sheaf.job SET probes_done = probes_done + (kind = 'probe')::integer,
+        videos_done = videos_done + (kind = 'video')::integer,
+        work_done = work_done + CASE kind WHEN 'video' THEN published.work ELSE 0 END,
+        audios_done = audios_done + (kind = 'audio')::integer
+      FROM published WHERE job.number = published.job
+    )
+    SELECT pg_catalog.pg_notify('sheaf_change', '') FROM published
+    """)
+
+  /// After a video task was published: `LeasePolicy.findsMedianPace` and `medianPace`, in SQL.
+  fileprivate static let findMedianPace = Statement(
+    "find-median-pace",
+    """
+    UPDATE sheaf.job SET median_pace = (
+      SELECT CASE WHEN count(*) >= $4 THEN percentile_disc(0.5) WITHIN GROUP (ORDER BY task.took / task.cost) END
+      FROM sheaf.task
+      WHERE task.job = job.number AND task.kind = 'video' AND task.took IS NOT NULL
+        AND task.cost BETWEEN \(LeasePolicy.measurableCosts.lowerBound) AND \(LeasePolicy.measurableCosts.upperBound))
+    WHERE id = $1 AND state = 'rendering' AND videos_done - videos_cached >= $4
+      AND (videos_done - videos_cached)
+        % power(10::numeric, greatest(length((videos_done - videos_cached)::text) - 2, 0))::bigint = 0
+      AND EXISTS (
+        SELECT FROM sheaf.task
+        WHERE task.job = job.number AND task.ordinal = $2 AND task.kind = 'video' AND task.published_epoch = $3)
+    """)
+
+  fileprivate static let isPublished = Statement(
+    "is-published",
+    """
+    SELECT ordinal FROM sheaf.task
+    WHERE job = (SELECT number FROM sheaf.job WHERE id = $1) AND ordinal = $2
+      AND published_epoch = $3 AND result_digest = $4
+    """)
+
+  fileprivate static let unregister = Statement(
+    "unregister", "UPDATE sheaf.worker SET has_left = true WHERE id = $1 AND session = $2 AND NOT has_left")
+
+  fileprivate static let leave = Statement(
+    "leave",
+    """
+    WITH held AS MATERIALIZED (
+      SELECT job, ordinal, epoch FROM sheaf.lease WHERE worker = $1 AND session <= $2
+      ORDER BY job, ordinal, epoch FOR NO KEY UPDATE
+    ), away AS (
+      UPDATE sheaf.lease SET is_away = true FROM held
+      WHERE lease.job = held.job AND lease.ordinal = held.ordinal AND lease.epoch = held.epoch AND NOT lease.is_away
+      RETURNING lease.epoch
+    )
+    SELECT (SELECT count(*) FROM held), (SELECT count(pg_catalog.pg_notify('sheaf_change', '')) FROM away)
+    """)
+}

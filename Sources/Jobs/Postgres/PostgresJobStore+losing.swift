@@ -1,0 +1,291 @@
+// Leases that end without a result.
+
+extension PostgresJobStore {
+  package func fail(_ lease: Lease, holder: Holder, failure: TaskFailure) async throws(JobStoreError) -> Bool {
+    try failure.validate()
+    let failure = failure.withoutNul
+    let held: [Parameter] = [
+      .text(lease.task.job.description.withoutNul), .int(lease.task.ordinal), .long(lease.epoch),
+      .text(holder.worker.description.withoutNul), .long(holder.session.number),
+    ]
+    let policy = policy
+    return try await results.perform { (connection) throws(JobStoreError) in
+      try connection.transaction { () throws(JobStoreError) in
+        let rows = try connection.pipeline([(.lockJob, held), (.lockHeld, held)])[1]
+        guard var fields = rows.first else { return false }
+        if let jobFailure = try connection.end(try fields.lockedLease(), with: failure, policy) {
+          try connection.endJob(lease.task.job, as: .failed, failure: jobFailure)
+        } else {
+          _ = try connection.run(.notify)
+        }
+        return true
+      }
+    }
+  }
+
+  package func expire() async throws(JobStoreError) -> [Lease] {
+    let policy = policy
+    return try await heartbeats.perform { (connection) throws(JobStoreError) in
+      try connection.transaction { () throws(JobStoreError) in try connection.expire(policy) }
+    }
+  }
+}
+
+extension Connection {
+  fileprivate func expire(_ policy: LeasePolicy) throws(JobStoreError) -> [Lease] {
+    let hang = Parameter.long(policy.hang.microseconds)
+    let turn = try pipeline([(.takeTurn, []), (.isAnythingLost, [hang]), (.isAnythingOld, old(policy))])
+    // Another coordinator is at it now.
+    guard var fields = turn[0].first else { return [] }
+    if let since = try fields.optionalLong(), since > policy.outage.microseconds {
+      let outage = Parameter.long(since)
+      _ = try pipeline([
+        (.moveLeases, [outage, .long(policy.lease.microseconds)]), (.moveWorkers, [outage]), (.moveBuilds, [outage]),
+      ])
+      return []
+    }
+    if !turn[2].isEmpty {
+      let old = old(policy)
+      _ = try pipeline([(.forgetWorkers, [old[0]]), (.forgetBuilds, [old[1]])])
+    }
+    // Mostly there is nothing to do.
+    guard !turn[1].isEmpty else { return [] }
+    // First the jobs that a counted attempt may end, then the tasks and the leases. What another transaction has locked
+    // stays for the next time: it is being renewed, published or ended.
+    let jobs = try run(.lockHungJobs, [hang]).map { (fields) throws(JobStoreError) in try fields.long() }
+    let lost = try run(.lockLost, [hang, .longs(jobs)]).map { (fields) throws(JobStoreError) in
+      (lease: try fields.lockedLease(), isPast: try fields.flag())
+    }
+    try release(lost.filter(\.isPast).map(\.lease), policy)
+    try endHung(lost.filter { !$0.isPast }.map(\.lease), policy)
+    return lost.map(\.lease.lease)
+  }
+
+  private func old(_ policy: LeasePolicy) -> [Parameter] {
+    [.long(LeasePolicy.keptWorker.microseconds), .long(policy.rebind.microseconds)]
+  }
+
+  private func release(_ leases: [LockedLease], _ policy: LeasePolicy) throws(JobStoreError) {
+    guard !leases.isEmpty else { return }
+    let calls: [Call] = leases.flatMap { lease in
+      let failure = TaskFailure(end: .released, message: FailureMessage.leaseRanOut(lease.worker))
+      return [lease.endCall(failure), lease.pruneCall(policy), (.keepTask, lease.task + [.long(nil)])]
+    }
+    _ = try pipeline(calls + [(.notify, [])])
+  }
+
+  private func endHung(_ leases: [LockedLease], _ policy: LeasePolicy) throws(JobStoreError) {
+    guard !leases.isEmpty else { return }
+    // All attempts are counted before any job ends. A job ends with the failure of the first of its tasks.
+    var failures: [(job: JobID, failure: JobFailure)] = []
+    var failedTasks: Set<TaskID> = []
+    // The lease has been removed if the failure of the task's other lease was its last.
+    for lease in leases where !failedTasks.contains(lease.lease.task) {
+      let failure = TaskFailure(end: .hung, message: FailureMessage.hung(lease.worker))
+      guard let jobFailure = try end(lease, with: failure, policy) else { continue }
+      failedTasks.insert(lease.lease.task)
+      let job = lease.lease.task.job
+      if failures.last?.job != job { failures.append((job, jobFailure)) }
+    }
+    for (job, failure) in failures { try endJob(job, as: .failed, failure: failure) }
+    _ = try run(.notify)
+  }
+
+  /// Ends a lease with an attempt. The task keeps its other lease, or is ready, or has failed for good.
+  ///
+  /// - Returns: The job's failure, if the task has failed for good. The caller ends the job.
+  fileprivate func end(
+    _ lease: LockedLease, with failure: TaskFailure, _ policy: LeasePolicy
+  ) throws(JobStoreError) -> JobFailure? {
+    // Counted after the task's lock was taken, and this one included.
+    let counted = try pipeline([
+      lease.endCall(failure), lease.pruneCall(policy), (.countFailures, lease.task),
+    ])[2]
+    guard var fields = counted.first else { return nil }
+    let failures = Int(try fields.long())
+    let task = lease.lease.task
+    if let message = policy.finalMessage(of: lease.kind, task, failures: failures, lease.worker, failure) {
+      _ = try run(.failTask, lease.task)
+      return JobFailure(reason: .task, message: message, task: task.ordinal)
+    }
+    let backOff =
+      failure.end.isCounted ? policy.backOff(afterFailure: failures, jitter: failure.jitter).microseconds : nil
+    _ = try run(.keepTask, lease.task + [.long(backOff)])
+    return nil
+  }
+}
+
+/// A lease whose row, and whose task's row, this transaction has locked.
+private struct LockedLease: Sendable {
+  var lease: Lease
+  /// The job's number in the database.
+  var number: Int64
+  var worker: WorkerID
+  var kind: TaskKind
+
+  /// The parameters that name the task.
+  var task: [Parameter] { [.long(number), .int(lease.task.ordinal)] }
+
+  /// Ends the lease with an attempt; what becomes of the task follows.
+  func endCall(_ failure: TaskFailure) -> Call {
+    let process = failure.process
+    return (
+      .endLease,
+      task + [
+        .long(lease.epoch), .text(failure.end.rawValue), .text(failure.message), .int(process?.exitCode),
+        .int(process?.signal), .long(process?.cpuMilliseconds), .long(process?.peakBytes), .text(process?.log),
+      ]
+    )
+  }
+
+  /// Removes the oldest released attempts.
+  func pruneCall(_ policy: LeasePolicy) -> Call {
+    (.pruneAttempts, task + [.long(Int64(max(policy.keptReleases, 1)))])
+  }
+}
+
+extension Fields {
+  /// Reads `Statement.lockedColumns`.
+  fileprivate mutating func lockedLease() throws(JobStoreError) -> LockedLease {
+    let task = TaskID(job: JobID(try text()), ordinal: try int())
+    return LockedLease(
+      lease: Lease(task: task, epoch: try long()), number: try long(), worker: WorkerID(try text()),
+      kind: try named("task kind"))
+  }
+}
+
+extension Statement {
+  private static let lockedColumns = "job.id, task.ordinal, lease.epoch, task.job, lease.worker, task.kind"
+  private static let lockedTables =
+    "sheaf.lease JOIN sheaf.task USING (job, ordinal) JOIN sheaf.job ON job.number = task.job"
+
+  fileprivate static let lockHeld = Statement(
+    "lock-held",
+    """
+    SELECT \(lockedColumns) FROM \(lockedTables)
+    WHERE job.id = $1 AND task.ordinal = $2 AND lease.epoch = $3 AND lease.worker = $4 AND lease.session <= $5
+    FOR UPDATE OF task, lease
+    """)
+
+  /// A lease may be renewed before its row is locked: what it is then decides. A lease that hangs is ended only if its job
+  /// is locked, because the job may end with it.
+  fileprivate static let lockLost = Statement(
+    "lock-lost",
+    """
+    SELECT \(lockedColumns), lease.until <= sheaf.now() FROM \(lockedTables)
+    WHERE lease.until <= sheaf.now()
+      OR lease.moved_at <= sheaf.now() - $1 * interval '1 microsecond' AND lease.job = ANY ($2)
+    ORDER BY task.job, task.ordinal, lease.epoch FOR UPDATE OF task, lease SKIP LOCKED
+    """)
+
+  fileprivate static let lockHungJobs = Statement(
+    "lock-hung-jobs",
+    """
+    SELECT number FROM sheaf.job
+    WHERE number IN (
+      SELECT lease.job FROM sheaf.lease WHERE lease.moved_at <= sheaf.now() - $1 * interval '1 microsecond')
+    ORDER BY number FOR UPDATE SKIP LOCKED
+    """)
+
+  /// Records this call. The time since the last one, which is null before the first one; no row if another transaction
+  /// is at it.
+  fileprivate static let takeTurn = Statement(
+    "take-turn",
+    """
+    WITH last AS MATERIALIZED (SELECT is_only, expired_at FROM sheaf.farm FOR UPDATE SKIP LOCKED)
+    UPDATE sheaf.farm SET expired_at = greatest(farm.expired_at, sheaf.now())
+    FROM last WHERE farm.is_only = last.is_only
+    RETURNING (extract(epoch FROM sheaf.now() - last.expired_at) * 1000000)::bigint
+    """)
+
+  fileprivate static let isAnythingLost = Statement(
+    "is-anything-lost",
+    """
+    SELECT ordinal FROM sheaf.lease
+    WHERE until <= sheaf.now() OR moved_at <= sheaf.now() - $1 * interval '1 microsecond'
+    LIMIT 1
+    """)
+
+  fileprivate static let isAnythingOld = Statement(
+    "is-anything-old",
+    """
+    SELECT id FROM sheaf.worker WHERE last_seen < sheaf.now() - $1 * interval '1 microsecond'
+    UNION ALL
+    SELECT build FROM sheaf.build WHERE last_seen < sheaf.now() - $2 * interval '1 microsecond'
+    LIMIT 1
+    """)
+
+  fileprivate static let forgetWorkers = Statement(
+    "forget-workers", "DELETE FROM sheaf.worker WHERE last_seen < sheaf.now() - $1 * interval '1 microsecond'")
+
+  fileprivate static let forgetBuilds = Statement(
+    "forget-builds", "DELETE FROM sheaf.build WHERE last_seen < sheaf.now() - $1 * interval '1 microsecond'")
+
+  /// No time is moved further than if it were now.
+  fileprivate static let moveLeases = Statement(
+    "move-leases",
+    """
+    UPDATE sheaf.lease SET granted_at = least(granted_at + $1 * interval '1 microsecond', sheaf.now()),
+      moved_at = least(moved_at + $1 * interval '1 microsecond', sheaf.now()),
+      until = least(
+        until + $1 * interval '1 microsecond', sheaf.now() + $2 * interval '1 microsecond')
+    """)
+
+  fileprivate static let moveWorkers = Statement(
+    "move-workers",
+    "UPDATE sheaf.worker SET last_seen = least(last_seen + $1 * interval '1 microsecond', sheaf.now())")
+
+  fileprivate static let moveBuilds = Statement(
+    "move-builds",
+    "UPDATE sheaf.build SET last_seen = least(last_seen + $1 * interval '1 microsecond', sheaf.now())")
+
+  fileprivate static let endLease = Statement(
+    "end-lease",
+    """
+    WITH ended AS (
+      DELETE FROM sheaf.lease WHERE job = $1 AND ordinal = $2 AND epoch = $3 RETURNING *
+    )
+    INSERT INTO sheaf.attempt (job, ordinal, epoch, worker, ended_as, message, ended_at, ran, exit_code, signal,
+      cpu_milliseconds, peak_bytes, log)
+    SELECT job, ordinal, epoch, worker, $4, $5, sheaf.now(), \(microseconds(since: "granted_at")), $6, $7, $8, $9, $10
+    FROM ended
+    """)
+
+  fileprivate static let countFailures = Statement(
+    "count-failures",
+    """
+    SELECT count(*) FROM sheaf.attempt JOIN sheaf.task USING (job, ordinal)
+    WHERE job = $1 AND ordinal = $2 AND attempt.epoch > task.retried_at AND ended_as IN (\(countedEnds))
+    """)
+
+  /// After one of a task's leases has ended: the other one goes on, and is not a backup lease any more; without another
+  /// the task is ready. With `$3` the task backs off for that many microseconds.
+  fileprivate static let keepTask = Statement(
+    "keep-task",
+    """
+    WITH kept AS (
+      UPDATE sheaf.lease SET is_backup = false WHERE job = $1 AND ordinal = $2 AND is_backup
+    )
+    UPDATE sheaf.task SET
+      state = CASE WHEN EXISTS (SELECT FROM sheaf.lease WHERE lease.job = task.job AND lease.ordinal = task.ordinal)
+        THEN 'running' ELSE 'ready' END,
+      not_before = coalesce(sheaf.now() + $3 * interval '1 microsecond', not_before)
+    WHERE job = $1 AND ordinal = $2
+    """)
+
+  fileprivate static let failTask = Statement(
+    "fail-task",
+    """
+    WITH ended AS (DELETE FROM sheaf.lease WHERE job = $1 AND ordinal = $2)
+    UPDATE sheaf.task SET state = 'failed' WHERE job = $1 AND ordinal = $2
+    """)
+
+  fileprivate static let pruneAttempts = Statement(
+    "prune-attempts",
+    """
+    DELETE FROM sheaf.attempt
+    WHERE job = $1 AND ordinal = $2 AND ended_as = 'released' AND number <= (
+      SELECT number FROM sheaf.attempt
+      WHERE job = $1 AND ordinal = $2 AND ended_as = 'released' ORDER BY number DESC OFFSET $3 LIMIT 1)
+    """)
+}
