@@ -36,6 +36,10 @@ package struct EditFile: Sendable {
       }
       throw CommandFailure(.document, "the document cannot be read: \(error)")
     }
+    // Bytes that are not UTF-8 were replaced, so nothing has this name.
+    guard access(folder, F_OK) == 0 else {
+      throw CommandFailure(.document, "the path of the document's folder, \(folder), is not UTF-8; rename the folder")
+    }
     do {
       document = try Document.examine(bytes)
     } catch {
@@ -65,7 +69,7 @@ package struct EditFile: Sendable {
           continue
         }
         let path = resolve(asset.path)
-        group.addTask { (index, try await BlockingWork.run { AssetFile.content(path, contents) }) }
+        group.addTask { (index, try await BlockingWork.run(.hashing) { AssetFile.content(path, contents) }) }
       }
       for try await (index, result) in group {
         let asset = named[index]

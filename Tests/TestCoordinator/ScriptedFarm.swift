@@ -22,6 +22,7 @@ package actor ScriptedFarm {
   /// Every message of every client, in order.
   package private(set) var received: [WireMessage] = []
   package private(set) var address = WireAddress(host: "127.0.0.1", port: 0)
+  private var hasStarted = false
 
   package init(_ script: @escaping Script) {
     self.script = script
@@ -29,9 +30,8 @@ package actor ScriptedFarm {
 
   /// Starts to listen: at a free port the first time, at the same one later.
   package func start() async throws {
-    let server = try await WireServer.bind(
-      to: address, logger: Logger(label: "farm") { _ in SwiftLogNoOpLogHandler() })
-    address = server.address
+    let server = try await bind()
+    (address, hasStarted) = (server.address, true)
     let welcome = Sheaf_Welcome.with {
       $0.protocolVersion = WireProtocol.version
       $0.server = "script"
@@ -68,6 +68,23 @@ package actor ScriptedFarm {
   package func wait(for matches: @escaping @Sendable (WireMessage) -> Bool) async {
     if received.contains(where: matches) { return }
     await withCheckedContinuation { waiters.append((matches, $0)) }
+  }
+
+  private func bind() async throws -> WireServer {
+    let logger = Logger(label: "farm") { _ in SwiftLogNoOpLogHandler() }
+    var failure: WireError?
+    for _ in 0..<1000 {
+      // Below the ports that the system gives to connections, which could take it while the farm is stopped.
+      if !hasStarted { address.port = .random(in: 10_000..<32_768) }
+      do {
+        return try await WireServer.bind(to: address, logger: logger)
+      } catch {
+        failure = error
+        // The system may take a moment to close the socket of a farm that was stopped.
+        try await Task.sleep(for: .milliseconds(5))
+      }
+    }
+    throw failure ?? WireError(.unreachable, "no port is free")
   }
 
   private func began(_ connection: WireConnection) -> Int {
