@@ -84,6 +84,9 @@ ALTER TABLE sheaf.task ALTER COLUMN label DROP DEFAULT;
 -- The counts of the job's row are instead of it.
 DROP INDEX sheaf.task_unfinished;
 
+-- The tasks of which a job's median pace is found: a large job may have few of them for a long time.
+CREATE INDEX task_rendered ON sheaf.task (job) WHERE kind = 'video' AND took IS NOT NULL;
+
 -- Jobs ----------------------------------------------------------------------------------------------------------------
 
 ALTER TABLE sheaf.job
