@@ -148,11 +148,12 @@ private final class RawPeer: Sendable {
       while server.memory.used < 376 << 10 { try await Task.sleep(for: .milliseconds(10)) }
       try await WireClient.withConnection(to: server.address, hello: .worker) { connection, _ in
         let chunk = WireMessage.uploadChunk(.with { $0.data = Data(count: WireProtocol.maximumChunk) })
-        // The system's buffers take it; the server does not.
-        try await connection.send(chunk)
+        async let sending: Void = {
+          for _ in 0..<20 { try await connection.send(chunk) }
+          try await connection.send(.heartbeat(.init()))
+        }()
         for peer in hogs { try await peer.channel.close() }
-        for _ in 0..<20 { try await connection.send(chunk) }
-        try await connection.send(.heartbeat(.init()))
+        try await sending
         var replies = connection.inbound.makeAsyncIterator()
         #expect(try await replies.next() == .heartbeatReply(.init()))
       }
