@@ -42,7 +42,7 @@ package struct WireServer: Sendable {
       return WireServer(
         channel: channel, logger: logger, address: WireAddress(host: address.host, port: port))
     } catch let error as IOError where error.errnoCode == EADDRINUSE {
-      throw WireError(.addressInUse, "address \(address) is in use by another program")
+      throw WireError(.unreachable, "address \(address) is in use by another program")
     } catch {
       throw WireError(.unreachable, "cannot listen at \(address): \(error)")
     }
