@@ -76,7 +76,7 @@ import Testing
         try await expectRefusal(coordinator, stream(.workersQuery(.init())), .protocol, "first frame must be a hello")
         try await expectRefusal(
           coordinator, stream(hello(coordinator, .client) { $0.protocolVersion = 99 }), .protocol,
-          "uses version 2 of the protocol, not 99")
+          "uses version \(WireProtocol.version) of the protocol, not 99")
         try await expectRefusal(
           coordinator, stream(hello(coordinator, .client) { $0.token = "guess" }), .token, "token is wrong")
         try await expectRefusal(
@@ -179,8 +179,8 @@ import Testing
     try await TestCoordinator.run { coordinator in
       try await WireClient.withConnection(to: coordinator.endpoint.address, hello: coordinator.hello(.worker)) {
         old, _ in
-        try await WireClient.withConnection(to: coordinator.endpoint.address, hello: coordinator.hello(.worker)) {
-          new, _ in
+        let later = coordinator.hello(.worker, session: 2)
+        try await WireClient.withConnection(to: coordinator.endpoint.address, hello: later) { new, _ in
           // The old one ends.
           for try await _ in old.inbound {}
           try await new.send(.heartbeat(.with { $0.freeSlots = 1 }))
