@@ -15,9 +15,9 @@ package struct LocalFarm: Sendable {
     /// How many tasks run at once; nil: as many as there are processor cores.
     package var slots: Int?
 
-    /// - Parameter store: Nil selects `store` in the user's cache folder.
-    package init(store: String? = nil, slots: Int? = nil) {
-      self.store = store ?? "\(ProcessEnvironment.cacheDirectory)/store"
+    /// - Parameter store: Nil selects `store` in the user's cache folder. Throws if there is none.
+    package init(store: String? = nil, slots: Int? = nil) throws(SettingError) {
+      self.store = try store ?? "\(ProcessEnvironment.cacheDirectory)/store"
       self.slots = slots
     }
   }
