@@ -91,8 +91,8 @@ let package = Package(
     .target(
       name: "Worker",
       dependencies: nio + [
-        "Wire", "Digest", "SystemSupport", "Renderer", "Stitcher", "Media", "Segmenter", "CompositionModel", "CSandbox",
-        argumentParser, logging, protobuf, systemPackage, unixSignals,
+        "Wire", "ContentStorage", "Digest", "SystemSupport", "Renderer", "Stitcher", "Media", "Segmenter",
+        "CompositionModel", "CSandbox", argumentParser, logging, protobuf, systemPackage, unixSignals,
       ],
       exclude: ["Control/control.proto"],
       swiftSettings: strict),

@@ -65,7 +65,7 @@ package struct EditFile: Sendable {
           continue
         }
         let path = resolve(asset.path)
-        group.addTask { (index, try await BlockingWork.run { AssetFile.content(path, contents) }) }
+        group.addTask { (index, try await BlockingWork.run(.hashing) { AssetFile.content(path, contents) }) }
       }
       for try await (index, result) in group {
         let asset = named[index]

@@ -80,7 +80,7 @@ package struct LocalRender: Sendable {
     _ configuration: LocalFarm.Configuration, report: @escaping @Sendable (Sheaf_JobStatus) -> Void
   ) async throws -> Sheaf_JobStatus {
     let file = try OutputFile(output)
-    let contents = FileContentCache()
+    let contents = configuration.contents
     let (assets, missing) = try await edit.assets(contents)
     let found = missing + EditFile.replaced(by: output, assets)
     guard edit.document.problems.isEmpty, found.isEmpty else {

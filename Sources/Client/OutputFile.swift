@@ -133,7 +133,7 @@ package final class OutputFile: @unchecked Sendable {
         throw error
       }
       do {
-        try await BlockingWork.run { try self.commit(content.digest) }
+        try await BlockingWork.run(.hashing) { try self.commit(content.digest) }
         fetched = content.digest
         return
       } catch let error as ContentStoreError where error.code == .mismatch {

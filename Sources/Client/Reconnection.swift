@@ -58,7 +58,7 @@ package struct Reconnection: Sendable, Hashable {
     switch error.code {
     case .refused(.shuttingDown), .refused(.unavailable): break
     case .unreachable, .closed, .timeout: if !hasAnswered { return .giveUp }
-    case .refused, .violation, .content, .temporary: return .giveUp
+    case .refused, .violation, .content, .temporary, .addressInUse: return .giveUp
     }
     let isFirst = lostAt == nil
     let start = lostAt ?? now

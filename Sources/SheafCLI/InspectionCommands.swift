@@ -27,7 +27,7 @@ struct CheckCommand: AsyncParsableCommand {
       var problems: [Problem]
       do {
         let edit = try EditFile(edit)
-        let contents = FileContentCache()
+        let contents = configuration.contents
         let (assets, missing) = try await edit.assets(contents)
         let inspection = LocalInspection(edit: edit, assets: assets, contents: contents)
         let reply = try await Interruption.cancelling { try await inspection.run(configuration) }
@@ -72,7 +72,7 @@ struct PlanCommand: AsyncParsableCommand {
     try await reporting(json: json.isOn ? .lines : .none, document: edit) {
       let configuration = try farm.configuration()
       let edit = try EditFile(edit)
-      let contents = FileContentCache()
+      let contents = configuration.contents
       let (assets, missing) = try await edit.assets(contents)
       let inspection = LocalInspection(
         edit: edit, assets: assets, output: Setting.text(output, "SHEAF_OUTPUT") ?? "",
@@ -132,11 +132,12 @@ struct ProbeCommand: AsyncParsableCommand {
   func run() async throws {
     try await reporting {
       let configuration = try farm.configuration()
-      let contents = FileContentCache()
+      let contents = configuration.contents
       var assets: [Sheaf_SubmittedAsset] = []
       var problems: [Problem] = []
       for file in files {
-        switch try await BlockingWork.run(.hashing, { AssetFile.content(file, contents) }) {
+        let result = try await BlockingWork.run(.hashing) { AssetFile.content(file, contents) }
+        switch result {
         case .success(let content):
           assets.append(
             .with {

@@ -51,10 +51,17 @@ struct LocalFarmOptions: ParsableArguments {
       "How many tasks run at once; the default is the number of processor cores. [SHEAF_WORKERS]", valueName: "n"))
   var workers: String?
 
+  @Option(
+    help: ArgumentHelp(
+      "The most bytes that the content store keeps after the command, such as 500M; the default is 20G. [SHEAF_STORE_LIMIT]",
+      valueName: "bytes"))
+  var storeLimit: String?
+
   func configuration() throws -> LocalFarm.Configuration {
     let slots = try Setting.number(workers, "--workers", "SHEAF_WORKERS", in: 1...1024)
     return try LocalFarm.Configuration(
-      store: try Setting.text(store, "SHEAF_STORE", formerly: "SHEAF_VAULT"), slots: slots.map { Int($0) })
+      store: try Setting.text(store, "SHEAF_STORE", formerly: "SHEAF_VAULT"), slots: slots.map { Int($0) },
+      storeLimit: try Setting.bytes(storeLimit, "--store-limit", "SHEAF_STORE_LIMIT"))
   }
 }
 

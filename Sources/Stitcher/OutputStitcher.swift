@@ -12,12 +12,14 @@ package enum OutputStitcher {
   /// - Parameters:
   ///   - pieces: The video's pieces by segment, then the audio's piece, as in the task.
   ///   - descriptor: An empty file that can seek. The caller closes it.
+  ///   - movement: Advanced with every piece that is opened and every packet that is read or written.
   ///   - progress: Called with the number of bytes in the file, which only rises, about once for each mebibyte.
   /// - Throws: `.piece` for a piece that differs from the task or from the others, `.media` for one that cannot be read and
   ///   if the container refuses, `.task` for an invalid payload, `.infrastructure` if this machine ran out of
   ///   something.
   package static func stitch(
-    _ task: StitchTask, pieces: [any ByteSource], to descriptor: Int32, progress: (Int64) -> Void
+    _ task: StitchTask, pieces: [any ByteSource], to descriptor: Int32, movement: Movement? = nil,
+    progress: (Int64) -> Void
   ) throws(StitchError) {
     let videoCount = task.video?.frameCounts.count ?? 0
     let expected = videoCount + (task.audio == nil ? 0 : 1)
@@ -28,17 +30,17 @@ package enum OutputStitcher {
     var tracks: [FileMuxer.Track] = []
     var video: VideoPackets?
     if let settings = task.video {
-      let opened = try open(settings, Array(pieces.prefix(videoCount)))
+      let opened = try open(settings, Array(pieces.prefix(videoCount)), movement)
       video = opened.packets
       tracks.append(opened.track)
     }
     var audio: AudioPackets?
     if let settings = task.audio, let piece = pieces.last {
-      let opened = try open(settings, piece, index: videoCount)
+      let opened = try open(settings, piece, index: videoCount, movement)
       audio = opened.packets
       tracks.append(opened.track)
     }
-    var output = try OutputFile(task, tracks: tracks, descriptor: descriptor)
+    var output = try OutputFile(task, tracks: tracks, descriptor: descriptor, movement)
     let order = Interleaving(
       frameDuration: task.video?.format.frameDuration ?? .zero, sampleRate: task.audio?.encoder.sampleRate ?? 1)
     while video?.next != nil || audio?.next != nil {
@@ -55,12 +57,13 @@ package enum OutputStitcher {
   }
 
   private static func open(
-    _ settings: StitchedVideo, _ pieces: [any ByteSource]
+    _ settings: StitchedVideo, _ pieces: [any ByteSource], _ movement: Movement?
   ) throws(StitchError) -> (packets: VideoPackets, track: FileMuxer.Track) {
     var headers: [PieceHeader] = []
     for (index, count) in settings.frameCounts.enumerated() {
       guard count > 0 else { throw StitchError(.task, "segment \(index) has \(count) frames") }
       headers.append(try PieceReader.open(pieces[index], piece: index).header)
+      movement?.advance()
     }
     let (header, video) = try PieceChecks.video(headers, settings)
     let frameCount = settings.frameCounts.reduce(0, +)
@@ -74,14 +77,14 @@ package enum OutputStitcher {
   }
 
   private static func open(
-    _ settings: StitchedAudio, _ piece: any ByteSource, index: Int
+    _ settings: StitchedAudio, _ piece: any ByteSource, index: Int, _ movement: Movement?
   ) throws(StitchError) -> (packets: AudioPackets, track: FileMuxer.Track) {
     let header = try PieceReader.open(piece, piece: index).header
     let audio = try PieceChecks.audio(header, settings, piece: index)
     let packetCount =
       audio.frameSize > 0
       ? (settings.sampleCount + Int64(audio.initialPadding + audio.frameSize - 1)) / Int64(audio.frameSize)
-      : try countedPackets(piece, index: index)
+      : try countedPackets(piece, index: index, movement)
     let packets = try AudioPackets(
       piece, piece: index, sampleCount: settings.sampleCount, audio: audio, packetCount: packetCount)
     let duration = MediaTime(value: settings.sampleCount, timescale: Int32(clamping: audio.sampleRate))
@@ -89,10 +92,15 @@ package enum OutputStitcher {
   }
 
   /// The number of packets of a codec whose packets hold any number of samples (PCM), which only reading them all gives.
-  private static func countedPackets(_ piece: any ByteSource, index: Int) throws(StitchError) -> Int64 {
+  private static func countedPackets(
+    _ piece: any ByteSource, index: Int, _ movement: Movement?
+  ) throws(StitchError) -> Int64 {
     let reader = try PieceReader.open(piece, piece: index)
     var count: Int64 = 0
-    while try reader.next(ofPiece: index) != nil { count += 1 }
+    while try reader.next(ofPiece: index) != nil {
+      count += 1
+      movement?.advance()
+    }
     return count
   }
 }
@@ -122,11 +130,13 @@ private struct OutputFile {
   private let muxer: FileMuxer
   private var reported: Int64 = 0
 
-  init(_ task: StitchTask, tracks: [FileMuxer.Track], descriptor: Int32) throws(StitchError) {
+  init(
+    _ task: StitchTask, tracks: [FileMuxer.Track], descriptor: Int32, _ movement: Movement?
+  ) throws(StitchError) {
     muxer = try mapErrors(to: StitchError.writing) { () throws(MediaError) in
       try FileMuxer(
         descriptor: descriptor, name: "the output", container: task.container, tracks: tracks,
-        indexFirst: task.optimizeForNetworkUse, metadata: task.metadata)
+        indexFirst: task.optimizeForNetworkUse, metadata: task.metadata, movement: movement)
     }
   }
 

@@ -60,14 +60,14 @@ struct WorkerCommand: AsyncParsableCommand {
 
     var logger = Logger(label: "sheaf-worker") { StreamLogHandler.standardError(label: $0) }
     logger.logLevel = settings.logLevel
-    let verifier = FileVerifier()
+    let verifier = FileVerifier(directory: settings.cache)
     let agent: Agent
     do {
       let cache = try ContentCache(directory: settings.cache, byteLimit: settings.cacheBytes, verifier: verifier)
       let mediaRoot = try settings.mediaRoot.map { path throws(SystemError) in try MediaRoot(path) }
       let opener = InputOpener(mediaRoot: mediaRoot, cache: cache, verifier: verifier, logger: logger)
       let forkServer = ForkServer(ProcessLauncher(inheriting: ProcessEnvironment.value))
-      let properties = try await FileThreads.run { try forkServer.properties() }
+      let properties = try await BlockingWork.run { try forkServer.properties() }
       logger.info("started", metadata: ["build": "\(properties.build)", "slots": "\(settings.slots)"])
       if !properties.confinement.contains(.landlock) {
         logger.warning("this kernel has no Landlock: task processes can read the files of the worker's user")
@@ -133,6 +133,12 @@ struct WorkerOptions: ParsableArguments {
   @Option(help: ArgumentHelp("The most that the cache keeps; default: 10 GiB. [SHEAF_CACHE_BYTES]", valueName: "bytes"))
   var cacheBytes: String?
 
+  @Option(
+    help: ArgumentHelp(
+      "Bytes of the cache's disk that stay free: below it no task is taken; default: 512 MiB. [SHEAF_MIN_FREE]",
+      valueName: "bytes"))
+  var minFree: String?
+
   @Option(help: ArgumentHelp("A name for people; default: the machine's. [SHEAF_NAME]", valueName: "name"))
   var name: String?
 
@@ -161,6 +167,7 @@ struct WorkerOptions: ParsableArguments {
     var mediaRoot: String?
     var cache: String
     var cacheBytes: Int64
+    var minimumFree: Int64
     var name: String
     var drainLimit: Duration
     var logLevel: Logger.Level
@@ -171,7 +178,7 @@ struct WorkerOptions: ParsableArguments {
       Agent.Settings(
         coordinator: coordinator, token: token, name: name, workerID: WorkerOptions.newID(), build: build,
         state: AgentState.Settings(slots: slots, drainLimit: drainLimit), maximumTries: exitsWithParent ? 8 : nil,
-        source: source)
+        source: source, disk: DiskWatch(folder: cache, minimum: minimumFree))
     }
   }
 
@@ -187,13 +194,15 @@ struct WorkerOptions: ParsableArguments {
       let level = Logger.Level(rawValue: try Setting.logLevel(logLevel, default: exitWithParent ? "error" : "info"))
       let slots = try Setting.number(slots, "--slots", "SHEAF_SLOTS", in: 1...1024)
       let cacheBytes = try Setting.number(cacheBytes, "--cache-bytes", "SHEAF_CACHE_BYTES", in: 0...Int64.max)
+      let minimumFree = try Setting.number(minFree, "--min-free", "SHEAF_MIN_FREE", in: 0...Int64.max)
       let drain = try Setting.number(drainSeconds, "--drain-seconds", "SHEAF_DRAIN_SECONDS", in: 0...86400)
       return Resolved(
         coordinator: address, token: try Setting.token(file: tokenFile) ?? "",
         slots: slots.map(Int.init) ?? Int(sandbox_processor_count()),
         mediaRoot: Setting.text(mediaRoot, "SHEAF_MEDIA_ROOT"),
         cache: try Setting.text(cache, "SHEAF_CACHE") ?? ProcessEnvironment.cacheDirectory,
-        cacheBytes: cacheBytes ?? 10 << 30, name: Setting.text(name, "SHEAF_NAME") ?? ProcessEnvironment.hostName,
+        cacheBytes: cacheBytes ?? 10 << 30, minimumFree: minimumFree ?? 512 << 20,
+        name: Setting.text(name, "SHEAF_NAME") ?? ProcessEnvironment.hostName,
         drainLimit: .seconds(drain ?? 8), logLevel: level ?? .info, exitsWithParent: exitWithParent)
     } catch {
       throw ValidationError("\(error)")

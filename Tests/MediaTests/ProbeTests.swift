@@ -46,6 +46,14 @@ import Testing
     }
   }
 
+  @Test func `every packet that is read moves`() throws {
+    let path = scratch.path("movie.mp4")
+    _ = try Tool.ffmpeg(["-f", "lavfi", "-i", "testsrc2=size=160x120:rate=30:duration=10", path])
+    let movement = Movement()
+    _ = try AssetProbe.probe(openSource(path), name: "movie.mp4", movement: movement)
+    #expect(movement.count >= 300)
+  }
+
   @Test(arguments: [
     ("movie.mp4", ["-c:v", "libx264", "-bf", "3", "-g", "250"]), ("movie.mkv", ["-c:v", "libx264", "-bf", "2"]),
     ("movie.ts", ["-c:v", "libx264", "-bf", "3", "-g", "12"]), ("movie.avi", ["-c:v", "mpeg4", "-bf", "2"]),

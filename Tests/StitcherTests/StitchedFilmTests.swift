@@ -1,6 +1,8 @@
 import CompositionModel
 import Foundation
+import Media
 import Segmenter
+import TestMedia
 import TestPrograms
 import Testing
 
@@ -116,6 +118,16 @@ struct Probe: Decodable {
       #expect(decoded == film.sampleCount)
       #expect(try Probe(path, stream: "a:0").streams[0].startPts == 0)
     }
+  }
+
+  @Test func `every piece that is opened and every packet that is written moves`() throws {
+    let film = try Film([20, 20, 20], audio: nil)
+    let file = try film.folder.create("film.mp4")
+    let movement = Movement()
+    try OutputStitcher.stitch(
+      film.task(), pieces: film.pieces().map(openSource), to: file.fileDescriptor, movement: movement
+    ) { _ in }
+    #expect(movement.count >= 63)
   }
 
   @Test(

@@ -60,15 +60,13 @@ struct AgentOverWireTests {
     try await leave(agent)
   }
 
-  @Test(arguments: ["other.mp4", "missing.mp4", "../film.mp4", "link.mp4", "folder"])
-  func `a file under the media root with another digest is passed over`(path: String) async throws {
+  @Test(arguments: ["missing.mp4", "../film.mp4", "link.mp4", "folder", "short.mp4"])
+  func `a file under the media root that cannot be the one is passed over`(path: String) async throws {
     let folder = try TemporaryFolder()
     let root = "\(folder.url.path)/root"
     try FileManager.default.createDirectory(atPath: "\(root)/folder", withIntermediateDirectories: true)
     _ = try folder.write(film, "film.mp4")
-    var other = film
-    other[film.count / 2] ^= 1
-    try other.write(to: URL(fileURLWithPath: "\(root)/other.mp4"))
+    try film.dropLast().write(to: URL(fileURLWithPath: "\(root)/short.mp4"))
     try FileManager.default.createSymbolicLink(atPath: "\(root)/link.mp4", withDestinationPath: "../film.mp4")
 
     let agent = try RunningAgent(try await coordinator.start(), mediaRoot: root)
@@ -80,11 +78,57 @@ struct AgentOverWireTests {
   }
 
   @Test
-  func `a task whose content the coordinator does not have is released`() async throws {
+  func `a file under the media root with another digest ends the attempt as released, and is then passed over`()
+    async throws
+  {
+    let folder = try TemporaryFolder()
+    var other = film
+    other[film.count / 2] ^= 1
+    _ = try folder.write(other, "other.mp4")
+    let agent = try RunningAgent(try await coordinator.start(), mediaRoot: folder.url.path)
+    await coordinator.awaitConnection()
+    let input = await coordinator.serve(film)
+    let failure = try await failure(of: .probe(input, film, path: "other.mp4"))
+    #expect(failure.end == .released && failure.damagedInput.isEmpty, "\(failure)")
+    #expect(failure.message.contains("other.mp4 under the media root has the digest"), "\(failure)")
+    #expect(await coordinator.readRequests == [], "it was used at first")
+    _ = try await publish(of: .probe(input, film, path: "other.mp4", epoch: 2))
+    #expect(await coordinator.readRequests != [])
+    try await leave(agent)
+  }
+
+  @Test
+  func `a failure of bytes that were not the film's is not the film's failure`() async throws {
+    let folder = try TemporaryFolder()
+    let noise = Data((0..<film.count).map { UInt8(truncatingIfNeeded: $0 &* $0 / 7) })
+    _ = try folder.write(noise, "film.mp4")
+    let agent = try RunningAgent(try await coordinator.start(), mediaRoot: folder.url.path)
+    await coordinator.awaitConnection()
+    let failure = try await failure(of: .probe(await coordinator.serve(film), film, path: "film.mp4"))
+    #expect(failure.end == .released && failure.message.contains("has the digest"), "\(failure)")
+    try await leave(agent)
+  }
+
+  @Test
+  func `an input that the coordinator sends with other bytes is named in the failure`() async throws {
     let agent = try RunningAgent(try await coordinator.start())
     await coordinator.awaitConnection()
-    let failure = try await failure(of: .probe(SHA256Digest.of(film), film))
-    #expect(failure.end == .released, "\(failure)")
+    let input = SHA256Digest.of(film)
+    var other = film
+    other[film.count / 2] ^= 1
+    await coordinator.serve(other, as: input)
+    let failure = try await failure(of: .probe(input, film))
+    #expect(failure.end == .released && failure.damagedInput == Data(input.bytes), "\(failure)")
+    try await leave(agent)
+  }
+
+  @Test
+  func `a task whose content the coordinator does not have is released, and names it`() async throws {
+    let agent = try RunningAgent(try await coordinator.start())
+    await coordinator.awaitConnection()
+    let input = SHA256Digest.of(film)
+    let failure = try await failure(of: .probe(input, film))
+    #expect(failure.end == .released && failure.damagedInput == Data(input.bytes), "\(failure)")
     #expect(failure.message.contains("no such content"), "\(failure)")
     try await leave(agent)
   }

@@ -21,7 +21,7 @@ struct AgentStateTests {
   func `the first heartbeat has the free slots, and another is sent when a slot becomes free`() {
     var agent = AgentScript(slots: 2, connected: false)
     let hello = agent.happen(.connected(heartbeat: .seconds(4), lease: .seconds(15)), at: 0)
-    #expect(hello == [.sendHeartbeat([], freeSlots: 2, isDraining: false)])
+    #expect(hello == [.sendHeartbeat([], freeSlots: 2, isDraining: false, paused: nil)])
     _ = agent.happen(.granted(.number(1)))
     _ = agent.happen(.granted(.number(2)))
     #expect(agent.happen(.ended(first, .made(.any))).freeSlots == 1)
@@ -32,8 +32,8 @@ struct AgentStateTests {
   func `heartbeats come in time, with the progress of what is held`() {
     var agent = AgentScript()
     _ = agent.happen(.granted(.number(1)), at: 1)
-    _ = agent.happen(.progressed(first, 30), at: 2)
-    _ = agent.happen(.progressed(first, 20), at: 3)
+    _ = agent.happen(.progressed(first, done: 30, moved: 0), at: 2)
+    _ = agent.happen(.progressed(first, done: 20, moved: 0), at: 3)
     #expect(agent.happen(.tick, at: 3.9) == [])
     #expect(agent.state.deadline == .seconds(4))
     #expect(agent.happen(.tick, at: 4).progress == [30], "progress does not go back")
@@ -65,12 +65,14 @@ struct AgentStateTests {
   }
 
   @Test
-  func `a failure is sent with its end, and the slot is free`() {
+  func `a failure is sent with its end, the slot is free, and the lease is listed until it is acknowledged`() {
     var agent = AgentScript(slots: 1)
     _ = agent.happen(.granted(.number(1)))
     let effects = agent.happen(.ended(first, .failed(.any)))
     #expect(effects.actions == [.sendFailure(.number(1), .any), .discard(first)])
-    #expect(effects.freeSlots == 1)
+    #expect(effects.freeSlots == 1 && effects.leases == [.number(1)])
+    #expect(agent.happen(.failureAnswered(.number(1))).actions == [])
+    #expect(agent.happen(.tick, at: 4).leases == [])
   }
 
   @Test
@@ -79,7 +81,7 @@ struct AgentStateTests {
     _ = agent.happen(.granted(.number(1)))
     #expect(agent.happen(.heartbeatAnswered(cancelled: [.number(1)])) == [.kill(first)])
     #expect(agent.happen(.heartbeatAnswered(cancelled: [.number(1)])) == [], "it is killed once")
-    #expect(agent.happen(.tick, at: 4) == [.sendHeartbeat([], freeSlots: 0, isDraining: false)])
+    #expect(agent.happen(.tick, at: 4) == [.sendHeartbeat([], freeSlots: 0, isDraining: false, paused: nil)])
     let effects = agent.happen(.ended(first, .made(.any)))
     #expect(effects.actions == [.discard(first)] && effects.freeSlots == 1)
   }

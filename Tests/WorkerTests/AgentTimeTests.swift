@@ -8,16 +8,17 @@ struct AgentTimeTests {
   private let second = RunID(number: 2)
 
   @Test
-  func `a task that reports nothing for a minute is killed, and that is counted`() {
+  func `a task that does not move for a minute is killed, and that is counted`() {
     var agent = AgentScript(slots: 1)
     _ = agent.happen(.granted(.number(1)), at: 0)
-    _ = agent.happen(.progressed(first, 1), at: 10)
-    for seconds in stride(from: 14.0, to: 70, by: 4) {
-      #expect(agent.happen(.tick, at: seconds).actions == [])
-      _ = agent.happen(.heartbeatAnswered(cancelled: []))
-    }
-    #expect(agent.happen(.tick, at: 70).actions == [.kill(first)])
-    #expect(agent.happen(.tick, at: 71).actions == [], "it is killed once")
+    _ = agent.happen(.entered(first, .executing), at: 1)
+    _ = agent.pass(until: 10)
+    _ = agent.happen(.progressed(first, done: 1, moved: 0))
+    #expect(agent.pass(until: 69.9).actions == [])
+    // A report without movement does not count.
+    _ = agent.happen(.progressed(first, done: 1, moved: 0))
+    #expect(agent.pass(until: 70).actions == [.kill(first)])
+    #expect(agent.pass(until: 71).actions == [], "it is killed once")
     let process = ProcessEnd(exitCode: 0, signal: 9, cpuMilliseconds: 12, peakBytes: 34)
     let effects = agent.happen(.ended(first, .killed(process)), at: 72).actions
     guard case .sendFailure(.number(1), let failure)? = effects.first else {
@@ -29,26 +30,81 @@ struct AgentTimeTests {
   }
 
   @Test
+  func `movement without progress is no hang, and is reported`() {
+    var agent = AgentScript(slots: 1)
+    _ = agent.happen(.granted(.number(1)), at: 0)
+    _ = agent.happen(.entered(first, .executing), at: 1)
+    var moved: [UInt64] = []
+    for minute in 1...10 {
+      _ = agent.happen(.progressed(first, done: 100, moved: UInt64(minute)), at: Double(minute) * 59)
+      let effects = agent.pass(until: Double(minute + 1) * 59 - 0.1)
+      #expect(effects.actions == [])
+      moved += effects.moved ?? []
+    }
+    #expect(moved.count == 10 && moved == moved.sorted() && Set(moved).count == 10, "\(moved)")
+  }
+
+  @Test(arguments: [RunPhase.preparing, .verifying])
+  func `a file that cannot be read for a minute is not the task's failure`(phase: RunPhase) {
+    var agent = AgentScript(slots: 1)
+    _ = agent.happen(.granted(.number(1)), at: 0)
+    _ = agent.happen(.entered(first, phase), at: 0)
+    for seconds in stride(from: 50.0, through: 500, by: 50) {
+      #expect(agent.pass(until: seconds).actions == [])
+      _ = agent.happen(.moved(first))
+    }
+    #expect(agent.pass(until: 560).actions == [.kill(first)])
+    guard case .sendFailure(_, let failure)? = agent.happen(.ended(first, .killed(nil))).first else {
+      Issue.record("no failure")
+      return
+    }
+    #expect(failure.end == .released, "\(failure)")
+  }
+
+  @Test
   func `a hung task whose lease is lost meanwhile is not reported`() {
     var agent = AgentScript(slots: 1)
     _ = agent.happen(.granted(.number(1)), at: 0)
-    _ = agent.happen(.heartbeatAnswered(cancelled: []), at: 59)
-    #expect(agent.happen(.tick, at: 60).actions.last == .kill(first))
+    #expect(agent.pass(until: 60).actions.last == .kill(first))
     #expect(agent.happen(.heartbeatAnswered(cancelled: [.number(1)]), at: 61).actions == [])
     #expect(agent.happen(.ended(first, .killed(nil)), at: 62).actions == [.discard(first)])
   }
 
   @Test
-  func `a task that waits for the coordinator's bytes does not hang`() {
+  func `a task that waits for the coordinator's bytes does not hang while any come, and moves meanwhile`() {
     var agent = AgentScript(slots: 1)
     _ = agent.happen(.granted(.number(1)), at: 0)
-    _ = agent.happen(.waiting(first, true), at: 1)
-    _ = agent.happen(.heartbeatAnswered(cancelled: []), at: 290)
-    #expect(agent.happen(.tick, at: 300).actions == [])
-    _ = agent.happen(.waiting(first, false), at: 300)
-    _ = agent.happen(.heartbeatAnswered(cancelled: []), at: 359)
-    #expect(agent.happen(.tick, at: 359).actions == [])
-    #expect(agent.happen(.tick, at: 360).actions.last == .kill(first))
+    _ = agent.happen(.entered(first, .waiting), at: 1)
+    let early = agent.pass(until: 290)
+    #expect(early.actions == [] && (early.moved?.first ?? 0) > 70, "a step for each heartbeat")
+    _ = agent.happen(.fetched)
+    #expect(agent.pass(until: 580).actions == [])
+    _ = agent.happen(.entered(first, .executing))
+    #expect(agent.pass(until: 639).actions == [])
+    #expect(agent.pass(until: 640).actions == [.kill(first)])
+  }
+
+  @Test
+  func `a task that waits while the coordinator sends no content for five minutes is released`() {
+    var agent = AgentScript(slots: 1)
+    _ = agent.happen(.granted(.number(1)), at: 0)
+    _ = agent.happen(.entered(first, .waiting), at: 0)
+    #expect(agent.pass(until: 300).actions == [.kill(first)])
+    guard case .sendFailure(_, let failure)? = agent.happen(.ended(first, .killed(nil))).first else {
+      Issue.record("no failure")
+      return
+    }
+    #expect(failure.end == .released && failure.message.contains("300 s"), "\(failure)")
+  }
+
+  @Test
+  func `time in which the agent itself was stopped is nobody's silence`() {
+    var agent = AgentScript(slots: 1)
+    _ = agent.happen(.granted(.number(1)), at: 0)
+    _ = agent.happen(.entered(first, .executing), at: 0)
+    #expect(agent.happen(.tick, at: 1000).actions == [], "neither the task nor the coordinator")
+    #expect(agent.pass(until: 1050).actions == [])
+    #expect(agent.pass(until: 1060).actions == [.kill(first)])
   }
 
   @Test
@@ -67,24 +123,21 @@ struct AgentTimeTests {
   }
 
   @Test
-  func `a lost connection ends every task, because its leases are lost`() {
-    var agent = AgentScript(slots: 2)
-    agent.grantAndMake(1)
-    _ = agent.happen(.granted(.number(2)))
-    #expect(agent.happen(.disconnected) == [.discard(first), .kill(second)])
-    // The old process is not gone yet: one slot is free on the new connection, then two.
-    #expect(agent.happen(.connected(heartbeat: .seconds(4), lease: .seconds(15))).freeSlots == 1)
-    #expect(agent.happen(.ended(second, .killed(nil))).freeSlots == 2)
-  }
-
-  @Test
-  func `an agent disconnects from a coordinator that is silent for a lease's time`() {
+  func `an agent disconnects from a coordinator of which no byte comes for a lease's time`() {
     var agent = AgentScript(slots: 1)
     _ = agent.happen(.granted(.number(1)), at: 1)
-    _ = agent.happen(.tick, at: 15)
-    #expect(agent.happen(.tick, at: 16) == [.disconnect, .kill(first)])
+    _ = agent.happen(.tick, at: 4)
+    _ = agent.happen(.tick, at: 8)
+    _ = agent.happen(.tick, at: 12)
+    // A part of a long message came: no message, but a sign of life.
+    _ = agent.happen(.heard(at: .seconds(14)), at: 15)
+    #expect(agent.happen(.tick, at: 16).actions == [])
+    _ = agent.happen(.tick, at: 20)
+    _ = agent.happen(.tick, at: 24)
+    _ = agent.happen(.tick, at: 28)
+    #expect(agent.happen(.tick, at: 29) == [.disconnect], "the task goes on")
     #expect(agent.happen(.disconnected) == [])
-    #expect(agent.state.deadline == nil)
+    #expect(agent.state.holdsLeases)
   }
 
   @Test
@@ -98,7 +151,7 @@ struct AgentTimeTests {
       return
     }
     #expect(failure.end == .released)
-    #expect(effects.last.map { if case .sendHeartbeat(_, 0, true) = $0 { true } else { false } } == true)
+    #expect(effects.last.map { if case .sendHeartbeat(_, 0, true, nil) = $0 { true } else { false } } == true)
     _ = agent.happen(.failureAnswered(.number(2)))
     _ = agent.happen(.ended(first, .made(.any)), at: 2)
     _ = agent.happen(.uploaded(first))
@@ -145,5 +198,12 @@ struct AgentTimeTests {
     #expect(waits == [250, 500, 1000, 2000, 4000, 8000, 10000, 10000].map { .milliseconds($0) })
     backoff.reset()
     #expect(backoff.wait(jitter: 0) == .milliseconds(125))
+  }
+
+  @Test
+  func `while leases are held a wait is at most two seconds`() {
+    var backoff = Backoff()
+    let waits = (1...8).map { _ in backoff.wait(jitter: 1, holdsLeases: true) }
+    #expect(waits == [250, 500, 1000, 2000, 2000, 2000, 2000, 2000].map { .milliseconds($0) })
   }
 }

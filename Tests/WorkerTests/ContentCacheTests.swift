@@ -67,14 +67,15 @@ struct ContentCacheTests {
     let partial = try await cache.partial(content)
     try await partial.ensure(0..<content.size, from: source.read)
     await cache.release(partial)
-    let file = try #require(try await cache.complete(content))
-    #expect(try file.content().digest == content.digest)
+    let input = try #require(try await cache.complete(content))
+    #expect(try input.file.content().digest == content.digest)
+    #expect(input.isVerified, "it was digested when it came")
     #expect(try await self.cache().complete(content) != nil)
     #expect(source.fetched == source.data.count, "every byte came once")
   }
 
   @Test
-  func `a kept file that has changed is dropped, never used`() async throws {
+  func `a kept file that has changed is noticed while it is read, and then dropped`() async throws {
     let cache = try cache()
     let partial = try await cache.partial(content)
     try await partial.ensure(0..<content.size, from: source.read)
@@ -83,8 +84,28 @@ struct ContentCacheTests {
     try handle.seek(toOffset: 5)
     try handle.write(contentsOf: Data([source.data[5] ^ 1]))
     try handle.close()
-    #expect(try await self.cache().complete(content) == nil)
+    let next = try self.cache()
+    let changed = try #require(try await next.complete(content))
+    let problem = try #require(await changed.problem())
+    #expect(problem.description.contains("has the digest") && problem.damaged == nil, "\(problem)")
+    while try await next.complete(content) != nil { await Task.yield() }
     #expect(!FileManager.default.fileExists(atPath: path))
+  }
+
+  @Test
+  func `a cache on a disk that runs full gives up what no task reads`() async throws {
+    let cache = try cache()
+    let partial = try await cache.partial(content)
+    try await partial.ensure(0..<content.size, from: source.read)
+    await cache.release(partial)
+    let watch = DiskWatch(folder: folder.url.path, minimum: 512 << 20) { [folder] _ in
+      Directories.files(in: "\(folder.url.path)/content").isEmpty ? 513 << 20 : 100 << 20
+    }
+    #expect(await watch.check(cache) == nil)
+    #expect(try await cache.complete(content) == nil, "it went")
+    let full = DiskWatch(folder: "/var/cache", minimum: 512 << 20) { _ in 100 << 20 }
+    #expect(
+      await full.check(cache) == "the disk of /var/cache has 100 MiB free; below 512 MiB no task is taken")
   }
 
   @Test
@@ -125,8 +146,9 @@ struct ContentCacheTests {
     return PartialContent(content, file: file, isLinkable: isLinkable, requests: AsyncSemaphore(8))
   }
 
-  private func cache(limit: Int64 = 1 << 30) throws -> ContentCache {
-    try ContentCache(directory: folder.url.path, byteLimit: limit, verifier: FileVerifier())
+  private func cache(limit: Int64 = 1 << 30, verifier: FileVerifier? = nil) throws -> ContentCache {
+    try ContentCache(
+      directory: folder.url.path, byteLimit: limit, verifier: verifier ?? FileVerifier(directory: folder.url.path))
   }
 
   private func block(_ block: Int) -> Range<Int64> { bytes(block..<(block + 1)) }

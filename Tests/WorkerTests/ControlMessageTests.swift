@@ -33,7 +33,8 @@ struct ControlMessageTests {
     },
   ]
   static let taskMessages: [TaskMessage] = [
-    .ready([.landlock, .seccomp]), .progress(.max), .progress(0), .finished,
+    .ready([.landlock, .seccomp]), .progress(done: .max, moved: 1), .progress(done: 0, moved: .max),
+    .progress(done: 0, moved: 0), .finished,
     .rangeRequest(RangeRequest(request: 1, input: 2, range: 3..<(.max))),
     .rangeRequest(RangeRequest(request: 0, input: 0, range: 0..<1)),
     .failed(TaskFailure(.released, "disk full")), .failed(TaskFailure(.media, "")),
@@ -57,7 +58,7 @@ struct ControlMessageTests {
 
   @Test(arguments: taskMessages)
   func `a message of a task process arrives, in whatever parts`(message: TaskMessage) throws {
-    let bytes = message.frame + TaskMessage.progress(1).frame
+    let bytes = message.frame + TaskMessage.progress(done: 1, moved: 2).frame
     for cut in 0...bytes.count {
       var buffer = ControlFrameBuffer()
       var received: [TaskMessage] = []
@@ -65,7 +66,7 @@ struct ControlMessageTests {
         buffer.append(part)
         while let frame = try buffer.next() { received.append(try TaskMessage(frame)) }
       }
-      #expect(received == [message, .progress(1)])
+      #expect(received == [message, .progress(done: 1, moved: 2)])
     }
   }
 

@@ -114,7 +114,7 @@ struct TaskProcessTests {
         switch report {
         case .rangeRequest(let request): process.reply(to: request, error: reason)
         case .ended(let end): continuation.resume(returning: end)
-        case .ready, .progress: break
+        case .ready, .progress, .moved: break
         }
       }
     }

@@ -18,10 +18,11 @@ struct WorkerCommandTests {
     #expect(
       words.contains(
         "sheaf-worker [--coordinator <host:port>] [--slots <n>] [--media-root <dir>] [--cache <dir>] "
-          + "[--cache-bytes <bytes>] [--name <name>] [--token-file <file>] [--drain-seconds <seconds>] "
-          + "[--log-level <level>]"), "\(text)")
+          + "[--cache-bytes <bytes>] [--min-free <bytes>] [--name <name>] [--token-file <file>] "
+          + "[--drain-seconds <seconds>] [--log-level <level>]"), "\(text)")
     for variable in [
-      "COORDINATOR", "SLOTS", "MEDIA_ROOT", "CACHE", "CACHE_BYTES", "NAME", "TOKEN_FILE", "DRAIN_SECONDS", "LOG_LEVEL",
+      "COORDINATOR", "SLOTS", "MEDIA_ROOT", "CACHE", "CACHE_BYTES", "MIN_FREE", "NAME", "TOKEN_FILE", "DRAIN_SECONDS",
+      "LOG_LEVEL",
     ] {
       #expect(words.contains("[SHEAF_\(variable)]"), "\(text)")
     }
@@ -36,6 +37,7 @@ struct WorkerCommandTests {
     (["--coordinator", "a:1", "--slots", "0"], "--slots is \"0\"; it must be a whole number from 1 to 1024"),
     (["--coordinator", "a:1", "--drain-seconds", "-1"], "drain-seconds"),
     (["--coordinator", "a:1", "--cache-bytes", "1.5"], "--cache-bytes is \"1.5\"; it must be a whole number from 0"),
+    (["--coordinator", "a:1", "--min-free", "-1"], "min-free"),
     (["--coordinator", "a:1", "--log-level", "loud"], "debug, info, notice, warning, error"),
     (["--coordinator", "a:1", "--token-file", "/nonexistent"], "/nonexistent"),
     (["--slotz", "1"], "--slots"),

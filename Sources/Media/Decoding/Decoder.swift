@@ -74,13 +74,18 @@ final class TrackDecoder {
   private let demuxer: Demuxer
   private let track: Int
   private let packet: Packet
+  private let movement: Movement?
   private var hasPacket: Bool
   private var isAtEnd = false
 
   /// - Parameters:
   ///   - packet: Used for reading.
   ///   - hasPacket: Whether `packet` holds the track's first packet to decode.
-  init(_ decoder: Decoder, _ demuxer: Demuxer, track: Int, packet: Packet, hasPacket: Bool) {
+  ///   - movement: Advanced with every picture or block of samples.
+  init(
+    _ decoder: Decoder, _ demuxer: Demuxer, track: Int, packet: Packet, hasPacket: Bool, movement: Movement?
+  ) {
+    self.movement = movement
     self.decoder = decoder
     self.demuxer = demuxer
     self.track = track
@@ -94,7 +99,10 @@ final class TrackDecoder {
   /// Fills `frame` with the next picture or samples; false after the last.
   func decode(into frame: UnsafeMutablePointer<AVFrame>) throws(MediaError) -> Bool {
     while true {
-      if try decoder.receive(frame) { return true }
+      if try decoder.receive(frame) {
+        movement?.advance()
+        return true
+      }
       if isAtEnd { return false }
       if !hasPacket { hasPacket = try demuxer.read(into: packet, ofTrack: track) }
       isAtEnd = !hasPacket

@@ -20,20 +20,25 @@ package final class VideoReader {
   ///   - decodeFrom: Where decoding starts; nil is the head of the file.
   ///   - shownAt: A stored timestamp. The first frame returned is the last one at or before it, or the first of the track
   ///     (or from the keyframe on) if all are later. Nil returns every frame from `decodeFrom` on.
+  ///   - movement: Advanced with every packet that is read and every picture that is decoded, shown or not.
   package init(
     source: any ByteSource, name: String, track: Int, codec: String, timebase: MediaTime, decodeFrom: Keyframe?,
-    shownAt: Int64?
+    shownAt: Int64?, movement: Movement? = nil
   ) throws(MediaError) {
     self.name = name
     self.decodeFrom = decodeFrom
     self.shownAt = shownAt
     let packet = try Packet()
-    var demuxer = try Demuxer(source, name: name)
+    var demuxer = try Demuxer(source, name: name, movement: movement)
     let stream = try VideoReader.stream(track, of: demuxer, codec: codec, timebase: timebase)
     let codecDecoder = try Decoder(stream, name: name)
     clock = FrameClock(stream)
-    if let decodeFrom { demuxer = try VideoReader.demuxer(source, demuxer, track: track, at: decodeFrom, packet) }
-    decoder = TrackDecoder(codecDecoder, demuxer, track: track, packet: packet, hasPacket: decodeFrom != nil)
+    if let decodeFrom {
+      demuxer = try VideoReader.demuxer(
+        source, demuxer, track: track, at: decodeFrom, packet, movement: movement)
+    }
+    decoder = TrackDecoder(
+      codecDecoder, demuxer, track: track, packet: packet, hasPacket: decodeFrom != nil, movement: movement)
   }
 
   /// The first error that the codec reported for the data.
@@ -61,14 +66,15 @@ package final class VideoReader {
   /// lead to it, the file is opened again and read from its head without decoding, which finds every packet that the probe
   /// found.
   private static func demuxer(
-    _ source: any ByteSource, _ opened: Demuxer, track: Int, at keyframe: Keyframe, _ packet: Packet
+    _ source: any ByteSource, _ opened: Demuxer, track: Int, at keyframe: Keyframe, _ packet: Packet,
+    movement: Movement?
   ) throws(MediaError) -> Demuxer {
     if try opened.seek(track, to: keyframe.dts),
       try opened.read(keyframe, ofTrack: track, into: packet, stopsWhenPast: true)
     {
       return opened
     }
-    let demuxer = try Demuxer(source, name: opened.name)
+    let demuxer = try Demuxer(source, name: opened.name, movement: movement)
     let stream = try demuxer.stream(track)
     demuxer.select { $0 == stream }
     if try demuxer.read(keyframe, ofTrack: track, into: packet, stopsWhenPast: false) { return demuxer }

@@ -6,11 +6,14 @@ final class Demuxer {
   let name: String
   let context: UnsafeMutablePointer<AVFormatContext>
   private let io: LibavIO
+  private let movement: Movement?
 
-  init(_ source: any ByteSource, name: String) throws(MediaError) {
+  /// - Parameter movement: Advanced with every read of the source and every packet.
+  init(_ source: any ByteSource, name: String, movement: Movement?) throws(MediaError) {
     sheaf_log_capture()
     self.name = name
-    io = try LibavIO(reading: source)
+    self.movement = movement
+    io = try LibavIO(reading: source, movement: movement)
     let opening = try allocated(avformat_alloc_context(), "opening a file")
     opening.pointee.pb = io.context
     opening.pointee.format_whitelist = av_strdup(allowedFormats.joined(separator: ","))
@@ -82,6 +85,7 @@ final class Demuxer {
     try io.rethrow()
     if result == sheaf_averror(ENOMEM) { try check(result, "reading", name) }
     packet.removeImpossibleTimes()
+    movement?.advance()
     return result >= 0
   }
 

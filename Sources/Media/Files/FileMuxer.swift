@@ -22,6 +22,7 @@ package final class FileMuxer {
   private let io: LibavIO
   private let name: String
   private let tracks: [Track]
+  private let movement: Movement?
   private let isMatroska: Bool
   private var isFinished = false
 
@@ -30,15 +31,17 @@ package final class FileMuxer {
   ///   - name: The output's name, for messages.
   ///   - indexFirst: Puts the index before the data, so that a player can start with the file's first bytes.
   ///   - metadata: By libavformat's key, such as `title`.
+  ///   - movement: Advanced with every packet that is written.
   package init(
     descriptor: Int32, name: String, container: Container, tracks: [Track], indexFirst: Bool,
-    metadata: [String: String]
+    metadata: [String: String], movement: Movement? = nil
   ) throws(MediaError) {
     sheaf_log_capture()
     self.name = name
     self.tracks = tracks
     isMatroska = container == .mkv
-    io = try LibavIO(writing: descriptor, name: name)
+    self.movement = movement
+    io = try LibavIO(writing: descriptor, name: name, movement: movement)
     var made: UnsafeMutablePointer<AVFormatContext>?
     try check(avformat_alloc_output_context2(&made, nil, container.formatName, nil), "opening the output", name)
     context = try allocated(made, "opening the output")
@@ -97,6 +100,7 @@ package final class FileMuxer {
     let result = av_interleaved_write_frame(context, packet.pointer)
     try io.rethrow()
     try check(result, "writing", name)
+    movement?.advance()
   }
 
   /// Matroska has no edit lists, and libavformat writes its codec delay for Opus only. So a packet before time zero is

@@ -11,14 +11,16 @@ final class LibavIO {
   private let stream: Stream
 
   /// Reads a source.
-  init(reading source: any ByteSource) throws(MediaError) {
-    stream = Stream(.source(source))
+  /// - Parameter movement: Advanced with every read.
+  init(reading source: any ByteSource, movement: Movement?) throws(MediaError) {
+    stream = Stream(.source(source), movement)
     context = try LibavIO.context(stream, "opening a file", capacity: 64 * 1024, isWritten: false)
   }
 
   /// Writes an empty file that can seek. The descriptor is the caller's to close.
-  init(writing descriptor: Int32, name: String) throws(MediaError) {
-    stream = Stream(.output(descriptor, name: name))
+  /// - Parameter movement: Advanced with every write.
+  init(writing descriptor: Int32, name: String, movement: Movement?) throws(MediaError) {
+    stream = Stream(.output(descriptor, name: name), movement)
     context = try LibavIO.context(stream, "opening the output", capacity: 256 * 1024, isWritten: true)
   }
 
@@ -63,11 +65,15 @@ private final class Stream {
   }
 
   private let backing: Backing
+  private let movement: Movement?
   private var position: Int64 = 0
   private var written: Int64 = 0
   private(set) var failure: MediaError?
 
-  init(_ backing: Backing) { self.backing = backing }
+  init(_ backing: Backing, _ movement: Movement?) {
+    self.backing = backing
+    self.movement = movement
+  }
 
   var byteCount: Int64 {
     if case .source(let source) = backing { source.byteCount } else { written }
@@ -79,6 +85,7 @@ private final class Stream {
     do throws(MediaError) {
       let count = try source.read(at: position, into: buffer)
       position += Int64(count)
+      movement?.advance()
       return count == 0 ? sheaf_error_end : Int32(count)
     } catch {
       failure = error
@@ -95,6 +102,7 @@ private final class Stream {
       failure = MediaError.during("writing", name)(error)
       return sheaf_averror(EIO)
     }
+    movement?.advance()
     position += Int64(bytes.count)
     written = max(written, position)
     return Int32(bytes.count)

@@ -43,7 +43,8 @@ package struct EncodedVideo: Sendable, Hashable, Codable {
   package var pixelFormat: String
   package var pixelAspect: AspectRatio
   package var colour: ColourTags
-  /// How many frames a decoder may hold back before it returns the first; the greatest pts - dts in frames.
+  /// In frames: minus the first packet's dts, where the first frame shown has pts 0. Packet i in decoding order is decoded
+  /// at i - reorderDepth, so that no packet is shown before it is decoded. 0 if packets are in order of presentation.
   package var reorderDepth: Int
 
   package init(

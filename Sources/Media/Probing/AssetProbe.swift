@@ -9,10 +9,14 @@ package import CompositionModel
 /// lists place the tracks; in other files it is the earliest time at which a video or audio track presents anything.
 /// Tracks whose codec this build cannot decode are left out, unless the file has no other.
 package enum AssetProbe {
-  /// - Parameter name: The file's name, for messages.
+  /// - Parameters:
+  ///   - name: The file's name, for messages.
+  ///   - movement: Advanced with every packet that is read and every picture that is decoded.
   /// - Throws: The first track's error if no track can be decoded.
-  package static func probe(_ source: any ByteSource, name: String) throws(MediaError) -> AssetDescription {
-    let demuxer = try Demuxer(source, name: name)
+  package static func probe(
+    _ source: any ByteSource, name: String, movement: Movement? = nil
+  ) throws(MediaError) -> AssetDescription {
+    let demuxer = try Demuxer(source, name: name, movement: movement)
     var scans = try scan(demuxer)
     let isMovie = demuxer.formatName.hasPrefix("mov,")
     var findings: [TrackFinding] = []
@@ -23,7 +27,9 @@ package enum AssetProbe {
         stream, type: type, takesDefaultAsEnabled: isMovie || demuxer.formatName.hasPrefix("matroska"))
       do throws(MediaError) {
         switch type {
-        case .video: try VideoTrackProbe(source, demuxer, stream).probe(&finding, &scans[finding.index]!)
+        case .video:
+          let track = VideoTrackProbe(source, demuxer, stream, movement: movement)
+          try track.probe(&finding, &scans[finding.index]!)
         case .audio: try probeAudio(stream, scans[finding.index]!, &finding, name: name)
         case .subtitle, .metadata: break
         }

@@ -6,8 +6,12 @@ struct VideoTrackProbe {
   private let source: any ByteSource
   private let demuxer: Demuxer
   private let stream: UnsafeMutablePointer<AVStream>
+  private let movement: Movement?
 
-  init(_ source: any ByteSource, _ demuxer: Demuxer, _ stream: UnsafeMutablePointer<AVStream>) {
+  init(
+    _ source: any ByteSource, _ demuxer: Demuxer, _ stream: UnsafeMutablePointer<AVStream>, movement: Movement?
+  ) {
+    self.movement = movement
     self.source = source
     self.demuxer = demuxer
     self.stream = stream
@@ -17,7 +21,8 @@ struct VideoTrackProbe {
   func probe(_ finding: inout TrackFinding, _ scan: inout PacketScan) throws(MediaError) {
     let reader = try VideoReader(
       source: source, name: demuxer.name, track: finding.index, codec: finding.description.codec,
-      timebase: finding.description.timebase, decodeFrom: nil, shownAt: nil)
+      timebase: finding.description.timebase, decodeFrom: nil, shownAt: nil,
+      movement: movement)
     guard let first = try reader.next() else {
       throw reader.firstFailure
         ?? MediaError(

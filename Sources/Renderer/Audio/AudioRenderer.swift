@@ -20,11 +20,14 @@ package enum AudioRenderer {
   /// Writes the audio's piece to `descriptor`, which the caller closes.
   /// - Parameters:
   ///   - inputs: The sources' files by digest.
+  ///   - movement: Advanced with every packet that is read, every block of samples that is decoded or mixed, and every
+  ///     packet that the encoder returns.
   ///   - progress: Called with the number of finished samples, which only rises, a few times for each second of audio.
   /// - Throws: `.task` for an invalid payload, `.media` if a source cannot be decoded or the encoder refuses,
   ///   `.infrastructure` if this machine ran out of something. The file then holds no complete piece.
   package static func render(
-    _ task: AudioTask, inputs: [String: any ByteSource], to descriptor: Int32, progress: (Int64) -> Void
+    _ task: AudioTask, inputs: [String: any ByteSource], to descriptor: Int32, movement: Movement? = nil,
+    progress: (Int64) -> Void
   ) throws(RenderError) {
     let channelCounts = AudioSettings.channelCounts
     guard task.encoder.sampleRate > 0, channelCounts.contains(task.encoder.channels), task.sampleCount >= 0 else {
@@ -40,8 +43,8 @@ package enum AudioRenderer {
           try TrackMixer(track, rate: task.encoder.sampleRate, sampleCount: task.sampleCount)
         })
     }
-    let opener = ClipOpener(task, inputs: inputs)
-    let output = try AudioPieceEncoder(task.encoder, sampleCount: task.sampleCount, to: descriptor)
+    let opener = ClipOpener(task, inputs: inputs, movement: movement)
+    let output = try AudioPieceEncoder(task.encoder, sampleCount: task.sampleCount, to: descriptor, movement)
     let size = output.blockSize(near: blockSize)
     let mix = SampleBlock(channels: task.encoder.channels, capacity: size)
     let scratch = SampleBlock(channels: task.encoder.channels, capacity: size)
@@ -52,6 +55,7 @@ package enum AudioRenderer {
       for index in tracks.indices { try tracks[index].add(samples, to: mix, scratch: scratch, opening: opener) }
       try output.encode(mix, count: samples.count)
       done = samples.upperBound
+      movement?.advance()
       progress(done)
     }
     try output.finish()
@@ -64,8 +68,12 @@ private struct AudioPieceEncoder {
   private let writer: PieceWriter
   private let channels: Int
   private let sampleCount: Int64
+  private let movement: Movement?
 
-  init(_ settings: AudioSettings, sampleCount: Int64, to descriptor: Int32) throws(RenderError) {
+  init(
+    _ settings: AudioSettings, sampleCount: Int64, to descriptor: Int32, _ movement: Movement?
+  ) throws(RenderError) {
+    self.movement = movement
     let step = "starting to encode the audio as \(settings.codec.rawValue)"
     (encoder, writer) = try mapErrors(to: RenderError.during(step)) { () throws(MediaError) in
       let encoder = try AudioEncoder(settings)
@@ -116,6 +124,7 @@ private struct AudioPieceEncoder {
 
   private func writePackets() throws(MediaError) {
     while let packet = try encoder.receive() {
+      movement?.advance()
       // The last packet of an encoder that works in frames may hold nothing but the encoder's own padding.
       if packet.pts < sampleCount { try writer.write(packet) }
     }

@@ -50,6 +50,7 @@ final class DecodedTrack: SampleSource {
   let sampleRate: Int
   let channels: Int
   private let input: any ByteSource
+  private let movement: Movement?
   private let planned: PlannedAudioSource
   private let name: String
   private var reader: AudioReader?
@@ -60,7 +61,9 @@ final class DecodedTrack: SampleSource {
   private var readable: Int64 = 0
   private var decoded: Int64 = 0
 
-  init(_ planned: PlannedAudioSource, input: any ByteSource) {
+  /// - Parameter movement: Advanced with every packet that is read and every block of samples that is decoded.
+  init(_ planned: PlannedAudioSource, input: any ByteSource, movement: Movement? = nil) {
+    self.movement = movement
     self.planned = planned
     self.input = input
     sampleRate = planned.audio.sampleRate
@@ -127,7 +130,7 @@ final class DecodedTrack: SampleSource {
     reader = try mapErrors(to: RenderError.during("opening the audio of \(name)")) { () throws(MediaError) in
       try AudioReader(
         source: input, name: name, track: planned.track, timebase: planned.timebase, origin: planned.origin,
-        format: planned.audio, from: first)
+        format: planned.audio, from: first, movement: movement)
     }
     (recent, recentCount) = ([], 0)
     (readable, decoded) = (min(position, first), first)

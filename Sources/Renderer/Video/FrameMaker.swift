@@ -9,6 +9,7 @@ final class FrameMaker {
   private let planner: StackPlanner
   private let compositor: Compositor
   private let inputs: [String: any ByteSource]
+  private let movement: Movement?
   /// By index in `task.sources`.
   private var streams: [Int: (stream: SourceStream, fitter: SourceFitter)] = [:]
   /// By index in `task.overlays`; the value is nil for an overlay outside the frame.
@@ -26,7 +27,9 @@ final class FrameMaker {
   }
 
   /// Throws `.task` if the inputs lack media that the task names.
-  init(_ task: VideoTask, inputs: [String: any ByteSource]) throws(RenderError) {
+  /// - Parameter movement: Advanced with every picture that is decoded and every frame that is made.
+  init(_ task: VideoTask, inputs: [String: any ByteSource], movement: Movement? = nil) throws(RenderError) {
+    self.movement = movement
     for source in task.sources where inputs[source.digest] == nil {
       throw RenderError(.task, "\(source.title) is not among the task's inputs")
     }
@@ -52,6 +55,7 @@ final class FrameMaker {
     for use in stack.layers.flatMap(\.clips) {
       frames.append(try stream(use.source).stream.frame(at: use.time))
     }
+    defer { movement?.advance() }
     let key = CompositeKey(stack: stack.withoutTimes, shown: frames.map(\.pts))
     if let latest, latest.key == key { return latest.frame }
     let frame = try composite(stack, frames)
@@ -85,7 +89,7 @@ final class FrameMaker {
     let source = task.sources[index]
     let uses = task.spans.map { span in span.clips.count { $0.source == index } }.max() ?? 1
     let opened = (
-      stream: SourceStream(source, input: try input(source), capacity: uses),
+      stream: SourceStream(source, input: try input(source), capacity: uses, movement: movement),
       fitter: SourceFitter(source, format: task.format)
     )
     streams[index] = opened
@@ -108,7 +112,9 @@ final class FrameMaker {
       picture = try Overlays.text(text, placement: overlay.placement, format: task.format)
     case .image(let sourceIndex, let width, let height):
       let source = task.sources[sourceIndex]
-      let frame = try SourceStream(source, input: try input(source), capacity: 1).onlyFrame()
+      let frame = try SourceStream(
+        source, input: try input(source), capacity: 1, movement: movement
+      ).onlyFrame()
       picture = try Overlays.image(
         frame, of: source, width: width, height: height, placement: overlay.placement, format: task.format)
     }

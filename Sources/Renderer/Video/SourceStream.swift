@@ -9,13 +9,16 @@ import Segmenter
 final class SourceStream {
   private let source: PlannedSource
   private let input: any ByteSource
+  private let movement: Movement?
   /// How many layers may show the source at once.
   private let capacity: Int
   /// Least recently used first.
   private var cursors: [SourceCursor] = []
   private var still: Frame?
 
-  init(_ source: PlannedSource, input: any ByteSource, capacity: Int) {
+  /// - Parameter movement: Advanced with every picture that is decoded.
+  init(_ source: PlannedSource, input: any ByteSource, capacity: Int, movement: Movement? = nil) {
+    self.movement = movement
     self.source = source
     self.input = input
     self.capacity = max(1, capacity)
@@ -32,7 +35,7 @@ final class SourceStream {
       cursor = cursors.remove(at: nearest)
     } else {
       if cursors.count == capacity { cursors.removeFirst() }
-      cursor = try SourceCursor(source, input: input, at: tick)
+      cursor = try SourceCursor(source, input: input, at: tick, movement)
     }
     cursors.append(cursor)
     return try cursor.frame(at: tick)
@@ -41,7 +44,7 @@ final class SourceStream {
   /// The picture of a still, or the first frame of any other source. The decoder is closed at once.
   func onlyFrame() throws(RenderError) -> Frame {
     if let still { return still }
-    let frame = try SourceCursor(source, input: input, at: .min).current
+    let frame = try SourceCursor(source, input: input, at: .min, movement).current
     still = frame
     return frame
   }
@@ -57,13 +60,15 @@ private final class SourceCursor {
   private var next: Frame?
 
   /// Opens the track so that the first frame is the one shown at a stored timestamp.
-  init(_ source: PlannedSource, input: any ByteSource, at tick: Int64) throws(RenderError) {
+  init(
+    _ source: PlannedSource, input: any ByteSource, at tick: Int64, _ movement: Movement?
+  ) throws(RenderError) {
     start = tick
     let keyframe = source.decodeFrom.flatMap { $0.pts <= tick || source.video.isStill ? $0 : nil }
     (reader, current, next) = try mapErrors(to: RenderError.during(source.title)) { () throws(MediaError) in
       let reader = try VideoReader(
         source: input, name: source.title, track: source.track, codec: source.codec, timebase: source.timebase,
-        decodeFrom: keyframe, shownAt: tick)
+        decodeFrom: keyframe, shownAt: tick, movement: movement)
       guard let first = try reader.next() else {
         throw MediaError(
           .damaged, operation: "decoding", subject: source.title, message: "track \(source.track) has no frames")

@@ -9,11 +9,14 @@ package enum VideoRenderer {
   /// - Parameters:
   ///   - inputs: The media that the task's sources name, by digest.
   ///   - descriptor: Open for writing. The caller closes it.
+  ///   - movement: Advanced with every picture that is decoded, shown or not, every frame that is made, and every
+  ///     packet that the encoder returns.
   ///   - progress: Called after each frame with the number of finished frames.
   /// - Throws: `.task` for an invalid payload, `.media` if a source cannot be decoded or the encoder refuses,
   ///   `.infrastructure` if this machine ran out of something. The file then holds no complete piece.
   package static func render(
-    _ task: VideoTask, inputs: [String: any ByteSource], to descriptor: Int32, progress: (Int64) -> Void
+    _ task: VideoTask, inputs: [String: any ByteSource], to descriptor: Int32, movement: Movement? = nil,
+    progress: (Int64) -> Void
   ) throws(RenderError) {
     try task.check()
     let encoder = try mapErrors(to: RenderError.during("opening the encoder")) { () throws(MediaError) in
@@ -22,14 +25,14 @@ package enum VideoRenderer {
     let writer = try mapErrors(to: RenderError.during("writing the piece")) { () throws(MediaError) in
       try PieceWriter(descriptor: descriptor, header: encoder.header)
     }
-    let maker = try FrameMaker(task, inputs: inputs)
+    let maker = try FrameMaker(task, inputs: inputs, movement: movement)
     var done = 0
     while done < task.frameCount {
       let batch = try nextFrames(of: maker, from: done, to: task.frameCount, atMost: batchSize(task.format.size))
       for frame in batch {
         try mapErrors(to: RenderError.during("encoding frame \(done) of the segment")) { () throws(MediaError) in
           try encoder.send(frame, pts: Int64(done))
-          try drain(encoder, into: writer)
+          try drain(encoder, into: writer, movement)
         }
         done += 1
         progress(Int64(done))
@@ -37,7 +40,7 @@ package enum VideoRenderer {
     }
     try mapErrors(to: RenderError.during("finishing the piece")) { () throws(MediaError) in
       try encoder.finish()
-      try drain(encoder, into: writer)
+      try drain(encoder, into: writer, movement)
       try writer.finish()
     }
   }
@@ -62,8 +65,13 @@ package enum VideoRenderer {
     return frames
   }
 
-  private static func drain(_ encoder: VideoEncoder, into writer: PieceWriter) throws(MediaError) {
-    while let packet = try encoder.receive() { try writer.write(packet) }
+  private static func drain(
+    _ encoder: VideoEncoder, into writer: PieceWriter, _ movement: Movement?
+  ) throws(MediaError) {
+    while let packet = try encoder.receive() {
+      movement?.advance()
+      try writer.write(packet)
+    }
   }
 }
 

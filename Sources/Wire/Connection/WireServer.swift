@@ -54,7 +54,7 @@ package struct WireServer: Sendable {
       return WireServer(
         channel: channel, logger: logger, address: WireAddress(host: address.host, port: port), memory: budget)
     } catch let error as IOError where error.errnoCode == EADDRINUSE {
-      throw WireError(.unreachable, "address \(address) is in use by another program")
+      throw WireError(.addressInUse, "address \(address) is in use by another program")
     } catch {
       throw WireError(.unreachable, "cannot listen at \(address): \(error)")
     }

@@ -1,5 +1,6 @@
 import Logging
 import SwiftProtobuf
+import Synchronization
 import Wire
 
 /// The agent: passes events to `AgentState` and carries out the effects. It runs no codec and waits for none.
@@ -18,6 +19,8 @@ struct Agent: Sendable {
     var maximumTries: Int?
     /// Where task processes come from.
     var source: any ProcessSource
+    /// The disk that the worker's cache and the tasks' outputs are on.
+    var disk: DiskWatch
   }
 
   private enum Occurrence: Sendable {
@@ -28,6 +31,9 @@ struct Agent: Sendable {
   private let settings: Settings
   private let opener: InputOpener
   private let logger: Logger
+  private let coordinatorContent: CoordinatorContent
+  /// Whether there are leases that run out unless the worker is connected again in time.
+  private let holdsLeases = Flag()
   private let occurrences: AsyncStream<Occurrence>
   private let post: AsyncStream<Occurrence>.Continuation
 
@@ -37,7 +43,9 @@ struct Agent: Sendable {
     self.logger = logger
     // Bounded by its sources: a few events for each task and connection, and progress at most twenty times a second for
     // each task.
-    (occurrences, post) = AsyncStream.makeStream()
+    let (occurrences, post) = AsyncStream.makeStream(of: Occurrence.self)
+    (self.occurrences, self.post) = (occurrences, post)
+    coordinatorContent = CoordinatorContent { post.yield(.event(.fetched)) }
   }
 
   /// Ends the agent when the running tasks are done, or the time for that is over.
@@ -51,8 +59,30 @@ struct Agent: Sendable {
     try await withThrowingTaskGroup { group in
       group.addTask { try await connect() }
       group.addTask { await work() }
+      group.addTask { try await watchDisk() }
       defer { group.cancelAll() }
-      try await group.next()
+      do {
+        try await group.next()
+      } catch {
+        await coordinatorContent.end()
+        throw error
+      }
+      await coordinatorContent.end()
+    }
+  }
+
+  private func watchDisk() async throws {
+    var last: String?
+    while true {
+      let reason = await settings.disk.check(opener.cache)
+      if let reason, last == nil {
+        logger.warning("no task is taken", metadata: ["reason": "\(reason)"])
+      } else if reason == nil, last != nil {
+        logger.info("tasks are taken again: the disk has room")
+      }
+      if reason != last { post.yield(.event(.paused(reason))) }
+      last = reason
+      try await Task.sleep(for: settings.disk.interval)
     }
   }
 
@@ -66,7 +96,8 @@ struct Agent: Sendable {
       $0.workerID = settings.workerID
     }
     let connector = CoordinatorConnector(
-      address: settings.coordinator, hello: hello, maximumTries: settings.maximumTries, logger: logger)
+      address: settings.coordinator, hello: hello, maximumTries: settings.maximumTries, logger: logger
+    ) { [holdsLeases] in holdsLeases.isSet }
     try await connector.run { coordinator, welcome in
       post.yield(.connected(coordinator, welcome))
     } onEvent: { event in
@@ -77,8 +108,11 @@ struct Agent: Sendable {
   private func work() async {
     let clock = ContinuousClock()
     let start = clock.now
-    let executor = RenderTaskExecutor(source: settings.source, opener: opener) { post.yield(.event($0)) }
+    let executor = RenderTaskExecutor(source: settings.source, opener: opener, coordinator: coordinatorContent) {
+      post.yield(.event($0))
+    }
     var state = AgentState(settings.state)
+    var log = TaskLog(logger)
     var coordinator: CoordinatorConnection?
     var alarm: (deadline: Duration, task: Task<Void, Never>)?
     defer { alarm?.task.cancel() }
@@ -87,18 +121,28 @@ struct Agent: Sendable {
       switch occurrence {
       case .connected(let new, let welcome):
         coordinator = new
+        await coordinatorContent.connect(new.exchange)
         event = .connected(
           heartbeat: .milliseconds(Int(max(welcome.heartbeatMilliseconds, 10))),
           lease: .milliseconds(Int(max(welcome.leaseMilliseconds, 100))))
       case .event(let posted): event = posted
       }
       if event == .tick { alarm = nil }
-      for effect in state.handle(event, at: clock.now - start) {
+      let now = clock.now
+      log.note(event, at: now)
+      var effects: [AgentEffect] = []
+      if event == .tick, let heard = coordinator?.lastReceived {
+        effects += state.handle(.heard(at: heard - start), at: now - start)
+      }
+      effects += state.handle(event, at: now - start)
+      holdsLeases.set(state.holdsLeases)
+      for effect in effects {
         if effect == .leave {
           // The coordinator detects the closed connection at once.
           coordinator?.close()
           return
         }
+        log.note(effect, at: now)
         await perform(effect, coordinator, executor)
       }
       // A tick before the deadline does no harm, so an alarm that is due earlier may stay.
@@ -120,7 +164,6 @@ struct Agent: Sendable {
     _ effect: AgentEffect, _ coordinator: CoordinatorConnection?, _ executor: RenderTaskExecutor
   ) async {
     if let message = effect.message {
-      if case .sendFailure(let lease, let failure) = effect { log(failure, lease) }
       coordinator?.send(message)
       return
     }
@@ -128,28 +171,22 @@ struct Agent: Sendable {
     case .disconnect:
       logger.warning("the coordinator is silent")
       coordinator?.close()
-    case .start(let run, let grant):
-      guard let coordinator else { return }
-      logger.debug("task started", metadata: ["task": "\(grant.lease.task)", "kind": "\(grant.kind)"])
-      await executor.start(run, grant, over: coordinator)
+    case .start(let run, let grant): await executor.start(run, grant)
     case .kill(let run): await executor.kill(run)
     case .upload(let run):
       guard let coordinator else { return }
-      await executor.upload(run, over: coordinator)
+      await executor.upload(run, over: coordinator.exchange)
     case .discard(let run): await executor.discard(run)
     case .sendHeartbeat, .sendPublish, .sendFailure, .leave: break
     }
   }
+}
 
-  private func log(_ failure: TaskFailure, _ lease: TaskLease) {
-    var metadata: Logger.Metadata = [
-      "task": "\(lease.task)", "end": "\(failure.end)", "reason": "\(failure.message)",
-    ]
-    if let process = failure.process {
-      metadata["exit code"] = "\(process.exitCode)"
-      metadata["signal"] = "\(process.signal)"
-      metadata["peak MiB"] = "\(process.peakBytes >> 20)"
-    }
-    logger.warning("task failed", metadata: metadata)
-  }
+/// A value that one task sets and others read.
+final class Flag: Sendable {
+  private let value = Atomic(false)
+
+  var isSet: Bool { value.load(ordering: .acquiring) }
+
+  func set(_ isSet: Bool = true) { value.store(isSet, ordering: .releasing) }
 }

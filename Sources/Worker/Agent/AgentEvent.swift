@@ -18,6 +18,8 @@ struct TaskGrant: Sendable, Hashable {
   var lease: TaskLease
   /// For logs.
   var kind: String
+  /// For logs.
+  var job = ""
   /// A `TaskPayload` as JSON, which only the task process reads.
   var payload: [UInt8]
   var inputs: [InputContent]
@@ -49,21 +51,31 @@ enum AgentEvent: Sendable, Hashable {
   case connected(heartbeat: Duration, lease: Duration)
   /// The connection is closed; no more events of it follow.
   case disconnected
+  /// The last bytes of the coordinator came at this time.
+  case heard(at: Duration)
   case granted(TaskGrant)
   case heartbeatAnswered(cancelled: [TaskLease])
   case publishAnswered(TaskLease, PublishOutcome)
   case failureAnswered(TaskLease)
 
-  /// Frames, samples or bytes done so far.
-  case progressed(RunID, UInt64)
-  /// The task waits for its inputs, or no longer does: while it waits, it is not considered hung.
-  case waiting(RunID, Bool)
+  /// What the task process reports: frames, samples or bytes done so far, and a number that rises with any forward
+  /// movement.
+  case progressed(RunID, done: UInt64, moved: UInt64)
+  /// The agent has opened, read or digested something for the run.
+  case moved(RunID)
+  /// Bytes of content came from the coordinator.
+  case fetched
+  case entered(RunID, RunPhase)
   case ended(RunID, RunEnd)
   /// How many bytes of the result the coordinator has.
   case uploading(RunID, bytes: UInt64)
   case uploaded(RunID)
+  /// The coordinator cannot take the result for now.
+  case uploadPostponed(RunID)
   case uploadFailed(RunID, String)
 
+  /// Why this worker can take no tasks for now, for a person; nil if it can.
+  case paused(String?)
   /// The agent's next deadline may have come.
   case tick
   /// End when the running tasks are done, or the time for that is over.
@@ -85,9 +97,11 @@ enum AgentEffect: Sendable, Hashable {
   struct Progress: Sendable, Hashable {
     var lease: TaskLease
     var done: UInt64
+    /// Rises with any forward movement.
+    var moved: UInt64
   }
 
-  case sendHeartbeat([Progress], freeSlots: Int, isDraining: Bool)
+  case sendHeartbeat([Progress], freeSlots: Int, isDraining: Bool, paused: String?)
   case sendPublish(TaskLease, TaskResult)
   case sendFailure(TaskLease, TaskFailure)
   /// Close the connection, because the coordinator is silent.

@@ -30,17 +30,19 @@ extension AgentEffect {
   /// The message that carries out the effect; nil if something else does.
   var message: WireMessage? {
     switch self {
-    case .sendHeartbeat(let progress, let freeSlots, let isDraining):
+    case .sendHeartbeat(let progress, let freeSlots, let isDraining, let paused):
       .heartbeat(
         .with {
           $0.progress = progress.map { progress in
             .with {
               $0.lease = progress.lease.message
               $0.done = progress.done
+              $0.moved = progress.moved
             }
           }
           $0.freeSlots = UInt32(freeSlots)
           $0.draining = isDraining
+          $0.paused = paused ?? ""
         })
     case .sendPublish(let lease, let result):
       .publish(
@@ -57,6 +59,7 @@ extension AgentEffect {
           $0.end = failure.end.message
           $0.message = failure.message
           if let process = failure.process { $0.process = process.message }
+          if let digest = failure.damagedInput { $0.damagedInput = Data(digest.bytes) }
         })
     case .disconnect, .start, .kill, .upload, .discard, .leave: nil
     }
@@ -73,8 +76,8 @@ extension TaskGrant {
       inputs.append(InputContent(content: content, path: input.path))
     }
     self.init(
-      lease: TaskLease(grant.lease), kind: "\(grant.kind)", payload: Array(grant.payload), inputs: inputs,
-      work: grant.work)
+      lease: TaskLease(grant.lease), kind: "\(grant.kind)", job: grant.job, payload: Array(grant.payload),
+      inputs: inputs, work: grant.work)
   }
 }
 

@@ -1,13 +1,14 @@
 /// The agent's decisions: a pure function of the events and their times. It reads no clock and no random numbers; times
 /// count from a moment that the caller chooses.
 ///
-/// A lease does not outlive the connection on which it was granted: the coordinator frees it when that closes. So an
-/// agent that loses its connection ends its task processes, drops what is not published, and starts anew on the next.
+/// Runs outlive the connection on which they were granted. While there is none, task processes go on and results wait.
+/// The first heartbeat on the next connection lists every lease, so that the coordinator renews it or cancels it, and
+/// what was not acknowledged is sent again.
 struct AgentState: Sendable {
   struct Settings: Sendable, Hashable {
     /// How many tasks run at once; at least 1.
     var slots: Int
-    /// A task process that sends no report for this long is considered hung.
+    /// A task that does not move for this long is considered hung.
     var hangLimit: Duration = .seconds(60)
     /// How long running tasks have to finish after `drain`: less than container engines wait before they kill.
     var drainLimit: Duration = .seconds(8)
@@ -17,7 +18,8 @@ struct AgentState: Sendable {
     let heartbeat: Duration
     let lease: Duration
     var lastHeartbeat: Duration
-    var lastAnswer: Duration
+    /// When the last bytes of the coordinator came.
+    var lastHeard: Duration
     /// Free slots that the coordinator has been sent and has not used.
     var advertisedSlots: Int
   }
@@ -30,68 +32,38 @@ struct AgentState: Sendable {
     case gone
   }
 
-  /// One attempt at a task.
-  private struct Run {
-    enum Stage: Hashable {
-      /// Granted beyond the free slots, which happens when a grant and a heartbeat cross.
-      case queued
-      /// Its process runs. `lastReport` is the time of its last report.
-      case working(lastReport: Duration, isWaiting: Bool)
-      /// Its process hung and is being ended. The lease is held until the failure is sent, with the process's end.
-      case hung
-      /// Its process is being ended; its lease and its result no longer matter.
-      case stopping
-      case uploading(TaskResult, triesLeft: Int)
-      case publishing(TaskResult, triesLeft: Int)
-    }
-
-    let id: RunID
-    let grant: TaskGrant
-    var done: UInt64 = 0
-    var stage: Stage
-
-    var lease: TaskLease { grant.lease }
-
-    /// Whether it has a process, and so takes a slot.
-    var hasProcess: Bool {
-      switch stage {
-      case .working, .hung, .stopping: true
-      case .queued, .uploading, .publishing: false
-      }
-    }
-
-    /// Whether the worker still renews its lease.
-    var isHeld: Bool { stage != .stopping }
-  }
-
   private static let uploadTries = 3
   /// How long a leaving agent waits for acknowledgements.
   private static let acknowledgementLimit: Duration = .seconds(2)
+  /// An event that comes this long after the deadline shows that the agent itself was stopped.
+  private static let suspensionLimit: Duration = .seconds(5)
   private static let shutdownMessage = "the worker is shutting down"
 
   private let settings: Settings
   private var connection: Connection?
   private var departure: Departure?
   /// In the order in which they were granted.
-  private var runs: [Run] = []
+  private var runs: [AgentRun] = []
   private var nextRun = 1
-  /// Failures that the coordinator has not acknowledged.
-  private var unacknowledged: [TaskLease] = []
+  /// Why no task is taken for now.
+  private var paused: String?
 
   init(_ settings: Settings) {
     self.settings = settings
   }
 
+  /// Whether there are leases that run out unless the worker is connected again in time.
+  var holdsLeases: Bool { runs.contains(where: \.isHeld) }
+
   /// When `tick` is due next; nil when only other events matter.
   var deadline: Duration? {
     var deadlines: [Duration] = []
     if let connection {
-      deadlines = [
-        connection.lastHeartbeat + connection.heartbeat, connection.lastAnswer + connection.lease,
-      ]
+      deadlines = [connection.lastHeartbeat + connection.heartbeat, connection.lastHeard + connection.lease]
     }
-    for case .working(let lastReport, isWaiting: false) in runs.map(\.stage) {
-      deadlines.append(lastReport + settings.hangLimit)
+    for run in runs {
+      if let hang = run.hangs(after: settings.hangLimit, isConnected: connection != nil) { deadlines.append(hang) }
+      if connection != nil, case .postponed(_, _, let until) = run.stage { deadlines.append(until) }
     }
     switch departure {
     case .draining(let until), .leaving(let until): deadlines.append(until)
@@ -103,6 +75,7 @@ struct AgentState: Sendable {
   /// Returns what to do about an event at the time `now`, which never goes back.
   mutating func handle(_ event: AgentEvent, at now: Duration) -> [AgentEffect] {
     if case .gone = departure { return [] }
+    allowForSuspension(at: now)
     var effects = respond(to: event, at: now)
     effects += startQueued(at: now)
     if let connection, departure == nil, freeSlots > connection.advertisedSlots { effects += heartbeat(at: now) }
@@ -114,45 +87,46 @@ struct AgentState: Sendable {
     switch event {
     case .connected(let heartbeat, let lease):
       connection = Connection(
-        heartbeat: heartbeat, lease: lease, lastHeartbeat: now, lastAnswer: now, advertisedSlots: 0)
-      return self.heartbeat(at: now)
-    case .disconnected: return loseConnection()
+        heartbeat: heartbeat, lease: lease, lastHeartbeat: now, lastHeard: now, advertisedSlots: 0)
+      return self.heartbeat(at: now) + resume(at: now)
+    case .disconnected:
+      connection = nil
+      return []
+    case .heard(let time):
+      if let connection { self.connection?.lastHeard = max(connection.lastHeard, time) }
+      return []
     case .granted(let grant):
-      connection?.lastAnswer = now
-      return take(grant)
+      connection?.lastHeard = now
+      return take(grant, at: now)
     case .heartbeatAnswered(let cancelled):
-      connection?.lastAnswer = now
+      connection?.lastHeard = now
       return cancelled.flatMap { cancel($0) }
     case .publishAnswered(let lease, let outcome):
-      connection?.lastAnswer = now
+      connection?.lastHeard = now
       return conclude(lease, outcome)
     case .failureAnswered(let lease):
-      connection?.lastAnswer = now
-      unacknowledged.removeAll { $0 == lease }
-      return []
-    case .progressed(let id, let done):
-      updateWorking(id) { run in
-        run.done = max(run.done, done)
-        if case .working(_, let isWaiting) = run.stage { run.stage = .working(lastReport: now, isWaiting: isWaiting) }
-      }
-      return []
-    case .waiting(let id, let isWaiting):
-      updateWorking(id) { $0.stage = .working(lastReport: now, isWaiting: isWaiting) }
+      connection?.lastHeard = now
+      return acknowledge(lease)
+    case .progressed, .moved, .fetched, .entered, .uploading:
+      note(event, at: now)
       return []
     case .ended(let id, let end): return self.end(id, end)
-    case .uploading(let id, let bytes):
-      // Counts on beyond the work, so that a slow network is not mistaken for a hang.
-      if let index = index(of: id), case .uploading = runs[index].stage {
-        runs[index].done = max(runs[index].done, runs[index].grant.work &+ bytes)
-      }
-      return []
     case .uploaded(let id):
       guard let index = index(of: id), case .uploading(let result, let triesLeft) = runs[index].stage else { return [] }
       runs[index].stage = .publishing(result, triesLeft: triesLeft)
-      return [.sendPublish(runs[index].lease, result)]
+      return connection == nil ? [] : [.sendPublish(runs[index].lease, result)]
+    case .uploadPostponed(let id):
+      guard let index = index(of: id), case .uploading(let result, let triesLeft) = runs[index].stage else { return [] }
+      let wait = runs[index].uploadWait()
+      runs[index].stage = .postponed(result, triesLeft: triesLeft, until: now + wait)
+      return []
     case .uploadFailed(let id, let reason):
       guard let index = index(of: id), case .uploading = runs[index].stage else { return [] }
       return giveUp(index, TaskFailure(.released, "the result could not be uploaded: \(reason)"))
+    case .paused(let reason):
+      let isChange = (paused == nil) != (reason == nil)
+      paused = reason
+      return isChange ? heartbeat(at: now) : []
     case .tick: return tick(at: now)
     case .drain: return drain(at: now)
     case .stop:
@@ -164,22 +138,28 @@ struct AgentState: Sendable {
   // MARK: - Tasks
 
   private var freeSlots: Int {
-    if departure != nil { return 0 }
+    if departure != nil || paused != nil { return 0 }
     // Results that wait for the network take no slot, until there are more of them than slots: then the network is the
     // slow part, and more work would only fill the disk.
     let busy = runs.count { $0.hasProcess || $0.stage == .queued }
-    return max(0, settings.slots - busy - max(0, runs.count - busy - settings.slots))
+    return max(0, settings.slots - busy - max(0, runs.count(where: \.hasResult) - settings.slots))
   }
 
-  private mutating func take(_ grant: TaskGrant) -> [AgentEffect] {
+  private mutating func take(_ grant: TaskGrant, at now: Duration) -> [AgentEffect] {
     guard let connection else { return [] }
     self.connection?.advertisedSlots = max(0, connection.advertisedSlots - 1)
-    if departure != nil { return refuse(grant, Self.shutdownMessage) }
-    // A grant may cross with a heartbeat once; more grants than that are a mistake of the coordinator.
-    guard runs.count(where: { $0.stage == .queued }) < settings.slots else { return refuse(grant, "no slot is free") }
-    runs.append(Run(id: RunID(number: nextRun), grant: grant, stage: .queued))
+    runs.append(AgentRun(id: RunID(number: nextRun), grant: grant, stage: .queued))
     nextRun += 1
+    if departure != nil { return refuse(runs.count - 1, Self.shutdownMessage) }
+    // A grant may cross with a heartbeat once; more grants than that are a mistake of the coordinator.
+    guard runs.count(where: { $0.stage == .queued }) <= settings.slots else {
+      return refuse(runs.count - 1, "no slot is free")
+    }
     return []
+  }
+
+  private mutating func refuse(_ index: Int, _ reason: String) -> [AgentEffect] {
+    giveUp(index, TaskFailure(.released, reason))
   }
 
   private mutating func startQueued(at now: Duration) -> [AgentEffect] {
@@ -187,28 +167,55 @@ struct AgentState: Sendable {
     while runs.count(where: \.hasProcess) < settings.slots,
       let index = runs.firstIndex(where: { $0.stage == .queued })
     {
-      runs[index].stage = .working(lastReport: now, isWaiting: false)
+      runs[index].stage = .working(.preparing)
+      runs[index].move(at: now)
       effects.append(.start(runs[index].id, runs[index].grant))
     }
     return effects
+  }
+
+  /// Takes note of movement.
+  private mutating func note(_ event: AgentEvent, at now: Duration) {
+    switch event {
+    case .progressed(let id, let done, let moved):
+      updateWorking(id) { run, _ in run.report(done: done, moved: moved, at: now) }
+    case .moved(let id): updateWorking(id) { run, _ in run.move(at: now) }
+    case .fetched:
+      // Whose bytes came does not matter: the others' come next.
+      for index in runs.indices where runs[index].stage == .working(.waiting) { runs[index].move(at: now) }
+    case .entered(let id, let phase):
+      updateWorking(id) { run, last in
+        if phase != last { run.move(at: now) }
+        run.stage = .working(phase)
+      }
+    case .uploading(let id, let bytes):
+      guard let index = index(of: id), case .uploading = runs[index].stage else { return }
+      runs[index].done = max(runs[index].done, runs[index].grant.work &+ bytes)
+      runs[index].move(at: now)
+      if bytes > 0 { runs[index].resetUploadWait() }
+    default: break
+    }
   }
 
   private mutating func end(_ id: RunID, _ end: RunEnd) -> [AgentEffect] {
     guard let index = index(of: id) else { return [] }
     switch (runs[index].stage, end) {
     case (.working, _): break
-    case (.hung, .killed(let process)):
-      let message = "the task hung: it made no progress for \(settings.hangLimit.components.seconds) s"
-      return giveUp(index, TaskFailure(.hung, message, process: process))
+    case (.hung(var failure), .killed(let process)):
+      failure.process = process
+      return giveUp(index, failure)
     // It ended by itself before it was killed.
     case (.hung, _): break
+    case (.failing(let failure, hasProcess: true), _):
+      runs[index].stage = .failing(failure, hasProcess: false)
+      return [.discard(id)]
     default: return remove(index)
     }
     switch end {
     case .made(let result):
       runs[index].stage = .uploading(result, triesLeft: Self.uploadTries - 1)
       runs[index].done = runs[index].grant.work
-      return [.upload(id)]
+      return connection == nil ? [] : [.upload(id)]
     case .failed(let failure): return giveUp(index, failure)
     case .killed(let process):
       return giveUp(index, TaskFailure(.crashed, "the task process was ended", process: process))
@@ -230,6 +237,12 @@ struct AgentState: Sendable {
     }
   }
 
+  private mutating func acknowledge(_ lease: TaskLease) -> [AgentEffect] {
+    guard let index = runs.firstIndex(where: { $0.lease == lease && $0.isHeld }), case .failing = runs[index].stage
+    else { return [] }
+    return abandon(index)
+  }
+
   private mutating func cancel(_ lease: TaskLease) -> [AgentEffect] {
     guard let index = runs.firstIndex(where: { $0.lease == lease && $0.isHeld }) else { return [] }
     return abandon(index)
@@ -241,24 +254,28 @@ struct AgentState: Sendable {
     case .working:
       runs[index].stage = .stopping
       return [.kill(runs[index].id)]
-    case .hung:
+    case .hung, .failing(_, hasProcess: true):
       runs[index].stage = .stopping
       return []
     case .stopping: return []
-    case .queued, .uploading, .publishing: return remove(index)
+    case .failing:
+      // What it held was released when it failed.
+      runs.remove(at: index)
+      return []
+    case .queued, .uploading, .postponed, .publishing: return remove(index)
     }
   }
 
-  /// Ends a run and reports why.
+  /// Ends a run and reports why, again and again until the coordinator acknowledges it.
+  /// - Parameter kill: Whether its process, if it has one, is still to be ended.
   private mutating func giveUp(_ index: Int, _ failure: TaskFailure, kill: Bool = false) -> [AgentEffect] {
-    unacknowledged.append(runs[index].lease)
-    let effect = AgentEffect.sendFailure(runs[index].lease, failure)
-    return [effect] + (kill ? abandon(index) : remove(index))
-  }
-
-  private mutating func refuse(_ grant: TaskGrant, _ reason: String) -> [AgentEffect] {
-    unacknowledged.append(grant.lease)
-    return [.sendFailure(grant.lease, TaskFailure(.released, reason))]
+    let run = runs[index]
+    let hasProcess = kill && run.hasProcess
+    runs[index].stage = .failing(failure, hasProcess: hasProcess)
+    let report: [AgentEffect] = connection == nil ? [] : [.sendFailure(run.lease, failure)]
+    if !hasProcess { return report + [.discard(run.id)] }
+    if case .working = run.stage { return report + [.kill(run.id)] }
+    return report
   }
 
   private mutating func remove(_ index: Int) -> [AgentEffect] {
@@ -267,9 +284,9 @@ struct AgentState: Sendable {
 
   private func index(of id: RunID) -> Int? { runs.firstIndex { $0.id == id } }
 
-  private mutating func updateWorking(_ id: RunID, _ update: (inout Run) -> Void) {
-    guard let index = index(of: id), case .working = runs[index].stage else { return }
-    update(&runs[index])
+  private mutating func updateWorking(_ id: RunID, _ update: (inout AgentRun, RunPhase) -> Void) {
+    guard let index = index(of: id), case .working(let phase) = runs[index].stage else { return }
+    update(&runs[index], phase)
   }
 
   // MARK: - The connection and the time
@@ -279,29 +296,64 @@ struct AgentState: Sendable {
     let freeSlots = freeSlots
     connection?.lastHeartbeat = now
     connection?.advertisedSlots = freeSlots
-    let progress = runs.filter(\.isHeld).map { AgentEffect.Progress(lease: $0.lease, done: $0.done) }
-    return [.sendHeartbeat(progress, freeSlots: freeSlots, isDraining: departure != nil)]
+    var progress: [AgentEffect.Progress] = []
+    for index in runs.indices where runs[index].isHeld {
+      // The coordinator's limit must not end what waits for the coordinator. The worker's own limit goes on.
+      if runs[index].waitsForFarm { runs[index].countWait() }
+      progress.append(.init(lease: runs[index].lease, done: runs[index].done, moved: runs[index].moved))
+    }
+    return [.sendHeartbeat(progress, freeSlots: freeSlots, isDraining: departure != nil, paused: paused)]
   }
 
-  private mutating func loseConnection() -> [AgentEffect] {
-    connection = nil
-    unacknowledged = []
-    // From the last to the first, so that removing one does not move those that follow.
-    return Array(runs.indices.reversed().map { abandon($0) }.reversed().joined())
+  /// Sends again, on a new connection, what the last one may have lost.
+  private mutating func resume(at now: Duration) -> [AgentEffect] {
+    var effects: [AgentEffect] = []
+    for index in runs.indices {
+      let run = runs[index]
+      switch run.stage {
+      case .queued, .hung, .stopping: break
+      // The time without a connection does not count: nothing could come.
+      case .working(.waiting): runs[index].lastMovement = now
+      case .working: break
+      case .uploading: effects.append(.upload(run.id))
+      case .postponed(let result, let triesLeft, _):
+        runs[index].stage = .uploading(result, triesLeft: triesLeft)
+        effects.append(.upload(run.id))
+      case .publishing(let result, _): effects.append(.sendPublish(run.lease, result))
+      case .failing(let failure, _): effects.append(.sendFailure(run.lease, failure))
+      }
+    }
+    return effects
+  }
+
+  /// The time in which the agent itself was stopped, or the machine slept, is nobody's silence: the tasks were stopped
+  /// too, or their reports and the coordinator's bytes are still to be read.
+  private mutating func allowForSuspension(at now: Duration) {
+    guard let deadline, now > deadline + Self.suspensionLimit else { return }
+    let gap = now - deadline
+    for index in runs.indices { runs[index].lastMovement += gap }
+    connection?.lastHeard += gap
   }
 
   private mutating func tick(at now: Duration) -> [AgentEffect] {
     var effects: [AgentEffect] = []
-    for id in runs.map(\.id) {
-      guard let index = index(of: id), case .working(let lastReport, isWaiting: false) = runs[index].stage,
-        now >= lastReport + settings.hangLimit
-      else { continue }
-      runs[index].stage = .hung
-      effects.append(.kill(id))
+    for index in runs.indices {
+      if case .working(let phase) = runs[index].stage,
+        let hang = runs[index].hangs(after: settings.hangLimit, isConnected: connection != nil), now >= hang
+      {
+        runs[index].stage = .hung(AgentRun.hang(in: phase, limit: settings.hangLimit))
+        effects.append(.kill(runs[index].id))
+      } else if connection != nil, case .postponed(let result, let triesLeft, let until) = runs[index].stage,
+        now >= until
+      {
+        runs[index].stage = .uploading(result, triesLeft: triesLeft)
+        effects.append(.upload(runs[index].id))
+      }
     }
     if let connection {
-      if now >= connection.lastAnswer + connection.lease {
-        effects += [.disconnect] + loseConnection()
+      if now >= connection.lastHeard + connection.lease {
+        self.connection = nil
+        effects.append(.disconnect)
       } else if now >= connection.lastHeartbeat + connection.heartbeat {
         effects += heartbeat(at: now)
       }
@@ -313,10 +365,7 @@ struct AgentState: Sendable {
     guard departure == nil else { return [] }
     departure = .draining(until: now + settings.drainLimit)
     var effects: [AgentEffect] = []
-    for id in runs.filter({ $0.stage == .queued }).map(\.id) {
-      guard let index = index(of: id) else { continue }
-      effects += giveUp(index, TaskFailure(.released, Self.shutdownMessage))
-    }
+    for index in runs.indices where runs[index].stage == .queued { effects += refuse(index, Self.shutdownMessage) }
     return effects + heartbeat(at: now)
   }
 
@@ -325,14 +374,16 @@ struct AgentState: Sendable {
     var effects: [AgentEffect] = []
     if case .draining(let until) = departure, now >= until {
       departure = .leaving(until: now + Self.acknowledgementLimit)
-      for id in runs.filter(\.isHeld).map(\.id) {
-        guard let index = index(of: id) else { continue }
-        effects += giveUp(index, TaskFailure(.released, Self.shutdownMessage), kill: true)
+      for index in runs.indices {
+        switch runs[index].stage {
+        case .stopping, .failing: break
+        default: effects += giveUp(index, TaskFailure(.released, Self.shutdownMessage), kill: true)
+        }
       }
     }
     switch departure {
     case .draining, .leaving:
-      var isDone = runs.isEmpty && unacknowledged.isEmpty
+      var isDone = runs.isEmpty
       if case .leaving(let until) = departure, now >= until { isDone = true }
       if isDone {
         departure = .gone

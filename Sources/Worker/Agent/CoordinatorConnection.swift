@@ -18,6 +18,9 @@ struct CoordinatorConnection: Sendable {
     (queued, outbox) = AsyncStream.makeStream()
   }
 
+  /// When the last bytes of the coordinator came.
+  var lastReceived: ContinuousClock.Instant? { nil }
+
   /// Queues a message behind those that wait; does not wait itself.
   func send(_ message: WireMessage) {
     outbox.yield(message)
@@ -56,12 +59,16 @@ struct CoordinatorConnection: Sendable {
 /// Keeps a worker connected: connects again, after growing waits, whenever the connection is lost or refused.
 struct CoordinatorConnector: Sendable {
   let address: WireAddress
+  /// Its session is filled in here.
   let hello: Sheaf_Hello
   /// How many failed tries in a row end `run`; with nil, no number of them does.
   let maximumTries: Int?
   let logger: Logger
+  /// Whether the worker holds leases, which run out unless it is connected again in time.
+  let holdsLeases: @Sendable () -> Bool
 
-  /// Runs until the task is cancelled. Throws `WireError` if another try cannot help: the token is wrong, the
+  /// Runs until the task is cancelled. The sessions of the tries are numbered from 1, so that the coordinator can tell an
+  /// older connection from a newer one. Throws `WireError` if another try cannot help: the token is wrong, the
   /// coordinator has another version of the protocol, or `maximumTries` have failed.
   /// - Parameter onEvent: Called with what the coordinator sends, and with `disconnected` after each connection.
   func run(
@@ -70,11 +77,15 @@ struct CoordinatorConnector: Sendable {
   ) async throws {
     var backoff = Backoff()
     var failures = 0
+    var hello = hello
     while !Task.isCancelled {
+      hello.session += 1
+      let greeting = hello
       let wasConnected = Atomic(false)
       var reason = WireError(.closed, "the coordinator closed the connection")
       do {
-        try await WireClient.withConnection(to: address, hello: hello) { connection, welcome in
+        let timeout = holdsLeases() ? Backoff.longestWithLeases : Backoff.longest
+        try await WireClient.withConnection(to: address, hello: greeting, timeout: timeout) { connection, welcome in
           wasConnected.store(true, ordering: .releasing)
           logger.info("connected", metadata: ["coordinator": "\(address)", "server": "\(welcome.server)"])
           let coordinator = CoordinatorConnection(connection)
@@ -95,7 +106,7 @@ struct CoordinatorConnector: Sendable {
       failures += 1
       if Task.isCancelled { break }
       if !isNew, reason.isPermanent || failures == maximumTries { throw reason }
-      let wait = backoff.wait(jitter: .random(in: 0...1))
+      let wait = backoff.wait(jitter: .random(in: 0...1), holdsLeases: holdsLeases())
       logger.warning("not connected", metadata: ["reason": "\(reason)", "next try in": "\(wait)"])
       do { try await Task.sleep(for: wait) } catch { break }
     }
@@ -116,13 +127,17 @@ extension WireError {
 struct Backoff: Sendable {
   static let first: Duration = .milliseconds(250)
   static let longest: Duration = .seconds(10)
+  static let longestWithLeases: Duration = .seconds(2)
 
   private var next = Backoff.first
 
-  /// - Parameter jitter: 0...1. The wait is between half and all of the longest wait that is due.
-  mutating func wait(jitter: Double) -> Duration {
+  /// - Parameters:
+  ///   - jitter: 0...1. The wait is between half and all of the longest wait that is due.
+  ///   - holdsLeases: Whether leases run out meanwhile; then the wait is at most `longestWithLeases`.
+  mutating func wait(jitter: Double, holdsLeases: Bool = false) -> Duration {
     defer { next = min(next * 2, Self.longest) }
-    return next / 2 + next / 2 * jitter
+    let due = holdsLeases ? min(next, Self.longestWithLeases) : next
+    return due / 2 + due / 2 * jitter
   }
 
   mutating func reset() {

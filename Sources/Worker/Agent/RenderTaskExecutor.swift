@@ -1,10 +1,12 @@
 import Digest
 import FoundationEssentials
+import Media
 import SwiftProtobuf
 import SystemSupport
 import Wire
 
-/// Carries out what `AgentState` decides about runs, and holds what they use: processes, opened inputs, results.
+/// Carries out what `AgentState` decides about runs, and holds what they use: processes, opened inputs, results. None of
+/// it depends on a connection, except an upload, which is begun again on the next one.
 actor RenderTaskExecutor {
   private struct Run {
     var process: TaskProcess?
@@ -12,22 +14,40 @@ actor RenderTaskExecutor {
     var product: TaskProduct?
     /// Opens the inputs, later uploads the result.
     var background: Task<Void, Never>?
+    /// Wait until the inputs' digests are known.
+    var verifications: [Task<Void, Never>] = []
+    /// Ends the wait for the inputs' digests after the process has ended.
+    var stopVerifying: (@Sendable () -> Void)?
+    /// Range requests that wait for bytes of the coordinator.
+    var rangesUnderWay = 0
+    /// The first input that could not be read or was not what it should be: the true reason of whatever follows.
+    var problem: ContentError?
+  }
+
+  private enum Verdict: Sendable {
+    case found(ContentError?)
+    case stopped
   }
 
   private let source: any ProcessSource
   private let opener: InputOpener
+  private let coordinator: CoordinatorContent
   private let post: @Sendable (AgentEvent) -> Void
   private var runs: [RunID: Run] = [:]
 
   /// - Parameter post: Called with the events of the runs.
-  init(source: any ProcessSource, opener: InputOpener, post: @escaping @Sendable (AgentEvent) -> Void) {
+  init(
+    source: any ProcessSource, opener: InputOpener, coordinator: CoordinatorContent,
+    post: @escaping @Sendable (AgentEvent) -> Void
+  ) {
     self.source = source
     self.opener = opener
+    self.coordinator = coordinator
     self.post = post
   }
 
   /// Starts a run; `ended` follows.
-  func start(_ id: RunID, _ grant: TaskGrant, over coordinator: CoordinatorConnection) {
+  func start(_ id: RunID, _ grant: TaskGrant) {
     let process: TaskProcess
     do {
       process = try TaskProcess(source)
@@ -40,27 +60,31 @@ actor RenderTaskExecutor {
       continuation.yield(report)
       if case .ended = report { continuation.finish() }
     }
-    Task { for await report in reports { await handle(report, of: id, coordinator) } }
+    Task { for await report in reports { await handle(report, of: id) } }
     let background = Task { await prepare(id, grant, process) }
     runs[id] = Run(process: process, background: background)
   }
 
-  /// Ends a run's process.
+  /// Ends a run's process, or the check of its inputs after that.
   func kill(_ id: RunID) {
     runs[id]?.background?.cancel()
     runs[id]?.process?.kill()
+    runs[id]?.stopVerifying?()
   }
 
-  /// Sends a run's result to the coordinator; `uploaded` or `uploadFailed` follows.
-  func upload(_ id: RunID, over coordinator: CoordinatorConnection) {
+  /// Sends a run's result to the coordinator. `uploaded`, `uploadPostponed` or `uploadFailed` follows, unless the
+  /// connection is lost.
+  func upload(_ id: RunID, over exchange: ContentExchange) {
     guard let product = runs[id]?.product else { return }
+    runs[id]?.background?.cancel()
     runs[id]?.background = Task {
       do {
-        try await coordinator.exchange.upload(product.file, product.content) { [post] in
-          post(.uploading(id, bytes: $0))
-        }
+        try await exchange.upload(product.file, product.content) { [post] in post(.uploading(id, bytes: $0)) }
         post(.uploaded(id))
+      } catch let error as WireError where error.code == .closed {
+        // It begins again on the next connection.
       } catch {
+        if Task.isCancelled { return }
         post(.uploadFailed(id, "\(error)"))
       }
     }
@@ -71,12 +95,14 @@ actor RenderTaskExecutor {
     guard let run = runs.removeValue(forKey: id) else { return }
     run.background?.cancel()
     run.process?.kill()
+    for verification in run.verifications { verification.cancel() }
     for input in run.inputs { await opener.close(input) }
   }
 
+  // MARK: - Inputs
+
   /// Opens a task's inputs and gives the process its task.
   private func prepare(_ id: RunID, _ grant: TaskGrant, _ process: TaskProcess) async {
-    post(.waiting(id, true))
     do {
       var task = Control_Task.with { $0.payload = Data(grant.payload) }
       for content in grant.inputs {
@@ -84,6 +110,8 @@ actor RenderTaskExecutor {
         let input = try await opener.open(content)
         guard runs[id] != nil else { return await opener.close(input) }
         runs[id]?.inputs.append(input)
+        if !input.isVerified { watch(input, of: id) }
+        post(.moved(id))
         task.inputs.append(
           .with {
             $0.digest = Data(content.content.digest.bytes)
@@ -92,10 +120,11 @@ actor RenderTaskExecutor {
             $0.ranged = input.partial != nil
           })
       }
-      let (output, _) = try OpenFile.unnamed(in: opener.cache.workFolder)
+      let folder = opener.cache.workFolder
+      let output = try await BlockingWork.run { try OpenFile.unnamed(in: folder).file }
       guard let files = runs[id]?.inputs.map(\.file) else { return }
       process.assign(task, inputs: files, output: output)
-      post(.waiting(id, false))
+      post(.entered(id, .executing))
     } catch {
       // If the run was cancelled, its end is known already and this one is ignored.
       process.kill()
@@ -103,49 +132,120 @@ actor RenderTaskExecutor {
     }
   }
 
-  private func handle(_ report: TaskProcess.Report, of id: RunID, _ coordinator: CoordinatorConnection) async {
+  /// Ends the run's process as soon as one of its files turns out to be another one.
+  private func watch(_ input: OpenedInput, of id: RunID) {
+    let watch = Task {
+      guard let problem = await input.problem(), !Task.isCancelled else { return }
+      note(problem, of: id)
+      runs[id]?.process?.kill()
+    }
+    runs[id]?.verifications.append(watch)
+  }
+
+  private func note(_ problem: ContentError, of id: RunID) {
+    guard let run = runs[id], run.problem == nil else { return }
+    runs[id]?.problem = problem
+  }
+
+  private func handle(_ report: TaskProcess.Report, of id: RunID) async {
     switch report {
     case .ready: break
-    case .progress(let done): post(.progressed(id, done))
-    case .rangeRequest(let request): supply(request, to: id, over: coordinator)
+    case .progress(let done, let moved): post(.progressed(id, done: done, moved: moved))
+    case .moved: post(.moved(id))
+    case .rangeRequest(let request): supply(request, to: id)
     case .ended(let end): await conclude(id, end)
     }
   }
 
-  private func supply(_ request: RangeRequest, to id: RunID, over coordinator: CoordinatorConnection) {
+  private func supply(_ request: RangeRequest, to id: RunID) {
     guard let run = runs[id], let process = run.process else { return }
     let index = Int(request.input)
     guard run.inputs.indices.contains(index), let partial = run.inputs[index].partial else {
       return process.reply(to: request, error: "the task has no ranged input \(index)")
     }
-    post(.waiting(id, true))
+    count(1, rangesOf: id)
     Task {
       do {
-        try await partial.ensure(request.range) { digest, offset, length in
-          try await coordinator.exchange.read(digest, offset: offset, length: length)
+        try await partial.ensure(request.range) { [coordinator] digest, offset, length in
+          try await coordinator.read(digest, offset: offset, length: length)
         }
         process.reply(to: request)
       } catch {
+        note(error as? ContentError ?? ContentError("\(error)"), of: id)
         process.reply(to: request, error: "\(error)")
       }
-      post(.waiting(id, false))
+      count(-1, rangesOf: id)
     }
   }
 
+  private func count(_ change: Int, rangesOf id: RunID) {
+    guard let before = runs[id]?.rangesUnderWay else { return }
+    runs[id]?.rangesUnderWay = before + change
+    if before == 0 || before + change == 0 { post(.entered(id, before == 0 ? .waiting : .executing)) }
+  }
+
+  // MARK: - Ends
+
   private func conclude(_ id: RunID, _ end: TaskEnd) async {
-    let inputs = runs[id]?.inputs ?? []
+    guard let run = runs[id] else { return }
     runs[id]?.process = nil
+    if let problem = run.problem, case .killed = end.outcome { return fail(id, problem, end) }
+    switch end.outcome {
+    case .killed: return post(.ended(id, .killed(end.process)))
+    case .failed(let failure) where failure.end == .released && run.problem == nil:
+      return post(.ended(id, .failed(failure)))
+    case .failed, .made: break
+    }
+    // Whatever came of the task, it counts only if the task read what it should.
+    switch await verdict(on: id) {
+    case .stopped: return post(.ended(id, .killed(end.process)))
+    case .found(let problem?): return fail(id, problem, end)
+    case .found(nil): break
+    }
     switch end.outcome {
     case .made(let product):
-      for input in inputs where await !input.isUnchanged() {
-        let failure = TaskFailure(.released, "an input changed while the task read it", process: end.process)
-        return post(.ended(id, .failed(failure)))
-      }
       runs[id]?.product = product
       let result = TaskResult(content: product.content, cpuMilliseconds: end.process?.cpuMilliseconds ?? 0)
       post(.ended(id, .made(result)))
     case .failed(let failure): post(.ended(id, .failed(failure)))
     case .killed: post(.ended(id, .killed(end.process)))
     }
+  }
+
+  private func fail(_ id: RunID, _ problem: ContentError, _ end: TaskEnd) {
+    let failure = TaskFailure(
+      .released, "an input could not be used: \(problem)", process: end.process, damagedInput: problem.damaged)
+    post(.ended(id, .failed(failure)))
+  }
+
+  /// Waits until the digests of the run's inputs are known. What is digested meanwhile is movement of the run.
+  private func verdict(on id: RunID) async -> Verdict {
+    guard let run = runs[id] else { return .stopped }
+    if let problem = run.problem { return .found(problem) }
+    let (verdicts, verdict) = AsyncStream.makeStream(of: Verdict.self)
+    runs[id]?.stopVerifying = { verdict.yield(.stopped) }
+    let inputs = run.inputs
+    if !inputs.allSatisfy(\.isVerified) { post(.entered(id, .verifying)) }
+    let check = Task {
+      var problem: ContentError?
+      for input in inputs where problem == nil { problem = await input.problem() }
+      verdict.yield(.found(problem))
+    }
+    let movement = opener.verifier.movement
+    let watch = Task { [post] in
+      var last = movement.count
+      while !Task.isCancelled {
+        // Cancelled when the verdict is there.
+        try? await Task.sleep(for: .milliseconds(500))
+        if movement.count != last { post(.moved(id)) }
+        last = movement.count
+      }
+    }
+    defer {
+      check.cancel()
+      watch.cancel()
+    }
+    for await verdict in verdicts { return verdict }
+    return .stopped
   }
 }

@@ -1,13 +1,16 @@
 import CSandbox
 import Digest
 import Glibc
-import NIOPosix
 import SystemPackage
 import SystemSupport
+import Wire
 
 /// The worker's disk cache of content. `content/` has complete files by digest, each verified before its first use in a
 /// run of the agent; files that are not complete have no name and are lost with the agent.
 actor ContentCache {
+  /// How many partial contents that no task reads are kept.
+  private static let idleLimit = 64
+
   private struct Partial {
     var content: PartialContent
     var users = 0
@@ -21,8 +24,9 @@ actor ContentCache {
   private let requests = AsyncSemaphore(8)
   private var partials: [SHA256Digest: Partial] = [:]
   private var uses = 0
-  /// Complete files that were used in this run of the agent.
-  private var touched: Set<SHA256Digest> = []
+  /// When each complete file was used last in this run of the agent, as a number of `uses`. The file's own time of access
+  /// tells it for earlier runs; it is not set, because that changes the file's identity, by which its digest is known.
+  private var lastUses: [SHA256Digest: Int] = [:]
 
   /// Makes the cache's folders, for this user only. `byteLimit` limits what is kept, not what running tasks need at the
   /// same time.
@@ -39,16 +43,20 @@ actor ContentCache {
   /// The folder of the tasks' outputs.
   nonisolated var workFolder: String { "\(directory)/work" }
 
-  /// A complete and verified file; nil if the cache has none.
-  func complete(_ content: Content) async throws -> OpenFile? {
+  /// A complete file; nil if the cache has none. Its digest is known, or is computed while the file is read.
+  func complete(_ content: Content) async throws -> OpenedInput? {
     let path = path(of: content.digest)
-    // A file that cannot be opened is fetched as one that is not there.
-    guard let file = try? OpenFile.open(path) else { return nil }
-    // Sets the time of the last use, for `trim`; a cache that is read-only can still be used. Once, because it changes
-    // the file's identity, by which the verifier finds its digest.
-    if touched.insert(content.digest).inserted { _ = futimens(file.descriptor, nil) }
-    let identity = try FileIdentity(of: file)
-    if identity.size == content.size, try await verifier.digest(of: file, identity) == content.digest { return file }
+    let opened: (file: OpenFile, identity: FileIdentity)? = try await BlockingWork.run {
+      // A file that cannot be opened is fetched as one that is not there.
+      guard let file = try? OpenFile.open(path) else { return nil }
+      return (file, try FileIdentity(of: file))
+    }
+    guard let (file, identity) = opened else { return nil }
+    if identity.size == content.size, let verification = await verifier.verify(file, identity, content.digest) {
+      uses += 1
+      lastUses[content.digest] = uses
+      return OpenedInput(file: file, content: content, place: .cache, identity: identity, verification: verification)
+    }
     // Left so by a loss of power, or changed by another program: it is fetched again.
     unlink(path)
     return nil
@@ -100,66 +108,37 @@ actor ContentCache {
       guard error.code == .fileExists else { return }
     }
     partials[digest] = nil
-    touched.insert(digest)
+    uses += 1
+    lastUses[digest] = uses
   }
 
   /// Removes what was not used for longest, until the cache is within its limit.
-  func trim() async {
+  /// - Parameter bytes: Removes at least as many bytes, as far as there are any that no task reads.
+  func trim(freeing bytes: Int64 = 0) async {
+    let idle = partials.filter { $0.value.users == 0 }.sorted { $0.value.lastUse < $1.value.lastUse }
     var partialSize: Int64 = 0
     for digest in partials.keys { partialSize += await partials[digest]?.content.allocatedSize ?? 0 }
-    var files = Directories.files(in: "\(directory)/content")
+    let folder = "\(directory)/content"
+    // A folder that cannot be read has nothing to remove.
+    let files = (try? await BlockingWork.run { Directories.files(in: folder) }) ?? []
     var total = partialSize + files.reduce(0) { $0 + $1.allocatedSize }
-    guard total > byteLimit else { return }
-    // Partial content that no task reads goes first: less is lost with it.
-    let idle = partials.filter { $0.value.users == 0 }.sorted { $0.value.lastUse < $1.value.lastUse }
-    for (digest, partial) in idle where total > byteLimit {
+    let target = min(byteLimit, total - bytes)
+    // Partial content that no task reads goes first: less is lost with it. Each also takes a descriptor.
+    for (index, (digest, partial)) in idle.enumerated() where total > target || idle.count - index > Self.idleLimit {
       total -= await partial.content.allocatedSize
       if partials[digest]?.users == 0 { partials[digest] = nil }
     }
-    files.sort { $0.modified < $1.modified }
-    for file in files where total > byteLimit {
-      if unlink(file.path) == 0 { total -= file.allocatedSize }
+    let complete = files.map { (file: $0, digest: SHA256Digest(hex: $0.path.suffix(64))) }
+      .map { (file: $0.file, digest: $0.digest, lastUse: $0.digest.flatMap { lastUses[$0] } ?? 0) }
+      .sorted { ($0.lastUse, $0.file.accessed) < ($1.lastUse, $1.file.accessed) }
+    for (file, digest, _) in complete where total > target {
+      guard unlink(file.path) == 0 else { continue }
+      total -= file.allocatedSize
+      if let digest { lastUses[digest] = nil }
     }
   }
 
   private func path(of digest: SHA256Digest) -> String { "\(directory)/content/\(digest.hex)" }
-}
-
-/// Digests files: each once as long as it does not change, and and concurrent requests share one computation at the same time.
-actor FileVerifier {
-  private var digests: [FileIdentity: Task<SHA256Digest, any Error>] = [:]
-
-  /// The digest of an open file. Throws the error of reading it.
-  func digest(of file: OpenFile, _ identity: FileIdentity) async throws -> SHA256Digest {
-    if let digest = digests[identity] { return try await digest.value }
-    let task = Task { try await FileThreads.run { try file.content().digest } }
-    digests[identity] = task
-    do {
-      return try await task.value
-    } catch {
-      digests[identity] = nil
-      throw error
-    }
-  }
-
-  /// Registers a digest that is known already.
-  func register(_ digest: SHA256Digest, for identity: FileIdentity) {
-    digests[identity] = Task { digest }
-  }
-}
-
-/// Threads for reading, writing and digesting files, which would block the cooperative pool.
-enum FileThreads {
-  /// Two, so that while one digests a long film, the other writes what comes from the coordinator.
-  static let pool: NIOThreadPool = {
-    let pool = NIOThreadPool(numberOfThreads: 2)
-    pool.start()
-    return pool
-  }()
-
-  static func run<R: Sendable>(_ body: @escaping @Sendable () throws -> R) async throws -> R {
-    try await pool.runIfActive(body)
-  }
 }
 
 /// Files without a name, which are lost with their last descriptor.

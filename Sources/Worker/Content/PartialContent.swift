@@ -1,6 +1,7 @@
 import Digest
 import FoundationEssentials
 import SystemSupport
+import Wire
 
 /// Reads bytes of content from the coordinator: `length` of them from `offset`, fewer only at the content's end.
 typealias ContentReader = @Sendable (_ digest: SHA256Digest, _ offset: UInt64, _ length: Int) async throws -> Data
@@ -75,7 +76,8 @@ actor PartialContent {
   /// and is right. Throws the reason if they cannot be fetched; a later call tries again.
   func ensure(_ bytes: Range<Int64>, from reader: @escaping ContentReader) async throws {
     guard mistakes < Self.mistakeLimit else {
-      throw ContentError("the bytes that the coordinator sends for \(content.digest) have another digest")
+      throw ContentError(
+        "the bytes that the coordinator sends for \(content.digest) have another digest", damaged: content.digest)
     }
     let bytes = bytes.clamped(to: 0..<content.size)
     let wanted = bytes.isEmpty ? 0..<0 : ContentBlock.covering(bytes)
@@ -113,11 +115,17 @@ actor PartialContent {
     let range = ContentBlock.bytes(of: blocks, size: content.size)
     let (digest, file) = (content.digest, file)
     try await requests.withPermit {
-      let data = try await reader(digest, UInt64(range.lowerBound), range.count)
-      guard data.count == range.count else {
-        throw ContentError("the coordinator sent \(data.count) of \(range.count) bytes of \(digest)")
+      let data: Data
+      do {
+        data = try await reader(digest, UInt64(range.lowerBound), range.count)
+      } catch let error as WireError where error.code == .content {
+        throw ContentError("the coordinator cannot read \(digest): \(error)", damaged: digest)
       }
-      try await FileThreads.run { try data.withUnsafeBytes { try file.write($0, at: range.lowerBound) } }
+      guard data.count == range.count else {
+        throw ContentError(
+          "the coordinator sent \(data.count) of \(range.count) bytes of \(digest)", damaged: digest)
+      }
+      try await BlockingWork.run { try data.withUnsafeBytes { try file.write($0, at: range.lowerBound) } }
     }
     for block in blocks { isPresent[block] = true }
     presentCount += blocks.count
@@ -126,13 +134,14 @@ actor PartialContent {
 
   private func verify() async throws {
     let file = file
-    let found = try await FileThreads.run { try file.content().digest }
+    let found = try await BlockingWork.run(.hashing) { try file.content().digest }
     verification = nil
     guard found == content.digest else {
       mistakes += 1
       isPresent = Array(repeating: false, count: isPresent.count)
       presentCount = 0
-      throw ContentError("the bytes that came for \(content.digest) have the digest \(found)")
+      throw ContentError(
+        "the bytes that came for \(content.digest) have the digest \(found)", damaged: content.digest)
     }
     await completed(self)
   }
@@ -141,9 +150,12 @@ actor PartialContent {
 /// Content could not be fetched.
 struct ContentError: Error, Hashable, CustomStringConvertible {
   var description: String
+  /// Content that the coordinator does not have, or sends with other bytes; nil if this machine is the cause.
+  var damaged: SHA256Digest?
 
-  init(_ description: String) {
+  init(_ description: String, damaged: SHA256Digest? = nil) {
     self.description = description
+    self.damaged = damaged
   }
 }
 

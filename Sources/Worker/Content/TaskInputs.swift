@@ -3,6 +3,7 @@ import Digest
 import Glibc
 import Logging
 import SystemSupport
+import Wire
 
 /// An input of a task: what is in it, and perhaps where it is.
 struct InputContent: Sendable, Hashable {
@@ -14,23 +15,62 @@ struct InputContent: Sendable, Hashable {
   var name: String { path.isEmpty ? String(content.digest.hex.prefix(12)) : path }
 }
 
-/// An input that a task process can be given.
+/// An input that a task process can be given. A file that was not read before is digested while the task reads it, so
+/// that the task begins at once; its result counts only if `problem` finds none.
 struct OpenedInput: Sendable {
+  /// Where its bytes are.
+  enum Place: Sendable {
+    case mediaRoot(path: String)
+    case cache
+    /// Filled as the task reads it.
+    case coordinator(PartialContent)
+  }
+
   /// For reading, with an offset of its own.
   var file: OpenFile
-  /// Set if the file is filled only as it is read.
-  var partial: PartialContent?
-  /// The identity of a file under the media root when it was verified; other programs may change it.
+  var content: Content
+  var place: Place
+  /// The file's when it was opened; other programs may change it. Nil if only this process can.
   var identity: FileIdentity?
+  /// Nil if only this process can change the file.
+  var verification: FileVerification?
 
-  /// Whether, as far as is known, every byte that a task read was of the content.
-  func isUnchanged() async -> Bool {
-    if let partial { return await partial.mistakes == 0 }
-    guard let identity else { return true }
+  /// Set if the file is filled only as it is read.
+  var partial: PartialContent? {
+    if case .coordinator(let partial) = place { partial } else { nil }
+  }
+
+  /// Whether every byte is known to be the content's, as long as the file does not change.
+  var isVerified: Bool { verification?.isDone ?? true }
+
+  /// Waits until the file's digest is known. Returns why what a task read may not have been the content; nil if, as far
+  /// as is known, it was.
+  func problem() async -> ContentError? {
+    if let partial {
+      guard await partial.mistakes > 0 else { return nil }
+      return ContentError("the coordinator sent other bytes for \(content.digest)", damaged: content.digest)
+    }
+    guard let verification, let identity else { return nil }
     do {
-      return try FileIdentity(of: file) == identity
+      let digest = try await verification.digest
+      guard digest == content.digest else {
+        return ContentError("\(name) has the digest \(digest) and not \(content.digest): it is not used any more")
+      }
+      let file = file
+      let now = try await BlockingWork.run { try FileIdentity(of: file) }
+      guard now == identity else {
+        return ContentError("\(name) changed while the task read it")
+      }
+      return nil
     } catch {
-      return false
+      return ContentError("\(name) could not be verified: \(error)")
+    }
+  }
+
+  private var name: String {
+    switch place {
+    case .mediaRoot(let path): "the file \(path) under the media root"
+    case .cache, .coordinator: "the file \(content.digest) in the worker's cache"
     }
   }
 }
@@ -42,30 +82,37 @@ struct InputOpener: Sendable {
   let verifier: FileVerifier
   let logger: Logger
 
-  /// Opens an input. A file under the media root that does not have the content's digest is passed over.
+  /// Opens an input. A file under the media root that is known to have another digest is passed over.
   func open(_ input: InputContent) async throws -> OpenedInput {
     if let mediaRoot, !input.path.isEmpty {
       do {
-        let file = try mediaRoot.open(input.path)
-        let identity = try FileIdentity(of: file)
-        if identity.size == input.content.size, try await verifier.digest(of: file, identity) == input.content.digest {
-          return OpenedInput(file: file, identity: identity)
-        }
-        logger.debug("the file under the media root has another digest", metadata: ["path": "\(input.path)"])
+        if let opened = try await open(input, under: mediaRoot) { return opened }
+        logger.debug("the file under the media root is another one", metadata: ["path": "\(input.path)"])
       } catch {
         logger.debug("no file under the media root", metadata: ["path": "\(input.path)", "reason": "\(error)"])
       }
     }
-    if let file = try await cache.complete(input.content) {
-      return OpenedInput(file: file)
-    }
+    if let opened = try await cache.complete(input.content) { return opened }
     let partial = try await cache.partial(input.content)
     do {
-      return OpenedInput(file: try partial.file.reopenedForReading(), partial: partial)
+      return OpenedInput(
+        file: try partial.file.reopenedForReading(), content: input.content, place: .coordinator(partial))
     } catch {
       await cache.release(partial)
       throw error
     }
+  }
+
+  private func open(_ input: InputContent, under root: MediaRoot) async throws -> OpenedInput? {
+    let (file, identity) = try await BlockingWork.run {
+      let file = try root.open(input.path)
+      return (file, try FileIdentity(of: file))
+    }
+    guard identity.size == input.content.size else { return nil }
+    guard let verification = await verifier.verify(file, identity, input.content.digest) else { return nil }
+    return OpenedInput(
+      file: file, content: input.content, place: .mediaRoot(path: input.path), identity: identity,
+      verification: verification)
   }
 
   /// Gives back an input that `open` returned.

@@ -96,8 +96,8 @@ struct ControlFrameBuffer {
 enum TaskMessage: Sendable, Hashable {
   /// Confined and waiting for its task.
   case ready(Confinement)
-  /// Frames, samples or bytes done so far.
-  case progress(UInt64)
+  /// Frames, samples or bytes done so far, and a number that rises with any forward movement.
+  case progress(done: UInt64, moved: UInt64)
   /// Bytes of a ranged input that must be in its file before the task goes on.
   case rangeRequest(RangeRequest)
   /// The output is complete.
@@ -112,7 +112,7 @@ enum TaskMessage: Sendable, Hashable {
   init(_ body: [UInt8]) throws(ControlError) {
     switch try ControlFrame.decode(body, as: Control_TaskMessage.self).message {
     case .ready(let ready): self = .ready(Confinement(rawValue: ready.confinement))
-    case .progress(let done): self = .progress(done)
+    case .progress(let progress): self = .progress(done: progress.done, moved: progress.moved)
     case .rangeRequest(let request):
       guard 0 <= request.start, request.start < request.end else {
         throw ControlError("the range \(request.start)..<\(request.end) holds no bytes")
@@ -139,7 +139,11 @@ enum TaskMessage: Sendable, Hashable {
       Control_TaskMessage.with {
         switch self {
         case .ready(let confinement): $0.ready = .with { $0.confinement = confinement.rawValue }
-        case .progress(let done): $0.progress = done
+        case .progress(let done, let moved):
+          $0.progress = .with {
+            $0.done = done
+            $0.moved = moved
+          }
         case .rangeRequest(let request):
           $0.rangeRequest = .with {
             $0.request = request.request

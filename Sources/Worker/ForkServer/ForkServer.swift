@@ -8,11 +8,23 @@ import SystemSupport
 /// opens media, and forks one process for each task. So the cost of loading the codecs (some 40 ms of CPU) is paid once
 /// and not for each task.
 final class ForkServer: ProcessSource {
+  /// How a server is watched: it is ended, with all its processes, when it is silent for this long.
+  struct Watch: Sendable {
+    /// In milliseconds. After this long without a report the server is asked for one.
+    var interval: Int32 = 2000
+    /// How many intervals in a row the server may be silent.
+    var silences = 5
+    /// As many before it is ready: it reads fonts, perhaps from a slow disk.
+    var silencesAtStart = 60
+  }
+
   private let launcher: ProcessLauncher
+  private let watch: Watch
   private let current = Mutex<ForkServerProcess?>(nil)
 
-  init(_ launcher: ProcessLauncher) {
+  init(_ launcher: ProcessLauncher, watch: Watch = Watch()) {
     self.launcher = launcher
+    self.watch = watch
   }
 
   /// The build of the libraries that render here and what confines them, as the fork server reports them when it has
@@ -34,7 +46,7 @@ final class ForkServer: ProcessSource {
   private func process() throws(SystemError) -> ForkServerProcess {
     try current.withLock { current throws(SystemError) in
       if let current, current.isAlive { return current }
-      let process = try ForkServerProcess.start(launcher)
+      let process = try ForkServerProcess.start(launcher, watch)
       current = process
       return process
     }
@@ -58,12 +70,16 @@ private final class ForkServerProcess: Sendable {
     var properties: ForkServerProperties?
     var failure: SystemError?
     var hasEnded = false
+    /// It did not answer in time, and was ended for that.
+    var isStuck = false
     var nextNumber: UInt32 = 1
     var processes: [UInt32: ForkedProcess] = [:]
   }
 
   private static let ended = SystemError(ECHILD, "forking a task process")
+  private static let readSize = 16 << 10
 
+  private let watch: ForkServer.Watch
   private let state: Mutex<State>
   private let socket: OpenFile
   private let standardError: OpenFile
@@ -73,14 +89,15 @@ private final class ForkServerProcess: Sendable {
   private let startup = DispatchSemaphore(value: 0)
 
   /// Starts a server and waits until it is ready.
-  static func start(_ launcher: ProcessLauncher) throws(SystemError) -> ForkServerProcess {
-    let process = try ForkServerProcess(launcher)
+  static func start(_ launcher: ProcessLauncher, _ watch: ForkServer.Watch) throws(SystemError) -> ForkServerProcess {
+    let process = try ForkServerProcess(launcher, watch)
     process.startup.wait()
     if let failure = process.state.withLock({ $0.failure }) { throw failure }
     return process
   }
 
-  private init(_ launcher: ProcessLauncher) throws(SystemError) {
+  private init(_ launcher: ProcessLauncher, _ watch: ForkServer.Watch) throws(SystemError) {
+    self.watch = watch
     let (parentEnd, childEnd) = try OpenFile.socketPair()
     let standardError = try OpenFile.pipe()
     socket = parentEnd
@@ -140,7 +157,8 @@ private final class ForkServerProcess: Sendable {
       process.kill()
       let end = process.awaitEnd()
       if state.withLock({ $0.properties == nil }) {
-        let operation = "starting task processes (code \(end?.exitCode ?? 0)\(logExcerpt))"
+        let reason = state.withLock { $0.isStuck } ? "no answer" : "code \(end?.exitCode ?? 0)"
+        let operation = "starting task processes (\(reason)\(logExcerpt))"
         failure = SystemError(ECHILD, operation)
       }
     } catch {
@@ -159,32 +177,55 @@ private final class ForkServerProcess: Sendable {
     return try launcher.start(control: ends.control, standardError: ends.standardError)
   }
 
-  /// Until the server has ended, or has sent what it may not.
+  /// Until the server has ended, has sent what it may not, or is stuck.
   private func readReports() {
-    while true {
-      let message: Control_ForkServerReport?
-      do {
-        message = try ControlFrame.receive(
-          Control_ForkServerReport.self, from: socket, limit: ControlFrame.limitFromTask)
-      } catch {
-        return
-      }
-      switch message?.report {
-      case .ready(let ready):
-        let properties = ForkServerProperties(
-          confinement: Confinement(rawValue: ready.confinement), build: ready.build)
-        let isFirst = state.withLock { state in
-          defer { state.properties = properties }
-          return state.properties == nil
+    var frames = ControlFrameBuffer()
+    // Silences are counted and not timed: while the agent itself is stopped, no time passes for the server either.
+    var silences = 0
+    do {
+      while silences < (isReady ? watch.silences : watch.silencesAtStart) {
+        if try !waitForInput([socket.descriptor], milliseconds: watch.interval)[0] {
+          silences += 1
+          if isReady { ping() }
+          continue
         }
-        if isFirst { startup.signal() }
-      case .ended(let ended):
-        let end = ProcessEnd(
-          exitCode: ended.exitCode, signal: ended.signal, cpuMilliseconds: ended.cpuMilliseconds,
-          peakBytes: ended.peakBytes)
-        state.withLock { $0.processes.removeValue(forKey: ended.process) }?.conclude(end)
-      case nil: return
+        silences = 0
+        guard let bytes = try socket.receiveWithoutWaiting(Self.readSize) else { continue }
+        if bytes.isEmpty { return }
+        frames.append(bytes)
+        while let frame = try frames.next() { try receive(try ControlFrame.decode(frame)) }
       }
+    } catch {
+      // The connection is broken, or the server broke the protocol: it is ended.
+      return
+    }
+    state.withLock { $0.isStuck = true }
+  }
+
+  private var isReady: Bool { state.withLock { $0.properties != nil } }
+
+  private func ping() {
+    let request = ControlFrame.encode(Control_ForkServerRequest.with { $0.ping = Control_Ping() })
+    // Without waiting: a stuck server does not read. What does not fit was not sent in part, because it is so short.
+    _ = try? sending.withLock { _ throws(SystemError) in try socket.sendWithoutWaiting(request) }
+  }
+
+  private func receive(_ report: Control_ForkServerReport) throws(ControlError) {
+    switch report.report {
+    case .ready(let ready):
+      let properties = ForkServerProperties(confinement: Confinement(rawValue: ready.confinement), build: ready.build)
+      let isFirst = state.withLock { state in
+        defer { state.properties = properties }
+        return state.properties == nil
+      }
+      if isFirst { startup.signal() }
+    case .ended(let ended):
+      let end = ProcessEnd(
+        exitCode: ended.exitCode, signal: ended.signal, cpuMilliseconds: ended.cpuMilliseconds,
+        peakBytes: ended.peakBytes)
+      state.withLock { $0.processes.removeValue(forKey: ended.process) }?.conclude(end)
+    case .pong: break
+    case nil: throw ControlError("a report of the fork server is of no known kind")
     }
   }
 

@@ -65,6 +65,7 @@ struct ForkServerMain {
     case .kill(let number):
       // Its process id is still its own, because it is not reaped.
       for (child, known) in numbers where known == number { kill(-child, SIGKILL) }
+    case .ping: report(.with { $0.pong = Control_Pong() })
     case nil: throw ControlError("a request of the agent is of no known kind")
     }
   }

@@ -14,17 +14,28 @@ final class AgentConnection: Sendable {
   private let socket: OpenFile
   /// Held from a range request to its reply, so that one thread at a time reads the socket.
   private let requests = Mutex(Requests())
+  /// Held while a message is sent, so that those of two threads do not mix; whether the result was sent.
+  private let sending = Mutex(false)
 
   init(_ socket: OpenFile) {
     self.socket = socket
   }
 
+  /// Sends a message. After the result nothing more is sent.
   func send(_ message: TaskMessage) {
-    do {
-      // By write, because the calls for sockets are filtered.
-      try socket.write(message.frame)
-    } catch {
-      Self.end()
+    let frame = message.frame
+    sending.withLock { hasResult in
+      if hasResult { return }
+      switch message {
+      case .finished, .failed: hasResult = true
+      case .ready, .progress, .rangeRequest: break
+      }
+      do {
+        // By write, because the calls for sockets are filtered.
+        try socket.write(frame)
+      } catch {
+        Self.end()
+      }
     }
   }
 

@@ -1,6 +1,7 @@
 import Digest
 import Glibc
 import Media
+import Synchronization
 import SystemSupport
 
 /// A task process: confines itself, does one task, and ends. Descriptor 0 is its socket to the agent, 1 and 2 are read
@@ -40,7 +41,9 @@ enum TaskMain {
     }
     do throws(TaskFailure) {
       let runner = TaskRunner(inputs: inputs, output: output)
-      try runner.run(task.payload, progress: ProgressReporter(agent).report)
+      let reporter = ProgressReporter(agent)
+      try reporter.start()
+      try runner.run(task.payload, movement: reporter.movement, progress: reporter.report)
       return .finished
     } catch {
       // If bytes could not be fetched, everything that failed after that failed for this reason.
@@ -52,19 +55,39 @@ enum TaskMain {
   }
 }
 
-/// Reports the task's progress to the agent, at most ten times a second.
-private final class ProgressReporter {
+/// Reports the task's progress and movement to the agent, a few times a second while one of them rises. A thread of its
+/// own does it, because a step of the task may take long, and the last steps before it must be reported too.
+private final class ProgressReporter: Sendable {
+  private static let interval: useconds_t = 200_000
+
+  let movement = Movement()
+  private let done = Atomic<UInt64>(0)
   private let agent: AgentConnection
-  private var last: ContinuousClock.Instant?
 
   init(_ agent: AgentConnection) {
     self.agent = agent
   }
 
+  /// Called by the task with the frames, samples or bytes done.
   func report(_ done: Int64) {
-    let now = ContinuousClock.now
-    if let last, now - last < .milliseconds(100) { return }
-    last = now
-    agent.send(.progress(UInt64(max(0, done))))
+    self.done.store(UInt64(max(0, done)), ordering: .relaxed)
+  }
+
+  /// Starts the thread. It ends with the process.
+  func start() throws(TaskFailure) {
+    do {
+      try startThread {
+        var last: (done: UInt64, moved: UInt64) = (0, 0)
+        while true {
+          usleep(Self.interval)
+          let (done, moved) = (self.done.load(ordering: .relaxed), self.movement.count)
+          if (done, moved) == last { continue }
+          last = (done, moved)
+          self.agent.send(.progress(done: done, moved: moved))
+        }
+      }
+    } catch {
+      throw TaskFailure(.released, "the task process cannot start a thread: \(error)")
+    }
   }
 }

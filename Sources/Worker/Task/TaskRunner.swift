@@ -21,8 +21,10 @@ struct TaskRunner {
   /// Opened for reading and writing; empty.
   let output: OpenFile
 
-  /// - Parameter progress: Called with the frames, samples or bytes done.
-  func run(_ payload: Data, progress: (Int64) -> Void) throws(TaskFailure) {
+  /// - Parameters:
+  ///   - movement: Advanced with every step of the task.
+  ///   - progress: Called with the frames, samples or bytes done.
+  func run(_ payload: Data, movement: Movement, progress: (Int64) -> Void) throws(TaskFailure) {
     let task: TaskPayload
     do {
       task = try JSONDecoder().decode(TaskPayload.self, from: payload)
@@ -31,14 +33,16 @@ struct TaskRunner {
     }
     do {
       switch task {
-      case .probe: try probe()
+      case .probe: try probe(movement)
       case .video(let task):
-        try VideoRenderer.render(task, inputs: sources, to: output.descriptor, progress: progress)
+        try VideoRenderer.render(
+          task, inputs: sources, to: output.descriptor, movement: movement, progress: progress)
       case .audio(let task):
-        try AudioRenderer.render(task, inputs: sources, to: output.descriptor, progress: progress)
+        try AudioRenderer.render(
+          task, inputs: sources, to: output.descriptor, movement: movement, progress: progress)
       case .stitch(let task):
         try OutputStitcher.stitch(
-          task, pieces: inputs.map(\.source), to: output.descriptor, progress: progress)
+          task, pieces: inputs.map(\.source), to: output.descriptor, movement: movement, progress: progress)
       }
     } catch let failure as TaskFailure {
       throw failure
@@ -56,13 +60,13 @@ struct TaskRunner {
     Dictionary(inputs.map { ($0.digest?.hex ?? "", $0.source) }) { first, _ in first }
   }
 
-  private func probe() throws(TaskFailure) {
+  private func probe(_ movement: Movement) throws(TaskFailure) {
     guard let input = inputs.first, inputs.count == 1 else {
       throw TaskFailure(.document, "a probe task has one input, not \(inputs.count)")
     }
     let json: Data
     do {
-      json = try JSONCoding.encoder.encode(try AssetProbe.probe(input.source, name: input.name))
+      json = try JSONCoding.encoder.encode(try AssetProbe.probe(input.source, name: input.name, movement: movement))
     } catch let error as MediaError {
       throw TaskFailure(probing: error)
     } catch {

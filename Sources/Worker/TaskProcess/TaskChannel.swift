@@ -89,11 +89,11 @@ struct TaskChannel {
     guard isReady else { throw ControlError("a message before it is ready") }
     switch message {
     case .ready: break
-    case .progress(let done):
+    case .progress(let done, let moved):
       let now = ContinuousClock.now
       if let lastProgress, now - lastProgress < Self.progressInterval { return }
       lastProgress = now
-      report(.progress(done))
+      report(.progress(done: done, moved: moved))
     case .rangeRequest(let request): report(.rangeRequest(request))
     case .finished, .failed: result = message
     }

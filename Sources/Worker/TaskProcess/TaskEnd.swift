@@ -24,11 +24,14 @@ struct TaskFailure: Error, Sendable, Hashable {
   var message: String
   /// Nil if no task process had been started, or its end is not known.
   var process: ProcessEnd?
+  /// An input that the coordinator does not have, or sends with other bytes; nil if no input is the cause.
+  var damagedInput: SHA256Digest?
 
-  init(_ end: AttemptEnd, _ message: String, process: ProcessEnd? = nil) {
+  init(_ end: AttemptEnd, _ message: String, process: ProcessEnd? = nil, damagedInput: SHA256Digest? = nil) {
     self.end = end
     self.message = message
     self.process = process
+    self.damagedInput = damagedInput
   }
 }
 
@@ -72,11 +75,16 @@ extension TaskEnd {
   /// - Parameters:
   ///   - channel: What the process sent.
   ///   - process: Nil if the fork server, which would have reported it, ended too.
+  ///   - isShortOfMemory: Whether the kernel may have killed the process for lack of memory.
   ///   - output: The file that the process was given to write; nil if it was given no task.
-  init(_ channel: TaskChannel, process: ProcessEnd?, output: OpenFile?) {
+  ///   - onRead: Called again and again while the output is digested.
+  init(
+    _ channel: TaskChannel, process: ProcessEnd?, isShortOfMemory: Bool = false, output: OpenFile?,
+    onRead: @escaping () -> Void = {}
+  ) {
     self.process = process
     do throws(TaskFailure) {
-      outcome = .made(try Self.product(channel, process, output))
+      outcome = .made(try Self.product(channel, process, isShortOfMemory, output, onRead))
     } catch {
       var failure = error
       failure.process = process
@@ -85,7 +93,8 @@ extension TaskEnd {
   }
 
   private static func product(
-    _ channel: TaskChannel, _ process: ProcessEnd?, _ output: OpenFile?
+    _ channel: TaskChannel, _ process: ProcessEnd?, _ isShortOfMemory: Bool, _ output: OpenFile?,
+    _ onRead: @escaping () -> Void
   ) throws(TaskFailure) -> TaskProduct {
     if let violation = channel.violation {
       throw TaskFailure(.crashed, "the task process broke its protocol: \(violation)")
@@ -94,6 +103,7 @@ extension TaskEnd {
     guard let process else {
       throw TaskFailure(.released, "the fork server, which starts the task processes, has ended")
     }
+    if process.signal == SIGKILL { throw killed(process, isShortOfMemory) }
     if process.signal != 0 {
       let name = strsignal(process.signal).map { String(cString: $0) } ?? "signal \(process.signal)"
       throw TaskFailure(.crashed, "the task process was ended by a signal: \(name)\(channel.excerpt)")
@@ -107,9 +117,19 @@ extension TaskEnd {
         .crashed, "the task process ended with code \(process.exitCode) and no result\(channel.excerpt)")
     }
     do {
-      return TaskProduct(file: output, content: try output.content())
+      return TaskProduct(file: output, content: try output.content { _ in onRead() })
     } catch {
       throw TaskFailure(.released, "the task's output cannot be read back: \(error)")
     }
+  }
+
+  /// No error of a codec ends a process with this signal: the kernel sends it, or a person.
+  private static func killed(_ process: ProcessEnd, _ isShortOfMemory: Bool) -> TaskFailure {
+    let peak = "\(process.peakBytes >> 20) MiB at its peak"
+    return TaskFailure(
+      .released,
+      isShortOfMemory
+        ? "the kernel killed the task process, most likely for lack of memory: \(peak)"
+        : "the task process was killed with SIGKILL, and not by the worker: \(peak)")
   }
 }

@@ -1,3 +1,4 @@
+import Dispatch
 import Glibc
 import SwiftProtobuf
 import Synchronization
@@ -10,11 +11,17 @@ final class TaskProcess: Sendable {
   /// Range requests that a process may leave unanswered. One that waits for each reply has one for each thread that
   /// reads.
   private static let requestLimit = 64
+  /// How long a process may go on after it has closed its socket.
+  private static let closingTime: DispatchTimeInterval = .seconds(1)
+  /// How often the digesting of the output is reported.
+  private static let movementInterval: Duration = .milliseconds(200)
 
   /// What a process reports, in order, on its own thread. `ended` comes once, and last.
   enum Report: Sendable {
     case ready(Confinement)
-    case progress(UInt64)
+    case progress(done: UInt64, moved: UInt64)
+    /// The process has ended, and its output is being digested.
+    case moved
     case rangeRequest(RangeRequest)
     case ended(TaskEnd)
   }
@@ -133,6 +140,7 @@ final class TaskProcess: Sendable {
   // MARK: - On the process's thread
 
   private func run(_ source: any ProcessSource) {
+    let memoryKills = MemoryKills.current()
     let child: any StartedProcess
     do {
       child = try start(source)
@@ -152,7 +160,7 @@ final class TaskProcess: Sendable {
       }
       sendAssignment()
     }
-    conclude(child, &channel)
+    conclude(child, &channel, memoryKills)
   }
 
   private func start(_ source: any ProcessSource) throws(SystemError) -> any StartedProcess {
@@ -196,10 +204,10 @@ final class TaskProcess: Sendable {
     return isAdmitted
   }
 
-  private func conclude(_ child: any StartedProcess, _ channel: inout TaskChannel) {
-    // It may have closed its socket and go on.
-    child.kill()
-    var process = child.awaitEnd()
+  /// - Parameter memoryKills: As they were when the process was started.
+  private func conclude(_ child: any StartedProcess, _ channel: inout TaskChannel, _ memoryKills: MemoryKills) {
+    if channel.violation != nil { child.kill() }
+    var process = awaitEnd(of: child)
     process?.log = channel.log
     let (isKilled, violation, output) = state.withLock { state in
       state.child = nil
@@ -207,10 +215,30 @@ final class TaskProcess: Sendable {
       return (state.isKilled, state.violation, state.assignment?.output)
     }
     channel.violation = channel.violation ?? violation
-    report(
-      .ended(
-        isKilled
-          ? TaskEnd(outcome: .killed, process: process)
-          : TaskEnd(channel, process: process, output: output)))
+    if isKilled { return report(.ended(TaskEnd(outcome: .killed, process: process))) }
+    let isShortOfMemory = process?.signal == SIGKILL && MemoryKills.current().mayHaveRisen(since: memoryKills)
+    var lastReport = ContinuousClock.now
+    let end = TaskEnd(channel, process: process, isShortOfMemory: isShortOfMemory, output: output) {
+      let now = ContinuousClock.now
+      guard now - lastReport >= Self.movementInterval else { return }
+      lastReport = now
+      self.report(.moved)
+    }
+    report(.ended(end))
+  }
+
+  /// Waits until the process has ended. It has closed its socket; if it goes on all the same, it is ended.
+  private func awaitEnd(of child: any StartedProcess) -> ProcessEnd? {
+    let hasEnded = DispatchSemaphore(value: 0)
+    do {
+      try startThread {
+        if hasEnded.wait(timeout: .now() + Self.closingTime) == .success { return }
+        self.end(for: ControlError("it closed its socket and did not end"))
+      }
+    } catch {
+      child.kill()
+    }
+    defer { hasEnded.signal() }
+    return child.awaitEnd()
   }
 }

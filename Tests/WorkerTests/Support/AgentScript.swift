@@ -9,7 +9,26 @@ struct AgentScript {
 
   init(slots: Int = 2, connected: Bool = true) {
     state = AgentState(AgentState.Settings(slots: slots))
-    if connected { _ = happen(.connected(heartbeat: .seconds(4), lease: .seconds(15)), at: 0) }
+    if connected { connect(at: 0) }
+  }
+
+  /// Connects, with heartbeats every 4 s and leases of 15 s.
+  @discardableResult
+  mutating func connect(at seconds: Double? = nil) -> [AgentEffect] {
+    happen(.connected(heartbeat: .seconds(4), lease: .seconds(15)), at: seconds)
+  }
+
+  /// Lets time pass as it does while the coordinator answers: a tick at each deadline. Returns the effects.
+  mutating func pass(until seconds: Double) -> [AgentEffect] {
+    var effects: [AgentEffect] = []
+    while let deadline = state.deadline, deadline < .seconds(seconds) {
+      now = max(now, deadline)
+      effects += state.handle(.heard(at: now), at: now)
+      effects += state.handle(.tick, at: now)
+    }
+    now = .seconds(seconds)
+    effects += state.handle(.heard(at: now), at: now)
+    return effects + state.handle(.tick, at: now)
   }
 
   mutating func happen(_ event: AgentEvent, at seconds: Double? = nil) -> [AgentEffect] {
@@ -50,11 +69,21 @@ extension [AgentEffect] {
 
   /// The free slots of the last heartbeat; nil without one.
   var freeSlots: Int? {
-    compactMap { if case .sendHeartbeat(_, let free, _) = $0 { free } else { nil } }.last
+    compactMap { if case .sendHeartbeat(_, let free, _, _) = $0 { free } else { nil } }.last
+  }
+
+  /// The leases in the last heartbeat; nil without one.
+  var leases: [TaskLease]? {
+    compactMap { if case .sendHeartbeat(let progress, _, _, _) = $0 { progress.map(\.lease) } else { nil } }.last
+  }
+
+  /// The movement in the last heartbeat; nil without one.
+  var moved: [UInt64]? {
+    compactMap { if case .sendHeartbeat(let progress, _, _, _) = $0 { progress.map(\.moved) } else { nil } }.last
   }
 
   /// The progress in the last heartbeat; nil without one.
   var progress: [UInt64]? {
-    compactMap { if case .sendHeartbeat(let progress, _, _) = $0 { progress.map(\.done) } else { nil } }.last
+    compactMap { if case .sendHeartbeat(let progress, _, _, _) = $0 { progress.map(\.done) } else { nil } }.last
   }
 }

@@ -16,10 +16,11 @@ struct RunningAgent {
     _ address: WireAddress, token: String = "secret", slots: Int = 1, mediaRoot: String? = nil,
     source: any ProcessSource = Place.forkServer, hangLimit: Duration = .seconds(60),
     drainLimit: Duration = .seconds(8),
-    maximumTries: Int? = nil
+    maximumTries: Int? = nil, minimumFree: Int64 = 0,
+    freeBytes: @escaping @Sendable (String) throws(SystemError) -> Int64 = { _ in .max }
   ) throws {
     folder = try TemporaryFolder()
-    let verifier = FileVerifier()
+    let verifier = FileVerifier(directory: folder.url.path)
     let logger = Logger(label: "agent") { _ in SwiftLogNoOpLogHandler() }
     let cache = try ContentCache(directory: folder.url.path, byteLimit: 1 << 30, verifier: verifier)
     let root = try mediaRoot.map { path throws(SystemError) in try MediaRoot(path) }
@@ -27,7 +28,9 @@ struct RunningAgent {
       Agent.Settings(
         coordinator: address, token: token, name: "test", workerID: "1", build: "build",
         state: AgentState.Settings(slots: slots, hangLimit: hangLimit, drainLimit: drainLimit),
-        maximumTries: maximumTries, source: source),
+        maximumTries: maximumTries, source: source,
+        disk: DiskWatch(
+          folder: folder.url.path, minimum: minimumFree, interval: .milliseconds(20), freeBytes: freeBytes)),
       opener: InputOpener(mediaRoot: root, cache: cache, verifier: verifier, logger: logger), logger: logger)
     self.agent = agent
     task = Task { try await agent.run() }

@@ -1,0 +1,62 @@
+import Digest
+import FoundationEssentials
+import Wire
+
+/// The coordinator's content, over whichever connection there is. A read whose connection is lost waits for the next
+/// one and is repeated there, so a task that reads an input outlives its connection.
+actor CoordinatorContent {
+  private var exchange: ContentExchange?
+  /// Counts the connections.
+  private var generation = 0
+  private var hasEnded = false
+  private var waiting: [CheckedContinuation<Void, Never>] = []
+  private let fetched: @Sendable () -> Void
+
+  /// - Parameter fetched: Called whenever content has come.
+  init(fetched: @escaping @Sendable () -> Void) {
+    self.fetched = fetched
+  }
+
+  /// Takes the next connection. What waits goes on there.
+  func connect(_ exchange: ContentExchange) {
+    self.exchange = exchange
+    generation += 1
+    resume()
+  }
+
+  /// Ends everything that waits with an error.
+  func end() {
+    hasEnded = true
+    resume()
+  }
+
+  /// Reads as `ContentExchange.read` does. Throws `WireError`, but not for a connection that is lost.
+  func read(_ digest: SHA256Digest, offset: UInt64, length: Int) async throws -> Data {
+    var used = 0
+    while true {
+      let exchange = try await exchange(after: used)
+      used = generation
+      do {
+        let data = try await exchange.read(digest, offset: offset, length: length)
+        fetched()
+        return data
+      } catch let error as WireError where error.code == .closed {
+        try Task.checkCancellation()
+      }
+    }
+  }
+
+  /// The newest connection's exchange, once there is one that was not used yet.
+  private func exchange(after used: Int) async throws(WireError) -> ContentExchange {
+    while !hasEnded {
+      if let exchange, generation > used { return exchange }
+      await withCheckedContinuation { waiting.append($0) }
+    }
+    throw WireError(.closed, "the worker is shutting down")
+  }
+
+  private func resume() {
+    for continuation in waiting { continuation.resume() }
+    waiting = []
+  }
+}
