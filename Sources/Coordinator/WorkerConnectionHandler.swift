@@ -53,7 +53,7 @@ actor WorkerConnectionHandler {
     let result: Result<Void, any Error>
     do {
       let transfers = ContentTransferHandler(
-      content: service.content, connection: connection, minimumFree: service.configuration.minimumFree)
+        content: service.content, connection: connection, minimumFree: service.configuration.minimumFree)
       try await withThrowingDiscardingTaskGroup { group in
         for try await message in connection.inbound {
           if try await transfers.start(message, in: &group) { continue }

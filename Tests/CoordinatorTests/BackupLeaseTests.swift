@@ -17,7 +17,8 @@ struct BackupLeaseTests {
       let (first, backup) = try await leases(coordinator.store)
       let store = coordinator.store
       let renewals = [
-        Renewal(lease: first, holder: anna, done: 30, moved: 1), Renewal(lease: backup, holder: bert, done: 40, moved: 1),
+        Renewal(lease: first, holder: anna, done: 30, moved: 1),
+        Renewal(lease: backup, holder: bert, done: 40, moved: 1),
       ]
       #expect(try await store.renew(renewals).isEmpty)
       let reader = await coordinator.service.status

@@ -7,7 +7,8 @@ import Wire
 
 struct JobReportTests {
   private func summary(
-    _ state: JobState = .rendering, build: String? = "build 1", age: Duration = .seconds(10), probes: (Int64, Int64) = (5, 5),
+    _ state: JobState = .rendering, build: String? = "build 1", age: Duration = .seconds(10),
+    probes: (Int64, Int64) = (5, 5),
     running: Int64 = 0, away: Int64 = 0
   ) -> JobSummary {
     JobSummary(
@@ -32,7 +33,8 @@ struct JobReportTests {
         == "no worker of the job's build is connected; it will be planned for another build")
     #expect(reason(summary(), [worker("build 1", busy: 2)]) == "the workers are busy with other jobs")
     #expect(
-      reason(summary(running: 1, away: 1), [worker("build 1")]) == "the workers that have its tasks are not connected now")
+      reason(summary(running: 1, away: 1), [worker("build 1")])
+        == "the workers that have its tasks are not connected now")
     #expect(
       reason(summary(), [worker("build 1", paused: "its disk is full")])
         == "its worker takes no tasks: its disk is full")
@@ -56,7 +58,8 @@ struct JobReportTests {
 
   @Test func aTaskHasItsLabelAndTheWorkerThatMadeIt() {
     var task = RenderTask(
-      id: TaskID(job: JobID("j"), ordinal: 1), kind: .video, label: "frames 0..9 of beach.mp4", state: .done, payload: [],
+      id: TaskID(job: JobID("j"), ordinal: 1), kind: .video, label: "frames 0..9 of beach.mp4", state: .done,
+      payload: [],
       inputs: [], fingerprint: SHA256Digest.of([]), cost: 1, work: 10)
     task.publisher = Publisher(worker: WorkerID("w1"), workerName: "anna", took: .seconds(3))
     task.publishedEpoch = 2

@@ -103,8 +103,9 @@ extension TestCoordinator {
     let file = Content(digest: SHA256Digest.of(input), size: Int64(input.count))
     try keep(input)
     let probe = NewTask(
-      kind: .probe, label: "probe of beach.mp4", payload: [], inputs: [file], fingerprint: file.digest, cost: 1, work: 0,
-      cached: file)
+      kind: .probe, label: "probe of beach.mp4", payload: [], inputs: [file], fingerprint: file.digest, cost: 1,
+      work: 0,
+      cached: try keep([5, 5, 5]))
     let request = JobRequest(
       document: "{}", assets: [.init(id: "a", path: "media/beach.mp4", content: file)], segmentDuration: "", output: "")
     _ = try await store.submit(
@@ -116,7 +117,8 @@ extension TestCoordinator {
     }
     tasks.append(
       NewTask(
-        kind: .stitch, label: "stitch", payload: [], inputs: [], fingerprint: SHA256Digest.of("s".utf8), cost: 0, work: 0))
+        kind: .stitch, label: "stitch", payload: [], inputs: [], fingerprint: SHA256Digest.of("s".utf8), cost: 0,
+        work: 0))
     _ = try await store.plan(Self.job, build: build, tasks: tasks)
   }
 

@@ -46,7 +46,8 @@ struct TestCoordinator: Sendable {
       name: "test", token: token, maximumConnections: maximumConnections, policy: policy)
     configure(&configuration)
     let service = CoordinatorService(
-      store: wrap(store), content: content, configuration: configuration, logger: logger, availableBytes: availableBytes)
+      store: wrap(store), content: content, configuration: configuration, logger: logger, availableBytes: availableBytes
+    )
     let coordinator = TestCoordinator(
       endpoint: .init(address: server.address, token: token ?? ""), service: service, store: store,
       server: server, logs: logs)
