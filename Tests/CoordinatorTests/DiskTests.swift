@@ -12,9 +12,9 @@ import Wire
   @Test func nothingIsGrantedBelowTheMarkAndTheStatusSaysWhy() async throws {
     let free = Mutex<Int64>(429_496_730)
     let wait = "the coordinator's disk has 0.4 GiB free; below 1 GiB no task is granted"
-    try await TestCoordinator.run(
-      configure: { $0.minimumFree = 1 << 30 }, availableBytes: { free.withLock { $0 } }
-    ) { coordinator in
+    let configure = { (configuration: inout CoordinatorConfiguration) in configuration.minimumFree = 1 << 30 }
+    let measure = { @Sendable in free.withLock { $0 } }
+    try await TestCoordinator.run(configure: configure, availableBytes: measure) { coordinator in
       try await eventually("the disk is measured") { !coordinator.logs.all("disk low").isEmpty }
       try await coordinator.render()
       try await ManualWorker.run(coordinator.hello(.worker, slots: 1), at: coordinator) { worker in

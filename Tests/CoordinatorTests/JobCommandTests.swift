@@ -4,8 +4,8 @@ import ContentStorage
 import Digest
 import Foundation
 import Jobs
-import Synchronization
 import SwiftProtobuf
+import Synchronization
 import Testing
 import Wire
 
@@ -70,8 +70,11 @@ import Wire
   @Test func aSubmissionThatIsRepeatedIsOneJob() async throws {
     try await TestCoordinator.run { coordinator in
       let submit = Sheaf_Submit.with {
-        $0.document = Data(
-          #"{ "sheaf": 1, "assets": {}, "tracks": [ { "id": "A", "type": "video", "clips": [] } ], "export": { "to": "a.mkv", "video": { "codec": "ffv1" } } }"#.utf8)
+        let document = """
+          { "sheaf": 1, "assets": {}, "tracks": [ { "id": "A", "type": "video", "clips": [] } ],
+            "export": { "to": "a.mkv", "video": { "codec": "ffv1" } } }
+          """
+        $0.document = Data(document.utf8)
         $0.name = "edit.json"
         $0.submission = "submission-1"
       }
@@ -90,13 +93,12 @@ import Wire
 
   @Test func jobsThatEndedLongAgoAreDeleted() async throws {
     let added = Mutex(Duration.zero)
-    try await TestCoordinator.run(
-      clock: { added.withLock { $0 } },
-      configure: {
-        $0.keepJobs = .seconds(3600)
-        $0.retentionInterval = .milliseconds(20)
-      }
-    ) { coordinator in
+    let clock = { @Sendable in added.withLock { $0 } }
+    let configure = { (configuration: inout CoordinatorConfiguration) in
+      configuration.keepJobs = .seconds(3600)
+      configuration.retentionInterval = .milliseconds(20)
+    }
+    try await TestCoordinator.run(clock: clock, configure: configure) { coordinator in
       try await coordinator.render()
       _ = try await coordinator.store.cancel(job)
       added.withLock { $0 = .seconds(3601) }
@@ -143,7 +145,8 @@ import Wire
       #expect(status.problems.isEmpty)
       #expect(
         status.error
-          == "the file media/beach.mp4 was damaged on the coordinator's disk and was removed; submit the document again")
+          == "the file media/beach.mp4 was damaged on the coordinator's disk and was removed; submit the document again"
+      )
     }
   }
 

@@ -92,6 +92,66 @@ import Wire
     }
   }
 
+  @Test func theLogSaysWhatBecameOfAJobAndItsTasks() async throws {
+    let edit = try Edit(clips: [8, 4])
+    try await TestCoordinator.run { coordinator in
+      let worker = ScriptedWorker(coordinator.hello(.worker, worker: "anna", slots: 1))
+      let status = try await working([worker], at: coordinator) { try await end(of: edit, at: coordinator) }
+      #expect(status.state == .done)
+      #expect(
+        status.tasks.map(\.label) == [
+          "probe of 0.mov", "probe of 1.mov", "frames 0..19 of 0.mov", "frames 20..39 of 0.mov",
+          "frames 40..59 of 0.mov",
+          "frames 60..79 of 0.mov", "frames 80..99 of 1.mov", "frames 100..119 of 1.mov", "stitch of 6 pieces",
+        ])
+      #expect(status.tasks.allSatisfy { $0.workerName == "anna" })
+      try await eventually("the end is logged") { !coordinator.logs.all("job done").isEmpty }
+      let logs = coordinator.logs
+      for message in ["job submitted", "job planned", "job done"] {
+        #expect(logs.all(message).map(\.metadata["job"]) == [status.job], "\(message)")
+      }
+      #expect(logs.all("job done").first?.metadata["name"] == "edit.json")
+      for message in ["task started", "task done"] {
+        try await eventually(message) { logs.all(message).count == 9 }
+        #expect(Set(logs.all(message).map(\.metadata["label"])) == Set(status.tasks.map(\.label)), "\(message)")
+        #expect(logs.all(message).allSatisfy { $0.metadata["worker"] == "anna" })
+      }
+      #expect(logs.all("task done").allSatisfy { $0.metadata["seconds"].flatMap(Double.init) != nil })
+    }
+  }
+
+  @Test func jobsOfABuildThatHasLeftAreFinishedByTheNextOne() async throws {
+    let edit = try Edit()
+    let added = Mutex(Duration.zero)
+    let clock = { @Sendable in added.withLock { $0 } }
+    try await TestCoordinator.run(clock: clock) { coordinator in
+      let hasVideo = Mutex(false)
+      // The old build probes and then leaves with a video task.
+      let old = ScriptedWorker(coordinator.hello(.worker, worker: "old", slots: 1)) { grant in
+        guard grant.kind != .probe else { return nil }
+        hasVideo.withLock { $0 = true }
+        return .released
+      }
+      let ending = Task { try await end(of: edit, at: coordinator) }
+      try await working([old], at: coordinator) {
+        try await eventually("a video task") { hasVideo.withLock { $0 } }
+      }
+      let new = ScriptedWorker(coordinator.hello(.worker, worker: "new", build: "build 2"))
+      let status = try await working([new], at: coordinator) {
+        try await eventually("the old build has left") {
+          try await coordinator.store.workers().map(\.build) == ["build 2"]
+        }
+        // In steps: a gap would be an outage, which moves everything on.
+        for _ in 0..<20 {
+          added.withLock { $0 += .seconds(3) }
+          _ = try await coordinator.store.expire()
+        }
+        return try await ending.value
+      }
+      #expect(status.state == .done && status.build == "build 2")
+    }
+  }
+
   @Test func theSameFilmAgainComesFromTheCache() async throws {
     let edit = try Edit()
     try await TestCoordinator.run { coordinator in

@@ -1,6 +1,7 @@
 import Digest
 import Jobs
 import Synchronization
+import Testing
 
 /// A job store whose operations fail or do not return while a test wants that.
 final class ObstructedStore: JobStore {
@@ -198,4 +199,23 @@ final class ObstructedStore: JobStore {
   }
 
   func changes() -> AsyncStream<Void> { inner.changes() }
+}
+
+extension TestCoordinator {
+  /// As `run`, with a store that the test can obstruct.
+  static func runObstructed(
+    _ body: @escaping @Sendable (TestCoordinator, ObstructedStore) async throws -> Void
+  ) async throws {
+    let made = Mutex<ObstructedStore?>(nil)
+    let wrap = { (inner: MemoryJobStore) -> any JobStore in
+      let store = ObstructedStore(inner)
+      made.withLock { $0 = store }
+      return store
+    }
+    try await run(wrap: wrap) { coordinator in
+      let store = try #require(made.withLock { $0 })
+      defer { store.free() }
+      try await body(coordinator, store)
+    }
+  }
 }

@@ -125,14 +125,7 @@ import Wire
   }
 
   @Test func theFreeSlotsOfAllWorkersAreOneClaim() async throws {
-    let box = Mutex<ObstructedStore?>(nil)
-    try await TestCoordinator.run(wrap: { inner in
-      let store = ObstructedStore(inner)
-      box.withLock { $0 = store }
-      return store
-    }) { coordinator in
-      let store = try #require(box.withLock { $0 })
-      defer { store.free() }
+    try await TestCoordinator.runObstructed { coordinator, store in
       store.hang([.claim])
       try await withThrowingTaskGroup(of: Void.self) { group in
         for number in 0..<5 {

@@ -12,19 +12,6 @@ import Wire
 
 /// The job store fails or does not answer for some time, in the midst of a job.
 @Suite(.timeLimit(.minutes(5))) struct StoreOutageTests {
-  private func run(_ body: @escaping @Sendable (TestCoordinator, ObstructedStore) async throws -> Void) async throws {
-    let box = Mutex<ObstructedStore?>(nil)
-    try await TestCoordinator.run(wrap: { inner in
-      let store = ObstructedStore(inner)
-      box.withLock { $0 = store }
-      return store
-    }) { coordinator in
-      let store = try #require(box.withLock { $0 })
-      defer { store.free() }
-      try await body(coordinator, store)
-    }
-  }
-
   /// A worker that has a task, from the grant on.
   private func working(
     _ coordinator: TestCoordinator, _ body: @escaping @Sendable (ManualWorker, Sheaf_Lease) async throws -> Void
@@ -37,7 +24,7 @@ import Wire
   }
 
   @Test(arguments: [true, false]) func aHeartbeatIsAnsweredWithNothingCancelled(hangs: Bool) async throws {
-    try await run { coordinator, store in
+    try await TestCoordinator.runObstructed { coordinator, store in
       try await working(coordinator) { worker, lease in
         if hangs { store.hang() } else { store.fail() }
         for _ in 0..<2 {
@@ -49,7 +36,7 @@ import Wire
   }
 
   @Test func aPublishThatWaitsHoldsUpNoHeartbeatAndIsAnsweredAfterwards() async throws {
-    try await run { coordinator, store in
+    try await TestCoordinator.runObstructed { coordinator, store in
       let result = try coordinator.keep([7])
       try await working(coordinator) { worker, lease in
         store.hang([.publish])
@@ -64,7 +51,7 @@ import Wire
   }
 
   @Test func aResultIsPublishedThoughItsWorkerIsGone() async throws {
-    try await run { coordinator, store in
+    try await TestCoordinator.runObstructed { coordinator, store in
       let result = try coordinator.keep([7])
       try await working(coordinator) { worker, lease in
         store.fail()
@@ -83,7 +70,7 @@ import Wire
   }
 
   @Test func theAnswerGoesToTheConnectionThatTheWorkerHasNow() async throws {
-    try await run { coordinator, store in
+    try await TestCoordinator.runObstructed { coordinator, store in
       let result = try coordinator.keep([7])
       let kept = Mutex(Sheaf_Lease())
       try await working(coordinator) { worker, lease in
@@ -104,7 +91,7 @@ import Wire
   }
 
   @Test func anOutageIsLoggedOnceWhenItBeginsAndOnceWhenItEnds() async throws {
-    try await run { coordinator, store in
+    try await TestCoordinator.runObstructed { coordinator, store in
       try await eventually("the store answers") { store.calls(.expire) > 0 }
       store.fail()
       let before = store.calls(.expire)
@@ -146,8 +133,8 @@ import Wire
     store.free()
   }
 
-  @Test func planningAHugeJobHoldsUpNoHeartbeatAndNoOtherJob() async throws {
-    try await run { coordinator, store in
+  @Test func aPlanThatIsWrittenForLongHoldsUpNoHeartbeatAndNoFailure() async throws {
+    try await TestCoordinator.runObstructed { coordinator, store in
       try await working(coordinator) { worker, lease in
         store.hang([.plan, .reading])
         try await worker.heartbeat([lease])

@@ -51,12 +51,7 @@ struct LookScheduleTests {
 
 @Suite(.timeLimit(.minutes(5))) struct WatchTests {
   @Test func watchersOfOneJobShareTheirLooksAndReadNoTasks() async throws {
-    let box = Mutex<ObstructedStore?>(nil)
-    try await TestCoordinator.run(wrap: { inner in
-      let store = ObstructedStore(inner)
-      box.withLock { $0 = store }
-      return store
-    }) { coordinator in
+    try await TestCoordinator.runObstructed { coordinator, _ in
       try await coordinator.render(4)
       let watches = await coordinator.service.watches
       let seen = Counter()
