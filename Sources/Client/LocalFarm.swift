@@ -4,7 +4,7 @@ import Glibc
 import Jobs
 import Logging
 import NIOCore
-import SystemSupport
+package import SystemSupport
 import Wire
 
 /// A whole farm in this process and one child process: a coordinator with a job store in memory on a loopback port, and
@@ -25,7 +25,7 @@ package struct LocalFarm: Sendable {
 
     /// - Parameter store: Nil selects `store` in the user's cache folder. Throws if there is none.
     package init(store: String? = nil, slots: Int? = nil, storeLimit: Int64? = nil) throws(SettingError) {
-      self.store = try store ?? "\(ProcessEnvironment.cacheDirectory)/store"
+      if let store { self.store = store } else { self.store = try "\(ProcessEnvironment.cacheDirectory)/store" }
       self.slots = slots
       self.storeLimit = storeLimit ?? Self.defaultStoreLimit
       contents = FileContentCache(directory: self.store)

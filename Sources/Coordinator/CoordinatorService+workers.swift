@@ -14,7 +14,8 @@ extension CoordinatorService {
       guard old.holder.session < holder.session else {
         throw WireError(
           .refused(.unavailable),
-          "connection \(holder.session) of worker \(holder.worker) is not later than \(old.holder.session), which is open")
+          "connection \(holder.session) of worker \(holder.worker) is not later than \(old.holder.session), which is open"
+        )
       }
       forget(old)
       old.connection.close()

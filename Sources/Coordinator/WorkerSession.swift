@@ -83,7 +83,8 @@ struct WorkerSession: Sendable {
       effects.append(.renew(current))
     case .renewed(let lost):
       // A lease whose result is on its way may be lost because the result was published: the answer to it says which.
-      let lost = lost.filter { lease in !held.contains { $0.lease == lease && $0.isReported } && !ended.contains(lease) }
+      let lost = lost.filter { lease in !held.contains { $0.lease == lease && $0.isReported } && !ended.contains(lease)
+      }
       for lease in lost { remove(lease) }
       effects.append(.replyToHeartbeat(cancelled: lost))
     case .claimed(let grants):

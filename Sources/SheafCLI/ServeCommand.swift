@@ -106,7 +106,8 @@ struct ServeCommand: AsyncParsableCommand {
       let jobs = try await connect(database, content.store, logger)
       let server = try await Self.bind(address, logger)
       let coordinator = CoordinatorService(
-        store: jobs, content: content, configuration: settings.named("\(ProcessEnvironment.hostName):\(server.address.port)"),
+        store: jobs, content: content,
+        configuration: settings.named("\(ProcessEnvironment.hostName):\(server.address.port)"),
         logger: logger)
       logger.notice("listening", metadata: ["address": "\(server.address)", "store": "\(content.store.directory)"])
       await stop.serve { await coordinator.drain(server) }
@@ -151,8 +152,7 @@ struct ServeCommand: AsyncParsableCommand {
     do {
       return try await WireServer.bind(to: address, logger: logger)
     } catch {
-      let advice = error.code == .addressInUse ? "; choose another with --listen" : ""
-      throw CommandFailure(.unavailable, "\(error)\(advice)")
+      throw CommandFailure(.unavailable, "\(error); choose another with --listen")
     }
   }
 

@@ -25,7 +25,8 @@ extension Setting {
     let units: [String: Int64] = ["s": 1, "m": 60, "h": 3600, "d": 86_400]
     guard let seconds = measure(text, units: units), seconds <= 100 * 366 * 86_400 else {
       throw SettingError(
-        "\(option == nil ? variable : name) is \"\(text)\"; it must be a time up to 100 years, such as 90s, 30m, 12h or 7d")
+        "\(option == nil ? variable : name) is \"\(text)\"; it must be a time up to 100 years, such as 90s, 30m, 12h or 7d"
+      )
     }
     return .seconds(seconds)
   }

@@ -79,7 +79,8 @@ package struct WireError: Error, Sendable, Hashable, CustomStringConvertible {
   var refusalCode: Sheaf_Refusal.Code {
     switch code {
     case .refused(let code): code
-    case .unreachable, .addressInUse, .temporary: .unavailable
+    case .unreachable, .addressInUse: .unavailable
+    case .temporary: .unavailable
     case .violation, .timeout, .closed, .content: .protocol
     }
   }

@@ -10,7 +10,8 @@ struct RenewalQueueTests {
 
   private func renewal(_ worker: String, _ ordinal: Int32) -> Renewal {
     Renewal(
-      lease: Lease(task: TaskID(job: JobID("j"), ordinal: ordinal), epoch: 1), holder: holder(worker), done: 0, moved: 0)
+      lease: Lease(task: TaskID(job: JobID("j"), ordinal: ordinal), epoch: 1), holder: holder(worker), done: 0, moved: 0
+    )
   }
 
   private func heartbeat(_ worker: String, _ ordinals: Int32...) -> RenewalQueue.Event {

@@ -48,7 +48,8 @@ struct PlannedJob: Sendable {
       build: build, kind: .stitch, payload: payload, inputs: tasks.map(\.fingerprint))
     tasks.append(
       NewTask(
-        kind: .stitch, label: names.stitch(pieces: tasks.count), payload: payload, inputs: [], fingerprint: fingerprint, cost: 0, work: 0, cached: cached))
+        kind: .stitch, label: names.stitch(pieces: tasks.count), payload: payload, inputs: [], fingerprint: fingerprint,
+        cost: 0, work: 0, cached: cached))
   }
 
   static func plan(_ request: JobRequest, _ descriptions: [AssetID: AssetDescription]) throws -> RenderPlan {
@@ -83,7 +84,8 @@ struct PlannedJob: Sendable {
 
   /// - Parameter digests: The task's sources, in hexadecimal. The same file may be listed more than once.
   private static func task(
-    _ kind: TaskKind, _ content: TaskPayload, label: String, digests: [String], _ files: [String: Content], _ build: String,
+    _ kind: TaskKind, _ content: TaskPayload, label: String, digests: [String], _ files: [String: Content],
+    _ build: String,
     cost: Double, work: Int, _ result: (SHA256Digest) -> Content?
   ) throws -> NewTask {
     let payload = try payload(content)
@@ -91,7 +93,8 @@ struct PlannedJob: Sendable {
     let inputs = digests.filter { seen.insert($0).inserted }.compactMap { files[$0] }
     let fingerprint = TaskFingerprint.of(build: build, kind: kind, payload: payload, inputs: inputs.map(\.digest))
     return NewTask(
-      kind: kind, label: label, payload: payload, inputs: inputs, fingerprint: fingerprint, cost: cost, work: Int64(work),
+      kind: kind, label: label, payload: payload, inputs: inputs, fingerprint: fingerprint, cost: cost,
+      work: Int64(work),
       cached: result(fingerprint))
   }
 }

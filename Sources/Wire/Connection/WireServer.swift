@@ -40,8 +40,6 @@ package struct WireServer: Sendable {
         .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
         .childChannelOption(.writeBufferWaterMark, value: WireTransport.writeBuffer)
         .childChannelOption(.recvAllocator, value: WireTransport.receiveBuffer)
-        // A connection that waits for room holds what one read brought, and no more.
-        .childChannelOption(.maxMessagesPerRead, value: 1)
         .bind(
           host: address.host, port: address.port,
           serverBackPressureStrategy: .init(lowWatermark: 16, highWatermark: 64)
@@ -54,13 +52,9 @@ package struct WireServer: Sendable {
         }
       let port = channel.channel.localAddress?.port ?? address.port
       return WireServer(
-<<<<<<< HEAD
         channel: channel, logger: logger, address: WireAddress(host: address.host, port: port), memory: budget)
-=======
-        channel: channel, logger: logger, address: WireAddress(host: address.host, port: port))
     } catch let error as IOError where error.errnoCode == EADDRINUSE {
       throw WireError(.addressInUse, "address \(address) is in use by another program")
->>>>>>> w-coordinator
     } catch {
       throw WireError(.unreachable, "cannot listen at \(address): \(error)")
     }

@@ -1,0 +1,191 @@
+import Client
+import CompositionModel
+import ContentStorage
+import Digest
+import Foundation
+import Jobs
+import SwiftProtobuf
+import Synchronization
+import Testing
+import Wire
+
+@testable import Coordinator
+
+/// What clients and the passage of time do to jobs: retries, deletion, repeated submissions, retention, damaged inputs.
+@Suite(.timeLimit(.minutes(5))) struct JobCommandTests {
+  private let job = TestCoordinator.job
+
+  private func request(_ message: WireMessage, at coordinator: TestCoordinator) async throws -> WireMessage {
+    try await CoordinatorClient.run(coordinator.endpoint) { try await $0.request(message) }
+  }
+
+  private func retry(at coordinator: TestCoordinator) async throws -> Sheaf_RetryReply {
+    let message = WireMessage.retryJob(.with { $0.job = job.description })
+    guard case .retryReply(let reply) = try await request(message, at: coordinator) else {
+      throw CoordinatorClient.unexpected
+    }
+    return reply
+  }
+
+  private func delete(at coordinator: TestCoordinator) async throws -> Sheaf_DeleteReply {
+    let message = WireMessage.deleteJob(.with { $0.job = job.description })
+    guard case .deleteReply(let reply) = try await request(message, at: coordinator) else {
+      throw CoordinatorClient.unexpected
+    }
+    return reply
+  }
+
+  @Test func aFailedJobIsTakenUpAgain() async throws {
+    try await TestCoordinator.run { coordinator in
+      #expect(try await retry(at: coordinator).error == "there is no job job")
+      try await coordinator.render()
+      #expect(try await retry(at: coordinator).error.hasPrefix("the job is rendering"))
+      _ = try await coordinator.store.fail(job, failure: JobFailure(reason: .farm, message: "the test says so"))
+      let reply = try await retry(at: coordinator)
+      #expect(reply.state == .probing && reply.error.isEmpty)
+    }
+  }
+
+  @Test func aJobWhoseMediaAreGoneIsNotTakenUp() async throws {
+    try await TestCoordinator.run { coordinator in
+      try await coordinator.render()
+      _ = try await coordinator.store.cancel(job)
+      coordinator.content.remove(SHA256Digest.of([1, 2, 3]))
+      #expect(
+        try await retry(at: coordinator).error == "media/beach.mp4 is not there any more; submit the document again")
+    }
+  }
+
+  @Test func onlyAJobThatHasEndedIsDeleted() async throws {
+    try await TestCoordinator.run { coordinator in
+      try await coordinator.render()
+      let refused = try await delete(at: coordinator)
+      #expect(!refused.deleted && refused.state == .rendering)
+      _ = try await coordinator.store.cancel(job)
+      #expect(try await delete(at: coordinator).deleted)
+      #expect(try await coordinator.store.job(job) == nil)
+    }
+  }
+
+  @Test func aSubmissionThatIsRepeatedIsOneJob() async throws {
+    try await TestCoordinator.run { coordinator in
+      let submit = Sheaf_Submit.with {
+        let document = """
+          { "sheaf": 1, "assets": {}, "tracks": [ { "id": "A", "type": "video", "clips": [] } ],
+            "export": { "to": "a.mkv", "video": { "codec": "ffv1" } } }
+          """
+        $0.document = Data(document.utf8)
+        $0.name = "edit.json"
+        $0.submission = "submission-1"
+      }
+      var ids: [String] = []
+      for _ in 0..<2 {
+        guard case .submitReply(let reply) = try await request(.submit(submit), at: coordinator) else {
+          throw CoordinatorClient.unexpected
+        }
+        #expect(reply.problems.isEmpty, "\(reply.problems)")
+        ids.append(reply.job)
+      }
+      #expect(Set(ids).count == 1)
+      #expect(coordinator.logs.all("job submitted").count == 1)
+    }
+  }
+
+  @Test func jobsThatEndedLongAgoAreDeleted() async throws {
+    let added = Mutex(Duration.zero)
+    let clock = { @Sendable in added.withLock { $0 } }
+    let configure = { (configuration: inout CoordinatorConfiguration) in
+      configuration.keepJobs = .seconds(3600)
+      configuration.retentionInterval = .milliseconds(20)
+    }
+    try await TestCoordinator.run(clock: clock, configure: configure) { coordinator in
+      try await coordinator.render()
+      _ = try await coordinator.store.cancel(job)
+      added.withLock { $0 = .seconds(3601) }
+      try await eventually("the job is deleted") { try await coordinator.store.job(job) == nil }
+    }
+  }
+
+  @Test func aFilmThatIsFetchedIsRecordedAsSuchThoughTheClientLeavesAtOnce() async throws {
+    try await TestCoordinator.run { coordinator in
+      try await coordinator.render()
+      let result = try coordinator.keep([7])
+      try await ManualWorker.run(coordinator.hello(.worker, slots: 1), at: coordinator) { worker in
+        for _ in 0..<2 {
+          try await worker.heartbeat(free: 1)
+          try await worker.publish(worker.grant().lease, result)
+          #expect(try await worker.publishReply().outcome == .published)
+        }
+      }
+      let kept = Duration.seconds(3600)
+      #expect(try await coordinator.store.contentsInUse(keepingResults: kept) == [result.digest])
+      try await CoordinatorClient.run(coordinator.endpoint) { client in
+        try await JobRun(client).fetched(job.description)
+      }
+      try await eventually("it is recorded") {
+        try await coordinator.store.contentsInUse(keepingResults: kept).isEmpty
+      }
+    }
+  }
+
+  @Test func aDamagedInputIsRemovedAndTheJobSaysHowToGoOn() async throws {
+    try await TestCoordinator.run { coordinator in
+      try await coordinator.render()
+      let digest = SHA256Digest.of([1, 2, 3])
+      try Data([9, 9, 9]).write(to: URL(filePath: coordinator.content.path(of: digest)))
+      try await ManualWorker.run(coordinator.hello(.worker, slots: 1), at: coordinator) { worker in
+        try await worker.heartbeat(free: 1)
+        let lease = try await worker.grant().lease
+        try await worker.fail(lease, .released, damaged: digest)
+        _ = try await worker.failureReply()
+      }
+      try await eventually("the job has failed") { try await coordinator.store.job(job)?.state == .failed }
+      #expect(coordinator.content.size(of: digest) == nil)
+      let status = try #require(try await coordinator.service.status.status(of: job))
+      #expect(status.problems.isEmpty)
+      #expect(
+        status.error
+          == "the file media/beach.mp4 was damaged on the coordinator's disk and was removed; submit the document again"
+      )
+    }
+  }
+
+  @Test func anInputThatIsIntactIsKeptAndItsTaskTriedAgain() async throws {
+    try await TestCoordinator.run { coordinator in
+      try await coordinator.render()
+      let digest = SHA256Digest.of([1, 2, 3])
+      try await ManualWorker.run(coordinator.hello(.worker, slots: 1), at: coordinator) { worker in
+        try await worker.heartbeat(free: 1)
+        try await worker.fail(worker.grant().lease, .released, damaged: digest)
+        _ = try await worker.failureReply()
+        try await worker.heartbeat(free: 1)
+        _ = try await worker.grant()
+      }
+      #expect(coordinator.content.size(of: digest) == 3)
+    }
+  }
+
+  @Test func aDamagedPieceIsMadeAgainByARetry() async throws {
+    try await TestCoordinator.run { coordinator in
+      try await coordinator.render()
+      let piece = try coordinator.keep([7])
+      try await ManualWorker.run(coordinator.hello(.worker, slots: 1), at: coordinator) { worker in
+        try await worker.heartbeat(free: 1)
+        try await worker.publish(worker.grant().lease, piece)
+        _ = try await worker.publishReply()
+        try Data([8]).write(to: URL(filePath: coordinator.content.path(of: piece.digest)))
+        try await worker.heartbeat(free: 1)
+        try await worker.fail(worker.grant().lease, .released, damaged: piece.digest)
+        _ = try await worker.failureReply()
+      }
+      try await eventually("the job has failed") { try await coordinator.store.job(job)?.state == .failed }
+      #expect(
+        try await coordinator.store.job(job)?.failure?.message
+          == """
+          the result of frames 0..9 of beach.mp4 was damaged on the coordinator's disk and was removed; "sheaf retry job" \
+          makes it again and goes on
+          """)
+      #expect(try await retry(at: coordinator).state == .probing)
+    }
+  }
+}

@@ -1,0 +1,151 @@
+import Client
+import Digest
+import Jobs
+import Synchronization
+import Testing
+import Wire
+
+@testable import Coordinator
+
+/// Workers whose connections close, that connect again, or that report what is not theirs.
+@Suite(.timeLimit(.minutes(5))) struct SessionTests {
+  /// Takes the one task that is ready, and closes the connection.
+  private func take(
+    _ coordinator: TestCoordinator, as worker: String = "w1", session: Int64 = 1, lists: Bool = true
+  ) async throws -> Sheaf_Lease {
+    let hello = coordinator.hello(.worker, worker: worker, slots: 1, session: session)
+    return try await ManualWorker.run(hello, at: coordinator) { worker in
+      try await worker.heartbeat(free: 1)
+      let lease = try await worker.grant().lease
+      if lists {
+        try await worker.heartbeat([lease])
+        _ = try await worker.heartbeatReply()
+      }
+      return lease
+    }
+  }
+
+  @Test func aWorkerThatConnectsAgainGoesOnWithItsTask() async throws {
+    try await TestCoordinator.run { coordinator in
+      try await coordinator.render()
+      let lease = try await take(coordinator)
+      try await eventually("the lease is away") { try await coordinator.task()?.leases.first?.isAway == true }
+      let result = try coordinator.keep([7])
+      let hello = coordinator.hello(.worker, slots: 1, session: 2)
+      try await ManualWorker.run(hello, at: coordinator) { worker in
+        try await worker.heartbeat([lease])
+        #expect(try await worker.heartbeatReply().cancelled == [])
+        #expect(try await coordinator.task()?.leases.map(\.isAway) == [false])
+        try await worker.publish(lease, result)
+        #expect(try await worker.publishReply().outcome == .published)
+      }
+      #expect(try await coordinator.task()?.attempts == [])
+    }
+  }
+
+  @Test func aGrantThatNeverReachedItsWorkerIsFreeWhenTheWorkerIsBack() async throws {
+    try await TestCoordinator.run { coordinator in
+      try await coordinator.render()
+      let lease = try await take(coordinator, lists: false)
+      let hello = coordinator.hello(.worker, slots: 1, session: 2)
+      try await ManualWorker.run(hello, at: coordinator) { worker in
+        // It does not list the lease: it has not read the grant.
+        try await worker.heartbeat(free: 1)
+        let next = try await worker.grant().lease
+        #expect(next.task == lease.task && next.epoch == lease.epoch + 1)
+      }
+      #expect(try await coordinator.task()?.attempts.map(\.end) == [.released])
+    }
+  }
+
+  @Test func tenDrainsDuringOneTaskCostNothing() async throws {
+    try await TestCoordinator.run { coordinator in
+      try await coordinator.render()
+      for number in 0..<10 {
+        let hello = coordinator.hello(.worker, worker: "drained-\(number)", slots: 1)
+        try await ManualWorker.run(hello, at: coordinator) { worker in
+          try await worker.heartbeat(free: 1)
+          let lease = try await worker.grant().lease
+          try await worker.heartbeat([lease], draining: true)
+          try await worker.fail(lease, .released)
+          _ = try await worker.failureReply()
+        }
+      }
+      let result = try coordinator.keep([7])
+      let hello = coordinator.hello(.worker, worker: "last", slots: 1)
+      try await ManualWorker.run(hello, at: coordinator) { worker in
+        try await worker.heartbeat(free: 1)
+        try await worker.publish(worker.grant().lease, result)
+        #expect(try await worker.publishReply().outcome == .published)
+      }
+      #expect(try await coordinator.store.job(TestCoordinator.job)?.state == .rendering)
+    }
+  }
+
+  @Test(arguments: [Sheaf_AttemptEnd.released, .media, .document])
+  func aReportOfALeaseThatTheWorkerDoesNotHoldMeansNothing(end: Sheaf_AttemptEnd) async throws {
+    try await TestCoordinator.run { coordinator in
+      try await coordinator.render()
+      let result = try coordinator.keep([7])
+      try await ManualWorker.run(coordinator.hello(.worker, slots: 1), at: coordinator) { worker in
+        try await worker.heartbeat(free: 1)
+        let lease = try await worker.grant().lease
+        // Another worker, of another build, reports the lease of the first one, and later that of a finished task.
+        let other = coordinator.hello(.worker, worker: "other", build: "build 2")
+        try await ManualWorker.run(other, at: coordinator) { other in
+          try await other.heartbeat()
+          for _ in 0..<4 {
+            try await other.fail(lease, end)
+            #expect(try await other.failureReply().lease == lease)
+          }
+          try await worker.publish(lease, result)
+          #expect(try await worker.publishReply().outcome == .published)
+          for _ in 0..<4 {
+            try await other.fail(lease, end)
+            _ = try await other.failureReply()
+          }
+        }
+      }
+      #expect(try await coordinator.store.job(TestCoordinator.job)?.state == .rendering)
+      #expect(try await coordinator.task()?.attempts == [])
+    }
+  }
+
+  @Test func anIdleWorkerGetsTheTaskOfOneThatIsAway() async throws {
+    try await TestCoordinator.run { coordinator in
+      try await coordinator.render()
+      let lease = try await take(coordinator)
+      let hello = coordinator.hello(.worker, worker: "w2", slots: 1)
+      try await ManualWorker.run(hello, at: coordinator) { worker in
+        try await worker.heartbeat(free: 1)
+        let backup = try await worker.grant().lease
+        #expect(backup.task == lease.task && backup.epoch == lease.epoch + 1)
+      }
+    }
+  }
+
+  @Test func theFreeSlotsOfAllWorkersAreOneClaim() async throws {
+    try await TestCoordinator.runObstructed { coordinator, store in
+      store.hang([.claim])
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for number in 0..<5 {
+          group.addTask {
+            let hello = coordinator.hello(.worker, worker: "w\(number)", slots: 2)
+            try await ManualWorker.run(hello, at: coordinator) { worker in
+              try await worker.heartbeat(free: 2)
+              _ = try await worker.heartbeatReply()
+              _ = try await worker.grant()
+            }
+          }
+        }
+        // The first worker's claim does not return, and the others wait for it.
+        try await eventually("a claim hangs") { store.calls(.claim) == 1 }
+        try await eventually("all workers are registered") { try await coordinator.store.workers().count == 5 }
+        try await coordinator.render(10)
+        store.free()
+        try await group.waitForAll()
+      }
+      #expect(store.claims.contains { Set($0).count == 4 || Set($0).count == 5 }, "\(store.claims)")
+    }
+  }
+}

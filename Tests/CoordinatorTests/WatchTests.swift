@@ -1,0 +1,93 @@
+import Client
+import Jobs
+import Synchronization
+import Testing
+import Wire
+
+@testable import Coordinator
+
+struct LookScheduleTests {
+  private let jobs = (1...9).map { JobID("j\($0)") }
+
+  @Test func allJobsTogetherAreLookedAtFourTimesASecond() {
+    var schedule = LookSchedule()
+    for job in jobs { schedule.add(job) }
+    var looks: [JobID] = []
+    var now = Duration.zero
+    while now < .seconds(10) {
+      schedule.changed()
+      switch schedule.next(now: now) {
+      case .look(let job): looks.append(job)
+      case .wait(let time): now += time
+      case .idle: now += .milliseconds(1)
+      }
+    }
+    #expect((40...44).contains(looks.count))
+    // In turn.
+    #expect(Array(looks.prefix(18)) == jobs + jobs)
+  }
+
+  @Test func aJobThatHasNotChangedIsNotLookedAtAgain() {
+    var schedule = LookSchedule()
+    schedule.add(jobs[0])
+    #expect(schedule.next(now: .zero) == .look(jobs[0]))
+    #expect(schedule.next(now: .zero) == .idle)
+    schedule.changed()
+    #expect(schedule.next(now: .zero) == .look(jobs[0]))
+    schedule.changed()
+    schedule.remove(jobs[0])
+    #expect(schedule.next(now: .seconds(1)) == .idle)
+  }
+
+  @Test func aPauseAllowsABurst() {
+    var schedule = LookSchedule()
+    for job in jobs { schedule.add(job) }
+    for job in jobs.prefix(4) { #expect(schedule.next(now: .zero) == .look(job)) }
+    #expect(schedule.next(now: .zero) == .wait(.milliseconds(250)))
+    #expect(schedule.next(now: .milliseconds(250)) == .look(jobs[4]))
+    #expect(schedule.next(now: .milliseconds(300)) == .wait(.milliseconds(200)))
+  }
+}
+
+@Suite(.timeLimit(.minutes(5))) struct WatchTests {
+  @Test func watchersOfOneJobShareTheirLooksAndReadNoTasks() async throws {
+    try await TestCoordinator.runObstructed { coordinator, _ in
+      try await coordinator.render(4)
+      let watches = await coordinator.service.watches
+      let seen = Counter()
+      try await withThrowingTaskGroup(of: Sheaf_JobState?.self) { group in
+        for _ in 0..<12 {
+          group.addTask {
+            var last: Sheaf_JobState?
+            for try await status in await watches.watch(TestCoordinator.job) {
+              if last == nil { seen.add() }
+              last = status?.state
+            }
+            return last
+          }
+        }
+        try await eventually("each watcher has a status") { seen.count == 12 }
+        _ = try await coordinator.store.cancel(TestCoordinator.job)
+        for try await last in group { #expect(last == .cancelled) }
+      }
+      // Twelve watchers, each with a first and a last status, took far fewer looks.
+      #expect(await watches.looks <= 8)
+    }
+  }
+
+  @Test func aWatchOfAJobThatIsNotThereSaysSo() async throws {
+    try await TestCoordinator.run { coordinator in
+      var statuses: [Sheaf_JobStatus?] = []
+      for try await status in await coordinator.service.watches.watch(JobID("none")) { statuses.append(status) }
+      #expect(statuses == [nil])
+    }
+  }
+}
+
+private final class Counter: Sendable {
+  private let value = Mutex(0)
+
+  var count: Int { value.withLock { $0 } }
+
+  func add() { value.withLock { $0 += 1 } }
+}
