@@ -54,13 +54,9 @@ package struct WireServer: Sendable {
         }
       let port = channel.channel.localAddress?.port ?? address.port
       return WireServer(
-<<<<<<< HEAD
         channel: channel, logger: logger, address: WireAddress(host: address.host, port: port), memory: budget)
-=======
-        channel: channel, logger: logger, address: WireAddress(host: address.host, port: port))
     } catch let error as IOError where error.errnoCode == EADDRINUSE {
       throw WireError(.addressInUse, "address \(address) is in use by another program")
->>>>>>> w-coordinator
     } catch {
       throw WireError(.unreachable, "cannot listen at \(address): \(error)")
     }

@@ -82,18 +82,11 @@ package actor ContentExchange {
     return data
   }
 
-<<<<<<< HEAD
   /// Uploads a file. Sends at most a window ahead of what the coordinator has received, and returns when the coordinator
   /// has the whole content, or had it before. Goes on where an earlier upload of the same content was interrupted.
   ///
   /// Throws `WireError`: `.temporary` if the same upload may succeed after a wait, `.content` if the coordinator rejects
   /// the content or the file cannot be read.
-=======
-  /// Uploads a file, from where an earlier upload of the same content was interrupted. Sends at most a window ahead of
-  /// what the coordinator has received, and returns when the coordinator has the whole content, or had it before. Throws
-  /// `WireError`: `.content` if the coordinator rejects the content or the file cannot be read, `.temporary` if the same
-  /// upload may succeed later.
->>>>>>> w-coordinator
   /// - Parameters:
   ///   - file: Read by position, off the cooperative pool.
   ///   - content: The file's digest and size. They are announced before the bytes are sent, and checked after.
@@ -113,19 +106,11 @@ package actor ContentExchange {
           $0.size = size
         }))
     try await wait(request) { $0.isAnswered }
-<<<<<<< HEAD
     var offset = uploads[request]?.received ?? 0
     guard offset <= size else {
       throw WireError(.violation, "the coordinator has received more bytes of an upload than there are")
     }
     progress?(offset)
-=======
-    let window = UInt64(WireProtocol.uploadWindow * WireProtocol.maximumChunk)
-    var offset = uploads[request]?.received ?? 0
-    guard offset <= size else {
-      throw WireError(.violation, "the coordinator has more bytes of an upload than the file has")
-    }
->>>>>>> w-coordinator
     var isLast = false
     while !isLast, uploads[request]?.isComplete == false {
       try await wait(request) { $0.unanswered.count < WireProtocol.uploadWindow }
@@ -162,7 +147,6 @@ package actor ContentExchange {
       }
       return true
     case .uploadReply(let reply):
-<<<<<<< HEAD
       guard var upload = uploads[reply.request] else { return true }
       upload.isAnswered = true
       while let chunk = upload.unanswered.first, chunk.end <= reply.received {
@@ -174,15 +158,6 @@ package actor ContentExchange {
       if reply.complete { upload.isComplete = true }
       if !reply.error.isEmpty { upload.error = WireError(reply.temporary ? .temporary : .content, reply.error) }
       uploads[reply.request] = upload
-=======
-      guard uploads[reply.request] != nil else { return true }
-      uploads[reply.request]?.isAnswered = true
-      uploads[reply.request]?.received = reply.received
-      if reply.complete { uploads[reply.request]?.isComplete = true }
-      if !reply.error.isEmpty {
-        uploads[reply.request]?.error = WireError(reply.temporary ? .temporary : .content, reply.error)
-      }
->>>>>>> w-coordinator
       if case .upload(let continuation)? = waiting.removeValue(forKey: reply.request) { continuation.resume() }
       return true
     default: return false
