@@ -135,7 +135,7 @@ actor RenderTaskExecutor {
       process.kill()
       // If the run was cancelled, its process's end is its end.
       if Task.isCancelled { return }
-      post(.ended(id, .failed(TaskFailure(.released, "an input cannot be opened: \(error)"))))
+      post(.ended(id, .failed(TaskFailure(.released, "the task could not be prepared: \(error)"))))
     }
   }
 
