@@ -72,7 +72,8 @@ struct LostConnectionTests {
     hopeless.payload = Data("{}".utf8)
     try await coordinator.send(.grant(.probe(input, film, epoch: 1)))
     try await coordinator.send(.grant(hopeless))
-    let publish = try await publish(), failure = try await failure()
+    let publish = try await publish()
+    let failure = try await failure()
     await coordinator.hangUp()
     #expect(try await self.publish() == publish)
     #expect(try await self.failure() == failure)
@@ -88,6 +89,17 @@ struct LostConnectionTests {
     await coordinator.hangUp()
     guard case .publish = try await result() else { throw Unexpected(try await result()) }
     #expect(await coordinator.hellos.map(\.session) == [1, 5], "three tries were refused")
+    try await leave(agent)
+  }
+
+  @Test
+  func `a result that the coordinator cannot take is kept and sent again`() async throws {
+    let agent = try RunningAgent(try await coordinator.start())
+    await coordinator.postponeUploads(2)
+    await coordinator.awaitConnection()
+    try await coordinator.send(.grant(.probe(await coordinator.serve(film), film)))
+    for _ in 1...3 { _ = try await coordinator.next { if case .uploadBegin = $0 { true } else { false } } }
+    guard case .publish = try await result() else { throw Unexpected(try await result()) }
     try await leave(agent)
   }
 

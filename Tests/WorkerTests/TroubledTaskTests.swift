@@ -56,6 +56,16 @@ struct TroubledTaskTests {
   }
 
   @Test
+  func `a task whose process does not come up is released`() async throws {
+    let agent = try RunningAgent(
+      try await coordinator.start(), source: Place.script("sleep 1000"), hangLimit: .milliseconds(300))
+    let failure = try await failure()
+    #expect(failure.end == .released && failure.message.contains("could not be started"), "\(failure)")
+    agent.agent.stop()
+    try await agent.end()
+  }
+
+  @Test
   func `a task process that is stopped is ended as one that hangs`() async throws {
     let script = Place.script("\(ready); kill -STOP $$; sleep 1000")
     let agent = try RunningAgent(try await coordinator.start(), source: script, hangLimit: .seconds(2))
@@ -97,7 +107,11 @@ struct TroubledTaskTests {
     let input = await coordinator.serve(film)
     for epoch in 1...4 {
       _ = try await coordinator.ask(.grant(.probe(input, film, epoch: Int64(epoch)))) {
-        if case .heartbeat(let heartbeat) = $0 { heartbeat.progress.contains { $0.lease.epoch == epoch } } else { false }
+        if case .heartbeat(let heartbeat) = $0 {
+          heartbeat.progress.contains { $0.lease.epoch == epoch }
+        } else {
+          false
+        }
       }
       server.kill()
       let message = try await coordinator.next { $0.isResult }

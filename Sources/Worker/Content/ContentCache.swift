@@ -27,6 +27,9 @@ actor ContentCache {
   /// When each complete file was used last in this run of the agent, as a number of `uses`. The file's own time of access
   /// tells it for earlier runs; it is not set, because that changes the file's identity, by which its digest is known.
   private var lastUses: [SHA256Digest: Int] = [:]
+  /// How many tasks read each complete file. Its name is not removed meanwhile: that frees no space, and changes the
+  /// file's identity.
+  private var readers: [SHA256Digest: Int] = [:]
 
   /// Makes the cache's folders, for this user only. `byteLimit` limits what is kept, not what running tasks need at the
   /// same time.
@@ -43,7 +46,8 @@ actor ContentCache {
   /// The folder of the tasks' outputs.
   nonisolated var workFolder: String { "\(directory)/work" }
 
-  /// A complete file; nil if the cache has none. Its digest is known, or is computed while the file is read.
+  /// A complete file; nil if the cache has none. Its digest is known, or is computed while the file is read. Each file
+  /// that is returned is given back to `release`.
   func complete(_ content: Content) async throws -> OpenedInput? {
     let path = path(of: content.digest)
     let opened: (file: OpenFile, identity: FileIdentity)? = try await BlockingWork.run {
@@ -55,6 +59,7 @@ actor ContentCache {
     if identity.size == content.size, let verification = await verifier.verify(file, identity, content.digest) {
       uses += 1
       lastUses[content.digest] = uses
+      readers[content.digest, default: 0] += 1
       return OpenedInput(file: file, content: content, place: .cache, identity: identity, verification: verification)
     }
     // Left so by a loss of power, or changed by another program: it is fetched again.
@@ -95,6 +100,13 @@ actor ContentCache {
     await trim()
   }
 
+  /// Called when a task that read a complete file has ended.
+  func release(_ complete: Content) async {
+    let left = (readers[complete.digest] ?? 1) - 1
+    readers[complete.digest] = left > 0 ? left : nil
+    await trim()
+  }
+
   /// Gives complete content its name.
   private func keep(_ content: PartialContent) async {
     guard content.isLinkable else { return }
@@ -131,7 +143,7 @@ actor ContentCache {
     let complete = files.map { (file: $0, digest: SHA256Digest(hex: $0.path.suffix(64))) }
       .map { (file: $0.file, digest: $0.digest, lastUse: $0.digest.flatMap { lastUses[$0] } ?? 0) }
       .sorted { ($0.lastUse, $0.file.accessed) < ($1.lastUse, $1.file.accessed) }
-    for (file, digest, _) in complete where total > target {
+    for (file, digest, _) in complete where total > target && digest.map({ readers[$0] == nil }) ?? true {
       guard unlink(file.path) == 0 else { continue }
       total -= file.allocatedSize
       if let digest { lastUses[digest] = nil }

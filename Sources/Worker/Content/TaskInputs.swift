@@ -117,7 +117,11 @@ struct InputOpener: Sendable {
 
   /// Gives back an input that `open` returned.
   func close(_ input: OpenedInput) async {
-    if let partial = input.partial { await cache.release(partial) }
+    switch input.place {
+    case .mediaRoot: break
+    case .cache: await cache.release(input.content)
+    case .coordinator(let partial): await cache.release(partial)
+    }
   }
 }
 

@@ -33,6 +33,8 @@ actor ScriptedCoordinator {
   /// Whether failures are received and never answered.
   private var holdsFailures = false
   private let refusals = Refusals()
+  /// How many uploads cannot be taken for now.
+  private var postponements = 0
   private var cancelled: [Sheaf_Lease] = []
   private let welcome: Sheaf_Welcome
   private let token: String
@@ -98,6 +100,11 @@ actor ScriptedCoordinator {
     holdsReads = false
   }
 
+  /// Cannot take this many uploads, as a coordinator whose disk is full.
+  func postponeUploads(_ count: Int) {
+    postponements = count
+  }
+
   /// Answers chunks of uploads, or no more.
   func holdUploads(_ holds: Bool) {
     holdsUploads = holds
@@ -161,6 +168,16 @@ actor ScriptedCoordinator {
       if !holdsReads { try await connection.send(.contentData(answer)) }
     case .uploadBegin(let begin):
       guard let digest = SHA256Digest(bytes: begin.digest) else { return }
+      note(message)
+      if postponements > 0 {
+        postponements -= 1
+        let reply = Sheaf_UploadReply.with {
+          $0.request = begin.request
+          $0.error = "the disk is full"
+          $0.temporary = true
+        }
+        return try await connection.send(.uploadReply(reply))
+      }
       partial[begin.request] = (digest, Data())
       try await connection.send(.uploadReply(.with { $0.request = begin.request }))
     case .uploadChunk(let chunk):
