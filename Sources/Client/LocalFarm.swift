@@ -4,7 +4,7 @@ import Glibc
 import Jobs
 import Logging
 import NIOCore
-import SystemSupport
+package import SystemSupport
 import Wire
 
 /// A whole farm in this process and one child process: a coordinator with a job store in memory on a loopback port, and
@@ -23,9 +23,9 @@ package struct LocalFarm: Sendable {
 
     package static let defaultStoreLimit: Int64 = 20 << 30
 
-    /// - Parameter store: Nil selects `store` in the user's cache folder.
-    package init(store: String? = nil, slots: Int? = nil, storeLimit: Int64? = nil) {
-      self.store = store ?? "\(ProcessEnvironment.cacheDirectory)/store"
+    /// - Parameter store: Nil selects `store` in the user's cache folder. Throws if there is none.
+    package init(store: String? = nil, slots: Int? = nil, storeLimit: Int64? = nil) throws(SettingError) {
+      if let store { self.store = store } else { self.store = try "\(ProcessEnvironment.cacheDirectory)/store" }
       self.slots = slots
       self.storeLimit = storeLimit ?? Self.defaultStoreLimit
       contents = FileContentCache(directory: self.store)

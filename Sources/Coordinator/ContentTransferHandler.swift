@@ -9,27 +9,38 @@ import Wire
 actor ContentTransferHandler {
   static let maximumUploads = 64
 
+  /// A chunk that has arrived, and the memory that is counted for it.
+  private struct Chunk: Sendable {
+    let message: Sheaf_UploadChunk
+    let memory: MemoryBudget.Reservation
+  }
+
   /// An upload, and the chunks of it that have arrived and are not written yet.
   private struct Transfer: Sendable {
     let request: UInt64
     let upload: ContentUpload
-    let chunks: AsyncStream<Sheaf_UploadChunk>
+    let chunks: AsyncStream<Chunk>
   }
 
   private struct OpenUpload {
-    let chunks: AsyncStream<Sheaf_UploadChunk>.Continuation
-    var expected: UInt64 = 0
+    let chunks: AsyncStream<Chunk>.Continuation
+    /// Nil until the peer knows where to start.
+    var expected: UInt64?
     var waiting = 0
   }
 
   private let content: ContentLocator
   private let connection: WireConnection
+  private let minimumFree: Int64
   private var reads = 0
   private var uploads: [UInt64: OpenUpload] = [:]
 
-  init(content: ContentLocator, connection: WireConnection) {
+  /// - Parameter minimumFree: An upload after which the store's disk would have fewer bytes available is answered as
+  ///   temporarily impossible. Zero: uploads are taken until the disk is full.
+  init(content: ContentLocator, connection: WireConnection, minimumFree: Int64 = 0) {
     self.content = content
     self.connection = connection
+    self.minimumFree = minimumFree
   }
 
   /// Processes a message that belongs to a read or an upload; work that takes long goes on in `group`. Returns false, and
@@ -42,10 +53,11 @@ actor ContentTransferHandler {
       try await admit(read)
       group.addTask { try await self.connection.alongside { try await self.serve(read) } }
     case .uploadBegin(let begin):
-      if let transfer = try await open(begin) {
-        group.addTask { try await self.connection.alongside { try await self.run(transfer) } }
-      }
-    case .uploadChunk(let chunk): try await take(chunk)
+      let announced = try await admit(begin)
+      group.addTask { try await self.connection.alongside { try await self.receive(begin.request, announced) } }
+    case .uploadChunk(let chunk):
+      // Before the next message is read: a peer that sends more than there is room for waits.
+      try await take(Chunk(message: chunk, memory: connection.room(for: chunk.data.count)))
     default: return false
     }
     return true
@@ -55,6 +67,8 @@ actor ContentTransferHandler {
   func close() {
     for upload in uploads.values { upload.chunks.finish() }
   }
+
+  // MARK: Reads
 
   private func admit(_ read: Sheaf_ReadContent) throws {
     guard reads < WireProtocol.readWindow else {
@@ -66,86 +80,164 @@ actor ContentTransferHandler {
   private func serve(_ read: Sheaf_ReadContent) async throws {
     defer { reads -= 1 }
     let length = Int(min(read.length, UInt32(WireProtocol.maximumChunk)))
-    var reply = Sheaf_ContentData.with { $0.request = read.request }
-    if let digest = SHA256Digest(bytes: read.digest) {
-      do {
-        reply.data = try await BlockingWork.run { [content] in
-          try content.read(digest, offset: read.offset, length: length)
-        }
-      } catch {
-        reply.error = "\(error)"
-      }
-    } else {
-      reply.error = "a digest must have 32 bytes, not \(read.digest.count)"
+    guard let digest = SHA256Digest(bytes: read.digest) else {
+      let error = "a digest must have 32 bytes, not \(read.digest.count)"
+      return try await connection.send(.contentData(.with { ($0.request, $0.error) = (read.request, error) }))
     }
-    try await connection.send(.contentData(reply))
+    do {
+      try await serve(read, digest, length, verifying: false)
+    } catch let error as ContentStoreError where error.code == .unverified {
+      do {
+        // It takes minutes for a long film, so it is done once for all who read it, on threads of its own, and before it is
+        // the read's turn: the other reads of the connection do not wait for it.
+        try await content.verifications.run(digest) { [content] in
+          try await BlockingWork.run(.hashing) { try content.verify(digest) }
+        }
+      } catch let error as ContentStoreError {
+        let reply = Sheaf_ContentData.with { ($0.request, $0.error) = (read.request, "\(error)") }
+        return try await connection.send(.contentData(reply))
+      }
+      // It is not unverified again, even if it has just changed and its digest is not kept.
+      try await serve(read, digest, length, verifying: true)
+    }
   }
 
-  /// Opens an upload. Nil if it has been answered already: the store has the content, or cannot take it.
-  private func open(_ begin: Sheaf_UploadBegin) async throws -> Transfer? {
+  /// Throws `.unverified` if the content is a file under the media root that was not read since it changed.
+  private func serve(
+    _ read: Sheaf_ReadContent, _ digest: SHA256Digest, _ length: Int, verifying: Bool
+  ) async throws {
+    try await connection.send(content: length) {
+      var reply = Sheaf_ContentData.with { $0.request = read.request }
+      do {
+        reply.data = try await data(of: digest, read.offset, length, verifying)
+      } catch let error as ContentStoreError where error.code != .unverified {
+        reply.error = "\(error)"
+      }
+      return .contentData(reply)
+    }
+  }
+
+  private func data(
+    of digest: SHA256Digest, _ offset: UInt64, _ length: Int, _ verifying: Bool
+  ) async throws -> Data {
+    do {
+      return try await BlockingWork.run(.transfers) { [content] in
+        try content.read(digest, offset: offset, length: length)
+      }
+    } catch let error as ContentStoreError where verifying && error.code == .unverified {
+      return try await BlockingWork.run(.hashing) { [content] in
+        try content.read(digest, offset: offset, length: length, verifying: true)
+      }
+    }
+  }
+
+  // MARK: Uploads
+
+  private func admit(_ begin: Sheaf_UploadBegin) throws -> (Content, AsyncStream<Chunk>) {
     guard uploads.count < Self.maximumUploads, uploads[begin.request] == nil else {
       throw WireError(
         .violation, "an upload was begun twice, or more than \(Self.maximumUploads) uploads are open at once")
     }
-    var reply = Sheaf_UploadReply.with { $0.request = begin.request }
     guard let digest = SHA256Digest(bytes: begin.digest), let size = Int64(exactly: begin.size) else {
       throw WireError(.violation, "an upload must have a digest of 32 bytes and a size below 2^63")
     }
+    let (stream, continuation) = AsyncStream.makeStream(of: Chunk.self)
+    uploads[begin.request] = OpenUpload(chunks: continuation)
+    return (Content(digest: digest, size: size), stream)
+  }
+
+  /// Receives an upload, from the answer to its begin to the answer to its last chunk.
+  private func receive(_ request: UInt64, _ announced: (content: Content, chunks: AsyncStream<Chunk>)) async throws {
+    var reply = Sheaf_UploadReply.with { $0.request = request }
     do {
-      let announced = Content(digest: digest, size: size)
-      let upload = try await BlockingWork.run { [store = content.store] () -> ContentUpload? in
-        store.contains(announced) ? nil : try store.upload(announced)
+      guard let upload = try await open(announced.content) else {
+        reply.complete = true
+        reply.received = UInt64(announced.content.size)
+        return try await end(request, reply)
       }
-      if let upload {
-        let (stream, continuation) = AsyncStream.makeStream(of: Sheaf_UploadChunk.self)
-        uploads[begin.request] = OpenUpload(chunks: continuation)
-        try await connection.send(.uploadReply(reply))
-        return Transfer(request: begin.request, upload: upload, chunks: stream)
-      }
-      reply.complete = true
-      reply.received = begin.size
+      reply.received = UInt64(upload.received)
+      uploads[request]?.expected = reply.received
+      try await connection.send(.uploadReply(reply))
+      try await write(Transfer(request: request, upload: upload, chunks: announced.chunks))
     } catch let error as ContentStoreError {
-      reply.error = "the coordinator's content store: \(error)"
+      reply.fail(error)
+      try await end(request, reply)
     }
-    try await connection.send(.uploadReply(reply))
-    return nil
+  }
+
+  /// Opens an upload. Nil if the store has the content. Throws `.outOfSpace` if there is too little space for it.
+  private func open(_ announced: Content) async throws -> ContentUpload? {
+    let upload = try await BlockingWork.run { [store = content.store, minimumFree] () -> ContentUpload? in
+      if store.contains(announced) { return nil }
+      let upload = try store.upload(announced)
+      let available = minimumFree > 0 ? try store.availableBytes() : .max
+      guard available - (announced.size - upload.resumed) >= minimumFree else {
+        upload.keep()
+        throw ContentStoreError(
+          .outOfSpace,
+          "the disk has \(available) bytes left, and \(minimumFree) must stay free beside the \(announced.size) of the upload"
+        )
+      }
+      return upload
+    }
+    if let upload, upload.resumed > 0 { try await BlockingWork.run(.storing) { try upload.resume() } }
+    return upload
   }
 
   /// Queues a chunk. Throws `.violation` if it is not the next one, too long, or beyond the window.
-  private func take(_ chunk: Sheaf_UploadChunk) throws {
+  private func take(_ chunk: Chunk) throws {
     // No such upload: it has failed meanwhile, and the peer has received the error.
-    guard var open = uploads[chunk.request] else { return }
-    guard chunk.offset == open.expected, chunk.data.count <= WireProtocol.maximumChunk,
-      open.waiting <= WireProtocol.uploadWindow
+    guard var open = uploads[chunk.message.request] else { return }
+    guard let expected = open.expected, chunk.message.offset == expected,
+      chunk.message.data.count <= WireProtocol.maximumChunk, open.waiting <= WireProtocol.uploadWindow
     else { throw WireError(.violation, "a chunk of an upload is out of order, too long or beyond the window") }
-    open.expected += UInt64(chunk.data.count)
+    open.expected = expected + UInt64(chunk.message.data.count)
     open.waiting += 1
-    uploads[chunk.request] = open
+    uploads[chunk.message.request] = open
     open.chunks.yield(chunk)
-    if chunk.last { open.chunks.finish() }
+    if chunk.message.last { open.chunks.finish() }
   }
 
   /// Writes the chunks of an upload as they arrive, and answers each.
-  private func run(_ transfer: Transfer) async throws {
-    defer { uploads[transfer.request] = nil }
+  private func write(_ transfer: Transfer) async throws {
     for await chunk in transfer.chunks {
       var reply = Sheaf_UploadReply.with { $0.request = transfer.request }
       do {
-        reply.received = try await BlockingWork.run {
-          try transfer.upload.write(chunk.data)
-          if chunk.last { try transfer.upload.finish() }
+        reply.received = try await BlockingWork.run(.transfers) {
+          try transfer.upload.write(chunk.message.data)
           return UInt64(transfer.upload.received)
         }
-        reply.complete = chunk.last
+        if chunk.message.last {
+          // It syncs the file, which takes long if it is large.
+          try await BlockingWork.run(.storing) { try transfer.upload.finish() }
+          reply.complete = true
+        }
       } catch let error as ContentStoreError {
-        reply.error = "the coordinator's content store: \(error)"
+        reply.fail(error)
+        // Wrong bytes are of no use to a later upload.
+        try await BlockingWork.run { error.isTemporary ? transfer.upload.keep() : transfer.upload.discard() }
       }
+      if chunk.message.last || !reply.error.isEmpty { return try await end(transfer.request, reply) }
       uploads[transfer.request]?.waiting -= 1
-      let isOver = chunk.last || !reply.error.isEmpty
-      if isOver { uploads[transfer.request] = nil }
       try await connection.send(.uploadReply(reply))
-      if isOver { break }
     }
-    try await BlockingWork.run { transfer.upload.discard() }
   }
+
+  /// Sends the last answer to an upload. Its number may be used again from then on.
+  private func end(_ request: UInt64, _ reply: Sheaf_UploadReply) async throws {
+    uploads[request] = nil
+    try await connection.send(.uploadReply(reply))
+  }
+}
+
+extension Sheaf_UploadReply {
+  fileprivate mutating func fail(_ error: ContentStoreError) {
+    self.error = "the coordinator's content store: \(error)"
+    temporary = error.isTemporary
+  }
+}
+
+extension ContentStoreError {
+  /// Whether the same upload may succeed later.
+  fileprivate var isTemporary: Bool { code == .outOfSpace || code == .interrupted }
 }

@@ -25,9 +25,7 @@ extension CoordinatorService {
   private func measureDisk() async {
     guard configuration.minimumFree > 0 else { return }
     do {
-      let free = try await abandonable { [store = content.store] in
-        try await BlockingWork.run { try store.availableBytes() }
-      }
+      let free = try await abandonable { [availableBytes] in try await BlockingWork.run(.files, availableBytes) }
       guard disk.measured(free) else { return }
       hold()
       if let notice = disk.notice {

@@ -17,6 +17,7 @@ package actor CoordinatorService {
   nonisolated let facts: TaskFacts
   nonisolated let reports = TaskReports()
   nonisolated let inputs: DamagedInputs
+  nonisolated let availableBytes: @Sendable () throws -> Int64
   private nonisolated let start = ContinuousClock.now
 
   // The workers, in CoordinatorService+workers.swift.
@@ -44,9 +45,12 @@ package actor CoordinatorService {
   private var statusReader: StatusReader?
   private var jobWatches: JobWatches?
 
+  /// - Parameter availableBytes: Of the disk of the content store. Nil: they are measured.
   package init(
-    store: any JobStore, content: ContentLocator, configuration: CoordinatorConfiguration, logger: Logger
+    store: any JobStore, content: ContentLocator, configuration: CoordinatorConfiguration, logger: Logger,
+    availableBytes: (@Sendable () throws -> Int64)? = nil
   ) {
+    self.availableBytes = availableBytes ?? { try content.store.availableBytes() }
     self.store = store
     self.content = content
     results = ResultCache(content.store)

@@ -52,7 +52,8 @@ actor WorkerConnectionHandler {
     try await service.join(self)
     let result: Result<Void, any Error>
     do {
-      let transfers = ContentTransferHandler(content: service.content, connection: connection)
+      let transfers = ContentTransferHandler(
+      content: service.content, connection: connection, minimumFree: service.configuration.minimumFree)
       try await withThrowingDiscardingTaskGroup { group in
         for try await message in connection.inbound {
           if try await transfers.start(message, in: &group) { continue }

@@ -59,7 +59,7 @@ struct LocalFarmOptions: ParsableArguments {
 
   func configuration() throws -> LocalFarm.Configuration {
     let slots = try Setting.number(workers, "--workers", "SHEAF_WORKERS", in: 1...1024)
-    return LocalFarm.Configuration(
+    return try LocalFarm.Configuration(
       store: try Setting.text(store, "SHEAF_STORE", formerly: "SHEAF_VAULT"), slots: slots.map { Int($0) },
       storeLimit: try Setting.bytes(storeLimit, "--store-limit", "SHEAF_STORE_LIMIT"))
   }

@@ -151,8 +151,7 @@ struct ServeCommand: AsyncParsableCommand {
     do {
       return try await WireServer.bind(to: address, logger: logger)
     } catch {
-      let advice = error.code == .addressInUse ? "; choose another with --listen" : ""
-      throw CommandFailure(.unavailable, "\(error)\(advice)")
+      throw CommandFailure(.unavailable, "\(error); choose another with --listen")
     }
   }
 

@@ -22,11 +22,29 @@ package enum ProcessEnvironment {
     return found
   }
 
-  /// This user's folder for what can be made again: `$XDG_CACHE_HOME/sheaf`, or `~/.cache/sheaf`.
+  /// This user's folder for what can be made again: `$XDG_CACHE_HOME/sheaf`, or `~/.cache/sheaf`. Throws if neither
+  /// variable is an absolute path, or if the folder exists and belongs to another user: no folder that any user can make
+  /// takes its place, because its maker could change what is in it.
   package static var cacheDirectory: String {
-    if let folder = value("XDG_CACHE_HOME"), folder.hasPrefix("/") { return "\(folder)/sheaf" }
-    if let home = value("HOME"), home.hasPrefix("/") { return "\(home)/.cache/sheaf" }
-    return "/var/tmp/sheaf-\(getuid())"
+    get throws(SettingError) { try cacheDirectory(value, user: geteuid()) }
+  }
+
+  static func cacheDirectory(_ environment: Setting.Environment, user: uid_t) throws(SettingError) -> String {
+    let folder: String
+    if let cache = environment("XDG_CACHE_HOME"), cache.hasPrefix("/") {
+      folder = "\(cache)/sheaf"
+    } else if let home = environment("HOME"), home.hasPrefix("/") {
+      folder = "\(home)/.cache/sheaf"
+    } else {
+      throw SettingError(
+        "there is no cache folder, because neither XDG_CACHE_HOME nor HOME is set; set one of them to an absolute path")
+    }
+    var status = stat()
+    guard stat(folder, &status) != 0 || status.st_uid == user else {
+      throw SettingError(
+        "the cache folder \(folder) belongs to another user; set XDG_CACHE_HOME to a folder of your own")
+    }
+    return folder
   }
 
   /// This machine's name.

@@ -5,14 +5,20 @@ package typealias WireMessage = Sheaf_Frame.OneOf_Message
 package enum WireProtocol {
   /// Both ends must have the same version.
   package static let version: UInt32 = 3
-  /// The most bytes of content in one `ContentData` or `UploadChunk`.
-  package static let maximumChunk = 1 << 20
+  /// The most bytes of content in one `ContentData` or `UploadChunk`. Other messages wait for one of them at most.
+  package static let maximumChunk = 256 << 10
   /// How many chunks an uploader may send beyond those that were answered.
-  package static let uploadWindow = 8
+  package static let uploadWindow = 32
   /// How many reads a peer may have requested that were not answered yet.
-  package static let readWindow = 16
+  package static let readWindow = 64
   /// How long the first frame of a connection may take.
   package static let helloTimeout: Duration = .seconds(10)
+  /// While a frame is not complete, `leastProgress` bytes must arrive within this time.
+  package static let frameTimeout: Duration = .seconds(30)
+  /// In bytes. Far below what the slowest link carries in `frameTimeout`.
+  package static let leastProgress = 16 << 10
+  /// The most bytes that a server holds for all connections together (`MemoryBudget`).
+  package static let serverMemory = 256 << 20
 }
 
 /// The longest frame that an end accepts, in bytes, without the four bytes of length.
@@ -54,7 +60,7 @@ package struct WireError: Error, Sendable, Hashable, CustomStringConvertible {
     /// Content could not be read or uploaded. The connection stays open.
     case content
     /// Content could not be uploaded for now, such as when the coordinator's disk is full. The same upload may succeed
-    /// later. The connection stays open.
+    /// after a wait, and goes on where it was interrupted. The connection stays open.
     case temporary
   }
 
@@ -74,7 +80,8 @@ package struct WireError: Error, Sendable, Hashable, CustomStringConvertible {
     switch code {
     case .refused(let code): code
     case .unreachable, .addressInUse: .unavailable
-    case .violation, .timeout, .closed, .content, .temporary: .protocol
+    case .temporary: .unavailable
+    case .violation, .timeout, .closed, .content: .protocol
     }
   }
 }

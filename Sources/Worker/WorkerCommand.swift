@@ -200,7 +200,7 @@ struct WorkerOptions: ParsableArguments {
         coordinator: address, token: try Setting.token(file: tokenFile) ?? "",
         slots: slots.map(Int.init) ?? Int(sandbox_processor_count()),
         mediaRoot: Setting.text(mediaRoot, "SHEAF_MEDIA_ROOT"),
-        cache: Setting.text(cache, "SHEAF_CACHE") ?? ProcessEnvironment.cacheDirectory,
+        cache: try Setting.text(cache, "SHEAF_CACHE") ?? ProcessEnvironment.cacheDirectory,
         cacheBytes: cacheBytes ?? 10 << 30, minimumFree: minimumFree ?? 512 << 20,
         name: Setting.text(name, "SHEAF_NAME") ?? ProcessEnvironment.hostName,
         drainLimit: .seconds(drain ?? 8), logLevel: level ?? .info, exitsWithParent: exitWithParent)

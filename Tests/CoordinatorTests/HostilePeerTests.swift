@@ -27,8 +27,16 @@ import Testing
     return try await channel.executeThenClose { inbound, outbound in
       try await outbound.write(bytes)
       var frames: [Sheaf_Frame] = []
-      let processor = NIOSingleStepByteToMessageProcessor(FrameDecoder(first: 1 << 20) { _ in 1 << 20 })
-      for try await part in inbound { try processor.process(buffer: part) { frames.append($0) } }
+      var decoder = FrameDecoder(limit: 1 << 20)
+      for try await part in inbound {
+        decoder.append(part)
+        while true {
+          let step = try decoder.next()
+          if case .needsBytes = step { break }
+          if case .frame(let frame) = step { frames.append(frame) }
+          if case .needsRoom = step { decoder.grantRoom() }
+        }
+      }
       return frames
     }
   }
@@ -76,7 +84,7 @@ import Testing
         try await expectRefusal(coordinator, stream(.workersQuery(.init())), .protocol, "first frame must be a hello")
         try await expectRefusal(
           coordinator, stream(hello(coordinator, .client) { $0.protocolVersion = 99 }), .protocol,
-          "uses version 2 of the protocol, not 99")
+          "uses version \(WireProtocol.version) of the protocol, not 99")
         try await expectRefusal(
           coordinator, stream(hello(coordinator, .client) { $0.token = "guess" }), .token, "token is wrong")
         try await expectRefusal(
@@ -179,8 +187,8 @@ import Testing
     try await TestCoordinator.run { coordinator in
       try await WireClient.withConnection(to: coordinator.endpoint.address, hello: coordinator.hello(.worker)) {
         old, _ in
-        try await WireClient.withConnection(to: coordinator.endpoint.address, hello: coordinator.hello(.worker)) {
-          new, _ in
+        let later = coordinator.hello(.worker, session: 2)
+        try await WireClient.withConnection(to: coordinator.endpoint.address, hello: later) { new, _ in
           // The old one ends.
           for try await _ in old.inbound {}
           try await new.send(.heartbeat(.with { $0.freeSlots = 1 }))
@@ -188,6 +196,32 @@ import Testing
           #expect(try await coordinator.store.workers().count == 1)
         }
       }
+    }
+  }
+
+  @Test func anEarlierConnectionDoesNotTakeThePlaceOfALaterOne() async throws {
+    try await TestCoordinator.run { coordinator in
+      try await ManualWorker.run(coordinator.hello(.worker, session: 2), at: coordinator) { later in
+        try await later.heartbeat(free: 1)
+        _ = try await later.heartbeatReply()
+        for session in [Int64(1), 2] {
+          let error = await #expect(throws: WireError.self) {
+            try await ManualWorker.run(coordinator.hello(.worker, session: session), at: coordinator) { earlier in
+              _ = try await earlier.heartbeatReply()
+            }
+          }
+          #expect(error?.message.contains("is not later than 2") == true)
+        }
+        try await later.heartbeat(free: 1)
+        _ = try await later.heartbeatReply()
+      }
+    }
+  }
+
+  @Test func theConnectionsOfAWorkerCountFromOne() async throws {
+    try await TestCoordinator.run { coordinator in
+      try await expectRefusal(
+        coordinator, stream(hello(coordinator, .worker) { $0.session = 0 }), .protocol, "count from 1")
     }
   }
 

@@ -97,7 +97,7 @@ import Wire
     let clock = { @Sendable in added.withLock { $0 } }
     try await TestCoordinator.run(clock: clock) { coordinator in
       let (store, id) = (coordinator.store, JobID("abandoned"))
-      try await store.submit(
+      _ = try await store.submit(
         NewJob(id: id, name: "inspection", purpose: .inspection, priority: 0, request: [], tasks: []))
       #expect(try await store.jobsToPlan().isEmpty)
       try await Task.sleep(for: .seconds(1.5))

@@ -1,42 +1,78 @@
 import Digest
 import Jobs
-import Synchronization
 import Testing
 import Wire
 
 @testable import Coordinator
 
 struct JobReportTests {
-  private let job = JobID("job1")
-
-  private func waitsFor(_ store: MemoryJobStore) async throws -> String {
-    try #require(try await JobReport.status(of: job, store: store)).waitsFor
+  private func summary(
+    _ state: JobState = .rendering, build: String? = "build 1", age: Duration = .seconds(10), probes: (Int64, Int64) = (5, 5),
+    running: Int64 = 0, away: Int64 = 0
+  ) -> JobSummary {
+    JobSummary(
+      job: Job(id: JobID("j"), name: "edit.json", priority: 0, state: state, request: [], build: build, age: age),
+      probes: .init(done: probes.0, total: probes.1), running: running, away: away)
   }
 
-  private func register(_ worker: String, build: String, in store: MemoryJobStore) async throws {
-    try await store.register(
-      WorkerRecord(
-        id: WorkerID(worker), session: SessionID(worker), name: worker, slots: 1, build: build, coordinator: "here"))
+  private func worker(_ build: String, busy: Int32 = 0, paused: String = "") -> WorkerRecord {
+    WorkerRecord(
+      id: WorkerID("w"), session: SessionID(1), name: "anna", slots: 2, build: build, coordinator: "here", busy: busy,
+      paused: paused)
   }
 
-  @Test func aJobOfWhichNoTaskRunsHasAReason() async throws {
-    let now = Mutex(Duration.zero)
-    let store = MemoryJobStore { now.withLock { $0 } }
-    let task = NewTask(
-      kind: .probe, payload: [], inputs: [], fingerprint: SHA256Digest.of([]), cost: 1, work: 0)
-    try await store.submit(NewJob(id: job, name: "edit.json", priority: 0, request: [], tasks: [task]))
-    #expect(try await waitsFor(store).isEmpty, "it was submitted just now")
-    now.withLock { $0 = .seconds(5) }
-    #expect(try await waitsFor(store) == "no worker is connected")
+  private func reason(_ summary: JobSummary, _ workers: [WorkerRecord], disk: String? = nil) -> String {
+    WaitReason.of(summary, workers: workers, disk: disk)
+  }
 
-    try await register("old", build: "build 1", in: store)
-    #expect(try await waitsFor(store).isEmpty, "the worker is busy with other jobs")
-    let grants = try await store.claim(worker: WorkerID("old"), session: SessionID("old"), build: "build 1", limit: 1)
-    #expect(grants.count == 1)
-    #expect(try await waitsFor(store).isEmpty, "a task runs")
+  @Test func aJobOfWhichNoTaskRunsHasAReason() {
+    #expect(reason(summary(), []) == "no worker is connected")
+    #expect(
+      reason(summary(), [worker("build 2")])
+        == "no worker of the job's build is connected; it will be planned for another build")
+    #expect(reason(summary(), [worker("build 1", busy: 2)]) == "the workers are busy with other jobs")
+    #expect(
+      reason(summary(running: 1, away: 1), [worker("build 1")]) == "the workers that have its tasks are not connected now")
+    #expect(
+      reason(summary(), [worker("build 1", paused: "its disk is full")])
+        == "its worker takes no tasks: its disk is full")
+    #expect(reason(summary(), [worker("build 1")], disk: "the disk is low") == "the disk is low")
+  }
 
-    _ = try await store.release(worker: WorkerID("old"), session: SessionID("old"))
-    try await register("new", build: "build 2", in: store)
-    #expect(try await waitsFor(store).hasSuffix("connected: build 1"))
+  @Test func aJobThatIsProbedSaysHowFarItIs() {
+    let probing = summary(.probing, build: nil, probes: (2, 5), running: 2)
+    #expect(reason(probing, [worker("build 1", busy: 2)]) == "2 of 5 files probed")
+    let waiting = summary(.probing, build: nil, probes: (0, 5))
+    #expect(reason(waiting, [worker("build 9", busy: 2)]) == "the workers are busy with other jobs")
+    #expect(reason(waiting, []) == "no worker is connected")
+  }
+
+  @Test func aJobThatRunsOrHasEndedOrWasSubmittedJustNowWaitsForNothing() {
+    #expect(reason(summary(running: 1), [worker("build 1", busy: 2)]).isEmpty)
+    #expect(reason(summary(running: 2, away: 1), []).isEmpty)
+    #expect(reason(summary(.done), []).isEmpty)
+    #expect(reason(summary(age: .zero), [worker("build 1", busy: 2)]).isEmpty)
+  }
+
+  @Test func aTaskHasItsLabelAndTheWorkerThatMadeIt() {
+    var task = RenderTask(
+      id: TaskID(job: JobID("j"), ordinal: 1), kind: .video, label: "frames 0..9 of beach.mp4", state: .done, payload: [],
+      inputs: [], fingerprint: SHA256Digest.of([]), cost: 1, work: 10)
+    task.publisher = Publisher(worker: WorkerID("w1"), workerName: "anna", took: .seconds(3))
+    task.publishedEpoch = 2
+    task.attempts = [
+      Attempt(
+        epoch: 1, worker: WorkerID("w2"), workerName: "bert", end: .crashed, message: "signal 9", ran: .seconds(1))
+    ]
+    let status = Sheaf_TaskStatus(task)
+    #expect((status.label, status.workerName, status.ranMilliseconds) == ("frames 0..9 of beach.mp4", "anna", 3000))
+    #expect(status.done == 10)
+    #expect(status.endedAttempts.map(\.workerName) == ["bert"] && status.endedAttempts.map(\.ranMilliseconds) == [1000])
+    task.leases = [
+      HeldLease(epoch: 3, worker: WorkerID("w3"), workerName: "carl", session: SessionID(1), ran: .seconds(2)),
+      HeldLease(epoch: 4, worker: WorkerID("w4"), workerName: "dora", session: SessionID(1), isBackup: true),
+    ]
+    let running = Sheaf_TaskStatus(task)
+    #expect((running.workerName, running.backupWorkerName, running.ranMilliseconds) == ("carl", "dora", 2000))
   }
 }

@@ -24,14 +24,14 @@ struct TestCoordinator: Sendable {
 
   /// - Parameters:
   ///   - clock: Is added to the time of the job store.
-  ///   - folder: Where the content store is; nil: in a folder of its own.
   ///   - configure: Changes the configuration.
   ///   - wrap: The store that the coordinator gets in place of this one.
+  ///   - availableBytes: Of the disk; nil: they are measured.
   static func run<R: Sendable>(
     token: String? = "secret", mediaRoot: String? = nil, policy: LeasePolicy = LeasePolicy(),
     maximumConnections: Int = 64, clock: @escaping @Sendable () -> Duration = { .zero },
     configure: (inout CoordinatorConfiguration) -> Void = { _ in },
-    wrap: (MemoryJobStore) -> any JobStore = { $0 },
+    wrap: (MemoryJobStore) -> any JobStore = { $0 }, availableBytes: (@Sendable () throws -> Int64)? = nil,
     _ body: @escaping @Sendable (TestCoordinator) async throws -> R
   ) async throws -> R {
     let folder = try TemporaryFolder()
@@ -45,7 +45,8 @@ struct TestCoordinator: Sendable {
     var configuration = CoordinatorConfiguration(
       name: "test", token: token, maximumConnections: maximumConnections, policy: policy)
     configure(&configuration)
-    let service = CoordinatorService(store: wrap(store), content: content, configuration: configuration, logger: logger)
+    let service = CoordinatorService(
+      store: wrap(store), content: content, configuration: configuration, logger: logger, availableBytes: availableBytes)
     let coordinator = TestCoordinator(
       endpoint: .init(address: server.address, token: token ?? ""), service: service, store: store,
       server: server, logs: logs)

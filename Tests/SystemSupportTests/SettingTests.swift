@@ -1,7 +1,8 @@
 import Foundation
-import SystemSupport
 import TestPrograms
 import Testing
+
+@testable import SystemSupport
 
 /// Options and their environment variables (`docs/operations.md`).
 struct SettingTests {
@@ -92,6 +93,33 @@ struct SettingTests {
     #expect(ProcessEnvironment.value("PATH") == ProcessInfo.processInfo.environment["PATH"])
     #expect(ProcessEnvironment.value("SHEAF_NO_SUCH_VARIABLE") == nil)
     #expect(ProcessEnvironment.all["PATH"] == ProcessEnvironment.value("PATH"))
-    #expect(!ProcessEnvironment.hostName.isEmpty && ProcessEnvironment.cacheDirectory.hasPrefix("/"))
+    #expect(!ProcessEnvironment.hostName.isEmpty)
+  }
+
+  @Test
+  func `the cache folder is the user's own`() throws {
+    let home = folder.url.path
+    let user = geteuid()
+    #expect(try ProcessEnvironment.cacheDirectory({ $0 == "HOME" ? home : nil }, user: user) == home + "/.cache/sheaf")
+    let cache = try ProcessEnvironment.cacheDirectory({ $0 == "XDG_CACHE_HOME" ? home : "/elsewhere" }, user: user)
+    #expect(cache == home + "/sheaf")
+    try Directories.make(cache)
+    #expect(try ProcessEnvironment.cacheDirectory({ _ in home }, user: user) == cache)
+  }
+
+  @Test
+  func `a cache folder that others may have made is refused with what to set`() throws {
+    let none = #expect(throws: SettingError.self) {
+      try ProcessEnvironment.cacheDirectory({ $0 == "HOME" ? "relative" : nil }, user: geteuid())
+    }
+    #expect(none?.description.hasSuffix("set one of them to an absolute path") == true)
+    let cache = folder.path("sheaf")
+    try Directories.make(cache)
+    let other = #expect(throws: SettingError.self) {
+      try ProcessEnvironment.cacheDirectory({ _ in folder.url.path }, user: geteuid() + 1)
+    }
+    #expect(
+      other?.description
+        == "the cache folder \(cache) belongs to another user; set XDG_CACHE_HOME to a folder of your own")
   }
 }

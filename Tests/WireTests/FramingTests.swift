@@ -6,8 +6,12 @@ import Testing
 @testable import Wire
 
 struct FramingTests {
-  private func decoder(first: Int = 1000, later: Int = 1000) -> NIOSingleStepByteToMessageProcessor<FrameDecoder> {
-    NIOSingleStepByteToMessageProcessor(FrameDecoder(first: first) { _ in later })
+  /// The frames that are complete when these bytes have arrived too.
+  private func frames(_ decoder: inout FrameDecoder, _ bytes: ByteBuffer) throws -> [Sheaf_Frame] {
+    decoder.append(bytes)
+    var frames: [Sheaf_Frame] = []
+    while case .frame(let frame) = try decoder.next() { frames.append(frame) }
+    return frames
   }
 
   private func frame(_ job: String) -> Sheaf_Frame {
@@ -27,36 +31,53 @@ struct FramingTests {
       stream.writeBuffer(&bytes)
     }
     for step in 1...stream.readableBytes {
-      let processor = decoder()
+      var decoder = FrameDecoder(limit: 1000)
       var frames: [Sheaf_Frame] = []
       var rest = stream
       while let part = rest.readSlice(length: min(step, max(1, rest.readableBytes))), part.readableBytes > 0 {
-        try processor.process(buffer: part) { frames.append($0) }
+        frames += try self.frames(&decoder, part)
       }
       #expect(frames == [frame("a"), frame("bb"), frame("")], "in steps of \(step)")
     }
   }
 
   @Test func aFrameThatIsTooLongIsRefusedByItsLengthAlone() throws {
-    let processor = decoder(first: 1000)
+    var decoder = FrameDecoder(limit: 1000)
     var header = ByteBuffer()
     header.writeInteger(UInt32(1001))
     #expect(throws: WireError(.violation, "a frame of 1001 bytes is longer than the 1000 that are allowed here")) {
-      try processor.process(buffer: header) { _ in }
+      try frames(&decoder, header)
     }
+    decoder = FrameDecoder(limit: 1000)
     var longest = ByteBuffer()
     longest.writeInteger(UInt32(1000))
-    try decoder(first: 1000).process(buffer: longest) { _ in }
+    #expect(try frames(&decoder, longest) == [])
+    #expect(decoder.isWithinFrame)
   }
 
-  @Test func theFirstFrameHasALimitOfItsOwn() throws {
-    let long = frame(String(repeating: "x", count: 500))
-    #expect(throws: WireError.self) { try decoder(first: 100).process(buffer: long.framed()) { _ in } }
-    let processor = decoder(first: 100)
-    var count = 0
-    try processor.process(buffer: frame("short").framed()) { _ in count += 1 }
-    try processor.process(buffer: long.framed()) { _ in count += 1 }
-    #expect(count == 2)
+  @Test func aLongFrameAsksForRoomBeforeItsBytesAreTaken() throws {
+    let long = frame(String(repeating: "x", count: FrameDecoder.smallFrame))
+    var decoder = FrameDecoder(limit: 1 << 20)
+    var bytes = try long.framed()
+    let length = bytes.readableBytes - 4
+    let start = bytes.readSlice(length: 10)
+    let head = try #require(start)
+    decoder.append(head)
+    guard case .needsRoom(let wanted) = try decoder.next(), wanted == length else {
+      Issue.record("it did not ask for room")
+      return
+    }
+    decoder.grantRoom()
+    var following = try frame("short").framed()
+    bytes.writeBuffer(&following)
+    #expect(try frames(&decoder, bytes) == [long, frame("short")])
+    #expect(!decoder.isWithinFrame)
+    // Each long frame asks anew.
+    decoder.append(try long.framed())
+    guard case .needsRoom = try decoder.next() else {
+      Issue.record("it did not ask for room")
+      return
+    }
   }
 
   @Test(arguments: [[0xFF, 0xFF, 0xFF], [], [0x0A, 0x7F, 0x00], [0xC2, 0x3E, 0x00]] as [[UInt8]])
@@ -64,17 +85,9 @@ struct FramingTests {
     var bytes = ByteBuffer()
     bytes.writeInteger(UInt32(body.count))
     bytes.writeBytes(body)
-    let error = #expect(throws: WireError.self) { try decoder().process(buffer: bytes) { _ in } }
+    var decoder = FrameDecoder(limit: 1000)
+    let error = #expect(throws: WireError.self) { try frames(&decoder, bytes) }
     #expect(error?.code == .violation)
-  }
-
-  @Test func aStreamThatEndsWithinAFrameIsAnError() throws {
-    let processor = decoder()
-    var bytes = ByteBuffer()
-    bytes.writeInteger(UInt32(10))
-    try processor.process(buffer: bytes) { _ in }
-    let error = #expect(throws: WireError.self) { try processor.finishProcessing(seenEOF: true) { _ in } }
-    #expect(error?.code == .closed)
   }
 
   @Test func aChunkGoesThroughWhole() throws {
@@ -82,10 +95,8 @@ struct FramingTests {
     let message = Sheaf_Frame.with { $0.message = .uploadChunk(.with { $0.data = data }) }
     let bytes = try message.framed()
     #expect(bytes.readableBytes <= FrameLimits.fromWorker.later)
-    var received: Sheaf_Frame?
-    try NIOSingleStepByteToMessageProcessor(FrameDecoder(first: 2 << 20) { _ in 0 }).process(buffer: bytes) {
-      received = $0
-    }
-    #expect(received == message)
+    var decoder = FrameDecoder(limit: FrameLimits.fromWorker.later)
+    decoder.grantRoom()
+    #expect(try frames(&decoder, bytes) == [message])
   }
 }

@@ -2,41 +2,70 @@ import NIOCore
 import SwiftProtobuf
 
 /// Splits a stream of bytes into frames. It checks a frame's length before it waits for the frame's bytes, so that a peer
-/// cannot make it buffer more than the limit.
-struct FrameDecoder: NIOSingleStepByteToMessageDecoder {
-  typealias InboundOut = Sheaf_Frame
-
-  /// The longest frame that is accepted now.
-  private(set) var limit: Int
-  private let limitAfter: (Sheaf_Frame) -> Int
-  private var hasSeenFirst = false
-
-  /// - Parameters:
-  ///   - first: The limit of the first frame, in bytes.
-  ///   - limitAfter: The limit of all other frames, given the first one.
-  init(first: Int, limitAfter: @escaping (Sheaf_Frame) -> Int) {
-    limit = first
-    self.limitAfter = limitAfter
+/// cannot make it buffer more than the limit, and asks for room before it takes the bytes of a long frame. Pure.
+struct FrameDecoder {
+  /// What comes next.
+  enum Step {
+    case frame(Sheaf_Frame)
+    /// A frame is not complete, or there is none.
+    case needsBytes
+    /// A frame of this many bytes begins. `grantRoom` lets it go on.
+    case needsRoom(Int)
   }
 
-  mutating func decode(buffer: inout ByteBuffer) throws -> Sheaf_Frame? {
-    guard let length = buffer.getInteger(at: buffer.readerIndex, as: UInt32.self) else { return nil }
-    guard Int(length) <= limit else {
+  /// Frames of up to this many bytes need no room, so that heartbeats always get through.
+  static let smallFrame = 64 << 10
+
+  /// The longest frame that is accepted now, in bytes.
+  var limit: Int
+  private var buffer = ByteBuffer()
+  private var hasRoom = false
+
+  /// - Parameter limit: Of the first frame.
+  init(limit: Int) {
+    self.limit = limit
+  }
+
+  /// Whether a part of a frame has arrived.
+  var isWithinFrame: Bool { buffer.readableBytes > 0 }
+
+  mutating func append(_ bytes: consuming ByteBuffer) {
+    if buffer.readableBytes == 0 { buffer = bytes } else { buffer.writeImmutableBuffer(bytes) }
+  }
+
+  mutating func grantRoom() {
+    hasRoom = true
+    guard let length = buffer.getInteger(at: buffer.readerIndex, as: UInt32.self) else { return }
+    buffer.reserveCapacity(minimumWritableBytes: max(0, 4 + Int(length) - buffer.readableBytes))
+  }
+
+  /// Throws `.violation` if a frame is too long or is not a message.
+  mutating func next() throws(WireError) -> Step {
+    guard let length = buffer.getInteger(at: buffer.readerIndex, as: UInt32.self).map(Int.init) else {
+      compact()
+      return .needsBytes
+    }
+    guard length <= limit else {
       throw WireError(.violation, "a frame of \(length) bytes is longer than the \(limit) that are allowed here")
     }
-    guard let body = buffer.readLengthPrefixedSlice(as: UInt32.self) else { return nil }
-    let frame = try Sheaf_Frame(body: body)
-    if !hasSeenFirst {
-      hasSeenFirst = true
-      limit = limitAfter(frame)
+    guard hasRoom || length <= Self.smallFrame else {
+      compact()
+      return .needsRoom(length)
     }
-    return frame
+    guard let body = buffer.readLengthPrefixedSlice(as: UInt32.self) else {
+      compact()
+      return .needsBytes
+    }
+    hasRoom = false
+    return .frame(try Sheaf_Frame(body: body))
   }
 
-  mutating func decodeLast(buffer: inout ByteBuffer, seenEOF: Bool) throws -> Sheaf_Frame? {
-    if let frame = try decode(buffer: &buffer) { return frame }
-    if buffer.readableBytes > 0 { throw WireError(.closed, "the connection was closed in the middle of a frame") }
-    return nil
+  /// Frees the memory of frames that were taken out.
+  private mutating func compact() {
+    guard buffer.readerIndex > 0 else { return }
+    var rest = ByteBuffer()
+    rest.writeImmutableBuffer(buffer)
+    buffer = rest
   }
 }
 
@@ -104,119 +133,5 @@ private struct FrameBytes: SwiftProtobufContiguousBytes {
     return try buffer.withUnsafeMutableReadableBytes {
       try body(UnsafeMutableRawBufferPointer(rebasing: $0[skipped...]))
     }
-  }
-}
-
-/// Turns the bytes of a connection into frames. The first frame completes a promise, which fails when the frame does not
-/// arrive in time; all other frames go to the next handler. After an error, or after `Command.discard`, the handler reads
-/// and drops the remaining input: closing a socket with unread input would destroy a refusal that is still being sent.
-final class FrameHandler: ChannelInboundHandler {
-  typealias InboundIn = ByteBuffer
-  typealias InboundOut = Sheaf_Frame
-
-  /// Sent down the pipeline to drop all further input.
-  enum Command: Sendable { case discard }
-
-  private enum State {
-    case awaitingFirst(EventLoopPromise<Sheaf_Frame>, deadline: Scheduled<Void>?)
-    case open
-    case discarding
-  }
-
-  private var state: State
-  private let processor: NIOSingleStepByteToMessageProcessor<FrameDecoder>
-  private let timeout: TimeAmount
-
-  init(decoder: FrameDecoder, first: EventLoopPromise<Sheaf_Frame>, timeout: Duration) {
-    state = .awaitingFirst(first, deadline: nil)
-    processor = NIOSingleStepByteToMessageProcessor(decoder)
-    self.timeout = TimeAmount(timeout)
-  }
-
-  func handlerAdded(context: ChannelHandlerContext) {
-    guard case .awaitingFirst(let promise, _) = state else { return }
-    let deadline = context.eventLoop.assumeIsolated().scheduleTask(in: timeout) { [weak self] in
-      guard let self, case .awaitingFirst(let promise, _) = self.state else { return }
-      self.state = .discarding
-      promise.fail(WireError(.timeout, "no hello within \(self.timeout.nanoseconds / 1_000_000_000) s"))
-    }
-    state = .awaitingFirst(promise, deadline: deadline)
-  }
-
-  func handlerRemoved(context: ChannelHandlerContext) {
-    end(WireError(.closed, "the connection was closed before its first frame"))
-  }
-
-  func channelInactive(context: ChannelHandlerContext) {
-    if case .discarding = state {
-    } else {
-      do {
-        try processor.finishProcessing(seenEOF: true) { deliver($0, context) }
-      } catch {
-        fail(error, context)
-      }
-    }
-    end(WireError(.closed, "the connection was closed before its first frame"))
-    context.fireChannelInactive()
-  }
-
-  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-    if case .discarding = state { return }
-    do {
-      try processor.process(buffer: unwrapInboundIn(data)) { deliver($0, context) }
-    } catch {
-      fail(error, context)
-    }
-  }
-
-  func channelReadComplete(context: ChannelHandlerContext) {
-    if case .discarding = state { context.read() }
-    context.fireChannelReadComplete()
-  }
-
-  func errorCaught(context: ChannelHandlerContext, error: any Error) {
-    end(error)
-    context.fireErrorCaught(error)
-  }
-
-  private func deliver(_ frame: Sheaf_Frame, _ context: ChannelHandlerContext) {
-    switch state {
-    case .awaitingFirst(let promise, let deadline):
-      deadline?.cancel()
-      state = .open
-      promise.succeed(frame)
-    case .open: context.fireChannelRead(wrapInboundOut(frame))
-    case .discarding: break
-    }
-  }
-
-  private func fail(_ error: any Error, _ context: ChannelHandlerContext) {
-    end(error)
-    state = .discarding
-    context.fireErrorCaught(error)
-    context.read()
-  }
-
-  private func end(_ error: any Error) {
-    guard case .awaitingFirst(let promise, let deadline) = state else { return }
-    deadline?.cancel()
-    state = .discarding
-    promise.fail(error)
-  }
-}
-
-extension FrameHandler: ChannelOutboundHandler {
-  typealias OutboundIn = ByteBuffer
-
-  func triggerUserOutboundEvent(context: ChannelHandlerContext, event: Any, promise: EventLoopPromise<Void>?) {
-    guard event is Command else {
-      context.triggerUserOutboundEvent(event, promise: promise)
-      return
-    }
-    // The first frame's promise must be completed, or NIO stops the program in a debug build.
-    end(WireError(.closed, "the connection was refused before its first frame"))
-    state = .discarding
-    context.read()
-    promise?.succeed()
   }
 }

@@ -22,7 +22,7 @@ package enum WireClient {
     greeting.protocolVersion = WireProtocol.version
     let first = WireMessage.hello(greeting)
     return try await opening.channel.executeThenClose { inbound, outbound in
-      let connection = WireConnection(opening.channel.channel, inbound, outbound)
+      let connection = WireConnection(opening, inbound, outbound)
       // The coordinator may have refused the connection already, for example because it has too many.
       do throws(WireError) {
         try await connection.send(first)
@@ -44,7 +44,10 @@ package enum WireClient {
     do {
       return try await bootstrap.connect(host: address.host, port: address.port) { channel in
         let limits = FrameLimits.fromCoordinator
-        return WireTransport.open(channel, first: limits.first) { _ in limits.later }
+        // The coordinator sends what it is asked for, so its frames need no limit together.
+        let rules = FrameRules(
+          first: limits.first, later: { _ in (limits.later, .client) }, memory: MemoryBudget(limit: .max))
+        return WireTransport.open(channel, rules)
       }
     } catch {
       throw WireError(.unreachable, "no coordinator answers at \(address): \(reason(error))")

@@ -2,6 +2,7 @@ import Glibc
 import NIOCore
 import NIOPosix
 import SwiftProtobuf
+import Synchronization
 
 /// One end of a connection after its hello: messages out and messages in, with back-pressure both ways.
 package struct WireConnection: Sendable {
@@ -12,26 +13,72 @@ package struct WireConnection: Sendable {
   package let peer: String
   private let channel: any Channel
   private let writer: NIOAsyncChannelOutboundWriter<ByteBuffer>
+  private let activity: ConnectionActivity
+  private let memory: MemoryBudget
+  private let share: MemoryBudget.Share
+  /// Content is sent one frame at a time, and held back while other messages wait.
+  private let content = Admission(capacity: 1)
+  /// While one frame of content is sent, the next one is made.
+  private let making = Admission(capacity: 2)
 
   init(
-    _ channel: any Channel, _ inbound: NIOAsyncChannelInboundStream<Sheaf_Frame>,
-    _ writer: NIOAsyncChannelOutboundWriter<ByteBuffer>
+    _ opening: WireTransport.Opening, _ inbound: NIOAsyncChannelInboundStream<ReceivedFrame>,
+    _ writer: NIOAsyncChannelOutboundWriter<ByteBuffer>, share: MemoryBudget.Share = .client
   ) {
-    self.channel = channel
+    channel = opening.channel.channel
     self.inbound = WireInbound(stream: inbound)
     self.writer = writer
+    activity = opening.activity
+    memory = opening.memory
+    self.share = share
     peer = channel.remoteAddress.map(String.init(describing:)) ?? "an unknown address"
   }
 
+  /// When bytes of the peer arrived last, be they of a frame that is not complete: a sign that it lives. Now if this end
+  /// is not reading, because it cannot keep up and the peer's bytes wait.
+  package var lastReceived: ContinuousClock.Instant { activity.lastReceived }
+
   /// Sends a message and returns when the connection can take another one, so a slow peer slows its sender. Messages
-  /// that one task sends keep their order. Throws `WireError`.
+  /// that one task sends keep their order.
+  ///
+  /// Content (`ContentData` and `UploadChunk`) is sent only while no other message waits, one frame at a time, and this
+  /// returns when the system has taken it. Throws `WireError`.
   package func send(_ message: WireMessage) async throws(WireError) {
     let bytes = try Sheaf_Frame.with { $0.message = message }.framed()
     do {
-      try await writer.write(bytes)
+      switch message {
+      case .contentData, .uploadChunk:
+        guard await content.enter() else { throw CancellationError() }
+        defer { content.leave() }
+        try await channel.writeAndFlush(bytes)
+      default:
+        content.hold()
+        defer { content.endHold() }
+        try await writer.write(bytes)
+      }
     } catch {
       throw WireError(.closed, "the connection was closed")
     }
+  }
+
+  /// Makes a message with content when it can be sent soon, and sends it: at most two messages of a connection are in
+  /// memory, which is counted to that of all connections. Throws `WireError`, or what `make` throws.
+  /// - Parameter bytes: How much content the message has, at most.
+  nonisolated(nonsending) package func send(
+    content bytes: Int, _ make: nonisolated(nonsending) () async throws -> WireMessage
+  ) async throws {
+    guard await making.enter() else { throw WireError(.closed, "the transfer was cancelled") }
+    defer { making.leave() }
+    let room = try await memory.reserve(bytes, for: share)
+    try await send(make())
+    withExtendedLifetime(room) {}
+  }
+
+  /// Counts content that the message that was received last brought, until the last reference to the reservation is gone.
+  /// Waits until there is room. The task that reads `inbound` calls it before it takes the next message.
+  package func room(for bytes: Int) async throws(WireError) -> MemoryBudget.Reservation {
+    if let reservation = inbound.memory.take() { return reservation }
+    return try await memory.reserve(bytes, for: share)
   }
 
   /// Sends a refusal as the last message and closes the connection. Waits at most a second for the peer to read it.
@@ -81,18 +128,41 @@ package struct WireInbound: AsyncSequence, Sendable {
   package typealias Element = WireMessage
   package typealias Failure = any Error
 
-  let stream: NIOAsyncChannelInboundStream<Sheaf_Frame>
+  let stream: NIOAsyncChannelInboundStream<ReceivedFrame>
+  let memory = LastMessage()
 
-  package func makeAsyncIterator() -> Iterator { Iterator(frames: stream.makeAsyncIterator()) }
+  package func makeAsyncIterator() -> Iterator { Iterator(frames: stream.makeAsyncIterator(), memory: memory) }
+
+  /// The memory of the message that was returned last, which is counted until the next one is asked for.
+  final class LastMessage: Sendable {
+    private let reservation = Mutex<MemoryBudget.Reservation?>(nil)
+
+    func replace(_ new: MemoryBudget.Reservation?) {
+      // Freed outside of the lock.
+      _ = reservation.withLock { reservation in
+        defer { reservation = new }
+        return reservation
+      }
+    }
+
+    func take() -> MemoryBudget.Reservation? {
+      reservation.withLock { reservation in
+        defer { reservation = nil }
+        return reservation
+      }
+    }
+  }
 
   package struct Iterator: AsyncIteratorProtocol {
-    var frames: NIOAsyncChannelInboundStream<Sheaf_Frame>.AsyncIterator
+    var frames: NIOAsyncChannelInboundStream<ReceivedFrame>.AsyncIterator
+    let memory: LastMessage
 
     /// Nil when the peer has closed the connection or the task is cancelled. Throws `WireError`.
     package mutating func next() async throws -> WireMessage? {
-      let frame: Sheaf_Frame?
+      memory.replace(nil)
+      let received: ReceivedFrame?
       do {
-        frame = try await frames.next()
+        received = try await frames.next()
       } catch let error as WireError {
         throw error
       } catch is CancellationError {
@@ -100,7 +170,8 @@ package struct WireInbound: AsyncSequence, Sendable {
       } catch {
         throw WireError(.closed, "the connection broke: \(error)")
       }
-      guard let message = frame?.message else { return nil }
+      memory.replace(received?.memory)
+      guard let message = received?.frame.message else { return nil }
       if case .refusal(let refusal) = message { throw WireError(.refused(refusal.code), refusal.message) }
       return message
     }
@@ -109,35 +180,35 @@ package struct WireInbound: AsyncSequence, Sendable {
 
 /// The NIO channel of a connection, at either end.
 enum WireTransport {
-  typealias AsyncChannel = NIOAsyncChannel<Sheaf_Frame, ByteBuffer>
+  typealias AsyncChannel = NIOAsyncChannel<ReceivedFrame, ByteBuffer>
 
   /// An open channel and the first frame, which is still to arrive.
   struct Opening: Sendable {
     let channel: AsyncChannel
     let first: EventLoopFuture<Sheaf_Frame>
+    let activity: ConnectionActivity
+    let memory: MemoryBudget
   }
 
-  static func open(_ channel: any Channel, first: Int, limitAfter: @escaping @Sendable (Sheaf_Frame) -> Int)
-    -> EventLoopFuture<Opening>
-  {
+  static func open(_ channel: any Channel, _ rules: FrameRules) -> EventLoopFuture<Opening> {
     channel.eventLoop.makeCompletedFuture {
       let promise = channel.eventLoop.makePromise(of: Sheaf_Frame.self)
-      let decoder = FrameDecoder(first: first, limitAfter: limitAfter)
-      let handler = FrameHandler(decoder: decoder, first: promise, timeout: WireProtocol.helloTimeout)
-      try channel.pipeline.syncOperations.addHandler(handler)
+      let activity = ConnectionActivity()
+      try channel.pipeline.syncOperations.addHandler(FrameHandler(rules, first: promise, activity: activity))
       let wrapped = try AsyncChannel(
         wrappingChannelSynchronously: channel,
         configuration: .init(
           backPressureStrategy: .init(lowWatermark: 1, highWatermark: 4), isOutboundHalfClosureEnabled: true,
-          inboundType: Sheaf_Frame.self, outboundType: ByteBuffer.self))
-      return Opening(channel: wrapped, first: promise.futureResult)
+          inboundType: ReceivedFrame.self, outboundType: ByteBuffer.self))
+      return Opening(channel: wrapped, first: promise.futureResult, activity: activity, memory: rules.memory)
     }
   }
 
-  /// Small messages are sent at once. A peer that has vanished is detected within half a minute, even if neither end
-  /// sends anything.
+  /// Small messages are sent at once, and the system holds little content that was not sent yet, because a message waits
+  /// behind it. A peer that has vanished is detected within half a minute, even if neither end sends anything.
   static let options: [(ChannelOptions.Types.SocketOption, SocketOptionValue)] = [
     (.init(level: .tcp, name: .tcp_nodelay), 1),
+    (.init(level: .tcp, name: .init(rawValue: TCP_NOTSENT_LOWAT)), 64 << 10),
     (.init(level: .socket, name: .so_keepalive), 1),
     (.init(level: .tcp, name: .init(rawValue: TCP_KEEPIDLE)), 15),
     (.init(level: .tcp, name: .init(rawValue: TCP_KEEPINTVL)), 5),
@@ -145,5 +216,5 @@ enum WireTransport {
     (.init(level: .tcp, name: .init(rawValue: TCP_USER_TIMEOUT)), 30_000),
   ]
   static let writeBuffer = ChannelOptions.Types.WriteBufferWaterMark(low: 1 << 20, high: 2 << 20)
-  static let receiveBuffer = AdaptiveRecvByteBufferAllocator(minimum: 1 << 10, initial: 16 << 10, maximum: 256 << 10)
+  static let receiveBuffer = AdaptiveRecvByteBufferAllocator(minimum: 1 << 10, initial: 16 << 10, maximum: 64 << 10)
 }

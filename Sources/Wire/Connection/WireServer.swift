@@ -15,11 +15,25 @@ package struct WireServer: Sendable {
   private let logger: Logger
   /// The address that it listens at, with the port that the system chose.
   package let address: WireAddress
+  /// What all connections hold together.
+  package let memory: MemoryBudget
 
   /// Starts to listen. Throws `WireError` with the reason if that fails, such as a port in use.
+  /// - Parameters:
+  ///   - memory: The most bytes that all connections hold together, of frames and of content.
+  ///   - frameTimeout: A peer that has sent a part of a frame must go on sending: within this time
+  ///     `WireProtocol.leastProgress` bytes.
   package static func bind(
-    to address: WireAddress, on group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton, logger: Logger
+    to address: WireAddress, on group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton,
+    memory: Int = WireProtocol.serverMemory, frameTimeout: Duration = WireProtocol.frameTimeout, logger: Logger
   ) async throws(WireError) -> WireServer {
+    let budget = MemoryBudget(limit: memory)
+    let rules = FrameRules(
+      first: FrameLimits.fromClient.first,
+      later: { hello in
+        hello.hello.role == .worker
+          ? (FrameLimits.fromWorker.later, .worker) : (FrameLimits.fromClient.later, .client)
+      }, memory: budget, frameTimeout: frameTimeout)
     do {
       let channel = try await ServerBootstrap(group: group)
         .serverChannelOption(.backlog, value: 256)
@@ -34,13 +48,11 @@ package struct WireServer: Sendable {
             // A socket option that this system does not have is not a reason to refuse a peer.
             channel.setOption(option, value: value).whenFailure { _ in }
           }
-          return WireTransport.open(channel, first: FrameLimits.fromClient.first) { hello in
-            hello.hello.role == .worker ? FrameLimits.fromWorker.later : FrameLimits.fromClient.later
-          }
+          return WireTransport.open(channel, rules)
         }
       let port = channel.channel.localAddress?.port ?? address.port
       return WireServer(
-        channel: channel, logger: logger, address: WireAddress(host: address.host, port: port))
+        channel: channel, logger: logger, address: WireAddress(host: address.host, port: port), memory: budget)
     } catch let error as IOError where error.errnoCode == EADDRINUSE {
       throw WireError(.addressInUse, "address \(address) is in use by another program")
     } catch {
@@ -78,10 +90,11 @@ package struct WireServer: Sendable {
   ) async {
     do {
       try await opening.channel.executeThenClose { inbound, outbound in
-        let connection = WireConnection(opening.channel.channel, inbound, outbound)
+        var connection = WireConnection(opening, inbound, outbound)
         do {
           if exceedsLimit { throw WireError(.refused(.unavailable), "the coordinator has too many connections") }
           let hello = try await hello(opening.first)
+          if hello.role == .worker { connection = WireConnection(opening, inbound, outbound, share: .worker) }
           let welcome = try admit(hello).get()
           try await connection.send(.welcome(welcome))
           try await session(connection, hello)

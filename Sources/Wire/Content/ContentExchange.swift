@@ -18,6 +18,8 @@ package actor ContentExchange {
     var isAnswered = false
     var isComplete = false
     var error: WireError?
+    /// Where the chunks end that were sent and not answered, and when each was sent.
+    var unanswered: [(end: UInt64, sent: ContinuousClock.Instant)] = []
   }
 
   private let connection: WireConnection
@@ -25,22 +27,46 @@ package actor ContentExchange {
   private var waiting: [UInt64: Waiting] = [:]
   private var uploads: [UInt64: Upload] = [:]
   private var ended: WireError?
+  private let window = Admission(capacity: WireProtocol.readWindow)
+  private var readSize = ChunkSize()
+  private var uploadSize = ChunkSize()
 
   package init(_ connection: WireConnection) {
     self.connection = connection
   }
 
-  /// Reads up to `length` bytes of content from `offset`, at most `WireProtocol.maximumChunk`. Returns fewer only at the
-  /// content's end. At most `WireProtocol.readWindow` reads may be under way. Throws `WireError`: `.content` if the
-  /// coordinator cannot read the content.
+  /// Reads up to `length` bytes of content from `offset`. Returns fewer only at the content's end. Any number of reads may
+  /// be under way: those beyond the window wait. What is long is requested in parts, which are smaller on a slow link.
+  /// Throws `WireError`: `.content` if the coordinator cannot read the content.
   package func read(_ digest: SHA256Digest, offset: UInt64, length: Int) async throws -> Data {
+    var parts: [Data] = []
+    try await withThrowingTaskGroup(of: (Int, Data).self) { group in
+      var requested = 0
+      repeat {
+        guard await window.enter() else { throw WireError(.closed, "the read was cancelled") }
+        let (start, count, index) = (requested, min(length - requested, readSize.bytes), parts.count)
+        parts.append(Data())
+        group.addTask {
+          defer { self.window.leave() }
+          return (index, try await self.readPart(digest, offset: offset + UInt64(start), length: count))
+        }
+        requested += count
+      } while requested < length
+      for try await (index, data) in group { parts[index] = data }
+    }
+    if parts.count == 1 { return parts[0] }
+    return parts.reduce(into: Data(capacity: length)) { $0.append($1) }
+  }
+
+  private func readPart(_ digest: SHA256Digest, offset: UInt64, length: Int) async throws -> Data {
     let request = try begin()
     let message = Sheaf_ReadContent.with {
       $0.request = request
       $0.digest = Data(digest.bytes)
       $0.offset = offset
-      $0.length = UInt32(min(length, WireProtocol.maximumChunk))
+      $0.length = UInt32(length)
     }
+    let started = ContinuousClock.now
     let data = try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
         waiting[request] = .read(continuation)
@@ -52,13 +78,15 @@ package actor ContentExchange {
     guard data.count <= length else {
       throw WireError(.violation, "the coordinator sent more bytes than were requested")
     }
+    readSize.arrived(data.count, requested: started, now: .now)
     return data
   }
 
-  /// Uploads a file, from where an earlier upload of the same content was interrupted. Sends at most a window ahead of
-  /// what the coordinator has received, and returns when the coordinator has the whole content, or had it before. Throws
-  /// `WireError`: `.content` if the coordinator rejects the content or the file cannot be read, `.temporary` if the same
-  /// upload may succeed later.
+  /// Uploads a file. Sends at most a window ahead of what the coordinator has received, and returns when the coordinator
+  /// has the whole content, or had it before. Goes on where an earlier upload of the same content was interrupted.
+  ///
+  /// Throws `WireError`: `.temporary` if the same upload may succeed after a wait, `.content` if the coordinator rejects
+  /// the content or the file cannot be read.
   /// - Parameters:
   ///   - file: Read by position, off the cooperative pool.
   ///   - content: The file's digest and size. They are announced before the bytes are sent, and checked after.
@@ -78,24 +106,28 @@ package actor ContentExchange {
           $0.size = size
         }))
     try await wait(request) { $0.isAnswered }
-    let window = UInt64(WireProtocol.uploadWindow * WireProtocol.maximumChunk)
     var offset = uploads[request]?.received ?? 0
     guard offset <= size else {
-      throw WireError(.violation, "the coordinator has more bytes of an upload than the file has")
+      throw WireError(.violation, "the coordinator has received more bytes of an upload than there are")
     }
+    progress?(offset)
     var isLast = false
     while !isLast, uploads[request]?.isComplete == false {
-      let length = Int(min(UInt64(WireProtocol.maximumChunk), size - offset))
-      try await wait(request) { offset + UInt64(length) <= $0.received + window }
-      let data = try await Self.chunk(of: file, offset: offset, length: length)
-      isLast = offset + UInt64(length) == size
-      let chunk = Sheaf_UploadChunk.with {
-        $0.request = request
-        $0.offset = offset
-        $0.data = data
-        $0.last = isLast
+      try await wait(request) { $0.unanswered.count < WireProtocol.uploadWindow }
+      let (start, length) = (offset, Int(min(UInt64(uploadSize.bytes), size - offset)))
+      let isEnd = start + UInt64(length) == size
+      try await connection.send(content: length) {
+        let data = try await Self.chunk(of: file, offset: start, length: length)
+        uploads[request]?.unanswered.append((start + UInt64(length), .now))
+        return .uploadChunk(
+          .with {
+            $0.request = request
+            $0.offset = start
+            $0.data = data
+            $0.last = isEnd
+          })
       }
-      try await connection.send(.uploadChunk(chunk))
+      isLast = isEnd
       offset += UInt64(length)
       if let progress, let received = uploads[request]?.received { progress(received) }
     }
@@ -115,13 +147,17 @@ package actor ContentExchange {
       }
       return true
     case .uploadReply(let reply):
-      guard uploads[reply.request] != nil else { return true }
-      uploads[reply.request]?.isAnswered = true
-      uploads[reply.request]?.received = reply.received
-      if reply.complete { uploads[reply.request]?.isComplete = true }
-      if !reply.error.isEmpty {
-        uploads[reply.request]?.error = WireError(reply.temporary ? .temporary : .content, reply.error)
+      guard var upload = uploads[reply.request] else { return true }
+      upload.isAnswered = true
+      while let chunk = upload.unanswered.first, chunk.end <= reply.received {
+        uploadSize.arrived(Int(chunk.end - min(upload.received, chunk.end)), requested: chunk.sent, now: .now)
+        upload.received = chunk.end
+        upload.unanswered.removeFirst()
       }
+      upload.received = reply.received
+      if reply.complete { upload.isComplete = true }
+      if !reply.error.isEmpty { upload.error = WireError(reply.temporary ? .temporary : .content, reply.error) }
+      uploads[reply.request] = upload
       if case .upload(let continuation)? = waiting.removeValue(forKey: reply.request) { continuation.resume() }
       return true
     default: return false
@@ -171,7 +207,7 @@ package actor ContentExchange {
   }
 
   private static func chunk(of file: OpenFile, offset: UInt64, length: Int) async throws -> Data {
-    try await BlockingWork.run {
+    try await BlockingWork.run(.transfers) {
       var data = Data(count: length)
       let count: Int
       do {

@@ -1120,7 +1120,7 @@ package nonisolated struct Sheaf_UploadReply: Sendable {
   /// The content store has the whole.
   package var complete: Bool = false
 
-  /// Bytes that the coordinator has taken so far; the sender keeps at most eight chunks beyond it. In the reply to
+  /// Bytes that the coordinator has taken so far; the sender keeps at most 32 chunks beyond it. In the reply to
   /// UploadBegin: where the sender starts, because an earlier upload of the same content was interrupted there.
   package var received: UInt64 = 0
 

@@ -1,0 +1,201 @@
+import Digest
+import Jobs
+import Synchronization
+
+/// A job store whose operations fail or do not return while a test wants that.
+final class ObstructedStore: JobStore {
+  enum Operation: Hashable, CaseIterable {
+    case plan, claim, renew, publish, fail, disconnect, expire, register, reading, other
+  }
+
+  private struct State {
+    var failing: Set<Operation> = []
+    var hanging: Set<Operation> = []
+    var waiting: [CheckedContinuation<Void, Never>] = []
+    var calls: [Operation: Int] = [:]
+    var claims: [[Holder]] = []
+  }
+
+  let inner: MemoryJobStore
+  private let state = Mutex(State())
+
+  init(_ inner: MemoryJobStore) {
+    self.inner = inner
+  }
+
+  /// These fail as when the database is away.
+  func fail(_ operations: [Operation] = Operation.allCases) {
+    state.withLock { $0.failing = Set(operations) }
+  }
+
+  /// These do not return, as when the database does not answer.
+  func hang(_ operations: [Operation] = Operation.allCases) {
+    state.withLock { $0.hanging = Set(operations) }
+  }
+
+  /// Nothing fails or hangs from now on, and what hung goes on.
+  func free() {
+    let waiting = state.withLock { state in
+      state.failing = []
+      state.hanging = []
+      defer { state.waiting = [] }
+      return state.waiting
+    }
+    for continuation in waiting { continuation.resume() }
+  }
+
+  /// How often an operation was called.
+  func calls(_ operation: Operation) -> Int { state.withLock { $0.calls[operation] ?? 0 } }
+
+  /// The slots of each claim.
+  var claims: [[Holder]] { state.withLock { $0.claims } }
+
+  private func pass(_ operation: Operation) async throws(JobStoreError) {
+    let fails = state.withLock { state in
+      state.calls[operation, default: 0] += 1
+      return state.failing.contains(operation)
+    }
+    if fails { throw JobStoreError(.unavailable, "the test has taken the database away") }
+    await withCheckedContinuation { continuation in
+      let goesOn = state.withLock { state in
+        guard state.hanging.contains(operation) else { return true }
+        state.waiting.append(continuation)
+        return false
+      }
+      if goesOn { continuation.resume() }
+    }
+  }
+
+  func submit(_ job: NewJob) async throws(JobStoreError) -> JobID {
+    try await pass(.other)
+    return try await inner.submit(job)
+  }
+
+  func jobsToPlan() async throws(JobStoreError) -> [JobID] {
+    try await pass(.reading)
+    return try await inner.jobsToPlan()
+  }
+
+  func inspections(olderThan age: Duration) async throws(JobStoreError) -> [JobID] {
+    try await pass(.reading)
+    return try await inner.inspections(olderThan: age)
+  }
+
+  func plan(_ job: JobID, build: String, tasks: [NewTask]) async throws(JobStoreError) -> Bool {
+    try await pass(.plan)
+    return try await inner.plan(job, build: build, tasks: tasks)
+  }
+
+  func jobsToRebind() async throws(JobStoreError) -> [JobID] {
+    try await pass(.reading)
+    return try await inner.jobsToRebind()
+  }
+
+  func replan(_ job: JobID) async throws(JobStoreError) -> Bool {
+    try await pass(.plan)
+    return try await inner.replan(job)
+  }
+
+  func retry(_ job: JobID) async throws(JobStoreError) -> JobState? {
+    try await pass(.other)
+    return try await inner.retry(job)
+  }
+
+  func fail(_ job: JobID, failure: JobFailure) async throws(JobStoreError) -> Bool {
+    try await pass(.other)
+    return try await inner.fail(job, failure: failure)
+  }
+
+  func cancel(_ job: JobID) async throws(JobStoreError) -> JobState? {
+    try await pass(.other)
+    return try await inner.cancel(job)
+  }
+
+  func delete(_ job: JobID) async throws(JobStoreError) -> Bool {
+    try await pass(.other)
+    return try await inner.delete(job)
+  }
+
+  func deleteJobs(endedBefore age: Duration, limit: Int) async throws(JobStoreError) -> Int {
+    try await pass(.other)
+    return try await inner.deleteJobs(endedBefore: age, limit: limit)
+  }
+
+  func markFetched(_ job: JobID) async throws(JobStoreError) {
+    try await pass(.other)
+    try await inner.markFetched(job)
+  }
+
+  func contentsInUse(keepingResults: Duration) async throws(JobStoreError) -> [SHA256Digest] {
+    try await pass(.reading)
+    return try await inner.contentsInUse(keepingResults: keepingResults)
+  }
+
+  func job(_ id: JobID) async throws(JobStoreError) -> Job? {
+    try await pass(.reading)
+    return try await inner.job(id)
+  }
+
+  func summary(of job: JobID) async throws(JobStoreError) -> JobSummary? {
+    try await pass(.reading)
+    return try await inner.summary(of: job)
+  }
+
+  func summaries(_ purpose: JobPurpose, limit: Int) async throws(JobStoreError) -> [JobSummary] {
+    try await pass(.reading)
+    return try await inner.summaries(purpose, limit: limit)
+  }
+
+  func tasks(of job: JobID, payloads: Bool) async throws(JobStoreError) -> [RenderTask] {
+    try await pass(.reading)
+    return try await inner.tasks(of: job, payloads: payloads)
+  }
+
+  func claim(build: String, slots: [Holder]) async throws(JobStoreError) -> [Grant] {
+    state.withLock { $0.claims.append(slots) }
+    try await pass(.claim)
+    return try await inner.claim(build: build, slots: slots)
+  }
+
+  func renew(_ renewals: [Renewal]) async throws(JobStoreError) -> [Renewal] {
+    try await pass(.renew)
+    return try await inner.renew(renewals)
+  }
+
+  func publish(_ lease: Lease, holder: Holder, result: Content) async throws(JobStoreError) -> PublishOutcome {
+    try await pass(.publish)
+    return try await inner.publish(lease, holder: holder, result: result)
+  }
+
+  func fail(_ lease: Lease, holder: Holder, failure: TaskFailure) async throws(JobStoreError) -> Bool {
+    try await pass(.fail)
+    return try await inner.fail(lease, holder: holder, failure: failure)
+  }
+
+  func disconnect(_ holder: Holder) async throws(JobStoreError) -> Int {
+    try await pass(.disconnect)
+    return try await inner.disconnect(holder)
+  }
+
+  func expire() async throws(JobStoreError) -> [Lease] {
+    try await pass(.expire)
+    return try await inner.expire()
+  }
+
+  func register(_ workers: [WorkerRecord]) async throws(JobStoreError) {
+    try await pass(.register)
+    try await inner.register(workers)
+  }
+
+  func workers() async throws(JobStoreError) -> [WorkerRecord] {
+    try await pass(.reading)
+    return try await inner.workers()
+  }
+
+  func contentStore(_ identity: String, replacing: Bool) async throws(JobStoreError) -> String {
+    try await pass(.other)
+    return try await inner.contentStore(identity, replacing: replacing)
+  }
+
+  func changes() -> AsyncStream<Void> { inner.changes() }
+}

@@ -1,0 +1,240 @@
+import FoundationEssentials
+import Logging
+import NIOCore
+import NIOPosix
+import SwiftProtobuf
+import Synchronization
+import SystemSupport
+import Testing
+
+@testable import Wire
+
+struct MemoryBudgetTests {
+  @Test func whatDoesNotFitWaitsInItsOrder() async throws {
+    let budget = MemoryBudget(limit: 100)
+    var first: MemoryBudget.Reservation? = budget.reserveNow(60, for: .worker)
+    #expect(first != nil)
+    #expect(budget.reserveNow(41, for: .worker) == nil)
+    let granted = Granted()
+    let large = budget.reserve(50, for: .worker) { granted.add(50, $0) }
+    // It would fit, but not before the one that came first.
+    _ = budget.reserve(10, for: .worker) { granted.add(10, $0) }
+    #expect(granted.order == [])
+    first = nil
+    #expect(granted.order == [50, 10])
+    #expect(budget.used == 60)
+    budget.cancel(large)
+    granted.free()
+    #expect(budget.used == 0)
+  }
+
+  @Test func whoGivesUpIsForgotten() async throws {
+    let budget = MemoryBudget(limit: 100)
+    let all = try #require(budget.reserveNow(100, for: .worker))
+    let waiting = Task { try await budget.reserve(10, for: .worker) }
+    waiting.cancel()
+    await #expect(throws: WireError.self) { try await waiting.value }
+    withExtendedLifetime(all) {}
+    #expect(budget.reserveNow(100, for: .worker) == nil || budget.used == 0)
+  }
+
+  @Test func clientsLeaveAQuarterToWorkers() {
+    let budget = MemoryBudget(limit: 100)
+    let client = budget.reserveNow(75, for: .client)
+    #expect(client != nil)
+    #expect(budget.reserveNow(1, for: .client) == nil)
+    #expect(budget.reserveNow(25, for: .worker) != nil)
+  }
+
+  @Test func whatIsLargerThanTheWholeGoesThroughAlone() {
+    let budget = MemoryBudget(limit: 100)
+    let large = budget.reserveNow(200, for: .client)
+    #expect(large != nil)
+    #expect(budget.reserveNow(1, for: .worker) == nil)
+  }
+}
+
+private final class Granted: Sendable {
+  private let granted = Mutex<[(Int, MemoryBudget.Reservation)]>([])
+
+  var order: [Int] { granted.withLock { $0.map(\.0) } }
+
+  func add(_ bytes: Int, _ reservation: MemoryBudget.Reservation) {
+    granted.withLock { $0.append((bytes, reservation)) }
+  }
+
+  func free() { granted.withLock { $0 = [] } }
+}
+
+/// A peer that sends bytes as they are.
+private final class RawPeer: Sendable {
+  let channel: any Channel
+
+  init(_ address: WireAddress, role: Sheaf_Role) async throws {
+    channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+      .connect(host: address.host, port: address.port).get()
+    try await send(
+      Sheaf_Frame.with {
+        $0.message = .hello(
+          .with {
+            $0.protocolVersion = WireProtocol.version
+            $0.role = role
+          })
+      }.framed())
+  }
+
+  func send(_ bytes: ByteBuffer) async throws { try await channel.writeAndFlush(bytes) }
+
+  /// The start of a frame of `length` bytes.
+  static func part(of length: Int, bytes: Int) -> ByteBuffer {
+    var part = ByteBuffer()
+    part.writeInteger(UInt32(length))
+    part.writeRepeatingByte(0, count: bytes)
+    return part
+  }
+}
+
+@Suite(.timeLimit(.minutes(10))) struct MemoryTests {
+  /// The session answers heartbeats, and reads everything else.
+  private func withServer(
+    memory: Int, frameTimeout: Duration = .seconds(30), _ body: @Sendable (WireServer) async throws -> Void
+  ) async throws {
+    let server = try await WireServer.bind(
+      to: WireAddress(host: "127.0.0.1", port: 0), memory: memory, frameTimeout: frameTimeout,
+      logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask {
+        try await server.run(maximumConnections: 1000, admit: { _ in .success(.welcoming) }) { connection, _ in
+          for try await message in connection.inbound {
+            if case .heartbeat = message { try await connection.send(.heartbeatReply(.init())) }
+          }
+        }
+      }
+      try await body(server)
+      server.stop()
+      try await group.waitForAll()
+    }
+  }
+
+  /// The memory of this process, in bytes.
+  private func residentBytes() throws -> Int {
+    let text = try String(decoding: OpenFile.contents(of: "/proc/self/statm", limit: 4096), as: UTF8.self)
+    return try #require(Int(text.split(separator: " ")[1])) * 4096
+  }
+
+  @Test func manyUnfinishedFramesStayWithinTheMemoryAndHeartbeatsAreAnswered() async throws {
+    let memory = 64 << 20
+    try await withServer(memory: memory) { server in
+      let before = try residentBytes()
+      var peers: [RawPeer] = []
+      for _ in 0..<300 { peers.append(try await RawPeer(server.address, role: .client)) }
+      // All but the last byte. Most of it stays with the peers, whose bytes are shared here.
+      let part = RawPeer.part(of: 8 << 20, bytes: 8 << 20 - 1)
+      for peer in peers { peer.channel.writeAndFlush(part, promise: nil) }
+      // Six of them fit into three quarters of the memory.
+      while server.memory.used < 6 * 8 << 20 { try await Task.sleep(for: .milliseconds(10)) }
+      try await WireClient.withConnection(to: server.address, hello: .worker) { connection, _ in
+        var replies = connection.inbound.makeAsyncIterator()
+        for _ in 0..<20 {
+          try await connection.send(.heartbeat(.init()))
+          #expect(try await replies.next() == .heartbeatReply(.init()))
+          #expect(server.memory.used <= memory)
+        }
+      }
+      #expect(try residentBytes() - before < 300 << 20)
+      for peer in peers { try await peer.channel.close() }
+    }
+  }
+
+  @Test func whoWaitsForRoomGoesOnWhenThereIsSome() async throws {
+    try await withServer(memory: 512 << 10) { server in
+      let hogs = try await [RawPeer(server.address, role: .worker), RawPeer(server.address, role: .client)]
+      try await hogs[0].send(RawPeer.part(of: 256 << 10, bytes: 1000))
+      try await hogs[1].send(RawPeer.part(of: 120 << 10, bytes: 1000))
+      while server.memory.used < 376 << 10 { try await Task.sleep(for: .milliseconds(10)) }
+      try await WireClient.withConnection(to: server.address, hello: .worker) { connection, _ in
+        let chunk = WireMessage.uploadChunk(.with { $0.data = Data(count: WireProtocol.maximumChunk) })
+        // The system's buffers take it; the server does not.
+        try await connection.send(chunk)
+        for peer in hogs { try await peer.channel.close() }
+        for _ in 0..<20 { try await connection.send(chunk) }
+        try await connection.send(.heartbeat(.init()))
+        var replies = connection.inbound.makeAsyncIterator()
+        #expect(try await replies.next() == .heartbeatReply(.init()))
+      }
+    }
+  }
+
+  @Test func aFrameThatDoesNotGoOnEndsItsConnection() async throws {
+    try await withServer(memory: 64 << 20, frameTimeout: .milliseconds(300)) { server in
+      let stuck = try await RawPeer(server.address, role: .client)
+      try await stuck.send(RawPeer.part(of: 8 << 20, bytes: 1000))
+      try await stuck.channel.closeFuture.get()
+      // The memory is free again.
+      while server.memory.used > 0 { try await Task.sleep(for: .milliseconds(10)) }
+      // A peer that sends nothing at all stays.
+      try await WireClient.withConnection(to: server.address, hello: .worker) { connection, _ in
+        try await Task.sleep(for: .milliseconds(700))
+        try await connection.send(.heartbeat(.init()))
+        var replies = connection.inbound.makeAsyncIterator()
+        #expect(try await replies.next() == .heartbeatReply(.init()))
+      }
+    }
+  }
+
+  @Test func aSlowFrameThatGoesOnIsReceived() async throws {
+    try await withServer(memory: 64 << 20, frameTimeout: .milliseconds(300)) { server in
+      let slow = try await RawPeer(server.address, role: .client)
+      let bytes = try Sheaf_Frame.with {
+        $0.message = .uploadChunk(.with { $0.data = Data(count: WireProtocol.maximumChunk) })
+      }.framed()
+      var rest = bytes
+      while let part = rest.readSlice(length: min(rest.readableBytes, 20 << 10)), part.readableBytes > 0 {
+        try await slow.send(part)
+        try await Task.sleep(for: .milliseconds(50))
+      }
+      try await slow.send(Sheaf_Frame.with { $0.message = .heartbeat(.init()) }.framed())
+      #expect(slow.channel.isActive)
+      try await slow.channel.close()
+    }
+  }
+
+  @Test func anyBytesAreASignOfLife() async throws {
+    let (seen, found) = AsyncStream.makeStream(of: Bool.self)
+    let server = try await WireServer.bind(
+      to: WireAddress(host: "127.0.0.1", port: 0),
+      logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask {
+        try await server.run(maximumConnections: 1, admit: { _ in .success(.welcoming) }) { connection, _ in
+          await withTaskGroup(of: Void.self) { group in
+            group.addTask {
+              let first = connection.lastReceived
+              while connection.lastReceived == first { await Task.yield() }
+              found.yield(true)
+            }
+            do { for try await _ in connection.inbound {} } catch {}
+          }
+        }
+      }
+      let peer = try await RawPeer(server.address, role: .client)
+      // Bytes of a frame that is never complete.
+      let sending = Task {
+        try await peer.send(RawPeer.part(of: 1000, bytes: 1))
+        while !Task.isCancelled {
+          try await peer.send(ByteBuffer(bytes: [0]))
+          try await Task.sleep(for: .milliseconds(10))
+        }
+      }
+      for await isAlive in seen {
+        #expect(isAlive)
+        break
+      }
+      sending.cancel()
+      _ = await sending.result
+      try await peer.channel.close()
+      server.stop()
+      try await group.waitForAll()
+    }
+  }
+}
