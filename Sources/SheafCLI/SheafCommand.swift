@@ -16,7 +16,7 @@ struct SheafCommand: AsyncParsableCommand {
       Exit codes: 0 done, 1 the work failed, 64 the command line is wrong, 65 the document or its media are wrong, 69 \
       the coordinator or its database cannot be reached, 130 and 143 ended by SIGINT and SIGTERM.
       """,
-    version: "0.1.0",
+    version: Product.version,
     subcommands: [
       RenderCommand.self, CheckCommand.self, PlanCommand.self, ProbeCommand.self, ServeCommand.self,
       SubmitCommand.self, StatusCommand.self, WorkersCommand.self, FetchCommand.self, RetryCommand.self,
