@@ -18,9 +18,9 @@ struct LocalFarmTests {
   @Test func aSecondCommandKnowsTheDigestsOfTheFirst() throws {
     // A file that has not changed for long: one that has just changed is read again.
     let file = try OpenFile.open("/bin/sh")
-    let first = LocalFarm.Configuration(store: folder.path("store"))
+    let first = try LocalFarm.Configuration(store: folder.path("store"))
     let content = try first.contents.content(of: file)
-    let second = LocalFarm.Configuration(store: folder.path("store"))
+    let second = try LocalFarm.Configuration(store: folder.path("store"))
     #expect(try second.contents.knownContent(of: file) == content)
     #expect(try LocalFarm.Configuration(store: folder.path("other")).contents.knownContent(of: file) == nil)
   }
