@@ -37,10 +37,10 @@ import Testing
     try pixels.write(to: URL(fileURLWithPath: scratch.path("raw")))
     let plain = try Tool.ffmpeg(
       "-f", "rawvideo", "-pix_fmt", "\(pixelFormat)", "-s", "322x182", "-r", "25", "-i", scratch.path("raw"), "-c:v",
-      "libx264", "-preset", preset, "-crf", "23", "-g", "10", "-threads", "1", "-flags", "+bitexact+cgop+global_header",
+      "libx264", "-preset", preset, "-crf", "23", "-g", "10", "-threads", "4", "-flags", "+bitexact+cgop+global_header",
       "-color_primaries", "bt709", "-color_trc", "bt709", "-colorspace", "bt709", "-color_range", "tv",
-      "-chroma_sample_location", "left", "-x264-params", "asm=0:stitchable=1:open-gop=0:sliced-threads=0", "-f", "h264",
-      "-")
+      "-chroma_sample_location", "left", "-x264-params",
+      "asm=0:stitchable=1:open-gop=0:lookahead-threads=1:sliced-threads=0", "-f", "h264", "-")
     let ours = try Encoding.packets(scratch.path("piece")).packets.reduce(into: Data()) { data, packet in
       packet.withBytes { data.append(contentsOf: $0) }
     }

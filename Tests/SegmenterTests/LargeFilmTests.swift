@@ -75,17 +75,17 @@ struct LargeFilmTests {
   }
 
   @Test
-  func `segments of fewer than eight frames are refused`() throws {
+  func `segments of fewer than five frames are refused`() throws {
     let whole = try Synthetic.range(0, 20)
     let clip = Synthetic.clip("still", use: try Synthetic.range(0, 0), at: whole)
     let edit = try Synthetic.edit(tracks: [CompositionTrack(id: "A", type: .video, clips: [clip])])
     let assets = try Synthetic.assets(["still": Synthetic.still()])
     let error = #expect(throws: PlanError.self) {
-      try RenderPlanner.plan(edit, assets: assets, segmentDuration: MediaTime(value: 7, timescale: 30))
+      try RenderPlanner.plan(edit, assets: assets, segmentDuration: MediaTime(value: 4, timescale: 30))
     }
-    #expect(error?.description == "the segment duration 7/30 s is too short; the shortest is 8 frames, 4/15 s")
+    #expect(error?.description == "the segment duration 2/15 s is too short; the shortest is 5 frames, 1/6 s")
     #expect(throws: Never.self) {
-      try RenderPlanner.plan(edit, assets: assets, segmentDuration: MediaTime(value: 8, timescale: 30))
+      try RenderPlanner.plan(edit, assets: assets, segmentDuration: MediaTime(value: 5, timescale: 30))
     }
   }
 

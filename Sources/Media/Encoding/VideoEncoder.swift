@@ -1,7 +1,7 @@
 internal import CMedia
 package import CompositionModel
 
-/// Encodes the frames of one segment in one thread. Groups of pictures are closed and the first frame is a keyframe.
+/// Encodes the frames of one segment. Groups of pictures are closed and the first frame is a keyframe.
 /// The parameter sets depend on the settings alone, so that pieces of one film can follow one another.
 package final class VideoEncoder {
   /// What a reader of the piece's packets needs. It is complete before the first frame. Its timebase is the frame

@@ -7,7 +7,7 @@ package enum RenderPlanner {
   /// film segments are longer.
   package static let greatestSegmentCount = 20_000
   /// The fewest frames that a segment may be asked to have. A shorter one costs more to start than to render.
-  package static let shortestSegment = 8
+  package static let shortestSegment = 5
 
   /// The plan of an edit.
   /// - Parameters:

@@ -63,7 +63,7 @@ import Testing
   }
 
   @Test func x264sOptionsAreInTheirOrder() {
-    let parameters = "stitchable=1:cpu-independent=1:open-gop=0:threads=1:lookahead-threads=1:sliced-threads=0"
+    let parameters = "stitchable=1:cpu-independent=1:open-gop=0:threads=4:lookahead-threads=1:sliced-threads=0"
     #expect(
       options(settings(.h264)) == ["preset=medium", "crf=23.0", "x264-params=\(parameters)", "a53cc=0"])
     let averaged = settings(.h264, preset: "fast", bitRate: 4_000_000, profile: "high")

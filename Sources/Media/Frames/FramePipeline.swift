@@ -1,0 +1,95 @@
+internal import CompositionModel
+internal import Glibc
+internal import Synchronization
+internal import SystemSupport
+
+/// Makes frames in a thread of its own, ahead of the thread that takes them in order, so that decoding and compositing run
+/// beside the encoder. Which thread waits for which changes no frame.
+package final class FramePipeline<Failure: Error>: Sendable {
+  /// A frame, by its index.
+  package typealias Make = (Int) throws(Failure) -> Frame
+
+  private let frames = Mutex<[MadeFrame]>([])
+  private let isStopped = Atomic(false)
+  /// Frames that may still be made before one is taken.
+  private let room: Signal
+  private let filled = Signal(0)
+  private let ended = Signal(0)
+
+  private struct MadeFrame: @unchecked Sendable {
+    // Sendable: a finished frame is not changed by either thread, and libavutil counts references atomically.
+    let result: Result<Frame, Failure>
+  }
+
+  /// Starts the thread. `finish` must be called once, also after an error.
+  /// - Parameters:
+  ///   - count: The number of frames.
+  ///   - ahead: How many frames are kept at most; at least 1.
+  ///   - prepare: Called in the thread. It returns the function that makes each frame, which is called in order, and is
+  ///     released in the thread. The first error of either ends the thread.
+  package init(
+    count: Int, ahead: Int, _ prepare: @escaping @Sendable () throws(Failure) -> Make
+  ) throws(MediaError) {
+    room = Signal(UInt32(clamping: max(1, ahead)))
+    try mapErrors(to: MediaError.during("starting", "a thread for frames")) { () throws(SystemError) in
+      try startThread { self.run(count, prepare) }
+    }
+  }
+
+  private func run(_ count: Int, _ prepare: () throws(Failure) -> Make) {
+    do throws(Failure) {
+      let make = try prepare()
+      for index in 0..<count {
+        room.wait()
+        if isStopped.load(ordering: .acquiring) { break }
+        hand(.success(try make(index)))
+      }
+    } catch {
+      hand(.failure(error))
+    }
+    ended.post()
+  }
+
+  private func hand(_ result: Result<Frame, Failure>) {
+    let made = MadeFrame(result: result)
+    frames.withLock { $0.append(made) }
+    filled.post()
+  }
+
+  /// Waits for the next frame. It must be called `count` times at most, and not after an error.
+  package func next() throws(Failure) -> Frame {
+    filled.wait()
+    let made = frames.withLock { $0.removeFirst() }
+    room.post()
+    return try made.result.get()
+  }
+
+  /// Ends the thread, after the frame that it is making, and waits for its end.
+  package func finish() {
+    isStopped.store(true, ordering: .releasing)
+    room.post()
+    ended.wait()
+  }
+}
+
+/// A counting semaphore.
+private final class Signal: @unchecked Sendable {
+  // Sendable: the operations of a semaphore are made for several threads.
+  private let semaphore = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
+
+  init(_ value: UInt32) {
+    sem_init(semaphore, 0, value)
+  }
+
+  deinit {
+    sem_destroy(semaphore)
+    semaphore.deallocate()
+  }
+
+  func post() { sem_post(semaphore) }
+
+  /// A wait that a signal interrupts starts again.
+  func wait() {
+    while sem_wait(semaphore) != 0 {}
+  }
+}
