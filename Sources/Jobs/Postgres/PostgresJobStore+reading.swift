@@ -1,4 +1,4 @@
-package import Digest
+import Digest
 
 // What the database shows of its jobs and tasks.
 
@@ -39,13 +39,6 @@ extension PostgresJobStore {
         tasks[try fields.index(in: tasks)].attempts.append(try fields.attempt())
       }
       return tasks
-    }
-  }
-
-  package func contentsInUse(keepingResults: Duration) async throws(JobStoreError) -> [SHA256Digest] {
-    try await bulk.perform { (connection) throws(JobStoreError) in
-      try connection.run(.contentsInUse, [.long(keepingResults.microseconds)])
-        .map { (fields) throws(JobStoreError) in try fields.digest() }
     }
   }
 }
@@ -185,20 +178,6 @@ extension Statement {
     SELECT ordinal, epoch, worker, \(name(of: "attempt.worker")), ended_as, message, exit_code, signal,
       cpu_milliseconds, peak_bytes, log, coalesce(ran, 0)
     FROM sheaf.attempt WHERE job = (SELECT number FROM sheaf.job WHERE id = $1) ORDER BY ordinal, number
-    """)
-
-  fileprivate static let contentsInUse = Statement(
-    "contents-in-use",
-    """
-    WITH open AS MATERIALIZED (
-      SELECT task.input_digests, task.result_digest FROM sheaf.job JOIN sheaf.task ON task.job = job.number
-      WHERE job.state IN ('probing', 'rendering')
-    )
-    SELECT result_digest FROM open WHERE result_digest IS NOT NULL
-    UNION SELECT unnest(input_digests) FROM open
-    UNION SELECT output_digest FROM sheaf.job
-      WHERE ended_at IS NOT NULL AND state = 'done' AND NOT is_fetched
-        AND ended_at > sheaf.now() - $1 * interval '1 microsecond'
     """)
 
   /// The time since `start`, in SQL. Zero if the clock was set back.
