@@ -40,6 +40,8 @@ package struct WireServer: Sendable {
         .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
         .childChannelOption(.writeBufferWaterMark, value: WireTransport.writeBuffer)
         .childChannelOption(.recvAllocator, value: WireTransport.receiveBuffer)
+        // A connection that waits for room holds what one read brought, and no more.
+        .childChannelOption(.maxMessagesPerRead, value: 1)
         .bind(
           host: address.host, port: address.port,
           serverBackPressureStrategy: .init(lowWatermark: 16, highWatermark: 64)
