@@ -96,29 +96,6 @@ struct ConcurrencyTests {
     }
   }
 
-  @Test func oneBuildOfManyGetsAJob() async throws {
-    try await TestDatabase.with { database in
-      try await coordinators(6, on: database) { stores in
-        for round in 0..<20 {
-          let job = JobID("j\(round)")
-          try await stores[0].submit(.sample(job.description, tasks: (0..<6).map { .sample(.probe, $0) }))
-          let builds = try await withThrowingTaskGroup(of: [String].self) { group in
-            for (index, store) in stores.enumerated() {
-              group.addTask {
-                let build = "b\(index % 3)"
-                return try await store.claim(worker: WorkerID("w\(index)"), build: build, limit: 2).map { _ in build }
-              }
-            }
-            return try await group.reduce(into: Set<String>()) { $0.formUnion($1) }
-          }
-          #expect(builds.count == 1)
-          #expect(try await stores[0].job(job)?.build == builds.first)
-          #expect(try await stores[0].cancel(job) == .cancelled)
-        }
-      }
-    }
-  }
-
   /// Workers that claim, publish, fail and leave, coordinators that expire and cancel, all at once: nothing is published
   /// twice, also if every task is slow and has two leases, every job ends, and no operation throws.
   @Test(arguments: [1.5, 0]) func everyJobEndsWhenAllOperationsRunAtOnce(slowness: Double) async throws {
@@ -168,8 +145,7 @@ struct ConcurrencyTests {
     var hasCancelled = false
     while try await store.jobs(.render, limit: 9).contains(where: { !$0.state.hasEnded }) {
       let grants = try await store.claim(worker: worker, build: "b1", limit: 4)
-      let renewals = grants.map { LeaseProgress(lease: $0.lease, done: 1) }
-      let lost = try await store.renew(worker: worker, leases: renewals)
+      let lost = try await store.renew(worker: worker, leases: grants.map(\.lease), done: 1)
       for grant in grants where !lost.contains(grant.lease) {
         let failure = TaskFailure(end: random.chance(50) ? .media : .released, message: "m")
         if random.chance(70) {
@@ -179,7 +155,7 @@ struct ConcurrencyTests {
           _ = try await store.fail(grant.lease, worker: worker, failure: failure)
         }
       }
-      if random.chance(10) { _ = try await store.release(worker: worker) }
+      if random.chance(10) { _ = try await store.disconnect(worker.holder) }
       if random.chance(30) { _ = try await store.expire() }
       if !hasCancelled, random.chance(20) {
         hasCancelled = true

@@ -1,3 +1,5 @@
+import Glibc
+import SystemSupport
 import Testing
 
 @testable import Jobs
@@ -109,6 +111,7 @@ struct ConnectionTests {
     try await TestDatabase.with { database in
       let store = try await PostgresJobStore.connect(url: database.url)
       try await store.submit(.sample("j1"))
+      #expect(try await store.jobs(.render, limit: 1).count == 1)
       _ = try database.query(
         """
         SELECT pg_terminate_backend(pid)::text FROM pg_stat_activity
@@ -156,5 +159,119 @@ struct ConnectionTests {
       #expect(ended == 1)
       for store in stores { await store.close() }
     }
+  }
+
+  /// Planning and cancelling a large job take long. Renewals, claims and results do not wait for them.
+  @Test func heartbeatsAndClaimsDoNotWaitForALargeJob() async throws {
+    try await TestDatabase.with { database in
+      let store = try await PostgresJobStore.connect(url: database.url)
+      try await store.submitRendering("j1", tasks: .videos(3))
+      try await store.submit(.sample("large", tasks: [.sample(.probe)]))
+      let lease = try #require(try await store.claimOne()).lease
+      let blocker = try database.connect()
+      try blocker.script("BEGIN; SELECT number FROM sheaf.job WHERE id = 'large' FOR UPDATE")
+      let cancelled = Task { try await store.cancel(JobID("large")) }
+      try await database.waitForABlockedStatement()
+      try await store.register(.sample(.anna))
+      #expect(try await store.lost(lease, of: .anna, done: 1).isEmpty)
+      #expect(try await store.expire().isEmpty)
+      #expect(try await store.claim(worker: .bert, build: "b1", limit: 9).map(\.name) == ["j1/1", "j1/2"])
+      #expect(try await store.publish(lease, worker: .anna, result: content(1)) == .published)
+      #expect(try await store.disconnect(WorkerID.bert.holder) == 2)
+      #expect(try await store.summary(of: JobID("large"))?.probes.total == 1)
+      #expect(try await store.workers().count == 1)
+      try blocker.script("COMMIT")
+      #expect(try await cancelled.value == .cancelled)
+      await store.close()
+    }
+  }
+
+  /// A lease that another transaction ends is not renewed, and nothing waits for that transaction.
+  @Test func aRenewalWaitsForNoLock() async throws {
+    try await TestDatabase.with { database in
+      let store = try await PostgresJobStore.connect(url: database.url)
+      try await store.submitRendering("j1", tasks: .videos(2))
+      let leases = try await store.claim(worker: .anna, build: "b1", limit: 2).map(\.lease)
+      let blocker = try database.connect()
+      try blocker.script("BEGIN; DELETE FROM sheaf.lease WHERE ordinal = 0")
+      #expect(try await store.renew(worker: .anna, leases: leases, done: 5).isEmpty)
+      #expect(try await store.task("j1", 0).leases.map(\.progress) == [0])
+      #expect(try await store.task("j1", 1).leases.map(\.progress) == [5])
+      try blocker.script("COMMIT")
+      #expect(try await store.renew(worker: .anna, leases: leases, done: 6) == [leases[0]])
+      await store.close()
+    }
+  }
+
+  /// A coordinator ends soon, whatever its database does.
+  @Test func closingEndsAnOperationThatTheServerDoesNotAnswer() async throws {
+    try await TestDatabase.with { database in
+      let store = try await PostgresJobStore.connect(url: database.url)
+      try await store.submit(.sample("j1"))
+      let blocker = try database.connect()
+      try blocker.script("BEGIN; LOCK TABLE sheaf.job")
+      let blocked = Task { try await store.cancel(JobID("j1")) }
+      try await database.waitForABlockedStatement()
+      await store.close()
+      await #expect(throws: JobStoreError(.closed, "")) { try await blocked.value }
+      await #expect(throws: JobStoreError(.closed, "")) { try await store.workers() }
+      try blocker.script("COMMIT")
+    }
+  }
+
+  /// The server's machine accepts connections, and nothing answers them.
+  @Test func connectingToAServerThatDoesNotAnswerIsCancelled() async throws {
+    let server = try SilentServer()
+    let connecting = Task { try await PostgresJobStore.connect(url: "host=127.0.0.1 port=\(server.port) dbname=sheaf") }
+    try await server.waitForConnection()
+    connecting.cancel()
+    await #expect(throws: JobStoreError(.closed, "")) { try await connecting.value }
+  }
+
+  @Test func aServerThatDoesNotAnswerInTimeIsUnavailable() async throws {
+    let server = try SilentServer()
+    let error = await #expect(throws: JobStoreError(.unavailable, "")) {
+      try await PostgresJobStore.connect(url: "host=127.0.0.1 port=\(server.port) dbname=sheaf connect_timeout=2")
+    }
+    #expect(error?.message.contains("does not answer") == true)
+  }
+}
+
+extension TestDatabase {
+  /// Waits until a statement of a store waits for a lock.
+  func waitForABlockedStatement() async throws {
+    let waiting = """
+      SELECT pid::text FROM pg_stat_activity
+      WHERE datname = current_database() AND application_name = 'sheaf' AND wait_event_type = 'Lock'
+      """
+    while try query(waiting).isEmpty { try Task.checkCancellation() }
+  }
+}
+
+/// A port on which connections are accepted and never answered.
+private final class SilentServer: Sendable {
+  let port: UInt16
+  private let socket: OpenFile
+
+  init() throws {
+    let descriptor = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    socket = OpenFile(owning: descriptor, name: "a server")
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let status = withUnsafeMutablePointer(to: &address) { address in
+      address.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+        bind(descriptor, address, length) == 0 && listen(descriptor, 8) == 0
+          && getsockname(descriptor, address, &length) == 0
+      }
+    }
+    guard status else { throw SystemError(errno, "listening") }
+    port = UInt16(bigEndian: address.sin_port)
+  }
+
+  /// Waits until a client has connected.
+  func waitForConnection() async throws {
+    while try waitForInput([socket.descriptor], milliseconds: 10) == [false] { try Task.checkCancellation() }
   }
 }

@@ -219,7 +219,7 @@ struct MigrationTests {
       #expect(grants.map { "\($0.lease.task) \($0.lease.epoch)" } == ["inspect-a-0/0 1", "partly/1 6"])
       #expect(grants.allSatisfy { $0.kind == .probe && $0.payload == Self.probePayload })
       #expect(grants.allSatisfy { $0.inputs.count == 1 && $0.work == 9 })
-      #expect(try await store.job(task.job)?.build == "b7")
+      #expect(try await store.job(task.job)?.build == nil)
       let grant = try #require(grants.last)
       #expect(try await store.publish(grant.lease, worker: .anna, result: content(3)) == .published)
       #expect(try await store.task("partly", 1).attempts.count == 2)
@@ -249,6 +249,53 @@ struct MigrationTests {
         try await store.plan(JobID("probing"), build: "b1", tasks: [.sample(.video), .sample(.stitch)]))
       #expect(try await store.cancel(JobID("inspect-a-0")) == .cancelled)
       #expect(try database.misplacedRows().isEmpty)
+      await store.close()
+    }
+  }
+
+  /// From version 3 on the payloads of the tasks are the same: jobs that are being rendered go on.
+  @Test func jobsOfTheThirdVersionGoOn() async throws {
+    try await TestDatabase.with { database in
+      try database.makeThirdVersion()
+      let store = try await PostgresJobStore.connect(url: database.url)
+      let summary = try #require(try await store.summary(of: JobID("rendering")))
+      #expect(summary.job.state == .rendering && summary.job.build == "b1")
+      #expect(summary.probes == JobSummary.Count(done: 1, total: 1))
+      #expect(summary.videos == JobSummary.Count(done: 2, total: 4) && summary.cachedVideos == 1)
+      #expect(summary.work == JobSummary.Count(done: 18 + 4, total: 36))
+      #expect(summary.audios == JobSummary.Count(done: 1, total: 1))
+      #expect(summary.running == 1 && summary.away == 0)
+      let tasks = try await store.tasks(of: JobID("rendering"))
+      #expect(tasks.allSatisfy { $0.label.isEmpty && $0.retriedAt == 0 && $0.publisher == nil })
+      #expect(tasks[1].publishedEpoch == 1)
+      #expect(tasks[3].leases.map(\.session.number) == [0])
+      #expect(tasks[3].leases.map(\.workerName) == ["workshop"])
+      #expect(tasks[3].leases.map(\.progress) == [4])
+      #expect(tasks[4].failedOn == [.bert])
+
+      // The worker connects again, in its first session, and goes on.
+      #expect(try await store.renew(worker: .anna, session: 1, leases: [Lease(task: tasks[3].id, epoch: 1)]).isEmpty)
+      #expect(try await store.expire().isEmpty)
+      #expect(try await store.lost(Lease(task: tasks[3].id, epoch: 1), of: .anna, done: 8).isEmpty)
+      #expect(
+        try await store.publish(Lease(task: tasks[3].id, epoch: 1), worker: .anna, result: content(5)) == .published)
+      let video = try #require(try await store.claimOne(.anna))
+      #expect(video.name == "rendering/4" && video.lease.epoch == 2)
+      #expect(try await store.publish(video.lease, worker: .anna, result: content(6)) == .published)
+      #expect(try await store.claimOne(.anna)?.kind == .stitch)
+      // There is some time for the workers of the job's build to come back.
+      try await store.register(.sample(.bert, build: "b2"))
+      #expect(try await store.jobsToRebind().isEmpty)
+      #expect(try await store.workers().map(\.id) == [.bert, .anna])
+      #expect(try await store.workers().map(\.session.number) == [1, 0])
+
+      // A job that is being probed is bound no more.
+      #expect(try await store.job(JobID("probing"))?.build == nil)
+      #expect(try await store.claimOne(.bert, build: "b2")?.name == "probing/0")
+      #expect(try await store.state("cancelled") == .cancelled)
+      #expect(try await store.retry(JobID("cancelled")) == .probing)
+      #expect(try database.misplacedRows().isEmpty)
+      try database.requirePresentNames()
       await store.close()
     }
   }
@@ -340,6 +387,37 @@ extension TestDatabase {
       SELECT sheaf.add('inspect-a-0', 0, 'describe', 'ready', 0, 0, NULL, 0, NULL, 0, '{}', NULL);
       DROP FUNCTION sheaf.add;
       """#)
+  }
+
+  /// A database as version 3 left it.
+  func makeThirdVersion() throws {
+    try Schema.update(try connect(), to: Array(Schema.migrations.prefix(3)))
+    try connect().script(
+      """
+      INSERT INTO sheaf.worker (id, name, slots, build, coordinator, registered_at, last_seen, session)
+        VALUES ('anna', 'workshop', 4, 'b1', 'c1', now() - interval '1 hour', now(), 'c1-7');
+      INSERT INTO sheaf.job (id, name, purpose, priority, state, request, build, submitted_at, ended_at)
+        SELECT id, 'film', 'render', 0, state, 'x', build, now() - interval '1 hour',
+          CASE state WHEN 'cancelled' THEN now() END
+        FROM (VALUES (1, 'rendering', 'rendering', 'b1'), (2, 'probing', 'probing', 'b1'),
+          (3, 'cancelled', 'cancelled', 'b1')) AS old (place, id, state, build) ORDER BY place;
+      INSERT INTO sheaf.task (job, ordinal, kind, state, payload, input_digests, input_sizes, fingerprint, cost, work,
+          epoch, published_epoch, is_cached, result_digest, result_size, took)
+        SELECT job, ordinal, kind, state, '', '{}', '{}', repeat('f', 64), 1, 9, epoch,
+          CASE WHEN state = 'done' AND NOT is_cached THEN 1 END, is_cached,
+          CASE state WHEN 'done' THEN repeat('0', 64) END, CASE state WHEN 'done' THEN 1 END,
+          CASE WHEN state = 'done' AND NOT is_cached THEN 1000 END
+        FROM (VALUES
+          (1, 0, 'probe', 'done', 1, false), (1, 1, 'video', 'done', 1, false), (1, 2, 'video', 'done', 0, true),
+          (1, 3, 'video', 'running', 1, false), (1, 4, 'video', 'ready', 1, false), (1, 5, 'audio', 'done', 0, true),
+          (1, 6, 'stitch', 'waiting', 0, false), (2, 0, 'probe', 'ready', 0, false), (3, 0, 'probe', 'done', 1, false),
+          (3, 1, 'video', 'waiting', 0, false)
+        ) AS task (job, ordinal, kind, state, epoch, is_cached);
+      INSERT INTO sheaf.lease (job, ordinal, epoch, worker, session, is_backup, granted_at, until, moved_at, progress)
+        VALUES (1, 3, 1, 'anna', 'c1-7', false, now(), now() + interval '1 minute', now(), 4);
+      INSERT INTO sheaf.attempt (job, ordinal, epoch, worker, ended_as, message)
+        VALUES (1, 4, 1, 'bert', 'media', 'bad packet');
+      """)
   }
 
   /// Checks that the schema has no name of earlier versions any more.

@@ -36,7 +36,7 @@ struct ReadingTests {
       workers = try await farm.store.workers()
       #expect(workers.map(\.id) == [.bert, .carl])
       #expect(workers.map(\.slots) == [3, 2])
-      #expect(try await farm.store.release(worker: .bert) == 2)
+      #expect(try await farm.store.disconnect(WorkerID.bert.holder) == 2)
       #expect(try await farm.store.workers().map(\.id) == [.carl])
     }
   }
@@ -61,8 +61,8 @@ struct ReadingTests {
       try farm.advance(.seconds(3))
       try await farm.store.register(.sample(.anna))
       #expect(try await farm.store.workers().map(\.connected) == [.seconds(3)])
-      try await farm.store.register(.sample(.anna, session: SessionID("new")))
-      #expect(try await farm.store.workers() == [.sample(.anna, session: SessionID("new"))])
+      try await farm.store.register(.sample(.anna, session: 2))
+      #expect(try await farm.store.workers() == [.sample(.anna, session: 2)])
     }
   }
 

@@ -20,10 +20,12 @@ struct SubmittingTests {
             id: JobID("j1"), name: "film j1", priority: -3, state: .probing, request: [1, 0, 255],
             age: .milliseconds(1_500), elapsed: .milliseconds(1_500)))
       var first = RenderTask(
-        id: TaskID(job: JobID("j1"), ordinal: 0), kind: .probe, state: .ready, payload: tasks[0].payload,
+        id: TaskID(job: JobID("j1"), ordinal: 0), kind: .probe, label: "label 1", state: .ready,
+        payload: tasks[0].payload,
         inputs: tasks[0].inputs, fingerprint: tasks[0].fingerprint, cost: 0.5, work: 7)
       let second = RenderTask(
-        id: TaskID(job: JobID("j1"), ordinal: 1), kind: .probe, state: .done, payload: tasks[1].payload,
+        id: TaskID(job: JobID("j1"), ordinal: 1), kind: .probe, label: "label 2", state: .done,
+        payload: tasks[1].payload,
         inputs: [], fingerprint: tasks[1].fingerprint, cost: 1, work: 100, result: content(9),
         isCached: true)
       #expect(try await farm.store.tasks(of: JobID("j1")) == [first, second])
@@ -45,6 +47,9 @@ struct SubmittingTests {
     arguments: StoreKind.allCases,
     [
       NewJob.sample(""), .sample("Upper"), .sample("a b"), .sample(String(repeating: "a", count: 65)),
+      .sample("j", submission: ""), .sample("j", submission: "a b"),
+      .sample("j", submission: String(repeating: "a", count: 65)),
+      .sample("j", tasks: [.sample(.probe, work: 1 << 32)]),
       .sample("j", tasks: [.sample(.video)]), .sample("j", tasks: [.sample(.probe, cost: .nan)]),
       .sample("j", tasks: [.sample(.probe, cost: -1)]), .sample("j", tasks: [.sample(.probe, work: -1)]),
       .sample("j", tasks: [.sample(.probe, inputs: [content(1, size: -1)])]),
@@ -131,17 +136,33 @@ struct SubmittingTests {
   }
 
   @Test(arguments: StoreKind.allCases)
-  func aPlanForAnotherBuildIsDropped(_ kind: StoreKind) async throws {
+  func aPlanWaitsForTheProbeTasksWhateverTheirBuild(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       try await farm.store.submit(.sample("j1", tasks: [.sample(.probe)]))
       let grant = try #require(try await farm.store.claimOne(build: "b1"))
       let tasks = .videos(1) + [NewTask.sample(.stitch)]
       await #expect(throws: JobStoreError(.invalid, "")) {
-        try await farm.store.plan(JobID("j1"), build: "b1", tasks: tasks)
+        try await farm.store.plan(JobID("j1"), build: "b2", tasks: tasks)
       }
       #expect(try await farm.store.publish(grant.lease, worker: .anna, result: content(1)) == .published)
-      #expect(try await !farm.store.plan(JobID("j1"), build: "b2", tasks: tasks))
-      #expect(try await farm.store.plan(JobID("j1"), build: "b1", tasks: tasks))
+      #expect(try await farm.store.plan(JobID("j1"), build: "b2", tasks: tasks))
+    }
+  }
+
+  /// A client that lost the answer submits again.
+  @Test(arguments: StoreKind.allCases)
+  func aSubmissionThatIsRepeatedIsOneJob(_ kind: StoreKind) async throws {
+    try await kind.run { farm in
+      var ids: [JobID] = []
+      for (id, submission) in [("j1", "s-1"), ("j2", "s-1"), ("j1", "s-1"), ("j3", "s-2"), ("j4", nil)] {
+        ids.append(try await farm.store.submit(.sample(id, submission: submission, tasks: [.sample(.probe)])))
+      }
+      #expect(ids.map(\.description) == ["j1", "j1", "j1", "j3", "j4"])
+      await #expect(throws: JobStoreError(.duplicateJob, "")) {
+        try await farm.store.submit(.sample("j4", submission: "s-3"))
+      }
+      #expect(try await farm.store.jobs(.render, limit: 9).map(\.id.description) == ["j4", "j3", "j1"])
+      #expect(try await farm.store.tasks(of: JobID("j1")).count == 1)
     }
   }
 

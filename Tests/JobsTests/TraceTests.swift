@@ -12,11 +12,12 @@ struct TraceTests {
     let more = ProcessEnvironment.value("SHEAF_TRACE_SEEDS").flatMap { UInt64($0) }
     let seen = try await withThrowingTaskGroup(of: [String: Int].self) { group in
       for seed in 1...(more ?? 6) {
-        group.addTask { try await trace(seed: seed, steps: 500, policy: LeasePolicy()) }
+        group.addTask { try await trace(seed: seed, steps: 500, policy: LeasePolicy(keptReleases: 2)) }
       }
       // With this policy almost every video task is slow, and leases hang before they run out.
       let hasty = LeasePolicy(
-        hang: .seconds(10), maximumFailures: 2, slowness: 0.1, shortestSlow: .milliseconds(250), fewestRendered: 1)
+        hang: .seconds(10), outage: .seconds(100), rebind: .seconds(20), keptReleases: 1, maximumFailures: 2,
+        slowness: 0.1, shortestSlow: .milliseconds(250), fewestRendered: 1)
       for seed in 7...(6 + (more ?? 10)) {
         group.addTask { try await trace(seed: seed, steps: 500, policy: hasty) }
       }
@@ -25,7 +26,10 @@ struct TraceTests {
     // A trace in which nothing happens proves nothing.
     for label in [
       "published", "duplicate", "stale", "planned true", "planned false", "granted", "granted nothing", "lost",
-      "lost nothing", "failed task true", "failed task false", "failed job true", "released true",
+      "lost nothing", "failed task true", "failed task false", "failed job true", "disconnected true", "renewed",
+      "not renewed", "taken over", "went away", "came back", "replanned true", "retried, now probing",
+      "retried, now done", "deleted true", "deleted false", "deleted old true", "backup of another kind", "rebind",
+      "attempt dropped",
       "cancelled, now cancelled", "cancelled, now done", "rejected", "job done", "job failed", "task failed",
       "backup granted", "backup renewed", "backup went on alone", "backup lost", "backup won", "backup was too late",
       "both lost", "failed with both", "attempt released", "attempt media", "attempt crashed", "attempt hung",
@@ -61,6 +65,7 @@ struct TraceTests {
         let before = state
         state = try await Visible(of: memory)
         for change in state.changes(since: before) { seen[change, default: 0] += 1 }
+        if !state.toRebind.isEmpty { seen["rebind", default: 0] += 1 }
         let other = try await Visible(of: postgres)
         try #require(other == state, "\(place)\n\(other.difference(from: state))")
       }
@@ -82,7 +87,7 @@ extension TestDatabase {
       """
       SELECT 'an open task of a job that has ended: ' || job.id || '/' || task.ordinal
       FROM sheaf.job JOIN sheaf.task ON task.job = job.number
-      WHERE job.ended_at IS NOT NULL AND task.state IN ('ready', 'running')
+      WHERE job.ended_at IS NOT NULL AND task.state = 'running'
       UNION ALL
       SELECT 'a running task without a first lease: ' || task.job || '/' || task.ordinal
       FROM sheaf.task LEFT JOIN sheaf.lease ON (task.job, task.ordinal) = (lease.job, lease.ordinal) AND NOT is_backup
@@ -92,9 +97,26 @@ extension TestDatabase {
       FROM sheaf.lease JOIN sheaf.task USING (job, ordinal)
       WHERE task.state <> 'running' OR lease.epoch > task.epoch
       UNION ALL
-      SELECT 'a backup lease that is older, or not of a video task: ' || task.job || '/' || task.ordinal
+      SELECT 'a backup lease that is older: ' || task.job || '/' || task.ordinal
       FROM sheaf.lease backup JOIN sheaf.task USING (job, ordinal) JOIN sheaf.lease AS first USING (job, ordinal)
-      WHERE backup.is_backup AND NOT first.is_backup AND (backup.epoch < first.epoch OR task.kind <> 'video')
+      WHERE backup.is_backup AND NOT first.is_backup AND backup.epoch < first.epoch
+      UNION ALL
+      SELECT 'a lease whose cost or work is not its task''s: ' || task.job || '/' || task.ordinal
+      FROM sheaf.lease JOIN sheaf.task USING (job, ordinal)
+      WHERE (task.kind = 'video') <> (lease.video_cost IS NOT NULL)
+        OR task.kind = 'video' AND (lease.video_cost, lease.video_work) <> (task.cost, task.work)
+      UNION ALL
+      SELECT 'counts that are not those of the tasks: ' || job.id
+      FROM sheaf.job LEFT JOIN sheaf.task ON task.job = job.number
+      GROUP BY job.number
+      HAVING (probes, probes_done, videos, videos_done, videos_cached, audios, audios_done) <> (
+          count(*) FILTER (WHERE kind = 'probe'), count(*) FILTER (WHERE kind = 'probe' AND task.state = 'done'),
+          count(*) FILTER (WHERE kind = 'video'), count(*) FILTER (WHERE kind = 'video' AND task.state = 'done'),
+          count(*) FILTER (WHERE kind = 'video' AND is_cached),
+          count(*) FILTER (WHERE kind = 'audio'), count(*) FILTER (WHERE kind = 'audio' AND task.state = 'done'))
+        OR (job.work, job.work_done) <> (
+          coalesce(sum(task.work) FILTER (WHERE kind = 'video'), 0),
+          coalesce(sum(task.work) FILTER (WHERE kind = 'video' AND task.state = 'done'), 0))
       UNION ALL
       SELECT 'an attempt whose lease is held or published: ' || task.job || '/' || task.ordinal
       FROM sheaf.attempt JOIN sheaf.task USING (job, ordinal) LEFT JOIN sheaf.lease

@@ -31,7 +31,7 @@ extension FarmState {
 
   package func jobsToPlan() -> [JobID] {
     active.sorted().map { jobs[$0] }.filter { record in
-      record.job.purpose == .render && record.job.state == .probing && record.unfinished == 0
+      record.job.purpose == .render && record.job.state == .probing && record.counts.isFinished
     }.map(\.job.id)
   }
 
@@ -45,7 +45,7 @@ extension FarmState {
     try tasks.validatePlan()
     guard let number = numbers[id], jobs[number].job.purpose == .render, jobs[number].job.state == .probing
     else { return false }
-    guard jobs[number].unfinished == 0 else { throw JobStoreError.probing(id) }
+    guard jobs[number].counts.isFinished else { throw JobStoreError.probing(id) }
     jobs[number].job.state = .rendering
     jobs[number].job.build = build.withoutNul
     for task in tasks { add(task, to: number) }
@@ -86,7 +86,9 @@ extension FarmState {
     jobs[number].job.build = nil
     jobs[number].medianPace = nil
     jobs[number].tasks.removeAll { $0.task.kind != .probe }
-    jobs[number].unfinished = jobs[number].tasks.count { $0.task.state != .done }
+    var counts = TaskCounts()
+    counts.probes = jobs[number].counts.probes
+    jobs[number].counts = counts
     let probes = jobs[number].tasks.count
     jobs[number].ready.removeAll { $0 >= probes }
     leases.removeAll { $0.place.number == number && $0.place.ordinal >= probes }
@@ -98,7 +100,7 @@ extension FarmState {
     else { return }
     if stitch.state == .done {
       end(number, as: .done, output: stitch.result, now: now)
-    } else if stitch.state == .waiting, jobs[number].unfinished == 0 {
+    } else if stitch.state == .waiting, jobs[number].counts.isFinished {
       makeReady(Place(number: number, ordinal: Int(stitch.id.ordinal)))
     }
   }
@@ -150,8 +152,8 @@ extension FarmState {
       task.isCached = true
     }
     jobs[number].tasks.append(TaskRecord(task: task))
+    jobs[number].counts.add(new)
     guard new.kind != .stitch, new.cached == nil else { return }
-    jobs[number].unfinished += 1
     jobs[number].tasks[ordinal].task.state = .ready
     jobs[number].insertReady(ordinal)
   }

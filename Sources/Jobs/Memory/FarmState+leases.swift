@@ -104,16 +104,18 @@ extension FarmState {
     self[place].task.publishedEpoch = lease.epoch
     self[place].task.publisher = Publisher(worker: holder.worker, workerName: "", took: took)
     self[place].task.result = result
-    if self[place].task.kind != .stitch { jobs[place.number].unfinished -= 1 }
-    if self[place].task.kind == .video { findMedianPace(ofJob: place.number) }
+    let (kind, work) = (self[place].task.kind, self[place].task.work)
+    jobs[place.number].counts.finish(kind, work: work)
+    if kind == .video { findMedianPace(ofJob: place.number) }
     changeCount += 1
     advance(place.number, now: now)
     return .published
   }
 
   private mutating func findMedianPace(ofJob number: Int) {
+    let counts = jobs[number].counts
+    guard policy.findsMedianPace(at: counts.videos.done - counts.cachedVideos) else { return }
     let rendered = jobs[number].tasks.filter { $0.task.kind == .video && $0.task.publishedEpoch != nil }
-    guard policy.findsMedianPace(at: Int64(rendered.count)) else { return }
     jobs[number].medianPace = policy.medianPace(
       of: rendered.compactMap { record in
         record.task.publisher.map { (took: $0.took, cost: record.task.cost) }

@@ -20,6 +20,7 @@ extension FarmState {
       moveTimes(by: since, now: now)
       return []
     }
+    for index in workers.indices where !isPresent(workers[index], now: now) { workers[index].hasLeft = true }
     workers.removeAll { now - $0.lastSeen > LeasePolicy.keptWorker }
     builds.removeAll { now - $0.lastSeen > policy.rebind }
     let lost = leases.filter { $0.until <= now || now - $0.movedAt >= policy.hang }
@@ -47,7 +48,9 @@ extension FarmState {
       leases[index].movedAt = min(leases[index].movedAt + outage, now)
       leases[index].until = min(leases[index].until + outage, now + policy.lease)
     }
-    for index in workers.indices { workers[index].lastSeen = min(workers[index].lastSeen + outage, now) }
+    for index in workers.indices where !workers[index].hasLeft {
+      workers[index].lastSeen = min(workers[index].lastSeen + outage, now)
+    }
     for index in builds.indices { builds[index].lastSeen = min(builds[index].lastSeen + outage, now) }
   }
 

@@ -22,21 +22,11 @@ extension FarmState {
   }
 
   private func summary(number: Int, now: Duration) -> JobSummary {
-    var summary = JobSummary(job: job(number: number, now: now))
+    let counts = jobs[number].counts
+    var summary = JobSummary(
+      job: job(number: number, now: now), probes: counts.probes, videos: counts.videos,
+      cachedVideos: counts.cachedVideos, work: counts.work, audios: counts.audios)
     summary.job.request = []
-    for record in jobs[number].tasks {
-      let done: Int64 = record.task.state == .done ? 1 : 0
-      switch record.task.kind {
-      case .probe: summary.probes.add(done)
-      case .audio: summary.audios.add(done)
-      case .stitch: break
-      case .video:
-        summary.videos.add(done)
-        summary.cachedVideos += record.task.isCached ? 1 : 0
-        summary.work.total += record.task.work
-        summary.work.done += done * record.task.work
-      }
-    }
     var held = leases[leases(ofJob: number)]
     while let place = held.first?.place {
       let both = held.prefix { $0.place == place }
@@ -65,13 +55,5 @@ extension FarmState {
       if !payloads { task.payload = [] }
       return task
     }
-  }
-}
-
-extension JobSummary.Count {
-  /// Adds a task, which is done or not.
-  fileprivate mutating func add(_ done: Int64) {
-    self.done += done
-    total += 1
   }
 }

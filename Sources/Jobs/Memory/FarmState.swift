@@ -16,7 +16,7 @@ package struct FarmState: Sendable {
   var active: [Int] = []
   /// By place, then by epoch. Only running tasks have any.
   var leases: [LeaseRecord] = []
-  /// By id. Workers that are not registered any more stay for `LeasePolicy.keptWorker`.
+  /// By id. Workers that have left stay for `LeasePolicy.keptWorker`.
   var workers: [WorkerEntry] = []
   /// By name: when a worker of each build was last registered.
   var builds: [BuildEntry] = []
@@ -42,8 +42,7 @@ struct JobRecord: Sendable {
   var tasks: [TaskRecord] = []
   /// The ordinals of the `ready` tasks, in the order of claims.
   var ready: [Int] = []
-  /// How many tasks are not done, the stitch task left out.
-  var unfinished = 0
+  var counts = TaskCounts()
   /// The median pace of the rendered video tasks, as `LeasePolicy.findsMedianPace` last found it.
   var medianPace: Double?
 }
@@ -72,6 +71,7 @@ struct LeaseRecord: Sendable {
 
 struct WorkerEntry: Sendable {
   var record: WorkerRecord
+  /// Whether the session's connection is closed, or the worker was not registered again in time.
   var hasLeft = false
   var registeredAt: Duration
   var lastSeen: Duration
@@ -188,7 +188,7 @@ extension FarmState {
     }
   }
 
-  private func isPresent(_ entry: WorkerEntry, now: Duration) -> Bool {
+  func isPresent(_ entry: WorkerEntry, now: Duration) -> Bool {
     !entry.hasLeft && now - entry.lastSeen <= policy.lease
   }
 

@@ -31,10 +31,14 @@ ALTER TABLE sheaf.worker
   ADD CONSTRAINT worker_session_check CHECK (session >= 0),
   -- Why it takes no tasks for now, for a person; empty if it takes some.
   ADD COLUMN paused text NOT NULL DEFAULT '',
-  -- Whether the session's connection is closed. The row stays for some time, for the worker's name.
+  -- Whether the session's connection is closed, or the worker was not registered again in time. The row stays for some
+  -- time, for the worker's name.
   ADD COLUMN has_left boolean NOT NULL DEFAULT false,
   SET (fillfactor = 50);
 ALTER TABLE sheaf.worker ALTER COLUMN paused DROP DEFAULT;
+-- Of the many workers that have left only the oldest are looked at. A registration changes no index.
+CREATE INDEX worker_present ON sheaf.worker (id) WHERE NOT has_left;
+CREATE INDEX worker_left ON sheaf.worker (last_seen) WHERE has_left;
 
 CREATE TABLE sheaf.build (
   build text COLLATE "C" PRIMARY KEY,
@@ -83,6 +87,9 @@ ALTER TABLE sheaf.task ALTER COLUMN label DROP DEFAULT;
 
 -- The counts of the job's row are instead of it.
 DROP INDEX sheaf.task_unfinished;
+
+-- The tasks of which a job's median pace is found: a large job may have few of them for a long time.
+CREATE INDEX task_rendered ON sheaf.task (job) WHERE kind = 'video' AND took IS NOT NULL;
 
 -- Jobs ----------------------------------------------------------------------------------------------------------------
 

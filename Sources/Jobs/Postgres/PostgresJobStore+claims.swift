@@ -155,20 +155,24 @@ extension Statement {
 
   /// Mostly there is no candidate, and that costs a look at the leases: one for each busy slot. What is slow is defined in
   /// LeasePolicy.swift, and the same arithmetic is here. Nothing waits for a lock. A task that was locked is chosen only
-  /// if its state and its epoch have not changed since the statement began: then it has the same lease.
+  /// if its state and its epoch have not changed since the statement began: then it has the same lease. `OFFSET 0` keeps the
+  /// planner from another order of the joins.
   static let backedUpTasks = Statement(
     "backed-up-tasks",
     """
     WITH open AS MATERIALIZED (\(openJobs)), single AS MATERIALIZED (
-      SELECT lease.job, lease.ordinal, lease.worker, lease.granted_at, open.priority
-      FROM open JOIN sheaf.lease ON lease.job = open.number
-      WHERE NOT lease.is_backup AND (
-        lease.is_away
-        OR lease.granted_at <= sheaf.now() - $4 * interval '1 microsecond'
-          AND lease.video_cost
-            BETWEEN \(LeasePolicy.measurableCosts.lowerBound) AND \(LeasePolicy.measurableCosts.upperBound)
-          AND (extract(epoch FROM sheaf.now() - lease.granted_at) * 1000000)::bigint
-            > $5 * open.median_pace * lease.video_cost)
+      SELECT held.*, open.priority
+      FROM open CROSS JOIN LATERAL (
+        SELECT lease.job, lease.ordinal, lease.worker, lease.granted_at FROM sheaf.lease
+        WHERE lease.job = open.number AND NOT lease.is_backup AND (
+          lease.is_away
+          OR lease.granted_at <= sheaf.now() - $4 * interval '1 microsecond'
+            AND lease.video_cost
+              BETWEEN \(LeasePolicy.measurableCosts.lowerBound) AND \(LeasePolicy.measurableCosts.upperBound)
+            AND (extract(epoch FROM sheaf.now() - lease.granted_at) * 1000000)::bigint
+              > $5 * open.median_pace * lease.video_cost)
+        OFFSET 0
+      ) AS held
     ), backed AS MATERIALIZED (
       SELECT single.job, single.ordinal, task.epoch, array_append(ARRAY(\(failedWorkers)), single.worker) AS excluded
       FROM single JOIN sheaf.task ON task.job = single.job AND task.ordinal = single.ordinal

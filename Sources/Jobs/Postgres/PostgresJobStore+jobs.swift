@@ -135,35 +135,6 @@ extension PostgresJobStore {
   }
 }
 
-/// How many tasks of a submission or a plan there are.
-private struct TaskCounts: Sendable {
-  var probes = JobSummary.Count()
-  var videos = JobSummary.Count()
-  var work = JobSummary.Count()
-  var audios = JobSummary.Count()
-
-  init(of tasks: [NewTask]) {
-    for task in tasks {
-      let one = JobSummary.Count(done: task.cached == nil ? 0 : 1, total: 1)
-      switch task.kind {
-      case .probe: probes.add(one)
-      case .audio: audios.add(one)
-      case .stitch: break
-      case .video:
-        videos.add(one)
-        work.add(JobSummary.Count(done: one.done * task.work, total: task.work))
-      }
-    }
-  }
-}
-
-extension JobSummary.Count {
-  fileprivate mutating func add(_ other: Self) {
-    done += other.done
-    total += other.total
-  }
-}
-
 extension Connection {
   /// Inserts tasks in batches of a few megabytes.
   fileprivate func insert(_ tasks: [NewTask], of number: Int64, from first: Int) throws(JobStoreError) {

@@ -57,7 +57,8 @@ extension PostgresJobStore {
 
 extension Statement {
   /// Locks and changes rows of `sheaf.lease` only. A lease that another transaction has locked is being published, ended
-  /// or left: it is held, and is renewed the next time. So this waits for nothing.
+  /// or left: it is held, and is renewed the next time. So this waits for nothing. `OFFSET 0` keeps the planner from another
+  /// order of the joins.
   static let renew = Statement(
     "renew",
     """
@@ -65,9 +66,13 @@ extension Statement {
       SELECT renewal.place, renewal.session, renewal.done, renewal.moved, lease.job, lease.ordinal, lease.epoch
       FROM unnest($1, $2, $3, $4, $5, $6, $7) WITH ORDINALITY
           AS renewal (job, ordinal, epoch, worker, session, done, moved, place)
-        JOIN sheaf.job ON job.id = renewal.job
-        JOIN sheaf.lease ON lease.job = job.number AND lease.ordinal = renewal.ordinal
-          AND lease.epoch = renewal.epoch AND lease.worker = renewal.worker AND lease.session <= renewal.session
+        CROSS JOIN LATERAL (SELECT number FROM sheaf.job WHERE job.id = renewal.job OFFSET 0) AS job
+        CROSS JOIN LATERAL (
+          SELECT lease.job, lease.ordinal, lease.epoch FROM sheaf.lease
+          WHERE lease.job = job.number AND lease.ordinal = renewal.ordinal AND lease.epoch = renewal.epoch
+            AND lease.worker = renewal.worker AND lease.session <= renewal.session
+          OFFSET 0
+        ) AS lease
     ), locked AS MATERIALIZED (
       SELECT held.* FROM held CROSS JOIN LATERAL (
         SELECT FROM sheaf.lease

@@ -46,7 +46,7 @@ extension Connection {
     }
     if !turn[2].isEmpty {
       let old = old(policy)
-      _ = try pipeline([(.forgetWorkers, [old[0]]), (.forgetBuilds, [old[1]])])
+      _ = try pipeline([(.unregisterOld, [old[0]]), (.forgetWorkers, [old[1]]), (.forgetBuilds, [old[2]])])
     }
     // Mostly there is nothing to do.
     guard !turn[1].isEmpty else { return [] }
@@ -62,7 +62,10 @@ extension Connection {
   }
 
   private func old(_ policy: LeasePolicy) -> [Parameter] {
-    [.long(LeasePolicy.keptWorker.microseconds), .long(policy.rebind.microseconds)]
+    [
+      .long(policy.lease.microseconds), .long(LeasePolicy.keptWorker.microseconds),
+      .long(policy.rebind.microseconds),
+    ]
   }
 
   private func release(_ leases: [LockedLease], _ policy: LeasePolicy) throws(JobStoreError) {
@@ -209,14 +212,24 @@ extension Statement {
   fileprivate static let isAnythingOld = Statement(
     "is-anything-old",
     """
-    SELECT id FROM sheaf.worker WHERE last_seen < sheaf.now() - $1 * interval '1 microsecond'
+    SELECT id FROM sheaf.worker WHERE NOT has_left AND last_seen < sheaf.now() - $1 * interval '1 microsecond'
     UNION ALL
-    SELECT build FROM sheaf.build WHERE last_seen < sheaf.now() - $2 * interval '1 microsecond'
+    SELECT id FROM sheaf.worker WHERE has_left AND last_seen < sheaf.now() - $2 * interval '1 microsecond'
+    UNION ALL
+    SELECT build FROM sheaf.build WHERE last_seen < sheaf.now() - $3 * interval '1 microsecond'
     LIMIT 1
     """)
 
+  fileprivate static let unregisterOld = Statement(
+    "unregister-old",
+    """
+    UPDATE sheaf.worker SET has_left = true
+    WHERE NOT has_left AND last_seen < sheaf.now() - $1 * interval '1 microsecond'
+    """)
+
   fileprivate static let forgetWorkers = Statement(
-    "forget-workers", "DELETE FROM sheaf.worker WHERE last_seen < sheaf.now() - $1 * interval '1 microsecond'")
+    "forget-workers",
+    "DELETE FROM sheaf.worker WHERE has_left AND last_seen < sheaf.now() - $1 * interval '1 microsecond'")
 
   fileprivate static let forgetBuilds = Statement(
     "forget-builds", "DELETE FROM sheaf.build WHERE last_seen < sheaf.now() - $1 * interval '1 microsecond'")
@@ -233,7 +246,10 @@ extension Statement {
 
   fileprivate static let moveWorkers = Statement(
     "move-workers",
-    "UPDATE sheaf.worker SET last_seen = least(last_seen + $1 * interval '1 microsecond', sheaf.now())")
+    """
+    UPDATE sheaf.worker SET last_seen = least(last_seen + $1 * interval '1 microsecond', sheaf.now())
+    WHERE NOT has_left
+    """)
 
   fileprivate static let moveBuilds = Statement(
     "move-builds",

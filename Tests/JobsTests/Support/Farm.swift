@@ -10,9 +10,13 @@ enum StoreKind: String, CaseIterable, Sendable, CustomTestStringConvertible {
   var testDescription: String { rawValue }
 
   /// Runs a test on a new store whose clock stands until the test moves it.
+  ///
+  /// - Parameter outages: Without, no step of the clock is an outage, however long it is.
   func run(
-    policy: LeasePolicy = LeasePolicy(), _ body: (Farm) async throws -> Void
+    policy: LeasePolicy = LeasePolicy(), outages: Bool = false, _ body: (Farm) async throws -> Void
   ) async throws {
+    var policy = policy
+    if !outages { policy.outage = .seconds(1_000_000) }
     switch self {
     case .memory:
       let clock = TestClock()

@@ -6,45 +6,58 @@ import Digest
 enum Operation: Sendable {
   case submit(NewJob)
   case plan(JobID, build: String, tasks: [NewTask])
-  case claim(WorkerID, SessionID, build: String, limit: Int)
-  case renew(WorkerID, [LeaseProgress])
-  case publish(Lease, WorkerID, Content)
-  case failLease(Lease, WorkerID, TaskFailure)
+  case replan(JobID)
+  case retry(JobID)
   case failJob(JobID, JobFailure)
-  case release(WorkerID, SessionID)
-  case expire
   case cancel(JobID)
-  case register(WorkerRecord)
+  case delete(JobID)
+  case deleteJobs(Duration, limit: Int)
+  case markFetched(JobID)
+  case claim(build: String, [Holder])
+  case renew([Renewal])
+  case publish(Lease, Holder, Content)
+  case failLease(Lease, Holder, TaskFailure)
+  case disconnect(Holder)
+  case expire
+  case register([WorkerRecord])
+  case contentStore(String, replacing: Bool)
   case advance(Duration)
 
   func run(on farm: Farm) async throws -> Outcome {
     do throws(JobStoreError) {
       switch self {
-      case .submit(let job):
-        try await farm.store.submit(job)
-        return .plain("submitted")
+      case .submit(let job): return .plain("submitted: \(try await farm.store.submit(job))")
       case .plan(let job, let build, let tasks):
         return .plain("planned \(try await farm.store.plan(job, build: build, tasks: tasks))")
-      case .claim(let worker, let session, let build, let limit):
-        return .granted(
-          try await farm.store.claim(worker: worker, session: session, build: build, limit: limit))
-      case .renew(let worker, let leases):
-        return .lost(try await farm.store.renew(worker: worker, leases: leases))
-      case .publish(let lease, let worker, let result):
-        return .plain("\(try await farm.store.publish(lease, worker: worker, result: result))")
-      case .failLease(let lease, let worker, let failure):
-        return .plain("failed task \(try await farm.store.fail(lease, worker: worker, failure: failure))")
+      case .replan(let job): return .plain("replanned \(try await farm.store.replan(job))")
+      case .retry(let job):
+        return .plain("retried, now \(try await farm.store.retry(job).map(\.rawValue) ?? "absent")")
       case .failJob(let job, let failure):
         return .plain("failed job \(try await farm.store.fail(job, failure: failure))")
-      case .release(let worker, let session):
-        let count = try await farm.store.release(worker: worker, session: session)
-        return .plain("released \(count > 0): \(count)")
-      case .expire: return .lost(try await farm.store.expire())
       case .cancel(let job):
         return .plain("cancelled, now \(try await farm.store.cancel(job).map(\.rawValue) ?? "absent")")
-      case .register(let worker):
-        try await farm.store.register(worker)
+      case .delete(let job): return .plain("deleted \(try await farm.store.delete(job))")
+      case .deleteJobs(let age, let limit):
+        let count = try await farm.store.deleteJobs(endedBefore: age, limit: limit)
+        return .plain("deleted old \(count > 0): \(count)")
+      case .markFetched(let job):
+        try await farm.store.markFetched(job)
+        return .plain("fetched")
+      case .claim(let build, let slots): return .granted(try await farm.store.claim(build: build, slots: slots))
+      case .renew(let renewals): return .notRenewed(try await farm.store.renew(renewals))
+      case .publish(let lease, let holder, let result):
+        return .plain("\(try await farm.store.publish(lease, holder: holder, result: result))")
+      case .failLease(let lease, let holder, let failure):
+        return .plain("failed task \(try await farm.store.fail(lease, holder: holder, failure: failure))")
+      case .disconnect(let holder):
+        let count = try await farm.store.disconnect(holder)
+        return .plain("disconnected \(count > 0): \(count)")
+      case .expire: return .lost(try await farm.store.expire())
+      case .register(let workers):
+        try await farm.store.register(workers)
         return .plain("registered")
+      case .contentStore(let identity, let replacing):
+        return .plain("content store: \(try await farm.store.contentStore(identity, replacing: replacing))")
       case .advance: break
       }
     } catch {
@@ -58,6 +71,7 @@ enum Operation: Sendable {
     case plain(String)
     case granted([Grant])
     case lost([Lease])
+    case notRenewed([Renewal])
 
     /// For counting what happens in a trace.
     var label: String {
@@ -65,6 +79,7 @@ enum Operation: Sendable {
       case .plain(let text): text.prefix { $0 != ":" }.description
       case .granted(let grants): grants.isEmpty ? "granted nothing" : "granted"
       case .lost(let leases): leases.isEmpty ? "lost nothing" : "lost"
+      case .notRenewed(let renewals): renewals.isEmpty ? "renewed" : "not renewed"
       }
     }
   }
@@ -74,20 +89,30 @@ enum Operation: Sendable {
 struct Visible: Equatable {
   /// Newest first within each purpose.
   var jobs: [Job]
+  var summaries: [JobSummary]
   var tasks: [[RenderTask]]
+  var contents: Set<SHA256Digest>
+  var toRebind: [JobID]
   var toPlan: [JobID]
   var inspections: [JobID]
   var workers: [WorkerRecord]
 
   init(of store: any JobStore) async throws {
+    summaries = []
+    for purpose in JobPurpose.allCases { summaries += try await store.summaries(purpose, limit: 1_000) }
     jobs = []
-    for purpose in JobPurpose.allCases { jobs += try await store.jobs(purpose, limit: 1_000) }
     tasks = []
-    for job in jobs {
+    for summary in summaries {
+      guard let job = try await store.job(summary.job.id), try await store.summary(of: job.id) == summary else {
+        throw JobStoreError(.internal, "job \(summary.job.id) is not as it is listed: \(summary)")
+      }
+      jobs.append(job)
       tasks.append(try await store.tasks(of: job.id))
-      let one = try await store.job(job.id)
-      guard one == job else { throw JobStoreError(.internal, "\(String(describing: one)) is listed as \(job)") }
     }
+    let digests = try await store.contentsInUse(keepingResults: .seconds(60))
+    contents = Set(digests)
+    guard digests.count == contents.count else { throw JobStoreError(.internal, "a content is listed twice") }
+    toRebind = try await store.jobsToRebind()
     toPlan = try await store.jobsToPlan()
     inspections = try await store.inspections(olderThan: .seconds(30))
     workers = try await store.workers()
@@ -101,14 +126,20 @@ struct Visible: Equatable {
   /// What happened to leases and attempts since an earlier state, for counting what happens in a trace.
   func changes(since earlier: Visible) -> [String] {
     var changes: [String] = []
-    // Jobs and tasks are never removed.
     let before = Dictionary(uniqueKeysWithValues: earlier.tasks.joined().map { ($0.id, $0) })
     for task in tasks.joined() {
       guard let old = before[task.id] else { continue }
-      changes += task.attempts.dropFirst(old.attempts.count).map { "attempt \($0.end.rawValue)" }
+      changes += task.attempts.filter { !old.attempts.contains($0) }.map { "attempt \($0.end.rawValue)" }
+      if let first = old.attempts.first, !task.attempts.contains(first) { changes.append("attempt dropped") }
+      for (lease, earlier) in zip(task.leases, old.leases) where lease.epoch == earlier.epoch {
+        if lease.isAway, !earlier.isAway { changes.append("went away") }
+        if earlier.isAway, !lease.isAway { changes.append("came back") }
+        if lease.session > earlier.session { changes.append("taken over") }
+      }
       guard old.leases != task.leases else { continue }
       if old.leases.count < 2 {
         if task.leases.count == 2 { changes.append("backup granted") }
+        if task.leases.count == 2, task.kind != .video { changes.append("backup of another kind") }
         continue
       }
       let backup = old.leases[1].epoch
@@ -128,6 +159,9 @@ struct Visible: Equatable {
   func difference(from other: Visible) -> String {
     for (left, right) in zip(tasks.joined(), other.tasks.joined()) where left != right { return "\(left)\n\(right)" }
     for (left, right) in zip(jobs, other.jobs) where left != right { return "\(left)\n\(right)" }
+    for (left, right) in zip(summaries, other.summaries) where left != right { return "\(left)\n\(right)" }
+    if workers != other.workers { return "\(workers)\n\(other.workers)" }
+    if toRebind != other.toRebind { return "to rebind: \(toRebind)\n\(other.toRebind)" }
     return "\(self)\n\(other)"
   }
 }

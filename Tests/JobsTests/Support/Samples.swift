@@ -18,7 +18,7 @@ extension NewTask {
     cached: Content? = nil
   ) -> NewTask {
     NewTask(
-      kind: kind, payload: Array("\(kind.rawValue) \(number)".utf8), inputs: inputs,
+      kind: kind, label: "label \(number)", payload: Array("\(kind.rawValue) \(number)".utf8), inputs: inputs,
       fingerprint: digest(0xf000 + number), cost: cost, work: work, cached: cached)
   }
 }
@@ -29,10 +29,11 @@ extension [NewTask] {
 
 extension NewJob {
   static func sample(
-    _ id: String, purpose: JobPurpose = .render, priority: Int32 = 0, tasks: [NewTask] = []
+    _ id: String, submission: String? = nil, purpose: JobPurpose = .render, priority: Int32 = 0, tasks: [NewTask] = []
   ) -> NewJob {
     NewJob(
-      id: JobID(id), name: "film \(id)", purpose: purpose, priority: priority, request: [1, 0, 255], tasks: tasks)
+      id: JobID(id), submission: submission, name: "film \(id)", purpose: purpose, priority: priority,
+      request: [1, 0, 255], tasks: tasks)
   }
 }
 
@@ -41,14 +42,18 @@ extension WorkerID {
   static let bert = WorkerID("bert")
   static let carl = WorkerID("carl")
 
-  /// The session of a worker that has one connection.
-  var session: SessionID { SessionID("\(self)-1") }
+  /// The worker in its first connection.
+  var holder: Holder { holder(in: 1) }
+
+  func holder(in session: Int64) -> Holder { Holder(worker: self, session: SessionID(session)) }
 }
 
 extension WorkerRecord {
-  static func sample(_ id: WorkerID, session: SessionID? = nil, name: String = "n", slots: Int32 = 2) -> WorkerRecord {
+  static func sample(
+    _ id: WorkerID, session: Int64 = 1, name: String = "n", slots: Int32 = 2, build: String = "b1"
+  ) -> WorkerRecord {
     WorkerRecord(
-      id: id, session: session ?? id.session, name: name, slots: slots, build: "b1", coordinator: "c")
+      id: id, session: SessionID(session), name: name, slots: slots, build: build, coordinator: "c")
   }
 }
 
@@ -70,21 +75,61 @@ extension JobStore {
     }
   }
 
-  func claim(worker: WorkerID, build: String, limit: Int) async throws -> [Grant] {
-    try await claim(worker: worker, session: worker.session, build: build, limit: limit)
+  /// Claims for so many free slots of one worker.
+  func claim(worker: WorkerID, session: Int64 = 1, build: String, limit: Int) async throws -> [Grant] {
+    try await claim(build: build, slots: Array(repeating: worker.holder(in: session), count: limit))
   }
 
   func claimOne(_ worker: WorkerID = .anna, build: String = "b1") async throws -> Grant? {
     try await claim(worker: worker, build: build, limit: 1).first
   }
 
+  func publish(_ lease: Lease, worker: WorkerID, result: Content) async throws -> PublishOutcome {
+    try await publish(lease, holder: worker.holder, result: result)
+  }
+
+  func fail(_ lease: Lease, worker: WorkerID, failure: TaskFailure) async throws -> Bool {
+    try await fail(lease, holder: worker.holder, failure: failure)
+  }
+
+  /// Reports all leases of a worker as released. Returns how many there were.
   func release(worker: WorkerID) async throws -> Int {
-    try await release(worker: worker, session: worker.session)
+    var count = 0
+    for job in try await jobs(.render, limit: 99) + jobs(.inspection, limit: 99) {
+      for task in try await tasks(of: job.id) {
+        for lease in task.leases where lease.worker == worker {
+          let failure = TaskFailure(end: .released, message: "shutdown of \(worker)")
+          let holder = Holder(worker: worker, session: lease.session)
+          guard try await fail(Lease(task: task.id, epoch: lease.epoch), holder: holder, failure: failure) else {
+            throw JobStoreError(.internal, "\(worker) does not hold \(lease)")
+          }
+          count += 1
+        }
+      }
+    }
+    return count
+  }
+
+  /// Renews leases without movement but of `done`. Returns those that the worker does not hold.
+  func renew(worker: WorkerID, session: Int64 = 1, leases: [Lease], done: Int64 = 0) async throws -> [Lease] {
+    let holder = worker.holder(in: session)
+    return try await renew(leases.map { Renewal(lease: $0, holder: holder, done: done, moved: 0) }).map(\.lease)
   }
 
   /// Renews one lease. Returns it if the worker does not hold it, else nothing.
   func lost(_ lease: Lease, of worker: WorkerID, done: Int64 = 0) async throws -> [Lease] {
-    try await renew(worker: worker, leases: [LeaseProgress(lease: lease, done: done)])
+    try await renew(worker: worker, leases: [lease], done: done)
+  }
+
+  func register(_ worker: WorkerRecord) async throws { try await register([worker]) }
+
+  /// The jobs of one purpose, newest first, with their requests.
+  func jobs(_ purpose: JobPurpose, limit: Int) async throws -> [Job] {
+    var jobs: [Job] = []
+    for summary in try await summaries(purpose, limit: limit) {
+      if let job = try await job(summary.job.id) { jobs.append(job) }
+    }
+    return jobs
   }
 
   func task(_ job: String, _ ordinal: Int) async throws -> RenderTask {
@@ -103,6 +148,39 @@ extension Grant {
 }
 
 extension RenderTask {
+  /// The leases, whatever their age.
+  var held: [HeldLease] {
+    leases.map { lease in
+      var lease = lease
+      lease.ran = .zero
+      return lease
+    }
+  }
+
   /// The messages of the attempts that ended without a result.
   var messages: [String] { attempts.map(\.message) }
+}
+
+// Of a worker that was never registered, whose name is its id.
+
+extension Attempt {
+  init(
+    epoch: Int64, worker: WorkerID, end: AttemptEnd, message: String, process: ProcessEnd? = nil,
+    ran: Duration = .zero
+  ) {
+    self.init(
+      epoch: epoch, worker: worker, workerName: worker.description, end: end, message: message, process: process,
+      ran: ran)
+  }
+}
+
+extension HeldLease {
+  init(
+    epoch: Int64, worker: WorkerID, session: Int64 = 1, isAway: Bool = false, isBackup: Bool = false,
+    progress: Int64 = 0
+  ) {
+    self.init(
+      epoch: epoch, worker: worker, workerName: worker.description, session: SessionID(session), isAway: isAway,
+      isBackup: isBackup, progress: progress)
+  }
 }

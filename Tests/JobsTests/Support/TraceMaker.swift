@@ -16,20 +16,31 @@ struct TraceMaker {
   mutating func next(_ state: Visible) -> Operation {
     let open = state.jobs.filter { !$0.state.hasEnded }
     switch Int.random(in: 0..<100, using: &random) {
-    case 0..<8 where open.count < 4 && submitted < 12: return submit(state)
-    case 0..<14: return plan(state)
-    case 14..<40: return claim()
-    case 40..<52: return renew(state)
-    case 52..<71: return publish(state)
-    case 71..<80: return fail(state)
-    case 80..<81: return .failJob(anyJob(state), jobFailure())
-    case 81..<83:
-      let worker = anyWorker().id
-      return .release(worker, session(of: worker))
-    case 83..<88: return .expire
-    case 88..<89: return .cancel(anyJob(state))
-    case 89..<91: return register()
+    case 0..<8 where open.count < 4 && submitted < 14: return submit(state)
+    case 0..<13: return plan(state)
+    case 13..<37: return claim()
+    case 37..<48: return renew(state)
+    case 48..<64: return publish(state)
+    case 64..<72: return fail(state)
+    case 72..<76: return .disconnect(Holder(worker: anyWorker().id, session: session()))
+    case 76..<83: return .expire
+    case 83..<86: return register()
+    case 86..<90: return rare(state)
     default: return .advance(.milliseconds(random.pick([1, 250, 1_000, 2_000, 5_000, 14_000, 61_000]) ?? 1))
+    }
+  }
+
+  private mutating func rare(_ state: Visible) -> Operation {
+    switch Int.random(in: 0..<11, using: &random) {
+    case 0: .failJob(anyJob(state), jobFailure())
+    case 1: .cancel(anyJob(state))
+    case 2: .replan(anyJob(state))
+    case 3, 4, 5: .retry(random.pick(state.jobs.filter { $0.state == .failed })?.id ?? anyJob(state))
+    case 6: .delete(anyJob(state))
+    case 7:
+      .deleteJobs(.seconds(random.pick([0, 60, 600]) ?? 0), limit: Int.random(in: 0...2, using: &random))
+    case 8, 9: .markFetched(random.pick(state.jobs.filter { $0.state == .done })?.id ?? anyJob(state))
+    default: .contentStore("store \(Int.random(in: 1...2, using: &random))\0", replacing: random.chance(20))
     }
   }
 
@@ -44,7 +55,8 @@ struct TraceMaker {
     let tasks = (0..<Int.random(in: 0...2, using: &random)).map { task(.probe, $0) }
     return .submit(
       .sample(
-        "job-\(submitted)", purpose: random.chance(15) ? .inspection : .render,
+        "job-\(submitted)", submission: random.chance(30) ? "s-\(Int.random(in: 1...4, using: &random))" : nil,
+        purpose: random.chance(15) ? .inspection : .render,
         priority: Int32.random(in: -1...1, using: &random), tasks: tasks))
   }
 
@@ -65,18 +77,25 @@ struct TraceMaker {
       cached: random.chance(15) ? content(0xC00 + number) : nil)
   }
 
+  /// Slots of one worker, or of several of one build.
   private mutating func claim() -> Operation {
-    let worker = anyWorker()
-    return .claim(
-      worker.id, session(of: worker.id), build: worker.build, limit: Int.random(in: 0...3, using: &random))
+    let build = anyWorker().build
+    let some = workers.filter { $0.build == build }.filter { _ in random.chance(60) }.map(\.id)
+    let slots = some.flatMap { worker in
+      Array(repeating: Holder(worker: worker, session: session()), count: Int.random(in: 1...2, using: &random))
+    }
+    return .claim(build: build, slots.shuffled(using: &random))
   }
 
   private mutating func renew(_ state: Visible) -> Operation {
-    let worker = anyWorker().id
-    let held = state.leases.filter { $0.held.worker == worker }.map(\.lease)
-    let renewed = (held + leases.suffix(20)).filter { _ in random.chance(60) }
+    let held = state.leases.map { (lease: $0.lease, worker: $0.held.worker) }
+    let old = leases.suffix(20).map { (lease: $0, worker: anyWorker().id) }
     return .renew(
-      worker, renewed.map { LeaseProgress(lease: $0, done: Int64.random(in: -1...20, using: &random)) })
+      (held + old + held.prefix(2)).filter { _ in random.chance(60) }.map { lease, worker in
+        Renewal(
+          lease: lease, holder: Holder(worker: worker, session: session()),
+          done: Int64.random(in: -1...120, using: &random), moved: Int64.random(in: -1...20, using: &random))
+      })
   }
 
   private mutating func publish(_ state: Visible) -> Operation {
@@ -108,11 +127,14 @@ struct TraceMaker {
   }
 
   private mutating func register() -> Operation {
-    let worker = anyWorker()
-    return .register(
-      WorkerRecord(
-        id: worker.id, session: session(of: worker.id), name: "host \(Int.random(in: 1...2, using: &random))",
-        slots: Int32.random(in: 0...8, using: &random), build: worker.build, coordinator: "c1"))
+    .register(
+      (0..<Int.random(in: 0...3, using: &random)).map { _ in
+        let worker = anyWorker()
+        return WorkerRecord(
+          id: worker.id, session: session(), name: "host \(Int.random(in: 1...2, using: &random))",
+          slots: Int32.random(in: 0...8, using: &random), build: random.chance(95) ? worker.build : "b3",
+          coordinator: "c1", paused: random.chance(10) ? "full\0" : "")
+      })
   }
 
   /// Mostly a lease that is held.
@@ -123,15 +145,15 @@ struct TraceMaker {
     return Lease(task: TaskID(job: anyJob(state), ordinal: Int32.random(in: 0...9, using: &random)), epoch: 1)
   }
 
-  /// Mostly the worker that holds the lease, if one does.
-  private mutating func holder(of lease: Lease, in state: Visible) -> WorkerID {
-    let holder = state.leases.first { $0.lease == lease }?.held.worker
-    return random.chance(85) ? holder ?? anyWorker().id : anyWorker().id
+  /// Mostly the worker that holds the lease, if one does, in a session that may be another one.
+  private mutating func holder(of lease: Lease, in state: Visible) -> Holder {
+    guard let held = state.leases.first(where: { $0.lease == lease })?.held, random.chance(85) else {
+      return Holder(worker: anyWorker().id, session: session())
+    }
+    return Holder(worker: held.worker, session: random.chance(80) ? held.session : session())
   }
 
-  private mutating func session(of worker: WorkerID) -> SessionID {
-    SessionID("\(worker)-\(random.chance(75) ? 1 : 2)")
-  }
+  private mutating func session() -> SessionID { SessionID(random.chance(75) ? 1 : random.chance(70) ? 2 : 0) }
 
   private mutating func anyJob(_ state: Visible) -> JobID { random.pick(state.jobs)?.id ?? JobID("nothing") }
   private mutating func anyWorker() -> (id: WorkerID, build: String) { random.pick(workers) ?? workers[0] }

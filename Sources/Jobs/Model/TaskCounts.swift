@@ -1,0 +1,45 @@
+/// The counts of a job's tasks, which every store keeps with the job, so that a summary reads no task.
+struct TaskCounts: Sendable, Equatable {
+  var probes = JobSummary.Count()
+  var videos = JobSummary.Count()
+  var cachedVideos: Int64 = 0
+  var work = JobSummary.Count()
+  var audios = JobSummary.Count()
+
+  /// Of tasks as a submission or a plan makes them.
+  init(of tasks: [NewTask] = []) {
+    for task in tasks { add(task) }
+  }
+
+  mutating func add(_ task: NewTask) {
+    switch task.kind {
+    case .probe: probes.total += 1
+    case .audio: audios.total += 1
+    case .stitch: break
+    case .video:
+      videos.total += 1
+      work.total += task.work
+      if task.cached != nil { cachedVideos += 1 }
+    }
+    if task.cached != nil { finish(task.kind, work: task.work) }
+  }
+
+  /// Counts a task as done.
+  mutating func finish(_ kind: TaskKind, work: Int64) {
+    switch kind {
+    case .probe: probes.done += 1
+    case .audio: audios.done += 1
+    case .stitch: break
+    case .video:
+      videos.done += 1
+      self.work.done += work
+    }
+  }
+
+  /// Whether all tasks but the stitch task are done.
+  var isFinished: Bool { probes.isDone && videos.isDone && audios.isDone }
+}
+
+extension JobSummary.Count {
+  fileprivate var isDone: Bool { done == total }
+}
