@@ -166,7 +166,7 @@ let package = Package(
       exclude: ["Help"], swiftSettings: strict),
     .testTarget(
       name: "WorkerTests",
-      dependencies: nio + ["Worker", "Wire", "Digest", "SystemSupport", "TestPrograms", logging, protobuf],
+      dependencies: nio + ["Worker", "Wire", "Media", "Digest", "SystemSupport", "TestPrograms", logging, protobuf],
       swiftSettings: strict),
     // Runs the executables: they are named so that they are built first.
     .testTarget(

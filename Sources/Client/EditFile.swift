@@ -36,6 +36,10 @@ package struct EditFile: Sendable {
       }
       throw CommandFailure(.document, "the document cannot be read: \(error)")
     }
+    // Bytes that are not UTF-8 were replaced, so nothing has this name.
+    guard access(folder, F_OK) == 0 else {
+      throw CommandFailure(.document, "the path of the document's folder, \(folder), is not UTF-8; rename the folder")
+    }
     do {
       document = try Document.examine(bytes)
     } catch {

@@ -91,7 +91,7 @@ package struct LocalFarm: Sendable {
 }
 
 /// The use of a content store by the local farms of this machine: the last of them to end trims the store.
-private struct StoreUsage: Sendable {
+struct StoreUsage: Sendable {
   private let store: ContentStore
   private let lock: OpenFile
 

@@ -96,7 +96,9 @@ package struct LocalRender: Sendable {
           // Each attempt is a job of its own.
           let job = try await run.submit(
             JobRun.Submission(edit, assets, output: output, segmentDuration: segmentDuration))
-          let status = try await run.wait(for: job) { status, _ in if status.state != .done { report(status) } }
+          let status = try await run.wait(for: job) { status, _ in
+            if status.state != .done { report(status.withoutStart) }
+          }
           try status.requireDone()
           guard let film = status.output.content else { throw CoordinatorClient.unexpected }
           do {
@@ -115,5 +117,17 @@ package struct LocalRender: Sendable {
         throw CancellationError()
       }
     }
+  }
+}
+
+extension Sheaf_JobStatus {
+  /// How long a local farm's worker may take to connect.
+  private static let start: Int64 = 3000
+
+  /// Without what every job of a local farm waits for at first: that its worker connects.
+  fileprivate var withoutStart: Sheaf_JobStatus {
+    var status = self
+    if elapsedMilliseconds < Self.start { status.waitsFor = "" }
+    return status
   }
 }

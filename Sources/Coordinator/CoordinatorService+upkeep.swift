@@ -92,7 +92,7 @@ extension CoordinatorService {
     for await _ in store.changes() { await changed() }
   }
 
-  private func changed() async {
+  func changed() async {
     claim(scheduler.handle(.changed))
     await changes.signal()
     mustPlanAgain = true

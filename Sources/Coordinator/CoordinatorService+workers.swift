@@ -25,6 +25,7 @@ extension CoordinatorService {
     logger.info("worker connected", metadata: worker.metadata)
     claim(scheduler.handle(.joined(holder, slots: worker.slots, build: worker.build)))
     mustRegister = true
+    hasJoined = true
     register()
   }
 
@@ -95,7 +96,11 @@ extension CoordinatorService {
       while mustRegister || !disconnected.isEmpty {
         if mustRegister {
           mustRegister = false
+          let isNew = hasJoined
+          hasJoined = false
           try await store.register(workers.values.map(record).sorted { $0.id < $1.id })
+          // A job may have waited for a worker to be planned for.
+          if isNew { await changed() }
         }
         while let holder = disconnected.first?.value {
           _ = try await store.disconnect(holder)

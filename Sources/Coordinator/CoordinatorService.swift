@@ -27,6 +27,8 @@ package actor CoordinatorService {
   var renewals = RenewalQueue()
   var left = LeftWorkers()
   var mustRegister = false
+  /// Whether a worker has connected that is not registered yet.
+  var hasJoined = false
   var disconnected: [WorkerID: Holder] = [:]
   var isRegistering = false
 

@@ -51,7 +51,9 @@ struct SubmitCommand: AsyncParsableCommand {
       let waits = Setting.flag(wait, "SHEAF_WAIT") || file != nil
       let (isJSON, duration) = (json.isOn, segments.value)
       try await Interruption.cancelling { [coordinator] in
-        let (assets, missing) = try await edit.assets(FileContentCache())
+        // Without a cache folder the digests are kept in memory, and the next command reads the files again.
+        let contents = FileContentCache(directory: try? ProcessEnvironment.cacheDirectory)
+        let (assets, missing) = try await edit.assets(contents)
         let problems = edit.document.problems + missing + (output.map { EditFile.replaced(by: $0, assets) } ?? [])
         guard problems.isEmpty else { throw CommandFailure(problems: problems) }
         let progress = ProgressReport()

@@ -22,7 +22,9 @@ enum ProgressLine {
         + Measure.duration(status.elapsedMilliseconds)
     case .probing:
       let files = status.filesTotal == 0 ? "" : ": \(status.filesDone) of \(Measure.count(status.filesTotal, "file"))"
-      return "probing media" + files + waits(status)
+      // The coordinator may give the same numbers as the reason.
+      let isSame = status.waitsFor == "\(status.filesDone) of \(status.filesTotal) files probed"
+      return "probing media" + files + (isSame ? "" : waits(status))
     default: return status.state.name
     }
   }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Client
 import Glibc
+import Synchronization
 import SystemSupport
 import UnixSignals
 
@@ -15,7 +16,7 @@ struct SheafCommand: AsyncParsableCommand {
       Exit codes: 0 done, 1 the work failed, 64 the command line is wrong, 65 the document or its media are wrong, 69 \
       the coordinator or its database cannot be reached, 130 and 143 ended by SIGINT and SIGTERM.
       """,
-    version: "0.1.0",
+    version: Product.version,
     subcommands: [
       RenderCommand.self, CheckCommand.self, PlanCommand.self, ProbeCommand.self, ServeCommand.self,
       SubmitCommand.self, StatusCommand.self, WorkersCommand.self, FetchCommand.self, RetryCommand.self,
@@ -113,42 +114,28 @@ extension AsyncParsableCommand {
 
 /// Ctrl-C and SIGTERM: the work is cancelled, and removes what it has not finished.
 enum Interruption {
-  private enum Event<Value: Sendable>: Sendable {
-    case ended(Result<Value, any Error>)
-    case signal(UnixSignal)
-  }
-
   /// Runs `body`, and cancels its task at the first signal. A second signal ends the process at once. Throws what `body`
   /// throws, or the failure with the signal's exit code.
   static func cancelling<R: Sendable>(_ body: @escaping @Sendable () async throws -> R) async throws -> R {
     let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm)
-    return try await withTaskGroup(of: Event<R>?.self, returning: Result<R, any Error>.self) { group in
-      group.addTask {
-        do { return .ended(.success(try await body())) } catch { return .ended(.failure(error)) }
-      }
-      group.addTask {
-        for await signal in signals { return .signal(signal) }
-        return nil
-      }
-      var received: UnixSignal?
-      var impatience: Task<Void, Never>?
-      defer { impatience?.cancel() }
-      while let event = await group.next() {
-        switch event {
-        case .ended(let result):
-          group.cancelAll()
-          guard let received, case .failure(let error) = result else { return result }
-          return .failure(failure(received, error))
-        case .signal(let signal):
-          received = signal
-          group.cancelAll()
-          // A task of its own, because those of the group are cancelled.
-          impatience = Task { for await _ in signals { _exit(code(signal).rawValue) } }
-        case nil: break
+    let received = Mutex<UnixSignal?>(nil)
+    let work = Task { try await body() }
+    let listening = Task {
+      for await signal in signals {
+        let first = received.withLock { received in
+          defer { received = received ?? signal }
+          return received
         }
+        if let first { _exit(code(first).rawValue) }
+        work.cancel()
       }
-      return .failure(CancellationError())
-    }.get()
+    }
+    defer { listening.cancel() }
+    do {
+      return try await work.value
+    } catch {
+      throw received.withLock(\.self).map { failure($0, error) } ?? error
+    }
   }
 
   /// The failure of a command that a signal has ended, whatever its work threw when it was cancelled.

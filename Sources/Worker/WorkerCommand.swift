@@ -51,14 +51,21 @@ struct WorkerCommand: AsyncParsableCommand {
 
   @OptionGroup var options: WorkerOptions
 
+  @ArgumentParser.Flag(help: "Show the version and the build, which is what a film's bytes depend on.")
+  var version = false
+
   func run() async throws {
+    if version {
+      print("\(Product.version)\nbuild: \(ForkServerMain.build)")
+      return
+    }
     let settings = try options.resolved()
     if settings.exitsWithParent { try exitWithStandardInput() }
     // Many pieces are open at once while a long film is stitched. If the limit cannot be raised, a stitch may fail
     // with a message about it.
     _ = sandbox_raise_descriptor_limit()
 
-    var logger = Logger(label: "sheaf-worker") { StreamLogHandler.standardError(label: $0) }
+    var logger = Logger(label: "sheaf-worker") { _ in LineLogHandler() }
     logger.logLevel = settings.logLevel
     let verifier = FileVerifier(directory: settings.cache)
     let agent: Agent

@@ -159,7 +159,7 @@ import Wire
     let second = await farm.received.drop { if case .uploadChunk = $0 { false } else { true } }
       .drop { if case .findMissing = $0 { false } else { true } }
     let chunks = second.compactMap { if case .uploadChunk(let chunk) = $0 { chunk } else { nil } }
-    #expect(chunks.map(\.offset) == [2 * chunk, 3 * chunk])
+    #expect(chunks.first?.offset == 2 * chunk)
     #expect(chunks.reduce(Data()) { $0 + $1.data } == media[(2 * Int(chunk))...])
     let size = Int64(media.count)
     #expect(progress.all.last == TransferProgress(.upload, name: "media.mov", done: size, total: size))

@@ -46,6 +46,36 @@ import Testing
     }
   }
 
+  @Test(arguments: [
+    ("movie.mkv", ["-c:v", "libx264", "-bf", "3"]), ("movie.mkv", ["-c:v", "libx265", "-preset", "ultrafast"]),
+    ("movie.webm", ["-c:v", "libvpx-vp9", "-deadline", "good", "-cpu-used", "8", "-lag-in-frames", "25"]),
+  ])
+  func `a track is not decoded if its packets show the frames' times`(name: String, options: [String]) throws {
+    let path = scratch.path(name)
+    _ = try Tool.ffmpeg(
+      ["-f", "lavfi", "-i", "testsrc2=size=160x120:rate=30:duration=10", "-pix_fmt", "yuv420p"] + options + [path])
+    let movement = Movement()
+    let description = try AssetProbe.probe(openSource(path), name: name, movement: movement)
+    #expect(description.tracks.first?.video?.frames.count == 300)
+    // Decoding would read each packet a second time, and then there would be as many pictures.
+    #expect(movement.count < 600)
+  }
+
+  @Test func `a track whose packets have decoding times for presentation times is decoded`() throws {
+    let path = scratch.path("movie.mkv")
+    _ = try Tool.ffmpeg(
+      ["-f", "lavfi", "-i", "testsrc2=size=160x120:rate=25:duration=4", "-pix_fmt", "yuv420p", "-bf", "3"]
+        + ["-c:v", "libx264", "-bsf:v", "setts=ts=TS+40", path])
+    let (track, format) = try video(path)
+    let reader = try VideoReader(
+      source: openSource(path), name: "movie.mkv", track: track.index, codec: track.codec, timebase: track.timebase,
+      decodeFrom: nil, shownAt: nil)
+    var times: [Int64] = []
+    while let frame = try reader.next() { times.append(frame.pts) }
+    #expect(format.frames == FrameTimes(times))
+    #expect(times.count < 100)
+  }
+
   @Test func `every packet that is read moves`() throws {
     let path = scratch.path("movie.mp4")
     _ = try Tool.ffmpeg(["-f", "lavfi", "-i", "testsrc2=size=160x120:rate=30:duration=10", path])
@@ -62,6 +92,13 @@ import Testing
     ("movie.h264", ["-c:v", "libx264", "-bf", "2"]), ("movie.webm", ["-c:v", "libvpx", "-auto-alt-ref", "1"]),
     ("movie.mov", ["-c:v", "mjpeg", "-q:v", "3"]), ("movie.mp4", ["-c:v", "libx265", "-preset", "ultrafast"]),
     ("movie.mp4", ["-c:v", "libx264", "-movflags", "frag_keyframe+empty_moov"]),
+    ("movie.mkv", ["-c:v", "libx264", "-x264-params", "open-gop=1", "-g", "15", "-bf", "3"]),
+    ("movie.mkv", ["-c:v", "libx265", "-preset", "ultrafast"]), ("movie.mkv", ["-c:v", "mpeg4", "-bf", "2"]),
+    ("movie.webm", ["-c:v", "libvpx", "-auto-alt-ref", "1", "-lag-in-frames", "20", "-b:v", "100k"]),
+    ("movie.webm", ["-c:v", "libvpx-vp9", "-deadline", "good", "-cpu-used", "8", "-lag-in-frames", "25"]),
+    ("movie.mkv", ["-c:v", "libvpx-vp9", "-deadline", "good", "-cpu-used", "8", "-pix_fmt", "yuv444p10le"]),
+    ("movie.webm", ["-c:v", "libaom-av1", "-cpu-used", "8", "-usage", "realtime"]),
+    ("movie.mkv", ["-c:v", "libsvtav1", "-preset", "12"]),
   ])
   func `generated files have ffprobe's frame times`(name: String, options: [String]) throws {
     let path = scratch.path(name)

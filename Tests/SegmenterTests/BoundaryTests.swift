@@ -128,7 +128,9 @@ struct BoundaryTests {
       at: try Synthetic.range(1, 2_147_483_588, 2_147_483_587))
     let edit = try Synthetic.edit(tracks: [CompositionTrack(id: "A", type: .video, clips: [clip])])
     let error = #expect(throws: PlanError.self) {
-      try RenderPlanner.plan(edit, assets: Synthetic.assets(["a": Synthetic.film(frames: 100)]), segmentDuration: .zero)
+      try RenderPlanner.plan(
+        edit, assets: Synthetic.assets(["a": Synthetic.film(frames: 100)]),
+        segmentDuration: MediaTime(value: 1, timescale: 3))
     }
     #expect(error?.code == .time(.overflow))
   }

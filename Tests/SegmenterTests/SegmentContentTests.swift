@@ -15,7 +15,7 @@ struct SegmentContentTests {
       "still": try Synthetic.still(),
     ])
     let edit = try randomEdit(&random)
-    let segmentDuration = MediaTime(value: Int64.random(in: 1...80, using: &random), timescale: 10)
+    let segmentDuration = MediaTime(value: Int64.random(in: 4...80, using: &random), timescale: 10)
     let plan = try RenderPlanner.plan(edit, assets: assets, segmentDuration: segmentDuration)
 
     #expect(plan.segments.first?.frames.lowerBound == 0)

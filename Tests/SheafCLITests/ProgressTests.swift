@@ -25,6 +25,8 @@ struct ProgressTests {
     status.state = .probing
     (status.filesDone, status.filesTotal) = (0, 5)
     #expect(ProgressLine.plain(status) == "probing media: 0 of 5 files; it waits: no worker is connected")
+    status.waitsFor = "0 of 5 files probed"
+    #expect(ProgressLine.plain(status) == "probing media: 0 of 5 files")
     status.state = .done
     status.elapsedMilliseconds = 4210
     #expect(ProgressLine.plain(status) == "done: 2750 frames, 30 segments (3 from the cache), 4.2 s")

@@ -15,13 +15,15 @@ package actor ScriptedFarm {
   package typealias Script = @Sendable (_ message: WireMessage, _ connection: Int) async throws -> [Answer]
 
   private let script: Script
-  private var server: Task<Void, any Error>?
+  private var server: WireServer?
+  private var running: Task<Void, any Error>?
   private var connections = 0
   private var open: [WireConnection] = []
   private var waiters: [(matches: @Sendable (WireMessage) -> Bool, continuation: CheckedContinuation<Void, Never>)] = []
   /// Every message of every client, in order.
   package private(set) var received: [WireMessage] = []
   package private(set) var address = WireAddress(host: "127.0.0.1", port: 0)
+  private var hasStarted = false
 
   package init(_ script: @escaping Script) {
     self.script = script
@@ -29,15 +31,15 @@ package actor ScriptedFarm {
 
   /// Starts to listen: at a free port the first time, at the same one later.
   package func start() async throws {
-    let server = try await WireServer.bind(
-      to: address, logger: Logger(label: "farm") { _ in SwiftLogNoOpLogHandler() })
-    address = server.address
+    let server = try await bind()
+    (address, hasStarted) = (server.address, true)
     let welcome = Sheaf_Welcome.with {
       $0.protocolVersion = WireProtocol.version
       $0.server = "script"
       $0.maxChunkBytes = UInt32(WireProtocol.maximumChunk)
     }
-    self.server = Task {
+    self.server = server
+    running = Task {
       try await server.run(maximumConnections: 16) { _ in
         .success(welcome)
       } session: { connection, _ in
@@ -57,11 +59,13 @@ package actor ScriptedFarm {
 
   /// Closes every connection, and listens no more.
   package func stop() async {
+    // Not cancelled: a connection that is being accepted is served to its end.
+    server?.stop()
+    server = nil
     for connection in open { connection.close() }
     open = []
-    server?.cancel()
-    // It ends with the error of being cancelled.
-    _ = try? await server?.value
+    // How it ends does not matter to a test.
+    _ = try? await running?.value
   }
 
   /// Until a client has sent a message that matches.
@@ -70,7 +74,25 @@ package actor ScriptedFarm {
     await withCheckedContinuation { waiters.append((matches, $0)) }
   }
 
+  private func bind() async throws -> WireServer {
+    let logger = Logger(label: "farm") { _ in SwiftLogNoOpLogHandler() }
+    var failure: WireError?
+    for _ in 0..<1000 {
+      // Below the ports that the system gives to connections, which could take it while the farm is stopped.
+      if !hasStarted { address.port = .random(in: 10_000..<32_768) }
+      do {
+        return try await WireServer.bind(to: address, logger: logger)
+      } catch {
+        failure = error
+        // The system may take a moment to close the socket of a farm that was stopped.
+        try await Task.sleep(for: .milliseconds(5))
+      }
+    }
+    throw failure ?? WireError(.unreachable, "no port is free")
+  }
+
   private func began(_ connection: WireConnection) -> Int {
+    if server == nil { connection.close() }
     open.append(connection)
     connections += 1
     return connections

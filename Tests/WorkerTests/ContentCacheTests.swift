@@ -1,9 +1,13 @@
 import Digest
+import Dispatch
 import Foundation
+import Logging
+import Media
 import Synchronization
 import SystemSupport
 import TestPrograms
 import Testing
+import Wire
 
 @testable import Worker
 
@@ -90,6 +94,64 @@ struct ContentCacheTests {
     #expect(problem.description.contains("has the digest") && problem.damaged == nil, "\(problem)")
     while try await next.complete(content) != nil { await Task.yield() }
     #expect(!FileManager.default.fileExists(atPath: path))
+  }
+
+  @Test
+  func `bytes that cannot be cached because the disk is full are this worker's failure, not the content's`()
+    async throws
+  {
+    let full = PartialContent(
+      content, file: try OpenFile.open("/dev/full", O_RDWR), isLinkable: false, requests: AsyncSemaphore(8))
+    let error = await #expect(throws: SystemError.self) { try await full.ensure(block(0), from: source.read) }
+    #expect(error?.isOutOfSpace == true)
+  }
+
+  @Test
+  func `content that the coordinator does not have is named in the error`() async throws {
+    let partial = try partial()
+    let error = await #expect(throws: ContentError.self) {
+      try await partial.ensure(block(0)) { _, _, _ in throw WireError(.content, "no such content") }
+    }
+    #expect(error?.damaged == content.digest && error?.description.contains("no such content") == true)
+  }
+
+  @Test
+  func `a file is read while it is used, and not again by the next agent`() async throws {
+    let path = Place.media("friday.mp4").path
+    let film = Content(digest: try OpenFile.open(path).content().digest, size: try OpenFile.open(path).content().size)
+    let root = try MediaRoot(Place.media("").path)
+    let cache = try cache()
+    let input = InputContent(content: film, path: "friday.mp4")
+
+    // No thread is free to read it: the task begins all the same.
+    let held = HeldThreads(BlockingWork.Pool.hashing)
+    await held.start()
+    let verifier = FileVerifier(directory: folder.url.path)
+    let opener = InputOpener(mediaRoot: root, cache: cache, verifier: verifier, logger: Logger(label: "test"))
+    let opened = try await opener.open(input)
+    #expect(!opened.isVerified && verifier.movement.count == 0)
+    held.release()
+    #expect(await opened.problem() == nil)
+    #expect(opened.isVerified && verifier.movement.count > 0)
+
+    let next = FileVerifier(directory: folder.url.path)
+    let later = try await InputOpener(mediaRoot: root, cache: cache, verifier: next, logger: Logger(label: "test"))
+      .open(input)
+    #expect(later.isVerified && next.movement.count == 0, "its digest was kept")
+  }
+
+  @Test
+  func `a file that changes while a task reads it is noticed`() async throws {
+    _ = try folder.write(source.data, "film")
+    let verifier = FileVerifier(directory: nil)
+    let opener = InputOpener(
+      mediaRoot: try MediaRoot(folder.url.path), cache: try cache(), verifier: verifier, logger: Logger(label: "test"))
+    let opened = try await opener.open(InputContent(content: content, path: "film"))
+    #expect(await opened.problem() == nil)
+    let handle = try FileHandle(forUpdating: folder.url.appendingPathComponent("film"))
+    try handle.write(contentsOf: Data([source.data[0]]))
+    try handle.close()
+    #expect(await opened.problem()?.description.contains("changed") == true)
   }
 
   @Test
@@ -239,4 +301,34 @@ private final class Source: Sendable {
       return self.data.subdata(in: Int(range.lowerBound)..<min(self.data.count, Int(range.upperBound)))
     }
   }
+}
+
+/// Keeps every thread of a pool busy.
+private final class HeldThreads: Sendable {
+  private let pool: BlockingWork.Pool
+  private let gate = DispatchSemaphore(value: 0)
+  private let begun = AsyncStream.makeStream(of: Void.self)
+  private static let count = 4
+
+  init(_ pool: BlockingWork.Pool) { self.pool = pool }
+
+  /// Returns when all threads are busy.
+  func start() async {
+    for _ in 0..<Self.count {
+      let (pool, gate, begin) = (pool, gate, begun.continuation)
+      Task {
+        try await BlockingWork.run(pool) {
+          begin.yield()
+          gate.wait()
+        }
+      }
+    }
+    var left = Self.count
+    for await _ in begun.stream {
+      left -= 1
+      if left == 0 { return }
+    }
+  }
+
+  func release() { for _ in 0..<Self.count { gate.signal() } }
 }

@@ -1,5 +1,6 @@
 import Digest
 import Foundation
+import Media
 import SwiftProtobuf
 import SystemSupport
 import TestPrograms
@@ -28,6 +29,8 @@ struct TaskProcessTests {
 
   @Test(arguments: [
     ("\(ready); kill -ABRT $$", AttemptEnd.crashed, "Aborted"),
+    ("\(ready); kill -KILL $$", .released, "MiB at its peak"),
+    ("\(ready); exec 0<&-; sleep 1000", .crashed, "did not end"),
     ("\(ready); exit 3", .crashed, "code 3"),
     ("\(ready); \(finished); exit 3", .crashed, "code 3"),
     ("\(ready); \(finished); printf x >&0; \(finished)", .crashed, "protocol"),
@@ -86,14 +89,93 @@ struct TaskProcessTests {
   }
 
   @Test
-  func `a killed process ends at once, and so does one that closes its socket and stays`() async throws {
+  func `a process that the kernel killed for memory is released with its peak`() throws {
+    let (agent, process) = try OpenFile.socketPair()
+    let channel = TaskChannel(socket: agent, wakeUp: agent, standardError: process) { _ in }
+    let killed = ProcessEnd(exitCode: 0, signal: SIGKILL, cpuMilliseconds: 1, peakBytes: 3 << 30)
+    let end = TaskEnd(channel, process: killed, isShortOfMemory: true, output: nil)
+    guard case .failed(let failure) = end.outcome else {
+      Issue.record("it did not fail")
+      return
+    }
+    let message = "the kernel killed the task process, most likely for lack of memory: 3072 MiB at its peak"
+    #expect(failure == TaskFailure(.released, message, process: killed))
+  }
+
+  @Test
+  func `the kernel's count of kills is read from its files`() {
+    #expect(MemoryKills.count(inCounters: "low 0\nhigh 2\noom 1\noom_kill 7\noom_group_kill 9\n") == 7)
+    #expect(MemoryKills.count(inCounters: "low 0\n") == nil)
+    #expect(MemoryKills.path(inGroups: "1:cpu:/x\n0::/system.slice/sheaf.service\n") == "/system.slice/sheaf.service")
+    #expect(MemoryKills.path(inGroups: "0::/\n") == "" && MemoryKills.path(inGroups: "1:cpu:/\n") == nil)
+    let (none, seven) = (MemoryKills(count: nil), MemoryKills(count: 7))
+    #expect(MemoryKills(count: 8).mayHaveRisen(since: seven) && !seven.mayHaveRisen(since: seven))
+    #expect(none.mayHaveRisen(since: none), "a kernel that does not tell may have done it")
+  }
+
+  @Test
+  func `a task process reports movement before there is any progress`() async throws {
+    let film = try Data(contentsOf: Place.media("friday.mp4"))
+    let folder = try TemporaryFolder()
+    let (input, _) = try OpenFile.unnamed(in: folder.url.path)
+    let (output, _) = try OpenFile.unnamed(in: folder.url.path)
+    let process = try TaskProcess(Place.forkServer)
+    let task = Control_Task.with {
+      $0.payload = Data(#"{"probe":{}}"#.utf8)
+      $0.inputs = [
+        .with {
+          $0.digest = Data(SHA256Digest.of(film).bytes)
+          $0.size = Int64(film.count)
+          $0.ranged = true
+        }
+      ]
+    }
+    process.assign(task, inputs: [try input.reopenedForReading()], output: output)
+    let (reports, report) = AsyncStream.makeStream(of: TaskProcess.Report.self)
+    process.report { report.yield($0) }
+    var requests = 0
+    loop: for await report in reports {
+      switch report {
+      case .rangeRequest(let request):
+        requests += 1
+        // The second is never answered: the process stands still with what it has read.
+        guard requests == 1 else { continue }
+        let range = request.range.clamped(to: 0..<Int64(film.count))
+        let part = film.subdata(in: Int(range.lowerBound)..<Int(range.upperBound))
+        try part.withUnsafeBytes { try input.write($0, at: range.lowerBound) }
+        process.reply(to: request)
+      case .progress(let done, let moved):
+        #expect(done == 0 && moved > 0)
+        process.kill()
+      case .ended(let end):
+        guard case .killed = end.outcome else { throw ControlError("\(end.outcome)") }
+        break loop
+      case .ready, .moved: break
+      }
+    }
+  }
+
+  @Test
+  func `a task whose output cannot be written because the disk is full is released`() throws {
+    let film = try OpenFile.open(Place.media("friday.mp4").path)
+    let runner = TaskRunner(
+      inputs: [
+        TaskRunner.Input(digest: nil, name: "film", source: FileByteSource(descriptor: dup(film.descriptor)))
+      ], output: try OpenFile.open("/dev/full", O_WRONLY))
+    let failure = #expect(throws: TaskFailure.self) {
+      try runner.run(Data(#"{"probe":{}}"#.utf8), movement: Movement()) { _ in }
+    }
+    #expect(failure?.end == .released && failure?.message.contains("No space left") == true, "\(failure as Any)")
+  }
+
+  @Test
+  func `a killed process ends at once`() async throws {
     let process = try TaskProcess(Place.script("\(Self.ready); sleep 1000"))
     process.kill()
     guard case .killed = try await end(of: process).outcome else {
       Issue.record("it was not killed")
       return
     }
-    _ = try await failure("\(Self.ready); exec 0<&-; sleep 1000")
   }
 
   @Test

@@ -1,6 +1,7 @@
 import Digest
 import Foundation
 import SwiftProtobuf
+import Synchronization
 import TestPrograms
 import Testing
 import Wire
@@ -29,19 +30,6 @@ struct TroubledTaskTests {
   }
 
   @Test
-  func `a lost connection kills the task; the agent comes back with all slots free`() async throws {
-    let agent = try RunningAgent(try await coordinator.start())
-    try await startHeldTask()
-    await coordinator.hangUp()
-    await coordinator.awaitConnection()
-    _ = try await coordinator.next { $0.isHeartbeat(freeSlots: 1, leases: 0) }
-    #expect(await coordinator.hellos.count == 2)
-    agent.agent.drain()
-    try await agent.end()
-    await coordinator.stop()
-  }
-
-  @Test
   func `a crash is reported with its signal and the end of its log`() async throws {
     let script = Place.script("\(ready); echo 'assertion x > 0 failed' >&2; kill -SEGV $$")
     let agent = try RunningAgent(try await coordinator.start(), source: script)
@@ -58,13 +46,96 @@ struct TroubledTaskTests {
   func `a task that reports nothing is ended, and that is counted`() async throws {
     let script = Place.script("\(ready); sleep 1000")
     let agent = try RunningAgent(
-      try await coordinator.start(), source: script, hangLimit: .milliseconds(300))
+      try await coordinator.start(), source: script, hangLimit: .seconds(2))
     let failure = try await failure()
     #expect(failure.end == .hung && failure.message.contains("hung"), "\(failure)")
     #expect(failure.process.signal == SIGKILL && failure.process.peakBytes > 0)
     _ = try await coordinator.next { $0.isHeartbeat(freeSlots: 1, leases: 0) }
     agent.agent.stop()
     try await agent.end()
+  }
+
+  @Test
+  func `a task whose process does not come up is released`() async throws {
+    let agent = try RunningAgent(
+      try await coordinator.start(), source: Place.script("sleep 1000"), hangLimit: .milliseconds(300))
+    let failure = try await failure()
+    #expect(failure.end == .released && failure.message.contains("could not be started"), "\(failure)")
+    agent.agent.stop()
+    try await agent.end()
+  }
+
+  @Test
+  func `a task process that is stopped is ended as one that hangs`() async throws {
+    let script = Place.script("\(ready); kill -STOP $$; sleep 1000")
+    let agent = try RunningAgent(try await coordinator.start(), source: script, hangLimit: .seconds(2))
+    let failure = try await failure()
+    #expect(failure.end == .hung && failure.process.signal == SIGKILL, "\(failure)")
+    _ = try await coordinator.next { $0.isHeartbeat(freeSlots: 1, leases: 0) }
+    agent.agent.stop()
+    try await agent.end()
+  }
+
+  @Test
+  func `a fork server that is stopped is replaced, its tasks are released, and the worker goes on`() async throws {
+    let marked = Place.markedForkServer(ForkServer.Watch(interval: 100, silences: 5, silencesAtStart: 600))
+    let agent = try RunningAgent(try await coordinator.start(), source: marked.server)
+    try await startHeldTask()
+    let stopped = try #require(Self.children(of: getpid()).first { marked.isServer($0) })
+    kill(stopped, SIGSTOP)
+    let message = try await coordinator.next { $0.isResult }
+    guard case .failure(let failure) = message else { throw Unexpected(message) }
+    #expect(failure.end == .released && failure.message.contains("fork server"), "\(failure)")
+    #expect(!Self.isAlive(stopped))
+    await coordinator.releaseReads()
+    // Another film, because the requests for the first one are never answered.
+    let other = try Data(contentsOf: Place.media("friday-vfr.mp4"))
+    let grant = Sheaf_Grant.probe(await coordinator.serve(other), other, epoch: 2)
+    let next = try await coordinator.ask(.grant(grant)) { $0.isResult }
+    guard case .publish = next else { throw Unexpected(next) }
+    agent.agent.stop()
+    try await agent.end()
+    await coordinator.stop()
+  }
+
+  @Test
+  func `whatever ends the fork server, and however often, its tasks are released`() async throws {
+    let server = ForkServer(Place.workerLauncher)
+    let agent = try RunningAgent(try await coordinator.start(), source: server)
+    await coordinator.holdReads()
+    await coordinator.awaitConnection()
+    let input = await coordinator.serve(film)
+    for epoch in 1...4 {
+      _ = try await coordinator.ask(.grant(.probe(input, film, epoch: Int64(epoch)))) {
+        if case .heartbeat(let heartbeat) = $0 {
+          heartbeat.progress.contains { $0.lease.epoch == epoch }
+        } else {
+          false
+        }
+      }
+      server.kill()
+      let message = try await coordinator.next { $0.isResult }
+      guard case .failure(let failure) = message else { throw Unexpected(message) }
+      #expect(failure.end == .released && failure.lease.epoch == epoch, "\(failure)")
+    }
+    agent.agent.stop()
+    try await agent.end()
+    await coordinator.stop()
+  }
+
+  @Test
+  func `a worker whose disk is low takes no tasks, says why, and takes them again when there is room`() async throws {
+    let room = FreeBytes(100 << 20)
+    let agent = try RunningAgent(try await coordinator.start(), minimumFree: 512 << 20) { _ in room.value }
+    await coordinator.awaitConnection()
+    let low = try await coordinator.next { $0.isPaused == true }
+    guard case .heartbeat(let heartbeat) = low else { throw Unexpected(low) }
+    #expect(heartbeat.freeSlots == 0 && heartbeat.paused.hasSuffix("100 MiB free; below 512 MiB no task is taken"))
+    room.set(1 << 30)
+    _ = try await coordinator.next { $0.isHeartbeat(freeSlots: 1, leases: 0) && $0.isPaused == false }
+    agent.agent.stop()
+    try await agent.end()
+    await coordinator.stop()
   }
 
   @Test
@@ -174,4 +245,15 @@ struct TroubledTaskTests {
     else { return false }
     return text[end...].dropFirst(2).first != "Z"
   }
+}
+
+/// The free space of a disk, as a test sets it.
+private final class FreeBytes: Sendable {
+  private let bytes: Mutex<Int64>
+
+  init(_ bytes: Int64) { self.bytes = Mutex(bytes) }
+
+  var value: Int64 { bytes.withLock { $0 } }
+
+  func set(_ value: Int64) { bytes.withLock { $0 = value } }
 }

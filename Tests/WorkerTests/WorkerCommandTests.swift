@@ -2,6 +2,8 @@ import Foundation
 import TestPrograms
 import Testing
 
+@testable import Worker
+
 /// The command line of the worker that was built.
 struct WorkerCommandTests {
   private let folder: TemporaryFolder
@@ -19,7 +21,7 @@ struct WorkerCommandTests {
       words.contains(
         "sheaf-worker [--coordinator <host:port>] [--slots <n>] [--media-root <dir>] [--cache <dir>] "
           + "[--cache-bytes <bytes>] [--min-free <bytes>] [--name <name>] [--token-file <file>] "
-          + "[--drain-seconds <seconds>] [--log-level <level>]"), "\(text)")
+          + "[--drain-seconds <seconds>] [--log-level <level>] [--version]"), "\(text)")
     for variable in [
       "COORDINATOR", "SLOTS", "MEDIA_ROOT", "CACHE", "CACHE_BYTES", "MIN_FREE", "NAME", "TOKEN_FILE", "DRAIN_SECONDS",
       "LOG_LEVEL",
@@ -47,6 +49,13 @@ struct WorkerCommandTests {
   ) throws {
     let result = try Tool.result(of: Place.worker, arguments)
     #expect(result.status == 64 && result.log.contains(message), "\(result.status): \(result.log)")
+  }
+
+  @Test
+  func `the version is printed with the build`() throws {
+    let text = String(decoding: try Tool.run(Place.worker, ["--version"]).output, as: UTF8.self)
+    let build = try Place.forkServer.properties().build
+    #expect(text.hasSuffix("\nbuild: \(build)\n"), "\(text)")
   }
 
   @Test(arguments: [["--media-root", "/nonexistent"], ["--cache", "/proc/sheaf"]])

@@ -62,13 +62,9 @@ public struct FrameTimes: Sendable, Hashable, Codable {
 
   /// The greatest time that is not after `time`. Nil if all are after it.
   public func last(atOrBefore time: Int64) -> Int64? {
-    var (low, high) = (0, runs.count)
-    while low < high {
-      let middle = (low + high) / 2
-      if runs[middle].start <= time { low = middle + 1 } else { high = middle }
-    }
-    guard low > 0 else { return nil }
-    let run = runs[low - 1]
+    let next = runs.partitionPoint { time < $0.start }
+    guard next > 0 else { return nil }
+    let run = runs[next - 1]
     guard run.step > 0 else { return run.start }
     return run.start + run.step * min((time - run.start) / run.step, Int64(run.count - 1))
   }

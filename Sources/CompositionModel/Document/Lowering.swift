@@ -121,12 +121,7 @@ struct Timeline<Element> {
 
   /// The entries that overlap a range.
   subscript(_ range: MediaTimeRange) -> ArraySlice<(range: MediaTimeRange, element: Element)> {
-    var (low, high) = (0, entries.count)
-    while low < high {
-      let middle = (low + high) / 2
-      if entries[middle].range.end <= range.start { low = middle + 1 } else { high = middle }
-    }
-    return entries[low...].prefix { $0.range.start < range.end }
+    entries[entries.partitionPoint { range.start < $0.range.end }...].prefix { $0.range.start < range.end }
   }
 
   /// Whether the entries leave no gap in a range.

@@ -45,6 +45,12 @@ final class Demuxer {
       return MediaError(.unrecognized, operation: "opening", subject: name, message: "the file is empty")
     }
     let error = MediaError(averror: result, operation: "opening", subject: name)
+    // libavformat's own message lists every format that it may open.
+    if error.message.contains("not on whitelist") {
+      return MediaError(
+        .unrecognized, operation: "opening", subject: name,
+        message: "it is a playlist or a file of another kind that Sheaf does not open")
+    }
     guard result == sheaf_averror(EINVAL) || result == sheaf_error_invalid else { return error }
     return MediaError(
       .unrecognized, operation: "opening", subject: name,

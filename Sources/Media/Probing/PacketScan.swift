@@ -2,16 +2,18 @@ internal import CMedia
 
 /// What the packets of one stream show without decoding. They are added in the file's order.
 struct PacketScan {
-  /// Presentation times of the packets that are presented.
+  /// Presentation times of the packets that show a picture.
   private(set) var times: [Int64] = []
   private(set) var keyframes: [(pts: Int64, dts: Int64, position: Int64)] = []
   private(set) var packetCount = 0
   /// Whether a presented packet had no presentation time.
   private(set) var lacksTimes = false
   /// Whether the track begins with packets that depend on others before them.
-  private(set) var startsWithDependentPackets = false
+  private var startsWithDependentPackets = false
+  /// Whether a packet may show several pictures, or it cannot be told without decoding.
+  private var hidesPictures = false
   /// Whether a packet is damaged, so that it may decode to nothing.
-  private(set) var isDamaged = false
+  private var isDamaged = false
   /// The times of the first presented sample and of the end of the last, in ticks, without samples to be skipped.
   private(set) var start: Int64?
   private(set) var end: Int64?
@@ -19,6 +21,13 @@ struct PacketScan {
   private(set) var lastDuration: Int64 = 0
 
   private let rule: KeyframeRule?
+  private var shown: ShownPictures?
+  /// The presentation time of the first packet at which decoding can start. Its decoding time may be missing, as it is
+  /// in Matroska for the first packets of a track with reordered pictures.
+  private var firstStart: Int64?
+  private var startLacksDecodingTime = false
+  /// Whether a packet is presented before one that is earlier in the file.
+  private var isReordered = false
   private let timebase: AVRational
   private let sample: AVRational
   private var greatest = Int64.min
@@ -33,22 +42,28 @@ struct PacketScan {
     sample = AVRational(num: 1, den: max(1, parameters.pointee.sample_rate))
     preSkip = parameters.pointee.codec_id == AV_CODEC_ID_OPUS ? Int64(max(0, parameters.pointee.initial_padding)) : 0
     rule = parameters.pointee.codec_type == AVMEDIA_TYPE_VIDEO ? KeyframeRule(parameters) : nil
+    shown = rule == nil ? nil : ShownPictures(parameters)
   }
 
   mutating func add(_ packet: Packet) {
     packetCount += 1
     let pts = packet.pts
-    if let rule, packet.isKeyframe, pts != sheaf_no_pts, packet.dts != sheaf_no_pts, pts > greatest,
-      rule.canStart(at: packet)
-    {
-      keyframes.append((pts, packet.dts, packet.pointer.pointee.pos))
+    if let rule, packet.isKeyframe, pts != sheaf_no_pts, pts > greatest, rule.canStart(at: packet) {
+      if firstStart == nil {
+        firstStart = pts
+        startLacksDecodingTime = packet.dts == sheaf_no_pts
+      }
+      if packet.dts != sheaf_no_pts { keyframes.append((pts, packet.dts, packet.pointer.pointee.pos)) }
     }
     if let rule, !rule.isWhole(packet) { isDamaged = true }
-    if rule != nil, keyframes.isEmpty { startsWithDependentPackets = true }
-    if let first = keyframes.first, pts != sheaf_no_pts, pts < first.pts, !packet.isDiscarded {
+    if rule != nil, firstStart == nil { startsWithDependentPackets = true }
+    if let firstStart, pts != sheaf_no_pts, pts < firstStart, !packet.isDiscarded {
       startsWithDependentPackets = true
     }
-    if pts != sheaf_no_pts { greatest = max(greatest, pts) }
+    if pts != sheaf_no_pts {
+      if pts < greatest { isReordered = true }
+      greatest = max(greatest, pts)
+    }
     if preSkip > 0, packetCount == 1, pts != sheaf_no_pts {
       silentUntil = pts &+ av_rescale_q(preSkip, sample, timebase)
     }
@@ -57,6 +72,8 @@ struct PacketScan {
       // More samples may be skipped than this packet holds.
       silentUntil = max(silentUntil, pts &+ av_rescale_q(Int64(skipped), sample, timebase))
     }
+    let shownCount = shown?.count(in: packet)
+    if shown != nil, !packet.isDiscarded, (shownCount ?? 2) > 1 { hidesPictures = true }
     if packet.isDiscarded { return }
     guard pts != sheaf_no_pts else {
       lacksTimes = true
@@ -68,12 +85,16 @@ struct PacketScan {
     if pts == greatest { lastDuration = packet.duration }
     start = min(start ?? from, from)
     end = max(end ?? to, to)
-    if rule != nil { times.append(pts) }
+    if rule != nil, shownCount != 0 { times.append(pts) }
   }
 
-  /// Sorts the times. Returns whether there is one for each presented packet, and no two are equal.
+  /// Sorts the times. Returns whether they are those of the pictures that are shown, so that nothing need be decoded.
   mutating func sortTimes() -> Bool {
     times.sort()
-    return !lacksTimes && !zip(times, times.dropFirst()).contains { $0 == $1 }
+    // libavformat leaves the first decoding times out if the codec reorders pictures. If the file's times then rise from
+    // packet to packet, they are decoding times, and no pictures have them.
+    let areDecodingTimes = startLacksDecodingTime && !isReordered && packetCount > 1
+    return !lacksTimes && !startsWithDependentPackets && !isDamaged && !hidesPictures && !areDecodingTimes
+      && !zip(times, times.dropFirst()).contains { $0 == $1 }
   }
 }

@@ -30,8 +30,7 @@ struct VideoTrackProbe {
           message: "video track \(finding.index) has no picture that can be decoded")
     }
     var times = [first.pts]
-    let hasDistinctTimes = scan.sortTimes()
-    if hasDistinctTimes, !scan.startsWithDependentPackets, !scan.isDamaged, !hidesPackets {
+    if scan.sortTimes() {
       times = scan.times
     } else {
       while let frame = try reader.next() { times.append(frame.pts) }
@@ -52,14 +51,6 @@ struct VideoTrackProbe {
 
   /// Ends of the names of demuxers for image files. With one frame, such a file is a still.
   private static let imageFormats = ["_pipe", "gif", "apng"]
-
-  /// Whether a packet may decode to no picture of its own. For example, VP8 and VP9 have pictures for reference only.
-  private var hidesPackets: Bool {
-    switch stream.pointee.codecpar.pointee.codec_id {
-    case AV_CODEC_ID_VP8, AV_CODEC_ID_VP9, AV_CODEC_ID_MPEG4, AV_CODEC_ID_AV1: true
-    default: false
-    }
-  }
 
   /// About one in a quarter of a second. None if the file does not store every frame's time: then it depends on the
   /// frames decoded before.

@@ -10,6 +10,8 @@ struct BoundaryChooser {
   /// The frames of a segment, all of which cost as much as a plain one.
   let nominalFrames: Int
   let keyframeInterval: Int
+  /// No segment has fewer frames, unless the film has.
+  let shortestFrames: Int
 
   struct Choice {
     var frame: Int
@@ -37,7 +39,7 @@ struct BoundaryChooser {
     var choices = [Choice(frame: 0, boundary: .start)]
     guard let first = timeline.spans.first else { return choices }
     let nominalCost = try costs.frame(of: bottomLayer(of: first)) * Double(nominalFrames)
-    let shortest = max(1, nominalFrames / Self.shortestDivisor)
+    let shortest = max(1, shortestFrames, nominalFrames / Self.shortestDivisor)
     while let last = choices.last {
       let spent = cumulative.cost(before: last.frame)
       // A rest that is too short for two segments stays in one, as does one that costs too little.
@@ -50,11 +52,15 @@ struct BoundaryChooser {
       let allowed = (last.frame + shortest)...(frameCount - shortest)
       var best: (choice: Choice, penalty: Double)?
       for candidate in try candidates(in: window) where allowed.contains(candidate.frame) {
+        let distance = (cumulative.cost(before: candidate.frame) - spent - nominalCost) / nominalCost
+        let uneven = Self.unevenness * distance * distance
+        var plain = 0.0
+        if case .keyframeInterval = candidate.boundary { plain = Self.plainness }
+        // The cost of the run-up takes long to compute, and cannot make a candidate better.
+        if let best, uneven + plain >= best.penalty { continue }
         let span = timeline.spans[cumulative.span(of: candidate.frame)]
         let runUp = try costs.runUp(to: candidate.frame, in: span, grid: timeline.grid)
-        let distance = (cumulative.cost(before: candidate.frame) - spent - nominalCost) / nominalCost
-        var penalty = Self.unevenness * distance * distance + runUp / nominalCost
-        if case .keyframeInterval = candidate.boundary { penalty += Self.plainness }
+        let penalty = uneven + runUp / nominalCost + plain
         if best.map({ penalty < $0.penalty }) ?? true { best = (candidate, penalty) }
       }
       let even = cumulative.frame(at: spent + nominalCost)
@@ -74,7 +80,8 @@ struct BoundaryChooser {
   /// Cuts, then source keyframes, then multiples of the keyframe interval: of equals the first is taken.
   private func candidates(in window: ClosedRange<Int>) throws(PlanError) -> [Choice] {
     var choices: [Choice] = []
-    let spans = timeline.spans.filter { window.overlaps($0.frames.lowerBound...$0.frames.upperBound) }
+    let first = timeline.spans.partitionPoint { window.lowerBound <= $0.frames.upperBound }
+    let spans = timeline.spans[first...].prefix { $0.frames.lowerBound <= window.upperBound }
     for span in spans where window.contains(span.frames.lowerBound) {
       choices.append(Choice(frame: span.frames.lowerBound, boundary: .cut))
     }
@@ -103,7 +110,8 @@ struct BoundaryChooser {
         of: clip, track: track, format: video, at: timeline.grid.time(of: frames.upperBound - 1))
       guard let from, let to else { return [] }
       var choices: [Choice] = []
-      for key in video.keyframes where from <= key.pts && key.pts <= to {
+      let first = video.keyframes.partitionPoint { from <= $0.pts }
+      for key in video.keyframes[first...].prefix(while: { $0.pts <= to }) {
         let elapsed = try track.timebase.exact * Rational(key.pts - track.origin) - clip.source.start.exact
         let time = try clip.target.start.exact + elapsed * (clip.target.duration / clip.source.duration)
         let frame = try timeline.grid.firstFrame(atOrAfter: time)

@@ -77,12 +77,7 @@ struct CumulativeCost {
 
   /// The index of the span that contains a frame.
   func span(of frame: Int) -> Int {
-    var (low, high) = (0, starts.count)
-    while high - low > 1 {
-      let middle = (low + high) / 2
-      if starts[middle].frame <= frame { low = middle } else { high = middle }
-    }
-    return low
+    max(0, starts.partitionPoint { frame < $0.frame } - 1)
   }
 
   /// The cost of all frames before this one.
@@ -93,7 +88,7 @@ struct CumulativeCost {
 
   /// The frame before which about this cost is spent.
   func frame(at cost: Double) -> Int {
-    let index = max(0, (starts.firstIndex { $0.cost > cost } ?? starts.count) - 1)
+    let index = max(0, starts.partitionPoint { $0.cost > cost } - 1)
     return min(frameCount, starts[index].frame + Int(((cost - starts[index].cost) / perFrame[index]).rounded()))
   }
 }

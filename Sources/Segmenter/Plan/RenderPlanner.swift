@@ -3,16 +3,23 @@ package import CompositionModel
 /// Makes the tasks of an edit. The result depends on the edit and its assets alone, and not on the number or the speed
 /// of the workers.
 package enum RenderPlanner {
+  /// The most segments of a film. Each is a task, which costs a process and rows in the farm's database. In a longer
+  /// film segments are longer.
+  package static let greatestSegmentCount = 20_000
+  /// The fewest frames that a segment may be asked to have. A shorter one costs more to start than to render.
+  package static let shortestSegment = 8
+
   /// The plan of an edit.
   /// - Parameters:
   ///   - assets: every asset that a clip or an overlay of the edit uses.
-  ///   - segmentDuration: the intended duration of a segment in seconds. Positive. Nil: 5 s for a film of up to 30 s,
-  ///     7.5 s up to two minutes, 10 s up to ten minutes, 20 s beyond. So a short film keeps every core busy, and a long
-  ///     film spends little on starting tasks.
+  ///   - segmentDuration: the intended duration of a segment in seconds, at least `shortestSegment` frames. Nil: 5 s for
+  ///     a film of up to 30 s, 7.5 s up to two minutes, 10 s up to ten minutes, 20 s beyond. So a short film keeps every
+  ///     core busy, and a long film spends little on starting tasks.
   package static func plan(
     _ edit: Edit, assets: [AssetID: PlannedAsset], segmentDuration: MediaTime? = nil
   ) throws(PlanError) -> RenderPlan {
     let lookup = SourceLookup(assets: assets)
+    if let segmentDuration { try check(segmentDuration, edit.videoComposition.frameDuration) }
     let frameCount = try mapErrors(to: PlanError.time("the film's length")) { () throws(TimeError) in
       try edit.frameCount
     }
@@ -41,6 +48,16 @@ package enum RenderPlanner {
       instructions: edit.videoComposition.instructions, segments: segments, audio: audio, stitch: stitch)
   }
 
+  private static func check(_ segmentDuration: MediaTime, _ frameDuration: MediaTime) throws(PlanError) {
+    let least = try mapErrors(to: PlanError.time("the segments' length")) { () throws(TimeError) in
+      try frameDuration * Rational(shortestSegment)
+    }
+    guard least <= segmentDuration else {
+      throw PlanError(
+        .segmentTooShort(least: least, frames: shortestSegment), "the segment duration \(segmentDuration) s")
+    }
+  }
+
   private static func defaultSegmentDuration(_ duration: MediaTime) -> MediaTime {
     if duration <= MediaTime(seconds: 30) { return MediaTime(seconds: 5) }
     if duration <= MediaTime(seconds: 120) { return MediaTime(value: 15, timescale: 2) }
@@ -54,25 +71,29 @@ package enum RenderPlanner {
     let grid = FrameGrid(frameDuration: format.frameDuration, frameCount: frameCount)
     let timeline = try Timeline(edit, grid: grid)
     let costs = CostModel(format: format, encoder: encoder, sources: lookup)
-    let nominalFrames = try mapErrors(to: PlanError.time("the segments' length")) { () throws(TimeError) in
+    let wantedFrames = try mapErrors(to: PlanError.time("the segments' length")) { () throws(TimeError) in
       Int(clamping: max(1, try (segmentDuration / format.frameDuration).rounded))
     }
+    let shortestFrames = (frameCount + greatestSegmentCount - 1) / greatestSegmentCount
+    let nominalFrames = max(wantedFrames, shortestFrames)
     let cumulative = try CumulativeCost(timeline: timeline, costs: costs)
     let chooser = BoundaryChooser(
       timeline: timeline, costs: costs, cumulative: cumulative, nominalFrames: nominalFrames,
-      keyframeInterval: encoder.keyframeInterval)
-    let builder = SegmentBuilder(edit: edit, timeline: timeline, format: format, encoder: encoder, sources: lookup)
+      keyframeInterval: encoder.keyframeInterval, shortestFrames: shortestFrames)
     let choices = try chooser.boundaries()
     let ends = choices.dropFirst().map(\.frame) + [frameCount]
+    let builder = try SegmentBuilder(
+      edit: edit, timeline: timeline, format: format, encoder: encoder, sources: lookup,
+      segments: zip(choices, ends).map { $0.frame..<$1 })
     var segments: [Segment] = []
-    for (choice, end) in zip(choices, ends) {
+    for (index, (choice, end)) in zip(choices, ends).enumerated() {
       let span = timeline.spans[cumulative.span(of: choice.frame)]
       let runUp = try costs.runUp(to: choice.frame, in: span, grid: grid)
       segments.append(
         Segment(
           frames: choice.frame..<end,
           cost: cumulative.cost(before: end) - cumulative.cost(before: choice.frame) + runUp,
-          boundary: choice.boundary, task: try builder.task(frames: choice.frame..<end)))
+          boundary: choice.boundary, task: try builder.task(index)))
     }
     return segments
   }
@@ -148,13 +169,17 @@ package struct PlannedAsset: Sendable, Hashable {
   }
 }
 
-/// Why an edit could not be planned. Lowering finds all errors of the author, so what remains is a time that cannot be
-/// kept exactly, or a caller that gave no description of an asset.
+/// Why an edit could not be planned. Lowering finds nearly all errors of the author. What remains is a time that cannot
+/// be kept exactly, a caller that gave no description of an asset, segments that are too short, and too many overlays.
 package struct PlanError: Error, Sendable, Hashable, CustomStringConvertible {
   package enum Code: Sendable, Hashable {
     case time(TimeError)
     case assetNotDescribed(AssetID)
     case noTrack(asset: AssetID, index: Int)
+    /// The intended duration of a segment is below the least, in seconds.
+    case segmentTooShort(least: MediaTime, frames: Int)
+    /// The overlays are in more places of segments than the limit.
+    case tooManyOverlays(limit: Int)
   }
 
   package var code: Code
@@ -171,6 +196,11 @@ package struct PlanError: Error, Sendable, Hashable, CustomStringConvertible {
     case .time(let error): "\(subject): \(error)"
     case .assetNotDescribed(let asset): "\(subject): asset '\(asset)' has not been probed"
     case .noTrack(let asset, let index): "\(subject): asset '\(asset)' has no usable track \(index)"
+    case .segmentTooShort(let least, let frames):
+      "\(subject) is too short; the shortest is \(frames) frames, \(least) s"
+    case .tooManyOverlays(let limit):
+      "\(subject) are shown in more than \(limit) places of the film's segments; show fewer overlays, or each for a "
+        + "shorter time"
     }
   }
 

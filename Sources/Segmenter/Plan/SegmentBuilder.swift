@@ -3,21 +3,36 @@ import CompositionModel
 /// Makes the task of one segment. All times are on the segment's own clock, and the task contains nothing that its
 /// frames do not depend on, so that equal frames have equal fingerprints.
 struct SegmentBuilder {
-  let edit: Edit
-  let timeline: Timeline
-  let format: VideoTaskFormat
-  let encoder: VideoSettings
-  let sources: SourceLookup
+  private let timeline: Timeline
+  private let format: VideoTaskFormat
+  private let encoder: VideoSettings
+  private let sources: SourceLookup
+  private let segments: [Range<Int>]
+  private let overlays: OverlayIndex
 
-  func task(frames: Range<Int>) throws(PlanError) -> VideoTask {
+  /// - Parameter segments: the frames of every segment. They tile the film.
+  init(
+    edit: Edit, timeline: Timeline, format: VideoTaskFormat, encoder: VideoSettings, sources: SourceLookup,
+    segments: [Range<Int>]
+  ) throws(PlanError) {
+    self.timeline = timeline
+    self.format = format
+    self.encoder = encoder
+    self.sources = sources
+    self.segments = segments
+    overlays = try OverlayIndex(edit.videoComposition.overlays, timeline: timeline, segments: segments)
+  }
+
+  /// The task of a segment, by its index.
+  func task(_ segment: Int) throws(PlanError) -> VideoTask {
+    let frames = segments[segment]
     let clock = try mapErrors(to: PlanError.time("frame \(frames.lowerBound)")) { () throws(TimeError) in
       try SegmentClock(frames: frames, grid: timeline.grid)
     }
     var used = SegmentSources(lookup: sources)
     var spans: [Span] = []
-    for span in timeline.spans {
+    for span in timeline.spans(in: frames) {
       let shown = span.frames.clamped(to: frames)
-      guard !shown.isEmpty else { continue }
       var layers: [PlannedLayer] = []
       for layer in span.layers {
         layers.append(try plan(layer, clock: clock, firstFrame: shown.lowerBound, used: &used))
@@ -30,8 +45,8 @@ struct SegmentBuilder {
       }
     }
     var overlays: [PlannedOverlay] = []
-    for overlay in edit.videoComposition.overlays {
-      if let planned = try plan(overlay, clock: clock, used: &used) { overlays.append(planned) }
+    for (overlay, shown) in self.overlays.overlays(of: segment, frames: frames) {
+      overlays.append(try plan(overlay, shown: shown, clock: clock, used: &used))
     }
     return VideoTask(
       format: format, encoder: encoder, frameCount: frames.count, spans: spans, overlays: overlays,
@@ -75,23 +90,8 @@ struct SegmentBuilder {
   }
 
   private func plan(
-    _ overlay: Overlay, clock: SegmentClock, used: inout SegmentSources
-  ) throws(PlanError) -> PlannedOverlay? {
-    let frames = try mapErrors(to: PlanError.time("the overlay over \(overlay.over)")) { () throws(TimeError) in
-      try timeline.grid.frames(in: overlay.over)
-    }
-    var shown: [Range<Int>] = []
-    for span in timeline.spans where span.instruction.wantsOverlays {
-      let part = span.frames.clamped(to: frames).clamped(to: clock.frames)
-      guard !part.isEmpty else { continue }
-      let local = clock.local(part)
-      if let last = shown.last, last.upperBound == local.lowerBound {
-        shown[shown.count - 1] = last.lowerBound..<local.upperBound
-      } else {
-        shown.append(local)
-      }
-    }
-    guard !shown.isEmpty else { return nil }
+    _ overlay: Overlay, shown: [Range<Int>], clock: SegmentClock, used: inout SegmentSources
+  ) throws(PlanError) -> PlannedOverlay {
     let content: PlannedOverlayContent
     switch overlay.content {
     case .text(let text): content = .text(text)
@@ -99,11 +99,74 @@ struct SegmentBuilder {
       content = .image(source: try used.index(ofStill: asset), width: width, height: height)
     }
     return PlannedOverlay(
-      content: content, frames: shown, placement: overlay.placement, opacity: overlay.opacity,
+      content: content, frames: shown.map(clock.local), placement: overlay.placement, opacity: overlay.opacity,
       ramps: try mapErrors(to: PlanError.time("the ramps of the overlay over \(overlay.over)")) {
         () throws(TimeError) in
         try clock.local(overlay.ramps)
       })
+  }
+}
+
+/// The overlays of each segment.
+private struct OverlayIndex {
+  /// The most places of overlays in all segments together: an overlay has one in each segment of its time, and one
+  /// more wherever it is interrupted. A film has thousands; the tasks of more would take gigabytes.
+  private static let greatestCount = 1_000_000
+
+  private let overlays: [Overlay]
+  /// The frames of each overlay, without interruptions.
+  private let frames: [Range<Int>]
+  /// The frames in which overlays are drawn, rising and apart.
+  private let drawn: [Range<Int>]
+  /// Indices in `overlays`, rising, by segment.
+  private var bySegment: [[Int]]
+
+  init(_ overlays: [Overlay], timeline: Timeline, segments: [Range<Int>]) throws(PlanError) {
+    self.overlays = overlays
+    var drawn: [Range<Int>] = []
+    for span in timeline.spans where span.instruction.wantsOverlays {
+      if let last = drawn.last, last.upperBound == span.frames.lowerBound {
+        drawn[drawn.count - 1] = last.lowerBound..<span.frames.upperBound
+      } else {
+        drawn.append(span.frames)
+      }
+    }
+    self.drawn = drawn
+    var frames: [Range<Int>] = []
+    bySegment = Array(repeating: [], count: segments.count)
+    var count = 0
+    for (index, overlay) in overlays.enumerated() {
+      let own = try mapErrors(to: PlanError.time("the overlay over \(overlay.over)")) { () throws(TimeError) in
+        try timeline.grid.frames(in: overlay.over)
+      }
+      frames.append(own)
+      for segment in segments.partitionPoint(where: { own.lowerBound < $0.upperBound })..<segments.count {
+        guard segments[segment].lowerBound < own.upperBound else { break }
+        let places = Self.ranges(of: own.clamped(to: segments[segment]), in: drawn).count
+        count += max(1, places)
+        guard count <= Self.greatestCount else {
+          throw PlanError(.tooManyOverlays(limit: Self.greatestCount), "the overlays")
+        }
+        if places > 0 { bySegment[segment].append(index) }
+      }
+    }
+    self.frames = frames
+  }
+
+  /// The overlays that a segment shows, each with the frames of the film that show it, ascending and apart.
+  func overlays(of segment: Int, frames: Range<Int>) -> [(overlay: Overlay, shown: [Range<Int>])] {
+    bySegment[segment].map { index in
+      let own = self.frames[index].clamped(to: frames)
+      return (overlays[index], Self.ranges(of: own, in: drawn).map { $0.clamped(to: own) })
+    }
+  }
+
+  /// The ranges of `drawn` that overlap some frames.
+  private static func ranges(of frames: Range<Int>, in drawn: [Range<Int>]) -> ArraySlice<Range<Int>> {
+    guard !frames.isEmpty else { return [] }
+    return drawn[drawn.partitionPoint { frames.lowerBound < $0.upperBound }...].prefix {
+      $0.lowerBound < frames.upperBound
+    }
   }
 }
 
@@ -113,10 +176,15 @@ struct SegmentClock {
   /// The difference to add to a time of the composition.
   let offset: MediaTime
   private let duration: MediaTime
+  /// On the composition's timeline.
+  private let start: MediaTime
+  private let end: MediaTime
 
   init(frames: Range<Int>, grid: FrameGrid) throws(TimeError) {
     self.frames = frames
-    offset = try MediaTime.zero - grid.time(of: frames.lowerBound)
+    start = try grid.time(of: frames.lowerBound)
+    end = try grid.time(of: frames.upperBound)
+    offset = try MediaTime.zero - start
     duration = try grid.frameDuration * Rational(frames.count)
   }
 
@@ -141,11 +209,11 @@ struct SegmentClock {
 
   /// The ramps that have an effect between the segment's first frame and its end.
   func local(_ list: RampList) throws(TimeError) -> RampList {
-    let shifted = try list.shifted(by: offset).ramps
+    // A ramp has no effect if the next one has started when the segment starts.
+    let first = max(0, list.ramps.partitionPoint { start < $0.over.start } - 1)
+    let effective = list.ramps[first...].prefix { $0.over.start < end }
     var kept: [Ramp] = []
-    for (index, ramp) in shifted.enumerated() where ramp.over.start < duration {
-      let isReplaced = index + 1 < shifted.count && shifted[index + 1].over.start <= .zero
-      if isReplaced { continue }
+    for ramp in try RampList(Array(effective)).shifted(by: offset).ramps {
       if ramp.over.end <= .zero {
         let now = try MediaTimeRange(start: .zero, duration: .zero)
         kept.append(Ramp(over: now, from: ramp.to, to: ramp.to))

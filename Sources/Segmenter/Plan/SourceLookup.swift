@@ -6,10 +6,12 @@ struct SourceLookup {
 
   /// The clip's track.
   func track(of clip: Clip) throws(PlanError) -> (asset: PlannedAsset, track: TrackDescription) {
-    let subject = "the clip of '\(clip.asset)' at \(clip.target.start)"
-    guard let asset = assets[clip.asset] else { throw PlanError(.assetNotDescribed(clip.asset), subject) }
+    func error(_ code: PlanError.Code) -> PlanError {
+      PlanError(code, "the clip of '\(clip.asset)' at \(clip.target.start)")
+    }
+    guard let asset = assets[clip.asset] else { throw error(.assetNotDescribed(clip.asset)) }
     guard let track = asset.description.tracks.first(where: { $0.index == clip.sourceTrack }) else {
-      throw PlanError(.noTrack(asset: clip.asset, index: clip.sourceTrack), subject)
+      throw error(.noTrack(asset: clip.asset, index: clip.sourceTrack))
     }
     return (asset, track)
   }
@@ -43,7 +45,8 @@ struct SourceLookup {
     guard !format.isStill, let shown = try shownFrame(of: clip, track: track, format: format, at: time) else {
       return nil
     }
-    return format.keyframes.last { $0.pts <= shown }
+    let next = format.keyframes.partitionPoint { shown < $0.pts }
+    return next > 0 ? format.keyframes[next - 1] : nil
   }
 }
 

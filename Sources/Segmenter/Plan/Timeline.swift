@@ -64,37 +64,42 @@ struct Timeline {
   init(_ edit: Edit, grid: FrameGrid) throws(PlanError) {
     self.grid = grid
     var spans: [TimelineSpan] = []
+    var tracks = TrackIndex(edit.composition, grid: grid)
     for instruction in edit.videoComposition.instructions {
       let frames = try mapErrors(to: PlanError.time("the instruction over \(instruction.over)")) {
         () throws(TimeError) in
         try grid.frames(in: instruction.over)
       }
       guard !frames.isEmpty else { continue }
-      let tracks = instruction.layers.flatMap(\.tracks).compactMap { edit.composition.track($0) }
       var cuts: Set<Int> = [frames.lowerBound, frames.upperBound]
-      for clip in tracks.flatMap(\.clips) {
-        let shown = try mapErrors(to: PlanError.time("the clip of '\(clip.asset)' at \(clip.target.start)")) {
-          () throws(TimeError) in
-          try grid.frames(in: clip.target)
+      for track in instruction.layers.flatMap(\.tracks) {
+        for shown in try tracks.shown(of: track, around: frames) {
+          cuts.formUnion([shown.lowerBound, shown.upperBound].filter { frames.contains($0) })
         }
-        cuts.formUnion([shown.lowerBound, shown.upperBound].filter { frames.contains($0) })
       }
       let ordered = cuts.sorted()
       for (start, end) in zip(ordered, ordered.dropFirst()) {
         let time = try mapErrors(to: PlanError.time("frame \(start)")) { () throws(TimeError) in
           try grid.time(of: start)
         }
-        let layers = instruction.layers.compactMap { Timeline.resolve($0, at: time, in: edit.composition) }
+        let layers = instruction.layers.compactMap { Timeline.resolve($0, at: time, in: tracks) }
         spans.append(TimelineSpan(frames: start..<end, instruction: instruction, layers: layers))
       }
     }
     self.spans = spans
   }
 
+  /// The spans that have frames in a range.
+  func spans(in frames: Range<Int>) -> ArraySlice<TimelineSpan> {
+    spans[spans.partitionPoint { frames.lowerBound < $0.frames.upperBound }...].prefix {
+      $0.frames.lowerBound < frames.upperBound
+    }
+  }
+
   /// A layer with the clips that it shows at a time. Nil if it shows none.
-  private static func resolve(_ layer: Layer, at time: MediaTime, in composition: Composition) -> TimelineLayer? {
+  private static func resolve(_ layer: Layer, at time: MediaTime, in tracks: TrackIndex) -> TimelineLayer? {
     func clip(_ layer: TrackLayer) -> TimelineClip? {
-      composition.track(layer.track)?.clips.first { $0.target.contains(time) }.map {
+      tracks.clip(of: layer.track, at: time).map {
         TimelineClip(track: layer.track, clip: $0, fit: layer.fit, opacity: layer.opacity)
       }
     }
@@ -105,6 +110,49 @@ struct Timeline {
       let (from, to) = (clip(from), clip(to))
       return from == nil && to == nil ? nil : .dissolve(from: from, to: to, progress: progress)
     }
+  }
+}
+
+/// The clips of tracks by time.
+private struct TrackIndex {
+  private let grid: FrameGrid
+  private var tracks: [TrackID: CompositionTrack] = [:]
+  /// The frames that each clip of a track shows, rising; only of tracks that were asked for.
+  private var shown: [TrackID: [Range<Int>]] = [:]
+
+  init(_ composition: Composition, grid: FrameGrid) {
+    self.grid = grid
+    for track in composition.tracks where tracks[track.id] == nil { tracks[track.id] = track }
+  }
+
+  /// The frames of each clip of a track that has frames in a range, or that starts or ends there.
+  mutating func shown(of id: TrackID, around frames: Range<Int>) throws(PlanError) -> ArraySlice<Range<Int>> {
+    let all: [Range<Int>]
+    if let known = shown[id] { all = known } else { all = try frameRanges(of: id) }
+    shown[id] = all
+    return all[all.partitionPoint { frames.lowerBound <= $0.upperBound }...].prefix {
+      $0.lowerBound < frames.upperBound
+    }
+  }
+
+  private func frameRanges(of id: TrackID) throws(PlanError) -> [Range<Int>] {
+    var ranges: [Range<Int>] = []
+    for clip in tracks[id]?.clips ?? [] {
+      ranges.append(
+        try mapErrors(to: PlanError.time("the clip of '\(clip.asset)' at \(clip.target.start)")) {
+          () throws(TimeError) in
+          try grid.frames(in: clip.target)
+        })
+    }
+    return ranges
+  }
+
+  /// The clip of a track that plays at a time.
+  func clip(of id: TrackID, at time: MediaTime) -> Clip? {
+    guard let clips = tracks[id]?.clips else { return nil }
+    let next = clips.partitionPoint { time < $0.target.start }
+    guard next > 0, clips[next - 1].target.contains(time) else { return nil }
+    return clips[next - 1]
   }
 }
 

@@ -75,6 +75,7 @@ struct AudioPlanner {
 
   func task(_ encoder: AudioSettings) throws(PlanError) -> AudioTask {
     var used: [PlannedAudioSource] = []
+    var indices: [PlannedAudioSource: Int] = [:]
     var tracks: [PlannedAudioTrack] = []
     for track in edit.composition.tracks where track.type == .audio && !track.clips.isEmpty {
       var clips: [PlannedAudioClip] = []
@@ -86,8 +87,11 @@ struct AudioPlanner {
         let source = PlannedAudioSource(
           digest: asset.digest, track: description.index, timebase: description.timebase, origin: description.origin,
           audio: audio)
-        let index = used.firstIndex(of: source) ?? used.count
-        if index == used.count { used.append(source) }
+        let index = indices[source] ?? used.count
+        if index == used.count {
+          used.append(source)
+          indices[source] = index
+        }
         clips.append(PlannedAudioClip(source: index, sourceRange: clip.source, targetRange: clip.target))
       }
       tracks.append(PlannedAudioTrack(volume: edit.audioMix.volumes[track.id] ?? .one, clips: clips))

@@ -1,6 +1,6 @@
 /// What a run that has a process does. It decides how long the run may go without movement.
 enum RunPhase: Sendable, Hashable {
-  /// The agent opens the task's inputs.
+  /// The agent opens the task's inputs, and starts its process.
   case preparing
   /// The process works.
   case executing
@@ -122,7 +122,8 @@ struct AgentRun: Sendable {
     let seconds = limit.components.seconds
     return switch phase {
     case .executing: TaskFailure(.hung, "the task hung: it did not move for \(seconds) s")
-    case .preparing: TaskFailure(.released, "the inputs could not be opened: nothing could be read for \(seconds) s")
+    case .preparing:
+      TaskFailure(.released, "the task could not be started: neither its inputs nor its process came in \(seconds) s")
     case .waiting:
       TaskFailure(.released, "the coordinator sent no content for \(Self.fetchLimit.components.seconds) s")
     case .verifying:

@@ -19,7 +19,7 @@ struct CoordinatorConnection: Sendable {
   }
 
   /// When the last bytes of the coordinator came.
-  var lastReceived: ContinuousClock.Instant? { nil }
+  var lastReceived: ContinuousClock.Instant { connection.lastReceived }
 
   /// Queues a message behind those that wait; does not wait itself.
   func send(_ message: WireMessage) {

@@ -18,6 +18,9 @@ actor RenderTaskExecutor {
     var verifications: [Task<Void, Never>] = []
     /// Ends the wait for the inputs' digests after the process has ended.
     var stopVerifying: (@Sendable () -> Void)?
+    /// Whether the process has started, and whether it has its task. The task begins when both are true.
+    var isReady = false
+    var isAssigned = false
     /// Range requests that wait for bytes of the coordinator.
     var rangesUnderWay = 0
     /// The first input that could not be read or was not what it should be: the true reason of whatever follows.
@@ -83,6 +86,8 @@ actor RenderTaskExecutor {
         post(.uploaded(id))
       } catch let error as WireError where error.code == .closed {
         // It begins again on the next connection.
+      } catch let error as WireError where error.code == .temporary {
+        post(.uploadPostponed(id))
       } catch {
         if Task.isCancelled { return }
         post(.uploadFailed(id, "\(error)"))
@@ -124,12 +129,18 @@ actor RenderTaskExecutor {
       let output = try await BlockingWork.run { try OpenFile.unnamed(in: folder).file }
       guard let files = runs[id]?.inputs.map(\.file) else { return }
       process.assign(task, inputs: files, output: output)
-      post(.entered(id, .executing))
+      runs[id]?.isAssigned = true
+      begin(id)
     } catch {
-      // If the run was cancelled, its end is known already and this one is ignored.
       process.kill()
+      // If the run was cancelled, its process's end is its end.
+      if Task.isCancelled { return }
       post(.ended(id, .failed(TaskFailure(.released, "an input cannot be opened: \(error)"))))
     }
+  }
+
+  private func begin(_ id: RunID) {
+    if let run = runs[id], run.isReady, run.isAssigned { post(.entered(id, .executing)) }
   }
 
   /// Ends the run's process as soon as one of its files turns out to be another one.
@@ -149,7 +160,9 @@ actor RenderTaskExecutor {
 
   private func handle(_ report: TaskProcess.Report, of id: RunID) async {
     switch report {
-    case .ready: break
+    case .ready:
+      runs[id]?.isReady = true
+      begin(id)
     case .progress(let done, let moved): post(.progressed(id, done: done, moved: moved))
     case .moved: post(.moved(id))
     case .rangeRequest(let request): supply(request, to: id)

@@ -11,8 +11,8 @@ struct InputContent: Sendable, Hashable {
   /// Under the media root; empty if only the coordinator's content store has it.
   var path: String
 
-  /// What messages call the input.
-  var name: String { path.isEmpty ? String(content.digest.hex.prefix(12)) : path }
+  /// What messages call the input: its digest, for which the coordinator writes the path in the document.
+  var name: String { content.digest.hex }
 }
 
 /// An input that a task process can be given. A file that was not read before is digested while the task reads it, so

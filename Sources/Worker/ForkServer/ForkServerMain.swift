@@ -20,6 +20,9 @@ struct ForkServerMain {
   /// The agent's numbers of processes by process id.
   private var numbers: [pid_t: UInt32] = [:]
 
+  /// The build of libraries, renderer and fonts. Reads the fonts' settings, which takes some 40 ms.
+  static var build: String { "\(MediaBuild.identity), \(RendererBuild.identity)" }
+
   static func run() -> Never {
     do {
       var server = try ForkServerMain()
@@ -40,7 +43,7 @@ struct ForkServerMain {
   private mutating func serve() throws -> Never {
     // The build is taken here because task processes see the same, and because they inherit the fonts' settings, which
     // this reads.
-    let build = "\(MediaBuild.identity), \(RendererBuild.identity)"
+    let build = Self.build
     report(
       .with {
         $0.ready = .with {

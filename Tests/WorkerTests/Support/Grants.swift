@@ -41,6 +41,12 @@ extension WireMessage {
     }
   }
 
+  /// Whether it is a heartbeat that says why no task is taken; nil if it is no heartbeat.
+  var isPaused: Bool? {
+    guard case .heartbeat(let heartbeat) = self else { return nil }
+    return !heartbeat.paused.isEmpty
+  }
+
   /// Whether it is a heartbeat with so many free slots and so many leases.
   func isHeartbeat(freeSlots: UInt32, leases: Int) -> Bool {
     guard case .heartbeat(let heartbeat) = self else { return false }

@@ -2,6 +2,7 @@ import Digest
 import Foundation
 import Logging
 import SwiftProtobuf
+import Synchronization
 import Wire
 
 /// The other end of an agent's connection: sends what a test gives it, keeps what it receives, and serves and takes
@@ -22,8 +23,18 @@ actor ScriptedCoordinator {
   private(set) var hellos: [Sheaf_Hello] = []
   private(set) var contents: [SHA256Digest: Data] = [:]
   private(set) var readRequests: [Range<UInt64>] = []
+  /// The first heartbeat of each connection.
+  private(set) var firstHeartbeats: [Sheaf_Heartbeat] = []
+  private var awaitsFirstHeartbeat = false
   /// Whether requests for content are received and never answered.
   private var holdsReads = false
+  /// Whether chunks of uploads are received and never answered.
+  private var holdsUploads = false
+  /// Whether failures are received and never answered.
+  private var holdsFailures = false
+  private let refusals = Refusals()
+  /// How many uploads cannot be taken for now.
+  private var postponements = 0
   private var cancelled: [Sheaf_Lease] = []
   private let welcome: Sheaf_Welcome
   private let token: String
@@ -43,10 +54,11 @@ actor ScriptedCoordinator {
     let server = try await WireServer.bind(
       to: WireAddress(host: "127.0.0.1", port: 0), logger: Logger(label: "script") { _ in SwiftLogNoOpLogHandler() })
     self.server = server
-    let (welcome, token) = (welcome, token)
+    let (welcome, token, refusals) = (welcome, token, refusals)
     running = Task {
       try await server.run(maximumConnections: 4) { hello in
-        hello.token == token ? .success(welcome) : .failure(WireError(.refused(.token), "the token is wrong"))
+        if refusals.take() { return .failure(WireError(.refused(.shuttingDown), "the coordinator is shutting down")) }
+        return hello.token == token ? .success(welcome) : .failure(WireError(.refused(.token), "the token is wrong"))
       } session: { connection, hello in
         await self.began(connection, hello)
         for try await message in connection.inbound { try await self.handle(message, connection) }
@@ -83,6 +95,31 @@ actor ScriptedCoordinator {
     holdsReads = true
   }
 
+  /// Answers requests for content again; those that were held are lost.
+  func releaseReads() {
+    holdsReads = false
+  }
+
+  /// Cannot take this many uploads, as a coordinator whose disk is full.
+  func postponeUploads(_ count: Int) {
+    postponements = count
+  }
+
+  /// Answers chunks of uploads, or no more.
+  func holdUploads(_ holds: Bool) {
+    holdsUploads = holds
+  }
+
+  /// Answers failures, or no more.
+  func holdFailures(_ holds: Bool) {
+    holdsFailures = holds
+  }
+
+  /// Refuses this many hellos, as a coordinator does that is shutting down.
+  func refuse(_ count: Int) {
+    refusals.set(count)
+  }
+
   /// Lists a lease as cancelled in every reply to a heartbeat.
   func cancel(_ lease: Sheaf_Lease) {
     cancelled.append(lease)
@@ -117,6 +154,7 @@ actor ScriptedCoordinator {
 
   private func began(_ connection: WireConnection, _ hello: Sheaf_Hello) {
     hellos.append(hello)
+    awaitsFirstHeartbeat = true
     self.connection = connection
     for waiter in connectionWaiters { waiter.resume() }
     connectionWaiters = []
@@ -130,15 +168,30 @@ actor ScriptedCoordinator {
       if !holdsReads { try await connection.send(.contentData(answer)) }
     case .uploadBegin(let begin):
       guard let digest = SHA256Digest(bytes: begin.digest) else { return }
+      note(message)
+      if postponements > 0 {
+        postponements -= 1
+        let reply = Sheaf_UploadReply.with {
+          $0.request = begin.request
+          $0.error = "the disk is full"
+          $0.temporary = true
+        }
+        return try await connection.send(.uploadReply(reply))
+      }
       partial[begin.request] = (digest, Data())
       try await connection.send(.uploadReply(.with { $0.request = begin.request }))
-    case .uploadChunk(let chunk): try await connection.send(.uploadReply(take(chunk)))
-    case .heartbeat:
+    case .uploadChunk(let chunk):
+      let reply = take(chunk)
+      note(message)
+      if !holdsUploads { try await connection.send(.uploadReply(reply)) }
+    case .heartbeat(let heartbeat):
+      if awaitsFirstHeartbeat { firstHeartbeats.append(heartbeat) }
+      awaitsFirstHeartbeat = false
       note(message)
       try await connection.send(.heartbeatReply(.with { $0.cancelled = cancelled }))
     case .failure(let failure):
       note(message)
-      try await connection.send(.failureReply(.with { $0.lease = failure.lease }))
+      if !holdsFailures { try await connection.send(.failureReply(.with { $0.lease = failure.lease })) }
     default: note(message)
     }
   }
@@ -171,13 +224,28 @@ actor ScriptedCoordinator {
       upload.data.append(chunk.data)
       partial[chunk.request] = upload
       $0.received = UInt64(upload.data.count)
-      guard chunk.last else { return }
+      guard chunk.last, !holdsUploads else { return }
       guard SHA256Digest.of(upload.data) == upload.digest else {
         $0.error = "the digest is another"
         return
       }
       contents[upload.digest] = upload.data
       $0.complete = true
+    }
+  }
+}
+
+/// How many hellos are still refused.
+private final class Refusals: Sendable {
+  private let left = Mutex(0)
+
+  func set(_ count: Int) { left.withLock { $0 = count } }
+
+  /// Whether this hello is one of them.
+  func take() -> Bool {
+    left.withLock { left in
+      defer { left = max(0, left - 1) }
+      return left > 0
     }
   }
 }

@@ -33,6 +33,20 @@ enum Place {
   /// The fork server of the worker that was built, for all tests that do not end it.
   static let forkServer = ForkServer(workerLauncher)
 
+  /// A fork server of its own, and a test of whether a process is it or one that it forked.
+  static func markedForkServer(_ watch: ForkServer.Watch) -> (server: ForkServer, isServer: (pid_t) -> Bool) {
+    var launcher = workerLauncher
+    let mark = "SHEAF_TEST_MARK=\(UUID().uuidString)"
+    launcher.environment.append(mark)
+    return (
+      ForkServer(launcher, watch: watch),
+      { process in
+        let environment = FileManager.default.contents(atPath: "/proc/\(process)/environ") ?? Data()
+        return environment.range(of: Data(mark.utf8)) != nil
+      }
+    )
+  }
+
   /// Starts a shell script in place of a task process. Its descriptor 0 is the socket to the agent.
   static func script(_ lines: String) -> ProcessLauncher {
     var launcher = ProcessLauncher { _ in nil }
