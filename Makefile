@@ -6,7 +6,7 @@ FILM ?= out/first-film.mp4
 RELEASE := .build/release
 SWIFT_FILES := $(shell git ls-files '*.swift' 2>/dev/null | grep -v '/Generated/')
 
-.PHONY: setup build release demo test lint format bench clean
+.PHONY: setup build release demo test lint format bench chaos clean
 
 setup: ## install the system packages that are missing
 	@scripts/install-packages build test
@@ -39,9 +39,15 @@ lint:
 format:
 	@swift format --in-place $(SWIFT_FILES)
 
-bench: release ## Sheaf, ffmpeg and melt in turn, as ratios
-	@scripts/install-packages bench
+bench: release ## Sheaf, ffmpeg and melt in turn, as ratios; then a coordinator under load
+	@scripts/install-packages test bench
 	Benchmarks/run
+	swift build -c release --product FarmLoad
+	pg_virtualenv -t -o max_connections=200 Benchmarks/load
+
+chaos: release ## the example film on farms on which something fails, as a table; SEED=n TRIES=n choose the times
+	@scripts/install-packages test
+	pg_virtualenv -t -o max_connections=200 -o fsync=off Tests/Chaos/run --seed $(or $(SEED),1) --tries $(or $(TRIES),1)
 
 clean:
 	rm -rf .build out

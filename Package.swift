@@ -67,7 +67,7 @@ let package = Package(
       name: "Jobs", dependencies: ["CPostgres", "Digest", "SystemSupport"],
       resources: [
         .embedInCode("Migrations/0001_farm.sql"), .embedInCode("Migrations/0002_second_lease.sql"),
-        .embedInCode("Migrations/0003_leases.sql"),
+        .embedInCode("Migrations/0003_leases.sql"), .embedInCode("Migrations/0004_sessions.sql"),
       ],
       swiftSettings: strict),
     .target(
@@ -108,6 +108,11 @@ let package = Package(
       swiftSettings: strict),
     .executableTarget(name: "SheafWorkerCLI", dependencies: ["Worker"], swiftSettings: strict),
 
+    // Workers that render nothing, for Benchmarks/load.
+    .executableTarget(
+      name: "FarmLoad", dependencies: ["Jobs", "Wire", "Digest", "SystemSupport", argumentParser, protobuf],
+      path: "Benchmarks/FarmLoad", swiftSettings: strict),
+
     // What several test targets share: programs that they start, temporary folders, a random generator.
     .target(
       name: "TestPrograms", dependencies: ["SystemSupport"], path: "Tests/TestPrograms", swiftSettings: strict),
@@ -146,13 +151,23 @@ let package = Package(
       ],
       swiftSettings: strict),
     .testTarget(name: "SystemSupportTests", dependencies: ["SystemSupport", "TestPrograms"], swiftSettings: strict),
+    // The other end of a client's connection, for the tests of clients.
+    .target(
+      name: "TestCoordinator", dependencies: ["Wire", "Digest", logging, protobuf], path: "Tests/TestCoordinator",
+      swiftSettings: strict),
     .testTarget(
       name: "ClientTests",
-      dependencies: ["Client", "ContentStorage", "Jobs", "Wire", "Digest", "SystemSupport", "TestPrograms", protobuf],
+      dependencies: [
+        "Client", "CompositionModel", "ContentStorage", "Jobs", "Wire", "Digest", "SystemSupport", "TestCoordinator",
+        "TestPrograms", protobuf,
+      ],
       swiftSettings: strict),
     .testTarget(
       name: "SheafCLITests",
-      dependencies: ["SheafCLI", "Coordinator", "Wire", "Digest", "SystemSupport", argumentParser, protobuf],
+      dependencies: [
+        "SheafCLI", "Client", "Coordinator", "Wire", "Digest", "SystemSupport", "TestCoordinator", "TestPrograms",
+        argumentParser, protobuf, unixSignals,
+      ],
       exclude: ["Help"], swiftSettings: strict),
     .testTarget(
       name: "WorkerTests",

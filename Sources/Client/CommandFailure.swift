@@ -12,12 +12,20 @@ package struct CommandFailure: Error, Sendable, Hashable, CustomStringConvertibl
     case document = 65
     /// The coordinator or the database cannot be reached.
     case unavailable = 69
+    /// Ended by SIGINT: 128 and the signal's number, as in a shell.
+    case interrupted = 130
+    /// Ended by SIGTERM.
+    case terminated = 143
   }
 
   package var code: Code
   /// A sentence for a person; empty if `problems` has the reasons.
   package var message: String
   package var problems: [Problem] = []
+  /// What the user can do about it, such as the command that goes on: a line each.
+  package var advice: [String] = []
+  /// The job that the failure is about; nil if there is none.
+  package var job: String?
 
   package init(_ code: Code, _ message: String) {
     self.code = code
@@ -40,10 +48,14 @@ package struct CommandFailure: Error, Sendable, Hashable, CustomStringConvertibl
     switch error {
     case let error as CommandFailure: self = error
     case let error as DocumentError: self.init(problems: error.problems)
-    case let error as WireError: self.init(error.code == .content ? .work : .unavailable, error.message)
+    case let error as WireError: self.init(error.isAboutContent ? .work : .unavailable, error.message)
     case let error as JobStoreError: self.init(error.code == .unavailable ? .unavailable : .work, "\(error)")
     case is CancellationError: self.init(.work, "cancelled")
     default: self.init(.work, "\(error)")
     }
   }
+}
+
+extension WireError {
+  fileprivate var isAboutContent: Bool { code == .content || code == .temporary }
 }

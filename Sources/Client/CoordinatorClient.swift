@@ -16,13 +16,15 @@ package struct CoordinatorClient: Sendable {
     }
   }
 
-  let connection: WireConnection
+  private let connection: WireConnection
   package let content: ContentExchange
   private let replies: AsyncThrowingStream<WireMessage, any Error>
 
   /// Connects, runs `body`, and closes the connection. Throws `WireError` or what `body` throws.
+  /// - Parameter answered: Called when the coordinator has sent the first message after its welcome.
   package static func run<R: Sendable>(
-    _ endpoint: Endpoint, _ body: @escaping @Sendable (CoordinatorClient) async throws -> R
+    _ endpoint: Endpoint, answered: @escaping @Sendable () -> Void = {},
+    _ body: @escaping @Sendable (CoordinatorClient) async throws -> R
   ) async throws -> R {
     let hello = Sheaf_Hello.with {
       $0.role = .client
@@ -36,8 +38,11 @@ package struct CoordinatorClient: Sendable {
       return try await withThrowingTaskGroup(of: Void.self) { group in
         group.addTask {
           do {
-            for try await message in connection.inbound where await !content.take(message) {
-              continuation.yield(message)
+            var isFirst = true
+            for try await message in connection.inbound {
+              if isFirst { answered() }
+              isFirst = false
+              if await !content.take(message) { continuation.yield(message) }
             }
             continuation.finish(throwing: Self.closed)
             await content.end(Self.closed)
@@ -58,6 +63,11 @@ package struct CoordinatorClient: Sendable {
         return result
       }
     }
+  }
+
+  /// Sends a message that is not answered, or whose answers `reply` returns. Throws `WireError`.
+  package func send(_ message: WireMessage) async throws {
+    try await connection.send(message)
   }
 
   /// Sends a request and returns the answer. Throws `WireError`.

@@ -5,12 +5,16 @@ import Digest
 import FoundationEssentials
 import Glibc
 import SwiftProtobuf
+import SystemPackage
 import SystemSupport
 package import Wire
 
 /// A document on this machine, and the media that it names.
 package struct EditFile: Sendable {
-  /// As given on the command line.
+  /// Stands for standard input on the command line.
+  private static let standardInput = "-"
+
+  /// As given on the command line; `-` is standard input.
   package let path: String
   package let bytes: [UInt8]
   package let document: Document
@@ -21,24 +25,31 @@ package struct EditFile: Sendable {
   /// object.
   package init(_ path: String) throws(CommandFailure) {
     self.path = path
+    if let refusal = AssetFile.refusal(ofURL: path, "a document is a file") { throw CommandFailure(.document, refusal) }
     let limit = JobSubmission.maximumDocument
-    let size: Int
     do throws(SystemError) {
-      let file = try OpenFile.open(path)
-      size = try file.status().st_size
-      bytes = try file.read(at: 0, length: min(size, limit))
-      folder = try Directories.resolve(Directories.parent(of: path))
+      bytes = try OpenFile.contents(of: path == Self.standardInput ? "/dev/stdin" : path, limit: limit)
+      folder = try Directories.resolve(path == Self.standardInput ? "." : Directories.parent(of: path))
     } catch {
+      guard error.code != .fileTooLarge else {
+        throw CommandFailure(.document, "the document \(path) is too long; it must have at most \(limit) bytes")
+      }
       throw CommandFailure(.document, "the document cannot be read: \(error)")
     }
-    guard size <= limit else {
-      throw CommandFailure(.document, "the document \(path) has \(size) bytes; it must have at most \(limit)")
+    // Bytes that are not UTF-8 were replaced, so nothing has this name.
+    guard access(folder, F_OK) == 0 else {
+      throw CommandFailure(.document, "the path of the document's folder, \(folder), is not UTF-8; rename the folder")
     }
     do {
       document = try Document.examine(bytes)
     } catch {
       throw CommandFailure(problems: error.problems)
     }
+  }
+
+  /// For people: the file's name.
+  package var name: String {
+    path == Self.standardInput ? "standard input" : String(path.split(separator: "/").last ?? "")
   }
 
   /// The output's path in the document; nil if it has none.
@@ -53,8 +64,12 @@ package struct EditFile: Sendable {
     var problems: [Int: Problem] = [:]
     try await withThrowingTaskGroup(of: (Int, Result<Sheaf_Content, ContentStoreError>).self) { group in
       for (index, asset) in named.enumerated() {
+        if let refusal = AssetFile.refusal(ofURL: asset.path, "assets are files") {
+          problems[index] = Problem(pointer: asset.pointer, message: refusal)
+          continue
+        }
         let path = resolve(asset.path)
-        group.addTask { (index, try await BlockingWork.run { AssetFile.content(path, contents) }) }
+        group.addTask { (index, try await BlockingWork.run(.hashing) { AssetFile.content(path, contents) }) }
       }
       for try await (index, result) in group {
         let asset = named[index]
@@ -86,6 +101,15 @@ package struct EditFile: Sendable {
 
 /// A media file on this machine.
 package enum AssetFile {
+  /// Why a text that is a URL is not a path; nil if it is not a URL.
+  /// - Parameter rule: What a path names here, such as "assets are files".
+  package static func refusal(ofURL text: String, _ rule: String) -> String? {
+    guard let end = text.firstRange(of: "://")?.lowerBound, end > text.startIndex,
+      text[..<end].utf8.allSatisfy({ Character(Unicode.Scalar($0)).isLetter || "0123456789+-.".utf8.contains($0) })
+    else { return nil }
+    return "\(text) is a URL, and \(rule): download it first, and name the file"
+  }
+
   /// The file's content, with its absolute path. Blocks.
   package static func content(_ path: String, _ contents: FileContentCache) -> Result<Sheaf_Content, ContentStoreError>
   {
@@ -96,10 +120,18 @@ package enum AssetFile {
   }
 
   private static func open(_ path: String) throws(ContentStoreError) -> (OpenFile, absolute: String) {
+    if let refusal = refusal(ofURL: path, "media are files") { throw ContentStoreError(.missing, refusal) }
     do throws(SystemError) {
       // A pipe is opened without waiting for its writer, and rejected later.
       let file = try OpenFile.open(path, O_RDONLY | O_NONBLOCK)
-      if try file.status().st_mode & S_IFMT != S_IFDIR { return (file, try Directories.resolve(path)) }
+      if try file.status().st_mode & S_IFMT != S_IFDIR {
+        let absolute = try Directories.resolve(path)
+        // The wire carries text, so a byte that is not UTF-8 would become another character.
+        guard access(absolute, F_OK) == 0 else {
+          throw SystemError(EILSEQ, "opening \(path), whose absolute path is not UTF-8,")
+        }
+        return (file, absolute)
+      }
     } catch {
       if error.isMissing { throw ContentStoreError(.missing, "there is no file \(path)") }
       if error.isDenied { throw ContentStoreError(.system, "the file \(path) may not be read (permission denied)") }

@@ -1,5 +1,6 @@
 package import ContentStorage
 import Coordinator
+import Glibc
 import Jobs
 import Logging
 import NIOCore
@@ -14,11 +15,20 @@ package struct LocalFarm: Sendable {
     package var store: String
     /// How many tasks run at once; nil: as many as there are processor cores.
     package var slots: Int?
+    /// The most bytes that the content store keeps when no command uses it any more.
+    package var storeLimit: Int64
+    /// The digests of files, which are kept in the content store's folder: no command reads a file for its digest again
+    /// that has not changed.
+    package let contents: FileContentCache
+
+    package static let defaultStoreLimit: Int64 = 20 << 30
 
     /// - Parameter store: Nil selects `store` in the user's cache folder. Throws if there is none.
-    package init(store: String? = nil, slots: Int? = nil) throws(SettingError) {
+    package init(store: String? = nil, slots: Int? = nil, storeLimit: Int64? = nil) throws(SettingError) {
       self.store = try store ?? "\(ProcessEnvironment.cacheDirectory)/store"
       self.slots = slots
+      self.storeLimit = storeLimit ?? Self.defaultStoreLimit
+      contents = FileContentCache(directory: self.store)
     }
   }
 
@@ -38,6 +48,7 @@ package struct LocalFarm: Sendable {
     } catch {
       throw CommandFailure(.work, "the content store cannot be used: \(error)")
     }
+    let usage = try await BlockingWork.run { try StoreUsage(store) }
     let content = try ContentLocator(store: store, mediaRoot: "/", contents: contents)
     var logger = Logger(label: "sheaf")
     logger.logLevel = .critical
@@ -57,7 +68,7 @@ package struct LocalFarm: Sendable {
       environment: ["SHEAF_TOKEN": token, "SHEAF_TOKEN_FILE": nil])
     let farm = LocalFarm(
       endpoint: CoordinatorClient.Endpoint(address: server.address, token: token), store: store)
-    return try await withThrowingTaskGroup(of: R?.self) { group in
+    let result = try await withThrowingTaskGroup(of: R?.self) { group in
       group.addTask {
         try await service.run(server)
         return nil
@@ -74,5 +85,30 @@ package struct LocalFarm: Sendable {
       }
       throw CancellationError()
     }
+    await usage.end(limit: configuration.storeLimit)
+    return result
+  }
+}
+
+/// The use of a content store by the local farms of this machine: the last of them to end trims the store.
+private struct StoreUsage: Sendable {
+  private let store: ContentStore
+  private let lock: OpenFile
+
+  init(_ store: ContentStore) throws {
+    self.store = store
+    lock = try mapErrors { () throws(SystemError) in
+      let file = try OpenFile.open(store.directory + "/users", O_RDWR | O_CREAT, permissions: 0o600)
+      _ = try retryingOnInterrupt("locking \(file.name)") { flock(file.descriptor, LOCK_SH) }
+      return file
+    }
+  }
+
+  /// Trims the store unless another farm uses it: that one trims it then.
+  func end(limit: Int64) async {
+    // Fails if another farm has the lock.
+    guard flock(lock.descriptor, LOCK_EX | LOCK_NB) == 0 else { return }
+    // The command has what it wants. What cannot be removed now is removed by the next command.
+    _ = try? await BlockingWork.run { [store] in try store.trim(to: limit, keeping: []) }
   }
 }

@@ -80,7 +80,7 @@ package struct LocalRender: Sendable {
     _ configuration: LocalFarm.Configuration, report: @escaping @Sendable (Sheaf_JobStatus) -> Void
   ) async throws -> Sheaf_JobStatus {
     let file = try OutputFile(output)
-    let contents = FileContentCache()
+    let contents = configuration.contents
     let (assets, missing) = try await edit.assets(contents)
     let found = missing + EditFile.replaced(by: output, assets)
     guard edit.document.problems.isEmpty, found.isEmpty else {
@@ -93,9 +93,10 @@ package struct LocalRender: Sendable {
         let run = JobRun(client)
         try await run.provide(assets)
         for attempt in 1... {
+          // Each attempt is a job of its own.
           let job = try await run.submit(
-            edit, assets, output: output, segmentDuration: segmentDuration, priority: 0)
-          let status = try await run.wait(for: job) { if $0.state != .done { report($0) } }
+            JobRun.Submission(edit, assets, output: output, segmentDuration: segmentDuration))
+          let status = try await run.wait(for: job) { status, _ in if status.state != .done { report(status) } }
           try status.requireDone()
           guard let film = status.output.content else { throw CoordinatorClient.unexpected }
           do {

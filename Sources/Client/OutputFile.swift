@@ -1,23 +1,31 @@
 package import ContentStorage
 package import Digest
-import FoundationEssentials
+package import FoundationEssentials
 import Glibc
 package import SystemSupport
 import Wire
 
 /// An output file: it appears under its name only when it is complete. It is written under a temporary name in the same
-/// folder, then renamed. Every method that is not `async` blocks.
+/// folder, then renamed. What was fetched of a film stays there when the fetch is interrupted. Every method that is not
+/// `async` blocks.
 ///
 /// Unchecked, and safe: the tasks of one command use it one after the other, and write at positions of their own.
 package final class OutputFile: @unchecked Sendable {
   package let path: String
+  /// The last component of `path`.
+  package let name: String
   private let folder: String
   private var temporary: OpenFile?
+  /// Whether the temporary file stays when it is not committed, for a later fetch.
+  private var keepsTemporary = false
+  /// The content that the output has after a download.
+  private var fetched: SHA256Digest?
 
   /// Checks everything that can be checked before the film is rendered: that the folder exists and takes files, and that
   /// the name is not that of a folder or a device. Throws with exit code 65.
   package init(_ path: String) throws(CommandFailure) {
     self.path = path
+    name = String(path.split(separator: "/").last ?? "output")
     folder = Directories.parent(of: path)
     var status = stat()
     guard stat(folder, &status) == 0 else {
@@ -42,12 +50,13 @@ package final class OutputFile: @unchecked Sendable {
   }
 
   deinit {
-    discard()
+    if !keepsTemporary { discard() }
   }
 
   /// A new file to write the output to.
   package func open() throws(ContentStoreError) -> OpenFile {
     discard()
+    keepsTemporary = false
     let file = try mapErrors { () throws(SystemError) in
       try OpenFile.open(freshTemporary(), O_RDWR | O_CREAT | O_EXCL, permissions: 0o666)
     }
@@ -101,44 +110,149 @@ package final class OutputFile: @unchecked Sendable {
     }
   }
 
-  /// Fetches content from a coordinator into the output: reads ranges, several at once.
-  package func download(_ content: Content, from client: CoordinatorClient) async throws {
-    do {
-      let file = try await BlockingWork.run { try self.open() }
-      try await withThrowingTaskGroup(of: Void.self) { group in
-        var offset: Int64 = 0
-        var underWay = 0
-        while offset < content.size {
-          if underWay == WireProtocol.readWindow / 2 {
-            try await group.next()
-            underWay -= 1
-          }
-          let start = offset
-          let length = Int(min(Int64(WireProtocol.maximumChunk), content.size - start))
-          group.addTask { try await Self.copy(content.digest, start, length, from: client, to: file) }
-          underWay += 1
-          offset += Int64(length)
-        }
-        try await group.waitForAll()
+  // MARK: Downloads
+
+  /// Reads up to `length` bytes of the film from `offset`.
+  package typealias Read = @Sendable (_ offset: Int64, _ length: Int) async throws -> Data
+
+  /// Fetches content into the output: reads ranges, several at once, and writes them in order. If it is interrupted, what
+  /// was fetched stays in a hidden file beside the output, and the next download of the same content goes on there. Throws
+  /// with exit code 1 if another process fetches the same content to the same path.
+  package func download(
+    _ content: Content, progress: @escaping @Sendable (TransferProgress) -> Void = { _ in }, read: @escaping Read
+  ) async throws {
+    // Another attempt may have fetched it already, and lost its connection afterwards.
+    if fetched == content.digest { return }
+    var (part, start) = try await BlockingWork.run { try self.openPart(content) }
+    while true {
+      do {
+        try await fetch(content, from: start, into: part, progress, read)
+      } catch {
+        // Nothing was fetched, so there is nothing to keep.
+        if (try? part.status())?.st_size == 0 { discard() }
+        throw error
       }
-      try await BlockingWork.run { try self.commit(content.digest) }
-    } catch {
-      discard()
-      throw error
+      do {
+        try await BlockingWork.run(.hashing) { try self.commit(content.digest) }
+        fetched = content.digest
+        return
+      } catch let error as ContentStoreError where error.code == .mismatch {
+        // Bytes that an interrupted fetch left may be damaged, as after a power failure. New ones may not.
+        guard start > 0 else {
+          discard()
+          throw error
+        }
+        (part, start) = try await BlockingWork.run {
+          self.discard()
+          return try self.openPart(content)
+        }
+      }
     }
   }
 
-  private static func copy(
-    _ digest: SHA256Digest, _ offset: Int64, _ length: Int, from client: CoordinatorClient, to file: OpenFile
+  private func fetch(
+    _ content: Content, from start: Int64, into part: OpenFile,
+    _ progress: @escaping @Sendable (TransferProgress) -> Void, _ read: @escaping Read
   ) async throws {
-    let data = try await client.content.read(digest, offset: UInt64(offset), length: length)
-    guard data.count == length else { throw WireError(.content, "the film is shorter than the coordinator announced") }
-    try await BlockingWork.run {
-      try data.withUnsafeBytes { bytes in
-        try mapErrors { () throws(SystemError) in try file.write(bytes, at: offset) }
+    try await withThrowingTaskGroup(of: (offset: Int64, data: Data).self) { group in
+      var requested = start
+      var written = start
+      var underWay = 0
+      var arrived: [Int64: Data] = [:]
+      while written < content.size {
+        while underWay + arrived.count < WireProtocol.readWindow / 2, requested < content.size {
+          let offset = requested
+          let length = Int(min(Int64(WireProtocol.maximumChunk), content.size - offset))
+          group.addTask {
+            let data = try await read(offset, length)
+            guard data.count == length else {
+              throw WireError(.content, "the film is shorter than the coordinator announced")
+            }
+            return (offset, data)
+          }
+          underWay += 1
+          requested += Int64(length)
+        }
+        guard let next = try await group.next() else { break }
+        underWay -= 1
+        arrived[next.offset] = next.data
+        // In order, so that the file's size says how much of it is fetched.
+        while let data = arrived.removeValue(forKey: written) {
+          let offset = written
+          try await BlockingWork.run { try Self.write(data, to: part, at: offset) }
+          written += Int64(data.count)
+          progress(TransferProgress(.download, name: name, done: written, total: content.size))
+        }
       }
     }
   }
+
+  private static func write(_ data: Data, to file: OpenFile, at offset: Int64) throws {
+    try data.withUnsafeBytes { bytes in
+      try mapErrors { () throws(SystemError) in try file.write(bytes, at: offset) }
+    }
+  }
+
+  /// Opens the file that this content is fetched to, locked against other processes. Returns how much of it was fetched
+  /// before. Removes what interrupted fetches of other films to this path have left.
+  private func openPart(_ content: Content) throws -> (OpenFile, Int64) {
+    removeOtherParts(than: content.digest)
+    // The lock of an earlier attempt ends with its descriptor.
+    temporary = nil
+    let file = try lockedPart(content.digest)
+    var size = try mapErrors { () throws(SystemError) in Int64(try file.status().st_size) }
+    if size > content.size {
+      guard ftruncate(file.descriptor, 0) == 0 else {
+        throw ContentStoreError(SystemError(errno, "writing \(file.name)"))
+      }
+      size = 0
+    }
+    temporary = file
+    keepsTemporary = true
+    return (file, size)
+  }
+
+  private func lockedPart(_ digest: SHA256Digest) throws -> OpenFile {
+    let path = partPath(digest.hex)
+    while true {
+      let file = try mapErrors { () throws(SystemError) in
+        try OpenFile.open(path, O_RDWR | O_CREAT | O_NOFOLLOW, permissions: 0o666)
+      }
+      guard flock(file.descriptor, LOCK_EX | LOCK_NB) == 0 else {
+        throw CommandFailure(.work, "another process is fetching this film to \(self.path)")
+      }
+      var (locked, named) = (stat(), stat())
+      // A process that has finished in the meantime has renamed the file.
+      if fstat(file.descriptor, &locked) == 0, lstat(path, &named) == 0, locked.st_ino == named.st_ino { return file }
+    }
+  }
+
+  private func removeOtherParts(than digest: SHA256Digest) {
+    let (prefix, suffix) = (partPath("").dropLast(Self.partSuffix.count), Self.partSuffix)
+    for file in Directories.files(in: folder) where file.path.hasPrefix(prefix) && file.path.hasSuffix(suffix) {
+      let hex = String(file.path.dropFirst(prefix.count).dropLast(suffix.count))
+      // What cannot be opened is not this user's to remove.
+      guard let other = SHA256Digest(hex: hex), other != digest, let part = try? OpenFile.open(file.path, O_RDWR) else {
+        continue
+      }
+      // Another process may be fetching another film to this path.
+      if flock(part.descriptor, LOCK_EX | LOCK_NB) == 0 { unlink(file.path) }
+    }
+  }
+
+  private static let partSuffix = ".part"
+
+  /// - Parameter mark: Distinguishes the files: a digest, or a random number.
+  private func partPath(_ mark: String) -> String { "\(folder)/.\(shortName).\(mark)\(Self.partSuffix)" }
+
+  /// The output's name, cut so that a longer name fits on every disk.
+  private var shortName: Substring {
+    var name = name[...]
+    while name.utf8.count > 160 { name.removeLast() }
+    return name
+  }
+
+  // MARK: Files
 
   private static func copy(from input: OpenFile, to output: OpenFile) throws(SystemError) {
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 4096)
@@ -152,10 +266,7 @@ package final class OutputFile: @unchecked Sendable {
     }
   }
 
-  private func freshTemporary() -> String {
-    let name = path.split(separator: "/").last ?? "output"
-    return "\(folder)/.\(name).\(String(UInt64.random(in: .min ... .max), radix: 36)).part"
-  }
+  private func freshTemporary() -> String { partPath(String(UInt64.random(in: .min ... .max), radix: 36)) }
 
   private func rename(_ temporary: String) throws(ContentStoreError) {
     guard Glibc.rename(temporary, path) == 0 else { throw ContentStoreError(SystemError(errno, "renaming to \(path)")) }

@@ -13,7 +13,6 @@ struct RecentTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   }
 
   var count: Int { younger.count + older.count }
-  var entries: [(key: Key, value: Value)] { older.map { ($0.key, $0.value) } + younger.map { ($0.key, $0.value) } }
 
   mutating func value(for key: Key) -> Value? {
     if let value = younger[key] { return value }

@@ -12,14 +12,17 @@ import Wire
 actor ClientConnectionHandler {
   /// How many watches and inspections may be under way at once.
   static let maximumWatches = 16
-  /// How long a client may send nothing while it watches nothing.
-  static let idleLimit: Duration = .seconds(300)
   private static let maximumContents = 10_000
   private static let maximumJobs = 200
+  /// How many films may be reported as fetched without an answer of the store.
+  private static let maximumFetched = 64
 
   private nonisolated let service: CoordinatorService
   private nonisolated let connection: WireConnection
   private var watches = 0
+  private var isAnswering = false
+  private var waitingForAnswer: CheckedContinuation<Void, Never>?
+  private var fetched = 0
   private var lastMessage: Duration
 
   init(service: CoordinatorService, connection: WireConnection) {
@@ -43,7 +46,11 @@ actor ClientConnectionHandler {
         case .inspectDocument(let request):
           try beginWatch()
           group.addTask { try await self.connection.alongside { try await self.inspect(request) } }
-        default: try await answer(message)
+        case .fetched(let message): try markFetched(JobID(message.job))
+        default:
+          // The next one is read when this one is begun: a client does not make the coordinator keep many requests.
+          await beginAnswer()
+          group.addTask { try await self.connection.alongside { try await self.answer(message) } }
         }
       }
       await transfers.close()
@@ -58,36 +65,51 @@ actor ClientConnectionHandler {
     watches += 1
   }
 
+  /// Waits until the request before is answered. Only the task that reads the connection calls it.
+  private func beginAnswer() async {
+    if isAnswering { await withCheckedContinuation { waitingForAnswer = $0 } }
+    isAnswering = true
+  }
+
+  private func endAnswer() {
+    isAnswering = false
+    lastMessage = service.now
+    waitingForAnswer?.resume()
+    waitingForAnswer = nil
+  }
+
+  /// Hashing the files of a request may take longer than the limit: it counts while nothing is being answered.
   private func closeWhenIdle() async throws {
+    let limit = service.configuration.idleLimit
     while true {
-      do { try await Task.sleep(for: .seconds(30)) } catch { return }
-      if watches == 0, service.now - lastMessage > Self.idleLimit {
-        throw WireError(.timeout, "no request came for \(Self.idleLimit.components.seconds) s")
+      do { try await Task.sleep(for: limit / 10) } catch { return }
+      if watches == 0, !isAnswering, service.now - lastMessage > limit {
+        throw WireError(.timeout, "no request came for \(limit.components.seconds) s")
       }
     }
   }
 
   private func answer(_ message: WireMessage) async throws {
+    defer { endAnswer() }
     do {
-      switch message {
-      case .findMissing(let request): try await connection.send(.findMissingReply(missing(request)))
-      case .submit(let submit):
-        let reply = try await JobSubmission(service).submit(submit)
-        try await connection.send(.submitReply(reply))
-      case .statusQuery(let query): try await connection.send(.statusReply(status(query)))
-      case .cancelJob(let cancel):
-        let state = try await service.store.cancel(JobID(cancel.job))
-        try await connection.send(
-          .cancelReply(
-            .with {
-              $0.job = cancel.job
-              $0.state = state?.message ?? .unspecified
-            }))
-      case .workersQuery: try await connection.send(.workersReply(workers()))
-      default: throw WireError(.violation, "this message is not for a client to send")
-      }
+      // Reading a file for its digest cannot be stopped, and a store may not answer: neither holds up the coordinator's
+      // end.
+      if let reply = try await abandonable({ try await self.reply(to: message) }) { try await connection.send(reply) }
     } catch let error as JobStoreError {
       throw error.refusal
+    }
+  }
+
+  private func reply(to message: WireMessage) async throws -> WireMessage? {
+    switch message {
+    case .findMissing(let request): return .findMissingReply(try await missing(request))
+    case .submit(let submit): return .submitReply(try await JobSubmission(service).submit(submit))
+    case .statusQuery(let query): return .statusReply(try await status(query))
+    case .cancelJob(let cancel): return .cancelReply(try await self.cancel(cancel))
+    case .retryJob(let retry): return .retryReply(try await JobRetry(service).retry(retry))
+    case .deleteJob(let delete): return .deleteReply(try await self.delete(delete))
+    case .workersQuery: return .workersReply(try await workers())
+    default: throw WireError(.violation, "this message is not for a client to send")
     }
   }
 
@@ -95,61 +117,89 @@ actor ClientConnectionHandler {
     guard request.contents.count <= Self.maximumContents else {
       throw WireError(.violation, "the request lists more than \(Self.maximumContents) files")
     }
-    let missing = try await BlockingWork.run { [locator = service.content] in
-      try request.contents.filter { entry in
-        guard let content = entry.content else {
-          throw WireError(.violation, "the request lists content without a SHA-256 or with a size of 2^63 or more")
-        }
-        return !locator.has(content, hint: entry.path)
+    var missing: [Data] = []
+    for entry in request.contents {
+      try Task.checkCancellation()
+      guard let content = entry.content else {
+        throw WireError(.violation, "the request lists content without a SHA-256 or with a size of 2^63 or more")
       }
+      // Each file by itself, so that the requests of several clients are in turn.
+      let isThere = try await BlockingWork.run(.hashing) { [locator = service.content] in
+        locator.has(content, hint: entry.path)
+      }
+      if !isThere { missing.append(entry.digest) }
     }
-    return .with { $0.missing = missing.map(\.digest) }
+    return .with { $0.missing = missing }
   }
 
   private func status(_ query: Sheaf_StatusQuery) async throws -> Sheaf_StatusReply {
+    let reader = await service.status
     var reply = Sheaf_StatusReply()
-    if !query.job.isEmpty {
-      if let status = try await JobReport.status(of: JobID(query.job), store: service.store) { reply.jobs = [status] }
+    reply.notices = await service.notices
+    guard !query.job.isEmpty else {
+      reply.jobs = try await reader.statuses(limit: Self.maximumJobs)
       return reply
     }
-    for job in try await service.store.jobs(.render, limit: Self.maximumJobs) {
-      let tasks = try await service.store.tasks(of: job.id, payloads: false)
-      var status = JobReport.status(job, tasks)
-      status.tasks = []
-      reply.jobs.append(status)
-    }
+    guard var status = try await reader.status(of: JobID(query.job)) else { return reply }
+    if query.withTasks { status.tasks = try await reader.tasks(of: JobID(query.job)) }
+    reply.jobs = [status]
     return reply
+  }
+
+  private func cancel(_ message: Sheaf_CancelJob) async throws -> Sheaf_CancelReply {
+    let id = JobID(message.job)
+    let before = try await service.store.summary(of: id)?.job.state
+    let state = try await service.store.cancel(id)
+    if state == .cancelled, before != .cancelled { await service.logEnd(of: id) }
+    return .with {
+      $0.job = message.job
+      $0.state = state?.message ?? .unspecified
+    }
+  }
+
+  private func delete(_ message: Sheaf_DeleteJob) async throws -> Sheaf_DeleteReply {
+    let id = JobID(message.job)
+    let isDeleted = try await service.store.delete(id)
+    let state = isDeleted ? nil : try await service.store.summary(of: id)?.job.state
+    if isDeleted {
+      await service.facts.forget(id)
+      service.logger.info("job deleted", metadata: ["job": "\(id)"])
+    }
+    return .with {
+      $0.job = message.job
+      $0.deleted = isDeleted
+      $0.state = state?.message ?? .unspecified
+    }
+  }
+
+  /// Goes on when the client closes the connection, which it does next.
+  private func markFetched(_ job: JobID) throws {
+    fetched += 1
+    guard fetched <= Self.maximumFetched else {
+      throw WireError(.violation, "more than \(Self.maximumFetched) films were reported as fetched at once")
+    }
+    Task {
+      do throws(JobStoreError) {
+        try await service.store.markFetched(job)
+      } catch {
+        // The film is only kept longer than it has to be.
+        await service.report(error, "fetched film not recorded")
+      }
+      fetched -= 1
+    }
   }
 
   private func watch(_ id: JobID) async throws {
     defer { watches -= 1 }
-    var last: Sheaf_JobStatus?
-    var seen = await service.changes.count
-    var lastLook = service.now
-    var pause: Duration = .zero
-    while !Task.isCancelled {
-      do {
-        let hasEnded = try await service.store.job(id)?.state.hasEnded ?? true
-        // The status of a job with many tasks takes time to make, so it is made less often.
-        if hasEnded || last == nil || service.now - lastLook >= pause {
-          let started = service.now
-          guard let status = try await JobReport.status(of: id, store: service.store) else {
-            try await connection.send(.statusReply(.init()))
-            return
-          }
-          lastLook = service.now
-          pause = max(.milliseconds(100), (lastLook - started) * 20)
-          let comparable = status.withoutTimes
-          if comparable != last || hasEnded { try await connection.send(.statusReply(.with { $0.jobs = [status] })) }
-          last = comparable
-        }
-        if hasEnded { return }
-      } catch let error as JobStoreError {
-        // The job goes on while a database restarts, and so does the watch.
-        guard error.code == .unavailable else { throw error.refusal }
-        service.logger.error("watched job not read", metadata: ["job": "\(id)", "error": "\(error)"])
+    do {
+      for try await status in await service.watches.watch(id) {
+        var reply = Sheaf_StatusReply()
+        reply.notices = await service.notices
+        reply.jobs = status.map { [$0] } ?? []
+        try await connection.send(.statusReply(reply))
       }
-      seen = await service.changes.wait(since: seen, atMost: .seconds(1))
+    } catch let error as JobStoreError {
+      throw error.refusal
     }
   }
 
@@ -174,6 +224,7 @@ actor ClientConnectionHandler {
           $0.build = worker.build
           $0.connectedMilliseconds = worker.connected.milliseconds
           $0.coordinator = worker.coordinator
+          $0.paused = worker.paused
         }
       }
     }

@@ -11,9 +11,22 @@ package struct CoordinatorConfiguration: Sendable {
   package var maximumConnections: Int
   /// The same for all coordinators of a database.
   package var policy: LeasePolicy
-  /// How long workers may continue with the tasks they have when the coordinator stops. It must be shorter than the time
-  /// that container engines wait before they kill.
-  package var grace: Duration = .seconds(8)
+  /// How long results and failures that workers have reported may take to reach the store when the coordinator stops. It
+  /// must be shorter than the time that container engines wait before they kill.
+  package var grace: Duration = .seconds(7)
+  /// Below this many free bytes of the content store's disk no task is granted and no upload is taken. 0: there is no
+  /// such limit.
+  package var minimumFree: Int64 = 0
+  /// The most bytes that the content store keeps beyond what is needed. Nil: it grows.
+  package var storeLimit: Int64?
+  /// How long a film that was not fetched is kept.
+  package var keepResults: Duration = .seconds(7 * 86_400)
+  /// How long a job is kept after its end.
+  package var keepJobs: Duration = .seconds(7 * 86_400)
+  /// How long a client may send nothing while nothing is being answered.
+  package var idleLimit: Duration = .seconds(300)
+  /// How often old jobs are deleted and the content store is trimmed.
+  package var retentionInterval: Duration = .seconds(60)
 
   package init(
     name: String, token: String?, maximumConnections: Int = 1024, policy: LeasePolicy = LeasePolicy()
@@ -35,6 +48,9 @@ package struct CoordinatorConfiguration: Sendable {
     case .worker:
       guard (1...128).contains(hello.workerID.utf8.count), hello.workerID.utf8.allSatisfy({ (33...126).contains($0) })
       else { return .failure(WireError(.violation, "a worker's id must be 1 to 128 visible ASCII characters")) }
+      guard hello.session >= 1 else {
+        return .failure(WireError(.violation, "a worker's connections must count from 1, not \(hello.session)"))
+      }
       guard (1...1024).contains(hello.slots) else {
         return .failure(WireError(.violation, "a worker must have 1 to 1024 slots, not \(hello.slots)"))
       }

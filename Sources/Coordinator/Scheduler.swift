@@ -1,97 +1,139 @@
 import Jobs
 
-/// Decides when to claim tasks for which worker, and how many: pure.
+/// Decides when to claim tasks, and for which free slots: pure.
 ///
-/// A claim is made for every worker with free capacity when there may be something to find. It is for half of the
-/// worker's capacity, and the idlest worker goes first, so that a burst of tasks is spread over the workers.
+/// The free slots of all workers of one build are one claim, and a build has one claim under way. A claim is made when
+/// there may be something to find. The slots are in turn: that of the idlest worker first, of workers that are equally
+/// idle that of the one that was granted a task longest ago.
 struct Scheduler: Sendable {
   enum Event: Sendable, Hashable {
-    case joined(WorkerID, slots: Int)
-    case left(WorkerID)
-    case capacity(WorkerID, Int)
+    case joined(Holder, slots: Int, build: String)
+    case left(Holder)
+    case capacity(Holder, Int)
     /// Something may have become ready.
     case changed
-    /// A claim has returned; `capacity` is the worker's after it.
-    case claimed(WorkerID, requested: Int, granted: Int, capacity: Int)
+    /// Whether nothing is to be claimed for now, such as when the disk is nearly full.
+    case held(Bool)
+    /// A claim has returned, with one element for each grant.
+    case claimed(build: String, slots: [Holder], granted: [Holder])
+    /// So many grants have reached the worker's session, whose capacity was reported since.
+    case delivered(Holder, Int)
   }
 
   struct Claim: Sendable, Hashable {
-    var worker: WorkerID
-    var limit: Int
+    var build: String
+    /// A worker is listed once for each of its free slots that the claim is for.
+    var slots: [Holder]
   }
 
   private struct Entry: Sendable {
-    var worker: WorkerID
+    var holder: Holder
+    var build: String
     var slots: Int
     var capacity = 0
+    /// Grants that its session does not know yet: they use capacity that it still reports.
+    var delivering = 0
+    /// The number of the last grant; 0 before the first.
+    var lastGrant: UInt64 = 0
+
+    var free: Int { max(0, capacity - delivering) }
+  }
+
+  private struct Build: Sendable {
     /// Whether a claim may find something: no claim has returned fewer tasks than requested since the last change.
     var mayFind = true
     var isClaiming = false
     var hasChangedWhileClaiming = false
   }
 
-  private let maximumClaims: Int
-  /// By worker.
-  private var entries: [Entry] = []
+  private let maximumSlots: Int
+  private var entries: [WorkerID: Entry] = [:]
+  private var builds: [String: Build] = [:]
+  private var grants: UInt64 = 0
+  private var isHeld = false
 
-  /// - Parameter maximumClaims: How many claims may be under way at once.
-  init(maximumClaims: Int = 4) {
-    self.maximumClaims = maximumClaims
+  /// - Parameter maximumSlots: Of one claim, so that no claim takes long.
+  init(maximumSlots: Int = 256) {
+    self.maximumSlots = maximumSlots
   }
 
   /// Returns the claims to make now.
   mutating func handle(_ event: Event) -> [Claim] {
     switch event {
-    case .joined(let worker, let slots):
-      entries.removeAll { $0.worker == worker }
-      entries.append(Entry(worker: worker, slots: max(1, slots)))
-      entries.sort { $0.worker < $1.worker }
-    case .left(let worker): entries.removeAll { $0.worker == worker }
-    case .capacity(let worker, let capacity):
-      change(worker) { entry in
-        // A slot that has become free is a reason to look again.
-        if capacity > entry.capacity { entry.mayFind = true }
-        entry.capacity = capacity
+    case .joined(let holder, let slots, let build):
+      entries[holder.worker] = Entry(holder: holder, build: build, slots: max(1, slots))
+      if builds[build] == nil { builds[build] = Build() }
+    case .left(let holder):
+      guard let entry = entries[holder.worker], entry.holder == holder else { break }
+      entries[holder.worker] = nil
+      forget(entry.build)
+    case .capacity(let holder, let capacity):
+      guard let entry = entries[holder.worker], entry.holder == holder else { break }
+      // A slot that has become free is a reason to look again.
+      if capacity > entry.capacity { change(entry.build) }
+      entries[holder.worker]?.capacity = capacity
+    case .changed: for build in builds.keys { change(build) }
+    case .held(let isHeld): self.isHeld = isHeld
+    case .claimed(let build, let slots, let granted):
+      for holder in granted where entries[holder.worker]?.holder == holder {
+        grants += 1
+        entries[holder.worker]?.lastGrant = grants
+        entries[holder.worker]?.delivering += 1
       }
-    case .changed:
-      for index in entries.indices {
-        entries[index].mayFind = true
-        entries[index].hasChangedWhileClaiming = entries[index].isClaiming
-      }
-    case .claimed(let worker, let requested, let granted, let capacity):
-      change(worker) { entry in
-        entry.mayFind = granted == requested || entry.hasChangedWhileClaiming
-        entry.isClaiming = false
-        entry.hasChangedWhileClaiming = false
-        entry.capacity = capacity
-      }
+      guard let state = builds[build] else { break }
+      builds[build] = Build(mayFind: granted.count == slots.count || state.hasChangedWhileClaiming)
+      forget(build)
+    case .delivered(let holder, let count):
+      guard let entry = entries[holder.worker], entry.holder == holder else { break }
+      entries[holder.worker]?.delivering = max(0, entry.delivering - count)
     }
     return claims()
   }
 
+  private mutating func change(_ build: String) {
+    builds[build]?.mayFind = true
+    if builds[build]?.isClaiming == true { builds[build]?.hasChangedWhileClaiming = true }
+  }
+
+  /// Removes a build that no worker has, unless a claim for it is under way.
+  private mutating func forget(_ build: String) {
+    guard builds[build]?.isClaiming == false, !entries.values.contains(where: { $0.build == build }) else { return }
+    builds[build] = nil
+  }
+
   private mutating func claims() -> [Claim] {
+    guard !isHeld else { return [] }
     var claims: [Claim] = []
-    while entries.count(where: \.isClaiming) < maximumClaims, let index = idlest() {
-      entries[index].isClaiming = true
-      claims.append(Claim(worker: entries[index].worker, limit: (entries[index].capacity + 1) / 2))
+    for build in builds.keys.sorted() {
+      guard let state = builds[build], state.mayFind, !state.isClaiming else { continue }
+      let slots = slots(of: build)
+      guard !slots.isEmpty else { continue }
+      builds[build]?.isClaiming = true
+      claims.append(Claim(build: build, slots: slots))
     }
     return claims
   }
 
-  private func idlest() -> Int? {
-    let candidates = entries.indices.filter {
-      entries[$0].capacity > 0 && entries[$0].mayFind && !entries[$0].isClaiming
+  /// The free slots of a build's workers in turn.
+  private func slots(of build: String) -> [Holder] {
+    struct Slot {
+      var holder: Holder
+      /// The part of the worker's slots that is free before this one is used.
+      var idle: Double
+      var lastGrant: UInt64
     }
-    return candidates.min { left, right in
-      let (a, b) = (entries[left], entries[right])
-      // capacity/slots, compared without a division.
-      let (first, second) = (a.capacity * b.slots, b.capacity * a.slots)
-      return first == second ? a.worker < b.worker : first > second
+    var slots: [Slot] = []
+    for entry in entries.values where entry.build == build {
+      for used in 0..<min(entry.free, maximumSlots) {
+        slots.append(
+          Slot(holder: entry.holder, idle: Double(entry.free - used) / Double(entry.slots), lastGrant: entry.lastGrant))
+      }
     }
-  }
-
-  private mutating func change(_ worker: WorkerID, _ body: (inout Entry) -> Void) {
-    guard let index = entries.firstIndex(where: { $0.worker == worker }) else { return }
-    body(&entries[index])
+    slots.sort { left, right in
+      if left.idle != right.idle { return left.idle > right.idle }
+      if left.lastGrant != right.lastGrant { return left.lastGrant < right.lastGrant }
+      return left.holder.worker < right.holder.worker
+    }
+    return slots.prefix(maximumSlots).map(\.holder)
   }
 }

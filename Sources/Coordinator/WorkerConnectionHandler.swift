@@ -7,48 +7,49 @@ import SwiftProtobuf
 import Wire
 
 /// Serves one connection of a worker: turns messages into the events of its `WorkerSession`, and the session's effects
-/// into messages and calls of the store.
+/// into messages and calls of the service. It waits for no store: what the store answers comes back as an event.
 actor WorkerConnectionHandler {
-  nonisolated let worker: WorkerID
-  nonisolated let session: SessionID
+  nonisolated let holder: Holder
   nonisolated let name: String
   nonisolated let slots: Int
   nonisolated let build: String
   nonisolated let connection: WireConnection
   private nonisolated let service: CoordinatorService
   private var state: WorkerSession
-  /// The fingerprints under which the results of the leases are recorded.
-  private var fingerprints: [Lease: SHA256Digest] = [:]
+  /// Why the worker takes no tasks for now, for a person; empty if it takes some.
+  private var paused = ""
+  /// The leases that it has published or failed, without an answer yet.
+  private var reporting: Set<Lease> = []
+  private var hasHeartbeat = false
   private var isOver = false
-  private var hasLeft = false
-  private var waiting: [CheckedContinuation<Void, Never>] = []
+  /// Replies that the worker has not read yet.
+  private var unsent = 0
 
   /// The most leases that a heartbeat may list.
   private static let maximumLeases = 4096
   /// The longest message and the longest log of a failure, in characters and bytes.
   private static let maximumText = 4096
+  /// The longest reason for a pause, in characters.
+  private static let maximumReason = 256
+  /// How many replies and grants may wait until a worker reads them. One that lets more wait is closed.
+  private static let maximumUnsent = 8192
 
   init(service: CoordinatorService, connection: WireConnection, hello: Sheaf_Hello) {
     self.service = service
     self.connection = connection
-    worker = WorkerID(hello.workerID)
-    session = SessionID((0..<2).map { _ in String(UInt64.random(in: .min ... .max), radix: 36) }.joined())
+    holder = Holder(worker: WorkerID(hello.workerID), session: SessionID(hello.session))
     name = hello.name.isEmpty ? hello.workerID : hello.name
     slots = Int(hello.slots)
     build = hello.build
     state = WorkerSession(
-      worker: worker, slots: slots, silence: service.configuration.policy.lease, now: service.now)
+      holder: holder, slots: slots, silence: service.configuration.policy.lease, now: service.now)
   }
 
-  nonisolated func metadata(_ error: any Error) -> Logger.Metadata {
-    ["worker": "\(worker)", "name": "\(name)", "error": "\(error)"]
-  }
+  nonisolated var metadata: Logger.Metadata { ["worker": "\(name)", "id": "\(holder.worker)"] }
 
-  var hasLeases: Bool { !state.leases.isEmpty }
-
-  /// Serves the connection until it is closed, then releases its leases.
+  /// Serves the connection until it is closed. Throws a refusal if a later connection of the worker is open.
   func run() async throws {
-    await service.join(self)
+    try await service.join(self)
     let result: Result<Void, any Error>
     do {
       let transfers = ContentTransferHandler(content: service.content, connection: connection)
@@ -69,34 +70,35 @@ actor WorkerConnectionHandler {
     }
     isOver = true
     await service.leave(self)
-    hasLeft = true
-    for continuation in waiting { continuation.resume() }
-    waiting = []
     try result.get()
   }
 
-  /// Returns when the connection is closed and its leases are released.
-  func ended() async {
-    if hasLeft { return }
-    await withCheckedContinuation { waiting.append($0) }
-  }
+  /// The leases that the worker holds, as far as this connection has seen.
+  var leases: [Lease] { state.leases }
 
   func refuseAsShuttingDown() async {
     await connection.refuse(.shuttingDown, "the coordinator is shutting down")
   }
 
+  /// A second has passed.
   func tick() async {
-    await carryOut(state.handle(.tick, now: service.now))
+    await handle(.tick)
   }
 
-  /// Sends grants. Returns the capacity that is left.
-  func grant(_ grants: [Grant]) async -> Int {
-    for effect in state.handle(.claimed(grants), now: service.now) {
-      // The capacity is returned instead.
-      if case .capacity = effect { continue }
-      await carryOut([effect])
+  /// The store's answer to something that the worker has sent, on this connection or an earlier one.
+  func take(_ event: WorkerSession.Event) async {
+    switch event {
+    case .published(let lease, _), .failed(let lease, _, _): reporting.remove(lease)
+    default: break
     }
-    return state.capacity(now: service.now)
+    await handle(event)
+  }
+
+  /// Sends grants. Returns those that cannot be sent because the connection is closed.
+  func grant(_ grants: [Grant]) async -> [Grant] {
+    guard !isOver else { return grants }
+    await handle(.claimed(grants))
+    return []
   }
 
   private func receive(_ message: WireMessage) async throws {
@@ -105,128 +107,129 @@ actor WorkerConnectionHandler {
       guard heartbeat.progress.count <= Self.maximumLeases else {
         throw WireError(.violation, "a heartbeat lists more than \(Self.maximumLeases) leases")
       }
-      let progress = try heartbeat.progress.map { progress in
-        LeaseProgress(lease: try Lease(progress.lease), done: Int64(clamping: progress.done))
+      let renewals = try heartbeat.progress.map { progress in
+        Renewal(
+          lease: try Lease(progress.lease), holder: holder, done: Int64(clamping: progress.done),
+          moved: Int64(clamping: progress.moved))
+      }
+      let reason = String(heartbeat.paused.prefix(Self.maximumReason))
+      if reason != paused {
+        let text: Logger.Message = reason.isEmpty ? "worker takes tasks again" : "worker takes no tasks"
+        service.logger.notice(text, metadata: metadata.merging(["reason": "\(reason)"]) { first, _ in first })
+        paused = reason
+        await service.setPause(of: holder, to: reason)
+      }
+      if !hasHeartbeat {
+        hasHeartbeat = true
+        await service.returned(holder, with: Set(renewals.map(\.lease)))
       }
       await handle(
         .heartbeat(
-          progress: progress, freeSlots: Int(min(heartbeat.freeSlots, 1024)), isDraining: heartbeat.draining))
+          renewals: renewals, freeSlots: Int(min(heartbeat.freeSlots, 1024)), isDraining: heartbeat.draining))
     case .publish(let publish):
       guard let digest = SHA256Digest(bytes: publish.digest) else {
         throw WireError(.violation, "a digest must have 32 bytes, not \(publish.digest.count)")
       }
-      await handle(.publish(try Lease(publish.lease), Content(digest: digest, size: Int64(clamping: publish.size))))
+      let lease = try begin(publish.lease)
+      await handle(.publish(lease, Content(digest: digest, size: Int64(clamping: publish.size))))
     case .failure(let failure):
-      await handle(.failure(try Lease(failure.lease), TaskFailure(failure, limit: Self.maximumText)))
+      guard failure.damagedInput.isEmpty || SHA256Digest(bytes: failure.damagedInput) != nil else {
+        throw WireError(.violation, "a digest must have 32 bytes, not \(failure.damagedInput.count)")
+      }
+      let lease = try begin(failure.lease)
+      await handle(
+        .failure(
+          lease, TaskFailure(failure, limit: Self.maximumText),
+          damagedInput: SHA256Digest(bytes: failure.damagedInput)))
     default: break
     }
   }
 
-  private func handle(_ event: WorkerSession.Event) async {
-    await carryOut(state.handle(event, now: service.now))
-  }
-
-  private func carryOut(_ effects: [WorkerSession.Effect]) async {
-    for effect in effects {
-      do {
-        try await carryOut(effect)
-      } catch let error as JobStoreError {
-        service.logger.error("store operation failed", metadata: metadata(error))
-      } catch {
-        // The connection is closed: the task that reads it ends the session.
-        service.logger.debug("message not sent", metadata: metadata(error))
-      }
+  private func begin(_ message: Sheaf_Lease) throws -> Lease {
+    let lease = try Lease(message)
+    reporting.insert(lease)
+    guard reporting.count <= Self.maximumLeases else {
+      throw WireError(.violation, "more than \(Self.maximumLeases) results and failures are not answered yet")
     }
+    return lease
   }
 
-  private func carryOut(_ effect: WorkerSession.Effect) async throws {
+  private func handle(_ event: WorkerSession.Event) async {
+    for effect in state.handle(event, now: service.now) { await carryOut(effect) }
+  }
+
+  private func carryOut(_ effect: WorkerSession.Effect) async {
     switch effect {
-    case .renew(let progress):
-      var lost: [Lease] = []
-      do throws(JobStoreError) {
-        lost = try await service.store.renew(worker: worker, leases: progress)
-      } catch {
-        // Whether the worker holds them is not known, so none is cancelled. The store decides when it answers again.
-        service.logger.error("leases not renewed", metadata: metadata(error))
-      }
-      await handle(.renewed(lost: lost))
+    case .renew(let renewals): await service.renew(holder, renewals)
     case .replyToHeartbeat(let cancelled):
-      for lease in cancelled { fingerprints[lease] = nil }
-      try await connection.send(.heartbeatReply(.with { $0.cancelled = cancelled.map(\.message) }))
-    case .grant(let grant): try await send(grant)
-    case .publish(let lease, let content): try await publish(lease, content)
+      await service.reports.forget(cancelled)
+      send(.heartbeatReply(.with { $0.cancelled = cancelled.map(\.message) }))
+    case .grant(let grant): send(grant)
+    case .publish(let lease, let content):
+      await service.reports.publish(lease, holder, content, worker: name, for: service)
     case .replyToPublish(let lease, let outcome):
-      try await connection.send(
+      send(
         .publishReply(
           .with {
             $0.lease = lease.message
             $0.outcome = outcome.message
           }))
-    case .fail(let lease, let failure):
-      if failure.end == .released { await service.countRelease(lease, message: failure.message) }
-      _ = try await service.store.fail(lease, worker: worker, failure: failure)
-      fingerprints[lease] = nil
-      await handle(.failed(lease))
-    case .replyToFailure(let lease):
-      try await connection.send(.failureReply(.with { $0.lease = lease.message }))
-    case .capacity(let capacity): await service.setCapacity(of: worker, to: capacity)
+    case .fail(let lease, let failure, let damagedInput):
+      await service.reports.fail(lease, holder, failure, damagedInput: damagedInput, worker: name, for: service)
+    case .replyToFailure(let lease): send(.failureReply(.with { $0.lease = lease.message }))
+    case .capacity(let capacity): await service.setCapacity(of: holder, to: capacity)
     case .close:
-      service.logger.notice(
-        "worker closed because it sent nothing", metadata: ["worker": "\(worker)", "name": "\(name)"])
+      service.logger.notice("worker closed because it sent nothing", metadata: metadata)
       connection.close()
     }
   }
 
-  private func send(_ grant: Grant) async throws {
-    fingerprints[grant.lease] = TaskFingerprint.of(
-      build: build, kind: grant.kind, payload: grant.payload, inputs: grant.inputs.map(\.digest))
-    let inputs = try await BlockingWork.run { [content = service.content] in
-      grant.inputs.map { Sheaf_Content($0, path: content.sharedPath(of: $0) ?? "") }
+  private func send(_ grant: Grant) {
+    sending { [self] in
+      await service.reports.granted(grant, build: build, now: service.now)
+      let inputs = try await BlockingWork.run { [content = service.content] in
+        grant.inputs.map { Sheaf_Content($0, path: content.sharedPath(of: $0) ?? "") }
+      }
+      let message = Sheaf_Grant.with {
+        $0.lease = grant.lease.message
+        $0.kind = grant.kind.message
+        $0.job = grant.lease.task.job.description
+        $0.payload = Data(grant.payload)
+        $0.inputs = inputs
+        $0.work = UInt64(clamping: grant.work)
+      }
+      do {
+        try await connection.send(.grant(message))
+      } catch {
+        // The worker has not read it: another one may have the task at once.
+        await service.release([grant])
+        return
+      }
+      service.log(
+        "task started", grant.lease, name, await service.facts.fact(of: grant.lease.task), since: nil)
     }
-    let message = Sheaf_Grant.with {
-      $0.lease = grant.lease.message
-      $0.kind = grant.kind.message
-      $0.job = grant.lease.task.job.description
-      $0.payload = Data(grant.payload)
-      $0.inputs = inputs
-      $0.work = UInt64(clamping: grant.work)
-    }
-    try await connection.send(.grant(message))
   }
 
-  private func publish(_ lease: Lease, _ content: Content) async throws {
-    let isStored = try await BlockingWork.run { [store = service.content.store] in store.contains(content) }
-    guard isStored else {
-      await handle(.published(lease, nil))
+  private func send(_ message: WireMessage) {
+    sending { [connection] in try await connection.send(message) }
+  }
+
+  /// Sends in a task of its own, because a worker on a slow link must not hold up what the store answers to others.
+  private func sending(_ body: @escaping @Sendable () async throws -> Void) {
+    unsent += 1
+    guard unsent <= Self.maximumUnsent else {
+      service.logger.notice("worker closed because it does not read", metadata: metadata)
+      connection.close()
       return
     }
-    let outcome = try await publishInStore(lease, content)
-    if outcome == .published {
-      await service.clearReleases(of: lease.task)
-      if let fingerprint = fingerprints[lease] {
-        do {
-          try await BlockingWork.run { [results = service.results] in try results.record(content, for: fingerprint) }
-        } catch {
-          // The result is published. Only a later job does not find it in the cache.
-          service.logger.error("result not cached", metadata: metadata(error))
-        }
-      }
-    }
-    fingerprints[lease] = nil
-    await handle(.published(lease, outcome))
-  }
-
-  /// Publishes, and tries again while the store is unavailable and the worker is connected, so that a finished task is
-  /// not lost when the database restarts.
-  private func publishInStore(_ lease: Lease, _ content: Content) async throws -> PublishOutcome {
-    while true {
-      do throws(JobStoreError) {
-        return try await service.store.publish(lease, worker: worker, result: content)
+    Task {
+      do {
+        try await body()
       } catch {
-        guard error.code == .unavailable, !isOver else { throw error }
-        service.logger.error("result not published yet", metadata: metadata(error))
+        // The connection is closed: the task that reads it ends the session.
+        service.logger.debug("message not sent", metadata: metadata)
       }
-      try await Task.sleep(for: .seconds(1))
+      self.unsent -= 1
     }
   }
 }

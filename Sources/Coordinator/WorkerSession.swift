@@ -5,27 +5,28 @@ import Jobs
 /// the time since any fixed moment.
 struct WorkerSession: Sendable {
   enum Event: Sendable, Hashable {
-    case heartbeat(progress: [LeaseProgress], freeSlots: Int, isDraining: Bool)
-    /// The store has renewed the leases of the last heartbeat, except these.
+    case heartbeat(renewals: [Renewal], freeSlots: Int, isDraining: Bool)
+    /// The store has renewed the leases of the last heartbeats, except these.
     case renewed(lost: [Lease])
     /// The store has granted these to the worker.
     case claimed([Grant])
     case publish(Lease, Content)
     /// The store's answer; nil if the content store does not have the content.
     case published(Lease, PublishOutcome?)
-    case failure(Lease, TaskFailure)
-    /// The store has recorded the failure.
-    case failed(Lease)
+    case failure(Lease, TaskFailure, damagedInput: SHA256Digest?)
+    /// The store has processed a failure. `counts` is false if the worker did not hold the lease: then the report means
+    /// nothing.
+    case failed(Lease, AttemptEnd, counts: Bool)
     case tick
   }
 
   enum Effect: Sendable, Hashable {
-    case renew([LeaseProgress])
+    case renew([Renewal])
     case replyToHeartbeat(cancelled: [Lease])
     case grant(Grant)
     case publish(Lease, Content)
     case replyToPublish(Lease, PublishOutcome?)
-    case fail(Lease, TaskFailure)
+    case fail(Lease, TaskFailure, damagedInput: SHA256Digest?)
     case replyToFailure(Lease)
     /// How many more tasks the worker may be granted. Reported when it has changed.
     case capacity(Int)
@@ -37,13 +38,17 @@ struct WorkerSession: Sendable {
     var lease: Lease
     /// Whether a heartbeat has listed the lease. A later heartbeat without it means that the worker has dropped it.
     var isListed: Bool
+    /// Whether its result or its failure is on its way to the store.
+    var isReported = false
   }
 
-  let worker: WorkerID
+  let holder: Holder
   let slots: Int
   private let silence: Duration
   /// By task, so that nothing depends on the order of arrival.
   private var held: [Held] = []
+  /// Leases that have ended and that the worker may still list, because it wrote its heartbeat before it read the answer.
+  private var ended: [Lease] = []
   /// The free slots of the last heartbeat, less what was granted since.
   private var free = 0
   private var isDraining = false
@@ -54,8 +59,8 @@ struct WorkerSession: Sendable {
   private var lastCapacity = 0
 
   /// - Parameter silence: How long the worker may send no heartbeat, result or failure.
-  init(worker: WorkerID, slots: Int, silence: Duration, now: Duration) {
-    self.worker = worker
+  init(holder: Holder, slots: Int, silence: Duration, now: Duration) {
+    self.holder = holder
     self.slots = slots
     self.silence = silence
     lastMessage = now
@@ -68,12 +73,17 @@ struct WorkerSession: Sendable {
   mutating func handle(_ event: Event, now: Duration) -> [Effect] {
     var effects: [Effect] = []
     switch event {
-    case .heartbeat(let progress, let freeSlots, let isDraining):
+    case .heartbeat(let renewals, let freeSlots, let isDraining):
       lastMessage = now
       self.isDraining = self.isDraining || isDraining
-      update(listed: progress.map(\.lease), freeSlots: freeSlots)
-      effects.append(.renew(progress))
+      let listed = Set(renewals.map(\.lease))
+      ended.removeAll { !listed.contains($0) }
+      let current = renewals.filter { !ended.contains($0.lease) }
+      update(listed: Set(current.map(\.lease)), freeSlots: freeSlots)
+      effects.append(.renew(current))
     case .renewed(let lost):
+      // A lease whose result is on its way may be lost because the result was published: the answer to it says which.
+      let lost = lost.filter { lease in !held.contains { $0.lease == lease && $0.isReported } && !ended.contains(lease) }
       for lease in lost { remove(lease) }
       effects.append(.replyToHeartbeat(cancelled: lost))
     case .claimed(let grants):
@@ -85,24 +95,24 @@ struct WorkerSession: Sendable {
       held.sort { $0.lease.task < $1.lease.task }
     case .publish(let lease, let content):
       lastMessage = now
+      report(lease)
       effects.append(.publish(lease, content))
     case .published(let lease, let outcome):
       // If the content is missing, the worker uploads it and publishes again: it keeps the lease and the slot.
       if let outcome {
         if outcome == .published { releases = 0 }
-        remove(lease)
+        end(lease)
+      } else if let index = held.firstIndex(where: { $0.lease == lease }) {
+        held[index].isReported = false
       }
       effects.append(.replyToPublish(lease, outcome))
-    case .failure(let lease, let failure):
+    case .failure(let lease, let failure, let damagedInput):
       lastMessage = now
-      if failure.end == .released {
-        // Without a pause, a worker whose disk is full would take and release every task of the farm within a second.
-        pausedUntil = now + .seconds(1 << min(releases, 5))
-        releases += 1
-      }
-      effects.append(.fail(lease, failure))
-    case .failed(let lease):
-      remove(lease)
+      report(lease)
+      effects.append(.fail(lease, failure, damagedInput: damagedInput))
+    case .failed(let lease, let end, let counts):
+      if counts, end == .released { pause(now) }
+      self.end(lease)
       effects.append(.replyToFailure(lease))
     case .tick:
       if now - lastMessage > silence { effects.append(.close) }
@@ -123,12 +133,34 @@ struct WorkerSession: Sendable {
     return max(0, min(free, 2 * slots - held.count))
   }
 
+  /// Without a pause, a worker that cannot execute anything would take and release every task of the farm within a second.
+  /// Tasks that end together, as when the worker's fork server ended, are one failure. A worker that drains takes no
+  /// tasks in any case.
+  private mutating func pause(_ now: Duration) {
+    guard !isDraining, pausedUntil.map({ now >= $0 }) ?? true else { return }
+    pausedUntil = now + .seconds(1 << min(releases, 5))
+    releases += 1
+  }
+
   /// The worker wrote the heartbeat before it read the grants that are on their way to it. Grants that the heartbeat does
-  /// not list yet take slots that it counts as free.
-  private mutating func update(listed: [Lease], freeSlots: Int) {
+  /// not list yet take slots that it counts as free. Leases that this session has not granted are of the worker's earlier
+  /// connections.
+  private mutating func update(listed: Set<Lease>, freeSlots: Int) {
     held.removeAll { $0.isListed && !listed.contains($0.lease) }
     for index in held.indices where listed.contains(held[index].lease) { held[index].isListed = true }
+    let known = Set(held.map(\.lease))
+    for lease in listed where !known.contains(lease) { held.append(Held(lease: lease, isListed: true)) }
+    held.sort { ($0.lease.task, $0.lease.epoch) < ($1.lease.task, $1.lease.epoch) }
     free = min(freeSlots, slots) - held.count { !$0.isListed }
+  }
+
+  private mutating func report(_ lease: Lease) {
+    for index in held.indices where held[index].lease == lease { held[index].isReported = true }
+  }
+
+  private mutating func end(_ lease: Lease) {
+    if held.contains(where: { $0.lease == lease && $0.isListed }) { ended.append(lease) }
+    remove(lease)
   }
 
   private mutating func remove(_ lease: Lease) {

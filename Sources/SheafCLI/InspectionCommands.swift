@@ -13,7 +13,7 @@ struct CheckCommand: AsyncParsableCommand {
     commandName: "check", abstract: "Report every problem of a document and its media at once.",
     discussion: "--json prints an object: problems, an array of pointer (the place, a JSON pointer) and message.")
 
-  @Argument(help: ArgumentHelp("The document.", valueName: "edit.json"))
+  @Argument(help: ArgumentHelp("The document; - reads it from standard input.", valueName: "edit.json"))
   var edit: String
 
   @OptionGroup var farm: LocalFarmOptions
@@ -27,7 +27,7 @@ struct CheckCommand: AsyncParsableCommand {
       var problems: [Problem]
       do {
         let edit = try EditFile(edit)
-        let contents = FileContentCache()
+        let contents = configuration.contents
         let (assets, missing) = try await edit.assets(contents)
         let inspection = LocalInspection(edit: edit, assets: assets, contents: contents)
         let reply = try await Interruption.cancelling { try await inspection.run(configuration) }
@@ -35,12 +35,12 @@ struct CheckCommand: AsyncParsableCommand {
       } catch let failure as CommandFailure where !failure.problems.isEmpty {
         problems = failure.problems
       }
-      if json.isOn { Console.printJSON(Report(problems: problems)) }
+      if json.isOn { try Console.printJSON(Report(problems: problems)) }
       guard problems.isEmpty else {
         for problem in problems { Console.printError("\(edit): \(problem)") }
         throw ExitCode(CommandFailure.Code.document.rawValue)
       }
-      if !json.isOn { Console.print("\(edit): no problems") }
+      if !json.isOn { try Console.print("\(edit): no problems") }
     }
   }
 }
@@ -55,7 +55,7 @@ struct PlanCommand: AsyncParsableCommand {
       encoded or cached.
       """)
 
-  @Argument(help: ArgumentHelp("The document.", valueName: "edit.json"))
+  @Argument(help: ArgumentHelp("The document; - reads it from standard input.", valueName: "edit.json"))
   var edit: String
 
   @Option(
@@ -69,10 +69,10 @@ struct PlanCommand: AsyncParsableCommand {
   @OptionGroup var json: JSONOption
 
   func run() async throws {
-    try await reporting(json: json.isOn, document: edit) {
+    try await reporting(json: json.isOn ? .lines : .none, document: edit) {
       let configuration = try farm.configuration()
       let edit = try EditFile(edit)
-      let contents = FileContentCache()
+      let contents = configuration.contents
       let (assets, missing) = try await edit.assets(contents)
       let inspection = LocalInspection(
         edit: edit, assets: assets, output: Setting.text(output, "SHEAF_OUTPUT") ?? "",
@@ -81,7 +81,8 @@ struct PlanCommand: AsyncParsableCommand {
       let problems = inspection.problems(reply, and: missing)
       guard problems.isEmpty else { throw CommandFailure(problems: problems) }
       let report = try JSONDecoder().decode(PlanReport.self, from: reply.plan)
-      if json.isOn { Console.printJSON(report) } else { PlanText.lines(report).forEach(Console.print) }
+      if json.isOn { return try Console.printJSON(report) }
+      for line in PlanText.lines(report) { try Console.print(line) }
     }
   }
 }
@@ -131,11 +132,12 @@ struct ProbeCommand: AsyncParsableCommand {
   func run() async throws {
     try await reporting {
       let configuration = try farm.configuration()
-      let contents = FileContentCache()
+      let contents = configuration.contents
       var assets: [Sheaf_SubmittedAsset] = []
       var problems: [Problem] = []
       for file in files {
-        switch try await BlockingWork.run({ AssetFile.content(file, contents) }) {
+        let result = try await BlockingWork.run(.hashing) { AssetFile.content(file, contents) }
+        switch result {
         case .success(let content):
           assets.append(
             .with {
@@ -154,10 +156,12 @@ struct ProbeCommand: AsyncParsableCommand {
         problems += reply.problems.map { Problem(pointer: "", message: $0.message) }
       }
       if json.isOn {
-        Console.printJSON(found)
+        try Console.printJSON(found)
       } else {
         for file in files {
-          if let description = found[file] { ProbeText.lines(file, description).forEach(Console.print) }
+          if let description = found[file] {
+            for line in ProbeText.lines(file, description) { try Console.print(line) }
+          }
         }
       }
       if !problems.isEmpty { throw CommandFailure(problems: problems) }

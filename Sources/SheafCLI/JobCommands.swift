@@ -11,12 +11,13 @@ struct SubmitCommand: AsyncParsableCommand {
     commandName: "submit", abstract: "Submit a document to a farm.",
     discussion: """
       Uploads the media that the farm does not have, once, and prints the job's name. With --wait or -o it waits for \
-      the job's end and reports its progress; Ctrl-C then cancels the job.
+      the job's end and reports its progress; Ctrl-C then cancels the job. When the coordinator is away for less than 5 \
+      minutes the command connects again and goes on where it was.
 
       --json prints the job, and with --wait what render --json prints.
       """)
 
-  @Argument(help: ArgumentHelp("The document.", valueName: "edit.json"))
+  @Argument(help: ArgumentHelp("The document; - reads it from standard input.", valueName: "edit.json"))
   var edit: String
 
   @OptionGroup var coordinator: CoordinatorOptions
@@ -40,48 +41,100 @@ struct SubmitCommand: AsyncParsableCommand {
   private struct Submitted: Encodable { var job: String }
 
   func run() async throws {
-    try await reporting(json: json.isOn, document: edit) {
+    try await reporting(json: json.isOn ? .lines : .none, document: edit) {
       let endpoint = try coordinator.endpoint()
       let limits = Int64(Int32.min)...Int64(Int32.max)
       let priority = try Setting.number(priority, "--priority", "SHEAF_PRIORITY", in: limits) ?? 0
       let edit = try EditFile(edit)
       let output = Setting.text(output, "SHEAF_OUTPUT")
       let file = try output.map { try OutputFile($0) }
-      let (assets, missing) = try await edit.assets(FileContentCache())
-      let problems = edit.document.problems + missing + (output.map { EditFile.replaced(by: $0, assets) } ?? [])
-      guard problems.isEmpty else { throw CommandFailure(problems: problems) }
-      let (isJSON, waits, duration) = (json.isOn, Setting.flag(wait, "SHEAF_WAIT") || file != nil, segments.value)
-      try await Interruption.cancelling {
-        try await CoordinatorClient.run(endpoint) { client in
-          let run = JobRun(client)
-          try await run.provide(assets)
-          let job = try await run.submit(
+      let waits = Setting.flag(wait, "SHEAF_WAIT") || file != nil
+      let (isJSON, duration) = (json.isOn, segments.value)
+      try await Interruption.cancelling { [coordinator] in
+        let (assets, missing) = try await edit.assets(FileContentCache())
+        let problems = edit.document.problems + missing + (output.map { EditFile.replaced(by: $0, assets) } ?? [])
+        guard problems.isEmpty else { throw CommandFailure(problems: problems) }
+        let progress = ProgressReport()
+        defer { progress.end() }
+        let client = FarmClient(endpoint) { progress.report($0) }
+        let job = try await client.submit(
+          JobRun.Submission(
             edit, assets, output: output ?? "", segmentDuration: duration, priority: Int32(priority))
-          guard waits else {
-            if isJSON { Console.printJSON(Submitted(job: job)) } else { Console.print(job) }
-            return
-          }
-          if !isJSON { Console.print(job) }
-          let progress = ProgressReport()
-          defer { progress.end() }
-          // The job is reported as done when the film is fetched.
-          let status = try await run.wait(for: job, cancellingAt: endpoint) {
-            if $0.state != .done { progress.report($0) }
-          }
-          try status.requireDone()
-          if let file, let film = status.output.content { try await file.download(film, from: client) }
-          progress.report(status)
-          progress.end()
-          if isJSON { Console.printJSON(RenderSummary(status, output: output)) }
+        ) { progress.report($0) }
+        progress.end()
+        if isJSON {
+          if !waits { try Console.printJSON(Submitted(job: job)) }
+        } else {
+          try Console.print(job)
         }
+        guard waits else { return }
+        let followed = FollowedJob(job: job, file: file, coordinator: coordinator)
+        let status = try await followed.finish(client, progress)
+        if isJSON { try Console.printJSON(RenderSummary(status, output: output)) }
       }
+    }
+  }
+}
+
+/// A job that a command waits for, and the file that its film goes to.
+private struct FollowedJob {
+  let job: String
+  /// Nil if the film is not fetched.
+  let file: OutputFile?
+  let coordinator: CoordinatorOptions
+
+  /// Waits for the job's end, and fetches the film. The job is cancelled if this task is. A failure of the way there, not
+  /// of the job, has the commands that go on.
+  func finish(_ client: FarmClient, _ progress: ProgressReport) async throws -> Sheaf_JobStatus {
+    do {
+      // The job is reported as done when the film is fetched.
+      let status = try await client.wait(for: job, cancelsJob: true) { status, notices in
+        if status.state != .done { progress.report(status, notices: notices) }
+      }
+      try status.requireDone()
+      return try await fetch(status, client, progress)
+    } catch var failure as CommandFailure where failure.code == .unavailable {
+      failure.job = job
+      failure.advice = ["the job goes on without this command; to see it, and to fetch the film:"]
+      failure.advice.append("  " + coordinator.command(["status", "--watch", job]))
+      failure.advice.append("  " + coordinator.command(["fetch", job, "-o", file?.path ?? "FILE"]))
+      throw failure
+    } catch var failure as CommandFailure where failure.code == .work && failure.advice.isEmpty {
+      failure.job = job
+      throw failure
+    }
+  }
+
+  private func fetch(
+    _ status: Sheaf_JobStatus, _ client: FarmClient, _ progress: ProgressReport
+  ) async throws -> Sheaf_JobStatus {
+    guard let file else {
+      progress.report(status)
+      return status
+    }
+    do {
+      let fetched = try await client.fetch(job, into: file) { progress.report($0) }
+      progress.report(fetched, film: file.path)
+      return fetched
+    } catch {
+      var failure = CommandFailure(error)
+      guard failure.code == .work else { throw error }
+      failure.job = job
+      failure.advice = ["the film is made; to fetch it: " + coordinator.command(["fetch", job, "-o", file.path])]
+      throw failure
     }
   }
 }
 
 struct FetchCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "fetch", abstract: "Fetch the film of a finished job.")
+    commandName: "fetch", abstract: "Fetch the film of a finished job.",
+    discussion: """
+      A fetch that was interrupted goes on where it was when it is started again: until then, a hidden file beside the \
+      output has what was fetched. When the coordinator is away for less than 5 minutes the command connects again.
+
+      --json prints what render --json prints.
+      """)
 
   @Argument(help: "The job's name.")
   var job: String
@@ -91,21 +144,79 @@ struct FetchCommand: AsyncParsableCommand {
   var output: String?
 
   @OptionGroup var coordinator: CoordinatorOptions
+  @OptionGroup var json: JSONOption
 
   func run() async throws {
-    try await reporting {
+    try await reporting(json: json.isOn ? .lines : .none) {
       let endpoint = try coordinator.endpoint()
       guard let output = Setting.text(output, "SHEAF_OUTPUT") else {
         throw ValidationError("name the file to write with -o")
       }
       let file = try OutputFile(output)
-      try await Interruption.cancelling { [job] in
-        try await CoordinatorClient.run(endpoint) { client in
-          let status = try await JobRun(client).status(of: job)
-          try status.requireDone()
-          guard let film = status.output.content else { throw CoordinatorClient.unexpected }
-          try await file.download(film, from: client)
+      let isJSON = json.isOn
+      try await Interruption.cancelling { [job, coordinator] in
+        let progress = ProgressReport()
+        defer { progress.end() }
+        let client = FarmClient(endpoint) { progress.report($0) }
+        do {
+          let status = try await client.fetch(job, into: file) { progress.report($0) }
+          progress.report(status, film: output)
+          if isJSON { try Console.printJSON(RenderSummary(status, output: output)) }
+        } catch var failure as CommandFailure where failure.code == .unavailable {
+          failure.advice = ["to go on: " + coordinator.command(["fetch", job, "-o", output])]
+          throw failure
         }
+      }
+    }
+  }
+}
+
+struct RetryCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "retry", abstract: "Take up a job that has failed or was cancelled.",
+    discussion: """
+      What the job has rendered is not rendered again. With --wait or -o the command waits as submit does; Ctrl-C then \
+      cancels the job.
+
+      --json prints the job, and with --wait what render --json prints.
+      """)
+
+  @Argument(help: "The job's name.")
+  var job: String
+
+  @OptionGroup var coordinator: CoordinatorOptions
+
+  @Flag(help: "Wait for the job's end. [SHEAF_WAIT]")
+  var wait = false
+
+  @Option(
+    name: [.short, .long],
+    help: ArgumentHelp("Wait, and fetch the film into this file. [SHEAF_OUTPUT]", valueName: "file"))
+  var output: String?
+
+  @OptionGroup var json: JSONOption
+
+  private struct Retried: Encodable { var job: String }
+
+  func run() async throws {
+    try await reporting(json: json.isOn ? .lines : .none) {
+      let endpoint = try coordinator.endpoint()
+      let output = Setting.text(output, "SHEAF_OUTPUT")
+      let file = try output.map { try OutputFile($0) }
+      let waits = Setting.flag(wait, "SHEAF_WAIT") || file != nil
+      let isJSON = json.isOn
+      try await Interruption.cancelling { [job, coordinator] in
+        try await CoordinatorClient.run(endpoint) { try await JobRun($0).retry(job) }
+        guard waits else {
+          if isJSON { try Console.printJSON(Retried(job: job)) }
+          return
+        }
+        let progress = ProgressReport()
+        defer { progress.end() }
+        let client = FarmClient(endpoint) { progress.report($0) }
+        let followed = FollowedJob(job: job, file: file, coordinator: coordinator)
+        let status = try await followed.finish(client, progress)
+        if isJSON { try Console.printJSON(RenderSummary(status, output: output)) }
       }
     }
   }
@@ -123,16 +234,31 @@ struct CancelCommand: AsyncParsableCommand {
   func run() async throws {
     try await reporting {
       let endpoint = try coordinator.endpoint()
-      let state = try await CoordinatorClient.run(endpoint) { [job] client in
-        guard case .cancelReply(let reply) = try await client.request(.cancelJob(.with { $0.job = job })) else {
-          throw CoordinatorClient.unexpected
-        }
-        return reply.state
+      let state = try await Interruption.cancelling { [job] in
+        try await CoordinatorClient.run(endpoint) { try await JobRun($0).cancel(job) }
       }
-      switch state {
-      case .cancelled: break
-      case .unspecified: throw CommandFailure(.work, "there is no job \(job)")
-      default: throw CommandFailure(.work, "job \(job) had ended before: it is \(state.name)")
+      guard state == .cancelled else {
+        throw CommandFailure(.work, "job \(job) had ended before: it is \(state.name)")
+      }
+    }
+  }
+}
+
+struct DeleteCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "delete", abstract: "Delete a job that has ended.",
+    discussion: "A film that no other job has may be removed from the content store afterwards.")
+
+  @Argument(help: "The job's name.")
+  var job: String
+
+  @OptionGroup var coordinator: CoordinatorOptions
+
+  func run() async throws {
+    try await reporting {
+      let endpoint = try coordinator.endpoint()
+      try await Interruption.cancelling { [job] in
+        try await CoordinatorClient.run(endpoint) { try await JobRun($0).delete(job) }
       }
     }
   }

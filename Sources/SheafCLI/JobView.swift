@@ -20,15 +20,26 @@ struct JobView: Encodable, Sendable {
   var segmentsDone: UInt32
   var segmentsTotal: UInt32
   var segmentsCached: UInt32
+  var filesDone: UInt32
+  var filesTotal: UInt32
+  /// How many of the job's tasks run.
+  var running: UInt32
+  var hasAudio: Bool
+  var audioDone: Bool
+  /// The build that the job is bound to, in full and its short name.
+  var build: String?
+  var shortBuild: String?
   var submittedSecondsAgo: Double
   var elapsedSeconds: Double
   var waitsFor: String?
+  /// What holds up the whole farm.
+  var notices: [String]
   var error: String?
   var problems: [Problem]
   var output: Output?
   var tasks: [TaskView]
 
-  init(_ status: Sheaf_JobStatus) {
+  init(_ status: Sheaf_JobStatus, notices: [String] = []) {
     job = status.job
     name = status.name
     state = status.state.name
@@ -38,9 +49,17 @@ struct JobView: Encodable, Sendable {
     segmentsDone = status.segmentsDone
     segmentsTotal = status.segmentsTotal
     segmentsCached = status.segmentsCached
+    filesDone = status.filesDone
+    filesTotal = status.filesTotal
+    running = status.running
+    hasAudio = status.hasAudio_p
+    audioDone = status.audioDone
+    build = status.build.isEmpty ? nil : status.build
+    shortBuild = build.map(Measure.shortBuild)
     submittedSecondsAgo = Double(status.submittedMillisecondsAgo) / 1000
     elapsedSeconds = Double(status.elapsedMilliseconds) / 1000
     waitsFor = status.waitsFor.isEmpty ? nil : status.waitsFor
+    self.notices = notices
     error = status.error.isEmpty ? nil : status.error
     problems = status.problems.map { Problem($0) }
     if status.hasOutput, let film = status.output.content {
@@ -54,7 +73,10 @@ struct TaskView: Encodable, Sendable {
   /// An attempt that ended without a result.
   struct Attempt: Encodable, Sendable {
     var epoch: Int64
+    /// The worker's id.
     var worker: String
+    var workerName: String?
+    var ranSeconds: Double
     var end: String
     var message: String
     /// This and the rest are absent if the worker has not reported the end of a task process.
@@ -67,6 +89,8 @@ struct TaskView: Encodable, Sendable {
     init(_ attempt: Sheaf_Attempt) {
       epoch = attempt.epoch
       worker = attempt.worker
+      workerName = attempt.workerName.isEmpty ? nil : attempt.workerName
+      ranSeconds = Double(attempt.ranMilliseconds) / 1000
       end = attempt.end.name
       message = attempt.message
       guard attempt.hasProcess else { return }
@@ -80,14 +104,20 @@ struct TaskView: Encodable, Sendable {
 
   var task: String
   var kind: String
+  /// What the task makes, such as `frames 0..299 of beach.mp4`.
+  var label: String?
   var state: String
   var ordinal: UInt32
   var epoch: Int64
+  /// The worker's id.
   var worker: String?
+  var workerName: String?
   /// Has the backup lease.
   var secondWorker: String?
+  var secondWorkerName: String?
   var done: UInt64
   var work: UInt64
+  var ranSeconds: Double
   /// The message of the last attempt.
   var error: String?
   var cached: Bool
@@ -96,52 +126,53 @@ struct TaskView: Encodable, Sendable {
   init(_ task: Sheaf_TaskStatus) {
     self.task = task.task
     kind = task.kind.name
+    label = task.label.isEmpty ? nil : task.label
     state = task.state.name
     ordinal = task.ordinal
     epoch = task.epoch
     worker = task.worker.isEmpty ? nil : task.worker
+    workerName = task.workerName.isEmpty ? nil : task.workerName
     secondWorker = task.backupWorker.isEmpty ? nil : task.backupWorker
+    secondWorkerName = task.backupWorkerName.isEmpty ? nil : task.backupWorkerName
     done = task.done
     work = task.work
+    ranSeconds = Double(task.ranMilliseconds) / 1000
     error = task.endedAttempts.last?.message
     cached = task.cached
     attempts = task.endedAttempts.map(Attempt.init)
   }
 }
 
-/// A job as text.
-enum StatusText {
-  static func lines(_ status: Sheaf_JobStatus) -> [String] {
-    var lines = [
-      "job       \(status.job)", "document  \(status.name)", "state     \(ProgressLine.plain(status, rate: nil))",
-    ]
-    if !status.waitsFor.isEmpty { lines.append("waits     \(status.waitsFor)") }
-    if !status.error.isEmpty { lines.append("error     \(status.error)") }
-    for problem in status.problems { lines.append("problem   \(Problem(problem))") }
-    if status.hasOutput, let film = status.output.content {
-      lines.append("film      \(film.digest) (\(film.size) bytes)")
-    }
-    return lines + status.tasks.map(line)
-  }
+/// A worker as JSON. It is stable: keys may be added, but are never changed.
+struct WorkerView: Encodable, Sendable {
+  var name: String
+  var id: String
+  var slots: UInt32
+  var busy: UInt32
+  var build: String
+  var shortBuild: String
+  var connectedSeconds: Double
+  var coordinator: String
+  /// Why the worker takes no tasks for now.
+  var paused: String?
 
-  private static func line(_ task: Sheaf_TaskStatus) -> String {
-    var line = "  \(task.ordinal)  \(task.kind.name)  \(task.state.name)"
-    if task.cached { line += " (from the cache)" }
-    if task.state == .running {
-      if task.work > 0 { line += "  \(task.done)/\(task.work)" }
-      line += "  on \(task.worker)"
-    }
-    if !task.backupWorker.isEmpty { line += " and \(task.backupWorker)" }
-    if task.attempts > 1 { line += "  attempt \(task.attempts)" }
-    if task.state != .done, let last = task.endedAttempts.last { line += "  \(last.message)" }
-    return line
+  init(_ worker: Sheaf_WorkersReply.Worker) {
+    name = worker.name
+    id = worker.id
+    slots = worker.slots
+    busy = worker.busy
+    build = worker.build
+    shortBuild = Measure.shortBuild(worker.build)
+    connectedSeconds = Double(worker.connectedMilliseconds) / 1000
+    coordinator = worker.coordinator
+    paused = worker.paused.isEmpty ? nil : worker.paused
   }
 }
 
 // Names in the output of commands.
 
 extension Sheaf_TaskKind {
-  fileprivate var name: String {
+  var name: String {
     switch self {
     case .probe: "probe"
     case .video: "video"
@@ -153,7 +184,7 @@ extension Sheaf_TaskKind {
 }
 
 extension Sheaf_TaskState {
-  fileprivate var name: String {
+  var name: String {
     switch self {
     case .waiting: "waiting"
     case .ready: "ready"
@@ -166,7 +197,7 @@ extension Sheaf_TaskState {
 }
 
 extension Sheaf_AttemptEnd {
-  fileprivate var name: String {
+  var name: String {
     switch self {
     case .released: "released"
     case .media: "media"

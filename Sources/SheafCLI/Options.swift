@@ -26,6 +26,14 @@ struct CoordinatorOptions: ParsableArguments {
     guard address.port > 0 else { throw SettingError("the port of the coordinator must be 1 to 65535") }
     return CoordinatorClient.Endpoint(address: address, token: try Setting.token(file: tokenFile) ?? "")
   }
+
+  /// A command line for a person to copy, with this command's coordinator.
+  func command(_ arguments: [String]) -> String {
+    var all = ["sheaf"] + arguments
+    if let coordinator { all += ["--coordinator", coordinator] }
+    if let tokenFile { all += ["--token-file", tokenFile] }
+    return all.map(\.quotedForShell).joined(separator: " ")
+  }
 }
 
 /// For the commands that start a farm of their own.
@@ -43,10 +51,17 @@ struct LocalFarmOptions: ParsableArguments {
       "How many tasks run at once; the default is the number of processor cores. [SHEAF_WORKERS]", valueName: "n"))
   var workers: String?
 
+  @Option(
+    help: ArgumentHelp(
+      "The most bytes that the content store keeps after the command, such as 500M; the default is 20G. [SHEAF_STORE_LIMIT]",
+      valueName: "bytes"))
+  var storeLimit: String?
+
   func configuration() throws -> LocalFarm.Configuration {
     let slots = try Setting.number(workers, "--workers", "SHEAF_WORKERS", in: 1...1024)
     return try LocalFarm.Configuration(
-      store: try Setting.text(store, "SHEAF_STORE", formerly: "SHEAF_VAULT"), slots: slots.map { Int($0) })
+      store: try Setting.text(store, "SHEAF_STORE", formerly: "SHEAF_VAULT"), slots: slots.map { Int($0) },
+      storeLimit: try Setting.bytes(storeLimit, "--store-limit", "SHEAF_STORE_LIMIT"))
   }
 }
 
@@ -60,9 +75,25 @@ struct SegmentOptions: ParsableArguments {
   var value: String { Setting.text(segmentDuration, "SHEAF_SEGMENT_DURATION") ?? "" }
 }
 
+struct LongOption: ParsableArguments {
+  @Flag(help: "Show builds and the ids of workers in full. [SHEAF_LONG]")
+  var long = false
+
+  var isOn: Bool { Setting.flag(long, "SHEAF_LONG") }
+}
+
 struct JSONOption: ParsableArguments {
   @Flag(help: "Print JSON on standard output; its keys are stable. [SHEAF_JSON]")
   var json = false
 
   var isOn: Bool { Setting.flag(json, "SHEAF_JSON") }
+}
+
+extension String {
+  /// As one word of a shell's command line.
+  var quotedForShell: String {
+    let harmless = "0123456789-_./:=@%+,".unicodeScalars
+    let isPlain = !isEmpty && unicodeScalars.allSatisfy { $0.properties.isAlphabetic || harmless.contains($0) }
+    return isPlain ? self : "'" + replacing("'", with: "'\\''") + "'"
+  }
 }

@@ -2,114 +2,144 @@ import Client
 import Synchronization
 import Wire
 
-/// Reports the progress of a job on standard error: a bar that is redrawn on a terminal, lines elsewhere.
-final class ProgressReport: Sendable {
-  private struct State {
-    var started: ContinuousClock.Instant?
-    var framesAtStart: UInt64 = 0
-    var lastLine: ContinuousClock.Instant?
-    var lastState: Sheaf_JobState?
-    var lastTenth: UInt64 = 0
-    var hasBar = false
-  }
+/// What a watch knows of a job's progress. Pure: it gets each status with its time.
+struct ProgressTracker {
+  private var start: (time: Duration, frames: UInt64)?
+  private var highest: Sheaf_JobStatus?
 
-  private let state = Mutex(State())
-  private let isTerminal = Console.errorsAreATerminal
-
-  func report(_ status: Sheaf_JobStatus) {
-    let now = ContinuousClock.now
-    state.withLock { state in
-      if state.started == nil, status.state == .rendering {
-        state.started = now
-        state.framesAtStart = status.framesDone
-      }
-      let rate = Self.rate(status, since: state.started, from: state.framesAtStart, now: now)
-      if isTerminal {
-        Console.write("\r\u{1B}[K" + ProgressLine.bar(status, rate: rate, width: Console.width), to: 2)
-        state.hasBar = true
-        return
-      }
-      let tenth = status.framesTotal == 0 ? 0 : status.framesDone * 10 / status.framesTotal
-      let isLate = state.lastLine.map { $0.duration(to: now) >= .seconds(5) } ?? true
-      guard status.state != state.lastState || tenth != state.lastTenth || isLate else { return }
-      state.lastState = status.state
-      state.lastTenth = tenth
-      state.lastLine = now
-      Console.printError(ProgressLine.plain(status, rate: rate))
+  /// The status to show, whose progress is never less than before, and the rate in frames a second.
+  ///
+  /// The farm's own numbers may fall: a task that starts again begins at its first frame.
+  mutating func show(_ status: Sheaf_JobStatus, at now: Duration) -> (status: Sheaf_JobStatus, rate: Double?) {
+    var shown = status
+    // After an edit of the plan the numbers count something else.
+    if let highest, highest.framesTotal == status.framesTotal, highest.segmentsTotal == status.segmentsTotal {
+      shown.framesDone = max(status.framesDone, highest.framesDone)
+      shown.segmentsDone = max(status.segmentsDone, highest.segmentsDone)
+      shown.segmentsCached = max(status.segmentsCached, highest.segmentsCached)
+    } else {
+      start = nil
     }
-  }
-
-  /// Ends the line of the bar.
-  func end() {
-    state.withLock { state in
-      if state.hasBar { Console.write("\n", to: 2) }
-      state.hasBar = false
+    shown.filesDone = max(status.filesDone, min(highest?.filesDone ?? 0, status.filesTotal))
+    highest = shown
+    guard status.state == .rendering else { return (shown, nil) }
+    guard let start else {
+      start = (now, shown.framesDone)
+      return (shown, nil)
     }
-  }
-
-  /// In frames a second; nil while there is none.
-  private static func rate(
-    _ status: Sheaf_JobStatus, since started: ContinuousClock.Instant?, from first: UInt64,
-    now: ContinuousClock.Instant
-  ) -> Double? {
-    guard let started, status.framesDone > first else { return nil }
-    let (seconds, attoseconds) = started.duration(to: now).components
-    let elapsed = Double(seconds) + Double(attoseconds) / 1e18
-    return elapsed > 0 ? Double(status.framesDone - first) / elapsed : nil
+    let elapsed = (now - start.time) / .seconds(1)
+    guard elapsed > 0, shown.framesDone > start.frames else { return (shown, nil) }
+    return (shown, Double(shown.framesDone - start.frames) / elapsed)
   }
 }
 
-/// The progress of a job in one line.
-enum ProgressLine {
-  /// - Parameter rate: In frames a second.
-  static func plain(_ status: Sheaf_JobStatus, rate: Double?) -> String {
-    switch status.state {
-    case .rendering:
-      var parts = ["\(status.framesDone)/\(status.framesTotal) frames"]
-      if let rate { parts.append("\(decimal(rate)) frames/s") }
-      if let left = left(status, rate) { parts.append("\(left) left") }
-      parts.append("\(status.segmentsDone)/\(status.segmentsTotal) segments" + cached(status))
-      return "rendering: " + parts.joined(separator: ", ") + waits(status)
-    case .done:
-      let seconds = Double(status.elapsedMilliseconds) / 1000
-      return
-        "done: \(status.framesTotal) frames, \(status.segmentsTotal) segments\(cached(status)), \(decimal(seconds)) s"
-    case .probing:
-      let tasks = status.tasks.filter { $0.kind == .probe }
-      // A list of jobs has no tasks.
-      let files = tasks.isEmpty ? "" : ": \(tasks.count { $0.state == .done })/\(tasks.count) files"
-      return "probing media" + files + waits(status)
-    default: return status.state.name
+/// Decides which statuses get a line where lines cannot be repainted. Pure.
+struct LineFilter {
+  private var lastTime: Duration?
+  private var lastKey: [String] = []
+  private var lastTenth: UInt64 = 0
+
+  /// Whether the status is worth a line: another state, another tenth of the work, another reason to wait, or 5 s later.
+  /// - Parameter key: What is always worth a line when it changes.
+  mutating func passes(_ done: UInt64, of total: UInt64, key: [String], at now: Duration) -> Bool {
+    let tenth = total == 0 ? 0 : UInt64(Double(done) / Double(total) * 10)
+    let isLate = lastTime.map { now - $0 >= .seconds(5) } ?? true
+    guard key != lastKey || tenth != lastTenth || isLate else { return false }
+    (lastTime, lastKey, lastTenth) = (now, key, tenth)
+    return true
+  }
+}
+
+/// Reports the progress of a command on standard error: a bar that is repainted on a terminal, lines elsewhere.
+final class ProgressReport: Sendable {
+  private struct State {
+    var tracker = ProgressTracker()
+    var filter = LineFilter()
+    var painted = PaintedLines()
+    var transferStart: (time: Duration, done: Int64, key: String)?
+  }
+
+  private let state = Mutex(State())
+  private let terminal: Terminal?
+  private let start = ContinuousClock.now
+
+  /// - Parameter isQuiet: Whether nothing but the notices is reported.
+  init(terminal: Terminal? = Terminal.errors) {
+    self.terminal = terminal
+  }
+
+  private var now: Duration { start.duration(to: .now) }
+
+  /// - Parameters:
+  ///   - notices: What holds up the whole farm.
+  ///   - film: The path of the film that was made.
+  func report(_ status: Sheaf_JobStatus, notices: [String] = [], film: String? = nil) {
+    let now = now
+    state.withLock { state in
+      let (shown, rate) = state.tracker.show(status, at: now)
+      guard let terminal else {
+        let key = [shown.state.name, shown.waitsFor, ProgressLine.step(shown) ?? ""] + notices
+        guard state.filter.passes(shown.framesDone, of: shown.framesTotal, key: key, at: now) else { return }
+        Console.printError(ProgressLine.plain(shown, rate: rate, film: film))
+        for notice in notices { Console.printError("  \(notice)") }
+        return
+      }
+      let width = terminal.width
+      guard !status.state.hasEnded else {
+        state.painted.paint([], on: terminal)
+        return Console.printError(ProgressLine.plain(shown, film: film))
+      }
+      state.painted.paint(Self.lines(shown, rate: rate, notices, width: width), on: terminal)
     }
   }
 
-  /// - Parameter width: Of the terminal, in columns.
-  static func bar(_ status: Sheaf_JobStatus, rate: Double?, width: Int) -> String {
-    let text = plain(status, rate: rate)
-    guard status.state == .rendering, status.framesTotal > 0 else { return String(text.prefix(width - 1)) }
-    let columns = min(40, width - text.count - 10)
-    guard columns >= 10 else { return String(text.prefix(width - 1)) }
-    let filled = Int(Double(columns) * Double(status.framesDone) / Double(status.framesTotal))
-    return "[" + String(repeating: "#", count: filled) + String(repeating: ".", count: columns - filled) + "] " + text
+  /// The lines that a terminal shows of a job that goes on.
+  static func lines(_ status: Sheaf_JobStatus, rate: Double?, _ notices: [String], width: Int) -> [String] {
+    var lines = [ProgressLine.bar(status, rate: rate, width: width)]
+    // Without frames the bar is a text, which has the reason.
+    if !status.waitsFor.isEmpty, status.state == .rendering, status.framesTotal > 0 {
+      lines.append("waits: \(status.waitsFor)")
+    }
+    return (lines + notices).map { $0.shortened(to: width - 1) }
   }
 
-  private static func cached(_ status: Sheaf_JobStatus) -> String {
-    status.segmentsCached == 0 ? "" : " (\(status.segmentsCached) from the cache)"
+  func report(_ transfer: TransferProgress) {
+    let now = now
+    state.withLock { state in
+      let key = "\(transfer.direction) \(transfer.total)"
+      if state.transferStart?.key != key { state.transferStart = (now, transfer.done, key) }
+      var rate: Double?
+      if let start = state.transferStart, transfer.done > start.done, now > start.time {
+        rate = Double(transfer.done - start.done) / ((now - start.time) / .seconds(1))
+      }
+      if let terminal {
+        state.painted.paint([ProgressLine.bar(transfer, rate: rate, width: terminal.width)], on: terminal)
+      } else if state.filter.passes(
+        UInt64(max(0, transfer.done)), of: UInt64(max(0, transfer.total)), key: [key], at: now)
+      {
+        Console.printError(ProgressLine.plain(transfer, rate: rate))
+      }
+    }
   }
 
-  private static func waits(_ status: Sheaf_JobStatus) -> String {
-    status.waitsFor.isEmpty ? "" : ": " + status.waitsFor
+  /// A notice about the connection, as a line that stays.
+  func report(_ notice: FarmClient.Notice) {
+    let text =
+      switch notice {
+      case .lost(let reason): "the coordinator does not answer; trying again (\(reason))"
+      case .connectedAgain: "the coordinator answers again"
+      case .uploadWaits(let reason): "the upload waits: \(reason)"
+      }
+    state.withLock { state in
+      if let terminal { state.painted.paint([], on: terminal) }
+      Console.printError("sheaf: \(text)")
+    }
   }
 
-  private static func left(_ status: Sheaf_JobStatus, _ rate: Double?) -> String? {
-    guard let rate, rate > 0 else { return nil }
-    let seconds = Int((Double(status.framesTotal - status.framesDone) / rate).rounded(.up))
-    let (minutes, rest) = seconds.quotientAndRemainder(dividingBy: 60)
-    return "\(minutes):\(rest < 10 ? "0" : "")\(rest)"
-  }
-
-  private static func decimal(_ value: Double) -> String {
-    let tenths = Int((value * 10).rounded())
-    return "\(tenths / 10).\(tenths % 10)"
+  /// Removes what is painted, before anything else is printed.
+  func end() {
+    state.withLock { state in
+      if let terminal { state.painted.paint([], on: terminal) }
+    }
   }
 }

@@ -16,7 +16,7 @@ struct RenderCommand: AsyncParsableCommand {
       error, problems (pointer, message).
       """)
 
-  @Argument(help: ArgumentHelp("The document.", valueName: "edit.json"))
+  @Argument(help: ArgumentHelp("The document; - reads it from standard input.", valueName: "edit.json"))
   var edit: String
 
   @Option(
@@ -29,7 +29,7 @@ struct RenderCommand: AsyncParsableCommand {
   @OptionGroup var json: JSONOption
 
   func run() async throws {
-    try await reporting(json: json.isOn, document: edit) {
+    try await reporting(json: json.isOn ? .lines : .none, document: edit) {
       let configuration = try farm.configuration()
       let edit = try EditFile(edit)
       guard let output = Setting.text(output, "SHEAF_OUTPUT") ?? edit.outputPath else {
@@ -40,10 +40,10 @@ struct RenderCommand: AsyncParsableCommand {
       defer { progress.end() }
       let render = LocalRender(edit: edit, output: output, segmentDuration: segments.value)
       let status = try await Interruption.cancelling {
-        try await render.run(configuration) { progress.report($0) }
+        try await render.run(configuration) { progress.report($0, film: output) }
       }
       progress.end()
-      if json.isOn { Console.printJSON(RenderSummary(status, output: output)) }
+      if json.isOn { try Console.printJSON(RenderSummary(status, output: output)) }
     }
   }
 }

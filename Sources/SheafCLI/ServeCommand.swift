@@ -2,9 +2,9 @@ import ArgumentParser
 import Client
 import ContentStorage
 import Coordinator
+import Glibc
 import Jobs
 import Logging
-import ServiceLifecycle
 import SystemSupport
 import UnixSignals
 import Wire
@@ -14,8 +14,11 @@ struct ServeCommand: AsyncParsableCommand {
     commandName: "serve", abstract: "Run a farm's coordinator.",
     discussion: """
       Several coordinators may share one database and one content store. A coordinator that other machines can reach \
-      needs a token, which workers and clients send: SHEAF_TOKEN, or a file. On SIGTERM it grants no more tasks, waits 8 s \
-      for the workers to publish what they are rendering, and ends; what they have not published is rendered again.
+      needs a token, which workers and clients send: SHEAF_TOKEN, or a file. On SIGTERM it grants no more tasks, records \
+      what workers have published, and ends within 10 s; tasks that run go on, and their workers connect again. A second \
+      SIGTERM ends it at once.
+
+      Sizes are bytes, or such as 500M or 20G; times are such as 90s, 30m, 12h or 7d.
       """)
 
   @Option(
@@ -27,8 +30,37 @@ struct ServeCommand: AsyncParsableCommand {
       "The address to listen at; the default is 127.0.0.1:7433. [SHEAF_LISTEN]", valueName: "host:port"))
   var listen: String?
 
-  @Option(help: ArgumentHelp("The content store; the default is ./store. [SHEAF_STORE]", valueName: "dir"))
+  @Option(
+    help: ArgumentHelp(
+      "The content store, the same folder for all coordinators of a database. Required. [SHEAF_STORE]",
+      valueName: "dir"))
   var store: String?
+
+  @Flag(
+    help: "Use another content store than the database's; what only the old one has is lost. [SHEAF_REPLACE_STORE]")
+  var replaceStore = false
+
+  @Option(
+    help: ArgumentHelp(
+      "The most bytes that the content store keeps beyond what open jobs and unfetched films need; the default is no limit. [SHEAF_STORE_LIMIT]",
+      valueName: "bytes"))
+  var storeLimit: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "Grant no tasks and take no uploads while the content store's disk has fewer bytes free; the default is 1G. [SHEAF_MIN_FREE]",
+      valueName: "bytes"))
+  var minFree: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "How long a film that was not fetched is kept; the default is 7d. [SHEAF_KEEP_RESULTS]", valueName: "time"))
+  var keepResults: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "How long a job is kept after its end; the default is 7d. [SHEAF_KEEP_JOBS]", valueName: "time"))
+  var keepJobs: String?
 
   @Option(
     help: ArgumentHelp(
@@ -46,7 +78,7 @@ struct ServeCommand: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "How much to log on standard error: debug, info, notice, warning or error. [SHEAF_LOG_LEVEL]",
+      "How much to log on standard error: debug, info, notice, warning or error; the default is info. [SHEAF_LOG_LEVEL]",
       valueName: "level"))
   var logLevel: String?
 
@@ -63,39 +95,49 @@ struct ServeCommand: AsyncParsableCommand {
       guard let database = Setting.text(database, "SHEAF_DATABASE") else {
         throw ValidationError("name the database with --database or SHEAF_DATABASE, such as postgres://user@host/sheaf")
       }
-      let connections = try Setting.number(
-        maxConnections, "--max-connections", "SHEAF_MAX_CONNECTIONS", in: 1...100_000)
+      guard let directory = try Setting.text(store, "SHEAF_STORE", formerly: "SHEAF_VAULT") else {
+        throw ValidationError("name the content store's folder with --store or SHEAF_STORE, such as /srv/sheaf/store")
+      }
+      let settings = try settings(token)
       let logger = try logger()
-      let content = try content()
-      let jobs = try await Self.connect(database, logger)
-      let server = try await WireServer.bind(to: address, logger: logger)
-      let configuration = CoordinatorConfiguration(
-        name: "\(ProcessEnvironment.hostName):\(server.address.port)", token: token,
-        maximumConnections: Int(connections ?? 1024))
-      let coordinator = CoordinatorService(store: jobs, content: content, configuration: configuration, logger: logger)
+      let stop = StopSignals(logger: logger)
+      await stop.listen()
+      let content = try content(directory)
+      let jobs = try await connect(database, content.store, logger)
+      let server = try await Self.bind(address, logger)
+      let coordinator = CoordinatorService(
+        store: jobs, content: content, configuration: settings.named("\(ProcessEnvironment.hostName):\(server.address.port)"),
+        logger: logger)
       logger.notice("listening", metadata: ["address": "\(server.address)", "store": "\(content.store.directory)"])
-      let group = ServiceGroup(
-        configuration: ServiceGroupConfiguration(
-          services: [
-            .init(
-              service: ServedCoordinator(coordinator: coordinator, server: server),
-              successTerminationBehavior: .gracefullyShutdownGroup)
-          ], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
-      try await group.run()
+      await stop.serve { await coordinator.drain(server) }
+      try await coordinator.run(server)
       await jobs.close()
       logger.notice("stopped")
     }
   }
 
+  private func settings(_ token: String?) throws -> CoordinatorConfiguration {
+    var configuration = CoordinatorConfiguration(name: "", token: token)
+    let connections = try Setting.number(
+      maxConnections, "--max-connections", "SHEAF_MAX_CONNECTIONS", in: 1...100_000)
+    if let connections { configuration.maximumConnections = Int(connections) }
+    configuration.minimumFree = try Setting.bytes(minFree, "--min-free", "SHEAF_MIN_FREE") ?? 1 << 30
+    configuration.storeLimit = try Setting.bytes(storeLimit, "--store-limit", "SHEAF_STORE_LIMIT")
+    if let time = try Setting.duration(keepResults, "--keep-results", "SHEAF_KEEP_RESULTS") {
+      configuration.keepResults = time
+    }
+    if let time = try Setting.duration(keepJobs, "--keep-jobs", "SHEAF_KEEP_JOBS") { configuration.keepJobs = time }
+    return configuration
+  }
+
   private func logger() throws -> Logger {
     var logger = Logger(label: "sheaf") { StreamLogHandler.standardError(label: $0) }
     // Every name that the setting allows is one of swift-log's.
-    logger.logLevel = Logger.Level(rawValue: try Setting.logLevel(logLevel, default: "notice")) ?? .notice
+    logger.logLevel = Logger.Level(rawValue: try Setting.logLevel(logLevel, default: "info")) ?? .info
     return logger
   }
 
-  private func content() throws -> ContentLocator {
-    let directory = try Setting.text(store, "SHEAF_STORE", formerly: "SHEAF_VAULT") ?? "store"
+  private func content(_ directory: String) throws -> ContentLocator {
     do {
       return try ContentLocator(
         store: ContentStore(directory: directory),
@@ -105,36 +147,119 @@ struct ServeCommand: AsyncParsableCommand {
     }
   }
 
+  private static func bind(_ address: WireAddress, _ logger: Logger) async throws -> WireServer {
+    do {
+      return try await WireServer.bind(to: address, logger: logger)
+    } catch {
+      let advice = error.code == .addressInUse ? "; choose another with --listen" : ""
+      throw CommandFailure(.unavailable, "\(error)\(advice)")
+    }
+  }
+
   /// Tries for some time, because the database may start later than the coordinator.
-  private static func connect(_ url: String, _ logger: Logger) async throws -> PostgresJobStore {
+  private func connect(_ url: String, _ content: ContentStore, _ logger: Logger) async throws -> PostgresJobStore {
     let limit = ContinuousClock.now + .seconds(15)
-    while true {
-      do throws(JobStoreError) {
-        return try await PostgresJobStore.connect(url: url)
-      } catch {
-        guard error.code == .unavailable else {
-          throw CommandFailure(.unavailable, "the database cannot be used: \(error)")
-        }
-        guard ContinuousClock.now < limit else {
-          throw CommandFailure(.unavailable, "\(error)")
-        }
-        logger.warning("database not reached yet", metadata: ["error": "\(error)"])
-      }
+    let isReplacing = Setting.flag(replaceStore, "SHEAF_REPLACE_STORE")
+    var attempt = await DatabaseAttempt.make(url, content, isReplacing: isReplacing)
+    if let reason = attempt.unavailable {
+      logger.warning("database not reached yet; trying for 15 s", metadata: ["error": "\(reason)"])
+    }
+    while attempt.unavailable != nil, ContinuousClock.now < limit {
       try await Task.sleep(for: .seconds(1))
+      attempt = await DatabaseAttempt.make(url, content, isReplacing: isReplacing)
+    }
+    return try attempt.store
+  }
+}
+
+/// What came of connecting to the database.
+private enum DatabaseAttempt: Sendable {
+  case connected(PostgresJobStore)
+  /// It may be reached later.
+  case unavailable(JobStoreError)
+  case refused(CommandFailure)
+
+  /// Connects, and checks that the database's content store is this one.
+  static func make(_ url: String, _ content: ContentStore, isReplacing: Bool) async -> DatabaseAttempt {
+    do throws(JobStoreError) {
+      let jobs = try await PostgresJobStore.connect(url: url)
+      let recorded = try await jobs.contentStore(content.identity, replacing: isReplacing)
+      if recorded == content.identity { return .connected(jobs) }
+      await jobs.close()
+      return .refused(
+        CommandFailure(
+          .unavailable,
+          """
+          the content store \(content.directory) is \(content.identity), and the database belongs to the content store \
+          \(recorded): name the folder of that one with --store, or give --replace-store if it is lost
+          """))
+    } catch {
+      if error.code == .unavailable { return .unavailable(error) }
+      return .refused(CommandFailure(.unavailable, "the database cannot be used: \(error)"))
+    }
+  }
+
+  var unavailable: JobStoreError? {
+    if case .unavailable(let error) = self { error } else { nil }
+  }
+
+  var store: PostgresJobStore {
+    get throws(CommandFailure) {
+      switch self {
+      case .connected(let store): return store
+      case .unavailable(let error): throw CommandFailure(.unavailable, "\(error)")
+      case .refused(let failure): throw failure
+      }
     }
   }
 }
 
-/// The coordinator as a service that a `ServiceGroup` starts and stops.
-private struct ServedCoordinator: Service {
-  let coordinator: CoordinatorService
-  let server: WireServer
+extension CoordinatorConfiguration {
+  fileprivate func named(_ name: String) -> CoordinatorConfiguration {
+    var configuration = self
+    configuration.name = name
+    return configuration
+  }
+}
 
-  func run() async throws {
-    try await withGracefulShutdownHandler {
-      try await coordinator.run(server)
-    } onGracefulShutdown: {
-      Task { await coordinator.drain(server) }
-    }
+/// SIGTERM and SIGINT of a coordinator: the first one drains it, and the process ends within 10 s whatever does not answer.
+/// The second one ends it at once.
+private actor StopSignals {
+  /// Longer than a coordinator's grace, and shorter than the time that container engines wait before they kill.
+  private static let limit = Duration.milliseconds(9500)
+
+  private let logger: Logger
+  /// Nil before the coordinator serves.
+  private var drain: (@Sendable () async -> Void)?
+  private var isStopping = false
+
+  init(logger: Logger) {
+    self.logger = logger
+  }
+
+  /// Takes the signals from now on. Before `serve` was called, the first one ends the process at once.
+  func listen() async {
+    let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
+    Task { for await signal in signals { stop(signal) } }
+  }
+
+  /// The coordinator serves.
+  func serve(_ drain: @escaping @Sendable () async -> Void) {
+    self.drain = drain
+  }
+
+  private func stop(_ signal: UnixSignal) {
+    if isStopping || drain == nil { _exit(128 + signal.rawValue) }
+    isStopping = true
+    logger.notice("stopping", metadata: ["signal": "\(signal)"])
+    Task { await self.drain?() }
+    Task { await self.endInTime() }
+  }
+
+  private func endInTime() async {
+    // The task is never cancelled, so the sleep does not throw.
+    try? await Task.sleep(for: Self.limit)
+    logger.notice("stopped before everything was recorded")
+    _exit(0)
   }
 }

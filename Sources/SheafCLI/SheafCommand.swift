@@ -1,6 +1,7 @@
 import ArgumentParser
 import Client
 import Glibc
+import Synchronization
 import SystemSupport
 import UnixSignals
 
@@ -13,59 +14,143 @@ struct SheafCommand: AsyncParsableCommand {
       Every option can also be set by the environment variable that its help names. The command line wins.
 
       Exit codes: 0 done, 1 the work failed, 64 the command line is wrong, 65 the document or its media are wrong, 69 \
-      the coordinator or its database cannot be reached.
+      the coordinator or its database cannot be reached, 130 and 143 ended by SIGINT and SIGTERM.
       """,
     version: Product.version,
     subcommands: [
       RenderCommand.self, CheckCommand.self, PlanCommand.self, ProbeCommand.self, ServeCommand.self,
-      SubmitCommand.self, StatusCommand.self, WorkersCommand.self, CancelCommand.self, FetchCommand.self,
+      SubmitCommand.self, StatusCommand.self, WorkersCommand.self, FetchCommand.self, RetryCommand.self,
+      CancelCommand.self, DeleteCommand.self,
     ])
+}
+
+extension SheafCommand {
+  /// The command line in, the exit code out.
+  static func main() async {
+    // If the reader of the output has closed it (`sheaf status | head`), a write returns an error instead of a signal.
+    signal(SIGPIPE, SIG_IGN)
+    if let refusal = CommandLineText.refusal(of: CommandLineText.arguments) {
+      Console.printError("sheaf: \(refusal)")
+      Glibc.exit(ExitCode.validationFailure.rawValue)
+    }
+    do {
+      var command = try parseAsRoot()
+      if var command = command as? any AsyncParsableCommand {
+        try await command.run()
+      } else {
+        try command.run()
+      }
+    } catch {
+      let code = exitCode(for: error)
+      guard code.isSuccess else { exit(withError: error) }
+      // A help text. It must be seen to be missing where standard output cannot be written.
+      do {
+        try Console.print(fullMessage(for: error))
+      } catch  where !error.isClosed {
+        Console.printError("sheaf: \(error)")
+        Glibc.exit(CommandFailure.Code.work.rawValue)
+      } catch {}
+    }
+  }
+}
+
+/// The command line as bytes.
+enum CommandLineText {
+  static var arguments: [[UInt8]] {
+    (0..<Int(CommandLine.argc)).compactMap { index in
+      CommandLine.unsafeArgv[index].map { Array(UnsafeRawBufferPointer(start: $0, count: strlen($0))) }
+    }
+  }
+
+  /// Why an argument cannot be used; nil if all can. Text that is not UTF-8 would become other text, and a file of that
+  /// name would not be found.
+  static func refusal(of arguments: [[UInt8]]) -> String? {
+    guard let wrong = arguments.first(where: { String(validating: $0, as: UTF8.self) == nil }) else { return nil }
+    let shown = String(decoding: wrong, as: UTF8.self)
+    return "the argument \"\(shown)\" is not UTF-8; rename the file, or write its name in UTF-8"
+  }
+}
+
+/// A failure whose reason is on standard output already.
+struct PrintedFailure: Error {
+  var failure: CommandFailure
 }
 
 extension AsyncParsableCommand {
   /// Runs the body of a command. An error of the body is reported on standard error and becomes the exit code.
   /// - Parameters:
-  ///   - json: Whether the failure is also printed on standard output, as JSON.
+  ///   - json: How the failure is also printed on standard output.
   ///   - document: The document's name, for its problems.
-  func reporting(json: Bool = false, document: String? = nil, _ body: () async throws -> Void) async throws {
-    // If the reader of the output has closed it (`sheaf status | head`), a write returns an error instead of a signal.
-    signal(SIGPIPE, SIG_IGN)
+  func reporting(
+    json: CommandFailure.JSONForm = .none, document: String? = nil, _ body: () async throws -> Void
+  ) async throws {
     do {
-      try await body()
-    } catch let code as ExitCode {
-      throw code
-    } catch let error as ValidationError {
-      throw error
+      do {
+        try await body()
+      } catch let error as PrintedFailure {
+        try error.failure.report(document: document, json: .none)
+        throw ExitCode(error.failure.code.rawValue)
+      } catch let error where Self.isReported(elsewhere: error) {
+        throw error
+      } catch {
+        let failure = CommandFailure(error)
+        try failure.report(document: document, json: json)
+        throw ExitCode(failure.code.rawValue)
+      }
+    } catch let error as ConsoleError {
+      // The reader has what it wants.
+      if error.isClosed { throw ExitCode.success }
+      Console.printError("sheaf: \(error)")
+      throw ExitCode(CommandFailure.Code.work.rawValue)
     } catch let error as SettingError {
       throw ValidationError(error.description)
-    } catch {
-      let failure = CommandFailure(error)
-      failure.report(document: document, json: json)
-      throw ExitCode(failure.code.rawValue)
     }
+  }
+
+  private static func isReported(elsewhere error: any Error) -> Bool {
+    error is ExitCode || error is ValidationError || error is SettingError || error is ConsoleError
   }
 }
 
 /// Ctrl-C and SIGTERM: the work is cancelled, and removes what it has not finished.
 enum Interruption {
-  /// Runs `body`, and cancels its task at the first signal. Throws what `body` throws, or `CancellationError`.
+  /// Runs `body`, and cancels its task at the first signal. A second signal ends the process at once. Throws what `body`
+  /// throws, or the failure with the signal's exit code.
   static func cancelling<R: Sendable>(_ body: @escaping @Sendable () async throws -> R) async throws -> R {
-    try await withThrowingTaskGroup(of: R?.self) { group in
-      let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm)
-      group.addTask { try await body() }
-      group.addTask {
-        for await _ in signals { return nil }
-        try await Task.sleep(for: .seconds(1 << 30))
-        return nil
+    let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm)
+    let received = Mutex<UnixSignal?>(nil)
+    let work = Task { try await body() }
+    let listening = Task {
+      for await signal in signals {
+        let first = received.withLock { received in
+          defer { received = received ?? signal }
+          return received
+        }
+        if let first { _exit(code(first).rawValue) }
+        work.cancel()
       }
-      defer { group.cancelAll() }
-      guard let first = try await group.next(), let result = first else {
-        group.cancelAll()
-        // The body's own result is better than "cancelled", for example if the job was done already.
-        while let ended = try await group.next() { if let result = ended { return result } }
-        throw CancellationError()
-      }
-      return result
     }
+    defer { listening.cancel() }
+    do {
+      return try await work.value
+    } catch {
+      throw received.withLock(\.self).map { failure($0, error) } ?? error
+    }
+  }
+
+  /// The failure of a command that a signal has ended, whatever its work threw when it was cancelled.
+  static func failure(_ signal: UnixSignal, _ error: any Error) -> CommandFailure {
+    var failure = CommandFailure(code(signal), signal == .sigint ? "interrupted" : "ended by SIGTERM")
+    // The work's own failure has something to say if it is not a consequence of the signal.
+    if let own = error as? CommandFailure {
+      if !own.message.isEmpty { failure.message += ": \(own.message)" }
+      failure.advice = own.advice
+      failure.job = own.job
+    }
+    return failure
+  }
+
+  private static func code(_ signal: UnixSignal) -> CommandFailure.Code {
+    signal == .sigint ? .interrupted : .terminated
   }
 }

@@ -9,14 +9,19 @@ struct StatusCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "status", abstract: "Show jobs, or one job with its tasks.",
     discussion: """
+      Of one job, every task is shown with its worker, its time, and every attempt that ended without a result. With \
+      --watch the command connects again when the coordinator is away for less than 5 minutes.
+
       Of one job, --json prints an object: job, name, state (probing, rendering, done, failed, cancelled), priority, \
-      framesDone, framesTotal, segmentsDone, segmentsTotal, segmentsCached, submittedSecondsAgo, elapsedSeconds, waitsFor, \
-      error, problems (pointer, message), output (digest, bytes), tasks (task, kind, state, ordinal, epoch, worker, \
-      secondWorker, done, work, error, cached, attempts). A kind is probe, video, audio or stitch; a task's state is \
-      waiting, ready, running, done or failed; secondWorker has a backup lease. The attempts are those that ended without \
-      a result, oldest first: epoch, worker, end (released, media, document, crashed, hung), message, exitCode, signal, \
-      cpuSeconds, peakBytes, log. Of all jobs, --json prints an array of the same without tasks, newest first. With \
-      --watch, one such object or array a line at each change.
+      framesDone, framesTotal, segmentsDone, segmentsTotal, segmentsCached, filesDone, filesTotal, running, hasAudio, \
+      audioDone, build, shortBuild, submittedSecondsAgo, elapsedSeconds, waitsFor, notices, error, problems (pointer, \
+      message), output (digest, bytes), tasks (task, kind, label, state, ordinal, epoch, worker, workerName, \
+      secondWorker, secondWorkerName, done, work, ranSeconds, error, cached, attempts). A kind is probe, video, audio or \
+      stitch; a task's state is waiting, ready, running, done or failed; secondWorker has a backup lease. The attempts \
+      are those that ended without a result, oldest first: epoch, worker, workerName, ranSeconds, end (released, media, \
+      document, crashed, hung), message, exitCode, signal, cpuSeconds, peakBytes, log. Of all jobs, --json prints an \
+      array of the same without tasks, newest first. With --watch, one such object or array a line at each change, \
+      without tasks.
       """)
 
   @Argument(help: "The job's name; the default is every job, newest first.")
@@ -27,116 +32,152 @@ struct StatusCommand: AsyncParsableCommand {
   @Flag(help: "Continue until the job, or every job, has ended. [SHEAF_WATCH]")
   var watch = false
 
+  @OptionGroup var long: LongOption
   @OptionGroup var json: JSONOption
 
   func run() async throws {
-    try await reporting(json: json.isOn) {
+    let watches = Setting.flag(watch, "SHEAF_WATCH")
+    try await reporting(json: !json.isOn ? .none : watches ? .oneLine : .lines) {
       let endpoint = try coordinator.endpoint()
-      let (isJSON, watches) = (json.isOn, Setting.flag(watch, "SHEAF_WATCH"))
-      try await Interruption.cancelling { [job] in
-        try await CoordinatorClient.run(endpoint) { client in
-          let run = JobRun(client)
-          guard let job else {
-            if watches { try await watchAll(client, isJSON) } else { try await list(client, isJSON) }
-            return
-          }
-          guard watches else {
-            let status = try await run.status(of: job)
-            if isJSON { Console.printJSON(JobView(status)) } else { StatusText.lines(status).forEach(Console.print) }
-            return
-          }
-          let progress = ProgressReport()
-          defer { progress.end() }
-          let status = try await run.wait(for: job) { status in
-            if isJSON { Console.printJSON(JobView(status), lines: false) } else { progress.report(status) }
-          }
-          progress.end()
-          try status.requireDone()
+      try await Interruption.cancelling { [self] in
+        if watches {
+          if let job { try await watch(job, endpoint) } else { try await watchAll(endpoint) }
+          return
         }
+        let query = Sheaf_StatusQuery.with {
+          $0.job = job ?? ""
+          $0.withTasks = job != nil
+        }
+        let reply = try await CoordinatorClient.run(endpoint) { try await JobRun($0).jobs(query) }
+        try show(reply)
       }
     }
   }
 
-  private func list(_ client: CoordinatorClient, _ isJSON: Bool) async throws {
-    let jobs = try await jobs(client)
-    if isJSON {
-      Console.printJSON(jobs.map(JobView.init))
-    } else if jobs.isEmpty {
-      Console.print("no jobs")
-    } else {
-      for job in jobs { Console.print(line(job)) }
+  private func show(_ reply: Sheaf_StatusReply) throws {
+    let views = reply.jobs.map { JobView($0, notices: reply.notices) }
+    let width = Terminal.output?.width
+    guard let job else {
+      if json.isOn { return try Console.printJSON(views) }
+      for line in StatusText.list(reply.jobs, notices: reply.notices, width: width) { try Console.print(line) }
+      return
+    }
+    guard let status = reply.jobs.first else { throw CommandFailure(.work, "there is no job \(job)") }
+    if json.isOn { return try Console.printJSON(views[0]) }
+    for line in StatusText.lines(status, notices: reply.notices, long: long.isOn, width: width) {
+      try Console.print(line)
+    }
+  }
+
+  // MARK: Watching
+
+  private func watch(_ job: String, _ endpoint: CoordinatorClient.Endpoint) async throws {
+    let progress = ProgressReport()
+    defer { progress.end() }
+    let client = FarmClient(endpoint) { progress.report($0) }
+    let isJSON = json.isOn
+    do {
+      let status = try await client.wait(for: job, cancelsJob: false) { status, notices in
+        if isJSON {
+          try Console.printJSON(JobView(status, notices: notices), lines: false)
+        } else {
+          progress.report(status, notices: notices)
+        }
+      }
+      progress.end()
+      do {
+        try status.requireDone()
+      } catch {
+        // In JSON the last line has the job's state and the reason.
+        throw isJSON ? PrintedFailure(failure: error) : error
+      }
+    } catch var failure as CommandFailure where failure.code == .unavailable {
+      failure.advice = ["the job goes on without this command; to watch it again:"]
+      failure.advice += ["  " + coordinator.command(["status", "--watch", job])]
+      throw failure
     }
   }
 
   /// Prints the jobs that have changed, once a second, until all have ended.
-  private func watchAll(_ client: CoordinatorClient, _ isJSON: Bool) async throws {
-    var known: [String: Sheaf_JobStatus] = [:]
+  private func watchAll(_ endpoint: CoordinatorClient.Endpoint) async throws {
+    let progress = ProgressReport()
+    let client = FarmClient(endpoint) { progress.report($0) }
+    var list = JobListWatch()
+    var painted = PaintedLines()
     while true {
-      let jobs = try await jobs(client)
-      let changed = jobs.filter { known[$0.job] != $0.withoutTimes }
-      known = Dictionary(jobs.map { ($0.job, $0.withoutTimes) }) { first, _ in first }
-      if isJSON, !changed.isEmpty { Console.printJSON(jobs.map(JobView.init), lines: false) }
-      if !isJSON { for job in changed.reversed() { Console.print(line(job)) } }
-      if jobs.allSatisfy(\.state.hasEnded) { return }
+      let reply = try await client.run { try await $0.jobs() }
+      let change = list.update(reply)
+      if json.isOn {
+        if change.isNew { try Console.printJSON(change.jobs.map { JobView($0, notices: reply.notices) }, lines: false) }
+      } else if let terminal = Terminal.output {
+        let lines = StatusText.list(change.jobs, notices: reply.notices, width: terminal.width - 1)
+        if change.haveEnded {
+          try painted.print([], on: terminal)
+          for line in lines { try Console.print(line) }
+        } else {
+          try painted.print(Array(lines.prefix(terminal.height - 1)), on: terminal)
+        }
+      } else {
+        for job in change.changed.reversed() {
+          try Console.print("\(job.job)  \(ProgressLine.plain(job))  \(job.name.onOneLine)")
+        }
+      }
+      if change.haveEnded { return }
       try await Task.sleep(for: .seconds(1))
     }
   }
+}
 
-  private func jobs(_ client: CoordinatorClient) async throws -> [Sheaf_JobStatus] {
-    guard case .statusReply(let reply) = try await client.request(.statusQuery(.init())) else {
-      throw CoordinatorClient.unexpected
-    }
-    return reply.jobs
+/// What has changed among all jobs since the last look. Pure.
+struct JobListWatch {
+  struct Change {
+    /// Every job, with progress that is never less than before.
+    var jobs: [Sheaf_JobStatus]
+    /// Those that have changed, newest first.
+    var changed: [Sheaf_JobStatus]
+    /// Whether anything has changed, or this is the first look.
+    var isNew: Bool
+    /// Whether no job goes on.
+    var haveEnded: Bool
   }
 
-  private func line(_ job: Sheaf_JobStatus) -> String {
-    "\(job.job)  \(ProgressLine.plain(job, rate: nil))  \(job.name)"
+  private var trackers: [String: ProgressTracker] = [:]
+  private var known: [String: Sheaf_JobStatus]?
+
+  mutating func update(_ reply: Sheaf_StatusReply) -> Change {
+    let jobs = reply.jobs.map { job in
+      // The rate is not shown, so the time does not matter.
+      trackers[job.job, default: ProgressTracker()].show(job, at: .zero).status
+    }
+    let changed = jobs.filter { known?[$0.job] != $0.withoutTimes }
+    let isNew = known == nil || !changed.isEmpty || known?.count != jobs.count
+    known = Dictionary(jobs.map { ($0.job, $0.withoutTimes) }) { first, _ in first }
+    trackers = trackers.filter { known?[$0.key] != nil }
+    return Change(jobs: jobs, changed: changed, isNew: isNew, haveEnded: jobs.allSatisfy(\.state.hasEnded))
   }
 }
 
 struct WorkersCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "workers", abstract: "Show the farm's workers.",
-    discussion: "--json prints an array: name, id, slots, busy, build, connectedSeconds, coordinator.")
+    discussion: """
+      --json prints an array: name, id, slots, busy, build, shortBuild, connectedSeconds, coordinator, paused (why the \
+      worker takes no tasks for now).
+      """)
 
   @OptionGroup var coordinator: CoordinatorOptions
+  @OptionGroup var long: LongOption
   @OptionGroup var json: JSONOption
 
-  private struct View: Encodable {
-    var name: String
-    var id: String
-    var slots: UInt32
-    var busy: UInt32
-    var build: String
-    var connectedSeconds: Double
-    var coordinator: String
-  }
-
   func run() async throws {
-    try await reporting(json: json.isOn) {
+    try await reporting(json: json.isOn ? .lines : .none) {
       let endpoint = try coordinator.endpoint()
-      let workers = try await CoordinatorClient.run(endpoint) { client in
-        guard case .workersReply(let reply) = try await client.request(.workersQuery(.init())) else {
-          throw CoordinatorClient.unexpected
-        }
-        return reply.workers
+      let workers = try await Interruption.cancelling {
+        try await CoordinatorClient.run(endpoint) { try await JobRun($0).workers() }
       }
-      if json.isOn {
-        Console.printJSON(
-          workers.map { worker in
-            View(
-              name: worker.name, id: worker.id, slots: worker.slots, busy: worker.busy, build: worker.build,
-              connectedSeconds: Double(worker.connectedMilliseconds) / 1000, coordinator: worker.coordinator)
-          })
-      } else if workers.isEmpty {
-        Console.print("no workers")
-      } else {
-        for worker in workers {
-          let seconds = worker.connectedMilliseconds / 1000
-          Console.print(
-            "\(worker.name)  \(worker.busy)/\(worker.slots) busy  \(seconds) s  at \(worker.coordinator)  \(worker.build)"
-          )
-        }
+      if json.isOn { return try Console.printJSON(workers.map(WorkerView.init)) }
+      for line in StatusText.workers(workers, long: long.isOn, width: Terminal.output?.width) {
+        try Console.print(line)
       }
     }
   }

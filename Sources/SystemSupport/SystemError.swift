@@ -29,6 +29,9 @@ package struct SystemError: Error, Sendable, Hashable, CustomStringConvertible {
   /// Whether the file's permissions, or those of a folder on its path, do not allow the operation.
   package var isDenied: Bool { code == .permissionDenied }
 
+  /// Whether the reader of a pipe or the peer of a socket has closed it.
+  package var isClosedByReader: Bool { code == .brokenPipe }
+
   package var description: String { "\(operation) failed: \(code)" }
 }
 

@@ -47,6 +47,8 @@ package struct WireError: Error, Sendable, Hashable, CustomStringConvertible {
   package enum Code: Sendable, Hashable {
     /// No coordinator answers at the address.
     case unreachable
+    /// Another program listens at the address.
+    case addressInUse
     /// The peer sent a refusal and closed the connection.
     case refused(Sheaf_Refusal.Code)
     /// The peer sent something that the protocol does not allow.
@@ -77,8 +79,7 @@ package struct WireError: Error, Sendable, Hashable, CustomStringConvertible {
   var refusalCode: Sheaf_Refusal.Code {
     switch code {
     case .refused(let code): code
-    case .unreachable: .unavailable
-    case .temporary: .unavailable
+    case .unreachable, .addressInUse, .temporary: .unavailable
     case .violation, .timeout, .closed, .content: .protocol
     }
   }

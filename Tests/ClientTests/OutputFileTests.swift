@@ -5,6 +5,7 @@ import Glibc
 import SystemSupport
 import TestPrograms
 import Testing
+import Wire
 
 @testable import Client
 
@@ -77,5 +78,96 @@ struct OutputFileTests {
       let error = #expect(throws: CommandFailure.self) { try OutputFile(path) }
       #expect(error?.code == .document && error?.message.contains(words) == true, "\(error?.message ?? "")")
     }
+  }
+
+  // MARK: Downloads
+
+  private let film = Array("the film that is fetched".utf8)
+  private var content: Content { Content(digest: .of(film), size: Int64(film.count)) }
+  private var part: String { ".film.mov.\(content.digest.hex).part" }
+
+  /// Fetches the film from its bytes. Returns where the reads began.
+  @discardableResult
+  private func fetch(_ bytes: [UInt8]? = nil) async throws -> [Int64] {
+    let reads = Recorder<Int64>()
+    let bytes = bytes ?? film
+    try await OutputFile(folder.path("film.mov")).download(content) { offset, length in
+      reads.add(offset)
+      return Data(bytes[Int(offset)..<Int(offset) + length])
+    }
+    return reads.all
+  }
+
+  @Test func anotherFetchGoesOnWithWhatIsThere() async throws {
+    _ = try folder.write(Data(film.prefix(9)), part)
+    #expect(try await fetch() == [9])
+    #expect(try read("film.mov") == "the film that is fetched")
+    #expect(try contents() == ["film.mov"])
+  }
+
+  @Test func damagedBytesOfAnInterruptedFetchAreFetchedAgain() async throws {
+    _ = try folder.write(Data("THE".utf8), part)
+    #expect(try await fetch() == [3, 0])
+    #expect(try read("film.mov") == "the film that is fetched")
+    // As long as the film, or longer.
+    for damaged in [film.map { $0 ^ 1 }, film + film] {
+      _ = try folder.write(Data(damaged), part)
+      #expect(try await fetch() == [0])
+      #expect(try read("film.mov") == "the film that is fetched")
+    }
+  }
+
+  @Test func aFilmWithOtherBytesIsNeverTheOutput() async throws {
+    let error = await #expect(throws: ContentStoreError.self) { try await fetch(film.map { $0 ^ 1 }) }
+    #expect(error?.code == .mismatch)
+    #expect(try contents().isEmpty)
+  }
+
+  @Test func whatWasFetchedStaysAndNothingIsLeftOfNothing() async throws {
+    let (size, chunk) = (Int64(3 * WireProtocol.maximumChunk), Int64(WireProtocol.maximumChunk))
+    let content = Content(digest: digest, size: size)
+    for (end, left) in [(chunk, [".film.mov.\(digest.hex).part"]), (0, [])] {
+      let output = try OutputFile(folder.path("film.mov"))
+      let written = Recorder<Int64>()
+      await #expect(throws: WireError.self) {
+        let read: OutputFile.Read = { offset, length in
+          if offset < end { return Data(count: length) }
+          // The bytes before it are on the disk.
+          if end > 0 { await written.wait { $0.contains(end) } }
+          throw WireError(.closed, "gone")
+        }
+        try await output.download(content, progress: { written.add($0.done) }, read: read)
+      }
+      #expect(try contents() == left)
+      for name in left { try FileManager.default.removeItem(atPath: folder.path(name)) }
+    }
+  }
+
+  @Test func whatIsLeftOfOtherFilmsIsRemovedUnlessAProcessFetchesIt() async throws {
+    let names = (0..<2).map { ".film.mov.\(SHA256Digest.of("\($0)".utf8).hex).part" }
+    let others = ["\(names[0].dropLast(5))", ".other.mov.\(digest.hex).part", ".film.mov.notes.part"]
+    for name in names + others { _ = try folder.write(Data(), name) }
+    let fetching = try OpenFile.open(folder.path(names[1]), O_RDWR)
+    #expect(flock(fetching.descriptor, LOCK_EX) == 0)
+    try await fetch()
+    #expect(try contents() == ([names[1], "film.mov"] + others).sorted())
+  }
+
+  @Test func twoProcessesDoNotFetchTheSameFilmToOnePath() async throws {
+    _ = try folder.write(Data(film.prefix(9)), part)
+    let fetching = try OpenFile.open(folder.path(part), O_RDWR)
+    #expect(flock(fetching.descriptor, LOCK_EX) == 0)
+    let error = await #expect(throws: CommandFailure.self) { try await fetch() }
+    #expect(error?.message.contains("another process") == true)
+    #expect(try contents() == [part])
+  }
+
+  @Test func aNameAsLongAsADiskAllowsCanBeFetched() async throws {
+    let name = String(repeating: "ä", count: 120) + ".mov"
+    let bytes = film
+    try await OutputFile(folder.path(name)).download(content) { offset, length in
+      Data(bytes[Int(offset)..<Int(offset) + length])
+    }
+    #expect(try contents() == [name])
   }
 }

@@ -107,7 +107,7 @@ struct FileContentCacheTests {
 
   @Test func manyWhoAskAtOnceReadTheFileOnce() async throws {
     let large = try folder.create("large")
-    try large.truncate(atOffset: 64 << 20)
+    try large.truncate(atOffset: 16 << 20)
     let file = try OpenFile.open(folder.path("large"))
     let cache = cache()
     let ends = Counter()
@@ -116,7 +116,7 @@ struct FileContentCacheTests {
         group.addTask {
           await withCheckedContinuation { continuation in
             Thread.detachNewThread {
-              _ = try? cache.content(of: file) { ends.add($0 == 64 << 20 ? 1 : 0) }
+              _ = try? cache.content(of: file) { ends.add($0 == 16 << 20 ? 1 : 0) }
               continuation.resume()
             }
           }

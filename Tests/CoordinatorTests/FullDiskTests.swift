@@ -3,6 +3,7 @@ import ContentStorage
 import Digest
 import Foundation
 import Glibc
+import Synchronization
 import SystemSupport
 import TestPrograms
 import Testing
@@ -25,7 +26,7 @@ import Wire
     return try await body()
   }
 
-  @Test func anUploadThatDoesNotFitIsRefusedWithTheReasonAndLeavesNothing() async throws {
+  @Test func anUploadThatDoesNotFitIsTemporarilyImpossibleAndGoesOnWhenThereIsRoom() async throws {
     let folder = try TemporaryFolder()
     let file = try OpenFile.open(folder.path("file"), O_RDWR | O_CREAT)
     let size = Self.limit + 4 << 20
@@ -38,13 +39,17 @@ import Wire
             try await client.content.upload(file, content)
           }
         }
-        #expect(error?.code == .content)
+        #expect(error?.code == .temporary)
         #expect(error?.message.hasPrefix("the coordinator's content store: no space left on the device") == true)
-        #expect(CommandFailure(try #require(error)).code == .work)
         // The connection stays open.
         guard case .workersReply = try await client.request(.workersQuery(.init())) else {
           throw CoordinatorClient.unexpected
         }
+        // What fitted is kept, and is not sent again.
+        let first = Mutex<UInt64?>(nil)
+        try await client.content.upload(file, content) { received in first.withLock { $0 = $0 ?? received } }
+        #expect(first.withLock { $0 ?? 0 } > 40 << 20)
+        #expect(coordinator.content.contains(content))
       }
       #expect(try FileManager.default.contentsOfDirectory(atPath: coordinator.content.directory + "/temporary").isEmpty)
     }

@@ -27,8 +27,11 @@ import Testing
     return try await channel.executeThenClose { inbound, outbound in
       try await outbound.write(bytes)
       var frames: [Sheaf_Frame] = []
-      let processor = NIOSingleStepByteToMessageProcessor(FrameDecoder(first: 1 << 20) { _ in 1 << 20 })
-      for try await part in inbound { try processor.process(buffer: part) { frames.append($0) } }
+      var decoder = FrameDecoder(limit: 1 << 20)
+      for try await part in inbound {
+        decoder.append(part)
+        while case .frame(let frame) = try decoder.next() { frames.append(frame) }
+      }
       return frames
     }
   }

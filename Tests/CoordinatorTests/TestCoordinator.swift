@@ -5,6 +5,7 @@ import Foundation
 import Jobs
 import Logging
 import SwiftProtobuf
+import Synchronization
 import TestPrograms
 import Testing
 import Wire
@@ -17,28 +18,37 @@ struct TestCoordinator: Sendable {
   let service: CoordinatorService
   let store: MemoryJobStore
   let server: WireServer
+  let logs: LogRecorder
 
   var content: ContentStore { service.content.store }
 
-  /// - Parameter clock: Is added to the time of the job store.
+  /// - Parameters:
+  ///   - clock: Is added to the time of the job store.
+  ///   - folder: Where the content store is; nil: in a folder of its own.
+  ///   - configure: Changes the configuration.
+  ///   - wrap: The store that the coordinator gets in place of this one.
   static func run<R: Sendable>(
     token: String? = "secret", mediaRoot: String? = nil, policy: LeasePolicy = LeasePolicy(),
     maximumConnections: Int = 64, clock: @escaping @Sendable () -> Duration = { .zero },
+    configure: (inout CoordinatorConfiguration) -> Void = { _ in },
+    wrap: (MemoryJobStore) -> any JobStore = { $0 },
     _ body: @escaping @Sendable (TestCoordinator) async throws -> R
   ) async throws -> R {
     let folder = try TemporaryFolder()
-    let logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
+    let logs = LogRecorder()
+    let logger = Logger(label: "test", factory: { _ in logs.handler })
     let start = ContinuousClock.now
     let store = MemoryJobStore(policy: policy) { start.duration(to: .now) + clock() }
     let content = try ContentLocator(
       store: ContentStore(directory: folder.path("store")), mediaRoot: mediaRoot, contents: FileContentCache())
     let server = try await WireServer.bind(to: WireAddress(host: "127.0.0.1", port: 0), logger: logger)
-    let configuration = CoordinatorConfiguration(
+    var configuration = CoordinatorConfiguration(
       name: "test", token: token, maximumConnections: maximumConnections, policy: policy)
-    let service = CoordinatorService(store: store, content: content, configuration: configuration, logger: logger)
+    configure(&configuration)
+    let service = CoordinatorService(store: wrap(store), content: content, configuration: configuration, logger: logger)
     let coordinator = TestCoordinator(
       endpoint: .init(address: server.address, token: token ?? ""), service: service, store: store,
-      server: server)
+      server: server, logs: logs)
     return try await withThrowingTaskGroup(of: R?.self) { group in
       group.addTask {
         try await service.run(server)
@@ -51,8 +61,11 @@ struct TestCoordinator: Sendable {
     }
   }
 
-  func hello(_ role: Sheaf_Role, worker: String = "w1", slots: UInt32 = 2, build: String = "build 1") -> Sheaf_Hello {
+  func hello(
+    _ role: Sheaf_Role, worker: String = "w1", slots: UInt32 = 2, build: String = "build 1", session: Int64 = 1
+  ) -> Sheaf_Hello {
     .with {
+      $0.session = session
       $0.role = role
       $0.token = endpoint.token
       $0.name = worker
@@ -73,4 +86,41 @@ func eventually(_ what: String, _ holds: () async throws -> Bool) async throws {
     }
     try await Task.sleep(for: .milliseconds(10))
   }
+}
+
+/// What a coordinator has logged.
+final class LogRecorder: Sendable {
+  struct Entry: Sendable {
+    var level: Logger.Level
+    var message: String
+    var metadata: [String: String]
+  }
+
+  private struct Handler: LogHandler {
+    let recorder: LogRecorder
+    var metadata: Logger.Metadata = [:]
+    var logLevel = Logger.Level.info
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+      get { metadata[key] }
+      set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+      let metadata = (event.metadata ?? [:]).mapValues { "\($0)" }
+      recorder.entries.withLock {
+        $0.append(Entry(level: event.level, message: "\(event.message)", metadata: metadata))
+      }
+    }
+  }
+
+  private let entries = Mutex<[Entry]>([])
+
+  var handler: any LogHandler { Handler(recorder: self) }
+
+  /// The entries with this message, in order.
+  func all(_ message: String) -> [Entry] { entries.withLock { $0.filter { $0.message == message } } }
+
+  /// Every message, in order.
+  var messages: [String] { entries.withLock { $0.map(\.message) } }
 }

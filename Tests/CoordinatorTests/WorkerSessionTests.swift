@@ -10,17 +10,21 @@ struct WorkerSessionTests {
   }
 
   private func grant(_ ordinal: Int32) -> Grant {
-    Grant(lease: lease(ordinal), kind: .video, payload: [], inputs: [], work: 10)
+    Grant(lease: lease(ordinal), holder: holder, kind: .video, payload: [], inputs: [], work: 10)
   }
 
+  private let holder = Holder(worker: WorkerID("w"), session: SessionID(3))
+
   private func session(slots: Int = 2) -> WorkerSession {
-    WorkerSession(worker: WorkerID("w"), slots: slots, silence: .seconds(15), now: .zero)
+    WorkerSession(holder: holder, slots: slots, silence: .seconds(15), now: .zero)
   }
 
   private func heartbeat(_ leases: Lease..., free: Int, draining: Bool = false) -> WorkerSession.Event {
     .heartbeat(
-      progress: leases.map { LeaseProgress(lease: $0, done: 1) }, freeSlots: free, isDraining: draining)
+      renewals: leases.map(renewal), freeSlots: free, isDraining: draining)
   }
+
+  private func renewal(_ lease: Lease) -> Renewal { Renewal(lease: lease, holder: holder, done: 1, moved: 2) }
 
   private let content = Content(digest: SHA256Digest.of([]), size: 1)
 
@@ -106,28 +110,75 @@ struct WorkerSessionTests {
     #expect(session.capacity(now: .zero) == 0)
   }
 
+  @Test func theFirstHeartbeatOfAConnectionBringsTheLeasesOfTheOneBefore() {
+    var session = session(slots: 1)
+    let effects = session.handle(heartbeat(lease(1), lease(2), free: 0), now: .zero)
+    #expect(effects == [.renew([renewal(lease(1)), renewal(lease(2))])])
+    #expect(session.leases == [lease(1), lease(2)])
+    // The store does not know the second one any more.
+    #expect(session.handle(.renewed(lost: [lease(2)]), now: .zero) == [.replyToHeartbeat(cancelled: [lease(2)])])
+    #expect(session.leases == [lease(1)])
+  }
+
+  @Test func aLeaseThatEndedIsNeitherRenewedNorCancelledByAHeartbeatThatStillListsIt() {
+    var session = session()
+    _ = session.handle(heartbeat(lease(1), lease(2), free: 0), now: .zero)
+    _ = session.handle(.publish(lease(1), content), now: .zero)
+    // The renewal has crossed the result in the store.
+    #expect(session.handle(.renewed(lost: [lease(1)]), now: .zero) == [.replyToHeartbeat(cancelled: [])])
+    _ = session.handle(.published(lease(1), .published), now: .zero)
+    #expect(session.handle(heartbeat(lease(1), lease(2), free: 0), now: .zero) == [.renew([renewal(lease(2))])])
+    #expect(session.leases == [lease(2)])
+  }
+
+  private func release(_ ordinal: Int32, of session: inout WorkerSession, at now: Duration, counts: Bool = true) {
+    let failure = TaskFailure(end: .released, message: "no memory")
+    #expect(
+      session.handle(.failure(lease(ordinal), failure, damagedInput: nil), now: now).first
+        == .fail(lease(ordinal), failure, damagedInput: nil))
+    let effects = session.handle(.failed(lease(ordinal), .released, counts: counts), now: now)
+    #expect(effects.first == .replyToFailure(lease(ordinal)))
+  }
+
   @Test func failuresOfItsSurroundingsPauseAWorkerLongerEachTime() {
     var session = session()
     _ = session.handle(heartbeat(free: 2), now: .zero)
-    let failure = TaskFailure(end: .released, message: "disk full")
-    #expect(
-      session.handle(.failure(lease(1), failure), now: .seconds(1)) == [.fail(lease(1), failure), .capacity(0)])
+    release(1, of: &session, at: .seconds(1))
     #expect(session.capacity(now: .seconds(1.9)) == 0)
     #expect(session.handle(.tick, now: .seconds(2)) == [.capacity(2)])
-    _ = session.handle(.failure(lease(2), failure), now: .seconds(2))
+    release(2, of: &session, at: .seconds(2))
+    // Of tasks that end together, such as those of a fork server, only the first one counts.
+    for ordinal in Int32(10)..<20 { release(ordinal, of: &session, at: .seconds(2)) }
     #expect(session.capacity(now: .seconds(3.9)) == 0 && session.capacity(now: .seconds(4)) == 2)
     // A result ends the series.
     _ = session.handle(.published(lease(3), .published), now: .seconds(4))
-    _ = session.handle(.failure(lease(4), failure), now: .seconds(4))
+    release(4, of: &session, at: .seconds(4))
     #expect(session.capacity(now: .seconds(5)) == 2)
+  }
+
+  @Test func aReportOfALeaseThatTheWorkerDoesNotHoldPausesNothing() {
+    var session = session()
+    _ = session.handle(heartbeat(free: 2), now: .zero)
+    for ordinal in Int32(0)..<4 { release(ordinal, of: &session, at: .zero, counts: false) }
+    #expect(session.capacity(now: .zero) == 2)
+  }
+
+  @Test func aDrainPausesNothing() {
+    var session = session()
+    _ = session.handle(heartbeat(lease(1), free: 1, draining: true), now: .zero)
+    release(1, of: &session, at: .zero)
+    #expect(session.capacity(now: .zero) == 0)
   }
 
   @Test func failuresOfMediaDoNotPauseTheWorker() {
     var session = session()
     _ = session.handle(heartbeat(free: 2), now: .zero)
     let failure = TaskFailure(end: .media, message: "bad frame")
-    #expect(session.handle(.failure(lease(1), failure), now: .zero) == [.fail(lease(1), failure)])
-    #expect(session.handle(.failed(lease(1)), now: .zero) == [.replyToFailure(lease(1))])
+    #expect(
+      session.handle(.failure(lease(1), failure, damagedInput: content.digest), now: .zero)
+        == [.fail(lease(1), failure, damagedInput: content.digest)])
+    #expect(
+      session.handle(.failed(lease(1), .media, counts: true), now: .zero) == [.replyToFailure(lease(1))])
   }
 
   @Test func silenceForALeaseClosesTheConnection() {

@@ -11,7 +11,8 @@ struct HelpTests {
     ("sheaf", SheafCommand.self), ("render", RenderCommand.self), ("check", CheckCommand.self),
     ("plan", PlanCommand.self), ("probe", ProbeCommand.self), ("serve", ServeCommand.self),
     ("submit", SubmitCommand.self), ("status", StatusCommand.self), ("workers", WorkersCommand.self),
-    ("cancel", CancelCommand.self), ("fetch", FetchCommand.self),
+    ("cancel", CancelCommand.self), ("fetch", FetchCommand.self), ("retry", RetryCommand.self),
+    ("delete", DeleteCommand.self),
   ]
 
   /// If `SHEAF_RECORD_HELP` is set, the files are written instead.

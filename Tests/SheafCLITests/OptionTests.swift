@@ -44,4 +44,12 @@ struct OptionTests {
     let command = try #require(try SheafCommand.parseAsRoot(["submit", "e.json", "--priority=-3"]) as? SubmitCommand)
     #expect(command.priority == "-3")
   }
+
+  @Test func aCommandToCopyHasTheCoordinatorAndIsQuoted() throws {
+    let options = try CoordinatorOptions.parse(["--coordinator", "farm:7433", "--token-file", "my token"])
+    #expect(
+      options.command(["fetch", "j", "-o", "it's a film.mov"])
+        == #"sheaf fetch j -o 'it'\''s a film.mov' --coordinator farm:7433 --token-file 'my token'"#)
+    #expect(try CoordinatorOptions.parse([]).command(["status", "--watch", "j"]) == "sheaf status --watch j")
+  }
 }

@@ -11,37 +11,51 @@ import Wire
 struct StatusTextTests {
   private let attempt = Sheaf_Attempt.with {
     $0.epoch = 1
-    $0.worker = "carl"
+    $0.worker = "id-c"
+    $0.workerName = "carl"
+    $0.ranMilliseconds = 12_500
     $0.end = .crashed
     $0.message = "the task process was ended by signal 11"
     $0.process = .with {
       $0.signal = 11
       $0.cpuMilliseconds = 1500
       $0.peakBytes = 4096
-      $0.log = "a line\n"
+      $0.log = "a line\nthe end\n"
     }
   }
 
   private var status: Sheaf_JobStatus {
     .with {
-      $0.job = "j1"
-      $0.name = "film"
+      $0.job = "k3v9x2m4q7ab"
+      $0.name = "first-film.json"
       $0.state = .rendering
+      $0.priority = 5
+      $0.framesDone = 640
+      $0.framesTotal = 1000
+      $0.segmentsDone = 2
+      $0.segmentsTotal = 4
+      $0.segmentsCached = 1
+      $0.submittedMillisecondsAgo = 125_000
+      $0.build = "sheaf 0.1.0; a long build; x86-64"
+      $0.waitsFor = "no worker has a free slot"
       $0.tasks = [
         .with {
           $0.kind = .probe
           $0.state = .done
           $0.cached = true
+          $0.label = "beach.mp4"
         },
         .with {
           $0.ordinal = 1
           $0.kind = .video
           $0.state = .running
-          $0.worker = "anna"
-          $0.backupWorker = "bert"
+          $0.label = "frames 0..299 of beach.mp4, dunes.mp4"
+          ($0.worker, $0.workerName) = ("id-a", "anna")
+          ($0.backupWorker, $0.backupWorkerName) = ("id-b", "bert")
           $0.done = 40
           $0.work = 100
           $0.attempts = 2
+          $0.ranMilliseconds = 75_000
         },
         .with {
           $0.ordinal = 2
@@ -54,11 +68,161 @@ struct StatusTextTests {
     }
   }
 
-  @Test func tasksAreListedWithTheirWorkersAndAttempts() {
-    let lines = StatusText.lines(status)
-    #expect(lines.contains("  0  probe  done (from the cache)"))
-    #expect(lines.contains("  1  video  running  40/100  on anna and bert  attempt 2"))
-    #expect(lines.contains("  2  audio  ready  the task process was ended by signal 11"))
+  private let head = [
+    "job        k3v9x2m4q7ab", "document   first-film.json",
+    "state      rendering: 640/1000 frames, 2/4 segments (1 from the cache); it waits: no worker has a free slot",
+    "priority   5", "submitted  2 min ago", "build      \(Measure.shortBuild("sheaf 0.1.0; a long build; x86-64"))",
+    "farm       the coordinator's disk is full", "",
+  ]
+  private let attemptLines = [
+    "      attempt 1 on carl: crashed after 12.5 s: the task process was ended by signal 11", "        | a line",
+    "        | the end",
+  ]
+
+  private func lines(_ width: Int?, long: Bool = false) -> [String] {
+    StatusText.lines(status, notices: ["the coordinator's disk is full"], long: long, width: width)
+  }
+
+  @Test func `a job and its tasks on a pipe`() {
+    #expect(
+      lines(nil) == head + [
+        "TASK  WHAT                                          STATE         WORKER             TIME",
+        "   0  probe: beach.mp4                              cached",
+        "   1  video: frames 0..299 of beach.mp4, dunes.mp4  running 40 %  anna and bert  1:15 min",
+        "   2  audio                                         ready",
+      ] + attemptLines)
+  }
+
+  @Test func `a job and its tasks at 80 columns`() {
+    #expect(
+      lines(80) == head + [
+        "TASK  WHAT                                 STATE         WORKER             TIME",
+        "   0  probe: beach.mp4                     cached",
+        "   1  video: frames 0..299 of beach.mp4,…  running 40 %  anna and bert  1:15 min",
+        "   2  audio                                ready",
+      ] + attemptLines)
+  }
+
+  @Test func `a job and its tasks at 40 columns`() {
+    #expect(
+      lines(40) == head + [
+        "TASK  WHAT        STATE         WORKER",
+        "   0  probe: be…  cached",
+        "   1  video: fr…  running 40 %  anna an…",
+        "   2  audio       ready",
+      ] + attemptLines)
+  }
+
+  @Test func namesAreShownAndIdsOnRequest() {
+    #expect(!lines(nil).joined().contains("id-a"))
+    let long = lines(nil, long: true)
+    #expect(long.contains { $0.contains("anna (id-a) and bert (id-b)") })
+    #expect(long.contains("build      sheaf 0.1.0; a long build; x86-64"))
+  }
+
+  @Test func aJobThatHasEndedSaysWhatIsNext() {
+    var status = Sheaf_JobStatus.with {
+      $0.job = "j"
+      $0.state = .done
+      $0.framesTotal = 330
+      $0.elapsedMilliseconds = 4210
+      $0.output = Sheaf_Content(Content(digest: .of([]), size: 12_345_678))
+    }
+    let film = "film       12.3 MB, SHA-256 \(SHA256Digest.of([]))"
+    #expect(StatusText.lines(status, width: nil).suffix(2) == [film, "next       sheaf fetch j -o FILE"])
+    status = .with {
+      $0.job = "j"
+      $0.state = .failed
+      $0.error = "a damaged file"
+    }
+    #expect(
+      StatusText.lines(status, width: nil).suffix(2) == ["error      a damaged file", "next       sheaf retry j"])
+    // The document must be changed, so another try cannot help.
+    status.problems = [.with { ($0.pointer, $0.message) = ("/tracks", "no clip") }]
+    #expect(StatusText.lines(status, width: nil).last == "problem    /tracks: no clip")
+  }
+
+  private var jobs: [Sheaf_JobStatus] {
+    [
+      status,
+      .with {
+        $0.job = "abcdefghijkl"
+        $0.name = "a film with a very long name indeed.json"
+        $0.state = .done
+        $0.framesTotal = 330
+        $0.elapsedMilliseconds = 4210
+        $0.submittedMillisecondsAgo = 7_300_000
+      },
+      .with {
+        $0.job = "mnopqrstuvwx"
+        $0.name = "new\u{1B}\nlines"
+        $0.state = .probing
+        $0.filesDone = 2
+        $0.filesTotal = 5
+        $0.submittedMillisecondsAgo = 1500
+      },
+    ]
+  }
+
+  @Test func `the list of jobs on a pipe`() {
+    #expect(
+      StatusText.list(jobs, notices: ["the disk is full"], width: nil) == [
+        "the disk is full",
+        "JOB           NAME                                      STATE      PROGRESS               PRIORITY    AGE",
+        "k3v9x2m4q7ab  first-film.json                           rendering  64 %, 640/1000 frames         5  2 min",
+        "  waits: no worker has a free slot",
+        "abcdefghijkl  a film with a very long name indeed.json  done       330 frames in 4.2 s           0    2 h",
+        "mnopqrstuvwx  new\\u{1B} lines                           probing    2 of 5 files                  0    1 s",
+      ])
+  }
+
+  @Test func `the list of jobs at 80 columns`() {
+    #expect(
+      StatusText.list(jobs, notices: [], width: 80) == [
+        "JOB           NAME             STATE      PROGRESS               PRIORITY    AGE",
+        "k3v9x2m4q7ab  first-film.json  rendering  64 %, 640/1000 frames         5  2 min",
+        "  waits: no worker has a free slot",
+        "abcdefghijkl  a film with a …  done       330 frames in 4.2 s           0    2 h",
+        "mnopqrstuvwx  new\\u{1B} lines  probing    2 of 5 files                  0    1 s",
+      ])
+  }
+
+  @Test func `the list of jobs at 40 columns`() {
+    let lines = StatusText.list(jobs, notices: [], width: 40)
+    #expect(lines.allSatisfy { $0.displayWidth <= 40 }, "\(lines)")
+    #expect(lines[0].hasPrefix("JOB           NAME"), "\(lines)")
+    #expect(lines[1].contains("rendering") && lines[1].contains("64"), "\(lines)")
+    #expect(StatusText.list([], notices: [], width: 40) == ["no jobs"])
+  }
+
+  @Test func workersAreListedWithShortBuildsAndWhyTheyPause() {
+    let build = "sheaf 0.1.0; libavcodec 59.37.100; x86-64"
+    let workers: [Sheaf_WorkersReply.Worker] = [
+      .with {
+        $0.name = "anna"
+        ($0.busy, $0.slots) = (1, 8)
+        $0.build = build
+        $0.connectedMilliseconds = 3_700_000
+        $0.coordinator = "farm:7433"
+      },
+      .with {
+        $0.name = "bert"
+        $0.slots = 16
+        $0.build = build
+        $0.connectedMilliseconds = 61_000
+        $0.coordinator = "farm:7433"
+        $0.paused = "its disk is full"
+      },
+    ]
+    let short = Measure.shortBuild(build)
+    #expect(short.utf8.count == 8)
+    #expect(
+      StatusText.workers(workers, long: false, width: 80) == [
+        "NAME  BUSY  BUILD     CONNECTED  COORDINATOR", "anna   1/8  \(short)        1 h  farm:7433",
+        "bert  0/16  \(short)      1 min  farm:7433", "  paused: its disk is full",
+      ])
+    #expect(StatusText.workers(workers, long: true, width: 80).suffix(3) == ["", "builds:", "  \(short)  \(build)"])
+    #expect(StatusText.workers([], long: false, width: nil) == ["no workers"])
   }
 
   @Test func theJSONHasEveryAttempt() throws {
@@ -66,26 +230,16 @@ struct StatusTextTests {
     let json = try #require(try JSONSerialization.jsonObject(with: bytes) as? [String: Any])
     let tasks = try #require(json["tasks"] as? [[String: Any]])
     #expect(json["state"] as? String == "rendering")
-    #expect(tasks[1]["secondWorker"] as? String == "bert")
+    #expect(tasks[1]["secondWorker"] as? String == "id-b")
+    #expect(tasks[1]["workerName"] as? String == "anna" && tasks[1]["label"] as? String != nil)
     #expect(tasks[2]["error"] as? String == attempt.message)
     let attempts = try #require(tasks[2]["attempts"] as? [[String: Any]])
     #expect(attempts.count == 1)
-    #expect(attempts[0]["end"] as? String == "crashed" && attempts[0]["worker"] as? String == "carl")
+    #expect(attempts[0]["end"] as? String == "crashed" && attempts[0]["worker"] as? String == "id-c")
+    #expect(attempts[0]["workerName"] as? String == "carl" && attempts[0]["ranSeconds"] as? Double == 12.5)
     #expect(attempts[0]["signal"] as? Int == 11 && attempts[0]["exitCode"] as? Int == 0)
     #expect(attempts[0]["cpuSeconds"] as? Double == 1.5 && attempts[0]["peakBytes"] as? Int == 4096)
-    #expect(attempts[0]["log"] as? String == "a line\n")
-  }
-
-  @Test func everyStateHasItsName() {
-    let states: [(Sheaf_JobState, String)] = [
-      (.probing, "probing media: 1/1 files"), (.rendering, "rendering: 0/0 frames, 0/0 segments"),
-      (.done, "done: 0 frames, 0 segments, 0.0 s"), (.failed, "failed"), (.cancelled, "cancelled"),
-    ]
-    for (state, text) in states {
-      var status = status
-      status.state = state
-      #expect(ProgressLine.plain(status, rate: nil) == text)
-    }
+    #expect(attempts[0]["log"] as? String == "a line\nthe end\n")
   }
 
   /// `plan --json` keeps its keys, whatever the names in the program.

@@ -21,10 +21,8 @@ struct Inspection: Sendable {
   }
 
   func answer(_ message: Sheaf_InspectDocument) async throws -> Sheaf_InspectReply {
-    let (request, found) = try await BlockingWork.run { [service] in
-      try JobSubmission(service).read(
-        message.document, message.assets, segmentDuration: message.segmentDuration, output: message.output)
-    }
+    let (request, found) = try await JobSubmission(service).read(
+      message.document, message.assets, segmentDuration: message.segmentDuration, output: message.output)
     let probed = try await probe(request)
     var problems = found + probed.problems
     var reply = Sheaf_InspectReply()
@@ -34,7 +32,7 @@ struct Inspection: Sendable {
       let build = try await Planner.commonBuild(service.store) ?? ""
       do {
         let descriptions = probed.descriptions
-        let report = try await BlockingWork.run { [results = service.results] in
+        let report = try await BlockingWork.run(.planning) { [results = service.results] in
           try PlanReport(
             PlannedJob(request, descriptions: descriptions, build: build) { results.result(of: $0) })
         }
@@ -54,18 +52,17 @@ struct Inspection: Sendable {
   private func probe(
     _ request: JobRequest
   ) async throws -> (descriptions: [AssetID: AssetDescription], problems: [Problem]) {
-    let build = try await Planner.commonBuild(service.store)
     let encoded = try request.encoded()
     let name = JobSubmission.freshName()
     let tasks = try await BlockingWork.run { [results = service.results] in
-      try ProbeTasks.make(request.files(), build: build, results: results)
+      try ProbeTasks.make(request, results: results)
     }
     var jobs: [JobID] = []
     do {
       for (number, task) in tasks.enumerated() {
         let id = JobID("\(name)-\(number)")
         jobs.append(id)
-        try await service.store.submit(
+        _ = try await service.store.submit(
           NewJob(
             id: id, name: "inspection", purpose: .inspection, priority: .max, request: encoded, tasks: [task]))
       }
@@ -94,11 +91,12 @@ struct Inspection: Sendable {
     var seen = await service.changes.count
     while true {
       try Task.checkCancellation()
-      guard let job = try await service.store.job(id) else {
+      guard let summary = try await service.store.summary(of: id) else {
         throw JobStoreError(.internal, "the job \(id) has disappeared")
       }
-      let tasks = try await service.store.tasks(of: id, payloads: false)
-      if job.state.hasEnded || tasks.allSatisfy({ $0.state == .done }) { return (job, tasks) }
+      if summary.job.state.hasEnded || summary.probes.done == summary.probes.total {
+        return (summary.job, try await service.store.tasks(of: id, payloads: false))
+      }
       seen = await service.changes.wait(since: seen, atMost: .seconds(1))
     }
   }

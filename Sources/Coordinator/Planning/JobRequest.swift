@@ -3,6 +3,7 @@ import ContentStorage
 import Digest
 import FoundationEssentials
 import Jobs
+import Logging
 import SwiftProtobuf
 import SystemSupport
 import Wire
@@ -78,28 +79,45 @@ package struct JobSubmission: Sendable {
     self.service = service
   }
 
-  /// Answers with the job, or with every problem of the document that can be found without its media.
+  /// Answers with the job, or with every problem of the document that can be found without its media. A submission that is
+  /// repeated is answered with the job that it made.
   func submit(_ message: Sheaf_Submit) async throws -> Sheaf_SubmitReply {
-    let (request, problems) = try await BlockingWork.run {
-      try read(
-        message.document, message.assets, segmentDuration: message.segmentDuration, output: message.output)
+    let submission = message.submission
+    guard submission.utf8.count <= 64, submission.utf8.allSatisfy({ (33...126).contains($0) }) else {
+      throw WireError(.violation, "a submission must be named by 1 to 64 visible ASCII characters, or not at all")
     }
+    let (request, problems) = try await read(
+      message.document, message.assets, segmentDuration: message.segmentDuration, output: message.output)
     guard problems.isEmpty else { return .with { $0.problems = problems.map(Sheaf_Problem.init) } }
-    let build = try await Planner.commonBuild(service.store)
     let (tasks, encoded) = try await BlockingWork.run { [results = service.results] in
-      (try ProbeTasks.make(request.files(), build: build, results: results), try request.encoded())
+      (try ProbeTasks.make(request, results: results), try request.encoded())
     }
-    let id = JobID(Self.freshName())
-    try await service.store.submit(
+    let name = String(message.name.prefix(Self.maximumName))
+    let new = JobID(Self.freshName())
+    let id = try await service.store.submit(
       NewJob(
-        id: id, name: String(message.name.prefix(Self.maximumName)), purpose: .render, priority: message.priority,
-        request: encoded, tasks: tasks))
+        id: new, submission: submission.isEmpty ? nil : submission, name: name, purpose: .render,
+        priority: message.priority, request: encoded, tasks: tasks))
+    if id == new {
+      service.logger.info(
+        "job submitted",
+        metadata: ["job": "\(id)", "name": "\(name)", "files": "\(tasks.count)", "priority": "\(message.priority)"])
+    }
     return .with { $0.job = id.description }
   }
 
-  /// The request, and the document's problems. An empty document has none: it requests descriptions only. Blocks, because
-  /// it may search for files. Throws `.violation` if the document is too long or an asset is not available.
+  /// The request, and the document's problems. An empty document has none: it requests descriptions only. Throws
+  /// `.violation` if the document is too long or an asset is not available.
   func read(
+    _ document: Data, _ assets: [Sheaf_SubmittedAsset], segmentDuration: String, output: String
+  ) async throws -> (request: JobRequest, problems: [Problem]) {
+    // It may read files under the media root for their digests, unless `FindMissing` was asked for them before.
+    try await BlockingWork.run(.hashing) {
+      try examine(document, assets, segmentDuration: segmentDuration, output: output)
+    }
+  }
+
+  private func examine(
     _ document: Data, _ assets: [Sheaf_SubmittedAsset], segmentDuration: String, output: String
   ) throws -> (request: JobRequest, problems: [Problem]) {
     guard document.count <= Self.maximumDocument else {

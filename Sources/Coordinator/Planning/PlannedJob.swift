@@ -19,18 +19,21 @@ struct PlannedJob: Sendable {
   ) throws {
     plan = try Self.plan(request, descriptions)
     let files = try Dictionary(request.files().map { ($0.digest.hex, $0) }) { first, _ in first }
+    let names = TaskLabel(request)
     tasks = []
     for segment in plan.segments {
+      let digests = segment.task.sources.map(\.digest)
       tasks.append(
         try Self.task(
-          .video, .video(segment.task), digests: segment.task.sources.map(\.digest), files, build,
+          .video, .video(segment.task), label: names.video(segment.frames, of: digests), digests: digests, files, build,
           cost: segment.cost, work: segment.task.frameCount, result))
     }
     if let audio = plan.audio {
       // The audio is one task, however long the film is, so it has the highest cost and starts first.
+      let digests = audio.sources.map(\.digest)
       tasks.append(
         try Self.task(
-          .audio, .audio(audio), digests: audio.sources.map(\.digest), files, build,
+          .audio, .audio(audio), label: names.audio(of: digests), digests: digests, files, build,
           cost: (tasks.map(\.cost).max() ?? 0) + 1, work: Int(audio.sampleCount), result))
     }
     let payload = try Self.payload(.stitch(plan.stitch))
@@ -45,7 +48,7 @@ struct PlannedJob: Sendable {
       build: build, kind: .stitch, payload: payload, inputs: tasks.map(\.fingerprint))
     tasks.append(
       NewTask(
-        kind: .stitch, payload: payload, inputs: [], fingerprint: fingerprint, cost: 0, work: 0, cached: cached))
+        kind: .stitch, label: names.stitch(pieces: tasks.count), payload: payload, inputs: [], fingerprint: fingerprint, cost: 0, work: 0, cached: cached))
   }
 
   static func plan(_ request: JobRequest, _ descriptions: [AssetID: AssetDescription]) throws -> RenderPlan {
@@ -80,7 +83,7 @@ struct PlannedJob: Sendable {
 
   /// - Parameter digests: The task's sources, in hexadecimal. The same file may be listed more than once.
   private static func task(
-    _ kind: TaskKind, _ content: TaskPayload, digests: [String], _ files: [String: Content], _ build: String,
+    _ kind: TaskKind, _ content: TaskPayload, label: String, digests: [String], _ files: [String: Content], _ build: String,
     cost: Double, work: Int, _ result: (SHA256Digest) -> Content?
   ) throws -> NewTask {
     let payload = try payload(content)
@@ -88,8 +91,45 @@ struct PlannedJob: Sendable {
     let inputs = digests.filter { seen.insert($0).inserted }.compactMap { files[$0] }
     let fingerprint = TaskFingerprint.of(build: build, kind: kind, payload: payload, inputs: inputs.map(\.digest))
     return NewTask(
-      kind: kind, payload: payload, inputs: inputs, fingerprint: fingerprint, cost: cost, work: Int64(work),
+      kind: kind, label: label, payload: payload, inputs: inputs, fingerprint: fingerprint, cost: cost, work: Int64(work),
       cached: result(fingerprint))
+  }
+}
+
+/// What a task makes, for people: files are named by the last part of their path in the document.
+struct TaskLabel: Sendable {
+  /// More files than this are counted and not named.
+  private static let maximumNames = 3
+  private static let maximumName = 60
+
+  /// By digest, in hexadecimal.
+  private let names: [String: String]
+
+  init(_ request: JobRequest) {
+    names = Dictionary(request.assets.map { ($0.digest, Self.name($0.path)) }) { first, _ in first }
+  }
+
+  func probe(_ digest: String) -> String { "probe of \(names[digest] ?? "a file")" }
+
+  /// Such as `frames 0..299 of beach.mp4, music.wav`.
+  func video(_ frames: Range<Int>, of digests: [String]) -> String {
+    let range = "frames \(frames.lowerBound)..\(max(frames.lowerBound, frames.upperBound - 1))"
+    return digests.isEmpty ? range : "\(range) of \(list(digests))"
+  }
+
+  func audio(of digests: [String]) -> String { digests.isEmpty ? "silence" : "audio of \(list(digests))" }
+
+  func stitch(pieces: Int) -> String { "stitch of \(pieces) \(pieces == 1 ? "piece" : "pieces")" }
+
+  private func list(_ digests: [String]) -> String {
+    var seen: Set<String> = []
+    let distinct = digests.filter { seen.insert($0).inserted }
+    guard distinct.count <= Self.maximumNames else { return "\(distinct.count) assets" }
+    return distinct.map { names[$0] ?? "a file" }.joined(separator: ", ")
+  }
+
+  private static func name(_ path: String) -> String {
+    String((path.split(separator: "/").last ?? Substring(path)).prefix(maximumName))
   }
 }
 
@@ -99,8 +139,12 @@ enum TaskFingerprint {
   /// To be raised when the results of tasks change and the build does not.
   static let formatVersion = 1
 
+  /// What takes the place of the build for a probe task, whose result does not depend on it: a description has what is
+  /// in the file. To be raised when descriptions change.
+  static let probeVersion = "probe 1"
+
   /// - Parameters:
-  ///   - build: Of the worker that runs the task: library versions, fonts.
+  ///   - build: Of the worker that runs the task: library versions, fonts. A probe task's does not depend on it.
   ///   - inputs: In the order in which the task opens them.
   static func of(build: String, kind: TaskKind, payload: [UInt8], inputs: [SHA256Digest]) -> SHA256Digest {
     var hasher = SHA256Hasher()
@@ -110,7 +154,7 @@ enum TaskFingerprint {
       hasher.update(bytes)
     }
     add("sheaf task \(formatVersion)".utf8, to: &hasher)
-    add(build.utf8, to: &hasher)
+    add((kind == .probe ? probeVersion : build).utf8, to: &hasher)
     add(kind.rawValue.utf8, to: &hasher)
     add(payload, to: &hasher)
     for input in inputs { add(input.hex.utf8, to: &hasher) }

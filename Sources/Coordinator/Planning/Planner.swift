@@ -11,50 +11,61 @@ struct Planner: Sendable {
   let store: any JobStore
   let content: ContentLocator
   let results: ResultCache
+  let facts: TaskFacts
   let logger: Logger
 
+  /// Plans a job, unless no worker is connected, whose build it could be bound to.
   func plan(_ id: JobID) async throws(JobStoreError) {
-    guard let job = try await store.job(id), job.state == .probing, let build = try await build(for: job) else {
+    guard let job = try await store.job(id), job.state == .probing, let build = try await Self.commonBuild(store) else {
       return
     }
     let tasks = try await store.tasks(of: id, payloads: false)
     let planned: PlannedJob
     do {
-      planned = try await BlockingWork.run { [content, results] in
+      planned = try await BlockingWork.run(.planning) { [content, results] in
         let request = try JobRequest(encoded: job.request)
         let descriptions = try ProbeTasks.read(tasks, request, store: content.store)
         return try PlannedJob(request, descriptions: descriptions, build: build) { results.result(of: $0) }
       }
     } catch let error as DocumentError {
-      _ = try await store.fail(id, failure: JobFailure(problems: error.problems))
+      try await fail(id, JobFailure(problems: error.problems))
       return
     } catch let error as PlanError {
-      _ = try await store.fail(id, failure: JobFailure(problems: [Problem(pointer: "", message: "\(error)")]))
+      try await fail(id, JobFailure(problems: [Problem(pointer: "", message: "\(error)")]))
       return
     } catch let error as ContentStoreError where error.code != .missing {
       // The disk may answer again, and the job is planned then.
       logger.error("job not planned yet", metadata: ["job": "\(id)", "error": "\(error)"])
       return
     } catch {
-      logger.error("job not planned", metadata: ["job": "\(id)", "error": "\(error)"])
       try await fail(id, "\(error)")
       return
     }
     do throws(JobStoreError) {
-      _ = try await store.plan(id, build: build, tasks: planned.tasks)
+      guard try await store.plan(id, build: build, tasks: planned.tasks) else { return }
     } catch  where error.code == .invalid {
       try await fail(id, "\(error)")
+      return
     }
+    let kept =
+      tasks.map { TaskFacts.Fact($0.kind, label: $0.label, fingerprint: $0.fingerprint) }
+      + planned.tasks.map { TaskFacts.Fact($0.kind, label: $0.label, fingerprint: $0.fingerprint) }
+    await facts.keep(kept, of: id)
+    logger.info(
+      "job planned",
+      metadata: [
+        "job": "\(id)", "name": "\(job.name)", "tasks": "\(planned.tasks.count)",
+        "cached": "\(planned.tasks.count { $0.cached != nil })", "frames": "\(planned.plan.frameCount)",
+      ])
   }
 
   private func fail(_ id: JobID, _ reason: String) async throws(JobStoreError) {
-    _ = try await store.fail(id, failure: JobFailure(reason: .farm, message: "the job cannot be planned: \(reason)"))
+    try await fail(id, JobFailure(reason: .farm, message: "the job cannot be planned: \(reason)"))
   }
 
-  /// The build that the job is bound to, or else the one with the most slots; nil while no worker is connected.
-  private func build(for job: Job) async throws(JobStoreError) -> String? {
-    if let build = job.build { return build }
-    return try await Self.commonBuild(store)
+  private func fail(_ id: JobID, _ failure: JobFailure) async throws(JobStoreError) {
+    guard try await store.fail(id, failure: failure) else { return }
+    logger.info("job failed", metadata: ["job": "\(id)", "reason": "\(failure.message)"])
   }
 
   /// The build with the most slots among the connected workers.

@@ -11,16 +11,16 @@ enum ProbeTasks {
   /// duration.
   static let maximumBytes = 64 << 20
 
-  /// One task for each file. Its result is taken from the cache if a worker of this build has probed the file before.
-  /// - Parameter build: Nil: no worker is connected, and nothing is taken from the cache.
-  static func make(_ files: [Content], build: String?, results: ResultCache) throws -> [NewTask] {
+  /// One task for each file of the request. Its result is taken from the cache if any worker has probed the file before.
+  /// Blocks.
+  static func make(_ request: JobRequest, results: ResultCache) throws -> [NewTask] {
     let payload = try PlannedJob.payload(.probe)
-    return files.map { file in
-      let fingerprint = TaskFingerprint.of(
-        build: build ?? "", kind: .probe, payload: payload, inputs: [file.digest])
+    let labels = TaskLabel(request)
+    return try request.files().map { file in
+      let fingerprint = TaskFingerprint.of(build: "", kind: .probe, payload: payload, inputs: [file.digest])
       return NewTask(
-        kind: .probe, payload: payload, inputs: [file], fingerprint: fingerprint, cost: Double(file.size), work: 0,
-        cached: build == nil ? nil : results.result(of: fingerprint))
+        kind: .probe, label: labels.probe(file.digest.hex), payload: payload, inputs: [file], fingerprint: fingerprint,
+        cost: Double(file.size), work: 0, cached: results.result(of: fingerprint))
     }
   }
 

@@ -1,20 +1,32 @@
-import Digest
+package import Digest
 
 // Jobs from their submission to their end. `JobStore` specifies each operation.
 
 extension FarmState {
-  package mutating func submit(_ new: NewJob, now: Duration) throws(JobStoreError) {
+  package mutating func submit(_ new: NewJob, now: Duration) throws(JobStoreError) -> JobID {
     try new.validate()
+    if let submission = new.submission, let id = submissions[submission] { return id }
     guard numbers[new.id] == nil else { throw JobStoreError.duplicate(new.id) }
     let number = jobs.count
     let job = Job(
       id: new.id, name: new.name.withoutNul, purpose: new.purpose, priority: new.priority, state: .probing,
       request: new.request)
-    jobs.append(JobRecord(job: job, submitted: now))
+    jobs.append(JobRecord(job: job, submission: new.submission, submitted: now))
     numbers[new.id] = number
-    active.insert(number, at: active.partitioningIndex { jobs[$0].job.priority < new.priority })
+    if let submission = new.submission { submissions[submission] = new.id }
+    activate(number)
     for task in new.tasks { add(task, to: number) }
     changeCount += 1
+    return new.id
+  }
+
+  private mutating func activate(_ number: Int) {
+    let priority = jobs[number].job.priority
+    let place = active.partitioningIndex { other in
+      let otherPriority = jobs[other].job.priority
+      return otherPriority == priority ? other > number : otherPriority < priority
+    }
+    active.insert(number, at: place)
   }
 
   package func jobsToPlan() -> [JobID] {
@@ -31,17 +43,53 @@ extension FarmState {
     _ id: JobID, build: String, tasks: [NewTask], now: Duration
   ) throws(JobStoreError) -> Bool {
     try tasks.validatePlan()
-    let build = build.withoutNul
-    guard let number = numbers[id], jobs[number].job.purpose == .render, jobs[number].job.state == .probing,
-      jobs[number].job.build == nil || jobs[number].job.build == build
+    guard let number = numbers[id], jobs[number].job.purpose == .render, jobs[number].job.state == .probing
     else { return false }
     guard jobs[number].unfinished == 0 else { throw JobStoreError.probing(id) }
     jobs[number].job.state = .rendering
-    jobs[number].job.build = build
+    jobs[number].job.build = build.withoutNul
     for task in tasks { add(task, to: number) }
     changeCount += 1
     advance(number, now: now)
     return true
+  }
+
+  package mutating func replan(_ id: JobID) -> Bool {
+    guard let number = numbers[id], jobs[number].job.state == .rendering else { return false }
+    unplan(number)
+    changeCount += 1
+    return true
+  }
+
+  package mutating func retry(_ id: JobID) -> JobState? {
+    guard let number = numbers[id] else { return nil }
+    let job = jobs[number].job
+    guard job.purpose == .render, job.state == .failed || job.state == .cancelled else { return job.state }
+    jobs[number].job.failure = nil
+    jobs[number].ended = nil
+    unplan(number)
+    activate(number)
+    for ordinal in jobs[number].tasks.indices {
+      jobs[number].tasks[ordinal].task.retriedAt = jobs[number].tasks[ordinal].task.epoch
+      jobs[number].tasks[ordinal].notBefore = nil
+      guard jobs[number].tasks[ordinal].task.state != .done else { continue }
+      jobs[number].tasks[ordinal].task.state = .ready
+      jobs[number].insertReady(ordinal)
+    }
+    changeCount += 1
+    return .probing
+  }
+
+  /// Turns a job to `probing`, with its probe tasks alone.
+  private mutating func unplan(_ number: Int) {
+    jobs[number].job.state = .probing
+    jobs[number].job.build = nil
+    jobs[number].medianPace = nil
+    jobs[number].tasks.removeAll { $0.task.kind != .probe }
+    jobs[number].unfinished = jobs[number].tasks.count { $0.task.state != .done }
+    let probes = jobs[number].tasks.count
+    jobs[number].ready.removeAll { $0 >= probes }
+    leases.removeAll { $0.place.number == number && $0.place.ordinal >= probes }
   }
 
   /// Makes a job's stitch task ready, or the job done, if all that this needs is done.
@@ -70,7 +118,7 @@ extension FarmState {
     return jobs[number].job.state
   }
 
-  /// Ends a job: removes its leases, and turns its ready and running tasks to `waiting`, for ever.
+  /// Ends a job: removes its leases, and turns its ready and running tasks to `waiting`.
   mutating func end(
     _ number: Int, as state: JobState, output: Content? = nil, failure: JobFailure? = nil, now: Duration
   ) {
@@ -80,7 +128,7 @@ extension FarmState {
     jobs[number].ended = now
     jobs[number].ready = []
     active.removeAll { $0 == number }
-    leases.removeAll { $0.place.number == number }
+    leases.removeSubrange(leases(ofJob: number))
     for ordinal in jobs[number].tasks.indices {
       switch jobs[number].tasks[ordinal].task.state {
       case .waiting, .done, .failed: break
@@ -90,42 +138,12 @@ extension FarmState {
     changeCount += 1
   }
 
-  package func job(_ id: JobID, now: Duration) -> Job? {
-    numbers[id].map { job(number: $0, now: now) }
-  }
-
-  package func jobs(_ purpose: JobPurpose, limit: Int, now: Duration) -> [Job] {
-    jobs.indices.reversed().filter { jobs[$0].job.purpose == purpose }.prefix(max(limit, 0))
-      .map { job(number: $0, now: now) }
-  }
-
-  package func tasks(of id: JobID, payloads: Bool) -> [RenderTask] {
-    guard let number = numbers[id] else { return [] }
-    return jobs[number].tasks.indices.map { ordinal in
-      let place = Place(number: number, ordinal: ordinal)
-      var task = self[place].task
-      task.leases = leases[leases(at: place)].map { lease in
-        HeldLease(
-          epoch: lease.epoch, worker: lease.worker, session: lease.session, isBackup: lease.isBackup,
-          progress: lease.progress)
-      }
-      if !payloads { task.payload = [] }
-      return task
-    }
-  }
-
-  private func job(number: Int, now: Duration) -> Job {
-    var job = jobs[number].job
-    job.age = now - jobs[number].submitted
-    job.elapsed = (jobs[number].ended ?? now) - jobs[number].submitted
-    return job
-  }
-
   private mutating func add(_ new: NewTask, to number: Int) {
     let ordinal = jobs[number].tasks.count
     var task = RenderTask(
-      id: TaskID(job: jobs[number].job.id, ordinal: Int32(ordinal)), kind: new.kind, state: .waiting,
-      payload: new.payload, inputs: new.inputs, fingerprint: new.fingerprint, cost: new.cost, work: new.work)
+      id: TaskID(job: jobs[number].job.id, ordinal: Int32(ordinal)), kind: new.kind, label: new.label.withoutNul,
+      state: .waiting, payload: new.payload, inputs: new.inputs, fingerprint: new.fingerprint, cost: new.cost,
+      work: new.work)
     if let cached = new.cached {
       task.state = .done
       task.result = cached
@@ -146,5 +164,53 @@ extension JobStoreError {
 
   static func probing(_ job: JobID) -> JobStoreError {
     JobStoreError(.invalid, "job \(job) cannot be planned: not all of its probe tasks are done")
+  }
+}
+
+// MARK: - Deleting
+
+extension FarmState {
+  package mutating func delete(_ id: JobID) -> Bool {
+    guard let number = numbers[id], jobs[number].job.state.hasEnded else { return false }
+    delete(number)
+    return true
+  }
+
+  package mutating func deleteJobs(endedBefore age: Duration, limit: Int, now: Duration) -> Int {
+    let old = jobs.indices.filter { number in
+      guard !jobs[number].isDeleted, let ended = jobs[number].ended else { return false }
+      return now - ended > age
+    }
+    let oldest = old.sorted { (jobs[$0].ended ?? now, $0) < (jobs[$1].ended ?? now, $1) }.prefix(max(limit, 0))
+    for number in oldest { delete(number) }
+    return oldest.count
+  }
+
+  private mutating func delete(_ number: Int) {
+    numbers[jobs[number].job.id] = nil
+    if let submission = jobs[number].submission { submissions[submission] = nil }
+    jobs[number].isDeleted = true
+    jobs[number].submission = nil
+    jobs[number].job.request = []
+    jobs[number].tasks = []
+  }
+
+  package mutating func markFetched(_ id: JobID) {
+    guard let number = numbers[id], jobs[number].job.state == .done else { return }
+    jobs[number].isFetched = true
+  }
+
+  package func contentsInUse(keepingResults: Duration, now: Duration) -> [SHA256Digest] {
+    var contents: [Content] = []
+    for record in jobs where !record.isDeleted {
+      if let ended = record.ended {
+        guard record.job.state == .done, !record.isFetched, now - ended < keepingResults else { continue }
+        contents += [record.job.output].compactMap(\.self)
+      } else {
+        for task in record.tasks.map(\.task) { contents += task.inputs + [task.result].compactMap(\.self) }
+      }
+    }
+    var seen: Set<SHA256Digest> = []
+    return contents.map(\.digest).filter { seen.insert($0).inserted }
   }
 }

@@ -6,16 +6,23 @@ import Digest
 /// no unordered collection. So the same calls leave the same state.
 package struct FarmState: Sendable {
   package let policy: LeasePolicy
-  /// In order of submission; a job's number is its index.
+  /// In order of submission; a job's number is its index. A deleted job leaves an empty record.
   var jobs: [JobRecord] = []
-  /// For look-ups only.
+  /// The jobs that are not deleted, for look-ups only.
   var numbers: [JobID: Int] = [:]
+  /// The jobs of each submission, for look-ups only.
+  var submissions: [String: JobID] = [:]
   /// The numbers of the jobs that have not ended: by priority, highest first, then by number.
   var active: [Int] = []
   /// By place, then by epoch. Only running tasks have any.
   var leases: [LeaseRecord] = []
-  /// By id.
+  /// By id. Workers that are not registered any more stay for `LeasePolicy.keptWorker`.
   var workers: [WorkerEntry] = []
+  /// By name: when a worker of each build was last registered.
+  var builds: [BuildEntry] = []
+  /// The last call of `expire`.
+  var lastExpiry: Duration?
+  var contentStore: String?
   /// Raised by every change that `JobStore.changes()` hints at.
   package internal(set) var changeCount: UInt64 = 0
 
@@ -26,41 +33,52 @@ package struct FarmState: Sendable {
 
 struct JobRecord: Sendable {
   var job: Job
+  var submission: String?
   var submitted: Duration
   var ended: Duration?
+  var isFetched = false
+  var isDeleted = false
   /// By ordinal.
   var tasks: [TaskRecord] = []
   /// The ordinals of the `ready` tasks, in the order of claims.
   var ready: [Int] = []
   /// How many tasks are not done, the stitch task left out.
   var unfinished = 0
+  /// The median pace of the rendered video tasks, as `LeasePolicy.findsMedianPace` last found it.
+  var medianPace: Double?
 }
 
 struct TaskRecord: Sendable {
-  /// Its `leases` are empty: `FarmState.leases` has them.
+  /// Its `leases` are empty: `FarmState.leases` has them. The names of workers in it are empty.
   var task: RenderTask
-  /// The end of the task's back-off. Nil if no attempt was counted.
+  /// The end of the task's back-off. Nil if no attempt is counted.
   var notBefore: Duration?
-  /// Time from the grant of the lease that published to its result. Nil unless rendered for this job.
-  var took: Duration?
 }
 
 struct LeaseRecord: Sendable {
   var place: Place
   var epoch: Int64
-  var worker: WorkerID
-  var session: SessionID
+  var holder: Holder
+  var isAway = false
   var isBackup: Bool
   var grantedAt: Duration
   var until: Duration
-  /// The grant, or the last renewal that reported progress.
+  /// The grant, or the last renewal that reported movement or came from a later session.
   var movedAt: Duration
+  /// `Renewal.moved`, in the present session.
+  var moved: Int64 = 0
   var progress: Int64 = 0
 }
 
 struct WorkerEntry: Sendable {
   var record: WorkerRecord
+  var hasLeft = false
   var registeredAt: Duration
+  var lastSeen: Duration
+}
+
+struct BuildEntry: Sendable {
+  var build: String
   var lastSeen: Duration
 }
 
@@ -90,10 +108,18 @@ extension FarmState {
     leases.partitioningIndex { $0.place >= place }..<leases.partitioningIndex { $0.place > place }
   }
 
-  /// Where a lease is in `leases`, if the worker holds it.
-  func index(of lease: Lease, heldBy worker: WorkerID) -> Int? {
+  /// Where a job's leases are in `leases`.
+  func leases(ofJob number: Int) -> Range<Int> {
+    leases.partitioningIndex { $0.place.number >= number }..<leases.partitioningIndex { $0.place.number > number }
+  }
+
+  /// Where a lease is in `leases`, if the holder holds it.
+  func index(of lease: Lease, heldBy holder: Holder) -> Int? {
     guard let place = place(of: lease.task) else { return nil }
-    return leases(at: place).first { leases[$0].epoch == lease.epoch && leases[$0].worker == worker }
+    return leases(at: place).first { index in
+      leases[index].epoch == lease.epoch && leases[index].holder.worker == holder.worker
+        && leases[index].holder.session <= holder.session
+    }
   }
 
   /// Turns a task without leases to `ready`.
@@ -128,34 +154,73 @@ extension Array {
   }
 }
 
-// MARK: - Workers
+// MARK: - Workers and the farm
 
 extension FarmState {
-  package mutating func register(_ worker: WorkerRecord, now: Duration) throws(JobStoreError) {
-    try worker.validate()
-    var record = worker
-    record.name = worker.name.withoutNul
-    record.build = worker.build.withoutNul
-    record.coordinator = worker.coordinator.withoutNul
-    let index = workers.partitioningIndex { $0.record.id >= worker.id }
-    if index < workers.count, workers[index].record.id == worker.id {
-      if workers[index].record.session != worker.session || now - workers[index].lastSeen > policy.lease {
-        workers[index].registeredAt = now
+  package mutating func register(_ records: [WorkerRecord], now: Duration) throws(JobStoreError) {
+    for record in records { try record.validate() }
+    for var record in records.latest() {
+      record.name = record.name.withoutNul
+      record.build = record.build.withoutNul
+      record.coordinator = record.coordinator.withoutNul
+      record.paused = record.paused.withoutNul
+      let index = workers.partitioningIndex { $0.record.id >= record.id }
+      if index < workers.count, workers[index].record.id == record.id {
+        let wasPresent = isPresent(workers[index], now: now)
+        if wasPresent, workers[index].record.session > record.session { continue }
+        if !wasPresent || workers[index].record.session != record.session { workers[index].registeredAt = now }
+        workers[index].record = record
+        workers[index].lastSeen = now
+        workers[index].hasLeft = false
+      } else {
+        workers.insert(WorkerEntry(record: record, registeredAt: now, lastSeen: now), at: index)
       }
-      workers[index].record = record
-      workers[index].lastSeen = now
-    } else {
-      workers.insert(WorkerEntry(record: record, registeredAt: now, lastSeen: now), at: index)
+      see(record.build, now: now)
     }
   }
 
+  private mutating func see(_ build: String, now: Duration) {
+    let index = builds.partitioningIndex { $0.build >= build }
+    if index < builds.count, builds[index].build == build {
+      builds[index].lastSeen = now
+    } else {
+      builds.insert(BuildEntry(build: build, lastSeen: now), at: index)
+    }
+  }
+
+  private func isPresent(_ entry: WorkerEntry, now: Duration) -> Bool {
+    !entry.hasLeft && now - entry.lastSeen <= policy.lease
+  }
+
   package func workers(now: Duration) -> [WorkerRecord] {
-    let present = workers.filter { now - $0.lastSeen <= policy.lease }.map { entry in
+    let present = workers.filter { isPresent($0, now: now) }.map { entry in
       var record = entry.record
-      record.busy = Int32(leases.count { $0.worker == record.id })
+      record.busy = Int32(leases.count { $0.holder.worker == record.id })
       record.connected = now - entry.registeredAt
       return record
     }
     return present.sorted { ($0.name, $0.id) < ($1.name, $1.id) }
+  }
+
+  /// The name of a worker, for people: its id if it was never registered, or not for long.
+  func name(of worker: WorkerID) -> String {
+    let index = workers.partitioningIndex { $0.record.id >= worker }
+    guard index < workers.count, workers[index].record.id == worker else { return worker.description }
+    return workers[index].record.name
+  }
+
+  package func jobsToRebind(now: Duration) -> [JobID] {
+    active.sorted().map { jobs[$0].job }.filter { job in
+      guard job.state == .rendering else { return false }
+      return !builds.contains { $0.build == job.build && now - $0.lastSeen <= policy.rebind }
+        && workers.contains { isPresent($0, now: now) && $0.record.build != job.build }
+    }.map(\.id)
+  }
+
+  package mutating func contentStore(_ identity: String, replacing: Bool) -> String {
+    if let contentStore, !replacing { return contentStore }
+    let recorded = identity.withoutNul
+    contentStore = recorded
+    return recorded
   }
 }

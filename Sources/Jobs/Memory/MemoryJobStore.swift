@@ -19,7 +19,8 @@ package actor MemoryJobStore: JobStore {
     streams.finish()
   }
 
-  package func submit(_ job: NewJob) throws(JobStoreError) {
+  @discardableResult
+  package func submit(_ job: NewJob) throws(JobStoreError) -> JobID {
     try run { (state, now) throws(JobStoreError) in try state.submit(job, now: now) }
   }
 
@@ -37,66 +38,96 @@ package actor MemoryJobStore: JobStore {
     }
   }
 
-  package func claim(
-    worker: WorkerID, session: SessionID, build: String, limit: Int
-  ) throws(JobStoreError) -> [Grant] {
-    try run { (state, now) throws(JobStoreError) in
-      try state.claim(worker: worker, session: session, build: build, limit: limit, now: now)
-    }
+  package func jobsToRebind() throws(JobStoreError) -> [JobID] {
+    try run { (state, now) in state.jobsToRebind(now: now) }
   }
 
-  package func renew(worker: WorkerID, leases: [LeaseProgress]) throws(JobStoreError) -> [Lease] {
-    try run { (state, now) in state.renew(worker: worker, leases: leases, now: now) }
+  package func replan(_ job: JobID) throws(JobStoreError) -> Bool {
+    try run { (state, _) in state.replan(job) }
   }
 
-  package func publish(
-    _ lease: Lease, worker: WorkerID, result: Content
-  ) throws(JobStoreError) -> PublishOutcome {
-    try run { (state, now) throws(JobStoreError) in
-      try state.publish(lease, worker: worker, result: result, now: now)
-    }
-  }
-
-  package func fail(_ lease: Lease, worker: WorkerID, failure: TaskFailure) throws(JobStoreError) -> Bool {
-    try run { (state, now) throws(JobStoreError) in
-      try state.fail(lease, worker: worker, failure: failure, now: now)
-    }
+  package func retry(_ job: JobID) throws(JobStoreError) -> JobState? {
+    try run { (state, _) in state.retry(job) }
   }
 
   package func fail(_ job: JobID, failure: JobFailure) throws(JobStoreError) -> Bool {
     try run { (state, now) throws(JobStoreError) in try state.fail(job, failure: failure, now: now) }
   }
 
-  package func release(worker: WorkerID, session: SessionID) throws(JobStoreError) -> Int {
-    try run { (state, now) in state.release(worker: worker, session: session, now: now) }
-  }
-
-  package func expire() throws(JobStoreError) -> [Lease] {
-    try run { (state, now) in state.expire(now: now) }
-  }
-
   package func cancel(_ job: JobID) throws(JobStoreError) -> JobState? {
     try run { (state, now) in state.cancel(job, now: now) }
+  }
+
+  package func delete(_ job: JobID) throws(JobStoreError) -> Bool {
+    try run { (state, _) in state.delete(job) }
+  }
+
+  package func deleteJobs(endedBefore age: Duration, limit: Int) throws(JobStoreError) -> Int {
+    try run { (state, now) in state.deleteJobs(endedBefore: age, limit: limit, now: now) }
+  }
+
+  package func markFetched(_ job: JobID) throws(JobStoreError) {
+    try run { (state, _) in state.markFetched(job) }
+  }
+
+  package func contentsInUse(keepingResults: Duration) throws(JobStoreError) -> [SHA256Digest] {
+    try run { (state, now) in state.contentsInUse(keepingResults: keepingResults, now: now) }
   }
 
   package func job(_ id: JobID) throws(JobStoreError) -> Job? {
     try run { (state, now) in state.job(id, now: now) }
   }
 
-  package func jobs(_ purpose: JobPurpose, limit: Int) throws(JobStoreError) -> [Job] {
-    try run { (state, now) in state.jobs(purpose, limit: limit, now: now) }
+  package func summary(of job: JobID) throws(JobStoreError) -> JobSummary? {
+    try run { (state, now) in state.summary(of: job, now: now) }
+  }
+
+  package func summaries(_ purpose: JobPurpose, limit: Int) throws(JobStoreError) -> [JobSummary] {
+    try run { (state, now) in state.summaries(purpose, limit: limit, now: now) }
   }
 
   package func tasks(of job: JobID, payloads: Bool) throws(JobStoreError) -> [RenderTask] {
-    try run { (state, _) in state.tasks(of: job, payloads: payloads) }
+    try run { (state, now) in state.tasks(of: job, payloads: payloads, now: now) }
   }
 
-  package func register(_ worker: WorkerRecord) throws(JobStoreError) {
-    try run { (state, now) throws(JobStoreError) in try state.register(worker, now: now) }
+  package func claim(build: String, slots: [Holder]) throws(JobStoreError) -> [Grant] {
+    try run { (state, now) throws(JobStoreError) in try state.claim(build: build, slots: slots, now: now) }
+  }
+
+  package func renew(_ renewals: [Renewal]) throws(JobStoreError) -> [Renewal] {
+    try run { (state, now) in state.renew(renewals, now: now) }
+  }
+
+  package func publish(_ lease: Lease, holder: Holder, result: Content) throws(JobStoreError) -> PublishOutcome {
+    try run { (state, now) throws(JobStoreError) in
+      try state.publish(lease, holder: holder, result: result, now: now)
+    }
+  }
+
+  package func fail(_ lease: Lease, holder: Holder, failure: TaskFailure) throws(JobStoreError) -> Bool {
+    try run { (state, now) throws(JobStoreError) in
+      try state.fail(lease, holder: holder, failure: failure, now: now)
+    }
+  }
+
+  package func disconnect(_ holder: Holder) throws(JobStoreError) -> Int {
+    try run { (state, _) in state.disconnect(holder) }
+  }
+
+  package func expire() throws(JobStoreError) -> [Lease] {
+    try run { (state, now) in state.expire(now: now) }
+  }
+
+  package func register(_ workers: [WorkerRecord]) throws(JobStoreError) {
+    try run { (state, now) throws(JobStoreError) in try state.register(workers, now: now) }
   }
 
   package func workers() throws(JobStoreError) -> [WorkerRecord] {
     try run { (state, now) in state.workers(now: now) }
+  }
+
+  package func contentStore(_ identity: String, replacing: Bool) throws(JobStoreError) -> String {
+    try run { (state, _) in state.contentStore(identity, replacing: replacing) }
   }
 
   package nonisolated func changes() -> AsyncStream<Void> { streams.add() }

@@ -4,7 +4,8 @@ package import Digest
 ///
 /// Every operation is one transaction, but for a claim, whose grants of ready tasks and of backup leases are one each;
 /// none leaves a transaction open. All times are of the store's own clock: operations take and return durations, and
-/// never points in time. `MemoryJobStore` is the reference: the same operations leave every store in the same state. `docs/architecture.md` has the diagrams of the states.
+/// never points in time. `MemoryJobStore` is the reference: the same operations leave every store in the same state.
+/// `docs/architecture.md` has the diagrams of the states.
 package protocol JobStore: Sendable {
   // MARK: Jobs
 
@@ -12,6 +13,7 @@ package protocol JobStore: Sendable {
   /// once.
   ///
   /// - Returns: The job's id. If there is a job of the same `submission` already, its id, with nothing written.
+  @discardableResult
   func submit(_ job: NewJob) async throws(JobStoreError) -> JobID
 
   /// The jobs that can be planned now: of purpose `.render`, in `probing`, with all tasks done. Oldest first.
@@ -132,7 +134,7 @@ package protocol JobStore: Sendable {
   /// - Returns: False, with nothing written, if the holder does not hold the lease.
   func fail(_ lease: Lease, holder: Holder, failure: TaskFailure) async throws(JobStoreError) -> Bool
 
-  /// Records that a worker's connection is closed: the leases that belong to this session are away, and the worker is not
+  /// Records that a worker's connection is closed: the leases that the holder holds are away, and the worker is not
   /// registered any more if this is its session. The leases go on until they run out, because the worker may connect
   /// again and renew them; meanwhile an idle worker may have a backup lease of their tasks. Leases that the worker holds in
   /// a later session are not changed.

@@ -20,7 +20,8 @@ package struct LeasePolicy: Sendable, Hashable {
   /// first.
   package var exclusion: Duration
   /// A video task is slow, and gets a backup lease, when it has run for more than this many times the median time of its
-  /// job's rendered video tasks, each divided by its cost.
+  /// job's rendered video tasks, each divided by its cost. The median of a job of 100 and more is found at each number of
+  /// rendered tasks that has two digits and zeros, such as 1,100.
   package var slowness: Double
   /// No lease younger than this is slow: if tasks take a second, waiting costs less than a second worker.
   package var shortestSlow: Duration
@@ -59,8 +60,23 @@ package struct LeasePolicy: Sendable, Hashable {
   }
 }
 
-// What is slow. PostgresJobStore+leases.swift has the same arithmetic in SQL, in the same order.
 extension LeasePolicy {
+  /// How long a worker that is not registered any more is remembered, for its name in attempts and results.
+  static let keptWorker = Duration.seconds(7 * 24 * 60 * 60)
+}
+
+// What is slow. The statements of `PostgresJobStore` have the same arithmetic in SQL, in the same order.
+extension LeasePolicy {
+  /// Whether a job's median pace is found anew when its nth video task has been rendered: for each of the first 99, then
+  /// at each number of two digits and zeros. So this costs the same for each task of a job of any size, and the median
+  /// is one of at least 9 in 10 of the tasks.
+  func findsMedianPace(at rendered: Int64) -> Bool {
+    guard rendered >= Int64(max(fewestRendered, 1)) else { return false }
+    var step: Int64 = 1
+    while rendered / step >= 100 { step *= 10 }
+    return rendered.isMultiple(of: step)
+  }
+
   /// The costs that a time may be divided by: with others the ratio may not be a number. A video task of another cost is
   /// neither measured nor slow.
   static let measurableCosts = 1e-9...1e18

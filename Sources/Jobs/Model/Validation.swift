@@ -7,6 +7,9 @@ extension NewJob {
     guard id.isWellFormed else {
       throw JobStoreError(.invalid, "job id \"\(id)\" is not 1 to 64 characters of 0-9, a-z and -")
     }
+    if let submission {
+      try requireVisible(submission, "submission", upTo: 64)
+    }
     for task in tasks {
       guard task.kind == .probe else {
         throw JobStoreError(.invalid, "a job is submitted with probe tasks only, not with a \(task.kind.rawValue) task")
@@ -42,12 +45,16 @@ extension [NewTask] {
 }
 
 extension NewTask {
+  /// So that the work of a job's tasks, of which there are at most 2^31, has a sum.
+  private static let works: ClosedRange<Int64> = 0...1 << 31
+
   func validate() throws(JobStoreError) {
     guard cost.isFinite, cost >= 0 else {
       throw JobStoreError(.invalid, "the cost of a \(kind.rawValue) task is \(cost); it must be a finite number from 0")
     }
-    guard work >= 0 else {
-      throw JobStoreError(.invalid, "the work of a \(kind.rawValue) task is \(work); it must be at least 0")
+    guard Self.works.contains(work) else {
+      throw JobStoreError(
+        .invalid, "the work of a \(kind.rawValue) task is \(work); it must be from 0 to \(Self.works.upperBound)")
     }
     for input in inputs { try input.validate() }
     try cached?.validate()
@@ -91,18 +98,29 @@ extension WorkerRecord {
   }
 }
 
+extension Holder {
+  func validate() throws(JobStoreError) {
+    try worker.validate()
+    try session.validate()
+  }
+}
+
 extension WorkerID {
-  func validate() throws(JobStoreError) { try requireVisible(description, "worker id") }
+  func validate() throws(JobStoreError) { try requireVisible(description, "worker id", upTo: 128) }
 }
 
 extension SessionID {
-  func validate() throws(JobStoreError) { try requireVisible(description, "session id") }
+  func validate() throws(JobStoreError) {
+    guard number >= 0 else {
+      throw JobStoreError(.invalid, "session \(number) of a worker is not a number from 0")
+    }
+  }
 }
 
-private func requireVisible(_ id: String, _ name: String) throws(JobStoreError) {
+private func requireVisible(_ id: String, _ name: String, upTo limit: Int) throws(JobStoreError) {
   let bytes = id.utf8
-  guard (1...128).contains(bytes.count), bytes.allSatisfy({ (33...126).contains($0) }) else {
-    throw JobStoreError(.invalid, "\(name) \"\(id)\" is not 1 to 128 visible ASCII characters")
+  guard (1...limit).contains(bytes.count), bytes.allSatisfy({ (33...126).contains($0) }) else {
+    throw JobStoreError(.invalid, "\(name) \"\(id)\" is not 1 to \(limit) visible ASCII characters")
   }
 }
 

@@ -5,34 +5,33 @@ import SystemSupport
 final class ChangeListener: Sendable {
   private let url: String
   private let streams: ChangeStreams
-  /// The two ends of a socket. `stop` shuts the first one down, which the thread notices at the second one.
-  private let ends: (stop: OpenFile, polled: OpenFile)
+  private let cutoff: Cutoff
 
   init(url: String, streams: ChangeStreams) throws(JobStoreError) {
     self.url = url
     self.streams = streams
+    cutoff = try Cutoff()
     do {
-      ends = try OpenFile.socketPair()
       try startThread { self.run() }
     } catch {
       throw JobStoreError(error)
     }
   }
 
-  /// Ends the thread.
+  /// Ends the thread, also while it connects.
   func stop() {
-    ends.stop.shutDown()
+    cutoff.cut()
   }
 
   private func run() {
     var delay = ReconnectDelay()
-    while true {
-      // The error needs no report here: the store's other connection has the same, and throws it to its caller.
-      if let connection = try? Connection(url: url) {
+    while !cutoff.isCut {
+      // The error needs no report here: the store's other connections have the same, and throw it to their callers.
+      if let connection = try? Connection(url: url, limits: .short, cutoff: cutoff) {
         delay = ReconnectDelay()
         guard listen(on: connection) else { return }
       }
-      if pause(descriptor: nil, milliseconds: delay.next()) == .stopped { return }
+      if cutoff.wait(socket: nil, milliseconds: delay.next()) == .cut { return }
     }
   }
 
@@ -44,20 +43,11 @@ final class ChangeListener: Sendable {
       streams.signal()
       while true {
         if try connection.takeNotifications() { streams.signal() }
-        if pause(descriptor: connection.socket, milliseconds: nil) == .stopped { return false }
+        if cutoff.wait(socket: connection.socket) == .cut { return false }
       }
     } catch {
-      return true
+      return !cutoff.isCut
     }
-  }
-
-  private enum Pause { case over, stopped }
-
-  /// Waits until the descriptor has input, the time is over, or `stop` is called.
-  private func pause(descriptor: Int32?, milliseconds: Int32?) -> Pause {
-    // A wait that fails is over at once.
-    let ready = try? waitForInput([ends.polled.descriptor, descriptor ?? -1], milliseconds: milliseconds)
-    return ready?[0] == true ? .stopped : .over
   }
 }
 

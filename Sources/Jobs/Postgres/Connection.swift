@@ -18,16 +18,23 @@ typealias Call = (statement: Statement, parameters: [Parameter])
 /// One libpq connection. Every call blocks, so it belongs on a thread of its own.
 final class Connection {
   private let handle: OpaquePointer
+  private let cutoff: Cutoff?
   private var prepared: Set<String> = []
 
-  init(url: String) throws(JobStoreError) {
-    handle = try Self.open(url: url)
+  /// - Parameter cutoff: Ends the waits of this connection, its opening included.
+  init(url: String, limits: Limits = .long, cutoff: Cutoff? = nil) throws(JobStoreError) {
+    handle = try Self.open(url: url, cutoff: cutoff)
+    self.cutoff = cutoff
     // From here on `deinit` closes the connection, also if the rest throws.
+    try cutoff?.watch(socket: PQsocket(handle))
     try requireVersion()
-    try script(Self.settings)
+    try script(Self.settings + limits.settings)
   }
 
-  deinit { PQfinish(handle) }
+  deinit {
+    cutoff?.unwatch()
+    PQfinish(handle)
+  }
 
   var isBroken: Bool { PQstatus(handle) != CONNECTION_OK }
   /// 150007 is 15.7.
@@ -166,13 +173,12 @@ extension Connection {
   ///
   /// Each statement here is a few index probes, whatever its parameters. The planner has no statistics when a farm is
   /// new, so it is kept from other plans, and from planning at each call. The timeouts keep a coordinator that hangs, or
-  /// waits for another one, from holding a lock for long.
+  /// waits for another one, from holding a lock for long: they are much shorter than a lease.
   static let settings = """
     SET client_min_messages = error;
     SET default_transaction_isolation = 'read committed';
-    SET statement_timeout = '60s';
-    SET lock_timeout = '20s';
-    SET idle_in_transaction_session_timeout = '20s';
+    SET lock_timeout = '5s';
+    SET idle_in_transaction_session_timeout = '5s';
     SET jit = off;
     SET plan_cache_mode = force_generic_plan;
     SET enable_seqscan = off;
@@ -181,7 +187,17 @@ extension Connection {
     SET enable_mergejoin = off;
     """
 
-  static func open(url: String) throws(JobStoreError) -> OpaquePointer {
+  /// How long a statement may take.
+  enum Limits: String, Sendable {
+    /// For what a lease depends on.
+    case short = "8s"
+    /// For what may be about every task of a large job.
+    case long = "600s"
+
+    fileprivate var settings: String { "SET statement_timeout = '\(rawValue)';\n" }
+  }
+
+  static func open(url: String, cutoff: Cutoff?) throws(JobStoreError) -> OpaquePointer {
     try requireParsable(url)
     // The URL, as `dbname`, overrides what is before it and not what is after it. A server that does not answer for 15 s
     // is considered lost.
@@ -191,16 +207,57 @@ extension Connection {
       ("dbname", url), ("client_encoding", "UTF8"),
     ]
     let handle = withCStrings(settings.map(\.0)) { names in
-      withCStrings(settings.map(\.1)) { values in PQconnectdbParams(names, values, 1) }
+      withCStrings(settings.map(\.1)) { values in PQconnectStartParams(names, values, 1) }
     }
     guard let handle else { throw JobStoreError(.internal, "there is no memory for a database connection") }
-    guard PQstatus(handle) == CONNECTION_OK else {
-      let message = String(libpq: PQerrorMessage(handle))
+    do throws(JobStoreError) {
+      if let cutoff { try finishOpening(handle, cutoff) } else { try finishOpening(handle, try Cutoff()) }
+    } catch {
       PQfinish(handle)
-      throw JobStoreError(.unavailable, "cannot reach the database: \(message)")
+      throw error
     }
     PQsetNoticeProcessor(handle, { _, _ in }, nil)
     return handle
+  }
+
+  /// Waits for the server, which `PQconnectdb` would do without a way to end the wait.
+  private static func finishOpening(_ handle: OpaquePointer, _ cutoff: Cutoff) throws(JobStoreError) {
+    let deadline = connectTimeout(of: handle).map { ContinuousClock.now + $0 }
+    // What libpq waits for after its start.
+    var state = PGRES_POLLING_WRITING
+    while PQstatus(handle) != CONNECTION_BAD {
+      if state == PGRES_POLLING_OK { return }
+      if state == PGRES_POLLING_FAILED { break }
+      let left = deadline.map { $0 - .now }
+      if let left, left <= .zero {
+        throw JobStoreError(.unavailable, "cannot reach the database: the server does not answer")
+      }
+      let wake = cutoff.wait(
+        socket: PQsocket(handle), writing: state == PGRES_POLLING_WRITING,
+        milliseconds: left.map { Int32(clamping: $0.microseconds / 1_000 + 1) })
+      switch wake {
+      case .cut: throw Cutoff.closed
+      case .over: continue
+      case .ready: state = PQconnectPoll(handle)
+      }
+    }
+    throw JobStoreError(.unavailable, "cannot reach the database: \(String(libpq: PQerrorMessage(handle)))")
+  }
+
+  /// The connection's `connect_timeout`, which only `PQconnectdb` would regard. Nil if it has none.
+  private static func connectTimeout(of handle: OpaquePointer) -> Duration? {
+    guard let options = PQconninfo(handle) else { return nil }
+    defer { PQconninfoFree(options) }
+    var option = options
+    while let keyword = option.pointee.keyword {
+      if String(cString: keyword) == "connect_timeout", let value = option.pointee.val,
+        let seconds = Int64(String(cString: value)), seconds > 0
+      {
+        return .seconds(max(seconds, 2))
+      }
+      option += 1
+    }
+    return nil
   }
 
   func requireVersion() throws(JobStoreError) {

@@ -3,62 +3,170 @@ import Digest
 // Jobs from their submission to their end.
 
 extension PostgresJobStore {
-  package func submit(_ job: NewJob) throws(JobStoreError) {
+  @discardableResult
+  package func submit(_ job: NewJob) async throws(JobStoreError) -> JobID {
     try job.validate()
-    try perform { (connection) throws(JobStoreError) in
+    let counts = TaskCounts(of: job.tasks)
+    return try await bulk.perform { (connection) throws(JobStoreError) in
       try connection.transaction { () throws(JobStoreError) in
         let inserted = try connection.run(
           .insertJob,
           [
-            .text(job.id.description), .text(job.name.withoutNul), .text(job.purpose.rawValue), .int(job.priority),
-            .bytes(job.request),
+            .text(job.id.description), .text(job.submission), .text(job.name.withoutNul),
+            .text(job.purpose.rawValue), .int(job.priority), .bytes(job.request), .long(counts.probes.total),
+            .long(counts.probes.done),
           ])
-        guard var fields = inserted.first else { throw JobStoreError.duplicate(job.id) }
-        try insert(job.tasks, of: try fields.long(), from: 0, on: connection)
+        guard var fields = inserted.first else {
+          guard var other = try connection.run(.submitted, [.text(job.submission)]).first else {
+            throw JobStoreError.duplicate(job.id)
+          }
+          return JobID(try other.text())
+        }
+        try connection.insert(job.tasks, of: try fields.long(), from: 0)
         _ = try connection.run(.notify)
+        return job.id
       }
     }
   }
 
-  package func jobsToPlan() throws(JobStoreError) -> [JobID] {
-    try perform { (connection) throws(JobStoreError) in
+  package func jobsToPlan() async throws(JobStoreError) -> [JobID] {
+    try await results.perform { (connection) throws(JobStoreError) in
       try connection.run(.jobsToPlan).map { (fields) throws(JobStoreError) in JobID(try fields.text()) }
     }
   }
 
-  package func inspections(olderThan age: Duration) throws(JobStoreError) -> [JobID] {
-    try perform { (connection) throws(JobStoreError) in
+  package func inspections(olderThan age: Duration) async throws(JobStoreError) -> [JobID] {
+    try await results.perform { (connection) throws(JobStoreError) in
       try connection.run(.oldInspections, [.long(age.microseconds)])
         .map { (fields) throws(JobStoreError) in JobID(try fields.text()) }
     }
   }
 
-  package func plan(_ job: JobID, build: String, tasks: [NewTask]) throws(JobStoreError) -> Bool {
+  package func plan(_ job: JobID, build: String, tasks: [NewTask]) async throws(JobStoreError) -> Bool {
     try tasks.validatePlan()
     let id = Parameter.text(job.description.withoutNul)
-    return try perform { (connection) throws(JobStoreError) in
+    let counts = TaskCounts(of: tasks)
+    return try await bulk.perform { (connection) throws(JobStoreError) in
       try connection.transaction { () throws(JobStoreError) in
-        let locked = try connection.run(.lockProbing, [id, .text(build.withoutNul)])
-        guard var fields = locked.first else { return false }
-        let number = try fields.long()
-        // Read after the lock was taken, so that what its former holder published counts.
-        guard var probed = try connection.run(.probed, [.long(number)]).first else { return false }
-        let count = try probed.int()
-        guard try probed.flag() else { throw JobStoreError.probing(job) }
-        _ = try connection.run(.startRendering, [.long(number), .text(build.withoutNul)])
-        try insert(tasks, of: number, from: Int(count), on: connection)
-        _ = try connection.pipeline([
-          (.readyStitch, [id]), (.finishJob, [id]), (.lockOpenTasks, [id]), (.closeTasks, [id]), (.notify, []),
-        ])
+        guard var fields = try connection.run(.lockProbing, [id]).first else { return false }
+        let (number, probes) = (try fields.long(), try fields.int())
+        guard try fields.flag() else { throw JobStoreError.probing(job) }
+        _ = try connection.run(
+          .startRendering,
+          [
+            .long(number), .text(build.withoutNul), .long(counts.videos.total), .long(counts.videos.done),
+            .long(counts.work.total), .long(counts.work.done), .long(counts.audios.total), .long(counts.audios.done),
+          ])
+        try connection.insert(tasks, of: number, from: Int(probes))
+        _ = try connection.pipeline([(.readyStitch, [id]), (.finishJob, [id]), (.notify, [])])
         return true
       }
     }
   }
 
+  package func jobsToRebind() async throws(JobStoreError) -> [JobID] {
+    let times: [Parameter] = [.long(policy.rebind.microseconds), .long(policy.lease.microseconds)]
+    return try await results.perform { (connection) throws(JobStoreError) in
+      try connection.run(.jobsToRebind, times).map { (fields) throws(JobStoreError) in JobID(try fields.text()) }
+    }
+  }
+
+  package func replan(_ job: JobID) async throws(JobStoreError) -> Bool {
+    let id = Parameter.text(job.description.withoutNul)
+    return try await bulk.perform { (connection) throws(JobStoreError) in
+      try connection.transaction { () throws(JobStoreError) in
+        guard let job = try connection.lockForEnd(id), job.state == .rendering else { return false }
+        _ = try connection.pipeline([(.unplan, [.long(job.number)]), (.removePlan, [.long(job.number)]), (.notify, [])])
+        return true
+      }
+    }
+  }
+
+  package func retry(_ job: JobID) async throws(JobStoreError) -> JobState? {
+    let id = Parameter.text(job.description.withoutNul)
+    return try await bulk.perform { (connection) throws(JobStoreError) in
+      try connection.transaction { () throws(JobStoreError) in
+        guard let job = try connection.lockForEnd(id) else { return nil }
+        guard job.purpose == .render, job.state == .failed || job.state == .cancelled else { return job.state }
+        let number = [Parameter.long(job.number)]
+        _ = try connection.pipeline([
+          (.unplan, number), (.removePlan, number), (.retryProbes, number), (.notify, []),
+        ])
+        return .probing
+      }
+    }
+  }
+
+  package func fail(_ job: JobID, failure: JobFailure) async throws(JobStoreError) -> Bool {
+    try failure.validate()
+    return try await bulk.perform { (connection) throws(JobStoreError) in
+      try connection.transaction { () throws(JobStoreError) in
+        try connection.endJob(job, as: .failed, failure: failure)
+      }
+    }
+  }
+
+  package func cancel(_ job: JobID) async throws(JobStoreError) -> JobState? {
+    try await bulk.perform { (connection) throws(JobStoreError) in
+      try connection.transaction { () throws(JobStoreError) in
+        try connection.endJob(job, as: .cancelled, failure: nil)
+        var fields = try connection.run(.jobState, [.text(job.description.withoutNul)]).first
+        return try fields?.named("job state")
+      }
+    }
+  }
+
+  package func delete(_ job: JobID) async throws(JobStoreError) -> Bool {
+    try await bulk.perform { (connection) throws(JobStoreError) in
+      try !connection.run(.deleteJob, [.text(job.description.withoutNul)]).isEmpty
+    }
+  }
+
+  package func deleteJobs(endedBefore age: Duration, limit: Int) async throws(JobStoreError) -> Int {
+    try await bulk.perform { (connection) throws(JobStoreError) in
+      try connection.run(.deleteJobs, [.long(age.microseconds), .long(Int64(max(limit, 0)))]).count
+    }
+  }
+
+  package func markFetched(_ job: JobID) async throws(JobStoreError) {
+    try await results.perform { (connection) throws(JobStoreError) in
+      _ = try connection.run(.markFetched, [.text(job.description.withoutNul)])
+    }
+  }
+}
+
+/// How many tasks of a submission or a plan there are.
+private struct TaskCounts: Sendable {
+  var probes = JobSummary.Count()
+  var videos = JobSummary.Count()
+  var work = JobSummary.Count()
+  var audios = JobSummary.Count()
+
+  init(of tasks: [NewTask]) {
+    for task in tasks {
+      let one = JobSummary.Count(done: task.cached == nil ? 0 : 1, total: 1)
+      switch task.kind {
+      case .probe: probes.add(one)
+      case .audio: audios.add(one)
+      case .stitch: break
+      case .video:
+        videos.add(one)
+        work.add(JobSummary.Count(done: one.done * task.work, total: task.work))
+      }
+    }
+  }
+}
+
+extension JobSummary.Count {
+  fileprivate mutating func add(_ other: Self) {
+    done += other.done
+    total += other.total
+  }
+}
+
+extension Connection {
   /// Inserts tasks in batches of a few megabytes.
-  private func insert(
-    _ tasks: [NewTask], of number: Int64, from first: Int, on connection: Connection
-  ) throws(JobStoreError) {
+  fileprivate func insert(_ tasks: [NewTask], of number: Int64, from first: Int) throws(JobStoreError) {
     var start = 0
     while start < tasks.count {
       var end = start
@@ -68,10 +176,11 @@ extension PostgresJobStore {
         end += 1
       }
       let batch = tasks[start..<end]
-      _ = try connection.run(
+      _ = try run(
         .insertTasks,
         [
-          .long(number), .int(Int32(first + start)), .texts(batch.map(\.kind.rawValue)), .blobs(batch.map(\.payload)),
+          .long(number), .int(Int32(first + start)), .texts(batch.map(\.kind.rawValue)),
+          .texts(batch.map(\.label.withoutNul)), .blobs(batch.map(\.payload)),
           // The rows of a PostgreSQL array have one length, so each task's inputs are one text, of digits and commas.
           .texts(batch.map { "{\($0.inputs.map(\.digest.hex).joined(separator: ","))}" }),
           .texts(batch.map { "{\($0.inputs.map { String($0.size) }.joined(separator: ","))}" }),
@@ -82,34 +191,24 @@ extension PostgresJobStore {
     }
   }
 
-  package func fail(_ job: JobID, failure: JobFailure) throws(JobStoreError) -> Bool {
-    try failure.validate()
-    return try perform { (connection) throws(JobStoreError) in
-      try connection.transaction { () throws(JobStoreError) in
-        try endJob(job, as: .failed, failure: failure, on: connection)
-      }
-    }
+  /// Locks a job so that none of its tasks is granted, published or failed before the end of the transaction.
+  fileprivate func lockForEnd(
+    _ id: Parameter
+  ) throws(JobStoreError) -> (number: Int64, state: JobState, purpose: JobPurpose)? {
+    guard var fields = try run(.lockForEnd, [id]).first else { return nil }
+    return (try fields.long(), try fields.named("job state"), try fields.named("job purpose"))
   }
 
-  package func cancel(_ job: JobID) throws(JobStoreError) -> JobState? {
-    try perform { (connection) throws(JobStoreError) in
-      try connection.transaction { () throws(JobStoreError) in
-        try endJob(job, as: .cancelled, failure: nil, on: connection)
-        var fields = try connection.run(.jobState, [.text(job.description.withoutNul)]).first
-        return try fields?.named("job state")
-      }
-    }
-  }
-
-  /// Ends a job that has not ended: removes its leases, and turns its ready and running tasks to `waiting`, for ever.
-  /// False if it had ended.
+  /// Ends a job that has not ended: removes its leases, and turns its running tasks to `waiting`. Its ready tasks are
+  /// `waiting` because it has ended. So this costs what the leases cost, however many tasks there are.
+  ///
+  /// - Returns: False if the job had ended.
   @discardableResult
-  func endJob(
-    _ job: JobID, as state: JobState, failure: JobFailure?, on connection: Connection
-  ) throws(JobStoreError) -> Bool {
+  func endJob(_ job: JobID, as state: JobState, failure: JobFailure?) throws(JobStoreError) -> Bool {
     let id = Parameter.text(job.description.withoutNul)
     let problems = failure.flatMap { $0.problems.isEmpty ? nil : $0.problems }
-    return try !connection.pipeline([
+    return try !pipeline([
+      (.lockForEnd, [id]),
       (
         .endJob,
         [
@@ -118,92 +217,7 @@ extension PostgresJobStore {
         ]
       ),
       (.lockOpenTasks, [id]), (.closeTasks, [id]),
-    ])[0].isEmpty
-  }
-
-  package func job(_ id: JobID) throws(JobStoreError) -> Job? {
-    try perform { (connection) throws(JobStoreError) in
-      var fields = try connection.run(.job, [.text(id.description.withoutNul)]).first
-      return try fields?.job()
-    }
-  }
-
-  package func jobs(_ purpose: JobPurpose, limit: Int) throws(JobStoreError) -> [Job] {
-    try perform { (connection) throws(JobStoreError) in
-      try connection.run(.jobs, [.text(purpose.rawValue), .long(Int64(max(limit, 0)))])
-        .map { (fields) throws(JobStoreError) in try fields.job() }
-    }
-  }
-
-  package func tasks(of job: JobID, payloads: Bool) throws(JobStoreError) -> [RenderTask] {
-    let id = Parameter.text(job.description.withoutNul)
-    return try perform { (connection) throws(JobStoreError) in
-      // One snapshot: a running task has its leases.
-      let results = try connection.pipeline([
-        (.beginSnapshot, []), (.tasks, [id, .flag(payloads)]), (.leases, [id]), (.attempts, [id]), (.commit, []),
-      ])
-      var tasks = try results[1].map { (fields) throws(JobStoreError) in try fields.task(of: job) }
-      _ = try results[2].map { (fields) throws(JobStoreError) in
-        tasks[try fields.index(in: tasks)].leases.append(try fields.heldLease())
-      }
-      _ = try results[3].map { (fields) throws(JobStoreError) in
-        tasks[try fields.index(in: tasks)].attempts.append(try fields.attempt())
-      }
-      return tasks
-    }
-  }
-}
-
-extension Fields {
-  fileprivate mutating func job() throws(JobStoreError) -> Job {
-    Job(
-      id: JobID(try text()), name: try text(), purpose: try named("job purpose"), priority: try int(),
-      state: try named("job state"), request: try bytes(), build: optionalText(), output: try optionalContent(),
-      failure: try optionalFailure(), age: .microseconds(try long()), elapsed: .microseconds(try long()))
-  }
-
-  private mutating func optionalFailure() throws(JobStoreError) -> JobFailure? {
-    let reason: JobFailure.Reason? = try optionalNamed("reason of a job's failure")
-    let (message, task, problems) = (optionalText(), try optionalInt(), optionalBytes())
-    guard let reason, let message else { return nil }
-    return JobFailure(reason: reason, message: message, task: task, problems: problems ?? [])
-  }
-
-  fileprivate mutating func task(of job: JobID) throws(JobStoreError) -> RenderTask {
-    RenderTask(
-      id: TaskID(job: job, ordinal: try int()), kind: try named("task kind"), state: try named("task state"),
-      payload: try bytes(), inputs: try contents(), fingerprint: try digest(), cost: try double(),
-      work: try long(), epoch: try long(), publishedEpoch: try optionalLong(), result: try optionalContent(),
-      isCached: try flag())
-  }
-
-  /// Reads an ordinal, which is the place of its task among its job's.
-  fileprivate mutating func index(in tasks: [RenderTask]) throws(JobStoreError) -> Int {
-    let ordinal = Int(try int())
-    guard tasks.indices.contains(ordinal) else {
-      throw JobStoreError(.internal, "the database has a lease or an attempt of task \(ordinal), which is not there")
-    }
-    return ordinal
-  }
-
-  fileprivate mutating func heldLease() throws(JobStoreError) -> HeldLease {
-    HeldLease(
-      epoch: try long(), worker: WorkerID(try text()), session: SessionID(try text()), isBackup: try flag(),
-      progress: try long())
-  }
-
-  fileprivate mutating func attempt() throws(JobStoreError) -> Attempt {
-    Attempt(
-      epoch: try long(), worker: WorkerID(try text()), end: try named("end of an attempt"), message: try text(),
-      process: try optionalProcess(), ran: .microseconds(try long()))
-  }
-
-  private mutating func optionalProcess() throws(JobStoreError) -> ProcessEnd? {
-    let (exitCode, signal) = (try optionalInt(), try optionalInt())
-    let (cpuMilliseconds, peakBytes, log) = (try optionalLong(), try optionalLong(), optionalText())
-    guard let exitCode, let signal, let cpuMilliseconds, let peakBytes, let log else { return nil }
-    return ProcessEnd(
-      exitCode: exitCode, signal: signal, cpuMilliseconds: cpuMilliseconds, peakBytes: peakBytes, log: log)
+    ])[1].isEmpty
   }
 }
 
@@ -214,30 +228,31 @@ extension Statement {
   fileprivate static let insertJob = Statement(
     "insert-job",
     """
-    INSERT INTO sheaf.job (id, name, purpose, priority, request, submitted_at)
-    VALUES ($1, $2, $3, $4, $5, sheaf.now())
-    ON CONFLICT (id) DO NOTHING RETURNING number
+    INSERT INTO sheaf.job (id, submission, name, purpose, priority, request, probes, probes_done, submitted_at)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, sheaf.now())
+    ON CONFLICT DO NOTHING RETURNING number
     """)
+
+  fileprivate static let submitted = Statement("submitted", "SELECT id FROM sheaf.job WHERE submission = $1")
 
   fileprivate static let insertTasks = Statement(
     "insert-tasks",
     """
-    INSERT INTO sheaf.task (job, ordinal, kind, state, payload, input_digests, input_sizes, fingerprint, cost, work,
-      result_digest, result_size, is_cached)
+    INSERT INTO sheaf.task (job, ordinal, kind, state, label, payload, input_digests, input_sizes, fingerprint, cost,
+      work, result_digest, result_size, is_cached)
     SELECT $1, $2 + new.place::integer - 1, new.kind,
       CASE WHEN new.cached_digest IS NOT NULL THEN 'done' WHEN new.kind = 'stitch' THEN 'waiting' ELSE 'ready' END,
-      new.payload, new.digests::text[], new.sizes::bigint[], new.fingerprint, new.cost, new.work,
+      new.label, new.payload, new.digests::text[], new.sizes::bigint[], new.fingerprint, new.cost, new.work,
       new.cached_digest, new.cached_size, new.cached_digest IS NOT NULL
-    FROM unnest($3, $4, $5, $6, $7, $8, $9, $10, $11) WITH ORDINALITY
-      AS new (kind, payload, digests, sizes, fingerprint, cost, work, cached_digest, cached_size, place)
+    FROM unnest($3, $4, $5, $6, $7, $8, $9, $10, $11, $12) WITH ORDINALITY
+      AS new (kind, label, payload, digests, sizes, fingerprint, cost, work, cached_digest, cached_size, place)
     """)
 
   fileprivate static let jobsToPlan = Statement(
     "jobs-to-plan",
     """
     SELECT id FROM sheaf.job
-    WHERE state = 'probing' AND purpose = 'render' AND NOT EXISTS (
-      SELECT FROM sheaf.task WHERE task.job = job.number AND task.state <> 'done' AND task.kind <> 'stitch')
+    WHERE state IN ('probing', 'rendering') AND state = 'probing' AND purpose = 'render' AND probes_done = probes
     ORDER BY number
     """)
 
@@ -250,18 +265,35 @@ extension Statement {
     ORDER BY number
     """)
 
+  fileprivate static let jobsToRebind = Statement(
+    "jobs-to-rebind",
+    """
+    SELECT id FROM sheaf.job
+    WHERE state IN ('probing', 'rendering') AND state = 'rendering'
+      AND NOT EXISTS (
+        SELECT FROM sheaf.build
+        WHERE build.build = job.build AND build.last_seen >= sheaf.now() - $1 * interval '1 microsecond')
+      AND EXISTS (
+        SELECT FROM sheaf.worker
+        WHERE NOT worker.has_left AND worker.last_seen >= sheaf.now() - $2 * interval '1 microsecond'
+          AND worker.build <> job.build)
+    ORDER BY number
+    """)
+
   fileprivate static let lockProbing = Statement(
     "lock-probing",
     """
-    SELECT number FROM sheaf.job
-    WHERE id = $1 AND state = 'probing' AND purpose = 'render' AND (build IS NULL OR build = $2) FOR UPDATE
+    SELECT number, probes::integer, probes_done = probes FROM sheaf.job
+    WHERE id = $1 AND state = 'probing' AND purpose = 'render' FOR UPDATE
     """)
 
-  fileprivate static let probed = Statement(
-    "probed", "SELECT count(*)::integer, coalesce(bool_and(state = 'done'), true) FROM sheaf.task WHERE job = $1")
-
   fileprivate static let startRendering = Statement(
-    "start-rendering", "UPDATE sheaf.job SET state = 'rendering', build = $2 WHERE number = $1")
+    "start-rendering",
+    """
+    UPDATE sheaf.job SET state = 'rendering', build = $2, videos = $3, videos_done = $4, videos_cached = $4, work = $5,
+      work_done = $6, audios = $7, audios_done = $8
+    WHERE number = $1
+    """)
 
   /// Runs whichever task was done last: of all tasks that are done at once, only the last holder of the job's lock sees
   /// them all.
@@ -269,10 +301,11 @@ extension Statement {
     "ready-stitch",
     """
     UPDATE sheaf.task SET state = 'ready'
-    WHERE job = (SELECT number FROM sheaf.job WHERE id = $1 AND state = 'rendering')
+    WHERE job = (
+        SELECT number FROM sheaf.job
+        WHERE id = $1 AND state = 'rendering' AND probes_done = probes AND videos_done = videos
+          AND audios_done = audios)
       AND kind = 'stitch' AND state = 'waiting'
-      AND NOT EXISTS (
-        SELECT FROM sheaf.task piece WHERE piece.job = task.job AND piece.state <> 'done' AND piece.kind <> 'stitch')
     """)
 
   static let finishJob = Statement(
@@ -285,6 +318,11 @@ extension Statement {
       AND stitch.job = job.number AND stitch.kind = 'stitch' AND stitch.state = 'done'
     """)
 
+  /// A claim locks the jobs of its tasks with `KEY SHARE` and passes over those that are locked here, so no lease is
+  /// granted between this and the end of the transaction.
+  fileprivate static let lockForEnd = Statement(
+    "lock-for-end", "SELECT number, state, purpose FROM sheaf.job WHERE id = $1 FOR UPDATE")
+
   fileprivate static let endJob = Statement(
     "end-job",
     """
@@ -296,63 +334,74 @@ extension Statement {
     SELECT pg_catalog.pg_notify('sheaf_change', '') FROM ended
     """)
 
-  /// Locks the tasks of a job that has ended, in order, as everywhere, so that no two transactions wait for each other.
-  /// What follows sees the leases that were granted until then.
+  /// Locks the running tasks of a job that has ended, in order, as everywhere, so that no two transactions wait for each
+  /// other.
   fileprivate static let lockOpenTasks = Statement(
     "lock-open-tasks",
     """
-    SELECT ordinal FROM sheaf.task
-    WHERE job = (SELECT number FROM sheaf.job WHERE id = $1 AND ended_at IS NOT NULL)
-      AND state IN ('ready', 'running')
-    ORDER BY job, ordinal FOR UPDATE
+    SELECT locked.ordinal FROM (
+      SELECT DISTINCT lease.job, lease.ordinal FROM sheaf.lease
+      WHERE lease.job = (SELECT number FROM sheaf.job WHERE id = $1 AND ended_at IS NOT NULL)
+      ORDER BY lease.ordinal
+    ) AS held CROSS JOIN LATERAL (
+      SELECT task.ordinal FROM sheaf.task WHERE task.job = held.job AND task.ordinal = held.ordinal FOR UPDATE
+    ) AS locked
     """)
 
   fileprivate static let closeTasks = Statement(
     "close-tasks",
     """
-    WITH ended AS MATERIALIZED (
-      SELECT number FROM sheaf.job WHERE id = $1 AND ended_at IS NOT NULL
-    ), removed AS (
-      DELETE FROM sheaf.lease USING ended WHERE lease.job = ended.number
+    WITH removed AS (
+      DELETE FROM sheaf.lease
+      WHERE lease.job = (SELECT number FROM sheaf.job WHERE id = $1 AND ended_at IS NOT NULL)
+      RETURNING lease.job, lease.ordinal
     )
-    UPDATE sheaf.task SET state = 'waiting' FROM ended
-    WHERE task.job = ended.number AND task.state IN ('ready', 'running')
+    UPDATE sheaf.task SET state = 'waiting' FROM (SELECT DISTINCT job, ordinal FROM removed) AS held
+    WHERE task.job = held.job AND task.ordinal = held.ordinal AND task.state = 'running'
+    """)
+
+  fileprivate static let unplan = Statement(
+    "unplan",
+    """
+    UPDATE sheaf.job SET state = 'probing', build = NULL, ended_at = NULL, failure_reason = NULL,
+      failure_message = NULL, failure_task = NULL, failure_problems = NULL, videos = 0, videos_done = 0,
+      videos_cached = 0, work = 0, work_done = 0, audios = 0, audios_done = 0, median_pace = NULL
+    WHERE number = $1
+    """)
+
+  /// With the leases and the attempts of the tasks.
+  fileprivate static let removePlan = Statement(
+    "remove-plan",
+    """
+    DELETE FROM sheaf.task
+    WHERE job = $1 AND ordinal >= (SELECT probes FROM sheaf.job WHERE number = $1)
+    """)
+
+  fileprivate static let retryProbes = Statement(
+    "retry-probes",
+    """
+    UPDATE sheaf.task SET state = CASE state WHEN 'done' THEN 'done' ELSE 'ready' END, retried_at = epoch,
+      not_before = '-infinity'
+    WHERE job = $1
     """)
 
   fileprivate static let jobState = Statement("job-state", "SELECT state FROM sheaf.job WHERE id = $1")
 
-  private static let jobColumns = """
-    id, name, purpose, priority, state, request, build, output_digest, output_size, failure_reason, failure_message,
-    failure_task, failure_problems,
-    (extract(epoch FROM sheaf.now() - submitted_at) * 1000000)::bigint,
-    (extract(epoch FROM coalesce(ended_at, sheaf.now()) - submitted_at) * 1000000)::bigint
+  fileprivate static let deleteJob = Statement(
+    "delete-job", "DELETE FROM sheaf.job WHERE id = $1 AND ended_at IS NOT NULL RETURNING number")
+
+  /// A job that another coordinator deletes, or takes up, is passed over.
+  fileprivate static let deleteJobs = Statement(
+    "delete-jobs",
     """
-
-  fileprivate static let job = Statement("job", "SELECT \(jobColumns) FROM sheaf.job WHERE id = $1")
-
-  fileprivate static let jobs = Statement(
-    "jobs", "SELECT \(jobColumns) FROM sheaf.job WHERE purpose = $1 ORDER BY number DESC LIMIT $2")
-
-  fileprivate static let tasks = Statement(
-    "tasks",
-    """
-    SELECT ordinal, kind, state, CASE WHEN $2 THEN payload ELSE '' END, input_digests, input_sizes, fingerprint, cost,
-      work, epoch, published_epoch, result_digest, result_size, is_cached
-    FROM sheaf.task WHERE job = (SELECT number FROM sheaf.job WHERE id = $1) ORDER BY ordinal
+    WITH old AS MATERIALIZED (
+      SELECT number FROM sheaf.job
+      WHERE ended_at IS NOT NULL AND ended_at < sheaf.now() - $1 * interval '1 microsecond'
+      ORDER BY ended_at, number LIMIT $2 FOR UPDATE SKIP LOCKED
+    )
+    DELETE FROM sheaf.job USING old WHERE job.number = old.number RETURNING job.number
     """)
 
-  fileprivate static let leases = Statement(
-    "leases",
-    """
-    SELECT ordinal, epoch, worker, session, is_backup, progress
-    FROM sheaf.lease WHERE job = (SELECT number FROM sheaf.job WHERE id = $1) ORDER BY ordinal, epoch
-    """)
-
-  fileprivate static let attempts = Statement(
-    "attempts",
-    """
-    SELECT ordinal, epoch, worker, ended_as, message, exit_code, signal, cpu_milliseconds, peak_bytes, log,
-      coalesce(ran, 0)
-    FROM sheaf.attempt WHERE job = (SELECT number FROM sheaf.job WHERE id = $1) ORDER BY ordinal, number
-    """)
+  fileprivate static let markFetched = Statement(
+    "mark-fetched", "UPDATE sheaf.job SET is_fetched = true WHERE id = $1 AND state = 'done' AND NOT is_fetched")
 }

@@ -1,18 +1,20 @@
 // Leases that end without a result.
 
 extension PostgresJobStore {
-  package func fail(_ lease: Lease, worker: WorkerID, failure: TaskFailure) throws(JobStoreError) -> Bool {
+  package func fail(_ lease: Lease, holder: Holder, failure: TaskFailure) async throws(JobStoreError) -> Bool {
     try failure.validate()
-    let job = Parameter.text(lease.task.job.description.withoutNul)
-    let holder: [Parameter] = [
-      job, .int(lease.task.ordinal), .long(lease.epoch), .text(worker.description.withoutNul),
+    let failure = failure.withoutNul
+    let held: [Parameter] = [
+      .text(lease.task.job.description.withoutNul), .int(lease.task.ordinal), .long(lease.epoch),
+      .text(holder.worker.description.withoutNul), .long(holder.session.number),
     ]
-    return try perform { (connection) throws(JobStoreError) in
+    let policy = policy
+    return try await results.perform { (connection) throws(JobStoreError) in
       try connection.transaction { () throws(JobStoreError) in
-        let rows = try connection.pipeline([(.lockJob, [job]), (.lockHeld, holder)])[1]
+        let rows = try connection.pipeline([(.lockJob, held), (.lockHeld, held)])[1]
         guard var fields = rows.first else { return false }
-        if let jobFailure = try end(try fields.lockedLease(), with: failure.withoutNul, on: connection) {
-          try endJob(lease.task.job, as: .failed, failure: jobFailure, on: connection)
+        if let jobFailure = try connection.end(try fields.lockedLease(), with: failure, policy) {
+          try connection.endJob(lease.task.job, as: .failed, failure: jobFailure)
         } else {
           _ = try connection.run(.notify)
         }
@@ -21,52 +23,58 @@ extension PostgresJobStore {
     }
   }
 
-  package func release(worker: WorkerID, session: SessionID) throws(JobStoreError) -> Int {
-    let holder: [Parameter] = [.text(worker.description.withoutNul), .text(session.description.withoutNul)]
-    return try perform { (connection) throws(JobStoreError) in
-      try connection.transaction { () throws(JobStoreError) in
-        let held = try connection.pipeline([(.unregister, holder), (.lockSession, holder)])[1]
-          .map { (fields) throws(JobStoreError) in try fields.lockedLease() }
-        try release(held, on: connection, message: FailureMessage.connectionClosed)
-        return held.count
-      }
+  package func expire() async throws(JobStoreError) -> [Lease] {
+    let policy = policy
+    return try await heartbeats.perform { (connection) throws(JobStoreError) in
+      try connection.transaction { () throws(JobStoreError) in try connection.expire(policy) }
     }
   }
+}
 
-  package func expire() throws(JobStoreError) -> [Lease] {
-    let lease = Parameter.long(policy.lease.microseconds)
+extension Connection {
+  fileprivate func expire(_ policy: LeasePolicy) throws(JobStoreError) -> [Lease] {
     let hang = Parameter.long(policy.hang.microseconds)
-    return try perform { (connection) throws(JobStoreError) in
-      // Mostly there is nothing to do, and that costs one statement.
-      guard try !connection.run(.isAnythingLost, [lease, hang]).isEmpty else { return [] }
-      return try connection.transaction { () throws(JobStoreError) in
-        // First the jobs that a counted attempt may end, then the tasks and the leases. A lease that another transaction
-        // has locked stays for the next time: it is being renewed, published or ended.
-        let rows = try connection.pipeline([
-          (.unregisterOld, [lease]), (.lockHungJobs, [hang]), (.lockLost, [hang]),
-        ])[2]
-        let lost = try rows.map { (fields) throws(JobStoreError) in
-          (lease: try fields.lockedLease(), isPast: try fields.flag())
-        }
-        try release(lost.filter(\.isPast).map(\.lease), on: connection, message: FailureMessage.leaseRanOut)
-        try endHung(lost.filter { !$0.isPast }.map(\.lease), on: connection)
-        return lost.map(\.lease.lease)
-      }
+    let turn = try pipeline([(.takeTurn, []), (.isAnythingLost, [hang]), (.isAnythingOld, old(policy))])
+    // Another coordinator is at it now.
+    guard var fields = turn[0].first else { return [] }
+    if let since = try fields.optionalLong(), since > policy.outage.microseconds {
+      let outage = Parameter.long(since)
+      _ = try pipeline([
+        (.moveLeases, [outage, .long(policy.lease.microseconds)]), (.moveWorkers, [outage]), (.moveBuilds, [outage]),
+      ])
+      return []
     }
+    if !turn[2].isEmpty {
+      let old = old(policy)
+      _ = try pipeline([(.forgetWorkers, [old[0]]), (.forgetBuilds, [old[1]])])
+    }
+    // Mostly there is nothing to do.
+    guard !turn[1].isEmpty else { return [] }
+    // First the jobs that a counted attempt may end, then the tasks and the leases. What another transaction has locked
+    // stays for the next time: it is being renewed, published or ended.
+    let jobs = try run(.lockHungJobs, [hang]).map { (fields) throws(JobStoreError) in try fields.long() }
+    let lost = try run(.lockLost, [hang, .longs(jobs)]).map { (fields) throws(JobStoreError) in
+      (lease: try fields.lockedLease(), isPast: try fields.flag())
+    }
+    try release(lost.filter(\.isPast).map(\.lease), policy)
+    try endHung(lost.filter { !$0.isPast }.map(\.lease), policy)
+    return lost.map(\.lease.lease)
   }
 
-  private func release(
-    _ leases: [LockedLease], on connection: Connection, message: (WorkerID) -> String
-  ) throws(JobStoreError) {
+  private func old(_ policy: LeasePolicy) -> [Parameter] {
+    [.long(LeasePolicy.keptWorker.microseconds), .long(policy.rebind.microseconds)]
+  }
+
+  private func release(_ leases: [LockedLease], _ policy: LeasePolicy) throws(JobStoreError) {
     guard !leases.isEmpty else { return }
     let calls: [Call] = leases.flatMap { lease in
-      let failure = TaskFailure(end: .released, message: message(lease.worker))
-      return [lease.endCall(failure), (.keepTask, lease.task + [.long(nil)])]
+      let failure = TaskFailure(end: .released, message: FailureMessage.leaseRanOut(lease.worker))
+      return [lease.endCall(failure), lease.pruneCall(policy), (.keepTask, lease.task + [.long(nil)])]
     }
-    _ = try connection.pipeline(calls + [(.notify, [])])
+    _ = try pipeline(calls + [(.notify, [])])
   }
 
-  private func endHung(_ leases: [LockedLease], on connection: Connection) throws(JobStoreError) {
+  private func endHung(_ leases: [LockedLease], _ policy: LeasePolicy) throws(JobStoreError) {
     guard !leases.isEmpty else { return }
     // All attempts are counted before any job ends. A job ends with the failure of the first of its tasks.
     var failures: [(job: JobID, failure: JobFailure)] = []
@@ -74,33 +82,35 @@ extension PostgresJobStore {
     // The lease has been removed if the failure of the task's other lease was its last.
     for lease in leases where !failedTasks.contains(lease.lease.task) {
       let failure = TaskFailure(end: .hung, message: FailureMessage.hung(lease.worker))
-      guard let jobFailure = try end(lease, with: failure, on: connection) else { continue }
+      guard let jobFailure = try end(lease, with: failure, policy) else { continue }
       failedTasks.insert(lease.lease.task)
       let job = lease.lease.task.job
       if failures.last?.job != job { failures.append((job, jobFailure)) }
     }
-    for (job, failure) in failures { try endJob(job, as: .failed, failure: failure, on: connection) }
-    _ = try connection.run(.notify)
+    for (job, failure) in failures { try endJob(job, as: .failed, failure: failure) }
+    _ = try run(.notify)
   }
 
   /// Ends a lease with an attempt. The task keeps its other lease, or is ready, or has failed for good.
   ///
   /// - Returns: The job's failure, if the task has failed for good. The caller ends the job.
-  private func end(
-    _ lease: LockedLease, with failure: TaskFailure, on connection: Connection
+  fileprivate func end(
+    _ lease: LockedLease, with failure: TaskFailure, _ policy: LeasePolicy
   ) throws(JobStoreError) -> JobFailure? {
     // Counted after the task's lock was taken, and this one included.
-    let counted = try connection.pipeline([lease.endCall(failure), (.countFailures, lease.task)])[1]
+    let counted = try pipeline([
+      lease.endCall(failure), lease.pruneCall(policy), (.countFailures, lease.task),
+    ])[2]
     guard var fields = counted.first else { return nil }
     let failures = Int(try fields.long())
     let task = lease.lease.task
     if let message = policy.finalMessage(of: lease.kind, task, failures: failures, lease.worker, failure) {
-      _ = try connection.run(.failTask, lease.task)
+      _ = try run(.failTask, lease.task)
       return JobFailure(reason: .task, message: message, task: task.ordinal)
     }
     let backOff =
       failure.end.isCounted ? policy.backOff(afterFailure: failures, jitter: failure.jitter).microseconds : nil
-    _ = try connection.run(.keepTask, lease.task + [.long(backOff)])
+    _ = try run(.keepTask, lease.task + [.long(backOff)])
     return nil
   }
 }
@@ -127,6 +137,11 @@ private struct LockedLease: Sendable {
       ]
     )
   }
+
+  /// Removes the oldest released attempts.
+  func pruneCall(_ policy: LeasePolicy) -> Call {
+    (.pruneAttempts, task + [.long(Int64(max(policy.keptReleases, 1)))])
+  }
 }
 
 extension Fields {
@@ -148,24 +163,18 @@ extension Statement {
     "lock-held",
     """
     SELECT \(lockedColumns) FROM \(lockedTables)
-    WHERE job.id = $1 AND task.ordinal = $2 AND lease.epoch = $3 AND lease.worker = $4
+    WHERE job.id = $1 AND task.ordinal = $2 AND lease.epoch = $3 AND lease.worker = $4 AND lease.session <= $5
     FOR UPDATE OF task, lease
     """)
 
-  fileprivate static let lockSession = Statement(
-    "lock-session",
-    """
-    SELECT \(lockedColumns) FROM \(lockedTables)
-    WHERE lease.worker = $1 AND lease.session = $2
-    ORDER BY task.job, task.ordinal, lease.epoch FOR UPDATE OF task, lease
-    """)
-
-  /// A lease may be renewed before its row is locked: what it is then decides.
+  /// A lease may be renewed before its row is locked: what it is then decides. A lease that hangs is ended only if its job
+  /// is locked, because the job may end with it.
   fileprivate static let lockLost = Statement(
     "lock-lost",
     """
     SELECT \(lockedColumns), lease.until <= sheaf.now() FROM \(lockedTables)
-    WHERE lease.until <= sheaf.now() OR lease.moved_at <= sheaf.now() - $1 * interval '1 microsecond'
+    WHERE lease.until <= sheaf.now()
+      OR lease.moved_at <= sheaf.now() - $1 * interval '1 microsecond' AND lease.job = ANY ($2)
     ORDER BY task.job, task.ordinal, lease.epoch FOR UPDATE OF task, lease SKIP LOCKED
     """)
 
@@ -175,18 +184,60 @@ extension Statement {
     SELECT number FROM sheaf.job
     WHERE number IN (
       SELECT lease.job FROM sheaf.lease WHERE lease.moved_at <= sheaf.now() - $1 * interval '1 microsecond')
-    ORDER BY number FOR UPDATE
+    ORDER BY number FOR UPDATE SKIP LOCKED
+    """)
+
+  /// Records this call. The time since the last one, which is null before the first one; no row if another transaction
+  /// is at it.
+  fileprivate static let takeTurn = Statement(
+    "take-turn",
+    """
+    WITH last AS MATERIALIZED (SELECT is_only, expired_at FROM sheaf.farm FOR UPDATE SKIP LOCKED)
+    UPDATE sheaf.farm SET expired_at = greatest(farm.expired_at, sheaf.now())
+    FROM last WHERE farm.is_only = last.is_only
+    RETURNING (extract(epoch FROM sheaf.now() - last.expired_at) * 1000000)::bigint
     """)
 
   fileprivate static let isAnythingLost = Statement(
     "is-anything-lost",
     """
     SELECT ordinal FROM sheaf.lease
-    WHERE until <= sheaf.now() OR moved_at <= sheaf.now() - $2 * interval '1 microsecond'
-    UNION ALL
-    SELECT slots FROM sheaf.worker WHERE last_seen < sheaf.now() - $1 * interval '1 microsecond'
+    WHERE until <= sheaf.now() OR moved_at <= sheaf.now() - $1 * interval '1 microsecond'
     LIMIT 1
     """)
+
+  fileprivate static let isAnythingOld = Statement(
+    "is-anything-old",
+    """
+    SELECT id FROM sheaf.worker WHERE last_seen < sheaf.now() - $1 * interval '1 microsecond'
+    UNION ALL
+    SELECT build FROM sheaf.build WHERE last_seen < sheaf.now() - $2 * interval '1 microsecond'
+    LIMIT 1
+    """)
+
+  fileprivate static let forgetWorkers = Statement(
+    "forget-workers", "DELETE FROM sheaf.worker WHERE last_seen < sheaf.now() - $1 * interval '1 microsecond'")
+
+  fileprivate static let forgetBuilds = Statement(
+    "forget-builds", "DELETE FROM sheaf.build WHERE last_seen < sheaf.now() - $1 * interval '1 microsecond'")
+
+  /// No time is moved further than if it were now.
+  fileprivate static let moveLeases = Statement(
+    "move-leases",
+    """
+    UPDATE sheaf.lease SET granted_at = least(granted_at + $1 * interval '1 microsecond', sheaf.now()),
+      moved_at = least(moved_at + $1 * interval '1 microsecond', sheaf.now()),
+      until = least(
+        until + $1 * interval '1 microsecond', sheaf.now() + $2 * interval '1 microsecond')
+    """)
+
+  fileprivate static let moveWorkers = Statement(
+    "move-workers",
+    "UPDATE sheaf.worker SET last_seen = least(last_seen + $1 * interval '1 microsecond', sheaf.now())")
+
+  fileprivate static let moveBuilds = Statement(
+    "move-builds",
+    "UPDATE sheaf.build SET last_seen = least(last_seen + $1 * interval '1 microsecond', sheaf.now())")
 
   fileprivate static let endLease = Statement(
     "end-lease",
@@ -203,7 +254,8 @@ extension Statement {
   fileprivate static let countFailures = Statement(
     "count-failures",
     """
-    SELECT count(*) FROM sheaf.attempt WHERE job = $1 AND ordinal = $2 AND ended_as IN (\(countedEnds))
+    SELECT count(*) FROM sheaf.attempt JOIN sheaf.task USING (job, ordinal)
+    WHERE job = $1 AND ordinal = $2 AND attempt.epoch > task.retried_at AND ended_as IN (\(countedEnds))
     """)
 
   /// After one of a task's leases has ended: the other one goes on, and is not a backup lease any more; without another
@@ -228,9 +280,12 @@ extension Statement {
     UPDATE sheaf.task SET state = 'failed' WHERE job = $1 AND ordinal = $2
     """)
 
-  fileprivate static let unregister = Statement(
-    "unregister", "DELETE FROM sheaf.worker WHERE id = $1 AND session = $2")
-
-  fileprivate static let unregisterOld = Statement(
-    "unregister-old", "DELETE FROM sheaf.worker WHERE last_seen < sheaf.now() - $1 * interval '1 microsecond'")
+  fileprivate static let pruneAttempts = Statement(
+    "prune-attempts",
+    """
+    DELETE FROM sheaf.attempt
+    WHERE job = $1 AND ordinal = $2 AND ended_as = 'released' AND number <= (
+      SELECT number FROM sheaf.attempt
+      WHERE job = $1 AND ordinal = $2 AND ended_as = 'released' ORDER BY number DESC OFFSET $3 LIMIT 1)
+    """)
 }

@@ -2,22 +2,25 @@ import SystemSupport
 
 /// A farm's state in PostgreSQL, shared by any number of coordinators.
 ///
-/// The operations run one after another on one connection, on a thread of their own. If that connection is lost the
-/// operation throws `.unavailable`, and the next one connects again, not more often than `ReconnectDelay` allows.
-package actor PostgresJobStore: JobStore {
+/// The operations run on four connections, so that none waits for one of another kind:
+/// - renewals, registrations and expiry, which leases depend on;
+/// - claims;
+/// - results and failures, and what is read in a moment;
+/// - what may be about every task of a large job.
+///
+/// No wait for a lock is longer than a third of a lease. If a connection is lost the operation throws `.unavailable`, and
+/// the next one connects again.
+package final class PostgresJobStore: JobStore {
   let policy: LeasePolicy
-  private let url: String
-  private let thread: SerialThread
+  let heartbeats: DatabaseLane
+  let claims: DatabaseLane
+  let results: DatabaseLane
+  let bulk: DatabaseLane
   private let listener: ChangeListener
   private let streams: ChangeStreams
-  private var connection: Connection?
-  private var delay = ReconnectDelay()
-  private var lastFailure: (error: JobStoreError, until: ContinuousClock.Instant)?
-  private var isClosed = false
 
-  package nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
-
-  /// Connects, and brings the database's schema up to this version's.
+  /// Connects, and brings the database's schema up to this version's. If the task is cancelled it throws `.closed` soon,
+  /// also if the server does not answer.
   ///
   /// - Parameter url: What libpq takes: `postgres://user:password@host:port/database`, or `key=value` pairs. The
   ///   environment variables `PG…` supply what it leaves out.
@@ -25,89 +28,56 @@ package actor PostgresJobStore: JobStore {
     url: String, policy: LeasePolicy = LeasePolicy()
   ) async throws(JobStoreError) -> PostgresJobStore {
     let store = try PostgresJobStore(url: url, policy: policy)
+    let result = await withTaskCancellationHandler {
+      await Result { () async throws(JobStoreError) in
+        try await store.bulk.perform { (_) throws(JobStoreError) in }
+      }
+    } onCancel: {
+      store.stop()
+    }
     do {
-      try await store.perform { (_) throws(JobStoreError) in }
+      try result.get()
     } catch {
-      await store.close()
+      store.stop()
       throw error
     }
     return store
   }
 
   private init(url: String, policy: LeasePolicy) throws(JobStoreError) {
-    self.url = url
     self.policy = policy
-    let streams = ChangeStreams()
-    self.streams = streams
-    do {
-      thread = try SerialThread()
-    } catch {
-      throw JobStoreError(error)
-    }
-    do {
-      listener = try ChangeListener(url: url, streams: streams)
-    } catch {
-      thread.stop()
-      throw error
-    }
+    let outage = ConnectFailure()
+    heartbeats = try DatabaseLane(url: url, limits: .short, outage: outage)
+    claims = try DatabaseLane(url: url, limits: .short, outage: outage)
+    results = try DatabaseLane(url: url, limits: .short, outage: outage)
+    bulk = try DatabaseLane(url: url, limits: .long, outage: outage)
+    streams = ChangeStreams()
+    listener = try ChangeListener(url: url, streams: streams)
   }
 
   deinit {
     streams.finish()
     listener.stop()
-    thread.stop()
   }
 
-  /// Ends every stream of `changes()` and closes the connections. Operations after it throw `.closed`.
-  package func close() {
-    isClosed = true
-    connection = nil
+  /// Ends every stream of `changes()` and closes the connections. Operations that run, and those after it, throw
+  /// `.closed`; whether one that ran took place is not known. Returns at once, also if the server does not answer.
+  package func close() async {
+    stop()
+  }
+
+  private func stop() {
+    for lane in [heartbeats, claims, results, bulk] { lane.close() }
     listener.stop()
     streams.finish()
   }
 
-  package nonisolated func changes() -> AsyncStream<Void> { streams.add() }
+  package func changes() -> AsyncStream<Void> { streams.add() }
+}
 
-  /// Runs an operation. Repeats it if PostgreSQL requires that, because two transactions were in conflict and one of
-  /// them was undone.
-  func perform<Value>(
-    _ operation: (Connection) throws(JobStoreError) -> Value
-  ) throws(JobStoreError) -> Value {
-    var attempt = 1
-    while true {
-      let connection = try connected()
-      do {
-        return try operation(connection)
-      } catch {
-        // 25006: the server has become a standby, so another server takes writes now.
-        let isUsable = !connection.isBroken && error.condition != "25006"
-        // A connection whose transaction cannot be abandoned is closed; `error` has the first cause.
-        guard isUsable, (try? connection.abandonTransaction()) != nil else {
-          self.connection = nil
-          throw JobStoreError(.unavailable, error.message, condition: error.condition)
-        }
-        // 40001: serialization failure. 40P01: deadlock.
-        guard error.condition == "40001" || error.condition == "40P01", attempt < 6 else { throw error }
-        attempt += 1
-      }
-    }
-  }
-
-  private func connected() throws(JobStoreError) -> Connection {
-    guard !isClosed else { throw JobStoreError(.closed, "the job store is closed") }
-    if let connection { return connection }
-    if let lastFailure, lastFailure.until > .now { throw lastFailure.error }
-    do {
-      let connection = try Connection(url: url)
-      try Schema.update(connection)
-      self.connection = connection
-      lastFailure = nil
-      delay = ReconnectDelay()
-      return connection
-    } catch {
-      lastFailure = (error, .now + .milliseconds(delay.next()))
-      throw error
-    }
+extension Result where Failure == JobStoreError {
+  fileprivate init(_ body: () async throws(JobStoreError) -> Success) async {
+    do { self = .success(try await body()) } catch { self = .failure(error) }
   }
 }
 
@@ -118,33 +88,49 @@ extension JobStoreError {
   }
 }
 
-// MARK: - Workers
+// MARK: - Workers and the farm
 
 extension PostgresJobStore {
-  package func register(_ worker: WorkerRecord) throws(JobStoreError) {
-    try worker.validate()
-    try perform { (connection) throws(JobStoreError) in
+  package func register(_ workers: [WorkerRecord]) async throws(JobStoreError) {
+    for worker in workers { try worker.validate() }
+    guard !workers.isEmpty else { return }
+    let latest = workers.latest()
+    let lease = policy.lease.microseconds
+    try await heartbeats.perform { (connection) throws(JobStoreError) in
       _ = try connection.run(
         .register,
         [
-          .text(worker.id.description), .text(worker.session.description), .text(worker.name.withoutNul),
-          .int(worker.slots), .text(worker.build.withoutNul), .text(worker.coordinator.withoutNul),
-          .long(policy.lease.microseconds),
+          .texts(latest.map(\.id.description)), .longs(latest.map(\.session.number)),
+          .texts(latest.map(\.name.withoutNul)), .ints(latest.map(\.slots)), .texts(latest.map(\.build.withoutNul)),
+          .texts(latest.map(\.coordinator.withoutNul)), .texts(latest.map(\.paused.withoutNul)), .long(lease),
         ])
     }
   }
 
-  package func workers() throws(JobStoreError) -> [WorkerRecord] {
-    let workers = try perform { (connection) throws(JobStoreError) in
-      try connection.run(.workers, [.long(policy.lease.microseconds)])
+  package func workers() async throws(JobStoreError) -> [WorkerRecord] {
+    let lease = policy.lease.microseconds
+    let workers = try await results.perform { (connection) throws(JobStoreError) in
+      try connection.run(.workers, [.long(lease)])
         .map { (fields) throws(JobStoreError) in
           WorkerRecord(
-            id: WorkerID(try fields.text()), session: SessionID(try fields.text()), name: try fields.text(),
+            id: WorkerID(try fields.text()), session: SessionID(try fields.long()), name: try fields.text(),
             slots: try fields.int(), build: try fields.text(), coordinator: try fields.text(),
-            busy: try fields.int(), connected: .microseconds(try fields.long()))
+            busy: try fields.int(), paused: try fields.text(), connected: .microseconds(try fields.long()))
         }
     }
     return workers.sorted { ($0.name, $0.id) < ($1.name, $1.id) }
+  }
+
+  package func contentStore(_ identity: String, replacing: Bool) async throws(JobStoreError) -> String {
+    try await results.perform { (connection) throws(JobStoreError) in
+      let results = try connection.transaction([
+        (.recordContentStore, [.text(identity.withoutNul), .flag(replacing)]), (.contentStore, []),
+      ])
+      guard var fields = results[1].first else {
+        throw JobStoreError(.internal, "the database has no row in sheaf.farm")
+      }
+      return try fields.text()
+    }
   }
 }
 
@@ -152,22 +138,37 @@ extension Statement {
   fileprivate static let register = Statement(
     "register",
     """
-    INSERT INTO sheaf.worker (id, session, name, slots, build, coordinator, registered_at, last_seen)
-    VALUES ($1, $2, $3, $4, $5, $6, sheaf.now(), sheaf.now())
-    ON CONFLICT (id) DO UPDATE SET session = excluded.session, name = excluded.name, slots = excluded.slots,
-      build = excluded.build, coordinator = excluded.coordinator, last_seen = excluded.last_seen,
-      registered_at = CASE
-        WHEN worker.session <> excluded.session
-          OR worker.last_seen < sheaf.now() - $7 * interval '1 microsecond' THEN excluded.registered_at
-        ELSE worker.registered_at END
+    WITH registered AS (
+      INSERT INTO sheaf.worker AS worker (id, session, name, slots, build, coordinator, paused, has_left,
+        registered_at, last_seen)
+      SELECT new.*, false, sheaf.now(), sheaf.now() FROM unnest($1, $2, $3, $4, $5, $6, $7) AS new
+      ON CONFLICT (id) DO UPDATE SET session = excluded.session, name = excluded.name, slots = excluded.slots,
+        build = excluded.build, coordinator = excluded.coordinator, paused = excluded.paused, has_left = false,
+        last_seen = excluded.last_seen,
+        registered_at = CASE
+          WHEN worker.session <> excluded.session OR worker.has_left
+            OR worker.last_seen < sheaf.now() - $8 * interval '1 microsecond' THEN excluded.registered_at
+          ELSE worker.registered_at END
+        WHERE worker.session <= excluded.session OR worker.has_left
+          OR worker.last_seen < sheaf.now() - $8 * interval '1 microsecond'
+      RETURNING build
+    )
+    INSERT INTO sheaf.build AS build (build, last_seen)
+    SELECT DISTINCT build, sheaf.now() FROM registered ORDER BY build
+    ON CONFLICT (build) DO UPDATE SET last_seen = greatest(build.last_seen, excluded.last_seen)
     """)
 
   fileprivate static let workers = Statement(
     "workers",
     """
     SELECT id, session, name, slots, build, coordinator,
-      (SELECT count(*)::integer FROM sheaf.lease WHERE lease.worker = worker.id),
+      (SELECT count(*)::integer FROM sheaf.lease WHERE lease.worker = worker.id), paused,
       (extract(epoch FROM sheaf.now() - registered_at) * 1000000)::bigint
-    FROM sheaf.worker WHERE last_seen >= sheaf.now() - $1 * interval '1 microsecond'
+    FROM sheaf.worker WHERE NOT has_left AND last_seen >= sheaf.now() - $1 * interval '1 microsecond'
     """)
+
+  fileprivate static let recordContentStore = Statement(
+    "record-content-store", "UPDATE sheaf.farm SET content_store = $1 WHERE content_store IS NULL OR $2")
+
+  fileprivate static let contentStore = Statement("content-store", "SELECT content_store FROM sheaf.farm")
 }

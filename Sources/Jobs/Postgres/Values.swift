@@ -186,6 +186,9 @@ struct Fields {
     return zip(digests, sizes).map { Content(digest: $0, size: $1) }
   }
 
+  /// Reads an array of texts.
+  mutating func texts() throws(JobStoreError) -> [String] { try array { String(decoding: $0, as: UTF8.self) } }
+
   /// Reads the name of an enum's case.
   ///
   /// - Parameter what: What the case is, for the message if the name is unknown.

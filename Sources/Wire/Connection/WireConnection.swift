@@ -208,7 +208,7 @@ enum WireTransport {
   /// behind it. A peer that has vanished is detected within half a minute, even if neither end sends anything.
   static let options: [(ChannelOptions.Types.SocketOption, SocketOptionValue)] = [
     (.init(level: .tcp, name: .tcp_nodelay), 1),
-    (.init(level: .tcp, name: .init(rawValue: TCP_NOTSENT_LOWAT)), 64 << 10),
+    (.init(level: .tcp, name: .init(rawValue: TCP_NOTSENT_LOWAT)), 16 << 10),
     (.init(level: .socket, name: .so_keepalive), 1),
     (.init(level: .tcp, name: .init(rawValue: TCP_KEEPIDLE)), 15),
     (.init(level: .tcp, name: .init(rawValue: TCP_KEEPINTVL)), 5),

@@ -1,3 +1,4 @@
+import Glibc
 package import Logging
 package import NIOCore
 import NIOPosix
@@ -39,6 +40,8 @@ package struct WireServer: Sendable {
         .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
         .childChannelOption(.writeBufferWaterMark, value: WireTransport.writeBuffer)
         .childChannelOption(.recvAllocator, value: WireTransport.receiveBuffer)
+        // A connection that waits for room holds what one read brought, and no more.
+        .childChannelOption(.maxMessagesPerRead, value: 1)
         .bind(
           host: address.host, port: address.port,
           serverBackPressureStrategy: .init(lowWatermark: 16, highWatermark: 64)
@@ -52,6 +55,8 @@ package struct WireServer: Sendable {
       let port = channel.channel.localAddress?.port ?? address.port
       return WireServer(
         channel: channel, logger: logger, address: WireAddress(host: address.host, port: port), memory: budget)
+    } catch let error as IOError where error.errnoCode == EADDRINUSE {
+      throw WireError(.addressInUse, "address \(address) is in use by another program")
     } catch {
       throw WireError(.unreachable, "cannot listen at \(address): \(error)")
     }

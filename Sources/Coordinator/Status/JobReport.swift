@@ -8,55 +8,36 @@ package import Wire
 
 /// The status of a job, for its clients.
 enum JobReport {
-  /// Nil if there is no such job.
-  static func status(of id: JobID, store: any JobStore) async throws(JobStoreError) -> Sheaf_JobStatus? {
-    guard let job = try await store.job(id) else { return nil }
-    let tasks = try await store.tasks(of: id, payloads: false)
-    var status = status(job, tasks)
-    if isStopped(job, tasks) { status.waitsFor = reasonToWait(job, try await store.workers()) }
-    return status
-  }
-
-  static func status(_ job: Job, _ tasks: [RenderTask]) -> Sheaf_JobStatus {
+  /// - Parameters:
+  ///   - failure: Why a failed job failed. Nil: only what the summary has is reported.
+  ///   - waitsFor: As `WaitReason` says.
+  static func status(_ summary: JobSummary, failure: FailureReport?, waitsFor: String) -> Sheaf_JobStatus {
+    let job = summary.job
     var status = Sheaf_JobStatus()
     status.job = job.id.description
     status.name = job.name
     status.state = job.state.message
     status.priority = job.priority
+    status.build = job.build ?? ""
+    status.waitsFor = waitsFor
     status.submittedMillisecondsAgo = job.age.milliseconds
     status.elapsedMilliseconds = job.elapsed.milliseconds
-    for task in tasks where task.kind == .video {
-      let done = task.state == .done ? task.work : min(task.progress, task.work)
-      status.framesTotal += UInt64(clamping: task.work)
-      status.framesDone += UInt64(clamping: done)
-      status.segmentsTotal += 1
-      if task.state == .done { status.segmentsDone += 1 }
-      if task.isCached { status.segmentsCached += 1 }
-    }
-    // Without the request, which only another version can have written, digests stand for the names of media.
-    if let failure = FailureReport(job, tasks, try? JobRequest(encoded: job.request)) {
+    status.filesDone = UInt32(clamping: summary.probes.done)
+    status.filesTotal = UInt32(clamping: summary.probes.total)
+    status.segmentsDone = UInt32(clamping: summary.videos.done)
+    status.segmentsTotal = UInt32(clamping: summary.videos.total)
+    status.segmentsCached = UInt32(clamping: summary.cachedVideos)
+    status.framesDone = UInt64(clamping: summary.work.done)
+    status.framesTotal = UInt64(clamping: summary.work.total)
+    status.hasAudio_p = summary.audios.total > 0
+    status.audioDone = summary.audios.total > 0 && summary.audios.done == summary.audios.total
+    status.running = UInt32(clamping: summary.running)
+    if let failure = failure ?? FailureReport(job, [], nil) {
       status.error = failure.error
       status.problems = failure.problems.map(Sheaf_Problem.init)
     }
     if let output = job.output { status.output = Sheaf_Content(output) }
-    status.tasks = tasks.map(Sheaf_TaskStatus.init)
     return status
-  }
-
-  /// A job that is younger may just not have been started.
-  private static let patience = Duration.seconds(5)
-
-  /// Whether the job has tasks that are ready and none that runs.
-  private static func isStopped(_ job: Job, _ tasks: [RenderTask]) -> Bool {
-    !job.state.hasEnded && job.age >= patience && tasks.contains { $0.state == .ready }
-      && !tasks.contains { $0.state == .running }
-  }
-
-  /// Why none of these workers runs a task of the job; empty if the workers are busy with other jobs.
-  private static func reasonToWait(_ job: Job, _ workers: [WorkerRecord]) -> String {
-    guard !workers.isEmpty else { return "no worker is connected" }
-    guard let build = job.build, !workers.contains(where: { $0.build == build }) else { return "" }
-    return "no worker of the build that the job is bound to is connected: \(build)"
   }
 }
 
@@ -71,16 +52,28 @@ extension Sheaf_JobStatus {
 }
 
 extension Sheaf_TaskStatus {
-  fileprivate init(_ task: RenderTask) {
+  init(_ task: RenderTask) {
     self.init()
     self.task = task.id.description
     kind = task.kind.message
     state = task.state.message
     ordinal = UInt32(clamping: task.id.ordinal)
+    label = task.label
     epoch = task.publishedEpoch ?? task.leases.first?.epoch ?? task.epoch
-    worker = task.leases.first?.worker.description ?? ""
-    backupWorker = task.leases.count > 1 ? task.leases[1].worker.description : ""
-    done = UInt64(clamping: task.progress)
+    if let lease = task.leases.first {
+      worker = lease.worker.description
+      workerName = lease.workerName
+      ranMilliseconds = lease.ran.milliseconds
+    } else if let publisher = task.publisher {
+      worker = publisher.worker.description
+      workerName = publisher.workerName
+      ranMilliseconds = publisher.took.milliseconds
+    }
+    if task.leases.count > 1 {
+      backupWorker = task.leases[1].worker.description
+      backupWorkerName = task.leases[1].workerName
+    }
+    done = UInt64(clamping: task.state == .done ? task.work : min(task.progress, task.work))
     work = UInt64(clamping: task.work)
     attempts = UInt32(clamping: task.epoch)
     cached = task.isCached
@@ -93,8 +86,10 @@ extension Sheaf_Attempt {
     self.init()
     epoch = attempt.epoch
     worker = attempt.worker.description
+    workerName = attempt.workerName
     end = attempt.end.message
     message = attempt.message
+    ranMilliseconds = attempt.ran.milliseconds
     if let process = attempt.process { self.process = process.message }
   }
 }
@@ -111,7 +106,9 @@ struct FailureReport: Sendable, Hashable {
   var error = ""
 
   /// Nil if the job has not failed.
-  /// - Parameter request: Names the media in messages; nil if it cannot be read.
+  /// - Parameters:
+  ///   - tasks: The job's tasks; those that did not fail are not looked at. None: only the job's own message is reported.
+  ///   - request: Names the media in messages; nil if it cannot be read.
   init?(_ job: Job, _ tasks: [RenderTask], _ request: JobRequest?) {
     guard job.state == .failed, let failure = job.failure else { return nil }
     switch failure.reason {

@@ -1,0 +1,244 @@
+import ContentStorage
+import Jobs
+import Logging
+import Wire
+
+// What goes on by itself: time, changes, planning, retention.
+extension CoordinatorService {
+  // MARK: Time
+
+  /// What is due without the store, ten times a second and once a second.
+  func keepTime() async {
+    var ticks = 0
+    while !Task.isCancelled {
+      answer(renewals.handle(.tick, now: now))
+      if ticks % 10 == 0 {
+        for worker in Array(workers.values) { await worker.tick() }
+        left.forget(olderThan: configuration.policy.lease * 4, now: now)
+        await measureDisk()
+      }
+      ticks += 1
+      do { try await Task.sleep(for: .milliseconds(100)) } catch { return }
+    }
+  }
+
+  private func measureDisk() async {
+    guard configuration.minimumFree > 0 else { return }
+    do {
+      let free = try await abandonable { [store = content.store] in
+        try await BlockingWork.run { try store.availableBytes() }
+      }
+      guard disk.measured(free) else { return }
+      hold()
+      if let notice = disk.notice {
+        logger.error("disk low", metadata: ["reason": "\(notice)"])
+      } else {
+        logger.notice("disk has room again", metadata: ["free": "\(ByteCount.text(free))"])
+      }
+      await changes.signal()
+    } catch is CancellationError {
+    } catch {
+      logger.error("free disk space not measured", metadata: ["error": "\(error)"])
+    }
+  }
+
+  /// What is due in the store, once a second. The store's changes are hints and may be lost, so everything is checked.
+  func keepUp() async {
+    var ticks = 0
+    while !Task.isCancelled {
+      do {
+        let ended = try await abandonable { [store] in try await store.expire() }
+        storeAnswered()
+        if !ended.isEmpty { Task { await self.logExpired(ended) } }
+        for job in try await abandonable({ [store] in try await store.jobsToRebind() }) { await rebind(job) }
+        if ticks % 8 == 0 { await cancelAbandonedInspections() }
+      } catch let error as JobStoreError {
+        report(error, "leases not expired")
+      } catch {
+        // Cancelled: the service stops.
+        return
+      }
+      if ticks % 4 == 0 { mustRegister = true }
+      register()
+      await changed()
+      ticks += 1
+      do { try await Task.sleep(for: .seconds(1)) } catch { return }
+    }
+  }
+
+  /// The build of the job has no worker any more.
+  private func rebind(_ job: JobID) async {
+    do throws(JobStoreError) {
+      guard try await store.replan(job) else { return }
+      await facts.forget(job)
+      logger.notice(
+        "job planned again for another build, because no worker of its build is connected",
+        metadata: ["job": "\(job)"])
+    } catch {
+      report(error, "job not planned again")
+    }
+  }
+
+  /// Ends inspections whose client or coordinator went away.
+  private func cancelAbandonedInspections() async {
+    do throws(JobStoreError) {
+      for job in try await store.inspections(olderThan: Inspection.longest) { _ = try await store.cancel(job) }
+    } catch {
+      report(error, "inspections not cancelled")
+    }
+  }
+
+  // MARK: Changes and plans
+
+  func followChanges() async {
+    for await _ in store.changes() { await changed() }
+  }
+
+  private func changed() async {
+    claim(scheduler.handle(.changed))
+    await changes.signal()
+    mustPlanAgain = true
+    lookForPlans()
+  }
+
+  /// In tasks of their own: planning a long film takes a while, and neither changes nor other jobs wait for it.
+  private func lookForPlans() {
+    guard mustPlanAgain, !isLookingForPlans else { return }
+    mustPlanAgain = false
+    isLookingForPlans = true
+    Task {
+      do throws(JobStoreError) {
+        for job in try await store.jobsToPlan() { plan(job) }
+      } catch {
+        report(error, "jobs not planned")
+      }
+      isLookingForPlans = false
+      lookForPlans()
+    }
+  }
+
+  /// How many jobs are planned at once. More wait for a thread in any case.
+  private static var maximumPlans: Int { 4 }
+
+  private func plan(_ job: JobID) {
+    guard planning.count < Self.maximumPlans, !isDraining, planning.insert(job).inserted else { return }
+    let planner = Planner(store: store, content: content, results: results, facts: facts, logger: logger)
+    Task {
+      do throws(JobStoreError) {
+        try await planner.plan(job)
+      } catch {
+        report(error, "job not planned")
+      }
+      planning.remove(job)
+      mustPlanAgain = true
+      // The next tick or change looks for more, so that a job that cannot be planned yet is not tried all the time.
+    }
+  }
+
+  // MARK: The store
+
+  /// Logs a call of the store that failed. The beginning of an outage is logged once.
+  func report(_ error: JobStoreError, _ message: Logger.Message) {
+    if error.code == .unavailable {
+      storeFailed(error)
+    } else {
+      logger.error(message, metadata: ["error": "\(error)"])
+    }
+  }
+
+  /// The store is unavailable.
+  func storeFailed(_ error: JobStoreError) {
+    guard outage.failed(now: now) == .began else { return }
+    logger.error("job store unavailable; running tasks go on", metadata: ["error": "\(error)"])
+  }
+
+  private func storeAnswered() {
+    guard case .ended(let duration)? = outage.succeeded(now: now) else { return }
+    logger.notice("job store available again", metadata: ["seconds": "\(duration.seconds)"])
+  }
+
+  // MARK: The log
+
+  /// Logs what became of a task.
+  nonisolated func log(
+    _ message: Logger.Message, _ lease: Lease, _ worker: String, _ fact: TaskFacts.Fact?, since: Duration?,
+    _ more: Logger.Metadata = [:]
+  ) {
+    var metadata: Logger.Metadata = [
+      "job": "\(lease.task.job)", "task": "\(lease.task.ordinal)", "label": "\(fact?.label ?? "")",
+      "worker": "\(worker)",
+    ]
+    if let since { metadata["seconds"] = "\((now - since).seconds)" }
+    logger.info(message, metadata: metadata.merging(more) { first, _ in first })
+  }
+
+  /// Logs how a job has ended, if it has.
+  func logEnd(of job: JobID) async {
+    // Only the log lacks it if the store does not answer now.
+    guard let job = try? await store.summary(of: job)?.job, job.state.hasEnded else { return }
+    var metadata: Logger.Metadata = ["job": "\(job.id)", "name": "\(job.name)", "seconds": "\(job.elapsed.seconds)"]
+    if let failure = job.failure { metadata["reason"] = "\(failure.message)" }
+    let messages: [JobState: Logger.Message] = [
+      .done: "job done", .failed: "job failed", .cancelled: "job cancelled",
+    ]
+    if let message = messages[job.state], job.purpose == .render { logger.info(message, metadata: metadata) }
+    await facts.forget(job.id)
+  }
+
+  private func logExpired(_ leases: [Lease]) async {
+    await reports.forget(leases)
+    for lease in leases {
+      let fact = await facts.fact(of: lease.task)
+      logger.info(
+        "lease ended because it was not renewed or its task did not move",
+        metadata: [
+          "job": "\(lease.task.job)", "task": "\(lease.task.ordinal)", "label": "\(fact?.label ?? "")",
+        ])
+    }
+    for job in Set(leases.map(\.task.job)).sorted() { await logEnd(of: job) }
+  }
+
+  // MARK: Retention
+
+  /// Deletes jobs that ended long ago, and trims the content store, once a minute.
+  func retain() async {
+    while !Task.isCancelled {
+      do {
+        try await abandonable { try await self.deleteOldJobs() }
+        try await abandonable { try await self.trimStore() }
+      } catch let error as JobStoreError {
+        report(error, "old jobs not deleted")
+      } catch is CancellationError {
+        return
+      } catch {
+        logger.error("content store not trimmed", metadata: ["error": "\(error)"])
+      }
+      do { try await Task.sleep(for: configuration.retentionInterval) } catch { return }
+    }
+  }
+
+  private func deleteOldJobs() async throws {
+    let batch = 100
+    var total = 0
+    var deleted = batch
+    while deleted == batch, !Task.isCancelled {
+      deleted = try await store.deleteJobs(endedBefore: configuration.keepJobs, limit: batch)
+      total += deleted
+    }
+    if total > 0 { logger.info("old jobs deleted", metadata: ["jobs": "\(total)"]) }
+  }
+
+  private func trimStore() async throws {
+    guard let limit = configuration.storeLimit else { return }
+    let kept = try await store.contentsInUse(keepingResults: configuration.keepResults)
+    let removed = try await BlockingWork.run(.hashing) { [store = content.store] in
+      try store.trim(to: limit, keeping: Set(kept))
+    }
+    if removed > 0 { logger.info("content store trimmed", metadata: ["removed": "\(ByteCount.text(removed))"]) }
+  }
+}
+
+extension Duration {
+  /// In seconds, to the nearest tenth.
+  var seconds: Double { (Double(milliseconds) / 100).rounded() / 10 }
+}

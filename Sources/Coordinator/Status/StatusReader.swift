@@ -1,0 +1,72 @@
+import Jobs
+import SwiftProtobuf
+import Wire
+
+/// Reads the statuses of jobs. The reason why a job failed is made once and kept, because it takes the job's tasks and
+/// its document to name the media in it.
+actor StatusReader {
+  private static let maximumFailures = 256
+  /// How long a list of workers is used again, so that many looks at once make one list.
+  private static let freshness = Duration.milliseconds(500)
+
+  private let store: any JobStore
+  private let now: @Sendable () -> Duration
+  private let disk: @Sendable () async -> String?
+  private var failures: [JobID: (failure: JobFailure, report: FailureReport)] = [:]
+  private var workers: (list: [WorkerRecord], at: Duration)?
+
+  /// - Parameters:
+  ///   - now: Time since any fixed moment.
+  ///   - disk: What `DiskSpace.notice` says.
+  init(store: any JobStore, now: @escaping @Sendable () -> Duration, disk: @escaping @Sendable () async -> String?) {
+    self.store = store
+    self.now = now
+    self.disk = disk
+  }
+
+  /// The status of one job without its tasks; nil if there is no such job.
+  func status(of id: JobID) async throws(JobStoreError) -> Sheaf_JobStatus? {
+    guard let summary = try await store.summary(of: id) else { return nil }
+    return JobReport.status(
+      summary, failure: try await failure(of: summary.job), waitsFor: try await waitsFor(summary))
+  }
+
+  /// The statuses of the newest jobs. Of a job that failed they have the message that the store has.
+  func statuses(limit: Int) async throws(JobStoreError) -> [Sheaf_JobStatus] {
+    var statuses: [Sheaf_JobStatus] = []
+    for summary in try await store.summaries(.render, limit: limit) {
+      let known = failures[summary.job.id].flatMap { $0.failure == summary.job.failure ? $0.report : nil }
+      statuses.append(JobReport.status(summary, failure: known, waitsFor: try await waitsFor(summary)))
+    }
+    return statuses
+  }
+
+  /// A job's tasks.
+  func tasks(of id: JobID) async throws(JobStoreError) -> [Sheaf_TaskStatus] {
+    try await store.tasks(of: id, payloads: false).map(Sheaf_TaskStatus.init)
+  }
+
+  private func waitsFor(_ summary: JobSummary) async throws(JobStoreError) -> String {
+    if summary.job.state.hasEnded { return "" }
+    return WaitReason.of(summary, workers: try await connectedWorkers(), disk: await disk())
+  }
+
+  private func connectedWorkers() async throws(JobStoreError) -> [WorkerRecord] {
+    if let workers, now() - workers.at < Self.freshness { return workers.list }
+    let list = try await store.workers()
+    workers = (list, now())
+    return list
+  }
+
+  private func failure(of job: Job) async throws(JobStoreError) -> FailureReport? {
+    guard job.state == .failed, let failure = job.failure else { return nil }
+    if let known = failures[job.id], known.failure == failure { return known.report }
+    // Without the request, which only another version can have written, digests stand for the names of media.
+    let request = try await store.job(job.id).flatMap { try? JobRequest(encoded: $0.request) }
+    let tasks = failure.reason == .task ? try await store.tasks(of: job.id, payloads: false) : []
+    guard let report = FailureReport(job, tasks, request) else { return nil }
+    if failures.count >= Self.maximumFailures { failures = [:] }
+    failures[job.id] = (failure, report)
+    return report
+  }
+}

@@ -1,0 +1,34 @@
+import Jobs
+
+/// Why a job's tasks do not run, in the words of the person who looks: pure.
+enum WaitReason {
+  /// A job that is younger may just not have been started.
+  static let patience = Duration.seconds(2)
+
+  /// Empty if the job has ended, or its tasks run.
+  /// - Parameter disk: What `DiskSpace.notice` says.
+  static func of(_ summary: JobSummary, workers: [WorkerRecord], disk: String?) -> String {
+    let job = summary.job
+    if job.state.hasEnded { return "" }
+    let runs = summary.running > summary.away
+    let probes = summary.probes
+    if runs { return job.state == .probing ? "\(probes.done) of \(probes.total) files probed" : "" }
+    guard !workers.isEmpty else { return "no worker is connected" }
+    if job.state == .rendering, let build = job.build, !workers.contains(where: { $0.build == build }) {
+      return "no worker of the job's build is connected; it will be planned for another build"
+    }
+    if let disk { return disk }
+    if summary.running > 0 { return "the workers that have its tasks are not connected now" }
+    guard job.age >= patience else { return "" }
+    let able = workers.filter { job.state == .probing || $0.build == job.build }
+    if let paused = able.first(where: { !$0.paused.isEmpty }), able.allSatisfy({ !$0.paused.isEmpty }) {
+      return able.count == 1
+        ? "its worker takes no tasks: \(paused.paused)"
+        : "its \(able.count) workers take no tasks; \(paused.name): \(paused.paused)"
+    }
+    if able.filter(\.paused.isEmpty).allSatisfy({ $0.busy >= $0.slots }) {
+      return "the workers are busy with other jobs"
+    }
+    return job.state == .probing && probes.done < probes.total ? "\(probes.done) of \(probes.total) files probed" : ""
+  }
+}

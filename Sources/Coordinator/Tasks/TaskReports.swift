@@ -1,0 +1,184 @@
+import ContentStorage
+import Digest
+import Jobs
+import Logging
+import Wire
+
+/// Carries the workers' results and failures to the store, each in a task of its own: none holds up its connection, and
+/// none ends with it. While the store is unavailable a report waits and is repeated, because what it reports has
+/// happened: the result is in the content store.
+actor TaskReports {
+  private struct Key: Hashable {
+    var lease: Lease
+    var worker: WorkerID
+  }
+
+  private struct UnderWay {
+    /// The worker's last connection that has sent the report.
+    var session: SessionID
+    var task: Task<Void, Never>
+  }
+
+  /// Of a grant that this coordinator has sent.
+  private struct Granted {
+    var kind: TaskKind
+    var fingerprint: SHA256Digest
+    var at: Duration
+  }
+
+  /// Beyond this number what is known of grants is forgotten; `TaskFacts` has the rest.
+  private static let maximumGrants = 100_000
+  /// Between two tries while the store is unavailable.
+  private static let pause = Duration.milliseconds(500)
+
+  private var underWay: [Key: UnderWay] = [:]
+  private var granted: [Lease: Granted] = [:]
+
+  /// How many reports are not answered yet.
+  var count: Int { underWay.count }
+
+  /// Records that a grant is sent.
+  func granted(_ grant: Grant, build: String, now: Duration) {
+    if granted.count >= Self.maximumGrants { granted = [:] }
+    let fingerprint = TaskFingerprint.of(
+      build: build, kind: grant.kind, payload: grant.payload, inputs: grant.inputs.map(\.digest))
+    granted[grant.lease] = Granted(kind: grant.kind, fingerprint: fingerprint, at: now)
+  }
+
+  /// Forgets leases that have ended otherwise.
+  func forget(_ leases: [Lease]) {
+    for lease in leases { granted[lease] = nil }
+  }
+
+  /// Publishes a result. The answer is `.published`.
+  func publish(
+    _ lease: Lease, _ holder: Holder, _ content: Content, worker name: String, for service: CoordinatorService
+  ) {
+    start(Key(lease: lease, worker: holder.worker), holder) { [self] in
+      await publish(lease, holder.worker, content, name, service)
+    }
+  }
+
+  /// Ends a lease without a result. The answer is `.failed`.
+  /// - Parameter damagedInput: The input that the worker found to be missing or damaged.
+  func fail(
+    _ lease: Lease, _ holder: Holder, _ failure: TaskFailure, damagedInput: SHA256Digest? = nil, worker name: String,
+    for service: CoordinatorService
+  ) {
+    start(Key(lease: lease, worker: holder.worker), holder) { [self] in
+      await fail(lease, holder.worker, failure, damagedInput, name, service)
+    }
+  }
+
+  /// Ends every report that still waits for the store.
+  func stop() {
+    for report in underWay.values { report.task.cancel() }
+  }
+
+  private func start(_ key: Key, _ holder: Holder, _ body: @escaping @Sendable () async -> Void) {
+    if let session = underWay[key]?.session {
+      // A worker that has connected again repeats what was not answered: the answer goes to its present connection.
+      underWay[key]?.session = max(session, holder.session)
+      return
+    }
+    let task = Task {
+      await body()
+      self.end(key)
+    }
+    underWay[key] = UnderWay(session: holder.session, task: task)
+  }
+
+  private func end(_ key: Key) {
+    underWay[key] = nil
+  }
+
+  private func holder(_ lease: Lease, _ worker: WorkerID, _ service: CoordinatorService) async -> Holder {
+    let known = underWay[Key(lease: lease, worker: worker)]?.session ?? SessionID(0)
+    return Holder(worker: worker, session: max(known, await service.session(of: worker) ?? known))
+  }
+
+  /// Repeats a call until the store answers. Nil if the service stops first, or the store has failed for good.
+  private func persist<Value: Sendable>(
+    _ lease: Lease, _ worker: WorkerID, _ service: CoordinatorService,
+    _ call: @escaping @Sendable (any JobStore, Holder) async throws -> Value
+  ) async -> Value? {
+    while !Task.isCancelled {
+      do {
+        let holder = await holder(lease, worker, service)
+        return try await abandonable { [store = service.store] in try await call(store, holder) }
+      } catch let error as JobStoreError where error.code == .unavailable {
+        await service.storeFailed(error)
+      } catch is CancellationError {
+        return nil
+      } catch {
+        service.logger.error(
+          "report of a task not processed",
+          metadata: ["task": "\(lease.task)", "worker": "\(worker)", "error": "\(error)"])
+        return nil
+      }
+      // It throws if it is cancelled, and then the loop ends.
+      try? await Task.sleep(for: Self.pause)
+    }
+    return nil
+  }
+
+  // MARK: Results
+
+  private func publish(
+    _ lease: Lease, _ worker: WorkerID, _ content: Content, _ name: String, _ service: CoordinatorService
+  ) async {
+    let isStored: Bool
+    do {
+      isStored = try await BlockingWork.run { [store = service.content.store] in store.contains(content) }
+    } catch {
+      // Cancelled: the service stops.
+      return
+    }
+    guard isStored else {
+      await service.answer(worker, .published(lease, nil))
+      return
+    }
+    let outcome = await persist(lease, worker, service) { store, holder in
+      try await store.publish(lease, holder: holder, result: content)
+    }
+    guard let outcome else { return }
+    let known = granted.removeValue(forKey: lease)
+    await service.answer(worker, .published(lease, outcome))
+    guard outcome == .published else { return }
+    let fact = await service.facts.fact(of: lease.task)
+    service.log("task done", lease, name, fact, since: known?.at)
+    // A stitch whose grant another coordinator has sent is not recorded: its pieces' digests are not known here. Only a
+    // later job makes the same film again from its pieces.
+    if let fingerprint = known?.fingerprint ?? (fact?.kind == .stitch ? nil : fact?.fingerprint) {
+      do {
+        try await BlockingWork.run { [results = service.results] in try results.record(content, for: fingerprint) }
+      } catch {
+        // The result is published. Only a later job does not find it in the cache.
+        service.logger.error(
+          "result not cached", metadata: ["task": "\(lease.task)", "worker": "\(name)", "error": "\(error)"])
+      }
+    }
+    if (known?.kind ?? fact?.kind) == .stitch { await service.logEnd(of: lease.task.job) }
+  }
+
+  // MARK: Failures
+
+  private func fail(
+    _ lease: Lease, _ worker: WorkerID, _ failure: TaskFailure, _ damagedInput: SHA256Digest?, _ name: String,
+    _ service: CoordinatorService
+  ) async {
+    let wasHeld = await persist(lease, worker, service) { store, holder in
+      try await store.fail(lease, holder: holder, failure: failure)
+    }
+    guard let wasHeld else { return }
+    let known = granted.removeValue(forKey: lease)
+    await service.answer(worker, .failed(lease, failure.end, counts: wasHeld))
+    guard wasHeld else { return }
+    let fact = await service.facts.fact(of: lease.task)
+    let text: Logger.Message = failure.end == .released ? "task released" : "task failed"
+    service.log(
+      text, lease, name, fact, since: known?.at, ["end": "\(failure.end)", "reason": "\(failure.message)"])
+    if let damagedInput { await service.inputs.check(damagedInput, of: lease.task) }
+    if failure.end != .released { await service.logEnd(of: lease.task.job) }
+  }
+}

@@ -1,0 +1,77 @@
+// What a store shows of its jobs and tasks.
+
+extension FarmState {
+  package func job(_ id: JobID, now: Duration) -> Job? {
+    numbers[id].map { job(number: $0, now: now) }
+  }
+
+  private func job(number: Int, now: Duration) -> Job {
+    var job = jobs[number].job
+    job.age = now - jobs[number].submitted
+    job.elapsed = (jobs[number].ended ?? now) - jobs[number].submitted
+    return job
+  }
+
+  package func summary(of id: JobID, now: Duration) -> JobSummary? {
+    numbers[id].map { summary(number: $0, now: now) }
+  }
+
+  package func summaries(_ purpose: JobPurpose, limit: Int, now: Duration) -> [JobSummary] {
+    jobs.indices.reversed().filter { !jobs[$0].isDeleted && jobs[$0].job.purpose == purpose }.prefix(max(limit, 0))
+      .map { summary(number: $0, now: now) }
+  }
+
+  private func summary(number: Int, now: Duration) -> JobSummary {
+    var summary = JobSummary(job: job(number: number, now: now))
+    summary.job.request = []
+    for record in jobs[number].tasks {
+      let done: Int64 = record.task.state == .done ? 1 : 0
+      switch record.task.kind {
+      case .probe: summary.probes.add(done)
+      case .audio: summary.audios.add(done)
+      case .stitch: break
+      case .video:
+        summary.videos.add(done)
+        summary.cachedVideos += record.task.isCached ? 1 : 0
+        summary.work.total += record.task.work
+        summary.work.done += done * record.task.work
+      }
+    }
+    var held = leases[leases(ofJob: number)]
+    while let place = held.first?.place {
+      let both = held.prefix { $0.place == place }
+      held = held.dropFirst(both.count)
+      summary.running += 1
+      if both.allSatisfy(\.isAway) { summary.away += 1 }
+      let task = self[place].task
+      if task.kind == .video { summary.work.done += min(both.map(\.progress).max() ?? 0, task.work) }
+    }
+    return summary
+  }
+
+  package func tasks(of id: JobID, payloads: Bool, now: Duration) -> [RenderTask] {
+    guard let number = numbers[id] else { return [] }
+    return jobs[number].tasks.indices.map { ordinal in
+      let place = Place(number: number, ordinal: ordinal)
+      var task = self[place].task
+      task.leases = leases[leases(at: place)].map { lease in
+        HeldLease(
+          epoch: lease.epoch, worker: lease.holder.worker, workerName: name(of: lease.holder.worker),
+          session: lease.holder.session, isAway: lease.isAway, isBackup: lease.isBackup, progress: lease.progress,
+          ran: now - lease.grantedAt)
+      }
+      for index in task.attempts.indices { task.attempts[index].workerName = name(of: task.attempts[index].worker) }
+      if let publisher = task.publisher { task.publisher?.workerName = name(of: publisher.worker) }
+      if !payloads { task.payload = [] }
+      return task
+    }
+  }
+}
+
+extension JobSummary.Count {
+  /// Adds a task, which is done or not.
+  fileprivate mutating func add(_ done: Int64) {
+    self.done += done
+    total += 1
+  }
+}

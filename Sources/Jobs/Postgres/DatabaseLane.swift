@@ -1,0 +1,109 @@
+import Synchronization
+import SystemSupport
+
+/// One of a store's connections, on a thread of its own. Its operations run one after another.
+///
+/// If the connection is lost the operation throws `.unavailable`, and the next one connects again, not more often than
+/// `ReconnectDelay` allows.
+actor DatabaseLane {
+  private let url: String
+  private let limits: Connection.Limits
+  private let outage: ConnectFailure
+  private let cutoff: Cutoff
+  private let thread: SerialThread
+  private var connection: Connection?
+
+  nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
+
+  init(url: String, limits: Connection.Limits, outage: ConnectFailure) throws(JobStoreError) {
+    self.url = url
+    self.limits = limits
+    self.outage = outage
+    cutoff = try Cutoff()
+    do {
+      thread = try SerialThread()
+    } catch {
+      throw JobStoreError(error)
+    }
+  }
+
+  deinit { thread.stop() }
+
+  /// Ends what runs now, also if the server does not answer; it and what follows throw `.closed`.
+  nonisolated func close() {
+    cutoff.cut()
+    // The connection itself is closed by its thread, which is soon free.
+    Task { await self.disconnect() }
+  }
+
+  private func disconnect() {
+    connection = nil
+  }
+
+  /// Runs an operation. Repeats it if PostgreSQL requires that, because two transactions were in conflict and one of
+  /// them was undone.
+  func perform<Value: Sendable>(
+    _ operation: @Sendable (Connection) throws(JobStoreError) -> Value
+  ) throws(JobStoreError) -> Value {
+    var attempt = 1
+    while true {
+      let connection = try connected()
+      do {
+        return try operation(connection)
+      } catch {
+        guard !cutoff.isCut else {
+          self.connection = nil
+          throw Cutoff.closed
+        }
+        // 25006: the server has become a standby, so another server takes writes now.
+        let isUsable = !connection.isBroken && error.condition != "25006"
+        // A connection whose transaction cannot be abandoned is closed; `error` has the first cause.
+        guard isUsable, (try? connection.abandonTransaction()) != nil else {
+          self.connection = nil
+          throw JobStoreError(.unavailable, error.message, condition: error.condition)
+        }
+        // 40001: serialization failure. 40P01: deadlock.
+        guard error.condition == "40001" || error.condition == "40P01", attempt < 6 else { throw error }
+        attempt += 1
+      }
+    }
+  }
+
+  private func connected() throws(JobStoreError) -> Connection {
+    guard !cutoff.isCut else { throw Cutoff.closed }
+    if let connection { return connection }
+    try outage.throwIfRecent()
+    do {
+      let connection = try Connection(url: url, limits: limits, cutoff: cutoff)
+      try Schema.update(connection)
+      self.connection = connection
+      outage.end()
+      return connection
+    } catch {
+      guard !cutoff.isCut else { throw Cutoff.closed }
+      outage.record(error)
+      throw error
+    }
+  }
+}
+
+/// Why the last attempt to connect failed. Until the next attempt every operation fails with it at once, instead of
+/// waiting for a server that is not there.
+final class ConnectFailure: Sendable {
+  private struct State {
+    var last: (error: JobStoreError, until: ContinuousClock.Instant)?
+    var delay = ReconnectDelay()
+  }
+
+  private let state = Mutex(State())
+
+  func throwIfRecent() throws(JobStoreError) {
+    if let last = state.withLock({ $0.last }), last.until > .now { throw last.error }
+  }
+
+  func record(_ error: JobStoreError) {
+    state.withLock { state in state.last = (error, .now + .milliseconds(state.delay.next())) }
+  }
+
+  func end() { state.withLock { $0 = State() } }
+}

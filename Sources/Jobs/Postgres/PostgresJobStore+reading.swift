@@ -1,0 +1,208 @@
+package import Digest
+
+// What the database shows of its jobs and tasks.
+
+extension PostgresJobStore {
+  package func job(_ id: JobID) async throws(JobStoreError) -> Job? {
+    try await results.perform { (connection) throws(JobStoreError) in
+      var fields = try connection.run(.job, [.text(id.description.withoutNul)]).first
+      return try fields?.job()
+    }
+  }
+
+  package func summary(of job: JobID) async throws(JobStoreError) -> JobSummary? {
+    try await results.perform { (connection) throws(JobStoreError) in
+      var fields = try connection.run(.summary, [.text(job.description.withoutNul)]).first
+      return try fields?.summary()
+    }
+  }
+
+  package func summaries(_ purpose: JobPurpose, limit: Int) async throws(JobStoreError) -> [JobSummary] {
+    try await results.perform { (connection) throws(JobStoreError) in
+      try connection.run(.summaries, [.text(purpose.rawValue), .long(Int64(max(limit, 0)))])
+        .map { (fields) throws(JobStoreError) in try fields.summary() }
+    }
+  }
+
+  package func tasks(of job: JobID, payloads: Bool) async throws(JobStoreError) -> [RenderTask] {
+    let id = Parameter.text(job.description.withoutNul)
+    return try await bulk.perform { (connection) throws(JobStoreError) in
+      // One snapshot: a running task has its leases.
+      let results = try connection.pipeline([
+        (.beginSnapshot, []), (.tasks, [id, .flag(payloads)]), (.leases, [id]), (.attempts, [id]), (.commit, []),
+      ])
+      var tasks = try results[1].map { (fields) throws(JobStoreError) in try fields.task(of: job) }
+      _ = try results[2].map { (fields) throws(JobStoreError) in
+        tasks[try fields.index(in: tasks)].leases.append(try fields.heldLease())
+      }
+      _ = try results[3].map { (fields) throws(JobStoreError) in
+        tasks[try fields.index(in: tasks)].attempts.append(try fields.attempt())
+      }
+      return tasks
+    }
+  }
+
+  package func contentsInUse(keepingResults: Duration) async throws(JobStoreError) -> [SHA256Digest] {
+    try await bulk.perform { (connection) throws(JobStoreError) in
+      try connection.run(.contentsInUse, [.long(keepingResults.microseconds)])
+        .map { (fields) throws(JobStoreError) in try fields.digest() }
+    }
+  }
+}
+
+extension Fields {
+  fileprivate mutating func job() throws(JobStoreError) -> Job {
+    Job(
+      id: JobID(try text()), name: try text(), purpose: try named("job purpose"), priority: try int(),
+      state: try named("job state"), request: try bytes(), build: optionalText(), output: try optionalContent(),
+      failure: try optionalFailure(), age: .microseconds(try long()), elapsed: .microseconds(try long()))
+  }
+
+  private mutating func optionalFailure() throws(JobStoreError) -> JobFailure? {
+    let reason: JobFailure.Reason? = try optionalNamed("reason of a job's failure")
+    let (message, task, problems) = (optionalText(), try optionalInt(), optionalBytes())
+    guard let reason, let message else { return nil }
+    return JobFailure(reason: reason, message: message, task: task, problems: problems ?? [])
+  }
+
+  fileprivate mutating func summary() throws(JobStoreError) -> JobSummary {
+    JobSummary(
+      job: try job(), probes: try count(), videos: try count(), cachedVideos: try long(), work: try count(),
+      audios: try count(), running: try long(), away: try long())
+  }
+
+  private mutating func count() throws(JobStoreError) -> JobSummary.Count {
+    JobSummary.Count(done: try long(), total: try long())
+  }
+
+  fileprivate mutating func task(of job: JobID) throws(JobStoreError) -> RenderTask {
+    RenderTask(
+      id: TaskID(job: job, ordinal: try int()), kind: try named("task kind"), label: try text(),
+      state: try named("task state"), payload: try bytes(), inputs: try contents(), fingerprint: try digest(),
+      cost: try double(), work: try long(), epoch: try long(), retriedAt: try long(),
+      publishedEpoch: try optionalLong(), publisher: try optionalPublisher(), result: try optionalContent(),
+      isCached: try flag())
+  }
+
+  private mutating func optionalPublisher() throws(JobStoreError) -> Publisher? {
+    let (worker, name, took) = (optionalText(), optionalText(), try optionalLong())
+    guard let worker, let name, let took else { return nil }
+    return Publisher(worker: WorkerID(worker), workerName: name, took: .microseconds(took))
+  }
+
+  /// Reads an ordinal, which is the place of its task among its job's.
+  fileprivate mutating func index(in tasks: [RenderTask]) throws(JobStoreError) -> Int {
+    let ordinal = Int(try int())
+    guard tasks.indices.contains(ordinal) else {
+      throw JobStoreError(.internal, "the database has a lease or an attempt of task \(ordinal), which is not there")
+    }
+    return ordinal
+  }
+
+  fileprivate mutating func heldLease() throws(JobStoreError) -> HeldLease {
+    HeldLease(
+      epoch: try long(), worker: WorkerID(try text()), workerName: try text(), session: SessionID(try long()),
+      isAway: try flag(), isBackup: try flag(), progress: try long(), ran: .microseconds(try long()))
+  }
+
+  fileprivate mutating func attempt() throws(JobStoreError) -> Attempt {
+    Attempt(
+      epoch: try long(), worker: WorkerID(try text()), workerName: try text(), end: try named("end of an attempt"),
+      message: try text(), process: try optionalProcess(), ran: .microseconds(try long()))
+  }
+
+  private mutating func optionalProcess() throws(JobStoreError) -> ProcessEnd? {
+    let (exitCode, signal) = (try optionalInt(), try optionalInt())
+    let (cpuMilliseconds, peakBytes, log) = (try optionalLong(), try optionalLong(), optionalText())
+    guard let exitCode, let signal, let cpuMilliseconds, let peakBytes, let log else { return nil }
+    return ProcessEnd(
+      exitCode: exitCode, signal: signal, cpuMilliseconds: cpuMilliseconds, peakBytes: peakBytes, log: log)
+  }
+}
+
+extension Statement {
+  /// - Parameter request: A summary does not read the request, which may be megabytes.
+  private static func jobColumns(request: String) -> String {
+    """
+    id, name, purpose, priority, state, \(request), build, output_digest, output_size, failure_reason,
+    failure_message, failure_task, failure_problems,
+    (extract(epoch FROM sheaf.now() - submitted_at) * 1000000)::bigint,
+    (extract(epoch FROM coalesce(ended_at, sheaf.now()) - submitted_at) * 1000000)::bigint
+    """
+  }
+
+  fileprivate static let job = Statement(
+    "job", "SELECT \(jobColumns(request: "request")) FROM sheaf.job WHERE id = $1")
+
+  /// What is running comes from the leases, of which there is one for each busy slot.
+  private static let summaryColumns = """
+    \(jobColumns(request: "''::bytea")),
+    probes_done, probes, videos_done, videos, videos_cached, work_done + coalesce(held.progress, 0), work,
+    audios_done, audios, held.running, held.away
+    """
+  private static let held = """
+    LEFT JOIN LATERAL (
+      SELECT count(*) AS running, count(*) FILTER (WHERE task.is_away) AS away, sum(task.progress)::bigint AS progress
+      FROM (
+        SELECT bool_and(is_away) AS is_away, least(max(progress), max(video_work)) AS progress
+        FROM sheaf.lease WHERE lease.job = job.number GROUP BY ordinal
+      ) AS task
+    ) AS held ON true
+    """
+
+  fileprivate static let summary = Statement(
+    "summary", "SELECT \(summaryColumns) FROM sheaf.job \(held) WHERE id = $1")
+
+  fileprivate static let summaries = Statement(
+    "summaries", "SELECT \(summaryColumns) FROM sheaf.job \(held) WHERE purpose = $1 ORDER BY number DESC LIMIT $2")
+
+  /// The name of a worker, for people: its id if it was never registered, or not for long.
+  private static func name(of worker: String) -> String {
+    "coalesce((SELECT worker.name FROM sheaf.worker WHERE worker.id = \(worker)), \(worker))"
+  }
+
+  fileprivate static let tasks = Statement(
+    "tasks",
+    """
+    SELECT ordinal, kind, label,
+      CASE WHEN task.state = 'ready' AND job.ended_at IS NOT NULL THEN 'waiting' ELSE task.state END,
+      CASE WHEN $2 THEN payload ELSE '' END, input_digests, input_sizes, fingerprint, cost, task.work, epoch,
+      retried_at, published_epoch, publisher, \(name(of: "publisher")), took, result_digest, result_size, is_cached
+    FROM sheaf.job JOIN sheaf.task ON task.job = job.number WHERE job.id = $1 ORDER BY ordinal
+    """)
+
+  fileprivate static let leases = Statement(
+    "leases",
+    """
+    SELECT ordinal, epoch, worker, \(name(of: "lease.worker")), session, is_away, is_backup, progress,
+      \(microseconds(since: "granted_at"))
+    FROM sheaf.lease WHERE job = (SELECT number FROM sheaf.job WHERE id = $1) ORDER BY ordinal, epoch
+    """)
+
+  fileprivate static let attempts = Statement(
+    "attempts",
+    """
+    SELECT ordinal, epoch, worker, \(name(of: "attempt.worker")), ended_as, message, exit_code, signal,
+      cpu_milliseconds, peak_bytes, log, coalesce(ran, 0)
+    FROM sheaf.attempt WHERE job = (SELECT number FROM sheaf.job WHERE id = $1) ORDER BY ordinal, number
+    """)
+
+  fileprivate static let contentsInUse = Statement(
+    "contents-in-use",
+    """
+    WITH open AS MATERIALIZED (
+      SELECT task.input_digests, task.result_digest FROM sheaf.job JOIN sheaf.task ON task.job = job.number
+      WHERE job.state IN ('probing', 'rendering')
+    )
+    SELECT result_digest FROM open WHERE result_digest IS NOT NULL
+    UNION SELECT unnest(input_digests) FROM open
+    UNION SELECT output_digest FROM sheaf.job
+      WHERE ended_at IS NOT NULL AND state = 'done' AND NOT is_fetched
+        AND ended_at > sheaf.now() - $1 * interval '1 microsecond'
+    """)
+
+  /// The time since `start`, in SQL. Zero if the clock was set back.
+  static func microseconds(since start: String) -> String {
+    "(extract(epoch FROM greatest(sheaf.now() - \(start), interval '0')) * 1000000)::bigint"
+  }
+}

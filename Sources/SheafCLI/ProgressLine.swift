@@ -1,0 +1,101 @@
+import Client
+import Wire
+
+/// The progress of a job in one line.
+enum ProgressLine {
+  /// Everything that is known, for a pipe or a file.
+  /// - Parameters:
+  ///   - rate: In frames a second.
+  ///   - film: The path of the film that was made; nil if none was fetched.
+  static func plain(_ status: Sheaf_JobStatus, rate: Double? = nil, film: String? = nil) -> String {
+    switch status.state {
+    case .rendering:
+      var parts = ["\(status.framesDone)/\(status.framesTotal) frames"]
+      if let rate { parts.append("\(Measure.decimal(rate)) frames/s") }
+      if let left = left(status, rate) { parts.append("\(left) left") }
+      parts.append("\(status.segmentsDone)/\(status.segmentsTotal) segments" + cached(status))
+      if let step = step(status) { parts.append(step) }
+      return "rendering: " + parts.joined(separator: ", ") + waits(status)
+    case .done:
+      let name = film.map { "\($0), " } ?? ""
+      return "done: \(name)\(status.framesTotal) frames, \(status.segmentsTotal) segments\(cached(status)), "
+        + Measure.duration(status.elapsedMilliseconds)
+    case .probing:
+      let files = status.filesTotal == 0 ? "" : ": \(status.filesDone) of \(Measure.count(status.filesTotal, "file"))"
+      return "probing media" + files + waits(status)
+    default: return status.state.name
+    }
+  }
+
+  /// A bar and as much else as fits.
+  /// - Parameter width: Of the terminal, in columns.
+  static func bar(_ status: Sheaf_JobStatus, rate: Double?, width: Int) -> String {
+    guard status.state == .rendering, status.framesTotal > 0 else {
+      return plain(status, rate: rate).shortened(to: width - 1)
+    }
+    let percent = Measure.percent(status.framesDone, of: status.framesTotal)
+    var parts = [step(status), left(status, rate).map { "\($0) left" }]
+    parts.append("\(status.framesDone)/\(status.framesTotal) frames")
+    parts.append(rate.map { "\(Measure.decimal($0))/s" })
+    parts.append("\(status.segmentsDone)/\(status.segmentsTotal) segments" + cached(status))
+    return bar(status.framesDone, of: status.framesTotal, "\(percent) %", parts.compactMap(\.self), width: width)
+  }
+
+  /// - Parameter rate: In bytes a second.
+  static func bar(_ transfer: TransferProgress, rate: Double?, width: Int) -> String {
+    let percent = Measure.percent(transfer.done, of: transfer.total)
+    var parts = ["\(verb(transfer)) \(transfer.name)", amount(transfer)]
+    if let rate { parts.append("\(Measure.bytes(Int64(rate)))/s") }
+    return bar(UInt64(max(0, transfer.done)), of: UInt64(max(0, transfer.total)), "\(percent) %", parts, width: width)
+  }
+
+  static func plain(_ transfer: TransferProgress, rate: Double?) -> String {
+    "\(verb(transfer)) \(transfer.name): \(amount(transfer))"
+      + (rate.map { ", \(Measure.bytes(Int64($0)))/s" } ?? "")
+  }
+
+  /// What a job of which every frame is rendered does next; nil before that.
+  static func step(_ status: Sheaf_JobStatus) -> String? {
+    guard status.state == .rendering, status.framesTotal > 0, status.framesDone >= status.framesTotal else {
+      return nil
+    }
+    if status.segmentsDone < status.segmentsTotal { return "finishing the last segments" }
+    return status.hasAudio_p && !status.audioDone ? "mixing the audio" : "stitching"
+  }
+
+  /// The bar takes at least ten columns and at most forty. The parts follow for as long as there is room, in their order.
+  private static func bar(_ done: UInt64, of total: UInt64, _ percent: String, _ parts: [String], width: Int) -> String
+  {
+    let room = width - 1
+    var text = percent
+    for part in parts {
+      guard (text + "  " + part).displayWidth + 13 <= room else { break }
+      text += "  " + part
+    }
+    let columns = min(40, room - text.displayWidth - 3)
+    guard columns >= 4 else { return text.shortened(to: max(1, room)) }
+    let filled = total == 0 ? 0 : Int(Double(columns) * Double(min(done, total)) / Double(total))
+    return "[" + String(repeating: "#", count: filled) + String(repeating: ".", count: columns - filled) + "] " + text
+  }
+
+  private static func verb(_ transfer: TransferProgress) -> String {
+    transfer.direction == .upload ? "uploading" : "fetching"
+  }
+
+  private static func amount(_ transfer: TransferProgress) -> String {
+    "\(Measure.bytes(transfer.done)) of \(Measure.bytes(transfer.total))"
+  }
+
+  private static func cached(_ status: Sheaf_JobStatus) -> String {
+    status.segmentsCached == 0 ? "" : " (\(status.segmentsCached) from the cache)"
+  }
+
+  private static func waits(_ status: Sheaf_JobStatus) -> String {
+    status.waitsFor.isEmpty ? "" : "; it waits: \(status.waitsFor)"
+  }
+
+  private static func left(_ status: Sheaf_JobStatus, _ rate: Double?) -> String? {
+    guard let rate, rate > 0, status.framesDone < status.framesTotal else { return nil }
+    return Measure.clock(Int64((Double(status.framesTotal - status.framesDone) / rate).rounded(.up)))
+  }
+}

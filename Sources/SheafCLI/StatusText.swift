@@ -1,0 +1,154 @@
+import Client
+import CompositionModel
+import Coordinator
+import Digest
+import Wire
+
+/// Jobs and workers as text.
+enum StatusText {
+  /// How many lines of a task's log are shown.
+  private static let logLines = 5
+
+  // MARK: All jobs
+
+  /// A table of jobs, under what holds up the whole farm.
+  /// - Parameter width: Of the terminal; nil where lines may have any length.
+  static func list(_ jobs: [Sheaf_JobStatus], notices: [String], width: Int?) -> [String] {
+    var table = Table(columns: [
+      .init(header: "JOB"), .init(header: "NAME", shortest: 8, dispensable: 1), .init(header: "STATE"),
+      .init(header: "PROGRESS", shortest: 5), .init(header: "PRIORITY", isNumber: true, dispensable: 3),
+      .init(header: "AGE", isNumber: true, dispensable: 2),
+    ])
+    for (index, job) in jobs.enumerated() {
+      table.rows.append([
+        job.job, job.name, job.state.name, progress(job), "\(job.priority)", Measure.age(job.submittedMillisecondsAgo),
+      ])
+      if !job.waitsFor.isEmpty, !job.state.hasEnded {
+        let note = "  waits: \(job.waitsFor.onOneLine)"
+        table.notes[index] = [width.map(note.shortened(to:)) ?? note]
+      }
+    }
+    let lines = jobs.isEmpty ? ["no jobs"] : table.lines(width: width)
+    return notices.map { width.map($0.onOneLine.shortened(to:)) ?? $0 } + lines
+  }
+
+  /// In a column: as much as the state has to say.
+  private static func progress(_ job: Sheaf_JobStatus) -> String {
+    switch job.state {
+    case .done: return "\(job.framesTotal) frames in \(Measure.duration(job.elapsedMilliseconds))"
+    case .probing: return job.filesTotal == 0 ? "" : "\(job.filesDone) of \(Measure.count(job.filesTotal, "file"))"
+    default:
+      guard job.framesTotal > 0 else { return "" }
+      let percent = "\(Measure.percent(job.framesDone, of: job.framesTotal)) %"
+      return ProgressLine.step(job).map { "\(percent), \($0)" }
+        ?? "\(percent), \(job.framesDone)/\(job.framesTotal) frames"
+    }
+  }
+
+  // MARK: One job
+
+  /// A job with its tasks.
+  /// - Parameters:
+  ///   - long: Whether builds and ids are shown in full.
+  ///   - width: Of the terminal; nil where lines may have any length.
+  static func lines(
+    _ status: Sheaf_JobStatus, notices: [String] = [], long: Bool = false, width: Int?
+  ) -> [String] {
+    var lines = [
+      field("job", status.job), field("document", status.name.onOneLine), field("state", ProgressLine.plain(status)),
+      field("priority", "\(status.priority)"),
+      field("submitted", "\(Measure.age(status.submittedMillisecondsAgo)) ago"),
+    ]
+    if !status.build.isEmpty { lines.append(field("build", long ? status.build : Measure.shortBuild(status.build))) }
+    lines += notices.map { field("farm", $0) }
+    if !status.error.isEmpty { lines.append(field("error", status.error)) }
+    for problem in status.problems { lines.append(field("problem", "\(Problem(problem))")) }
+    if status.hasOutput, let film = status.output.content {
+      lines.append(field("film", "\(Measure.bytes(film.size)), SHA-256 \(film.digest)"))
+    }
+    switch status.state {
+    case .done: lines.append(field("next", "sheaf fetch \(status.job) -o FILE"))
+    case .failed where status.problems.isEmpty: lines.append(field("next", "sheaf retry \(status.job)"))
+    default: break
+    }
+    guard !status.tasks.isEmpty else { return lines }
+    return lines + [""] + tasks(status.tasks, long: long).lines(width: width)
+  }
+
+  private static func field(_ name: String, _ value: String) -> String {
+    name + String(repeating: " ", count: max(1, 11 - name.count)) + value
+  }
+
+  private static func tasks(_ tasks: [Sheaf_TaskStatus], long: Bool) -> Table {
+    var table = Table(columns: [
+      .init(header: "TASK", isNumber: true), .init(header: "WHAT", shortest: 10), .init(header: "STATE"),
+      .init(header: "WORKER", shortest: 6, dispensable: 1), .init(header: "TIME", isNumber: true, dispensable: 2),
+    ])
+    for (index, task) in tasks.enumerated() {
+      let workers = [
+        worker(task.workerName, task.worker, long: long), worker(task.backupWorkerName, task.backupWorker, long: long),
+      ]
+      table.rows.append([
+        "\(task.ordinal)", label(task), state(task), workers.filter { !$0.isEmpty }.joined(separator: " and "),
+        task.ranMilliseconds > 0 ? Measure.duration(task.ranMilliseconds) : "",
+      ])
+      let notes = task.endedAttempts.flatMap { self.notes($0, long: long) }
+      if !notes.isEmpty { table.notes[index] = notes }
+    }
+    return table
+  }
+
+  private static func label(_ task: Sheaf_TaskStatus) -> String {
+    task.label.isEmpty ? task.kind.name : "\(task.kind.name): \(task.label)"
+  }
+
+  private static func state(_ task: Sheaf_TaskStatus) -> String {
+    switch task.state {
+    case .done where task.cached: "cached"
+    case .running where task.work > 0: "running \(Measure.percent(task.done, of: task.work)) %"
+    default: task.state.name
+    }
+  }
+
+  private static func worker(_ name: String, _ id: String, long: Bool) -> String {
+    if name.isEmpty { return id }
+    return long && !id.isEmpty ? "\(name) (\(id))" : name
+  }
+
+  /// An attempt that ended without a result, and the end of its log.
+  private static func notes(_ attempt: Sheaf_Attempt, long: Bool) -> [String] {
+    let worker = worker(attempt.workerName, attempt.worker, long: long)
+    let time = attempt.ranMilliseconds > 0 ? " after \(Measure.duration(attempt.ranMilliseconds))" : ""
+    let log = attempt.process.log.split(whereSeparator: \.isNewline).suffix(logLines)
+    return ["      attempt \(attempt.epoch) on \(worker): \(attempt.end.name)\(time): \(attempt.message.onOneLine)"]
+      + log.map { "        | \(String($0).onOneLine)" }
+  }
+
+  // MARK: Workers
+
+  /// - Parameter long: Whether builds are shown in full.
+  static func workers(_ workers: [Sheaf_WorkersReply.Worker], long: Bool, width: Int?) -> [String] {
+    guard !workers.isEmpty else { return ["no workers"] }
+    var table = Table(columns: [
+      .init(header: "NAME", shortest: 8), .init(header: "BUSY", isNumber: true), .init(header: "BUILD", dispensable: 1),
+      .init(header: "CONNECTED", isNumber: true, dispensable: 3),
+      .init(header: "COORDINATOR", shortest: 8, dispensable: 2),
+    ])
+    for (index, worker) in workers.enumerated() {
+      table.rows.append([
+        worker.name, "\(worker.busy)/\(worker.slots)", Measure.shortBuild(worker.build),
+        Measure.age(worker.connectedMilliseconds), worker.coordinator,
+      ])
+      if !worker.paused.isEmpty { table.notes[index] = ["  paused: \(worker.paused.onOneLine)"] }
+    }
+    var lines = table.lines(width: width)
+    if long {
+      var seen: Set<String> = []
+      lines += ["", "builds:"]
+      for worker in workers where seen.insert(worker.build).inserted {
+        lines.append("  \(Measure.shortBuild(worker.build))  \(worker.build)")
+      }
+    }
+    return lines
+  }
+}

@@ -1,0 +1,315 @@
+import CompositionModel
+import ContentStorage
+import Digest
+import Foundation
+import SwiftProtobuf
+import Synchronization
+import SystemSupport
+import TestCoordinator
+import TestPrograms
+import Testing
+import Wire
+
+@testable import Client
+
+/// What a command does when its coordinator goes away in the midst of it.
+@Suite(.timeLimit(.minutes(2))) struct FarmClientTests {
+  private let folder: TemporaryFolder
+  private let notices = Recorder<FarmClient.Notice>()
+
+  init() throws {
+    folder = try TemporaryFolder()
+  }
+
+  private func client(_ farm: ScriptedFarm, longestOutage: Duration = .seconds(60)) async -> FarmClient {
+    let notices = notices
+    let limits = Reconnection.Limits(
+      shortestPause: .milliseconds(5), longestPause: .milliseconds(20), longestOutage: longestOutage)
+    return FarmClient(CoordinatorClient.Endpoint(address: await farm.address, token: ""), limits: limits) {
+      notices.add($0)
+    }
+  }
+
+  private func submission(_ media: Data) throws -> JobRun.Submission {
+    let path = try folder.write(media, "media.mov")
+    let edit = try EditFile(folder.write(Data(#"{"sheaf": 1, "tracks": []}"#.utf8), "edit.json"))
+    let content = Content(digest: .of(media), size: Int64(media.count))
+    let asset = Sheaf_SubmittedAsset.with {
+      $0.id = "a"
+      $0.content = Sheaf_Content(content, path: path)
+    }
+    return JobRun.Submission(edit, [asset], output: "film.mov", segmentDuration: "")
+  }
+
+  // MARK: Waiting
+
+  @Test func aWaitGoesOnWhenTheCoordinatorComesBack() async throws {
+    let farm = ScriptedFarm { message, connection in
+      guard case .watchJob = message else { return [] }
+      return [.status("j", connection == 1 ? .rendering : .done)]
+    }
+    try await farm.start()
+    let client = await client(farm)
+    let states = Recorder<Sheaf_JobState>()
+    let waiting = Task { try await client.wait(for: "j", cancelsJob: false) { status, _ in states.add(status.state) } }
+    await states.wait { $0.contains(.rendering) }
+    await farm.stop()
+    await notices.wait { !$0.isEmpty }
+    try await farm.start()
+    #expect(try await waiting.value.state == .done)
+    #expect(states.all == [.rendering, .done])
+    // Once, however often it has tried.
+    try #require(notices.all.count == 2)
+    guard case .lost = notices.all[0] else { return #expect(Bool(false), "\(notices.all)") }
+    #expect(notices.all[1] == .connectedAgain)
+    await farm.stop()
+  }
+
+  @Test func aCoordinatorThatIsAwayForTooLongEndsTheWaitAsUnreachable() async throws {
+    let farm = ScriptedFarm { _, _ in [.status("j", .rendering), .hangUp] }
+    try await farm.start()
+    let client = await client(farm, longestOutage: .milliseconds(50))
+    let states = Recorder<Sheaf_JobState>()
+    let waiting = Task { try await client.wait(for: "j", cancelsJob: false) { status, _ in states.add(status.state) } }
+    await states.wait { !$0.isEmpty }
+    await farm.stop()
+    let error = await #expect(throws: CommandFailure.self) { try await waiting.value }
+    #expect(error?.code == .unavailable)
+    #expect(error?.message.contains("has not answered") == true, "\(error?.message ?? "")")
+  }
+
+  @Test func aWaitThatIsCancelledCancelsItsJobAndAWatchDoesNot() async throws {
+    for cancelsJob in [true, false] {
+      let farm = ScriptedFarm { message, _ in
+        switch message {
+        case .watchJob: [.status("j", .rendering)]
+        case .cancelJob(let cancel): [.send(.cancelReply(.with { ($0.job, $0.state) = (cancel.job, .cancelled) }))]
+        default: []
+        }
+      }
+      try await farm.start()
+      let client = await client(farm)
+      let states = Recorder<Sheaf_JobState>()
+      let waiting = Task {
+        try await client.wait(for: "j", cancelsJob: cancelsJob) { status, _ in states.add(status.state) }
+      }
+      await states.wait { !$0.isEmpty }
+      waiting.cancel()
+      await #expect(throws: CancellationError.self) { try await waiting.value }
+      let cancels = await farm.received.contains { if case .cancelJob = $0 { true } else { false } }
+      #expect(cancels == cancelsJob)
+      await farm.stop()
+    }
+  }
+
+  // MARK: Submitting
+
+  @Test func aSubmissionThatIsSentAgainIsTheSameOne() async throws {
+    let farm = ScriptedFarm { message, connection in
+      switch message {
+      case .findMissing: [.send(.findMissingReply(.init()))]
+      // It is lost after the coordinator has read it.
+      case .submit: connection == 1 ? [.hangUp] : [.send(.submitReply(.with { $0.job = "j" }))]
+      default: []
+      }
+    }
+    try await farm.start()
+    let submission = try submission(Data("media".utf8))
+    #expect(try await client(farm).submit(submission) { _ in } == "j")
+    let submits = await farm.received.compactMap { if case .submit(let submit) = $0 { submit } else { nil } }
+    try #require(submits.count == 2)
+    #expect(submits[0] == submits[1])
+    #expect((1...64).contains(submits[0].submission.utf8.count))
+    #expect(submits[0].submission.utf8.allSatisfy { (33...126).contains($0) })
+    // Another submission of the same document is another job.
+    let other = JobRun.Submission(submission.edit, submission.assets, output: "film.mov", segmentDuration: "")
+    #expect(other.id != submission.id)
+    await farm.stop()
+  }
+
+  @Test func anUploadGoesOnAtTheByteThatTheCoordinatorNames() async throws {
+    let chunk = UInt64(WireProtocol.maximumChunk)
+    let media = Data((0..<(3 * Int(chunk) + 17)).map { UInt8(truncatingIfNeeded: $0 &* 31) })
+    let farm = ScriptedFarm { message, connection in
+      switch message {
+      case .findMissing(let request):
+        return [.send(.findMissingReply(.with { $0.missing = request.contents.map(\.digest) }))]
+      case .uploadBegin(let begin):
+        return [
+          .send(.uploadReply(.with { ($0.request, $0.received) = (begin.request, connection == 1 ? 0 : 2 * chunk) }))
+        ]
+      case .uploadChunk(let part):
+        if connection == 1 { return [.hangUp] }
+        return [
+          .send(
+            .uploadReply(
+              .with {
+                $0.request = part.request
+                $0.received = part.offset + UInt64(part.data.count)
+                $0.complete = part.last
+              }))
+        ]
+      case .submit: return [.send(.submitReply(.with { $0.job = "j" }))]
+      default: return []
+      }
+    }
+    try await farm.start()
+    let progress = Recorder<TransferProgress>()
+    #expect(try await client(farm).submit(try submission(media)) { progress.add($0) } == "j")
+    let second = await farm.received.drop { if case .uploadChunk = $0 { false } else { true } }
+      .drop { if case .findMissing = $0 { false } else { true } }
+    let chunks = second.compactMap { if case .uploadChunk(let chunk) = $0 { chunk } else { nil } }
+    #expect(chunks.map(\.offset) == [2 * chunk, 3 * chunk])
+    #expect(chunks.reduce(Data()) { $0 + $1.data } == media[(2 * Int(chunk))...])
+    let size = Int64(media.count)
+    #expect(progress.all.last == TransferProgress(.upload, name: "media.mov", done: size, total: size))
+    await farm.stop()
+  }
+
+  @Test func anUploadThatTheCoordinatorCannotTakeForNowIsBegunAgain() async throws {
+    let begins = Recorder<UInt64>()
+    let farm = ScriptedFarm { message, _ in
+      switch message {
+      case .findMissing(let request):
+        return [.send(.findMissingReply(.with { $0.missing = request.contents.map(\.digest) }))]
+      case .uploadBegin(let begin):
+        begins.add(begin.request)
+        let isFull = begins.all.count < 4
+        return [
+          .send(
+            .uploadReply(
+              .with {
+                $0.request = begin.request
+                $0.complete = !isFull
+                $0.error = isFull ? "the disk is full" : ""
+                $0.temporary = isFull
+              }))
+        ]
+      case .submit: return [.send(.submitReply(.with { $0.job = "j" }))]
+      default: return []
+      }
+    }
+    try await farm.start()
+    #expect(try await client(farm).submit(try submission(Data("media".utf8))) { _ in } == "j")
+    #expect(begins.all.count == 4)
+    #expect(notices.all == [.uploadWaits(reason: "the disk is full")])
+    await farm.stop()
+  }
+
+  // MARK: Fetching
+
+  @Test func aFetchGoesOnWithTheBytesThatItHasAndReportsTheFilm() async throws {
+    let chunk = WireProtocol.maximumChunk
+    let film = (0..<(20 * chunk + 5)).map { UInt8(truncatingIfNeeded: $0 >> 8 &+ $0) }
+    let content = Sheaf_Content(Content(digest: .of(film), size: Int64(film.count)))
+    let reads = Recorder<UInt64>()
+    let farm = ScriptedFarm { message, connection in
+      switch message {
+      case .statusQuery: return [.status("j", .done, output: content)]
+      case .readContent(let read):
+        if connection == 1, read.offset >= 12 * chunk { return [.hangUp] }
+        if connection == 2 { reads.add(read.offset) }
+        return [.data(read, of: film)]
+      default: return []
+      }
+    }
+    try await farm.start()
+    let output = try OutputFile(folder.path("film.mov"))
+    let status = try await client(farm).fetch("j", into: output) { _ in }
+    #expect(status.state == .done)
+    #expect(try Data(contentsOf: URL(fileURLWithPath: output.path)) == Data(film))
+    // At least what was answered before the eight that may be under way at once.
+    #expect(try #require(reads.all.min()) >= UInt64(4 * chunk))
+    await farm.wait { $0 == .fetched(.with { $0.job = "j" }) }
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.url.path) == ["film.mov"])
+    await farm.stop()
+  }
+
+  @Test func aJobThatIsNotDoneIsNotFetched() async throws {
+    let farm = ScriptedFarm { _, _ in [.status("j", .rendering)] }
+    try await farm.start()
+    let output = try OutputFile(folder.path("film.mov"))
+    let client = await client(farm)
+    let error = await #expect(throws: CommandFailure.self) { try await client.fetch("j", into: output) { _ in } }
+    #expect(error?.message.contains("rendering") == true)
+    await farm.stop()
+  }
+
+  // MARK: Retrying and deleting
+
+  @Test func theAnswersToRetryAndDeleteAreReported() async throws {
+    let farm = ScriptedFarm { message, _ in
+      switch message {
+      case .retryJob(let retry):
+        [
+          .send(
+            .retryReply(
+              .with {
+                $0.state = retry.job == "none" ? .unspecified : .rendering
+                $0.error = retry.job == "done" ? "it is done" : ""
+              }))
+        ]
+      case .deleteJob(let delete):
+        [
+          .send(
+            .deleteReply(
+              .with {
+                $0.deleted = delete.job == "old"
+                $0.state = delete.job == "busy" ? .rendering : .unspecified
+              }))
+        ]
+      default: []
+      }
+    }
+    try await farm.start()
+    let client = await client(farm)
+    try await client.run {
+      try await $0.retry("failed")
+      try await $0.delete("old")
+    }
+    let retry: @Sendable (String, JobRun) async throws -> Void = { try await $1.retry($0) }
+    let delete: @Sendable (String, JobRun) async throws -> Void = { try await $1.delete($0) }
+    for (job, operation, words) in [
+      ("none", retry, "there is no job none"), ("done", retry, "job done cannot be taken up again: it is done"),
+      ("none", delete, "there is no job none"), ("busy", delete, "it is rendering"),
+    ] {
+      let error = await #expect(throws: CommandFailure.self) { try await client.run { try await operation(job, $0) } }
+      #expect(error?.code == .work && error?.message.contains(words) == true, "\(error?.message ?? "")")
+    }
+    await farm.stop()
+  }
+}
+
+/// Values that callbacks receive, and that a test waits for.
+final class Recorder<Value: Sendable>: Sendable {
+  private struct State {
+    var values: [Value] = []
+    var waiters: [(condition: @Sendable ([Value]) -> Bool, continuation: CheckedContinuation<Void, Never>)] = []
+  }
+
+  private let state = Mutex(State())
+
+  var all: [Value] { state.withLock { $0.values } }
+
+  func add(_ value: Value) {
+    let ended = state.withLock { state in
+      state.values.append(value)
+      let values = state.values
+      let ended = state.waiters.filter { $0.condition(values) }
+      state.waiters.removeAll { $0.condition(values) }
+      return ended.map(\.continuation)
+    }
+    for continuation in ended { continuation.resume() }
+  }
+
+  func wait(until condition: @escaping @Sendable ([Value]) -> Bool) async {
+    await withCheckedContinuation { continuation in
+      let isMet = state.withLock { state in
+        if condition(state.values) { return true }
+        state.waiters.append((condition, continuation))
+        return false
+      }
+      if isMet { continuation.resume() }
+    }
+  }
+}

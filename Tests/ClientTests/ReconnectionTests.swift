@@ -1,0 +1,57 @@
+import Testing
+import Wire
+
+@testable import Client
+
+struct ReconnectionTests {
+  private let lost = WireError(.closed, "closed")
+  private let unreachable = WireError(.unreachable, "no answer")
+
+  @Test func pausesGrowToALimitAndAnAnswerShortensThemAgain() {
+    var reconnection = Reconnection()
+    let endsNone = reconnection.answered()
+    var actions = (0..<7).map { reconnection.failed(lost, at: .seconds($0)) }
+    let pauses: [Duration] = [
+      .milliseconds(250), .milliseconds(500), .seconds(1), .seconds(2), .seconds(3), .seconds(3), .seconds(3),
+    ]
+    #expect(actions == pauses.enumerated().map { .retry(after: $1, isFirst: $0 == 0) })
+    #expect(reconnection.isAway)
+    let endsOne = reconnection.answered()
+    #expect(!endsNone && endsOne && !reconnection.isAway)
+    actions = [reconnection.failed(lost, at: .seconds(10))]
+    #expect(actions == [.retry(after: .milliseconds(250), isFirst: true)])
+  }
+
+  @Test func anOutageThatIsTooLongEndsTheClientAndAnAnswerStartsItsTimeAgain() {
+    var reconnection = Reconnection(.init(longestOutage: .seconds(300)))
+    var ended: [Bool] = []
+    for (answers, second) in [(true, 0), (false, 299), (true, 301), (false, 600), (false, 601)] {
+      if answers { _ = reconnection.answered() }
+      ended.append(reconnection.failed(unreachable, at: .seconds(second)) == .giveUp)
+    }
+    #expect(ended == [false, false, false, false, true])
+  }
+
+  @Test func aCoordinatorThatHasNeverAnsweredMayHaveAnotherAddress() {
+    for error in [unreachable, lost, WireError(.timeout, "no answer")] {
+      var reconnection = Reconnection()
+      let action = reconnection.failed(error, at: .zero)
+      #expect(action == .giveUp)
+    }
+    // These are answers of a coordinator that is there.
+    for code in [Sheaf_Refusal.Code.shuttingDown, .unavailable] {
+      var reconnection = Reconnection()
+      let action = reconnection.failed(WireError(.refused(code), "later"), at: .zero)
+      #expect(action != .giveUp)
+    }
+  }
+
+  @Test func whatAnotherConnectionCannotChangeIsNotTriedAgain() {
+    for code in [WireError.Code.refused(.token), .refused(.protocol), .violation, .content] {
+      var reconnection = Reconnection()
+      _ = reconnection.answered()
+      let action = reconnection.failed(WireError(code, "no"), at: .zero)
+      #expect(action == .giveUp)
+    }
+  }
+}

@@ -1,0 +1,169 @@
+import Foundation
+import Glibc
+import SwiftProtobuf
+import TestCoordinator
+import TestPrograms
+import Testing
+import Wire
+
+/// The program itself, with a coordinator that a test writes.
+@Suite(.timeLimit(.minutes(2))) struct ProgramTests {
+  private struct Result {
+    var status: Int32
+    var output: String
+    var errors: String
+  }
+
+  private let folder: TemporaryFolder
+
+  init() throws {
+    folder = try TemporaryFolder()
+  }
+
+  /// Runs a command of the shell, in which `sheaf` is the program that was built with the tests.
+  private func run(_ script: String, farm: ScriptedFarm? = nil) async throws -> Result {
+    let program = try await start(script, farm)
+    return try await end(of: program)
+  }
+
+  private func start(_ script: String, _ farm: ScriptedFarm?) async throws -> RunningProgram {
+    let products = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
+    var environment = ["PATH": products.path + ":/usr/bin:/bin", "HOME": folder.url.path, "SHEAF_TOKEN": ""]
+    if let farm { environment["SHEAF_COORDINATOR"] = await farm.address.description }
+    let (output, errors) = (try folder.create("output"), try folder.create("errors"))
+    return try RunningProgram(
+      "/bin/sh", ["-c", "cd '\(folder.url.path)' && \(script)"], environment: environment,
+      streams: .init(output: output.fileDescriptor, errors: errors.fileDescriptor))
+  }
+
+  private func end(of program: RunningProgram) async throws -> Result {
+    let status = await withCheckedContinuation { continuation in
+      Thread.detachNewThread { continuation.resume(returning: program.wait()) }
+    }
+    return Result(status: status, output: try text("output"), errors: try text("errors"))
+  }
+
+  private func text(_ name: String) throws -> String {
+    try String(decoding: Data(contentsOf: folder.url.appendingPathComponent(name)), as: UTF8.self)
+  }
+
+  // MARK: Standard output
+
+  @Test(arguments: ["sheaf --help", "sheaf status", "sheaf status --json", "sheaf workers", "sheaf check --json -"])
+  func `a full standard output is a failure`(command: String) async throws {
+    let farm = ScriptedFarm { message, _ in
+      if case .workersQuery = message { [.send(.workersReply(.init()))] } else { [.status("j", .done)] }
+    }
+    try await farm.start()
+    let result = try await run("\(command) < /dev/null > /dev/full", farm: farm)
+    #expect(result.status == 1, "\(result.errors)")
+    #expect(result.errors.contains("standard output failed: No space left on device"), "\(result.errors)")
+    await farm.stop()
+  }
+
+  @Test func `a watch whose reader has gone ends quietly`() async throws {
+    let farm = ScriptedFarm { message, _ in
+      guard case .watchJob = message else { return [] }
+      return Array(repeating: .status("j", .rendering), count: 10_000) + [.status("j", .failed)]
+    }
+    try await farm.start()
+    let result = try await run("{ sheaf status --watch --json j; echo $? > status; } | head -n 1", farm: farm)
+    #expect(try text("status") == "0\n" && result.errors.isEmpty, "\(result.errors)")
+    await farm.stop()
+  }
+
+  @Test func `a watch in JSON is one object a line, also of a job that fails`() async throws {
+    let farm = ScriptedFarm { _, _ in [.status("j", .probing), .status("j", .rendering), .status("j", .failed)] }
+    try await farm.start()
+    let result = try await run("sheaf status --watch --json j", farm: farm)
+    let lines = result.output.split(separator: "\n")
+    let states = try lines.map { line in
+      try (JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])?["state"] as? String
+    }
+    #expect(states == ["probing", "rendering", "failed"])
+    #expect(result.status == 1 && result.errors.contains("job j failed"), "\(result.errors)")
+    await farm.stop()
+  }
+
+  // MARK: Signals
+
+  @Test(arguments: [(SIGINT, 130), (SIGTERM, 143)]) func `a signal ends a command with its own code`(
+    signal: Int32, code: Int
+  ) async throws {
+    let farm = ScriptedFarm { _, _ in [.status("j", .rendering)] }
+    try await farm.start()
+    let program = try await start("exec sheaf status --watch j", farm)
+    await farm.wait { if case .watchJob = $0 { true } else { false } }
+    program.send(signal)
+    let result = try await end(of: program)
+    #expect(result.status == Int32(code), "\(result.errors)")
+    #expect(!result.errors.contains("connection"), "\(result.errors)")
+    await farm.stop()
+  }
+
+  @Test func `a submission that waits cancels its job at a signal`() async throws {
+    _ = try folder.write(Data(#"{"sheaf": 1, "tracks": []}"#.utf8), "edit.json")
+    let farm = ScriptedFarm { message, _ in
+      switch message {
+      case .submit: [.send(.submitReply(.with { $0.job = "j" }))]
+      case .watchJob: [.status("j", .rendering)]
+      case .cancelJob: [.send(.cancelReply(.with { $0.state = .cancelled }))]
+      default: []
+      }
+    }
+    try await farm.start()
+    let program = try await start("exec sheaf submit --wait edit.json", farm)
+    await farm.wait { if case .watchJob = $0 { true } else { false } }
+    program.send(SIGINT)
+    let result = try await end(of: program)
+    #expect(result.status == 130 && result.output == "j\n", "\(result.errors)")
+    #expect(await farm.received.contains(.cancelJob(.with { $0.job = "j" })))
+    await farm.stop()
+  }
+
+  // MARK: Documents and media
+
+  @Test func `a document from standard input counts its paths from the current folder`() async throws {
+    _ = try folder.write(Data("a film".utf8), "beach.mov")
+    _ = try folder.write(
+      Data(#"{"sheaf": 1, "assets": {"a": "beach.mov"}, "tracks": []}"#.utf8), "edit.json")
+    let farm = ScriptedFarm { message, _ in
+      switch message {
+      case .findMissing: [.send(.findMissingReply(.init()))]
+      case .submit: [.send(.submitReply(.with { $0.job = "j" }))]
+      default: []
+      }
+    }
+    try await farm.start()
+    let result = try await run("mkdir elsewhere; cat edit.json | sheaf submit -", farm: farm)
+    #expect(result.status == 0 && result.output == "j\n", "\(result.errors)")
+    let submits = await farm.received.compactMap { if case .submit(let submit) = $0 { submit } else { nil } }
+    try #require(submits.count == 1)
+    #expect(submits[0].name == "standard input")
+    #expect(submits[0].assets.map(\.content.path) == [folder.url.resolvingSymlinksInPath().path + "/beach.mov"])
+    await farm.stop()
+  }
+
+  @Test func `a URL is refused with what to do, as media and as a document`() async throws {
+    let asset = #"{"sheaf": 1, "assets": {"a": "https://example.org/beach.mov"}, "tracks": []}"#
+    _ = try folder.write(Data(asset.utf8), "edit.json")
+    let result = try await run("sheaf submit edit.json --coordinator 127.0.0.1:1")
+    #expect(result.status == 65, "\(result.errors)")
+    let words = "/assets/a: https://example.org/beach.mov is a URL, and assets are files: download it first"
+    #expect(result.errors.contains(words), "\(result.errors)")
+    for command in ["sheaf submit http://x/edit.json", "sheaf check http://x/edit.json"] {
+      let result = try await run(command)
+      #expect(result.status == 65 && result.errors.contains("a document is a file"), "\(result.errors)")
+    }
+  }
+
+  @Test func `a name that is not UTF-8 is refused as that`() async throws {
+    let result = try await run(#"exec sheaf check "$(printf 'edit\377.json')""#)
+    #expect(result.status == 64 && result.errors.contains("is not UTF-8"), "\(result.errors)")
+    // The folder's name is not on the command line.
+    let media = try await run(
+      #"d="$(printf 'dir\377')"; mkdir "$d"; cd "$d"; echo x > a.mov; "#
+        + #"echo '{"sheaf": 1, "assets": {"a": "a.mov"}, "tracks": []}' > edit.json; exec sheaf submit edit.json"#)
+    #expect(media.status == 65 && media.errors.contains("is not UTF-8"), "\(media.errors)")
+  }
+}

@@ -1,0 +1,159 @@
+import Client
+import SwiftProtobuf
+import Testing
+import Wire
+
+@testable import SheafCLI
+
+struct ProgressTests {
+  private let rendering = Sheaf_JobStatus.with {
+    $0.state = .rendering
+    $0.framesDone = 1234
+    $0.framesTotal = 2750
+    $0.segmentsDone = 12
+    $0.segmentsTotal = 30
+    $0.segmentsCached = 3
+  }
+
+  @Test func everyStateHasItsLine() {
+    var status = rendering
+    #expect(
+      ProgressLine.plain(status, rate: 23.44)
+        == "rendering: 1234/2750 frames, 23.4 frames/s, 1:05 left, 12/30 segments (3 from the cache)")
+    status.waitsFor = "no worker is connected"
+    #expect(ProgressLine.plain(status).hasSuffix("; it waits: no worker is connected"))
+    status.state = .probing
+    (status.filesDone, status.filesTotal) = (0, 5)
+    #expect(ProgressLine.plain(status) == "probing media: 0 of 5 files; it waits: no worker is connected")
+    status.state = .done
+    status.elapsedMilliseconds = 4210
+    #expect(ProgressLine.plain(status) == "done: 2750 frames, 30 segments (3 from the cache), 4.2 s")
+    #expect(ProgressLine.plain(status, film: "out/film.mov").hasPrefix("done: out/film.mov, 2750 frames"))
+    for (state, text) in [(Sheaf_JobState.failed, "failed"), (.cancelled, "cancelled")] {
+      status.state = state
+      #expect(ProgressLine.plain(status) == text)
+    }
+  }
+
+  @Test func afterTheFramesTheStepIsNamed() {
+    var status = rendering
+    #expect(ProgressLine.step(status) == nil)
+    status.framesDone = 2750
+    #expect(ProgressLine.step(status) == "finishing the last segments")
+    status.segmentsDone = 30
+    status.hasAudio_p = true
+    #expect(ProgressLine.step(status) == "mixing the audio")
+    status.audioDone = true
+    #expect(ProgressLine.step(status) == "stitching")
+    #expect(ProgressLine.bar(status, rate: nil, width: 80).contains("100 %  stitching"))
+  }
+
+  @Test func theBarFitsEveryWidth() {
+    #expect(
+      ProgressLine.bar(rendering, rate: 23.44, width: 80)
+        == "[###############....................] 44 %  1:05 left  1234/2750 frames  23.4/s")
+    #expect(ProgressLine.bar(rendering, rate: 23.44, width: 40) == "[#########............] 44 %  1:05 left")
+    #expect(ProgressLine.bar(rendering, rate: 23.44, width: 20) == "[#####.......] 44 %")
+    for width in 1...200 {
+      let line = ProgressLine.bar(rendering, rate: 23.44, width: width)
+      #expect(line.displayWidth <= max(1, width - 1), "\(width): \(line)")
+    }
+  }
+
+  @Test func transfersHaveBytesAndARate() {
+    let transfer = TransferProgress(.upload, name: "beach.mov", done: 512_000_000, total: 2_048_000_000)
+    #expect(
+      ProgressLine.plain(transfer, rate: 12_345_678) == "uploading beach.mov: 512.0 MB of 2.0 GB, 12.3 MB/s")
+    #expect(
+      ProgressLine.bar(transfer, rate: 12_345_678, width: 80)
+        == "[#####...............] 25 %  uploading beach.mov  512.0 MB of 2.0 GB  12.3 MB/s")
+    #expect(ProgressLine.bar(transfer, rate: nil, width: 40).displayWidth <= 39)
+    let fetch = TransferProgress(.download, name: "film.mov", done: 5, total: 5)
+    #expect(ProgressLine.plain(fetch, rate: nil) == "fetching film.mov: 5 bytes of 5 bytes")
+  }
+
+  @Test func progressNeverGoesBackWithinAWatch() {
+    var tracker = ProgressTracker()
+    var status = rendering
+    var shown: [UInt64] = []
+    for (second, frames) in [1234, 900, 1100, 1300].enumerated() {
+      status.framesDone = UInt64(frames)
+      shown.append(tracker.show(status, at: .seconds(second)).status.framesDone)
+    }
+    #expect(shown == [1234, 1234, 1234, 1300])
+    // A job that is planned again for another build has other segments.
+    status.segmentsTotal = 31
+    status.framesDone = 10
+    let planned = tracker.show(status, at: .seconds(9)).status
+    #expect(planned.framesDone == 10)
+  }
+
+  @Test func theRateCountsFromTheFirstStatus() {
+    var tracker = ProgressTracker()
+    var status = rendering
+    let first = tracker.show(status, at: .seconds(10))
+    status.framesDone += 50
+    let second = tracker.show(status, at: .seconds(15))
+    #expect(first.rate == nil && second.rate == 10)
+  }
+
+  @Test func linesAreWrittenForNewsAndNotForEveryFrame() {
+    var filter = LineFilter()
+    let statuses: [(done: UInt64, key: [String], second: Int)] = [
+      (0, ["rendering"], 0), (9, ["rendering"], 1), (10, ["rendering"], 1), (11, ["rendering", "the disk is full"], 2),
+      (12, ["rendering", "the disk is full"], 6), (12, ["rendering", "the disk is full"], 7),
+    ]
+    let passed = statuses.map { filter.passes($0.done, of: 100, key: $0.key, at: .seconds($0.second)) }
+    #expect(passed == [true, false, true, true, false, true])
+  }
+
+  @Test func paintedLinesAreReplacedAsAWhole() {
+    var painted = PaintedLines()
+    let sequences = [["one", "two\n"], ["three"], [], []].map { painted.sequence($0) }
+    #expect(sequences == ["one\ntwo ", "\r\u{1B}[1A\u{1B}[Jthree", "\r\u{1B}[J", ""])
+  }
+
+  @Test func aTerminalShowsWhatAJobWaitsFor() {
+    var status = rendering
+    status.waitsFor = "no worker has a free slot"
+    let lines = ProgressReport.lines(status, rate: nil, ["the coordinator's disk is full"], width: 30)
+    #expect(lines.count == 3 && lines.allSatisfy { $0.displayWidth < 30 }, "\(lines)")
+    #expect(lines[1] == "waits: no worker has a free …")
+  }
+
+  @Test func whatHasChangedAmongTheJobsIsListed() {
+    var watch = JobListWatch()
+    var reply = Sheaf_StatusReply.with {
+      $0.jobs = [.with { ($0.job, $0.state) = ("a", .rendering) }, .with { ($0.job, $0.state) = ("b", .done) }]
+    }
+    var change = watch.update(reply)
+    #expect(change.isNew && !change.haveEnded && change.changed.map(\.job) == ["a", "b"])
+    reply.jobs[0].elapsedMilliseconds = 7
+    change = watch.update(reply)
+    #expect(!change.isNew && change.changed.isEmpty)
+    reply.jobs[0].state = .done
+    change = watch.update(reply)
+    #expect(change.isNew && change.haveEnded && change.changed.map(\.job) == ["a"])
+  }
+}
+
+struct MeasureTests {
+  @Test func quantitiesAreWrittenForPeople() {
+    #expect(
+      [0, 59_999, 60_000, 3_599_000, 3_600_000, 172_799_000, 172_800_000].map(Measure.age) == [
+        "0 s", "59 s", "1 min", "59 min", "1 h", "47 h", "2 d",
+      ])
+    #expect([0, 4210, 65_000, 3_723_000].map(Measure.duration) == ["0.0 s", "4.2 s", "1:05 min", "1:02:03 h"])
+    #expect(
+      [0, 1, 999, 1000, 999_960, 12_345_678, 5_000_000_000_000].map { Measure.bytes($0) } == [
+        "0 bytes", "1 byte", "999 bytes", "1.0 kB", "1.0 MB", "12.3 MB", "5.0 TB",
+      ])
+    #expect(Measure.percent(999, of: 1000) == 99 && Measure.percent(5, of: 5) == 100 && Measure.percent(0, of: 0) == 0)
+  }
+
+  @Test func aColumnIsCutByWhatATerminalShows() {
+    #expect("日本語".displayWidth == 6 && "e\u{301}".displayWidth == 1)
+    #expect("日本語".shortened(to: 5) == "日本…" && "日本語".shortened(to: 6) == "日本語")
+    #expect("abc".shortened(to: 0) == "")
+  }
+}

@@ -1,0 +1,130 @@
+import FoundationEssentials
+import Logging
+import SwiftProtobuf
+package import Wire
+
+/// A coordinator that answers its clients as a test decides, and can be stopped and started again at the same address.
+package actor ScriptedFarm {
+  package enum Answer: Sendable {
+    case send(WireMessage)
+    /// Closes the connection, as a coordinator does that is killed.
+    case hangUp
+  }
+
+  /// Answers a message. Connections are numbered from 1, over all starts.
+  package typealias Script = @Sendable (_ message: WireMessage, _ connection: Int) async throws -> [Answer]
+
+  private let script: Script
+  private var server: Task<Void, any Error>?
+  private var connections = 0
+  private var open: [WireConnection] = []
+  private var waiters: [(matches: @Sendable (WireMessage) -> Bool, continuation: CheckedContinuation<Void, Never>)] = []
+  /// Every message of every client, in order.
+  package private(set) var received: [WireMessage] = []
+  package private(set) var address = WireAddress(host: "127.0.0.1", port: 0)
+  private var hasStarted = false
+
+  package init(_ script: @escaping Script) {
+    self.script = script
+  }
+
+  /// Starts to listen: at a free port the first time, at the same one later.
+  package func start() async throws {
+    let server = try await bind()
+    (address, hasStarted) = (server.address, true)
+    let welcome = Sheaf_Welcome.with {
+      $0.protocolVersion = WireProtocol.version
+      $0.server = "script"
+      $0.maxChunkBytes = UInt32(WireProtocol.maximumChunk)
+    }
+    self.server = Task {
+      try await server.run(maximumConnections: 16) { _ in
+        .success(welcome)
+      } session: { connection, _ in
+        let number = await self.began(connection)
+        for try await message in connection.inbound {
+          await self.note(message)
+          for answer in try await self.script(message, number) {
+            switch answer {
+            case .send(let message): try await connection.send(message)
+            case .hangUp: return connection.close()
+            }
+          }
+        }
+      }
+    }
+  }
+
+  /// Closes every connection, and listens no more.
+  package func stop() async {
+    for connection in open { connection.close() }
+    open = []
+    server?.cancel()
+    // It ends with the error of being cancelled.
+    _ = try? await server?.value
+  }
+
+  /// Until a client has sent a message that matches.
+  package func wait(for matches: @escaping @Sendable (WireMessage) -> Bool) async {
+    if received.contains(where: matches) { return }
+    await withCheckedContinuation { waiters.append((matches, $0)) }
+  }
+
+  private func bind() async throws -> WireServer {
+    let logger = Logger(label: "farm") { _ in SwiftLogNoOpLogHandler() }
+    var failure: WireError?
+    for _ in 0..<1000 {
+      // Below the ports that the system gives to connections, which could take it while the farm is stopped.
+      if !hasStarted { address.port = .random(in: 10_000..<32_768) }
+      do {
+        return try await WireServer.bind(to: address, logger: logger)
+      } catch {
+        failure = error
+        // The system may take a moment to close the socket of a farm that was stopped.
+        try await Task.sleep(for: .milliseconds(5))
+      }
+    }
+    throw failure ?? WireError(.unreachable, "no port is free")
+  }
+
+  private func began(_ connection: WireConnection) -> Int {
+    open.append(connection)
+    connections += 1
+    return connections
+  }
+
+  private func note(_ message: WireMessage) {
+    received.append(message)
+    let ended = waiters.filter { $0.matches(message) }
+    waiters.removeAll { $0.matches(message) }
+    for waiter in ended { waiter.continuation.resume() }
+  }
+}
+
+extension ScriptedFarm.Answer {
+  /// A status of one job.
+  package static func status(_ job: String, _ state: Sheaf_JobState, output: Sheaf_Content? = nil) -> Self {
+    .send(
+      .statusReply(
+        .with {
+          $0.jobs = [
+            .with {
+              $0.job = job
+              $0.state = state
+              if let output { $0.output = output }
+            }
+          ]
+        }))
+  }
+
+  /// The bytes that a message asks for, of content that is these bytes.
+  package static func data(_ read: Sheaf_ReadContent, of bytes: [UInt8]) -> Self {
+    let start = Int(read.offset)
+    return .send(
+      .contentData(
+        .with {
+          $0.request = read.request
+          $0.data = Data(bytes[start..<min(bytes.count, start + Int(read.length))])
+        }))
+  }
+}
