@@ -114,9 +114,7 @@ final class ProgressReport: Sendable {
       }
       if let terminal {
         state.painted.paint([ProgressLine.bar(transfer, rate: rate, width: terminal.width)], on: terminal)
-      } else if state.filter.passes(
-        UInt64(max(0, transfer.done)), of: UInt64(max(0, transfer.total)), key: [key], at: now)
-      {
+      } else if state.filter.passes(0, of: 0, key: [key], at: now) {
         Console.printError(ProgressLine.plain(transfer, rate: rate))
       }
     }

@@ -99,7 +99,7 @@ enum StatusText {
   }
 
   private static func label(_ task: Sheaf_TaskStatus) -> String {
-    task.label.isEmpty ? task.kind.name : "\(task.kind.name): \(task.label)"
+    task.label.isEmpty ? task.kind.name : task.label
   }
 
   private static func state(_ task: Sheaf_TaskStatus) -> String {

@@ -43,7 +43,7 @@ struct StatusTextTests {
           $0.kind = .probe
           $0.state = .done
           $0.cached = true
-          $0.label = "beach.mp4"
+          $0.label = "probe of beach.mp4"
         },
         .with {
           $0.ordinal = 1
@@ -86,10 +86,10 @@ struct StatusTextTests {
   @Test func `a job and its tasks on a pipe`() {
     #expect(
       lines(nil) == head + [
-        "TASK  WHAT                                          STATE         WORKER             TIME",
-        "   0  probe: beach.mp4                              cached",
-        "   1  video: frames 0..299 of beach.mp4, dunes.mp4  running 40 %  anna and bert  1:15 min",
-        "   2  audio                                         ready",
+        "TASK  WHAT                                   STATE         WORKER             TIME",
+        "   0  probe of beach.mp4                     cached",
+        "   1  frames 0..299 of beach.mp4, dunes.mp4  running 40 %  anna and bert  1:15 min",
+        "   2  audio                                  ready",
       ] + attemptLines)
   }
 
@@ -97,8 +97,8 @@ struct StatusTextTests {
     #expect(
       lines(80) == head + [
         "TASK  WHAT                                 STATE         WORKER             TIME",
-        "   0  probe: beach.mp4                     cached",
-        "   1  video: frames 0..299 of beach.mp4,…  running 40 %  anna and bert  1:15 min",
+        "   0  probe of beach.mp4                   cached",
+        "   1  frames 0..299 of beach.mp4, dunes.…  running 40 %  anna and bert  1:15 min",
         "   2  audio                                ready",
       ] + attemptLines)
   }
@@ -107,8 +107,8 @@ struct StatusTextTests {
     #expect(
       lines(40) == head + [
         "TASK  WHAT        STATE         WORKER",
-        "   0  probe: be…  cached",
-        "   1  video: fr…  running 40 %  anna an…",
+        "   0  probe of …  cached",
+        "   1  frames 0.…  running 40 %  anna an…",
         "   2  audio       ready",
       ] + attemptLines)
   }
