@@ -145,7 +145,7 @@ import Wire
         store.free()
         try await group.waitForAll()
       }
-      #expect(store.claims.contains { Set($0).count == 4 || Set($0).count == 5 }, "\(store.claims)")
+      #expect(store.claims.contains { Set($0).count >= 2 }, "\(store.claims)")
     }
   }
 }
