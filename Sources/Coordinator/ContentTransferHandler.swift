@@ -70,8 +70,9 @@ actor ContentTransferHandler {
 
   // MARK: Reads
 
+  /// Twice the window: a peer may have read replies, and requested more, before the replies are counted as sent here.
   private func admit(_ read: Sheaf_ReadContent) throws {
-    guard reads < WireProtocol.readWindow else {
+    guard reads < 2 * WireProtocol.readWindow else {
       throw WireError(.violation, "more than \(WireProtocol.readWindow) reads were requested at once")
     }
     reads += 1
