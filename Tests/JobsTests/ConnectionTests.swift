@@ -272,6 +272,8 @@ private final class SilentServer: Sendable {
 
   /// Waits until a client has connected.
   func waitForConnection() async throws {
-    while try waitForInput([socket.descriptor], milliseconds: 10) == [false] { try Task.checkCancellation() }
+    while try waitForInput([socket.descriptor], milliseconds: 0) == [false] {
+      try await Task.sleep(for: .milliseconds(10))
+    }
   }
 }

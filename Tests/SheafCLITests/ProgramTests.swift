@@ -37,9 +37,7 @@ import Wire
   }
 
   private func end(of program: RunningProgram) async throws -> Result {
-    let status = await withCheckedContinuation { continuation in
-      Thread.detachNewThread { continuation.resume(returning: program.wait()) }
-    }
+    let status = await program.end()
     return Result(status: status, output: try text("output"), errors: try text("errors"))
   }
 

@@ -93,6 +93,13 @@ public final class RunningProgram: Sendable {
     }
   }
 
+  /// As `wait`, but blocks no thread that tasks run on: for programs that communicate with the test's own process.
+  public func end() async -> Int32 {
+    await withCheckedContinuation { continuation in
+      Thread.detachNewThread { continuation.resume(returning: self.wait()) }
+    }
+  }
+
   /// Does nothing once the program's end is known: its process id may be another's by then.
   public func send(_ signal: Int32) {
     status.withLock { status in

@@ -160,7 +160,7 @@ struct TroubledTaskTests {
     let children = servers + servers.flatMap { Self.children(of: $0) }
     #expect(servers.count == 1 && children.count == 2, "the fork server and the task's process")
     worker.send(SIGKILL)
-    worker.wait()
+    _ = await worker.end()
     for child in children { while Self.isAlive(child) { await Task.yield() } }
     #expect(try FileManager.default.contentsOfDirectory(atPath: "\(folder.url.path)/work") == [])
     await coordinator.stop()
@@ -172,7 +172,7 @@ struct TroubledTaskTests {
     let worker = try startWorker(try await coordinator.start(), cache: folder.url.path)
     await coordinator.awaitConnection()
     worker.send(signal)
-    #expect(worker.wait() == 0)
+    #expect(await worker.end() == 0)
     await coordinator.stop()
   }
 
@@ -184,7 +184,7 @@ struct TroubledTaskTests {
       try await coordinator.start(), cache: folder.url.path, parent: parent, "--exit-with-parent")
     await coordinator.awaitConnection()
     parent.cut()
-    #expect(worker.wait() == 0)
+    #expect(await worker.end() == 0)
     await coordinator.stop()
   }
 
@@ -193,7 +193,7 @@ struct TroubledTaskTests {
     let folder = try TemporaryFolder()
     let errors = try folder.create("errors")
     let refused = try startWorker(try await coordinator.start(), cache: folder.url.path, token: "guess", errors: errors)
-    let status = refused.wait()
+    let status = await refused.end()
     let reason = try String(contentsOfFile: folder.path("errors"), encoding: .utf8)
     #expect(status == 69 && reason.contains("token"), "\(reason)")
     let wrong = try Tool.result(of: Place.worker, ["--coordinator", "127.0.0.1:1", "--slots", "none"])
