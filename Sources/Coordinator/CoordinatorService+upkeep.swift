@@ -48,8 +48,10 @@ extension CoordinatorService {
         let ended = try await abandonable { [store] in try await store.expire() }
         storeAnswered()
         if !ended.isEmpty { Task { await self.logExpired(ended) } }
-        for job in try await abandonable({ [store] in try await store.jobsToRebind() }) { await rebind(job) }
-        if ticks % 8 == 0 { await cancelAbandonedInspections() }
+        for job in try await abandonable({ [store] in try await store.jobsToRebind() }) {
+          try await abandonable { await self.rebind(job) }
+        }
+        if ticks % 8 == 0 { try await abandonable { await self.cancelAbandonedInspections() } }
       } catch let error as JobStoreError {
         report(error, "leases not expired")
       } catch {

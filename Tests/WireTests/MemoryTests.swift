@@ -178,7 +178,7 @@ private final class RawPeer: Sendable {
   }
 
   @Test func aSlowFrameThatGoesOnIsReceived() async throws {
-    try await withServer(memory: 64 << 20, frameTimeout: .milliseconds(300)) { server in
+    try await withServer(memory: 64 << 20, frameTimeout: .seconds(3)) { server in
       let slow = try await RawPeer(server.address, role: .client)
       let bytes = try Sheaf_Frame.with {
         $0.message = .uploadChunk(.with { $0.data = Data(count: WireProtocol.maximumChunk) })
@@ -186,7 +186,8 @@ private final class RawPeer: Sendable {
       var rest = bytes
       while let part = rest.readSlice(length: min(rest.readableBytes, 20 << 10)), part.readableBytes > 0 {
         try await slow.send(part)
-        try await Task.sleep(for: .milliseconds(50))
+        // All parts together take longer than one may.
+        try await Task.sleep(for: .milliseconds(300))
       }
       try await slow.send(Sheaf_Frame.with { $0.message = .heartbeat(.init()) }.framed())
       #expect(slow.channel.isActive)
