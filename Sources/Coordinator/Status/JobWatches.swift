@@ -63,7 +63,7 @@ actor JobWatches {
   private func look(at job: JobID) async {
     looks += 1
     do {
-      let status = try await reader.status(of: job)
+      let status = try await abandonable { [reader] in try await reader.status(of: job) }
       guard let watched = jobs[job] else { return }
       let hasEnded = status?.state.hasEnded ?? true
       if hasEnded || status?.withoutTimes != watched.last?.withoutTimes {
@@ -71,9 +71,11 @@ actor JobWatches {
       }
       jobs[job]?.last = status
       if hasEnded { finish(job) }
-    } catch {
+    } catch let error as JobStoreError {
       // The job goes on while a database restarts, and so does the watch.
       if error.code != .unavailable { finish(job, throwing: error) }
+    } catch {
+      // Cancelled: the coordinator stops.
     }
   }
 
