@@ -731,7 +731,7 @@ package nonisolated struct Sheaf_Content: Sendable {
   package var size: UInt64 = 0
 
   /// The file's path under a media root that worker and coordinator share; empty if only the coordinator's content
-  /// store has it. The worker checks the digest before it uses the file.
+  /// store has it. The worker checks the digest before it publishes a result.
   package var path: String = String()
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
