@@ -241,9 +241,10 @@ actor LoadWorker {
     try await heartbeat()
   }
 
-  /// The time of the oldest heartbeat that was not answered.
+  /// The time since the oldest heartbeat that was not answered. One reply may answer several heartbeats.
   func answered() -> Duration? {
-    sent.isEmpty ? nil : clock.now - sent.removeFirst()
+    defer { sent = [] }
+    return sent.first.map { clock.now - $0 }
   }
 
   private func heartbeat() async throws {

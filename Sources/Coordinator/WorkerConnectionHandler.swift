@@ -83,6 +83,8 @@ actor WorkerConnectionHandler {
 
   /// A second has passed.
   func tick() async {
+    // On a slow link a heartbeat may wait for a chunk of a result, whose bytes show that the worker is there.
+    await handle(.received(service.now - (ContinuousClock.now - connection.lastReceived)))
     await handle(.tick)
   }
 

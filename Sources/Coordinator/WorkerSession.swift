@@ -17,6 +17,8 @@ struct WorkerSession: Sendable {
     /// The store has processed a failure. `counts` is false if the worker did not hold the lease: then the report means
     /// nothing.
     case failed(Lease, AttemptEnd, counts: Bool)
+    /// Bytes of the worker came at this time, perhaps a part of a message only.
+    case received(Duration)
     case tick
   }
 
@@ -58,7 +60,7 @@ struct WorkerSession: Sendable {
   private var pausedUntil: Duration?
   private var lastCapacity = 0
 
-  /// - Parameter silence: How long the worker may send no heartbeat, result or failure.
+  /// - Parameter silence: How long the worker may send nothing.
   init(holder: Holder, slots: Int, silence: Duration, now: Duration) {
     self.holder = holder
     self.slots = slots
@@ -115,6 +117,7 @@ struct WorkerSession: Sendable {
       if counts, end == .released { pause(now) }
       self.end(lease)
       effects.append(.replyToFailure(lease))
+    case .received(let time): lastMessage = max(lastMessage, time)
     case .tick:
       if now - lastMessage > silence { effects.append(.close) }
     }

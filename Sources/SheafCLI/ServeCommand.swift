@@ -132,7 +132,7 @@ struct ServeCommand: AsyncParsableCommand {
   }
 
   private func logger() throws -> Logger {
-    var logger = Logger(label: "sheaf") { StreamLogHandler.standardError(label: $0) }
+    var logger = Logger(label: "sheaf") { _ in LineLogHandler() }
     // Every name that the setting allows is one of swift-log's.
     logger.logLevel = Logger.Level(rawValue: try Setting.logLevel(logLevel, default: "info")) ?? .info
     return logger

@@ -137,12 +137,12 @@ struct WorkerOptions: ParsableArguments {
   @Option(help: ArgumentHelp("A folder for media that comes from the coordinator. [SHEAF_CACHE]", valueName: "dir"))
   var cache: String?
 
-  @Option(help: ArgumentHelp("The most that the cache keeps; default: 10 GiB. [SHEAF_CACHE_BYTES]", valueName: "bytes"))
+  @Option(help: ArgumentHelp("The most that the cache keeps; default: 10G. [SHEAF_CACHE_BYTES]", valueName: "bytes"))
   var cacheBytes: String?
 
   @Option(
     help: ArgumentHelp(
-      "Bytes of the cache's disk that stay free: below it no task is taken; default: 512 MiB. [SHEAF_MIN_FREE]",
+      "Bytes of the cache's disk that stay free: below it no task is taken; default: 512M. [SHEAF_MIN_FREE]",
       valueName: "bytes"))
   var minFree: String?
 
@@ -200,8 +200,8 @@ struct WorkerOptions: ParsableArguments {
       // Every name that the setting allows is one of swift-log's.
       let level = Logger.Level(rawValue: try Setting.logLevel(logLevel, default: exitWithParent ? "error" : "info"))
       let slots = try Setting.number(slots, "--slots", "SHEAF_SLOTS", in: 1...1024)
-      let cacheBytes = try Setting.number(cacheBytes, "--cache-bytes", "SHEAF_CACHE_BYTES", in: 0...Int64.max)
-      let minimumFree = try Setting.number(minFree, "--min-free", "SHEAF_MIN_FREE", in: 0...Int64.max)
+      let cacheBytes = try Setting.bytes(cacheBytes, "--cache-bytes", "SHEAF_CACHE_BYTES")
+      let minimumFree = try Setting.bytes(minFree, "--min-free", "SHEAF_MIN_FREE")
       let drain = try Setting.number(drainSeconds, "--drain-seconds", "SHEAF_DRAIN_SECONDS", in: 0...86400)
       return Resolved(
         coordinator: address, token: try Setting.token(file: tokenFile) ?? "",

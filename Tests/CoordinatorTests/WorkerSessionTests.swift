@@ -185,6 +185,9 @@ struct WorkerSessionTests {
     var session = session()
     _ = session.handle(heartbeat(free: 2), now: .seconds(1))
     #expect(session.handle(.tick, now: .seconds(16)) == [])
-    #expect(session.handle(.tick, now: .seconds(16.001)) == [.close])
+    // A part of a long message has come.
+    #expect(session.handle(.received(.seconds(4)), now: .seconds(16)) == [])
+    #expect(session.handle(.tick, now: .seconds(19)) == [])
+    #expect(session.handle(.tick, now: .seconds(19.001)) == [.close])
   }
 }
