@@ -46,7 +46,7 @@ struct TaskProcessTests {
   func `every other end is a failure with its reason`(script: String, expected: AttemptEnd, reason: String)
     async throws
   {
-    let process = try TaskProcess(Place.script(script))
+    let process = try TaskProcess(Place.script(script), closingTime: .seconds(1))
     let end = try await end(of: process)
     guard case .failed(let failure) = end.outcome else {
       Issue.record("it did not fail")
@@ -54,6 +54,30 @@ struct TaskProcessTests {
     }
     #expect(failure.end == expected && failure.message.contains(reason), "\(failure)")
     #expect(failure.process != nil && failure.process == end.process, "how the process ended goes with the failure")
+  }
+
+  /// A process that has closed its socket, and whose fork server ends without a report of it.
+  private final class LostProcess: ProcessSource, StartedProcess {
+    private let killed = DispatchSemaphore(value: 0)
+
+    func start(control: OpenFile, standardError: OpenFile) throws(SystemError) -> any StartedProcess { self }
+
+    func kill() { killed.signal() }
+
+    func awaitEnd() -> Worker.ProcessEnd? {
+      killed.wait()
+      return nil
+    }
+  }
+
+  @Test
+  func `a process that ended unseen, because its fork server was stopped, is released`() async throws {
+    let end = try await end(of: TaskProcess(LostProcess(), closingTime: .milliseconds(100)))
+    guard case .failed(let failure) = end.outcome else {
+      Issue.record("it did not fail")
+      return
+    }
+    #expect(failure.end == .released && failure.message.contains("fork server"), "\(failure)")
   }
 
   @Test

@@ -11,8 +11,6 @@ final class TaskProcess: Sendable {
   /// Range requests that a process may leave unanswered. One that waits for each reply has one for each thread that
   /// reads.
   private static let requestLimit = 64
-  /// How long a process may go on after it has closed its socket.
-  private static let closingTime: DispatchTimeInterval = .seconds(1)
   /// How often the digesting of the output is reported.
   private static let movementInterval: Duration = .milliseconds(200)
 
@@ -52,6 +50,7 @@ final class TaskProcess: Sendable {
   private let state: Mutex<State>
   private let standardError: OpenFile
   private let socket: OpenFile
+  private let closingTime: DispatchTimeInterval
   /// A byte in it signals the thread that there is an assignment.
   private let wakeUp: (reading: OpenFile, writing: OpenFile)
   /// Held while a message is sent, so that two do not mix.
@@ -60,7 +59,10 @@ final class TaskProcess: Sendable {
 
   /// Starts a process. If starting it fails, that is reported as its end; throws if there is no thread or
   /// descriptor left.
-  init(_ source: any ProcessSource) throws(SystemError) {
+  /// - Parameter closingTime: How long the process may go on after it has closed its socket. The kernel may take seconds
+  ///   to end a process that has used much memory on a busy machine.
+  init(_ source: any ProcessSource, closingTime: DispatchTimeInterval = .seconds(30)) throws(SystemError) {
+    self.closingTime = closingTime
     let (parentEnd, childEnd) = try OpenFile.socketPair()
     let standardError = try OpenFile.pipe()
     wakeUp = try OpenFile.pipe()
@@ -214,7 +216,8 @@ final class TaskProcess: Sendable {
       defer { state.assignment = nil }
       return (state.isKilled, state.violation, state.assignment?.output)
     }
-    channel.violation = channel.violation ?? violation
+    // A process whose end is not known, because the fork server has ended, may have ended long before.
+    if process != nil { channel.violation = channel.violation ?? violation }
     if isKilled { return report(.ended(TaskEnd(outcome: .killed, process: process))) }
     let isShortOfMemory = process?.signal == SIGKILL && MemoryKills.current().mayHaveRisen(since: memoryKills)
     var lastReport = ContinuousClock.now
@@ -232,7 +235,7 @@ final class TaskProcess: Sendable {
     let hasEnded = DispatchSemaphore(value: 0)
     do {
       try startThread {
-        if hasEnded.wait(timeout: .now() + Self.closingTime) == .success { return }
+        if hasEnded.wait(timeout: .now() + self.closingTime) == .success { return }
         self.end(for: ControlError("it closed its socket and did not end"))
       }
     } catch {
