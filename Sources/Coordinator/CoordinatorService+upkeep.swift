@@ -126,6 +126,8 @@ extension CoordinatorService {
     Task {
       do throws(JobStoreError) {
         try await planner.plan(job)
+        // One whose document does not match its media, or whose film is cached.
+        await logEnd(of: job)
       } catch {
         report(error, "job not planned")
       }
@@ -139,9 +141,11 @@ extension CoordinatorService {
 
   /// Logs a call of the store that failed. The beginning of an outage is logged once.
   func report(_ error: JobStoreError, _ message: Logger.Message) {
-    if error.code == .unavailable {
-      storeFailed(error)
-    } else {
+    switch error.code {
+    case .unavailable: storeFailed(error)
+    // This process has closed it, because it ends.
+    case .closed: break
+    default:
       logger.error(message, metadata: ["error": "\(error)"])
     }
   }
