@@ -64,8 +64,11 @@ package struct LocalFarm: Sendable {
         "--coordinator", server.address.description, "--slots", "\(configuration.slots ?? System.coreCount)",
         "--media-root", "/", "--cache", store.directory + "/worker", "--exit-with-parent",
       ],
-      // This farm's token must not be overridden by the user's token file.
-      environment: ["SHEAF_TOKEN": token, "SHEAF_TOKEN_FILE": nil])
+      // This farm's token must not be overridden by the user's token file. A small disk is enough for a small film.
+      environment: [
+        "SHEAF_TOKEN": token, "SHEAF_TOKEN_FILE": nil,
+        "SHEAF_MIN_FREE": ProcessEnvironment.value("SHEAF_MIN_FREE") ?? "32M",
+      ])
     let farm = LocalFarm(
       endpoint: CoordinatorClient.Endpoint(address: server.address, token: token), store: store)
     let result = try await withThrowingTaskGroup(of: R?.self) { group in

@@ -127,7 +127,7 @@ extension Sheaf_JobStatus {
   /// Without what every job of a local farm waits for at first: that its worker connects.
   fileprivate var withoutStart: Sheaf_JobStatus {
     var status = self
-    if elapsedMilliseconds < Self.start { status.waitsFor = "" }
+    if elapsedMilliseconds < Self.start, waitsFor == WaitReason.noWorker { status.waitsFor = "" }
     return status
   }
 }

@@ -1,7 +1,8 @@
 import Jobs
 
 /// Why a job's tasks do not run, in the words of the person who looks: pure.
-enum WaitReason {
+package enum WaitReason {
+  package static let noWorker = "no worker is connected"
   /// A job that is younger may just not have been started.
   static let patience = Duration.seconds(2)
 
@@ -13,7 +14,7 @@ enum WaitReason {
     let runs = summary.running > summary.away
     let probes = summary.probes
     if runs { return job.state == .probing ? "\(probes.done) of \(probes.total) files probed" : "" }
-    guard !workers.isEmpty else { return "no worker is connected" }
+    guard !workers.isEmpty else { return noWorker }
     if job.state == .rendering, let build = job.build, !workers.contains(where: { $0.build == build }) {
       return "no worker of the job's build is connected; it will be planned for another build"
     }
