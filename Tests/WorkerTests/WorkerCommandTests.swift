@@ -38,7 +38,7 @@ struct WorkerCommandTests {
     (["--coordinator", "host:port"], "\"host:port\" is not an address"),
     (["--coordinator", "a:1", "--slots", "0"], "--slots is \"0\"; it must be a whole number from 1 to 1024"),
     (["--coordinator", "a:1", "--drain-seconds", "-1"], "drain-seconds"),
-    (["--coordinator", "a:1", "--cache-bytes", "1.5"], "--cache-bytes is \"1.5\"; it must be a whole number from 0"),
+    (["--coordinator", "a:1", "--cache-bytes", "1.5"], "--cache-bytes is \"1.5\"; it must be a number of bytes"),
     (["--coordinator", "a:1", "--min-free", "-1"], "min-free"),
     (["--coordinator", "a:1", "--log-level", "loud"], "debug, info, notice, warning, error"),
     (["--coordinator", "a:1", "--token-file", "/nonexistent"], "/nonexistent"),
