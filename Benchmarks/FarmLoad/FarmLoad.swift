@@ -21,6 +21,7 @@ struct FarmLoad: AsyncParsableCommand {
   @Option(help: "The coordinator's database.") var database: String
   @Option(help: "The coordinator's address.") var coordinator: String
   @Option(help: "The coordinator's process, whose memory is reported.") var process: Int32
+  @Option(help: "A small file, which every task publishes as its result.") var result: String
   @Option(help: "How many workers connect, with one slot each.") var workers = 1000
   @Option(help: "How many tasks there are.") var tasks = 100_000
   @Option(help: "How many tasks a job has.") var tasksOfJob = 10_000
@@ -31,9 +32,9 @@ struct FarmLoad: AsyncParsableCommand {
   func run() async throws {
     guard let address = WireAddress(coordinator) else { throw ValidationError("\(coordinator) is not an address") }
     let token = ProcessEnvironment.value("SHEAF_TOKEN") ?? ""
-    let result = try await upload(to: address, token: token)
+    let content = try await upload(to: address, token: token)
     try await fill()
-    let load = Load(result: result, hold: .milliseconds(hold))
+    let load = Load(result: content, hold: .milliseconds(hold))
     let clock = ContinuousClock()
     var start = clock.now
     try await withThrowingTaskGroup(of: Void.self) { group in
@@ -50,17 +51,13 @@ struct FarmLoad: AsyncParsableCommand {
       while clock.now < limit, await load.total < tasks { try await Task.sleep(for: .milliseconds(100)) }
       group.cancelAll()
     }
-    await report(load, over: clock.now - start)
+    try await report(load, over: clock.now - start)
   }
 
-  /// Uploads the content that every task publishes.
+  /// Uploads the result.
   private func upload(to address: WireAddress, token: String) async throws -> Content {
-    let file = try OpenFile.open("/proc/self/cmdline")
-    let path = "/tmp/sheaf-load-\(getpid())"
-    let output = try OpenFile.open(path, O_RDWR | O_CREAT | O_EXCL)
-    defer { unlink(path) }
-    try output.write(try file.readSome(4096))
-    let content = try output.content()
+    let file = try OpenFile.open(result)
+    let content = try file.content()
     let hello = Sheaf_Hello.with {
       $0.role = .client
       $0.token = token
@@ -70,7 +67,7 @@ struct FarmLoad: AsyncParsableCommand {
       let exchange = ContentExchange(connection)
       try await withThrowingTaskGroup(of: Void.self) { group in
         group.addTask { for try await message in connection.inbound { _ = await exchange.take(message) } }
-        try await exchange.upload(output, content)
+        try await exchange.upload(file, content)
         group.cancelAll()
       }
     }
@@ -115,24 +112,28 @@ struct FarmLoad: AsyncParsableCommand {
     return hasher.finalize()
   }
 
-  private func report(_ load: Load, over time: Duration) async {
+  private func report(_ load: Load, over time: Duration) async throws {
     let seconds = Double(time.components.seconds) + Double(time.components.attoseconds) / 1e18
     let (grants, replies) = await load.times
+    let memory = try Self.peakMemory(of: process)
     print(
       """
       workers \(workers), tasks \(tasks), ended jobs \(endedJobs), held for \(hold) ms
       grants a second: \(Int(Double(grants.count) / seconds))
       grant, ms: p50 \(grants.percentile(0.5)), p99 \(grants.percentile(0.99)), max \(grants.percentile(1))
       heartbeat's reply, ms: p50 \(replies.percentile(0.5)), p99 \(replies.percentile(0.99)), max \(replies.percentile(1))
-      coordinator's memory, MiB: \(Self.peakMemory(of: process))
+      coordinator's memory, MiB: \(memory)
       """)
   }
 
-  /// In MiB; 0 if the process has ended.
-  private static func peakMemory(of process: Int32) -> Int {
-    guard let bytes = try? OpenFile.contents(of: "/proc/\(process)/status", limit: 65536) else { return 0 }
+  /// In MiB.
+  private static func peakMemory(of process: Int32) throws -> Int {
+    let bytes = try OpenFile.contents(of: "/proc/\(process)/status", limit: 65536)
     let line = String(decoding: bytes, as: UTF8.self).split(separator: "\n").first { $0.hasPrefix("VmHWM") }
-    return line?.split(separator: " ").compactMap { Int($0) }.first.map { $0 >> 10 } ?? 0
+    guard let kibibytes = line?.split(separator: " ").lazy.compactMap({ Int($0) }).first else {
+      throw ValidationError("process \(process) has ended")
+    }
+    return kibibytes >> 10
   }
 }
 

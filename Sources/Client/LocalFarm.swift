@@ -17,8 +17,8 @@ package struct LocalFarm: Sendable {
     package var slots: Int?
     /// The most bytes that the content store keeps when no command uses it any more.
     package var storeLimit: Int64
-    /// The digests of files, which are kept in the content store's folder: no command reads a file for its digest again
-    /// that has not changed.
+    /// The digests of files, for the farm and for the client in the same process. They are kept in the content store's
+    /// folder: no command reads a file for its digest again that has not changed.
     package let contents: FileContentCache
 
     package static let defaultStoreLimit: Int64 = 20 << 30
@@ -36,9 +36,8 @@ package struct LocalFarm: Sendable {
   package let store: ContentStore
 
   /// Starts a farm, runs `body`, and stops the farm. Throws what `body` throws, or why the farm cannot go on.
-  /// - Parameter contents: Shared with the client in the same process, so that each file is read for its digest once.
   package static func run<R: Sendable>(
-    _ configuration: Configuration, contents: FileContentCache,
+    _ configuration: Configuration,
     _ body: @escaping @Sendable (LocalFarm) async throws -> R
   ) async throws -> R {
     let executable = try LocalWorker.find()
@@ -49,7 +48,7 @@ package struct LocalFarm: Sendable {
       throw CommandFailure(.work, "the content store cannot be used: \(error)")
     }
     let usage = try await BlockingWork.run { try StoreUsage(store) }
-    let content = try ContentLocator(store: store, mediaRoot: "/", contents: contents)
+    let content = try ContentLocator(store: store, mediaRoot: "/", contents: configuration.contents)
     var logger = Logger(label: "sheaf")
     logger.logLevel = .critical
     let server = try await WireServer.bind(to: WireAddress(host: "127.0.0.1", port: 0), logger: logger)

@@ -1,5 +1,5 @@
 package import CompositionModel
-package import ContentStorage
+import ContentStorage
 import Coordinator
 import Digest
 import FoundationEssentials
@@ -13,17 +13,14 @@ package struct LocalInspection: Sendable {
   private let assets: [Sheaf_SubmittedAsset]
   private let output: String
   private let segmentDuration: String
-  private let contents: FileContentCache
 
   package init(
-    edit: EditFile?, assets: [Sheaf_SubmittedAsset], output: String = "", segmentDuration: String = "",
-    contents: FileContentCache
+    edit: EditFile?, assets: [Sheaf_SubmittedAsset], output: String = "", segmentDuration: String = ""
   ) {
     self.edit = edit
     self.assets = assets
     self.output = output
     self.segmentDuration = segmentDuration
-    self.contents = contents
   }
 
   /// Starts a farm, uploads the files, and returns the coordinator's answer. Throws with exit code 1 if the farm cannot
@@ -35,7 +32,7 @@ package struct LocalInspection: Sendable {
       $0.segmentDuration = segmentDuration
       $0.output = output
     }
-    return try await LocalFarm.run(configuration, contents: contents) { farm in
+    return try await LocalFarm.run(configuration) { farm in
       try await CoordinatorClient.run(farm.endpoint) { client in
         try await JobRun(client).provide(assets)
         guard case .inspectReply(let reply) = try await client.request(.inspectDocument(message)) else {
@@ -80,15 +77,13 @@ package struct LocalRender: Sendable {
     _ configuration: LocalFarm.Configuration, report: @escaping @Sendable (Sheaf_JobStatus) -> Void
   ) async throws -> Sheaf_JobStatus {
     let file = try OutputFile(output)
-    let contents = configuration.contents
-    let (assets, missing) = try await edit.assets(contents)
+    let (assets, missing) = try await edit.assets(configuration.contents)
     let found = missing + EditFile.replaced(by: output, assets)
     guard edit.document.problems.isEmpty, found.isEmpty else {
-      let inspection = LocalInspection(
-        edit: edit, assets: assets, output: output, segmentDuration: segmentDuration, contents: contents)
+      let inspection = LocalInspection(edit: edit, assets: assets, output: output, segmentDuration: segmentDuration)
       throw CommandFailure(problems: inspection.problems(try await inspection.run(configuration), and: found))
     }
-    return try await LocalFarm.run(configuration, contents: contents) { farm in
+    return try await LocalFarm.run(configuration) { farm in
       try await CoordinatorClient.run(farm.endpoint) { client in
         let run = JobRun(client)
         try await run.provide(assets)

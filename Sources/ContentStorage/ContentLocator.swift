@@ -128,7 +128,7 @@ package final class ContentLocator: Sendable {
       let read = data.withUnsafeMutableBytes { buffer in
         Result { () throws(SystemError) in try file.read(into: buffer, at: Int64(offset)) }
       }
-      // Fewer bytes would tell the reader that the content ends here.
+      // The reader takes fewer bytes for the end of the content.
       guard try read.get() == data.count else {
         throw SystemError(EIO, "reading \(file.name), which has become shorter,")
       }

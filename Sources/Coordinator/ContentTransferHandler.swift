@@ -2,6 +2,7 @@ import ContentStorage
 import Digest
 import FoundationEssentials
 import SwiftProtobuf
+import SystemSupport
 import Wire
 
 /// Serves the reads and uploads of one connection. What a peer may have under way, and what is buffered for it, is
@@ -32,7 +33,9 @@ actor ContentTransferHandler {
   private let content: ContentLocator
   private let connection: WireConnection
   private let minimumFree: Int64
-  private var reads = 0
+  /// Reads whose reply was not given to the connection. It is lowered before that, so that a peer that has read a reply
+  /// may request again at once.
+  private var unansweredReads = 0
   private var uploads: [UInt64: OpenUpload] = [:]
 
   /// - Parameter minimumFree: An upload after which the store's disk would have fewer bytes available is answered as
@@ -70,20 +73,17 @@ actor ContentTransferHandler {
 
   // MARK: Reads
 
-  /// Twice the window: a peer may have read replies, and requested more, before the replies are counted as sent here.
   private func admit(_ read: Sheaf_ReadContent) throws {
-    guard reads < 2 * WireProtocol.readWindow else {
-      throw WireError(.violation, "more than \(WireProtocol.readWindow) reads were requested at once")
+    guard unansweredReads < WireProtocol.readWindow else {
+      throw WireError(.violation, "at most \(WireProtocol.readWindow) reads may be unanswered")
     }
-    reads += 1
+    unansweredReads += 1
   }
 
   private func serve(_ read: Sheaf_ReadContent) async throws {
-    defer { reads -= 1 }
     let length = Int(min(read.length, UInt32(WireProtocol.maximumChunk)))
     guard let digest = SHA256Digest(bytes: read.digest) else {
-      let error = "a digest must have 32 bytes, not \(read.digest.count)"
-      return try await connection.send(.contentData(.with { ($0.request, $0.error) = (read.request, error) }))
+      return try await refuse(read, "a digest must have 32 bytes, not \(read.digest.count)")
     }
     do {
       try await serve(read, digest, length, verifying: false)
@@ -95,8 +95,7 @@ actor ContentTransferHandler {
           try await BlockingWork.run(.hashing) { try content.verify(digest) }
         }
       } catch let error as ContentStoreError {
-        let reply = Sheaf_ContentData.with { ($0.request, $0.error) = (read.request, "\(error)") }
-        return try await connection.send(.contentData(reply))
+        return try await refuse(read, "\(error)")
       }
       // It is not unverified again, even if it has just changed and its digest is not kept.
       try await serve(read, digest, length, verifying: true)
@@ -114,8 +113,14 @@ actor ContentTransferHandler {
       } catch let error as ContentStoreError where error.code != .unverified {
         reply.error = "\(error)"
       }
+      unansweredReads -= 1
       return .contentData(reply)
     }
+  }
+
+  private func refuse(_ read: Sheaf_ReadContent, _ error: String) async throws {
+    unansweredReads -= 1
+    try await connection.send(.contentData(.with { ($0.request, $0.error) = (read.request, error) }))
   }
 
   private func data(
@@ -176,7 +181,10 @@ actor ContentTransferHandler {
         upload.keep()
         throw ContentStoreError(
           .outOfSpace,
-          "the disk has \(available) bytes left, and \(minimumFree) must stay free beside the \(announced.size) of the upload"
+          """
+          the disk has \(ByteCount.text(available)) left, and \(ByteCount.text(minimumFree)) must stay free beside the \
+          \(ByteCount.text(announced.size)) of the upload
+          """
         )
       }
       return upload

@@ -1,6 +1,7 @@
 import ContentStorage
 import Jobs
 import Logging
+import SystemSupport
 import Wire
 
 // What goes on by itself: time, changes, planning, retention.

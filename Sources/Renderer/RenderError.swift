@@ -9,7 +9,7 @@ package struct RenderError: Error, Sendable, CustomStringConvertible {
     /// This machine ran out of something (disk, memory), or its text engine or time stretcher does not start. Another
     /// machine may succeed.
     case infrastructure
-    /// The payload is invalid, such as one that refers to a source that it does not list, such as a source that it does not have.
+    /// The payload is invalid, such as one that refers to a source that it does not list.
     case task
   }
 

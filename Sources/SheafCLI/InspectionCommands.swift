@@ -27,9 +27,8 @@ struct CheckCommand: AsyncParsableCommand {
       var problems: [Problem]
       do {
         let edit = try EditFile(edit)
-        let contents = configuration.contents
-        let (assets, missing) = try await edit.assets(contents)
-        let inspection = LocalInspection(edit: edit, assets: assets, contents: contents)
+        let (assets, missing) = try await edit.assets(configuration.contents)
+        let inspection = LocalInspection(edit: edit, assets: assets)
         let reply = try await Interruption.cancelling { try await inspection.run(configuration) }
         problems = inspection.problems(reply, and: missing)
       } catch let failure as CommandFailure where !failure.problems.isEmpty {
@@ -72,11 +71,10 @@ struct PlanCommand: AsyncParsableCommand {
     try await reporting(json: json.isOn ? .lines : .none, document: edit) {
       let configuration = try farm.configuration()
       let edit = try EditFile(edit)
-      let contents = configuration.contents
-      let (assets, missing) = try await edit.assets(contents)
+      let (assets, missing) = try await edit.assets(configuration.contents)
       let inspection = LocalInspection(
         edit: edit, assets: assets, output: Setting.text(output, "SHEAF_OUTPUT") ?? "",
-        segmentDuration: segments.value, contents: contents)
+        segmentDuration: segments.value)
       let reply = try await Interruption.cancelling { try await inspection.run(configuration) }
       let problems = inspection.problems(reply, and: missing)
       guard problems.isEmpty else { throw CommandFailure(problems: problems) }
@@ -150,7 +148,7 @@ struct ProbeCommand: AsyncParsableCommand {
       }
       var found: [String: AssetDescription] = [:]
       if !assets.isEmpty {
-        let inspection = LocalInspection(edit: nil, assets: assets, contents: contents)
+        let inspection = LocalInspection(edit: nil, assets: assets)
         let reply = try await Interruption.cancelling { try await inspection.run(configuration) }
         found = try reply.descriptions.mapValues { try JSONDecoder().decode(AssetDescription.self, from: $0) }
         problems += reply.problems.map { Problem(pointer: "", message: $0.message) }

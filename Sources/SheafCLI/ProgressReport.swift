@@ -63,7 +63,7 @@ final class ProgressReport: Sendable {
   private let terminal: Terminal?
   private let start = ContinuousClock.now
 
-  /// - Parameter isQuiet: Whether nothing but the notices is reported.
+  /// - Parameter terminal: Where a bar is painted; nil: lines are printed.
   init(terminal: Terminal? = Terminal.errors) {
     self.terminal = terminal
   }

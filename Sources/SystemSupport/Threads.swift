@@ -27,6 +27,30 @@ private final class ThreadBody: Sendable {
   }
 }
 
+/// A counting semaphore, for threads that block. Tasks must not wait on it: they would take a thread of the cooperative
+/// pool.
+package final class Semaphore: @unchecked Sendable {
+  // Sendable: the operations of a semaphore are made for several threads.
+  private let semaphore = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
+
+  package init(_ value: UInt32) {
+    sem_init(semaphore, 0, value)
+  }
+
+  deinit {
+    sem_destroy(semaphore)
+    semaphore.deallocate()
+  }
+
+  package func post() { sem_post(semaphore) }
+
+  /// Returns when the value is positive, and lowers it.
+  package func wait() {
+    // A wait that a signal interrupts starts again.
+    while sem_wait(semaphore) != 0 {}
+  }
+}
+
 /// The thread of one actor whose work blocks, so that the cooperative pool never waits for a database or a disk. It runs
 /// the actor's jobs one after the other, in the order in which they were enqueued.
 package final class SerialThread: SerialExecutor {
@@ -36,36 +60,27 @@ package final class SerialThread: SerialExecutor {
   }
 
   private let queue = Mutex(Queue())
-  // Safe: several threads may use one semaphore, and it is freed when neither the thread nor the actor is left.
-  private nonisolated(unsafe) let arrivals: UnsafeMutablePointer<sem_t>
+  private let arrivals = Semaphore(0)
 
   package init() throws(SystemError) {
-    arrivals = .allocate(capacity: 1)
-    sem_init(arrivals, 0, 0)
     try startThread { self.run() }
-  }
-
-  deinit {
-    sem_destroy(arrivals)
-    arrivals.deallocate()
   }
 
   package func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
     queue.withLock { $0.jobs.append(job) }
-    sem_post(arrivals)
+    arrivals.post()
   }
 
   /// Ends the thread after the jobs that are enqueued. The actor's `deinit` calls it.
   package func stop() {
     queue.withLock { $0.isStopped = true }
-    sem_post(arrivals)
+    arrivals.post()
   }
 
   private func run() {
     while true {
-      // If a signal interrupts the wait there may be no job; then it waits again.
-      sem_wait(arrivals)
+      arrivals.wait()
       let (jobs, isStopped) = queue.withLock { queue in
         defer { queue.jobs = [] }
         return (queue.jobs, queue.isStopped)

@@ -1,4 +1,4 @@
-// Sizes and times as options give them.
+// Sizes and times as options give them, and sizes as messages do.
 
 extension Setting {
   /// A number of bytes: plain, or with K, M, G or T for powers of 1024, such as `500M`. Nil if neither the option nor the
@@ -37,5 +37,17 @@ extension Setting {
     guard let number = Int64(digits), let unit = units[String(text[digits.endIndex...])] else { return nil }
     let (bytes, overflow) = number.multipliedReportingOverflow(by: unit)
     return overflow ? nil : bytes
+  }
+}
+
+/// A number of bytes for people.
+package enum ByteCount {
+  /// Such as `512 bytes`, `0.4 GiB` or `20 GiB`: in GiB from 0.1 GiB, else in MiB or KiB. Rounded down, so that what is
+  /// below a limit never reads as the limit.
+  package static func text(_ bytes: Int64) -> String {
+    let units: [(name: String, size: Int64)] = [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)]
+    guard let unit = units.first(where: { bytes >= $0.size / 10 }), bytes < 1 << 59 else { return "\(bytes) bytes" }
+    let tenths = bytes * 10 / unit.size
+    return tenths % 10 == 0 ? "\(tenths / 10) \(unit.name)" : "\(tenths / 10).\(tenths % 10) \(unit.name)"
   }
 }

@@ -187,6 +187,49 @@ import Wire
     }
   }
 
+  /// A peer may request again as soon as it has a reply, so that a whole window is always unanswered.
+  @Test func aPeerThatAlwaysUsesTheWholeWindowIsServed() async throws {
+    try await withServer { address in
+      let hello = Sheaf_Hello.with { $0.role = .worker }
+      try await WireClient.withConnection(to: address, hello: hello) { connection, _ in
+        var replies = connection.inbound.makeAsyncIterator()
+        for request in 1...UInt64(5000) {
+          if request > WireProtocol.readWindow { _ = try #require(await replies.next()) }
+          try await connection.send(
+            .readContent(
+              .with {
+                $0.request = request
+                $0.digest = Data(film.digest.bytes)
+                $0.length = 1
+              }))
+        }
+        for _ in 0..<WireProtocol.readWindow { _ = try #require(await replies.next()) }
+      }
+    }
+  }
+
+  @Test func aPeerThatExceedsTheWindowIsRefused() async throws {
+    try await withServer { address in
+      let hello = Sheaf_Hello.with { $0.role = .worker }
+      let error = await #expect(throws: WireError.self) {
+        try await WireClient.withConnection(to: address, hello: hello) { connection, _ in
+          // The first reads cannot be answered: their bytes do not fit into the buffers of a peer that does not read.
+          for request in 1...UInt64(4 * WireProtocol.readWindow) {
+            try await connection.send(
+              .readContent(
+                .with {
+                  $0.request = request
+                  $0.digest = Data(film.digest.bytes)
+                  $0.length = UInt32(WireProtocol.maximumChunk)
+                }))
+          }
+          for try await _ in connection.inbound {}
+        }
+      }
+      #expect(error?.message == "at most 64 reads may be unanswered")
+    }
+  }
+
   @Test func aLongReadComesInParts() async throws {
     let path = folder.path("media/film.mov")
     #expect(link(folder.path("film"), path) == 0)

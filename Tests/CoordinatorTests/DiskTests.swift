@@ -47,11 +47,4 @@ struct DiskSpaceTests {
     let hasRoom = disk.measured(100 << 20)
     #expect(hasRoom && !disk.isLow && disk.notice == nil)
   }
-
-  @Test func bytesAreRoundedDown() {
-    #expect(ByteCount.text(0) == "0 bytes")
-    #expect(ByteCount.text((1 << 30) - 1) == "0.9 GiB")
-    #expect(ByteCount.text(20 << 30) == "20 GiB")
-    #expect(ByteCount.text(1536 << 10) == "1.5 MiB")
-  }
 }

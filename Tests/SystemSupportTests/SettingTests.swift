@@ -122,4 +122,11 @@ struct SettingTests {
       other?.description
         == "the cache folder \(cache) belongs to another user; set XDG_CACHE_HOME to a folder of your own")
   }
+
+  @Test func numbersOfBytesAreRoundedDown() {
+    #expect(ByteCount.text(0) == "0 bytes")
+    #expect(ByteCount.text((1 << 30) - 1) == "0.9 GiB")
+    #expect(ByteCount.text(20 << 30) == "20 GiB")
+    #expect(ByteCount.text(1536 << 10) == "1.5 MiB")
+  }
 }

@@ -45,7 +45,7 @@ package actor ScriptedFarm {
       } session: { connection, _ in
         let number = await self.began(connection)
         for try await message in connection.inbound {
-          await self.note(message)
+          await self.record(message)
           for answer in try await self.script(message, number) {
             switch answer {
             case .send(let message): try await connection.send(message)
@@ -98,7 +98,7 @@ package actor ScriptedFarm {
     return connections
   }
 
-  private func note(_ message: WireMessage) {
+  private func record(_ message: WireMessage) {
     received.append(message)
     let ended = waiters.filter { $0.matches(message) }
     waiters.removeAll { $0.matches(message) }

@@ -101,7 +101,7 @@ struct ContentCacheTests {
     async throws
   {
     let full = PartialContent(
-      content, file: try OpenFile.open("/dev/full", O_RDWR), isLinkable: false, requests: AsyncSemaphore(8))
+      content, file: try OpenFile.open("/dev/full", O_RDWR), isLinkable: false, requests: AsyncSemaphore(capacity: 8))
     let error = await #expect(throws: SystemError.self) { try await full.ensure(block(0), from: source.read) }
     #expect(error?.isOutOfSpace == true)
   }
@@ -172,7 +172,7 @@ struct ContentCacheTests {
     #expect(try await cache.complete(content) == nil, "it went")
     let full = DiskWatch(folder: "/var/cache", minimum: 512 << 20) { _ in 100 << 20 }
     #expect(
-      await full.check(cache) == "the disk of /var/cache has 100 MiB free; below 512 MiB no task is taken")
+      await full.check(cache) == "the disk of /var/cache has 100 MiB free; below 0.5 GiB no task is taken")
   }
 
   @Test
@@ -211,7 +211,7 @@ struct ContentCacheTests {
 
   private func partial() throws -> PartialContent {
     let (file, isLinkable) = try OpenFile.unnamed(in: folder.url.path)
-    return PartialContent(content, file: file, isLinkable: isLinkable, requests: AsyncSemaphore(8))
+    return PartialContent(content, file: file, isLinkable: isLinkable, requests: AsyncSemaphore(capacity: 8))
   }
 
   private func cache(limit: Int64 = 1 << 30, verifier: FileVerifier? = nil) throws -> ContentCache {

@@ -33,7 +33,7 @@ struct LostConnectionTests {
   }
 
   @Test
-  func `a task whose lease is gone when the connection is back ends without a word`() async throws {
+  func `a task whose lease is gone when the connection is back ends without a message`() async throws {
     let agent = try RunningAgent(try await coordinator.start())
     try await startHeldTask()
     await coordinator.cancel(.task(epoch: 1))

@@ -15,14 +15,14 @@ struct TaskLogTests {
     var log = TaskLog(lines.logger)
     var grant = TaskGrant.number(1)
     grant.job = "beach"
-    log.note(AgentEffect.start(RunID(number: 1), grant), at: start)
-    log.note(AgentEffect.start(RunID(number: 2), .number(2)), at: start)
-    log.note(AgentEvent.publishAnswered(.number(1), .published), at: start + .milliseconds(2340))
+    log.record(AgentEffect.start(RunID(number: 1), grant), at: start)
+    log.record(AgentEffect.start(RunID(number: 2), .number(2)), at: start)
+    log.record(AgentEvent.publishAnswered(.number(1), .published), at: start + .milliseconds(2340))
     let failure = TaskFailure(.media, "frame 7 is damaged")
     for seconds in [3, 9] {
-      log.note(AgentEffect.sendFailure(.number(2), failure), at: start + .seconds(seconds))
+      log.record(AgentEffect.sendFailure(.number(2), failure), at: start + .seconds(seconds))
     }
-    log.note(AgentEvent.heartbeatAnswered(cancelled: [.number(1), .number(2)]), at: start + .seconds(9))
+    log.record(AgentEvent.heartbeatAnswered(cancelled: [.number(1), .number(2)]), at: start + .seconds(9))
     #expect(
       lines.all == [
         "info: task started job=beach kind=video task=job/1", "info: task started kind=video task=job/2",
@@ -34,11 +34,11 @@ struct TaskLogTests {
   @Test
   func `a released and a cancelled task are logged as that`() {
     var log = TaskLog(lines.logger)
-    for number in 1...2 { log.note(AgentEffect.start(RunID(number: number), .number(number)), at: start) }
+    for number in 1...2 { log.record(AgentEffect.start(RunID(number: number), .number(number)), at: start) }
     let process = ProcessEnd(exitCode: 0, signal: 9, cpuMilliseconds: 1, peakBytes: 5 << 20)
     let failure = TaskFailure(.released, "the worker is shutting down", process: process)
-    log.note(AgentEffect.sendFailure(.number(1), failure), at: start)
-    log.note(AgentEvent.heartbeatAnswered(cancelled: [.number(2)]), at: start)
+    log.record(AgentEffect.sendFailure(.number(1), failure), at: start)
+    log.record(AgentEvent.heartbeatAnswered(cancelled: [.number(2)]), at: start)
     #expect(
       lines.all.suffix(2) == [
         "warning: task released kind=video peak_MiB=5 reason=\"the worker is shutting down\" seconds=0.0 signal=9 "

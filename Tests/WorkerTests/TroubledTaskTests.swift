@@ -130,7 +130,7 @@ struct TroubledTaskTests {
     await coordinator.awaitConnection()
     let low = try await coordinator.next { $0.isPaused == true }
     guard case .heartbeat(let heartbeat) = low else { throw Unexpected(low) }
-    #expect(heartbeat.freeSlots == 0 && heartbeat.paused.hasSuffix("100 MiB free; below 512 MiB no task is taken"))
+    #expect(heartbeat.freeSlots == 0 && heartbeat.paused.hasSuffix("100 MiB free; below 0.5 GiB no task is taken"))
     room.set(1 << 30)
     _ = try await coordinator.next { $0.isHeartbeat(freeSlots: 1, leases: 0) && $0.isPaused == false }
     agent.agent.stop()

@@ -61,12 +61,11 @@ actor DamagedInputs {
     guard let input = tasks.lazy.flatMap(\.inputs).first(where: { $0.digest == check.digest }) ?? maker?.result else {
       return
     }
-    let isGone = try await BlockingWork.run(.hashing) { [content] in
-      let wasDamaged = try content.store.removeIfDamaged(check.digest)
-      return (wasDamaged, !content.has(input))
+    let (wasDamaged, isThere) = try await BlockingWork.run(.hashing) { [content] in
+      (try content.store.removeIfDamaged(check.digest), content.has(input))
     }
-    guard isGone.1 else { return }
-    let what = isGone.0 ? "was damaged on the coordinator's disk and was removed" : "is not there any more"
+    guard !isThere else { return }
+    let what = wasDamaged ? "was damaged on the coordinator's disk and was removed" : "is not there any more"
     let message: String
     if let maker {
       message =

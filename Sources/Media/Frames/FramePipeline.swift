@@ -1,5 +1,4 @@
 internal import CompositionModel
-internal import Glibc
 internal import Synchronization
 internal import SystemSupport
 
@@ -12,9 +11,9 @@ package final class FramePipeline<Failure: Error>: Sendable {
   private let frames = Mutex<[MadeFrame]>([])
   private let isStopped = Atomic(false)
   /// Frames that may still be made before one is taken.
-  private let room: Signal
-  private let filled = Signal(0)
-  private let ended = Signal(0)
+  private let room: Semaphore
+  private let filled = Semaphore(0)
+  private let ended = Semaphore(0)
 
   private struct MadeFrame: @unchecked Sendable {
     // Sendable: a finished frame is not changed by either thread, and libavutil counts references atomically.
@@ -30,7 +29,7 @@ package final class FramePipeline<Failure: Error>: Sendable {
   package init(
     count: Int, ahead: Int, _ prepare: @escaping @Sendable () throws(Failure) -> Make
   ) throws(MediaError) {
-    room = Signal(UInt32(clamping: max(1, ahead)))
+    room = Semaphore(UInt32(clamping: max(1, ahead)))
     try mapErrors(to: MediaError.during("starting", "a thread for frames")) { () throws(SystemError) in
       try startThread { self.run(count, prepare) }
     }
@@ -69,27 +68,5 @@ package final class FramePipeline<Failure: Error>: Sendable {
     isStopped.store(true, ordering: .releasing)
     room.post()
     ended.wait()
-  }
-}
-
-/// A counting semaphore.
-private final class Signal: @unchecked Sendable {
-  // Sendable: the operations of a semaphore are made for several threads.
-  private let semaphore = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
-
-  init(_ value: UInt32) {
-    sem_init(semaphore, 0, value)
-  }
-
-  deinit {
-    sem_destroy(semaphore)
-    semaphore.deallocate()
-  }
-
-  func post() { sem_post(semaphore) }
-
-  /// A wait that a signal interrupts starts again.
-  func wait() {
-    while sem_wait(semaphore) != 0 {}
   }
 }

@@ -17,9 +17,9 @@ package struct WireConnection: Sendable {
   private let memory: MemoryBudget
   private let share: MemoryBudget.Share
   /// Content is sent one frame at a time, and held back while other messages wait.
-  private let content = Admission(capacity: 1)
+  private let content = AsyncSemaphore(capacity: 1)
   /// While one frame of content is sent, the next one is made.
-  private let making = Admission(capacity: 2)
+  private let making = AsyncSemaphore(capacity: 2)
 
   init(
     _ opening: WireTransport.Opening, _ inbound: NIOAsyncChannelInboundStream<ReceivedFrame>,

@@ -27,7 +27,7 @@ package actor ContentExchange {
   private var waiting: [UInt64: Waiting] = [:]
   private var uploads: [UInt64: Upload] = [:]
   private var ended: WireError?
-  private let window = Admission(capacity: WireProtocol.readWindow)
+  private let window = AsyncSemaphore(capacity: WireProtocol.readWindow)
   private var readSize = ChunkSize()
   private var uploadSize = ChunkSize()
 

@@ -129,7 +129,7 @@ struct Agent: Sendable {
       }
       if event == .tick { alarm = nil }
       let now = clock.now
-      log.note(event, at: now)
+      log.record(event, at: now)
       var effects: [AgentEffect] = []
       if event == .tick, let heard = coordinator?.lastReceived {
         effects += state.handle(.heard(at: heard - start), at: now - start)
@@ -142,7 +142,7 @@ struct Agent: Sendable {
           coordinator?.close()
           return
         }
-        log.note(effect, at: now)
+        log.record(effect, at: now)
         await perform(effect, coordinator, executor)
       }
       // A tick before the deadline does no harm, so an alarm that is due earlier may stay.

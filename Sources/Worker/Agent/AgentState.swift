@@ -108,7 +108,7 @@ struct AgentState: Sendable {
       connection?.lastHeard = now
       return acknowledge(lease)
     case .progressed, .moved, .fetched, .entered, .uploading:
-      note(event, at: now)
+      record(event, at: now)
       return []
     case .ended(let id, let end): return self.end(id, end)
     case .uploaded(let id):
@@ -174,8 +174,8 @@ struct AgentState: Sendable {
     return effects
   }
 
-  /// Takes note of movement.
-  private mutating func note(_ event: AgentEvent, at now: Duration) {
+  /// Records movement.
+  private mutating func record(_ event: AgentEvent, at now: Duration) {
     switch event {
     case .progressed(let id, let done, let moved):
       updateWorking(id) { run, _ in run.report(done: done, moved: moved, at: now) }

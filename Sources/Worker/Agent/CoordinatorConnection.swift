@@ -67,8 +67,8 @@ struct CoordinatorConnector: Sendable {
   /// Whether the worker holds leases, which run out unless it is connected again in time.
   let holdsLeases: @Sendable () -> Bool
 
-  /// Runs until the task is cancelled. The sessions of the tries are numbered from 1, so that the coordinator can tell an
-  /// older connection from a newer one. Throws `WireError` if another try cannot help: the token is wrong, the
+  /// Runs until the task is cancelled. The sessions of the tries are numbered from 1, so that the coordinator can
+  /// distinguish an older connection from a newer one. Throws `WireError` if another try cannot help: the token is wrong, the
   /// coordinator has another version of the protocol, or `maximumTries` have failed.
   /// - Parameter onEvent: Called with what the coordinator sends, and with `disconnected` after each connection.
   func run(

@@ -147,13 +147,13 @@ actor RenderTaskExecutor {
   private func watch(_ input: OpenedInput, of id: RunID) {
     let watch = Task {
       guard let problem = await input.problem(), !Task.isCancelled else { return }
-      note(problem, of: id)
+      record(problem, of: id)
       runs[id]?.process?.kill()
     }
     runs[id]?.verifications.append(watch)
   }
 
-  private func note(_ problem: ContentError, of id: RunID) {
+  private func record(_ problem: ContentError, of id: RunID) {
     guard let run = runs[id], run.problem == nil else { return }
     runs[id]?.problem = problem
   }
@@ -184,7 +184,7 @@ actor RenderTaskExecutor {
         }
         process.reply(to: request)
       } catch {
-        note(error as? ContentError ?? ContentError("\(error)"), of: id)
+        record(error as? ContentError ?? ContentError("\(error)"), of: id)
         process.reply(to: request, error: "\(error)")
       }
       count(-1, rangesOf: id)

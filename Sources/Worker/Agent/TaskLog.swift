@@ -16,7 +16,7 @@ struct TaskLog {
     self.logger = logger
   }
 
-  mutating func note(_ effect: AgentEffect, at now: ContinuousClock.Instant) {
+  mutating func record(_ effect: AgentEffect, at now: ContinuousClock.Instant) {
     switch effect {
     case .start(_, let grant):
       entries[grant.lease] = Entry(kind: grant.kind, job: grant.job, start: now)
@@ -26,7 +26,7 @@ struct TaskLog {
     }
   }
 
-  mutating func note(_ event: AgentEvent, at now: ContinuousClock.Instant) {
+  mutating func record(_ event: AgentEvent, at now: ContinuousClock.Instant) {
     switch event {
     case .publishAnswered(let lease, .published): end(lease, "task done", at: now)
     case .publishAnswered(let lease, .stale): end(lease, "task done, but another worker was faster", at: now)

@@ -21,11 +21,11 @@ actor ContentCache {
   private let byteLimit: Int64
   private let verifier: FileVerifier
   /// Limits the requests for content that are under way at the coordinator.
-  private let requests = AsyncSemaphore(8)
+  private let requests = AsyncSemaphore(capacity: 8)
   private var partials: [SHA256Digest: Partial] = [:]
   private var uses = 0
-  /// When each complete file was used last in this run of the agent, as a number of `uses`. The file's own time of access
-  /// tells it for earlier runs; it is not set, because that changes the file's identity, by which its digest is known.
+  /// When each complete file was used last in this run of the agent, as a number of `uses`. For earlier runs the file's
+  /// own time of access counts; it is not set, because that changes the file's identity, by which its digest is known.
   private var lastUses: [SHA256Digest: Int] = [:]
   /// How many tasks read each complete file. Its name is not removed meanwhile: that frees no space, and changes the
   /// file's identity.

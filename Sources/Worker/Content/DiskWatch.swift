@@ -25,7 +25,7 @@ struct DiskWatch: Sendable {
         free = try await measured()
       }
       guard free < minimum else { return nil }
-      return "the disk of \(folder) has \(free >> 20) MiB free; below \(minimum >> 20) MiB no task is taken"
+      return "the disk of \(folder) has \(ByteCount.text(free)) free; below \(ByteCount.text(minimum)) no task is taken"
     } catch {
       // A disk that cannot be asked is used; a task that finds it full is released.
       return nil

@@ -37,7 +37,7 @@ actor FileVerifier {
     }
     let verification = underWay[identity] ?? read(file, identity)
     Task {
-      // A reading that failed tells nothing about the file.
+      // A reading that failed is no evidence against the file.
       guard let found = try? await verification.digest, found != digest else { return }
       reject(Rejection(identity: identity, digest: digest))
     }

@@ -158,27 +158,3 @@ struct ContentError: Error, Hashable, CustomStringConvertible {
     self.damaged = damaged
   }
 }
-
-/// Limits how many bodies run at a time. Those that wait are admitted in the order in which they came.
-actor AsyncSemaphore {
-  private var permits: Int
-  private var waiting: [CheckedContinuation<Void, Never>] = []
-
-  init(_ permits: Int) {
-    self.permits = permits
-  }
-
-  func withPermit<R: Sendable>(_ body: @Sendable () async throws -> R) async rethrows -> R {
-    await acquire()
-    defer { release() }
-    return try await body()
-  }
-
-  private func acquire() async {
-    if permits > 0 { permits -= 1 } else { await withCheckedContinuation { waiting.append($0) } }
-  }
-
-  private func release() {
-    if waiting.isEmpty { permits += 1 } else { waiting.removeFirst().resume() }
-  }
-}

@@ -1,10 +1,10 @@
 import Glibc
 import SystemSupport
 
-/// How many processes the kernel has killed for lack of memory, as far as it tells: in this process's control group and
+/// How many processes the kernel has killed for lack of memory, as far as its counters are readable: in this process's control group and
 /// those below it, or else on the whole machine.
 struct MemoryKills: Sendable, Hashable {
-  /// Nil if the kernel does not tell.
+  /// Nil if no counter is readable.
   var count: UInt64?
 
   /// Reads the kernel's counters. Blocks for as long as reading three small files takes.

@@ -164,11 +164,11 @@ actor ScriptedCoordinator {
     switch message {
     case .readContent(let read):
       let answer = answer(read)
-      note(message)
+      record(message)
       if !holdsReads { try await connection.send(.contentData(answer)) }
     case .uploadBegin(let begin):
       guard let digest = SHA256Digest(bytes: begin.digest) else { return }
-      note(message)
+      record(message)
       if postponements > 0 {
         postponements -= 1
         let reply = Sheaf_UploadReply.with {
@@ -182,21 +182,21 @@ actor ScriptedCoordinator {
       try await connection.send(.uploadReply(.with { $0.request = begin.request }))
     case .uploadChunk(let chunk):
       let reply = take(chunk)
-      note(message)
+      record(message)
       if !holdsUploads { try await connection.send(.uploadReply(reply)) }
     case .heartbeat(let heartbeat):
       if awaitsFirstHeartbeat { firstHeartbeats.append(heartbeat) }
       awaitsFirstHeartbeat = false
-      note(message)
+      record(message)
       try await connection.send(.heartbeatReply(.with { $0.cancelled = cancelled }))
     case .failure(let failure):
-      note(message)
+      record(message)
       if !holdsFailures { try await connection.send(.failureReply(.with { $0.lease = failure.lease })) }
-    default: note(message)
+    default: record(message)
     }
   }
 
-  private func note(_ message: WireMessage) {
+  private func record(_ message: WireMessage) {
     guard let index = waiters.firstIndex(where: { $0.matches(message) }) else { return received.append(message) }
     waiters.remove(at: index).continuation.resume(returning: message)
   }

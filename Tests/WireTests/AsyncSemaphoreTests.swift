@@ -2,9 +2,9 @@ import Testing
 
 @testable import Wire
 
-struct AdmissionTests {
+struct AsyncSemaphoreTests {
   @Test func tasksAreAdmittedInTheirOrder() {
-    var queue = Admission.Queue(capacity: 2)
+    var queue = AsyncSemaphore.Queue(capacity: 2)
     #expect(queue.enter(1) == [1])
     #expect(queue.enter(2) == [2])
     #expect(queue.enter(3) == [])
@@ -17,7 +17,7 @@ struct AdmissionTests {
   }
 
   @Test func nobodyIsAdmittedDuringAHold() {
-    var queue = Admission.Queue(capacity: 1)
+    var queue = AsyncSemaphore.Queue(capacity: 1)
     queue.hold()
     queue.hold()
     #expect(queue.enter(1) == [])
@@ -30,13 +30,13 @@ struct AdmissionTests {
   }
 
   @Test func aTaskThatIsCancelledWaitsNoLonger() async {
-    let admission = Admission(capacity: 1)
-    #expect(await admission.enter())
-    let waiting = Task { await admission.enter() }
-    let next = Task { await admission.enter() }
+    let semaphore = AsyncSemaphore(capacity: 1)
+    #expect(await semaphore.enter())
+    let waiting = Task { await semaphore.enter() }
+    let next = Task { await semaphore.enter() }
     waiting.cancel()
     #expect(await !waiting.value)
-    admission.leave()
+    semaphore.leave()
     #expect(await next.value)
   }
 }

@@ -1,9 +1,8 @@
 import Synchronization
 
-/// Admits a number of tasks at a time, in the order in which they came, and none while it is held back. The order of the
-/// messages of a connection is two of these: one frame of content is sent at a time, and only while no other message
-/// waits.
-final class Admission: Sendable {
+/// Admits a number of tasks at a time, in the order in which they came, and none while it is held back. Nothing blocks: a
+/// task that waits is suspended.
+package final class AsyncSemaphore: Sendable {
   /// What is decided, without the tasks. Pure.
   struct Queue: Sendable {
     private let capacity: Int
@@ -66,8 +65,16 @@ final class Admission: Sendable {
 
   private let state: Mutex<State>
 
-  init(capacity: Int) {
+  /// - Parameter capacity: How many tasks are admitted at a time; at least 1.
+  package init(capacity: Int) {
     state = Mutex(State(queue: Queue(capacity: capacity)))
+  }
+
+  /// Runs `body` in the task's turn. Throws `CancellationError` if the task is cancelled before, or what `body` throws.
+  package func withPermit<R: Sendable>(_ body: @Sendable () async throws -> R) async throws -> R {
+    guard await enter() else { throw CancellationError() }
+    defer { leave() }
+    return try await body()
   }
 
   /// Waits for the task's turn. Returns whether it has come, and then `leave` must follow; false if the task is cancelled
