@@ -1,4 +1,5 @@
 import CompositionModel
+import Segmenter
 import TestPrograms
 import Testing
 

@@ -1,4 +1,5 @@
 import CompositionModel
+import Segmenter
 import Testing
 
 @testable import Renderer

@@ -1,4 +1,5 @@
 import CompositionModel
+import TestPrograms
 import Testing
 
 @testable import Segmenter
@@ -23,28 +24,16 @@ struct BoundaryTests {
     }
   }
 
-  @Test(arguments: [(30, 150), (31, 225), (120, 225), (121, 300), (600, 300), (601, 600)])
-  func `segments of a long film are longer`(seconds: Int64, frames: Int) throws {
-    let whole = try Synthetic.range(0, seconds)
-    let track = CompositionTrack(id: "A", type: .video, clips: [Synthetic.clip("still", use: whole, at: whole)])
-    let edit = try Synthetic.edit(tracks: [track], codec: .ffv1, interval: 1)
-    let plan = try RenderPlanner.plan(edit, assets: Synthetic.assets(["still": Synthetic.still()]))
-    #expect(plan.segments.count > 1)
-    #expect(plan.segments.dropLast(2).allSatisfy { $0.frames.count == frames }, "\(plan.segments.map(\.frames))")
-  }
-
-  @Test
-  func `without a keyframe or a cut nearby they start at multiples of the keyframe interval`() throws {
-    let (edit, assets) = try oneClip(seconds: 60, interval: 100_000)
+  @Test(arguments: [30, 31, 120, 121, 600, 3600])
+  func `the length of segments does not depend on the film's`(seconds: Int64) throws {
+    let (edit, assets) = try oneClip(seconds: seconds, interval: 1)
     let plan = try RenderPlanner.plan(edit, assets: assets)
-    for segment in plan.segments.dropFirst() {
-      #expect(segment.boundary == .keyframeInterval)
-      #expect(segment.frames.lowerBound % 60 == 0)
-    }
+    #expect(plan.segments.count == Int(seconds + 3) / 5)
+    #expect(plan.segments.dropLast().allSatisfy { $0.frames.count == 150 }, "\(plan.segments.map(\.frames))")
   }
 
   @Test
-  func `a segment starts at a cut that is nearby`() throws {
+  func `a segment starts at each cut`() throws {
     let clips = try [(0, 143), (143, 300), (300, 451), (451, 600)].map { start, end in
       Synthetic.clip("a", use: try Synthetic.range(0, end - start, 30), at: try Synthetic.range(start, end, 30))
     }
@@ -64,15 +53,6 @@ struct BoundaryTests {
       edit, assets: Synthetic.assets(["a": try Synthetic.film(frames: 600, interval: 1)]),
       segmentDuration: MediaTime(value: 20, timescale: Int32(count)))
     #expect(abs(plan.segments.count - Int(count)) <= max(0, Int(count) / 10))
-  }
-
-  @Test
-  func `no segment of an even film costs less than a third of another`() throws {
-    for seconds: Int64 in [7, 11, 29, 61, 300] {
-      let (edit, assets) = try oneClip(seconds: seconds, interval: 48)
-      let costs = try RenderPlanner.plan(edit, assets: assets).segments.map(\.cost)
-      #expect(try #require(costs.max()) < 2.9 * (try #require(costs.min())), "\(seconds) s: \(costs)")
-    }
   }
 
   @Test
@@ -129,27 +109,17 @@ struct BoundaryTests {
     let edit = try Synthetic.edit(tracks: [CompositionTrack(id: "A", type: .video, clips: [clip])])
     let error = #expect(throws: PlanError.self) {
       try RenderPlanner.plan(
-        edit, assets: Synthetic.assets(["a": Synthetic.film(frames: 100)]),
+        edit, assets: Synthetic.assets(["a": Synthetic.film(frames: 100, rate: 25)]),
         segmentDuration: MediaTime(value: 1, timescale: 3))
     }
     #expect(error?.code == .time(.overflow))
   }
 }
 
-/// The numbers of "Exact rules" in docs/architecture.md. Each test moves one place frame by frame and computes from the
-/// rule where the segment must start. A nominal segment has 100 frames, so a frame is 0.01 of one.
+/// The numbers of "Exact rules" in docs/architecture.md. A nominal segment has 100 frames.
 struct BoundaryRuleTests {
   private static let rate: Int32 = 30
   private static let nominal = 100
-
-  /// The penalty of a place, if all frames up to it cost as much as a plain one.
-  /// - Parameter runUp: the frames of a source of the output's size that are decoded and not shown. To decode one costs
-  ///   0.08 of encoding one, and a plain frame costs both.
-  private func penalty(_ frame: Int, runUp: Int = 0, isPlain: Bool = false) -> Double {
-    let distance = Double(frame - Self.nominal) / Double(Self.nominal)
-    let decoding = Double(runUp) / Double(Self.nominal) * 0.08 / 1.08
-    return 0.1 * distance * distance + decoding + (isPlain ? 0.03 : 0)
-  }
 
   /// A clip that shows an asset from a frame of its source on.
   private func clip(_ asset: AssetID, from first: Int = 0, at frames: Range<Int>) throws -> Clip {
@@ -159,7 +129,7 @@ struct BoundaryRuleTests {
   }
 
   /// The segments of tracks that show `still`, a still picture, and `film`, which has a keyframe every `keyframes`
-  /// frames. The multiples of the output's keyframe interval are 100 frames apart.
+  /// frames.
   private func segments(
     _ tracks: [Clip]..., keyframes: Int = 1000, filmSize: PixelSize = PixelSize(width: 1280, height: 720)
   ) throws -> [Segment] {
@@ -173,77 +143,79 @@ struct BoundaryRuleTests {
     ).segments
   }
 
-  @Test
-  func `a cut is preferred to a plain place while a tenth of its distance squared is below 0.03`() throws {
-    var chosen: [Int] = []
-    for cut in 101...199 {
-      let segments = try segments([clip("still", at: 0..<cut), clip("still", at: cut..<350)])
-      let isCut = penalty(cut) < penalty(Self.nominal, isPlain: true)
-      #expect(segments[1].boundary == (isCut ? .cut : .keyframeInterval), "a cut at \(cut)")
-      #expect(segments[1].frames.lowerBound == (isCut ? cut : Self.nominal), "a cut at \(cut)")
-      if isCut { chosen.append(cut) }
-    }
-    #expect(chosen == Array(101...154))
+  /// The starts of the segments of a clip that shows the film from a frame of it on, as frames of the film.
+  private func starts(from first: Int, keyframes: Int, count: Int = 1000) throws -> [Int] {
+    try segments([clip("film", from: first, at: 0..<count)], keyframes: keyframes).dropFirst()
+      .map { $0.frames.lowerBound + first }
   }
 
-  @Test(arguments: [60, 65, 70, 75, 80])
-  func `a keyframe before a cut is preferred if the cut's run-up costs more than its distance`(key: Int) throws {
-    var runUps: [Int] = []
-    for runUp in 0...40 {
-      // The first clip shows the source's keyframe 1000 at frame `key`. The second starts `runUp` frames after
-      // keyframe 0.
-      let segments = try segments([
-        clip("film", from: 1000 - key, at: 0..<Self.nominal), clip("film", from: runUp, at: Self.nominal..<350),
-      ])
-      let isCut = penalty(Self.nominal, runUp: runUp) < penalty(key)
-      #expect(segments[1].boundary == (isCut ? .cut : .sourceKeyframe(asset: "film")), "a run-up of \(runUp)")
-      #expect(segments[1].frames.lowerBound == (isCut ? Self.nominal : key), "a run-up of \(runUp)")
-      if isCut { runUps.append(runUp) }
-    }
-    #expect(runUps.last == [60: 21, 65: 16, 70: 12, 75: 8, 80: 5][key])
+  @Test(arguments: [0, 1, 30, 99, 100, 101, 250])
+  func `a clip is cut at multiples of the nominal length in its source, wherever it starts`(first: Int) throws {
+    let expected = (1...13).map { $0 * 100 }.filter { $0 >= first + 25 && $0 <= first + 1000 - 25 }
+    #expect(try starts(from: first, keyframes: 1) == expected)
+    #expect(try starts(from: first, keyframes: 100_000) == expected)
+  }
+
+  @Test(arguments: [7, 12, 30, 48, 60, 90, 99, 101])
+  func `a multiple moves to the nearest keyframe within half of the nominal length`(keyframes: Int) throws {
+    let keys = stride(from: 0, to: 1400, by: keyframes)
+    let expected = (1...9).map { multiple in keys.min { abs($0 - multiple * 100) < abs($1 - multiple * 100) } ?? 0 }
+    #expect(try starts(from: 0, keyframes: keyframes) == expected.filter { $0 <= 975 })
   }
 
   @Test
-  func `a boundary is 0.55 to 2.15 nominal segments after the last`() throws {
-    for cut in 40...230 {
-      // The first clip starts 200 frames after a keyframe, so that any plain place costs more than any cut.
-      let segments = try segments([clip("film", from: 200, at: 0..<cut), clip("film", at: cut..<350)])
-      let isReached = (55...215).contains(cut)
-      let plain = penalty(
-        Self.nominal, runUp: cut < Self.nominal ? Self.nominal - cut : 200 + Self.nominal, isPlain: true)
-      #expect(penalty(cut) < plain)
-      #expect(segments[1].frames.lowerBound == (isReached ? cut : Self.nominal), "a cut at \(cut)")
-    }
+  func `a multiple without a keyframe is left out if the one before or after it has one`() throws {
+    #expect(try starts(from: 0, keyframes: 200) == [200, 400, 600, 800])
+    #expect(try starts(from: 0, keyframes: 170) == [170, 340, 510, 680, 850])
+    // 600 is the only keyframe, so 500 and 700 are left out.
+    #expect(try starts(from: 0, keyframes: 600) == [100, 200, 300, 400, 600, 800, 900])
+  }
+
+  /// A frame of a clip at a higher speed costs the decoding of more frames, each 0.08 of an encoded one.
+  @Test(arguments: [(1, 2, 100), (3, 2, 96), (2, 1, 93)])
+  func `at another speed the multiples are further apart in the source`(
+    numerator: Int64, denominator: Int64, nominal: Int
+  ) throws {
+    let use = try Synthetic.range(0, 600 * numerator / denominator, Self.rate)
+    let clip = Synthetic.clip("film", use: use, at: try Synthetic.range(0, 600, Self.rate))
+    let starts = try segments([clip], keyframes: 100_000).map(\.frames.lowerBound)
+    #expect(starts == (0...6).map { $0 * nominal }.filter { $0 <= 575 })
   }
 
   @Test
-  func `of places with equal penalties a cut is taken, then a keyframe`() throws {
-    let cut = try segments([clip("film", at: 0..<100), clip("film", at: 100..<350)])
-    #expect(cut[1].frames.lowerBound == 100)
-    #expect(cut[1].boundary == .cut)
-    let key = try segments([clip("film", from: 900, at: 0..<350)])
-    #expect(key[1].frames.lowerBound == 100)
-    #expect(key[1].boundary == .sourceKeyframe(asset: "film"))
-  }
-
-  @Test
-  func `a rest of less than one and a half nominal segments stays in one`() throws {
-    for frames in 50...260 {
-      let starts = try segments([clip("still", at: 0..<frames)]).map(\.frames.lowerBound)
-      let expected = [0, 100, 200].filter { $0 == 0 || frames - ($0 - 100) >= 150 }
-      #expect(starts == expected, "\(frames) frames")
+  func `a place that is less than a quarter of the nominal length from a cut or an end is left out`() throws {
+    for cut in 1..<250 {
+      let starts = try segments([clip("film", from: 10, at: 0..<cut), clip("still", at: cut..<250)], keyframes: 1)
+        .map(\.frames.lowerBound)
+      let isCut = (25...225).contains(cut)
+      let inFilm = [90, 190].filter { $0 <= cut - (isCut ? 25 : 1) && $0 >= 25 && $0 <= 225 }
+      let inStill = [cut + 100, cut + 200].filter { $0 <= 225 && $0 - (inFilm.last ?? 0) >= 25 }
+      #expect(starts == [0] + inFilm + (isCut ? [cut] : []) + inStill, "a cut at \(cut)")
     }
   }
 
   @Test
-  func `the last segment has at least a quarter of the nominal frames`() throws {
-    for cut in 101...154 {
-      let segments = try segments([clip("still", at: 0..<cut), clip("still", at: cut..<170)])
-      #expect(segments.map(\.frames.lowerBound) == [0, cut <= 170 - 25 ? cut : 100], "a cut at \(cut)")
+  func `of cuts that are too near to each other the one with the lower hash is taken, wherever the film is`() throws {
+    // Clips of ten frames, so that a segment has three or more.
+    var random = SeededRandom(seed: 1)
+    let firsts = (0..<60).map { _ in Int.random(in: 0..<1300, using: &random) }
+    func starts(_ firsts: ArraySlice<Int>) throws -> [[Int]] {
+      let clips = try firsts.enumerated().map { try clip("film", from: $1, at: ($0 * 10)..<($0 * 10 + 10)) }
+      let segments = try segments(clips)
+      #expect(segments.allSatisfy { $0.frames.count >= 25 })
+      return segments.map {
+        Array(firsts[(firsts.startIndex + $0.frames.lowerBound / 10)..<(firsts.startIndex + $0.frames.upperBound / 10)])
+      }
+    }
+    let whole = try starts(firsts[...])
+    #expect(whole.count > 12)
+    for removed in 1..<30 {
+      let rest = try starts(firsts[removed...])
+      #expect(rest.filter { whole.contains($0) }.count >= rest.count - 3, "without the first \(removed)")
     }
   }
 
-  /// The film over the still has 49 times the output's pixels, so a nominal segment's cost is that of 20 frames.
+  /// The film over the still has 49 times the output's pixels.
   @Test(arguments: [1, 1000])
   func `a segment of costly frames has at least a quarter of the nominal frames`(keyframes: Int) throws {
     for frames in 20...130 {

@@ -26,25 +26,103 @@ struct SegmentContentTests {
     for segment in plan.segments {
       #expect(segment.task.frameCount == segment.frames.count)
       #expect(segment.task.spans.map(\.frames.count).reduce(0, +) == segment.frames.count)
-      for frame in segment.frames { try compare(frame, of: segment, with: edit) }
+      for frame in segment.frames { try compare(frame, of: segment, with: edit, assets) }
     }
   }
 
-  private func compare(_ frame: Int, of segment: Segment, with edit: Edit) throws {
+  /// The tasks of clips of "a", which fills the frame, of "wide", which leaves a border, and of a still with alpha: the
+  /// first is on top.
+  private func tasks(
+    _ assets: [AssetID], opacity: RampList = .one, background: Color = .black
+  ) throws -> [VideoTask] {
+    let whole = try Synthetic.range(0, 4)
+    let tracks = try assets.enumerated().map { number, asset in
+      CompositionTrack(
+        id: "track \(number)", type: .video,
+        clips: [Synthetic.clip(asset, use: asset == "still" ? try Synthetic.range(0, 0) : whole, at: whole)])
+    }
+    let layers = tracks.enumerated().map { number, track in
+      Layer.track(TrackLayer(track: track.id, opacity: number == 0 ? opacity : .one))
+    }
+    var edit = try Synthetic.edit(tracks: tracks, layers: layers)
+    edit.videoComposition.instructions[0].background = background
+    return try RenderPlanner.plan(
+      edit,
+      assets: Synthetic.assets([
+        "a": Synthetic.film(frames: 200), "b": Synthetic.film(frames: 200), "still": Synthetic.still(),
+        "wide": Synthetic.film(frames: 200, size: PixelSize(width: 1280, height: 640)),
+      ])
+    ).segments.map(\.task)
+  }
+
+  @Test
+  func `what an opaque picture that fills the frame hides is not in the task`() throws {
+    let alone = try tasks(["a"])
+    #expect(try tasks(["a"], background: .white) == alone)
+    #expect(try tasks(["a", "b", "still"]) == alone)
+    #expect(try tasks(["wide", "a", "b"], background: .white) == tasks(["wide", "a"]))
+  }
+
+  @Test
+  func `what is below a border, alpha or an opacity below one is in the task`() throws {
+    let half = try RampList.constant(0.5)
+    for (top, opacity) in [("wide", RampList.one), ("still", .one), ("a", half)] as [(AssetID, RampList)] {
+      #expect(try tasks([top], opacity: opacity) != tasks([top], opacity: opacity, background: .white))
+      #expect(try tasks([top, "b"], opacity: opacity).allSatisfy { $0.sources.count == 2 })
+    }
+    let late = RampList([Ramp(over: try Synthetic.range(3, 4), from: 1, to: 0)])
+    #expect(try tasks(["a", "b"], opacity: late).allSatisfy { $0.sources.count == 2 })
+  }
+
+  /// The source has the output's rate, so that a clip shows the same frames wherever it starts between two of them.
+  @Test
+  func `a clip has the same tasks wherever it lies between the output's frames`() throws {
+    func tasks(at start: MediaTime) throws -> [VideoTask] {
+      let length = MediaTime(seconds: 14)
+      let clip = Synthetic.clip(
+        "a", use: try MediaTimeRange(start: MediaTime(seconds: 3), duration: length),
+        at: try MediaTimeRange(start: start, duration: length))
+      let edit = try Synthetic.edit(tracks: [CompositionTrack(id: "A", type: .video, clips: [clip])])
+      return try RenderPlanner.plan(edit, assets: Synthetic.assets(["a": Synthetic.film(frames: 600)])).segments
+        .map(\.task)
+    }
+    let first = try tasks(at: .zero)
+    #expect(first.count == 3)
+    for start in [
+      MediaTime(value: 1, timescale: 90), MediaTime(value: 7, timescale: 1000), MediaTime(value: 2, timescale: 3),
+    ] {
+      let moved = try tasks(at: start)
+      #expect(first.dropFirst().allSatisfy { moved.contains($0) }, "at \(start)")
+    }
+  }
+
+  private func compare(
+    _ frame: Int, of segment: Segment, with edit: Edit, _ assets: [AssetID: PlannedAsset]
+  ) throws {
     let time = try edit.videoComposition.frameDuration * Rational(frame)
     let local = frame - segment.frames.lowerBound
     let localTime = try edit.videoComposition.frameDuration * Rational(local)
     let span = try #require(segment.task.spans.first { $0.frames.contains(local) })
-    var expected: [(digest: String, time: Rational?, opacity: Double)] = []
+    var expected: [(digest: String, pts: Int64?, opacity: Double)] = []
     for layer in edit.videoComposition.instructions[0].layers {
       guard case .track(let layer) = layer, let track = edit.composition.track(layer.track),
         let clip = track.clips.first(where: { $0.target.contains(time) })
       else { continue }
-      let isStill = clip.source.isEmpty
+      let shown = clip.source.isEmpty ? nil : try clip.sourceTime(at: time)
+      let stored = try #require(assets[clip.asset]?.description.tracks.first)
       expected.append(
-        ("digest of \(clip.asset)", isStill ? nil : try clip.sourceTime(at: time), try layer.opacity.value(at: time)))
+        (
+          "digest of \(clip.asset)",
+          try shown.map { try pts(at: $0, timebase: stored.timebase, stored.origin, stored.video) },
+          try layer.opacity.value(at: time)
+        ))
     }
-    #expect(span.layers.count == expected.count)
+    // What is left out is below a picture that fills the frame, as those of "a" and "b" do.
+    #expect(span.layers.count <= expected.count)
+    if span.layers.count < expected.count, let hiding = expected.prefix(span.layers.count).last {
+      #expect(hiding.pts != nil && hiding.opacity == 1)
+      #expect(span.background == .black)
+    }
     for (layer, expected) in zip(span.layers, expected) {
       guard case .clip(let layer) = layer else {
         Issue.record("a plain edit has no dissolve")
@@ -52,17 +130,28 @@ struct SegmentContentTests {
       }
       let source = segment.task.sources[layer.source]
       #expect(source.digest == expected.digest)
-      if let time = expected.time {
-        let shown = try layer.sourceTime(at: localTime)
-        #expect(shown == time)
+      if let expected = expected.pts {
+        let shown = try pts(
+          at: layer.sourceTime(at: localTime), timebase: source.timebase, source.origin,
+          assets.values.first { $0.digest == source.digest }?.description.tracks.first?.video)
+        #expect(shown == expected)
         // Decoding must start at or before what is shown.
-        if let key = source.decodeFrom {
-          let keyTime = try source.timebase.exact * Rational(key.pts - source.origin)
-          #expect(keyTime <= max(shown, .zero))
-        }
+        if let key = source.decodeFrom { #expect(key.pts <= shown) }
       }
       #expect(abs(try layer.opacity.value(at: localTime) - expected.opacity) < 1e-12)
     }
+  }
+
+  /// The greatest timestamp of a frame that is not after a time of the asset, or the first.
+  private func pts(at time: Rational, timebase: MediaTime, _ origin: Int64, _ video: VideoFormat?) throws -> Int64 {
+    let times = try #require(video).frames.times
+    let tick = try (time / timebase.exact).floor + Int128(origin)
+    var (low, high) = (0, times.count - 1)
+    while low < high {
+      let middle = (low + high + 1) / 2
+      if Int128(times[middle]) <= tick { low = middle } else { high = middle - 1 }
+    }
+    return times[low]
   }
 
   private func randomEdit(_ random: inout SeededRandom) throws -> Edit {

@@ -15,7 +15,7 @@ public struct FrameTimes: Sendable, Hashable, Codable {
       self.count = count
     }
 
-    var last: Int64 { start + step * Int64(count - 1) }
+    package var last: Int64 { start + step * Int64(count - 1) }
 
     public init(from decoder: any Decoder) throws {
       let container = try decoder.singleValueContainer()
@@ -67,6 +67,16 @@ public struct FrameTimes: Sendable, Hashable, Codable {
     let run = runs[next - 1]
     guard run.step > 0 else { return run.start }
     return run.start + run.step * min((time - run.start) / run.step, Int64(run.count - 1))
+  }
+
+  /// The frames of equal steps from a frame on. Nil if there is no frame at this time.
+  package func run(from time: Int64) -> Run? {
+    let next = runs.partitionPoint { time < $0.start }
+    guard next > 0 else { return nil }
+    let run = runs[next - 1]
+    guard time <= run.last, run.step > 0 ? (time - run.start) % run.step == 0 : time == run.start else { return nil }
+    let passed = run.step > 0 ? Int((time - run.start) / run.step) : 0
+    return Run(start: time, step: run.step, count: run.count - passed)
   }
 
   /// All times, rising.

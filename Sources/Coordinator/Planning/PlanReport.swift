@@ -97,7 +97,7 @@ extension PlanReport.Segment {
     boundary =
       switch segment.boundary {
       case .start: "the film starts"
-      case .keyframeInterval: "a keyframe is due"
+      case .nominalLength: "the segment has its length"
       case .cut: "a cut or transition"
       case .sourceKeyframe(let asset): "a keyframe of \(asset)"
       }

@@ -2,6 +2,7 @@ import CMedia
 import CompositionModel
 import Glibc
 import Media
+import Segmenter
 
 /// A picture as four planes of 16 bits: red, green and blue, each multiplied by alpha, and alpha; 65535 is one. Stills,
 /// texts and frames with alpha are converted to this form, and from it to a `BlendPicture`.

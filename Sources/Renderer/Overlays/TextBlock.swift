@@ -1,5 +1,6 @@
 import CPango
 import CompositionModel
+import Segmenter
 
 /// A text set in lines, measured and ready to be drawn.
 ///

@@ -1,6 +1,7 @@
 import CMedia
 import CompositionModel
 import Media
+import Segmenter
 
 /// One plane of a frame in memory. It is valid inside the closure that it is passed to.
 struct Plane {

@@ -1,15 +1,13 @@
 import CompositionModel
 
-/// Chooses where segments start. A boundary depends only on what is near it, and not on the film's length or on later
-/// parts. So an edit moves only the boundaries near it, and the pieces of the other segments are found in the content
-/// store.
+/// Chooses where segments start: at cuts, and inside a clip at places that its source determines. What is shown at a
+/// place and near it decides, and not where in the film that is. So after an edit the untouched clips are cut as they
+/// were, and their pieces are found in the content store.
 struct BoundaryChooser {
   let timeline: Timeline
   let costs: CostModel
-  let cumulative: CumulativeCost
-  /// The frames of a segment, all of which cost as much as a plain one.
+  /// The intended frames of a segment inside a clip whose frames cost no more than a plain one.
   let nominalFrames: Int
-  let keyframeInterval: Int
   /// No segment has fewer frames, unless the film has.
   let shortestFrames: Int
 
@@ -18,108 +16,198 @@ struct BoundaryChooser {
     var boundary: Boundary
   }
 
-  /// How far before and after its nominal place a boundary may be, in segments' nominal cost. The distance after it is
-  /// enough to reach the next keyframe of a source with one every ten seconds.
-  private static let (reachBefore, reachAfter) = (0.45, 1.15)
-  /// The penalty of a segment of twice the nominal cost, in nominal segments of decoded frames that are not shown. It
-  /// is small, because decoding such frames is certain work, while uneven segments only wait for each other at the end
-  /// of a job.
-  private static let unevenness = 0.1
-  /// The penalty of a boundary that is only a multiple of the keyframe interval, in nominal segments.
-  private static let plainness = 0.03
-  /// A rest of the film that costs less than this stays in one segment, in segments' nominal cost.
-  private static let undividedRest = 1.5
-  /// A segment has at least its nominal number of frames divided by this. If decoding costs far more than the frames
-  /// that are made, cost alone would cut a film into single frames.
+  /// A segment has at least its nominal number of frames divided by this, so that very short clips share one.
   private static let shortestDivisor = 4
 
+  private var shortest: Int { max(1, shortestFrames, nominalFrames / Self.shortestDivisor) }
+
   /// The starts of the segments, rising. The first is at frame 0.
+  ///
+  /// Of places that are too near to each other one is taken: a cut before a place inside a clip, and then the one with
+  /// the lower hash of what is shown there. So the choice among many short clips depends on the nearest ones only, and
+  /// not on how many come before them.
   func boundaries() throws(PlanError) -> [Choice] {
-    let frameCount = timeline.grid.frameCount
-    var choices = [Choice(frame: 0, boundary: .start)]
-    guard let first = timeline.spans.first else { return choices }
-    let nominalCost = try costs.frame(of: bottomLayer(of: first)) * Double(nominalFrames)
-    let shortest = max(1, shortestFrames, nominalFrames / Self.shortestDivisor)
-    while let last = choices.last {
-      let spent = cumulative.cost(before: last.frame)
-      // A rest that is too short for two segments stays in one, as does one that costs too little.
-      if frameCount - last.frame < 2 * shortest { break }
-      if cumulative.cost(before: frameCount) - spent < nominalCost * Self.undividedRest { break }
-      let window =
-        cumulative.frame(
-          at: spent + nominalCost * (1 - Self.reachBefore))...cumulative.frame(
-          at: spent + nominalCost * (1 + Self.reachAfter))
-      let allowed = (last.frame + shortest)...(frameCount - shortest)
-      var best: (choice: Choice, penalty: Double)?
-      for candidate in try candidates(in: window) where allowed.contains(candidate.frame) {
-        let distance = (cumulative.cost(before: candidate.frame) - spent - nominalCost) / nominalCost
-        let uneven = Self.unevenness * distance * distance
-        var plain = 0.0
-        if case .keyframeInterval = candidate.boundary { plain = Self.plainness }
-        // The cost of the run-up takes long to compute, and cannot make a candidate better.
-        if let best, uneven + plain >= best.penalty { continue }
-        let span = timeline.spans[cumulative.span(of: candidate.frame)]
-        let runUp = try costs.runUp(to: candidate.frame, in: span, grid: timeline.grid)
-        let penalty = uneven + runUp / nominalCost + plain
-        if best.map({ penalty < $0.penalty }) ?? true { best = (candidate, penalty) }
+    let candidates = try candidates()
+    var isOpen = candidates.map { $0.frame >= shortest && timeline.grid.frameCount - $0.frame >= shortest }
+    var chosen: [Int] = []
+    for index in candidates.indices.sorted(by: { candidates[$0].isPreferred(to: candidates[$1]) }) where isOpen[index] {
+      chosen.append(index)
+      let frame = candidates[index].frame
+      var near = index
+      while near < candidates.count, candidates[near].frame - frame < shortest {
+        isOpen[near] = false
+        near += 1
       }
-      let even = cumulative.frame(at: spent + nominalCost)
-      let fallback = min(max(allowed.lowerBound, even), allowed.upperBound)
-      choices.append(best?.choice ?? Choice(frame: fallback, boundary: .keyframeInterval))
+      near = index
+      while near >= 0, frame - candidates[near].frame < shortest {
+        isOpen[near] = false
+        near -= 1
+      }
+    }
+    return [Choice(frame: 0, boundary: .start)]
+      + chosen.sorted().map { Choice(frame: candidates[$0].frame, boundary: candidates[$0].boundary) }
+  }
+
+  // MARK: Candidates
+
+  private struct Candidate {
+    var frame: Int
+    var boundary: Boundary
+    var hash: UInt64
+
+    func isPreferred(to other: Candidate) -> Bool {
+      let isCut = boundary == .cut
+      if isCut != (other.boundary == .cut) { return isCut }
+      return (hash, frame) < (other.hash, other.frame)
+    }
+  }
+
+  /// Rising, each at a frame of its own.
+  private func candidates() throws(PlanError) -> [Candidate] {
+    var candidates: [Candidate] = []
+    for span in timeline.spans {
+      var choices = try places(inside: span)
+      if span.frames.lowerBound > 0 { choices.insert(Choice(frame: span.frames.lowerBound, boundary: .cut), at: 0) }
+      for choice in choices {
+        candidates.append(
+          Candidate(frame: choice.frame, boundary: choice.boundary, hash: try hash(of: choice.frame, in: span)))
+      }
+    }
+    return candidates
+  }
+
+  private func places(inside span: TimelineSpan) throws(PlanError) -> [Choice] {
+    let clips = span.layers.reversed().flatMap(\.clips)
+    for clip in clips {
+      let (_, track, video) = try costs.sources.video(of: clip.clip)
+      guard !video.isStill, !clip.clip.source.isEmpty else { continue }
+      let nominal = try nominal(of: span, showing: clip)
+      return try mapErrors(to: PlanError.time("the clip of '\(clip.clip.asset)' at \(clip.clip.target.start)")) {
+        () throws(TimeError) in
+        try SourceDivision(clip: clip.clip, track: track, video: video, nominalFrames: nominal, grid: timeline.grid)
+          .places(in: span.frames)
+      }
+    }
+    // Nothing moves: every frame is the same, wherever the clip is cut.
+    guard let clip = clips.first else { return multiples(of: nominalFrames, from: span.frames.lowerBound, in: span) }
+    let first = try mapErrors(to: PlanError.time("the clip of '\(clip.clip.asset)' at \(clip.clip.target.start)")) {
+      () throws(TimeError) in
+      try timeline.grid.firstFrame(atOrAfter: clip.clip.target.start)
+    }
+    return multiples(of: try nominal(of: span, showing: clip), from: first, in: span)
+  }
+
+  private func multiples(of nominal: Int, from first: Int, in span: TimelineSpan) -> [Choice] {
+    let skipped = (span.frames.lowerBound - first) / nominal
+    return stride(from: first + (skipped + 1) * nominal, to: span.frames.upperBound, by: nominal).map {
+      Choice(frame: $0, boundary: .nominalLength)
+    }
+  }
+
+  /// The intended frames of a segment inside a span, so that one of costly frames takes no longer than another. One clip
+  /// decides: what lies over it for a while does not change how it is cut before and after.
+  private func nominal(of span: TimelineSpan, showing clip: TimelineClip) throws(PlanError) -> Int {
+    var alone = span
+    alone.layers = [.clip(clip)]
+    let part = min(1, costs.plainFrame / (try costs.frame(of: alone)))
+    return max(shortest, Int((Double(nominalFrames) * part).rounded()))
+  }
+
+  /// Of what is shown at a frame, by the digests of the media and the timestamps of their frames.
+  private func hash(of frame: Int, in span: TimelineSpan) throws(PlanError) -> UInt64 {
+    var hash = ContentHash()
+    for clip in span.layers.flatMap(\.clips) {
+      let (asset, track, video) = try costs.sources.video(of: clip.clip)
+      hash.combine(asset.digest)
+      hash.combine(Int64(track.index))
+      let shown = try mapErrors(to: PlanError.time("the clip of '\(clip.clip.asset)' at frame \(frame)")) {
+        () throws(TimeError) in
+        try costs.sources.shownFrame(
+          of: clip.clip, track: track, format: video, at: timeline.grid.time(of: frame))
+      }
+      hash.combine(shown ?? -1)
+    }
+    return hash.value
+  }
+}
+
+/// The places inside a clip at which a segment may start: the multiples of the nominal length in the source's own time,
+/// each moved to the source's nearest keyframe within half of that length. A multiple without a keyframe is left out if
+/// the one before or after it has one, so that few frames are decoded that are not shown. All this depends on the source
+/// and the clip's speed, and not on where the clip starts.
+private struct SourceDivision {
+  private let clip: Clip
+  private let track: TrackDescription
+  private let video: VideoFormat
+  private let grid: FrameGrid
+  /// Source seconds for one second of the output.
+  private let speed: Rational
+  /// The nominal length in seconds of the source.
+  private let step: Rational
+
+  init(clip: Clip, track: TrackDescription, video: VideoFormat, nominalFrames: Int, grid: FrameGrid) throws(TimeError) {
+    self.clip = clip
+    self.track = track
+    self.video = video
+    self.grid = grid
+    speed = try clip.source.duration / clip.target.duration
+    step = try grid.frameDuration.exact * Rational(nominalFrames) * speed
+  }
+
+  /// The places in a span's frames but the first, rising.
+  func places(in frames: Range<Int>) throws(TimeError) -> [BoundaryChooser.Choice] {
+    let from = try clip.sourceTime(at: grid.time(of: frames.lowerBound))
+    let to = try clip.sourceTime(at: grid.time(of: frames.upperBound))
+    let multiples = max(1, try (from / step).floor)...max(1, try (to / step).ceiling)
+    var choices: [BoundaryChooser.Choice] = []
+    var last: Keyframe? = multiples.lowerBound > 1 ? try keyframe(near: multiples.lowerBound - 1) : nil
+    var current = try keyframe(near: multiples.lowerBound)
+    for multiple in multiples {
+      let next = try keyframe(near: multiple + 1)
+      defer { (last, current) = (current, next) }
+      if current == nil, last != nil || next != nil { continue }
+      let time: Rational
+      if let current {
+        time = try track.timebase.exact * Rational(current.pts - track.origin)
+      } else {
+        time = try step * Rational(multiple)
+      }
+      let frame = try grid.firstFrame(
+        atOrAfter: clip.target.start.exact + (time - clip.source.start.exact) / speed)
+      guard frames.dropFirst().contains(frame) else { continue }
+      choices.append(
+        BoundaryChooser.Choice(
+          frame: frame, boundary: current == nil ? .nominalLength : .sourceKeyframe(asset: clip.asset)))
     }
     return choices
   }
 
-  /// A span with only its bottom layer, whose frames cost as much as an ordinary frame of the film.
-  private func bottomLayer(of span: TimelineSpan) -> TimelineSpan {
-    var plain = span
-    plain.layers = Array(span.layers.suffix(1))
-    return plain
+  /// The keyframe nearest to a multiple of the nominal length, if one is within half of that length.
+  private func keyframe(near multiple: Int128) throws(TimeError) -> Keyframe? {
+    let tick = try track.timebase.exact
+    let (middle, half) = (try step * Rational(multiple) / tick, try step / tick * Rational(1, 2))
+    func pts(_ ticks: Rational) -> Int64 { Int64(clamping: ticks.ceiling + Int128(track.origin)) }
+    let (first, centre, end) = (pts(try middle - half), pts(middle), pts(try middle + half))
+    let next = video.keyframes.partitionPoint { centre <= $0.pts }
+    let near = [next - 1, next].filter { video.keyframes.indices.contains($0) }.map { video.keyframes[$0] }
+      .filter { first <= $0.pts && $0.pts < end }
+    return near.min { abs($0.pts - centre) < abs($1.pts - centre) }
+  }
+}
+
+/// FNV-1a of 64 bits: the same on every machine, unlike Swift's own hashes.
+private struct ContentHash {
+  private(set) var value: UInt64 = 0xcbf2_9ce4_8422_2325
+
+  mutating func combine(_ text: String) {
+    for byte in text.utf8 { combine(byte) }
   }
 
-  /// Cuts, then source keyframes, then multiples of the keyframe interval: of equals the first is taken.
-  private func candidates(in window: ClosedRange<Int>) throws(PlanError) -> [Choice] {
-    var choices: [Choice] = []
-    let first = timeline.spans.partitionPoint { window.lowerBound <= $0.frames.upperBound }
-    let spans = timeline.spans[first...].prefix { $0.frames.lowerBound <= window.upperBound }
-    for span in spans where window.contains(span.frames.lowerBound) {
-      choices.append(Choice(frame: span.frames.lowerBound, boundary: .cut))
-    }
-    for span in spans {
-      for clip in span.layers.flatMap(\.clips) { choices += try keyframes(of: clip.clip, in: span, window: window) }
-    }
-    let interval = max(1, min(keyframeInterval, nominalFrames))
-    let firstMultiple = (window.lowerBound + interval - 1) / interval * interval
-    choices += stride(from: firstMultiple, through: window.upperBound, by: interval).map {
-      Choice(frame: $0, boundary: .keyframeInterval)
-    }
-    return choices
+  mutating func combine(_ number: Int64) {
+    for shift in stride(from: 0, to: 64, by: 8) { combine(UInt8(truncatingIfNeeded: number >> shift)) }
   }
 
-  /// The frames of a window that are the first to show a keyframe of a clip's source.
-  private func keyframes(
-    of clip: Clip, in span: TimelineSpan, window: ClosedRange<Int>
-  ) throws(PlanError) -> [Choice] {
-    let (_, track, video) = try costs.sources.video(of: clip)
-    let frames = span.frames.clamped(to: window.lowerBound..<(window.upperBound + 1))
-    guard !video.isStill, !frames.isEmpty, !clip.source.isEmpty else { return [] }
-    return try mapErrors(to: PlanError.time("the keyframes of '\(clip.asset)'")) { () throws(TimeError) in
-      let from = try costs.sources.shownFrame(
-        of: clip, track: track, format: video, at: timeline.grid.time(of: frames.lowerBound))
-      let to = try costs.sources.shownFrame(
-        of: clip, track: track, format: video, at: timeline.grid.time(of: frames.upperBound - 1))
-      guard let from, let to else { return [] }
-      var choices: [Choice] = []
-      let first = video.keyframes.partitionPoint { from <= $0.pts }
-      for key in video.keyframes[first...].prefix(while: { $0.pts <= to }) {
-        let elapsed = try track.timebase.exact * Rational(key.pts - track.origin) - clip.source.start.exact
-        let time = try clip.target.start.exact + elapsed * (clip.target.duration / clip.source.duration)
-        let frame = try timeline.grid.firstFrame(atOrAfter: time)
-        if frames.contains(frame) {
-          choices.append(Choice(frame: frame, boundary: .sourceKeyframe(asset: clip.asset)))
-        }
-      }
-      return choices
-    }
+  private mutating func combine(_ byte: UInt8) {
+    value = (value ^ UInt64(byte)) &* 0x100_0000_01b3
   }
 }

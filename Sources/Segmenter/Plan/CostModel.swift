@@ -15,6 +15,11 @@ struct CostModel {
 
   private func pixels(_ size: PixelSize) -> Double { Double(size.width * size.height) }
 
+  /// To make and encode a frame that shows a clip of the output's own size.
+  var plainFrame: Double {
+    pixels(format.size) * (encoder.codec.definition.costPerPixel(encoder) + CostModel.decode)
+  }
+
   /// To make and encode one frame of a span.
   func frame(of span: TimelineSpan) throws(PlanError) -> Double {
     let outputPixels = pixels(format.size)
@@ -58,14 +63,12 @@ struct CostModel {
   }
 }
 
-/// The cost of the film up to each frame, and the frame for a cost.
+/// The cost of the film up to each frame.
 struct CumulativeCost {
   private var starts: [(frame: Int, cost: Double)] = []
   private var perFrame: [Double] = []
-  private let frameCount: Int
 
   init(timeline: Timeline, costs: CostModel) throws(PlanError) {
-    frameCount = timeline.grid.frameCount
     var total = 0.0
     for span in timeline.spans {
       let cost = try costs.frame(of: span)
@@ -84,11 +87,5 @@ struct CumulativeCost {
   func cost(before frame: Int) -> Double {
     let index = span(of: frame)
     return starts[index].cost + perFrame[index] * Double(frame - starts[index].frame)
-  }
-
-  /// The frame before which about this cost is spent.
-  func frame(at cost: Double) -> Int {
-    let index = max(0, starts.partitionPoint { $0.cost > cost } - 1)
-    return min(frameCount, starts[index].frame + Int(((cost - starts[index].cost) / perFrame[index]).rounded()))
   }
 }

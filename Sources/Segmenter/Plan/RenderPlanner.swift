@@ -8,13 +8,13 @@ package enum RenderPlanner {
   package static let greatestSegmentCount = 20_000
   /// The fewest frames that a segment may be asked to have. A shorter one costs more to start than to render.
   package static let shortestSegment = 5
+  private static let defaultSegmentDuration = MediaTime(seconds: 5)
 
   /// The plan of an edit.
   /// - Parameters:
   ///   - assets: every asset that a clip or an overlay of the edit uses.
-  ///   - segmentDuration: the intended duration of a segment in seconds, at least `shortestSegment` frames. Nil: 5 s for
-  ///     a film of up to 30 s, 7.5 s up to two minutes, 10 s up to ten minutes, 20 s beyond. So a short film keeps every
-  ///     core busy, and a long film spends little on starting tasks.
+  ///   - segmentDuration: the intended duration of a segment inside a clip in seconds, at least `shortestSegment` frames;
+  ///     nil: 5 s. It does not depend on the film's length, so that a change of that leaves the segments as they are.
   package static func plan(
     _ edit: Edit, assets: [AssetID: PlannedAsset], segmentDuration: MediaTime? = nil
   ) throws(PlanError) -> RenderPlan {
@@ -36,7 +36,7 @@ package enum RenderPlanner {
       format = made
       segments = try self.segments(
         of: edit, format: made, encoder: encoder, frameCount: frameCount,
-        segmentDuration: segmentDuration ?? defaultSegmentDuration(edit.composition.duration), lookup: lookup)
+        segmentDuration: segmentDuration ?? defaultSegmentDuration, lookup: lookup)
       video = StitchedVideo(format: made, encoder: encoder, frameCounts: segments.map(\.frames.count))
     }
     let stitch = StitchTask(
@@ -58,18 +58,12 @@ package enum RenderPlanner {
     }
   }
 
-  private static func defaultSegmentDuration(_ duration: MediaTime) -> MediaTime {
-    if duration <= MediaTime(seconds: 30) { return MediaTime(seconds: 5) }
-    if duration <= MediaTime(seconds: 120) { return MediaTime(value: 15, timescale: 2) }
-    return MediaTime(seconds: duration <= MediaTime(seconds: 600) ? 10 : 20)
-  }
-
   private static func segments(
     of edit: Edit, format: VideoTaskFormat, encoder: VideoSettings, frameCount: Int, segmentDuration: MediaTime,
     lookup: SourceLookup
   ) throws(PlanError) -> [Segment] {
     let grid = FrameGrid(frameDuration: format.frameDuration, frameCount: frameCount)
-    let timeline = try Timeline(edit, grid: grid)
+    let timeline = try Timeline(edit, grid: grid, visibility: Visibility(format: format, sources: lookup))
     let costs = CostModel(format: format, encoder: encoder, sources: lookup)
     let wantedFrames = try mapErrors(to: PlanError.time("the segments' length")) { () throws(TimeError) in
       Int(clamping: max(1, try (segmentDuration / format.frameDuration).rounded))
@@ -78,8 +72,7 @@ package enum RenderPlanner {
     let nominalFrames = max(wantedFrames, shortestFrames)
     let cumulative = try CumulativeCost(timeline: timeline, costs: costs)
     let chooser = BoundaryChooser(
-      timeline: timeline, costs: costs, cumulative: cumulative, nominalFrames: nominalFrames,
-      keyframeInterval: encoder.keyframeInterval, shortestFrames: shortestFrames)
+      timeline: timeline, costs: costs, nominalFrames: nominalFrames, shortestFrames: shortestFrames)
     let choices = try chooser.boundaries()
     let ends = choices.dropFirst().map(\.frame) + [frameCount]
     let builder = try SegmentBuilder(
@@ -149,8 +142,8 @@ package struct Segment: Sendable, Hashable, Codable {
 package enum Boundary: Sendable, Hashable, Codable {
   /// The film starts here.
   case start
-  /// A multiple of the keyframe interval, where the cost is balanced.
-  case keyframeInterval
+  /// A multiple of the nominal length in the time of the source, or of a clip that does not move.
+  case nominalLength
   /// A clip or a transition starts or ends here.
   case cut
   /// A source has a keyframe here, so that no frames are decoded that are not shown.

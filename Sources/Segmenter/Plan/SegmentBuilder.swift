@@ -38,10 +38,10 @@ struct SegmentBuilder {
         layers.append(try plan(layer, clock: clock, firstFrame: shown.lowerBound, used: &used))
       }
       let local = clock.local(shown)
-      if let last = spans.last, last.layers == layers, last.background == span.instruction.background {
+      if let last = spans.last, last.layers == layers, last.background == span.background {
         spans[spans.count - 1].frames = last.frames.lowerBound..<local.upperBound
       } else {
-        spans.append(Span(frames: local, background: span.instruction.background, layers: layers))
+        spans.append(Span(frames: local, background: span.background, layers: layers))
       }
     }
     var overlays: [PlannedOverlay] = []
@@ -80,9 +80,12 @@ struct SegmentBuilder {
   ) throws(PlanError) -> ClipLayer {
     let clip = layer.clip
     let source = try used.index(of: clip, track: layer.track, from: firstFrame, grid: timeline.grid)
+    let (_, track, video) = try sources.video(of: clip)
     return try mapErrors(to: PlanError.time("the clip of '\(clip.asset)' at \(clip.target.start)")) {
       () throws(TimeError) in
-      let (sourceRange, targetRange) = try clock.local(clip)
+      let (sourceRange, targetRange) = try clock.local(clip) { frames throws(TimeError) in
+        try sources.time(of: clip, track: track, format: video, in: frames, grid: timeline.grid)
+      }
       return ClipLayer(
         source: source, sourceRange: sourceRange, targetRange: targetRange, fit: layer.fit,
         opacity: try clock.local(layer.opacity))
@@ -124,7 +127,7 @@ private struct OverlayIndex {
   init(_ overlays: [Overlay], timeline: Timeline, segments: [Range<Int>]) throws(PlanError) {
     self.overlays = overlays
     var drawn: [Range<Int>] = []
-    for span in timeline.spans where span.instruction.wantsOverlays {
+    for span in timeline.spans where span.wantsOverlays {
       if let last = drawn.last, last.upperBound == span.frames.lowerBound {
         drawn[drawn.count - 1] = last.lowerBound..<span.frames.upperBound
       } else {
@@ -173,6 +176,7 @@ private struct OverlayIndex {
 /// The conversion from the composition's timeline to a segment's own clock, on which its first frame is at zero.
 struct SegmentClock {
   let frames: Range<Int>
+  private let grid: FrameGrid
   /// The difference to add to a time of the composition.
   let offset: MediaTime
   private let duration: MediaTime
@@ -182,6 +186,7 @@ struct SegmentClock {
 
   init(frames: Range<Int>, grid: FrameGrid) throws(TimeError) {
     self.frames = frames
+    self.grid = grid
     start = try grid.time(of: frames.lowerBound)
     end = try grid.time(of: frames.upperBound)
     offset = try MediaTime.zero - start
@@ -193,18 +198,27 @@ struct SegmentClock {
     (part.lowerBound - frames.lowerBound)..<(part.upperBound - frames.lowerBound)
   }
 
-  /// A clip's ranges. At natural speed they are cut to what the segment shows, because the rest of the clip does not
-  /// change its frames.
-  func local(_ clip: Clip) throws(TimeError) -> (source: MediaTimeRange, target: MediaTimeRange) {
-    let target = try clip.target.shifted(by: offset)
+  /// A clip's ranges, cut to the frames of the segment that show it, because the rest of the clip does not change them.
+  /// Where a cut would not be exact, the ranges are those of the whole clip.
+  /// - Parameter sourceTime: the source time of the first of some frames.
+  func local(
+    _ clip: Clip, sourceTime: (_ frames: Range<Int>) throws(TimeError) -> Rational
+  ) throws(TimeError) -> (source: MediaTimeRange, target: MediaTimeRange) {
     guard !clip.source.isEmpty else {
       return (clip.source, try MediaTimeRange(start: .zero, duration: duration))
     }
-    guard clip.source.duration == clip.target.duration,
-      let shown = try target.intersection(MediaTimeRange(start: .zero, duration: duration))
-    else { return (clip.source, target) }
-    let skipped = try shown.start - target.start
-    return (try MediaTimeRange(start: clip.source.start + skipped, duration: shown.duration), shown)
+    let shown = try grid.frames(in: clip.target).clamped(to: frames)
+    do throws(TimeError) {
+      let length = try grid.time(of: shown.count)
+      let speed = try clip.source.duration / clip.target.duration
+      return (
+        try MediaTimeRange(start: MediaTime(sourceTime(shown)), duration: length * speed),
+        try MediaTimeRange(start: grid.time(of: shown.lowerBound - frames.lowerBound), duration: length)
+      )
+    } catch {
+      guard error == .overflow else { throw error }
+      return (clip.source, try clip.target.shifted(by: offset))
+    }
   }
 
   /// The ramps that have an effect between the segment's first frame and its end.

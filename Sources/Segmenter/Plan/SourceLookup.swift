@@ -38,6 +38,24 @@ struct SourceLookup {
     return format.frames.last(atOrBefore: tick) ?? format.frames.first
   }
 
+  /// The source time of the first of some frames of the output that show a clip. It is the time of the source's own frame
+  /// if each of them shows the next frame of the source: then it does not depend on where the clip lies between the
+  /// output's frames.
+  func time(
+    of clip: Clip, track: TrackDescription, format: VideoFormat, in frames: Range<Int>, grid: FrameGrid
+  ) throws(TimeError) -> Rational {
+    let first = try grid.time(of: frames.lowerBound)
+    let exact = try clip.sourceTime(at: first)
+    guard !format.isStill, !track.hasRoundedTimes, clip.source.duration == clip.target.duration,
+      let shown = try shownFrame(of: clip, track: track, format: format, at: first),
+      let run = format.frames.run(from: shown), run.count >= frames.count || run.last == format.frames.last,
+      try track.timebase.exact * Rational(run.step) == grid.frameDuration.exact
+    else { return exact }
+    let stored = try track.timebase.exact * Rational(shown - track.origin)
+    // Before its first frame a source shows that frame.
+    return stored <= exact ? stored : exact
+  }
+
   /// Where to start decoding for the frame that a clip shows at a time. Nil: at the start of the file.
   func keyframe(
     of clip: Clip, track: TrackDescription, format: VideoFormat, at time: MediaTime

@@ -27,16 +27,25 @@ struct FrameGrid {
   }
 }
 
-/// Frames of the output that show the same clips in the same stack: an instruction, cut where a clip starts or ends.
+/// Frames of the output that show the same clips in the same stack.
 struct TimelineSpan {
   var frames: Range<Int>
-  var instruction: Instruction
-  /// The first is on top. Tracks in a gap are left out.
+  /// Black if layers hide it.
+  var background: Color
+  var wantsOverlays: Bool
+  /// The first is on top. Tracks in a gap are left out, and so is what other layers hide.
   var layers: [TimelineLayer]
 }
 
+extension TimelineSpan {
+  /// Whether another span, which begins where this one ends, shows the same.
+  fileprivate func continues(with next: TimelineSpan) -> Bool {
+    background == next.background && wantsOverlays == next.wantsOverlays && layers == next.layers
+  }
+}
+
 /// A layer of an instruction with its clips. A side of a dissolve is nil if its track is in a gap.
-enum TimelineLayer {
+enum TimelineLayer: Equatable {
   case clip(TimelineClip)
   case dissolve(from: TimelineClip?, to: TimelineClip?, progress: Ramp)
 
@@ -49,7 +58,7 @@ enum TimelineLayer {
 }
 
 /// A clip with the style of its layer, and its track.
-struct TimelineClip {
+struct TimelineClip: Equatable {
   var track: TrackID
   var clip: Clip
   var fit: Fit
@@ -61,7 +70,7 @@ struct Timeline {
   let grid: FrameGrid
   let spans: [TimelineSpan]
 
-  init(_ edit: Edit, grid: FrameGrid) throws(PlanError) {
+  init(_ edit: Edit, grid: FrameGrid, visibility: Visibility) throws(PlanError) {
     self.grid = grid
     var spans: [TimelineSpan] = []
     var tracks = TrackIndex(edit.composition, grid: grid)
@@ -82,8 +91,15 @@ struct Timeline {
         let time = try mapErrors(to: PlanError.time("frame \(start)")) { () throws(TimeError) in
           try grid.time(of: start)
         }
-        let layers = instruction.layers.compactMap { Timeline.resolve($0, at: time, in: tracks) }
-        spans.append(TimelineSpan(frames: start..<end, instruction: instruction, layers: layers))
+        let span = try visibility.visible(
+          TimelineSpan(
+            frames: start..<end, background: instruction.background, wantsOverlays: instruction.wantsOverlays,
+            layers: instruction.layers.compactMap { Timeline.resolve($0, at: time, in: tracks) }), grid: grid)
+        if let last = spans.last, last.continues(with: span) {
+          spans[spans.count - 1].frames = last.frames.lowerBound..<end
+        } else {
+          spans.append(span)
+        }
       }
     }
     self.spans = spans

@@ -1,0 +1,45 @@
+import CompositionModel
+
+/// Which layers of a stack can be seen. What is hidden has no effect on the frames, so it must have none on the
+/// segments and their fingerprints either.
+struct Visibility {
+  let format: VideoTaskFormat
+  let sources: SourceLookup
+
+  /// The span without the layers that an opaque layer hides in all of its frames. If one does, the background, which it
+  /// hides too, is black.
+  func visible(_ span: TimelineSpan, grid: FrameGrid) throws(PlanError) -> TimelineSpan {
+    var visible = span
+    visible.layers = []
+    for layer in span.layers {
+      visible.layers.append(layer)
+      guard try hides(layer, in: span.frames, grid: grid) else { continue }
+      visible.background = .black
+      break
+    }
+    return visible
+  }
+
+  /// Whether a layer covers the frame from edge to edge, without any transparency. The two sides of a dissolve add up to
+  /// one if each of them does.
+  private func hides(_ layer: TimelineLayer, in frames: Range<Int>, grid: FrameGrid) throws(PlanError) -> Bool {
+    switch layer {
+    case .clip(let clip): return try hides(clip, in: frames, grid: grid)
+    case .dissolve(let from?, let to?, _):
+      guard try hides(from, in: frames, grid: grid) else { return false }
+      return try hides(to, in: frames, grid: grid)
+    case .dissolve: return false
+    }
+  }
+
+  private func hides(_ clip: TimelineClip, in frames: Range<Int>, grid: FrameGrid) throws(PlanError) -> Bool {
+    let video = try sources.video(of: clip.clip).format
+    let cell = ChromaCell(format.pixelFormat)
+    guard !video.hasAlpha,
+      Fitting(video.presentationSize, fit: clip.fit, frame: format.size, cell: cell).covers(format.size)
+    else { return false }
+    return try mapErrors(to: PlanError.time("the opacity of track '\(clip.track)'")) { () throws(TimeError) in
+      try SegmentClock(frames: frames, grid: grid).local(clip.opacity) == .one
+    }
+  }
+}
