@@ -32,7 +32,7 @@ extension ContentStore {
 
   /// - Parameter now: Seconds since 1970.
   func trim(to limit: Int64, keeping: Set<SHA256Digest>, at now: Double) throws(ContentStoreError) -> Int64 {
-    removeLeftovers(olderThan: 3600, at: now)
+    removeLeftovers(at: now)
     let objects = files(of: "objects")
     var total = objects.reduce(0) { $0 + $1.file.allocatedSize }
     var freed: Int64 = 0
@@ -71,9 +71,14 @@ extension ContentStore {
     return true
   }
 
-  /// Removes temporary files that no upload writes any more.
+  /// Removes temporary files that no upload writes any more: what interrupted uploads left after a day, others after an
+  /// hour.
+  package func removeLeftovers() {
+    removeLeftovers(at: Double(time(nil)))
+  }
+
   /// - Parameter age: In seconds. Of interrupted uploads, which are kept for longer, only the oldest go.
-  func removeLeftovers(olderThan age: Double, at now: Double) {
+  func removeLeftovers(olderThan age: Double = 3600, at now: Double) {
     for file in Directories.files(in: directory + "/temporary") {
       let isPartial = file.path.hasPrefix("\(directory)/temporary/partial-")
       if now - file.modified > (isPartial ? max(age, Self.partialAge) : age) { unlink(file.path) }

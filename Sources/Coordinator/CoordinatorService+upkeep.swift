@@ -234,7 +234,9 @@ extension CoordinatorService {
   }
 
   private func trimStore() async throws {
-    guard let limit = configuration.storeLimit else { return }
+    guard let limit = configuration.storeLimit else {
+      return try await BlockingWork.run { [store = content.store] in store.removeLeftovers() }
+    }
     let kept = try await store.contentsInUse(keepingResults: configuration.keepResults)
     let removed = try await BlockingWork.run(.hashing) { [store = content.store] in
       try store.trim(to: limit, keeping: Set(kept))

@@ -18,6 +18,8 @@ actor WorkerConnectionHandler {
   private var state: WorkerSession
   /// Why the worker takes no tasks for now, for a person; empty if it takes some.
   private var paused = ""
+  /// Why it is granted none for now; empty if it is granted some.
+  private var held = ""
   /// The leases that it has published or failed, without an answer yet.
   private var reporting: Set<Lease> = []
   private var hasHeartbeat = false
@@ -120,7 +122,7 @@ actor WorkerConnectionHandler {
         let text: Logger.Message = reason.isEmpty ? "worker takes tasks again" : "worker takes no tasks"
         service.logger.notice(text, metadata: metadata.merging(["reason": "\(reason)"]) { first, _ in first })
         paused = reason
-        await service.setPause(of: holder, to: reason)
+        await service.setPause(of: holder, to: pause)
       }
       if !hasHeartbeat {
         hasHeartbeat = true
@@ -161,6 +163,8 @@ actor WorkerConnectionHandler {
     for effect in state.handle(event, now: service.now) { await carryOut(effect) }
   }
 
+  private var pause: String { String((paused.isEmpty ? held : paused).prefix(Self.maximumReason)) }
+
   private func carryOut(_ effect: WorkerSession.Effect) async {
     switch effect {
     case .renew(let renewals): await service.renew(holder, renewals)
@@ -181,6 +185,9 @@ actor WorkerConnectionHandler {
       await service.reports.fail(lease, holder, failure, damagedInput: damagedInput, worker: name, for: service)
     case .replyToFailure(let lease): send(.failureReply(.with { $0.lease = lease.message }))
     case .capacity(let capacity): await service.setCapacity(of: holder, to: capacity)
+    case .paused(let reason):
+      held = reason
+      await service.setPause(of: holder, to: pause)
     case .close:
       service.logger.notice("worker closed because it sent nothing", metadata: metadata)
       connection.close()

@@ -32,6 +32,9 @@ struct WorkerSession: Sendable {
     case replyToFailure(Lease)
     /// How many more tasks the worker may be granted. Reported when it has changed.
     case capacity(Int)
+    /// Why the session grants the worker nothing for now, for a person; empty if it grants again. Reported when it has
+    /// changed.
+    case paused(String)
     /// The worker has sent nothing for too long.
     case close
   }
@@ -57,8 +60,11 @@ struct WorkerSession: Sendable {
   private var lastMessage: Duration
   /// Failures of the worker's surroundings in a row.
   private var releases = 0
+  /// Why the worker released its last task.
+  private var lastRelease = ""
   private var pausedUntil: Duration?
   private var lastCapacity = 0
+  private var lastPause = ""
 
   /// - Parameter silence: How long the worker may send nothing.
   init(holder: Holder, slots: Int, silence: Duration, now: Duration) {
@@ -111,6 +117,7 @@ struct WorkerSession: Sendable {
       effects.append(.replyToPublish(lease, outcome))
     case .failure(let lease, let failure, let damagedInput):
       lastMessage = now
+      if failure.end == .released { lastRelease = failure.message }
       report(lease)
       effects.append(.fail(lease, failure, damagedInput: damagedInput))
     case .failed(let lease, let end, let counts):
@@ -125,6 +132,14 @@ struct WorkerSession: Sendable {
     if capacity != lastCapacity {
       lastCapacity = capacity
       effects.append(.capacity(capacity))
+    }
+    var pause = ""
+    if let pausedUntil, now < pausedUntil {
+      pause = "it could not execute its last task, and takes the next one after a pause: \(lastRelease)"
+    }
+    if pause != lastPause {
+      lastPause = pause
+      effects.append(.paused(pause))
     }
     return effects
   }

@@ -106,6 +106,21 @@ import Wire
     }
   }
 
+  /// Without a limit of the store too.
+  @Test func whatAnUploadLeftLongAgoIsRemoved() async throws {
+    let configure = { (configuration: inout CoordinatorConfiguration) in
+      configuration.retentionInterval = .milliseconds(20)
+    }
+    try await TestCoordinator.run(configure: configure) { coordinator in
+      let folder = "\(coordinator.content.directory)/temporary"
+      let (old, young) = ("\(folder)/partial-old", "\(folder)/partial-young")
+      for path in [young, old] { try Data(count: 1).write(to: URL(filePath: path)) }
+      try FileManager.default.setAttributes([.modificationDate: Date(timeIntervalSinceNow: -90_000)], ofItemAtPath: old)
+      try await eventually("the old one is removed") { !FileManager.default.fileExists(atPath: old) }
+      #expect(FileManager.default.fileExists(atPath: young))
+    }
+  }
+
   @Test func aFilmThatIsFetchedIsRecordedAsSuchThoughTheClientLeavesAtOnce() async throws {
     try await TestCoordinator.run { coordinator in
       try await coordinator.render()

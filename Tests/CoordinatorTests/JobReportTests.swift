@@ -39,6 +39,7 @@ struct JobReportTests {
       reason(summary(), [worker("build 1", paused: "its disk is full")])
         == "its worker takes no tasks: its disk is full")
     #expect(reason(summary(), [worker("build 1")], disk: "the disk is low") == "the disk is low")
+    #expect(reason(summary(), [worker("build 1")]) == "no worker with a free slot has taken its tasks yet")
   }
 
   @Test func aJobThatIsProbedSaysHowFarItIs() {

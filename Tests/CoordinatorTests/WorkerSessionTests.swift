@@ -140,12 +140,23 @@ struct WorkerSessionTests {
     #expect(effects.first == .replyToFailure(lease(ordinal)))
   }
 
+  @Test func aPauseHasAReason() {
+    var session = session()
+    _ = session.handle(heartbeat(lease(1), free: 1), now: .zero)
+    _ = session.handle(
+      .failure(lease(1), TaskFailure(end: .released, message: "no memory"), damagedInput: nil), now: .zero)
+    let effects = session.handle(.failed(lease(1), .released, counts: true), now: .zero)
+    #expect(
+      effects.last == .paused("it could not execute its last task, and takes the next one after a pause: no memory"))
+    #expect(session.handle(.tick, now: .seconds(0.5)).isEmpty)
+  }
+
   @Test func failuresOfItsSurroundingsPauseAWorkerLongerEachTime() {
     var session = session()
     _ = session.handle(heartbeat(free: 2), now: .zero)
     release(1, of: &session, at: .seconds(1))
     #expect(session.capacity(now: .seconds(1.9)) == 0)
-    #expect(session.handle(.tick, now: .seconds(2)) == [.capacity(2)])
+    #expect(session.handle(.tick, now: .seconds(2)) == [.capacity(2), .paused("")])
     release(2, of: &session, at: .seconds(2))
     // Of tasks that end together, such as those of a fork server, only the first one counts.
     for ordinal in Int32(10)..<20 { release(ordinal, of: &session, at: .seconds(2)) }

@@ -49,7 +49,7 @@ struct SubmittingTests {
       NewJob.sample(""), .sample("Upper"), .sample("a b"), .sample(String(repeating: "a", count: 65)),
       .sample("j", submission: ""), .sample("j", submission: "a b"),
       .sample("j", submission: String(repeating: "a", count: 65)),
-      .sample("j", tasks: [.sample(.probe, work: 1 << 32)]),
+      .sample("j", tasks: [.sample(.probe, work: (1 << 40) + 1)]),
       .sample("j", tasks: [.sample(.video)]), .sample("j", tasks: [.sample(.probe, cost: .nan)]),
       .sample("j", tasks: [.sample(.probe, cost: -1)]), .sample("j", tasks: [.sample(.probe, work: -1)]),
       .sample("j", tasks: [.sample(.probe, inputs: [content(1, size: -1)])]),
@@ -181,6 +181,18 @@ struct SubmittingTests {
       }
       #expect(try await farm.store.tasks(of: JobID("j1")).isEmpty)
       #expect(try await farm.store.state("j1") == .probing)
+    }
+  }
+
+  /// The work of audio is its samples: a day of them at 192 kHz.
+  @Test(arguments: StoreKind.allCases)
+  func aPlanMayHaveADayOfAudio(_ kind: StoreKind) async throws {
+    try await kind.run { farm in
+      try await farm.store.submit(.sample("j1"))
+      var audio = NewTask.sample(.audio)
+      audio.work = 86_400 * 192_000
+      #expect(try await farm.store.plan(JobID("j1"), build: "b1", tasks: [audio, .sample(.stitch)]))
+      #expect(try await farm.store.tasks(of: JobID("j1"))[0].work == audio.work)
     }
   }
 

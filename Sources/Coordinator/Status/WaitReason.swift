@@ -30,6 +30,7 @@ package enum WaitReason {
     if able.filter(\.paused.isEmpty).allSatisfy({ $0.busy >= $0.slots }) {
       return "the workers are busy with other jobs"
     }
-    return job.state == .probing && probes.done < probes.total ? "\(probes.done) of \(probes.total) files probed" : ""
+    if job.state == .probing, probes.done < probes.total { return "\(probes.done) of \(probes.total) files probed" }
+    return "no worker with a free slot has taken its tasks yet"
   }
 }

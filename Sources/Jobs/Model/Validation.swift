@@ -29,6 +29,9 @@ extension JobID {
 }
 
 extension [NewTask] {
+  /// So that the work of all tasks of a job has a sum.
+  private static let greatestCount = 1 << 20
+
   /// A plan is video tasks, then at most one audio task, then one stitch task, whose inputs are the others' results.
   func validatePlan() throws(JobStoreError) {
     guard let last, last.kind == .stitch, last.inputs.isEmpty else {
@@ -40,13 +43,16 @@ extension [NewTask] {
     else {
       throw JobStoreError(.invalid, "before its stitch task a plan has video tasks, then at most one audio task")
     }
+    guard count <= Self.greatestCount else {
+      throw JobStoreError(.invalid, "a plan has \(count) tasks; it may have \(Self.greatestCount)")
+    }
     for task in self { try task.validate() }
   }
 }
 
 extension NewTask {
-  /// So that the work of a job's tasks, of which there are at most 2^31, has a sum.
-  private static let works: ClosedRange<Int64> = 0...1 << 31
+  /// Two months of samples at 192 kHz are a little less.
+  private static let works: ClosedRange<Int64> = 0...1 << 40
 
   func validate() throws(JobStoreError) {
     guard cost.isFinite, cost >= 0 else {

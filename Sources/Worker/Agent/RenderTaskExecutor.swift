@@ -126,7 +126,11 @@ actor RenderTaskExecutor {
           })
       }
       let folder = opener.cache.workFolder
-      let output = try await BlockingWork.run { try OpenFile.unnamed(in: folder).file }
+      let output = try await BlockingWork.run {
+        // It may have been removed, as by a program that empties folders of temporary files.
+        try Directories.make(folder)
+        return try OpenFile.unnamed(in: folder).file
+      }
       guard let files = runs[id]?.inputs.map(\.file) else { return }
       process.assign(task, inputs: files, output: output)
       runs[id]?.isAssigned = true
