@@ -110,7 +110,7 @@ struct ContentCacheTests {
   func `content that the coordinator does not have is named in the error`() async throws {
     let partial = try partial()
     let error = await #expect(throws: ContentError.self) {
-      try await partial.ensure(block(0)) { _, _, _ in throw WireError(.content, "no such content") }
+      try await partial.ensure(block(0), from: .failing(WireError(.content, "no such content")))
     }
     #expect(error?.damaged == content.digest && error?.description.contains("no such content") == true)
   }
@@ -143,7 +143,7 @@ struct ContentCacheTests {
   @Test
   func `a file that changes while a task reads it is noticed`() async throws {
     _ = try folder.write(source.data, "film")
-    let verifier = FileVerifier(directory: nil)
+    let verifier = FileVerifier(directory: folder.url.path)
     let opener = InputOpener(
       mediaRoot: try MediaRoot(folder.url.path), cache: try cache(), verifier: verifier, logger: Logger(label: "test"))
     let opened = try await opener.open(InputContent(content: content, path: "film"))
@@ -206,7 +206,7 @@ struct ContentCacheTests {
     let used = try await cache.partial(contents[3])
     try await used.ensure(block(0), from: sources[3].read)
     await cache.trim()
-    try await used.ensure(block(0), from: { _, _, _ in throw ContentError("it is fetched again") })
+    try await used.ensure(block(0), from: .failing(ContentError("it is fetched again")))
   }
 
   private func partial() throws -> PartialContent {
@@ -238,6 +238,7 @@ private final class Source: Sendable {
   private struct State {
     var requests: [Range<Int64>] = []
     var failure: ContentError?
+    var blocks: [UInt8]?
     var isHeld = false
     var held: [CheckedContinuation<Void, Never>] = []
     var watchers: [CheckedContinuation<Void, Never>] = []
@@ -286,8 +287,12 @@ private final class Source: Sendable {
     }
   }
 
+  /// The list of `data`'s block digests, unless a test has another one sent.
+  var blocks: [UInt8] { state.withLock { $0.blocks } ?? BlockDigests.list(of: data).bytes }
+  func send(blocks: [UInt8]) { state.withLock { $0.blocks = blocks } }
+
   var read: ContentReader {
-    { _, offset, length in
+    ContentReader { _, offset, length in
       let range = Int64(offset)..<Int64(offset) + Int64(length)
       let failure = self.state.withLock { state in
         state.requests.append(range)
@@ -305,6 +310,8 @@ private final class Source: Sendable {
         for watcher in watchers ?? [] { watcher.resume() }
       }
       return self.data.subdata(in: Int(range.lowerBound)..<min(self.data.count, Int(range.upperBound)))
+    } readBlocks: { _, offset, length in
+      Data(self.blocks.dropFirst(Int(offset)).prefix(length))
     }
   }
 }

@@ -62,11 +62,13 @@ actor DamagedInputs {
       return
     }
     let isGone = try await BlockingWork.run(.hashing) { [content] in
-      let wasDamaged = try content.store.removeIfDamaged(check.digest)
+      let wasDamaged = try content.removeIfDamaged(check.digest)
       return (wasDamaged, !content.has(input))
     }
     guard isGone.1 else { return }
-    let what = isGone.0 ? "was damaged on the coordinator's disk and was removed" : "is not there any more"
+    let what =
+      isGone.0
+      ? "was damaged on the coordinator's disk and was removed" : "is not there any more, or has other bytes now"
     let message: String
     if let maker {
       message =
