@@ -317,7 +317,7 @@ private final class Source: Sendable {
 }
 
 /// Keeps every thread of a pool busy.
-private final class HeldThreads: Sendable {
+final class HeldThreads: Sendable {
   private let pool: BlockingWork.Pool
   private let gate = DispatchSemaphore(value: 0)
   private let begun = AsyncStream.makeStream(of: Void.self)
