@@ -67,9 +67,13 @@ package final class FileContentCache: Sendable {
   package func content(
     of file: OpenFile, progress: ((Int64) -> Void)? = nil
   ) throws(ContentStoreError) -> Content {
-    try find(file, known: { self.lookUp($0) }) { identity throws(ContentStoreError) in
+    try find(file) { identity in
+      self.lookUp(identity)
+    } read: { identity throws(ContentStoreError) in
       if let lists = self.lists { return try self.list(file, identity, in: lists, progress).content }
-      return try self.read(file, identity) { () throws(SystemError) in try file.content(progress: progress) } content: {
+      return try self.read(file, identity) { () throws(SystemError) in
+        try file.content(progress: progress)
+      } content: {
         $0
       }
     }
@@ -84,7 +88,9 @@ package final class FileContentCache: Sendable {
   package func blocks(
     of file: OpenFile, in lists: BlockDigestFolder, progress: ((Int64) -> Void)? = nil
   ) throws(ContentStoreError) -> BlockDigests {
-    try find(file, known: { self.lookUp($0).flatMap { lists.list(of: $0) } }) { identity throws(ContentStoreError) in
+    try find(file) { identity in
+      self.lookUp(identity).flatMap { lists.list(of: $0) }
+    } read: { identity throws(ContentStoreError) in
       try self.list(file, identity, in: lists, progress)
     }
   }

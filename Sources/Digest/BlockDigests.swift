@@ -60,14 +60,15 @@ package struct BlockDigests: Sendable, Hashable {
   /// The first of the blocks from `block` on in `data` whose bytes are not the content's; nil if all are.
   /// - Parameter data: Begins at the start of `block`. Bytes that the content's end leaves out are wrong.
   package func firstMismatch(in data: UnsafeRawBufferPointer, from block: Int) -> Int? {
-    let blocks = block..<(block + ContentBlock.count(of: Int64(data.count)))
-    let start = Int64(block) * ContentBlock.size
-    for block in blocks {
-      let range = ContentBlock.bytes(of: block, size: content.size)
-      let (lower, upper) = (Int(range.lowerBound - start), Int(max(range.lowerBound, range.upperBound) - start))
-      guard block < ContentBlock.count(of: content.size), upper <= data.count else { return block }
-      let found = SHA256Digest.of(UnsafeRawBufferPointer(rebasing: data[lower..<upper]))
-      if !self[block..<(block + 1)].elementsEqual(found.bytes) { return block }
+    let size = Int(ContentBlock.size)
+    for start in stride(from: 0, to: data.count, by: size) {
+      let current = block + start / size
+      let part = data[start..<min(start + size, data.count)]
+      guard current < ContentBlock.count(of: content.size),
+        part.count == ContentBlock.bytes(of: current, size: content.size).count
+      else { return current }
+      let found = SHA256Digest.of(UnsafeRawBufferPointer(rebasing: part))
+      if !self[current..<(current + 1)].elementsEqual(found.bytes) { return current }
     }
     return nil
   }

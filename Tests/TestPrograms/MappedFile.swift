@@ -9,17 +9,16 @@ package final class MappedFile {
   package init(_ path: String) throws(SystemError) {
     let file = try OpenFile.open(path, O_RDWR)
     let size = try Int(file.status().st_size)
-    guard let start = mmap(nil, size, PROT_READ | PROT_WRITE, MAP_SHARED, file.descriptor, 0), start != MAP_FAILED else {
-      throw SystemError(errno, "mapping \(path)")
-    }
+    let start = mmap(nil, size, PROT_READ | PROT_WRITE, MAP_SHARED, file.descriptor, 0)
+    guard let start, start != MAP_FAILED else { throw SystemError(errno, "mapping \(path)") }
     bytes = UnsafeMutableRawBufferPointer(start: start, count: size)
-    for page in stride(from: 0, to: size, by: 4096) {
-      // Marks the page as changed. The optimizer must not drop it, so the byte is changed and changed back.
-      bytes[page] ^= 1
-      msync(bytes.baseAddress, 0, MS_ASYNC)
-      bytes[page] ^= 1
-    }
+    // The first change of a page is recorded on disks that record any.
+    invert(0..<size)
+    invert(0..<size)
   }
+
+  /// A folder for files to map: in memory if there is such a disk, which records no changes of mapped files at all.
+  package static let folder = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp"
 
   deinit {
     munmap(bytes.baseAddress, bytes.count)

@@ -18,7 +18,7 @@ struct ChangedContentTests {
   private let film: Data
 
   init() throws {
-    folder = try TemporaryFolder()
+    folder = try TemporaryFolder(in: MappedFile.folder)
     film = try Data(contentsOf: Place.media("friday.mp4"))
     _ = try folder.write(film, "film.mp4")
   }
@@ -74,7 +74,8 @@ struct ChangedContentTests {
 
   @Test
   func `a file of the worker's cache that changed without a trace is fetched anew`() async throws {
-    let agent = try RunningAgent(try await coordinator.start(), now: Self.later)
+    let agent = try RunningAgent(
+      try await coordinator.start(), folder: TemporaryFolder(in: MappedFile.folder), now: Self.later)
     await coordinator.awaitConnection()
     let input = await coordinator.serve(film)
     let right = try await publish(.probe(input, film))

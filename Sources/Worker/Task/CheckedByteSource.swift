@@ -175,10 +175,8 @@ final class BlockBuffers: Sendable {
 
     /// A new buffer, or the one that was used longest ago.
     mutating func leastUsed() -> Int {
-      if buffers.count == maximumCount, let oldest = buffers.indices.min(by: { buffers[$0].lastUse < buffers[$1].lastUse })
-      {
-        return oldest
-      }
+      let oldest = buffers.indices.min { buffers[$0].lastUse < buffers[$1].lastUse }
+      if let oldest, buffers.count == maximumCount { return oldest }
       buffers.append(Buffer(bytes: Array(repeating: 0, count: Int(ContentBlock.size))))
       return buffers.count - 1
     }

@@ -16,12 +16,13 @@ struct RunningAgent {
   init(
     _ address: WireAddress, token: String = "secret", slots: Int = 1, mediaRoot: String? = nil,
     source: any ProcessSource = Place.forkServer, hangLimit: Duration = .seconds(60),
-    drainLimit: Duration = .seconds(8),
+    drainLimit: Duration = .seconds(8), folder: TemporaryFolder? = nil,
     maximumTries: Int? = nil, minimumFree: Int64 = 0,
     freeBytes: @escaping @Sendable (String) throws(SystemError) -> Int64 = { _ in .max },
     now: (@Sendable () -> timespec)? = nil
   ) throws {
-    folder = try TemporaryFolder()
+    let folder = try folder ?? TemporaryFolder()
+    self.folder = folder
     let verifier = FileVerifier(directory: folder.url.path, now: now)
     let logger = Logger(label: "agent") { _ in SwiftLogNoOpLogHandler() }
     let cache = try ContentCache(directory: folder.url.path, byteLimit: 1 << 30, verifier: verifier)
