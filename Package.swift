@@ -175,7 +175,8 @@ let package = Package(
       swiftSettings: strict),
     // Runs the executables: they are named so that they are built first.
     .testTarget(
-      name: "FarmTests", dependencies: ["SheafCLI", "SheafWorkerCLI", "TestPrograms"], swiftSettings: strict),
+      name: "FarmTests", dependencies: ["SheafCLI", "SheafWorkerCLI", "SystemSupport", "TestPrograms"],
+      swiftSettings: strict),
   ],
   swiftLanguageModes: [.v6]
 )

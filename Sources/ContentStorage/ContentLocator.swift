@@ -85,10 +85,45 @@ package final class ContentLocator: Sendable {
     return try Self.read(file, offset, length)
   }
 
-  /// Reads the file under the media root that is this content for its digest, unless it was read before. Takes as long as
-  /// that. Throws `.missing` if there is no file with the digest.
+  /// Reads a range of the list of the content's block digests, as `read` reads the content. It is `.unverified` if the
+  /// list was not made yet, such as for an object that an earlier version stored.
+  package func readBlocks(
+    _ digest: SHA256Digest, offset: UInt64, length: Int, verifying: Bool = false
+  ) throws(ContentStoreError) -> Data {
+    var list: BlockDigests?
+    if store.size(of: digest) != nil {
+      list = store.blockDigests(of: digest)
+      if list == nil, verifying { list = try store.makeBlockDigests(of: digest) }
+    } else {
+      let file = try shared(digest)
+      list =
+        verifying
+        ? try contents.blocks(of: file, in: store.blocks) : try contents.knownBlocks(of: file, in: store.blocks)
+    }
+    guard let list else { throw ContentStoreError(.unverified, "\(digest) has not been read yet") }
+    guard list.content.digest == digest else { throw missing(digest) }
+    let start = Int(min(offset, UInt64(list.bytes.count)))
+    return Data(list.bytes[start..<min(start + length, list.bytes.count)])
+  }
+
+  /// Reads the whole content, unless it was read before, for its digest and those of its blocks. Takes as long as that.
+  /// Throws `.missing` if there is no content with the digest. A damaged object of the store is removed.
   package func verify(_ digest: SHA256Digest) throws(ContentStoreError) {
-    guard try contents.content(of: shared(digest)).digest == digest else { throw missing(digest) }
+    if store.blockDigests(of: digest) != nil { return }
+    if store.size(of: digest) != nil, try store.makeBlockDigests(of: digest) != nil { return }
+    guard try contents.blocks(of: shared(digest), in: store.blocks).content.digest == digest else {
+      throw missing(digest)
+    }
+  }
+
+  /// Removes the store's object if its bytes do not have the digest, and forgets what is known of the file under the media
+  /// root that was the content: the next `has` reads it, although nothing shows that it has changed. Returns whether an
+  /// object was removed. Takes as long as reading it.
+  package func removeIfDamaged(_ digest: SHA256Digest) throws(ContentStoreError) -> Bool {
+    let wasRemoved = try store.removeIfDamaged(digest)
+    // Without a file there is nothing to forget.
+    if let file = try? shared(digest), let identity = try? FileIdentity(of: file) { contents.forget(identity) }
+    return wasRemoved
   }
 
   private func missing(_ digest: SHA256Digest) -> ContentStoreError {

@@ -68,6 +68,7 @@ extension ContentStore {
       return false
     }
     unlink(aside)
+    blocks.remove(digest)
     return true
   }
 
@@ -97,6 +98,10 @@ extension ContentStore {
       let exists = size(of: result.digest) != nil
       known[result.digest] = exists
       return exists
+    }
+    removeEntries("blocks", at: now) { entry in
+      keeping.contains(entry.digest) || size(of: entry.digest) != nil
+        || access(self.entry("places", entry.digest), F_OK) == 0
     }
     removeEntries("places", at: now) { entry in
       if keeping.contains(entry.digest) { return true }

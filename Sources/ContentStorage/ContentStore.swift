@@ -7,7 +7,9 @@ package import SystemSupport
 /// cooperative pool.
 ///
 /// `objects/ab/<sha256>` is written under `temporary/`, synced and renamed, so a file that exists there is complete.
-/// `ResultCache` and `ContentLocator` keep their entries in `fingerprints/` and `places/` of the same folder.
+/// `ResultCache` and `ContentLocator` keep their entries in `fingerprints/` and `places/` of the same folder, and
+/// `blocks/` has the block digests of objects and of files under the media root, by which whoever reads a part of one
+/// checks it.
 package final class ContentStore: Sendable {
   /// Without a slash at the end; symbolic links are resolved.
   package let directory: String
@@ -16,6 +18,8 @@ package final class ContentStore: Sendable {
   package let identity: String
   /// For how long the use of an object is not recorded again, in seconds.
   static let useInterval: Double = 300
+  /// The block digests of the store's objects, made while they were uploaded, and of files under the media root.
+  package let blocks: BlockDigestFolder
   /// When `trim` last looked for entries whose content is gone, in seconds since 1970.
   let entriesRemoved = Mutex<Double>(0)
 
@@ -27,6 +31,7 @@ package final class ContentStore: Sendable {
       return try Directories.resolve(directory)
     }
     self.directory = path
+    blocks = BlockDigestFolder(directory: path + "/blocks")
     identity = try Self.identity(in: path)
     guard access(self.directory + "/temporary", W_OK | X_OK) == 0 else {
       throw ContentStoreError(SystemError(errno, "writing to the content store \(directory)"))
@@ -68,21 +73,51 @@ package final class ContentStore: Sendable {
     return utimensat(AT_FDCWD, path, times, 0) == 0 || utimensat(AT_FDCWD, path, nil, 0) == 0 || errno != ENOENT
   }
 
-  /// The whole of a small object, such as a description. Throws `.missing` if it does not exist.
+  /// The whole of a small object, such as a description. Throws `.missing` if it does not exist, or if its bytes do not
+  /// have the digest: then it is removed.
   /// - Parameter limit: Throws `.mismatch` if the object has more bytes.
   package func read(_ digest: SHA256Digest, limit: Int) throws(ContentStoreError) -> [UInt8] {
     let size = size(of: digest) ?? 0
     guard size <= limit else {
       throw ContentStoreError(.mismatch, "the content \(digest) has \(size) bytes, where at most \(limit) are expected")
     }
-    return try mapErrors { () throws(SystemError) in
+    let bytes = try mapErrors { () throws(SystemError) in
       try OpenFile.contents(of: path(of: digest), limit: Int(size))
     }
+    guard SHA256Digest.of(bytes) == digest else {
+      remove(digest)
+      throw ContentStoreError(.missing, "the content \(digest) was damaged on the disk, and is removed")
+    }
+    return bytes
   }
 
   /// Removes an object. Does nothing if it does not exist.
   package func remove(_ digest: SHA256Digest) {
     unlink(path(of: digest))
+    blocks.remove(digest)
+  }
+
+  /// The block digests of an object; nil if the store does not have the object, or has not made them yet.
+  func blockDigests(of digest: SHA256Digest) -> BlockDigests? {
+    size(of: digest).flatMap { blocks.list(of: Content(digest: digest, size: $0)) }
+  }
+
+  /// Makes the block digests of an object, such as one that an earlier version stored. Reads the whole object; if its bytes
+  /// do not have the digest that is its name, removes it. Nil if the store does not have the object afterwards.
+  func makeBlockDigests(of digest: SHA256Digest) throws(ContentStoreError) -> BlockDigests? {
+    let found: BlockDigests
+    do throws(SystemError) {
+      found = try OpenFile.open(path(of: digest)).blockDigests()
+    } catch {
+      if error.isMissing { return nil }
+      throw ContentStoreError(error)
+    }
+    guard found.content.digest == digest else {
+      remove(digest)
+      return nil
+    }
+    blocks.save(found)
+    return found
   }
 
   /// Removes an object whose bytes do not have the digest that is its name, as after a disk fault. Returns false if the

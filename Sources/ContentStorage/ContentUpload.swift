@@ -24,7 +24,7 @@ package final class ContentUpload: @unchecked Sendable {
   private let store: ContentStore
   /// Nil when the upload is finished or discarded.
   private var file: OpenFile?
-  private var hasher: SHA256Hasher? = SHA256Hasher()
+  private var hasher: BlockHasher? = BlockHasher()
   private let isPartial: Bool
 
   init(_ store: ContentStore, _ content: Content) throws(ContentStoreError) {
@@ -92,13 +92,15 @@ package final class ContentUpload: @unchecked Sendable {
     guard let file, received == content.size else {
       throw ContentStoreError(.mismatch, "the upload has \(received) bytes instead of the announced \(content.size)")
     }
-    guard let actual = hasher.take()?.finalize(), actual == content.digest else {
+    guard let blocks = hasher.take()?.finalize(), blocks.content == content else {
       discard()
       guard resumed == 0 else {
         throw ContentStoreError(.interrupted, "what an interrupted upload left was damaged, and is removed")
       }
       throw ContentStoreError(.mismatch, "the upload does not have the announced digest")
     }
+    // Before the object, so that whoever finds the object finds its blocks.
+    store.blocks.save(blocks)
     try mapErrors { () throws(SystemError) in
       try file.sync()
       try store.commit(file, to: store.path(of: content.digest))
@@ -128,10 +130,10 @@ extension ContentStore {
 
 extension OpenFile {
   /// A hasher that has the file's first `count` bytes. Throws `EIO` if there are fewer.
-  fileprivate func hashing(upTo count: Int64) throws(SystemError) -> SHA256Hasher {
+  fileprivate func hashing(upTo count: Int64) throws(SystemError) -> BlockHasher {
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 4096)
     defer { buffer.deallocate() }
-    var hasher = SHA256Hasher()
+    var hasher = BlockHasher()
     var offset: Int64 = 0
     while offset < count {
       let wanted = UnsafeMutableRawBufferPointer(rebasing: buffer[..<Int(min(Int64(buffer.count), count - offset))])

@@ -1,5 +1,5 @@
 package import Digest
-import Glibc
+package import Glibc
 import Synchronization
 package import SystemSupport
 
@@ -10,6 +10,10 @@ package import SystemSupport
 ///
 /// With a folder, the digests are also kept there, in the file `digests`, which any number of programs may use at once.
 /// It is a cache: lines that a crash damaged are ignored, and it may be removed at any time.
+///
+/// The identity of a file says that it was left alone, and not that its bytes are the same: a program that has the file
+/// mapped into its memory changes it without a trace, and so does a disk fault. Who uses the bytes of a file whose digest
+/// is known checks them block by block, with `blocks`, and calls `forget` if one is wrong.
 package final class FileContentCache: Sendable {
   /// How many files are remembered, in memory and in the folder's file.
   static let maximumCount = 20_000
@@ -27,12 +31,15 @@ package final class FileContentCache: Sendable {
 
   private let known = Mutex(Known())
   private let table: DigestTable?
+  private let lists: BlockDigestFolder?
   private let now: @Sendable () -> timespec
 
-  /// - Parameter directory: Of this user, such as `ProcessEnvironment.cacheDirectory`, or a content store's. Made if it
-  ///   does not exist, and not used if that fails. Nil: digests are kept in memory only.
-  package convenience init(directory: String? = nil) {
-    self.init(directory: directory) {
+  /// - Parameters:
+  ///   - directory: Of this user, such as `ProcessEnvironment.cacheDirectory`, or a content store's. Made if it does not
+  ///     exist, and not used if that fails. Nil: digests are kept in memory only.
+  ///   - lists: Where the block digests of the files that are read are kept; nil: they are not computed.
+  package convenience init(directory: String? = nil, lists: BlockDigestFolder? = nil) {
+    self.init(directory: directory, lists: lists) {
       var now = timespec()
       clock_gettime(CLOCK_REALTIME, &now)
       return now
@@ -40,8 +47,9 @@ package final class FileContentCache: Sendable {
   }
 
   /// - Parameter now: The time, of the clock that the times of files are of.
-  init(directory: String?, now: @escaping @Sendable () -> timespec) {
+  package init(directory: String?, lists: BlockDigestFolder? = nil, now: @escaping @Sendable () -> timespec) {
     table = directory.map { DigestTable(path: $0 + "/digests") }
+    self.lists = lists
     self.now = now
   }
 
@@ -59,6 +67,45 @@ package final class FileContentCache: Sendable {
   package func content(
     of file: OpenFile, progress: ((Int64) -> Void)? = nil
   ) throws(ContentStoreError) -> Content {
+    try find(file) { identity in
+      self.lookUp(identity)
+    } read: { identity throws(ContentStoreError) in
+      if let lists = self.lists { return try self.list(file, identity, in: lists, progress).content }
+      return try self.read(file, identity) { () throws(SystemError) in
+        try file.content(progress: progress)
+      } content: {
+        $0
+      }
+    }
+  }
+
+  /// As `knownContent`, with the digests of the file's blocks, if they are kept.
+  package func knownBlocks(of file: OpenFile, in lists: BlockDigestFolder) throws(ContentStoreError) -> BlockDigests? {
+    try knownContent(of: file).flatMap { lists.list(of: $0) }
+  }
+
+  /// As `content`, with the digests of the file's blocks. Reads the file unless they are kept.
+  package func blocks(
+    of file: OpenFile, in lists: BlockDigestFolder, progress: ((Int64) -> Void)? = nil
+  ) throws(ContentStoreError) -> BlockDigests {
+    try find(file) { identity in
+      self.lookUp(identity).flatMap { lists.list(of: $0) }
+    } read: { identity throws(ContentStoreError) in
+      try self.list(file, identity, in: lists, progress)
+    }
+  }
+
+  /// Forgets the digest of a file, which is read again the next time: its bytes are others, and its identity is the same.
+  package func forget(_ identity: FileIdentity) {
+    known.withLock { $0.contents.remove(identity) }
+    table?.remove(identity)
+  }
+
+  /// What is known of a file, or what `read` finds. One caller at a time reads a file.
+  private func find<Found>(
+    _ file: OpenFile, known lookUp: (FileIdentity) -> Found?,
+    read: (FileIdentity) throws(ContentStoreError) -> Found
+  ) throws(ContentStoreError) -> Found {
     let identity = try mapErrors { () throws(SystemError) in try FileIdentity(of: file) }
     if let known = lookUp(identity) { return known }
     let reading = known.withLock { known in
@@ -69,23 +116,33 @@ package final class FileContentCache: Sendable {
     return try reading.isUnderWay.withLock { _ throws(ContentStoreError) in
       if let known = lookUp(identity) { return known }
       defer { known.withLock { $0.beingRead[identity] = nil } }
-      return try read(file, identity, progress)
+      return try read(identity)
     }
   }
 
-  private func read(
-    _ file: OpenFile, _ identity: FileIdentity, _ progress: ((Int64) -> Void)?
-  ) throws(ContentStoreError) -> Content {
-    let isSettled = identity.isSettled(at: now())
-    let (found, after) = try mapErrors { () throws(SystemError) in
-      (try file.content(progress: progress), try FileIdentity(of: file))
+  private func list(
+    _ file: OpenFile, _ identity: FileIdentity, in lists: BlockDigestFolder, _ progress: ((Int64) -> Void)?
+  ) throws(ContentStoreError) -> BlockDigests {
+    let found = try read(file, identity) { () throws(SystemError) in
+      try file.blockDigests(progress: progress)
+    } content: {
+      $0.content
     }
-    guard after == identity, found.size == identity.size else {
+    lists.save(found)
+    return found
+  }
+
+  private func read<Found>(
+    _ file: OpenFile, _ identity: FileIdentity, _ read: () throws(SystemError) -> Found, content: (Found) -> Content
+  ) throws(ContentStoreError) -> Found {
+    let isSettled = identity.isSettled(at: now())
+    let (found, after) = try mapErrors { () throws(SystemError) in (try read(), try FileIdentity(of: file)) }
+    guard after == identity, content(found).size == identity.size else {
       throw ContentStoreError(.mismatch, "\(file.name) changed while it was read")
     }
     if isSettled {
-      known.withLock { $0.contents.insert(found, for: identity) }
-      table?.append(identity, found)
+      known.withLock { $0.contents.insert(content(found), for: identity) }
+      table?.append(identity, content(found))
     }
     return found
   }
@@ -94,14 +151,17 @@ package final class FileContentCache: Sendable {
     if let content = known.withLock({ $0.contents.value(for: identity) }) { return content }
     guard let added = table?.changes(), !added.isEmpty else { return nil }
     return known.withLock { known in
-      for (identity, content) in added { known.contents.insert(content, for: identity) }
+      for (identity, content) in added {
+        if let content { known.contents.insert(content, for: identity) } else { known.contents.remove(identity) }
+      }
       return known.contents.value(for: identity)
     }
   }
 }
 
-/// The file of digests: a line for each file that was read, with a check of the line. Lines are only appended, each in
-/// one write, so that several programs may write at once. When the file is long, one of them writes a new one with the
+/// The file of digests: a line for each file that was read, with a check of the line, and a line without a digest for
+/// each file whose digest is not valid any more. The last line of a file counts. Lines are only appended, each in one
+/// write, so that several programs may write at once. When the file is long, one of them writes a new one with the
 /// younger half of its lines.
 ///
 /// Nothing that goes wrong is reported: without the file, files are only read again.
@@ -123,8 +183,8 @@ private final class DigestTable: Sendable {
     self.path = path
   }
 
-  /// What was added since the last call, by any program.
-  func changes() -> [(FileIdentity, Content)] {
+  /// What was added since the last call, by any program, in order. Nil instead of content: it was removed.
+  func changes() -> [(FileIdentity, Content?)] {
     seen.withLock { seen in
       var status = stat()
       guard stat(path, &status) == 0 else { return [] }
@@ -141,10 +201,18 @@ private final class DigestTable: Sendable {
   }
 
   func append(_ identity: FileIdentity, _ content: Content) {
+    append(Self.encode(identity, content.digest.hex))
+  }
+
+  func remove(_ identity: FileIdentity) {
+    append(Self.encode(identity, Self.removed))
+  }
+
+  private func append(_ line: String) {
     try? Directories.make(Directories.parent(of: path), permissions: 0o700)
     guard let file = try? OpenFile.open(path, O_WRONLY | O_CREAT | O_APPEND, permissions: 0o600) else { return }
     // The line break before it ends what a crash may have left.
-    try? file.write(Array("\n\(Self.encode(identity, content))\n".utf8))
+    try? file.write(Array("\n\(line)\n".utf8))
     if let size = try? file.status().st_size, size > Self.maximumSize { shorten() }
   }
 
@@ -161,19 +229,23 @@ private final class DigestTable: Sendable {
     if isWritten == nil || rename(name, path) != 0 { unlink(name) }
   }
 
-  private static func encode(_ identity: FileIdentity, _ content: Content) -> String {
-    let text = "\(identity.encoded) \(content.digest)"
+  /// In the place of a digest.
+  private static let removed = "-"
+
+  private static func encode(_ identity: FileIdentity, _ digest: String) -> String {
+    let text = "\(identity.encoded) \(digest)"
     return "\(text) \(check(text))"
   }
 
-  private static func decode(_ line: some StringProtocol) -> (FileIdentity, Content)? {
+  private static func decode(_ line: some StringProtocol) -> (FileIdentity, Content?)? {
     guard let space = line.lastIndex(of: " ") else { return nil }
     let text = line[..<space]
     guard check(text) == line[line.index(after: space)...], let before = text.lastIndex(of: " "),
-      let identity = FileIdentity(encoded: text[..<before]),
-      let digest = SHA256Digest(hex: text[text.index(after: before)...])
+      let identity = FileIdentity(encoded: text[..<before])
     else { return nil }
-    return (identity, Content(digest: digest, size: identity.size))
+    let last = text[text.index(after: before)...]
+    if last == removed { return (identity, nil) }
+    return SHA256Digest(hex: last).map { (identity, Content(digest: $0, size: identity.size)) }
   }
 
   private static func check(_ text: some StringProtocol) -> String { String(SHA256Digest.of(text.utf8).hex.prefix(16)) }

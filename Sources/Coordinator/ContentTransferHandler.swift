@@ -109,7 +109,7 @@ actor ContentTransferHandler {
     try await connection.send(content: length) {
       var reply = Sheaf_ContentData.with { $0.request = read.request }
       do {
-        reply.data = try await data(of: digest, read.offset, length, verifying)
+        reply.data = try await data(read, of: digest, length, verifying)
       } catch let error as ContentStoreError where error.code != .unverified {
         reply.error = "\(error)"
       }
@@ -123,17 +123,22 @@ actor ContentTransferHandler {
     try await connection.send(.contentData(.with { ($0.request, $0.error) = (read.request, error) }))
   }
 
+  /// The bytes are not checked here: the peer checks them, by block digests or by the digest of the whole, and so finds
+  /// what changes on the way too. A worker reports wrong ones, and `DamagedInputs` looks into it.
   private func data(
-    of digest: SHA256Digest, _ offset: UInt64, _ length: Int, _ verifying: Bool
+    _ read: Sheaf_ReadContent, of digest: SHA256Digest, _ length: Int, _ verifying: Bool
   ) async throws -> Data {
+    let part = { @Sendable [content] (verifying: Bool) throws(ContentStoreError) -> Data in
+      if read.blockDigests {
+        try content.readBlocks(digest, offset: read.offset, length: length, verifying: verifying)
+      } else {
+        try content.read(digest, offset: read.offset, length: length, verifying: verifying)
+      }
+    }
     do {
-      return try await BlockingWork.run(.transfers) { [content] in
-        try content.read(digest, offset: offset, length: length)
-      }
+      return try await BlockingWork.run(.transfers) { try part(false) }
     } catch let error as ContentStoreError where verifying && error.code == .unverified {
-      return try await BlockingWork.run(.hashing) { [content] in
-        try content.read(digest, offset: offset, length: length, verifying: true)
-      }
+      return try await BlockingWork.run(.hashing) { try part(true) }
     }
   }
 

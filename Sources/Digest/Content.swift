@@ -17,16 +17,26 @@ extension OpenFile {
   /// for as long as it takes to read the file.
   /// - Parameter progress: Receives the number of bytes that were read so far, after each mebibyte.
   package func content(progress: ((Int64) -> Void)? = nil) throws(SystemError) -> Content {
+    var hasher = SHA256Hasher()
+    var size: Int64 = 0
+    try forEachPart { bytes in
+      hasher.update(bytes)
+      size += Int64(bytes.count)
+      progress?(size)
+    }
+    return Content(digest: hasher.finalize(), size: size)
+  }
+
+  /// Reads the whole file by position, and calls `body` with each mebibyte and with the rest, which may be empty.
+  func forEachPart(_ body: (UnsafeRawBufferPointer) -> Void) throws(SystemError) {
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 4096)
     defer { buffer.deallocate() }
-    var hasher = SHA256Hasher()
     var offset: Int64 = 0
     while true {
       let count = try read(into: buffer, at: offset)
-      hasher.update(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+      body(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
       offset += Int64(count)
-      progress?(offset)
-      if count < buffer.count { return Content(digest: hasher.finalize(), size: offset) }
+      if count < buffer.count { return }
     }
   }
 }

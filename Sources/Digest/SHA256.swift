@@ -48,6 +48,13 @@ package struct SHA256Digest: Sendable, Hashable {
     return hasher.finalize()
   }
 
+  /// The digest of bytes that are in memory.
+  package static func of(_ bytes: UnsafeRawBufferPointer) -> SHA256Digest {
+    var hasher = SHA256Hasher()
+    hasher.update(bytes)
+    return hasher.finalize()
+  }
+
   private static func value(of digit: UInt8) -> UInt8? {
     switch digit {
     case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
@@ -92,6 +99,19 @@ package struct SHA256Hasher: ~Copyable, @unchecked Sendable {
 
   /// The digest of everything so far. The hasher cannot be used afterwards.
   package consuming func finalize() -> SHA256Digest {
+    digest()
+  }
+
+  /// The digest of everything so far. The hasher starts anew.
+  mutating func finalizeAndReset() -> SHA256Digest {
+    let digest = digest()
+    // It cannot fail for a context that was initialised before.
+    let status = EVP_DigestInit_ex(context, nil, nil)
+    precondition(status == 1)
+    return digest
+  }
+
+  private func digest() -> SHA256Digest {
     var bytes = [UInt8](repeating: 0, count: 32)
     let status = EVP_DigestFinal_ex(context, &bytes, nil)
     precondition(status == 1)

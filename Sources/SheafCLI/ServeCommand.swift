@@ -140,9 +140,10 @@ struct ServeCommand: AsyncParsableCommand {
 
   private func content(_ directory: String) throws -> ContentLocator {
     do {
+      let store = try ContentStore(directory: directory)
       return try ContentLocator(
-        store: ContentStore(directory: directory),
-        mediaRoot: Setting.text(mediaRoot, "SHEAF_MEDIA_ROOT"), contents: FileContentCache())
+        store: store, mediaRoot: Setting.text(mediaRoot, "SHEAF_MEDIA_ROOT"),
+        contents: FileContentCache(lists: store.blocks))
     } catch {
       throw CommandFailure(.work, "the content store cannot be used: \(error)")
     }

@@ -9,6 +9,8 @@ final class Farm: @unchecked Sendable {
   private let database: String
   private var coordinator: RunningProgram?
   private var workers: [RunningProgram] = []
+  private let slots: Int
+  private let mediaRoot: String?
   let address: String
   private let token = "token of \(UUID().uuidString)"
 
@@ -25,6 +27,7 @@ final class Farm: @unchecked Sendable {
 
   init(workers count: Int, slots: Int, mediaRoot: String? = nil) async throws {
     files = try Workspace()
+    (self.slots, self.mediaRoot) = (slots, mediaRoot)
     database = "sheaf_" + UUID().uuidString.lowercased().replacingOccurrences(of: "-", with: "")
     address = "127.0.0.1:\(Int.random(in: 20000...32000))"
     _ = try await Command.output("createdb", database)
@@ -36,23 +39,30 @@ final class Farm: @unchecked Sendable {
       executable: Place.products.appendingPathComponent("sheaf").path, arguments: serve,
       environment: ["SHEAF_TOKEN": token])
     coordinator = try program.start(errors: FileHandle(forWritingTo: URL(fileURLWithPath: log)))
-    for index in 0..<count {
-      var arguments = [
-        "--coordinator", address, "--slots", "\(slots)", "--cache", files.path("cache-\(index)"), "--name",
-        "worker-\(index)",
-      ]
-      if let mediaRoot { arguments += ["--media-root", mediaRoot] }
-      let worker = Command(
-        executable: Place.products.appendingPathComponent("sheaf-worker").path, arguments: arguments,
-        environment: ["SHEAF_TOKEN": token])
-      let log = files.path("worker-\(index).log")
-      try Data().write(to: URL(fileURLWithPath: log))
-      workers.append(try worker.start(errors: FileHandle(forWritingTo: URL(fileURLWithPath: log))))
-    }
+    for _ in 0..<count { try startWorker() }
     try await eventually("\(count) workers at the coordinator") {
       let listed = try await self.sheaf("workers", "--json").run()
       return listed.status == 0 && listed.output.components(separatedBy: "\"worker-").count > count
     }
+  }
+
+  /// The file of the content store that has a digest.
+  func stored(_ digest: String) -> String { files.path("store/objects/\(digest.prefix(2))/\(digest)") }
+
+  /// Starts one more worker, whose cache is empty.
+  func startWorker() throws {
+    let index = workers.count
+    var arguments = [
+      "--coordinator", address, "--slots", "\(slots)", "--cache", files.path("cache-\(index)"), "--name",
+      "worker-\(index)",
+    ]
+    if let mediaRoot { arguments += ["--media-root", mediaRoot] }
+    let worker = Command(
+      executable: Place.products.appendingPathComponent("sheaf-worker").path, arguments: arguments,
+      environment: ["SHEAF_TOKEN": token])
+    let log = files.path("worker-\(index).log")
+    try Data().write(to: URL(fileURLWithPath: log))
+    workers.append(try worker.start(errors: FileHandle(forWritingTo: URL(fileURLWithPath: log))))
   }
 
   func sheaf(_ arguments: String...) -> Command {

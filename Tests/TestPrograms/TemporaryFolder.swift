@@ -4,8 +4,10 @@ public import Foundation
 public final class TemporaryFolder: Sendable {
   public let url: URL
 
-  public init() throws {
-    url = FileManager.default.temporaryDirectory.appendingPathComponent("sheaf-\(UUID().uuidString)")
+  /// - Parameter parent: Nil: the folder for temporary files.
+  public init(in parent: String? = nil) throws {
+    let parent = parent.map { URL(fileURLWithPath: $0) } ?? FileManager.default.temporaryDirectory
+    url = parent.appendingPathComponent("sheaf-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
   }
 

@@ -110,7 +110,7 @@ struct ContentCacheTests {
   func `content that the coordinator does not have is named in the error`() async throws {
     let partial = try partial()
     let error = await #expect(throws: ContentError.self) {
-      try await partial.ensure(block(0)) { _, _, _ in throw WireError(.content, "no such content") }
+      try await partial.ensure(block(0), from: .failing(WireError(.content, "no such content")))
     }
     #expect(error?.damaged == content.digest && error?.description.contains("no such content") == true)
   }
@@ -143,7 +143,7 @@ struct ContentCacheTests {
   @Test
   func `a file that changes while a task reads it is noticed`() async throws {
     _ = try folder.write(source.data, "film")
-    let verifier = FileVerifier(directory: nil)
+    let verifier = FileVerifier(directory: folder.url.path)
     let opener = InputOpener(
       mediaRoot: try MediaRoot(folder.url.path), cache: try cache(), verifier: verifier, logger: Logger(label: "test"))
     let opened = try await opener.open(InputContent(content: content, path: "film"))
@@ -189,6 +189,52 @@ struct ContentCacheTests {
   }
 
   @Test
+  func `a block that comes wrong is not in the file, and the digests of a range come with it`() async throws {
+    let partial = try partial()
+    let list = BlockDigests.list(of: source.data)
+    #expect(try await partial.ensure(bytes(3..<6), from: source.read) == list[3..<6])
+    let last = ContentBlock.count(of: content.size) - 1
+    source.flip([block(7).lowerBound, block(9).upperBound - 1, content.size - 1].map { Int($0) })
+    for wrong in [7, 9, last] {
+      let fresh = try self.partial()
+      let error = await #expect(throws: ContentError.self) { try await fresh.ensure(block(wrong), from: source.read) }
+      let range = block(wrong)
+      #expect(error?.damaged == content.digest)
+      #expect(error?.description.contains("in \(range.lowerBound)..<\(range.upperBound)") == true, "\(error as Any)")
+      #expect(try fresh.file.status().st_size == 0, "nothing was written")
+      #expect(await fresh.problem == error)
+    }
+    // A range across blocks.
+    await #expect(throws: ContentError.self) { try await partial.ensure(bytes(5..<8), from: source.read) }
+    source.flip([Int(block(7).lowerBound)])
+    #expect(try await partial.ensure(bytes(5..<8), from: source.read) == list[5..<8], "it is right the next time")
+    #expect(try read(partial, bytes(5..<8)) == source.part(bytes(5..<8)))
+  }
+
+  @Test
+  func `a list of blocks that is wrong lets no bytes pass, whatever else the coordinator sends`() async throws {
+    let right = BlockDigests.list(of: source.data).bytes
+    for wrong in [Array(right.dropLast(32)), [], right.map { $0 ^ 1 }] {
+      source.send(blocks: wrong)
+      let partial = try partial()
+      let error = await #expect(throws: ContentError.self) { try await partial.ensure(block(0), from: source.read) }
+      #expect(error?.damaged == content.digest, "\(error as Any)")
+    }
+    // A list that fits wrong bytes does not outlive the whole: its digest cannot be forged.
+    let forged = Data(source.data.map { $0 ^ 1 })
+    let cache = try cache()
+    let partial = try await cache.partial(content)
+    let liar = ContentReader { _, offset, length in
+      forged.subdata(in: Int(offset)..<min(forged.count, Int(offset) + length))
+    } readBlocks: { _, offset, length in
+      Data(BlockDigests.list(of: forged).bytes.dropFirst(Int(offset)).prefix(length))
+    }
+    await #expect(throws: ContentError.self) { try await partial.ensure(0..<content.size, from: liar) }
+    await cache.release(partial)
+    #expect(try await cache.complete(content) == nil)
+  }
+
+  @Test
   func `above its limit the cache drops what was not used for longest, but nothing that a task reads`() async throws {
     let size = Int(ContentBlock.size) * 4
     let sources = (0..<4).map { Source(size: size, seed: UInt8($0)) }
@@ -206,7 +252,7 @@ struct ContentCacheTests {
     let used = try await cache.partial(contents[3])
     try await used.ensure(block(0), from: sources[3].read)
     await cache.trim()
-    try await used.ensure(block(0), from: { _, _, _ in throw ContentError("it is fetched again") })
+    try await used.ensure(block(0), from: .failing(ContentError("it is fetched again")))
   }
 
   private func partial() throws -> PartialContent {
@@ -238,6 +284,8 @@ private final class Source: Sendable {
   private struct State {
     var requests: [Range<Int64>] = []
     var failure: ContentError?
+    var flipped: Set<Int> = []
+    var blocks: [UInt8]?
     var isHeld = false
     var held: [CheckedContinuation<Void, Never>] = []
     var watchers: [CheckedContinuation<Void, Never>] = []
@@ -263,6 +311,8 @@ private final class Source: Sendable {
 
   var fetched: Int { requests.reduce(0) { $0 + $1.count } }
 
+  /// Sends bytes at these places wrong, or right again.
+  func flip(_ places: [Int]) { state.withLock { $0.flipped.formSymmetricDifference(places) } }
   func `break`(with failure: ContentError?) { state.withLock { $0.failure = failure } }
   func hold() { state.withLock { $0.isHeld = true } }
 
@@ -286,8 +336,12 @@ private final class Source: Sendable {
     }
   }
 
+  /// The list of `data`'s block digests, unless a test has another one sent.
+  var blocks: [UInt8] { state.withLock { $0.blocks } ?? BlockDigests.list(of: data).bytes }
+  func send(blocks: [UInt8]) { state.withLock { $0.blocks = blocks } }
+
   var read: ContentReader {
-    { _, offset, length in
+    ContentReader { _, offset, length in
       let range = Int64(offset)..<Int64(offset) + Int64(length)
       let failure = self.state.withLock { state in
         state.requests.append(range)
@@ -304,13 +358,19 @@ private final class Source: Sendable {
         if watchers == nil { continuation.resume() }
         for watcher in watchers ?? [] { watcher.resume() }
       }
-      return self.data.subdata(in: Int(range.lowerBound)..<min(self.data.count, Int(range.upperBound)))
+      var data = self.data.subdata(in: Int(range.lowerBound)..<min(self.data.count, Int(range.upperBound)))
+      for place in self.state.withLock({ $0.flipped }) where range.contains(Int64(place)) {
+        data[place - Int(range.lowerBound)] ^= 1
+      }
+      return data
+    } readBlocks: { _, offset, length in
+      Data(self.blocks.dropFirst(Int(offset)).prefix(length))
     }
   }
 }
 
 /// Keeps every thread of a pool busy.
-private final class HeldThreads: Sendable {
+final class HeldThreads: Sendable {
   private let pool: BlockingWork.Pool
   private let gate = DispatchSemaphore(value: 0)
   private let begun = AsyncStream.makeStream(of: Void.self)

@@ -47,7 +47,7 @@ struct ForkServerTests {
           guard case .killed = end.outcome else { throw ControlError("\(end.outcome)") }
           #expect(end.process?.signal == SIGKILL)
           break loop
-        case .progress, .moved, .rangeRequest: throw ControlError("it did something")
+        case .progress, .moved, .rangeRequest, .blocksRead, .wrongBytes: throw ControlError("it did something")
         }
       }
     }
@@ -68,7 +68,7 @@ struct ForkServerTests {
         guard case .failed(let failure) = end.outcome else { throw ControlError("\(end.outcome)") }
         #expect(failure.end == .released && failure.process == nil, "\(failure)")
         break loop
-      case .progress, .moved, .rangeRequest: throw ControlError("it did something")
+      case .progress, .moved, .rangeRequest, .blocksRead, .wrongBytes: throw ControlError("it did something")
       }
     }
     #expect(try server.properties().build == Place.forkServer.properties().build)
@@ -85,7 +85,7 @@ struct ForkServerTests {
           switch report {
           case .ready: process.kill()
           case .ended(let end): continuation.resume(returning: end)
-          case .progress, .moved, .rangeRequest: break
+          case .progress, .moved, .rangeRequest, .blocksRead, .wrongBytes: break
           }
         }
       }

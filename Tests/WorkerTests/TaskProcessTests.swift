@@ -167,14 +167,15 @@ struct TaskProcessTests {
         let range = request.range.clamped(to: 0..<Int64(film.count))
         let part = film.subdata(in: Int(range.lowerBound)..<Int(range.upperBound))
         try part.withUnsafeBytes { try input.write($0, at: range.lowerBound) }
-        process.reply(to: request)
+        let blocks = BlockDigests.list(of: film)[ContentBlock.covering(range)]
+        process.reply(to: request, blocks: blocks)
       case .progress(let done, let moved):
         #expect(done == 0 && moved > 0)
         process.kill()
       case .ended(let end):
         guard case .killed = end.outcome else { throw ControlError("\(end.outcome)") }
         break loop
-      case .ready, .moved: break
+      case .ready, .moved, .blocksRead, .wrongBytes: break
       }
     }
   }
@@ -220,7 +221,7 @@ struct TaskProcessTests {
         switch report {
         case .rangeRequest(let request): process.reply(to: request, error: reason)
         case .ended(let end): continuation.resume(returning: end)
-        case .ready, .progress, .moved: break
+        case .ready, .progress, .moved, .blocksRead, .wrongBytes: break
         }
       }
     }

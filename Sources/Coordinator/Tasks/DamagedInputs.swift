@@ -62,10 +62,12 @@ actor DamagedInputs {
       return
     }
     let (wasDamaged, isThere) = try await BlockingWork.run(.hashing) { [content] in
-      (try content.store.removeIfDamaged(check.digest), content.has(input))
+      (try content.removeIfDamaged(check.digest), content.has(input))
     }
     guard !isThere else { return }
-    let what = wasDamaged ? "was damaged on the coordinator's disk and was removed" : "is not there any more"
+    let what =
+      wasDamaged
+      ? "was damaged on the coordinator's disk and was removed" : "is not there any more, or has other bytes now"
     let message: String
     if let maker {
       message =

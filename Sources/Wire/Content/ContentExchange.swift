@@ -35,10 +35,19 @@ package actor ContentExchange {
     self.connection = connection
   }
 
-  /// Reads up to `length` bytes of content from `offset`. Returns fewer only at the content's end. Any number of reads may
+  /// What of content is read.
+  package enum Part: Sendable {
+    case bytes
+    /// The list of the content's block digests (`BlockDigests.bytes`).
+    case blockDigests
+  }
+
+  /// Reads up to `length` bytes of content from `offset`, or of the list of its block digests. Returns fewer only at the content's end. Any number of reads may
   /// be under way: those beyond the window wait. What is long is requested in parts, which are smaller on a slow link.
   /// Throws `WireError`: `.content` if the coordinator cannot read the content.
-  package func read(_ digest: SHA256Digest, offset: UInt64, length: Int) async throws -> Data {
+  package func read(
+    _ digest: SHA256Digest, _ part: Part = .bytes, offset: UInt64, length: Int
+  ) async throws -> Data {
     var parts: [Data] = []
     try await withThrowingTaskGroup(of: (Int, Data).self) { group in
       var requested = 0
@@ -48,7 +57,7 @@ package actor ContentExchange {
         parts.append(Data())
         group.addTask {
           defer { self.window.leave() }
-          return (index, try await self.readPart(digest, offset: offset + UInt64(start), length: count))
+          return (index, try await self.readPart(digest, part, offset: offset + UInt64(start), length: count))
         }
         requested += count
       } while requested < length
@@ -58,13 +67,14 @@ package actor ContentExchange {
     return parts.reduce(into: Data(capacity: length)) { $0.append($1) }
   }
 
-  private func readPart(_ digest: SHA256Digest, offset: UInt64, length: Int) async throws -> Data {
+  private func readPart(_ digest: SHA256Digest, _ part: Part, offset: UInt64, length: Int) async throws -> Data {
     let request = try begin()
     let message = Sheaf_ReadContent.with {
       $0.request = request
       $0.digest = Data(digest.bytes)
       $0.offset = offset
       $0.length = UInt32(length)
+      $0.blockDigests = part == .blockDigests
     }
     let started = ContinuousClock.now
     let data = try await withTaskCancellationHandler {

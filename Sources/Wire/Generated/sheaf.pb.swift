@@ -1051,6 +1051,10 @@ package nonisolated struct Sheaf_ReadContent: Sendable {
 
   package var length: UInt32 = 0
 
+  /// Reads the list of the content's block digests in place of the content: the SHA-256 of each 256 KiB of it, 32 bytes
+  /// each.
+  package var blockDigests: Bool = false
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
@@ -2950,7 +2954,7 @@ nonisolated extension Sheaf_FailureReply: SwiftProtobuf.Message, SwiftProtobuf._
 
 nonisolated extension Sheaf_ReadContent: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".ReadContent"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}request\0\u{1}digest\0\u{1}offset\0\u{1}length\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}request\0\u{1}digest\0\u{1}offset\0\u{1}length\0\u{3}block_digests\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -2962,6 +2966,7 @@ nonisolated extension Sheaf_ReadContent: SwiftProtobuf.Message, SwiftProtobuf._M
       case 2: try { try decoder.decodeSingularBytesField(value: &self.digest) }()
       case 3: try { try decoder.decodeSingularUInt64Field(value: &self.offset) }()
       case 4: try { try decoder.decodeSingularUInt32Field(value: &self.length) }()
+      case 5: try { try decoder.decodeSingularBoolField(value: &self.blockDigests) }()
       default: break
       }
     }
@@ -2980,6 +2985,9 @@ nonisolated extension Sheaf_ReadContent: SwiftProtobuf.Message, SwiftProtobuf._M
     if self.length != 0 {
       try visitor.visitSingularUInt32Field(value: self.length, fieldNumber: 4)
     }
+    if self.blockDigests != false {
+      try visitor.visitSingularBoolField(value: self.blockDigests, fieldNumber: 5)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -2988,6 +2996,7 @@ nonisolated extension Sheaf_ReadContent: SwiftProtobuf.Message, SwiftProtobuf._M
     if lhs.digest != rhs.digest {return false}
     if lhs.offset != rhs.offset {return false}
     if lhs.length != rhs.length {return false}
+    if lhs.blockDigests != rhs.blockDigests {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

@@ -30,14 +30,22 @@ actor CoordinatorContent {
     resume()
   }
 
+  nonisolated var reader: ContentReader {
+    ContentReader(
+      read: { try await self.read($0, .bytes, offset: $1, length: $2) },
+      readBlocks: { try await self.read($0, .blockDigests, offset: $1, length: $2) })
+  }
+
   /// Reads as `ContentExchange.read` does. Throws `WireError`, but not for a connection that is lost.
-  func read(_ digest: SHA256Digest, offset: UInt64, length: Int) async throws -> Data {
+  private func read(
+    _ digest: SHA256Digest, _ part: ContentExchange.Part, offset: UInt64, length: Int
+  ) async throws -> Data {
     var used = 0
     while true {
       let exchange = try await exchange(after: used)
       used = generation
       do {
-        let data = try await exchange.read(digest, offset: offset, length: length)
+        let data = try await exchange.read(digest, part, offset: offset, length: length)
         fetched()
         return data
       } catch let error as WireError where error.code == .closed {

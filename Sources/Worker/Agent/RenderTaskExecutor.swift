@@ -21,6 +21,8 @@ actor RenderTaskExecutor {
     /// Whether the process has started, and whether it has its task. The task begins when both are true.
     var isReady = false
     var isAssigned = false
+    /// The blocks that the task has read of inputs whose digests it was not given.
+    var reads: [Int: [BlocksRead]] = [:]
     /// Range requests that wait for bytes of the coordinator.
     var rangesUnderWay = 0
     /// The first input that could not be read or was not what it should be: the true reason of whatever follows.
@@ -123,6 +125,7 @@ actor RenderTaskExecutor {
             $0.size = content.content.size
             $0.name = content.name
             $0.ranged = input.partial != nil
+            $0.blocks = Data(input.blocks?.bytes ?? [])
           })
       }
       let folder = opener.cache.workFolder
@@ -170,6 +173,8 @@ actor RenderTaskExecutor {
     case .progress(let done, let moved): post(.progressed(id, done: done, moved: moved))
     case .moved: post(.moved(id))
     case .rangeRequest(let request): supply(request, to: id)
+    case .blocksRead(let read): record(read, of: id)
+    case .wrongBytes(let index, let range): await refuse(index, range, of: id)
     case .ended(let end): await conclude(id, end)
     }
   }
@@ -183,16 +188,39 @@ actor RenderTaskExecutor {
     count(1, rangesOf: id)
     Task {
       do {
-        try await partial.ensure(request.range) { [coordinator] digest, offset, length in
-          try await coordinator.read(digest, offset: offset, length: length)
-        }
-        process.reply(to: request)
+        let digests = try await partial.ensure(request.range, from: coordinator.reader)
+        process.reply(to: request, blocks: digests)
       } catch {
         record(error as? ContentError ?? ContentError("\(error)"), of: id)
         process.reply(to: request, error: "\(error)")
       }
       count(-1, rangesOf: id)
     }
+  }
+
+  /// Keeps what the run's process has read until the file's digests are known.
+  private func record(_ read: BlocksRead, of id: RunID) {
+    guard let run = runs[id] else { return }
+    let known = run.reads[read.input, default: []]
+    let count = (known + [read]).reduce(0) { $0 + $1.digests.count / BlockDigests.digestSize }
+    guard run.inputs.indices.contains(read.input),
+      count <= ContentBlock.count(of: run.inputs[read.input].content.size)
+    else {
+      note(ContentError("the task process reported more blocks of an input than it has"), of: id)
+      run.process?.kill()
+      return
+    }
+    runs[id]?.reads[read.input] = known + [read]
+  }
+
+  /// The run's process has read a block that is not the content's.
+  private func refuse(_ index: Int, _ range: Range<Int64>, of id: RunID) async {
+    guard let run = runs[id], run.inputs.indices.contains(index) else { return }
+    let input = run.inputs[index]
+    let problem = input.problem(wrong: range)
+    note(problem, of: id)
+    run.process?.kill()
+    await opener.reject(input, problem)
   }
 
   private func count(_ change: Int, rangesOf id: RunID) {
@@ -241,11 +269,13 @@ actor RenderTaskExecutor {
     if let problem = run.problem { return .found(problem) }
     let (verdicts, verdict) = AsyncStream.makeStream(of: Verdict.self)
     runs[id]?.stopVerifying = { verdict.yield(.stopped) }
-    let inputs = run.inputs
+    let (inputs, reads) = (run.inputs, run.reads)
     if !inputs.allSatisfy(\.isVerified) { post(.entered(id, .verifying)) }
     let check = Task {
       var problem: ContentError?
-      for input in inputs where problem == nil { problem = await input.problem() }
+      for (index, input) in inputs.enumerated() where problem == nil {
+        problem = await input.problem(reads: reads[index] ?? [])
+      }
       verdict.yield(.found(problem))
     }
     let movement = opener.verifier.movement

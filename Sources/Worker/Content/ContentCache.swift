@@ -83,19 +83,19 @@ actor ContentCache {
       ftruncate(file.descriptor, off_t(content.size))
     }
     let partial = PartialContent(content, file: file, isLinkable: isLinkable, requests: requests) { [weak self] in
-      await self?.keep($0)
+      await self?.keep($0, $1)
     }
     return Partial(content: partial, lastUse: uses)
   }
 
   /// Called when a task that read the content has ended.
   func release(_ content: PartialContent) async {
-    let hadMistakes = await content.mistakes > 0
+    let isWrong = await content.problem != nil
     // Content that is complete has a name by now and is not here any more.
     if var partial = partials[content.content.digest], partial.content === content {
       partial.users -= 1
-      // Content that came with a wrong digest starts over with the next task.
-      partials[content.content.digest] = partial.users == 0 && hadMistakes ? nil : partial
+      // Content that came with wrong bytes starts over with the next task.
+      partials[content.content.digest] = partial.users == 0 && isWrong ? nil : partial
     }
     await trim()
   }
@@ -108,13 +108,13 @@ actor ContentCache {
   }
 
   /// Gives complete content its name.
-  private func keep(_ content: PartialContent) async {
+  private func keep(_ content: PartialContent, _ blocks: BlockDigests) async {
     guard content.isLinkable else { return }
     let digest = content.content.digest
     do {
       try content.file.link(to: path(of: digest))
       // Without it, the next use digests the file once more.
-      if let identity = try? FileIdentity(of: content.file) { await verifier.register(digest, for: identity) }
+      if let identity = try? FileIdentity(of: content.file) { await verifier.register(blocks, for: identity) }
     } catch {
       // The content stays without a name, and is kept as long as the agent runs.
       guard error.code == .fileExists else { return }

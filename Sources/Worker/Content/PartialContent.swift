@@ -3,39 +3,28 @@ import FoundationEssentials
 import SystemSupport
 import Wire
 
-/// Reads bytes of content from the coordinator: `length` of them from `offset`, fewer only at the content's end.
-typealias ContentReader = @Sendable (_ digest: SHA256Digest, _ offset: UInt64, _ length: Int) async throws -> Data
-
-/// Content from the coordinator is fetched in blocks; a block is there as a whole or not at all.
-enum ContentBlock {
-  /// In bytes.
-  static let size: Int64 = 256 << 10
-
-  /// How many blocks content of `size` bytes has; the last may be shorter.
-  static func count(of size: Int64) -> Int {
-    Int((size + Self.size - 1) / Self.size)
-  }
-
-  /// The blocks that hold some of these bytes.
-  static func covering(_ bytes: Range<Int64>) -> Range<Int> {
-    Int(bytes.lowerBound / size)..<Int((bytes.upperBound + size - 1) / size)
-  }
-
-  /// The bytes of blocks of content of `size` bytes.
-  static func bytes(of blocks: Range<Int>, size: Int64) -> Range<Int64> {
-    (Int64(blocks.lowerBound) * Self.size)..<min(Int64(blocks.upperBound) * Self.size, size)
-  }
+/// Reads from the coordinator.
+struct ContentReader: Sendable {
+  /// Reads bytes of content: `length` of them from `offset`, fewer only at the content's end.
+  var read: @Sendable (_ digest: SHA256Digest, _ offset: UInt64, _ length: Int) async throws -> Data
+  /// Reads bytes of the list of the content's block digests.
+  var readBlocks: @Sendable (_ digest: SHA256Digest, _ offset: UInt64, _ length: Int) async throws -> Data
 }
 
 /// Content that is fetched into a file without a name, block by block, as far as tasks ask for it; all tasks that read
 /// the content share it. Which blocks are there is known to this object only and is lost with it, so a crash cannot
 /// leave a file that seems more complete than it is.
+///
+/// Each block is checked when it comes, against the list of block digests that the coordinator made when it hashed the
+/// content. When all blocks are there, the whole is checked against the content's own digest, which nobody can forge.
 actor PartialContent {
   /// Blocks in one request to the coordinator.
   static let blocksPerFetch = 4
   /// Blocks fetched beyond those asked for, if reading goes on from where it was.
   static let readAhead = 16
-  /// After this many complete fetches with a wrong digest, the content is not fetched again.
+  /// The digests of blocks in one request: 8 GiB of content.
+  private static let digestsPerRequest = 1 << 15
+  /// After wrong bytes have come this often, the content is not fetched again.
   private static let mistakeLimit = 2
 
   nonisolated let content: Content
@@ -47,11 +36,14 @@ actor PartialContent {
   private var isPresent: [Bool]
   private var presentCount = 0
   private var fetches: [Int: Task<Void, any Error>] = [:]
+  private var list: Task<BlockDigests, any Error>?
   private var verification: Task<Void, any Error>?
   private var lastEnd = 0
-  /// How often the bytes that came did not have the content's digest.
-  private(set) var mistakes = 0
-  private let completed: @Sendable (PartialContent) async -> Void
+  /// How often bytes came that are not the content's. What was there before is dropped each time.
+  private var mistakes = 0
+  /// Why what a task has read may not have been the content; nil if, as far as is known, it was.
+  private(set) var problem: ContentError?
+  private let completed: @Sendable (PartialContent, BlockDigests) async -> Void
 
   /// - Parameters:
   ///   - file: Of the content's size; holes where nothing has come yet.
@@ -59,7 +51,7 @@ actor PartialContent {
   ///   - completed: Called once, when every byte is there and the digest is right.
   init(
     _ content: Content, file: OpenFile, isLinkable: Bool, requests: AsyncSemaphore,
-    completed: @escaping @Sendable (PartialContent) async -> Void = { _ in }
+    completed: @escaping @Sendable (PartialContent, BlockDigests) async -> Void = { _, _ in }
   ) {
     self.content = content
     self.file = file
@@ -72,17 +64,18 @@ actor PartialContent {
   /// Bytes on the disk.
   var allocatedSize: Int64 { Int64(presentCount) * ContentBlock.size }
 
-  /// Returns when these bytes are in the file. If they are the last that were missing, the whole has been digested
-  /// and is right. Throws the reason if they cannot be fetched; a later call tries again.
-  func ensure(_ bytes: Range<Int64>, from reader: @escaping ContentReader) async throws {
-    guard mistakes < Self.mistakeLimit else {
-      throw ContentError(
-        "the bytes that the coordinator sends for \(content.digest) have another digest", damaged: content.digest)
-    }
+  /// Returns when these bytes are in the file, with the digests of the blocks that hold them. If they are the last that
+  /// were missing, the whole has been digested and is right. Throws the reason if they cannot be fetched; a later call
+  /// tries again.
+  @discardableResult
+  func ensure(_ bytes: Range<Int64>, from reader: ContentReader) async throws -> ArraySlice<UInt8> {
+    if let problem, problem.damaged == nil || mistakes >= Self.mistakeLimit { throw problem }
     let bytes = bytes.clamped(to: 0..<content.size)
     let wanted = bytes.isEmpty ? 0..<0 : ContentBlock.covering(bytes)
     let isSequential = wanted.lowerBound <= lastEnd && wanted.upperBound > lastEnd
     lastEnd = wanted.upperBound
+    // First, so that it does not wait for the bytes.
+    let list = list(from: reader)
     start(wanted, from: reader)
     if isSequential {
       start(wanted.upperBound..<min(wanted.upperBound + Self.readAhead, isPresent.count), from: reader)
@@ -91,10 +84,42 @@ actor PartialContent {
       try await fetches[block]?.value
     }
     if let verification { try await verification.value }
+    return try await list.value[wanted]
+  }
+
+  /// The list of the content's block digests, which is requested once.
+  private func list(from reader: ContentReader) -> Task<BlockDigests, any Error> {
+    if let list { return list }
+    let task = Task { try await requestList(from: reader) }
+    list = task
+    return task
+  }
+
+  private func requestList(from reader: ContentReader) async throws -> BlockDigests {
+    if let single = BlockDigests(ofSingleBlock: content) { return single }
+    do {
+      var bytes: [UInt8] = []
+      let count = BlockDigests.byteCount(of: content.size)
+      while bytes.count < count {
+        let length = min(count - bytes.count, Self.digestsPerRequest * BlockDigests.digestSize)
+        let part = try await reader.readBlocks(content.digest, UInt64(bytes.count), length)
+        guard part.count == length else { break }
+        bytes += part
+      }
+      guard let list = BlockDigests(content, bytes: bytes) else {
+        throw ContentError(
+          "the coordinator sent \(bytes.count) of the \(count) bytes of the block digests of \(content.digest)",
+          damaged: content.digest)
+      }
+      return list
+    } catch {
+      list = nil
+      throw Self.named(error, content.digest)
+    }
   }
 
   /// Fetches the blocks of a range that are neither there nor being fetched.
-  private func start(_ blocks: Range<Int>, from reader: @escaping ContentReader) {
+  private func start(_ blocks: Range<Int>, from reader: ContentReader) {
     var next = blocks.lowerBound
     while next < blocks.upperBound {
       guard !isPresent[next], fetches[next] == nil else {
@@ -110,44 +135,86 @@ actor PartialContent {
     }
   }
 
-  private func fetch(_ blocks: Range<Int>, from reader: @escaping ContentReader) async throws {
+  private func fetch(_ blocks: Range<Int>, from reader: ContentReader) async throws {
     defer { for block in blocks { fetches[block] = nil } }
     let range = ContentBlock.bytes(of: blocks, size: content.size)
-    let (digest, file) = (content.digest, file)
-    try await requests.withPermit {
+    let (digest, file, size, before) = (content.digest, file, content.size, mistakes)
+    let list = list(from: reader)
+    let wrong: Int? = try await requests.withPermit {
       let data: Data
       do {
-        data = try await reader(digest, UInt64(range.lowerBound), range.count)
-      } catch let error as WireError where error.code == .content {
-        throw ContentError("the coordinator cannot read \(digest): \(error)", damaged: digest)
+        data = try await reader.read(digest, UInt64(range.lowerBound), range.count)
+      } catch {
+        throw Self.named(error, digest)
       }
       guard data.count == range.count else {
         throw ContentError(
           "the coordinator sent \(data.count) of \(range.count) bytes of \(digest)", damaged: digest)
       }
-      try await BlockingWork.run { try data.withUnsafeBytes { try file.write($0, at: range.lowerBound) } }
+      let digests = try await list.value
+      return try await BlockingWork.run {
+        try data.withUnsafeBytes { data -> Int? in
+          if let wrong = digests.firstMismatch(in: data, from: blocks.lowerBound) { return wrong }
+          try file.write(data, at: range.lowerBound)
+          return nil
+        }
+      }
+    }
+    // What came before a mistake was checked with a list that may be the mistake.
+    if wrong != nil || mistakes != before {
+      let range = ContentBlock.bytes(of: wrong ?? blocks.lowerBound, size: size)
+      throw drop(
+        ContentError(
+          "the coordinator sent other bytes for \(digest), in \(range.lowerBound)..<\(range.upperBound)",
+          damaged: digest),
+        after: before)
     }
     for block in blocks { isPresent[block] = true }
     presentCount += blocks.count
     if presentCount == isPresent.count { verification = Task { try await verify() } }
   }
 
+  /// What the coordinator cannot read is damaged there; any other failure is not the content's.
+  private static func named(_ error: any Error, _ digest: SHA256Digest) -> any Error {
+    guard let error = error as? WireError, error.code == .content else { return error }
+    return ContentError("the coordinator cannot read \(digest): \(error)", damaged: digest)
+  }
+
   private func verify() async throws {
-    let file = file
-    let found = try await BlockingWork.run(.hashing) { try file.content().digest }
+    let (file, before) = (file, mistakes)
+    let found = try await BlockingWork.run(.hashing) { try file.blockDigests() }
     verification = nil
-    guard found == content.digest else {
+    guard found.content == content else {
+      throw drop(
+        ContentError(
+          "the bytes that came for \(content.digest) have the digest \(found.content.digest)", damaged: content.digest),
+        after: before)
+    }
+    await completed(self, found)
+  }
+
+  /// Records that the file has other bytes than came: this machine's disk is the cause. The content is fetched anew by the
+  /// next task.
+  func reject(_ problem: ContentError) {
+    self.problem = self.problem ?? problem
+  }
+
+  /// Drops what is there, list and blocks, after bytes that are not the content's. Several fetches that find the same
+  /// mistake count it once.
+  /// - Parameter before: How many mistakes there were when the fetch began.
+  private func drop(_ error: ContentError, after before: Int) -> ContentError {
+    if mistakes == before {
       mistakes += 1
+      list = nil
       isPresent = Array(repeating: false, count: isPresent.count)
       presentCount = 0
-      throw ContentError(
-        "the bytes that came for \(content.digest) have the digest \(found)", damaged: content.digest)
+      problem = problem ?? error
     }
-    await completed(self)
+    return error
   }
 }
 
-/// Content could not be fetched.
+/// Content could not be fetched, or is not what its digest says.
 struct ContentError: Error, Hashable, CustomStringConvertible {
   var description: String
   /// Content that the coordinator does not have, or sends with other bytes; nil if this machine is the cause.

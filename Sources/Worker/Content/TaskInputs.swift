@@ -43,18 +43,26 @@ struct OpenedInput: Sendable {
   /// Whether every byte is known to be the content's, as long as the file does not change.
   var isVerified: Bool { verification?.isDone ?? true }
 
+  /// The digests of its blocks, by which the task checks what it reads; nil if they are not known yet, or come with the
+  /// blocks.
+  var blocks: BlockDigests? { verification?.known }
+
   /// Waits until the file's digest is known. Returns why what a task read may not have been the content; nil if, as far
   /// as is known, it was.
-  func problem() async -> ContentError? {
-    if let partial {
-      guard await partial.mistakes > 0 else { return nil }
-      return ContentError("the coordinator sent other bytes for \(content.digest)", damaged: content.digest)
-    }
+  /// - Parameter reads: The blocks that the task has read, if it was not given their digests.
+  func problem(reads: [BlocksRead] = []) async -> ContentError? {
+    if let partial { return await partial.problem }
     guard let verification, let identity else { return nil }
     do {
-      let digest = try await verification.digest
+      let blocks = try await verification.blocks
+      let digest = blocks.content.digest
       guard digest == content.digest else {
         return ContentError("\(name) has the digest \(digest) and not \(content.digest): it is not used any more")
+      }
+      if let block = reads.lazy.compactMap({ $0.firstDifference(from: blocks) }).first {
+        let range = ContentBlock.bytes(of: block, size: content.size)
+        return ContentError(
+          "\(name) changed while the task read it: bytes \(range.lowerBound)..<\(range.upperBound) were other ones")
       }
       let file = file
       let now = try await BlockingWork.run { try FileIdentity(of: file) }
@@ -67,11 +75,30 @@ struct OpenedInput: Sendable {
     }
   }
 
+  /// Why a task that has found wrong bytes in the file does not count.
+  func problem(wrong range: Range<Int64>) -> ContentError {
+    ContentError(
+      "bytes \(range.lowerBound)..<\(range.upperBound) of \(name) are not those of \(content.digest): "
+        + "it has changed, and is not used any more")
+  }
+
   private var name: String {
     switch place {
     case .mediaRoot(let path): "the file \(path) under the media root"
     case .cache, .coordinator: "the file \(content.digest) in the worker's cache"
     }
+  }
+}
+
+extension BlocksRead {
+  /// The first of the blocks that has another digest than the content; nil if none has.
+  func firstDifference(from blocks: BlockDigests) -> Int? {
+    let count = digests.count / BlockDigests.digestSize
+    let all = 0..<ContentBlock.count(of: blocks.content.size)
+    guard first >= 0, first + count <= all.count else { return all.last ?? 0 }
+    let expected = Array(blocks[first..<(first + count)])
+    return zip(digests, expected).enumerated().first { $0.element.0 != $0.element.1 }
+      .map { first + $0.offset / BlockDigests.digestSize }
   }
 }
 
@@ -113,6 +140,13 @@ struct InputOpener: Sendable {
     return OpenedInput(
       file: file, content: input.content, place: .mediaRoot(path: input.path), identity: identity,
       verification: verification)
+  }
+
+  /// Records that a task has found wrong bytes in an input's file: the next task gets another one. A file under the media
+  /// root is passed over, one of the cache is removed, and content that was fetched is fetched anew.
+  func reject(_ input: OpenedInput, _ problem: ContentError) async {
+    if let identity = input.identity { await verifier.reject(identity, input.content.digest) }
+    if let partial = input.partial { await partial.reject(problem) }
   }
 
   /// Gives back an input that `open` returned.

@@ -1,3 +1,4 @@
+import Digest
 import FoundationEssentials
 import SwiftProtobuf
 import SystemSupport
@@ -100,6 +101,10 @@ enum TaskMessage: Sendable, Hashable {
   case progress(done: UInt64, moved: UInt64)
   /// Bytes of a ranged input that must be in its file before the task goes on.
   case rangeRequest(RangeRequest)
+  /// The digests of consecutive blocks that were read of an input.
+  case blocksRead(BlocksRead)
+  /// A block of an input's file has other bytes than the content.
+  case wrongBytes(input: Int, range: Range<Int64>)
   /// The output is complete.
   case finished
   /// The task failed; `process` is nil.
@@ -119,6 +124,16 @@ enum TaskMessage: Sendable, Hashable {
       }
       self = .rangeRequest(
         RangeRequest(request: request.request, input: request.input, range: request.start..<request.end))
+    case .blocksRead(let read):
+      guard !read.digests.isEmpty, read.digests.count % BlockDigests.digestSize == 0 else {
+        throw ControlError("\(read.digests.count) bytes are not the digests of blocks")
+      }
+      self = .blocksRead(BlocksRead(input: Int(read.input), first: Int(read.first), digests: [UInt8](read.digests)))
+    case .wrongBytes(let wrong):
+      guard 0 <= wrong.start, wrong.start < wrong.end else {
+        throw ControlError("the range \(wrong.start)..<\(wrong.end) holds no bytes")
+      }
+      self = .wrongBytes(input: Int(wrong.input), range: wrong.start..<wrong.end)
     case .finished: self = .finished
     case .failed(let failed):
       let end: AttemptEnd =
@@ -151,6 +166,18 @@ enum TaskMessage: Sendable, Hashable {
             $0.start = request.range.lowerBound
             $0.end = request.range.upperBound
           }
+        case .blocksRead(let read):
+          $0.blocksRead = .with {
+            $0.input = UInt32(read.input)
+            $0.first = UInt32(read.first)
+            $0.digests = Data(read.digests)
+          }
+        case .wrongBytes(let input, let range):
+          $0.wrongBytes = .with {
+            $0.input = UInt32(input)
+            $0.start = range.lowerBound
+            $0.end = range.upperBound
+          }
         case .finished: $0.finished = Control_Finished()
         case .failed(let failure):
           $0.failed = .with {
@@ -170,6 +197,19 @@ enum TaskMessage: Sendable, Hashable {
   private static func cut(_ text: String) -> String {
     text.utf8.count <= textLimit ? text : String(decoding: text.utf8.prefix(textLimit), as: UTF8.self) + "…"
   }
+}
+
+/// Consecutive blocks that a task process has read of an input.
+struct BlocksRead: Sendable, Hashable {
+  /// The most blocks in one message.
+  static let limit = 1024
+
+  /// Index in the task's inputs.
+  var input: Int
+  /// The first of the blocks.
+  var first: Int
+  /// SHA-256 of the bytes that were read, 32 bytes for each block.
+  var digests: [UInt8]
 }
 
 /// Bytes of an input that a task process requests.

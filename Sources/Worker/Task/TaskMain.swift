@@ -16,7 +16,11 @@ enum TaskMain {
         throw ControlError("the agent sent another message than a task")
       }
       let descriptors = try agent.receiveDescriptors(task.inputs.count + 1)
-      agent.send(result(of: task, descriptors, agent))
+      let output = OpenFile(owning: descriptors[0], name: "the task's output")
+      let sources = try sources(of: task, descriptors.dropFirst(), agent)
+      let result = result(of: task, sources, output, agent)
+      for source in sources { source.report() }
+      agent.send(result)
     } catch {
       // The agent reads standard error, and puts it into its own message.
       endProcess(71, "\(error)")
@@ -25,33 +29,40 @@ enum TaskMain {
     _exit(0)
   }
 
-  private static func result(
-    of task: Control_Task, _ descriptors: [Int32], _ agent: AgentConnection
-  ) -> TaskMessage {
-    let output = OpenFile(owning: descriptors[0], name: "the task's output")
-    let inputs = zip(task.inputs, descriptors.dropFirst()).enumerated().map { index, opened in
-      let (input, descriptor) = opened
-      return TaskRunner.Input(
-        digest: SHA256Digest(bytes: input.digest), name: input.name,
-        source: input.ranged
-          ? RangedByteSource(
-            file: OpenFile(owning: descriptor, name: input.name), input: index, size: input.size, name: input.name,
-            agent: agent)
-          : FileByteSource(descriptor: descriptor))
+  private static func sources(
+    of task: Control_Task, _ descriptors: ArraySlice<Int32>, _ agent: AgentConnection
+  ) throws(ControlError) -> [CheckedByteSource] {
+    let buffers = BlockBuffers()
+    var sources: [CheckedByteSource] = []
+    for (index, (input, descriptor)) in zip(task.inputs, descriptors).enumerated() {
+      let digests: CheckedByteSource.Digests =
+        if input.ranged { .fetched } else if input.blocks.isEmpty { .reported } else { .known([UInt8](input.blocks)) }
+      sources.append(
+        try CheckedByteSource(
+          file: OpenFile(owning: descriptor, name: input.name), input: index, size: input.size, name: input.name,
+          digests: digests, agent: agent, buffers: buffers))
     }
+    return sources
+  }
+
+  private static func result(
+    of task: Control_Task, _ sources: [CheckedByteSource], _ output: OpenFile, _ agent: AgentConnection
+  ) -> TaskMessage {
+    let inputs = zip(task.inputs, sources).map { input, source in
+      TaskRunner.Input(digest: SHA256Digest(bytes: input.digest), name: input.name, source: source)
+    }
+    var failed: TaskFailure?
     do throws(TaskFailure) {
       let runner = TaskRunner(inputs: inputs, output: output)
       let reporter = ProgressReporter(agent)
       try reporter.start()
       try runner.run(task.payload, movement: reporter.movement, progress: reporter.report)
-      return .finished
     } catch {
-      // If bytes could not be fetched, everything that failed after that failed for this reason.
-      if let failure = agent.failure {
-        return .failed(TaskFailure(.released, "the bytes of an input could not be fetched: \(failure)"))
-      }
-      return .failed(error)
+      failed = error
     }
+    // If bytes could not be read as they should be, whatever came of the task came of that.
+    if let failure = agent.failure { return .failed(TaskFailure(.released, failure)) }
+    return failed.map { .failed($0) } ?? .finished
   }
 }
 

@@ -95,6 +95,8 @@ struct TaskChannel {
       lastProgress = now
       report(.progress(done: done, moved: moved))
     case .rangeRequest(let request): report(.rangeRequest(request))
+    case .blocksRead(let read): report(.blocksRead(read))
+    case .wrongBytes(let input, let range): report(.wrongBytes(input: input, range: range))
     case .finished, .failed: result = message
     }
   }

@@ -1,4 +1,5 @@
 import Dispatch
+import FoundationEssentials
 import Glibc
 import SwiftProtobuf
 import Synchronization
@@ -21,6 +22,8 @@ final class TaskProcess: Sendable {
     /// The process has ended, and its output is being digested.
     case moved
     case rangeRequest(RangeRequest)
+    case blocksRead(BlocksRead)
+    case wrongBytes(input: Int, range: Range<Int64>)
     case ended(TaskEnd)
   }
 
@@ -103,14 +106,17 @@ final class TaskProcess: Sendable {
   }
 
   /// Replies to a range request.
-  /// - Parameter error: Why the bytes are not available; nil if they are in the input's file.
-  func reply(to request: RangeRequest, error: String? = nil) {
+  /// - Parameters:
+  ///   - blocks: The digests of the blocks that hold some of the bytes, 32 bytes each.
+  ///   - error: Why the bytes are not available; nil if they are in the input's file.
+  func reply(to request: RangeRequest, blocks: some Sequence<UInt8> = [], error: String? = nil) {
     state.withLock { $0.unansweredRequests -= 1 }
     let frame = ControlFrame.encode(
       Control_AgentMessage.with {
         $0.rangeReply = .with {
           $0.request = request.request
           $0.error = error ?? ""
+          $0.blocks = Data(blocks)
         }
       })
     do {

@@ -22,6 +22,7 @@ actor ScriptedCoordinator {
   private var partial: [UInt64: (digest: SHA256Digest, data: Data)] = [:]
   private(set) var hellos: [Sheaf_Hello] = []
   private(set) var contents: [SHA256Digest: Data] = [:]
+  private var lists: [SHA256Digest: [UInt8]] = [:]
   private(set) var readRequests: [Range<UInt64>] = []
   /// The first heartbeat of each connection.
   private(set) var firstHeartbeats: [Sheaf_Heartbeat] = []
@@ -81,12 +82,20 @@ actor ScriptedCoordinator {
   /// Makes content available for reading.
   func serve(_ data: Data) -> SHA256Digest {
     let digest = SHA256Digest.of(data)
-    contents[digest] = data
+    serve(data, as: digest)
     return digest
   }
 
-  /// Serves other bytes than those that the digest names.
+  /// Serves other bytes than those that the digest names, with the list of their blocks.
   func serve(_ data: Data, as digest: SHA256Digest) {
+    contents[digest] = data
+    lists[digest] = BlockDigests.list(of: data).bytes
+  }
+
+  /// Serves content of which the bytes have changed since it was hashed: the list of blocks is the old one.
+  func damage(_ digest: SHA256Digest, _ change: (inout Data) -> Void) {
+    guard var data = contents[digest] else { return }
+    change(&data)
     contents[digest] = data
   }
 
@@ -203,6 +212,16 @@ actor ScriptedCoordinator {
 
   private func answer(_ read: Sheaf_ReadContent) -> Sheaf_ContentData {
     let range = read.offset..<(read.offset + UInt64(read.length))
+    if read.blockDigests {
+      return .with {
+        $0.request = read.request
+        guard let digest = SHA256Digest(bytes: read.digest), let list = lists[digest] else {
+          $0.error = "no such content"
+          return
+        }
+        $0.data = Data(list.dropFirst(Int(read.offset)).prefix(Int(read.length)))
+      }
+    }
     readRequests.append(range)
     return .with {
       $0.request = read.request

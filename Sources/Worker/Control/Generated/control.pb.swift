@@ -101,6 +101,10 @@ nonisolated struct Control_Task: Sendable {
     /// Whether the agent fills the file only as the task requests it.
     var ranged: Bool = false
 
+    /// The SHA-256 of each block of the content, 32 bytes each. Empty if they are not known: then the task reports the
+    /// digests of the blocks that it has read. Empty if the input is ranged: then they come with the replies.
+    var blocks: Data = Data()
+
     var unknownFields = SwiftProtobuf.UnknownStorage()
 
     init() {}
@@ -118,6 +122,9 @@ nonisolated struct Control_RangeReply: Sendable {
 
   /// Why the bytes are not available; empty if they are in the input's file.
   var error: String = String()
+
+  /// The SHA-256 of each block that holds some of the bytes.
+  var blocks: Data = Data()
 
   var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -174,6 +181,22 @@ nonisolated struct Control_TaskMessage: Sendable {
     set {message = .failed(newValue)}
   }
 
+  var blocksRead: Control_BlocksRead {
+    get {
+      if case .blocksRead(let v)? = message {return v}
+      return Control_BlocksRead()
+    }
+    set {message = .blocksRead(newValue)}
+  }
+
+  var wrongBytes: Control_WrongBytes {
+    get {
+      if case .wrongBytes(let v)? = message {return v}
+      return Control_WrongBytes()
+    }
+    set {message = .wrongBytes(newValue)}
+  }
+
   var unknownFields = SwiftProtobuf.UnknownStorage()
 
   nonisolated enum OneOf_Message: Equatable, Sendable {
@@ -184,6 +207,8 @@ nonisolated struct Control_TaskMessage: Sendable {
     /// The output is complete.
     case finished(Control_Finished)
     case failed(Control_Failed)
+    case blocksRead(Control_BlocksRead)
+    case wrongBytes(Control_WrongBytes)
 
   }
 
@@ -233,6 +258,45 @@ nonisolated struct Control_RangeRequest: Sendable {
   var input: UInt32 = 0
 
   /// From `start` up to `end`, in bytes.
+  var start: Int64 = 0
+
+  var end: Int64 = 0
+
+  var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  init() {}
+}
+
+/// Consecutive blocks that the task has read of an input whose digests it was not given. Sent before the result.
+nonisolated struct Control_BlocksRead: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// Index in the task's inputs.
+  var input: UInt32 = 0
+
+  /// The first of the blocks.
+  var first: UInt32 = 0
+
+  /// SHA-256, 32 bytes each, of the bytes that were read.
+  var digests: Data = Data()
+
+  var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  init() {}
+}
+
+/// Bytes of an input's file are not the content's. The task fails.
+nonisolated struct Control_WrongBytes: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// Index in the task's inputs.
+  var input: UInt32 = 0
+
+  /// The block from `start` up to `end`, in bytes.
   var start: Int64 = 0
 
   var end: Int64 = 0
@@ -571,7 +635,7 @@ nonisolated extension Control_Task: SwiftProtobuf.Message, SwiftProtobuf._Messag
 
 nonisolated extension Control_Task.Input: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   static let protoMessageName: String = Control_Task.protoMessageName + ".Input"
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}digest\0\u{1}size\0\u{1}name\0\u{1}ranged\0")
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}digest\0\u{1}size\0\u{1}name\0\u{1}ranged\0\u{1}blocks\0")
 
   mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -583,6 +647,7 @@ nonisolated extension Control_Task.Input: SwiftProtobuf.Message, SwiftProtobuf._
       case 2: try { try decoder.decodeSingularInt64Field(value: &self.size) }()
       case 3: try { try decoder.decodeSingularStringField(value: &self.name) }()
       case 4: try { try decoder.decodeSingularBoolField(value: &self.ranged) }()
+      case 5: try { try decoder.decodeSingularBytesField(value: &self.blocks) }()
       default: break
       }
     }
@@ -601,6 +666,9 @@ nonisolated extension Control_Task.Input: SwiftProtobuf.Message, SwiftProtobuf._
     if self.ranged != false {
       try visitor.visitSingularBoolField(value: self.ranged, fieldNumber: 4)
     }
+    if !self.blocks.isEmpty {
+      try visitor.visitSingularBytesField(value: self.blocks, fieldNumber: 5)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -609,6 +677,7 @@ nonisolated extension Control_Task.Input: SwiftProtobuf.Message, SwiftProtobuf._
     if lhs.size != rhs.size {return false}
     if lhs.name != rhs.name {return false}
     if lhs.ranged != rhs.ranged {return false}
+    if lhs.blocks != rhs.blocks {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -616,7 +685,7 @@ nonisolated extension Control_Task.Input: SwiftProtobuf.Message, SwiftProtobuf._
 
 nonisolated extension Control_RangeReply: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   static let protoMessageName: String = _protobuf_package + ".RangeReply"
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}request\0\u{1}error\0")
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}request\0\u{1}error\0\u{1}blocks\0")
 
   mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -626,6 +695,7 @@ nonisolated extension Control_RangeReply: SwiftProtobuf.Message, SwiftProtobuf._
       switch fieldNumber {
       case 1: try { try decoder.decodeSingularUInt32Field(value: &self.request) }()
       case 2: try { try decoder.decodeSingularStringField(value: &self.error) }()
+      case 3: try { try decoder.decodeSingularBytesField(value: &self.blocks) }()
       default: break
       }
     }
@@ -638,12 +708,16 @@ nonisolated extension Control_RangeReply: SwiftProtobuf.Message, SwiftProtobuf._
     if !self.error.isEmpty {
       try visitor.visitSingularStringField(value: self.error, fieldNumber: 2)
     }
+    if !self.blocks.isEmpty {
+      try visitor.visitSingularBytesField(value: self.blocks, fieldNumber: 3)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
   static func ==(lhs: Control_RangeReply, rhs: Control_RangeReply) -> Bool {
     if lhs.request != rhs.request {return false}
     if lhs.error != rhs.error {return false}
+    if lhs.blocks != rhs.blocks {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -651,7 +725,7 @@ nonisolated extension Control_RangeReply: SwiftProtobuf.Message, SwiftProtobuf._
 
 nonisolated extension Control_TaskMessage: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   static let protoMessageName: String = _protobuf_package + ".TaskMessage"
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}ready\0\u{1}progress\0\u{3}range_request\0\u{1}finished\0\u{1}failed\0")
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}ready\0\u{1}progress\0\u{3}range_request\0\u{1}finished\0\u{1}failed\0\u{3}blocks_read\0\u{3}wrong_bytes\0")
 
   mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -724,6 +798,32 @@ nonisolated extension Control_TaskMessage: SwiftProtobuf.Message, SwiftProtobuf.
           self.message = .failed(v)
         }
       }()
+      case 6: try {
+        var v: Control_BlocksRead?
+        var hadOneofValue = false
+        if let current = self.message {
+          hadOneofValue = true
+          if case .blocksRead(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.message = .blocksRead(v)
+        }
+      }()
+      case 7: try {
+        var v: Control_WrongBytes?
+        var hadOneofValue = false
+        if let current = self.message {
+          hadOneofValue = true
+          if case .wrongBytes(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.message = .wrongBytes(v)
+        }
+      }()
       default: break
       }
     }
@@ -754,6 +854,14 @@ nonisolated extension Control_TaskMessage: SwiftProtobuf.Message, SwiftProtobuf.
     case .failed?: try {
       guard case .failed(let v)? = self.message else { preconditionFailure() }
       try visitor.visitSingularMessageField(value: v, fieldNumber: 5)
+    }()
+    case .blocksRead?: try {
+      guard case .blocksRead(let v)? = self.message else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 6)
+    }()
+    case .wrongBytes?: try {
+      guard case .wrongBytes(let v)? = self.message else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 7)
     }()
     case nil: break
     }
@@ -869,6 +977,86 @@ nonisolated extension Control_RangeRequest: SwiftProtobuf.Message, SwiftProtobuf
 
   static func ==(lhs: Control_RangeRequest, rhs: Control_RangeRequest) -> Bool {
     if lhs.request != rhs.request {return false}
+    if lhs.input != rhs.input {return false}
+    if lhs.start != rhs.start {return false}
+    if lhs.end != rhs.end {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Control_BlocksRead: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  static let protoMessageName: String = _protobuf_package + ".BlocksRead"
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}input\0\u{1}first\0\u{1}digests\0")
+
+  mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularUInt32Field(value: &self.input) }()
+      case 2: try { try decoder.decodeSingularUInt32Field(value: &self.first) }()
+      case 3: try { try decoder.decodeSingularBytesField(value: &self.digests) }()
+      default: break
+      }
+    }
+  }
+
+  func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if self.input != 0 {
+      try visitor.visitSingularUInt32Field(value: self.input, fieldNumber: 1)
+    }
+    if self.first != 0 {
+      try visitor.visitSingularUInt32Field(value: self.first, fieldNumber: 2)
+    }
+    if !self.digests.isEmpty {
+      try visitor.visitSingularBytesField(value: self.digests, fieldNumber: 3)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  static func ==(lhs: Control_BlocksRead, rhs: Control_BlocksRead) -> Bool {
+    if lhs.input != rhs.input {return false}
+    if lhs.first != rhs.first {return false}
+    if lhs.digests != rhs.digests {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Control_WrongBytes: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  static let protoMessageName: String = _protobuf_package + ".WrongBytes"
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}input\0\u{1}start\0\u{1}end\0")
+
+  mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularUInt32Field(value: &self.input) }()
+      case 2: try { try decoder.decodeSingularInt64Field(value: &self.start) }()
+      case 3: try { try decoder.decodeSingularInt64Field(value: &self.end) }()
+      default: break
+      }
+    }
+  }
+
+  func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if self.input != 0 {
+      try visitor.visitSingularUInt32Field(value: self.input, fieldNumber: 1)
+    }
+    if self.start != 0 {
+      try visitor.visitSingularInt64Field(value: self.start, fieldNumber: 2)
+    }
+    if self.end != 0 {
+      try visitor.visitSingularInt64Field(value: self.end, fieldNumber: 3)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  static func ==(lhs: Control_WrongBytes, rhs: Control_WrongBytes) -> Bool {
     if lhs.input != rhs.input {return false}
     if lhs.start != rhs.start {return false}
     if lhs.end != rhs.end {return false}

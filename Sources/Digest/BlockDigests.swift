@@ -1,0 +1,122 @@
+package import SystemSupport
+
+/// The blocks of content: ranges of equal length, of which the last may be shorter. Content that is read in ranges is
+/// fetched and checked in whole blocks.
+package enum ContentBlock {
+  /// In bytes.
+  package static let size: Int64 = 256 << 10
+
+  /// How many blocks content of `size` bytes has.
+  package static func count(of size: Int64) -> Int {
+    Int((size + Self.size - 1) / Self.size)
+  }
+
+  /// The blocks that hold some of these bytes.
+  package static func covering(_ bytes: Range<Int64>) -> Range<Int> {
+    Int(bytes.lowerBound / size)..<Int((bytes.upperBound + size - 1) / size)
+  }
+
+  /// The bytes of blocks of content of `size` bytes.
+  package static func bytes(of blocks: Range<Int>, size: Int64) -> Range<Int64> {
+    (Int64(blocks.lowerBound) * Self.size)..<min(Int64(blocks.upperBound) * Self.size, size)
+  }
+
+  package static func bytes(of block: Int, size: Int64) -> Range<Int64> { bytes(of: block..<(block + 1), size: size) }
+}
+
+/// Content and the SHA-256 of each of its blocks, by which a part of the content is checked without the rest.
+///
+/// A list that `BlockHasher` makes belongs to its content: both digests are of the same bytes in one pass. A list from
+/// another machine is as good as that machine's word, until the whole content has been read and hashed.
+package struct BlockDigests: Sendable, Hashable {
+  package let content: Content
+  /// The digests one after the other, 32 bytes each.
+  package let bytes: [UInt8]
+
+  package static let digestSize = 32
+
+  /// Nil unless there are 32 bytes for each block of the content, and the digest of a single block is the content's own.
+  package init?(_ content: Content, bytes: [UInt8]) {
+    guard content.size >= 0, bytes.count == Self.byteCount(of: content.size) else { return nil }
+    if bytes.count == Self.digestSize, bytes != content.digest.bytes { return nil }
+    self.content = content
+    self.bytes = bytes
+  }
+
+  /// The list of content of at most one block, which follows from the content's own digest. Nil if there are more.
+  package init?(ofSingleBlock content: Content) {
+    guard content.size <= ContentBlock.size else { return nil }
+    self.init(content, bytes: content.size > 0 ? content.digest.bytes : [])
+  }
+
+  /// How long the list of content of `size` bytes is, in bytes.
+  package static func byteCount(of size: Int64) -> Int { ContentBlock.count(of: size) * digestSize }
+
+  /// The digests of some blocks.
+  package subscript(blocks: Range<Int>) -> ArraySlice<UInt8> {
+    bytes[blocks.lowerBound * Self.digestSize..<blocks.upperBound * Self.digestSize]
+  }
+
+  /// The first of the blocks from `block` on in `data` whose bytes are not the content's; nil if all are.
+  /// - Parameter data: Begins at the start of `block`. Bytes that the content's end leaves out are wrong.
+  package func firstMismatch(in data: UnsafeRawBufferPointer, from block: Int) -> Int? {
+    let size = Int(ContentBlock.size)
+    for start in stride(from: 0, to: data.count, by: size) {
+      let current = block + start / size
+      let part = data[start..<min(start + size, data.count)]
+      guard current < ContentBlock.count(of: content.size),
+        part.count == ContentBlock.bytes(of: current, size: content.size).count
+      else { return current }
+      let found = SHA256Digest.of(UnsafeRawBufferPointer(rebasing: part))
+      if !self[current..<(current + 1)].elementsEqual(found.bytes) { return current }
+    }
+    return nil
+  }
+}
+
+/// Computes the digest of content and those of its blocks in one pass over bytes that arrive in parts.
+package struct BlockHasher: ~Copyable {
+  private var whole = SHA256Hasher()
+  private var block = SHA256Hasher()
+  private var digests: [UInt8] = []
+  /// Bytes so far.
+  package private(set) var size: Int64 = 0
+
+  package init() {}
+
+  package mutating func update(_ bytes: UnsafeRawBufferPointer) {
+    whole.update(bytes)
+    var rest = bytes
+    while !rest.isEmpty {
+      let count = min(rest.count, Int(ContentBlock.size - size % ContentBlock.size))
+      block.update(UnsafeRawBufferPointer(rebasing: rest[..<count]))
+      size += Int64(count)
+      rest = UnsafeRawBufferPointer(rebasing: rest[count...])
+      if size % ContentBlock.size == 0 { digests += block.finalizeAndReset().bytes }
+    }
+  }
+
+  /// The content and its blocks' digests.
+  package consuming func finalize() -> BlockDigests {
+    if size % ContentBlock.size != 0 { digests += block.finalizeAndReset().bytes }
+    let content = Content(digest: whole.finalizeAndReset(), size: size)
+    guard let blocks = BlockDigests(content, bytes: digests) else {
+      preconditionFailure("a hasher makes a digest for each block")
+    }
+    return blocks
+  }
+}
+
+extension OpenFile {
+  /// The digests of the whole file and of its blocks, in one pass. The descriptor's offset does not change. Blocks for as
+  /// long as it takes to read the file.
+  /// - Parameter progress: Receives the number of bytes that were read so far, after each mebibyte.
+  package func blockDigests(progress: ((Int64) -> Void)? = nil) throws(SystemError) -> BlockDigests {
+    var hasher = BlockHasher()
+    try forEachPart { bytes in
+      hasher.update(bytes)
+      progress?(hasher.size)
+    }
+    return hasher.finalize()
+  }
+}
