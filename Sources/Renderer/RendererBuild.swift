@@ -8,12 +8,13 @@ package enum RendererBuild {
   /// Incremented with every change that may change a picture or a sample by one bit.
   private static let version = 1
 
-  /// Such as `renderer-1 pango-1.50.12 cairo-1.16.0 fonts-430-9f86d081884c7d65`. It lists the installed fonts, which takes
-  /// about 10 ms, so it is for a worker's start and not for each task.
-  package static var identity: String {
+  /// Such as `renderer-1 pango-1.50.12 cairo-1.16.0 libraries-67-0b6d0f81086c1d5a fonts-430-9f86d081884c7d65`. It lists
+  /// the installed fonts, which takes about 10 ms, so it is for a worker's start and not for each task.
+  /// - Parameter libraries: `LoadedLibraries.all()`.
+  package static func identity(_ libraries: [LoadedLibrary]) -> String {
     let pango = String(cString: pango_version_string())
     let cairo = String(cString: cairo_version_string())
-    return "renderer-\(version) pango-\(pango) cairo-\(cairo) \(fonts)"
+    return "renderer-\(version) pango-\(pango) cairo-\(cairo) \(LoadedLibraries.summary(libraries)) \(fonts)"
   }
 
   /// The number of installed faces, and the first 16 digits of the SHA-256 of their sorted list. A text is drawn alike if
