@@ -130,7 +130,10 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(
       name: "RendererTests",
-      dependencies: ["Renderer", "Media", "Segmenter", "CompositionModel", "CMedia", "TestMedia", "TestPrograms"],
+      dependencies: [
+        "Renderer", "Media", "Segmenter", "CompositionModel", "CMedia", "CPango", "SystemSupport", "TestMedia",
+        "TestPrograms",
+      ],
       swiftSettings: strict),
     .testTarget(
       name: "StitcherTests",

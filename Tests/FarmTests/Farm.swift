@@ -23,7 +23,10 @@ final class Farm: @unchecked Sendable {
     var tasks: [Task]
   }
 
-  init(workers count: Int, slots: Int, mediaRoot: String? = nil) async throws {
+  /// - Parameter environments: Variables of each worker, besides those that all have.
+  init(
+    workers count: Int, slots: Int, mediaRoot: String? = nil, environments: [[String: String]] = []
+  ) async throws {
     files = try Workspace()
     database = "sheaf_" + UUID().uuidString.lowercased().replacingOccurrences(of: "-", with: "")
     address = "127.0.0.1:\(Int.random(in: 20000...32000))"
@@ -44,7 +47,7 @@ final class Farm: @unchecked Sendable {
       if let mediaRoot { arguments += ["--media-root", mediaRoot] }
       let worker = Command(
         executable: Place.products.appendingPathComponent("sheaf-worker").path, arguments: arguments,
-        environment: ["SHEAF_TOKEN": token])
+        environment: ["SHEAF_TOKEN": token].merging(environments.isEmpty ? [:] : environments[index]) { $1 })
       let log = files.path("worker-\(index).log")
       try Data().write(to: URL(fileURLWithPath: log))
       workers.append(try worker.start(errors: FileHandle(forWritingTo: URL(fileURLWithPath: log))))
