@@ -57,7 +57,8 @@ let package = Package(
     .target(name: "Media", dependencies: ["CMedia", "CompositionModel", "SystemSupport"], swiftSettings: strict),
     .systemLibrary(name: "CPango", pkgConfig: "pangocairo", providers: [.apt(["libpango1.0-dev"])]),
     .target(
-      name: "Renderer", dependencies: ["Media", "Segmenter", "CompositionModel", "CMedia", "CPango", "Digest"],
+      name: "Renderer",
+      dependencies: ["Media", "Segmenter", "CompositionModel", "CMedia", "CPango", "Digest", "SystemSupport"],
       swiftSettings: strict),
     .target(name: "Stitcher", dependencies: ["Media", "Segmenter", "CompositionModel"], swiftSettings: strict),
 
@@ -125,11 +126,14 @@ let package = Package(
       name: "TestMedia", dependencies: ["Media", "CompositionModel", "TestPrograms"], path: "Tests/TestMedia",
       swiftSettings: strict),
     .testTarget(
-      name: "MediaTests", dependencies: ["Media", "CompositionModel", "TestMedia", "TestPrograms"],
+      name: "MediaTests", dependencies: ["Media", "CMedia", "CompositionModel", "TestMedia", "TestPrograms"],
       swiftSettings: strict),
     .testTarget(
       name: "RendererTests",
-      dependencies: ["Renderer", "Media", "Segmenter", "CompositionModel", "CMedia", "TestMedia", "TestPrograms"],
+      dependencies: [
+        "Renderer", "Media", "Segmenter", "CompositionModel", "CMedia", "CPango", "SystemSupport", "TestMedia",
+        "TestPrograms",
+      ],
       swiftSettings: strict),
     .testTarget(
       name: "StitcherTests",

@@ -36,8 +36,7 @@ static struct {
 static pthread_mutex_t loading = PTHREAD_MUTEX_INITIALIZER;
 static int loaded;
 
-// Opens libavfilter and finds the filter. 0, or -1 with a message that names what is missing.
-static int load(char *message, size_t size) {
+int sheaf_stretch_load(char *message, size_t size) {
   pthread_mutex_lock(&loading);
   if (!loaded) {
     void *handle = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
@@ -86,7 +85,7 @@ static AVFilterContext *make(AVFilterGraph *graph, const char *filter, const cha
 
 int sheaf_stretch_open(SheafStretcher **result, int sampleRate, int channels, double tempo, char *message,
                        size_t size) {
-  if (load(message, size) < 0) return AVERROR(ENOSYS);
+  if (sheaf_stretch_load(message, size) < 0) return AVERROR(ENOSYS);
   SheafStretcher *s = av_mallocz(sizeof *s);
   if (!s) return AVERROR(ENOMEM);
   char rate[16], timebase[24], layout[16], factor[40];

@@ -1,25 +1,35 @@
 // Pango, Cairo and fontconfig as one module. The inline functions replace what Swift does not import: macros that cast,
-// and macros that are strings where a C string with a fixed address is needed.
+// and a system call.
 #ifndef SHEAF_CPANGO_SHIM_H
 #define SHEAF_CPANGO_SHIM_H
 
 #include <fontconfig/fontconfig.h>
 #include <pango/pangocairo.h>
+#include <pango/pangofc-fontmap.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 // `g_object_unref` takes an untyped pointer; Swift imports these objects as different types.
 static inline void sheaf_pango_release(void *object) { g_object_unref(object); }
 
-// FC_FILE and FC_FONTVERSION are macros. NULL and -1 if the pattern has no such property.
-static inline const char *sheaf_font_file(FcPattern *font) {
-  FcChar8 *file = NULL;
-  return FcPatternGetString(font, FC_FILE, 0, &file) == FcResultMatch ? (const char *)file : NULL;
+// A font map of Pango's that takes its fonts from `config` and from nowhere else. NULL if it cannot be made.
+static inline PangoFontMap *sheaf_font_map(FcConfig *config) {
+  PangoFontMap *map = pango_cairo_font_map_new();
+  if (!map) return NULL;
+  if (!PANGO_IS_FC_FONT_MAP(map)) {
+    g_object_unref(map);
+    return NULL;
+  }
+  pango_fc_font_map_set_config(PANGO_FC_FONT_MAP(map), config);
+  return map;
 }
 
-static inline int sheaf_font_version(FcPattern *font) {
-  int version = -1;
-  return FcPatternGetInteger(font, FC_FONTVERSION, 0, &version) == FcResultMatch ? version : -1;
+// fontconfig's pattern of a font that Pango chose, which belongs to the font. NULL if it has none.
+static inline FcPattern *sheaf_font_pattern(PangoFont *font) {
+  return font && PANGO_IS_FC_FONT(font) ? pango_fc_font_get_pattern(PANGO_FC_FONT(font)) : NULL;
 }
 
-static inline FcObjectSet *sheaf_font_fields(void) { return FcObjectSetBuild(FC_FILE, FC_FONTVERSION, (char *)0); }
+// A new file in memory, closed when another program is executed. -1 and errno if there is none.
+static inline int sheaf_memory_file(const char *name) { return (int)syscall(SYS_memfd_create, name, 1U); }
 
 #endif

@@ -117,7 +117,7 @@ static const uint16_t refused[] = {
     // Changing files other than those that are open.
     SYS_truncate, SYS_mkdirat, SYS_unlinkat, SYS_linkat, SYS_symlinkat, SYS_renameat2, SYS_mknodat, SYS_fchmod,
     SYS_fchmodat, SYS_fchown, SYS_fchownat, SYS_utimensat, SYS_setxattr, SYS_lsetxattr, SYS_fsetxattr,
-    SYS_removexattr, SYS_lremovexattr, SYS_fremovexattr, SYS_memfd_create, SYS_name_to_handle_at, SYS_fanotify_init,
+    SYS_removexattr, SYS_lremovexattr, SYS_fremovexattr, SYS_name_to_handle_at, SYS_fanotify_init,
     SYS_inotify_init1, SYS_quotactl, SYS_acct, SYS_chdir, SYS_fchdir,
     // Identity, keys, the clock, the machine.
     SYS_setuid, SYS_setgid, SYS_setreuid, SYS_setregid, SYS_setresuid, SYS_setresgid, SYS_setfsuid, SYS_setfsgid,

@@ -3,6 +3,7 @@ import CSandbox
 import Dispatch
 import Glibc
 import Logging
+import Renderer
 import SystemSupport
 import UnixSignals
 import Wire
@@ -51,12 +52,14 @@ struct WorkerCommand: AsyncParsableCommand {
 
   @OptionGroup var options: WorkerOptions
 
-  @ArgumentParser.Flag(help: "Show the version and the build, which is what a film's bytes depend on.")
+  @ArgumentParser.Flag(help: "Show the version, the build, which is what a film's bytes depend on, and its libraries.")
   var version = false
 
   func run() async throws {
     if version {
-      print("\(Product.version)\nbuild: \(ForkServerMain.build)")
+      let libraries = try LoadedLibraries.all()
+      print("\(Product.version)\nbuild: \(ForkServerMain.build(libraries))\nlibraries:")
+      for library in libraries { print("  \(library.name) \(library.identity)") }
       return
     }
     let settings = try options.resolved()

@@ -25,7 +25,10 @@ final class Farm: @unchecked Sendable {
     var tasks: [Task]
   }
 
-  init(workers count: Int, slots: Int, mediaRoot: String? = nil) async throws {
+  /// - Parameter environments: Variables of each worker, besides those that all have.
+  init(
+    workers count: Int, slots: Int, mediaRoot: String? = nil, environments: [[String: String]] = []
+  ) async throws {
     files = try Workspace()
     (self.slots, self.mediaRoot) = (slots, mediaRoot)
     database = "sheaf_" + UUID().uuidString.lowercased().replacingOccurrences(of: "-", with: "")
@@ -39,7 +42,7 @@ final class Farm: @unchecked Sendable {
       executable: Place.products.appendingPathComponent("sheaf").path, arguments: serve,
       environment: ["SHEAF_TOKEN": token])
     coordinator = try program.start(errors: FileHandle(forWritingTo: URL(fileURLWithPath: log)))
-    for _ in 0..<count { try startWorker() }
+    for index in 0..<count { try startWorker(environment: environments.isEmpty ? [:] : environments[index]) }
     try await eventually("\(count) workers at the coordinator") {
       let listed = try await self.sheaf("workers", "--json").run()
       return listed.status == 0 && listed.output.components(separatedBy: "\"worker-").count > count
@@ -50,7 +53,7 @@ final class Farm: @unchecked Sendable {
   func stored(_ digest: String) -> String { files.path("store/objects/\(digest.prefix(2))/\(digest)") }
 
   /// Starts one more worker, whose cache is empty.
-  func startWorker() throws {
+  func startWorker(environment: [String: String] = [:]) throws {
     let index = workers.count
     var arguments = [
       "--coordinator", address, "--slots", "\(slots)", "--cache", files.path("cache-\(index)"), "--name",
@@ -59,7 +62,7 @@ final class Farm: @unchecked Sendable {
     if let mediaRoot { arguments += ["--media-root", mediaRoot] }
     let worker = Command(
       executable: Place.products.appendingPathComponent("sheaf-worker").path, arguments: arguments,
-      environment: ["SHEAF_TOKEN": token])
+      environment: ["SHEAF_TOKEN": token].merging(environment) { $1 })
     let log = files.path("worker-\(index).log")
     try Data().write(to: URL(fileURLWithPath: log))
     workers.append(try worker.start(errors: FileHandle(forWritingTo: URL(fileURLWithPath: log))))

@@ -85,8 +85,8 @@ struct InvisibleFarmTests {
     try await eventually("a piece in the content store") {
       let results =
         FileManager.default.enumerator(atPath: store + "/fingerprints")?.allObjects.compactMap { $0 as? String } ?? []
-      // Five probe tasks, then pieces.
-      return results.filter { $0.count > 3 }.count >= 6
+      // Five probe tasks and that of the fonts, then pieces.
+      return results.filter { $0.count > 3 }.count >= 7
     }
     killed.send(SIGKILL)
     killed.wait()

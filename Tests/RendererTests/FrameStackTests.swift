@@ -69,7 +69,9 @@ import Testing
   @Test func overlaysShowInTheirFramesAndFirstOnTop() throws {
     func overlay(_ frames: [Range<Int>], opacity: Double, alpha: UInt8 = 255) -> PlannedOverlay {
       PlannedOverlay(
-        content: .text(StyledText(text: "x", size: 20, color: Color(red: 0, green: 0, blue: 0, alpha: alpha))),
+        content: .text(
+          StyledText(text: "x", size: 20, color: Color(red: 0, green: 0, blue: 0, alpha: alpha)),
+          TextFonts(fonts: [], runs: [])),
         frames: frames, placement: .point(x: 0, y: 0), opacity: opacity, ramps: .one)
     }
     let overlays = [overlay([0..<10, 20..<30], opacity: 1), overlay([5..<30], opacity: 0.5, alpha: 51)]

@@ -124,12 +124,13 @@ import Testing
   }
 
   @Test func overlaysFadeByTheirRamps() throws {
-    let fixture = try VideoFixture()
+    var fixture = try VideoFixture()
     let ramp = Ramp(
       over: try MediaTimeRange(start: .zero, duration: MediaTime(value: 10, timescale: 30)), from: 0, to: 1)
     let text = StyledText(text: "██████", size: 40)
+    try fixture.add(text)
     let overlay = PlannedOverlay(
-      content: .text(text), frames: [0..<20], placement: .anchor(.center, inset: 0), opacity: 0.5,
+      content: try fixture.content(text), frames: [0..<20], placement: .anchor(.center, inset: 0), opacity: 0.5,
       ramps: RampList([ramp]))
     let size = PixelSize(width: 160, height: 90)
     let task = fixture.task([], size: size, colour: ColourTags(matrix: "bt709"), overlays: [overlay])

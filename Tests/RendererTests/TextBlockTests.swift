@@ -9,7 +9,7 @@ import Testing
     _ text: String, size: Double = 40, alignment: StyledText.Alignment = .left, width: Int = 2000,
     font: String = "sans-serif"
   ) throws -> TextBlock {
-    try TextBlock(StyledText(text: text, font: font, size: size, alignment: alignment), wrapWidth: width)
+    try FoundText(StyledText(text: text, font: font, size: size, alignment: alignment)).block(wrapWidth: width)
   }
 
   /// The pixels of the ink's rectangle, alpha in 65535ths.

@@ -13,6 +13,7 @@ struct VideoFixture {
   let folder: TemporaryFolder
   private(set) var sources: [PlannedSource] = []
   private(set) var inputs: [String: any ByteSource] = [:]
+  private var fonts: [FontRequest: TextFonts] = [:]
 
   init() throws {
     folder = try TemporaryFolder()
@@ -32,6 +33,18 @@ struct VideoFixture {
         decodeFrom: nil, video: video))
     inputs[digest] = try openSource(path)
     return sources.count - 1
+  }
+
+  /// Adds the fonts of a text.
+  mutating func add(_ text: StyledText) throws {
+    let found = try FoundText(text)
+    fonts[text.fontRequest] = found.fonts
+    inputs.merge(found.inputs) { first, _ in first }
+  }
+
+  /// A text whose fonts were added.
+  func content(_ text: StyledText) throws -> PlannedOverlayContent {
+    .text(text, try #require(fonts[text.fontRequest]))
   }
 
   /// Makes a file with ffmpeg and adds it.

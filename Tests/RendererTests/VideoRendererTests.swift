@@ -10,6 +10,7 @@ import Testing
 
 @Suite struct VideoRendererTests {
   static let size = PixelSize(width: 160, height: 90)
+  static let title = StyledText(text: "Maroubra 日本", size: 21)
 
   /// The piece of a task as a file in the fixture's folder.
   static func piece(_ task: VideoTask, _ fixture: VideoFixture, _ name: String) throws -> String {
@@ -79,7 +80,7 @@ import Testing
     task.overlays =
       overlay(.image(source: 2, width: 33, height: nil), 0..<40, .anchor(.topRight, inset: 7), [])
       + overlay(
-        .text(StyledText(text: "Maroubra 日本", size: 21)), 5..<30, .anchor(.bottom, inset: 5),
+        try fixture.content(title), 5..<30, .anchor(.bottom, inset: 5),
         [try ramp(0, 1, 5..<12)])
     return task
   }
@@ -97,6 +98,7 @@ import Testing
       "b.mov",
       ["-f", "lavfi", "-i", "testsrc2=size=90x120:rate=30:duration=2", "-pix_fmt", "yuv444p", "-c:v", "ffv1"])
     _ = try OverlayTests.image(&fixture, width: 37, height: 23)
+    try fixture.add(title)
     return fixture
   }
 

@@ -65,7 +65,7 @@ struct BoundaryTests {
           content: .text(StyledText(text: text, size: 72)), over: try Synthetic.range(11, 14),
           placement: .anchor(.bottom, inset: 96))
       ]
-      return try RenderPlanner.plan(edit, assets: assets).segments
+      return try RenderPlanner.plan(edit, assets: assets, fonts: Synthetic.fonts(edit)).segments
     }
     let (before, after) = (try titled("one"), try titled("another"))
     #expect(before.map(\.frames) == after.map(\.frames))
@@ -73,6 +73,21 @@ struct BoundaryTests {
       let shows = one.frames.overlaps(330..<420)
       #expect((one.task == other.task) != shows, "frames \(one.frames)")
     }
+  }
+
+  @Test
+  func `a task has the fonts of the texts that it shows, and a text without fonts is an error`() throws {
+    var (edit, assets) = try oneClip(seconds: 60, interval: 60)
+    edit.videoComposition.overlays = [
+      Overlay(
+        content: .text(StyledText(text: "one", size: 72)), over: try Synthetic.range(11, 14),
+        placement: .anchor(.bottom, inset: 96))
+    ]
+    for segment in try RenderPlanner.plan(edit, assets: assets, fonts: Synthetic.fonts(edit)).segments {
+      #expect(segment.task.fontDigests == (segment.frames.overlaps(330..<420) ? ["font"] : []))
+    }
+    let error = #expect(throws: PlanError.self) { try RenderPlanner.plan(edit, assets: assets) }
+    #expect(error?.code == .fontsNotFound(text: "one"))
   }
 
   @Test

@@ -30,7 +30,8 @@ struct LargeFilmTests {
         placement: .anchor(.center, inset: 0),
         ramps: RampList([Ramp(over: clip.target, from: 0, to: 1)]))
     }
-    let plan = try RenderPlanner.plan(edit, assets: Synthetic.assets(["a": Synthetic.film(frames: 700)]))
+    let plan = try RenderPlanner.plan(
+      edit, assets: Synthetic.assets(["a": Synthetic.film(frames: 700)]), fonts: Synthetic.fonts(edit))
     #expect(plan.segments.last?.frames.upperBound == 50_000 * 30)
     for segment in plan.segments {
       let seconds = segment.frames.upperBound / 30 - segment.frames.lowerBound / 30 + 1

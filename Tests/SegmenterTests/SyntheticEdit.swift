@@ -9,6 +9,19 @@ enum Synthetic {
       start: MediaTime(value: start, timescale: timescale), end: MediaTime(value: end, timescale: timescale))
   }
 
+  /// The fonts of an edit's texts: one font with an invented digest for all of a text.
+  static func fonts(_ edit: Edit) -> [FontRequest: TextFonts] {
+    var fonts: [FontRequest: TextFonts] = [:]
+    for overlay in edit.videoComposition.overlays {
+      guard case .text(let text) = overlay.content else { continue }
+      let font = PlannedFont(
+        digest: "font", index: 0, format: "TrueType", weight: 80, slant: 0, variations: "", isColor: false,
+        pictureSize: nil)
+      fonts[text.fontRequest] = TextFonts(fonts: [font], runs: [FontRun(length: text.text.utf8.count, font: 0)])
+    }
+    return fonts
+  }
+
   /// A film of constant rate with a keyframe every `interval` frames; timestamps start at `origin`.
   static func film(
     frames: Int, rate: Int32 = 30, interval: Int = 60, size: PixelSize = PixelSize(width: 1280, height: 720),

@@ -52,10 +52,13 @@ struct WorkerCommandTests {
   }
 
   @Test
-  func `the version is printed with the build`() throws {
+  func `the version is printed with the build and its libraries`() throws {
     let text = String(decoding: try Tool.run(Place.worker, ["--version"]).output, as: UTF8.self)
     let build = try Place.forkServer.properties().build
-    #expect(text.hasSuffix("\nbuild: \(build)\n"), "\(text)")
+    #expect(text.contains("\nbuild: \(build)\n"), "\(text)")
+    for library in ["libx264.so.", "libavcodec.so.", "libfreetype.so.", "librubberband.so.", "libm.so."] {
+      #expect(text.contains("\n  \(library)"), "\(text)")
+    }
   }
 
   @Test(arguments: [["--media-root", "/nonexistent"], ["--cache", "/proc/sheaf"]])

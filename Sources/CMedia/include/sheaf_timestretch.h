@@ -5,10 +5,13 @@
 
 // Changes the speed of audio and keeps its pitch, with libavfilter's `rubberband`.
 //
-// libavfilter is opened with dlopen when the first stretcher is made. Linking it would add about 28 ms to the start of
+// libavfilter is opened with dlopen, by the first stretcher or before. Linking it would add about 28 ms to the start of
 // every process, for the hundred libraries that it depends on.
 
 typedef struct SheafStretcher SheafStretcher;
+
+// Opens libavfilter. Returns 0, or -1 with a message that names what is missing.
+int sheaf_stretch_load(char *message, size_t messageSize);
 
 // `tempo` is 0.01...100; 2 is twice as fast. Returns 0, or a negative AVERROR with a message that names what is
 // missing.

@@ -54,6 +54,15 @@ public struct Document: Sendable {
     assets.map { ($0.id, $0.path, $0.pointer.text) }
   }
 
+  /// What the fonts are found for: the texts of the overlays, each once.
+  public var fontRequests: [FontRequest] {
+    var seen: Set<FontRequest> = []
+    return videoComposition.overlays.compactMap { overlay in
+      guard case .text(let text, _) = overlay.content, seen.insert(text.fontRequest).inserted else { return nil }
+      return text.fontRequest
+    }
+  }
+
   /// The output's path as the document gives it. Nil if it gives none.
   public var outputPath: String? { export.to }
 

@@ -169,3 +169,25 @@ public struct StyledText: Sendable, Hashable, Codable {
     self.width = width
   }
 }
+
+/// What decides the fonts of a text: its characters, and the family and style that it asks for.
+public struct FontRequest: Sendable, Hashable, Codable {
+  public var text: String
+  /// A font family, found by fontconfig.
+  public var font: String
+  public var isBold: Bool
+  public var isItalic: Bool
+
+  public init(text: String, font: String, isBold: Bool, isItalic: Bool) {
+    self.text = text
+    self.font = font
+    self.isBold = isBold
+    self.isItalic = isItalic
+  }
+}
+
+extension StyledText {
+  public var fontRequest: FontRequest {
+    FontRequest(text: text, font: font, isBold: isBold, isItalic: isItalic)
+  }
+}

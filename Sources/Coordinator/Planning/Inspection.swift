@@ -31,10 +31,10 @@ struct Inspection: Sendable {
     if !message.document.isEmpty {
       let build = try await Planner.commonBuild(service.store) ?? ""
       do {
-        let descriptions = probed.descriptions
+        let (descriptions, fonts) = (probed.descriptions, probed.fonts)
         let report = try await BlockingWork.run(.planning) { [results = service.results] in
           try PlanReport(
-            PlannedJob(request, descriptions: descriptions, build: build) { results.result(of: $0) })
+            PlannedJob(request, descriptions: descriptions, fonts: fonts, build: build) { results.result(of: $0) })
         }
         if problems.isEmpty { reply.plan = try encoder.encode(report) }
       } catch let error as DocumentError {
@@ -49,9 +49,13 @@ struct Inspection: Sendable {
     return reply
   }
 
-  private func probe(
-    _ request: JobRequest
-  ) async throws -> (descriptions: [AssetID: AssetDescription], problems: [Problem]) {
+  private struct Findings {
+    var descriptions: [AssetID: AssetDescription] = [:]
+    var fonts = FoundFonts()
+    var problems: [Problem] = []
+  }
+
+  private func probe(_ request: JobRequest) async throws -> Findings {
     let encoded = try request.encoded()
     let name = JobSubmission.freshName()
     let tasks = try await BlockingWork.run { [results = service.results] in
@@ -66,17 +70,18 @@ struct Inspection: Sendable {
           NewJob(
             id: id, name: "inspection", purpose: .inspection, priority: .max, request: encoded, tasks: [task]))
       }
-      var result: (descriptions: [AssetID: AssetDescription], problems: [Problem]) = ([:], [])
+      var result = Findings()
       for id in jobs {
         let (job, tasks) = try await end(of: id)
         if let failure = FailureReport(job, tasks, request) {
           result.problems += failure.problems
           if !failure.error.isEmpty { result.problems.append(Problem(pointer: "", message: failure.error)) }
         }
-        let descriptions = try await BlockingWork.run { [store = service.content.store] in
-          try ProbeTasks.read(tasks, request, store: store)
+        let (descriptions, fonts) = try await BlockingWork.run { [store = service.content.store] in
+          (try ProbeTasks.read(tasks, request, store: store), try FontTasks.read(tasks, request, store: store))
         }
         result.descriptions.merge(descriptions) { first, _ in first }
+        if !fonts.texts.isEmpty { result.fonts = fonts }
       }
       try await cancel(jobs)
       return result

@@ -12,21 +12,25 @@ struct PlannedJob: Sendable {
   var tasks: [NewTask]
 
   /// Throws `DocumentError` if the document does not match its media.
-  /// - Parameter result: What a task with this fingerprint produced before, if that is still available.
+  /// - Parameters:
+  ///   - fonts: Of the document's texts.
+  ///   - result: What a task with this fingerprint produced before, if that is still available.
   init(
-    _ request: JobRequest, descriptions: [AssetID: AssetDescription], build: String,
+    _ request: JobRequest, descriptions: [AssetID: AssetDescription], fonts: FoundFonts, build: String,
     result: (SHA256Digest) -> Content?
   ) throws {
-    plan = try Self.plan(request, descriptions)
-    let files = try Dictionary(request.files().map { ($0.digest.hex, $0) }) { first, _ in first }
+    plan = try Self.plan(request, descriptions, fonts)
+    let contents = try request.files() + fonts.files
+    let files = Dictionary(contents.map { ($0.digest.hex, $0) }) { first, _ in first }
     let names = TaskLabel(request)
     tasks = []
     for segment in plan.segments {
       let digests = segment.task.sources.map(\.digest)
       tasks.append(
         try Self.task(
-          .video, .video(segment.task), label: names.video(segment.frames, of: digests), digests: digests, files, build,
-          cost: segment.cost, work: segment.task.frameCount, result))
+          .video, .video(segment.task), label: names.video(segment.frames, of: digests),
+          digests: digests + segment.task.fontDigests, files, build, cost: segment.cost, work: segment.task.frameCount,
+          result))
     }
     if let audio = plan.audio {
       // The audio is one task, however long the film is, so it has the highest cost and starts first.
@@ -52,7 +56,9 @@ struct PlannedJob: Sendable {
         cost: 0, work: 0, cached: cached))
   }
 
-  static func plan(_ request: JobRequest, _ descriptions: [AssetID: AssetDescription]) throws -> RenderPlan {
+  static func plan(
+    _ request: JobRequest, _ descriptions: [AssetID: AssetDescription], _ fonts: FoundFonts
+  ) throws -> RenderPlan {
     let document = try Document.examine([UInt8](request.document.utf8))
     let edit = try document.lower(
       assets: descriptions, output: request.output.isEmpty ? nil : request.output)
@@ -62,7 +68,7 @@ struct PlannedJob: Sendable {
       planned[asset.id] = PlannedAsset(description: description, digest: asset.digest)
     }
     let duration = try segmentDuration(request.segmentDuration, edit)
-    return try RenderPlanner.plan(edit, assets: planned, segmentDuration: duration)
+    return try RenderPlanner.plan(edit, assets: planned, fonts: fonts.texts, segmentDuration: duration)
   }
 
   static func payload(_ payload: TaskPayload) throws -> [UInt8] {
@@ -82,7 +88,7 @@ struct PlannedJob: Sendable {
     return time
   }
 
-  /// - Parameter digests: The task's sources, in hexadecimal. The same file may be listed more than once.
+  /// - Parameter digests: The task's sources and fonts, in hexadecimal. The same file may be listed more than once.
   private static func task(
     _ kind: TaskKind, _ content: TaskPayload, label: String, digests: [String], _ files: [String: Content],
     _ build: String,
@@ -147,7 +153,7 @@ enum TaskFingerprint {
   static let probeVersion = "probe 1"
 
   /// - Parameters:
-  ///   - build: Of the worker that runs the task: library versions, fonts. A probe task's does not depend on it.
+  ///   - build: Of the worker that runs the task: library versions. A probe task's does not depend on it.
   ///   - inputs: In the order in which the task opens them.
   static func of(build: String, kind: TaskKind, payload: [UInt8], inputs: [SHA256Digest]) -> SHA256Digest {
     var hasher = SHA256Hasher()

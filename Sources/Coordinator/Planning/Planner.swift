@@ -25,7 +25,10 @@ struct Planner: Sendable {
       planned = try await BlockingWork.run(.planning) { [content, results] in
         let request = try JobRequest(encoded: job.request)
         let descriptions = try ProbeTasks.read(tasks, request, store: content.store)
-        return try PlannedJob(request, descriptions: descriptions, build: build) { results.result(of: $0) }
+        let fonts = try FontTasks.read(tasks, request, store: content.store)
+        return try PlannedJob(request, descriptions: descriptions, fonts: fonts, build: build) {
+          results.result(of: $0)
+        }
       }
     } catch let error as DocumentError {
       try await fail(id, JobFailure(problems: error.problems))

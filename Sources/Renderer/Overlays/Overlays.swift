@@ -47,10 +47,15 @@ enum Overlays {
   ///
   /// The placement is that of the block of lines and not of the ink, so that two texts of one size have the same baseline
   /// whatever their letters. Glyphs may extend beyond the block.
+  /// - Parameters:
+  ///   - fonts: The fonts of this text.
+  ///   - inputs: The fonts' files by digest.
   static func text(
-    _ text: StyledText, placement: OverlayPlacement, format: VideoTaskFormat
+    _ text: StyledText, fonts: TextFonts, inputs: [String: any ByteSource], placement: OverlayPlacement,
+    format: VideoTaskFormat
   ) throws(RenderError) -> BlendPicture? {
-    let block = try TextBlock(text, wrapWidth: text.width ?? placement.wrapWidth(in: format.size))
+    let block = try TextBlock(
+      text, fonts: fonts, inputs: inputs, wrapWidth: text.width ?? placement.wrapWidth(in: format.size))
     let origin = placement.origin(of: block.size, in: format.size)
     guard let visible = block.ink.shifted(x: origin.x, y: origin.y).intersection(PixelRect(format.size)) else {
       return nil

@@ -1,13 +1,14 @@
 import CPango
 import CompositionModel
+import Media
 import Segmenter
 
 /// A text set in lines, measured and ready to be drawn.
 ///
 /// Each line is placed by its own width, and not by Pango's alignment, so that left, centre and right have the same meaning
 /// for scripts that run from right to left. The block is as wide as its widest line and as high as its lines. Ink may extend
-/// beyond it, as that of tall and slanted glyphs does, and is never cut. Glyphs are drawn without hinting and with grey
-/// antialiasing, so that they do not depend on the machine's font settings.
+/// beyond it, as that of tall and slanted glyphs does, and is never cut. It is drawn with the fonts that were found for it
+/// when the film was planned: the machine's own fonts and their settings have no effect.
 final class TextBlock {
   private struct Line {
     /// Valid as long as the layout exists.
@@ -17,8 +18,9 @@ final class TextBlock {
     let baseline: Int
   }
 
-  /// Released in deinit.
-  private let layout: OpaquePointer
+  /// With the fonts that it is set in.
+  private let text: TextLayout
+  private var layout: OpaquePointer { text.layout }
   private var lines: [Line] = []
   private let color: Color
   /// The block's size in pixels, rounded up.
@@ -27,53 +29,23 @@ final class TextBlock {
   private(set) var ink = PixelRect(x: 0, y: 0, size: PixelSize(width: 0, height: 0))
 
   /// Sets a text in lines of at most `wrapWidth` pixels. Lines break between words, or within a word longer than a line.
-  init(_ text: StyledText, wrapWidth: Int) throws(RenderError) {
+  /// - Parameters:
+  ///   - fonts: The fonts of this text.
+  ///   - inputs: The fonts' files by digest.
+  convenience init(
+    _ text: StyledText, fonts: TextFonts, inputs: [String: any ByteSource], wrapWidth: Int
+  ) throws(RenderError) {
+    let set = try FontSet(fonts, of: text.text, inputs: inputs)
+    let layout = try TextLayout(text.fontRequest, config: set.config, size: text.size, families: set.families)
+    self.init(text, layout: layout, wrapWidth: wrapWidth)
+  }
+
+  /// - Parameter layout: Of the same text at the same size.
+  init(_ text: StyledText, layout: TextLayout, wrapWidth: Int) {
     color = text.color
-    guard let map = pango_cairo_font_map_new() else { throw TextBlock.noEngine }
-    defer { sheaf_pango_release(UnsafeMutableRawPointer(map)) }
-    guard let context = pango_font_map_create_context(map) else { throw TextBlock.noEngine }
-    defer { sheaf_pango_release(UnsafeMutableRawPointer(context)) }
-    TextBlock.fixOptions(of: context)
-    guard let layout = pango_layout_new(context) else { throw TextBlock.noEngine }
-    self.layout = layout
-    let content = text.text
-    pango_layout_set_text(layout, content, Int32(clamping: content.utf8.count))
-    let font = pango_font_description_new()
-    defer { pango_font_description_free(font) }
-    pango_font_description_set_family(font, text.font)
-    pango_font_description_set_absolute_size(font, text.size * Double(PANGO_SCALE))
-    pango_font_description_set_weight(font, text.isBold ? PANGO_WEIGHT_BOLD : PANGO_WEIGHT_NORMAL)
-    pango_font_description_set_style(font, text.isItalic ? PANGO_STYLE_ITALIC : PANGO_STYLE_NORMAL)
-    pango_layout_set_font_description(layout, font)
-    pango_layout_set_width(layout, Int32(clamping: wrapWidth * Int(PANGO_SCALE)))
-    pango_layout_set_wrap(layout, PANGO_WRAP_WORD_CHAR)
-    // A broken word gets no hyphen, so that the text is shown as written.
-    let attributes = pango_attr_list_new()
-    defer { pango_attr_list_unref(attributes) }
-    pango_attr_list_insert(attributes, pango_attr_insert_hyphens_new(0))
-    pango_layout_set_attributes(layout, attributes)
+    self.text = layout
+    pango_layout_set_width(layout.layout, Int32(clamping: wrapWidth * Int(PANGO_SCALE)))
     measure(alignment: text.alignment)
-  }
-
-  deinit {
-    sheaf_pango_release(UnsafeMutableRawPointer(layout))
-  }
-
-  private static var noEngine: RenderError {
-    RenderError(.infrastructure, "the text engine (Pango) did not start")
-  }
-
-  private static func fixOptions(of context: OpaquePointer) {
-    let options = cairo_font_options_create()
-    defer { cairo_font_options_destroy(options) }
-    cairo_font_options_set_antialias(options, CAIRO_ANTIALIAS_GRAY)
-    cairo_font_options_set_hint_style(options, CAIRO_HINT_STYLE_NONE)
-    cairo_font_options_set_hint_metrics(options, CAIRO_HINT_METRICS_OFF)
-    pango_cairo_context_set_font_options(context, options)
-    pango_cairo_context_set_resolution(context, 72)
-    pango_context_set_round_glyph_positions(context, 0)
-    // By default the language comes from the environment, and with it the forms of Han characters.
-    pango_context_set_language(context, pango_language_from_string("en"))
   }
 
   private func measure(alignment: StyledText.Alignment) {

@@ -108,8 +108,9 @@ final class FrameMaker {
     let overlay = task.overlays[index]
     let picture: BlendPicture?
     switch overlay.content {
-    case .text(let text):
-      picture = try Overlays.text(text, placement: overlay.placement, format: task.format)
+    case .text(let text, let fonts):
+      picture = try Overlays.text(
+        text, fonts: fonts, inputs: inputs, placement: overlay.placement, format: task.format)
     case .image(let sourceIndex, let width, let height):
       let source = task.sources[sourceIndex]
       let frame = try SourceStream(

@@ -91,7 +91,7 @@ struct StackPlanner {
       }
       for (index, overlay) in task.overlays.enumerated() where overlay.frames.contains(where: { $0.contains(frame) }) {
         var opacity = try overlay.opacity * overlay.ramps.value(at: time)
-        if case .text(let text) = overlay.content { opacity *= Double(text.color.alpha) / 255 }
+        if case .text(let text, _) = overlay.content { opacity *= Double(text.color.alpha) / 255 }
         let weight = Weight.of(opacity)
         if weight > 0 { stack.overlays.insert(StackOverlay(index: index, weight: weight), at: 0) }
       }

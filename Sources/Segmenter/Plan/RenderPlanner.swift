@@ -13,10 +13,12 @@ package enum RenderPlanner {
   /// The plan of an edit.
   /// - Parameters:
   ///   - assets: every asset that a clip or an overlay of the edit uses.
+  ///   - fonts: the fonts of every text of the edit.
   ///   - segmentDuration: the intended duration of a segment inside a clip in seconds, at least `shortestSegment` frames;
   ///     nil: 5 s. It does not depend on the film's length, so that a change of that leaves the segments as they are.
   package static func plan(
-    _ edit: Edit, assets: [AssetID: PlannedAsset], segmentDuration: MediaTime? = nil
+    _ edit: Edit, assets: [AssetID: PlannedAsset], fonts: [FontRequest: TextFonts] = [:],
+    segmentDuration: MediaTime? = nil
   ) throws(PlanError) -> RenderPlan {
     let lookup = SourceLookup(assets: assets)
     if let segmentDuration { try check(segmentDuration, edit.videoComposition.frameDuration) }
@@ -36,7 +38,7 @@ package enum RenderPlanner {
       format = made
       segments = try self.segments(
         of: edit, format: made, encoder: encoder, frameCount: frameCount,
-        segmentDuration: segmentDuration ?? defaultSegmentDuration, lookup: lookup)
+        segmentDuration: segmentDuration ?? defaultSegmentDuration, lookup: lookup, fonts: fonts)
       video = StitchedVideo(format: made, encoder: encoder, frameCounts: segments.map(\.frames.count))
     }
     let stitch = StitchTask(
@@ -60,7 +62,7 @@ package enum RenderPlanner {
 
   private static func segments(
     of edit: Edit, format: VideoTaskFormat, encoder: VideoSettings, frameCount: Int, segmentDuration: MediaTime,
-    lookup: SourceLookup
+    lookup: SourceLookup, fonts: [FontRequest: TextFonts]
   ) throws(PlanError) -> [Segment] {
     let grid = FrameGrid(frameDuration: format.frameDuration, frameCount: frameCount)
     let timeline = try Timeline(edit, grid: grid, visibility: Visibility(format: format, sources: lookup))
@@ -76,7 +78,7 @@ package enum RenderPlanner {
     let choices = try chooser.boundaries()
     let ends = choices.dropFirst().map(\.frame) + [frameCount]
     let builder = try SegmentBuilder(
-      edit: edit, timeline: timeline, format: format, encoder: encoder, sources: lookup,
+      edit: edit, timeline: timeline, format: format, encoder: encoder, sources: lookup, fonts: fonts,
       segments: zip(choices, ends).map { $0.frame..<$1 })
     var segments: [Segment] = []
     for (index, (choice, end)) in zip(choices, ends).enumerated() {
@@ -163,12 +165,13 @@ package struct PlannedAsset: Sendable, Hashable {
 }
 
 /// Why an edit could not be planned. Lowering finds nearly all errors of the author. What remains is a time that cannot
-/// be kept exactly, a caller that gave no description of an asset, segments that are too short, and too many overlays.
+/// be kept exactly, a caller that gave no description of an asset or no fonts of a text, segments that are too short, and too many overlays.
 package struct PlanError: Error, Sendable, Hashable, CustomStringConvertible {
   package enum Code: Sendable, Hashable {
     case time(TimeError)
     case assetNotDescribed(AssetID)
     case noTrack(asset: AssetID, index: Int)
+    case fontsNotFound(text: String)
     /// The intended duration of a segment is below the least, in seconds.
     case segmentTooShort(least: MediaTime, frames: Int)
     /// The overlays are in more places of segments than the limit.
@@ -189,6 +192,7 @@ package struct PlanError: Error, Sendable, Hashable, CustomStringConvertible {
     case .time(let error): "\(subject): \(error)"
     case .assetNotDescribed(let asset): "\(subject): asset '\(asset)' has not been probed"
     case .noTrack(let asset, let index): "\(subject): asset '\(asset)' has no usable track \(index)"
+    case .fontsNotFound(let text): "\(subject): the fonts of the text \"\(text.prefix(40))\" were not found"
     case .segmentTooShort(let least, let frames):
       "\(subject) is too short; the shortest is \(frames) frames, \(least) s"
     case .tooManyOverlays(let limit):

@@ -7,18 +7,20 @@ struct SegmentBuilder {
   private let format: VideoTaskFormat
   private let encoder: VideoSettings
   private let sources: SourceLookup
+  private let fonts: [FontRequest: TextFonts]
   private let segments: [Range<Int>]
   private let overlays: OverlayIndex
 
   /// - Parameter segments: the frames of every segment. They tile the film.
   init(
     edit: Edit, timeline: Timeline, format: VideoTaskFormat, encoder: VideoSettings, sources: SourceLookup,
-    segments: [Range<Int>]
+    fonts: [FontRequest: TextFonts], segments: [Range<Int>]
   ) throws(PlanError) {
     self.timeline = timeline
     self.format = format
     self.encoder = encoder
     self.sources = sources
+    self.fonts = fonts
     self.segments = segments
     overlays = try OverlayIndex(edit.videoComposition.overlays, timeline: timeline, segments: segments)
   }
@@ -97,7 +99,11 @@ struct SegmentBuilder {
   ) throws(PlanError) -> PlannedOverlay {
     let content: PlannedOverlayContent
     switch overlay.content {
-    case .text(let text): content = .text(text)
+    case .text(let text):
+      guard let fonts = fonts[text.fontRequest] else {
+        throw PlanError(.fontsNotFound(text: text.text), "the overlay over \(overlay.over)")
+      }
+      content = .text(text, fonts)
     case .image(let asset, let width, let height):
       content = .image(source: try used.index(ofStill: asset), width: width, height: height)
     }

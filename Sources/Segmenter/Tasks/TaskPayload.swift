@@ -5,6 +5,9 @@ package import CompositionModel
 package enum TaskPayload: Sendable, Hashable, Codable {
   /// Describes a file, which is the one input. The result is an `AssetDescription` as JSON.
   case probe
+  /// Finds the fonts of texts. There are no inputs, and the result is a `FontList` with the fonts' files. It is a task of the
+  /// kind `probe`: it comes before planning, and any worker may run it.
+  case fonts(FontTask)
   /// Renders a segment. The inputs are the task's sources, and the result is a piece.
   case video(VideoTask)
   /// Mixes the audio. The inputs are the task's sources, and the result is a piece.

@@ -28,6 +28,17 @@ package struct VideoTask: Sendable, Hashable, Codable {
   }
 }
 
+extension VideoTask {
+  /// The digests of the font files that the texts need, each once, in order of first appearance. They are inputs of the
+  /// task, after those of the sources.
+  package var fontDigests: [String] {
+    var seen: Set<String> = []
+    return overlays.flatMap { overlay -> [PlannedFont] in
+      if case .text(_, let fonts) = overlay.content { fonts.fonts } else { [] }
+    }.map(\.digest).filter { seen.insert($0).inserted }
+  }
+}
+
 /// The format of the frames of a segment.
 package struct VideoTaskFormat: Sendable, Hashable, Codable {
   package var size: PixelSize
@@ -154,5 +165,5 @@ package struct PlannedOverlay: Sendable, Hashable, Codable {
 package enum PlannedOverlayContent: Sendable, Hashable, Codable {
   /// `source` is an index in `VideoTask.sources`; width and height are as in `OverlayContent.image`.
   case image(source: Int, width: Int?, height: Int?)
-  case text(StyledText)
+  case text(StyledText, TextFonts)
 }

@@ -20,8 +20,11 @@ struct ForkServerMain {
   /// The agent's numbers of processes by process id.
   private var numbers: [pid_t: UInt32] = [:]
 
-  /// The build of libraries, renderer and fonts. Reads the fonts' settings, which takes some 40 ms.
-  static var build: String { "\(MediaBuild.identity), \(RendererBuild.identity)" }
+  /// The build of libraries and renderer.
+  /// - Parameter libraries: `LoadedLibraries.all()`.
+  static func build(_ libraries: [LoadedLibrary]) -> String {
+    "\(MediaBuild.identity), \(RendererBuild.identity(libraries))"
+  }
 
   static func run() -> Never {
     do {
@@ -41,9 +44,9 @@ struct ForkServerMain {
   }
 
   private mutating func serve() throws -> Never {
-    // The build is taken here because task processes see the same, and because they inherit the fonts' settings, which
-    // this reads.
-    let build = Self.build
+    // Task processes inherit it.
+    MediaBuild.pinProcessor()
+    let build = try Self.buildOfChild()
     report(
       .with {
         $0.ready = .with {
@@ -56,6 +59,41 @@ struct ForkServerMain {
       if ready[1] { try reap() }
       if ready[0] { try answerRequest() }
     }
+  }
+
+  /// The build, determined in a child that ends with it: to name all libraries, some are loaded that few tasks need and
+  /// that may start threads.
+  private static func buildOfChild() throws -> String {
+    let (child, output) = try startBuildProcess()
+    var bytes: [UInt8] = []
+    while true {
+      let more = try output.readSome(4096)
+      if more.isEmpty { break }
+      bytes += more
+    }
+    _ = sandbox_await_end(child)
+    var end = sandbox_end()
+    let status = sandbox_reap(child, &end)
+    guard status == 0 else { throw SystemError(-status, "reaping the process that determines the build") }
+    let text = String(decoding: bytes, as: UTF8.self)
+    guard end.exit_code == 0, end.signal == 0 else { throw ControlError("the build could not be determined: \(text)") }
+    return text
+  }
+
+  /// Starts the child. Its output, which ends with it, is the build or an error.
+  private static func startBuildProcess() throws(SystemError) -> (child: pid_t, output: OpenFile) {
+    let (reading, writing) = try OpenFile.pipe()
+    let child = sandbox_fork(writing.descriptor, writing.descriptor)
+    if child == 0 {
+      do {
+        try OpenFile(owning: 1, name: "the fork server").write(Array(build(LoadedLibraries.all()).utf8))
+        _exit(0)
+      } catch {
+        endProcess(startFailure, "\(error)")
+      }
+    }
+    guard child > 0 else { throw SystemError(-child, "starting the process that determines the build") }
+    return (child, reading)
   }
 
   private mutating func answerRequest() throws {

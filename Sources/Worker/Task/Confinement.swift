@@ -11,8 +11,13 @@ struct Confinement: OptionSet, Sendable, Hashable {
   /// System calls are filtered.
   static let seccomp = Confinement(rawValue: UInt32(SANDBOX_SECCOMP))
 
-  /// Where fonts, fontconfig's settings and caches, and libraries' data are.
-  static let readable = [
+  /// Where fonts, fontconfig's settings and caches, and libraries' data are. fontconfig's variables add its settings, and
+  /// the folder of `FONTCONFIG_PATH`, in which fonts may be too.
+  static var readable: [String] {
+    standard + ["FONTCONFIG_FILE", "FONTCONFIG_PATH"].compactMap(ProcessEnvironment.value).filter { $0.hasPrefix("/") }
+  }
+
+  private static let standard = [
     "/usr/share", "/usr/local/share/fonts", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/lib", "/lib64", "/etc/fonts",
     "/var/cache/fontconfig", "/etc/ld.so.cache", "/dev/urandom",
   ]

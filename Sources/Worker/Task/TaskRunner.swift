@@ -34,6 +34,7 @@ struct TaskRunner {
     do {
       switch task {
       case .probe: try probe(movement)
+      case .fonts(let task): try FontFinder.find(task, to: output, movement: movement)
       case .video(let task):
         try VideoRenderer.render(
           task, inputs: sources, to: output.descriptor, movement: movement, progress: progress)

@@ -1,0 +1,92 @@
+import CompositionModel
+import ContentStorage
+import Digest
+import FoundationEssentials
+import Jobs
+import Segmenter
+import SystemSupport
+
+/// The fonts of a document's texts.
+struct FoundFonts: Sendable {
+  var texts: [FontRequest: TextFonts] = [:]
+  /// The files of all of them, which are in the content store.
+  var files: [Content] = []
+}
+
+/// The task that finds the fonts of a request's texts, and its result.
+///
+/// It is a probe task without inputs. The fonts are found once for a job, on one worker, and are inputs of the video tasks
+/// like media: so all segments are drawn with the same fonts, whatever is installed on the workers that draw them.
+enum FontTasks {
+  private static let maximumBytes = 64 << 20
+  private static let chunk = 1 << 20
+
+  /// One task if the document has texts. It is never taken from the result cache: the fonts that are installed may have
+  /// changed, and with equal fonts its result is equal.
+  static func make(_ request: JobRequest) throws -> [NewTask] {
+    let texts = texts(of: request)
+    if texts.isEmpty { return [] }
+    let payload = try PlannedJob.payload(.fonts(FontTask(texts: texts)))
+    return [
+      NewTask(
+        kind: .probe, label: "fonts of \(texts.count) \(texts.count == 1 ? "text" : "texts")", payload: payload,
+        inputs: [], fingerprint: TaskFingerprint.of(build: "", kind: .probe, payload: payload, inputs: []), cost: 0,
+        work: 0)
+    ]
+  }
+
+  /// The fonts of the request's texts, whose files are stored each as content of its own; none if the task is not done.
+  /// Blocks.
+  static func read(_ tasks: [RenderTask], _ request: JobRequest, store: ContentStore) throws -> FoundFonts {
+    guard let task = tasks.first(where: { $0.kind == .probe && $0.inputs.isEmpty && $0.state == .done }),
+      let result = task.result
+    else { return FoundFonts() }
+    let file = try mapErrors { () throws(SystemError) in try OpenFile.open(store.path(of: result.digest)) }
+    let head = try read(FontList.headSize, of: file, at: 0)
+    guard let length = FontList.length(inHead: head), length <= maximumBytes else { throw invalid(result) }
+    let list = try FontList(json: read(length, of: file, at: Int64(FontList.headSize)))
+    let texts = texts(of: request)
+    var offset = Int64(FontList.headSize + length)
+    guard list.covers(texts), list.files.reduce(offset, { $0 &+ $1.size }) == result.size else {
+      throw invalid(result)
+    }
+    var found = FoundFonts(texts: Dictionary(zip(texts, list.texts)) { first, _ in first })
+    for font in list.files {
+      guard let digest = SHA256Digest(hex: font.digest) else { throw invalid(result) }
+      let content = Content(digest: digest, size: font.size)
+      if !store.contains(content) { try copy(content, from: file, at: offset, to: store) }
+      found.files.append(content)
+      offset += font.size
+    }
+    return found
+  }
+
+  /// None if the document cannot be read, which is reported elsewhere.
+  private static func texts(of request: JobRequest) -> [FontRequest] {
+    (try? Document.examine([UInt8](request.document.utf8)))?.fontRequests ?? []
+  }
+
+  private static func copy(
+    _ content: Content, from file: OpenFile, at start: Int64, to store: ContentStore
+  ) throws {
+    let upload = try store.upload(content)
+    try upload.resume()
+    while upload.received < content.size {
+      let count = min(Int64(chunk), content.size - upload.received)
+      try upload.write(Data(read(Int(count), of: file, at: start + upload.received)))
+    }
+    try upload.finish()
+  }
+
+  private static func read(_ count: Int, of file: OpenFile, at offset: Int64) throws(ContentStoreError) -> [UInt8] {
+    let bytes = try mapErrors { () throws(SystemError) in try file.read(at: offset, length: count) }
+    guard bytes.count == count else {
+      throw ContentStoreError(.mismatch, "the fonts of a job end after \(offset + Int64(bytes.count)) bytes")
+    }
+    return bytes
+  }
+
+  private static func invalid(_ content: Content) -> ContentStoreError {
+    ContentStoreError(.mismatch, "the content \(content.digest) does not have the fonts of the job's texts")
+  }
+}

@@ -1,0 +1,177 @@
+import CPango
+import CompositionModel
+import Digest
+import Glibc
+package import Media
+package import Segmenter
+package import SystemSupport
+
+/// Finds the fonts that Pango chooses for texts from the fonts of this machine, by fontconfig's configuration of this
+/// machine: for each part of each text the font of its family and style, or the one that takes its place.
+package enum FontFinder {
+  /// Writes the result of a font task.
+  /// - Parameters:
+  ///   - output: Open for writing.
+  ///   - movement: Advanced with every text and every font.
+  /// - Throws: `.media` if no fonts are installed.
+  package static func find(_ task: FontTask, to output: OpenFile, movement: Movement? = nil) throws(RenderError) {
+    let (list, contents) = try find(task, movement: movement)
+    do {
+      try output.write(try list.encoded())
+      for bytes in contents { try output.write(bytes) }
+    } catch {
+      throw RenderError(.infrastructure, "the fonts could not be written: \(error)")
+    }
+  }
+
+  /// The fonts of a task's texts, and the bytes of the list's files.
+  static func find(
+    _ task: FontTask, movement: Movement? = nil
+  ) throws(RenderError) -> (list: FontList, contents: [[UInt8]]) {
+    TextLayout.withoutSystemFonts
+    guard let config = FcInitLoadConfigAndFonts() else {
+      throw RenderError(.infrastructure, "the font engine (fontconfig) did not start")
+    }
+    defer { FcConfigDestroy(config) }
+    var finding = Finding(config: config)
+    var texts: [TextFonts] = []
+    for text in task.texts {
+      texts.append(try finding.fonts(of: text))
+      movement?.advance()
+    }
+    return (FontList(files: finding.files, texts: texts), finding.contents)
+  }
+}
+
+/// The fonts that were found so far.
+private struct Finding {
+  private struct Face: Hashable {
+    var path: String
+    var index: Int32
+  }
+
+  let config: OpaquePointer
+  private(set) var files: [FontList.File] = []
+  /// Of `files`.
+  private(set) var contents: [[UInt8]] = []
+  private var digests: [String: String] = [:]
+
+  init(config: OpaquePointer) {
+    self.config = config
+  }
+
+  mutating func fonts(of request: FontRequest) throws(RenderError) -> TextFonts {
+    let text = try TextLayout(request, config: config, size: 48)
+    guard let iterator = pango_layout_get_iter(text.layout) else { throw TextLayout.noEngine }
+    defer { pango_layout_iter_free(iterator) }
+    var indices: [Face: Int] = [:]
+    var fonts: [PlannedFont] = []
+    var parts: [(start: Int, font: Int)] = []
+    repeat {
+      guard let run = pango_layout_iter_get_run_readonly(iterator), let item = run.pointee.item else { continue }
+      guard let pattern = sheaf_font_pattern(item.pointee.analysis.font), let path = pattern.string(FC_FILE) else {
+        throw RenderError(
+          .media(
+            MediaError(
+              .unsupported, operation: "finding fonts", subject: "\"\(request.text.prefix(40))\"",
+              message: "no font is installed on this worker")),
+          "a text")
+      }
+      let face = Face(path: path, index: pattern.integer(FC_INDEX) ?? 0)
+      let index = indices[face] ?? fonts.count
+      if index == fonts.count {
+        fonts.append(try font(pattern, path, Int(face.index)))
+        indices[face] = index
+      }
+      parts.append((Int(item.pointee.offset), index))
+    } while pango_layout_iter_next_run(iterator) != 0
+    return TextFonts(fonts: fonts, runs: Self.runs(parts, length: request.text.utf8.count))
+  }
+
+  /// Runs that cover a text. What has no glyphs, such as a line feed, is of the run before it.
+  private static func runs(_ parts: [(start: Int, font: Int)], length: Int) -> [FontRun] {
+    // Parts are found in the order in which they are shown.
+    let parts = parts.sorted { $0.start < $1.start }
+    var runs: [FontRun] = []
+    for (index, part) in parts.enumerated() {
+      let start = index == 0 ? 0 : part.start
+      let end = index + 1 < parts.count ? parts[index + 1].start : length
+      if let last = runs.last, last.font == part.font {
+        runs[runs.count - 1].length += end - start
+      } else if start < end {
+        runs.append(FontRun(length: end - start, font: part.font))
+      }
+    }
+    return runs
+  }
+
+  /// - Parameter pattern: Of the font as Pango prepared it for the text. The properties of the font itself are looked up:
+  ///   those of the pattern may be what was asked for.
+  private mutating func font(
+    _ pattern: OpaquePointer, _ path: String, _ index: Int
+  ) throws(RenderError) -> PlannedFont {
+    let own = installed(path, index) ?? pattern
+    let hasOutlines = own.boolean(FC_OUTLINE) ?? true
+    return PlannedFont(
+      digest: try digest(of: path), index: index, format: own.string(FC_FONTFORMAT) ?? "TrueType",
+      weight: own.number(FC_WEIGHT) ?? pattern.number(FC_WEIGHT) ?? 80,
+      slant: Int(own.integer(FC_SLANT) ?? pattern.integer(FC_SLANT) ?? 0),
+      variations: pattern.string(FC_FONT_VARIATIONS) ?? "", isColor: own.boolean(FC_COLOR) ?? false,
+      pictureSize: hasOutlines ? nil : own.number(FC_PIXEL_SIZE))
+  }
+
+  /// fontconfig's pattern of an installed font.
+  private func installed(_ path: String, _ index: Int) -> OpaquePointer? {
+    guard let set = FcConfigGetFonts(config, FcSetSystem) else { return nil }
+    for number in 0..<Int(set.pointee.nfont) {
+      guard let font = set.pointee.fonts[number], font.integer(FC_INDEX) == Int32(truncatingIfNeeded: index) else {
+        continue
+      }
+      if font.string(FC_FILE) == path { return font }
+    }
+    return nil
+  }
+
+  private mutating func digest(of path: String) throws(RenderError) -> String {
+    if let known = digests[path] { return known }
+    let bytes: [UInt8]
+    do {
+      let file = try OpenFile.open(path)
+      bytes = try file.read(at: 0, length: Int(file.status().st_size))
+    } catch {
+      throw RenderError(.infrastructure, "the font \(path) could not be read: \(error)")
+    }
+    let digest = SHA256Digest.of(bytes).hex
+    digests[path] = digest
+    if !files.contains(where: { $0.digest == digest }) {
+      let name = path.split(separator: "/").last.map(String.init) ?? path
+      files.append(FontList.File(name: name, digest: digest, size: Int64(bytes.count)))
+      contents.append(bytes)
+    }
+    return digest
+  }
+}
+
+/// The first value of a property of a fontconfig pattern; nil if it has none of this type.
+extension OpaquePointer {
+  fileprivate func string(_ property: String) -> String? {
+    var value: UnsafeMutablePointer<FcChar8>?
+    guard FcPatternGetString(self, property, 0, &value) == FcResultMatch, let value else { return nil }
+    return String(cString: value)
+  }
+
+  fileprivate func integer(_ property: String) -> Int32? {
+    var value: Int32 = 0
+    return FcPatternGetInteger(self, property, 0, &value) == FcResultMatch ? value : nil
+  }
+
+  fileprivate func number(_ property: String) -> Double? {
+    var value = 0.0
+    return FcPatternGetDouble(self, property, 0, &value) == FcResultMatch ? value : nil
+  }
+
+  fileprivate func boolean(_ property: String) -> Bool? {
+    var value: FcBool = 0
+    return FcPatternGetBool(self, property, 0, &value) == FcResultMatch ? value != 0 : nil
+  }
+}

@@ -1,0 +1,112 @@
+import Foundation
+import TestPrograms
+import Testing
+
+/// A film's fonts are found once, and every segment is drawn with them.
+@Suite(.serialized)
+struct FontTests {
+  /// A film of 12 s with a title, in six segments without loss.
+  private static func edit(_ files: Workspace) throws -> String {
+    try files.write(
+      """
+      { "sheaf": 1, "assets": { "sea": "sea.png" },
+        "tracks": [ { "clips": [ { "asset": "sea", "duration": 12 } ] } ],
+        "videoComposition": { "renderSize": [320, 180], "frameDuration": "1/10",
+          "overlays": [ { "text": "Maroubra", "size": 40 } ] },
+        "export": { "to": "film.mkv", "video": { "codec": "ffv1", "pixelFormat": "yuv420p" } } }
+      """, to: "edit.json")
+  }
+
+  /// A folder with a fontconfig configuration whose `sans-serif` is the one font in it. Returns its path.
+  private static func fonts(_ files: Workspace, _ name: String, _ font: String) throws -> String {
+    let folder = files.url.appendingPathComponent(name)
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    try FileManager.default.copyItem(
+      at: URL(fileURLWithPath: "/usr/share/fonts/truetype/dejavu/\(font)"),
+      to: folder.appendingPathComponent("title.ttf"))
+    try """
+    <?xml version="1.0"?>
+    <fontconfig><dir>\(folder.path)</dir><cachedir>\(folder.path)/cache</cachedir></fontconfig>
+    """.write(toFile: folder.appendingPathComponent("fonts.conf").path, atomically: true, encoding: .utf8)
+    return folder.path
+  }
+
+  private static func hashes(_ path: String) async throws -> Set<Substring> {
+    let frames = try await FrameHashes.video(path).frames
+    try #require(frames.count == 120)
+    return Set(frames.map(\.hash))
+  }
+
+  private static func workspace() async throws -> Workspace {
+    let files = try Workspace()
+    _ = try await Command.output(
+      "ffmpeg", "-v", "error", "-f", "lavfi", "-i", "color=c=navy:s=320x180", "-frames:v", "1", files.path("sea.png"))
+    return files
+  }
+
+  @Test
+  func `workers with other fonts and settings never mix them in a film`() async throws {
+    let files = try await Self.workspace()
+    defer { files.remove() }
+    let edit = try Self.edit(files)
+    let folders = [
+      try Self.fonts(files, "sans", "DejaVuSans.ttf"), try Self.fonts(files, "serif", "DejaVuSerif-Bold.ttf"),
+    ]
+    var alone: [Set<Substring>] = []
+    for folder in folders {
+      let farm = try await Farm(workers: 1, slots: 1, environments: [["FONTCONFIG_PATH": folder]])
+      defer { farm.stop() }
+      let film = files.path("alone-\(alone.count).mkv")
+      let submit = try await farm.sheaf("submit", edit, "--wait", "-o", film, "--segment-duration", "2").run()
+      try #require(submit.status == 0, "\(submit.errors)")
+      alone.append(try await Self.hashes(film))
+    }
+    #expect(alone.allSatisfy { $0.count == 1 } && alone[0] != alone[1])
+
+    let farm = try await Farm(workers: 2, slots: 1, environments: folders.map { ["FONTCONFIG_PATH": $0] })
+    defer { farm.stop() }
+    let builds = try await farm.query("SELECT count(DISTINCT build) FROM sheaf.worker")
+    #expect(builds == ["1"])
+    for attempt in 0..<3 {
+      let film = files.path("both-\(attempt).mkv")
+      let submit = try await farm.sheaf("submit", edit, "--wait", "-o", film, "--segment-duration", "2").run()
+      try #require(submit.status == 0, "\(submit.errors)")
+      #expect(alone.contains(try await Self.hashes(film)), "a film with the fonts of two workers")
+    }
+  }
+
+  @Test
+  func `a font that is replaced by one of the same name, size and time is used, and the former too`() async throws {
+    let files = try await Self.workspace()
+    defer { files.remove() }
+    let edit = try Self.edit(files)
+    let folder = try Self.fonts(files, "fonts", "DejaVuSans.ttf")
+    let font = "\(folder)/title.ttf"
+    let attributes = try FileManager.default.attributesOfItem(atPath: font)
+    let (first, other) = (
+      try Data(contentsOf: URL(fileURLWithPath: font)),
+      try Data(contentsOf: URL(fileURLWithPath: "/usr/share/fonts/truetype/dejavu/DejaVuSans-Oblique.ttf"))
+    )
+    let size = max(first.count, other.count)
+    var films: [Set<Substring>] = []
+    for bytes in [first, other, first] {
+      // Bytes after a font's tables have no meaning.
+      let padded = bytes + Data(repeating: 0, count: size - bytes.count)
+      let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: font))
+      try handle.write(contentsOf: padded)
+      try handle.close()
+      try FileManager.default.setAttributes(
+        [.modificationDate: try #require(attributes[.modificationDate])], ofItemAtPath: font)
+      let film = files.path("film-\(films.count).mkv")
+      let render = try await Command(
+        executable: Place.products.appendingPathComponent("sheaf").path,
+        arguments: ["render", edit, "-o", film, "--segment-duration", "2", "--store", files.path("store")],
+        environment: ["FONTCONFIG_PATH": folder]
+      ).run()
+      try #require(render.status == 0, "\(render.errors)")
+      films.append(try await Self.hashes(film))
+    }
+    #expect(films.allSatisfy { $0.count == 1 })
+    #expect(films[0] != films[1] && films[0] == films[2])
+  }
+}
