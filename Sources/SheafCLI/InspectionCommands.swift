@@ -193,14 +193,25 @@ enum ProbeText {
         + (seen == video.size ? "" : ", shown as \(seen.width)x\(seen.height)"), video.pixelFormat,
     ]
     if !video.isStill {
-      let keyframes = video.keyframes.count
       parts += [
         "\(video.nominalFrameRate) frames/s",
-        "\(video.frames.count) frames, \(keyframes == 0 ? "decoded from the start" : "\(keyframes) keyframes")",
+        "\(video.frames.count) frames", starts(video),
       ]
     }
     if video.orientation != .upright { parts.append("rotated by \(video.orientation.clockwise)°") }
     if video.isInterlaced { parts.append("interlaced") }
     return parts
+  }
+
+  /// Where decoding can start, and how that was proved.
+  private static func starts(_ video: VideoFormat) -> String {
+    let count = video.keyframes.count
+    switch video.startsProvedBy {
+    case .headOnly: return "decoded from the start"
+    case .intraOnly: return "every frame a keyframe"
+    case .bitstream: return "\(count) keyframes (proved by their headers)"
+    case .decoding: return "\(count) keyframes (proved by decoding)"
+    case nil: return count == 0 ? "decoded from the start" : "\(count) keyframes"
+    }
   }
 }

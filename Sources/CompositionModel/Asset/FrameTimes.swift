@@ -75,40 +75,6 @@ public struct FrameTimes: Sendable, Hashable, Codable {
   }
 }
 
-/// A place where decoding can start. Every frame at or after it is then decoded correctly.
-public struct Keyframe: Sendable, Hashable, Codable {
-  /// Presentation time in ticks of the track's timebase.
-  public var pts: Int64
-  /// Decoding time in ticks of the track's timebase.
-  public var dts: Int64
-  /// The packet's byte position in the file; -1 if the container does not give it.
-  public var position: Int64
-
-  public init(pts: Int64, dts: Int64, position: Int64) {
-    self.pts = pts
-    self.dts = dts
-    self.position = position
-  }
-
-  private init(_ fields: [Int64]) {
-    self.init(pts: fields[0], dts: fields[1], position: fields[2])
-  }
-
-  public init(from decoder: any Decoder) throws {
-    let container = try decoder.singleValueContainer()
-    let fields = try container.decode([Int64].self)
-    guard fields.count == 3 else {
-      throw DecodingError.dataCorruptedError(in: container, debugDescription: "a keyframe is [pts, dts, position]")
-    }
-    self.init(fields)
-  }
-
-  public func encode(to encoder: any Encoder) throws {
-    var container = encoder.singleValueContainer()
-    try container.encode([pts, dts, position])
-  }
-}
-
 /// The conversion from an asset's timeline to the timestamps that its container stores.
 public enum StoredTime {
   /// The constant rate behind rounded times: frame n is due n/rate after the first.

@@ -22,6 +22,9 @@ public struct VideoFormat: Sendable, Hashable, Codable {
   public var frames: FrameTimes
   /// Where decoding can start, rising. Thinned to about one in a quarter of a second.
   public var keyframes: [Keyframe]
+  /// How the keyframes were proved to be starts. Nil for a still image, and in descriptions that were made before this
+  /// was recorded.
+  public var startsProvedBy: StartProof?
   /// The constant rate behind rounded times. Nil if the container does not round times, or the rate is not constant.
   public var cadence: StoredTime.Cadence?
   /// A single picture with no duration of its own.
@@ -31,8 +34,8 @@ public struct VideoFormat: Sendable, Hashable, Codable {
     size: PixelSize, pixelFormat: String, bitDepth: Int = 8, hasAlpha: Bool = false,
     pixelAspect: AspectRatio = .square, cleanAperture: PixelRect? = nil, orientation: Orientation = .upright,
     colour: ColourTags = ColourTags(), isInterlaced: Bool = false, nominalFrameRate: MediaTime,
-    frames: FrameTimes, keyframes: [Keyframe], cadence: StoredTime.Cadence? = nil,
-    isStill: Bool = false
+    frames: FrameTimes, keyframes: [Keyframe], startsProvedBy: StartProof? = nil,
+    cadence: StoredTime.Cadence? = nil, isStill: Bool = false
   ) {
     self.size = size
     self.pixelFormat = pixelFormat
@@ -46,6 +49,7 @@ public struct VideoFormat: Sendable, Hashable, Codable {
     self.nominalFrameRate = nominalFrameRate
     self.frames = frames
     self.keyframes = keyframes
+    self.startsProvedBy = startsProvedBy
     self.cadence = cadence
     self.isStill = isStill
   }

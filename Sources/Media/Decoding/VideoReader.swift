@@ -139,9 +139,13 @@ extension Demuxer {
 }
 
 extension Keyframe {
+  init(_ packet: Packet) {
+    self.init(pts: packet.pts, dts: packet.dts, position: packet.pointer.pointee.pos)
+  }
+
   /// Whether this is the packet that was described. After a seek into the middle of a picture, a demuxer returns the rest
   /// of that picture with the next one's times; such a packet is not flagged as a keyframe.
-  fileprivate func isPacket(_ packet: Packet) -> Bool {
+  func isPacket(_ packet: Packet) -> Bool {
     packet.pts == pts && packet.dts == dts && packet.isKeyframe && packet.pointer.pointee.pos == position
   }
 }
@@ -158,7 +162,7 @@ extension MediaTime {
 /// It is libavcodec's best effort: the stored presentation time if the file has a plausible one, else the decoding time.
 /// A picture without either is one frame's duration after the one before. A picture whose time is before that of the one
 /// before is not shown. The probe uses this clock too, so its frame times are those that reading gives.
-private struct FrameClock {
+struct FrameClock {
   private let defaultStep: Int64
   private var last: Int64?
 

@@ -1,10 +1,12 @@
 internal import CMedia
+internal import CompositionModel
 
 /// What the packets of one stream show without decoding. They are added in the file's order.
 struct PacketScan {
   /// Presentation times of the packets that show a picture.
   private(set) var times: [Int64] = []
-  private(set) var keyframes: [(pts: Int64, dts: Int64, position: Int64)] = []
+  /// Where decoding can start, as far as the packets show it.
+  private(set) var keyframes: [Keyframe] = []
   private(set) var packetCount = 0
   /// Whether a presented packet had no presentation time.
   private(set) var lacksTimes = false
@@ -20,7 +22,8 @@ struct PacketScan {
   /// The duration of the packet with the greatest time, in ticks; 0 if the file does not store it.
   private(set) var lastDuration: Int64 = 0
 
-  private let rule: KeyframeRule?
+  /// Nil for audio.
+  let rule: KeyframeRule?
   private var shown: ShownPictures?
   /// The presentation time of the first packet at which decoding can start. Its decoding time may be missing, as it is
   /// in Matroska for the first packets of a track with reordered pictures.
@@ -53,7 +56,7 @@ struct PacketScan {
         firstStart = pts
         startLacksDecodingTime = packet.dts == sheaf_no_pts
       }
-      if packet.dts != sheaf_no_pts { keyframes.append((pts, packet.dts, packet.pointer.pointee.pos)) }
+      if packet.dts != sheaf_no_pts { keyframes.append(Keyframe(packet)) }
     }
     if let rule, !rule.isWhole(packet) { isDamaged = true }
     if rule != nil, firstStart == nil { startsWithDependentPackets = true }

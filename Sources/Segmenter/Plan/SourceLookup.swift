@@ -104,6 +104,7 @@ struct SegmentSources {
     var format = video
     format.frames = FrameTimes([])
     format.keyframes = []
+    format.startsProvedBy = nil
     sources.append(
       PlannedSource(
         digest: asset.digest, track: track.index, codec: track.codec, timebase: track.timebase, origin: track.origin,

@@ -110,7 +110,7 @@ package struct PlannedSource: Sendable, Hashable, Codable {
   package var hasRoundedTimes: Bool
   /// Nil: at the start of the file.
   package var decodeFrom: Keyframe?
-  /// `frames` and `keyframes` are empty, because rendering needs only `decodeFrom`.
+  /// `frames` and `keyframes` are empty, and how they were proved is left out, because rendering needs only `decodeFrom`.
   package var video: VideoFormat
 
   package init(
