@@ -33,7 +33,7 @@ import Testing
       let first = try #require(times.firstIndex { $0 >= start.pts })
       let reader = try VideoReader(
         source: openSource(path), name: path, track: track.index, codec: track.codec, timebase: track.timebase,
-        decodeFrom: start, shownAt: nil)
+        decodeFrom: start, state: video.decoderState(at: start), shownAt: nil)
       var wrong = 0
       var count = 0
       while count < limit, let frame = try reader.next() {
@@ -110,5 +110,73 @@ import Testing
     let path = scratch.path("movie.mov")
     _ = try Tool.ffmpeg(Self.picture + ["-c:v", "prores", path])
     #expect(try compare(path, frames: 3).startsProvedBy == .intraOnly)
+  }
+
+  /// The kinds of headers that a codec has, by the first two bytes of their units.
+  private static func header(_ codec: String, _ first: UInt8, _ second: UInt8) -> Int? {
+    switch codec {
+    case "h264": (6...8).contains(first & 31) ? Int(first & 31) : nil
+    case "hevc": (32...34).contains(first >> 1 & 63) ? Int(first >> 1 & 63) : nil
+    case "mpegvideo": first == 0xB3 ? 0 : first == 0xB5 && second >> 4 == 1 ? 1 : nil
+    default: first < 0x30 || (0xB0...0xB2).contains(first) || first == 0xB5 ? Int(first) : nil
+    }
+  }
+
+  private static let matrix = (0..<64).map { "\(16 + $0)" }.joined(separator: ",")
+
+  @Test(arguments: [
+    (
+      "h264", ["libx264", "-x264-params", "ref=1:cabac=1:weightp=0:aud=1"],
+      ["libx264", "-x264-params", "ref=4:cabac=0:aud=1"]
+    ),
+    (
+      "hevc", ["libx265", "-preset", "ultrafast", "-x265-params", "aud=1"],
+      ["libx265", "-preset", "fast", "-x265-params", "aud=1"]
+    ),
+    ("mpegvideo", ["mpeg2video"], ["mpeg2video", "-inter_matrix", Self.matrix]),
+    ("m4v", ["mpeg4"], ["mpeg4", "-flags", "+qpel"]),
+  ])
+  func `a start has the headers of its part of a joined stream`(
+    codec: String, first: [String], second: [String]
+  ) throws {
+    var joined = Data()
+    for (number, encoder) in [first, second].enumerated() {
+      let path = scratch.path("part\(number)")
+      _ = try Tool.ffmpeg(
+        Self.picture + ["-pix_fmt", "yuv420p", "-c:v"] + encoder + [
+          "-g", "20", "-bf", "0", "-f", codec == "mpegvideo" ? "mpeg2video" : codec, path,
+        ])
+      joined += JoinedStreams.withHeadersOnce(try Data(contentsOf: URL(fileURLWithPath: path))) {
+        Self.header(codec, $0, $1)
+      }
+    }
+    let stream = scratch.path("joined")
+    try joined.write(to: URL(fileURLWithPath: stream))
+    let containers = ["h264": ["ts", "mkv", "mp4", "flv"], "m4v": ["mkv", "avi"]][codec] ?? ["ts", "mkv"]
+    for container in containers {
+      let path = scratch.path("joined.\(container)")
+      _ = try Tool.ffmpeg("-fflags", "+genpts", "-r", "25", "-f", codec, "-i", stream, "-c", "copy", path)
+      let video = try compare(path)
+      #expect(video.keyframes.count >= 7, "\(container): \(video.keyframes.count) starts")
+      #expect((1...2).contains(video.decoderStates?.count ?? 0), "\(container)")
+    }
+  }
+
+  /// Builds of x264 before 151 code lossless pictures and 4:4:4 in another way than the standard, and only the first
+  /// packet names the build.
+  @Test func `a start has the encoder's version`() throws {
+    let path = scratch.path("movie.mkv")
+    _ = try Tool.ffmpeg(
+      Self.picture + ["-pix_fmt", "yuv420p", "-c:v", "libx264", "-qp", "0", "-bf", "0", "-g", "20", path])
+    var data = try Data(contentsOf: URL(fileURLWithPath: path))
+    let version = try #require(data.range(of: Data("x264 - core ".utf8)))
+    data.replaceSubrange(version.upperBound..<(version.upperBound + 3), with: Data("148".utf8))
+    try data.write(to: URL(fileURLWithPath: path))
+    let video = try compare(path)
+    #expect(video.keyframes.count >= 4)
+    #expect(video.decoderStates?.count == 1)
+    #expect(video.keyframes.map(\.state) == [-1] + Array(repeating: 0, count: video.keyframes.count - 1))
+    let coded = try JSONEncoder().encode(video)
+    #expect(try JSONDecoder().decode(VideoFormat.self, from: coded) == video)
   }
 }

@@ -25,6 +25,9 @@ public struct VideoFormat: Sendable, Hashable, Codable {
   /// How the keyframes were proved to be starts. Nil for a still image, and in descriptions that were made before this
   /// was recorded.
   public var startsProvedBy: StartProof?
+  /// What decoders are given before they start at a keyframe, each once. `Keyframe.state` is an index. Nil if no keyframe
+  /// needs anything.
+  public var decoderStates: [DecoderState]?
   /// The constant rate behind rounded times. Nil if the container does not round times, or the rate is not constant.
   public var cadence: StoredTime.Cadence?
   /// A single picture with no duration of its own.
@@ -35,7 +38,7 @@ public struct VideoFormat: Sendable, Hashable, Codable {
     pixelAspect: AspectRatio = .square, cleanAperture: PixelRect? = nil, orientation: Orientation = .upright,
     colour: ColourTags = ColourTags(), isInterlaced: Bool = false, nominalFrameRate: MediaTime,
     frames: FrameTimes, keyframes: [Keyframe], startsProvedBy: StartProof? = nil,
-    cadence: StoredTime.Cadence? = nil, isStill: Bool = false
+    decoderStates: [DecoderState]? = nil, cadence: StoredTime.Cadence? = nil, isStill: Bool = false
   ) {
     self.size = size
     self.pixelFormat = pixelFormat
@@ -50,8 +53,15 @@ public struct VideoFormat: Sendable, Hashable, Codable {
     self.frames = frames
     self.keyframes = keyframes
     self.startsProvedBy = startsProvedBy
+    self.decoderStates = decoderStates
     self.cadence = cadence
     self.isStill = isStill
+  }
+
+  /// What a decoder is given before it starts at one of the keyframes. Nil if it needs nothing.
+  public func decoderState(at keyframe: Keyframe) -> DecoderState? {
+    guard let decoderStates, decoderStates.indices.contains(keyframe.state) else { return nil }
+    return decoderStates[keyframe.state]
   }
 
   /// The size as seen: clean aperture, then pixel aspect (the width is stretched, rounded to the nearest pixel), then

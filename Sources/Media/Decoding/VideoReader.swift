@@ -18,12 +18,13 @@ package final class VideoReader {
   ///   - codec: The described track's. Another is refused.
   ///   - timebase: The described track's. Another is refused.
   ///   - decodeFrom: Where decoding starts; nil is the head of the file.
+  ///   - state: What the decoder is given before it starts at `decodeFrom`.
   ///   - shownAt: A stored timestamp. The first frame returned is the last one at or before it, or the first of the track
   ///     (or from the keyframe on) if all are later. Nil returns every frame from `decodeFrom` on.
   ///   - movement: Advanced with every packet that is read and every picture that is decoded, shown or not.
   package init(
     source: any ByteSource, name: String, track: Int, codec: String, timebase: MediaTime, decodeFrom: Keyframe?,
-    shownAt: Int64?, movement: Movement? = nil
+    state: DecoderState? = nil, shownAt: Int64?, movement: Movement? = nil
   ) throws(MediaError) {
     self.name = name
     self.decodeFrom = decodeFrom
@@ -36,6 +37,7 @@ package final class VideoReader {
     if let decodeFrom {
       demuxer = try VideoReader.demuxer(
         source, demuxer, track: track, at: decodeFrom, packet, movement: movement)
+      if let state { try packet.prepend(state) }
     }
     decoder = TrackDecoder(
       codecDecoder, demuxer, track: track, packet: packet, hasPacket: decodeFrom != nil, movement: movement)

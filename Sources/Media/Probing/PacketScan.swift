@@ -7,6 +7,8 @@ struct PacketScan {
   private(set) var times: [Int64] = []
   /// Where decoding can start, as far as the packets show it.
   private(set) var keyframes: [Keyframe] = []
+  /// What decoders need before they start at a keyframe.
+  private(set) var states = DecoderStates()
   private(set) var packetCount = 0
   /// Whether a presented packet had no presentation time.
   private(set) var lacksTimes = false
@@ -25,6 +27,7 @@ struct PacketScan {
   /// Nil for audio.
   let rule: KeyframeRule?
   private var shown: ShownPictures?
+  private var headers: StandingHeaders?
   /// The presentation time of the first packet at which decoding can start. Its decoding time may be missing, as it is
   /// in Matroska for the first packets of a track with reordered pictures.
   private var firstStart: Int64?
@@ -46,17 +49,23 @@ struct PacketScan {
     preSkip = parameters.pointee.codec_id == AV_CODEC_ID_OPUS ? Int64(max(0, parameters.pointee.initial_padding)) : 0
     rule = parameters.pointee.codec_type == AVMEDIA_TYPE_VIDEO ? KeyframeRule(parameters) : nil
     shown = rule == nil ? nil : ShownPictures(parameters)
+    headers = rule == nil ? nil : StandingHeaders(parameters)
   }
 
   mutating func add(_ packet: Packet) {
     packetCount += 1
     let pts = packet.pts
+    let state = headers?.read(packet)
     if let rule, packet.isKeyframe, pts != sheaf_no_pts, pts > greatest, rule.canStart(at: packet) {
       if firstStart == nil {
         firstStart = pts
         startLacksDecodingTime = packet.dts == sheaf_no_pts
       }
-      if packet.dts != sheaf_no_pts { keyframes.append(Keyframe(packet)) }
+      if packet.dts != sheaf_no_pts, let index = states.index(of: state) {
+        var keyframe = Keyframe(packet)
+        keyframe.state = index
+        keyframes.append(keyframe)
+      }
     }
     if let rule, !rule.isWhole(packet) { isDamaged = true }
     if rule != nil, firstStart == nil { startsWithDependentPackets = true }
@@ -99,5 +108,43 @@ struct PacketScan {
     let areDecodingTimes = startLacksDecodingTime && !isReordered && packetCount > 1
     return !lacksTimes && !startsWithDependentPackets && !isDamaged && !hidesPictures && !areDecodingTimes
       && !zip(times, times.dropFirst()).contains { $0 == $1 }
+  }
+}
+
+/// The distinct states that a track's starts need.
+struct DecoderStates {
+  /// The most bytes that a description has for them. Starts that would need more are not used.
+  private static let greatestSize = 64 << 10
+
+  private var indices: [DecoderState: Int] = [:]
+  private var list: [DecoderState] = []
+  private var size = 0
+
+  /// The index for `Keyframe.state`: -1 for none. Nil if there is no room.
+  mutating func index(of state: DecoderState?) -> Int? {
+    guard let state else { return -1 }
+    if let index = indices[state] { return index }
+    guard size + state.byteCount <= Self.greatestSize else { return nil }
+    size += state.byteCount
+    indices[state] = list.count
+    list.append(state)
+    return list.count - 1
+  }
+
+  func state(at keyframe: Keyframe) -> DecoderState? {
+    list.indices.contains(keyframe.state) ? list[keyframe.state] : nil
+  }
+
+  /// The states that some keyframes need, and these with indices in that list. If they need none, the list is nil and
+  /// all indices are 0.
+  func used(by keyframes: [Keyframe]) -> (keyframes: [Keyframe], states: [DecoderState]?) {
+    var used = DecoderStates()
+    var keyframes = keyframes
+    for index in keyframes.indices {
+      keyframes[index].state = used.index(of: state(at: keyframes[index])) ?? -1
+    }
+    guard used.list.isEmpty else { return (keyframes, used.list) }
+    for index in keyframes.indices { keyframes[index].state = 0 }
+    return (keyframes, nil)
   }
 }

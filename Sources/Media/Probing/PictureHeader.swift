@@ -170,10 +170,12 @@ struct AV1Units: Sequence, IteratorProtocol {
 /// The bits of some bytes, the highest of each byte first.
 struct Bits {
   private let bytes: UnsafeRawBufferPointer
-  private var offset = 0
+  private var offset: Int
 
-  init(_ bytes: UnsafeRawBufferPointer) {
+  /// - Parameter offset: Of the first bit.
+  init(_ bytes: UnsafeRawBufferPointer, from offset: Int = 0) {
     self.bytes = bytes
+    self.offset = offset
   }
 
   /// The next `count` bits as a number; nil after the last byte.

@@ -17,16 +17,19 @@ struct StartTrials {
   private let demuxer: Demuxer
   private let stream: UnsafeMutablePointer<AVStream>
   private let candidates: [Keyframe]
+  private let states: DecoderStates
 
   /// - Parameter candidates: Rising.
   init(
-    _ source: any ByteSource, name: String, track: Int, candidates: [Keyframe], movement: Movement?
+    _ source: any ByteSource, name: String, track: Int, candidates: [Keyframe], states: DecoderStates,
+    movement: Movement?
   ) throws(MediaError) {
     demuxer = try Demuxer(source, name: name, movement: movement)
     let stream = try demuxer.stream(track)
     demuxer.select { $0 == stream }
     self.stream = stream
     self.candidates = candidates
+    self.states = states
   }
 
   /// The times of all pictures that are shown, and the candidates that were proved.
@@ -43,7 +46,8 @@ struct StartTrials {
         let candidate = candidates[next]
         next += 1
         if trials.count < Self.mostTrials {
-          let decoder = try TrialDecoder(stream, name: demuxer.name, from: candidate.pts)
+          let decoder = try TrialDecoder(
+            stream, name: demuxer.name, from: candidate.pts, state: states.state(at: candidate))
           trials.append(
             Trial(candidate, decoder, until: next < candidates.count ? candidates[next].pts : candidate.pts))
         }
@@ -106,12 +110,17 @@ private final class TrialDecoder {
   private let first: Int64?
   private let frame: Frame
   private var clock: FrameClock
+  /// What the first packet needs.
+  private var state: DecoderState?
 
   /// Whether the codec has reported an error for the packets.
   var hasFailed: Bool { decoder.firstFailure != nil }
 
   /// - Parameter first: Earlier pictures are left out.
-  init(_ stream: UnsafeMutablePointer<AVStream>, name: String, from first: Int64?) throws(MediaError) {
+  init(
+    _ stream: UnsafeMutablePointer<AVStream>, name: String, from first: Int64?, state: DecoderState? = nil
+  ) throws(MediaError) {
+    self.state = state
     decoder = try Decoder(stream, name: name)
     clock = FrameClock(stream)
     frame = try Frame()
@@ -120,7 +129,14 @@ private final class TrialDecoder {
 
   /// Decodes a packet; nil for the end.
   func decode(_ packet: Packet?) throws(MediaError) {
-    try decoder.send(packet)
+    if let state, let packet {
+      let first = try Packet(referencing: packet)
+      try first.prepend(state)
+      try decoder.send(first)
+      self.state = nil
+    } else {
+      try decoder.send(packet)
+    }
     while try decoder.receive(frame.pointer) {
       if let time = clock.time(of: frame.pointer), first.map({ time >= $0 }) ?? true {
         pictures.append(Picture(time: time, hash: sheaf_frame_hash(frame.pointer)))

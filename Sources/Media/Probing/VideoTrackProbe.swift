@@ -34,7 +34,8 @@ struct VideoTrackProbe {
     let hasPacketTimes = scan.sortTimes()
     if scan.rule?.proof == .decoding {
       (times, keyframes) = try StartTrials(
-        source, name: demuxer.name, track: finding.index, candidates: keyframes, movement: movement
+        source, name: demuxer.name, track: finding.index, candidates: keyframes, states: scan.states,
+        movement: movement
       ).run()
     } else if hasPacketTimes {
       times = scan.times
@@ -43,7 +44,8 @@ struct VideoTrackProbe {
     }
     let areStored = !scan.lacksTimes && Set(scan.times).isSuperset(of: times)
     let isStill = times.count == 1 && Self.imageFormats.contains { demuxer.formatName.hasSuffix($0) }
-    keyframes = isStill ? [] : thinned(keyframes, areStored: areStored)
+    let states: [DecoderState]?
+    (keyframes, states) = scan.states.used(by: isStill ? [] : thinned(keyframes, areStored: areStored))
     let step = mostFrequentStep(times)
     let lastDuration = scan.lastDuration > 0 ? scan.lastDuration : step ?? 1
     finding.start = times.first
@@ -53,7 +55,8 @@ struct VideoTrackProbe {
       hasAlpha: first.format.hasAlpha, pixelAspect: pixelAspect(of: first), orientation: orientation(of: first),
       colour: first.colour, isInterlaced: first.isInterlaced, nominalFrameRate: isStill ? .zero : nominalRate(step),
       frames: FrameTimes(times), keyframes: keyframes,
-      startsProvedBy: isStill ? nil : proof(of: keyframes, scan), isStill: isStill)
+      startsProvedBy: isStill ? nil : proof(of: keyframes, scan), decoderStates: states,
+      isStill: isStill)
   }
 
   /// Ends of the names of demuxers for image files. With one frame, such a file is a still.
