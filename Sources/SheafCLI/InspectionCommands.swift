@@ -177,6 +177,7 @@ enum ProbeText {
     for track in description.tracks {
       var parts = [track.codec + (track.profile.map { " (\($0))" } ?? "")]
       if let video = track.video { parts += self.parts(video) }
+      if let damage = damage(track) { parts.append(damage) }
       if let audio = track.audio { parts.append("\(audio.sampleRate) Hz, \(audio.layout)") }
       if let language = track.language { parts.append(language) }
       if track.video?.isStill != true { parts.append("\(track.range)") }
@@ -203,15 +204,23 @@ enum ProbeText {
     return parts
   }
 
+  /// The frames that are damaged, as far as the probe has found them.
+  private static func damage(_ track: TrackDescription) -> String? {
+    guard let frames = track.video?.damagedFrames, let first = frames.first else { return nil }
+    let seconds = (Double(first - track.origin) * track.timebase.approximateSeconds * 1000).rounded() / 1000
+    return "\(frames.count) damaged \(frames.count == 1 ? "frame" : "frames"), the first at \(seconds) s"
+  }
+
   /// Where decoding can start, and how that was proved.
   private static func starts(_ video: VideoFormat) -> String {
     let count = video.keyframes.count
+    let keyframes = count == 1 ? "1 keyframe" : "\(count) keyframes"
     switch video.startsProvedBy {
     case .headOnly: return "decoded from the start"
     case .intraOnly: return "every frame a keyframe"
-    case .bitstream: return "\(count) keyframes (proved by their headers)"
-    case .decoding: return "\(count) keyframes (proved by decoding)"
-    case nil: return count == 0 ? "decoded from the start" : "\(count) keyframes"
+    case .bitstream: return "\(keyframes) (proved by the packets' headers)"
+    case .decoding: return "\(keyframes) (proved by decoding)"
+    case nil: return count == 0 ? "decoded from the start" : keyframes
     }
   }
 }

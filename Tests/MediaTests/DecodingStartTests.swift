@@ -179,4 +179,25 @@ import Testing
     let coded = try JSONEncoder().encode(video)
     #expect(try JSONDecoder().decode(VideoFormat.self, from: coded) == video)
   }
+
+  @Test(arguments: [
+    ["mpeg2video", "-bf", "2"], ["libx264", "-preset", "veryfast"], ["libx264", "-preset", "veryfast", "-bf", "0"],
+  ])
+  func `pictures of a damaged stretch are the same at any cut`(encoder: [String]) throws {
+    let path = scratch.path("movie.ts")
+    _ = try Tool.ffmpeg(
+      Self.picture + ["-pix_fmt", "yuv420p", "-c:v"] + encoder + ["-g", "8", "-b:v", "800k", path])
+    var data = try Data(contentsOf: URL(fileURLWithPath: path))
+    // Lose packets of the transport stream here and there.
+    for packet in stride(from: 200, to: data.count / 188, by: 97).reversed() {
+      data.removeSubrange((packet * 188)..<((packet + 2) * 188))
+    }
+    try data.write(to: URL(fileURLWithPath: path))
+    let video = try compare(path)
+    let damaged = try #require(video.damagedFrames)
+    #expect(damaged.count > 2 && damaged.count < video.frames.count / 2)
+    for (start, next) in zip(video.keyframes, video.keyframes.dropFirst()) where next.pts - start.pts <= 32 * 3600 {
+      #expect(damaged.last(atOrBefore: start.pts + 3600).map { $0 < start.pts } ?? true)
+    }
+  }
 }

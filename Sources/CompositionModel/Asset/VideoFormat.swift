@@ -28,6 +28,9 @@ public struct VideoFormat: Sendable, Hashable, Codable {
   /// What decoders are given before they start at a keyframe, each once. `Keyframe.state` is an index. Nil if no keyframe
   /// needs anything.
   public var decoderStates: [DecoderState]?
+  /// The presentation times of frames whose pictures are damaged, or may be: decoders conceal what is missing. Nil if the
+  /// probe found none. A track is decoded to look for them only if its packets show damage, or decoding is needed anyway.
+  public var damagedFrames: FrameTimes?
   /// The constant rate behind rounded times. Nil if the container does not round times, or the rate is not constant.
   public var cadence: StoredTime.Cadence?
   /// A single picture with no duration of its own.
@@ -38,7 +41,8 @@ public struct VideoFormat: Sendable, Hashable, Codable {
     pixelAspect: AspectRatio = .square, cleanAperture: PixelRect? = nil, orientation: Orientation = .upright,
     colour: ColourTags = ColourTags(), isInterlaced: Bool = false, nominalFrameRate: MediaTime,
     frames: FrameTimes, keyframes: [Keyframe], startsProvedBy: StartProof? = nil,
-    decoderStates: [DecoderState]? = nil, cadence: StoredTime.Cadence? = nil, isStill: Bool = false
+    decoderStates: [DecoderState]? = nil, damagedFrames: FrameTimes? = nil, cadence: StoredTime.Cadence? = nil,
+    isStill: Bool = false
   ) {
     self.size = size
     self.pixelFormat = pixelFormat
@@ -54,6 +58,7 @@ public struct VideoFormat: Sendable, Hashable, Codable {
     self.keyframes = keyframes
     self.startsProvedBy = startsProvedBy
     self.decoderStates = decoderStates
+    self.damagedFrames = damagedFrames
     self.cadence = cadence
     self.isStill = isStill
   }

@@ -18,6 +18,7 @@ struct PacketScan {
   private var hidesPictures = false
   /// Whether a packet is damaged, so that it may decode to nothing.
   private var isDamaged = false
+  private(set) var damage = DamagedStretches()
   /// The times of the first presented sample and of the end of the last, in ticks, without samples to be skipped.
   private(set) var start: Int64?
   private(set) var end: Int64?
@@ -67,7 +68,10 @@ struct PacketScan {
         keyframes.append(keyframe)
       }
     }
-    if let rule, !rule.isWhole(packet) { isDamaged = true }
+    if let rule, !rule.isWhole(packet) {
+      isDamaged = true
+      damage.add(packetAfter: keyframes.count)
+    }
     if rule != nil, firstStart == nil { startsWithDependentPackets = true }
     if let firstStart, pts != sheaf_no_pts, pts < firstStart, !packet.isDiscarded {
       startsWithDependentPackets = true

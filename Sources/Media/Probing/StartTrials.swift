@@ -32,8 +32,8 @@ struct StartTrials {
     self.states = states
   }
 
-  /// The times of all pictures that are shown, and the candidates that were proved.
-  func run() throws(MediaError) -> (times: [Int64], starts: [Keyframe]) {
+  /// The times of all pictures that are shown and of those that are damaged, and the candidates that were proved.
+  func run() throws(MediaError) -> (times: [Int64], damaged: [Int64], starts: [Keyframe]) {
     let whole = try TrialDecoder(stream, name: demuxer.name, from: nil)
     var trials: [Trial] = []
     var proved: [Keyframe] = []
@@ -64,7 +64,7 @@ struct StartTrials {
       }
       trials = running
     }
-    return (whole.pictures.map(\.time), proved.sorted { $0.pts < $1.pts })
+    return (whole.pictures.map(\.time), whole.damaged, proved.sorted { $0.pts < $1.pts })
   }
 }
 
@@ -106,6 +106,8 @@ private final class TrialDecoder {
   }
 
   private(set) var pictures: [Picture] = []
+  /// The times of damaged pictures.
+  private(set) var damaged: [Int64] = []
   private let decoder: Decoder
   private let first: Int64?
   private let frame: Frame
@@ -140,6 +142,7 @@ private final class TrialDecoder {
     while try decoder.receive(frame.pointer) {
       if let time = clock.time(of: frame.pointer), first.map({ time >= $0 }) ?? true {
         pictures.append(Picture(time: time, hash: sheaf_frame_hash(frame.pointer)))
+        if frame.isDamaged { damaged.append(time) }
       }
       av_frame_unref(frame.pointer)
     }

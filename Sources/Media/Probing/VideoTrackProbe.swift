@@ -31,17 +31,26 @@ struct VideoTrackProbe {
     }
     var times = [first.pts]
     var keyframes = scan.keyframes
+    var damage = scan.damage
+    if first.isDamaged { damage.add(pictureAt: first.pts) }
     let hasPacketTimes = scan.sortTimes()
     if scan.rule?.proof == .decoding {
-      (times, keyframes) = try StartTrials(
+      let trials = try StartTrials(
         source, name: demuxer.name, track: finding.index, candidates: keyframes, states: scan.states,
         movement: movement
       ).run()
+      (times, keyframes) = (trials.times, trials.starts)
+      damage = DamagedStretches()
+      for time in trials.damaged { damage.add(pictureAt: time) }
     } else if hasPacketTimes {
       times = scan.times
     } else {
-      while let frame = try reader.next() { times.append(frame.pts) }
+      while let frame = try reader.next() {
+        times.append(frame.pts)
+        if frame.isDamaged { damage.add(pictureAt: frame.pts) }
+      }
     }
+    keyframes = damage.whole(keyframes)
     let areStored = !scan.lacksTimes && Set(scan.times).isSuperset(of: times)
     let isStill = times.count == 1 && Self.imageFormats.contains { demuxer.formatName.hasSuffix($0) }
     let states: [DecoderState]?
@@ -56,7 +65,7 @@ struct VideoTrackProbe {
       colour: first.colour, isInterlaced: first.isInterlaced, nominalFrameRate: isStill ? .zero : nominalRate(step),
       frames: FrameTimes(times), keyframes: keyframes,
       startsProvedBy: isStill ? nil : proof(of: keyframes, scan), decoderStates: states,
-      isStill: isStill)
+      damagedFrames: damage.pictures, isStill: isStill)
   }
 
   /// Ends of the names of demuxers for image files. With one frame, such a file is a still.

@@ -106,6 +106,7 @@ struct SegmentSources {
     format.keyframes = []
     format.startsProvedBy = nil
     format.decoderStates = nil
+    format.damagedFrames = nil
     var start = decodeFrom
     start?.state = 0
     sources.append(
