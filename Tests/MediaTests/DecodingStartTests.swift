@@ -200,4 +200,62 @@ import Testing
       #expect(damaged.last(atOrBefore: start.pts + 3600).map { $0 < start.pts } ?? true)
     }
   }
+
+  /// A demuxer hands a palette or a setup record on beside the packet that follows it, and leaves it out after a seek.
+  @Test(arguments: ["avi", "mov"], ["", "=new=1"])
+  func `a start has its palette`(container: String, use: String) throws {
+    let path = scratch.path("movie.\(container)")
+    let palette = use.isEmpty ? "palettegen" : "palettegen=stats_mode=single"
+    _ = try Tool.ffmpeg(
+      "-f", "lavfi", "-i", "testsrc2=size=64x48:rate=25:duration=1", "-filter_complex",
+      "split[a][b];[a]\(palette)[p];[b][p]paletteuse\(use)", "-pix_fmt", "pal8", "-c:v", "rawvideo", path)
+    let track = try #require(try AssetProbe.probe(openSource(path), name: path).defaultTrack(.video))
+    let video = try #require(track.video)
+    let decoded = try Tool.ffmpeg("-i", path, "-vsync", "passthrough", "-pix_fmt", "rgb24", "-f", "rawvideo", "-")
+    let size = 64 * 48 * 3
+    try #require(decoded.count == 25 * size && video.frames.count == 25)
+    let pal8 = try #require(FrameFormat(name: "pal8"))
+    let rgb = try #require(FrameFormat(name: "rgb24"))
+    let scaler = try FrameScaler(
+      from: .init(size: video.size, format: pal8, colour: video.colour),
+      to: .init(size: video.size, format: rgb, colour: video.colour))
+    #expect(video.keyframes.count >= 4)
+    for start in video.keyframes {
+      let first = try #require(video.frames.times.firstIndex(of: start.pts))
+      let reader = try VideoReader(
+        source: openSource(path), name: path, track: track.index, codec: track.codec, timebase: track.timebase,
+        decodeFrom: start, state: video.decoderState(at: start), shownAt: nil)
+      for index in first..<25 {
+        let frame = try #require(try reader.next())
+        let picture = try Frame(size: video.size, format: rgb)
+        try scaler.scale(frame, into: picture)
+        #expect(picture.pixels == decoded.dropFirst(index * size).prefix(size), "frame \(index) from \(first)")
+      }
+    }
+  }
+
+  @Test func `a start has the setup record of its part of a joined file`() throws {
+    var joined = Data()
+    for (number, options) in ["ref=1:cabac=1", "ref=4:cabac=0"].enumerated() {
+      let path = scratch.path("part\(number).flv")
+      _ = try Tool.ffmpeg(
+        Self.picture + [
+          "-pix_fmt", "yuv420p", "-c:v", "libx264", "-x264-params", options, "-bf", "0", "-g", "20", path,
+        ])
+      var bytes = try [UInt8](Data(contentsOf: URL(fileURLWithPath: path)))
+      var offset = 13
+      while number == 1, offset + 11 < bytes.count {
+        // The second part's tags are three seconds later.
+        let time = bytes[(offset + 4)..<(offset + 7)].reduce(0) { $0 << 8 | Int($1) } + 3000
+        for index in 0..<3 { bytes[offset + 4 + index] = UInt8(time >> (16 - 8 * index) & 255) }
+        offset += 15 + bytes[(offset + 1)..<(offset + 4)].reduce(0) { $0 << 8 | Int($1) }
+      }
+      joined += bytes.dropFirst(number == 0 ? 0 : 13)
+    }
+    let path = scratch.path("joined.flv")
+    try joined.write(to: URL(fileURLWithPath: path))
+    let video = try compare(path)
+    #expect(video.keyframes.count >= 7)
+    #expect(video.decoderStates?.contains { $0.record != nil } == true)
+  }
 }

@@ -56,20 +56,15 @@ struct StandingHeaders {
 
   /// Adds a packet of the track, in the file's order. Returns what a decoder that starts at it lacks; nil if nothing.
   mutating func read(_ packet: Packet) -> DecoderState? {
-    let (before, recordBefore, paletteBefore) = (current, record, palette)
-    var state = DecoderState()
     if let bytes = packet.sideData(AV_PKT_DATA_NEW_EXTRADATA) {
       record = bytes
       bytes.withUnsafeBytes { read(record: $0) }
       own = current
-    } else if let recordBefore {
-      state.record = recordBefore
     }
-    if let bytes = packet.sideData(AV_PKT_DATA_PALETTE) {
-      palette = bytes
-    } else {
-      state.palette = paletteBefore
-    }
+    let before = current
+    if let bytes = packet.sideData(AV_PKT_DATA_PALETTE) { palette = bytes }
+    // What came beside this packet is included: demuxers leave it out after a seek.
+    var state = DecoderState(record: record, palette: palette)
     let found = packet.withBytes { read($0) }
     let lacksHeaders = before != own && !before.keys.allSatisfy { found.contains($0) }
     if lacksHeaders {
