@@ -1,6 +1,8 @@
 #include "sheaf_av.h"
 
+#include <libavutil/intreadwrite.h>
 #include <libavutil/log.h>
+#include <libavutil/murmur3.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -47,3 +49,28 @@ static int refuse(AVFormatContext *context, AVIOContext **io, const char *url, i
 }
 
 void sheaf_refuse_other_files(AVFormatContext *context) { context->io_open = refuse; }
+
+uint64_t sheaf_frame_hash(const AVFrame *frame) {
+  struct AVMurMur3 *hash = av_murmur3_alloc();
+  if (!hash) return 0;
+  av_murmur3_init(hash);
+  const int32_t header[3] = {frame->width, frame->height, frame->format};
+  av_murmur3_update(hash, (const uint8_t *)header, sizeof header);
+  const AVPixFmtDescriptor *format = av_pix_fmt_desc_get(frame->format);
+  int planes = av_pix_fmt_count_planes(frame->format);
+  for (int plane = 0; plane < planes && frame->data[plane]; plane++) {
+    int size = av_image_get_linesize(frame->format, frame->width, plane);
+    int isChroma = plane == 1 || plane == 2;
+    int rows = isChroma ? AV_CEIL_RSHIFT(frame->height, format->log2_chroma_h) : frame->height;
+    for (int row = 0; row < rows && size > 0; row++) {
+      av_murmur3_update(hash, frame->data[plane] + (ptrdiff_t)row * frame->linesize[plane], size);
+    }
+  }
+  if (format->flags & AV_PIX_FMT_FLAG_PAL && frame->data[1]) {
+    av_murmur3_update(hash, frame->data[1], AVPALETTE_SIZE);
+  }
+  uint8_t digest[16];
+  av_murmur3_final(hash, digest);
+  av_free(hash);
+  return AV_RL64(digest);
+}

@@ -175,6 +175,7 @@ enum ProbeText {
     for track in description.tracks {
       var parts = [track.codec + (track.profile.map { " (\($0))" } ?? "")]
       if let video = track.video { parts += self.parts(video) }
+      if let damage = damage(track) { parts.append(damage) }
       if let audio = track.audio { parts.append("\(audio.sampleRate) Hz, \(audio.layout)") }
       if let language = track.language { parts.append(language) }
       if track.video?.isStill != true { parts.append("\(track.range)") }
@@ -191,14 +192,33 @@ enum ProbeText {
         + (seen == video.size ? "" : ", shown as \(seen.width)x\(seen.height)"), video.pixelFormat,
     ]
     if !video.isStill {
-      let keyframes = video.keyframes.count
       parts += [
         "\(video.nominalFrameRate) frames/s",
-        "\(video.frames.count) frames, \(keyframes == 0 ? "decoded from the start" : "\(keyframes) keyframes")",
+        "\(video.frames.count) frames", starts(video),
       ]
     }
     if video.orientation != .upright { parts.append("rotated by \(video.orientation.clockwise)°") }
     if video.isInterlaced { parts.append("interlaced") }
     return parts
+  }
+
+  /// The frames that are damaged, as far as the probe has found them.
+  private static func damage(_ track: TrackDescription) -> String? {
+    guard let frames = track.video?.damagedFrames, let first = frames.first else { return nil }
+    let seconds = (Double(first - track.origin) * track.timebase.approximateSeconds * 1000).rounded() / 1000
+    return "\(frames.count) damaged \(frames.count == 1 ? "frame" : "frames"), the first at \(seconds) s"
+  }
+
+  /// Where decoding can start, and how that was proved.
+  private static func starts(_ video: VideoFormat) -> String {
+    let count = video.keyframes.count
+    let keyframes = count == 1 ? "1 keyframe" : "\(count) keyframes"
+    switch video.startsProvedBy {
+    case .headOnly: return "decoded from the start"
+    case .intraOnly: return "every frame a keyframe"
+    case .bitstream: return "\(keyframes) (proved by the packets' headers)"
+    case .decoding: return "\(keyframes) (proved by decoding)"
+    case nil: return count == 0 ? "decoded from the start" : keyframes
+    }
   }
 }

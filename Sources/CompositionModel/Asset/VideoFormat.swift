@@ -22,6 +22,15 @@ public struct VideoFormat: Sendable, Hashable, Codable {
   public var frames: FrameTimes
   /// Where decoding can start, rising. Thinned to about one in a quarter of a second.
   public var keyframes: [Keyframe]
+  /// How the keyframes were proved to be starts. Nil for a still image, and in descriptions that were made before this
+  /// was recorded.
+  public var startsProvedBy: StartProof?
+  /// What decoders are given before they start at a keyframe, each once. `Keyframe.state` is an index. Nil if no keyframe
+  /// needs anything.
+  public var decoderStates: [DecoderState]?
+  /// The presentation times of frames whose pictures are damaged, or may be: decoders conceal what is missing. Nil if the
+  /// probe found none. A track is decoded to look for them only if its packets show damage, or decoding is needed anyway.
+  public var damagedFrames: FrameTimes?
   /// The constant rate behind rounded times. Nil if the container does not round times, or the rate is not constant.
   public var cadence: StoredTime.Cadence?
   /// A single picture with no duration of its own.
@@ -31,7 +40,8 @@ public struct VideoFormat: Sendable, Hashable, Codable {
     size: PixelSize, pixelFormat: String, bitDepth: Int = 8, hasAlpha: Bool = false,
     pixelAspect: AspectRatio = .square, cleanAperture: PixelRect? = nil, orientation: Orientation = .upright,
     colour: ColourTags = ColourTags(), isInterlaced: Bool = false, nominalFrameRate: MediaTime,
-    frames: FrameTimes, keyframes: [Keyframe], cadence: StoredTime.Cadence? = nil,
+    frames: FrameTimes, keyframes: [Keyframe], startsProvedBy: StartProof? = nil,
+    decoderStates: [DecoderState]? = nil, damagedFrames: FrameTimes? = nil, cadence: StoredTime.Cadence? = nil,
     isStill: Bool = false
   ) {
     self.size = size
@@ -46,8 +56,17 @@ public struct VideoFormat: Sendable, Hashable, Codable {
     self.nominalFrameRate = nominalFrameRate
     self.frames = frames
     self.keyframes = keyframes
+    self.startsProvedBy = startsProvedBy
+    self.decoderStates = decoderStates
+    self.damagedFrames = damagedFrames
     self.cadence = cadence
     self.isStill = isStill
+  }
+
+  /// What a decoder is given before it starts at one of the keyframes. Nil if it needs nothing.
+  public func decoderState(at keyframe: Keyframe) -> DecoderState? {
+    guard let decoderStates, decoderStates.indices.contains(keyframe.state) else { return nil }
+    return decoderStates[keyframe.state]
   }
 
   /// The size as seen: clean aperture, then pixel aspect (the width is stretched, rounded to the nearest pixel), then

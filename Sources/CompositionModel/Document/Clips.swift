@@ -54,6 +54,8 @@ extension DocumentReader {
 struct LoweredClip {
   var entry: ClipEntry
   var clip: Clip
+  /// The part of the asset as written. The clip's own may start a part of a tick later.
+  var used: MediaTimeRange
   /// Its layer in the instructions that show it, on the composition's timeline.
   var layer: TrackLayer
 }
@@ -82,10 +84,18 @@ extension Lowering {
     else { return nil }
     guard checkSpeed(source.range, target, at: pointer) else { return nil }
     guard entry.timesAreKnown else { return nil }
+    // The sound stays at the time that is written.
+    var shown = source.range
+    if track.type == .video, !shown.isEmpty, let description = asset.defaultTrack(.video) {
+      guard
+        let moved = exact(at: pointer.key("use"), { () throws(TimeError) in try description.shown(source.range) })
+      else { return nil }
+      shown = moved
+    }
     let opacity = ramps.flatMap { rampList($0, opacity: entry.opacity, within: target, owner: "the clip") }
     return LoweredClip(
       entry: entry,
-      clip: Clip(asset: id, sourceTrack: source.track, source: source.range, target: target),
+      clip: Clip(asset: id, sourceTrack: source.track, source: shown, target: target), used: source.range,
       layer: TrackLayer(track: track.id, fit: entry.fit, opacity: opacity ?? .one))
   }
 

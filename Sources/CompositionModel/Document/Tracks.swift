@@ -147,6 +147,7 @@ extension Lowering {
         var clip = entry.element.clip
         guard let track = assets[clip.asset]?.defaultTrack(.audio), !clip.source.isEmpty else { return nil }
         clip.sourceTrack = track.index
+        clip.source = entry.element.used
         return clip
       })
   }

@@ -111,3 +111,26 @@ final class TrackDecoder {
     }
   }
 }
+
+extension Packet {
+  /// Gives the decoder what packets before this one would have left in it.
+  func prepend(_ state: DecoderState) throws(MediaError) {
+    if !state.headers.isEmpty {
+      let joined = try Packet(byteCount: state.headers.count + byteCount)
+      try joined.withMutableBytes { target throws(MediaError) in
+        target.copyBytes(from: state.headers)
+        withBytes { UnsafeMutableRawBufferPointer(rebasing: target[state.headers.count...]).copyMemory(from: $0) }
+      }
+      try check(av_packet_copy_props(joined.pointer, pointer), "copying", "a packet")
+      av_packet_unref(pointer)
+      av_packet_move_ref(pointer, joined.pointer)
+    }
+    if let record = state.record { try add(record, as: AV_PKT_DATA_NEW_EXTRADATA) }
+    if let palette = state.palette { try add(palette, as: AV_PKT_DATA_PALETTE) }
+  }
+
+  private func add(_ bytes: [UInt8], as type: AVPacketSideDataType) throws(MediaError) {
+    let data = try allocated(av_packet_new_side_data(pointer, type, bytes.count), "adding data to a packet")
+    UnsafeMutableRawBufferPointer(start: data, count: bytes.count).copyBytes(from: bytes)
+  }
+}

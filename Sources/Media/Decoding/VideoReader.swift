@@ -18,12 +18,13 @@ package final class VideoReader {
   ///   - codec: The described track's. Another is refused.
   ///   - timebase: The described track's. Another is refused.
   ///   - decodeFrom: Where decoding starts; nil is the head of the file.
+  ///   - state: What the decoder is given before it starts at `decodeFrom`.
   ///   - shownAt: A stored timestamp. The first frame returned is the last one at or before it, or the first of the track
   ///     (or from the keyframe on) if all are later. Nil returns every frame from `decodeFrom` on.
   ///   - movement: Advanced with every packet that is read and every picture that is decoded, shown or not.
   package init(
     source: any ByteSource, name: String, track: Int, codec: String, timebase: MediaTime, decodeFrom: Keyframe?,
-    shownAt: Int64?, movement: Movement? = nil
+    state: DecoderState? = nil, shownAt: Int64?, movement: Movement? = nil
   ) throws(MediaError) {
     self.name = name
     self.decodeFrom = decodeFrom
@@ -36,6 +37,7 @@ package final class VideoReader {
     if let decodeFrom {
       demuxer = try VideoReader.demuxer(
         source, demuxer, track: track, at: decodeFrom, packet, movement: movement)
+      if let state { try packet.prepend(state) }
     }
     decoder = TrackDecoder(
       codecDecoder, demuxer, track: track, packet: packet, hasPacket: decodeFrom != nil, movement: movement)
@@ -139,9 +141,13 @@ extension Demuxer {
 }
 
 extension Keyframe {
+  init(_ packet: Packet) {
+    self.init(pts: packet.pts, dts: packet.dts, position: packet.pointer.pointee.pos)
+  }
+
   /// Whether this is the packet that was described. After a seek into the middle of a picture, a demuxer returns the rest
   /// of that picture with the next one's times; such a packet is not flagged as a keyframe.
-  fileprivate func isPacket(_ packet: Packet) -> Bool {
+  func isPacket(_ packet: Packet) -> Bool {
     packet.pts == pts && packet.dts == dts && packet.isKeyframe && packet.pointer.pointee.pos == position
   }
 }
@@ -158,7 +164,7 @@ extension MediaTime {
 /// It is libavcodec's best effort: the stored presentation time if the file has a plausible one, else the decoding time.
 /// A picture without either is one frame's duration after the one before. A picture whose time is before that of the one
 /// before is not shown. The probe uses this clock too, so its frame times are those that reading gives.
-private struct FrameClock {
+struct FrameClock {
   private let defaultStep: Int64
   private var last: Int64?
 

@@ -18,6 +18,12 @@ package final class Packet {
     }
   }
 
+  /// Another packet on the same bytes.
+  convenience init(referencing other: Packet) throws(MediaError) {
+    try self.init()
+    try check(av_packet_ref(pointer, other.pointer), "sharing", "a packet")
+  }
+
   deinit {
     var packet: UnsafeMutablePointer<AVPacket>? = pointer
     av_packet_free(&packet)

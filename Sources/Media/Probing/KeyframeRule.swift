@@ -1,15 +1,21 @@
 internal import CMedia
+internal import CompositionModel
 
-/// What a codec's packets show without decoding: whether decoding can start at a packet that the container flags as a
-/// keyframe and give every later picture correctly, and whether a packet is complete.
+/// What a codec's packets show without decoding: whether decoding can start at a packet and give every later picture
+/// correctly, and whether a packet is complete. The container's flag is a condition, and never the proof.
 struct KeyframeRule {
   private enum Kind {
-    /// Any packet that the container flags as a keyframe.
-    case flagged
+    /// Each picture is coded without reference to another.
+    case intraOnly
+    /// The first picture is coded without reference to another, as its header states. Pictures that follow it and refer
+    /// to earlier ones have earlier times and are not decoded.
+    case header(PictureHeader)
     /// An IDR picture: later pictures refer to none before it.
     case h264(lengthSize: Int)
     /// Any IRAP picture: leading pictures that refer to earlier ones have earlier times and are not decoded.
     case hevc(lengthSize: Int)
+    /// Only decoding shows it.
+    case unknown
     /// None but the first packet: each picture may depend on all before it.
     case headOnly
   }
@@ -19,21 +25,29 @@ struct KeyframeRule {
   init(_ parameters: UnsafePointer<AVCodecParameters>) {
     let extradata = UnsafeBufferPointer(
       start: parameters.pointee.extradata, count: Int(parameters.pointee.extradata_size))
-    switch parameters.pointee.codec_id {
+    let codec = parameters.pointee.codec_id
+    let properties = avcodec_descriptor_get(codec)?.pointee.props ?? 0
+    switch codec {
     case AV_CODEC_ID_H264:
       kind = .h264(lengthSize: extradata.count > 4 && extradata[0] == 1 ? Int(extradata[4] & 3) + 1 : 0)
     case AV_CODEC_ID_HEVC:
       // Annex B begins with a start code; an hvcC record with version 1.
       let isRecord = extradata.count > 22 && (extradata[0] != 0 || extradata[1] != 0 || extradata[2] > 1)
       kind = .hevc(lengthSize: isRecord ? Int(extradata[21] & 3) + 1 : 0)
-    case AV_CODEC_ID_MPEG1VIDEO, AV_CODEC_ID_MPEG2VIDEO, AV_CODEC_ID_MPEG4, AV_CODEC_ID_VP8, AV_CODEC_ID_VP9,
-      AV_CODEC_ID_AV1, AV_CODEC_ID_THEORA, AV_CODEC_ID_H263, AV_CODEC_ID_FLV1, AV_CODEC_ID_MSMPEG4V2,
-      AV_CODEC_ID_MSMPEG4V3, AV_CODEC_ID_FFV1, AV_CODEC_ID_WMV1, AV_CODEC_ID_WMV2, AV_CODEC_ID_WMV3, AV_CODEC_ID_VC1:
-      kind = .flagged
+    // What lies under the pictures may come to light at any later one, so that no comparison proves a start.
     case AV_CODEC_ID_GIF, AV_CODEC_ID_APNG, AV_CODEC_ID_WEBP: kind = .headOnly
-    default:
-      let properties = avcodec_descriptor_get(parameters.pointee.codec_id)?.pointee.props ?? 0
-      kind = properties & AV_CODEC_PROP_INTRA_ONLY != 0 ? .flagged : .headOnly
+    case _ where properties & AV_CODEC_PROP_INTRA_ONLY != 0: kind = .intraOnly
+    default: kind = PictureHeader(codec, profile: parameters.pointee.profile).map(Kind.header) ?? .unknown
+    }
+  }
+
+  /// How starts of this codec are proved.
+  var proof: StartProof {
+    switch kind {
+    case .intraOnly: .intraOnly
+    case .header, .h264, .hevc: .bitstream
+    case .unknown: .decoding
+    case .headOnly: .headOnly
     }
   }
 
@@ -51,11 +65,13 @@ struct KeyframeRule {
     }
   }
 
-  /// Whether decoding can start at a packet that is flagged as a keyframe.
+  /// Whether decoding can start at a packet that is flagged as a keyframe, as far as its bytes show it. If starts are
+  /// proved by decoding, this is still to be done.
   func canStart(at packet: Packet) -> Bool {
     switch kind {
-    case .flagged: true
+    case .intraOnly, .unknown: true
     case .headOnly: false
+    case .header(let header): packet.withBytes { header.isIntra($0) }
     case .h264(let lengthSize):
       packet.withBytes { bytes in
         NetworkUnits(bytes, lengthSize: lengthSize).lazy.map { $0 & 31 }.first { (1...5).contains($0) } == 5

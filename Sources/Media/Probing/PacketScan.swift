@@ -1,10 +1,14 @@
 internal import CMedia
+internal import CompositionModel
 
 /// What the packets of one stream show without decoding. They are added in the file's order.
 struct PacketScan {
   /// Presentation times of the packets that show a picture.
   private(set) var times: [Int64] = []
-  private(set) var keyframes: [(pts: Int64, dts: Int64, position: Int64)] = []
+  /// Where decoding can start, as far as the packets show it.
+  private(set) var keyframes: [Keyframe] = []
+  /// What decoders need before they start at a keyframe.
+  private(set) var states = DecoderStates()
   private(set) var packetCount = 0
   /// Whether a presented packet had no presentation time.
   private(set) var lacksTimes = false
@@ -14,14 +18,17 @@ struct PacketScan {
   private var hidesPictures = false
   /// Whether a packet is damaged, so that it may decode to nothing.
   private var isDamaged = false
+  private(set) var damage = DamagedStretches()
   /// The times of the first presented sample and of the end of the last, in ticks, without samples to be skipped.
   private(set) var start: Int64?
   private(set) var end: Int64?
   /// The duration of the packet with the greatest time, in ticks; 0 if the file does not store it.
   private(set) var lastDuration: Int64 = 0
 
-  private let rule: KeyframeRule?
+  /// Nil for audio.
+  let rule: KeyframeRule?
   private var shown: ShownPictures?
+  private var headers: StandingHeaders?
   /// The presentation time of the first packet at which decoding can start. Its decoding time may be missing, as it is
   /// in Matroska for the first packets of a track with reordered pictures.
   private var firstStart: Int64?
@@ -43,19 +50,28 @@ struct PacketScan {
     preSkip = parameters.pointee.codec_id == AV_CODEC_ID_OPUS ? Int64(max(0, parameters.pointee.initial_padding)) : 0
     rule = parameters.pointee.codec_type == AVMEDIA_TYPE_VIDEO ? KeyframeRule(parameters) : nil
     shown = rule == nil ? nil : ShownPictures(parameters)
+    headers = rule == nil ? nil : StandingHeaders(parameters)
   }
 
   mutating func add(_ packet: Packet) {
     packetCount += 1
     let pts = packet.pts
+    let state = headers?.read(packet)
     if let rule, packet.isKeyframe, pts != sheaf_no_pts, pts > greatest, rule.canStart(at: packet) {
       if firstStart == nil {
         firstStart = pts
         startLacksDecodingTime = packet.dts == sheaf_no_pts
       }
-      if packet.dts != sheaf_no_pts { keyframes.append((pts, packet.dts, packet.pointer.pointee.pos)) }
+      if packet.dts != sheaf_no_pts, let index = states.index(of: state) {
+        var keyframe = Keyframe(packet)
+        keyframe.state = index
+        keyframes.append(keyframe)
+      }
     }
-    if let rule, !rule.isWhole(packet) { isDamaged = true }
+    if let rule, !rule.isWhole(packet) {
+      isDamaged = true
+      damage.add(packetAfter: keyframes.count)
+    }
     if rule != nil, firstStart == nil { startsWithDependentPackets = true }
     if let firstStart, pts != sheaf_no_pts, pts < firstStart, !packet.isDiscarded {
       startsWithDependentPackets = true
@@ -96,5 +112,43 @@ struct PacketScan {
     let areDecodingTimes = startLacksDecodingTime && !isReordered && packetCount > 1
     return !lacksTimes && !startsWithDependentPackets && !isDamaged && !hidesPictures && !areDecodingTimes
       && !zip(times, times.dropFirst()).contains { $0 == $1 }
+  }
+}
+
+/// The distinct states that a track's starts need.
+struct DecoderStates {
+  /// The most bytes that a description has for them. Starts that would need more are not used.
+  private static let greatestSize = 64 << 10
+
+  private var indices: [DecoderState: Int] = [:]
+  private var list: [DecoderState] = []
+  private var size = 0
+
+  /// The index for `Keyframe.state`: -1 for none. Nil if there is no room.
+  mutating func index(of state: DecoderState?) -> Int? {
+    guard let state else { return -1 }
+    if let index = indices[state] { return index }
+    guard size + state.byteCount <= Self.greatestSize else { return nil }
+    size += state.byteCount
+    indices[state] = list.count
+    list.append(state)
+    return list.count - 1
+  }
+
+  func state(at keyframe: Keyframe) -> DecoderState? {
+    list.indices.contains(keyframe.state) ? list[keyframe.state] : nil
+  }
+
+  /// The states that some keyframes need, and these with indices in that list. If they need none, the list is nil and
+  /// all indices are 0.
+  func used(by keyframes: [Keyframe]) -> (keyframes: [Keyframe], states: [DecoderState]?) {
+    var used = DecoderStates()
+    var keyframes = keyframes
+    for index in keyframes.indices {
+      keyframes[index].state = used.index(of: state(at: keyframes[index])) ?? -1
+    }
+    guard used.list.isEmpty else { return (keyframes, used.list) }
+    for index in keyframes.indices { keyframes[index].state = 0 }
+    return (keyframes, nil)
   }
 }

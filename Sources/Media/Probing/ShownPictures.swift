@@ -79,32 +79,19 @@ struct ShownPictures {
 
   // MARK: AV1
 
-  /// A packet is a list of units, each with its type and its size.
   private mutating func countAV1(_ bytes: UnsafeRawBufferPointer) -> Int? {
-    var (offset, shown) = (0, 0)
-    while offset < bytes.count {
-      let header = bytes[offset]
-      // The size is left out of the last unit of some packets.
-      let (type, hasExtension, hasSize) = (header >> 3 & 15, header & 4 != 0, header & 2 != 0)
-      offset += hasExtension ? 2 : 1
-      var size = bytes.count - offset
-      if hasSize {
-        guard let (value, length) = Self.leb128(bytes, at: offset) else { return nil }
-        offset += length
-        size = value
-      }
-      guard header & 0x80 == 0, size >= 0, size <= bytes.count - offset else { return nil }
-      let unit = UnsafeRawBufferPointer(rebasing: bytes[offset..<(offset + size)])
-      switch type {
-      case 1: readSequenceHeader(unit)
+    var units = AV1Units(bytes)
+    var shown = 0
+    while let unit = units.next() {
+      switch unit.type {
+      case 1: readSequenceHeader(unit.payload)
       case 3, 6:
-        guard let isShown = isShownAV1(unit) else { return nil }
+        guard let isShown = isShownAV1(unit.payload) else { return nil }
         if isShown { shown += 1 }
       default: break
       }
-      offset += size
     }
-    return shown
+    return units.isAtEnd ? shown : nil
   }
 
   private mutating func readSequenceHeader(_ unit: UnsafeRawBufferPointer) {
@@ -121,37 +108,5 @@ struct ShownPictures {
     if showsExisting == 1 { return true }
     guard bits.next(2) != nil, let isShown = bits.next(1) else { return nil }
     return isShown == 1
-  }
-
-  /// A number in AV1's variable length, and the bytes that it takes.
-  private static func leb128(_ bytes: UnsafeRawBufferPointer, at start: Int) -> (value: Int, length: Int)? {
-    var value = 0
-    for index in 0..<8 where start + index < bytes.count {
-      let byte = bytes[start + index]
-      value |= Int(byte & 0x7F) << (7 * index)
-      if byte & 0x80 == 0 { return (value, index + 1) }
-    }
-    return nil
-  }
-}
-
-/// The bits of some bytes, the highest of each byte first.
-private struct Bits {
-  private let bytes: UnsafeRawBufferPointer
-  private var offset = 0
-
-  init(_ bytes: UnsafeRawBufferPointer) {
-    self.bytes = bytes
-  }
-
-  /// The next `count` bits as a number; nil after the last byte.
-  mutating func next(_ count: Int) -> Int? {
-    guard offset + count <= bytes.count * 8 else { return nil }
-    var value = 0
-    for _ in 0..<count {
-      value = value << 1 | Int(bytes[offset / 8] >> (7 - offset % 8) & 1)
-      offset += 1
-    }
-    return value
   }
 }

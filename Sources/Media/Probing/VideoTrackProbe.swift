@@ -30,13 +30,31 @@ struct VideoTrackProbe {
           message: "video track \(finding.index) has no picture that can be decoded")
     }
     var times = [first.pts]
-    if scan.sortTimes() {
+    var keyframes = scan.keyframes
+    var damage = scan.damage
+    if first.isDamaged { damage.add(pictureAt: first.pts) }
+    let hasPacketTimes = scan.sortTimes()
+    if scan.rule?.proof == .decoding {
+      let trials = try StartTrials(
+        source, name: demuxer.name, track: finding.index, candidates: keyframes, states: scan.states,
+        movement: movement
+      ).run()
+      (times, keyframes) = (trials.times, trials.starts)
+      damage = DamagedStretches()
+      for time in trials.damaged { damage.add(pictureAt: time) }
+    } else if hasPacketTimes {
       times = scan.times
     } else {
-      while let frame = try reader.next() { times.append(frame.pts) }
+      while let frame = try reader.next() {
+        times.append(frame.pts)
+        if frame.isDamaged { damage.add(pictureAt: frame.pts) }
+      }
     }
+    keyframes = damage.whole(keyframes)
     let areStored = !scan.lacksTimes && Set(scan.times).isSuperset(of: times)
     let isStill = times.count == 1 && Self.imageFormats.contains { demuxer.formatName.hasSuffix($0) }
+    let states: [DecoderState]?
+    (keyframes, states) = scan.states.used(by: isStill ? [] : thinned(keyframes, areStored: areStored))
     let step = mostFrequentStep(times)
     let lastDuration = scan.lastDuration > 0 ? scan.lastDuration : step ?? 1
     finding.start = times.first
@@ -45,24 +63,29 @@ struct VideoTrackProbe {
       size: first.size, pixelFormat: first.format.name, bitDepth: first.format.bitDepth,
       hasAlpha: first.format.hasAlpha, pixelAspect: pixelAspect(of: first), orientation: orientation(of: first),
       colour: first.colour, isInterlaced: first.isInterlaced, nominalFrameRate: isStill ? .zero : nominalRate(step),
-      frames: FrameTimes(times), keyframes: isStill ? [] : thinned(scan.keyframes, areStored: areStored),
-      isStill: isStill)
+      frames: FrameTimes(times), keyframes: keyframes,
+      startsProvedBy: isStill ? nil : proof(of: keyframes, scan), decoderStates: states,
+      damagedFrames: damage.pictures, isStill: isStill)
   }
 
   /// Ends of the names of demuxers for image files. With one frame, such a file is a still.
   private static let imageFormats = ["_pipe", "gif", "apng"]
 
+  /// A decoder that starts at the head gives the pictures of the head, which proves nothing.
+  private func proof(of keyframes: [Keyframe], _ scan: PacketScan) -> StartProof? {
+    guard let proof = scan.rule?.proof, keyframes.count > (proof == .decoding ? 1 : 0) else { return .headOnly }
+    return proof
+  }
+
   /// About one in a quarter of a second. None if the file does not store every frame's time: then it depends on the
   /// frames decoded before.
-  private func thinned(
-    _ keyframes: [(pts: Int64, dts: Int64, position: Int64)], areStored: Bool
-  ) -> [Keyframe] {
+  private func thinned(_ keyframes: [Keyframe], areStored: Bool) -> [Keyframe] {
     guard areStored else { return [] }
     let gap = av_rescale_q(1, AVRational(num: 1, den: 4), stream.pointee.time_base)
     var kept: [Keyframe] = []
     for keyframe in keyframes {
       if let last = kept.last, keyframe.pts - last.pts < gap { continue }
-      kept.append(Keyframe(pts: keyframe.pts, dts: keyframe.dts, position: keyframe.position))
+      kept.append(keyframe)
     }
     return kept
   }

@@ -122,10 +122,16 @@ struct SegmentSources {
     var format = video
     format.frames = FrameTimes([])
     format.keyframes = []
+    format.startsProvedBy = nil
+    format.decoderStates = nil
+    format.damagedFrames = nil
+    var start = decodeFrom
+    start?.state = 0
     sources.append(
       PlannedSource(
         digest: asset.digest, track: track.index, codec: track.codec, timebase: track.timebase, origin: track.origin,
-        hasRoundedTimes: track.hasRoundedTimes, decodeFrom: decodeFrom, video: format))
+        hasRoundedTimes: track.hasRoundedTimes, decodeFrom: start,
+        decoderState: decodeFrom.flatMap { video.decoderState(at: $0) }, video: format))
     indices[key] = sources.count - 1
     return sources.count - 1
   }

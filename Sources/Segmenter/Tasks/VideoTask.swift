@@ -121,12 +121,15 @@ package struct PlannedSource: Sendable, Hashable, Codable {
   package var hasRoundedTimes: Bool
   /// Nil: at the start of the file.
   package var decodeFrom: Keyframe?
-  /// `frames` and `keyframes` are empty, because rendering needs only `decodeFrom`.
+  /// What the decoder is given before it starts at `decodeFrom`. Nil: nothing.
+  package var decoderState: DecoderState?
+  /// `frames` and `keyframes` are empty, and how they were proved is left out, because rendering needs only `decodeFrom`.
   package var video: VideoFormat
 
   package init(
     digest: String, track: Int, codec: String, timebase: MediaTime, origin: Int64,
-    hasRoundedTimes: Bool = false, decodeFrom: Keyframe?, video: VideoFormat
+    hasRoundedTimes: Bool = false, decodeFrom: Keyframe?,
+    decoderState: DecoderState? = nil, video: VideoFormat
   ) {
     self.digest = digest
     self.track = track
@@ -135,6 +138,7 @@ package struct PlannedSource: Sendable, Hashable, Codable {
     self.origin = origin
     self.hasRoundedTimes = hasRoundedTimes
     self.decodeFrom = decodeFrom
+    self.decoderState = decoderState
     self.video = video
   }
 }

@@ -36,6 +36,22 @@ func stacks(_ edit: Edit) -> [String] {
     #expect(edit.composition.duration == MediaTime(seconds: 72))
   }
 
+  @Test func aCutAtAStoredTimeStartsWithItsFrameAndTheSoundStays() throws {
+    var assets = try standardAssets()
+    var asset = try #require(assets["v"])
+    asset.tracks[0].timebase = MediaTime(value: 1, timescale: 1000)
+    asset.tracks[0].hasRoundedTimes = true
+    asset.tracks[0].video?.frames = FrameTimes((0..<1800).map { ($0 * 1000 + 15) / 30 })
+    asset.tracks[0].video?.cadence = StoredTime.Cadence(first: 0, rate: MediaTime(seconds: 30))
+    assets["v"] = asset
+    let edit = try lowered(
+      documentText(tracks: #"[{"id": "A", "sound": true, "clips": [{"asset": "v", "use": "0.033..1"}]}]"#),
+      assets: assets)
+    let sources = edit.composition.tracks.flatMap(\.clips).map { "\($0.source)" }
+    #expect(sources == ["1/30..3001/3000", "33/1000..1"])
+    #expect(targets(edit, "A") == ["0..967/1000"])
+  }
+
   @Test func clipsAreInOrderOfTimeWhateverTheDocuments() throws {
     let edit = try lowered(
       documentText(

@@ -54,4 +54,52 @@ struct StoredTimeTests {
     #expect(try StoredTime.lastTick(dueAt: Rational(60, 60), timebase: timebase, origin: 7, isRounded: false) == 37)
     #expect(try StoredTime.lastTick(dueAt: Rational(-1, 60), timebase: timebase, origin: 0, isRounded: false) == -1)
   }
+
+  /// A cut at a time that the file stores for a frame, and one at the frame's true time.
+  @Test(
+    arguments: [
+      (24000, 1001), (25, 1), (30000, 1001), (30, 1), (48, 1), (50, 1), (60000, 1001), (60, 1),
+    ] as [(Int128, Int64)])
+  func `a cut at a frame's stored or true time starts with that frame`(rate: (Int128, Int64)) throws {
+    let exact = try Rational(rate.0, Int128(rate.1))
+    for origin in [0, 21, -20] as [Int64] {
+      let stored = try (0..<300).map { try Int64((Rational($0 * 1000) / exact).rounded) + 21 }
+      let track = try roundedTrack(stored, rate: MediaTime(exact), origin: origin)
+      let first = try MediaTime(value: stored[0] - origin, timescale: 1000).exact
+      for frame in 0..<250 {
+        let asStored = MediaTime(value: stored[frame] - origin, timescale: 1000)
+        let due = try MediaTime(first + Rational(Int128(frame)) / exact)
+        for start in [asStored, due] {
+          let shown = try track.shown(MediaTimeRange(start: start, duration: MediaTime(seconds: 1)))
+          #expect(shown.duration == MediaTime(seconds: 1))
+          #expect(shown.start == max(start, due))
+          for next in 0..<12 {
+            let tick = try StoredTime.lastTick(
+              dueAt: shown.start.exact + Rational(Int128(next)) / exact, timebase: track.timebase, origin: origin,
+              isRounded: true, cadence: track.video?.cadence)
+            #expect(stored.lastIndex { $0 <= tick } == frame + next, "\(start) s, origin \(origin)")
+          }
+        }
+      }
+    }
+  }
+
+  @Test
+  func `a part that starts between stored times is not moved`() throws {
+    let stored = (0..<100).map { Int64((Double($0) * 1000 / 30).rounded()) }
+    let track = try roundedTrack(stored, rate: MediaTime(seconds: 30), origin: 0)
+    for start in [MediaTime(value: 34, timescale: 1000), MediaTime(value: 331, timescale: 10_000), .zero] {
+      let use = try MediaTimeRange(start: start, duration: MediaTime(seconds: 1))
+      #expect(try track.shown(use) == use)
+    }
+  }
+
+  private func roundedTrack(_ stored: [Int64], rate: MediaTime, origin: Int64) throws -> TrackDescription {
+    TrackDescription(
+      index: 0, type: .video, codec: "h264", timebase: MediaTime(value: 1, timescale: 1000), origin: origin,
+      hasRoundedTimes: true, range: try MediaTimeRange(start: .zero, duration: MediaTime(seconds: 20)),
+      video: VideoFormat(
+        size: PixelSize(width: 64, height: 48), pixelFormat: "yuv420p", nominalFrameRate: rate,
+        frames: FrameTimes(stored), keyframes: [], cadence: StoredTime.Cadence(first: stored[0], rate: rate)))
+  }
 }

@@ -1,0 +1,64 @@
+/// The conversion from an asset's timeline to the timestamps that its container stores.
+public enum StoredTime {
+  /// The constant rate behind rounded times: frame n is due n/rate after the first.
+  public struct Cadence: Sendable, Hashable, Codable {
+    /// The first frame's stored timestamp, in ticks.
+    public var first: Int64
+    /// Frames a second; each lasts three ticks or more, and is stored within one of its true time.
+    public var rate: MediaTime
+
+    public init(first: Int64, rate: MediaTime) {
+      self.first = first
+      self.rate = rate
+    }
+  }
+
+  /// The greatest tick that is due at a time of the asset's timeline: the frame to show is the last one whose stored
+  /// timestamp is not after this tick.
+  ///
+  /// With exact timestamps a tick is due when it is not after the time. Matroska, WebM and FLV round the times of 30
+  /// frames a second to 0, 33, 67, 100 ms, so that a frame's true time may be half a tick before its stored one. Such a
+  /// frame must not wait for its stored time, or two frames in three would be shown one frame too late. If the rate
+  /// is constant, the true times are known and used. Elsewhere, ticks up to half a tick after the time are due if time
+  /// zero is exact. If time zero is a rounded time itself, both roundings add up to less than a tick, and the next tick
+  /// is due.
+  /// - Parameters:
+  ///   - timebase: seconds a tick.
+  ///   - origin: the tick of the asset's time zero.
+  ///   - isRounded: whether the container rounds times to its ticks.
+  ///   - cadence: the constant rate behind the rounded times, if it is known.
+  public static func lastTick(
+    dueAt time: Rational, timebase: MediaTime, origin: Int64, isRounded: Bool, cadence: Cadence? = nil
+  ) throws(TimeError) -> Int64 {
+    let ticks = try time / timebase.exact
+    if isRounded, let cadence {
+      let sinceFirst = try time - timebase.exact * Rational(cadence.first - origin)
+      let frame = try (sinceFirst * cadence.rate.exact).floor
+      // This tick lies between this frame's stored time and the next one's, whichever way both were rounded.
+      if frame >= 0 {
+        let place = try (Rational(frame) / (cadence.rate.exact * timebase.exact)).floor + 1
+        return Int64(clamping: place + Int128(cadence.first))
+      }
+    }
+    let due = !isRounded ? ticks.floor : origin == 0 ? try (ticks + Rational(1, 2)).floor : ticks.ceiling
+    return Int64(clamping: due + Int128(origin))
+  }
+}
+
+extension TrackDescription {
+  /// The part of this track that is shown for a part of its asset.
+  ///
+  /// Rounded times have frame n of a constant rate at n/rate, which may be after the time that the file stores for it. A
+  /// part that starts at such a stored time is moved by the difference, less than a tick: it then starts with that frame,
+  /// and each later frame follows at its time.
+  public func shown(_ use: MediaTimeRange) throws(TimeError) -> MediaTimeRange {
+    guard hasRoundedTimes, let video, let cadence = video.cadence else { return use }
+    let ticks = try use.start.exact / timebase.exact
+    guard ticks == Rational(ticks.floor), let tick = Int64(exactly: ticks.floor + Int128(origin)),
+      video.frames.last(atOrBefore: tick) == tick
+    else { return use }
+    let stored = try timebase.exact * Rational(tick - cadence.first)
+    let due = try Rational((stored * cadence.rate.exact).rounded) / cadence.rate.exact
+    return due > stored ? try use.shifted(by: MediaTime(due - stored)) : use
+  }
+}

@@ -1,0 +1,261 @@
+import CompositionModel
+import Foundation
+import Media
+import TestMedia
+import TestPrograms
+import Testing
+
+/// Where decoding starts, the frames are those of a decode of the whole file by `ffmpeg`.
+@Suite struct DecodingStartTests {
+  private let scratch: TemporaryFolder
+
+  init() throws {
+    scratch = try TemporaryFolder()
+  }
+
+  private static let picture = ["-f", "lavfi", "-i", "testsrc2=size=176x144:rate=25:duration=3"]
+
+  /// Compares the frames from each start with those that `ffmpeg` decodes from the head of the file.
+  @discardableResult
+  private func compare(_ path: String, frames limit: Int = .max) throws -> VideoFormat {
+    let track = try #require(try AssetProbe.probe(openSource(path), name: path).defaultTrack(.video))
+    let video = try #require(track.video)
+    // Without -bitexact, which makes some decoders round in another way.
+    let decoded = try Tool.run(
+      "ffmpeg",
+      ["-v", "quiet", "-nostdin", "-threads", "1", "-i", path, "-map", "0:\(track.index)"]
+        + ["-vsync", "passthrough", "-f", "rawvideo", "-"]
+    ).output
+    let times = video.frames.times
+    try #require(!decoded.isEmpty && decoded.count % times.count == 0)
+    let size = decoded.count / times.count
+    for (number, start) in video.keyframes.enumerated() {
+      let first = try #require(times.firstIndex { $0 >= start.pts })
+      let reader = try VideoReader(
+        source: openSource(path), name: path, track: track.index, codec: track.codec, timebase: track.timebase,
+        decodeFrom: start, state: video.decoderState(at: start), shownAt: nil)
+      var wrong = 0
+      var count = 0
+      while count < limit, let frame = try reader.next() {
+        let index = first + count
+        let expected = index < times.count ? decoded.dropFirst(index * size).prefix(size) : Data()
+        if index >= times.count || frame.pts != times[index] || frame.pixels != expected { wrong += 1 }
+        count += 1
+      }
+      #expect(wrong == 0, "\(wrong) of \(count) frames from start \(number) at \(start.pts)")
+      #expect(count == min(limit, times.count - first), "start \(number) at \(start.pts)")
+    }
+    return video
+  }
+
+  @Test(arguments: [
+    ("msmpeg4v2.avi", ["-c:v", "msmpeg4v2"]), ("msmpeg4v3.avi", ["-c:v", "msmpeg4"]),
+    ("wmv1.avi", ["-c:v", "wmv1"]), ("wmv2.avi", ["-c:v", "wmv2"]), ("flv1.avi", ["-c:v", "flv"]),
+    ("h263.avi", ["-c:v", "h263"]), ("h263p.avi", ["-c:v", "h263p"]),
+    ("mpeg4.avi", ["-c:v", "mpeg4", "-bf", "2"]), ("mpeg2.avi", ["-c:v", "mpeg2video", "-bf", "2"]),
+    ("mpeg1.avi", ["-c:v", "mpeg1video"]), ("ffv1.avi", ["-c:v", "ffv1", "-level", "1"]),
+    ("ffv1-3.avi", ["-c:v", "ffv1", "-level", "3"]), ("vp8.avi", ["-c:v", "libvpx", "-deadline", "realtime"]),
+    ("h264.avi", ["-c:v", "libx264", "-preset", "veryfast"]),
+    ("msmpeg4v3.mov", ["-c:v", "msmpeg4"]), ("h263.mov", ["-c:v", "h263"]),
+    ("mpeg4.mov", ["-c:v", "mpeg4", "-bf", "2"]), ("mpeg2.mov", ["-c:v", "mpeg2video", "-bf", "2"]),
+    ("h264.mov", ["-c:v", "libx264", "-preset", "veryfast"]), ("vp9.mp4", ["-c:v", "libvpx-vp9", "-cpu-used", "8"]),
+    ("av1.mp4", ["-c:v", "libaom-av1", "-cpu-used", "8", "-usage", "realtime"]),
+    ("flv1.flv", ["-c:v", "flv"]), ("h264.flv", ["-c:v", "libx264", "-preset", "veryfast"]),
+  ])
+  func `a packet is no start because its container flags it as a keyframe`(name: String, options: [String]) throws {
+    let path = scratch.path(name)
+    _ = try Tool.ffmpeg(Self.picture + ["-pix_fmt", "yuv420p", "-g", "20"] + options + [path])
+    switch name.split(separator: ".").last {
+    case "avi": try FalseKeyframes.removeIndex(ofAVI: path)
+    case "flv": try FalseKeyframes.flagAllTags(ofFLV: path)
+    default: try FalseKeyframes.removeSyncSamples(ofMovie: path)
+    }
+    let video = try compare(path)
+    // Without an index, AVI has no times for reordered pictures, nor for packets that may be any part of a picture.
+    if name.hasSuffix("avi"), video.keyframes.isEmpty {
+      #expect(video.startsProvedBy == .headOnly)
+    } else {
+      // The encoder made a start every 20 frames or more often.
+      #expect(video.startsProvedBy == .bitstream)
+      #expect((4...8).contains(video.keyframes.count), "\(video.keyframes.count) starts")
+    }
+  }
+
+  @Test(arguments: [
+    ("svq1.mov", ["-c:v", "svq1"]), ("qtrle.mov", ["-c:v", "qtrle"]),
+    ("zmbv.avi", ["-c:v", "zmbv"]), ("snow.avi", ["-c:v", "snow", "-strict", "-2"]), ("h261.avi", ["-c:v", "h261"]),
+    ("cinepak.avi", ["-c:v", "cinepak"]), ("flashsv.flv", ["-c:v", "flashsv"]), ("rv20.rm", ["-c:v", "rv20"]),
+  ])
+  func `starts of a codec whose packets do not show them are proved by decoding`(
+    name: String, options: [String]
+  ) throws {
+    let path = scratch.path(name)
+    _ = try Tool.ffmpeg(Self.picture + ["-g", "20"] + options + [path])
+    let flagged = try compare(path)
+    switch name.split(separator: ".").last {
+    case "avi": try FalseKeyframes.removeIndex(ofAVI: path)
+    case "flv": try FalseKeyframes.flagAllTags(ofFLV: path)
+    case "mov": try FalseKeyframes.removeSyncSamples(ofMovie: path)
+    default: break
+    }
+    let unflagged = try compare(path)
+    for video in [flagged, unflagged] {
+      #expect(video.startsProvedBy == (video.keyframes.count > 1 ? .decoding : .headOnly))
+    }
+    #expect(unflagged.keyframes.count <= 8)
+    #expect(unflagged.keyframes.map(\.pts) == flagged.keyframes.map(\.pts))
+  }
+
+  @Test func `a codec without references needs no proof`() throws {
+    let path = scratch.path("movie.mov")
+    _ = try Tool.ffmpeg(Self.picture + ["-c:v", "prores", path])
+    #expect(try compare(path, frames: 3).startsProvedBy == .intraOnly)
+  }
+
+  /// The kinds of headers that a codec has, by the first two bytes of their units.
+  private static func header(_ codec: String, _ first: UInt8, _ second: UInt8) -> Int? {
+    switch codec {
+    case "h264": (6...8).contains(first & 31) ? Int(first & 31) : nil
+    case "hevc": (32...34).contains(first >> 1 & 63) ? Int(first >> 1 & 63) : nil
+    case "mpegvideo": first == 0xB3 ? 0 : first == 0xB5 && second >> 4 == 1 ? 1 : nil
+    default: first < 0x30 || (0xB0...0xB2).contains(first) || first == 0xB5 ? Int(first) : nil
+    }
+  }
+
+  private static let matrix = (0..<64).map { "\(16 + $0)" }.joined(separator: ",")
+
+  @Test(arguments: [
+    (
+      "h264", ["libx264", "-x264-params", "ref=1:cabac=1:weightp=0:aud=1"],
+      ["libx264", "-x264-params", "ref=4:cabac=0:aud=1"]
+    ),
+    (
+      "hevc", ["libx265", "-preset", "ultrafast", "-x265-params", "aud=1"],
+      ["libx265", "-preset", "fast", "-x265-params", "aud=1"]
+    ),
+    ("mpegvideo", ["mpeg2video"], ["mpeg2video", "-inter_matrix", Self.matrix]),
+    ("m4v", ["mpeg4"], ["mpeg4", "-flags", "+qpel"]),
+  ])
+  func `a start has the headers of its part of a joined stream`(
+    codec: String, first: [String], second: [String]
+  ) throws {
+    var joined = Data()
+    for (number, encoder) in [first, second].enumerated() {
+      let path = scratch.path("part\(number)")
+      _ = try Tool.ffmpeg(
+        Self.picture + ["-pix_fmt", "yuv420p", "-c:v"] + encoder + [
+          "-g", "20", "-bf", "0", "-f", codec == "mpegvideo" ? "mpeg2video" : codec, path,
+        ])
+      joined += JoinedStreams.withHeadersOnce(try Data(contentsOf: URL(fileURLWithPath: path))) {
+        Self.header(codec, $0, $1)
+      }
+    }
+    let stream = scratch.path("joined")
+    try joined.write(to: URL(fileURLWithPath: stream))
+    let containers = ["h264": ["ts", "mkv", "mp4", "flv"], "m4v": ["mkv", "avi"]][codec] ?? ["ts", "mkv"]
+    for container in containers {
+      let path = scratch.path("joined.\(container)")
+      _ = try Tool.ffmpeg("-fflags", "+genpts", "-r", "25", "-f", codec, "-i", stream, "-c", "copy", path)
+      let video = try compare(path)
+      #expect(video.keyframes.count >= 7, "\(container): \(video.keyframes.count) starts")
+      #expect((1...2).contains(video.decoderStates?.count ?? 0), "\(container)")
+    }
+  }
+
+  /// Builds of x264 before 151 code lossless pictures and 4:4:4 in another way than the standard, and only the first
+  /// packet names the build.
+  @Test func `a start has the encoder's version`() throws {
+    let path = scratch.path("movie.mkv")
+    _ = try Tool.ffmpeg(
+      Self.picture + ["-pix_fmt", "yuv420p", "-c:v", "libx264", "-qp", "0", "-bf", "0", "-g", "20", path])
+    var data = try Data(contentsOf: URL(fileURLWithPath: path))
+    let version = try #require(data.range(of: Data("x264 - core ".utf8)))
+    data.replaceSubrange(version.upperBound..<(version.upperBound + 3), with: Data("148".utf8))
+    try data.write(to: URL(fileURLWithPath: path))
+    let video = try compare(path)
+    #expect(video.keyframes.count >= 4)
+    #expect(video.decoderStates?.count == 1)
+    #expect(video.keyframes.map(\.state) == [-1] + Array(repeating: 0, count: video.keyframes.count - 1))
+    let coded = try JSONEncoder().encode(video)
+    #expect(try JSONDecoder().decode(VideoFormat.self, from: coded) == video)
+  }
+
+  @Test(arguments: [
+    ["mpeg2video", "-bf", "2"], ["libx264", "-preset", "veryfast"], ["libx264", "-preset", "veryfast", "-bf", "0"],
+  ])
+  func `pictures of a damaged stretch are the same at any cut`(encoder: [String]) throws {
+    let path = scratch.path("movie.ts")
+    _ = try Tool.ffmpeg(
+      Self.picture + ["-pix_fmt", "yuv420p", "-c:v"] + encoder + ["-g", "8", "-b:v", "800k", path])
+    var data = try Data(contentsOf: URL(fileURLWithPath: path))
+    // Lose packets of the transport stream here and there.
+    for packet in stride(from: 200, to: data.count / 188, by: 97).reversed() {
+      data.removeSubrange((packet * 188)..<((packet + 2) * 188))
+    }
+    try data.write(to: URL(fileURLWithPath: path))
+    let video = try compare(path)
+    let damaged = try #require(video.damagedFrames)
+    #expect(damaged.count > 2 && damaged.count < video.frames.count / 2)
+    for (start, next) in zip(video.keyframes, video.keyframes.dropFirst()) where next.pts - start.pts <= 32 * 3600 {
+      #expect(damaged.last(atOrBefore: start.pts + 3600).map { $0 < start.pts } ?? true)
+    }
+  }
+
+  /// A demuxer hands a palette or a setup record on beside the packet that follows it, and leaves it out after a seek.
+  @Test(arguments: ["avi", "mov"], ["", "=new=1"])
+  func `a start has its palette`(container: String, use: String) throws {
+    let path = scratch.path("movie.\(container)")
+    let palette = use.isEmpty ? "palettegen" : "palettegen=stats_mode=single"
+    _ = try Tool.ffmpeg(
+      "-f", "lavfi", "-i", "testsrc2=size=64x48:rate=25:duration=1", "-filter_complex",
+      "split[a][b];[a]\(palette)[p];[b][p]paletteuse\(use)", "-pix_fmt", "pal8", "-c:v", "rawvideo", path)
+    let track = try #require(try AssetProbe.probe(openSource(path), name: path).defaultTrack(.video))
+    let video = try #require(track.video)
+    let decoded = try Tool.ffmpeg("-i", path, "-vsync", "passthrough", "-pix_fmt", "rgb24", "-f", "rawvideo", "-")
+    let size = 64 * 48 * 3
+    try #require(decoded.count == 25 * size && video.frames.count == 25)
+    let pal8 = try #require(FrameFormat(name: "pal8"))
+    let rgb = try #require(FrameFormat(name: "rgb24"))
+    let scaler = try FrameScaler(
+      from: .init(size: video.size, format: pal8, colour: video.colour),
+      to: .init(size: video.size, format: rgb, colour: video.colour))
+    #expect(video.keyframes.count >= 4)
+    for start in video.keyframes {
+      let first = try #require(video.frames.times.firstIndex(of: start.pts))
+      let reader = try VideoReader(
+        source: openSource(path), name: path, track: track.index, codec: track.codec, timebase: track.timebase,
+        decodeFrom: start, state: video.decoderState(at: start), shownAt: nil)
+      for index in first..<25 {
+        let frame = try #require(try reader.next())
+        let picture = try Frame(size: video.size, format: rgb)
+        try scaler.scale(frame, into: picture)
+        #expect(picture.pixels == decoded.dropFirst(index * size).prefix(size), "frame \(index) from \(first)")
+      }
+    }
+  }
+
+  @Test func `a start has the setup record of its part of a joined file`() throws {
+    var joined = Data()
+    for (number, options) in ["ref=1:cabac=1", "ref=4:cabac=0"].enumerated() {
+      let path = scratch.path("part\(number).flv")
+      _ = try Tool.ffmpeg(
+        Self.picture + [
+          "-pix_fmt", "yuv420p", "-c:v", "libx264", "-x264-params", options, "-bf", "0", "-g", "20", path,
+        ])
+      var bytes = try [UInt8](Data(contentsOf: URL(fileURLWithPath: path)))
+      var offset = 13
+      while number == 1, offset + 11 < bytes.count {
+        // The second part's tags are three seconds later.
+        let time = bytes[(offset + 4)..<(offset + 7)].reduce(0) { $0 << 8 | Int($1) } + 3000
+        for index in 0..<3 { bytes[offset + 4 + index] = UInt8(time >> (16 - 8 * index) & 255) }
+        offset += 15 + bytes[(offset + 1)..<(offset + 4)].reduce(0) { $0 << 8 | Int($1) }
+      }
+      joined += bytes.dropFirst(number == 0 ? 0 : 13)
+    }
+    let path = scratch.path("joined.flv")
+    try joined.write(to: URL(fileURLWithPath: path))
+    let video = try compare(path)
+    #expect(video.keyframes.count >= 7)
+    #expect(video.decoderStates?.contains { $0.record != nil } == true)
+  }
+}
