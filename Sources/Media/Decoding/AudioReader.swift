@@ -15,19 +15,21 @@ package final class AudioReader {
   ///   - track: The stream's index in the file.
   ///   - timebase: The described track's.
   ///   - origin: The described track's stored timestamp of the asset's time zero.
+  ///   - discontinuities: The described track's.
   ///   - format: The described track's.
   ///   - position: The number of the first sample to return, counted from time zero of the asset's timeline.
   ///   - movement: Advanced with every packet that is read and every block of samples that is decoded, returned or not.
   package init(
-    source: any ByteSource, name: String, track: Int, timebase: MediaTime, origin: Int64, format: AudioFormat,
-    from position: Int64, movement: Movement? = nil
+    source: any ByteSource, name: String, track: Int, timebase: MediaTime, origin: Int64,
+    discontinuities: [Discontinuity]? = nil, format: AudioFormat, from position: Int64, movement: Movement? = nil
   ) throws(MediaError) {
     first = position
     frame = try Frame()
     converter = DecodedAudioConverter(format: format, name: name)
     let packet = try Packet()
     var hasPacket = false
-    var demuxer = try Demuxer(source, name: name, movement: movement)
+    let places = discontinuities.map { [track: $0] } ?? [:]
+    var demuxer = try Demuxer(source, name: name, discontinuities: places, movement: movement)
     var stream = try AudioReader.stream(track, of: demuxer, timebase: timebase)
     let target = SampleClock.timestamp(of: position, origin: origin, timebase: stream.pointee.time_base, format)
     if let target, AudioReader.canStartAnywhere(stream, of: demuxer.formatName, format: format),
@@ -36,7 +38,7 @@ package final class AudioReader {
       hasPacket = try demuxer.read(into: packet, ofTrack: track)
       if !hasPacket || packet.pts == sheaf_no_pts || packet.pts > target {
         // The container's index leads past the position, so the file is read from its head.
-        demuxer = try Demuxer(source, name: name, movement: movement)
+        demuxer = try Demuxer(source, name: name, discontinuities: places, movement: movement)
         stream = try AudioReader.stream(track, of: demuxer, timebase: timebase)
         hasPacket = false
       }

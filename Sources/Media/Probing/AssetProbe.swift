@@ -17,8 +17,17 @@ package enum AssetProbe {
   package static func probe(
     _ source: any ByteSource, name: String, movement: Movement? = nil
   ) throws(MediaError) -> AssetDescription {
-    let demuxer = try Demuxer(source, name: name, movement: movement)
-    var (scans, sounds) = try scan(demuxer)
+    var demuxer = try Demuxer(source, name: name, movement: movement)
+    var places = DiscontinuityScan(demuxer)
+    var (scans, sounds) = try scan(demuxer) { (packet, stream) throws(MediaError) in
+      try places.add(packet, of: stream)
+    }
+    let discontinuities = try places.discontinuities()
+    if !discontinuities.isEmpty {
+      // Once more, with the times corrected.
+      demuxer = try Demuxer(source, name: name, discontinuities: discontinuities, movement: movement)
+      (scans, sounds) = try scan(demuxer) { (_, _) throws(MediaError) in }
+    }
     let isMovie = demuxer.formatName.hasPrefix("mov,")
     var findings: [TrackFinding] = []
     var refusal: MediaError?
@@ -26,6 +35,7 @@ package enum AssetProbe {
       guard let type = mediaType(of: stream) else { continue }
       var finding = try TrackFinding(
         stream, type: type, takesDefaultAsEnabled: isMovie || demuxer.formatName.hasPrefix("matroska"))
+      finding.description.discontinuities = discontinuities[finding.index]
       do throws(MediaError) {
         switch type {
         case .video:
@@ -62,9 +72,10 @@ package enum AssetProbe {
     }
   }
 
-  /// Reads the whole file. An audio track that cannot be decoded has its error in the place of its scan.
+  /// Reads the whole file, and calls `visit` with each packet of its video and audio tracks. An audio track that cannot be decoded has its error in the place of its scan.
   private static func scan(
-    _ demuxer: Demuxer
+    _ demuxer: Demuxer,
+    visit: (Packet, UnsafeMutablePointer<AVStream>) throws(MediaError) -> Void
   ) throws(MediaError) -> (video: [Int: PacketScan], audio: [Int: Result<AudioScan, MediaError>]) {
     var video: [Int: PacketScan] = [:]
     var audio: [Int: Result<AudioScan, MediaError>] = [:]
@@ -80,6 +91,7 @@ package enum AssetProbe {
     let packet = try Packet()
     while try demuxer.read(into: packet) {
       let index = Int(packet.pointer.pointee.stream_index)
+      if let stream = demuxer.streams[index] { try visit(packet, stream) }
       video[index]?.add(packet)
       if case .success(let scan)? = audio[index] { try scan.add(packet) }
     }
@@ -244,7 +256,7 @@ struct TrackFinding {
 
 extension MediaError {
   /// A time of the file that exact arithmetic cannot hold.
-  fileprivate init(outOfRange error: TimeError) {
+  init(outOfRange error: TimeError) {
     self.init(.damaged, operation: "probing", subject: "its times", message: "a time is out of range: \(error)")
   }
 }

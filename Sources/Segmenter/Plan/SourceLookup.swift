@@ -107,7 +107,8 @@ struct SegmentSources {
     sources.append(
       PlannedSource(
         digest: asset.digest, track: track.index, codec: track.codec, timebase: track.timebase, origin: track.origin,
-        hasRoundedTimes: track.hasRoundedTimes, decodeFrom: decodeFrom, video: format))
+        hasRoundedTimes: track.hasRoundedTimes, discontinuities: track.discontinuities, decodeFrom: decodeFrom,
+        video: format))
     indices[key] = sources.count - 1
     return sources.count - 1
   }

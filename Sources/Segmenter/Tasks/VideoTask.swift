@@ -108,6 +108,8 @@ package struct PlannedSource: Sendable, Hashable, Codable {
   package var origin: Int64
   /// Whether the container rounds times to its ticks.
   package var hasRoundedTimes: Bool
+  /// The track's. Nil if there are none.
+  package var discontinuities: [Discontinuity]?
   /// Nil: at the start of the file.
   package var decodeFrom: Keyframe?
   /// `frames` and `keyframes` are empty, because rendering needs only `decodeFrom`.
@@ -115,8 +117,9 @@ package struct PlannedSource: Sendable, Hashable, Codable {
 
   package init(
     digest: String, track: Int, codec: String, timebase: MediaTime, origin: Int64,
-    hasRoundedTimes: Bool = false, decodeFrom: Keyframe?, video: VideoFormat
+    hasRoundedTimes: Bool = false, discontinuities: [Discontinuity]? = nil, decodeFrom: Keyframe?, video: VideoFormat
   ) {
+    self.discontinuities = discontinuities
     self.digest = digest
     self.track = track
     self.codec = codec
