@@ -11,7 +11,10 @@ import Wire
 struct CheckCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "check", abstract: "Report every problem of a document and its media at once.",
-    discussion: "--json prints an object: problems, an array of pointer (the place, a JSON pointer) and message.")
+    discussion: """
+      --json prints an object: problems, an array of pointer (the place, a JSON pointer) and message, and warnings, an \
+      array of messages about media.
+      """)
 
   @Argument(help: ArgumentHelp("The document; - reads it from standard input.", valueName: "edit.json"))
   var edit: String
@@ -19,22 +22,31 @@ struct CheckCommand: AsyncParsableCommand {
   @OptionGroup var farm: LocalFarmOptions
   @OptionGroup var json: JSONOption
 
-  private struct Report: Encodable { var problems: [Problem] }
+  private struct Report: Encodable {
+    var problems: [Problem]
+    var warnings: [String]
+  }
 
   func run() async throws {
     try await reporting {
       let configuration = try farm.configuration()
       var problems: [Problem]
+      var warnings: [String] = []
       do {
         let edit = try EditFile(edit)
         let (assets, missing) = try await edit.assets(configuration.contents)
         let inspection = LocalInspection(edit: edit, assets: assets)
         let reply = try await Interruption.cancelling { try await inspection.run(configuration) }
         problems = inspection.problems(reply, and: missing)
+        for (asset, description) in reply.descriptions.sorted(by: { $0.key < $1.key }) {
+          let description = try JSONDecoder().decode(AssetDescription.self, from: description)
+          warnings += ProbeText.warnings(description).map { "asset '\(asset)': \($0)" }
+        }
       } catch let failure as CommandFailure where !failure.problems.isEmpty {
         problems = failure.problems
       }
-      if json.isOn { try Console.printJSON(Report(problems: problems)) }
+      if json.isOn { try Console.printJSON(Report(problems: problems, warnings: warnings)) }
+      if !json.isOn { for warning in warnings { Console.printError("\(edit): warning: \(warning)") } }
       guard problems.isEmpty else {
         for problem in problems { Console.printError("\(edit): \(problem)") }
         throw ExitCode(CommandFailure.Code.document.rawValue)
@@ -182,7 +194,20 @@ enum ProbeText {
       lines.append("  \(track.index) \(track.type.rawValue): " + parts.joined(separator: ", "))
     }
     for (key, value) in description.metadata.sorted(by: { $0.key < $1.key }) { lines.append("  \(key): \(value)") }
-    return lines
+    return lines + warnings(description).map { "  warning: \($0)" }
+  }
+
+  /// At most so many places are listed.
+  private static let mostPlaces = 20
+
+  /// What may not be as the file's maker meant it: the places at which its timestamps jump.
+  static func warnings(_ description: AssetDescription) -> [String] {
+    let jumps = description.timeJumps
+    let listed = jumps.prefix(mostPlaces).map {
+      "the timestamps jump by \($0.jump) s at \($0.time) s; what follows continues there"
+    }
+    let rest = jumps.count - listed.count
+    return rest > 0 ? listed + ["the timestamps jump at \(rest) more places"] : listed
   }
 
   private static func parts(_ video: VideoFormat) -> [String] {

@@ -50,6 +50,8 @@ public struct TrackDescription: Sendable, Hashable, Codable {
   public var origin: Int64
   /// Whether the container rounds times to its ticks: Matroska, WebM and FLV, to 1 ms.
   public var hasRoundedTimes: Bool
+  /// Where the track's timestamps count from another zero, in the file's order. Nil if there is no such place.
+  public var discontinuities: [Discontinuity]?
   /// The part of the asset's timeline that the track covers, from its first presented sample to the end of its last.
   public var range: MediaTimeRange
   /// Metadata of the track by format key, such as `handler_name`.

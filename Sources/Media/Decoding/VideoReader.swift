@@ -17,26 +17,29 @@ package final class VideoReader {
   ///   - track: The stream's index in the file.
   ///   - codec: The described track's. Another is refused.
   ///   - timebase: The described track's. Another is refused.
+  ///   - discontinuities: The described track's.
   ///   - decodeFrom: Where decoding starts; nil is the head of the file.
   ///   - state: What the decoder is given before it starts at `decodeFrom`.
   ///   - shownAt: A stored timestamp. The first frame returned is the last one at or before it, or the first of the track
   ///     (or from the keyframe on) if all are later. Nil returns every frame from `decodeFrom` on.
   ///   - movement: Advanced with every packet that is read and every picture that is decoded, shown or not.
   package init(
-    source: any ByteSource, name: String, track: Int, codec: String, timebase: MediaTime, decodeFrom: Keyframe?,
-    state: DecoderState? = nil, shownAt: Int64?, movement: Movement? = nil
+    source: any ByteSource, name: String, track: Int, codec: String, timebase: MediaTime,
+    discontinuities: [Discontinuity]? = nil, decodeFrom: Keyframe?, state: DecoderState? = nil, shownAt: Int64?,
+    movement: Movement? = nil
   ) throws(MediaError) {
     self.name = name
     self.decodeFrom = decodeFrom
     self.shownAt = shownAt
     let packet = try Packet()
-    var demuxer = try Demuxer(source, name: name, movement: movement)
+    let places = discontinuities.map { [track: $0] } ?? [:]
+    var demuxer = try Demuxer(source, name: name, discontinuities: places, movement: movement)
     let stream = try VideoReader.stream(track, of: demuxer, codec: codec, timebase: timebase)
     let codecDecoder = try Decoder(stream, name: name)
     clock = FrameClock(stream)
     if let decodeFrom {
       demuxer = try VideoReader.demuxer(
-        source, demuxer, track: track, at: decodeFrom, packet, movement: movement)
+        source, demuxer, track: track, at: decodeFrom, packet, discontinuities: places, movement: movement)
       if let state { try packet.prepend(state) }
     }
     decoder = TrackDecoder(
@@ -69,14 +72,14 @@ package final class VideoReader {
   /// found.
   private static func demuxer(
     _ source: any ByteSource, _ opened: Demuxer, track: Int, at keyframe: Keyframe, _ packet: Packet,
-    movement: Movement?
+    discontinuities: [Int: [Discontinuity]], movement: Movement?
   ) throws(MediaError) -> Demuxer {
-    if try opened.seek(track, to: keyframe.dts),
+    if try opened.seek(track, to: keyframe.dts, position: keyframe.position),
       try opened.read(keyframe, ofTrack: track, into: packet, stopsWhenPast: true)
     {
       return opened
     }
-    let demuxer = try Demuxer(source, name: opened.name, movement: movement)
+    let demuxer = try Demuxer(source, name: opened.name, discontinuities: discontinuities, movement: movement)
     let stream = try demuxer.stream(track)
     demuxer.select { $0 == stream }
     if try demuxer.read(keyframe, ofTrack: track, into: packet, stopsWhenPast: false) { return demuxer }

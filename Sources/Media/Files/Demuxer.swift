@@ -1,4 +1,5 @@
 internal import CMedia
+internal import CompositionModel
 
 /// A media file opened for reading its packets. It opens nothing but the source that it is given, and chooses one of
 /// `allowedFormats` by the file's content; the file's name is for messages only.
@@ -7,10 +8,19 @@ final class Demuxer {
   let context: UnsafeMutablePointer<AVFormatContext>
   private let io: LibavIO
   private let movement: Movement?
+  /// By stream. Packets' times are returned with their offsets.
+  private let discontinuities: [Int: [Discontinuity]]
+  /// Each stream's offset at the last packet that was read.
+  private var offsets: [Int: Int64] = [:]
 
-  /// - Parameter movement: Advanced with every read of the source and every packet.
-  init(_ source: any ByteSource, name: String, movement: Movement?) throws(MediaError) {
+  /// - Parameters:
+  ///   - discontinuities: By stream, as the file was described.
+  ///   - movement: Advanced with every read of the source and every packet.
+  init(
+    _ source: any ByteSource, name: String, discontinuities: [Int: [Discontinuity]] = [:], movement: Movement?
+  ) throws(MediaError) {
     sheaf_log_capture()
+    self.discontinuities = discontinuities
     self.name = name
     self.movement = movement
     io = try LibavIO(reading: source, movement: movement)
@@ -91,6 +101,7 @@ final class Demuxer {
     try io.rethrow()
     if result == sheaf_averror(ENOMEM) { try check(result, "reading", name) }
     packet.removeImpossibleTimes()
+    if !discontinuities.isEmpty { correctTimes(of: packet) }
     movement?.advance()
     return result >= 0
   }
@@ -103,9 +114,30 @@ final class Demuxer {
     return false
   }
 
+  private func correctTimes(of packet: Packet) {
+    let stream = Int(packet.pointer.pointee.stream_index)
+    guard let places = discontinuities[stream] else { return }
+    // A packet without a position begins inside the same bytes as the one before it.
+    let position = packet.pointer.pointee.pos
+    if position >= 0 { offsets[stream] = places.last { $0.position <= position }?.offset ?? 0 }
+    let offset = offsets[stream] ?? 0
+    if packet.pts != sheaf_no_pts { packet.pts += offset }
+    if packet.dts != sheaf_no_pts { packet.dts += offset }
+  }
+
   /// Seeks to a keyframe at or before a decoding time of a stream. False if the container cannot. The caller must
   /// check which packet follows.
-  func seek(_ index: Int, to timestamp: Int64) throws(MediaError) -> Bool {
+  /// - Parameter position: The keyframe's byte position. It is used in place of the time in a file whose timestamps are
+  ///   discontinuous, where a search by time finds nothing.
+  func seek(_ index: Int, to timestamp: Int64, position: Int64 = -1) throws(MediaError) -> Bool {
+    offsets = [:]
+    if !discontinuities.isEmpty {
+      // Other demuxers do not find the next packet after a jump to its first byte.
+      guard position >= 0, formatName == "mpegts" || formatName == "mpeg" else { return false }
+      let result = av_seek_frame(context, Int32(index), position, AVSEEK_FLAG_BYTE)
+      try io.rethrow()
+      return result >= 0
+    }
     let result = av_seek_frame(context, Int32(index), timestamp, AVSEEK_FLAG_BACKWARD)
     try io.rethrow()
     return result >= 0

@@ -3,11 +3,12 @@ package import CompositionModel
 
 /// Describes the contents of a media file exactly.
 ///
-/// All packets of the video and audio tracks are read. Only the first frame of each video track is decoded, unless
-/// the packets do not determine the frames' times (times are missing, doubled or contradictory, or it cannot be told which
-/// packets show a picture): then the whole track is decoded. Time zero is the movie's own in files of the mov family that are not fragmented, in which edit
-/// lists place the tracks; in other files it is the earliest time at which a video or audio track presents anything.
-/// Tracks whose codec this build cannot decode are left out, unless the file has no other.
+/// All packets of the video and audio tracks are read. The first and the last packets of each audio track are decoded. Only
+/// the first frame of each video track is decoded, unless the packets do not determine the frames' times (times are
+/// missing, doubled or contradictory, or it cannot be told which packets show a picture): then the whole track is decoded.
+/// Time zero is the movie's own in files of the mov family that are not fragmented, in which edit lists place the tracks;
+/// in other files it is the earliest time at which a video or audio track presents anything. Tracks whose codec this build
+/// cannot decode are left out, unless the file has no other.
 package enum AssetProbe {
   /// - Parameters:
   ///   - name: The file's name, for messages.
@@ -16,8 +17,17 @@ package enum AssetProbe {
   package static func probe(
     _ source: any ByteSource, name: String, movement: Movement? = nil
   ) throws(MediaError) -> AssetDescription {
-    let demuxer = try Demuxer(source, name: name, movement: movement)
-    var scans = try scan(demuxer)
+    var demuxer = try Demuxer(source, name: name, movement: movement)
+    var places = DiscontinuityScan(demuxer)
+    var (scans, sounds) = try scan(demuxer) { (packet, stream) throws(MediaError) in
+      try places.add(packet, of: stream)
+    }
+    let discontinuities = try places.discontinuities()
+    if !discontinuities.isEmpty {
+      // Once more, with the times corrected.
+      demuxer = try Demuxer(source, name: name, discontinuities: discontinuities, movement: movement)
+      (scans, sounds) = try scan(demuxer) { (_, _) throws(MediaError) in }
+    }
     let isMovie = demuxer.formatName.hasPrefix("mov,")
     var findings: [TrackFinding] = []
     var refusal: MediaError?
@@ -25,12 +35,13 @@ package enum AssetProbe {
       guard let type = mediaType(of: stream) else { continue }
       var finding = try TrackFinding(
         stream, type: type, takesDefaultAsEnabled: isMovie || demuxer.formatName.hasPrefix("matroska"))
+      finding.description.discontinuities = discontinuities[finding.index]
       do throws(MediaError) {
         switch type {
         case .video:
           let track = VideoTrackProbe(source, demuxer, stream, movement: movement)
           try track.probe(&finding, &scans[finding.index]!)
-        case .audio: try probeAudio(stream, scans[finding.index]!, &finding, name: name)
+        case .audio: try probeAudio(stream, sounds[finding.index]!, &finding, name: name)
         case .subtitle, .metadata: break
         }
         findings.append(finding)
@@ -61,35 +72,47 @@ package enum AssetProbe {
     }
   }
 
-  private static func scan(_ demuxer: Demuxer) throws(MediaError) -> [Int: PacketScan] {
-    var scans: [Int: PacketScan] = [:]
+  /// Reads the whole file, and calls `visit` with each packet of its video and audio tracks. An audio track that cannot be decoded has its error in the place of its scan.
+  private static func scan(
+    _ demuxer: Demuxer,
+    visit: (Packet, UnsafeMutablePointer<AVStream>) throws(MediaError) -> Void
+  ) throws(MediaError) -> (video: [Int: PacketScan], audio: [Int: Result<AudioScan, MediaError>]) {
+    var video: [Int: PacketScan] = [:]
+    var audio: [Int: Result<AudioScan, MediaError>] = [:]
     for case let stream? in demuxer.streams {
-      guard let type = mediaType(of: stream), type == .video || type == .audio else { continue }
-      scans[Int(stream.pointee.index)] = PacketScan(stream)
+      let index = Int(stream.pointee.index)
+      switch mediaType(of: stream) {
+      case .video: video[index] = PacketScan(stream)
+      case .audio: audio[index] = Result { () throws(MediaError) in try AudioScan(stream, demuxer) }
+      default: break
+      }
     }
-    demuxer.select { scans[Int($0.pointee.index)] != nil }
+    demuxer.select { video[Int($0.pointee.index)] != nil || audio[Int($0.pointee.index)] != nil }
     let packet = try Packet()
     while try demuxer.read(into: packet) {
-      scans[Int(packet.pointer.pointee.stream_index)]?.add(packet)
+      let index = Int(packet.pointer.pointee.stream_index)
+      if let stream = demuxer.streams[index] { try visit(packet, stream) }
+      video[index]?.add(packet)
+      if case .success(let scan)? = audio[index] { try scan.add(packet) }
     }
-    return scans
+    return (video, audio)
   }
 
   private static func probeAudio(
-    _ stream: UnsafeMutablePointer<AVStream>, _ scan: PacketScan, _ finding: inout TrackFinding, name: String
+    _ stream: UnsafeMutablePointer<AVStream>, _ scan: Result<AudioScan, MediaError>, _ finding: inout TrackFinding,
+    name: String
   ) throws(MediaError) {
-    // Opening the decoder throws if the codec cannot be decoded.
-    _ = try Decoder(stream, name: name)
+    let scan = try scan.get()
     let parameters = stream.pointee.codecpar.pointee
-    guard parameters.sample_rate > 0, parameters.ch_layout.nb_channels > 0, scan.packetCount > 0 else {
+    guard parameters.sample_rate > 0, parameters.ch_layout.nb_channels > 0, let extent = try scan.extent() else {
       throw MediaError(
         .damaged, operation: "probing", subject: name,
         message: "audio track \(finding.index) has no samples that can be decoded")
     }
     let depth = max(parameters.bits_per_raw_sample, parameters.bits_per_coded_sample)
     let properties = avcodec_descriptor_get(parameters.codec_id)?.pointee.props ?? 0
-    finding.start = scan.start
-    finding.end = scan.end
+    finding.start = extent.start
+    finding.length = (extent.count, Int(parameters.sample_rate))
     finding.description.audio = AudioFormat(
       sampleRate: Int(parameters.sample_rate), channels: Int(parameters.ch_layout.nb_channels),
       layout: layoutName(parameters.ch_layout),
@@ -156,6 +179,8 @@ struct TrackFinding {
   /// In ticks; nil if nothing is presented.
   var start: Int64?
   var end: Int64?
+  /// For audio, the number of samples from `start` on, in place of `end`.
+  var length: (samples: Int64, sampleRate: Int)?
   var description: TrackDescription
 
   init(_ stream: UnsafeMutablePointer<AVStream>, type: MediaType, takesDefaultAsEnabled: Bool) throws(MediaError) {
@@ -183,6 +208,10 @@ struct TrackFinding {
       () throws(TimeError) -> (Int64, MediaTimeRange) in
       guard let origin = Int64(exactly: try (zero / tick.exact).rounded) else { throw .overflow }
       let from = try tick * (Rational(start) - Rational(origin))
+      if let length {
+        let duration = try MediaTime(Rational(Int128(length.samples), Int128(length.sampleRate)))
+        return (origin, try MediaTimeRange(start: from, duration: duration))
+      }
       let to = try tick * (Rational(max(start, end)) - Rational(origin))
       return (origin, try MediaTimeRange(start: from, end: to))
     }
@@ -227,7 +256,7 @@ struct TrackFinding {
 
 extension MediaError {
   /// A time of the file that exact arithmetic cannot hold.
-  fileprivate init(outOfRange error: TimeError) {
+  init(outOfRange error: TimeError) {
     self.init(.damaged, operation: "probing", subject: "its times", message: "a time is out of range: \(error)")
   }
 }

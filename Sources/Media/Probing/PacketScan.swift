@@ -1,7 +1,7 @@
 internal import CMedia
 internal import CompositionModel
 
-/// What the packets of one stream show without decoding. They are added in the file's order.
+/// What the packets of one video stream show without decoding. They are added in the file's order.
 struct PacketScan {
   /// Presentation times of the packets that show a picture.
   private(set) var times: [Int64] = []
@@ -19,15 +19,11 @@ struct PacketScan {
   /// Whether a packet is damaged, so that it may decode to nothing.
   private var isDamaged = false
   private(set) var damage = DamagedStretches()
-  /// The times of the first presented sample and of the end of the last, in ticks, without samples to be skipped.
-  private(set) var start: Int64?
-  private(set) var end: Int64?
   /// The duration of the packet with the greatest time, in ticks; 0 if the file does not store it.
   private(set) var lastDuration: Int64 = 0
 
-  /// Nil for audio.
-  let rule: KeyframeRule?
-  private var shown: ShownPictures?
+  let rule: KeyframeRule
+  private var shown: ShownPictures
   private var headers: StandingHeaders?
   /// The presentation time of the first packet at which decoding can start. Its decoding time may be missing, as it is
   /// in Matroska for the first packets of a track with reordered pictures.
@@ -35,29 +31,20 @@ struct PacketScan {
   private var startLacksDecodingTime = false
   /// Whether a packet is presented before one that is earlier in the file.
   private var isReordered = false
-  private let timebase: AVRational
-  private let sample: AVRational
   private var greatest = Int64.min
-  /// Samples before this time are not presented.
-  private var silentUntil = Int64.min
-  /// Samples that an Opus decoder removes at the head. No packet marks them.
-  private let preSkip: Int64
 
   init(_ stream: UnsafeMutablePointer<AVStream>) {
     let parameters = stream.pointee.codecpar!
-    timebase = stream.pointee.time_base
-    sample = AVRational(num: 1, den: max(1, parameters.pointee.sample_rate))
-    preSkip = parameters.pointee.codec_id == AV_CODEC_ID_OPUS ? Int64(max(0, parameters.pointee.initial_padding)) : 0
-    rule = parameters.pointee.codec_type == AVMEDIA_TYPE_VIDEO ? KeyframeRule(parameters) : nil
-    shown = rule == nil ? nil : ShownPictures(parameters)
-    headers = rule == nil ? nil : StandingHeaders(parameters)
+    rule = KeyframeRule(parameters)
+    shown = ShownPictures(parameters)
+    headers = StandingHeaders(parameters)
   }
 
   mutating func add(_ packet: Packet) {
     packetCount += 1
     let pts = packet.pts
     let state = headers?.read(packet)
-    if let rule, packet.isKeyframe, pts != sheaf_no_pts, pts > greatest, rule.canStart(at: packet) {
+    if packet.isKeyframe, pts != sheaf_no_pts, pts > greatest, rule.canStart(at: packet) {
       if firstStart == nil {
         firstStart = pts
         startLacksDecodingTime = packet.dts == sheaf_no_pts
@@ -68,11 +55,11 @@ struct PacketScan {
         keyframes.append(keyframe)
       }
     }
-    if let rule, !rule.isWhole(packet) {
+    if !rule.isWhole(packet) {
       isDamaged = true
       damage.add(packetAfter: keyframes.count)
     }
-    if rule != nil, firstStart == nil { startsWithDependentPackets = true }
+    if firstStart == nil { startsWithDependentPackets = true }
     if let firstStart, pts != sheaf_no_pts, pts < firstStart, !packet.isDiscarded {
       startsWithDependentPackets = true
     }
@@ -80,28 +67,15 @@ struct PacketScan {
       if pts < greatest { isReordered = true }
       greatest = max(greatest, pts)
     }
-    if preSkip > 0, packetCount == 1, pts != sheaf_no_pts {
-      silentUntil = pts &+ av_rescale_q(preSkip, sample, timebase)
-    }
-    let (skipped, discarded) = packet.skippedSamples
-    if skipped > 0, pts != sheaf_no_pts {
-      // More samples may be skipped than this packet holds.
-      silentUntil = max(silentUntil, pts &+ av_rescale_q(Int64(skipped), sample, timebase))
-    }
-    let shownCount = shown?.count(in: packet)
-    if shown != nil, !packet.isDiscarded, (shownCount ?? 2) > 1 { hidesPictures = true }
+    let shownCount = shown.count(in: packet)
+    if !packet.isDiscarded, (shownCount ?? 2) > 1 { hidesPictures = true }
     if packet.isDiscarded { return }
     guard pts != sheaf_no_pts else {
       lacksTimes = true
       return
     }
-    let from = max(pts, silentUntil)
-    let to = pts &+ max(0, packet.duration) &- av_rescale_q(Int64(discarded), sample, timebase)
-    if rule == nil, to <= from { return }
     if pts == greatest { lastDuration = packet.duration }
-    start = min(start ?? from, from)
-    end = max(end ?? to, to)
-    if rule != nil, shownCount != 0 { times.append(pts) }
+    if shownCount != 0 { times.append(pts) }
   }
 
   /// Sorts the times. Returns whether they are those of the pictures that are shown, so that nothing need be decoded.

@@ -21,8 +21,8 @@ struct VideoTrackProbe {
   func probe(_ finding: inout TrackFinding, _ scan: inout PacketScan) throws(MediaError) {
     let reader = try VideoReader(
       source: source, name: demuxer.name, track: finding.index, codec: finding.description.codec,
-      timebase: finding.description.timebase, decodeFrom: nil, shownAt: nil,
-      movement: movement)
+      timebase: finding.description.timebase, discontinuities: finding.description.discontinuities, decodeFrom: nil,
+      shownAt: nil, movement: movement)
     guard let first = try reader.next() else {
       throw reader.firstFailure
         ?? MediaError(

@@ -130,7 +130,7 @@ final class DecodedTrack: SampleSource {
     reader = try mapErrors(to: RenderError.during("opening the audio of \(name)")) { () throws(MediaError) in
       try AudioReader(
         source: input, name: name, track: planned.track, timebase: planned.timebase, origin: planned.origin,
-        format: planned.audio, from: first, movement: movement)
+        discontinuities: planned.discontinuities, format: planned.audio, from: first, movement: movement)
     }
     (recent, recentCount) = ([], 0)
     (readable, decoded) = (min(position, first), first)

@@ -68,7 +68,8 @@ private final class SourceCursor {
     (reader, current, next) = try mapErrors(to: RenderError.during(source.title)) { () throws(MediaError) in
       let reader = try VideoReader(
         source: input, name: source.title, track: source.track, codec: source.codec, timebase: source.timebase,
-        decodeFrom: keyframe, state: source.decoderState, shownAt: tick, movement: movement)
+        discontinuities: source.discontinuities, decodeFrom: keyframe, state: source.decoderState, shownAt: tick,
+        movement: movement)
       guard let first = try reader.next() else {
         throw MediaError(
           .damaged, operation: "decoding", subject: source.title, message: "track \(source.track) has no frames")

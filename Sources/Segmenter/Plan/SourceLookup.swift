@@ -130,7 +130,7 @@ struct SegmentSources {
     sources.append(
       PlannedSource(
         digest: asset.digest, track: track.index, codec: track.codec, timebase: track.timebase, origin: track.origin,
-        hasRoundedTimes: track.hasRoundedTimes, decodeFrom: start,
+        hasRoundedTimes: track.hasRoundedTimes, discontinuities: track.discontinuities, decodeFrom: start,
         decoderState: decodeFrom.flatMap { video.decoderState(at: $0) }, video: format))
     indices[key] = sources.count - 1
     return sources.count - 1

@@ -57,9 +57,15 @@ package struct PlannedAudioSource: Sendable, Hashable, Codable {
   package var timebase: MediaTime
   /// The stored timestamp of the asset's time zero.
   package var origin: Int64
+  /// The track's. Nil if there are none.
+  package var discontinuities: [Discontinuity]?
   package var audio: AudioFormat
 
-  package init(digest: String, track: Int, timebase: MediaTime, origin: Int64, audio: AudioFormat) {
+  package init(
+    digest: String, track: Int, timebase: MediaTime, origin: Int64, discontinuities: [Discontinuity]? = nil,
+    audio: AudioFormat
+  ) {
+    self.discontinuities = discontinuities
     self.digest = digest
     self.track = track
     self.timebase = timebase
@@ -86,7 +92,7 @@ struct AudioPlanner {
         }
         let source = PlannedAudioSource(
           digest: asset.digest, track: description.index, timebase: description.timebase, origin: description.origin,
-          audio: audio)
+          discontinuities: description.discontinuities, audio: audio)
         let index = indices[source] ?? used.count
         if index == used.count {
           used.append(source)

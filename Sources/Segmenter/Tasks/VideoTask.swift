@@ -119,6 +119,8 @@ package struct PlannedSource: Sendable, Hashable, Codable {
   package var origin: Int64
   /// Whether the container rounds times to its ticks.
   package var hasRoundedTimes: Bool
+  /// The track's. Nil if there are none.
+  package var discontinuities: [Discontinuity]?
   /// Nil: at the start of the file.
   package var decodeFrom: Keyframe?
   /// What the decoder is given before it starts at `decodeFrom`. Nil: nothing.
@@ -128,9 +130,10 @@ package struct PlannedSource: Sendable, Hashable, Codable {
 
   package init(
     digest: String, track: Int, codec: String, timebase: MediaTime, origin: Int64,
-    hasRoundedTimes: Bool = false, decodeFrom: Keyframe?,
+    hasRoundedTimes: Bool = false, discontinuities: [Discontinuity]? = nil, decodeFrom: Keyframe?,
     decoderState: DecoderState? = nil, video: VideoFormat
   ) {
+    self.discontinuities = discontinuities
     self.digest = digest
     self.track = track
     self.codec = codec

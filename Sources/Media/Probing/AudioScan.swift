@@ -1,0 +1,229 @@
+internal import CMedia
+internal import CompositionModel
+
+/// Which samples an audio track presents, found by decoding only its first and its last packets.
+///
+/// The packets' own times and durations do not show it. Durations are missing or rounded, the first packet of Vorbis and
+/// WMA gives no samples, and the padding at the end is left out of some containers' last duration and not of others'.
+/// Where times are coarser than a sample, the samples from the first packets to the last ones are counted, as
+/// `SampleClock` counts them when they are read.
+final class AudioScan {
+  /// The stored timestamp of the first sample, and the number of samples from it to the end of the last, gaps included.
+  struct Extent {
+    var start: Int64
+    var count: Int64
+  }
+
+  private struct LatePacket {
+    let packet: Packet
+    /// Samples from the first one to this packet's first; nil if they are not counted.
+    var before: Int64?
+  }
+
+  /// How many packets are decoded at each end: more than any decoder needs that starts inside a track.
+  private static let endSize = 48
+  /// How many packets are decoded at most until one gives samples.
+  private static let longestHead = 4000
+
+  private let stream: UnsafeMutablePointer<AVStream>
+  private let demuxer: Demuxer
+  private let sampleRate: Int
+  private let frame: Frame
+  private(set) var packetCount = 0
+
+  /// Decodes the first packets; nil after them.
+  private var head: Decoder?
+  private var clock: SampleClock?
+  private var start: Int64?
+  /// Samples from the first one to the end of the last packet; nil if they are not counted.
+  private var count: Int64? = 0
+  private var counter: PacketCounter?
+
+  /// The last packets; the oldest is at `oldest` when there are `endSize`.
+  private var tail: [LatePacket] = []
+  private var oldest = 0
+  /// The greatest end that packets with a duration state, and whether the last packet is one of them.
+  private var stated: (end: Int64, isLast: Bool)?
+
+  /// Throws if this build cannot decode the codec.
+  init(_ stream: UnsafeMutablePointer<AVStream>, _ demuxer: Demuxer) throws(MediaError) {
+    self.stream = stream
+    self.demuxer = demuxer
+    sampleRate = Int(max(1, stream.pointee.codecpar.pointee.sample_rate))
+    frame = try Frame()
+    head = try Decoder(stream, name: demuxer.name)
+    counter = PacketCounter(stream, container: demuxer.formatName)
+  }
+
+  /// Packets are added in the file's order.
+  func add(_ packet: Packet) throws(MediaError) {
+    packetCount += 1
+    let before = count
+    if let head {
+      try head.send(packet)
+      try place(from: head)
+      if (packetCount >= Self.endSize && start != nil) || packetCount >= Self.longestHead { self.head = nil }
+      _ = counter?.samples(in: packet)
+    } else {
+      countSamples(of: packet)
+    }
+    try keep(packet, before: before)
+    guard !packet.isDiscarded, packet.pts != sheaf_no_pts else { return }
+    if packet.duration > 0 {
+      stated = (max(stated?.end ?? .min, packet.pts &+ packet.duration), true)
+    } else {
+      stated?.isLast = false
+    }
+  }
+
+  /// Nil if no samples can be decoded. To be called once, after the last packet.
+  func extent() throws(MediaError) -> Extent? {
+    if let head {
+      try head.send(nil)
+      try place(from: head)
+    } else {
+      count = try countToEnd()
+    }
+    guard let start, var count else { return nil }
+    // An edit list may end inside the last packet's samples, which libavformat states by that packet's duration.
+    if demuxer.formatName.hasPrefix("mov,"), let stated, stated.isLast {
+      count = min(count, samples(to: stated.end, from: start))
+    }
+    return Extent(start: start, count: max(0, count))
+  }
+
+  private func place(from decoder: Decoder) throws(MediaError) {
+    while try decoder.receive(frame.pointer) {
+      let stored = frame.pointer.pointee.best_effort_timestamp
+      if start == nil {
+        let first = stored == sheaf_no_pts ? 0 : stored
+        start = first
+        clock = SampleClock(stream, container: demuxer.formatName, origin: first, sampleRate: sampleRate)
+      }
+      if let end = clock?.place(frame.pointer)?.end { count = end }
+      counter?.decoded(Int64(frame.pointer.pointee.nb_samples))
+      av_frame_unref(frame.pointer)
+    }
+  }
+
+  private func countSamples(of packet: Packet) {
+    guard let counter, let start, let before = count, let samples = counter.samples(in: packet),
+      packet.pts == sheaf_no_pts || abs(self.samples(to: packet.pts, from: start) - before) <= counter.tolerance
+    else {
+      count = nil
+      return
+    }
+    count = before + samples
+  }
+
+  private func keep(_ packet: Packet, before: Int64?) throws(MediaError) {
+    if tail.count < Self.endSize { tail.append(LatePacket(packet: try Packet(), before: before)) }
+    let index = tail.count < Self.endSize ? tail.count - 1 : oldest
+    av_packet_unref(tail[index].packet.pointer)
+    try check(av_packet_ref(tail[index].packet.pointer, packet.pointer), "keeping a packet of", demuxer.name)
+    tail[index].before = before
+    oldest = (index + 1) % Self.endSize
+  }
+
+  /// Decodes the last packets and returns the number of samples up to the end of their last.
+  private func countToEnd() throws(MediaError) -> Int64? {
+    let decoder = try Decoder(stream, name: demuxer.name)
+    var (end, latest): (Int64?, Int64) = (nil, .min)
+    let packets = tail[oldest...] + tail[..<oldest]
+    func receive() throws(MediaError) {
+      while try decoder.receive(frame.pointer) {
+        let (stored, samples) = (frame.pointer.pointee.best_effort_timestamp, Int64(frame.pointer.pointee.nb_samples))
+        if stored != sheaf_no_pts, stored > latest, let start {
+          let before = packets.last { $0.packet.pts == stored }?.before
+          end = (before ?? self.samples(to: stored, from: start)) + samples
+          latest = stored
+        } else {
+          // What a decoder still holds after the last packet has no time of its own.
+          end = end.map { $0 + samples }
+        }
+        av_frame_unref(frame.pointer)
+      }
+    }
+    for late in packets {
+      try decoder.send(late.packet)
+      try receive()
+    }
+    try decoder.send(nil)
+    try receive()
+    if let end { return end }
+    return start.flatMap { start in stated.map { samples(to: $0.end, from: start) } }
+  }
+
+  private func samples(to end: Int64, from start: Int64) -> Int64 {
+    av_rescale_q(end &- start, stream.pointee.time_base, AVRational(num: 1, den: Int32(clamping: sampleRate)))
+  }
+}
+
+/// The number of samples in each packet of a track whose timestamps are coarser than its samples.
+private final class PacketCounter {
+  private enum Kind {
+    /// So many bits a sample of all channels, after a header of so many bytes. A sample may be in two packets.
+    case pcm(bits: Int, header: Int)
+    case vorbis(OpaquePointer)
+    /// As many as in the packets that have been decoded.
+    case equal
+  }
+
+  private let kind: Kind
+  /// The difference, in samples, up to which a packet's timestamp agrees with the count.
+  let tolerance: Int64
+  private var frameSize: Int64 = 0
+  private var bitsLeft = 0
+
+  /// Nil if the stored timestamps are finer than samples.
+  init?(_ stream: UnsafeMutablePointer<AVStream>, container: String) {
+    let parameters = stream.pointee.codecpar!
+    let sample = AVRational(num: 1, den: max(1, parameters.pointee.sample_rate))
+    let agreement = SampleClock.agreement(parameters, container: container)
+    guard agreement > 0 || av_cmp_q(stream.pointee.time_base, sample) > 0 else { return nil }
+    // The first timestamp and the last are both rounded.
+    tolerance = max(agreement, av_rescale_q_rnd(1, stream.pointee.time_base, sample, AV_ROUND_UP) + 2)
+    let channels = Int(max(1, parameters.pointee.ch_layout.nb_channels))
+    let bits = Int(av_get_exact_bits_per_sample(parameters.pointee.codec_id))
+    switch parameters.pointee.codec_id {
+    case AV_CODEC_ID_PCM_DVD:
+      kind = .pcm(bits: max(16, Int(parameters.pointee.bits_per_coded_sample)) * channels, header: 3)
+    case AV_CODEC_ID_VORBIS:
+      guard let parser = av_vorbis_parse_init(parameters.pointee.extradata, parameters.pointee.extradata_size) else {
+        kind = .equal
+        return
+      }
+      kind = .vorbis(parser)
+    case _ where Decoder.codecName(parameters).hasPrefix("pcm_") && bits > 0:
+      kind = .pcm(bits: bits * channels, header: 0)
+    default: kind = .equal
+    }
+  }
+
+  deinit {
+    if case .vorbis(let parser) = kind {
+      var parser: OpaquePointer? = parser
+      av_vorbis_parse_free(&parser)
+    }
+  }
+
+  /// Takes the number of samples of a decoded packet into account.
+  func decoded(_ samples: Int64) { frameSize = samples }
+
+  /// To be called with every packet. Nil if it is not known.
+  func samples(in packet: Packet) -> Int64? {
+    switch kind {
+    case .equal: return frameSize > 0 ? frameSize : nil
+    case .vorbis(let parser):
+      let samples = packet.withBytes {
+        av_vorbis_parse_frame(parser, $0.baseAddress?.assumingMemoryBound(to: UInt8.self), Int32(clamping: $0.count))
+      }
+      return samples >= 0 ? Int64(samples) : nil
+    case .pcm(let bits, let header):
+      bitsLeft += max(0, packet.byteCount - header) * 8
+      let samples = bitsLeft / bits
+      bitsLeft %= bits
+      return Int64(samples)
+    }
+  }
+}

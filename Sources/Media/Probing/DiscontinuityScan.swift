@@ -1,0 +1,138 @@
+internal import CMedia
+internal import CompositionModel
+
+/// Finds the places at which the timestamps of a file count from another zero.
+///
+/// The rule is that of the ffmpeg tool, made independent of which track comes first. The packets of each track are
+/// compared with the track's own decoding times. In the formats of broadcasts and of chained streams, whose timestamps may
+/// be discontinuous by design, a packet is discontinuous that is 0.1 s before the one before it, or 10 s later than the
+/// track's expected time and than every other track. In other formats, it is one that is 1 s before or 30 h later. In the
+/// mov family, durations make the timestamps, and none is discontinuous.
+///
+/// A part is what lies between two such places. Each part is moved as a whole, so that its tracks stay in step: to the
+/// earliest time at which none of its tracks begins before the same track's end in the parts before.
+struct DiscontinuityScan {
+  private struct Part {
+    /// The lowest byte position of its packets.
+    var position: Int64
+    /// The first decoding time, and the latest one of all tracks, in microseconds of the file's clock.
+    let first: Int64
+    var latest: Int64
+  }
+
+  /// What a track has in one part, in ticks of the file's clock.
+  private struct Stretch {
+    var part: Int
+    var position: Int64
+    var start: Int64 = .max
+    var end: Int64 = .min
+  }
+
+  private struct Track {
+    let timebase: AVRational
+    var stretches: [Stretch] = []
+    /// Of the last packet, in microseconds and in ticks.
+    var last: Int64?
+    var lastTicks: Int64 = 0
+    var step: Int64 = 0
+  }
+
+  /// More than this are refused as damage.
+  private static let mostParts = 10_000
+  private static let second: Int64 = 1_000_000
+
+  private var tracks: [Int: Track] = [:]
+  private var parts: [Part] = []
+  private let back: Int64
+  private let ahead: Int64
+  private let isActive: Bool
+  private let name: String
+
+  init(_ demuxer: Demuxer) {
+    name = demuxer.name
+    let isDiscontinuous = demuxer.context.pointee.iformat.pointee.flags & AVFMT_TS_DISCONT != 0
+    (back, ahead) = isDiscontinuous ? (Self.second / 10, 10 * Self.second) : (Self.second, 30 * 3600 * Self.second)
+    isActive = !demuxer.formatName.hasPrefix("mov,")
+  }
+
+  /// Packets of the video and audio tracks are added in the file's order.
+  mutating func add(_ packet: Packet, of stream: UnsafeMutablePointer<AVStream>) throws(MediaError) {
+    guard isActive else { return }
+    let index = Int(stream.pointee.index)
+    var track = tracks[index] ?? Track(timebase: stream.pointee.time_base)
+    defer { tracks[index] = track }
+    let position = packet.pointer.pointee.pos
+    if packet.dts != sheaf_no_pts {
+      let time = av_rescale_q(packet.dts, track.timebase, AVRational(num: 1, den: Int32(Self.second)))
+      let part = try self.part(of: time, at: position, after: track)
+      if track.stretches.last?.part != part { track.stretches.append(Stretch(part: part, position: position)) }
+      if let last = track.last, track.lastTicks < packet.dts, last < time { track.step = packet.dts - track.lastTicks }
+      (track.last, track.lastTicks) = (time, packet.dts)
+      parts[part].latest = max(parts[part].latest, time)
+      if position >= 0 { parts[part].position = min(parts[part].position, position) }
+    }
+    guard let current = track.stretches.indices.last, packet.pts != sheaf_no_pts, !packet.isDiscarded else { return }
+    let length = packet.duration > 0 ? packet.duration : track.step
+    track.stretches[current].start = min(track.stretches[current].start, packet.pts)
+    track.stretches[current].end = max(track.stretches[current].end, packet.pts &+ length)
+  }
+
+  /// The part that a packet belongs to; a new one if its time is discontinuous.
+  private mutating func part(of time: Int64, at position: Int64, after track: Track) throws(MediaError) -> Int {
+    let byPosition = position < 0 ? nil : parts.lastIndex { $0.position <= position }
+    guard let own = track.stretches.last?.part, let last = track.last else {
+      if parts.isEmpty { parts.append(Part(position: max(0, position), first: time, latest: time)) }
+      return byPosition ?? (position < 0 ? parts.count - 1 : 0)
+    }
+    if let byPosition, byPosition > own { return byPosition }
+    let isBack = time < last - back
+    let isAhead = time > last + ahead && time > parts[own].latest + ahead
+    guard position >= 0, isBack || isAhead else { return own }
+    // Another track may have reached the next part first, at a later byte.
+    if own + 1 < parts.count, abs(time - parts[own + 1].first) <= 10 * Self.second { return own + 1 }
+    guard parts.count < Self.mostParts else {
+      throw MediaError(
+        .damaged, operation: "probing", subject: name,
+        message: "its timestamps jump more than \(Self.mostParts - 1) times")
+    }
+    parts.append(Part(position: position, first: time, latest: time))
+    return parts.count - 1
+  }
+
+  /// The discontinuities by track; empty if there are none. Throws if a time is out of range.
+  func discontinuities() throws(MediaError) -> [Int: [Discontinuity]] {
+    guard parts.count > 1 else { return [:] }
+    return try mapErrors(to: MediaError.init(outOfRange:)) { () throws(TimeError) in try place() }
+  }
+
+  private func place() throws(TimeError) -> [Int: [Discontinuity]] {
+    var found: [Int: [Discontinuity]] = [:]
+    /// By track, in seconds of the asset's clock.
+    var ends: [Int: Rational] = [:]
+    for part in parts.indices {
+      var here: [(track: Int, stretch: Stretch, tick: Rational)] = []
+      for (index, track) in tracks {
+        guard let stretch = track.stretches.first(where: { $0.part == part && $0.start <= $0.end }) else { continue }
+        here.append((index, stretch, try MediaTime(track.timebase).exact))
+      }
+      let latest = ends.values.max()
+      let hasEarlier = here.contains { ends[$0.track] != nil }
+      var offset: Rational?
+      for (index, stretch, tick) in here where part > 0 {
+        guard let end = hasEarlier ? ends[index] : latest else { continue }
+        let least = try end - tick * Rational(stretch.start)
+        offset = max(offset ?? least, least)
+      }
+      for (index, stretch, tick) in here {
+        guard let shift = Int64(exactly: try ((offset ?? .zero) / tick).ceiling) else { throw .overflow }
+        if part > 0 {
+          found[index, default: []].append(
+            Discontinuity(position: stretch.position, offset: shift, start: stretch.start + shift))
+        }
+        let end = try tick * Rational(stretch.end + shift)
+        ends[index] = max(ends[index] ?? end, end)
+      }
+    }
+    return found
+  }
+}
