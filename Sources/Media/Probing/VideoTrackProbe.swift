@@ -34,7 +34,7 @@ struct VideoTrackProbe {
     var damage = scan.damage
     if first.isDamaged { damage.add(pictureAt: first.pts) }
     let hasPacketTimes = scan.sortTimes()
-    if scan.rule?.proof == .decoding {
+    if scan.rule.proof == .decoding {
       let trials = try StartTrials(
         source, name: demuxer.name, track: finding.index, candidates: keyframes, states: scan.states,
         movement: movement
@@ -72,9 +72,9 @@ struct VideoTrackProbe {
   private static let imageFormats = ["_pipe", "gif", "apng"]
 
   /// A decoder that starts at the head gives the pictures of the head, which proves nothing.
-  private func proof(of keyframes: [Keyframe], _ scan: PacketScan) -> StartProof? {
-    guard let proof = scan.rule?.proof, keyframes.count > (proof == .decoding ? 1 : 0) else { return .headOnly }
-    return proof
+  private func proof(of keyframes: [Keyframe], _ scan: PacketScan) -> StartProof {
+    let proof = scan.rule.proof
+    return keyframes.count > (proof == .decoding ? 1 : 0) ? proof : .headOnly
   }
 
   /// About one in a quarter of a second. None if the file does not store every frame's time: then it depends on the

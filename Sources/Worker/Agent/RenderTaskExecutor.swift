@@ -206,7 +206,7 @@ actor RenderTaskExecutor {
     guard run.inputs.indices.contains(read.input),
       count <= ContentBlock.count(of: run.inputs[read.input].content.size)
     else {
-      note(ContentError("the task process reported more blocks of an input than it has"), of: id)
+      record(ContentError("the task process reported more blocks of an input than it has"), of: id)
       run.process?.kill()
       return
     }
@@ -218,7 +218,7 @@ actor RenderTaskExecutor {
     guard let run = runs[id], run.inputs.indices.contains(index) else { return }
     let input = run.inputs[index]
     let problem = input.problem(wrong: range)
-    note(problem, of: id)
+    record(problem, of: id)
     run.process?.kill()
     await opener.reject(input, problem)
   }
