@@ -10,8 +10,8 @@ final class Demuxer {
   private let movement: Movement?
   /// By stream. Packets' times are returned with their offsets.
   private let discontinuities: [Int: [Discontinuity]]
-  /// Each stream's offset at the last packet that was read.
-  private var offsets: [Int: Int64] = [:]
+  /// By stream, how many discontinuities are before the last packet that was read.
+  private var passed: [Int: Int] = [:]
 
   /// - Parameters:
   ///   - discontinuities: By stream, as the file was described.
@@ -117,10 +117,15 @@ final class Demuxer {
   private func correctTimes(of packet: Packet) {
     let stream = Int(packet.pointer.pointee.stream_index)
     guard let places = discontinuities[stream] else { return }
+    var count = passed[stream] ?? 0
     // A packet without a position begins inside the same bytes as the one before it.
     let position = packet.pointer.pointee.pos
-    if position >= 0 { offsets[stream] = places.last { $0.position <= position }?.offset ?? 0 }
-    let offset = offsets[stream] ?? 0
+    if position >= 0 {
+      while count < places.count, places[count].position <= position { count += 1 }
+      while count > 0, places[count - 1].position > position { count -= 1 }
+      passed[stream] = count
+    }
+    let offset = count > 0 ? places[count - 1].offset : 0
     if packet.pts != sheaf_no_pts { packet.pts += offset }
     if packet.dts != sheaf_no_pts { packet.dts += offset }
   }
@@ -130,7 +135,7 @@ final class Demuxer {
   /// - Parameter position: The keyframe's byte position. It is used in place of the time in a file whose timestamps are
   ///   discontinuous, where a search by time finds nothing.
   func seek(_ index: Int, to timestamp: Int64, position: Int64 = -1) throws(MediaError) -> Bool {
-    offsets = [:]
+    passed = [:]
     if !discontinuities.isEmpty {
       // Other demuxers do not find the next packet after a jump to its first byte.
       guard position >= 0, formatName == "mpegts" || formatName == "mpeg" else { return false }

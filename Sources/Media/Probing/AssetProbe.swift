@@ -209,8 +209,14 @@ struct TrackFinding {
       guard let origin = Int64(exactly: try (zero / tick.exact).rounded) else { throw .overflow }
       let from = try tick * (Rational(start) - Rational(origin))
       if let length {
-        let duration = try MediaTime(Rational(Int128(length.samples), Int128(length.sampleRate)))
-        return (origin, try MediaTimeRange(start: from, duration: duration))
+        let duration = try Rational(Int128(length.samples), Int128(length.sampleRate))
+        do {
+          return (origin, try MediaTimeRange(start: from, duration: MediaTime(duration)))
+        } catch {
+          // No fraction of a second has both such fine ticks and the samples: the nearest tick is taken.
+          let ticks = try (duration / tick.exact).rounded
+          return (origin, try MediaTimeRange(start: from, duration: MediaTime(tick.exact * Rational(ticks))))
+        }
       }
       let to = try tick * (Rational(max(start, end)) - Rational(origin))
       return (origin, try MediaTimeRange(start: from, end: to))
