@@ -1,4 +1,5 @@
 import CompositionModel
+import ContentStorage
 import Coordinator
 package import Digest
 package import FoundationEssentials
@@ -96,11 +97,20 @@ package struct JobRun: Sendable {
         hasWaited = true
         try await Task.sleep(for: uploadPause)
       } catch let error as WireError where error.code == .content {
+        try await BlockingWork.run { Self.forget(path) }
         throw CommandFailure(.work, "\(path) could not be uploaded: \(error)")
       } catch let error as SystemError {
         throw CommandFailure(.work, "\(path) could not be uploaded: \(error)")
       }
     }
+  }
+
+  /// Forgets the digest of a file that could not be uploaded under it: it may have changed since it was hashed, with
+  /// nothing that shows it, and the next submission hashes it again.
+  private static func forget(_ path: String) {
+    // Without the file or the folder nothing is known of it.
+    guard let file = try? OpenFile.open(path), let identity = try? FileIdentity(of: file) else { return }
+    FileContentCache(directory: try? ProcessEnvironment.cacheDirectory).forget(identity)
   }
 
   /// Submits a document whose media the farm has. Returns the job's name. Throws with the document's problems.

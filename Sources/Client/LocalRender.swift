@@ -105,6 +105,10 @@ package struct LocalRender: Sendable {
           } catch let error as ContentStoreError where error.code == .missing && attempt < Self.maximumTries {
             // Another render of the same film has taken it meanwhile. Its pieces are still there.
             continue
+          } catch let error as ContentStoreError where error.code == .mismatch && attempt < Self.maximumTries {
+            // A film of an earlier render, which the disk has changed since. Its pieces are checked when they are read.
+            farm.store.remove(film.digest)
+            continue
           }
           report(status)
           return status

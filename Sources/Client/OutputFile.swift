@@ -86,12 +86,16 @@ package final class OutputFile: @unchecked Sendable {
   }
 
   /// Makes a complete file of this machine the output: by a second link to it if possible, else by copying. The first link
-  /// stays. Throws `.missing` if there is no such file.
+  /// stays. Throws `.missing` if there is no such file, `.mismatch` if its bytes do not have the digest.
   package func take(_ source: String, digest: SHA256Digest) throws(ContentStoreError) {
     discard()
     let temporary = freshTemporary()
     if link(source, temporary) == 0 {
-      do {
+      do throws(ContentStoreError) {
+        let found = try mapErrors { () throws(SystemError) in try OpenFile.open(temporary).content().digest }
+        guard found == digest else {
+          throw ContentStoreError(.mismatch, "the film \(digest) was damaged in the content store")
+        }
         try rename(temporary)
       } catch {
         unlink(temporary)
