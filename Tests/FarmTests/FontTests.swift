@@ -76,6 +76,37 @@ struct FontTests {
   }
 
   @Test
+  func `a worker without fonts renders with those that another has found, and none is an error that says so`()
+    async throws
+  {
+    let files = try await Self.workspace()
+    defer { files.remove() }
+    let edit = try Self.edit(files)
+    let folder = try Self.fonts(files, "fonts", "DejaVuSans.ttf")
+    let store = files.path("store")
+    func render(_ film: String) async throws -> Command.Result {
+      try await Command(
+        executable: Place.products.appendingPathComponent("sheaf").path,
+        arguments: ["render", edit, "-o", files.path(film), "--segment-duration", "2", "--store", store],
+        environment: ["FONTCONFIG_PATH": folder]
+      ).run()
+    }
+    try FileManager.default.moveItem(atPath: "\(folder)/title.ttf", toPath: files.path("away.ttf"))
+    let without = try await render("without.mkv")
+    #expect(without.status == 65 && without.errors.contains("no font is installed on this worker"), "\(without.errors)")
+
+    let farm = try await Farm(workers: 2, slots: 1, environments: [[:], ["FONTCONFIG_PATH": folder]])
+    defer { farm.stop() }
+    let submit = try await farm.sheaf(
+      "submit", edit, "--wait", "-o", files.path("film.mkv"), "--segment-duration", "1"
+    ).run()
+    try #require(submit.status == 0, "\(submit.errors)")
+    let workers = try await farm.query("SELECT DISTINCT publisher FROM sheaf.task WHERE kind = 'video'")
+    #expect(workers.count == 2)
+    #expect(try await Self.hashes(files.path("film.mkv")).count == 1)
+  }
+
+  @Test
   func `a font that is replaced by one of the same name, size and time is used, and the former too`() async throws {
     let files = try await Self.workspace()
     defer { files.remove() }

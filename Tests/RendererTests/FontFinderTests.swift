@@ -28,13 +28,13 @@ import Testing
     "tab\there", "ﬁ e\u{301} Å", "1/2 → ½ ∞ ≠", "שלום (world) 123",
   ])
   func `a text is drawn with the fonts that were found as with all fonts of the machine`(text: String) throws {
-    _ = TextLayout.withoutSystemFonts
     let config = try #require(FcInitLoadConfigAndFonts())
     defer { FcConfigDestroy(config) }
+    let map = try FontMap(config)
     for font in ["sans-serif", "DejaVu Serif", "Noto Sans", "No Such Family"] {
       for style in 0..<4 {
         let styled = Self.text(text, font: font, style: style)
-        let layout = try TextLayout(styled.fontRequest, config: config, size: styled.size)
+        let layout = try TextLayout(styled.fontRequest, map: map, size: styled.size)
         let expected = TextBlock(styled, layout: layout, wrapWidth: 300)
         let found = try FoundText(styled)
         #expect(found.list.covers([styled.fontRequest]))

@@ -28,12 +28,11 @@ package enum FontFinder {
   static func find(
     _ task: FontTask, movement: Movement? = nil
   ) throws(RenderError) -> (list: FontList, contents: [[UInt8]]) {
-    TextLayout.withoutSystemFonts
     guard let config = FcInitLoadConfigAndFonts() else {
       throw RenderError(.infrastructure, "the font engine (fontconfig) did not start")
     }
     defer { FcConfigDestroy(config) }
-    var finding = Finding(config: config)
+    var finding = try Finding(config: config)
     var texts: [TextFonts] = []
     for text in task.texts {
       texts.append(try finding.fonts(of: text))
@@ -50,18 +49,20 @@ private struct Finding {
     var index: Int32
   }
 
-  let config: OpaquePointer
+  private let config: OpaquePointer
+  private let map: FontMap
   private(set) var files: [FontList.File] = []
   /// Of `files`.
   private(set) var contents: [[UInt8]] = []
   private var digests: [String: String] = [:]
 
-  init(config: OpaquePointer) {
+  init(config: OpaquePointer) throws(RenderError) {
     self.config = config
+    map = try FontMap(config)
   }
 
   mutating func fonts(of request: FontRequest) throws(RenderError) -> TextFonts {
-    let text = try TextLayout(request, config: config, size: 48)
+    let text = try TextLayout(request, map: map, size: 48)
     guard let iterator = pango_layout_get_iter(text.layout) else { throw TextLayout.noEngine }
     defer { pango_layout_iter_free(iterator) }
     var indices: [Face: Int] = [:]
@@ -73,9 +74,9 @@ private struct Finding {
         throw RenderError(
           .media(
             MediaError(
-              .unsupported, operation: "finding fonts", subject: "\"\(request.text.prefix(40))\"",
+              .unsupported, operation: "finding a font for", subject: "\"\(request.text.prefix(40))\"",
               message: "no font is installed on this worker")),
-          "a text")
+          "fonts")
       }
       let face = Face(path: path, index: pattern.integer(FC_INDEX) ?? 0)
       let index = indices[face] ?? fonts.count

@@ -10,16 +10,15 @@ import Synchronization
 /// Each font has a family name of its own, by which a part of the text asks for it, and covers the characters of the text
 /// that it was found for. The rules for slanting, emboldening and scaling are fontconfig's defaults, and are the same on
 /// every machine.
-final class FontSet {
-  /// An `FcConfig`.
-  let config: OpaquePointer
+struct FontSet {
+  let map: FontMap
   /// The family of each part of the text.
   private(set) var families: [(length: Int, family: String)] = []
 
   /// - Parameter inputs: The fonts' files by digest.
   init(_ fonts: TextFonts, of text: String, inputs: [String: any ByteSource]) throws(RenderError) {
     guard let config = FcConfigCreate() else { throw FontSet.noMemory }
-    self.config = config
+    defer { FcConfigDestroy(config) }
     // The configuration gets an empty set of fonts by being asked to add a file that does not exist.
     FcConfigAppFontAddFile(config, "/dev/null/font")
     guard FcConfigParseAndLoadFromMemory(config, FontSet.rules, 1) != 0,
@@ -46,10 +45,7 @@ final class FontSet {
       let pattern = try FontSet.pattern(font, family: FontSet.family(index), path: path, covering: covered[index])
       guard FcFontSetAdd(set, pattern) != 0 else { throw FontSet.noMemory }
     }
-  }
-
-  deinit {
-    FcConfigDestroy(config)
+    map = try FontMap(config)
   }
 
   private static var noMemory: RenderError {

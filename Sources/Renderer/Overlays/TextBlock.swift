@@ -36,7 +36,7 @@ final class TextBlock {
     _ text: StyledText, fonts: TextFonts, inputs: [String: any ByteSource], wrapWidth: Int
   ) throws(RenderError) {
     let set = try FontSet(fonts, of: text.text, inputs: inputs)
-    let layout = try TextLayout(text.fontRequest, config: set.config, size: text.size, families: set.families)
+    let layout = try TextLayout(text.fontRequest, map: set.map, size: text.size, families: set.families)
     self.init(text, layout: layout, wrapWidth: wrapWidth)
   }
 

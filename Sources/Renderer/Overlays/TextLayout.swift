@@ -9,16 +9,13 @@ final class TextLayout {
   let layout: OpaquePointer
 
   /// - Parameters:
-  ///   - config: Where the fonts are taken from.
+  ///   - map: Where the fonts are taken from.
   ///   - size: The height of the em square in pixels.
   ///   - families: In place of the request's family: for parts of the text, in bytes of UTF-8, that follow each other.
   init(
-    _ request: FontRequest, config: OpaquePointer, size: Double, families: [(length: Int, family: String)] = []
+    _ request: FontRequest, map: FontMap, size: Double, families: [(length: Int, family: String)] = []
   ) throws(RenderError) {
-    TextLayout.withoutSystemFonts
-    guard let map = sheaf_font_map(config) else { throw TextLayout.noEngine }
-    defer { sheaf_pango_release(UnsafeMutableRawPointer(map)) }
-    guard let context = pango_font_map_create_context(map) else { throw TextLayout.noEngine }
+    guard let context = pango_font_map_create_context(map.map) else { throw TextLayout.noEngine }
     defer { sheaf_pango_release(UnsafeMutableRawPointer(context)) }
     TextLayout.fixOptions(of: context)
     guard let layout = pango_layout_new(context) else { throw TextLayout.noEngine }
@@ -55,15 +52,6 @@ final class TextLayout {
     RenderError(.infrastructure, "the text engine (Pango) did not start")
   }
 
-  /// A new font map loads fontconfig's own configuration unless there is a current one, which takes some 40 ms and is not
-  /// used here.
-  static let withoutSystemFonts: Void = {
-    if let config = FcConfigCreate() {
-      FcConfigSetCurrent(config)
-      FcConfigDestroy(config)
-    }
-  }()
-
   private static func fixOptions(of context: OpaquePointer) {
     let options = cairo_font_options_create()
     defer { cairo_font_options_destroy(options) }
@@ -75,4 +63,30 @@ final class TextLayout {
     pango_context_set_round_glyph_positions(context, 0)
     pango_context_set_language(context, pango_language_from_string("en"))
   }
+}
+
+/// Pango's fonts by what is asked for. It keeps what it has looked up, so texts that take their fonts from the same place
+/// share one.
+final class FontMap {
+  let map: UnsafeMutablePointer<PangoFontMap>
+
+  /// - Parameter config: An `FcConfig`, where the fonts are taken from, and from nowhere else.
+  init(_ config: OpaquePointer) throws(RenderError) {
+    FontMap.withoutSystemFonts
+    guard let map = sheaf_font_map(config) else { throw TextLayout.noEngine }
+    self.map = map
+  }
+
+  deinit {
+    sheaf_pango_release(UnsafeMutableRawPointer(map))
+  }
+
+  /// A new map loads fontconfig's own configuration unless there is a current one, which takes some 40 ms and is not used
+  /// here.
+  private static let withoutSystemFonts: Void = {
+    if let config = FcConfigCreate() {
+      FcConfigSetCurrent(config)
+      FcConfigDestroy(config)
+    }
+  }()
 }

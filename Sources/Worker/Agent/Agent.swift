@@ -12,7 +12,7 @@ struct Agent: Sendable {
     var name: String
     /// Unique to this run of the worker.
     var workerID: String
-    /// The build of libraries, renderer and fonts.
+    /// The build of libraries and renderer.
     var build: String
     var state: AgentState.Settings
     /// Failed tries to connect in a row after which the agent ends; nil never ends it.

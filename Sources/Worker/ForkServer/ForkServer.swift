@@ -4,8 +4,8 @@ import SwiftProtobuf
 import Synchronization
 import SystemSupport
 
-/// Where the agent's task processes come from: a process that has loaded the codecs and read the fonts' settings, never
-/// opens media, and forks one process for each task. So the cost of loading the codecs (some 40 ms of CPU) is paid once
+/// Where the agent's task processes come from: a process that has loaded the codecs, never opens media, and
+/// forks one process for each task. So the cost of loading the codecs (some 40 ms of CPU) is paid once
 /// and not for each task.
 final class ForkServer: ProcessSource {
   /// How a server is watched: it is ended, with all its processes, when it is silent for this long.
@@ -14,7 +14,7 @@ final class ForkServer: ProcessSource {
     var interval: Int32 = 2000
     /// How many intervals in a row the server may be silent.
     var silences = 5
-    /// As many before it is ready: it reads fonts, perhaps from a slow disk.
+    /// As many before it is ready: it reads libraries, perhaps from a slow disk.
     var silencesAtStart = 60
   }
 
@@ -57,7 +57,7 @@ final class ForkServer: ProcessSource {
 struct ForkServerProperties: Sendable, Hashable {
   /// What is in force in it, and so in every task process.
   var confinement: Confinement
-  /// The build of libraries, renderer and fonts.
+  /// The build of libraries and renderer.
   var build: String
 }
 

@@ -495,7 +495,7 @@ nonisolated struct Control_ForkServerReady: Sendable {
   /// What confines the fork server, as the flags of CSandbox.
   var confinement: UInt32 = 0
 
-  /// The build of libraries, renderer and fonts.
+  /// The build of libraries and renderer.
   var build: String = String()
 
   var unknownFields = SwiftProtobuf.UnknownStorage()
