@@ -3,7 +3,7 @@ internal import CMedia
 /// The part of this build's identity that decides how media is read and written.
 package enum MediaBuild {
   /// Incremented with each change that gives other bytes for the same request and that no library's version shows.
-  private static let revision = 3
+  private static let revision = 4
 
   /// The versions of the libraries in use, this module's own revision, and the kind of processor.
   package static var identity: String {
