@@ -54,7 +54,8 @@ struct StandingHeaders {
     own = current
   }
 
-  /// Adds a packet of the track, in the file's order. Returns what a decoder that starts at it lacks; nil if nothing.
+  /// Adds a packet of the track, in the file's order. Returns what a decoder that starts at it lacks: nil if nothing, or if
+  /// it is not flagged as a keyframe, so that none does.
   mutating func read(_ packet: Packet) -> DecoderState? {
     if let bytes = packet.sideData(AV_PKT_DATA_NEW_EXTRADATA) {
       record = bytes
@@ -63,9 +64,10 @@ struct StandingHeaders {
     }
     let before = current
     if let bytes = packet.sideData(AV_PKT_DATA_PALETTE) { palette = bytes }
+    let found = packet.withBytes { read($0) }
+    guard packet.isKeyframe else { return nil }
     // What came beside this packet is included: demuxers leave it out after a seek.
     var state = DecoderState(record: record, palette: palette)
-    let found = packet.withBytes { read($0) }
     let lacksHeaders = before != own && !before.keys.allSatisfy { found.contains($0) }
     if lacksHeaders {
       for (_, header) in before.sorted(by: { $0.key < $1.key }) { state.headers += framed(header.bytes) }
