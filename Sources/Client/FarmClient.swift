@@ -117,7 +117,14 @@ package final class FarmClient: Sendable {
       let status = try await run.status(of: job)
       try status.requireDone()
       guard let film = status.output.content else { throw CoordinatorClient.unexpected }
-      try await file.download(film, progress: progress) { try await run.read(film.digest, offset: $0, length: $1) }
+      do {
+        try await file.download(film, progress: progress) { try await run.read(film.digest, offset: $0, length: $1) }
+      } catch let error as WireError where error.code == .content {
+        throw CommandFailure(
+          .work,
+          "the film of job \(job) cannot be fetched: \(error.message); submit the document again: only what is missing is "
+            + "made again")
+      }
       // The film is here, and that is what counts: without the report the farm keeps its copy for longer.
       try? await run.fetched(job)
       return status

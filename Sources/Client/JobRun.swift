@@ -97,8 +97,15 @@ package struct JobRun: Sendable {
         hasWaited = true
         try await Task.sleep(for: uploadPause)
       } catch let error as WireError where error.code == .content {
-        try await BlockingWork.run { Self.forget(path) }
-        throw CommandFailure(.work, "\(path) could not be uploaded: \(error)")
+        let hasChanged = try await BlockingWork.run(.hashing) {
+          Self.forget(path)
+          return try OpenFile.open(path).content() != content
+        }
+        throw CommandFailure(
+          .work,
+          hasChanged
+            ? "\(path) has changed since it was read for its digest; run the command again"
+            : "\(path) could not be uploaded: \(error)")
       } catch let error as SystemError {
         throw CommandFailure(.work, "\(path) could not be uploaded: \(error)")
       }

@@ -85,6 +85,24 @@ package final class ContentLocator: Sendable {
     return try Self.read(file, offset, length)
   }
 
+  /// Reads as `read`. What comes from the store is compared with the digests of the content's blocks, if the store has
+  /// them. Throws `.mismatch` if it is damaged.
+  package func readChecked(
+    _ digest: SHA256Digest, offset: UInt64, length: Int, verifying: Bool = false
+  ) throws(ContentStoreError) -> Data {
+    guard let list = store.blockDigests(of: digest), offset < list.content.size, length > 0 else {
+      return try read(digest, offset: offset, length: length, verifying: verifying)
+    }
+    let wanted = Int64(offset)..<min(Int64(offset) + Int64(length), list.content.size)
+    let blocks = ContentBlock.covering(wanted)
+    let bytes = ContentBlock.bytes(of: blocks, size: list.content.size)
+    guard let data = try stored(digest, UInt64(bytes.lowerBound), bytes.count) else { throw missing(digest) }
+    guard data.count == bytes.count,
+      data.withUnsafeBytes({ list.firstMismatch(in: $0, from: blocks.lowerBound) }) == nil
+    else { throw ContentStoreError(.mismatch, "the content \(digest) is damaged on the coordinator's disk") }
+    return data.dropFirst(Int(wanted.lowerBound - bytes.lowerBound)).prefix(wanted.count)
+  }
+
   /// Reads a range of the list of the content's block digests, as `read` reads the content. It is `.unverified` if the
   /// list was not made yet, such as for an object that an earlier version stored.
   package func readBlocks(

@@ -22,6 +22,8 @@ package final class ContentStore: Sendable {
   package let blocks: BlockDigestFolder
   /// When `trim` last looked for entries whose content is gone, in seconds since 1970.
   let entriesRemoved = Mutex<Double>(0)
+  /// Bytes that the open uploads will still write.
+  private let reserved = Mutex<Int64>(0)
 
   /// Opens a content store, makes its folder if it does not exist, and removes the temporary files that a crash left.
   /// - Parameter leftoversOlderThan: In seconds. Younger temporary files may belong to another coordinator.
@@ -37,6 +39,30 @@ package final class ContentStore: Sendable {
       throw ContentStoreError(SystemError(errno, "writing to the content store \(directory)"))
     }
     removeLeftovers(olderThan: Double(age), at: Double(time(nil)))
+  }
+
+  /// Reserves space for an upload in this process.
+  func reserve(_ bytes: Int64, leaving minimumFree: Int64) throws(ContentStoreError) {
+    let available = try availableBytes()
+    let free = reserved.withLock { reserved -> Int64? in
+      let free = available - reserved
+      guard free - bytes < minimumFree else {
+        reserved += bytes
+        return nil
+      }
+      return free
+    }
+    guard let free else { return }
+    throw ContentStoreError(
+      .outOfSpace,
+      """
+      the disk has \(ByteCount.text(max(0, free))) left beside other uploads, and \(ByteCount.text(minimumFree)) must stay \
+      free beside the \(ByteCount.text(bytes)) of this one
+      """)
+  }
+
+  func release(_ bytes: Int64) {
+    reserved.withLock { $0 -= bytes }
   }
 
   /// The bytes that can still be written to the disk that the store is on.

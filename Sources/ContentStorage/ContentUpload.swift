@@ -26,6 +26,8 @@ package final class ContentUpload: @unchecked Sendable {
   private var file: OpenFile?
   private var hasher: BlockHasher? = BlockHasher()
   private let isPartial: Bool
+  /// Bytes that are reserved on the disk and not written yet.
+  private var reservation: Int64 = 0
 
   init(_ store: ContentStore, _ content: Content) throws(ContentStoreError) {
     self.store = store
@@ -62,6 +64,18 @@ package final class ContentUpload: @unchecked Sendable {
     }
   }
 
+  /// Reserves the space of what is not written yet, so that uploads that are written at the same time do not count on the
+  /// same space. Throws `.outOfSpace` if fewer than `minimumFree` bytes would be left on the disk.
+  package func reserve(leaving minimumFree: Int64) throws(ContentStoreError) {
+    try store.reserve(content.size - resumed, leaving: minimumFree)
+    reservation = content.size - resumed
+  }
+
+  private func release(_ bytes: Int64) {
+    store.release(min(bytes, reservation))
+    reservation -= min(bytes, reservation)
+  }
+
   /// Reads what an interrupted upload left, which the digest needs. Takes as long as reading that many bytes.
   package func resume() throws(ContentStoreError) {
     guard let file, resumed > 0, received == 0 else { return }
@@ -84,6 +98,7 @@ package final class ContentUpload: @unchecked Sendable {
     try mapErrors { () throws(SystemError) in try result.get() }
     data.withUnsafeBytes { hasher?.update($0) }
     received += Int64(data.count)
+    release(Int64(data.count))
   }
 
   /// Checks size and digest, and stores the content. Throws `.mismatch` if they are not as announced, `.interrupted` if
@@ -112,12 +127,14 @@ package final class ContentUpload: @unchecked Sendable {
   /// after `finish` or `discard`.
   package func keep() {
     guard isPartial, max(received, resumed) >= Self.smallestPartial else { return discard() }
+    release(reservation)
     // The descriptor is closed, and the lock with it.
     file = nil
   }
 
   /// Ends the upload and removes what was written. Does nothing after `finish` or `keep`.
   package func discard() {
+    release(reservation)
     guard let file else { return }
     unlink(file.name)
     self.file = nil

@@ -34,7 +34,8 @@ actor ClientConnectionHandler {
   /// Serves the connection until it is closed.
   func run() async throws {
     let transfers = ContentTransferHandler(
-      content: service.content, connection: connection, minimumFree: service.configuration.minimumFree)
+      content: service.content, connection: connection, minimumFree: service.configuration.minimumFree,
+      checksReads: true)
     try await withThrowingDiscardingTaskGroup { group in
       group.addTask { try await self.connection.alongside { try await self.closeWhenIdle() } }
       for try await message in connection.inbound {

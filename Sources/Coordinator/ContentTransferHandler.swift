@@ -33,6 +33,7 @@ actor ContentTransferHandler {
   private let content: ContentLocator
   private let connection: WireConnection
   private let minimumFree: Int64
+  private let checksReads: Bool
   /// Reads whose reply was not given to the connection. It is lowered before that, so that a peer that has read a reply
   /// may request again at once.
   private var unansweredReads = 0
@@ -40,10 +41,13 @@ actor ContentTransferHandler {
 
   /// - Parameter minimumFree: An upload after which the store's disk would have fewer bytes available is answered as
   ///   temporarily impossible. Zero: uploads are taken until the disk is full.
-  init(content: ContentLocator, connection: WireConnection, minimumFree: Int64 = 0) {
+  /// - Parameter checksReads: What the store reads is compared with its digests, and damaged content is removed, because
+  ///   the peer cannot report it.
+  init(content: ContentLocator, connection: WireConnection, minimumFree: Int64 = 0, checksReads: Bool = false) {
     self.content = content
     self.connection = connection
     self.minimumFree = minimumFree
+    self.checksReads = checksReads
   }
 
   /// Processes a message that belongs to a read or an upload; work that takes long goes on in `group`. Returns false, and
@@ -123,20 +127,26 @@ actor ContentTransferHandler {
     try await connection.send(.contentData(.with { ($0.request, $0.error) = (read.request, error) }))
   }
 
-  /// The bytes are not checked here: the peer checks them, by block digests or by the digest of the whole, and so finds
-  /// what changes on the way too. A worker reports wrong ones, and `DamagedInputs` looks into it.
+  /// A worker's bytes are not checked here: it checks them, by block digests or by the digest of the whole, and so finds
+  /// what changes on the way too. It reports wrong ones, and `DamagedInputs` looks into it.
   private func data(
     _ read: Sheaf_ReadContent, of digest: SHA256Digest, _ length: Int, _ verifying: Bool
   ) async throws -> Data {
-    let part = { @Sendable [content] (verifying: Bool) throws(ContentStoreError) -> Data in
+    let part = { @Sendable [content, checksReads] (verifying: Bool) throws(ContentStoreError) -> Data in
       if read.blockDigests {
         try content.readBlocks(digest, offset: read.offset, length: length, verifying: verifying)
+      } else if checksReads {
+        try content.readChecked(digest, offset: read.offset, length: length, verifying: verifying)
       } else {
         try content.read(digest, offset: read.offset, length: length, verifying: verifying)
       }
     }
     do {
       return try await BlockingWork.run(.transfers) { try part(false) }
+    } catch let error as ContentStoreError where error.code == .mismatch {
+      // The next job that needs it makes it again.
+      let wasDamaged = try await BlockingWork.run(.hashing) { [content] in try content.removeIfDamaged(digest) }
+      throw wasDamaged ? ContentStoreError(.mismatch, "\(error), and was removed") : error
     } catch let error as ContentStoreError where verifying && error.code == .unverified {
       return try await BlockingWork.run(.hashing) { try part(true) }
     }
@@ -181,17 +191,7 @@ actor ContentTransferHandler {
     let upload = try await BlockingWork.run { [store = content.store, minimumFree] () -> ContentUpload? in
       if store.contains(announced) { return nil }
       let upload = try store.upload(announced)
-      let available = minimumFree > 0 ? try store.availableBytes() : .max
-      guard available - (announced.size - upload.resumed) >= minimumFree else {
-        upload.keep()
-        throw ContentStoreError(
-          .outOfSpace,
-          """
-          the disk has \(ByteCount.text(available)) left, and \(ByteCount.text(minimumFree)) must stay free beside the \
-          \(ByteCount.text(announced.size)) of the upload
-          """
-        )
-      }
+      if minimumFree > 0 { try upload.reserve(leaving: minimumFree) }
       return upload
     }
     if let upload, upload.resumed > 0 { try await BlockingWork.run(.storing) { try upload.resume() } }

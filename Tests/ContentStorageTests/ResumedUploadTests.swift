@@ -51,6 +51,29 @@ struct ResumedUploadTests {
     #expect(try temporaries().isEmpty)
   }
 
+  /// Uploads at the same time must not count on the same space. What remains free is far more than other programs use.
+  @Test func uploadsReserveTheSpaceThatTheyWillWrite() throws {
+    let available = try store.availableBytes()
+    let half = Content(digest: film.digest, size: available / 2)
+    func reserve(_ content: Content) throws -> ContentUpload {
+      let upload = try store.upload(content)
+      try upload.reserve(leaving: available / 4)
+      return upload
+    }
+    do {
+      let first = try reserve(half)
+      let error = #expect(throws: ContentStoreError.self) { try reserve(half) }
+      #expect(error?.code == .outOfSpace)
+      first.discard()
+      try reserve(half).keep()
+      _ = try reserve(half)
+    }
+    let upload = try reserve(film)
+    try upload.write(bytes)
+    try upload.finish()
+    _ = try reserve(half)
+  }
+
   @Test func damagedRemainsAreRemovedAndTheUploadMayBeRepeated() throws {
     do { try store.upload(film).write(bytes[..<part]) }
     let file = try FileHandle(forUpdating: URL(fileURLWithPath: store.partialPath(of: film.digest)))

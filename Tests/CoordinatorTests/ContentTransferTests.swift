@@ -34,7 +34,7 @@ import Wire
 
   /// Serves content and answers heartbeats.
   private func withServer(
-    minimumFree: Value = Value(0), _ body: @Sendable (WireAddress) async throws -> Void
+    minimumFree: Value = Value(0), checksReads: Bool = false, _ body: @Sendable (WireAddress) async throws -> Void
   ) async throws {
     let server = try await WireServer.bind(
       to: WireAddress(host: "127.0.0.1", port: 0),
@@ -44,7 +44,7 @@ import Wire
         let welcome = Sheaf_Welcome.with { $0.protocolVersion = WireProtocol.version }
         try await server.run(maximumConnections: 10, admit: { _ in .success(welcome) }) { connection, _ in
           let transfers = ContentTransferHandler(
-            content: locator, connection: connection, minimumFree: minimumFree.value)
+            content: locator, connection: connection, minimumFree: minimumFree.value, checksReads: checksReads)
           try await withThrowingDiscardingTaskGroup { group in
             for try await message in connection.inbound {
               if try await transfers.start(message, in: &group) { continue }
@@ -204,6 +204,31 @@ import Wire
               }))
         }
         for _ in 0..<WireProtocol.readWindow { _ = try #require(await replies.next()) }
+      }
+    }
+  }
+
+  /// A client cannot report it.
+  @Test func contentThatIsDamagedOnTheDiskIsNotReadByAClientAndIsRemoved() async throws {
+    let upload = try store.upload(film)
+    try upload.write(Data(file.read(at: 0, length: 3 << 20)))
+    try upload.finish()
+    try await withServer(checksReads: true) { address in
+      try await connect(address) { [film, file, store] exchange, _ in
+        for (offset, length) in [(0, 3 << 20), (1, 1), ((256 << 10) - 1, 2), (1 << 20, 300_000), ((3 << 20) - 5, 99)] {
+          let data = try await exchange.read(film.digest, offset: UInt64(offset), length: length)
+          #expect(try [UInt8](data) == file.read(at: Int64(offset), length: min(length, (3 << 20) - offset)))
+        }
+        let object = try FileHandle(forUpdating: URL(filePath: store.path(of: film.digest)))
+        try object.seek(toOffset: 1 << 20)
+        try object.write(contentsOf: Data([1, 2, 3]))
+        try object.close()
+        #expect(try await exchange.read(film.digest, offset: 0, length: 1 << 20).count == 1 << 20)
+        let message = "the content \(film.digest) is damaged on the coordinator's disk, and was removed"
+        await #expect(throws: WireError(.content, message)) {
+          try await exchange.read(film.digest, offset: (1 << 20) + 9, length: 1)
+        }
+        #expect(!store.contains(film))
       }
     }
   }

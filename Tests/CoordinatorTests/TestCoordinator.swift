@@ -80,7 +80,7 @@ struct TestCoordinator: Sendable {
 
 /// Waits until a condition holds.
 func eventually(_ what: String, _ holds: () async throws -> Bool) async throws {
-  let limit = ContinuousClock.now + .seconds(20)
+  let limit = ContinuousClock.now + .seconds(60)
   while try await !holds() {
     guard ContinuousClock.now < limit else {
       Issue.record("not in time: \(what)")

@@ -115,6 +115,10 @@ struct EditReuseTests {
         }))
   }
 
+  private func segments(_ edit: Edit, _ assets: [AssetID: PlannedAsset]) throws -> [Segment] {
+    try RenderPlanner.plan(edit, assets: assets, fonts: Synthetic.fonts(edit)).segments
+  }
+
   private func pictures(_ film: Film, _ assets: [AssetID: PlannedAsset]) throws -> [Picture] {
     let edit = try film.edit()
     var pictures: [Picture] = []
@@ -147,7 +151,7 @@ struct EditReuseTests {
     var counts: [Change: (untouched: Int, reused: Int)] = [:]
     for number in 0..<10 {
       let film = Self.film(number, &random)
-      let known = Set(try RenderPlanner.plan(film.edit(), assets: assets).segments.map(\.task))
+      let known = Set(try segments(film.edit(), assets).map(\.task))
       let before = Set(try pictures(film, assets))
       for edit in 0..<20 {
         let change = Change.allCases[edit % Change.allCases.count]
@@ -155,7 +159,7 @@ struct EditReuseTests {
         var edited = try changed.edit()
         if change == .background { edited.videoComposition.instructions[0].background = .white }
         let isUntouched = try pictures(changed, assets).map { before.contains($0) }
-        for segment in try RenderPlanner.plan(edited, assets: assets).segments {
+        for segment in try segments(edited, assets) {
           let untouched = segment.frames.count { isUntouched[$0] }
           counts[change, default: (0, 0)].untouched += untouched
           if known.contains(segment.task) { counts[change, default: (0, 0)].reused += untouched }

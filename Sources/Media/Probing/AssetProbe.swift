@@ -3,10 +3,10 @@ package import CompositionModel
 
 /// Describes the contents of a media file exactly.
 ///
-/// All packets of the video and audio tracks are read. The first and the last packets of each audio track are decoded. Only
-/// the first frame of each video track is decoded, unless the packets do not determine the frames' times (times are
-/// missing, doubled or contradictory, or it cannot be told which packets show a picture): then the whole track is decoded.
-/// Time zero is the movie's own in files of the mov family that are not fragmented, in which edit lists place the tracks;
+/// All packets of the video and audio tracks are read. The first and the last packets of each audio track are decoded.
+/// Only the first frame of each video track is decoded, unless the packets do not determine the frames' times (times are
+/// missing, doubled or contradictory, or the packets do not show which of them are pictures): then the whole track is
+/// decoded. Time zero is the movie's own in files of the mov family that are not fragmented, in which edit lists place the tracks;
 /// in other files it is the earliest time at which a video or audio track presents anything. Tracks whose codec this build
 /// cannot decode are left out, unless the file has no other.
 package enum AssetProbe {

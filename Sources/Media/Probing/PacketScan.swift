@@ -14,7 +14,7 @@ struct PacketScan {
   private(set) var lacksTimes = false
   /// Whether the track begins with packets that depend on others before them.
   private var startsWithDependentPackets = false
-  /// Whether a packet may show several pictures, or it cannot be told without decoding.
+  /// Whether a packet may show several pictures, or only decoding shows how many.
   private var hidesPictures = false
   /// Whether a packet is damaged, so that it may decode to nothing.
   private var isDamaged = false

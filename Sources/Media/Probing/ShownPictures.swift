@@ -32,7 +32,7 @@ struct ShownPictures {
     }
   }
 
-  /// The number of pictures; nil if it cannot be told without decoding.
+  /// The number of pictures; nil if only decoding shows it.
   mutating func count(in packet: Packet) -> Int? {
     switch kind {
     case .one: 1
