@@ -21,9 +21,12 @@ package struct CoordinatorClient: Sendable {
   private let replies: AsyncThrowingStream<WireMessage, any Error>
 
   /// Connects, runs `body`, and closes the connection. Throws `WireError` or what `body` throws.
-  /// - Parameter answered: Called when the coordinator has sent the first message after its welcome.
+  /// - Parameters:
+  ///   - longestSilence: A coordinator that sends nothing for this long, though it is asked, is given up.
+  ///   - answered: Called when the coordinator has sent the first message after its welcome.
   package static func run<R: Sendable>(
-    _ endpoint: Endpoint, answered: @escaping @Sendable () -> Void = {},
+    _ endpoint: Endpoint, longestSilence: Duration = Reconnection.Limits().longestSilence,
+    answered: @escaping @Sendable () -> Void = {},
     _ body: @escaping @Sendable (CoordinatorClient) async throws -> R
   ) async throws -> R {
     let hello = Sheaf_Hello.with {
@@ -40,8 +43,10 @@ package struct CoordinatorClient: Sendable {
           do {
             var isFirst = true
             for try await message in connection.inbound {
-              if isFirst { answered() }
-              isFirst = false
+              if isFirst, !ContentExchange.answersProbe(message) {
+                isFirst = false
+                answered()
+              }
               if await !content.take(message) { continuation.yield(message) }
             }
             continuation.finish(throwing: Self.closed)
@@ -50,6 +55,12 @@ package struct CoordinatorClient: Sendable {
             continuation.finish(throwing: error)
             await content.end(error as? WireError ?? WireError(.closed, "\(error)"))
           }
+        }
+        group.addTask {
+          guard let error = await Self.silence(of: connection, content, longest: longestSilence) else { return }
+          continuation.finish(throwing: error)
+          await content.end(error)
+          connection.close()
         }
         let result: R
         do {
@@ -61,6 +72,25 @@ package struct CoordinatorClient: Sendable {
         }
         group.cancelAll()
         return result
+      }
+    }
+  }
+
+  /// Waits until the coordinator has sent nothing for too long, as when its process is stopped, and returns the error; nil
+  /// if this task is cancelled. A coordinator that has nothing to send is asked.
+  private static func silence(
+    of connection: WireConnection, _ content: ContentExchange, longest: Duration
+  ) async -> WireError? {
+    await withTaskGroup(of: Void.self) { group in
+      defer { group.cancelAll() }
+      while true {
+        do { try await Task.sleep(for: longest / 8) } catch { return nil }
+        let silence = ContinuousClock.now - connection.lastReceived
+        guard silence < longest else {
+          return WireError(.timeout, "the coordinator has sent nothing for \(longest.components.seconds) s")
+        }
+        // In a task of its own, because a coordinator that is stopped takes no messages.
+        if silence >= longest / 4 { group.addTask { await content.sendProbe() } }
       }
     }
   }

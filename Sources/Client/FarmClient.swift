@@ -38,7 +38,9 @@ package final class FarmClient: Sendable {
   package func run<R: Sendable>(_ body: @escaping @Sendable (JobRun) async throws -> R) async throws -> R {
     while true {
       do {
-        return try await CoordinatorClient.run(endpoint, answered: answered) { [limits] in
+        return try await CoordinatorClient.run(
+          endpoint, longestSilence: limits.longestSilence, answered: answered
+        ) { [limits] in
           try await body(JobRun($0, uploadPause: limits.longestPause))
         }
       } catch let error as WireError {

@@ -10,14 +10,17 @@ package struct Reconnection: Sendable, Hashable {
     package var longestPause: Duration
     /// How long the coordinator may be away at a time.
     package var longestOutage: Duration
+    /// How long a connected coordinator may send nothing before it counts as away.
+    package var longestSilence: Duration
 
     package init(
       shortestPause: Duration = .milliseconds(250), longestPause: Duration = .seconds(3),
-      longestOutage: Duration = .seconds(300)
+      longestOutage: Duration = .seconds(300), longestSilence: Duration = .seconds(20)
     ) {
       self.shortestPause = shortestPause
       self.longestPause = longestPause
       self.longestOutage = longestOutage
+      self.longestSilence = longestSilence
     }
   }
 

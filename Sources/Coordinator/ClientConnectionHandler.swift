@@ -98,6 +98,7 @@ actor ClientConnectionHandler {
       // end.
       if let reply = try await abandonable({ try await self.reply(to: message) }) { try await connection.send(reply) }
     } catch let error as JobStoreError {
+      if error.code == .unavailable { await service.storeFailed(error) }
       throw error.refusal
     }
   }

@@ -7,8 +7,8 @@ import SystemSupport
 
 /// Standard output for results, standard error for progress and errors.
 enum Console {
-  /// Throws `ConsoleError` if standard output cannot be written.
-  static func print(_ line: String) throws(ConsoleError) {
+  /// Throws `OutputError` if standard output cannot be written.
+  static func print(_ line: String) throws(OutputError) {
     try write(line.withoutControls + "\n")
   }
 
@@ -17,7 +17,7 @@ enum Console {
     writeError(line.withoutControls + "\n")
   }
 
-  /// Prints a value as JSON. Throws `ConsoleError` if standard output cannot be written, or what encoding throws.
+  /// Prints a value as JSON. Throws `OutputError` if standard output cannot be written, or what encoding throws.
   /// - Parameter lines: Whether it takes several indented lines, or one.
   static func printJSON(_ value: some Encodable, lines: Bool = true) throws {
     let encoder = lines ? JSONCoding.prettyEncoder : JSONCoding.encoder
@@ -25,38 +25,15 @@ enum Console {
     try write(json.controlsEscapedAsJSON + "\n")
   }
 
-  fileprivate static func write(_ text: String) throws(ConsoleError) {
-    do throws(SystemError) {
-      try Self.write(text, to: STDOUT_FILENO)
-    } catch {
-      throw ConsoleError(error)
-    }
+  fileprivate static func write(_ text: String) throws(OutputError) {
+    try StandardOutput.write(text)
   }
 
   fileprivate static func writeError(_ text: String) {
-    try? write(text, to: STDERR_FILENO)
-  }
-
-  private static func write(_ text: String, to file: Int32) throws(SystemError) {
     let bytes = Array(text.utf8)
-    let result = bytes.withUnsafeBytes { buffer in
-      Result { () throws(SystemError) in
-        try writeAll(file, buffer, name: file == STDOUT_FILENO ? "standard output" : "standard error")
-      }
-    }
-    try result.get()
-  }
-}
-
-/// Standard output could not be written.
-struct ConsoleError: Error, CustomStringConvertible {
-  /// Whether the reader has closed it, as `head` does, so that the rest of the output is not wanted.
-  var isClosed: Bool
-  var description: String
-
-  init(_ error: SystemError) {
-    isClosed = error.isClosedByReader
-    description = "\(error)"
+    try? bytes.withUnsafeBytes { buffer in
+      Result { () throws(SystemError) in try writeAll(STDERR_FILENO, buffer, name: "standard error") }
+    }.get()
   }
 }
 
@@ -64,15 +41,18 @@ struct ConsoleError: Error, CustomStringConvertible {
 struct Terminal: Sendable {
   private let file: Int32
 
-  /// Standard error; nil if it is not a terminal.
+  /// Standard error; nil if it is not a terminal that can be repainted.
   static var errors: Terminal? { Terminal(STDERR_FILENO) }
-  /// Standard output; nil if it is not a terminal.
+  /// Standard output; nil if it is not a terminal that can be repainted.
   static var output: Terminal? { Terminal(STDOUT_FILENO) }
 
   private init?(_ file: Int32) {
-    guard isatty(file) == 1 else { return nil }
+    guard isatty(file) == 1, Self.canRepaint(ProcessEnvironment.value("TERM")) else { return nil }
     self.file = file
   }
+
+  /// Whether a terminal of this type, the value of `TERM`, executes control sequences. It gets lines otherwise, as a pipe.
+  static func canRepaint(_ type: String?) -> Bool { type != "dumb" }
 
   /// In columns: 80 if the terminal does not say.
   var width: Int { max(20, size.map { Int($0.ws_col) } ?? 80) }
@@ -85,7 +65,7 @@ struct Terminal: Sendable {
     return size
   }
 
-  fileprivate func write(_ text: String) throws(ConsoleError) {
+  fileprivate func write(_ text: String) throws(OutputError) {
     if file == STDOUT_FILENO { try Console.write(text) } else { Console.writeError(text) }
   }
 }
@@ -109,8 +89,8 @@ struct PaintedLines {
     try? terminal.write(sequence(lines))
   }
 
-  /// The same, where the lines are the command's result. Throws `ConsoleError` if they cannot be written.
-  mutating func print(_ lines: [String], on terminal: Terminal) throws(ConsoleError) {
+  /// The same, where the lines are the command's result. Throws `OutputError` if they cannot be written.
+  mutating func print(_ lines: [String], on terminal: Terminal) throws(OutputError) {
     try terminal.write(sequence(lines))
   }
 }
@@ -147,32 +127,4 @@ extension CommandFailure {
 extension String {
   /// On one line, for a place that has one: ends of lines and tabs become spaces.
   var onOneLine: String { String(withoutControls.map { $0.isNewline || $0 == "\t" ? " " : $0 }) }
-
-  /// With control characters written out, as in `\u{1B}`: documents and media may contain them, and a terminal would
-  /// execute them. Line ends and tabs stay.
-  var withoutControls: String { replacingControls { "\\u{\($0)}" } }
-
-  /// The same for a JSON text, where only strings can contain them: written out as JSON's own escapes, such as `\u001B`.
-  var controlsEscapedAsJSON: String {
-    replacingControls { "\\u" + String(repeating: "0", count: 4 - $0.count) + $0 }
-  }
-
-  /// - Parameter escape: Returns what takes a character's place, from its number in hexadecimal.
-  private func replacingControls(_ escape: (String) -> String) -> String {
-    guard unicodeScalars.contains(where: \.controlsTerminals) else { return self }
-    return unicodeScalars.reduce(into: "") { text, scalar in
-      text += scalar.controlsTerminals ? escape(String(scalar.value, radix: 16, uppercase: true)) : String(scalar)
-    }
-  }
-}
-
-extension Unicode.Scalar {
-  fileprivate var controlsTerminals: Bool {
-    switch self {
-    case "\n", "\t": false
-    // They change the direction of the text that follows.
-    case "\u{200E}", "\u{200F}", "\u{202A}"..."\u{202E}", "\u{2066}"..."\u{2069}": true
-    default: properties.generalCategory == .control
-    }
-  }
 }

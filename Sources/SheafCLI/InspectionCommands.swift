@@ -85,7 +85,7 @@ struct PlanCommand: AsyncParsableCommand {
       let edit = try EditFile(edit)
       let (assets, missing) = try await edit.assets(configuration.contents)
       let inspection = LocalInspection(
-        edit: edit, assets: assets, output: Setting.text(output, "SHEAF_OUTPUT") ?? "",
+        edit: edit, assets: assets, output: try OutputPath.value(output) ?? "",
         segmentDuration: segments.value)
       let reply = try await Interruption.cancelling { try await inspection.run(configuration) }
       let problems = inspection.problems(reply, and: missing)

@@ -45,8 +45,8 @@ struct SubmitCommand: AsyncParsableCommand {
       let endpoint = try coordinator.endpoint()
       let limits = Int64(Int32.min)...Int64(Int32.max)
       let priority = try Setting.number(priority, "--priority", "SHEAF_PRIORITY", in: limits) ?? 0
+      let output = try OutputPath.value(output)
       let edit = try EditFile(edit)
-      let output = Setting.text(output, "SHEAF_OUTPUT")
       let file = try output.map { try OutputFile($0) }
       let waits = Setting.flag(wait, "SHEAF_WAIT") || file != nil
       let (isJSON, duration) = (json.isOn, segments.value)
@@ -151,7 +151,7 @@ struct FetchCommand: AsyncParsableCommand {
   func run() async throws {
     try await reporting(json: json.isOn ? .lines : .none) {
       let endpoint = try coordinator.endpoint()
-      guard let output = Setting.text(output, "SHEAF_OUTPUT") else {
+      guard let output = try OutputPath.value(output) else {
         throw ValidationError("name the file to write with -o")
       }
       let file = try OutputFile(output)
@@ -203,7 +203,7 @@ struct RetryCommand: AsyncParsableCommand {
   func run() async throws {
     try await reporting(json: json.isOn ? .lines : .none) {
       let endpoint = try coordinator.endpoint()
-      let output = Setting.text(output, "SHEAF_OUTPUT")
+      let output = try OutputPath.value(output)
       let file = try output.map { try OutputFile($0) }
       let waits = Setting.flag(wait, "SHEAF_WAIT") || file != nil
       let isJSON = json.isOn

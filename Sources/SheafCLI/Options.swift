@@ -97,3 +97,12 @@ extension String {
     return isPlain ? self : "'" + replacing("'", with: "'\\''") + "'"
   }
 }
+
+/// The path of the film.
+enum OutputPath {
+  /// - Parameter option: As given on the command line, which goes before `SHEAF_OUTPUT`; nil if it is not there.
+  static func value(_ option: String?) throws -> String? {
+    guard option != "" else { throw ValidationError("the output has no name: give -o a file, or leave it out") }
+    return Setting.text(option, "SHEAF_OUTPUT")
+  }
+}

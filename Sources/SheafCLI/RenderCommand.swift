@@ -31,8 +31,9 @@ struct RenderCommand: AsyncParsableCommand {
   func run() async throws {
     try await reporting(json: json.isOn ? .lines : .none, document: edit) {
       let configuration = try farm.configuration()
+      let named = try OutputPath.value(output)
       let edit = try EditFile(edit)
-      guard let output = Setting.text(output, "SHEAF_OUTPUT") ?? edit.outputPath else {
+      guard let output = named ?? edit.outputPath else {
         if !edit.document.problems.isEmpty { throw CommandFailure(problems: edit.document.problems) }
         throw ValidationError("the document has no export.to, so name the film with -o")
       }

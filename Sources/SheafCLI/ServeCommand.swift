@@ -238,7 +238,8 @@ private actor StopSignals {
     self.logger = logger
   }
 
-  /// Takes the signals from now on. Before `serve` was called, the first one ends the process at once.
+  /// Takes the signals from now on. Before `serve` was called there is nothing to drain, and the first one ends the process
+  /// at once.
   func listen() async {
     let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
     Task { for await signal in signals { stop(signal) } }
@@ -250,10 +251,11 @@ private actor StopSignals {
   }
 
   private func stop(_ signal: UnixSignal) {
-    if isStopping || drain == nil { _exit(128 + signal.rawValue) }
+    if isStopping { _exit(128 + signal.rawValue) }
     isStopping = true
     logger.notice("stopping", metadata: ["signal": "\(signal)"])
-    Task { await self.drain?() }
+    guard let drain else { _exit(0) }
+    Task { await drain() }
     Task { await self.endInTime() }
   }
 

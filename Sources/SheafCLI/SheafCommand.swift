@@ -27,6 +27,7 @@ struct SheafCommand: AsyncParsableCommand {
 extension SheafCommand {
   /// The command line in, the exit code out.
   static func main() async {
+    StandardOutput.reserveDescriptors()
     // If the reader of the output has closed it (`sheaf status | head`), a write returns an error instead of a signal.
     signal(SIGPIPE, SIG_IGN)
     if let refusal = CommandLineText.refusal(of: CommandLineText.arguments) {
@@ -46,7 +47,7 @@ extension SheafCommand {
       // A help text. It must be seen to be missing where standard output cannot be written.
       do {
         try Console.print(fullMessage(for: error))
-      } catch  where !error.isClosed {
+      } catch  where !error.isClosedByReader {
         Console.printError("sheaf: \(error)")
         Glibc.exit(CommandFailure.Code.work.rawValue)
       } catch {}
@@ -97,9 +98,9 @@ extension AsyncParsableCommand {
         try failure.report(document: document, json: json)
         throw ExitCode(failure.code.rawValue)
       }
-    } catch let error as ConsoleError {
+    } catch let error as OutputError {
       // The reader has what it wants.
-      if error.isClosed { throw ExitCode.success }
+      if error.isClosedByReader { throw ExitCode.success }
       Console.printError("sheaf: \(error)")
       throw ExitCode(CommandFailure.Code.work.rawValue)
     } catch let error as SettingError {
@@ -108,7 +109,7 @@ extension AsyncParsableCommand {
   }
 
   private static func isReported(elsewhere error: any Error) -> Bool {
-    error is ExitCode || error is ValidationError || error is SettingError || error is ConsoleError
+    error is ExitCode || error is ValidationError || error is SettingError || error is OutputError
   }
 }
 

@@ -32,8 +32,9 @@ package struct LineLogHandler: LogHandler {
     words += metadata.sorted { $0.key < $1.key }.map { key, value in
       "\(key.replacing(" ", with: "_"))=\(quoted("\(value)"))"
     }
-    // One line each, whatever a file is called.
-    return words.joined(separator: " ").split(whereSeparator: \.isNewline).joined(separator: "; ") + "\n"
+    // One line each, which no terminal executes, whatever a file or a job is called.
+    let line = words.joined(separator: " ").split(whereSeparator: \.isNewline).joined(separator: "; ")
+    return line.withoutControls.replacing("\t", with: "\\u{9}") + "\n"
   }
 
   private static func quoted(_ value: String) -> String {

@@ -15,6 +15,7 @@ public enum WorkerMain {
   ///
   /// It must be the first that the program does: the fork server may have one thread only.
   public static func run() -> Never {
+    StandardOutput.reserveDescriptors()
     let arguments = Array(CommandLine.arguments.dropFirst())
     switch arguments.first {
     case ForkServerMain.subcommand: ForkServerMain.run()
@@ -29,10 +30,22 @@ public enum WorkerMain {
       } catch let exit as WorkerExit {
         endProcess(exit.code.rawValue, "sheaf-worker: \(exit.message)")
       } catch {
-        WorkerCommand.exit(withError: error)
+        guard WorkerCommand.exitCode(for: error).isSuccess else { WorkerCommand.exit(withError: error) }
+        // A help text.
+        Self.write(WorkerCommand.fullMessage(for: error))
+        WorkerCommand.exit()
       }
     }
     dispatchMain()
+  }
+
+  /// Writes lines to standard output. If that is not possible, it ends the process with the reason and exit code 1.
+  static func write(_ lines: String) {
+    do {
+      try StandardOutput.write(lines + "\n")
+    } catch {
+      endProcess(ExitCode.failure.rawValue, "sheaf-worker: \(error)")
+    }
   }
 }
 
@@ -58,9 +71,11 @@ struct WorkerCommand: AsyncParsableCommand {
   func run() async throws {
     if version {
       let libraries = try LoadedLibraries.all()
-      print("\(Product.version)\nbuild: \(ForkServerMain.build(libraries))\nlibraries:")
-      for library in libraries { print("  \(library.name) \(library.identity)") }
-      return
+      let lines = libraries.map { "
+  \($0.name) \($0.identity)" }.joined()
+      return WorkerMain.write("\(Product.version)
+build: \(ForkServerMain.build(libraries))
+libraries:\(lines)")
     }
     let settings = try options.resolved()
     if settings.exitsWithParent { try exitWithStandardInput() }

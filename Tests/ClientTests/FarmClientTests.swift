@@ -21,10 +21,13 @@ import Wire
     folder = try TemporaryFolder()
   }
 
-  private func client(_ farm: ScriptedFarm, longestOutage: Duration = .seconds(60)) async -> FarmClient {
+  private func client(
+    _ farm: ScriptedFarm, longestOutage: Duration = .seconds(60), longestSilence: Duration = .seconds(60)
+  ) async -> FarmClient {
     let notices = notices
     let limits = Reconnection.Limits(
-      shortestPause: .milliseconds(5), longestPause: .milliseconds(20), longestOutage: longestOutage)
+      shortestPause: .milliseconds(5), longestPause: .milliseconds(20), longestOutage: longestOutage,
+      longestSilence: longestSilence)
     return FarmClient(CoordinatorClient.Endpoint(address: await farm.address, token: ""), limits: limits) {
       notices.add($0)
     }
@@ -76,6 +79,45 @@ import Wire
     let error = await #expect(throws: CommandFailure.self) { try await waiting.value }
     #expect(error?.code == .unavailable)
     #expect(error?.message.contains("has not answered") == true, "\(error?.message ?? "")")
+  }
+
+  /// As when its process is stopped: the connection stays open.
+  @Test func aCoordinatorThatSendsNothingMoreCountsAsAway() async throws {
+    let farm = ScriptedFarm { message, connection in
+      guard case .watchJob = message else { return [] }
+      return [.status("j", connection == 1 ? .rendering : .done)]
+    }
+    try await farm.start()
+    let client = await client(farm, longestSilence: .milliseconds(400))
+    let status = try await client.wait(for: "j", cancelsJob: false) { _, _ in }
+    #expect(status.state == .done)
+    try #require(notices.all.count == 2)
+    guard case .lost(let reason) = notices.all[0] else { return #expect(Bool(false), "\(notices.all)") }
+    #expect(reason.contains("has sent nothing"))
+    await farm.stop()
+  }
+
+  /// A job whose status does not change for long: what is asked meanwhile is answered.
+  @Test func aCoordinatorThatHasNothingToSendIsAsked() async throws {
+    let probes = Recorder<Sheaf_ReadContent>()
+    let farm = ScriptedFarm { message, _ in
+      switch message {
+      case .watchJob: return [.status("j", .rendering)]
+      case .readContent(let read):
+        probes.add(read)
+        var answers: [ScriptedFarm.Answer] = []
+        answers.append(.send(.contentData(.with { ($0.request, $0.error) = (read.request, "no digest") })))
+        if probes.all.count == 5 { answers.append(.status("j", .done)) }
+        return answers
+      default: return []
+      }
+    }
+    try await farm.start()
+    let client = await client(farm, longestSilence: .seconds(2))
+    #expect(try await client.wait(for: "j", cancelsJob: false) { _, _ in }.state == .done)
+    #expect(probes.all.allSatisfy { $0.digest.isEmpty })
+    #expect(notices.all.isEmpty)
+    await farm.stop()
   }
 
   @Test func aWaitThatIsCancelledCancelsItsJobAndAWatchDoesNot() async throws {

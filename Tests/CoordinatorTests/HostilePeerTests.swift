@@ -34,7 +34,7 @@ import Testing
           let step = try decoder.next()
           if case .needsBytes = step { break }
           if case .frame(let frame) = step { frames.append(frame) }
-          if case .needsRoom = step { decoder.grantRoom() }
+          if case .needsRoom(let bytes, _) = step { decoder.grantRoom(bytes) }
         }
       }
       return frames

@@ -1,4 +1,5 @@
 import Glibc
+import Synchronization
 import SystemSupport
 import Testing
 
@@ -228,6 +229,58 @@ struct ConnectionTests {
     await #expect(throws: JobStoreError(.closed, "")) { try await connecting.value }
   }
 
+  /// The connection stays open and nothing arrives, as when the server's machine or the network in between has stopped.
+  @Test(arguments: [false, true])
+  func aServerThatStopsAnsweringIsUnavailable(pipeline: Bool) async throws {
+    try await TestDatabase.with { database in
+      let limits = Connection.Limits(statement: .seconds(2), grace: .seconds(1))
+      let link = try SilentLink()
+      let lane = try DatabaseLane(url: link.url(database), limits: limits, outage: ConnectFailure())
+      let one = Statement("one", "SELECT 1")
+      try await lane.perform { (connection) throws(JobStoreError) in _ = try connection.run(one) }
+      link.silence()
+      let error = await #expect(throws: JobStoreError(.unavailable, "")) {
+        try await lane.perform { (connection) throws(JobStoreError) in
+          if pipeline { _ = try connection.transaction([(one, [])]) } else { _ = try connection.run(one) }
+        }
+      }
+      #expect(error?.message == "PostgreSQL does not answer")
+      // On a new connection.
+      try await lane.perform { (connection) throws(JobStoreError) in _ = try connection.run(one) }
+      lane.close()
+      link.close()
+    }
+  }
+
+  /// A statement about every task of a large job may take long, as long as the server answers new connections.
+  @Test func aLongStatementEndsWhenNewConnectionsAreNotAnswered() async throws {
+    try await TestDatabase.with { database in
+      let outage = ConnectFailure()
+      let link = try SilentLink()
+      let lane = try DatabaseLane(url: link.url(database), limits: .long, outage: outage)
+      try await lane.perform { (_) throws(JobStoreError) in }
+      link.silence()
+      outage.recordNoAnswer(since: .now - .seconds(1))
+      let (begun, begin) = AsyncStream.makeStream(of: Void.self)
+      let waiting = Task {
+        try await lane.perform { (connection) throws(JobStoreError) in
+          begin.yield()
+          try connection.script("SELECT 1")
+        }
+      }
+      for await _ in begun { break }
+      let server = try SilentServer()
+      let url = "host=127.0.0.1 port=\(server.port) dbname=sheaf connect_timeout=2"
+      // The first attempt may begin before the wait.
+      for _ in 0..<2 {
+        #expect(throws: JobStoreError(.unavailable, "")) { try Connection(url: url, outage: outage) }
+      }
+      await #expect(throws: JobStoreError(.unavailable, "")) { try await waiting.value }
+      lane.close()
+      link.close()
+    }
+  }
+
   @Test func aServerThatDoesNotAnswerInTimeIsUnavailable() async throws {
     let server = try SilentServer()
     let error = await #expect(throws: JobStoreError(.unavailable, "")) {
@@ -245,6 +298,52 @@ extension TestDatabase {
       WHERE datname = current_database() AND application_name = 'sheaf' AND wait_event_type = 'Lock'
       """
     while try query(waiting).isEmpty { try Task.checkCancellation() }
+  }
+}
+
+/// A link to the server of the `PG…` environment, whose connections can become silent: they stay open, what is sent is
+/// acknowledged, and nothing arrives.
+private final class SilentLink: Sendable {
+  private let server: SilentServer
+  private let generation = Atomic<Int>(0)
+
+  init() throws {
+    server = try SilentServer()
+    let target = in_port_t(getenv("PGPORT").flatMap { UInt16(String(cString: $0)) } ?? 5432)
+    try startThread { [self] in
+      while let near = server.accept(), let far = Self.connect(target) {
+        let number = generation.load(ordering: .relaxed)
+        for (source, target) in [(near, far), (far, near)] {
+          try? startThread { [self] in
+            while let bytes = try? source.readSome(4096), !bytes.isEmpty {
+              if generation.load(ordering: .relaxed) == number { try? target.send(bytes) }
+            }
+            target.shutDown()
+          }
+        }
+      }
+    }
+  }
+
+  func url(_ database: TestDatabase) -> String { "host=127.0.0.1 port=\(server.port) \(database.url)" }
+
+  /// The connections of now are silent from now on. New ones are not.
+  func silence() { generation.add(1, ordering: .relaxed) }
+
+  func close() { server.close() }
+
+  private static func connect(_ port: in_port_t) -> OpenFile? {
+    let file = OpenFile(owning: socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0), name: "a connection")
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+    address.sin_port = port.bigEndian
+    let status = withUnsafeMutablePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        Glibc.connect(file.descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+      }
+    }
+    return status == 0 ? file : nil
   }
 }
 
@@ -269,6 +368,14 @@ private final class SilentServer: Sendable {
     guard status else { throw SystemError(errno, "listening") }
     port = UInt16(bigEndian: address.sin_port)
   }
+
+  /// The next connection; nil when the server is closed.
+  func accept() -> OpenFile? {
+    let descriptor = Glibc.accept(socket.descriptor, nil, nil)
+    return descriptor < 0 ? nil : OpenFile(owning: descriptor, name: "a connection")
+  }
+
+  func close() { socket.shutDown() }
 
   /// Waits until a client has connected.
   func waitForConnection() async throws {

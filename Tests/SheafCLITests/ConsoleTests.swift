@@ -1,4 +1,5 @@
 import FoundationEssentials
+import SystemSupport
 import Testing
 
 @testable import SheafCLI
@@ -17,5 +18,10 @@ struct ConsoleTests {
     let json = String(decoding: try JSONEncoder().encode([text]), as: UTF8.self).controlsEscapedAsJSON
     #expect(json.contains(#"a\u202Eb\u007Fc\u009Bd"#))
     #expect(try JSONDecoder().decode([String].self, from: Data(json.utf8)) == [text])
+  }
+
+  @Test func `a dumb terminal is not repainted`() {
+    #expect(!Terminal.canRepaint("dumb"))
+    for type in ["xterm-256color", "linux", nil] { #expect(Terminal.canRepaint(type)) }
   }
 }

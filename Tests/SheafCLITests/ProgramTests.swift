@@ -59,6 +59,16 @@ import Wire
     await farm.stop()
   }
 
+  @Test(arguments: ["sheaf --help", "sheaf status"]) func `a closed standard output is a failure that says so`(
+    command: String
+  ) async throws {
+    let farm = ScriptedFarm { _, _ in [.status("j", .done)] }
+    try await farm.start()
+    let result = try await run("\(command) >&-", farm: farm)
+    #expect(result.status == 1 && result.errors == "sheaf: standard output is closed\n", "\(result.errors)")
+    await farm.stop()
+  }
+
   @Test func `a watch whose reader has gone ends quietly`() async throws {
     let farm = ScriptedFarm { message, _ in
       guard case .watchJob = message else { return [] }
@@ -117,6 +127,24 @@ import Wire
     #expect(result.status == 130 && result.output == "j\n", "\(result.errors)")
     #expect(await farm.received.contains(.cancelJob(.with { $0.job = "j" })))
     await farm.stop()
+  }
+
+  @Test func `a coordinator that still waits for its database ends with 0`() async throws {
+    let program = try await start(
+      "exec sheaf serve --database 'host=127.0.0.1 port=1' --store store --listen 127.0.0.1:0", nil)
+    while try !text("errors").contains("database not reached yet") { try await Task.sleep(for: .milliseconds(10)) }
+    program.send(SIGTERM)
+    let result = try await end(of: program)
+    #expect(result.status == 0 && result.errors.contains("stopping"), "\(result.status): \(result.errors)")
+  }
+
+  // MARK: The command line
+
+  @Test(arguments: ["submit edit.json", "render edit.json", "fetch j", "retry j", "plan edit.json"])
+  func `an output without a name is a wrong command line`(command: String) async throws {
+    _ = try folder.write(Data(#"{"sheaf": 1, "tracks": []}"#.utf8), "edit.json")
+    let result = try await run("sheaf \(command) -o ''")
+    #expect(result.status == 64 && result.errors.contains("the output has no name"), "\(result.errors)")
   }
 
   // MARK: Documents and media

@@ -63,11 +63,11 @@ struct FramingTests {
     let start = bytes.readSlice(length: 10)
     let head = try #require(start)
     decoder.append(head)
-    guard case .needsRoom(let wanted) = try decoder.next(), wanted == length else {
+    guard case .needsRoom(let wanted, growing: false) = try decoder.next(), wanted == length else {
       Issue.record("it did not ask for room")
       return
     }
-    decoder.grantRoom()
+    decoder.grantRoom(wanted)
     var following = try frame("short").framed()
     bytes.writeBuffer(&following)
     #expect(try frames(&decoder, bytes) == [long, frame("short")])
@@ -78,6 +78,33 @@ struct FramingTests {
       Issue.record("it did not ask for room")
       return
     }
+  }
+
+  @Test func aFrameThatIsLongerThanAStepAsksForRoomAsItsBytesArrive() throws {
+    let long = frame(String(repeating: "x", count: 2 * FrameDecoder.step + 1000))
+    var decoder = FrameDecoder(limit: 8 << 20)
+    var bytes = try long.framed()
+    let length = bytes.readableBytes
+    var room = 0
+    var steps = 0
+    var found: Sheaf_Frame?
+    while found == nil {
+      switch try decoder.next() {
+      case .frame(let frame): found = frame
+      case .needsBytes:
+        let part = bytes.readSlice(length: min(60_000, bytes.readableBytes))
+        decoder.append(try #require(part))
+      case .needsRoom(let wanted, let isGrowing):
+        // What was granted is there.
+        #expect(isGrowing && length - bytes.readableBytes >= room)
+        decoder.grantRoom(wanted)
+        room += wanted
+        steps += 1
+      }
+    }
+    #expect(found == long)
+    #expect(steps == 3)
+    #expect(room == length - 4)
   }
 
   @Test(arguments: [[0xFF, 0xFF, 0xFF], [], [0x0A, 0x7F, 0x00], [0xC2, 0x3E, 0x00]] as [[UInt8]])
@@ -96,7 +123,7 @@ struct FramingTests {
     let bytes = try message.framed()
     #expect(bytes.readableBytes <= FrameLimits.fromWorker.later)
     var decoder = FrameDecoder(limit: FrameLimits.fromWorker.later)
-    decoder.grantRoom()
+    decoder.grantRoom(bytes.readableBytes)
     #expect(try frames(&decoder, bytes) == [message])
   }
 }

@@ -46,6 +46,36 @@ struct MemoryBudgetTests {
     #expect(budget.reserveNow(25, for: .worker) != nil)
   }
 
+  /// So many frames that grow never wait for each other for ever, and leave room for content.
+  @Test func growingFramesHaveHalfOfAShareAndTheOldestCanBecomeComplete() throws {
+    let budget = MemoryBudget(limit: 400)
+    let granted = Granted()
+    // 15 of them fit into half of the clients' 300.
+    for frame in 0..<20 { _ = budget.grow(nil, by: 10, for: .client) { granted.add(frame, $0) } }
+    #expect(granted.order == Array(0..<15))
+    let frames = granted.take()
+    _ = budget.grow(frames[3], by: 10, for: .client) { granted.add(3, $0) }
+    #expect(granted.order == [])
+    var content = budget.reserveNow(140, for: .client)
+    #expect(content != nil)
+    _ = budget.grow(frames[0], by: 10, for: .client) { granted.add(0, $0) }
+    #expect(granted.order == [0])
+    let oldest = granted.take()
+    _ = budget.grow(oldest[0], by: 10, for: .client) { granted.add(0, $0) }
+    #expect(granted.order == [])
+    #expect(budget.isContended)
+    // The oldest one goes before content that would fit.
+    #expect(budget.reserveNow(1, for: .client) == nil)
+    content = nil
+    #expect(granted.order == [0])
+    // It is complete: what it has is not that of a growing frame any more, and others go on, the oldest first.
+    let complete = granted.take()
+    budget.complete(complete[0])
+    #expect(granted.order == [3])
+    #expect(budget.used == 180)
+    withExtendedLifetime((frames, oldest, complete)) {}
+  }
+
   @Test func whatIsLargerThanTheWholeGoesThroughAlone() {
     let budget = MemoryBudget(limit: 100)
     let large = budget.reserveNow(200, for: .client)
@@ -63,7 +93,14 @@ private final class Granted: Sendable {
     granted.withLock { $0.append((bytes, reservation)) }
   }
 
-  func free() { granted.withLock { $0 = [] } }
+  func take() -> [MemoryBudget.Reservation] {
+    granted.withLock { granted in
+      defer { granted = [] }
+      return granted.map(\.1)
+    }
+  }
+
+  func free() { _ = take() }
 }
 
 /// A peer that sends bytes as they are.
@@ -126,8 +163,8 @@ private final class RawPeer: Sendable {
       // All but the last byte. Most of it stays with the peers, whose bytes are shared here.
       let part = RawPeer.part(of: 8 << 20, bytes: 8 << 20 - 1)
       for peer in peers { peer.channel.writeAndFlush(part, promise: nil) }
-      // Six of them fit into three quarters of the memory.
-      while server.memory.used < 6 * 8 << 20 { try await Task.sleep(for: .milliseconds(10)) }
+      // Their beginnings take half of the clients' three quarters.
+      while server.memory.used < memory / 8 * 3 - FrameDecoder.step { try await Task.sleep(for: .milliseconds(10)) }
       try await WireClient.withConnection(to: server.address, hello: .worker) { connection, _ in
         var replies = connection.inbound.makeAsyncIterator()
         for _ in 0..<20 {
@@ -156,6 +193,41 @@ private final class RawPeer: Sendable {
         try await sending
         var replies = connection.inbound.makeAsyncIterator()
         #expect(try await replies.next() == .heartbeatReply(.init()))
+      }
+    }
+  }
+
+  /// Peers that announce long frames and send them slowly: a chunk and a document of another client arrive.
+  @Test(arguments: [1000, 1 << 20])
+  func slowFramesDoNotKeepOthersWaiting(begun: Int) async throws {
+    try await withServer(memory: 64 << 20, frameTimeout: .seconds(12)) { server in
+      var slow: [RawPeer] = []
+      for _ in 0..<30 {
+        let peer = try await RawPeer(server.address, role: .client)
+        peer.channel.writeAndFlush(RawPeer.part(of: 8 << 20, bytes: begun), promise: nil)
+        slow.append(peer)
+      }
+      let peers = slow
+      let dripping = Task {
+        while !Task.isCancelled {
+          for peer in peers { peer.channel.writeAndFlush(ByteBuffer(repeating: 0, count: 4 << 10), promise: nil) }
+          try await Task.sleep(for: .milliseconds(400))
+        }
+      }
+      defer {
+        dripping.cancel()
+        for peer in peers { peer.channel.close(promise: nil) }
+      }
+      while server.memory.used < 30 * FrameDecoder.step { try await Task.sleep(for: .milliseconds(10)) }
+      let hello = Sheaf_Hello.with { $0.role = .client }
+      try await WireClient.withConnection(to: server.address, hello: hello) { connection, _ in
+        var replies = connection.inbound.makeAsyncIterator()
+        for bytes in [WireProtocol.maximumChunk, 2 << 20] {
+          try await connection.send(.uploadChunk(.with { $0.data = Data(count: bytes) }))
+          try await connection.send(.heartbeat(.init()))
+          #expect(try await replies.next() == .heartbeatReply(.init()))
+          #expect(server.memory.used <= server.memory.limit / 4 * 3)
+        }
       }
     }
   }

@@ -52,6 +52,13 @@ struct TaskLogTests {
     lines.logger.info("read", metadata: ["file": "a\nb \"c\"", "empty": ""])
     #expect(lines.all == [#"info: read empty="" file="a; b 'c'""#])
   }
+
+  /// A client chooses the names of its jobs.
+  @Test
+  func `a log message has no control characters`() {
+    lines.logger.info("job\tsubmitted", metadata: ["name": "a\u{1B}[2J\u{0}b\u{9B}\u{202E}c"])
+    #expect(lines.all == [#"info: job\u{9}submitted name=a\u{1B}[2J\u{0}b\u{9B}\u{202E}c"#])
+  }
 }
 
 /// The lines that a logger wrote, without their times.

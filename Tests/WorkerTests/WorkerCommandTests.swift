@@ -61,6 +61,14 @@ struct WorkerCommandTests {
     }
   }
 
+  @Test(arguments: ["--version", "--help", "confinement"])
+  func `a standard output that cannot be written is a failure`(command: String) throws {
+    for (file, reason) in [("> /dev/full", "failed: No space left on device"), (">&-", "standard output is closed")] {
+      let result = try Tool.result(of: "/bin/sh", ["-c", "'\(Place.worker)' \(command) \(file)"])
+      #expect(result.status == 1 && result.log.contains(reason), "\(result.status): \(result.log)")
+    }
+  }
+
   @Test(arguments: [["--media-root", "/nonexistent"], ["--cache", "/proc/sheaf"]])
   func `a worker that cannot start ends with 1 and the reason`(arguments: [String]) throws {
     let defaults = arguments.contains("--cache") ? [] : ["--cache", folder.url.path]

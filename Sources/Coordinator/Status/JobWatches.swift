@@ -73,7 +73,12 @@ actor JobWatches {
       if hasEnded { finish(job) }
     } catch let error as JobStoreError {
       // The job goes on while a database restarts, and so does the watch.
-      if error.code != .unavailable { finish(job, throwing: error) }
+      guard error.code == .unavailable else { return finish(job, throwing: error) }
+      guard let watched = jobs[job], var status = watched.last else { return }
+      status.waitsFor = WaitReason.noStore
+      guard status != watched.last else { return }
+      for watcher in watched.watchers.values { watcher.yield(status) }
+      jobs[job]?.last = status
     } catch {
       // Cancelled: the coordinator stops.
     }

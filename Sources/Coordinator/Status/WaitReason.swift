@@ -3,6 +3,7 @@ import Jobs
 /// Why a job's tasks do not run, in the words of the person who looks: pure.
 package enum WaitReason {
   package static let noWorker = "no worker is connected"
+  static let noStore = "the coordinator's job store is not available; running tasks go on"
   /// A job that is younger may just not have been started.
   static let patience = Duration.seconds(2)
 

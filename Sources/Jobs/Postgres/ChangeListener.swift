@@ -43,7 +43,12 @@ final class ChangeListener: Sendable {
       streams.signal()
       while true {
         if try connection.takeNotifications() { streams.signal() }
-        if cutoff.wait(socket: connection.socket) == .cut { return false }
+        switch cutoff.wait(socket: connection.socket, milliseconds: 30_000) {
+        case .cut: return false
+        case .ready: break
+        // A connection that does not answer brings no notifications.
+        case .over: try connection.script("SELECT 1")
+        }
       }
     } catch {
       return !cutoff.isCut

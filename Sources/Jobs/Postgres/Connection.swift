@@ -1,4 +1,5 @@
 import CPostgres
+import Glibc
 
 /// A statement that a connection prepares at its first use.
 struct Statement: Sendable {
@@ -15,28 +16,41 @@ struct Statement: Sendable {
 /// One of a pipeline's statements, with its values.
 typealias Call = (statement: Statement, parameters: [Parameter])
 
-/// One libpq connection. Every call blocks, so it belongs on a thread of its own.
+/// One libpq connection. Every call blocks, so it belongs on a thread of its own. No call waits for a server that does not
+/// answer for longer than the limits allow: then it throws `.unavailable`, and the connection is broken.
 final class Connection {
   private let handle: OpaquePointer
-  private let cutoff: Cutoff?
+  private let limits: Limits
+  private let cutoff: Cutoff
+  private let outage: ConnectFailure?
   private var prepared: Set<String> = []
+  /// Whether a wait for the server was given up.
+  private var isGivenUp = false
 
-  /// - Parameter cutoff: Ends the waits of this connection, its opening included.
-  init(url: String, limits: Limits = .long, cutoff: Cutoff? = nil) throws(JobStoreError) {
-    handle = try Self.open(url: url, cutoff: cutoff)
+  /// - Parameters:
+  ///   - cutoff: Ends the waits of this connection, its opening included.
+  ///   - outage: Ends a wait when new connections to the server are not answered either, and records if this one is not.
+  init(
+    url: String, limits: Limits = .long, cutoff: Cutoff? = nil, outage: ConnectFailure? = nil
+  ) throws(JobStoreError) {
+    let cutoff = if let cutoff { cutoff } else { try Cutoff() }
+    handle = try Self.open(url: url, cutoff: cutoff, outage: outage)
+    self.limits = limits
     self.cutoff = cutoff
+    self.outage = outage
     // From here on `deinit` closes the connection, also if the rest throws.
-    try cutoff?.watch(socket: PQsocket(handle))
+    try cutoff.watch(socket: PQsocket(handle))
+    guard PQsetnonblocking(handle, 1) == 0 else { throw failure() }
     try requireVersion()
     try script(Self.settings + limits.settings)
   }
 
   deinit {
-    cutoff?.unwatch()
+    cutoff.unwatch()
     PQfinish(handle)
   }
 
-  var isBroken: Bool { PQstatus(handle) != CONNECTION_OK }
+  var isBroken: Bool { isGivenUp || PQstatus(handle) != CONNECTION_OK }
   /// 150007 is 15.7.
   var serverVersion: Int32 { PQserverVersion(handle) }
   /// To be polled for notifications.
@@ -44,16 +58,17 @@ final class Connection {
 
   /// Runs one or several statements without parameters.
   func script(_ text: String) throws(JobStoreError) {
-    _ = try check(PQexec(handle, text))
+    _ = try results(PQsendQuery(handle, text))
   }
 
   /// Runs one statement: in the open transaction, or else as a transaction of its own.
   func run(_ statement: Statement, _ parameters: [Parameter] = []) throws(JobStoreError) -> Rows {
     try prepare(statement, parameters)
-    return try check(
-      send(parameters) { values, lengths, formats in
-        PQexecPrepared(handle, statement.name, Int32(parameters.count), values, lengths, formats, 1)
-      })
+    let sent = send(parameters) { values, lengths, formats in
+      PQsendQueryPrepared(handle, statement.name, Int32(parameters.count), values, lengths, formats, 1)
+    }
+    guard let rows = try results(sent).last else { throw failure() }
+    return rows
   }
 
   /// Runs statements as one transaction in one round trip. Each sees what was committed when it began, not when the
@@ -89,11 +104,11 @@ final class Connection {
     guard first == nil, PQpipelineSync(handle) == 1 else { throw first ?? failure() }
     var results: [Rows] = []
     for _ in calls {
-      do { results.append(try check(PQgetResult(handle))) } catch { first = first ?? error }
-      while let rest = PQgetResult(handle) { PQclear(rest) }
-      if isBroken { throw first ?? failure() }
+      do { results.append(try check(try nextResult())) } catch { first = first ?? error }
+      guard !isBroken else { throw first ?? failure() }
+      while let rest = try nextResult() { PQclear(rest) }
     }
-    PQclear(PQgetResult(handle))
+    PQclear(try nextResult())
     guard PQexitPipelineMode(handle) == 1 else { throw first ?? failure() }
     if let first { throw first }
     return results
@@ -118,7 +133,7 @@ final class Connection {
   private func prepare(_ statement: Statement, _ parameters: [Parameter]) throws(JobStoreError) {
     guard !prepared.contains(statement.name) else { return }
     let types = parameters.map(\.type)
-    _ = try check(PQprepare(handle, statement.name, statement.text, Int32(types.count), types))
+    _ = try results(PQsendPrepare(handle, statement.name, statement.text, Int32(types.count), types))
     prepared.insert(statement.name)
   }
 
@@ -140,6 +155,47 @@ final class Connection {
       let values = ranges.map { range in range.flatMap { range in base.map { $0 + range.lowerBound } } }
       let lengths = ranges.map { Int32($0?.count ?? 0) }
       return body(values, lengths, [Int32](repeating: 1, count: parameters.count))
+    }
+  }
+
+  // MARK: Results
+
+  /// The results of what was sent outside of a pipeline. Throws the first error.
+  /// - Parameter sent: What libpq returned: 1 if it has taken the request.
+  private func results(_ sent: Int32) throws(JobStoreError) -> [Rows] {
+    guard sent == 1 else { throw failure() }
+    var first: JobStoreError?
+    var results: [Rows] = []
+    // Everything is read, also after an error, or the connection would not take the next request.
+    while let result = try nextResult() {
+      do { results.append(try check(result)) } catch { first = first ?? error }
+      guard !isBroken else { throw first ?? failure() }
+    }
+    if let first { throw first }
+    return results
+  }
+
+  /// Sends what waits to be sent, and waits for the next result; nil at the end of a request's results.
+  private func nextResult() throws(JobStoreError) -> OpaquePointer? {
+    var lastMovement = ContinuousClock.now
+    while true {
+      let unsent = PQflush(handle)
+      guard unsent >= 0 else { throw failure() }
+      if PQisBusy(handle) == 0 { return PQgetResult(handle) }
+      let left = lastMovement + limits.statement + limits.grace - .now
+      guard left > .zero, outage?.isUnanswered(since: lastMovement) != true else {
+        isGivenUp = true
+        throw JobStoreError(.unavailable, "PostgreSQL does not answer")
+      }
+      // At most a second, because other connections may find that the server does not answer.
+      let milliseconds = Int32(clamping: min(left, .seconds(1)).microseconds / 1_000 + 1)
+      switch cutoff.wait(socket: socket, for: unsent == 0 ? POLLIN : POLLIN | POLLOUT, milliseconds: milliseconds) {
+      case .cut: throw Cutoff.closed
+      case .over: continue
+      case .ready:
+        lastMovement = .now
+        guard PQconsumeInput(handle) == 1 else { throw failure() }
+      }
     }
   }
 
@@ -188,16 +244,23 @@ extension Connection {
     """
 
   /// How long a statement may take.
-  enum Limits: String, Sendable {
-    /// For what a lease depends on.
-    case short = "8s"
-    /// For what may be about every task of a large job.
-    case long = "600s"
+  struct Limits: Sendable {
+    /// After this time the server ends the statement.
+    var statement: Duration
+    /// A server that sends nothing for this much longer does not answer.
+    var grace: Duration = .seconds(4)
 
-    fileprivate var settings: String { "SET statement_timeout = '\(rawValue)';\n" }
+    /// For what a lease depends on.
+    static let short = Limits(statement: .seconds(8))
+    /// For what may be about every task of a large job.
+    static let long = Limits(statement: .seconds(600))
+
+    fileprivate var settings: String { "SET statement_timeout = \(statement.microseconds / 1_000);\n" }
   }
 
-  static func open(url: String, cutoff: Cutoff?) throws(JobStoreError) -> OpaquePointer {
+  static func open(
+    url: String, cutoff: Cutoff, outage: ConnectFailure?
+  ) throws(JobStoreError) -> OpaquePointer {
     try requireParsable(url)
     // The URL, as `dbname`, overrides what is before it and not what is after it. A server that does not answer for 15 s
     // is considered lost.
@@ -211,7 +274,7 @@ extension Connection {
     }
     guard let handle else { throw JobStoreError(.internal, "there is no memory for a database connection") }
     do throws(JobStoreError) {
-      if let cutoff { try finishOpening(handle, cutoff) } else { try finishOpening(handle, try Cutoff()) }
+      try finishOpening(handle, cutoff, outage)
     } catch {
       PQfinish(handle)
       throw error
@@ -221,8 +284,11 @@ extension Connection {
   }
 
   /// Waits for the server, which `PQconnectdb` would do without a way to end the wait.
-  private static func finishOpening(_ handle: OpaquePointer, _ cutoff: Cutoff) throws(JobStoreError) {
-    let deadline = connectTimeout(of: handle).map { ContinuousClock.now + $0 }
+  private static func finishOpening(
+    _ handle: OpaquePointer, _ cutoff: Cutoff, _ outage: ConnectFailure?
+  ) throws(JobStoreError) {
+    let start = ContinuousClock.now
+    let deadline = connectTimeout(of: handle).map { start + $0 }
     // What libpq waits for after its start.
     var state = PGRES_POLLING_WRITING
     while PQstatus(handle) != CONNECTION_BAD {
@@ -230,10 +296,11 @@ extension Connection {
       if state == PGRES_POLLING_FAILED { break }
       let left = deadline.map { $0 - .now }
       if let left, left <= .zero {
+        outage?.recordNoAnswer(since: start)
         throw JobStoreError(.unavailable, "cannot reach the database: the server does not answer")
       }
       let wake = cutoff.wait(
-        socket: PQsocket(handle), writing: state == PGRES_POLLING_WRITING,
+        socket: PQsocket(handle), for: state == PGRES_POLLING_WRITING ? POLLOUT : POLLIN,
         milliseconds: left.map { Int32(clamping: $0.microseconds / 1_000 + 1) })
       switch wake {
       case .cut: throw Cutoff.closed

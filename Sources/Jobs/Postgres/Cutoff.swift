@@ -55,11 +55,12 @@ final class Cutoff: Sendable {
   ///
   /// - Parameters:
   ///   - socket: Nil waits for the time alone.
+  ///   - events: Of `poll`.
   ///   - milliseconds: Nil waits without a limit.
-  func wait(socket: Int32?, writing: Bool = false, milliseconds: Int32? = nil) -> Wake {
+  func wait(socket: Int32?, for events: Int32 = POLLIN, milliseconds: Int32? = nil) -> Wake {
     var polled = [
       pollfd(fd: ends.polled.descriptor, events: Int16(POLLIN), revents: 0),
-      pollfd(fd: socket ?? -1, events: Int16(writing ? POLLOUT : POLLIN), revents: 0),
+      pollfd(fd: socket ?? -1, events: Int16(events), revents: 0),
     ]
     // A wait that a signal interrupts is over at once, and the caller looks again.
     guard poll(&polled, nfds_t(polled.count), milliseconds ?? -1) > 0 else { return isCut ? .cut : .over }

@@ -3,8 +3,8 @@ import SystemSupport
 
 /// One of a store's connections, on a thread of its own. Its operations run one after another.
 ///
-/// If the connection is lost the operation throws `.unavailable`, and the next one connects again, not more often than
-/// `ReconnectDelay` allows.
+/// If the connection is lost, or the server does not answer on it, the operation throws `.unavailable`, and the next one
+/// connects again, not more often than `ReconnectDelay` allows.
 actor DatabaseLane {
   private let url: String
   private let limits: Connection.Limits
@@ -74,7 +74,7 @@ actor DatabaseLane {
     if let connection { return connection }
     try outage.throwIfRecent()
     do {
-      let connection = try Connection(url: url, limits: limits, cutoff: cutoff)
+      let connection = try Connection(url: url, limits: limits, cutoff: cutoff, outage: outage)
       try Schema.update(connection)
       self.connection = connection
       outage.end()
@@ -93,6 +93,8 @@ final class ConnectFailure: Sendable {
   private struct State {
     var last: (error: JobStoreError, until: ContinuousClock.Instant)?
     var delay = ReconnectDelay()
+    /// When the last attempt began that was not answered.
+    var unanswered: ContinuousClock.Instant?
   }
 
   private let state = Mutex(State())
@@ -103,6 +105,15 @@ final class ConnectFailure: Sendable {
 
   func record(_ error: JobStoreError) {
     state.withLock { state in state.last = (error, .now + .milliseconds(state.delay.next())) }
+  }
+
+  /// The server has not answered an attempt that began then.
+  func recordNoAnswer(since start: ContinuousClock.Instant) { state.withLock { $0.unanswered = start } }
+
+  /// Whether an attempt that began after this moment was not answered, and none has succeeded after it. A server that is
+  /// only slow with a long statement answers new connections.
+  func isUnanswered(since start: ContinuousClock.Instant) -> Bool {
+    state.withLock { $0.unanswered }.map { $0 >= start } ?? false
   }
 
   func end() { state.withLock { $0 = State() } }

@@ -44,13 +44,15 @@ struct FrameRules: Sendable {
   var memory: MemoryBudget
   /// How long the first frame may take.
   var helloTimeout: Duration = WireProtocol.helloTimeout
-  /// Within this time `WireProtocol.leastProgress` bytes must arrive while a frame is not complete.
+  /// Within this time `WireProtocol.leastProgress` bytes must arrive while a frame is not complete, and in a sixth of it
+  /// `WireProtocol.contendedProgress` bytes while others wait for memory.
   var frameTimeout: Duration = WireProtocol.frameTimeout
 }
 
 /// Turns the bytes of a connection into frames. The first frame completes a promise, which fails when the frame does not
 /// arrive in time; all other frames go to the next handler. A long frame waits for room in the memory that all
-/// connections share, and the connection is not read meanwhile. After an error, or after `Command.discard`, the handler
+/// connections share, and the connection is not read meanwhile; it gets room in steps, so that bytes that were announced
+/// and are not sent take none from others. After an error, or after `Command.discard`, the handler
 /// reads and drops the remaining input: closing a socket with unread input would destroy a refusal that is still being
 /// sent.
 final class FrameHandler: ChannelDuplexHandler {
@@ -87,8 +89,13 @@ final class FrameHandler: ChannelDuplexHandler {
   /// The bytes that have arrived for a frame that is not complete, and when they are looked at next.
   private struct Progress {
     var bytes = 0
+    /// Since the last check.
+    var recent = 0
+    var checks = 0
     var check: Scheduled<Void>
   }
+
+  private static let checksOfProgress = 6
 
   init(_ rules: FrameRules, first: EventLoopPromise<Sheaf_Frame>, activity: ConnectionActivity) {
     self.rules = rules
@@ -133,7 +140,7 @@ final class FrameHandler: ChannelDuplexHandler {
     activity.received()
     if case .discarding = state { return }
     let bytes = unwrapInboundIn(data)
-    progress?.bytes += bytes.readableBytes
+    progress?.recent += bytes.readableBytes
     decoder.append(bytes)
     if waiting == nil { deliver(context) }
   }
@@ -164,14 +171,15 @@ final class FrameHandler: ChannelDuplexHandler {
         switch try decoder.next() {
         case .frame(let frame):
           endProgress()
+          rules.memory.complete(memory)
           deliver(frame, context)
-        case .needsRoom(let bytes):
+        case .needsRoom(let bytes, let isGrowing):
           endProgress()
-          if let granted = rules.memory.reserveNow(bytes, for: share) {
+          if !isGrowing, let granted = rules.memory.reserveNow(bytes, for: share) {
             memory = granted
-            decoder.grantRoom()
+            decoder.grantRoom(bytes)
           } else {
-            return request(bytes, context)
+            return request(bytes, isGrowing: isGrowing, context)
           }
         case .needsBytes:
           if decoder.isWithinFrame, progress == nil { restartProgress(context) }
@@ -198,21 +206,25 @@ final class FrameHandler: ChannelDuplexHandler {
 
   // MARK: Room
 
-  private func request(_ bytes: Int, _ context: ChannelHandlerContext) {
+  private func request(_ bytes: Int, isGrowing: Bool, _ context: ChannelHandlerContext) {
     let loop = context.eventLoop
     let bound = NIOLoopBound((handler: self, context: context), eventLoop: loop)
-    waiting = rules.memory.reserve(bytes, for: share) { memory in
+    let grant: @Sendable (MemoryBudget.Reservation) -> Void = { memory in
       // Never at once, so that `waiting` is set.
-      loop.execute { bound.value.handler.take(memory, bound.value.context) }
+      loop.execute { bound.value.handler.take(bytes, memory, bound.value.context) }
     }
+    waiting =
+      isGrowing
+      ? rules.memory.grow(memory, by: bytes, for: share, grant: grant)
+      : rules.memory.reserve(bytes, for: share, grant: grant)
   }
 
-  private func take(_ granted: MemoryBudget.Reservation, _ context: ChannelHandlerContext) {
+  private func take(_ bytes: Int, _ granted: MemoryBudget.Reservation, _ context: ChannelHandlerContext) {
     // Nil if the connection has ended meanwhile.
     guard waiting != nil else { return }
     waiting = nil
     memory = granted
-    decoder.grantRoom()
+    decoder.grantRoom(bytes)
     deliver(context)
     context.fireChannelReadComplete()
     if mustRead, waiting == nil {
@@ -227,19 +239,37 @@ final class FrameHandler: ChannelDuplexHandler {
     guard decoder.isWithinFrame, waiting == nil else { return }
     endProgress()
     if case .discarding = state { return }
-    let check = context.eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(rules.frameTimeout)) { [weak self] in
-      guard let self, let progress = self.progress else { return }
-      self.progress = nil
-      guard progress.bytes < WireProtocol.leastProgress, self.pausedAt == nil else {
-        self.restartProgress(context)
-        return
-      }
-      let seconds = self.rules.frameTimeout.components.seconds
-      self.fail(
+    progress = Progress(check: scheduleCheck(context))
+  }
+
+  private func scheduleCheck(_ context: ChannelHandlerContext) -> Scheduled<Void> {
+    let time = TimeAmount(rules.frameTimeout / Self.checksOfProgress)
+    return context.eventLoop.assumeIsolated().scheduleTask(in: time) { [weak self] in self?.checkProgress(context) }
+  }
+
+  private func checkProgress(_ context: ChannelHandlerContext) {
+    guard var progress else { return }
+    self.progress = nil
+    guard pausedAt == nil else { return restartProgress(context) }
+    let recent = progress.recent
+    progress.bytes += recent
+    progress.recent = 0
+    progress.checks += 1
+    guard recent >= WireProtocol.contendedProgress || memory == nil || !rules.memory.isContended else {
+      return fail(
+        WireError(
+          .refused(.unavailable),
+          "a frame came too slowly while others waited for memory: connect again and repeat it"), context)
+    }
+    guard progress.bytes >= WireProtocol.leastProgress || progress.checks < Self.checksOfProgress else {
+      let seconds = rules.frameTimeout.components.seconds
+      return fail(
         WireError(.timeout, "a frame was not completed: only \(progress.bytes) bytes came within \(seconds) s"), context
       )
     }
-    progress = Progress(check: check)
+    if progress.checks == Self.checksOfProgress { (progress.bytes, progress.checks) = (0, 0) }
+    progress.check = scheduleCheck(context)
+    self.progress = progress
   }
 
   private func endProgress() {

@@ -9,17 +9,24 @@ struct FrameDecoder {
     case frame(Sheaf_Frame)
     /// A frame is not complete, or there is none.
     case needsBytes
-    /// A frame of this many bytes begins. `grantRoom` lets it go on.
-    case needsRoom(Int)
+    /// The frame needs room for this many bytes. `grantRoom` lets it go on.
+    /// - Parameter growing: Whether these are not all bytes of the frame.
+    case needsRoom(Int, growing: Bool)
   }
 
   /// Frames of up to this many bytes need no room, so that heartbeats always get through.
   static let smallFrame = 64 << 10
+  /// A longer frame gets room for this many bytes at a time. A chunk of content gets room at once.
+  static let step = FrameLimits.fromWorker.later
+
+  /// Of the length before a frame.
+  private static let prefix = 4
 
   /// The longest frame that is accepted now, in bytes.
   var limit: Int
   private var buffer = ByteBuffer()
-  private var hasRoom = false
+  /// The bytes of the frame that there is room for.
+  private var room = 0
 
   /// - Parameter limit: Of the first frame.
   init(limit: Int) {
@@ -33,10 +40,9 @@ struct FrameDecoder {
     if buffer.readableBytes == 0 { buffer = bytes } else { buffer.writeImmutableBuffer(bytes) }
   }
 
-  mutating func grantRoom() {
-    hasRoom = true
-    guard let length = buffer.getInteger(at: buffer.readerIndex, as: UInt32.self) else { return }
-    buffer.reserveCapacity(minimumWritableBytes: max(0, 4 + Int(length) - buffer.readableBytes))
+  mutating func grantRoom(_ bytes: Int) {
+    room += bytes
+    buffer.reserveCapacity(minimumWritableBytes: max(0, Self.prefix + room - buffer.readableBytes))
   }
 
   /// Throws `.violation` if a frame is too long or is not a message.
@@ -48,15 +54,16 @@ struct FrameDecoder {
     guard length <= limit else {
       throw WireError(.violation, "a frame of \(length) bytes is longer than the \(limit) that are allowed here")
     }
-    guard hasRoom || length <= Self.smallFrame else {
+    // The first step is granted before the frame's bytes are taken, the others when the one before is filled.
+    if length > Self.smallFrame, room < length, room == 0 || buffer.readableBytes >= Self.prefix + room {
       compact()
-      return .needsRoom(length)
+      return .needsRoom(min(length - room, Self.step), growing: length > Self.step)
     }
     guard let body = buffer.readLengthPrefixedSlice(as: UInt32.self) else {
       compact()
       return .needsBytes
     }
-    hasRoom = false
+    room = 0
     return .frame(try Sheaf_Frame(body: body))
   }
 

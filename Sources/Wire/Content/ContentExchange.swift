@@ -28,6 +28,7 @@ package actor ContentExchange {
   private var uploads: [UInt64: Upload] = [:]
   private var ended: WireError?
   private let window = AsyncSemaphore(capacity: WireProtocol.readWindow)
+  private var isProbing = false
   private var readSize = ChunkSize()
   private var uploadSize = ChunkSize()
 
@@ -148,6 +149,10 @@ package actor ContentExchange {
   /// Processes a message that answers a read or an upload. Returns false, and does nothing, for any other message.
   package func take(_ message: WireMessage) -> Bool {
     switch message {
+    case .contentData(let data) where data.request == Self.probe:
+      if isProbing { window.leave() }
+      isProbing = false
+      return true
     case .contentData(let data):
       guard case .read(let continuation)? = waiting.removeValue(forKey: data.request) else { return true }
       if data.error.isEmpty {
@@ -172,6 +177,25 @@ package actor ContentExchange {
       return true
     default: return false
     }
+  }
+
+  /// The number of a probe's request. No other request has it.
+  private static let probe = UInt64.max
+
+  /// Requests something that the coordinator answers at once, whatever else it does for this connection: a read without a
+  /// digest, which is an error. Its answer shows that the coordinator goes on. Does nothing while another one is under way.
+  package func sendProbe() async {
+    guard !isProbing, ended == nil else { return }
+    isProbing = true
+    // Like every read, it takes a place in the window until it is answered.
+    guard await window.enter() else { return }
+    // A connection that is closed is noticed elsewhere.
+    try? await connection.send(.readContent(.with { $0.request = Self.probe }))
+  }
+
+  /// Whether a message answers a probe, and so says nothing about any other request.
+  package static func answersProbe(_ message: WireMessage) -> Bool {
+    if case .contentData(let data) = message { data.request == probe } else { false }
   }
 
   /// Ends the exchange: everything under way fails with this error, and so does every later request.

@@ -54,12 +54,12 @@ enum ConfinementReport {
     do {
       let files = try Confinement.confineFiles(usingLandlock: !arguments.contains(withoutLandlock))
       let force = try files.confineCalls()
-      print("in force: \(force.contains(.landlock) ? "seccomp, Landlock" : "seccomp")")
+      WorkerMain.write("in force: \(force.contains(.landlock) ? "seccomp, Landlock" : "seccomp")")
     } catch {
-      print("\(error)")
+      WorkerMain.write("\(error)")
       exit(71)
     }
-    for (attempt, outcome) in attempts() { print("\(attempt): \(outcome)") }
+    for (attempt, outcome) in attempts() { WorkerMain.write("\(attempt): \(outcome)") }
     exit(0)
   }
 
