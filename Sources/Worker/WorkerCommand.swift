@@ -71,11 +71,8 @@ struct WorkerCommand: AsyncParsableCommand {
   func run() async throws {
     if version {
       let libraries = try LoadedLibraries.all()
-      let lines = libraries.map { "
-  \($0.name) \($0.identity)" }.joined()
-      return WorkerMain.write("\(Product.version)
-build: \(ForkServerMain.build(libraries))
-libraries:\(lines)")
+      let lines = libraries.map { "\n  \($0.name) \($0.identity)" }.joined()
+      return WorkerMain.write("\(Product.version)\nbuild: \(ForkServerMain.build(libraries))\nlibraries:\(lines)")
     }
     let settings = try options.resolved()
     if settings.exitsWithParent { try exitWithStandardInput() }

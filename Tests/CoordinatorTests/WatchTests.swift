@@ -75,6 +75,24 @@ struct LookScheduleTests {
     }
   }
 
+  @Test func aWatchSaysThatTheJobStoreIsAwayAndThatItIsBack() async throws {
+    try await TestCoordinator.runObstructed { coordinator, store in
+      try await coordinator.render()
+      var statuses = await coordinator.service.watches.watch(TestCoordinator.job).makeAsyncIterator()
+      func next(_ isMeant: (Sheaf_JobStatus) -> Bool) async throws {
+        while let status = try await statuses.next() {
+          if let status, isMeant(status) { return }
+        }
+        Issue.record("the watch ended")
+      }
+      try await next { $0.waitsFor != WaitReason.noStore }
+      store.fail()
+      try await next { $0.waitsFor == WaitReason.noStore }
+      store.free()
+      try await next { $0.waitsFor != WaitReason.noStore }
+    }
+  }
+
   @Test func aWatchOfAJobThatIsNotThereSaysSo() async throws {
     try await TestCoordinator.run { coordinator in
       var statuses: [Sheaf_JobStatus?] = []

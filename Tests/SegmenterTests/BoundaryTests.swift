@@ -186,15 +186,12 @@ struct BoundaryRuleTests {
     #expect(try starts(from: 0, keyframes: 600) == [100, 200, 300, 400, 600, 800, 900])
   }
 
-  /// A frame of a clip at a higher speed costs the decoding of more frames, each 0.08 of an encoded one.
-  @Test(arguments: [(1, 2, 100), (3, 2, 96), (2, 1, 93)])
-  func `at another speed the multiples are further apart in the source`(
-    numerator: Int64, denominator: Int64, nominal: Int
-  ) throws {
+  @Test(arguments: [(1, 2), (3, 2), (2, 1)])
+  func `at another speed the multiples are further apart in the source`(numerator: Int64, denominator: Int64) throws {
     let use = try Synthetic.range(0, 600 * numerator / denominator, Self.rate)
     let clip = Synthetic.clip("film", use: use, at: try Synthetic.range(0, 600, Self.rate))
     let starts = try segments([clip], keyframes: 100_000).map(\.frames.lowerBound)
-    #expect(starts == (0...6).map { $0 * nominal }.filter { $0 <= 575 })
+    #expect(starts == [0, 100, 200, 300, 400, 500])
   }
 
   @Test
@@ -227,18 +224,6 @@ struct BoundaryRuleTests {
     for removed in 1..<30 {
       let rest = try starts(firsts[removed...])
       #expect(rest.filter { whole.contains($0) }.count >= rest.count - 3, "without the first \(removed)")
-    }
-  }
-
-  /// The film over the still has 49 times the output's pixels.
-  @Test(arguments: [1, 1000])
-  func `a segment of costly frames has at least a quarter of the nominal frames`(keyframes: Int) throws {
-    for frames in 20...130 {
-      let segments = try segments(
-        [clip("film", at: 0..<frames)], [clip("still", at: 0..<frames)], keyframes: keyframes,
-        filmSize: PixelSize(width: 7 * 1280, height: 7 * 720))
-      let expected = (0..<max(1, frames / 25)).map { $0 * 25 }
-      #expect(segments.map(\.frames.lowerBound) == expected, "\(frames) frames")
     }
   }
 

@@ -5,8 +5,8 @@ import CompositionModel
 /// were, and their pieces are found in the content store.
 struct BoundaryChooser {
   let timeline: Timeline
-  let costs: CostModel
-  /// The intended frames of a segment inside a clip whose frames cost no more than a plain one.
+  let sources: SourceLookup
+  /// The intended frames of a segment inside a clip.
   let nominalFrames: Int
   /// No segment has fewer frames, unless the film has.
   let shortestFrames: Int
@@ -79,50 +79,41 @@ struct BoundaryChooser {
   private func places(inside span: TimelineSpan) throws(PlanError) -> [Choice] {
     let clips = span.layers.reversed().flatMap(\.clips)
     for clip in clips {
-      let (_, track, video) = try costs.sources.video(of: clip.clip)
+      let (_, track, video) = try sources.video(of: clip.clip)
       guard !video.isStill, !clip.clip.source.isEmpty else { continue }
-      let nominal = try nominal(of: span, showing: clip)
       return try mapErrors(to: PlanError.time("the clip of '\(clip.clip.asset)' at \(clip.clip.target.start)")) {
         () throws(TimeError) in
-        try SourceDivision(clip: clip.clip, track: track, video: video, nominalFrames: nominal, grid: timeline.grid)
-          .places(in: span.frames)
+        try SourceDivision(
+          clip: clip.clip, track: track, video: video, nominalFrames: nominalFrames, grid: timeline.grid
+        ).places(in: span.frames)
       }
     }
     // Nothing moves: every frame is the same, wherever the clip is cut.
-    guard let clip = clips.first else { return multiples(of: nominalFrames, from: span.frames.lowerBound, in: span) }
+    guard let clip = clips.first else { return multiples(from: span.frames.lowerBound, in: span) }
     let first = try mapErrors(to: PlanError.time("the clip of '\(clip.clip.asset)' at \(clip.clip.target.start)")) {
       () throws(TimeError) in
       try timeline.grid.firstFrame(atOrAfter: clip.clip.target.start)
     }
-    return multiples(of: try nominal(of: span, showing: clip), from: first, in: span)
+    return multiples(from: first, in: span)
   }
 
-  private func multiples(of nominal: Int, from first: Int, in span: TimelineSpan) -> [Choice] {
-    let skipped = (span.frames.lowerBound - first) / nominal
-    return stride(from: first + (skipped + 1) * nominal, to: span.frames.upperBound, by: nominal).map {
+  private func multiples(from first: Int, in span: TimelineSpan) -> [Choice] {
+    let skipped = (span.frames.lowerBound - first) / nominalFrames
+    return stride(from: first + (skipped + 1) * nominalFrames, to: span.frames.upperBound, by: nominalFrames).map {
       Choice(frame: $0, boundary: .nominalLength)
     }
-  }
-
-  /// The intended frames of a segment inside a span, so that one of costly frames takes no longer than another. One clip
-  /// decides: what lies over it for a while does not change how it is cut before and after.
-  private func nominal(of span: TimelineSpan, showing clip: TimelineClip) throws(PlanError) -> Int {
-    var alone = span
-    alone.layers = [.clip(clip)]
-    let part = min(1, costs.plainFrame / (try costs.frame(of: alone)))
-    return max(shortest, Int((Double(nominalFrames) * part).rounded()))
   }
 
   /// Of what is shown at a frame, by the digests of the media and the timestamps of their frames.
   private func hash(of frame: Int, in span: TimelineSpan) throws(PlanError) -> UInt64 {
     var hash = ContentHash()
     for clip in span.layers.flatMap(\.clips) {
-      let (asset, track, video) = try costs.sources.video(of: clip.clip)
+      let (asset, track, video) = try sources.video(of: clip.clip)
       hash.combine(asset.digest)
       hash.combine(Int64(track.index))
       let shown = try mapErrors(to: PlanError.time("the clip of '\(clip.clip.asset)' at frame \(frame)")) {
         () throws(TimeError) in
-        try costs.sources.shownFrame(
+        try sources.shownFrame(
           of: clip.clip, track: track, format: video, at: timeline.grid.time(of: frame))
       }
       hash.combine(shown ?? -1)

@@ -15,11 +15,6 @@ struct CostModel {
 
   private func pixels(_ size: PixelSize) -> Double { Double(size.width * size.height) }
 
-  /// To make and encode a frame that shows a clip of the output's own size.
-  var plainFrame: Double {
-    pixels(format.size) * (encoder.codec.definition.costPerPixel(encoder) + CostModel.decode)
-  }
-
   /// To make and encode one frame of a span.
   func frame(of span: TimelineSpan) throws(PlanError) -> Double {
     let outputPixels = pixels(format.size)

@@ -74,7 +74,7 @@ package enum RenderPlanner {
     let nominalFrames = max(wantedFrames, shortestFrames)
     let cumulative = try CumulativeCost(timeline: timeline, costs: costs)
     let chooser = BoundaryChooser(
-      timeline: timeline, costs: costs, nominalFrames: nominalFrames, shortestFrames: shortestFrames)
+      timeline: timeline, sources: lookup, nominalFrames: nominalFrames, shortestFrames: shortestFrames)
     let choices = try chooser.boundaries()
     let ends = choices.dropFirst().map(\.frame) + [frameCount]
     let builder = try SegmentBuilder(
