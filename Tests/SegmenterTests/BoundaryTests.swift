@@ -186,6 +186,29 @@ struct BoundaryRuleTests {
     #expect(try starts(from: 0, keyframes: 600) == [100, 200, 300, 400, 600, 800, 900])
   }
 
+  @Test
+  func `a multiple without a keyframe stays if a title is shown between the keyframes around it`() throws {
+    func starts(_ titles: Range<Int64>...) throws -> [Int] {
+      let clip = try clip("film", at: 0..<1000)
+      let edit = try Synthetic.edit(
+        tracks: [CompositionTrack(id: "A", type: .video, clips: [clip])],
+        overlays: titles.map {
+          Overlay(
+            content: .text(StyledText(text: "title", size: 20)),
+            over: try Synthetic.range($0.lowerBound, $0.upperBound, Self.rate), placement: .anchor(.center, inset: 0))
+        })
+      return try RenderPlanner.plan(
+        edit, assets: Synthetic.assets(["film": Synthetic.film(frames: 1400, interval: 200)]),
+        fonts: Synthetic.fonts(edit), segmentDuration: MediaTime(value: Int64(Self.nominal), timescale: Self.rate)
+      ).segments.dropFirst().map(\.frames.lowerBound)
+    }
+    #expect(try starts() == [200, 400, 600, 800])
+    #expect(try starts(20..<80) == [100, 200, 400, 600, 800])
+    #expect(try starts(399..<590) == [200, 300, 400, 500, 600, 800])
+    #expect(try starts(400..<600, 0..<1) == [100, 200, 400, 500, 600, 800])
+    #expect(try starts(0..<201, 300..<900) == [200, 400, 600, 800], "overlays that are shown for long")
+  }
+
   @Test(arguments: [(1, 2), (3, 2), (2, 1)])
   func `at another speed the multiples are further apart in the source`(numerator: Int64, denominator: Int64) throws {
     let use = try Synthetic.range(0, 600 * numerator / denominator, Self.rate)

@@ -62,6 +62,8 @@ private struct Finding {
   }
 
   mutating func fonts(of request: FontRequest) throws(RenderError) -> TextFonts {
+    TextEngine.lock()
+    defer { TextEngine.unlock() }
     let text = try TextLayout(request, map: map, size: 48)
     guard let iterator = pango_layout_get_iter(text.layout) else { throw TextLayout.noEngine }
     defer { pango_layout_iter_free(iterator) }

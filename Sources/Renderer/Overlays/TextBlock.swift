@@ -35,6 +35,8 @@ final class TextBlock {
   convenience init(
     _ text: StyledText, fonts: TextFonts, inputs: [String: any ByteSource], wrapWidth: Int
   ) throws(RenderError) {
+    TextEngine.lock()
+    defer { TextEngine.unlock() }
     let set = try FontSet(fonts, of: text.text, inputs: inputs)
     let layout = try TextLayout(text.fontRequest, map: set.map, size: text.size, families: set.families)
     self.init(text, layout: layout, wrapWidth: wrapWidth)
@@ -49,6 +51,8 @@ final class TextBlock {
   }
 
   private func measure(alignment: StyledText.Alignment) {
+    TextEngine.lock()
+    defer { TextEngine.unlock() }
     var found: [(line: OpaquePointer, baseline: Int, width: Int, ink: PangoRectangle)] = []
     guard let iterator = pango_layout_get_iter(layout) else { return }
     defer { pango_layout_iter_free(iterator) }
@@ -86,6 +90,8 @@ final class TextBlock {
 
   /// Draws the part of the text within `rect`, in pixels from the block's top left, without the colour's alpha.
   func draw(_ rect: PixelRect) throws(RenderError) -> RGBAPicture {
+    TextEngine.lock()
+    defer { TextEngine.unlock() }
     let surface = cairo_image_surface_create(
       CAIRO_FORMAT_ARGB32, Int32(clamping: rect.size.width), Int32(clamping: rect.size.height))
     defer { cairo_surface_destroy(surface) }

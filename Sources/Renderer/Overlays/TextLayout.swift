@@ -1,5 +1,27 @@
 import CPango
 import CompositionModel
+import Glibc
+
+/// The text engine is used by one thread at a time: Cairo 1.16 does not lock the list of faces that it keeps for a font's
+/// file, to which every object of the engine may add, and from which it may remove when it is freed.
+enum TextEngine {
+  // Safe: a mutex is made for several threads. It is never freed.
+  private nonisolated(unsafe) static let mutex: UnsafeMutablePointer<pthread_mutex_t> = {
+    let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+    var attributes = pthread_mutexattr_t()
+    pthread_mutexattr_init(&attributes)
+    // What uses the engine frees objects that use it too.
+    pthread_mutexattr_settype(&attributes, Int32(PTHREAD_MUTEX_RECURSIVE))
+    pthread_mutex_init(mutex, &attributes)
+    pthread_mutexattr_destroy(&attributes)
+    return mutex
+  }()
+
+  /// `unlock` must follow in the same thread.
+  static func lock() { pthread_mutex_lock(mutex) }
+
+  static func unlock() { pthread_mutex_unlock(mutex) }
+}
 
 /// A text as Pango lays it out, with everything fixed that could differ from machine to machine besides the fonts: glyphs
 /// are drawn without hinting and with grey antialiasing, and the language, with which the forms of Han characters vary, is
@@ -15,6 +37,8 @@ final class TextLayout {
   init(
     _ request: FontRequest, map: FontMap, size: Double, families: [(length: Int, family: String)] = []
   ) throws(RenderError) {
+    TextEngine.lock()
+    defer { TextEngine.unlock() }
     guard let context = pango_font_map_create_context(map.map) else { throw TextLayout.noEngine }
     defer { sheaf_pango_release(UnsafeMutableRawPointer(context)) }
     TextLayout.fixOptions(of: context)
@@ -45,6 +69,8 @@ final class TextLayout {
   }
 
   deinit {
+    TextEngine.lock()
+    defer { TextEngine.unlock() }
     sheaf_pango_release(UnsafeMutableRawPointer(layout))
   }
 
@@ -72,12 +98,16 @@ final class FontMap {
 
   /// - Parameter config: An `FcConfig`, where the fonts are taken from, and from nowhere else.
   init(_ config: OpaquePointer) throws(RenderError) {
+    TextEngine.lock()
+    defer { TextEngine.unlock() }
     FontMap.withoutSystemFonts
     guard let map = sheaf_font_map(config) else { throw TextLayout.noEngine }
     self.map = map
   }
 
   deinit {
+    TextEngine.lock()
+    defer { TextEngine.unlock() }
     sheaf_pango_release(UnsafeMutableRawPointer(map))
   }
 

@@ -6,6 +6,7 @@ import CompositionModel
 struct BoundaryChooser {
   let timeline: Timeline
   let sources: SourceLookup
+  let titles: TitleIndex
   /// The intended frames of a segment inside a clip.
   let nominalFrames: Int
   /// No segment has fewer frames, unless the film has.
@@ -84,7 +85,7 @@ struct BoundaryChooser {
       return try mapErrors(to: PlanError.time("the clip of '\(clip.clip.asset)' at \(clip.clip.target.start)")) {
         () throws(TimeError) in
         try SourceDivision(
-          clip: clip.clip, track: track, video: video, nominalFrames: nominalFrames, grid: timeline.grid
+          clip: clip.clip, track: track, video: video, nominalFrames: nominalFrames, grid: timeline.grid, titles: titles
         ).places(in: span.frames)
       }
     }
@@ -124,23 +125,28 @@ struct BoundaryChooser {
 
 /// The places inside a clip at which a segment may start: the multiples of the nominal length in the source's own time,
 /// each moved to the source's nearest keyframe within half of that length. A multiple without a keyframe is left out if
-/// the one before or after it has one, so that few frames are decoded that are not shown. All this depends on the source
-/// and the clip's speed, and not on where the clip starts.
+/// the one before or after it has one, so that few frames are decoded that are not shown; but not if a title is shown
+/// between the keyframes around it, because titles are often changed. All this depends on the source and the clip's
+/// speed, and not on where the clip starts.
 private struct SourceDivision {
   private let clip: Clip
   private let track: TrackDescription
   private let video: VideoFormat
   private let grid: FrameGrid
+  private let titles: TitleIndex
   /// Source seconds for one second of the output.
   private let speed: Rational
   /// The nominal length in seconds of the source.
   private let step: Rational
 
-  init(clip: Clip, track: TrackDescription, video: VideoFormat, nominalFrames: Int, grid: FrameGrid) throws(TimeError) {
+  init(
+    clip: Clip, track: TrackDescription, video: VideoFormat, nominalFrames: Int, grid: FrameGrid, titles: TitleIndex
+  ) throws(TimeError) {
     self.clip = clip
     self.track = track
     self.video = video
     self.grid = grid
+    self.titles = titles
     speed = try clip.source.duration / clip.target.duration
     step = try grid.frameDuration.exact * Rational(nominalFrames) * speed
   }
@@ -156,21 +162,35 @@ private struct SourceDivision {
     for multiple in multiples {
       let next = try keyframe(near: multiple + 1)
       defer { (last, current) = (current, next) }
-      if current == nil, last != nil || next != nil { continue }
       let time: Rational
-      if let current {
-        time = try track.timebase.exact * Rational(current.pts - track.origin)
-      } else {
-        time = try step * Rational(multiple)
-      }
-      let frame = try grid.firstFrame(
-        atOrAfter: clip.target.start.exact + (time - clip.source.start.exact) / speed)
+      if let current { time = try self.time(of: current) } else { time = try step * Rational(multiple) }
+      if current == nil, last != nil || next != nil, try !isTitled(around: time) { continue }
+      let frame = try frame(at: time)
       guard frames.dropFirst().contains(frame) else { continue }
       choices.append(
         BoundaryChooser.Choice(
           frame: frame, boundary: current == nil ? .nominalLength : .sourceKeyframe(asset: clip.asset)))
     }
     return choices
+  }
+
+  /// Of the asset.
+  private func time(of key: Keyframe) throws(TimeError) -> Rational {
+    try track.timebase.exact * Rational(key.pts - track.origin)
+  }
+
+  /// The first frame of the output at or after a time of the asset.
+  private func frame(at time: Rational) throws(TimeError) -> Int {
+    try grid.firstFrame(atOrAfter: clip.target.start.exact + (time - clip.source.start.exact) / speed)
+  }
+
+  /// Whether a title is shown between the keyframes around a time of the asset.
+  private func isTitled(around time: Rational) throws(TimeError) -> Bool {
+    let pts = Int64(clamping: try (time / track.timebase.exact).floor + Int128(track.origin))
+    let next = video.keyframes.partitionPoint { pts < $0.pts }
+    let start = next > 0 ? try frame(at: self.time(of: video.keyframes[next - 1])) : 0
+    let end = next < video.keyframes.count ? try frame(at: self.time(of: video.keyframes[next])) : grid.frameCount
+    return titles.areShown(in: start..<max(start, end))
   }
 
   /// The keyframe nearest to a multiple of the nominal length, if one is within half of that length.
@@ -183,6 +203,29 @@ private struct SourceDivision {
     let near = [next - 1, next].filter { video.keyframes.indices.contains($0) }.map { video.keyframes[$0] }
       .filter { first <= $0.pts && $0.pts < end }
     return near.min { abs($0.pts - centre) < abs($1.pts - centre) }
+  }
+}
+
+/// The overlays that are shown for at most two nominal lengths.
+struct TitleIndex {
+  private let longest: Int
+  /// Rising by their start.
+  private var titles: [Range<Int>] = []
+
+  init(_ overlays: [Overlay], grid: FrameGrid, nominalFrames: Int) throws(PlanError) {
+    longest = 2 * nominalFrames
+    for overlay in overlays {
+      let frames = try mapErrors(to: PlanError.time("the overlay over \(overlay.over)")) { () throws(TimeError) in
+        try grid.frames(in: overlay.over)
+      }
+      if !frames.isEmpty, frames.count <= longest { titles.append(frames) }
+    }
+    titles.sort { $0.lowerBound < $1.lowerBound }
+  }
+
+  func areShown(in frames: Range<Int>) -> Bool {
+    titles[titles.partitionPoint { frames.lowerBound - longest < $0.lowerBound }...]
+      .prefix { $0.lowerBound < frames.upperBound }.contains { $0.overlaps(frames) }
   }
 }
 

@@ -74,7 +74,9 @@ package enum RenderPlanner {
     let nominalFrames = max(wantedFrames, shortestFrames)
     let cumulative = try CumulativeCost(timeline: timeline, costs: costs)
     let chooser = BoundaryChooser(
-      timeline: timeline, sources: lookup, nominalFrames: nominalFrames, shortestFrames: shortestFrames)
+      timeline: timeline, sources: lookup,
+      titles: try TitleIndex(edit.videoComposition.overlays, grid: grid, nominalFrames: nominalFrames),
+      nominalFrames: nominalFrames, shortestFrames: shortestFrames)
     let choices = try chooser.boundaries()
     let ends = choices.dropFirst().map(\.frame) + [frameCount]
     let builder = try SegmentBuilder(
