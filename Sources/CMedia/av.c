@@ -72,5 +72,5 @@ uint64_t sheaf_frame_hash(const AVFrame *frame) {
   uint8_t digest[16];
   av_murmur3_final(hash, digest);
   av_free(hash);
-  return AV_RL64(digest);
+  return AV_RL64(digest) | 1;
 }

@@ -16,29 +16,33 @@ package final class BlockDigestFolder: Sendable {
   /// How many lists are saved before the oldest of those beyond the limit are removed.
   private static let pruneInterval = 1000
 
-  package let directory: String
+  private let folder: DigestFolder
   private let maximumCount: Int?
   private let saved = Mutex(0)
+  /// The list that was read last: content is mostly read from its beginning to its end, a part at a time.
+  private let recent = Mutex<BlockDigests?>(nil)
 
   /// - Parameter maximumCount: How many lists are kept: those that were made last. Nil: as many as there are.
   package init(directory: String, maximumCount: Int? = nil) {
-    self.directory = directory
+    folder = DigestFolder(directory: directory)
     self.maximumCount = maximumCount
   }
 
   /// The list of content; nil if there is none, or only a damaged one.
   package func list(of content: Content) -> BlockDigests? {
     if let single = BlockDigests(ofSingleBlock: content) { return single }
+    if let recent = recent.withLock({ $0 }), recent.content == content { return recent }
     let count = BlockDigests.byteCount(of: content.size)
     let limit = Self.headSize + count + BlockDigests.digestSize
-    guard let bytes = try? OpenFile.contents(of: path(of: content.digest), limit: limit), bytes.count == limit else {
-      return nil
-    }
+    let path = folder.path(of: content.digest)
+    guard let bytes = try? OpenFile.contents(of: path, limit: limit), bytes.count == limit else { return nil }
     let root = SHA256Digest.of(bytes.dropLast(BlockDigests.digestSize)).bytes
     guard bytes.suffix(BlockDigests.digestSize).elementsEqual(root), bytes.starts(with: Self.head(content)) else {
       return nil
     }
-    return BlockDigests(content, bytes: Array(bytes[Self.headSize..<(Self.headSize + count)]))
+    let list = BlockDigests(content, bytes: Array(bytes[Self.headSize..<(Self.headSize + count)]))
+    recent.withLock { $0 = list }
+    return list
   }
 
   /// Saves a list. It is not synced: a file that a crash damaged is ignored.
@@ -46,7 +50,7 @@ package final class BlockDigestFolder: Sendable {
     guard list.content.size > ContentBlock.size else { return }
     var bytes = Self.head(list.content) + list.bytes
     bytes += SHA256Digest.of(bytes).bytes
-    let path = path(of: list.content.digest)
+    let path = folder.path(of: list.content.digest)
     try? Directories.make(Directories.parent(of: path), permissions: 0o755)
     // Whoever reads it before it is whole sees that. Who writes it at the same time writes the same bytes.
     guard let file = try? OpenFile.open(path, O_WRONLY | O_CREAT) else { return }
@@ -61,24 +65,17 @@ package final class BlockDigestFolder: Sendable {
 
   /// Removes the list of content. Does nothing if there is none.
   package func remove(_ digest: SHA256Digest) {
-    unlink(path(of: digest))
+    unlink(folder.path(of: digest))
+    recent.withLock { if $0?.content.digest == digest { $0 = nil } }
   }
 
   /// Removes the oldest lists beyond the limit.
   private func prune() {
     guard let maximumCount else { return }
-    let digits = Array("0123456789abcdef")
-    var files = digits.flatMap { high in
-      digits.flatMap { low in Directories.files(in: "\(directory)/\(high)\(low)") }
-    }
+    var files = folder.files
     guard files.count > maximumCount else { return }
     files.sort { $0.modified < $1.modified }
     for file in files.prefix(files.count - maximumCount) { unlink(file.path) }
-  }
-
-  private func path(of digest: SHA256Digest) -> String {
-    let hex = digest.hex
-    return "\(directory)/\(hex.prefix(2))/\(hex)"
   }
 
   private static func head(_ content: Content) -> [UInt8] {

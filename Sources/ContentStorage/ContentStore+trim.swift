@@ -132,16 +132,8 @@ extension ContentStore {
   }
 
   private func files(of kind: String) -> [StoredFile] {
-    let digits = Array("0123456789abcdef")
-    var found: [StoredFile] = []
-    for high in digits {
-      for low in digits {
-        for file in Directories.files(in: "\(directory)/\(kind)/\(high)\(low)") {
-          guard let digest = SHA256Digest(hex: file.path.suffix(64)) else { continue }
-          found.append(StoredFile(digest: digest, file: file))
-        }
-      }
+    DigestFolder(directory: "\(directory)/\(kind)").files.compactMap { file in
+      SHA256Digest(hex: file.path.suffix(64)).map { StoredFile(digest: $0, file: file) }
     }
-    return found
   }
 }

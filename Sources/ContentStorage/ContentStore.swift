@@ -191,8 +191,7 @@ package final class ContentStore: Sendable {
   }
 
   func entry(_ kind: String, _ digest: SHA256Digest) -> String {
-    let hex = digest.hex
-    return "\(directory)/\(kind)/\(hex.prefix(2))/\(hex)"
+    DigestFolder(directory: "\(directory)/\(kind)").path(of: digest)
   }
 
   /// A new file, under a name that no other upload of any process has.
@@ -237,6 +236,22 @@ package final class ContentStore: Sendable {
 
   private func rename(_ temporary: OpenFile, to path: String) throws(SystemError) {
     guard Glibc.rename(temporary.name, path) == 0 else { throw SystemError(errno, "renaming to \(path)") }
+  }
+}
+
+/// A folder of files that are named by digests, `ab/<sha256>`, so that no folder has too many of them.
+struct DigestFolder: Sendable {
+  let directory: String
+
+  func path(of digest: SHA256Digest) -> String {
+    let hex = digest.hex
+    return "\(directory)/\(hex.prefix(2))/\(hex)"
+  }
+
+  /// All files, in the order of the folders in which they are.
+  var files: [Directories.File] {
+    let digits = "0123456789abcdef"
+    return digits.flatMap { high in digits.flatMap { low in Directories.files(in: "\(directory)/\(high)\(low)") } }
   }
 }
 

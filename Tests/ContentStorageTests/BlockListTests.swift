@@ -17,14 +17,19 @@ struct BlockListTests {
   init() throws {
     folder = try TemporaryFolder(in: MappedFile.folder)
     try Directories.make(folder.path("media"))
+    locator = try Self.open(folder)
+    film = Data((0..<(3 << 20) + 5).map { UInt8(truncatingIfNeeded: $0 &* 2_654_435_761 >> 13) })
+    list = try OpenFile.open(folder.write(film, "film")).blockDigests()
+  }
+
+  /// What a coordinator has that was started a moment ago.
+  private static func open(_ folder: TemporaryFolder) throws -> ContentLocator {
     let store = try ContentStore(directory: folder.path("store"))
     // The files of the tests are not too young to be known.
     let contents = FileContentCache(directory: folder.path("store"), lists: store.blocks) {
       timespec(tv_sec: time(nil) + 3600, tv_nsec: 0)
     }
-    locator = try ContentLocator(store: store, mediaRoot: folder.path("media"), contents: contents)
-    film = Data((0..<(3 << 20) + 5).map { UInt8(truncatingIfNeeded: $0 &* 2_654_435_761 >> 13) })
-    list = try OpenFile.open(folder.write(film, "film")).blockDigests()
+    return try ContentLocator(store: store, mediaRoot: folder.path("media"), contents: contents)
   }
 
   private var store: ContentStore { locator.store }
@@ -80,6 +85,7 @@ struct BlockListTests {
   @Test(arguments: [nil, 0, 8, 70, 300])
   func aListThatIsMissingOrDamagedIsMadeFromTheWholeContent(flipped: Int?) throws {
     try upload()
+    let locator = try Self.open(folder)
     if let flipped {
       var bytes = try Data(contentsOf: URL(fileURLWithPath: path(ofList: digest)))
       bytes[flipped] ^= 1
@@ -94,7 +100,8 @@ struct BlockListTests {
     // From wrong bytes no list is made.
     unlink(path(ofList: digest))
     try overwrite(store.path(of: digest))
-    #expect(throws: ContentStoreError.self) { try locator.verify(digest) }
+    let later = try Self.open(folder)
+    #expect(throws: ContentStoreError.self) { try later.verify(digest) }
     #expect(!store.contains(list.content), "the damaged object is removed")
   }
 

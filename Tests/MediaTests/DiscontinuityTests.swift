@@ -134,12 +134,17 @@ import Testing
     #expect(abs(try asset.duration.exact.approximate - 12) < 0.1)
   }
 
-  @Test func `a Flash video whose clock starts anew plays to its end`() throws {
-    let options = ["-c:v", "flv", "-g", "12", "-ar", "44100", "-c:a", "libmp3lame"]
+  /// The starts of one codec are proved by its packets' headers, and those of the other by decoding.
+  @Test(arguments: ["flv", "flashsv"])
+  func `a Flash video whose clock starts anew plays to its end`(codec: String) throws {
+    let options = ["-c:v", codec, "-g", "12", "-ar", "44100", "-c:a", "libmp3lame"]
     // Without the header of the second file, which ends a demuxer's reading.
     let second = try part("a.flv", seconds: 2, seed: 1, options).dropFirst(13)
     let path = try scratch.write(part("a.flv", seconds: 3, seed: 0, options) + second, "reset.flv")
     try check(path, parts: 2, seconds: 5)
+    let video = try #require(try probe(path).defaultTrack(.video)?.video)
+    #expect(video.startsProvedBy == (codec == "flv" ? .bitstream : .decoding))
+    #expect(try #require(video.keyframes.last).pts > 3000, "ms: in the second part too")
   }
 
   @Test(arguments: ["libvorbis", "libopus", "flac"])

@@ -11,7 +11,7 @@ struct BlockDigestTests {
   }
 
   /// The list of bytes, made block by block.
-  private static func twin(_ bytes: [UInt8]) -> BlockDigests? {
+  private static func reference(_ bytes: [UInt8]) -> BlockDigests? {
     let digests = stride(from: 0, to: bytes.count, by: blockSize).flatMap { start in
       SHA256Digest.of(bytes[start..<min(start + blockSize, bytes.count)]).bytes
     }
@@ -30,18 +30,18 @@ struct BlockDigestTests {
       for start in stride(from: 0, to: count, by: part) {
         bytes[start..<min(start + part, count)].withUnsafeBytes { hasher.update($0) }
       }
-      #expect(hasher.finalize() == Self.twin(bytes))
+      #expect(hasher.finalize() == Self.reference(bytes))
     }
     let file = OpenFile(owning: try #require(tmpfile().map(fileno)), name: "a temporary file")
     try file.write(bytes)
-    #expect(try file.blockDigests() == Self.twin(bytes))
+    #expect(try file.blockDigests() == Self.reference(bytes))
   }
 
   /// At the borders of blocks, and in the short one at the end.
   @Test(arguments: [0, 1, blockSize - 1, blockSize, 2 * blockSize - 1, 2 * blockSize, 2 * blockSize + 16])
   func aFlippedBitIsFoundInItsBlock(place: Int) throws {
     var bytes = Self.bytes(2 * blockSize + 17)
-    let list = try #require(Self.twin(bytes))
+    let list = try #require(Self.reference(bytes))
     #expect(Self.mismatch(list, bytes) == nil)
     bytes[place] ^= 1
     #expect(Self.mismatch(list, bytes) == place / blockSize)
@@ -52,12 +52,12 @@ struct BlockDigestTests {
 
   @Test func bytesThatAreMissingOrTooManyAreFound() throws {
     let bytes = Self.bytes(2 * blockSize + 17)
-    let list = try #require(Self.twin(bytes))
+    let list = try #require(Self.reference(bytes))
     #expect(Self.mismatch(list, Array(bytes.dropLast())) == 2)
     #expect(Self.mismatch(list, bytes + [0]) == 2)
     #expect(Self.mismatch(list, Array(bytes.prefix(blockSize))) == nil)
     let whole = Self.bytes(2 * blockSize)
-    #expect(Self.mismatch(try #require(Self.twin(whole)), whole + [0]) == 2)
+    #expect(Self.mismatch(try #require(Self.reference(whole)), whole + [0]) == 2)
   }
 
   @Test func aListMustFitItsContent() throws {

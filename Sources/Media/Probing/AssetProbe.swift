@@ -6,9 +6,9 @@ package import CompositionModel
 /// All packets of the video and audio tracks are read. The first and the last packets of each audio track are decoded.
 /// Only the first frame of each video track is decoded, unless the packets do not determine the frames' times (times are
 /// missing, doubled or contradictory, or the packets do not show which of them are pictures): then the whole track is
-/// decoded. Time zero is the movie's own in files of the mov family that are not fragmented, in which edit lists place the tracks;
-/// in other files it is the earliest time at which a video or audio track presents anything. Tracks whose codec this build
-/// cannot decode are left out, unless the file has no other.
+/// decoded. Time zero is the movie's own in files of the mov family that are not fragmented, in which edit lists place
+/// the tracks; in other files it is the earliest time at which a video or audio track presents anything. Tracks whose
+/// codec this build cannot decode are left out, unless the file has no other.
 package enum AssetProbe {
   /// - Parameters:
   ///   - name: The file's name, for messages.
@@ -72,7 +72,8 @@ package enum AssetProbe {
     }
   }
 
-  /// Reads the whole file, and calls `visit` with each packet of its video and audio tracks. An audio track that cannot be decoded has its error in the place of its scan.
+  /// Reads the whole file, and calls `visit` with each packet of its video and audio tracks. An audio track that cannot
+  /// be decoded has its error in the place of its scan.
   private static func scan(
     _ demuxer: Demuxer,
     visit: (Packet, UnsafeMutablePointer<AVStream>) throws(MediaError) -> Void

@@ -3,11 +3,11 @@ internal import CompositionModel
 
 /// Finds the places at which the timestamps of a file count from another zero.
 ///
-/// The rule is that of the ffmpeg tool, made independent of which track comes first. The packets of each track are
-/// compared with the track's own decoding times. In the formats of broadcasts and of chained streams, whose timestamps may
-/// be discontinuous by design, a packet is discontinuous that is 0.1 s before the one before it, or 10 s later than the
-/// track's expected time and than every other track. In other formats, it is one that is 1 s before or 30 h later. In the
-/// mov family, durations make the timestamps, and none is discontinuous.
+/// The rule is that of the ffmpeg tool, made independent of which track comes first. A packet begins a new part of the
+/// file if its decoding time is earlier than that of the track's last packet by more than a limit, or later by more than
+/// another limit than those of all tracks. The limits are 0.1 s and 10 s in formats whose timestamps may be discontinuous
+/// (AVFMT_TS_DISCONT: transport and program streams, Ogg), and 1 s and 30 h in others. In the mov family, timestamps are
+/// sums of durations, so that there is no such place.
 ///
 /// A part is what lies between two such places. Each part is moved as a whole, so that its tracks stay in step: to the
 /// earliest time at which none of its tracks begins before the same track's end in the parts before.

@@ -19,13 +19,16 @@ struct StartTrials {
   private let candidates: [Keyframe]
   private let states: DecoderStates
 
-  /// - Parameter candidates: Rising.
+  /// - Parameters:
+  ///   - finding: The track's, with its discontinuities.
+  ///   - candidates: Rising.
   init(
-    _ source: any ByteSource, name: String, track: Int, candidates: [Keyframe], states: DecoderStates,
+    _ source: any ByteSource, name: String, _ finding: TrackFinding, candidates: [Keyframe], states: DecoderStates,
     movement: Movement?
   ) throws(MediaError) {
-    demuxer = try Demuxer(source, name: name, movement: movement)
-    let stream = try demuxer.stream(track)
+    let places = finding.description.discontinuities.map { [finding.index: $0] } ?? [:]
+    demuxer = try Demuxer(source, name: name, discontinuities: places, movement: movement)
+    let stream = try demuxer.stream(finding.index)
     demuxer.select { $0 == stream }
     self.stream = stream
     self.candidates = candidates
@@ -141,7 +144,12 @@ private final class TrialDecoder {
     }
     while try decoder.receive(frame.pointer) {
       if let time = clock.time(of: frame.pointer), first.map({ time >= $0 }) ?? true {
-        pictures.append(Picture(time: time, hash: sheaf_frame_hash(frame.pointer)))
+        let hash = sheaf_frame_hash(frame.pointer)
+        guard hash != 0 else {
+          throw MediaError(
+            .outOfMemory, operation: "comparing", subject: "pictures", message: "there is no memory for their digests")
+        }
+        pictures.append(Picture(time: time, hash: hash))
         if frame.isDamaged { damaged.append(time) }
       }
       av_frame_unref(frame.pointer)

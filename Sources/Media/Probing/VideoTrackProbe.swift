@@ -36,8 +36,7 @@ struct VideoTrackProbe {
     let hasPacketTimes = scan.sortTimes()
     if scan.rule.proof == .decoding {
       let trials = try StartTrials(
-        source, name: demuxer.name, track: finding.index, candidates: keyframes, states: scan.states,
-        movement: movement
+        source, name: demuxer.name, finding, candidates: keyframes, states: scan.states, movement: movement
       ).run()
       (times, keyframes) = (trials.times, trials.starts)
       damage = DamagedStretches()

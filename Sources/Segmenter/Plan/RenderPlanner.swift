@@ -167,7 +167,8 @@ package struct PlannedAsset: Sendable, Hashable {
 }
 
 /// Why an edit could not be planned. Lowering finds nearly all errors of the author. What remains is a time that cannot
-/// be kept exactly, a caller that gave no description of an asset or no fonts of a text, segments that are too short, and too many overlays.
+/// be kept exactly, a caller that gave no description of an asset or no fonts of a text, segments that are too short,
+/// and too many overlays.
 package struct PlanError: Error, Sendable, Hashable, CustomStringConvertible {
   package enum Code: Sendable, Hashable {
     case time(TimeError)

@@ -43,8 +43,9 @@ package actor ContentExchange {
     case blockDigests
   }
 
-  /// Reads up to `length` bytes of content from `offset`, or of the list of its block digests. Returns fewer only at the content's end. Any number of reads may
-  /// be under way: those beyond the window wait. What is long is requested in parts, which are smaller on a slow link.
+  /// Reads up to `length` bytes of content from `offset`, or of the list of its block digests. Returns fewer only at the
+  /// end. Any number of reads may be under way: those beyond the window wait. What is long is requested in parts, which
+  /// are smaller on a slow link.
   /// Throws `WireError`: `.content` if the coordinator cannot read the content.
   package func read(
     _ digest: SHA256Digest, _ part: Part = .bytes, offset: UInt64, length: Int

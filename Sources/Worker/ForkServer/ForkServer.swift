@@ -4,9 +4,8 @@ import SwiftProtobuf
 import Synchronization
 import SystemSupport
 
-/// Where the agent's task processes come from: a process that has loaded the codecs, never opens media, and
-/// forks one process for each task. So the cost of loading the codecs (some 40 ms of CPU) is paid once
-/// and not for each task.
+/// Where the agent's task processes come from: a process that has loaded the codecs, never opens media, and forks one
+/// process for each task. So the cost of loading the codecs (some 40 ms of CPU) is paid once and not for each task.
 final class ForkServer: ProcessSource {
   /// How a server is watched: it is ended, with all its processes, when it is silent for this long.
   struct Watch: Sendable {
