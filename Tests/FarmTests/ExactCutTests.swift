@@ -38,6 +38,15 @@ struct ExactCutTests {
       """
   }
 
+  /// Each file is decoded once for all tests.
+  private static let sources = Task {
+    var sources: [String: FrameHashes] = [:]
+    for file in Set(pieces.map(\.file)) {
+      sources[file] = try await FrameHashes.video(Place.media(file), pixelFormat: "yuv420p")
+    }
+    return sources
+  }
+
   @Test(arguments: [(30, 1), (30000, 1001), (24, 1), (50, 1)] as [(Int64, Int64)])
   func `each frame of a cuts-only film is the frame that ffmpeg decodes there, bit for bit`(rate: (Int64, Int64))
     async throws
@@ -49,18 +58,22 @@ struct ExactCutTests {
     let render = try await Command.sheaf("render", edit, "-o", film, "--store", files.path("store")).run()
     try #require(render.status == 0, "\(render.errors)")
 
-    let whole = try await FrameHashes.video(film)
+    let sources = try await Self.sources.value
+    var shown: [String?: FrameHashes] = [:]
+    for crop in Set(Self.pieces.map(\.crop)) {
+      shown[crop] = try await FrameHashes.video(film, filter: crop.map { "crop=\($0)" })
+    }
+    let whole = try #require(shown[nil])
     // The film's length is 4 + 2 + 2.5 + 2 + 1 + 2 s; ceil(duration / frameDuration) frames.
     #expect(whole.frames.count == Int((27 * rate.0 + 2 * rate.1 - 1) / (2 * rate.1)))
     var start = (Int64(0), Int64(1))
     for piece in Self.pieces {
-      let source = try await FrameHashes.video(Place.media(piece.file), pixelFormat: "yuv420p")
-      let shown = try await FrameHashes.video(film, filter: piece.crop.map { "crop=\($0)" })
+      let (source, film) = (try #require(sources[piece.file]), try #require(shown[piece.crop]))
       let length = (
         piece.use.end.0 * piece.use.start.1 - piece.use.start.0 * piece.use.end.1, piece.use.end.1 * piece.use.start.1
       )
       let end = (start.0 * length.1 + length.0 * start.1, start.1 * length.1)
-      for (index, frame) in shown.frames.enumerated() {
+      for (index, frame) in film.frames.enumerated() {
         let time = (Int64(index) * rate.1, rate.0)
         guard start.0 * time.1 <= time.0 * start.1, time.0 * end.1 < end.0 * time.1 else { continue }
         let elapsed = (time.0 * start.1 - start.0 * time.1, time.1 * start.1)

@@ -5,14 +5,19 @@ import Testing
 /// *The farm is invisible*: the same document gives the same bytes, however it was rendered.
 @Suite(.serialized)
 struct InvisibleFarmTests {
+  /// The example film at a quarter of its size.
+  private static func smallFilm() throws -> String {
+    try String(contentsOfFile: Place.example("first-film.json"), encoding: .utf8)
+      .replacingOccurrences(of: "\"media/", with: "\"\(Place.example("media"))/")
+      .replacingOccurrences(of: "[1280, 720]", with: "[640, 360]")
+  }
+
   @Test
   func `any cut into segments decodes to the same pictures`() async throws {
     let files = try Workspace()
     defer { files.remove() }
     let edit = try files.write(
-      try String(contentsOfFile: Place.example("first-film.json"), encoding: .utf8)
-        .replacingOccurrences(of: "\"media/", with: "\"\(Place.example("media"))/")
-        .replacingOccurrences(of: "[1280, 720]", with: "[640, 360]")
+      Self.smallFilm()
         .replacingOccurrences(
           of: #"{ "codec": "h264", "quality": 21, "preset": "medium" }"#,
           with: #"{ "codec": "ffv1", "pixelFormat": "yuv420p" }"#
@@ -41,7 +46,7 @@ struct InvisibleFarmTests {
   func `one, two and four slots, and a farm whose worker is killed half way, make the same file`() async throws {
     let files = try Workspace()
     defer { files.remove() }
-    let edit = Place.example("first-film.json")
+    let edit = try files.write(Self.smallFilm(), to: "edit.json")
     for slots in ["1", "2", "4"] {
       let render = try await Command.sheaf(
         "render", edit, "-o", files.path("\(slots).mp4"), "--workers", slots, "--store", files.path("store-\(slots)")
@@ -78,7 +83,7 @@ struct InvisibleFarmTests {
   func `a render that was killed goes on from its pieces and makes the same file`() async throws {
     let files = try Workspace()
     defer { files.remove() }
-    let edit = Place.example("first-film.json")
+    let edit = try files.write(Self.smallFilm(), to: "edit.json")
     let store = files.path("store")
     let killed = try Command.sheaf("render", edit, "-o", files.path("film.mp4"), "--workers", "1", "--store", store)
       .start()
