@@ -64,10 +64,16 @@ struct SubmitCommand: AsyncParsableCommand {
             edit, assets, output: output ?? "", segmentDuration: duration, priority: Int32(priority))
         ) { progress.report($0) }
         progress.end()
-        if isJSON {
-          if !waits { try Console.printJSON(Submitted(job: job)) }
-        } else {
-          try Console.print(job)
+        do {
+          if isJSON {
+            if !waits { try Console.printJSON(Submitted(job: job)) }
+          } else {
+            try Console.print(job)
+          }
+        } catch let error as OutputError where !error.isClosedByReader {
+          var failure = CommandFailure(.work, "\(error)")
+          failure.advice = ["the job was submitted; to see it: " + coordinator.command(["status", job])]
+          throw PrintedFailure(failure: failure)
         }
         guard waits else { return }
         let followed = FollowedJob(job: job, file: file, coordinator: coordinator)

@@ -170,6 +170,23 @@ import Wire
     await farm.stop()
   }
 
+  @Test func `the job of a submission whose output cannot be written is named on standard error`() async throws {
+    _ = try folder.write(Data(#"{"sheaf": 1, "assets": {}, "tracks": []}"#.utf8), "edit.json")
+    let farm = ScriptedFarm { message, _ in
+      switch message {
+      case .findMissing: [.send(.findMissingReply(.init()))]
+      case .submit: [.send(.submitReply(.with { $0.job = "j-17" }))]
+      default: []
+      }
+    }
+    try await farm.start()
+    for options in ["", "--json"] {
+      let result = try await run("sheaf submit edit.json \(options) > /dev/full", farm: farm)
+      #expect(result.status == 1 && result.errors.contains("the job was submitted; to see it: sheaf status j-17"))
+    }
+    await farm.stop()
+  }
+
   @Test func `a URL is refused with what to do, as media and as a document`() async throws {
     let asset = #"{"sheaf": 1, "assets": {"a": "https://example.org/beach.mov"}, "tracks": []}"#
     _ = try folder.write(Data(asset.utf8), "edit.json")
