@@ -28,7 +28,7 @@ extension DocumentReader {
     if !names.damagedAssets.contains(id) {
       let assets = names.assets
       problems.add(
-        value.pointer, "there is no asset '\(id.shortened)' in 'assets'\(suggestion(for: id, among: assets))")
+        value.pointer, "there is no asset '\(id.shortened)' in 'assets'\(suggestion(for: id, amongDeclared: assets))")
     }
     return nil
   }

@@ -13,8 +13,14 @@ extension RampEntry.Quantity {
 extension DocumentReader {
   /// Reads `audioMix`. The tracks must be declared already.
   mutating func audioMix(_ value: JSONValue?) -> [VolumeEntry] {
-    members(value, "lists of volumes by track, such as {\"music\": [{\"volume\": 0.5}]}").map { track, value in
+    members(value, "volumes by track, such as {\"music\": 0.5}").map { track, value in
       checkTrack(track, .audio, at: value.pointer)
+      if case .number = value.content {
+        // The same volume from beginning to end.
+        let volume = number(value, in: RampEntry.Quantity.volume.range)
+        let ramp = volume.map { RampEntry(place: .at(.seconds(.zero)), from: $0, to: $0, pointer: value.pointer) }
+        return VolumeEntry(track: track, ramps: ramp.map { [$0] } ?? [])
+      }
       return VolumeEntry(track: track, ramps: ramps(value, of: .volume))
     }
   }

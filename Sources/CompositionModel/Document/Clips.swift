@@ -5,6 +5,8 @@ struct ClipEntry: Sendable {
   var use: WrittenRange?
   var at: WrittenTime?
   var duration: WrittenTime?
+  /// Seconds of the asset a second of the film. Nil if not written.
+  var speed: Rational?
   var fit = Fit.contain
   var opacity = 1.0
   /// On the clip's own time.
@@ -13,13 +15,22 @@ struct ClipEntry: Sendable {
   /// No problem makes its asset or its times uncertain. (An unknown key may be a misspelt one of those.)
   var timesAreKnown = false
 
-  static let keys = ["asset", "use", "at", "duration"] + keysOfVideo
+  static let keys = ["asset", "use", "at", "duration", "speed"] + keysOfVideo
   /// The keys of clips on video tracks only.
   static let keysOfVideo = ["fit", "opacity", "ramps"]
   static let notYet = ["transform", "crop", "filters", "blendMode", "mask", "pitch", "reverse", "loop", "timeRange"]
 
+  static let instead = [
+    "volume": "the volume of a track is set in 'audioMix'", "start": "did you mean 'at'?",
+    "in": "the part of the asset is 'use'", "out": "the part of the asset is 'use'",
+    "trim": "did you mean 'use'?", "range": "did you mean 'use'?", "length": "did you mean 'duration'?",
+    "source": "did you mean 'asset'?", "src": "did you mean 'asset'?", "file": "did you mean 'asset'?",
+    "rate": "did you mean 'speed'?",
+  ]
+
   /// The slowest and the fastest speed of a clip: a hundredth and a hundred times its own.
-  static let speeds = (slowest: Int128(100), fastest: 100)
+  static let speeds = slowestSpeed...Rational(100)
+  private static let slowestSpeed = (try? Rational(1, 100)) ?? .one
 
   /// Whether the clip has an opacity of its own.
   var changesOpacity: Bool { opacity != 1 || !ramps.isEmpty }
@@ -30,11 +41,17 @@ extension DocumentReader {
   mutating func clip(_ value: JSONValue, _ type: MediaType) -> ClipEntry {
     let found = problems.count
     var clip = ClipEntry(pointer: value.pointer)
-    guard let fields = fields(value, "a clip", keys: ClipEntry.keys, notYet: ClipEntry.notYet) else { return clip }
+    guard
+      let fields = fields(value, "a clip", keys: ClipEntry.keys, notYet: ClipEntry.notYet, instead: ClipEntry.instead)
+    else { return clip }
     clip.asset = asset(required(fields, "asset", "a clip"))
     clip.use = range(fields["use"])
     clip.at = time(fields["at"])
     clip.duration = time(fields["duration"])
+    clip.speed = rational(fields["speed"], in: ClipEntry.speeds)
+    if fields.has("duration"), let speed = fields["speed"] {
+      problems.add(speed.pointer, "a clip has 'speed' or 'duration', not both")
+    }
     clip.timesAreKnown = problems.count == found
     if type == .video {
       clip.fit = choice(fields["fit"], "fit") ?? .contain
@@ -76,9 +93,10 @@ extension Lowering {
       return nil
     }
     // `.some(.none)` is a duration that could not be resolved.
-    guard duration != .some(.none), let lasting = duration.flatMap({ $0 }) ?? source.lasting, let place else {
-      return nil
-    }
+    guard duration != .some(.none),
+      let lasting = duration.flatMap({ $0 }) ?? lasting(source.lasting, speed: entry.speed, at: pointer.key("speed")),
+      let place
+    else { return nil }
     guard
       let target = exact(at: pointer, { () throws(TimeError) in try MediaTimeRange(start: place, duration: lasting) })
     else { return nil }
@@ -97,6 +115,12 @@ extension Lowering {
       entry: entry,
       clip: Clip(asset: id, sourceTrack: source.track, source: shown, target: target), used: source.range,
       layer: TrackLayer(track: track.id, fit: entry.fit, opacity: opacity ?? .one))
+  }
+
+  /// How long a clip lasts at a speed. Nil and a problem if that cannot be kept exactly.
+  private mutating func lasting(_ natural: MediaTime?, speed: Rational?, at pointer: JSONPointer) -> MediaTime? {
+    guard let natural, let speed else { return natural }
+    return exact(at: pointer) { () throws(TimeError) in try MediaTime(natural.exact / speed) }
   }
 
   /// The part of its asset that a clip uses, and its duration at natural speed. Nil and a problem if there is none. The
@@ -118,6 +142,10 @@ extension Lowering {
       if use == nil { return nil }
     }
     if type == .video, track.video?.isStill == true {
+      if entry.speed != nil {
+        problems.add(pointer.key("speed"), "'\(id)' is a still picture, which has no speed: give 'duration'")
+        return nil
+      }
       if use == nil, entry.duration == nil {
         if entry.timesAreKnown {
           problems.add(pointer, "'\(id)' is a still picture: give the length of the clip with 'duration'")
@@ -149,14 +177,14 @@ extension Lowering {
     let speeds = ClipEntry.speeds
     let checked = exact(at: pointer) { () throws(TimeError) in
       let speed = try source.duration / target.duration
-      return (speed, isAllowed: try Rational(1, speeds.slowest) <= speed && speed <= Rational(speeds.fastest))
+      return (speed, isAllowed: speeds.contains(speed))
     }
     guard let (speed, isAllowed) = checked else { return false }
     if isAllowed { return true }
     problems.add(
       pointer.key("duration"),
       "\(seconds(target.duration)) for \(seconds(source.duration)) of media is \(speed.approximate) times its speed; "
-        + "from 1/\(speeds.slowest) to \(speeds.fastest) times is allowed")
+        + "from \(speeds.lowerBound) to \(speeds.upperBound) times is allowed")
     return false
   }
 }

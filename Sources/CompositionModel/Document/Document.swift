@@ -22,6 +22,12 @@ public struct Document: Sendable {
   let problemList: ProblemList
 
   static let keys = ["sheaf", "assets", "tracks", "videoComposition", "audioMix", "export"]
+  static let instead = [
+    "clips": "clips are listed in a track of 'tracks'", "version": "did you mean 'sheaf'?",
+    "output": "did you mean 'export'?", "overlays": "'overlays' is a key of 'videoComposition'",
+    "transitions": "'transitions' is a key of 'videoComposition'", "audio": "did you mean 'audioMix'?",
+    "framerate": "'frameRate' is a key of 'videoComposition'", "fps": "'frameRate' is a key of 'videoComposition'",
+  ]
 
   /// Reads a document. Throws every problem that can be found without its media.
   public static func parse(_ bytes: [UInt8]) throws(DocumentError) -> Document {
@@ -88,7 +94,7 @@ public struct Document: Sendable {
 extension DocumentReader {
   /// Reads the whole document. Nil if it is not an object.
   mutating func document(_ value: JSONValue) -> Document? {
-    guard let fields = fields(value, "a document", keys: Document.keys) else { return nil }
+    guard let fields = fields(value, "a document", keys: Document.keys, instead: Document.instead) else { return nil }
     if let version = required(fields, "sheaf", "a document") {
       if case .number("1") = version.content {
       } else {

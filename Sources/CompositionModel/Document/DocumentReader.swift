@@ -21,9 +21,9 @@ struct DocumentReader {
   }
 
   /// Reads an object. Its keys are `keys`. Those of `notYet` belong to the document's language, but this version
-  /// refuses them.
+  /// refuses them. `instead` has, for keys that people know from elsewhere, what to write here.
   mutating func fields(
-    _ value: JSONValue, _ noun: String, keys: [String], notYet: [String] = []
+    _ value: JSONValue, _ noun: String, keys: [String], notYet: [String] = [], instead: [String: String] = [:]
   ) -> Fields? {
     guard case .object(let members) = value.content else {
       problems.add(value.pointer, "\(value.shown) is not \(noun): an object with the keys \(list(keys)) should be here")
@@ -37,9 +37,11 @@ struct DocumentReader {
         problems.add(
           member.pointer, "'\(key)' is part of the document's language but this version cannot render it yet")
       } else {
+        let hint = instead[key.lowercased()].map { " (\($0))" }
         problems.add(
           member.pointer,
-          "unknown key '\(key.shortened)'\(suggestion(for: key, among: keys)); the keys of \(noun) are \(list(keys))")
+          "unknown key '\(key.shortened)'\(hint ?? suggestion(for: key, among: keys)); "
+            + "the keys of \(noun) are \(list(keys))")
       }
     }
     return Fields(pointer: value.pointer, members: legal)
@@ -111,6 +113,28 @@ struct DocumentReader {
     }
     problems.add(
       value.pointer, "\(value.shown) should be a number from \(plain(range.lowerBound)) to \(plain(range.upperBound))")
+    return nil
+  }
+
+  /// An exact number: `1.5`, or a fraction of two whole numbers such as `"30000/1001"`.
+  mutating func rational(_ value: JSONValue?, in range: ClosedRange<Rational>) -> Rational? {
+    guard let value else { return nil }
+    var number: Rational?
+    switch value.content {
+    case .number(let text): number = try? exactDecimal(text)
+    case .string(let text):
+      let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+      let isFraction = parts.count == 2 && parts.allSatisfy { $0.allSatisfy { $0.isASCII && $0.isNumber } }
+      if isFraction, let above = Int64(parts[0]), let below = Int64(parts[1]) {
+        number = try? Rational(Int128(above), Int128(below))
+      }
+    default: break
+    }
+    if let number, range.contains(number) { return number }
+    problems.add(
+      value.pointer,
+      "\(value.shown) should be a number from \(range.lowerBound) to \(range.upperBound), or a fraction such as \"1/3\""
+    )
     return nil
   }
 

@@ -21,6 +21,11 @@ struct ExportEntry: Sendable {
 
   static let keys = ["to", "video", "audio", "optimizeForNetworkUse", "metadata"]
   static let notYet = ["preset", "timeRange", "metadataFilter"]
+  static let instead = [
+    "path": "did you mean 'to'?", "file": "did you mean 'to'?", "output": "did you mean 'to'?",
+    "format": "the extension of 'to' decides the container", "container": "the extension of 'to' decides the container",
+    "faststart": "did you mean 'optimizeForNetworkUse'?",
+  ]
 }
 
 /// `export.video` as written.
@@ -41,6 +46,13 @@ struct VideoEntry: Sendable {
 
   static let keys = ["codec", "quality", "bitRate", "preset", "profile", "keyframeInterval", "pixelFormat"]
   static let notYet = ["level", "maxBitRate", "color", "size", "targetQuality", "tune", "passthrough"]
+  static let instead = [
+    "crf": "did you mean 'quality'?", "gop": "did you mean 'keyframeInterval'?",
+    "pix_fmt": "did you mean 'pixelFormat'?", "fps": "the rate of the film is 'frameRate' of 'videoComposition'",
+    "framerate": "the rate of the film is 'frameRate' of 'videoComposition'",
+    "width": "the size of the film is 'renderSize' of 'videoComposition'",
+    "height": "the size of the film is 'renderSize' of 'videoComposition'",
+  ]
 }
 
 /// `export.audio` as written.
@@ -61,7 +73,8 @@ extension DocumentReader {
   mutating func export(_ value: JSONValue?, at pointer: JSONPointer) -> ExportEntry {
     var entry = ExportEntry(pointer: pointer)
     guard let value,
-      let fields = fields(value, "'export'", keys: ExportEntry.keys, notYet: ExportEntry.notYet)
+      let fields = fields(
+        value, "'export'", keys: ExportEntry.keys, notYet: ExportEntry.notYet, instead: ExportEntry.instead)
     else { return entry }
     entry.to = name(fields["to"], "the output's path")
     if let video = fields["video"] { entry.video = videoChoice(video) }
@@ -83,7 +96,8 @@ extension DocumentReader {
     var entry = VideoEntry(pointer: value.pointer)
     guard
       let fields = fields(
-        value, "'video' (which may also be false)", keys: VideoEntry.keys, notYet: VideoEntry.notYet)
+        value, "'video' (which may also be false)", keys: VideoEntry.keys, notYet: VideoEntry.notYet,
+        instead: VideoEntry.instead)
     else { return .settings(entry) }
     if let codec: VideoCodec = choice(fields["codec"], "video codec", notYet: VideoCodec.notYet) {
       entry.codec = codec

@@ -22,6 +22,12 @@ struct OverlayEntry: Sendable {
     "transform", "crop", "blendMode", "filters", "outline", "shadow", "box", "rotate", "video", "captions",
   ]
 
+  static let instead = [
+    "position": "the place is 'anchor' with 'inset', or 'x' and 'y'", "fontsize": "did you mean 'size'?",
+    "colour": "did you mean 'color'?", "at": "the time is 'over', a range", "start": "the time is 'over', a range",
+    "end": "the time is 'over', a range", "duration": "the time is 'over', a range",
+  ]
+
   /// The greatest inset, and the greatest distance of `x` and `y` from 0, in pixels.
   static let greatestOffset = 65_536
   /// Widths and heights of an image, and the width at which text is wrapped, in pixels.
@@ -47,9 +53,10 @@ extension DocumentReader {
       ? hasImage ? OverlayEntry.keysOfImages : OverlayEntry.keysOfTexts
       : OverlayEntry.keysOfImages + OverlayEntry.keysOfTexts.filter { !OverlayEntry.keysOfImages.contains($0) }
     let noun = isOne ? hasImage ? "an image overlay" : "a text overlay" : "an overlay"
-    guard let fields = fields(value, noun, keys: own + OverlayEntry.keys, notYet: OverlayEntry.notYet) else {
-      return nil
-    }
+    guard
+      let fields = fields(
+        value, noun, keys: own + OverlayEntry.keys, notYet: OverlayEntry.notYet, instead: OverlayEntry.instead)
+    else { return nil }
     if !isOne {
       problems.add(
         value.pointer, "an overlay has 'image' or 'text'\(hasImage ? ", not both" : "; this one has neither")")

@@ -85,14 +85,24 @@ func seconds(_ time: MediaTime) -> String {
   return scaled.denominator == 1 ? "\(text) s" : "\(text) s (\(time))"
 }
 
-/// ` (did you mean 'tracks'?)`, or nothing if there are no names. It takes a while to compute, so it must be used
-/// only within a message that `ProblemList.add` makes.
+/// ` (did you mean 'tracks'?)`, or nothing if no name is near. It takes a while to compute, so it must be used only
+/// within a message that `ProblemList.add` makes.
 func suggestion(for name: String, among names: some Sequence<String>) -> String {
   nearest(to: name, among: names).map { " (did you mean '\($0)'?)" } ?? ""
 }
 
+/// The same for a name that the document itself should declare. If no name is near, it lists the first that are declared.
+func suggestion(for name: String, amongDeclared names: [String]) -> String {
+  if let nearest = nearest(to: name, among: names) { return " (did you mean '\(nearest)'?)" }
+  let shown = names.prefix(8)
+  guard !shown.isEmpty else { return "" }
+  let others = names.count - shown.count
+  return "; declared are \(list(shown.map { "'\($0.shortened)'" }))\(others > 0 ? " and \(others) more" : "")"
+}
+
 /// The name that a mistyped one most likely means: the one with the fewest letters inserted, left out, changed or
-/// swapped with their neighbour. Of equally near names it is the first.
+/// swapped with their neighbour, if these are at most a third of its letters, or one. Of equally near names it is the
+/// first.
 func nearest(to name: String, among names: some Sequence<String>) -> String? {
   // The bounds keep the time short for a hostile document. A longer name is not a typing error.
   let letters = Array(name.lowercased().unicodeScalars.prefix(40))
@@ -103,7 +113,7 @@ func nearest(to name: String, among names: some Sequence<String>) -> String? {
     let distance = editDistance(letters, other)
     if distance < best?.distance ?? .max { best = (candidate, distance) }
   }
-  return best?.name
+  return best.flatMap { $0.distance <= max(1, letters.count / 3) ? $0.name : nil }
 }
 
 private func editDistance(_ a: [Unicode.Scalar], _ b: [Unicode.Scalar]) -> Int {

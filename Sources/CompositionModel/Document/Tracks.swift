@@ -11,6 +11,12 @@ struct TrackEntry: Sendable {
 
   static let keys = ["id", "type", "sound", "clips"]
   static let notYet = ["blendMode", "filters", "pitch", "mask"]
+  static let instead = [
+    "audio": "did you mean 'sound'?", "mute": "a video track has sound if it has \"sound\": true",
+    "muted": "a video track has sound if it has \"sound\": true",
+    "volume": "the volume of a track is set in 'audioMix'", "name": "did you mean 'id'?",
+    "items": "did you mean 'clips'?",
+  ]
   static let typesNotYet = ["subtitle", "metadata", "text"]
 
   /// The name of the audio track of a video track.
@@ -47,7 +53,10 @@ extension DocumentReader {
 
   private mutating func track(_ value: JSONValue) -> TrackEntry? {
     let found = problems.count
-    guard let fields = fields(value, "a track", keys: TrackEntry.keys, notYet: TrackEntry.notYet) else { return nil }
+    guard
+      let fields = fields(
+        value, "a track", keys: TrackEntry.keys, notYet: TrackEntry.notYet, instead: TrackEntry.instead)
+    else { return nil }
     var type = MediaType.video
     if let written = fields["type"] {
       let name = choice(
@@ -97,7 +106,7 @@ extension DocumentReader {
       problems.add(pointer, "there is no track '\(id.shortened)': the document has no \(type) track")
     } else {
       problems.add(
-        pointer, "there is no \(type) track '\(id.shortened)'\(suggestion(for: id, among: candidates))")
+        pointer, "there is no \(type) track '\(id.shortened)'\(suggestion(for: id, amongDeclared: candidates))")
     }
     return false
   }

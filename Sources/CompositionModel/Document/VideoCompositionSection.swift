@@ -14,9 +14,15 @@ struct VideoCompositionEntry: Sendable {
   var isComplete = true
 
   static let keys = [
-    "renderSize", "scale", "frameDuration", "background", "transitions", "instructions", "overlays",
+    "renderSize", "scale", "frameDuration", "frameRate", "background", "transitions", "instructions", "overlays",
   ]
   static let notYet = ["filters", "color", "compositor"]
+  static let instead = [
+    "fps": "did you mean 'frameRate'?", "size": "did you mean 'renderSize'?",
+    "resolution": "did you mean 'renderSize'?", "width": "the size of the film is 'renderSize'",
+    "height": "the size of the film is 'renderSize'", "titles": "texts are among 'overlays'",
+    "text": "texts are among 'overlays'", "images": "pictures on top are among 'overlays'",
+  ]
 
   /// The pixels on a side of a frame.
   static let sides = 2...PixelSize.largestSide
@@ -28,17 +34,52 @@ struct VideoCompositionEntry: Sendable {
   }
 }
 
+/// The rates at which films are shown, in frames a second.
+enum StandardRate {
+  /// Those of NTSC, which are written as decimals that are not exact: 23.976, 29.97 and so on.
+  private static let fractional = [24, 30, 48, 60, 120].compactMap { try? Rational($0 * 1000, 1001) }
+  private static let all = fractional + [24, 25, 30, 48, 50, 60, 100, 120].map { Rational($0) }
+
+  /// The rate that a decimal number stands for: 29.97 is 30000/1001, and so is any number within 0.005 of it.
+  static func meant(by written: Rational) -> Rational {
+    fractional.first { isWithin(written, $0, tolerance: (try? Rational(1, 200)) ?? .zero) } ?? written
+  }
+
+  /// The nearest standard rate, if it differs by 0.5 % at most; otherwise the rate itself. Cameras whose clock is not
+  /// exact record 30.01 frames a second.
+  static func nearest(to measured: Rational) -> Rational {
+    let near = all.filter { rate in
+      isWithin(measured, rate, tolerance: (try? rate / Rational(200)) ?? .zero)
+    }
+    return near.min { distance(measured, $0) < distance(measured, $1) } ?? measured
+  }
+
+  private static func isWithin(_ a: Rational, _ b: Rational, tolerance: Rational) -> Bool {
+    distance(a, b) <= tolerance
+  }
+
+  private static func distance(_ a: Rational, _ b: Rational) -> Rational {
+    // Rates that are too large for an exact difference are near to none.
+    guard let difference = try? a - b else { return Rational(Int64.max) }
+    return difference < .zero ? -difference : difference
+  }
+}
+
 extension DocumentReader {
   /// Reads `videoComposition`. The assets and tracks must be declared already.
   mutating func videoComposition(_ value: JSONValue?, at pointer: JSONPointer) -> VideoCompositionEntry {
     var entry = VideoCompositionEntry(pointer: pointer)
     guard let value,
       let fields = fields(
-        value, "'videoComposition'", keys: VideoCompositionEntry.keys, notYet: VideoCompositionEntry.notYet)
+        value, "'videoComposition'", keys: VideoCompositionEntry.keys, notYet: VideoCompositionEntry.notYet,
+        instead: VideoCompositionEntry.instead)
     else { return entry }
     entry.renderSize = size(fields["renderSize"], in: VideoCompositionEntry.sides)
     if let scale = scale(fields["scale"]) { entry.scale = scale }
-    entry.frameDuration = frameDuration(fields["frameDuration"])
+    entry.frameDuration = frameDuration(fields["frameDuration"]) ?? frameDuration(ofRate: fields["frameRate"])
+    if fields.has("frameDuration"), let rate = fields["frameRate"] {
+      problems.add(rate.pointer, "'frameRate' is 1 divided by 'frameDuration'; write one of them, not both")
+    }
     entry.background = background(fields["background"]) ?? .black
     let found = problems.count
     entry.transitions = items(fields["transitions"], "transitions").compactMap { transition($0) }
@@ -79,6 +120,18 @@ extension DocumentReader {
     return nil
   }
 
+  /// The duration of a frame, from the frames a second.
+  private mutating func frameDuration(ofRate value: JSONValue?) -> MediaTime? {
+    let durations = VideoCompositionEntry.frameDurations
+    guard let value, let slowest = try? .one / durations.longest.exact,
+      let fastest = try? .one / durations.shortest.exact, var rate = rational(value, in: slowest...fastest)
+    else { return nil }
+    if case .number = value.content { rate = StandardRate.meant(by: rate) }
+    if let duration = try? MediaTime(.one / rate) { return duration }
+    problems.add(value.pointer, "\(value.shown) has too many digits to be kept exactly; write it as a fraction")
+    return nil
+  }
+
   /// A colour that is not transparent, because the output has no transparency.
   mutating func background(_ value: JSONValue?) -> Color? {
     guard let value, let color = color(value) else { return nil }
@@ -99,7 +152,8 @@ struct LoweredFormat {
 extension Lowering {
   // MARK: Frame duration
 
-  /// The document's frame duration. By default it is that of the highest nominal rate among the clips, or else 1/30 s.
+  /// The document's frame duration. By default it is that of the highest nominal rate among the clips, or of the
+  /// standard rate next to it, or else 1/30 s.
   mutating func lowerFrameDuration() {
     let entry = document.videoComposition
     if let written = entry.frameDuration {
@@ -112,7 +166,8 @@ extension Lowering {
       .map(\.nominalFrameRate)
     guard let highest = rates.max() else { return }
     // A rate whose inverse does not fit a time is refused like one that is out of range.
-    guard let duration = try? MediaTime(.one / highest.exact), VideoCompositionEntry.allows(frameDuration: duration)
+    guard let rate = try? StandardRate.nearest(to: highest.exact), let duration = try? MediaTime(.one / rate),
+      VideoCompositionEntry.allows(frameDuration: duration)
     else {
       problems.add(
         entry.pointer,

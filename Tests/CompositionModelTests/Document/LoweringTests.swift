@@ -65,6 +65,15 @@ func stacks(_ edit: Edit) -> [String] {
     #expect(try "\(clip.source) \(clip.target) \(clip.sourceTime(at: at("1")))" == "3..5 0..4 7/2")
   }
 
+  @Test(arguments: [
+    ("0.5", "0..4"), ("2", "0..1"), (#""1/3""#, "0..6"), ("1.1", "0..20/11"), ("1", "0..2"), ("100", "0..1/50"),
+  ])
+  func aSpeedGivesTheDuration(_ speed: String, _ target: String) throws {
+    let edit = try lowered(documentText(tracks: videoTracks(#"{"asset": "v", "use": "3..5", "speed": \#(speed)}"#)))
+    #expect(targets(edit, "A") == [target])
+    #expect(edit.composition.track("A")?.clips.map { "\($0.source)" } == ["3..5"])
+  }
+
   @Test func aFilmShorterThanHalfASampleHasNoSound() throws {
     func edit(_ length: String, video: Bool = true) throws -> Edit {
       try lowered(
@@ -110,6 +119,18 @@ func stacks(_ edit: Edit) -> [String] {
     let volume = try #require(edit.audioMix.volumes["A.sound"])
     #expect(try ["0", "1", "3/2", "9"].map { try volume.value(at: at($0)) } == [0.25, 0.25, 0.625, 1])
     #expect(edit.export.audio == AudioSettings(codec: .aac, bitRate: 128000, sampleRate: 44100, channels: 2))
+  }
+
+  @Test func aNumberIsTheVolumeOfTheWholeTrack() throws {
+    func volume(_ written: String) throws -> RampList? {
+      let tracks = #"[{"id": "A", "sound": true, "clips": [{"asset": "v", "use": "0..5"}]}]"#
+      return try lowered(documentText(tracks: tracks, #""audioMix": {"A.sound": \#(written)}"#)).audioMix.volumes[
+        "A.sound"]
+    }
+    #expect(try volume("0.25") == volume(#"[{"volume": 0.25}]"#))
+    #expect(try volume("0.25")?.value(at: at("4")) == 0.25)
+    let error = #expect(throws: DocumentError.self) { try volume("11") }
+    #expect(error?.problems.map(\.pointer) == ["/audioMix/A.sound"])
   }
 
   @Test func aTrackWhoseAssetsAreSilentMakesNoSound() throws {
@@ -209,6 +230,31 @@ func stacks(_ edit: Edit) -> [String] {
   }
 
   // MARK: Defaults
+
+  @Test(arguments: [
+    ("30", 1, 30), ("29.97", 1001, 30000), ("23.976", 1001, 24000), ("23.98", 1001, 24000), ("59.94", 1001, 60000),
+    ("47.952", 1001, 48000), (#""2997/100""#, 100, 2997), ("12.5", 2, 25), (#""1/2""#, 2, 1), ("30.01", 100, 3001),
+  ])
+  func aFrameRateGivesTheFrameDuration(_ rate: String, _ value: Int64, _ timescale: Int32) throws {
+    let edit = try lowered(
+      documentText(tracks: videoTracks(#"{"asset": "v"}"#), #""videoComposition": {"frameRate": \#(rate)}"#))
+    #expect(edit.videoComposition.frameDuration == MediaTime(value: value, timescale: timescale))
+  }
+
+  /// Rates as phones and screen recorders leave them in their files, and some that are meant as they are.
+  @Test(
+    arguments: [
+      ((3001, 100), (1, 30)), ((29_960, 1000), (1001, 30000)), ((30_140, 1000), (1, 30)),
+      ((24_000, 1001), (1001, 24000)),
+      ((5994, 100), (1001, 60000)), ((23_990, 1000), (1, 24)), ((15, 1), (1, 15)), ((2950, 100), (2, 59)),
+      ((10, 1), (1, 10)),
+    ] as [((Int64, Int32), (Int64, Int32))])
+  func theDefaultRateIsTheStandardRateNextToTheClips(_ rate: (Int64, Int32), _ expected: (Int64, Int32)) throws {
+    var assets = try standardAssets()
+    assets["v"] = try SyntheticAssets.video(rate: MediaTime(value: rate.0, timescale: rate.1))
+    let edit = try lowered(documentText(tracks: videoTracks(#"{"asset": "v"}"#)), assets: assets)
+    #expect(edit.videoComposition.frameDuration == MediaTime(value: expected.0, timescale: expected.1))
+  }
 
   @Test func theLargestUprightClipGivesTheSizeAndTheFastestTheRate() throws {
     var assets = try standardAssets()
