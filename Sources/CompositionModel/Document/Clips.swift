@@ -1,5 +1,11 @@
 /// A clip as written.
 struct ClipEntry: Sendable {
+  /// When a clip ends at the latest.
+  enum End: Sendable {
+    case film
+    case time(WrittenTime)
+  }
+
   /// Nil if the document gives none, or one that it does not declare.
   var asset: AssetID?
   var use: WrittenRange?
@@ -7,6 +13,9 @@ struct ClipEntry: Sendable {
   var duration: WrittenTime?
   /// Seconds of the asset a second of the film. Nil if not written.
   var speed: Rational?
+  var until: End?
+  /// Whether what it uses plays again and again.
+  var loops = false
   var fit = Fit.contain
   var opacity = 1.0
   /// On the clip's own time.
@@ -15,10 +24,10 @@ struct ClipEntry: Sendable {
   /// No problem makes its asset or its times uncertain. (An unknown key may be a misspelt one of those.)
   var timesAreKnown = false
 
-  static let keys = ["asset", "use", "at", "duration", "speed"] + keysOfVideo
+  static let keys = ["asset", "use", "at", "duration", "speed", "until", "loop"] + keysOfVideo
   /// The keys of clips on video tracks only.
   static let keysOfVideo = ["fit", "opacity", "ramps"]
-  static let notYet = ["transform", "crop", "filters", "blendMode", "mask", "pitch", "reverse", "loop", "timeRange"]
+  static let notYet = ["transform", "crop", "filters", "blendMode", "mask", "pitch", "reverse", "timeRange"]
 
   static let instead = [
     "volume": "the volume of a track is set in 'audioMix'", "start": "did you mean 'at'?",
@@ -32,6 +41,11 @@ struct ClipEntry: Sendable {
   static let speeds = slowestSpeed...Rational(100)
   private static let slowestSpeed = (try? Rational(1, 100)) ?? .one
 
+  /// How often a clip is repeated at most.
+  static let greatestCount = 10_000
+
+  /// Whether the film's other clips decide when it ends.
+  var endsWithTheFilm: Bool { if case .film = until { true } else { until == nil && loops && duration == nil } }
   /// Whether the clip has an opacity of its own.
   var changesOpacity: Bool { opacity != 1 || !ramps.isEmpty }
 }
@@ -48,9 +62,16 @@ extension DocumentReader {
     clip.use = range(fields["use"])
     clip.at = time(fields["at"])
     clip.duration = time(fields["duration"])
+    let loops = boolean(fields["loop"]) ?? false
+    clip.loops = loops
     clip.speed = rational(fields["speed"], in: ClipEntry.speeds)
     if fields.has("duration"), let speed = fields["speed"] {
-      problems.add(speed.pointer, "a clip has 'speed' or 'duration', not both")
+      // The length of a clip that is repeated does not change its speed.
+      if !loops { problems.add(speed.pointer, "a clip has 'speed' or 'duration', not both") }
+    }
+    clip.until = until(fields["until"])
+    if fields.has("duration"), let until = fields["until"] {
+      problems.add(until.pointer, "a clip has 'until' or 'duration', not both")
     }
     clip.timesAreKnown = problems.count == found
     if type == .video {
@@ -65,9 +86,14 @@ extension DocumentReader {
     }
     return clip
   }
+
+  private mutating func until(_ value: JSONValue?) -> ClipEntry.End? {
+    if let value, case .string("end") = value.content { return .film }
+    return time(value).map { .time($0) }
+  }
 }
 
-/// A clip in its place.
+/// A clip in its place, or one turn of a clip that is repeated.
 struct LoweredClip {
   var entry: ClipEntry
   var clip: Clip
@@ -79,42 +105,124 @@ struct LoweredClip {
 
 extension Lowering {
   /// Puts a clip in its place. Nil and a problem if it has none.
-  /// - Parameter end: the end of the clip before it in the list. Nil if it is unknown.
-  mutating func lower(_ entry: ClipEntry, of track: TrackEntry, after end: MediaTime?) -> LoweredClip? {
+  /// - Parameters:
+  ///   - end: the end of the clip before it in the list. Nil if it is unknown.
+  ///   - filmEnd: the end of the clips that do not end with the film. Nil if it is unknown.
+  /// - Returns: the turns of a clip that is repeated, one after the other; a single one otherwise.
+  mutating func lower(
+    _ entry: ClipEntry, of track: TrackEntry, after end: MediaTime?, filmEnd: MediaTime?
+  ) -> [LoweredClip]? {
     let pointer = entry.pointer
     let ramps = timeline(entry.ramps)
     let place = entry.at.map { resolve($0, at: pointer.key("at")) } ?? end
-    let duration = entry.duration.map { resolve($0, at: pointer.key("duration")) }
-    if let duration, duration == .zero {
-      problems.add(pointer.key("duration"), "a clip must last longer than 0")
-      return nil
-    }
+    // `.some(.none)` is a duration that cannot be used.
+    let duration = entry.duration.map { positive($0, at: pointer.key("duration")) }
     guard let id = entry.asset, let asset = assets[id], let source = source(entry, track.type, id, asset) else {
       return nil
     }
-    // `.some(.none)` is a duration that could not be resolved.
-    guard duration != .some(.none),
-      let lasting = duration.flatMap({ $0 }) ?? lasting(source.lasting, speed: entry.speed, at: pointer.key("speed")),
-      let place
+    let natural = lasting(source.lasting, speed: entry.speed, at: pointer.key("speed"))
+    guard let place, duration != .some(.none),
+      let lasting = duration ?? length(of: entry, from: place, natural: natural, filmEnd: filmEnd),
+      let target = exact(
+        at: pointer, { () throws(TimeError) in try MediaTimeRange(start: place, duration: lasting) })
     else { return nil }
-    guard
-      let target = exact(at: pointer, { () throws(TimeError) in try MediaTimeRange(start: place, duration: lasting) })
-    else { return nil }
-    guard checkSpeed(source.range, target, at: pointer) else { return nil }
-    guard entry.timesAreKnown else { return nil }
-    // The sound stays at the time that is written.
-    var shown = source.range
-    if track.type == .video, !shown.isEmpty, let description = asset.defaultTrack(.video) {
-      guard
-        let moved = exact(at: pointer.key("use"), { () throws(TimeError) in try description.shown(source.range) })
-      else { return nil }
-      shown = moved
+    let turns = entry.loops ? turns(of: source.range, natural: natural, target, at: pointer) : nil
+    if entry.loops, turns == nil { return nil }
+    var clip = Clip(asset: id, sourceTrack: source.track, source: source.range, target: target)
+    if entry.duration == nil, let natural, lasting < natural, !source.range.isEmpty {
+      guard let cut = cut(source.range, to: lasting, of: natural, at: pointer) else { return nil }
+      clip.source = cut
     }
+    guard entry.loops || checkSpeed(clip.source, target, at: pointer), entry.timesAreKnown else { return nil }
     let opacity = ramps.flatMap { rampList($0, opacity: entry.opacity, within: target, owner: "the clip") }
-    return LoweredClip(
-      entry: entry,
-      clip: Clip(asset: id, sourceTrack: source.track, source: shown, target: target), used: source.range,
-      layer: TrackLayer(track: track.id, fit: entry.fit, opacity: opacity ?? .one))
+    let layer = TrackLayer(track: track.id, fit: entry.fit, opacity: opacity ?? .one)
+    var lowered: [LoweredClip] = []
+    for (used, target) in turns ?? [(clip.source, target)] {
+      // The sound stays at the time that is written.
+      clip.source = used
+      clip.target = target
+      if track.type == .video, !used.isEmpty, let description = asset.defaultTrack(.video) {
+        guard let moved = exact(at: pointer.key("use"), { () throws(TimeError) in try description.shown(used) })
+        else { return nil }
+        clip.source = moved
+      }
+      lowered.append(LoweredClip(entry: entry, clip: clip, used: used, layer: layer))
+    }
+    return lowered
+  }
+
+  private mutating func positive(_ written: WrittenTime, at pointer: JSONPointer) -> MediaTime? {
+    guard let duration = resolve(written, at: pointer) else { return nil }
+    if duration != .zero { return duration }
+    problems.add(pointer, "a clip must last longer than 0")
+    return nil
+  }
+
+  /// How long a clip without `duration` lasts, with all its turns. Nil and a problem if that is unknown or nothing.
+  /// - Parameter natural: the duration of what it uses at its speed. Nil for a still picture without `use`.
+  private mutating func length(
+    of entry: ClipEntry, from place: MediaTime, natural: MediaTime?, filmEnd: MediaTime?
+  ) -> MediaTime? {
+    let pointer = entry.pointer
+    guard entry.until != nil || entry.loops else { return natural }
+    var end = filmEnd
+    let key = entry.until == nil ? pointer.key("loop") : pointer.key("until")
+    if case .time(let written) = entry.until { end = resolve(written, at: key) }
+    guard let end else { return nil }
+    guard place < end else {
+      let (what, cause) =
+        entry.endsWithTheFilm ? ("the film ends at \(end)", ": the other clips set its end") : ("\(end) is", "")
+      problems.add(key, "\(what), not after the clip's start at \(place)\(cause)")
+      return nil
+    }
+    guard let rest = exact(at: key, { () throws(TimeError) in try end - place }) else { return nil }
+    guard let natural, !entry.loops else { return rest }
+    return min(natural, rest)
+  }
+
+  /// The turns of a clip that is repeated: what each uses, and where it is. Nil and a problem if there are too many.
+  private mutating func turns(
+    of source: MediaTimeRange, natural: MediaTime?, _ target: MediaTimeRange, at pointer: JSONPointer
+  ) -> [(MediaTimeRange, MediaTimeRange)]? {
+    guard let natural, !source.isEmpty else {
+      problems.add(pointer.key("loop"), "a still picture has nothing to repeat: give 'until' or 'duration' alone")
+      return nil
+    }
+    let count = exact(at: pointer.key("loop")) { () throws(TimeError) in try (target.duration / natural).ceiling }
+    guard let count else { return nil }
+    guard count <= ClipEntry.greatestCount else {
+      problems.add(
+        pointer.key("loop"),
+        "\(seconds(natural)) would be repeated \(count) times; at most \(ClipEntry.greatestCount) times are allowed")
+      return nil
+    }
+    var turns: [(MediaTimeRange, MediaTimeRange)] = []
+    var start = target.start
+    while start < target.end {
+      let turn = exact(at: pointer.key("loop")) { [start] () throws(TimeError) in
+        try MediaTimeRange(start: start, end: min(start + natural, target.end))
+      }
+      guard let turn else { return nil }
+      guard turn.duration < natural else {
+        turns.append((source, turn))
+        start = turn.end
+        continue
+      }
+      guard let used = cut(source, to: turn.duration, of: natural, at: pointer.key("loop")) else { return nil }
+      turns.append((used, turn))
+      start = turn.end
+    }
+    return turns
+  }
+
+  /// The part of a range that plays in the first `length` of the `natural` duration that all of it lasts.
+  private mutating func cut(
+    _ source: MediaTimeRange, to length: MediaTime, of natural: MediaTime, at pointer: JSONPointer
+  ) -> MediaTimeRange? {
+    exact(at: pointer) { () throws(TimeError) in
+      let part = try (source.duration / natural) * length.exact
+      return try MediaTimeRange(start: source.start, duration: MediaTime(part))
+    }
   }
 
   /// How long a clip lasts at a speed. Nil and a problem if that cannot be kept exactly.
@@ -146,9 +254,9 @@ extension Lowering {
         problems.add(pointer.key("speed"), "'\(id)' is a still picture, which has no speed: give 'duration'")
         return nil
       }
-      if use == nil, entry.duration == nil {
+      if use == nil, entry.duration == nil, entry.until == nil, !entry.loops {
         if entry.timesAreKnown {
-          problems.add(pointer, "'\(id)' is a still picture: give the length of the clip with 'duration'")
+          problems.add(pointer, "'\(id)' is a still picture: give the length of the clip with 'duration' or 'until'")
         }
         return nil
       }

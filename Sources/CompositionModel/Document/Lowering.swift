@@ -33,7 +33,7 @@ struct Lowering {
   mutating func edit() -> Edit? {
     let entry = document.videoComposition
     lowerFrameDuration()
-    tracks = document.tracks.map { lower($0) }
+    lowerTracks()
     filmIsKnown = document.timesAreKnown && tracks.allSatisfy(\.isComplete)
     let composition = Composition(tracks: tracks.flatMap(\.composed))
     film =

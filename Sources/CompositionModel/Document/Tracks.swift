@@ -19,6 +19,9 @@ struct TrackEntry: Sendable {
   ]
   static let typesNotYet = ["subtitle", "metadata", "text"]
 
+  /// Whether the film's other clips decide when its last clip ends.
+  var endsWithTheFilm: Bool { clips.contains(where: \.endsWithTheFilm) }
+
   /// The name of the audio track of a video track.
   static func audioTrack(of id: TrackID) -> TrackID { id + ".sound" }
 }
@@ -75,6 +78,9 @@ extension DocumentReader {
     let written = items(required(fields, "clips", "a track"), "clips")
     let isReadable = problems.count == found
     let clips = written.map { clip($0, type) }
+    for clip in clips.dropLast() where clip.endsWithTheFilm {
+      problems.add(clip.pointer, "a clip that lasts until the film's end must be the last of its track")
+    }
     return TrackEntry(
       id: id, type: type, hasSound: hasSound, clips: clips, pointer: fields.pointer,
       timesAreKnown: isReadable && clips.allSatisfy(\.timesAreKnown))
@@ -123,14 +129,29 @@ struct LoweredTrack {
 }
 
 extension Lowering {
+  /// Puts the clips of all tracks in their places: at first those that set the film's end, then those that end with it.
+  mutating func lowerTracks() {
+    tracks = document.tracks.map { lower($0, filmEnd: nil) }
+    guard document.tracks.contains(where: \.endsWithTheFilm) else { return }
+    let isKnown = document.timesAreKnown && tracks.allSatisfy(\.isComplete)
+    let filmEnd = isKnown ? tracks.compactMap(\.clips.entries.last?.range.end).max() ?? .zero : nil
+    for (number, track) in document.tracks.enumerated() where track.endsWithTheFilm {
+      if filmEnd != nil { tracks[number] = lower(track, filmEnd: filmEnd) } else { tracks[number].isComplete = false }
+    }
+  }
+
   /// Puts the clips of a track in their places.
-  mutating func lower(_ track: TrackEntry) -> LoweredTrack {
+  /// - Parameter filmEnd: nil if it is unknown; clips that end with the film are left out then.
+  private mutating func lower(_ track: TrackEntry, filmEnd: MediaTime?) -> LoweredTrack {
     var placed: [(range: MediaTimeRange, element: LoweredClip)] = []
     var end: MediaTime? = .zero
+    var isComplete = true
     for clip in track.clips {
-      let lowered = lower(clip, of: track, after: end)
-      end = lowered?.clip.target.end
-      if let lowered { placed.append((lowered.clip.target, lowered)) }
+      if clip.endsWithTheFilm, filmEnd == nil { continue }
+      let lowered = lower(clip, of: track, after: end, filmEnd: filmEnd)
+      end = lowered?.last?.clip.target.end
+      isComplete = isComplete && lowered != nil
+      placed += (lowered ?? []).map { ($0.clip.target, $0) }
     }
     var overlaps: [(LoweredClip, LoweredClip)] = []
     let clips = Timeline(placed) { overlaps.append(($0, $1)) }
@@ -145,7 +166,7 @@ extension Lowering {
     ]
     if track.hasSound { composed.append(audioTrack(of: track.id, clips)) }
     return LoweredTrack(
-      entry: track, clips: clips, composed: composed, isComplete: clips.entries.count == track.clips.count)
+      entry: track, clips: clips, composed: composed, isComplete: isComplete && overlaps.isEmpty)
   }
 
   /// The audio of a video track: the same clips, of the assets that have an audio track.

@@ -110,6 +110,16 @@ private func instructions(_ instructions: String) -> String {
     Wrong(clips(#"{"asset": "v", "Start": 5}"#), "/tracks/0/clips/0/Start", "(did you mean 'at'?)"),
     Wrong(clips(#"{"asset": "v", "volume": 0.5}"#), "/tracks/0/clips/0/volume", "is set in 'audioMix'"),
     Wrong(clips(#"{"asset": "v", "zoom": 2}"#), "/tracks/0/clips/0/zoom", "unknown key 'zoom'; the keys of a clip"),
+    Wrong(clips(#"{"asset": "v", "until": 3, "duration": 4}"#), "/tracks/0/clips/0/until", "not both"),
+    Wrong(clips(#"{"asset": "v", "at": 5, "until": 5}"#), "/tracks/0/clips/0/until", "5 is", "clip's start at 5"),
+    Wrong(clips(#"{"asset": "v", "until": "fin"}"#), "/tracks/0/clips/0/until", "not a time"),
+    Wrong(
+      clips(#"{"asset": "v", "until": "end"}"#), "/tracks/0/clips/0/until", "the film ends at 0", "the other clips"),
+    Wrong(clips(#"{"asset": "v", "loop": true}, {"asset": "v"}"#), "/tracks/0/clips/0", "the last of its track"),
+    Wrong(clips(#"{"asset": "logo", "loop": true, "duration": 4}"#), "/tracks/0/clips/0/loop", "nothing to repeat"),
+    Wrong(
+      clips(#"{"asset": "v", "use": "0+0.01", "loop": true, "duration": 500}"#), "/tracks/0/clips/0/loop",
+      "50000 times", "at most 10000"),
     Wrong(clips(#"{"asset": "v", "speed": 0}"#), "/tracks/0/clips/0/speed", "0 should be", "from 1/100 to 100"),
     Wrong(clips(#"{"asset": "v", "speed": "2"}"#), "/tracks/0/clips/0/speed", "should be a number", "\"1/3\""),
     Wrong(clips(#"{"asset": "v", "speed": "1/0"}"#), "/tracks/0/clips/0/speed", "should be a number"),

@@ -74,6 +74,42 @@ func stacks(_ edit: Edit) -> [String] {
     #expect(edit.composition.track("A")?.clips.map { "\($0.source)" } == ["3..5"])
   }
 
+  @Test func aBedEndsWithTheFilm() throws {
+    func bed(_ clip: String) throws -> [String] {
+      let tracks =
+        #"[{"id": "A", "clips": [{"asset": "v", "use": "0..10", "at": 2}]}, {"id": "B", "type": "audio", "clips": [\#(clip)]}]"#
+      let edit = try lowered(documentText(tracks: tracks))
+      #expect(edit.composition.duration == MediaTime(seconds: 12))
+      return edit.composition.track("B")?.clips.map { "\($0.source) \($0.target)" } ?? []
+    }
+    #expect(try bed(#"{"asset": "s", "until": "end"}"#) == ["0..12 0..12"])
+    #expect(try bed(#"{"asset": "s", "use": "3..60", "at": 4, "until": "end"}"#) == ["3..11 4..12"])
+    #expect(try bed(#"{"asset": "s", "use": "3..5", "until": "end"}"#) == ["3..5 0..2"])
+    #expect(try bed(#"{"asset": "s", "until": "0:07.5"}"#) == ["0..15/2 0..15/2"])
+    #expect(try bed(#"{"asset": "s", "until": 7, "speed": 0.5}"#) == ["0..7/2 0..7"])
+    #expect(try bed(#"{"asset": "s", "use": "1..6", "loop": true}"#) == ["1..6 0..5", "1..6 5..10", "1..3 10..12"])
+    #expect(
+      try bed(#"{"asset": "s", "use": "1..6", "speed": 2, "loop": true, "duration": 6}"#) == [
+        "1..6 0..5/2", "1..6 5/2..5", "1..3 5..6",
+      ])
+    #expect(try bed(#"{"asset": "s", "use": "0..3"}, {"asset": "s", "use": "0..6", "loop": true}"#).count == 3)
+  }
+
+  @Test func aPictureIsRepeatedAsOneClip() throws {
+    let clip =
+      #"{"asset": "v", "use": "0..4", "loop": true, "until": 10, "ramps": [{"over": "0..10", "opacity": [0, 1]}]}"#
+    let edit = try lowered(
+      documentText(
+        tracks: #"[{"id": "A", "sound": true, "clips": [\#(clip)]}, {"clips": [{"asset": "logo", "until": "end"}]}]"#))
+    #expect(targets(edit, "A") == ["0..4", "4..8", "8..10"])
+    #expect(targets(edit, "A.sound") == ["0..4", "4..8", "8..10"])
+    #expect(targets(edit, "video2") == ["0..10"])
+    let opacities = edit.videoComposition.instructions.compactMap { instruction -> RampList? in
+      if case .track(let layer)? = instruction.layers.first { layer.opacity } else { nil }
+    }
+    #expect(try opacities.count == 3 && opacities.allSatisfy { try $0.value(at: at("5")) == 0.5 })
+  }
+
   @Test func aFilmShorterThanHalfASampleHasNoSound() throws {
     func edit(_ length: String, video: Bool = true) throws -> Edit {
       try lowered(
