@@ -82,12 +82,20 @@ public struct Document: Sendable {
   public func lower(
     assets: [AssetID: AssetDescription], output: String?, unreadable: [AssetID: String] = [:]
   ) throws(DocumentError) -> Edit {
+    try lowerWithWarnings(assets: assets, output: output, unreadable: unreadable).edit
+  }
+
+  /// The same, with what is most likely not meant: warnings in the form of problems, with which the edit can be rendered
+  /// all the same.
+  public func lowerWithWarnings(
+    assets: [AssetID: AssetDescription], output: String?, unreadable: [AssetID: String] = [:]
+  ) throws(DocumentError) -> (edit: Edit, warnings: [Problem]) {
     var lowering = Lowering(self, assets: assets, output: output, unreadable: unreadable)
     let edit = lowering.edit()
     guard let edit, lowering.problems.count == 0 else {
       throw DocumentError(problems: lowering.problems.problems)
     }
-    return edit
+    return (edit, lowering.warnings(edit))
   }
 }
 

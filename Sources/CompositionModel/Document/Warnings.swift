@@ -1,0 +1,148 @@
+/// What is allowed in a document but is most likely not what its author wants. It changes nothing in the film.
+extension Lowering {
+  /// Seconds that a track may play on after the last picture, without a warning.
+  private static let longestTail = MediaTime(seconds: 1)
+  /// Seconds of a frame that nobody wants to be longer.
+  private static let longestFrame = MediaTime(seconds: 1)
+  /// How many times larger than it is a picture may be shown.
+  private static let greatestEnlargement = 2.0
+
+  /// The warnings about an edit that has no problems, in the order of the document's sections.
+  func warnings(_ edit: Edit) -> [Problem] {
+    var warnings = ProblemList()
+    addUnusedAssets(to: &warnings)
+    if edit.export.video != nil {
+      addTails(to: &warnings)
+      addEnlargements(edit.videoComposition.renderSize, to: &warnings)
+      addUnseen(edit.videoComposition, to: &warnings)
+      addLongFrames(to: &warnings)
+    }
+    addUnheard(edit, to: &warnings)
+    return warnings.problems
+  }
+
+  private func addUnusedAssets(to warnings: inout ProblemList) {
+    var used = Set(document.tracks.flatMap(\.clips).compactMap(\.asset))
+    for case .image(let id, _, _) in document.videoComposition.overlays.map(\.content) { used.insert(id) }
+    for asset in document.assets where !used.contains(asset.id) {
+      warnings.add(asset.pointer, "no clip and no overlay uses '\(asset.id.shortened)'")
+    }
+  }
+
+  /// Tracks that make the film longer than its pictures, as music does that nobody has cut.
+  private func addTails(to warnings: inout ProblemList) {
+    let ends = tracks.filter { $0.entry.type == .video }.compactMap(\.clips.entries.last?.range.end)
+    guard let last = ends.max() else { return }
+    for track in tracks where track.entry.type == .audio {
+      guard let clip = track.clips.entries.last, let tail = try? clip.range.end - last, Self.longestTail < tail
+      else { continue }
+      warnings.add(
+        clip.element.entry.pointer,
+        "'\(clip.element.clip.asset)' plays for \(seconds(tail)) after the last picture, which ends at \(last); "
+          + "'\"until\": \"end\"' ends it with the pictures")
+    }
+  }
+
+  private func addLongFrames(to warnings: inout ProblemList) {
+    guard let written = document.videoComposition.frameDuration, Self.longestFrame < written else { return }
+    let inverse = written.timescale == 1 ? "; for \(written.value) frames a second write \"1/\(written.value)\"" : ""
+    warnings.add(
+      document.videoComposition.pointer.key("frameDuration"), "each frame is shown for \(seconds(written))\(inverse)")
+  }
+
+  /// One warning an asset.
+  private func addEnlargements(_ frame: PixelSize, to warnings: inout ProblemList) {
+    var reported: Set<AssetID> = []
+    for track in tracks where track.entry.type == .video {
+      for (_, clip) in track.clips.entries {
+        guard let video = assets[clip.clip.asset]?.defaultTrack(.video)?.video else { continue }
+        let size = video.presentationSize
+        guard let factor = clip.layer.fit.enlargement(of: size, to: frame), Self.greatestEnlargement < factor,
+          reported.insert(clip.clip.asset).inserted
+        else { continue }
+        let times = plain((factor * 10).rounded() / 10)
+        warnings.add(
+          clip.entry.pointer,
+          "'\(clip.clip.asset)' is \(size.width)x\(size.height) and is enlarged \(times) times to fill "
+            + "\(frame.width)x\(frame.height)")
+      }
+    }
+  }
+
+  // MARK: What nobody sees or hears
+
+  /// Clips of video tracks that are nowhere seen: behind opaque ones, without opacity, or in no instruction.
+  private func addUnseen(_ composition: VideoComposition, to warnings: inout ProblemList) {
+    var seen: Set<String> = []
+    for instruction in composition.instructions {
+      for layer in instruction.layers {
+        let shown: [TrackLayer]
+        switch layer {
+        case .track(let layer): shown = [layer]
+        case .dissolve(let from, let to, _): shown = [from, to]
+        }
+        let visible = shown.filter { $0.opacity.isEverAboveZero(in: instruction.over) }
+        let clips = visible.flatMap { layer in
+          (track(layer.track)?.clips[instruction.over] ?? []).map { (layer, $0.element) }
+        }
+        for (_, clip) in clips { seen.insert(clip.entry.pointer.text) }
+        guard case .track(let layer) = layer, layer.opacity == .one, let (_, clip) = clips.first,
+          covers(composition.renderSize, clip, fit: layer.fit)
+        else { continue }
+        break
+      }
+    }
+    for track in tracks where track.entry.type == .video {
+      for (range, clip) in track.clips.entries where !seen.contains(clip.entry.pointer.text) {
+        warnings.add(
+          clip.entry.pointer, "nobody sees '\(clip.clip.asset)' at \(range): it is behind other pictures or transparent")
+      }
+    }
+  }
+
+  private func covers(_ frame: PixelSize, _ clip: LoweredClip, fit: Fit) -> Bool {
+    guard let video = assets[clip.clip.asset]?.defaultTrack(.video)?.video, !video.hasAlpha else { return false }
+    let size = video.presentationSize
+    switch fit {
+    case .cover, .fill: return true
+    case .contain: return size.width * frame.height == size.height * frame.width
+    case .none: return size.width >= frame.width && size.height >= frame.height
+    }
+  }
+
+  /// Audio tracks whose volume is 0 from beginning to end.
+  private func addUnheard(_ edit: Edit, to warnings: inout ProblemList) {
+    for entry in document.audioMix {
+      guard let volume = edit.audioMix.volumes[entry.track], !volume.isEverAboveZero(in: film),
+        edit.composition.track(entry.track)?.clips.isEmpty == false
+      else { continue }
+      warnings.add(
+        .root.key("audioMix").key(entry.track), "nobody hears '\(entry.track)': its volume is 0 throughout")
+    }
+  }
+}
+
+extension RampList {
+  /// Whether the value is above 0 at any time of a range.
+  fileprivate func isEverAboveZero(in range: MediaTimeRange) -> Bool {
+    let first = (try? value(at: range.start)) ?? 1
+    return first > 0
+      || ramps.contains { ramp in
+        // A value that is set at a time holds from then on.
+        let isInside = range.start <= ramp.over.start || range.start < ramp.over.end
+        return isInside && ramp.over.start < range.end && (ramp.from > 0 || ramp.to > 0)
+      }
+  }
+}
+
+extension Fit {
+  /// How many times larger than it is a picture is shown. Nil if it is shown at its own size.
+  fileprivate func enlargement(of size: PixelSize, to frame: PixelSize) -> Double? {
+    let (across, down) = (Double(frame.width) / Double(size.width), Double(frame.height) / Double(size.height))
+    switch self {
+    case .contain: return min(across, down)
+    case .cover, .fill: return max(across, down)
+    case .none: return nil
+    }
+  }
+}
