@@ -14,6 +14,8 @@ package final class OutputFile: @unchecked Sendable {
   package let path: String
   /// The last component of `path`.
   package let name: String
+  /// The file that is replaced: what `path` links to if it is a symbolic link.
+  private let target: String
   private let folder: String
   private var temporary: OpenFile?
   /// Whether the temporary file stays when it is not committed, for a later fetch.
@@ -26,7 +28,8 @@ package final class OutputFile: @unchecked Sendable {
   package init(_ path: String) throws(CommandFailure) {
     self.path = path
     name = String(path.split(separator: "/").last ?? "output")
-    folder = Directories.parent(of: path)
+    target = Self.target(of: path)
+    folder = Directories.parent(of: target)
     var status = stat()
     guard stat(folder, &status) == 0 else {
       throw CommandFailure(.document, "the output's folder \(folder) does not exist: \(Self.reason(errno))")
@@ -47,6 +50,21 @@ package final class OutputFile: @unchecked Sendable {
     } catch {
       throw CommandFailure(.document, "the output \(path) cannot be written: \(error)")
     }
+  }
+
+  /// What a path links to in the end, whether it exists or not; the path itself if it is no symbolic link.
+  private static func target(of path: String) -> String {
+    var path = path
+    // As many links as the kernel follows.
+    for _ in 0..<40 {
+      let link = withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(PATH_MAX)) { buffer -> String? in
+        let count = readlink(path, buffer.baseAddress!, buffer.count)
+        return count > 0 ? String(decoding: buffer.prefix(count).map(UInt8.init(bitPattern:)), as: UTF8.self) : nil
+      }
+      guard let link else { break }
+      path = link.hasPrefix("/") ? link : Directories.parent(of: path) + "/" + link
+    }
+    return path
   }
 
   deinit {
@@ -273,7 +291,9 @@ package final class OutputFile: @unchecked Sendable {
   private func freshTemporary() -> String { partPath(String(UInt64.random(in: .min ... .max), radix: 36)) }
 
   private func rename(_ temporary: String) throws(ContentStoreError) {
-    guard Glibc.rename(temporary, path) == 0 else { throw ContentStoreError(SystemError(errno, "renaming to \(path)")) }
+    guard Glibc.rename(temporary, target) == 0 else {
+      throw ContentStoreError(SystemError(errno, "renaming to \(target)"))
+    }
   }
 
   private static func reason(_ code: Int32) -> String { String(cString: strerror(code)) }

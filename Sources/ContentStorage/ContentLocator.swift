@@ -144,6 +144,13 @@ package final class ContentLocator: Sendable {
     return wasRemoved
   }
 
+  /// Whether the content was found under the media root before, and no file is there now.
+  package func isAway(_ digest: SHA256Digest) -> Bool {
+    guard let root, let path = place(of: digest, root) else { return false }
+    var status = stat()
+    return stat(path, &status) != 0
+  }
+
   private func missing(_ digest: SHA256Digest) -> ContentStoreError {
     ContentStoreError(.missing, "the coordinator does not have the content \(digest)")
   }

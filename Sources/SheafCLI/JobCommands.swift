@@ -31,6 +31,7 @@ struct SubmitCommand: AsyncParsableCommand {
   var output: String?
 
   @Option(
+    parsing: .unconditional,
     help: ArgumentHelp(
       "Jobs of a higher priority go first; the default is 0. [SHEAF_PRIORITY]", valueName: "n"))
   var priority: String?

@@ -18,8 +18,10 @@ enum ProgressLine {
       return "rendering: " + parts.joined(separator: ", ") + waits(status)
     case .done:
       let name = film.map { "\($0), " } ?? ""
-      return "done: \(name)\(status.framesTotal) frames, \(status.segmentsTotal) segments\(cached(status)), "
-        + Measure.duration(status.elapsedMilliseconds)
+      let made =
+        status.segmentsTotal == 0 && status.hasAudio_p
+        ? "audio" : "\(status.framesTotal) frames, \(status.segmentsTotal) segments\(cached(status))"
+      return "done: \(name)\(made), \(Measure.duration(status.elapsedMilliseconds))"
     case .probing:
       let files = status.filesTotal == 0 ? "" : ": \(status.filesDone) of \(Measure.count(status.filesTotal, "file"))"
       // The coordinator may give the same numbers as the reason.

@@ -37,6 +37,7 @@ struct StatusCommand: AsyncParsableCommand {
 
   func run() async throws {
     let watches = Setting.flag(watch, "SHEAF_WATCH")
+    guard job != "" else { throw ValidationError("the job's name is empty; leave it out to see every job") }
     try await reporting(json: !json.isOn ? .none : watches ? .oneLine : .lines) {
       let endpoint = try coordinator.endpoint()
       try await Interruption.cancelling { [self] in

@@ -35,6 +35,19 @@ struct OutputFileTests {
     #expect(try contents() == ["film.mov"])
   }
 
+  @Test(arguments: [true, false]) func aSymbolicLinkStaysAndItsFileIsWritten(exists: Bool) throws {
+    try Directories.make(folder.path("disk"))
+    if exists { _ = try folder.write(Data("an older film".utf8), "disk/film.mov") }
+    #expect(symlink("disk/film.mov", folder.path("second")) == 0)
+    #expect(symlink(folder.path("second"), folder.path("first")) == 0)
+    let output = try OutputFile(folder.path("first"))
+    try output.open().write(Array("the film".utf8))
+    try output.commit(digest)
+    #expect(try read("disk/film.mov") == "the film" && read("first") == "the film")
+    #expect(try contents() == ["disk", "first", "second"])
+    #expect(try FileManager.default.destinationOfSymbolicLink(atPath: folder.path("second")) == "disk/film.mov")
+  }
+
   @Test func aFolderThatTakesNoFilesIsRefusedAtOnce() throws {
     let error = #expect(throws: CommandFailure.self) { try OutputFile("/proc/film.mov") }
     #expect(error?.code == .document)

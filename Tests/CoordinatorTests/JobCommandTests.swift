@@ -11,7 +11,7 @@ import Wire
 
 @testable import Coordinator
 
-/// What clients and the passage of time do to jobs: retries, deletion, repeated submissions, retention, damaged inputs.
+/// What clients and the passage of time do to jobs: retries, deletion, repeated submissions, retention.
 @Suite(.timeLimit(.minutes(5))) struct JobCommandTests {
   private let job = TestCoordinator.job
 
@@ -140,67 +140,6 @@ import Wire
       try await eventually("it is recorded") {
         try await coordinator.store.contentsInUse(keepingResults: kept).isEmpty
       }
-    }
-  }
-
-  @Test func aDamagedInputIsRemovedAndTheJobSaysHowToGoOn() async throws {
-    try await TestCoordinator.run { coordinator in
-      try await coordinator.render()
-      let digest = SHA256Digest.of([1, 2, 3])
-      try Data([9, 9, 9]).write(to: URL(filePath: coordinator.content.path(of: digest)))
-      try await ManualWorker.run(coordinator.hello(.worker, slots: 1), at: coordinator) { worker in
-        try await worker.heartbeat(free: 1)
-        let lease = try await worker.grant().lease
-        try await worker.fail(lease, .released, damaged: digest)
-        _ = try await worker.failureReply()
-      }
-      try await eventually("the job has failed") { try await coordinator.store.job(job)?.state == .failed }
-      #expect(coordinator.content.size(of: digest) == nil)
-      let status = try #require(try await coordinator.service.status.status(of: job))
-      #expect(status.problems.isEmpty)
-      #expect(
-        status.error
-          == "the file media/beach.mp4 was damaged on the coordinator's disk and was removed; submit the document again"
-      )
-    }
-  }
-
-  @Test func anInputThatIsIntactIsKeptAndItsTaskTriedAgain() async throws {
-    try await TestCoordinator.run { coordinator in
-      try await coordinator.render()
-      let digest = SHA256Digest.of([1, 2, 3])
-      try await ManualWorker.run(coordinator.hello(.worker, slots: 1), at: coordinator) { worker in
-        try await worker.heartbeat(free: 1)
-        try await worker.fail(worker.grant().lease, .released, damaged: digest)
-        _ = try await worker.failureReply()
-        try await worker.heartbeat(free: 1)
-        _ = try await worker.grant()
-      }
-      #expect(coordinator.content.size(of: digest) == 3)
-    }
-  }
-
-  @Test func aDamagedPieceIsMadeAgainByARetry() async throws {
-    try await TestCoordinator.run { coordinator in
-      try await coordinator.render()
-      let piece = try coordinator.keep([7])
-      try await ManualWorker.run(coordinator.hello(.worker, slots: 1), at: coordinator) { worker in
-        try await worker.heartbeat(free: 1)
-        try await worker.publish(worker.grant().lease, piece)
-        _ = try await worker.publishReply()
-        try Data([8]).write(to: URL(filePath: coordinator.content.path(of: piece.digest)))
-        try await worker.heartbeat(free: 1)
-        try await worker.fail(worker.grant().lease, .released, damaged: piece.digest)
-        _ = try await worker.failureReply()
-      }
-      try await eventually("the job has failed") { try await coordinator.store.job(job)?.state == .failed }
-      #expect(
-        try await coordinator.store.job(job)?.failure?.message
-          == """
-          the result of frames 0..9 of beach.mp4 was damaged on the coordinator's disk and was removed; "sheaf retry job" \
-          makes it again and goes on
-          """)
-      #expect(try await retry(at: coordinator).state == .probing)
     }
   }
 }

@@ -57,6 +57,25 @@ struct JobReportTests {
     #expect(reason(summary(age: .zero), [worker("build 1", busy: 2)]).isEmpty)
   }
 
+  @Test(arguments: [AttemptEnd.crashed, .hung, .media]) func aCrashIsNoProblemOfTheDocument(end: AttemptEnd) throws {
+    var task = RenderTask(
+      id: TaskID(job: JobID("j"), ordinal: 1), kind: .video, label: "frames 0..9 of beach.mp4", state: .failed,
+      payload: [], inputs: [], fingerprint: SHA256Digest.of([]), cost: 1, work: 10)
+    task.attempts = (1...3).map {
+      Attempt(
+        epoch: Int64($0), worker: WorkerID("w"), workerName: "", end: end, message: "ended by SIGSEGV", ran: .zero)
+    }
+    let failure = JobFailure(reason: .task, message: "video task 1 failed for good", task: 1)
+    let job = Job(
+      id: JobID("j"), name: "edit.json", priority: 0, state: .failed, request: [], failure: failure, age: .zero)
+    let report = try #require(FailureReport(job, [task], nil))
+    #expect(report.problems.isEmpty == (end != .media))
+    #expect(
+      report.error
+        == (end == .media
+          ? "" : "frames 0..9 of beach.mp4 failed 3 times: ended by SIGSEGV; \"sheaf retry j\" tries again"))
+  }
+
   @Test func aTaskHasItsLabelAndTheWorkerThatMadeIt() {
     var task = RenderTask(
       id: TaskID(job: JobID("j"), ordinal: 1), kind: .video, label: "frames 0..9 of beach.mp4", state: .done,

@@ -41,7 +41,8 @@ struct OptionTests {
   }
 
   @Test func aNegativePriorityIsANumber() throws {
-    let command = try #require(try SheafCommand.parseAsRoot(["submit", "e.json", "--priority=-3"]) as? SubmitCommand)
+    let command = try #require(
+      try SheafCommand.parseAsRoot(["submit", "e.json", "--priority", "-3"]) as? SubmitCommand)
     #expect(command.priority == "-3")
   }
 

@@ -31,6 +31,10 @@ struct ProgressTests {
     status.elapsedMilliseconds = 4210
     #expect(ProgressLine.plain(status) == "done: 2750 frames, 30 segments (3 from the cache), 4.2 s")
     #expect(ProgressLine.plain(status, film: "out/film.mov").hasPrefix("done: out/film.mov, 2750 frames"))
+    let sound = Sheaf_JobStatus.with {
+      ($0.state, $0.hasAudio_p, $0.elapsedMilliseconds) = (.done, true, 4210)
+    }
+    #expect(ProgressLine.plain(sound, film: "song.m4a") == "done: song.m4a, audio, 4.2 s")
     for (state, text) in [(Sheaf_JobState.failed, "failed"), (.cancelled, "cancelled")] {
       status.state = state
       #expect(ProgressLine.plain(status) == text)

@@ -95,7 +95,8 @@ extension Lowering {
     for track in tracks where track.entry.type == .video {
       for (range, clip) in track.clips.entries where !seen.contains(clip.entry.pointer.text) {
         warnings.add(
-          clip.entry.pointer, "nobody sees '\(clip.clip.asset)' at \(range): it is behind other pictures or transparent")
+          clip.entry.pointer, "nobody sees '\(clip.clip.asset)' at \(range): it is behind other pictures or transparent"
+        )
       }
     }
   }

@@ -117,13 +117,16 @@ struct FailureReport: Sendable, Hashable {
       problems = tasks.filter { $0.state == .failed }.flatMap { Self.problems(of: $0, request) }
     case .farm: break
     }
-    if problems.isEmpty { error = Self.named(failure.message, request) }
+    if problems.isEmpty {
+      let crash = tasks.first { $0.state == .failed }.flatMap { Self.crash(of: $0) }
+      error = Self.named(crash.map { "\($0); \"sheaf retry \(job.id)\" tries again" } ?? failure.message, request)
+    }
   }
 
   /// The problems of a task that has failed for good: a file that cannot be probed, or media that cannot be rendered.
   /// Empty if the media are not the cause.
   private static func problems(of task: RenderTask, _ request: JobRequest?) -> [Problem] {
-    guard let attempt = task.attempts.last else { return [] }
+    guard let attempt = task.attempts.last, crash(of: task) == nil else { return [] }
     let message = named(attempt.message, request)
     if task.kind == .probe, let file = task.inputs.first {
       return (request?.assets(of: file.digest) ?? []).map {
@@ -131,9 +134,17 @@ struct FailureReport: Sendable, Hashable {
       }
     }
     switch attempt.end {
-    case .media, .document, .crashed, .hung: return [Problem(pointer: "", message: message)]
-    case .released: return []
+    case .media, .document: return [Problem(pointer: "", message: message)]
+    case .crashed, .hung, .released: return []
     }
+  }
+
+  /// What became of a task whose processes crashed or hung: nobody can say whether the media are the cause. Nil if they
+  /// did not.
+  private static func crash(of task: RenderTask) -> String? {
+    guard let attempt = task.attempts.last, attempt.end == .crashed || attempt.end == .hung else { return nil }
+    let name = task.label.isEmpty ? "task \(task.id)" : task.label
+    return "\(name) failed \(task.failedOn.count) times: \(attempt.message)"
   }
 
   /// Replaces the digests by which workers name media with the names in the document.

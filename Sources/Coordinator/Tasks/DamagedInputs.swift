@@ -4,30 +4,56 @@ import Jobs
 import Logging
 import Wire
 
-/// Checks inputs that workers report as missing or damaged, one after the other. A job with such an input cannot go on by
-/// itself: it fails, with a message that says how to go on.
+/// Checks inputs that workers report as missing or damaged, one after the other.
+///
+/// - What the farm has made itself it makes again: the job is planned again, and finds everything else in the result
+///   cache.
+/// - A file under the media root that is not there may come back, as when a network's disk is away. It is looked for again
+///   for a minute.
+/// - Without any other file the job cannot go on by itself: it fails, with a message that says how to go on.
 actor DamagedInputs {
   private static let maximumChecks = 1000
+  /// How often a job is planned again. A disk that damages everything must not keep the farm busy for ever.
+  private static let maximumRounds = 10
 
   private struct Check: Hashable {
     var digest: SHA256Digest
     var job: JobID
   }
 
+  /// What a job cannot read any more.
+  private struct Losses {
+    /// Of the document's media and fonts.
+    var files: [SHA256Digest] = []
+    /// Labels of the tasks whose results these were.
+    var results: [String] = []
+  }
+
   private let store: any JobStore
   private let content: ContentLocator
   private let logger: Logger
+  /// How long a file under the media root may be away, and how often it is looked for.
+  private let longestAbsence: Duration
+  private let pause: Duration
   private var waiting: [Check] = []
   private var isChecking = false
+  private var awaySince: [Check: ContinuousClock.Instant] = [:]
+  private var rounds: [JobID: Int] = [:]
 
-  init(store: any JobStore, content: ContentLocator, logger: Logger) {
+  init(
+    store: any JobStore, content: ContentLocator, logger: Logger, longestAbsence: Duration = .seconds(60),
+    pause: Duration = .seconds(1)
+  ) {
     self.store = store
     self.content = content
     self.logger = logger
+    (self.longestAbsence, self.pause) = (longestAbsence, pause)
   }
 
-  /// Checks an input of a task, and fails its job if the input is missing or damaged. Damaged content is removed from the
-  /// content store. Returns at once.
+  /// Whether nothing is being checked.
+  var isIdle: Bool { !isChecking }
+
+  /// Checks an input of a task. Damaged content is removed from the content store. Returns at once.
   func check(_ digest: SHA256Digest, of task: TaskID) {
     let check = Check(digest: digest, job: task.job)
     // If too many wait, the task is executed again and its worker reports the input again.
@@ -41,8 +67,9 @@ actor DamagedInputs {
 
   private func checkWaiting() async {
     while let check = waiting.first {
+      var isSettled = true
       do {
-        try await carryOut(check)
+        isSettled = try await carryOut(check)
       } catch {
         // The input stays, and the task is executed again.
         logger.error(
@@ -50,34 +77,90 @@ actor DamagedInputs {
           metadata: ["job": "\(check.job)", "content": "\(check.digest)", "error": "\(error)"])
       }
       waiting.removeFirst()
+      guard !isSettled else {
+        awaySince[check] = nil
+        continue
+      }
+      waiting.append(check)
+      // It throws if it is cancelled, and nothing cancels it.
+      try? await Task.sleep(for: pause)
     }
     isChecking = false
   }
 
-  private func carryOut(_ check: Check) async throws {
+  /// Returns false if the content is to be looked for again.
+  private func carryOut(_ check: Check) async throws -> Bool {
+    guard try await store.job(check.job)?.state.hasEnded == false else { return true }
     let tasks = try await store.tasks(of: check.job, payloads: false)
-    let maker = tasks.first { $0.result?.digest == check.digest && $0.kind != .stitch }
+    let results = tasks.filter { $0.kind != .stitch }.compactMap(\.result)
     // A worker cannot make the coordinator read what its job does not use.
-    guard let input = tasks.lazy.flatMap(\.inputs).first(where: { $0.digest == check.digest }) ?? maker?.result else {
-      return
+    guard let input = (tasks.lazy.flatMap(\.inputs) + results).first(where: { $0.digest == check.digest }) else {
+      return true
     }
-    let (wasDamaged, isThere) = try await BlockingWork.run(.hashing) { [content] in
-      (try content.removeIfDamaged(check.digest), content.has(input))
+    let (wasDamaged, isThere, isAway) = try await BlockingWork.run(.hashing) { [content] in
+      (try content.removeIfDamaged(check.digest), content.has(input), content.isAway(check.digest))
     }
-    guard !isThere else { return }
-    let what =
-      wasDamaged
-      ? "was damaged on the coordinator's disk and was removed" : "is not there any more, or has other bytes now"
-    let message: String
-    if let maker {
-      message =
-        "the result of \(maker.label.isEmpty ? "task \(maker.id)" : maker.label) \(what); "
-        + "\"sheaf retry \(check.job)\" makes it again and goes on"
-    } else {
-      message = "the file \(check.digest) \(what); submit the document again"
+    guard !isThere else { return true }
+    if !wasDamaged, isAway, !results.contains(input) {
+      let since = awaySince[check] ?? .now
+      if awaySince.updateValue(since, forKey: check) == nil {
+        logger.warning(
+          "a file under the media root is not there", metadata: ["job": "\(check.job)", "content": "\(check.digest)"])
+      }
+      if ContinuousClock.now - since < longestAbsence { return false }
     }
+    // What has damaged one object may have damaged others.
+    let losses = try await BlockingWork.run(.hashing) { [content] in
+      try Self.losses(check.digest, tasks, content)
+    }
+    if losses.files.isEmpty, rounds[check.job, default: 0] < Self.maximumRounds {
+      rounds[check.job, default: 0] += 1
+      guard try await store.replan(check.job) else { return true }
+      logger.warning(
+        "results were damaged on the disk and are made again",
+        metadata: ["job": "\(check.job)", "tasks": "\(losses.results.joined(separator: ", "))"])
+      return true
+    }
+    rounds[check.job] = nil
+    let message = Self.message(losses, check.job, wasDamaged: wasDamaged)
     if try await store.fail(check.job, failure: JobFailure(reason: .farm, message: message)) {
       logger.info("job failed", metadata: ["job": "\(check.job)", "reason": "\(message)"])
     }
+    return true
+  }
+
+  /// All that a job cannot read any more. Damaged objects of the content store are removed.
+  private static func losses(
+    _ first: SHA256Digest, _ tasks: [RenderTask], _ content: ContentLocator
+  ) throws -> Losses {
+    var losses = Losses()
+    var known: Set<SHA256Digest> = []
+    for task in tasks where task.kind != .stitch {
+      guard let result = task.result, known.insert(result.digest).inserted else { continue }
+      let isLost = try content.store.removeIfDamaged(result.digest) || !content.store.contains(result)
+      if isLost { losses.results.append(task.label.isEmpty ? "\(task.id)" : task.label) }
+    }
+    for input in tasks.flatMap(\.inputs) where known.insert(input.digest).inserted {
+      // Files under the media root are not read: that may take long, and workers read them anyway.
+      let wasDamaged = try content.store.removeIfDamaged(input.digest)
+      if input.digest == first || wasDamaged && !content.has(input) { losses.files.append(input.digest) }
+    }
+    return losses
+  }
+
+  private static func message(_ losses: Losses, _ job: JobID, wasDamaged: Bool) -> String {
+    guard !losses.files.isEmpty else {
+      return
+        "the results of \(losses.results.prefix(8).joined(separator: ", ")) were damaged on the coordinator's disk "
+        + "again and again; see to the disk, then \"sheaf retry \(job)\" makes them again and goes on"
+    }
+    let names = losses.files.prefix(8).map { "\($0)" }.joined(separator: ", ")
+    let isOne = losses.files.count == 1
+    let what = (isOne ? "the file " : "the files ") + names + (losses.files.count > 8 ? " and others" : "")
+    return wasDamaged
+      ? "\(what) \(isOne ? "was" : "were") damaged on the coordinator's disk and \(isOne ? "was" : "were") removed; "
+        + "submit the document again"
+      : "\(what) \(isOne ? "is" : "are") not there any more, or \(isOne ? "has" : "have") other bytes now; put back what "
+        + "is missing and \"sheaf retry \(job)\", or submit the document again"
   }
 }

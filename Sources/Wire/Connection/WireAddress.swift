@@ -37,7 +37,8 @@ package struct WireAddress: Sendable, Hashable, CustomStringConvertible {
   /// - Parameter example: For the message if the text is not an address, such as `farm.example:7433`.
   package init(setting text: String, example: String) throws(SettingError) {
     guard let address = WireAddress(text) else {
-      throw SettingError("\"\(text)\" is not an address; an address is host:port, such as \(example)")
+      throw SettingError(
+        "\"\(text)\" is not an address; an address is host:port, such as \(example), and ports end at 65535")
     }
     self = address
   }

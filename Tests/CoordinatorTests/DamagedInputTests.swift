@@ -1,0 +1,121 @@
+import Client
+import ContentStorage
+import Digest
+import Foundation
+import Jobs
+import Logging
+import TestPrograms
+import Testing
+import Wire
+
+@testable import Coordinator
+
+/// Inputs that workers report as damaged or missing.
+@Suite(.timeLimit(.minutes(5))) struct DamagedInputTests {
+  private let job = TestCoordinator.job
+
+  @Test func aDamagedInputIsRemovedAndTheJobSaysHowToGoOn() async throws {
+    try await TestCoordinator.run { coordinator in
+      try await coordinator.render()
+      let digest = SHA256Digest.of([1, 2, 3])
+      try Data([9, 9, 9]).write(to: URL(filePath: coordinator.content.path(of: digest)))
+      try await ManualWorker.run(coordinator.hello(.worker, slots: 1), at: coordinator) { worker in
+        try await worker.heartbeat(free: 1)
+        let lease = try await worker.grant().lease
+        try await worker.fail(lease, .released, damaged: digest)
+        _ = try await worker.failureReply()
+      }
+      try await eventually("the job has failed") { try await coordinator.store.job(job)?.state == .failed }
+      #expect(coordinator.content.size(of: digest) == nil)
+      let status = try #require(try await coordinator.service.status.status(of: job))
+      #expect(status.problems.isEmpty)
+      #expect(
+        status.error
+          == "the file media/beach.mp4 was damaged on the coordinator's disk and was removed; submit the document again"
+      )
+    }
+  }
+
+  @Test func anInputThatIsIntactIsKeptAndItsTaskTriedAgain() async throws {
+    try await TestCoordinator.run { coordinator in
+      try await coordinator.render()
+      let digest = SHA256Digest.of([1, 2, 3])
+      try await ManualWorker.run(coordinator.hello(.worker, slots: 1), at: coordinator) { worker in
+        try await worker.heartbeat(free: 1)
+        try await worker.fail(worker.grant().lease, .released, damaged: digest)
+        _ = try await worker.failureReply()
+        try await worker.heartbeat(free: 1)
+        _ = try await worker.grant()
+      }
+      #expect(coordinator.content.size(of: digest) == 3)
+    }
+  }
+
+  @Test func damagedPiecesAreAllMadeAgainAndTheJobGoesOn() async throws {
+    try await TestCoordinator.run { coordinator in
+      try await coordinator.render()
+      let piece = try coordinator.keep([7])
+      try await ManualWorker.run(coordinator.hello(.worker, slots: 1), at: coordinator) { worker in
+        try await worker.heartbeat(free: 1)
+        try await worker.publish(worker.grant().lease, piece)
+        _ = try await worker.publishReply()
+        try Data([8]).write(to: URL(filePath: coordinator.content.path(of: piece.digest)))
+        try await worker.heartbeat(free: 1)
+        try await worker.fail(worker.grant().lease, .released, damaged: piece.digest)
+        _ = try await worker.failureReply()
+      }
+      let message = "results were damaged on the disk and are made again"
+      try await eventually("the job is planned again") { !coordinator.logs.all(message).isEmpty }
+      #expect(coordinator.logs.all(message).map { $0.metadata["tasks"] } == ["frames 0..9 of beach.mp4"])
+      #expect(coordinator.content.size(of: piece.digest) == nil)
+      // The request of this job is no document, so that it cannot be planned in earnest.
+      let reasons = coordinator.logs.all("job failed").compactMap { $0.metadata["reason"] }
+      #expect(reasons.allSatisfy { $0.hasPrefix("the job cannot be planned") })
+    }
+  }
+
+  // MARK: Files under the media root
+
+  private func check(
+    absence: Duration, _ body: @escaping @Sendable (TestCoordinator, DamagedInputs, TemporaryFolder) async throws -> Void
+  ) async throws {
+    let media = try TemporaryFolder()
+    let path = try media.write(Data([1, 2, 3]), "beach.mp4")
+    try await TestCoordinator.run(mediaRoot: media.url.path) { coordinator in
+      try await coordinator.render()
+      let content = Content(digest: SHA256Digest.of([1, 2, 3]), size: 3)
+      unlink(coordinator.content.path(of: content.digest))
+      #expect(coordinator.service.content.has(content, hint: path))
+      try FileManager.default.moveItem(atPath: path, toPath: path + ".away")
+      let logger = Logger(label: "test", factory: { _ in coordinator.logs.handler })
+      let inputs = DamagedInputs(
+        store: coordinator.store, content: coordinator.service.content, logger: logger, longestAbsence: absence,
+        pause: .milliseconds(5))
+      await inputs.check(content.digest, of: TaskID(job: job, ordinal: 1))
+      try await body(coordinator, inputs, media)
+    }
+  }
+
+  @Test func aFileThatIsAwayForAWhileFailsNothing() async throws {
+    try await check(absence: .seconds(3600)) { coordinator, inputs, media in
+      let message = "a file under the media root is not there"
+      try await eventually("it is missed") { !coordinator.logs.all(message).isEmpty }
+      #expect(await !inputs.isIdle)
+      try FileManager.default.moveItem(atPath: media.path("beach.mp4.away"), toPath: media.path("beach.mp4"))
+      try await eventually("it is found") { await inputs.isIdle }
+      #expect(try await coordinator.store.job(job)?.state == .rendering)
+      #expect(coordinator.logs.all(message).count == 1)
+    }
+  }
+
+  @Test func aFileThatStaysAwayFailsTheJobWithWhatToDo() async throws {
+    try await check(absence: .zero) { coordinator, _, _ in
+      try await eventually("the job has failed") { try await coordinator.store.job(job)?.state == .failed }
+      let status = try #require(try await coordinator.service.status.status(of: job))
+      #expect(
+        status.error
+          == "the file media/beach.mp4 is not there any more, or has other bytes now; put back what is missing and "
+          + "\"sheaf retry job\", or submit the document again")
+    }
+  }
+}
