@@ -1,5 +1,6 @@
 #include "sheaf_av.h"
 
+#include <libavutil/bswap.h>
 #include <libavutil/intreadwrite.h>
 #include <libavutil/log.h>
 #include <libavutil/murmur3.h>
@@ -12,9 +13,16 @@
 // Codecs run with one thread, so what this thread logged was caused by its own call.
 static _Thread_local char latest[LINE];
 static _Thread_local char partial[LINE];
+static _Thread_local struct sheaf_codec_messages messages;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void capture(void *object, int level, const char *format, va_list arguments) {
+  if (level > AV_LOG_INFO) return;
+  if (object && *(const AVClass **)object == avcodec_get_class()) {
+    messages.all++;
+    // Supplemental information does not change a picture.
+    if (level <= AV_LOG_ERROR && strncmp(format, "SEI", 3)) messages.errors++;
+  }
   if (level > AV_LOG_ERROR) return;
   int printPrefix = 0;
   char text[LINE];
@@ -42,6 +50,34 @@ size_t sheaf_log_take(char *line, size_t capacity) {
   latest[0] = 0;
   return length;
 }
+
+struct sheaf_codec_messages sheaf_codec_messages_now(void) { return messages; }
+
+// Fills every plane with the middle of its samples' range.
+static void fill(AVFrame *frame) {
+  const AVPixFmtDescriptor *format = av_pix_fmt_desc_get(frame->format);
+  const uint64_t others = AV_PIX_FMT_FLAG_PAL | AV_PIX_FMT_FLAG_BITSTREAM | AV_PIX_FMT_FLAG_FLOAT;
+  int depth = format && !(format->flags & others) ? format->comp[0].depth : 0;
+  for (int index = 0; index < AV_NUM_DATA_POINTERS && frame->buf[index]; index++) {
+    uint8_t *bytes = frame->buf[index]->data;
+    size_t size = frame->buf[index]->size;
+    if (depth <= 8) {
+      memset(bytes, depth == 8 ? 0x80 : 0, size);
+    } else {
+      uint16_t middle = 1 << (depth - 1);
+      if (format->flags & AV_PIX_FMT_FLAG_BE) middle = av_bswap16(middle);
+      for (size_t place = 0; place + 1 < size; place += 2) memcpy(bytes + place, &middle, 2);
+    }
+  }
+}
+
+static int get_filled_buffer(AVCodecContext *context, AVFrame *frame, int flags) {
+  int result = avcodec_default_get_buffer2(context, frame, flags);
+  if (result >= 0) fill(frame);
+  return result;
+}
+
+void sheaf_fill_buffers(AVCodecContext *context) { context->get_buffer2 = get_filled_buffer; }
 
 static int refuse(AVFormatContext *context, AVIOContext **io, const char *url, int flags, AVDictionary **options) {
   (void)context, (void)io, (void)url, (void)flags, (void)options;

@@ -18,17 +18,21 @@ package struct JobRun: Sendable {
     /// In the document's notation of times; empty selects the default.
     package var segmentDuration: String
     package var priority: Int32
+    /// Whether damaged media fail the job.
+    package var strictMedia: Bool
     /// Makes a submission that is sent twice one job.
     let id = (0..<20).map { _ in String("0123456789abcdefghijklmnopqrstuvwxyz".randomElement() ?? "0") }.joined()
 
     package init(
-      _ edit: EditFile, _ assets: [Sheaf_SubmittedAsset], output: String, segmentDuration: String, priority: Int32 = 0
+      _ edit: EditFile, _ assets: [Sheaf_SubmittedAsset], output: String, segmentDuration: String, priority: Int32 = 0,
+      strictMedia: Bool = false
     ) {
       self.edit = edit
       self.assets = assets
       self.output = output
       self.segmentDuration = segmentDuration
       self.priority = priority
+      self.strictMedia = strictMedia
     }
   }
 
@@ -130,6 +134,7 @@ package struct JobRun: Sendable {
       $0.segmentDuration = submission.segmentDuration
       $0.output = submission.output
       $0.submission = submission.id
+      $0.strictMedia = submission.strictMedia
     }
     guard case .submitReply(let reply) = try await client.request(.submit(submit)) else {
       throw CoordinatorClient.unexpected

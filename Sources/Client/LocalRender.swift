@@ -61,11 +61,14 @@ package struct LocalRender: Sendable {
   private let edit: EditFile
   private let output: String
   private let segmentDuration: String
+  private let strictMedia: Bool
 
   /// - Parameters:
   ///   - output: The film's path.
   ///   - segmentDuration: In the document's notation of times; empty selects the default.
-  package init(edit: EditFile, output: String, segmentDuration: String) {
+  ///   - strictMedia: Whether damaged media fail the render.
+  package init(edit: EditFile, output: String, segmentDuration: String, strictMedia: Bool = false) {
+    self.strictMedia = strictMedia
     self.edit = edit
     self.output = output
     self.segmentDuration = segmentDuration
@@ -90,7 +93,8 @@ package struct LocalRender: Sendable {
         for attempt in 1... {
           // Each attempt is a job of its own.
           let job = try await run.submit(
-            JobRun.Submission(edit, assets, output: output, segmentDuration: segmentDuration))
+            JobRun.Submission(
+              edit, assets, output: output, segmentDuration: segmentDuration, strictMedia: strictMedia))
           let status = try await run.wait(for: job) { status, _ in
             if status.state != .done { report(status.withoutStart) }
           }

@@ -12,6 +12,8 @@ extension ContentStore {
   static let trimAge: Double = 900
   /// How long what an interrupted upload left is kept, in seconds.
   static let partialAge: Double = 86_400
+  /// How long a note stays after its result, in seconds: a job that has ended reports what is in it.
+  static let noteAge: Double = 90 * 86_400
   /// How often entries are looked through if no object was removed, in seconds.
   static let entryInterval: Double = 3600
   /// The most entries of results, and the most of places.
@@ -102,6 +104,9 @@ extension ContentStore {
     removeEntries("blocks", at: now) { entry in
       keeping.contains(entry.digest) || size(of: entry.digest) != nil
         || access(self.entry("places", entry.digest), F_OK) == 0
+    }
+    removeEntries("notes", at: now) { entry in
+      keeping.contains(entry.digest) || size(of: entry.digest) != nil || now - entry.file.modified < Self.noteAge
     }
     removeEntries("places", at: now) { entry in
       if keeping.contains(entry.digest) { return true }

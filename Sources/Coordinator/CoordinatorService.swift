@@ -10,6 +10,7 @@ package actor CoordinatorService {
   nonisolated let store: any JobStore
   package nonisolated let content: ContentLocator
   nonisolated let results: ResultCache
+  nonisolated let notes: ResultNotes
   nonisolated let configuration: CoordinatorConfiguration
   nonisolated let logger: Logger
   /// Signalled whenever something may have changed.
@@ -54,6 +55,7 @@ package actor CoordinatorService {
     self.store = store
     self.content = content
     results = ResultCache(content.store)
+    notes = ResultNotes(content.store)
     self.configuration = configuration
     self.logger = logger
     facts = TaskFacts(store: store)
@@ -67,7 +69,7 @@ package actor CoordinatorService {
   /// Reads the statuses of jobs.
   var status: StatusReader {
     if let statusReader { return statusReader }
-    let made = StatusReader(store: store, now: { self.now }, disk: { await self.disk.notice })
+    let made = StatusReader(store: store, notes: notes, now: { self.now }, disk: { await self.disk.notice })
     statusReader = made
     return made
   }

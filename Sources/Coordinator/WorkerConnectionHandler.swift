@@ -136,7 +136,9 @@ actor WorkerConnectionHandler {
         throw WireError(.violation, "a digest must have 32 bytes, not \(publish.digest.count)")
       }
       let lease = try begin(publish.lease)
-      await handle(.publish(lease, Content(digest: digest, size: Int64(clamping: publish.size))))
+      await handle(
+        .publish(
+          lease, Content(digest: digest, size: Int64(clamping: publish.size)), damage: [UInt8](publish.damage)))
     case .failure(let failure):
       guard failure.damagedInput.isEmpty || SHA256Digest(bytes: failure.damagedInput) != nil else {
         throw WireError(.violation, "a digest must have 32 bytes, not \(failure.damagedInput.count)")
@@ -172,8 +174,8 @@ actor WorkerConnectionHandler {
       await service.reports.forget(cancelled)
       send(.heartbeatReply(.with { $0.cancelled = cancelled.map(\.message) }))
     case .grant(let grant): send(grant)
-    case .publish(let lease, let content):
-      await service.reports.publish(lease, holder, content, worker: name, for: service)
+    case .publish(let lease, let content, let damage):
+      await service.reports.publish(lease, holder, content, damage: damage, worker: name, for: service)
     case .replyToPublish(let lease, let outcome):
       send(
         .publishReply(

@@ -10,7 +10,8 @@ struct WorkerSession: Sendable {
     case renewed(lost: [Lease])
     /// The store has granted these to the worker.
     case claimed([Grant])
-    case publish(Lease, Content)
+    /// `damage` is as in `Sheaf_Publish`.
+    case publish(Lease, Content, damage: [UInt8] = [])
     /// The store's answer; nil if the content store does not have the content.
     case published(Lease, PublishOutcome?)
     case failure(Lease, TaskFailure, damagedInput: SHA256Digest?)
@@ -26,7 +27,7 @@ struct WorkerSession: Sendable {
     case renew([Renewal])
     case replyToHeartbeat(cancelled: [Lease])
     case grant(Grant)
-    case publish(Lease, Content)
+    case publish(Lease, Content, damage: [UInt8] = [])
     case replyToPublish(Lease, PublishOutcome?)
     case fail(Lease, TaskFailure, damagedInput: SHA256Digest?)
     case replyToFailure(Lease)
@@ -102,10 +103,10 @@ struct WorkerSession: Sendable {
         effects.append(.grant(grant))
       }
       held.sort { $0.lease.task < $1.lease.task }
-    case .publish(let lease, let content):
+    case .publish(let lease, let content, let damage):
       lastMessage = now
       report(lease)
-      effects.append(.publish(lease, content))
+      effects.append(.publish(lease, content, damage: damage))
     case .published(let lease, let outcome):
       // If the content is missing, the worker uploads it and publishes again: it keeps the lease and the slot.
       if let outcome {

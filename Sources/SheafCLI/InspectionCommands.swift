@@ -42,6 +42,9 @@ struct CheckCommand: AsyncParsableCommand {
           let description = try JSONDecoder().decode(AssetDescription.self, from: description)
           warnings += ProbeText.warnings(description).map { "asset '\(asset)': \($0)" }
         }
+        if !reply.plan.isEmpty {
+          warnings += try JSONDecoder().decode(PlanReport.self, from: reply.plan).damage.map(\.text)
+        }
       } catch let failure as CommandFailure where !failure.problems.isEmpty {
         problems = failure.problems
       }
@@ -62,7 +65,8 @@ struct PlanCommand: AsyncParsableCommand {
     discussion: """
       --json prints an object: container, duration, frames, picture (codec, width, height, pixelFormat, frameDuration), \
       sound (codec, sampleRate, channels, samples, action), instructions (range, background, layers), segments \
-      (firstFrame, endFrame, range, cost, boundary, action). Times are exact fractions of seconds as text; an action is \
+      (firstFrame, endFrame, range, cost, boundary, action), damage (path, track, type, count, places: sourceSeconds, \
+      filmSeconds). Times are exact fractions of seconds as text; an action is \
       encoded or cached.
       """)
 
@@ -93,6 +97,7 @@ struct PlanCommand: AsyncParsableCommand {
       let report = try JSONDecoder().decode(PlanReport.self, from: reply.plan)
       if json.isOn { return try Console.printJSON(report) }
       for line in PlanText.lines(report) { try Console.print(line) }
+      for damage in report.damage { Console.printError("warning: \(damage.text)") }
     }
   }
 }

@@ -37,6 +37,7 @@ struct SubmitCommand: AsyncParsableCommand {
   var priority: String?
 
   @OptionGroup var segments: SegmentOptions
+  @OptionGroup var strictMedia: StrictMediaOption
   @OptionGroup var json: JSONOption
 
   private struct Submitted: Encodable { var job: String }
@@ -50,7 +51,7 @@ struct SubmitCommand: AsyncParsableCommand {
       let edit = try EditFile(edit)
       let file = try output.map { try OutputFile($0) }
       let waits = Setting.flag(wait, "SHEAF_WAIT") || file != nil
-      let (isJSON, duration) = (json.isOn, segments.value)
+      let (isJSON, duration, isStrict) = (json.isOn, segments.value, strictMedia.isOn)
       try await Interruption.cancelling { [coordinator] in
         // Without a cache folder the digests are kept in memory, and the next command reads the files again.
         let contents = FileContentCache(directory: try? ProcessEnvironment.cacheDirectory)
@@ -62,7 +63,8 @@ struct SubmitCommand: AsyncParsableCommand {
         let client = FarmClient(endpoint) { progress.report($0) }
         let job = try await client.submit(
           JobRun.Submission(
-            edit, assets, output: output ?? "", segmentDuration: duration, priority: Int32(priority))
+            edit, assets, output: output ?? "", segmentDuration: duration, priority: Int32(priority),
+            strictMedia: isStrict)
         ) { progress.report($0) }
         progress.end()
         do {
@@ -79,6 +81,8 @@ struct SubmitCommand: AsyncParsableCommand {
         guard waits else { return }
         let followed = FollowedJob(job: job, file: file, coordinator: coordinator)
         let status = try await followed.finish(client, progress)
+        progress.end()
+        status.warnOfDamage()
         if isJSON { try Console.printJSON(RenderSummary(status, output: output)) }
       }
     }
@@ -170,7 +174,9 @@ struct FetchCommand: AsyncParsableCommand {
         do {
           let status = try await client.fetch(job, into: file) { progress.report($0) }
           progress.report(status, film: output)
-          if isJSON { try Console.printJSON(RenderSummary(status, output: output)) }
+          progress.end()
+        status.warnOfDamage()
+        if isJSON { try Console.printJSON(RenderSummary(status, output: output)) }
         } catch var failure as CommandFailure where failure.code == .unavailable {
           failure.advice = ["to go on: " + coordinator.command(["fetch", job, "-o", output])]
           throw failure
@@ -225,6 +231,8 @@ struct RetryCommand: AsyncParsableCommand {
         let client = FarmClient(endpoint) { progress.report($0) }
         let followed = FollowedJob(job: job, file: file, coordinator: coordinator)
         let status = try await followed.finish(client, progress)
+        progress.end()
+        status.warnOfDamage()
         if isJSON { try Console.printJSON(RenderSummary(status, output: output)) }
       }
     }

@@ -37,6 +37,8 @@ struct JobView: Encodable, Sendable {
   var error: String?
   var problems: [Problem]
   var output: Output?
+  /// The damaged media that the film shows.
+  var damage: [DamageReport]
   var tasks: [TaskView]
 
   init(_ status: Sheaf_JobStatus, notices: [String] = []) {
@@ -65,6 +67,7 @@ struct JobView: Encodable, Sendable {
     if status.hasOutput, let film = status.output.content {
       output = Output(digest: film.digest.hex, bytes: status.output.size)
     }
+    damage = status.damage.map { DamageReport($0) }
     tasks = status.tasks.map(TaskView.init)
   }
 }

@@ -75,6 +75,13 @@ struct SegmentOptions: ParsableArguments {
   var value: String { Setting.text(segmentDuration, "SHEAF_SEGMENT_DURATION") ?? "" }
 }
 
+struct StrictMediaOption: ParsableArguments {
+  @Flag(help: "Fail if the film shows damaged media, in place of a warning. [SHEAF_STRICT_MEDIA]")
+  var strictMedia = false
+
+  var isOn: Bool { Setting.flag(strictMedia, "SHEAF_STRICT_MEDIA") }
+}
+
 struct LongOption: ParsableArguments {
   @Flag(help: "Show builds and the ids of workers in full. [SHEAF_LONG]")
   var long = false

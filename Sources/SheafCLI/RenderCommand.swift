@@ -1,6 +1,7 @@
 import ArgumentParser
 import Client
 import CompositionModel
+import Coordinator
 import Digest
 import SystemSupport
 import Wire
@@ -12,8 +13,8 @@ struct RenderCommand: AsyncParsableCommand {
       Finished pieces stay in the content store: a render that was stopped continues where it was, and after an edit \
       only what the edit affects is rendered again.
 
-      --json prints, when done: job, state, output, digest, bytes, frames, segments, cached, seconds; otherwise: state, \
-      error, problems (pointer, message).
+      --json prints, when done: job, state, output, digest, bytes, frames, segments, cached, seconds, damage (path, \
+      track, type, count, places: sourceSeconds, filmSeconds); otherwise: state, error, problems (pointer, message).
       """)
 
   @Argument(help: ArgumentHelp("The document; - reads it from standard input.", valueName: "edit.json"))
@@ -26,6 +27,7 @@ struct RenderCommand: AsyncParsableCommand {
 
   @OptionGroup var farm: LocalFarmOptions
   @OptionGroup var segments: SegmentOptions
+  @OptionGroup var strictMedia: StrictMediaOption
   @OptionGroup var json: JSONOption
 
   func run() async throws {
@@ -39,11 +41,12 @@ struct RenderCommand: AsyncParsableCommand {
       }
       let progress = ProgressReport()
       defer { progress.end() }
-      let render = LocalRender(edit: edit, output: output, segmentDuration: segments.value)
+      let render = LocalRender(edit: edit, output: output, segmentDuration: segments.value, strictMedia: strictMedia.isOn)
       let status = try await Interruption.cancelling {
         try await render.run(configuration) { progress.report($0, film: output) }
       }
       progress.end()
+      status.warnOfDamage()
       if json.isOn { try Console.printJSON(RenderSummary(status, output: output)) }
     }
   }
@@ -60,6 +63,7 @@ struct RenderSummary: Encodable, Sendable {
   var segments: UInt32
   var cached: UInt32
   var seconds: Double
+  var damage: [DamageReport]
 
   init(_ status: Sheaf_JobStatus, output: String?) {
     job = status.job
@@ -70,5 +74,13 @@ struct RenderSummary: Encodable, Sendable {
     segments = status.segmentsTotal
     cached = status.segmentsCached
     seconds = Double(status.elapsedMilliseconds) / 1000
+    damage = status.damage.map { DamageReport($0) }
+  }
+}
+
+extension Sheaf_JobStatus {
+  /// Warns on standard error of the damaged media that the film shows.
+  func warnOfDamage() {
+    for damage in damage { Console.printError("warning: \(DamageReport(damage).text)") }
   }
 }

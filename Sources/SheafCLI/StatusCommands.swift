@@ -15,7 +15,8 @@ struct StatusCommand: AsyncParsableCommand {
       Of one job, --json prints an object: job, name, state (probing, rendering, done, failed, cancelled), priority, \
       framesDone, framesTotal, segmentsDone, segmentsTotal, segmentsCached, filesDone, filesTotal, running, hasAudio, \
       audioDone, build, shortBuild, submittedSecondsAgo, elapsedSeconds, waitsFor, notices, error, problems (pointer, \
-      message), output (digest, bytes), tasks (task, kind, label, state, ordinal, epoch, worker, workerName, \
+      message), output (digest, bytes), damage (of a film that is done: path, track, type, count, places: sourceSeconds, \
+      filmSeconds), tasks (task, kind, label, state, ordinal, epoch, worker, workerName, \
       secondWorker, secondWorkerName, done, work, ranSeconds, error, cached, attempts). A kind is probe, video, audio or \
       stitch; a task's state is waiting, ready, running, done or failed; secondWorker has a backup lease. The attempts \
       are those that ended without a result, oldest first: epoch, worker, workerName, ranSeconds, end (released, media, \

@@ -66,6 +66,7 @@ enum StatusText {
     if status.hasOutput, let film = status.output.content {
       lines.append(field("film", "\(Measure.bytes(film.size)), SHA-256 \(film.digest)"))
     }
+    for damage in status.damage { lines.append(field("damage", DamageReport(damage).text)) }
     switch status.state {
     case .done: lines.append(field("next", "sheaf fetch \(status.job) -o FILE"))
     case .failed where status.problems.isEmpty: lines.append(field("next", "sheaf retry \(status.job)"))

@@ -13,6 +13,9 @@ struct AudioPackets {
   private var taken: Int64 = 0
   private var isFinished = false
 
+  /// The piece's damage record, once `next` is nil; empty if it has none.
+  var damage: [UInt8] { reader.damage }
+
   init(
     _ source: any ByteSource, piece: Int, sampleCount: Int64, audio: EncodedAudio, packetCount: Int64
   ) throws(StitchError) {

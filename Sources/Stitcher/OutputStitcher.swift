@@ -1,4 +1,5 @@
 import CompositionModel
+import FoundationEssentials
 package import Media
 package import Segmenter
 
@@ -14,13 +15,15 @@ package enum OutputStitcher {
   ///   - descriptor: An empty file that can seek. The caller closes it.
   ///   - movement: Advanced with every piece that is opened and every packet that is read or written.
   ///   - progress: Called with the number of bytes in the file, which only rises, about once for each mebibyte.
+  /// - Returns: The damaged media that the film shows, as the pieces have them.
   /// - Throws: `.piece` for a piece that differs from the task or from the others, `.media` for one that cannot be read and
   ///   if the container refuses, `.task` for an invalid payload, `.infrastructure` if this machine ran out of
   ///   something.
+  @discardableResult
   package static func stitch(
     _ task: StitchTask, pieces: [any ByteSource], to descriptor: Int32, movement: Movement? = nil,
     progress: (Int64) -> Void
-  ) throws(StitchError) {
+  ) throws(StitchError) -> ShownDamage {
     let videoCount = task.video?.frameCounts.count ?? 0
     let expected = videoCount + (task.audio == nil ? 0 : 1)
     guard pieces.count == expected else {
@@ -54,6 +57,27 @@ package enum OutputStitcher {
       }
     }
     try output.finish(progress: progress)
+    return try damage(video, audio, frameDuration: task.video?.format.frameDuration ?? .zero)
+  }
+
+  /// What is damaged, each picture once.
+  private static func damage(
+    _ video: VideoPackets?, _ audio: AudioPackets?, frameDuration: MediaTime
+  ) throws(StitchError) -> ShownDamage {
+    var counter = DamageCounter(limit: ShownDamage.placesOfFilm)
+    for (firstFrame, record) in video?.damage ?? [] {
+      counter.add(try decode(record), at: Double(firstFrame) * frameDuration.approximateSeconds)
+    }
+    if let record = audio?.damage, !record.isEmpty { counter.add(try decode(record), at: 0) }
+    return counter.damage
+  }
+
+  private static func decode(_ record: [UInt8]) throws(StitchError) -> ShownDamage {
+    do {
+      return try JSONDecoder().decode(ShownDamage.self, from: Data(record))
+    } catch {
+      throw StitchError(.piece, "a piece's record of damage cannot be decoded: \(error)")
+    }
   }
 
   private static func open(

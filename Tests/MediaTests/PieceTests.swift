@@ -35,6 +35,20 @@ import Testing
     #expect(!header.extradata.isEmpty)
   }
 
+  @Test func `a piece has the damage of its media, before its end`() throws {
+    let end = try piece().suffix(9)
+    let record: [UInt8] = [3, 4, 0, 0, 0] + Array("{  }".utf8)
+    let damaged = try piece().dropLast(9) + record + end
+    let reader = try PieceReader(source: MemorySource(Array(damaged)), name: "piece")
+    while try reader.next() != nil {}
+    #expect(reader.damage == Array("{  }".utf8))
+    let twice = try piece().dropLast(9) + record + record + end
+    #expect(throws: MediaError.self) { try read(Array(twice)) }
+    for length in 1..<record.count {
+      #expect(throws: MediaError.self) { try read(Array(try piece().dropLast(9) + record.prefix(length))) }
+    }
+  }
+
   @Test func `a piece truncated anywhere is refused`() throws {
     let bytes = try piece()
     for length in stride(from: 0, to: bytes.count, by: 7) {

@@ -39,6 +39,19 @@ void sheaf_log_capture(void);
 // length; 0 if there is none.
 size_t sheaf_log_take(char *line, size_t capacity);
 
+// How many messages codecs have logged in this thread, after sheaf_log_capture.
+struct sheaf_codec_messages {
+  // At level "info" or worse.
+  uint64_t all;
+  // At level "error" or worse, without those about supplemental enhancement information.
+  uint64_t errors;
+};
+struct sheaf_codec_messages sheaf_codec_messages_now(void);
+
+// Makes a decoder write into buffers that are grey at first. Without it, what a damaged picture leaves out is what an
+// earlier picture left in the buffer. To be called before the decoder is opened.
+void sheaf_fill_buffers(AVCodecContext *context);
+
 // Sets an io_open that refuses every file that a file refers to: playlists, references, external tracks.
 void sheaf_refuse_other_files(AVFormatContext *context);
 

@@ -69,6 +69,24 @@ public struct VideoFormat: Sendable, Hashable, Codable {
     return decoderStates[keyframe.state]
   }
 
+  /// The format with some of its keyframes, by index, and the states that these need. Indices past the last are ignored.
+  package func withKeyframes(in range: Range<Int>) -> VideoFormat {
+    var format = self
+    format.keyframes = Array(keyframes[range.clamped(to: keyframes.indices)])
+    var states: [DecoderState] = []
+    for index in format.keyframes.indices {
+      guard let state = decoderState(at: format.keyframes[index]) else {
+        format.keyframes[index].state = -1
+        continue
+      }
+      if !states.contains(state) { states.append(state) }
+      format.keyframes[index].state = states.firstIndex(of: state) ?? -1
+    }
+    format.decoderStates = states.isEmpty ? nil : states
+    if states.isEmpty { for index in format.keyframes.indices { format.keyframes[index].state = 0 } }
+    return format
+  }
+
   /// The size as seen: clean aperture, then pixel aspect (the width is stretched, rounded to the nearest pixel), then
   /// orientation.
   public var presentationSize: PixelSize {

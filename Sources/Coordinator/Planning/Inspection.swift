@@ -33,8 +33,10 @@ struct Inspection: Sendable {
       do {
         let (descriptions, fonts) = (probed.descriptions, probed.fonts)
         let report = try await BlockingWork.run(.planning) { [results = service.results] in
-          try PlanReport(
-            PlannedJob(request, descriptions: descriptions, fonts: fonts, build: build) { results.result(of: $0) })
+          let planned = try PlannedJob(request, descriptions: descriptions, fonts: fonts, build: build) {
+            results.result(of: $0)
+          }
+          return try PlanReport(planned, request)
         }
         if problems.isEmpty { reply.plan = try encoder.encode(report) }
       } catch let error as DocumentError {

@@ -43,6 +43,8 @@ struct JobRequest: Sendable, Hashable, Codable {
   var segmentDuration: String
   /// The output's name, whose extension selects the container; empty leaves it to the document.
   var output: String
+  /// Whether damaged media fail the job; nil: they do not.
+  var strictMedia: Bool?
 
   /// The files to probe: each once, in order of first appearance.
   func files() throws(WireError) -> [Content] {
@@ -86,10 +88,11 @@ package struct JobSubmission: Sendable {
     guard submission.utf8.count <= 64, submission.utf8.allSatisfy({ (33...126).contains($0) }) else {
       throw WireError(.violation, "a submission must be named by 1 to 64 visible ASCII characters, or not at all")
     }
-    let (request, problems) = try await read(
+    var (request, problems) = try await read(
       message.document, message.assets, segmentDuration: message.segmentDuration, output: message.output)
     guard problems.isEmpty else { return .with { $0.problems = problems.map(Sheaf_Problem.init) } }
-    let (tasks, encoded) = try await BlockingWork.run { [results = service.results] in
+    if message.strictMedia { request.strictMedia = true }
+    let (tasks, encoded) = try await BlockingWork.run { [results = service.results, request] in
       (try ProbeTasks.make(request, results: results), try request.encoded())
     }
     let name = String(message.name.prefix(Self.maximumName))

@@ -51,21 +51,24 @@ package struct PlanReport: Sendable, Hashable, Codable {
   package var audio: Audio?
   package var instructions: [Instruction]
   package var segments: [Segment]
+  /// The damaged frames that the film shows, as far as probing the media has found them.
+  package var damage: [DamageReport]
 
   private enum CodingKeys: String, CodingKey {
     case container, duration, frames
     case video = "picture"
     case audio = "sound"
-    case instructions, segments
+    case instructions, segments, damage
   }
 
-  init(_ planned: PlannedJob) throws {
+  init(_ planned: PlannedJob, _ request: JobRequest) throws {
     let plan = planned.plan
     container = plan.stitch.container.rawValue
     duration = plan.duration
     frames = plan.frameCount
     instructions = plan.instructions.map { Instruction(instruction: $0) }
     segments = []
+    damage = DamageReport.list(plan.damage, request)
     if let format = plan.format, let encoder = plan.segments.first?.task.encoder {
       video = Video(
         codec: encoder.codec.rawValue, width: format.size.width, height: format.size.height,

@@ -20,6 +20,8 @@ struct PlannedJob: Sendable {
     result: (SHA256Digest) -> Content?
   ) throws {
     plan = try Self.plan(request, descriptions, fonts)
+    let problems = request.problems(with: plan.damage)
+    guard problems.isEmpty else { throw DocumentError(problems: problems) }
     let contents = try request.files() + fonts.files
     let files = Dictionary(contents.map { ($0.digest.hex, $0) }) { first, _ in first }
     let names = TaskLabel(request)

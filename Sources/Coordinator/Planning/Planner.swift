@@ -11,6 +11,7 @@ struct Planner: Sendable {
   let store: any JobStore
   let content: ContentLocator
   let results: ResultCache
+  let notes: ResultNotes
   let facts: TaskFacts
   let logger: Logger
 
@@ -22,13 +23,19 @@ struct Planner: Sendable {
     let tasks = try await store.tasks(of: id, payloads: false)
     let planned: PlannedJob
     do {
-      planned = try await BlockingWork.run(.planning) { [content, results] in
+      planned = try await BlockingWork.run(.planning) { [content, results, notes] in
         let request = try JobRequest(encoded: job.request)
         let descriptions = try ProbeTasks.read(tasks, request, store: content.store)
         let fonts = try FontTasks.read(tasks, request, store: content.store)
-        return try PlannedJob(request, descriptions: descriptions, fonts: fonts, build: build) {
+        let planned = try PlannedJob(request, descriptions: descriptions, fonts: fonts, build: build) {
           results.result(of: $0)
         }
+        if request.strictMedia == true {
+          for damage in planned.tasks.compactMap(\.cached).compactMap({ notes.damage(of: $0.digest) }) {
+            throw DocumentError(problems: request.problems(with: damage))
+          }
+        }
+        return planned
       }
     } catch let error as DocumentError {
       try await fail(id, JobFailure(problems: error.problems))

@@ -1,3 +1,5 @@
+import ContentStorage
+import Digest
 import Jobs
 import SwiftProtobuf
 import Wire
@@ -10,16 +12,23 @@ actor StatusReader {
   private static let freshness = Duration.milliseconds(500)
 
   private let store: any JobStore
+  private let notes: ResultNotes
   private let now: @Sendable () -> Duration
   private let disk: @Sendable () async -> String?
   private var failures: [JobID: (failure: JobFailure, report: FailureReport)] = [:]
+  /// Of the job that was asked for last.
+  private var damage: (job: JobID, film: SHA256Digest, list: [Sheaf_MediaDamage])?
   private var workers: (list: [WorkerRecord], at: Duration)?
 
   /// - Parameters:
   ///   - now: Time since any fixed moment.
   ///   - disk: What `DiskSpace.notice` says.
-  init(store: any JobStore, now: @escaping @Sendable () -> Duration, disk: @escaping @Sendable () async -> String?) {
+  init(
+    store: any JobStore, notes: ResultNotes, now: @escaping @Sendable () -> Duration,
+    disk: @escaping @Sendable () async -> String?
+  ) {
     self.store = store
+    self.notes = notes
     self.now = now
     self.disk = disk
   }
@@ -27,8 +36,25 @@ actor StatusReader {
   /// The status of one job without its tasks; nil if there is no such job.
   func status(of id: JobID) async throws(JobStoreError) -> Sheaf_JobStatus? {
     guard let summary = try await store.summary(of: id) else { return nil }
-    return JobReport.status(
+    var status = JobReport.status(
       summary, failure: try await failure(of: summary.job), waitsFor: try await waitsFor(summary))
+    status.damage = try await damage(of: summary.job)
+    return status
+  }
+
+  /// The damaged media that the job's film shows.
+  private func damage(of job: Job) async throws(JobStoreError) -> [Sheaf_MediaDamage] {
+    guard let film = job.output else { return [] }
+    if let known = damage, known.job == job.id, known.film == film.digest { return known.list }
+    // It fails only when the reader's task is cancelled, and then nobody waits for the status.
+    let found = try? await BlockingWork.run { [notes] in notes.damage(of: film.digest) }
+    var list: [Sheaf_MediaDamage] = []
+    if let found {
+      let request = try await store.job(job.id).flatMap { try? JobRequest(encoded: $0.request) }
+      list = DamageReport.list(found, request).map(\.message)
+    }
+    damage = (job.id, film.digest, list)
+    return list
   }
 
   /// The statuses of the newest jobs. Of a job that failed they have the message that the store has.

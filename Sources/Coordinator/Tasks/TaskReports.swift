@@ -1,7 +1,10 @@
 import ContentStorage
 import Digest
+import FoundationEssentials
 import Jobs
 import Logging
+import Segmenter
+import SystemSupport
 import Wire
 
 /// Carries the workers' results and failures to the store, each in a task of its own: none holds up its connection, and
@@ -51,11 +54,13 @@ actor TaskReports {
   }
 
   /// Publishes a result. The answer is `.published`.
+  /// - Parameter damage: The damaged media that the result shows, as the worker has sent them.
   func publish(
-    _ lease: Lease, _ holder: Holder, _ content: Content, worker name: String, for service: CoordinatorService
+    _ lease: Lease, _ holder: Holder, _ content: Content, damage: [UInt8], worker name: String,
+    for service: CoordinatorService
   ) {
     start(Key(lease: lease, worker: holder.worker), holder) { [self] in
-      await publish(lease, holder.worker, content, name, service)
+      await publish(lease, holder.worker, content, damage, name, service)
     }
   }
 
@@ -125,7 +130,8 @@ actor TaskReports {
   // MARK: Results
 
   private func publish(
-    _ lease: Lease, _ worker: WorkerID, _ content: Content, _ name: String, _ service: CoordinatorService
+    _ lease: Lease, _ worker: WorkerID, _ content: Content, _ damage: [UInt8], _ name: String,
+    _ service: CoordinatorService
   ) async {
     let isStored: Bool
     do {
@@ -136,6 +142,11 @@ actor TaskReports {
     }
     guard isStored else {
       await service.answer(worker, .published(lease, nil))
+      return
+    }
+    if !damage.isEmpty, await refuses(damage, of: lease, worker, content, service) {
+      await service.answer(worker, .published(lease, .stale))
+      await service.logEnd(of: lease.task.job)
       return
     }
     let outcome = await persist(lease, worker, service) { store, holder in
@@ -159,6 +170,30 @@ actor TaskReports {
       }
     }
     if (known?.kind ?? fact?.kind) == .stitch { await service.logEnd(of: lease.task.job) }
+  }
+
+  /// Records the damaged media that a result shows, before the result can be used. If the job accepts none, fails the job
+  /// and returns true.
+  private func refuses(
+    _ report: [UInt8], of lease: Lease, _ worker: WorkerID, _ content: Content, _ service: CoordinatorService
+  ) async -> Bool {
+    do {
+      let damage = try JSONDecoder().decode(ShownDamage.self, from: Data(report)).summary
+      let note = String(decoding: try JSONCoding.encoder.encode(damage), as: UTF8.self)
+      try await BlockingWork.run { [notes = service.notes] in try notes.record(note, of: content.digest) }
+      let job = await persist(lease, worker, service) { store, _ in try await store.job(lease.task.job) }
+      guard let job, let job else { return false }
+      let problems = try JobRequest(encoded: job.request).problems(with: damage)
+      if problems.isEmpty { return false }
+      return await persist(lease, worker, service) { store, _ in
+        try await store.fail(lease.task.job, failure: JobFailure(problems: problems))
+      } ?? false
+    } catch {
+      // The result is as good as without the report.
+      service.logger.error(
+        "damage of a result not recorded", metadata: ["task": "\(lease.task)", "error": "\(error)"])
+      return false
+    }
   }
 
   // MARK: Failures

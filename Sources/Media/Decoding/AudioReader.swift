@@ -9,6 +9,8 @@ package final class AudioReader {
   private var clock: SampleClock
   private let frame: Frame
   private var converter: DecodedAudioConverter
+  /// The positions of packets that could not be decoded, since they were last taken.
+  private var damaged: [Int64] = []
 
   /// - Parameters:
   ///   - name: The file's name, for messages.
@@ -81,6 +83,7 @@ package final class AudioReader {
   package func next() throws(MediaError) -> AudioBlock? {
     while try decoder.decode(into: frame.pointer) {
       defer { av_frame_unref(frame.pointer) }
+      takeReports()
       let count = Int(frame.pointer.pointee.nb_samples)
       guard count > 0, var place = clock.place(frame.pointer) else { continue }
       let early = max(0, first - place.position)
@@ -89,6 +92,19 @@ package final class AudioReader {
       guard place.skipped < count else { continue }
       return try converter.block(frame.pointer, at: place.position, skipping: place.skipped)
     }
+    takeReports()
     return nil
+  }
+
+  /// The positions of packets that could not be decoded, since the last call. None is before the requested position.
+  package func takeDamage() -> [Int64] {
+    defer { damaged = [] }
+    return damaged
+  }
+
+  private func takeReports() {
+    for report in decoder.takeReports() where report.isError {
+      if let position = clock.position(ofPacketAt: report.time), position >= first { damaged.append(position) }
+    }
   }
 }

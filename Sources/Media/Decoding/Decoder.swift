@@ -1,12 +1,28 @@
 internal import CMedia
 import CompositionModel
 
+/// A packet of which a decoder has logged something, or that it could not use.
+struct PacketReport {
+  /// The packet's presentation time; `sheaf_no_pts` if it has none.
+  var time: Int64
+  /// Whether the packet is damaged, or what it needs is. If not, the message may mean nothing.
+  var isError: Bool
+}
+
 /// One codec, decoding in the calling thread as the ffmpeg tool does by default.
 final class Decoder {
   let context: UnsafeMutablePointer<AVCodecContext>
   private let name: String
+  /// Whether libavcodec flags each picture of which the decoder has concealed a part.
+  let flagsConcealment: Bool
   private var isDraining = false
   private var failures = 0
+  /// What the codec has logged in this thread before the last call.
+  private var messages = sheaf_codec_messages_now()
+  /// The time of the last packet that was sent.
+  private var packetTime = sheaf_no_pts
+  /// The packets of which the decoder has reported something, in order, since they were last taken.
+  private var reports: [PacketReport] = []
   /// The first error that the codec reported for the data.
   private(set) var firstFailure: MediaError?
 
@@ -20,11 +36,13 @@ final class Decoder {
         message: "track \(stream.pointee.index) is \(Decoder.codecName(parameters)), which this build cannot decode")
     }
     context = try allocated(avcodec_alloc_context3(codec), "making a decoder")
+    flagsConcealment = Decoder.flagsConcealment(codec.pointee.id)
     // From here on a throw runs deinit, which frees the context.
     try check(avcodec_parameters_to_context(context, parameters), "setting up the decoder of", name)
     context.pointee.pkt_timebase = stream.pointee.time_base
     context.pointee.thread_count = 1
     context.pointee.max_pixels = Int64(PixelSize.largestSide) * Int64(PixelSize.largestSide)
+    if Decoder.leavesPartsOut(codec.pointee.id) { sheaf_fill_buffers(context) }
     try check(
       avcodec_open2(context, codec, nil), "opening the \(String(cString: codec.pointee.name)) decoder for", name)
   }
@@ -39,17 +57,66 @@ final class Decoder {
     String(cString: avcodec_get_name(parameters.pointee.codec_id))
   }
 
+  /// Whether the decoder leaves what it cannot decode of a picture as it finds it in the buffer. Decoders of other codecs
+  /// conceal it, or give no picture.
+  private static func leavesPartsOut(_ codec: AVCodecID) -> Bool {
+    switch codec {
+    case AV_CODEC_ID_HEVC, AV_CODEC_ID_VP7, AV_CODEC_ID_VP8, AV_CODEC_ID_FFV1: return true
+    default:
+      guard let descriptor = avcodec_descriptor_get(codec) else { return false }
+      return descriptor.pointee.type == AVMEDIA_TYPE_VIDEO && descriptor.pointee.props & AV_CODEC_PROP_INTRA_ONLY != 0
+    }
+  }
+
+  /// Whether libavcodec flags each picture of which the decoder has concealed a part.
+  private static func flagsConcealment(_ codec: AVCodecID) -> Bool {
+    switch codec {
+    case AV_CODEC_ID_H264, AV_CODEC_ID_MPEG1VIDEO, AV_CODEC_ID_MPEG2VIDEO, AV_CODEC_ID_MPEG4, AV_CODEC_ID_H263,
+      AV_CODEC_ID_H263I, AV_CODEC_ID_H263P, AV_CODEC_ID_FLV1, AV_CODEC_ID_MSMPEG4V1, AV_CODEC_ID_MSMPEG4V2,
+      AV_CODEC_ID_MSMPEG4V3, AV_CODEC_ID_WMV1, AV_CODEC_ID_WMV2, AV_CODEC_ID_WMV3, AV_CODEC_ID_VC1, AV_CODEC_ID_RV10,
+      AV_CODEC_ID_RV20, AV_CODEC_ID_RV30, AV_CODEC_ID_RV40:
+      true
+    default: false
+    }
+  }
+
+  /// The reports since the last call.
+  func takeReports() -> [PacketReport] {
+    defer { reports = [] }
+    return reports
+  }
+
+  /// Records what the last call has reported of the packet.
+  private func record(_ result: Int32) {
+    let now = sheaf_codec_messages_now()
+    let isFailure = result < 0 && result != sheaf_error_again && result != sheaf_error_end
+    guard isFailure || now.all != messages.all else { return }
+    let isError = isFailure || now.errors != messages.errors
+    messages = now
+    if let last = reports.last, last.time == packetTime {
+      reports[reports.count - 1].isError = last.isError || isError
+    } else {
+      reports.append(PacketReport(time: packetTime, isError: isError))
+    }
+  }
+
   /// Sends a packet, or nil for the end. A packet that the codec cannot use is skipped, as the ffmpeg tool does.
   /// `receive` must have returned false before.
   func send(_ packet: Packet?) throws(MediaError) {
     if packet == nil { isDraining = true }
-    try tolerate(avcodec_send_packet(context, packet?.pointer))
+    if let packet { packetTime = packet.pts }
+    messages = sheaf_codec_messages_now()
+    let result = avcodec_send_packet(context, packet?.pointer)
+    record(result)
+    try tolerate(result)
   }
 
   /// Fills `frame` with the next picture or samples; false if another packet is needed, and after the last.
   func receive(_ frame: UnsafeMutablePointer<AVFrame>) throws(MediaError) -> Bool {
     while true {
+      messages = sheaf_codec_messages_now()
       let result = avcodec_receive_frame(context, frame)
+      record(result)
       if result >= 0 { return true }
       if result == sheaf_error_again || result == sheaf_error_end { return false }
       try tolerate(result)
@@ -95,6 +162,13 @@ final class TrackDecoder {
 
   /// The first error that the codec reported for the data.
   var firstFailure: MediaError? { decoder.firstFailure }
+
+  /// The packets of which the decoder has reported something since the last call, in decoding order.
+  func takeReports() -> [PacketReport] { decoder.takeReports() }
+
+  /// Whether libavcodec flags each picture of which the decoder has concealed a part. If not, a report that is an error is
+  /// what shows that a picture is damaged.
+  var flagsConcealment: Bool { decoder.flagsConcealment }
 
   /// Fills `frame` with the next picture or samples; false after the last.
   func decode(into frame: UnsafeMutablePointer<AVFrame>) throws(MediaError) -> Bool {

@@ -70,6 +70,13 @@ struct SampleClock {
     return Place(position: expected, skipped: Int(overlap), end: position + count)
   }
 
+  /// The position of a packet's first sample by its stored timestamp; nil if it has none.
+  func position(ofPacketAt stored: Int64) -> Int64? {
+    guard stored != sheaf_no_pts else { return next }
+    let position = av_rescale_q(stored &- origin, timebase, sample)
+    return position.magnitude < 1 << 56 ? position : nil
+  }
+
   private mutating func start(at position: Int64, _ count: Int64) -> Place {
     next = position + count
     return Place(position: position, skipped: 0, end: position + count)

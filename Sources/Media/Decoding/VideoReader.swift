@@ -1,16 +1,40 @@
-internal import CMedia
 package import CompositionModel
 
 /// The frames of one video track, decoded in one thread, in order of presentation, as the ffmpeg tool decodes them.
+///
+/// A decoder conceals what is missing of a damaged picture with parts of earlier pictures, and what it takes depends on all
+/// that it has decoded. So that a picture is the same wherever reading began, the frames of a damaged stretch (from one
+/// start to the next) come from a decoder of their own, which begins at the start before, or, while the stretch after that
+/// start is damaged too, at one more before, up to `deepest`. The frames after a damaged stretch come from a decoder that
+/// begins at their own start.
 package final class VideoReader {
-  private let name: String
-  private let decodeFrom: Keyframe?
+  /// How many starts before a damaged stretch its decoder begins at most.
+  package static let deepest = 4
+
+  private enum Part {
+    /// Frames from the decoder's own start on, in which no damage was found.
+    case whole
+    /// The frames of one damaged stretch.
+    case damaged(Int)
+  }
+
+  private let opening: DecodingSession.Opening
+  private let starts: [Keyframe]
+  private let format: VideoFormat?
   private let shownAt: Int64?
-  private let decoder: TrackDecoder
-  private var clock: FrameClock
-  /// A frame decoded while looking for the first one to return.
+  /// The index of the start that reading began at; -1: the head of the file.
+  private var begin: Int
+  private var session: DecodingSession
+  private var part = Part.whole
+  /// Frames that are decoded and not returned yet.
+  private var held: [Frame] = []
+  private var lastReturned: Int64?
+  private var isAtEnd = false
+  /// A frame returned while looking for the first one to return.
   private var ahead: Frame?
   private var hasStarted = false
+  /// The times of pictures that could not be decoded at all, rising.
+  private var missing: [Int64] = []
 
   /// - Parameters:
   ///   - name: The file's name, for messages.
@@ -20,74 +44,29 @@ package final class VideoReader {
   ///   - discontinuities: The described track's.
   ///   - decodeFrom: Where decoding starts; nil is the head of the file.
   ///   - state: What the decoder is given before it starts at `decodeFrom`.
+  ///   - starts: Has the starts around what is read: `decodeFrom`, those of the frames up to the last that is read, and
+  ///     `2 * deepest` before. If there are fewer before, they are all that the file has. Nil: one decoder decodes
+  ///     everything, and damaged pictures depend on `decodeFrom`.
   ///   - shownAt: A stored timestamp. The first frame returned is the last one at or before it, or the first of the track
   ///     (or from the keyframe on) if all are later. Nil returns every frame from `decodeFrom` on.
   ///   - movement: Advanced with every packet that is read and every picture that is decoded, shown or not.
   package init(
     source: any ByteSource, name: String, track: Int, codec: String, timebase: MediaTime,
-    discontinuities: [Discontinuity]? = nil, decodeFrom: Keyframe?, state: DecoderState? = nil, shownAt: Int64?,
-    movement: Movement? = nil
+    discontinuities: [Discontinuity]? = nil, decodeFrom: Keyframe?, state: DecoderState? = nil,
+    starts: VideoFormat? = nil, shownAt: Int64?, movement: Movement? = nil
   ) throws(MediaError) {
-    self.name = name
-    self.decodeFrom = decodeFrom
+    opening = DecodingSession.Opening(
+      source: source, name: name, track: track, codec: codec, timebase: timebase, discontinuities: discontinuities,
+      movement: movement)
     self.shownAt = shownAt
-    let packet = try Packet()
-    let places = discontinuities.map { [track: $0] } ?? [:]
-    var demuxer = try Demuxer(source, name: name, discontinuities: places, movement: movement)
-    let stream = try VideoReader.stream(track, of: demuxer, codec: codec, timebase: timebase)
-    let codecDecoder = try Decoder(stream, name: name)
-    clock = FrameClock(stream)
-    if let decodeFrom {
-      demuxer = try VideoReader.demuxer(
-        source, demuxer, track: track, at: decodeFrom, packet, discontinuities: places, movement: movement)
-      if let state { try packet.prepend(state) }
-    }
-    decoder = TrackDecoder(
-      codecDecoder, demuxer, track: track, packet: packet, hasPacket: decodeFrom != nil, movement: movement)
+    format = starts
+    self.starts = starts?.keyframes ?? []
+    begin = decodeFrom.flatMap { keyframe in starts?.keyframes.firstIndex { $0.pts == keyframe.pts } } ?? -1
+    session = try DecodingSession(opening, at: decodeFrom, state: state, index: begin)
   }
 
   /// The first error that the codec reported for the data.
-  var firstFailure: MediaError? { decoder.firstFailure }
-
-  private static func stream(
-    _ track: Int, of demuxer: Demuxer, codec: String, timebase: MediaTime
-  ) throws(MediaError) -> UnsafeMutablePointer<AVStream> {
-    let stream = try demuxer.stream(track)
-    let parameters = stream.pointee.codecpar!
-    let found = Decoder.codecName(parameters)
-    guard parameters.pointee.codec_type == AVMEDIA_TYPE_VIDEO, found == codec,
-      MediaTime(stream.pointee.time_base) == timebase
-    else {
-      throw MediaError(
-        .noTrack, operation: "opening", subject: demuxer.name,
-        message: "track \(track) is \(found) in ticks of \(MediaTime(stream.pointee.time_base)) s; "
-          + "\(codec) in ticks of \(timebase) s was expected, so the file is not the one that was described")
-    }
-    demuxer.select { $0 == stream }
-    return stream
-  }
-
-  /// Reads the keyframe's packet into `packet` and returns the demuxer at that position. If the container's index does not
-  /// lead to it, the file is opened again and read from its head without decoding, which finds every packet that the probe
-  /// found.
-  private static func demuxer(
-    _ source: any ByteSource, _ opened: Demuxer, track: Int, at keyframe: Keyframe, _ packet: Packet,
-    discontinuities: [Int: [Discontinuity]], movement: Movement?
-  ) throws(MediaError) -> Demuxer {
-    if try opened.seek(track, to: keyframe.dts, position: keyframe.position),
-      try opened.read(keyframe, ofTrack: track, into: packet, stopsWhenPast: true)
-    {
-      return opened
-    }
-    let demuxer = try Demuxer(source, name: opened.name, discontinuities: discontinuities, movement: movement)
-    let stream = try demuxer.stream(track)
-    demuxer.select { $0 == stream }
-    if try demuxer.read(keyframe, ofTrack: track, into: packet, stopsWhenPast: false) { return demuxer }
-    throw MediaError(
-      .noTrack, operation: "opening", subject: opened.name,
-      message: "there is no packet with pts \(keyframe.pts) and dts \(keyframe.dts) in track \(track), "
-        + "so the file is not the one that was described")
-  }
+  var firstFailure: MediaError? { session.firstFailure }
 
   /// The next frame; nil after the last. Its `pts` is the stored timestamp that `FrameTimes` lists, and rises from frame to
   /// frame. The frame may share its planes with the decoder, so they must not be changed.
@@ -103,9 +82,24 @@ package final class VideoReader {
     return try decode()
   }
 
+  /// The time of the damaged picture that is shown at a stored timestamp where `frame` is the last one at or before it: the
+  /// frame's own, or that of a later picture which could not be decoded at all. Nil if the picture is whole.
+  package func damage(at tick: Int64, in frame: Frame) -> Int64? {
+    if let lost = missing.last(where: { $0 <= tick }), lost > frame.pts { return lost }
+    return frame.isDamaged ? frame.pts : nil
+  }
+
   private func first() throws(MediaError) -> Frame? {
-    guard var best = try decode() else { return nil }
-    guard let shownAt else { return best }
+    guard let shownAt else { return try decode() }
+    var first = try decode()
+    // What is shown is before the start if no picture from the start on can be decoded.
+    while begin >= 0, first.map({ $0.pts > shownAt }) ?? true {
+      begin -= 1
+      lastReturned = nil
+      try open(begin, for: .whole)
+      first = try decode()
+    }
+    guard var best = first else { return nil }
     while best.pts <= shownAt, let frame = try decode() {
       if frame.pts > shownAt {
         ahead = frame
@@ -116,76 +110,87 @@ package final class VideoReader {
     return best
   }
 
-  private func decode() throws(MediaError) -> Frame? {
-    let frame = try Frame()
-    while try decoder.decode(into: frame.pointer) {
-      if let time = clock.time(of: frame.pointer), decodeFrom.map({ time >= $0.pts }) ?? true {
-        frame.pts = time
-        return try frame.topDown(name)
-      }
-      av_frame_unref(frame.pointer)
-    }
-    return nil
-  }
-}
+  // MARK: Stretches
 
-extension Demuxer {
-  /// Reads packets of a track up to the one at a keyframe. False if the track ends before, or, if `stopsWhenPast`, if
-  /// decoding times are past it.
-  fileprivate func read(
-    _ keyframe: Keyframe, ofTrack track: Int, into packet: Packet, stopsWhenPast: Bool
-  ) throws(MediaError) -> Bool {
-    while try read(into: packet, ofTrack: track) {
-      if keyframe.isPacket(packet) { return true }
-      if stopsWhenPast, packet.dts != sheaf_no_pts, packet.dts > keyframe.dts { return false }
+  /// The stretch that a time is in: the index of the last start at or before it; -1 before the first start.
+  private func stretch(of time: Int64) -> Int { starts.partitionPoint { time < $0.pts } - 1 }
+
+  private func decode() throws(MediaError) -> Frame? {
+    while true {
+      if let frame = held.first, isAtEnd || !mayBeDamaged(frame) {
+        lastReturned = frame.pts
+        return held.removeFirst()
+      }
+      if isAtEnd { return nil }
+      try step()
+    }
+  }
+
+  /// Whether a picture of the frame's stretch that is decoded already, and is presented later, may be damaged: this frame
+  /// may refer to it.
+  private func mayBeDamaged(_ frame: Frame) -> Bool {
+    guard case .whole = part, !starts.isEmpty, !session.suspects.isEmpty else { return false }
+    let own = stretch(of: frame.pts)
+    return session.suspects.contains { $0.time > frame.pts && stretch(of: $0.time) == own }
+  }
+
+  /// Decodes a frame and holds it, or begins anew elsewhere.
+  private func step() throws(MediaError) {
+    guard let frame = try session.next() else {
+      if try beginsAnew(session.takeSuspects(before: .max), nil) { return }
+      if case .damaged(let index) = part, index + 1 < starts.count { return try open(index + 1, for: .whole) }
+      isAtEnd = true
+      return
+    }
+    if try beginsAnew(session.takeSuspects(before: frame.pts), frame) { return }
+    let last = held.last?.pts ?? lastReturned
+    guard case .damaged(let index) = part else {
+      if last.map({ frame.pts >= $0 }) ?? true { held.append(frame) }
+      return
+    }
+    let own = stretch(of: frame.pts)
+    if own > index { return try open(index + 1, for: .whole) }
+    if own == index, last.map({ frame.pts > $0 }) ?? true { held.append(frame) }
+  }
+
+  /// Chooses the decoder for what is damaged. Returns whether it is another one.
+  /// - Parameter lost: The packets before `frame` that may be damaged and have no frame.
+  private func beginsAnew(_ lost: [PacketReport], _ frame: Frame?) throws(MediaError) -> Bool {
+    var damage = lost.sorted { $0.time < $1.time }
+    if let frame, frame.isDamaged { damage.append(PacketReport(time: frame.pts, isError: false)) }
+    for report in damage {
+      let stretch = stretch(of: report.time)
+      switch part {
+      case .whole where starts.isEmpty: break
+      case .whole:
+        // A packet may have a wrong time. Nothing is changed in a stretch that has been read.
+        let own = max(stretch, lastReturned.map(self.stretch) ?? -1)
+        guard own >= 0 else {
+          // The head of the file is the only place before the first start.
+          part = .damaged(own)
+          break
+        }
+        held.removeAll { self.stretch(of: $0.pts) >= own }
+        try open(own - 1, for: .damaged(own))
+        return true
+      case .damaged(let own)
+      where stretch == session.index && stretch < own && stretch > max(-1, own - Self.deepest):
+        try open(stretch - 1, for: part)
+        return true
+      case .damaged: break
+      }
+      let place = missing.partitionPoint { report.time <= $0 }
+      if report.isError, place == missing.count || missing[place] != report.time {
+        missing.insert(report.time, at: place)
+      }
     }
     return false
   }
-}
 
-extension Keyframe {
-  init(_ packet: Packet) {
-    self.init(pts: packet.pts, dts: packet.dts, position: packet.pointer.pointee.pos)
-  }
-
-  /// Whether this is the packet that was described. After a seek into the middle of a picture, a demuxer returns the rest
-  /// of that picture with the next one's times; such a packet is not flagged as a keyframe.
-  func isPacket(_ packet: Packet) -> Bool {
-    packet.pts == pts && packet.dts == dts && packet.isKeyframe && packet.pointer.pointee.pos == position
-  }
-}
-
-extension MediaTime {
-  /// Seconds a tick.
-  init(_ timebase: AVRational) {
-    self.init(value: Int64(timebase.num), timescale: timebase.den)
-  }
-}
-
-/// The time of each decoded picture.
-///
-/// It is libavcodec's best effort: the stored presentation time if the file has a plausible one, else the decoding time.
-/// A picture without either is one frame's duration after the one before. A picture whose time is before that of the one
-/// before is not shown. The probe uses this clock too, so its frame times are those that reading gives.
-struct FrameClock {
-  private let defaultStep: Int64
-  private var last: Int64?
-
-  init(_ stream: UnsafeMutablePointer<AVStream>) {
-    let rates = [stream.pointee.avg_frame_rate, stream.pointee.r_frame_rate, AVRational(num: 25, den: 1)]
-    let rate = rates.first { $0.num > 0 && $0.den > 0 }!
-    defaultStep = max(1, av_rescale_q(1, AVRational(num: rate.den, den: rate.num), stream.pointee.time_base))
-  }
-
-  /// The picture's presentation time in ticks of the track's timebase; nil if it is not shown.
-  mutating func time(of frame: UnsafePointer<AVFrame>) -> Int64? {
-    var time = frame.pointee.best_effort_timestamp
-    if time == sheaf_no_pts {
-      let step = frame.pointee.pkt_duration > 0 ? frame.pointee.pkt_duration : defaultStep
-      time = last.map { $0 &+ step } ?? 0
-    }
-    if let last, time < last { return nil }
-    last = time
-    return time
+  private func open(_ index: Int, for part: Part) throws(MediaError) {
+    let start = index >= 0 ? starts[index] : nil
+    self.part = part
+    session = try DecodingSession(
+      opening, at: start, state: start.flatMap { format?.decoderState(at: $0) }, index: index)
   }
 }

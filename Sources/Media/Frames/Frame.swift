@@ -44,6 +44,13 @@ package final class Frame {
 
   package var size: PixelSize { PixelSize(width: Int(pointer.pointee.width), height: Int(pointer.pointee.height)) }
   package var format: FrameFormat { FrameFormat(rawValue: pointer.pointee.format) }
+  /// Whether the decoder has concealed a part of the picture, or suspects that it is damaged.
+  package var isDamaged: Bool {
+    pointer.pointee.decode_error_flags != 0 || pointer.pointee.flags & AV_FRAME_FLAG_CORRUPT != 0
+  }
+
+  /// For a picture that is damaged although its decoder has not flagged it.
+  func markAsDamaged() { pointer.pointee.flags |= AV_FRAME_FLAG_CORRUPT }
   var isInterlaced: Bool { pointer.pointee.interlaced_frame != 0 }
 
   /// The meaning of the samples' numbers, as tagged; fields are nil if the frame has no tag.

@@ -6,17 +6,22 @@ internal import SystemSupport
 ///
 ///     "SHEAFPCE"  version: UInt32  header length: UInt32  header: JSON of `PieceHeader`
 ///     packet:  1: UInt8  pts, dts, duration: Int64  flags: UInt32 (1 keyframe)  size: UInt32  data
+///     damage:  3: UInt8  size: UInt32  JSON
 ///     end:     2: UInt8  packet count: Int64
 ///
+/// There is at most one damage record, after the packets, in a piece that shows damaged media.
 /// Nothing follows the end record.
 private enum PieceFormat {
   static let magic = Array("SHEAFPCE".utf8)
   static let version: UInt32 = 1
   static let packetRecord: UInt8 = 1
   static let endRecord: UInt8 = 2
+  static let damageRecord: UInt8 = 3
   static let keyframeFlag: UInt32 = 1
   /// Of the header, in bytes.
   static let headerLimit = 1 << 20
+  /// Of the damage record, in bytes.
+  static let damageLimit = 64 << 20
   /// Of one packet, in bytes: more than the largest picture in the deepest format.
   static let packetLimit = 1 << 31 - 4096
 
@@ -68,7 +73,12 @@ package final class PieceWriter {
   }
 
   /// Appends the end record. A reader refuses a piece without it.
-  package func finish() throws(MediaError) {
+  /// - Parameter damage: The damaged media that the piece shows, in an encoding that is opaque here; empty if there are
+  ///   none.
+  package func finish(damage: [UInt8] = []) throws(MediaError) {
+    if !damage.isEmpty {
+      try append([PieceFormat.damageRecord] + PieceFormat.bytes(UInt32(damage.count)) + damage)
+    }
     try append([PieceFormat.endRecord] + PieceFormat.bytes(packetCount))
     try flush()
   }
@@ -101,6 +111,8 @@ package final class PieceWriter {
 /// Reads a piece. Its contents are not trusted: every size is checked, and a truncated piece is refused.
 package final class PieceReader {
   package let header: PieceHeader
+  /// What the piece's damage record has, once the last packet was read; empty if there is none.
+  package private(set) var damage: [UInt8] = []
   private let name: String
   private var cursor: ByteCursor
   private var packetCount: Int64 = 0
@@ -120,7 +132,15 @@ package final class PieceReader {
     let start = cursor.offset
     guard let kind = try cursor.take(UInt8.self) else { throw truncated(start) }
     switch kind {
-    case PieceFormat.packetRecord: return try packet(start)
+    case PieceFormat.packetRecord where damage.isEmpty: return try packet(start)
+    case PieceFormat.damageRecord:
+      guard damage.isEmpty else { throw invalid("there are two records of damage") }
+      guard let size = try cursor.take(UInt32.self), size > 0, size <= PieceFormat.damageLimit,
+        Int64(size) <= cursor.remaining
+      else { throw truncated(start) }
+      damage = [UInt8](repeating: 0, count: Int(size))
+      guard try cursor.take(into: &damage) else { throw truncated(start) }
+      return try next()
     case PieceFormat.endRecord:
       guard let count = try cursor.take(Int64.self) else { throw truncated(start) }
       guard count == packetCount else {

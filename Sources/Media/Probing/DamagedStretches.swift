@@ -30,8 +30,3 @@ struct DamagedStretches {
   /// Nil if there are none.
   var pictures: FrameTimes? { times.isEmpty ? nil : FrameTimes(times) }
 }
-
-extension Frame {
-  /// Whether the decoder has concealed a part of the picture, or suspects that it is damaged.
-  var isDamaged: Bool { pointer.pointee.decode_error_flags != 0 || pointer.pointee.flags & AV_FRAME_FLAG_CORRUPT != 0 }
-}

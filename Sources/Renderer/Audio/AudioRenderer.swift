@@ -23,12 +23,15 @@ package enum AudioRenderer {
   ///   - movement: Advanced with every packet that is read, every block of samples that is decoded or mixed, and every
   ///     packet that the encoder returns.
   ///   - progress: Called with the number of finished samples, which only rises, a few times for each second of audio.
+  /// - Returns: The damaged packets whose samples are heard, which the piece has too. Each has the time of the block of
+  ///   samples that it is mixed in.
   /// - Throws: `.task` for an invalid payload, `.media` if a source cannot be decoded or the encoder refuses,
   ///   `.infrastructure` if this machine ran out of something. The file then holds no complete piece.
+  @discardableResult
   package static func render(
     _ task: AudioTask, inputs: [String: any ByteSource], to descriptor: Int32, movement: Movement? = nil,
     progress: (Int64) -> Void
-  ) throws(RenderError) {
+  ) throws(RenderError) -> ShownDamage {
     let channelCounts = AudioSettings.channelCounts
     guard task.encoder.sampleRate > 0, channelCounts.contains(task.encoder.channels), task.sampleCount >= 0 else {
       throw RenderError(
@@ -43,7 +46,8 @@ package enum AudioRenderer {
           try TrackMixer(track, rate: task.encoder.sampleRate, sampleCount: task.sampleCount)
         })
     }
-    let opener = ClipOpener(task, inputs: inputs, movement: movement)
+    let damage = DamageLog()
+    let opener = ClipOpener(task, inputs: inputs, movement: movement, damage: damage)
     let output = try AudioPieceEncoder(task.encoder, sampleCount: task.sampleCount, to: descriptor, movement)
     let size = output.blockSize(near: blockSize)
     let mix = SampleBlock(channels: task.encoder.channels, capacity: size)
@@ -52,13 +56,15 @@ package enum AudioRenderer {
     while done < task.sampleCount {
       let samples = done..<min(task.sampleCount, done + Int64(size))
       mix.clear(0, samples.count)
+      damage.move(to: Double(done) / Double(task.encoder.sampleRate))
       for index in tracks.indices { try tracks[index].add(samples, to: mix, scratch: scratch, opening: opener) }
       try output.encode(mix, count: samples.count)
       done = samples.upperBound
       movement?.advance()
       progress(done)
     }
-    try output.finish()
+    try output.finish(damage.damage)
+    return damage.damage
   }
 }
 
@@ -114,11 +120,11 @@ private struct AudioPieceEncoder {
     }
   }
 
-  func finish() throws(RenderError) {
+  func finish(_ damage: ShownDamage) throws(RenderError) {
     try mapErrors(to: RenderError.during("finishing the audio")) { () throws(MediaError) in
       try encoder.finish()
       try writePackets()
-      try writer.finish()
+      try writer.finish(damage: damage.encoded())
     }
   }
 

@@ -60,9 +60,17 @@ final class DecodedTrack: SampleSource {
   /// Every sample in [readable, decoded) is in `recent`, or is silence.
   private var readable: Int64 = 0
   private var decoded: Int64 = 0
+  private let damage: DamageLog?
+  /// The positions of damaged packets that have been decoded and are not recorded.
+  private var damaged: [Int64] = []
 
-  /// - Parameter movement: Advanced with every packet that is read and every block of samples that is decoded.
-  init(_ planned: PlannedAudioSource, input: any ByteSource, movement: Movement? = nil) {
+  /// - Parameters:
+  ///   - movement: Advanced with every packet that is read and every block of samples that is decoded.
+  ///   - damage: Receives the damaged packets whose samples are read.
+  init(
+    _ planned: PlannedAudioSource, input: any ByteSource, movement: Movement? = nil, damage: DamageLog? = nil
+  ) {
+    self.damage = damage
     self.movement = movement
     self.planned = planned
     self.input = input
@@ -94,6 +102,13 @@ final class DecodedTrack: SampleSource {
       at += Int64(count)
       start += count
     }
+    damaged += reader?.takeDamage() ?? []
+    guard !damaged.isEmpty else { return }
+    for place in damaged where place >= position && place < at {
+      damage?.add(
+        source: Double(place) / Double(sampleRate), digest: planned.digest, track: planned.track, type: .audio)
+    }
+    damaged.removeAll { $0 < at }
   }
 
   /// The block that holds a sample, or nil for silence, and the end of that block or silence.

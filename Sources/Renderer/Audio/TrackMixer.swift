@@ -109,12 +109,18 @@ final class ClipOpener {
   private let task: AudioTask
   private let inputs: [String: any ByteSource]
   private let movement: Movement?
+  private let damage: DamageLog?
   /// Tracks that no clip uses, the latest last. The next clip often continues where one ended.
   private var idle: [(source: Int, track: DecodedTrack)] = []
   private static let maximumIdle = 8
 
-  /// - Parameter movement: Advanced with every packet that is read and every block of samples that is decoded.
-  init(_ task: AudioTask, inputs: [String: any ByteSource], movement: Movement? = nil) {
+  /// - Parameters:
+  ///   - movement: Advanced with every packet that is read and every block of samples that is decoded.
+  ///   - damage: Receives the damaged packets whose samples are read.
+  init(
+    _ task: AudioTask, inputs: [String: any ByteSource], movement: Movement? = nil, damage: DamageLog? = nil
+  ) {
+    self.damage = damage
     self.movement = movement
     self.task = task
     self.inputs = inputs
@@ -166,6 +172,6 @@ final class ClipOpener {
     guard let input = inputs[planned.digest] else {
       throw RenderError(.task, "source \(source), \(planned.digest), is not among the task's inputs")
     }
-    return DecodedTrack(planned, input: input, movement: movement)
+    return DecodedTrack(planned, input: input, movement: movement, damage: damage)
   }
 }

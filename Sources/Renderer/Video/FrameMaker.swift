@@ -10,6 +10,7 @@ final class FrameMaker {
   private let compositor: Compositor
   private let inputs: [String: any ByteSource]
   private let movement: Movement?
+  private let damage: DamageLog?
   /// By index in `task.sources`.
   private var streams: [Int: (stream: SourceStream, fitter: SourceFitter)] = [:]
   /// By index in `task.overlays`; the value is nil for an overlay outside the frame.
@@ -27,9 +28,14 @@ final class FrameMaker {
   }
 
   /// Throws `.task` if the inputs lack media that the task names.
-  /// - Parameter movement: Advanced with every picture that is decoded and every frame that is made.
-  init(_ task: VideoTask, inputs: [String: any ByteSource], movement: Movement? = nil) throws(RenderError) {
+  /// - Parameters:
+  ///   - movement: Advanced with every picture that is decoded and every frame that is made.
+  ///   - damage: Receives the damaged pictures that are shown.
+  init(
+    _ task: VideoTask, inputs: [String: any ByteSource], movement: Movement? = nil, damage: DamageLog? = nil
+  ) throws(RenderError) {
     self.movement = movement
+    self.damage = damage
     for source in task.sources where inputs[source.digest] == nil {
       throw RenderError(.task, "\(source.title) is not among the task's inputs")
     }
@@ -51,9 +57,12 @@ final class FrameMaker {
       span += 1
     }
     let stack = try planner.stack(frame: index, in: task.spans[span])
+    damage?.move(to: Double(index) * task.format.frameDuration.approximateSeconds)
     var frames: [Frame] = []
     for use in stack.layers.flatMap(\.clips) {
-      frames.append(try stream(use.source).stream.frame(at: use.time))
+      let stream = try stream(use.source).stream
+      frames.append(try stream.frame(at: use.time))
+      record(stream, of: use.source)
     }
     defer { movement?.advance() }
     let key = CompositeKey(stack: stack.withoutTimes, shown: frames.map(\.pts))
@@ -82,6 +91,12 @@ final class FrameMaker {
       if let picture = try overlayPicture(overlay.index) { visible.append((picture, overlay.weight)) }
     }
     return try compositor.frame(drawn, hasBase: stack.hasBase, background: stack.background, overlays: visible)
+  }
+
+  private func record(_ stream: SourceStream, of index: Int) {
+    guard let tick = stream.damage else { return }
+    let source = task.sources[index]
+    damage?.add(source: source.seconds(of: tick), digest: source.digest, track: source.track, type: .video)
   }
 
   private func stream(_ index: Int) throws(RenderError) -> (stream: SourceStream, fitter: SourceFitter) {
@@ -113,9 +128,9 @@ final class FrameMaker {
         text, fonts: fonts, inputs: inputs, placement: overlay.placement, format: task.format)
     case .image(let sourceIndex, let width, let height):
       let source = task.sources[sourceIndex]
-      let frame = try SourceStream(
-        source, input: try input(source), capacity: 1, movement: movement
-      ).onlyFrame()
+      let stream = SourceStream(source, input: try input(source), capacity: 1, movement: movement)
+      let frame = try stream.onlyFrame()
+      record(stream, of: sourceIndex)
       picture = try Overlays.image(
         frame, of: source, width: width, height: height, placement: overlay.placement, format: task.format)
     }

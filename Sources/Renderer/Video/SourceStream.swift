@@ -15,6 +15,8 @@ final class SourceStream {
   /// Least recently used first.
   private var cursors: [SourceCursor] = []
   private var still: Frame?
+  /// The stored timestamp of the picture that the last request should have shown, if that is damaged.
+  private(set) var damage: Int64?
 
   /// - Parameter movement: Advanced with every picture that is decoded.
   init(_ source: PlannedSource, input: any ByteSource, capacity: Int, movement: Movement? = nil) {
@@ -38,7 +40,9 @@ final class SourceStream {
       cursor = try SourceCursor(source, input: input, at: tick, movement)
     }
     cursors.append(cursor)
-    return try cursor.frame(at: tick)
+    let frame = try cursor.frame(at: tick)
+    damage = cursor.damage(at: tick)
+    return frame
   }
 
   /// The picture of a still, or the first frame of any other source. The decoder is closed at once.
@@ -46,6 +50,7 @@ final class SourceStream {
     if let still { return still }
     let frame = try SourceCursor(source, input: input, at: .min, movement).current
     still = frame
+    damage = frame.isDamaged ? frame.pts : nil
     return frame
   }
 }
@@ -68,8 +73,9 @@ private final class SourceCursor {
     (reader, current, next) = try mapErrors(to: RenderError.during(source.title)) { () throws(MediaError) in
       let reader = try VideoReader(
         source: input, name: source.title, track: source.track, codec: source.codec, timebase: source.timebase,
-        discontinuities: source.discontinuities, decodeFrom: keyframe, state: source.decoderState, shownAt: tick,
-        movement: movement)
+        discontinuities: source.discontinuities, decodeFrom: keyframe,
+        state: keyframe.flatMap { source.video.decoderState(at: $0) }, starts: source.video.isStill ? nil : source.video,
+        shownAt: tick, movement: movement)
       guard let first = try reader.next() else {
         throw MediaError(
           .damaged, operation: "decoding", subject: source.title, message: "track \(source.track) has no frames")
@@ -93,11 +99,17 @@ private final class SourceCursor {
     }
     return current
   }
+
+  /// The time of the damaged picture that is shown at a stored timestamp, or that would be if it could be decoded.
+  func damage(at tick: Int64) -> Int64? { reader.damage(at: tick, in: current) }
 }
 
 extension PlannedSource {
   /// The source's name in messages. A task has no other name for its media than their digests.
   var title: String { "media \(digest.prefix(12)) track \(track)" }
+
+  /// A stored timestamp on the asset's timeline, in seconds.
+  func seconds(of tick: Int64) -> Double { Double(tick &- origin) * timebase.approximateSeconds }
 
   /// The greatest stored timestamp that is due at a time of the asset.
   fileprivate func tick(at time: Rational) throws(RenderError) -> Int64 {

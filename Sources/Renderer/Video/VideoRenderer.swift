@@ -12,13 +12,16 @@ package enum VideoRenderer {
   ///   - movement: Advanced with every picture that is decoded, shown or not, every frame that is made, and every
   ///     packet that the encoder returns.
   ///   - progress: Called after each frame with the number of finished frames.
+  /// - Returns: The damaged pictures that the segment shows, which the piece has too.
   /// - Throws: `.task` for an invalid payload, `.media` if a source cannot be decoded or the encoder refuses,
   ///   `.infrastructure` if this machine ran out of something. The file then holds no complete piece.
+  @discardableResult
   package static func render(
     _ task: VideoTask, inputs: [String: any ByteSource], to descriptor: Int32, movement: Movement? = nil,
     progress: (Int64) -> Void
-  ) throws(RenderError) {
+  ) throws(RenderError) -> ShownDamage {
     try task.check()
+    let damage = DamageLog()
     let encoder = try mapErrors(to: RenderError.during("opening the encoder")) { () throws(MediaError) in
       try VideoEncoder(task.encoder, size: task.format.size, frameDuration: task.format.frameDuration)
     }
@@ -28,7 +31,7 @@ package enum VideoRenderer {
     let frames = try mapErrors(to: RenderError.during("making frames")) { () throws(MediaError) in
       try FramePipeline<RenderError>(count: task.frameCount, ahead: framesAhead(task.format.size)) {
         () throws(RenderError) in
-        let maker = try FrameMaker(task, inputs: inputs, movement: movement)
+        let maker = try FrameMaker(task, inputs: inputs, movement: movement, damage: damage)
         return { index throws(RenderError) in try maker.frame(index) }
       }
     }
@@ -44,8 +47,9 @@ package enum VideoRenderer {
     try mapErrors(to: RenderError.during("finishing the piece")) { () throws(MediaError) in
       try encoder.finish()
       try drain(encoder, into: writer, movement)
-      try writer.finish()
+      try writer.finish(damage: damage.damage.encoded())
     }
+    return damage.damage
   }
 
   /// How many frames are made ahead of the encoder. More would take memory, and a frame that waits longer leaves the

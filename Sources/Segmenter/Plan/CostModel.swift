@@ -42,7 +42,7 @@ struct CostModel {
         guard let shown = try sources.shownFrame(of: clip.clip, track: track, format: video, at: time),
           let key = try sources.keyframe(of: clip.clip, track: track, format: video, at: time)
         else { return 0 }
-        let seconds = try (track.timebase.exact * Rational(shown - key.pts)).approximate
+        let seconds = try (track.timebase.exact * Rational(shown - video.keyframes[key].pts)).approximate
         return seconds * max(1, video.nominalFrameRate.approximateSeconds) * pixels(video.size) * CostModel.decode
       }
     }

@@ -45,9 +45,11 @@ package enum RenderPlanner {
       container: edit.export.container, video: video,
       audio: audio.map { StitchedAudio(encoder: $0.encoder, sampleCount: $0.sampleCount) },
       optimizeForNetworkUse: edit.export.optimizeForNetworkUse, metadata: edit.export.metadata)
+    let damage = edit.export.video == nil ? ShownDamage() : try DescribedDamage.shown(by: edit, sources: lookup)
     return RenderPlan(
       frameCount: frameCount, duration: edit.composition.duration, format: format,
-      instructions: edit.videoComposition.instructions, segments: segments, audio: audio, stitch: stitch)
+      instructions: edit.videoComposition.instructions, segments: segments, audio: audio, stitch: stitch,
+      damage: damage)
   }
 
   private static func check(_ segmentDuration: MediaTime, _ frameDuration: MediaTime) throws(PlanError) {
@@ -109,10 +111,12 @@ package struct RenderPlan: Sendable, Hashable, Codable {
   /// Nil if the output has no audio.
   package var audio: AudioTask?
   package var stitch: StitchTask
+  /// The damaged frames that the film shows, as far as the descriptions have them.
+  package var damage: ShownDamage
 
   package init(
     frameCount: Int, duration: MediaTime, format: VideoTaskFormat?, instructions: [Instruction], segments: [Segment],
-    audio: AudioTask?, stitch: StitchTask
+    audio: AudioTask?, stitch: StitchTask, damage: ShownDamage = ShownDamage()
   ) {
     self.frameCount = frameCount
     self.duration = duration
@@ -121,6 +125,7 @@ package struct RenderPlan: Sendable, Hashable, Codable {
     self.segments = segments
     self.audio = audio
     self.stitch = stitch
+    self.damage = damage
   }
 }
 

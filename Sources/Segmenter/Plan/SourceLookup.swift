@@ -56,15 +56,16 @@ struct SourceLookup {
     return stored <= exact ? stored : exact
   }
 
-  /// Where to start decoding for the frame that a clip shows at a time. Nil: at the start of the file.
+  /// Where to start decoding for the frame that a clip shows at a time: the index of one of the format's keyframes. Nil: at
+  /// the start of the file.
   func keyframe(
     of clip: Clip, track: TrackDescription, format: VideoFormat, at time: MediaTime
-  ) throws(TimeError) -> Keyframe? {
+  ) throws(TimeError) -> Int? {
     guard !format.isStill, let shown = try shownFrame(of: clip, track: track, format: format, at: time) else {
       return nil
     }
     let next = format.keyframes.partitionPoint { shown < $0.pts }
-    return next > 0 ? format.keyframes[next - 1] : nil
+    return next > 0 ? next - 1 : nil
   }
 }
 
@@ -83,11 +84,14 @@ struct SegmentSources {
   }
 
   let lookup: SourceLookup
+  /// Of the segment.
+  private let frames: Range<Int>
   private(set) var sources: [PlannedSource] = []
   private var indices: [Key: Int] = [:]
 
-  init(lookup: SourceLookup) {
+  init(lookup: SourceLookup, frames: Range<Int>) {
     self.lookup = lookup
+    self.frames = frames
   }
 
   /// The index of a clip's source, which is read from the first frame that needs it.
@@ -99,11 +103,16 @@ struct SegmentSources {
       asset: clip.asset, track: clip.sourceTrack,
       clip: video.isStill ? nil : ClipKey(track: track, start: clip.target.start))
     if let index = indices[key] { return index }
-    let keyframe = try mapErrors(to: PlanError.time("the clip of '\(clip.asset)' at frame \(frame)")) {
+    let (start, end) = try mapErrors(to: PlanError.time("the clip of '\(clip.asset)' at frame \(frame)")) {
       () throws(TimeError) in
-      try lookup.keyframe(of: clip, track: description, format: video, at: grid.time(of: frame))
+      let last = try grid.frames(in: clip.target).clamped(to: frames).last ?? frame
+      return (
+        try lookup.keyframe(of: clip, track: description, format: video, at: grid.time(of: frame)),
+        try lookup.keyframe(of: clip, track: description, format: video, at: grid.time(of: max(frame, last)))
+      )
     }
-    return add(key, asset: asset, track: description, video: video, decodeFrom: keyframe)
+    let starts = video.isStill ? nil : max(0, (start ?? -1) - PlannedSource.earlierStarts)..<((end ?? -1) + 2)
+    return add(key, asset: asset, track: description, video: video, decodeFrom: start, starts: starts)
   }
 
   /// The index of the still picture of an overlay.
@@ -113,25 +122,25 @@ struct SegmentSources {
       throw PlanError(.noTrack(asset: id, index: 0), "an overlay")
     }
     let key = Key(asset: id, track: track.index, clip: nil)
-    return indices[key] ?? add(key, asset: asset, track: track, video: video, decodeFrom: nil)
+    return indices[key] ?? add(key, asset: asset, track: track, video: video, decodeFrom: nil, starts: nil)
   }
 
+  /// - Parameters:
+  ///   - decodeFrom: The index of a keyframe.
+  ///   - starts: The indices of the keyframes that the task needs.
   private mutating func add(
-    _ key: Key, asset: PlannedAsset, track: TrackDescription, video: VideoFormat, decodeFrom: Keyframe?
+    _ key: Key, asset: PlannedAsset, track: TrackDescription, video: VideoFormat, decodeFrom: Int?, starts: Range<Int>?
   ) -> Int {
-    var format = video
+    var format = video.withKeyframes(in: starts ?? 0..<0)
     format.frames = FrameTimes([])
-    format.keyframes = []
     format.startsProvedBy = nil
-    format.decoderStates = nil
     format.damagedFrames = nil
-    var start = decodeFrom
-    start?.state = 0
+    let start = decodeFrom.map { format.keyframes[$0 - (starts?.lowerBound ?? 0)] }
     sources.append(
       PlannedSource(
         digest: asset.digest, track: track.index, codec: track.codec, timebase: track.timebase, origin: track.origin,
         hasRoundedTimes: track.hasRoundedTimes, discontinuities: track.discontinuities, decodeFrom: start,
-        decoderState: decodeFrom.flatMap { video.decoderState(at: $0) }, video: format))
+        video: format))
     indices[key] = sources.count - 1
     return sources.count - 1
   }

@@ -107,6 +107,9 @@ package struct ClipLayer: Sendable, Hashable, Codable {
 
 /// One track of one asset, and where to start decoding it. A track that several clips use has a source for each clip.
 package struct PlannedSource: Sendable, Hashable, Codable {
+  /// How many starts before `decodeFrom` a task has.
+  package static let earlierStarts = 8
+
   /// The SHA-256 of the file, in lower-case hexadecimal.
   package var digest: String
   /// The stream's index in the file.
@@ -121,17 +124,17 @@ package struct PlannedSource: Sendable, Hashable, Codable {
   package var hasRoundedTimes: Bool
   /// The track's. Nil if there are none.
   package var discontinuities: [Discontinuity]?
-  /// Nil: at the start of the file.
+  /// One of the keyframes of `video`. Nil: at the start of the file.
   package var decodeFrom: Keyframe?
-  /// What the decoder is given before it starts at `decodeFrom`. Nil: nothing.
-  package var decoderState: DecoderState?
-  /// `frames` and `keyframes` are empty, and how they were proved is left out, because rendering needs only `decodeFrom`.
+  /// `keyframes` are those at which a decoder may have to start if pictures are damaged: `earlierStarts` before
+  /// `decodeFrom`, as far as there are, up to the first after what is shown. `frames` is empty, and how the starts were
+  /// proved is left out, because rendering does not need it.
   package var video: VideoFormat
 
   package init(
     digest: String, track: Int, codec: String, timebase: MediaTime, origin: Int64,
     hasRoundedTimes: Bool = false, discontinuities: [Discontinuity]? = nil, decodeFrom: Keyframe?,
-    decoderState: DecoderState? = nil, video: VideoFormat
+    video: VideoFormat
   ) {
     self.discontinuities = discontinuities
     self.digest = digest
@@ -141,7 +144,6 @@ package struct PlannedSource: Sendable, Hashable, Codable {
     self.origin = origin
     self.hasRoundedTimes = hasRoundedTimes
     self.decodeFrom = decodeFrom
-    self.decoderState = decoderState
     self.video = video
   }
 }

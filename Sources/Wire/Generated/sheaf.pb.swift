@@ -895,6 +895,9 @@ package nonisolated struct Sheaf_Publish: Sendable {
   /// CPU time of the task process, for estimates.
   package var cpuMilliseconds: UInt64 = 0
 
+  /// The damaged media that the result shows, as JSON; empty if there are none.
+  package var damage: Data = Data()
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
@@ -1215,6 +1218,9 @@ package nonisolated struct Sheaf_Submit: Sendable {
   /// is answered with the job that it made.
   package var submission: String = String()
 
+  /// Whether damaged media fail the job.
+  package var strictMedia: Bool = false
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
@@ -1419,11 +1425,58 @@ package nonisolated struct Sheaf_JobStatus: @unchecked Sendable {
     set {_uniqueStorage()._audioDone = newValue}
   }
 
+  /// The damaged media that the film shows, by track. Only in the status of one job that is done.
+  package var damage: [Sheaf_MediaDamage] {
+    get {_storage._damage}
+    set {_uniqueStorage()._damage = newValue}
+  }
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
 
   fileprivate var _storage = _StorageClass.defaultInstance
+}
+
+/// The damaged pictures or packets of one track of a file.
+package nonisolated struct Sheaf_MediaDamage: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// The file's name in the document.
+  package var path: String = String()
+
+  /// The track's number in the file.
+  package var track: UInt32 = 0
+
+  package var isAudio: Bool = false
+
+  /// Pictures of a video track, packets of an audio track.
+  package var count: UInt64 = 0
+
+  /// The first of them.
+  package var places: [Sheaf_MediaDamage.Place] = []
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package nonisolated struct Place: Sendable {
+    // SwiftProtobuf.Message conformance is added in an extension below. See the
+    // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+    // methods supported on all messages.
+
+    /// On the file's own timeline.
+    package var sourceSeconds: Double = 0
+
+    /// Where it is first shown or heard.
+    package var filmSeconds: Double = 0
+
+    package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+    package init() {}
+  }
+
+  package init() {}
 }
 
 package nonisolated struct Sheaf_TaskStatus: Sendable {
@@ -2774,7 +2827,7 @@ nonisolated extension Sheaf_HeartbeatReply: SwiftProtobuf.Message, SwiftProtobuf
 
 nonisolated extension Sheaf_Publish: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".Publish"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}lease\0\u{1}digest\0\u{1}size\0\u{3}cpu_milliseconds\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}lease\0\u{1}digest\0\u{1}size\0\u{3}cpu_milliseconds\0\u{2}\u{4}damage\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -2786,6 +2839,7 @@ nonisolated extension Sheaf_Publish: SwiftProtobuf.Message, SwiftProtobuf._Messa
       case 2: try { try decoder.decodeSingularBytesField(value: &self.digest) }()
       case 3: try { try decoder.decodeSingularUInt64Field(value: &self.size) }()
       case 4: try { try decoder.decodeSingularUInt64Field(value: &self.cpuMilliseconds) }()
+      case 8: try { try decoder.decodeSingularBytesField(value: &self.damage) }()
       default: break
       }
     }
@@ -2808,6 +2862,9 @@ nonisolated extension Sheaf_Publish: SwiftProtobuf.Message, SwiftProtobuf._Messa
     if self.cpuMilliseconds != 0 {
       try visitor.visitSingularUInt64Field(value: self.cpuMilliseconds, fieldNumber: 4)
     }
+    if !self.damage.isEmpty {
+      try visitor.visitSingularBytesField(value: self.damage, fieldNumber: 8)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -2816,6 +2873,7 @@ nonisolated extension Sheaf_Publish: SwiftProtobuf.Message, SwiftProtobuf._Messa
     if lhs.digest != rhs.digest {return false}
     if lhs.size != rhs.size {return false}
     if lhs.cpuMilliseconds != rhs.cpuMilliseconds {return false}
+    if lhs.damage != rhs.damage {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -3283,7 +3341,7 @@ nonisolated extension Sheaf_SubmittedAsset: SwiftProtobuf.Message, SwiftProtobuf
 
 nonisolated extension Sheaf_Submit: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".Submit"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}document\0\u{1}assets\0\u{1}name\0\u{1}priority\0\u{3}segment_duration\0\u{1}output\0\u{1}submission\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}document\0\u{1}assets\0\u{1}name\0\u{1}priority\0\u{3}segment_duration\0\u{1}output\0\u{1}submission\0\u{4}\u{5}strict_media\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -3298,6 +3356,7 @@ nonisolated extension Sheaf_Submit: SwiftProtobuf.Message, SwiftProtobuf._Messag
       case 5: try { try decoder.decodeSingularStringField(value: &self.segmentDuration) }()
       case 6: try { try decoder.decodeSingularStringField(value: &self.output) }()
       case 7: try { try decoder.decodeSingularStringField(value: &self.submission) }()
+      case 12: try { try decoder.decodeSingularBoolField(value: &self.strictMedia) }()
       default: break
       }
     }
@@ -3325,6 +3384,9 @@ nonisolated extension Sheaf_Submit: SwiftProtobuf.Message, SwiftProtobuf._Messag
     if !self.submission.isEmpty {
       try visitor.visitSingularStringField(value: self.submission, fieldNumber: 7)
     }
+    if self.strictMedia != false {
+      try visitor.visitSingularBoolField(value: self.strictMedia, fieldNumber: 12)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -3336,6 +3398,7 @@ nonisolated extension Sheaf_Submit: SwiftProtobuf.Message, SwiftProtobuf._Messag
     if lhs.segmentDuration != rhs.segmentDuration {return false}
     if lhs.output != rhs.output {return false}
     if lhs.submission != rhs.submission {return false}
+    if lhs.strictMedia != rhs.strictMedia {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -3513,7 +3576,7 @@ nonisolated extension Sheaf_StatusReply: SwiftProtobuf.Message, SwiftProtobuf._M
 
 nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".JobStatus"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}job\0\u{1}name\0\u{4}\u{2}frames_done\0\u{3}frames_total\0\u{3}segments_done\0\u{3}segments_total\0\u{3}segments_cached\0\u{3}submitted_milliseconds_ago\0\u{3}elapsed_milliseconds\0\u{1}error\0\u{1}problems\0\u{1}output\0\u{1}tasks\0\u{1}priority\0\u{3}waits_for\0\u{1}state\0\u{1}build\0\u{3}files_done\0\u{3}files_total\0\u{1}running\0\u{3}has_audio\0\u{3}audio_done\0\u{c}\u{3}\u{1}")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}job\0\u{1}name\0\u{4}\u{2}frames_done\0\u{3}frames_total\0\u{3}segments_done\0\u{3}segments_total\0\u{3}segments_cached\0\u{3}submitted_milliseconds_ago\0\u{3}elapsed_milliseconds\0\u{1}error\0\u{1}problems\0\u{1}output\0\u{1}tasks\0\u{1}priority\0\u{3}waits_for\0\u{1}state\0\u{1}build\0\u{3}files_done\0\u{3}files_total\0\u{1}running\0\u{3}has_audio\0\u{3}audio_done\0\u{2}\u{7}damage\0\u{c}\u{3}\u{1}")
 
   fileprivate class _StorageClass {
     var _job: String = String()
@@ -3538,6 +3601,7 @@ nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._Mes
     var _running: UInt32 = 0
     var _hasAudio_p: Bool = false
     var _audioDone: Bool = false
+    var _damage: [Sheaf_MediaDamage] = []
 
       // This property is used as the initial default value for new instances of the type.
       // The type itself is protecting the reference to its storage via CoW semantics.
@@ -3570,6 +3634,7 @@ nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._Mes
       _running = source._running
       _hasAudio_p = source._hasAudio_p
       _audioDone = source._audioDone
+      _damage = source._damage
     }
   }
 
@@ -3610,6 +3675,7 @@ nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._Mes
         case 21: try { try decoder.decodeSingularUInt32Field(value: &_storage._running) }()
         case 22: try { try decoder.decodeSingularBoolField(value: &_storage._hasAudio_p) }()
         case 23: try { try decoder.decodeSingularBoolField(value: &_storage._audioDone) }()
+        case 30: try { try decoder.decodeRepeatedMessageField(value: &_storage._damage) }()
         default: break
         }
       }
@@ -3688,6 +3754,9 @@ nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._Mes
       if _storage._audioDone != false {
         try visitor.visitSingularBoolField(value: _storage._audioDone, fieldNumber: 23)
       }
+      if !_storage._damage.isEmpty {
+        try visitor.visitRepeatedMessageField(value: _storage._damage, fieldNumber: 30)
+      }
     }
     try unknownFields.traverse(visitor: &visitor)
   }
@@ -3719,10 +3788,96 @@ nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._Mes
         if _storage._running != rhs_storage._running {return false}
         if _storage._hasAudio_p != rhs_storage._hasAudio_p {return false}
         if _storage._audioDone != rhs_storage._audioDone {return false}
+        if _storage._damage != rhs_storage._damage {return false}
         return true
       }
       if !storagesAreEqual {return false}
     }
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Sheaf_MediaDamage: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".MediaDamage"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}path\0\u{1}track\0\u{3}is_audio\0\u{1}count\0\u{1}places\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.path) }()
+      case 2: try { try decoder.decodeSingularUInt32Field(value: &self.track) }()
+      case 3: try { try decoder.decodeSingularBoolField(value: &self.isAudio) }()
+      case 4: try { try decoder.decodeSingularUInt64Field(value: &self.count) }()
+      case 5: try { try decoder.decodeRepeatedMessageField(value: &self.places) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.path.isEmpty {
+      try visitor.visitSingularStringField(value: self.path, fieldNumber: 1)
+    }
+    if self.track != 0 {
+      try visitor.visitSingularUInt32Field(value: self.track, fieldNumber: 2)
+    }
+    if self.isAudio != false {
+      try visitor.visitSingularBoolField(value: self.isAudio, fieldNumber: 3)
+    }
+    if self.count != 0 {
+      try visitor.visitSingularUInt64Field(value: self.count, fieldNumber: 4)
+    }
+    if !self.places.isEmpty {
+      try visitor.visitRepeatedMessageField(value: self.places, fieldNumber: 5)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Sheaf_MediaDamage, rhs: Sheaf_MediaDamage) -> Bool {
+    if lhs.path != rhs.path {return false}
+    if lhs.track != rhs.track {return false}
+    if lhs.isAudio != rhs.isAudio {return false}
+    if lhs.count != rhs.count {return false}
+    if lhs.places != rhs.places {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Sheaf_MediaDamage.Place: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = Sheaf_MediaDamage.protoMessageName + ".Place"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}source_seconds\0\u{3}film_seconds\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularDoubleField(value: &self.sourceSeconds) }()
+      case 2: try { try decoder.decodeSingularDoubleField(value: &self.filmSeconds) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if self.sourceSeconds.bitPattern != 0 {
+      try visitor.visitSingularDoubleField(value: self.sourceSeconds, fieldNumber: 1)
+    }
+    if self.filmSeconds.bitPattern != 0 {
+      try visitor.visitSingularDoubleField(value: self.filmSeconds, fieldNumber: 2)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: Sheaf_MediaDamage.Place, rhs: Sheaf_MediaDamage.Place) -> Bool {
+    if lhs.sourceSeconds != rhs.sourceSeconds {return false}
+    if lhs.filmSeconds != rhs.filmSeconds {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

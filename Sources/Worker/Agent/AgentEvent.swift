@@ -32,6 +32,8 @@ struct TaskResult: Sendable, Hashable {
   var content: Content
   /// Of the task process.
   var cpuMilliseconds: UInt64
+  /// The damaged media that the result shows, as JSON of `ShownDamage`; empty if there are none.
+  var damage: [UInt8] = []
 }
 
 /// What the coordinator did with a result.

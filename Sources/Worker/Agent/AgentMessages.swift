@@ -51,6 +51,7 @@ extension AgentEffect {
           $0.digest = Data(result.content.digest.bytes)
           $0.size = UInt64(result.content.size)
           $0.cpuMilliseconds = result.cpuMilliseconds
+          $0.damage = Data(result.damage)
         })
     case .sendFailure(let lease, let failure):
       .failure(

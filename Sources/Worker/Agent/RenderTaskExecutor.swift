@@ -250,7 +250,8 @@ actor RenderTaskExecutor {
     switch end.outcome {
     case .made(let product):
       runs[id]?.product = product
-      let result = TaskResult(content: product.content, cpuMilliseconds: end.process?.cpuMilliseconds ?? 0)
+      let result = TaskResult(
+        content: product.content, cpuMilliseconds: end.process?.cpuMilliseconds ?? 0, damage: product.damage)
       post(.ended(id, .made(result)))
     case .failed(let failure): post(.ended(id, .failed(failure)))
     case .killed: post(.ended(id, .killed(end.process)))

@@ -105,6 +105,8 @@ enum TaskMessage: Sendable, Hashable {
   case blocksRead(BlocksRead)
   /// A block of an input's file has other bytes than the content.
   case wrongBytes(input: Int, range: Range<Int64>)
+  /// The damaged media that the output shows, as JSON of `ShownDamage`.
+  case damage([UInt8])
   /// The output is complete.
   case finished
   /// The task failed; `process` is nil.
@@ -134,6 +136,7 @@ enum TaskMessage: Sendable, Hashable {
         throw ControlError("the range \(wrong.start)..<\(wrong.end) holds no bytes")
       }
       self = .wrongBytes(input: Int(wrong.input), range: wrong.start..<wrong.end)
+    case .damage(let damage): self = .damage([UInt8](damage.report))
     case .finished: self = .finished
     case .failed(let failed):
       let end: AttemptEnd =
@@ -178,6 +181,7 @@ enum TaskMessage: Sendable, Hashable {
             $0.start = range.lowerBound
             $0.end = range.upperBound
           }
+        case .damage(let report): $0.damage = .with { $0.report = Data(report) }
         case .finished: $0.finished = Control_Finished()
         case .failed(let failure):
           $0.failed = .with {

@@ -28,7 +28,7 @@ final class AgentConnection: Sendable {
       if hasResult { return }
       switch message {
       case .finished, .failed: hasResult = true
-      case .ready, .progress, .rangeRequest, .blocksRead, .wrongBytes: break
+      case .ready, .progress, .rangeRequest, .blocksRead, .wrongBytes, .damage: break
       }
       do {
         // By write, because the calls for sockets are filtered.

@@ -1,6 +1,8 @@
 import Digest
+import FoundationEssentials
 import Glibc
 import Media
+import Segmenter
 import Synchronization
 import SystemSupport
 
@@ -56,13 +58,23 @@ enum TaskMain {
       let runner = TaskRunner(inputs: inputs, output: output)
       let reporter = ProgressReporter(agent)
       try reporter.start()
-      try runner.run(task.payload, movement: reporter.movement, progress: reporter.report)
+      let damage = try runner.run(task.payload, movement: reporter.movement, progress: reporter.report)
+      try report(damage, to: agent)
     } catch {
       failed = error
     }
     // If bytes could not be read as they should be, whatever came of the task came of that.
     if let failure = agent.failure { return .failed(TaskFailure(.released, failure)) }
     return failed.map { .failed($0) } ?? .finished
+  }
+
+  private static func report(_ damage: ShownDamage, to agent: AgentConnection) throws(TaskFailure) {
+    if damage.isEmpty { return }
+    do {
+      agent.send(.damage([UInt8](try JSONCoding.encoder.encode(damage.summary))))
+    } catch {
+      throw TaskFailure(.media, "the damage of the task's media cannot be encoded: \(error)")
+    }
   }
 }
 

@@ -24,7 +24,8 @@ struct TaskRunner {
   /// - Parameters:
   ///   - movement: Advanced with every step of the task.
   ///   - progress: Called with the frames, samples or bytes done.
-  func run(_ payload: Data, movement: Movement, progress: (Int64) -> Void) throws(TaskFailure) {
+  /// - Returns: The damaged media that the result shows.
+  func run(_ payload: Data, movement: Movement, progress: (Int64) -> Void) throws(TaskFailure) -> ShownDamage {
     let task: TaskPayload
     do {
       task = try JSONDecoder().decode(TaskPayload.self, from: payload)
@@ -36,13 +37,13 @@ struct TaskRunner {
       case .probe: try probe(movement)
       case .fonts(let task): try FontFinder.find(task, to: output, movement: movement)
       case .video(let task):
-        try VideoRenderer.render(
+        return try VideoRenderer.render(
           task, inputs: sources, to: output.descriptor, movement: movement, progress: progress)
       case .audio(let task):
-        try AudioRenderer.render(
+        return try AudioRenderer.render(
           task, inputs: sources, to: output.descriptor, movement: movement, progress: progress)
       case .stitch(let task):
-        try OutputStitcher.stitch(
+        return try OutputStitcher.stitch(
           task, pieces: inputs.map(\.source), to: output.descriptor, movement: movement, progress: progress)
       }
     } catch let failure as TaskFailure {
@@ -54,6 +55,7 @@ struct TaskRunner {
     } catch {
       throw TaskFailure(.media, "\(error)")
     }
+    return ShownDamage()
   }
 
   /// By digest, as the renderers look them up.

@@ -25,6 +25,8 @@ struct TaskChannel {
   private var lastProgress: ContinuousClock.Instant?
 
   private(set) var isReady = false
+  /// The damaged media that the output shows, as the process has reported them; empty if it has reported none.
+  private(set) var damage: [UInt8] = []
   /// `finished` or `failed`, once the process has sent it.
   private(set) var result: TaskMessage?
   /// How the process broke the protocol; the first way counts.
@@ -97,6 +99,7 @@ struct TaskChannel {
     case .rangeRequest(let request): report(.rangeRequest(request))
     case .blocksRead(let read): report(.blocksRead(read))
     case .wrongBytes(let input, let range): report(.wrongBytes(input: input, range: range))
+    case .damage(let report): damage = report
     case .finished, .failed: result = message
     }
   }

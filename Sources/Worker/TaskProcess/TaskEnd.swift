@@ -68,6 +68,8 @@ struct TaskEnd: Sendable {
 struct TaskProduct: Sendable {
   var file: OpenFile
   var content: Content
+  /// The damaged media that it shows, as JSON of `ShownDamage`; empty if there are none.
+  var damage: [UInt8] = []
 }
 
 extension TaskEnd {
@@ -117,7 +119,7 @@ extension TaskEnd {
         .crashed, "the task process ended with code \(process.exitCode) and no result\(channel.excerpt)")
     }
     do {
-      return TaskProduct(file: output, content: try output.content { _ in onRead() })
+      return TaskProduct(file: output, content: try output.content { _ in onRead() }, damage: channel.damage)
     } catch {
       throw TaskFailure(.released, "the task's output cannot be read back: \(error)")
     }

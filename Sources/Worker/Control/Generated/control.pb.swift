@@ -197,6 +197,14 @@ nonisolated struct Control_TaskMessage: Sendable {
     set {message = .wrongBytes(newValue)}
   }
 
+  var damage: Control_Damage {
+    get {
+      if case .damage(let v)? = message {return v}
+      return Control_Damage()
+    }
+    set {message = .damage(newValue)}
+  }
+
   var unknownFields = SwiftProtobuf.UnknownStorage()
 
   nonisolated enum OneOf_Message: Equatable, Sendable {
@@ -209,6 +217,7 @@ nonisolated struct Control_TaskMessage: Sendable {
     case failed(Control_Failed)
     case blocksRead(Control_BlocksRead)
     case wrongBytes(Control_WrongBytes)
+    case damage(Control_Damage)
 
   }
 
@@ -300,6 +309,20 @@ nonisolated struct Control_WrongBytes: Sendable {
   var start: Int64 = 0
 
   var end: Int64 = 0
+
+  var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  init() {}
+}
+
+/// The damaged media that the output shows. Sent before Finished, if there are any.
+nonisolated struct Control_Damage: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// A ShownDamage as JSON.
+  var report: Data = Data()
 
   var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -725,7 +748,7 @@ nonisolated extension Control_RangeReply: SwiftProtobuf.Message, SwiftProtobuf._
 
 nonisolated extension Control_TaskMessage: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   static let protoMessageName: String = _protobuf_package + ".TaskMessage"
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}ready\0\u{1}progress\0\u{3}range_request\0\u{1}finished\0\u{1}failed\0\u{3}blocks_read\0\u{3}wrong_bytes\0")
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}ready\0\u{1}progress\0\u{3}range_request\0\u{1}finished\0\u{1}failed\0\u{3}blocks_read\0\u{3}wrong_bytes\0\u{1}damage\0")
 
   mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -824,6 +847,19 @@ nonisolated extension Control_TaskMessage: SwiftProtobuf.Message, SwiftProtobuf.
           self.message = .wrongBytes(v)
         }
       }()
+      case 8: try {
+        var v: Control_Damage?
+        var hadOneofValue = false
+        if let current = self.message {
+          hadOneofValue = true
+          if case .damage(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.message = .damage(v)
+        }
+      }()
       default: break
       }
     }
@@ -862,6 +898,10 @@ nonisolated extension Control_TaskMessage: SwiftProtobuf.Message, SwiftProtobuf.
     case .wrongBytes?: try {
       guard case .wrongBytes(let v)? = self.message else { preconditionFailure() }
       try visitor.visitSingularMessageField(value: v, fieldNumber: 7)
+    }()
+    case .damage?: try {
+      guard case .damage(let v)? = self.message else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 8)
     }()
     case nil: break
     }
@@ -1060,6 +1100,36 @@ nonisolated extension Control_WrongBytes: SwiftProtobuf.Message, SwiftProtobuf._
     if lhs.input != rhs.input {return false}
     if lhs.start != rhs.start {return false}
     if lhs.end != rhs.end {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension Control_Damage: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  static let protoMessageName: String = _protobuf_package + ".Damage"
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}report\0")
+
+  mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularBytesField(value: &self.report) }()
+      default: break
+      }
+    }
+  }
+
+  func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.report.isEmpty {
+      try visitor.visitSingularBytesField(value: self.report, fieldNumber: 1)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  static func ==(lhs: Control_Damage, rhs: Control_Damage) -> Bool {
+    if lhs.report != rhs.report {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

@@ -1,0 +1,115 @@
+package import CompositionModel
+import ContentStorage
+import Digest
+import FoundationEssentials
+import Segmenter
+import SwiftProtobuf
+package import Wire
+
+/// The damaged media that a film shows, with their names in the document: what `check`, `plan` and `status` report.
+package struct DamageReport: Sendable, Hashable, Codable {
+  package struct Place: Sendable, Hashable, Codable {
+    /// On the file's own timeline.
+    package var sourceSeconds: Double
+    /// Where it is first shown or heard.
+    package var filmSeconds: Double
+  }
+
+  /// The file's name in the document.
+  package var path: String
+  /// The track's number in the file.
+  package var track: Int
+  /// `video` or `audio`.
+  package var type: MediaType
+  /// Pictures of a video track, packets of an audio track.
+  package var count: Int
+  /// The first of them.
+  package var places: [Place]
+
+  private init(_ track: ShownDamage.Track, path: String) {
+    self.path = path
+    self.track = track.track
+    type = track.type
+    count = track.count
+    places = track.places.map { Place(sourceSeconds: $0.source, filmSeconds: $0.output) }
+  }
+
+  package init(_ message: Sheaf_MediaDamage) {
+    path = message.path
+    track = Int(message.track)
+    type = message.isAudio ? .audio : .video
+    count = Int(clamping: message.count)
+    places = message.places.map { Place(sourceSeconds: $0.sourceSeconds, filmSeconds: $0.filmSeconds) }
+  }
+
+  /// - Parameter request: Names the media; nil: they are named by their digests.
+  static func list(_ damage: ShownDamage, _ request: JobRequest?) -> [DamageReport] {
+    damage.tracks.map { track in
+      let asset = SHA256Digest(hex: track.digest).flatMap { request?.assets(of: $0).first }
+      return DamageReport(track, path: asset?.path ?? "media \(track.digest.prefix(12))")
+    }
+  }
+
+  var message: Sheaf_MediaDamage {
+    .with {
+      $0.path = path
+      $0.track = UInt32(clamping: track)
+      $0.isAudio = type == .audio
+      $0.count = UInt64(clamping: count)
+      $0.places = places.map { place in
+        .with {
+          $0.sourceSeconds = place.sourceSeconds
+          $0.filmSeconds = place.filmSeconds
+        }
+      }
+    }
+  }
+
+  /// One sentence for a person, such as `12 frames of 'beach.mp4' are damaged, the first at 0:03.200 (0:01.120 of the
+  /// film)`.
+  package var text: String {
+    let noun = type == .audio ? "packet" : "frame"
+    let counted = count == 1 ? "1 \(noun)" : "\(count) \(noun)s"
+    let kind = type == .audio ? "the audio of " : ""
+    var text = "\(counted) of \(kind)'\(path)' \(count == 1 ? "is" : "are") damaged"
+    if let first = places.first {
+      text += count == 1 ? ", at " : ", the first at "
+      text += "\(Self.clock(first.sourceSeconds)) (\(Self.clock(first.filmSeconds)) of the film)"
+    }
+    return text
+  }
+
+  /// Minutes, or hours and minutes, seconds and milliseconds.
+  private static func clock(_ seconds: Double) -> String {
+    guard seconds.magnitude < 1e9 else { return "\(seconds) s" }
+    let total = Int64((seconds.magnitude * 1000).rounded())
+    func padded(_ value: Int64, _ digits: Int) -> String {
+      let text = "\(value)"
+      return String(repeating: "0", count: max(0, digits - text.count)) + text
+    }
+    let (minutes, rest) = (total / 60_000, total % 60_000)
+    let tail = "\(padded(rest / 1000, 2)).\(padded(rest % 1000, 3))"
+    let head = minutes < 60 ? "\(minutes)" : "\(minutes / 60):\(padded(minutes % 60, 2))"
+    return (seconds < 0 ? "-" : "") + "\(head):\(tail)"
+  }
+}
+
+extension JobRequest {
+  /// Why a job that accepts no damaged media fails; empty if nothing is damaged or the job accepts it.
+  func problems(with damage: ShownDamage) -> [Problem] {
+    guard strictMedia == true else { return [] }
+    return zip(damage.tracks, DamageReport.list(damage, self)).map { track, report in
+      let asset = SHA256Digest(hex: track.digest).flatMap { assets(of: $0).first }
+      return asset.map { Problem(asset: $0.id, message: report.text) } ?? Problem(pointer: "", message: report.text)
+    }
+  }
+}
+
+extension ResultNotes {
+  /// The damaged media that a result shows; nil if there are none, or they are not known.
+  func damage(of result: SHA256Digest) -> ShownDamage? {
+    guard let note = note(of: result) else { return nil }
+    // A note that a crash has damaged is ignored, as every entry of the store is.
+    return try? JSONDecoder().decode(ShownDamage.self, from: Data(note.utf8))
+  }
+}

@@ -1,0 +1,44 @@
+import CompositionModel
+import FoundationEssentials
+import Media
+import Segmenter
+import Synchronization
+import SystemSupport
+
+/// Collects the damaged pictures and samples that a task shows.
+final class DamageLog: Sendable {
+  private struct State {
+    var counter = DamageCounter(limit: ShownDamage.placesOfPiece)
+    var output = 0.0
+  }
+
+  private let state = Mutex(State())
+
+  /// What was added up to now.
+  var damage: ShownDamage { state.withLock { $0.counter.damage } }
+
+  /// Sets the time of the output, in seconds, that what is added from now on is shown at.
+  func move(to output: Double) {
+    state.withLock { $0.output = output }
+  }
+
+  /// - Parameter source: On the asset's timeline, in seconds.
+  func add(source: Double, digest: String, track: Int, type: MediaType) {
+    state.withLock { state in
+      state.counter.add(.init(source: source, output: state.output), digest: digest, track: track, type: type)
+    }
+  }
+}
+
+extension ShownDamage {
+  /// As a piece has it; empty if nothing is damaged.
+  func encoded() throws(MediaError) -> [UInt8] {
+    if isEmpty { return [] }
+    do {
+      return try [UInt8](JSONCoding.encoder.encode(self))
+    } catch {
+      throw MediaError(
+        .invalidRequest, operation: "writing", subject: "a piece", message: "its damage cannot be encoded: \(error)")
+    }
+  }
+}

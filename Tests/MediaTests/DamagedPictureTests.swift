@@ -1,0 +1,103 @@
+import CompositionModel
+import Foundation
+import Media
+import TestMedia
+import TestPrograms
+import Testing
+
+/// Files with changed bytes inside their packets, which no packet shows: pictures are the same wherever reading begins.
+@Suite struct DamagedPictureTests {
+  private static let sources: [(name: String, encoder: [String])] = [
+    ("cabac.mp4", ["-c:v", "libx264", "-preset", "fast", "-bf", "3"]),
+    ("cavlc.mp4", ["-c:v", "libx264", "-preset", "fast", "-coder", "0", "-bf", "2"]),
+    ("mpeg2.mp4", ["-c:v", "mpeg2video", "-bf", "2", "-b:v", "800k"]),
+    ("mpeg4.mp4", ["-c:v", "mpeg4", "-bf", "2", "-b:v", "800k"]),
+    ("hevc.mp4", ["-c:v", "libx265", "-preset", "fast", "-x265-params", "log-level=0:keyint=12:min-keyint=12"]),
+    ("vp9.mp4", ["-c:v", "libvpx-vp9", "-cpu-used", "8", "-deadline", "realtime"]),
+    ("vp8.mkv", ["-c:v", "libvpx", "-cpu-used", "8", "-deadline", "realtime"]),
+    ("mpeg1.mkv", ["-c:v", "mpeg1video", "-bf", "2", "-b:v", "800k"]),
+    ("msmpeg4.mkv", ["-c:v", "msmpeg4", "-b:v", "800k"]),
+    ("h264.ts", ["-c:v", "libx264", "-preset", "veryfast", "-x264-params", "slices=3"]),
+  ]
+
+  private struct Read: Equatable {
+    var time: Int64
+    var pixels: Data
+  }
+
+  private let scratch: TemporaryFolder
+
+  init() throws {
+    scratch = try TemporaryFolder()
+  }
+
+  /// Changes a few bits inside packets.
+  private static func damage(_ path: String, seed: UInt64) throws {
+    let listed = try Tool.run(
+      "ffprobe",
+      ["-v", "quiet", "-select_streams", "v:0", "-show_entries", "packet=size,pos", "-of", "csv=p=0", path])
+    let packets = String(decoding: listed.output, as: UTF8.self).split(separator: "\n").compactMap { line in
+      let fields = line.split(separator: ",").compactMap { Int($0) }
+      return fields.count == 2 ? (size: fields[0], position: fields[1]) : nil
+    }
+    var data = try Data(contentsOf: URL(fileURLWithPath: path))
+    var random = SeededRandom(seed: seed)
+    for _ in 0..<Int.random(in: 2...8, using: &random) {
+      let packet = try #require(packets.randomElement(using: &random))
+      for _ in 0..<Int.random(in: 1...3, using: &random) {
+        // In a transport stream a packet's bytes are not one after the other, and may be headers of others.
+        let place = packet.position + Int.random(in: 4..<max(5, packet.size), using: &random)
+        if place < data.count, !path.hasSuffix("ts") || place % 188 > 12 {
+          data[place] ^= 1 << UInt8.random(in: 0..<8, using: &random)
+        }
+      }
+    }
+    try data.write(to: URL(fileURLWithPath: path))
+  }
+
+  private static func read(
+    _ path: String, _ track: TrackDescription, from start: Keyframe?, starts: VideoFormat, shownAt: Int64?,
+    before end: Int64
+  ) throws -> [Read] {
+    let reader = try VideoReader(
+      source: openSource(path), name: path, track: track.index, codec: track.codec, timebase: track.timebase,
+      decodeFrom: start, state: start.flatMap { starts.decoderState(at: $0) }, starts: starts, shownAt: shownAt)
+    var frames: [Read] = []
+    while let frame = try reader.next(), frame.pts < end {
+      frames.append(Read(time: frame.pts, pixels: frame.pixels))
+    }
+    return frames
+  }
+
+  @Test(arguments: 0..<10, [UInt64(1), 2, 3])
+  func `damaged pictures are the same wherever reading begins`(number: Int, seed: UInt64) throws {
+    let (name, encoder) = Self.sources[number]
+    let path = scratch.path(name)
+    _ = try Tool.ffmpeg(
+      ["-f", "lavfi", "-i", "testsrc2=size=176x144:rate=25:duration=3,noise=alls=8:allf=t", "-pix_fmt", "yuv420p"]
+        + encoder + ["-g", "12", path])
+    try Self.damage(path, seed: seed &* 100 &+ UInt64(number))
+    let track = try #require(try AssetProbe.probe(openSource(path), name: path).defaultTrack(.video))
+    let video = try #require(track.video)
+    let keyframes = video.keyframes
+    try #require(keyframes.count >= 3)
+    let whole = try Self.read(path, track, from: nil, starts: video, shownAt: nil, before: .max)
+    var compared = 0
+    for index in keyframes.indices {
+      // As a task has it: some starts before, and one after what is shown.
+      let some = video.withKeyframes(in: max(0, index - 2 * VideoReader.deepest)..<(index + 3))
+      let start = try #require(some.keyframes.first { $0.pts == keyframes[index].pts })
+      let end = index + 2 < keyframes.count ? keyframes[index + 2].pts : Int64.max
+      for shownAt in [start.pts, start.pts + (min(end, keyframes.last!.pts + 1000) - start.pts) / 3] {
+        let shown = try Self.read(path, track, from: start, starts: some, shownAt: shownAt, before: end)
+        let first = whole.lastIndex { $0.time <= shownAt } ?? 0
+        let expected = whole[first...].filter { $0.time < end }
+        let wrong = zip(shown, expected).count { $0 != $1 }
+        #expect(shown.count == expected.count, "start \(index) of \(keyframes.count), shown at \(shownAt)")
+        #expect(wrong == 0, "\(wrong) of \(expected.count) frames from start \(index) at \(start.pts) for \(shownAt)")
+        compared += expected.count
+      }
+    }
+    #expect(compared > 50)
+  }
+}
