@@ -7,9 +7,9 @@ RELEASE := .build/release
 SWIFT_FILES := $(shell git ls-files '*.swift' 2>/dev/null | grep -v '/Generated/')
 
 # The modules whose tests compute and wait for nothing.
-COMPUTING := CompositionModelTests|SegmenterTests|MediaTests|RendererTests|StitcherTests
+COMPUTING := CompositionModelTests|SegmenterTests|MediaTests|RendererTests|StitcherTests|ExactnessTests
 
-.PHONY: setup build release demo test lint format bench chaos clean
+.PHONY: setup build release demo test lint format bench chaos exactness clean
 
 setup: ## install the system packages that are missing
 	@scripts/install-packages build test
@@ -54,6 +54,12 @@ bench: release ## Sheaf, ffmpeg and melt in turn, as ratios; then a coordinator 
 chaos: release ## the example film on farms on which something fails, as a table; SEED=n TRIES=n choose the times
 	@scripts/install-packages test
 	pg_virtualenv -t -o max_connections=200 -o fsync=off Tests/Chaos/run --seed $(or $(SEED),1) --tries $(or $(TRIES),1)
+
+exactness: release ## every frame and sample of films cut from 450 kinds of files, then the time of probing, as tables; SEED=n
+	@scripts/install-packages test
+	swift build --product sheafPackageTests
+	SHEAF_EXACTNESS=$(or $(SEED),1) swift test --skip-build --disable-xctest --filter '^ExactnessTests\.WholeAttack'
+	Benchmarks/probe
 
 clean:
 	rm -rf .build out

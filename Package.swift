@@ -136,6 +136,12 @@ let package = Package(
       ],
       swiftSettings: strict),
     .testTarget(
+      name: "ExactnessTests",
+      dependencies: [
+        "Renderer", "Media", "Segmenter", "CompositionModel", "Digest", "TestMedia", "TestPrograms",
+      ],
+      swiftSettings: strict),
+    .testTarget(
       name: "StitcherTests",
       dependencies: ["Stitcher", "Media", "Segmenter", "CompositionModel", "TestMedia", "TestPrograms"],
       swiftSettings: strict),

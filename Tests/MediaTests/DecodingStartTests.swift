@@ -112,16 +112,6 @@ import Testing
     #expect(try compare(path, frames: 3).startsProvedBy == .intraOnly)
   }
 
-  /// The kinds of headers that a codec has, by the first two bytes of their units.
-  private static func header(_ codec: String, _ first: UInt8, _ second: UInt8) -> Int? {
-    switch codec {
-    case "h264": (6...8).contains(first & 31) ? Int(first & 31) : nil
-    case "hevc": (32...34).contains(first >> 1 & 63) ? Int(first >> 1 & 63) : nil
-    case "mpegvideo": first == 0xB3 ? 0 : first == 0xB5 && second >> 4 == 1 ? 1 : nil
-    default: first < 0x30 || (0xB0...0xB2).contains(first) || first == 0xB5 ? Int(first) : nil
-    }
-  }
-
   private static let matrix = (0..<64).map { "\(16 + $0)" }.joined(separator: ",")
 
   @Test(arguments: [
@@ -147,7 +137,7 @@ import Testing
           "-g", "20", "-bf", "0", "-f", codec == "mpegvideo" ? "mpeg2video" : codec, path,
         ])
       joined += JoinedStreams.withHeadersOnce(try Data(contentsOf: URL(fileURLWithPath: path))) {
-        Self.header(codec, $0, $1)
+        JoinedStreams.header(of: codec, $0, $1)
       }
     }
     let stream = scratch.path("joined")

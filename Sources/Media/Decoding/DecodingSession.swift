@@ -51,6 +51,9 @@ final class DecodingSession {
   /// The first error that the codec reported for the data.
   var firstFailure: MediaError? { decoder.firstFailure }
 
+  /// Whether every picture so far had the presentation time of its own packet.
+  var followsPackets: Bool { clock.followsPackets }
+
   /// The next frame, with its stored timestamp; nil after the last.
   func next() throws(MediaError) -> Frame? {
     let frame = try Frame()
@@ -166,6 +169,9 @@ extension MediaTime {
 struct FrameClock {
   private let defaultStep: Int64
   private var last: Int64?
+  /// Whether every picture so far had the presentation time of its own packet. If not, its time depends on the pictures
+  /// before it.
+  private(set) var followsPackets = true
 
   init(_ stream: UnsafeMutablePointer<AVStream>) {
     let rates = [stream.pointee.avg_frame_rate, stream.pointee.r_frame_rate, AVRational(num: 25, den: 1)]
@@ -176,6 +182,7 @@ struct FrameClock {
   /// The picture's presentation time in ticks of the track's timebase; nil if it is not shown.
   mutating func time(of frame: UnsafePointer<AVFrame>) -> Int64? {
     var time = frame.pointee.best_effort_timestamp
+    if time != frame.pointee.pts || time == sheaf_no_pts { followsPackets = false }
     if time == sheaf_no_pts {
       let step = frame.pointee.pkt_duration > 0 ? frame.pointee.pkt_duration : defaultStep
       time = last.map { $0 &+ step } ?? 0

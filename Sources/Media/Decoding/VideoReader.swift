@@ -68,6 +68,9 @@ package final class VideoReader {
   /// The first error that the codec reported for the data.
   var firstFailure: MediaError? { session.firstFailure }
 
+  /// Whether every picture of the decoder that is in use had the presentation time of its own packet so far.
+  var followsPackets: Bool { session.followsPackets }
+
   /// The next frame; nil after the last. Its `pts` is the stored timestamp that `FrameTimes` lists, and rises from frame to
   /// frame. The frame may share its planes with the decoder, so they must not be changed.
   package func next() throws(MediaError) -> Frame? {

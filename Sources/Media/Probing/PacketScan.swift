@@ -31,6 +31,8 @@ struct PacketScan {
   private var startLacksDecodingTime = false
   /// Whether a packet is presented before one that is earlier in the file.
   private var isReordered = false
+  /// Whether the decoder holds pictures back to put them in order.
+  private let decoderReorders: Bool
   private var greatest = Int64.min
 
   init(_ stream: UnsafeMutablePointer<AVStream>) {
@@ -38,6 +40,9 @@ struct PacketScan {
     rule = KeyframeRule(parameters)
     shown = ShownPictures(parameters)
     headers = StandingHeaders(parameters)
+    // MPEG-1 and 2 state it for tracks without such pictures too.
+    let codec = parameters.pointee.codec_id
+    decoderReorders = (codec == AV_CODEC_ID_H264 || codec == AV_CODEC_ID_HEVC) && parameters.pointee.video_delay > 0
   }
 
   mutating func add(_ packet: Packet) {
@@ -81,9 +86,9 @@ struct PacketScan {
   /// Sorts the times. Returns whether they are those of the pictures that are shown, so that nothing need be decoded.
   mutating func sortTimes() -> Bool {
     times.sort()
-    // libavformat leaves the first decoding times out if the codec reorders pictures. If the file's times then rise from
-    // packet to packet, they are decoding times, and no pictures have them.
-    let areDecodingTimes = startLacksDecodingTime && !isReordered && packetCount > 1
+    // libavformat leaves the first decoding times out if the codec reorders pictures. If the file's times rise from packet
+    // to packet although pictures are reordered, they are decoding times, and no pictures have them.
+    let areDecodingTimes = (startLacksDecodingTime || decoderReorders) && !isReordered && packetCount > 1
     return !lacksTimes && !startsWithDependentPackets && !isDamaged && !hidesPictures && !areDecodingTimes
       && !zip(times, times.dropFirst()).contains { $0 == $1 }
   }

@@ -34,7 +34,9 @@ struct VideoTrackProbe {
     var damage = scan.damage
     if first.isDamaged { damage.add(pictureAt: first.pts) }
     let hasPacketTimes = scan.sortTimes()
-    if scan.rule.proof == .decoding {
+    // Which pictures of interlaced MPEG-4 a decoder leaves out depends on the times of all before them.
+    let isProvedByDecoding = scan.rule.proof == .decoding || finding.description.codec == "mpeg4" && first.isInterlaced
+    if isProvedByDecoding {
       let trials = try StartTrials(
         source, name: demuxer.name, finding, candidates: keyframes, states: scan.states, movement: movement
       ).run()
@@ -50,7 +52,8 @@ struct VideoTrackProbe {
       }
     }
     keyframes = damage.whole(keyframes)
-    let areStored = !scan.lacksTimes && Set(scan.times).isSuperset(of: times)
+    let areStored =
+      !scan.lacksTimes && (isProvedByDecoding || reader.followsPackets) && Set(scan.times).isSuperset(of: times)
     let isStill = times.count == 1 && Self.imageFormats.contains { demuxer.formatName.hasSuffix($0) }
     let states: [DecoderState]?
     (keyframes, states) = scan.states.used(by: isStill ? [] : thinned(keyframes, areStored: areStored))
@@ -63,7 +66,8 @@ struct VideoTrackProbe {
       hasAlpha: first.format.hasAlpha, pixelAspect: pixelAspect(of: first), orientation: orientation(of: first),
       colour: first.colour, isInterlaced: first.isInterlaced, nominalFrameRate: isStill ? .zero : nominalRate(step),
       frames: FrameTimes(times), keyframes: keyframes,
-      startsProvedBy: isStill ? nil : proof(of: keyframes, scan), decoderStates: states,
+      startsProvedBy: isStill ? nil : proof(of: keyframes, isProvedByDecoding ? .decoding : scan.rule.proof),
+      decoderStates: states,
       damagedFrames: damage.pictures, isStill: isStill)
   }
 
@@ -71,9 +75,8 @@ struct VideoTrackProbe {
   private static let imageFormats = ["_pipe", "gif", "apng"]
 
   /// A decoder that starts at the head gives the pictures of the head, which proves nothing.
-  private func proof(of keyframes: [Keyframe], _ scan: PacketScan) -> StartProof {
-    let proof = scan.rule.proof
-    return keyframes.count > (proof == .decoding ? 1 : 0) ? proof : .headOnly
+  private func proof(of keyframes: [Keyframe], _ proof: StartProof) -> StartProof {
+    keyframes.count > (proof == .decoding ? 1 : 0) ? proof : .headOnly
   }
 
   /// About one in a quarter of a second. None if the file does not store every frame's time: then it depends on the
@@ -97,9 +100,15 @@ struct VideoTrackProbe {
     return counts.max { $0.value == $1.value ? $0.key > $1.key : $0.value < $1.value }?.key
   }
 
+  private static let fractionalRates = [24000, 30000, 48000, 60000, 120_000].map { AVRational(num: $0, den: 1001) }
+
   /// In frames a second: the rate that the file states if it rounds to the most frequent step, else that step's rate.
   private func nominalRate(_ step: Int64?) -> MediaTime {
-    func time(_ rate: AVRational) -> MediaTime { MediaTime(value: Int64(rate.num), timescale: rate.den) }
+    func time(_ rate: AVRational) -> MediaTime {
+      // Matroska states a frame's duration in nanoseconds, which libavformat makes 19001/317 of 60000/1001.
+      let standard = Self.fractionalRates.first { abs(av_q2d($0) / av_q2d(rate) - 1) < 2e-7 } ?? rate
+      return MediaTime(value: Int64(standard.num), timescale: standard.den)
+    }
     let stated = [stream.pointee.r_frame_rate, stream.pointee.avg_frame_rate].filter { $0.num > 0 && $0.den > 0 }
     guard let step else { return stated.last.map(time) ?? MediaTime(value: 25, timescale: 1) }
     let timebase = stream.pointee.time_base

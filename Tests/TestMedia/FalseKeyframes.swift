@@ -2,9 +2,9 @@ import Foundation
 import TestPrograms
 
 /// Files whose container flags every packet as a keyframe, whatever the packets hold.
-enum FalseKeyframes {
+package enum FalseKeyframes {
   /// Removes the index of an AVI file, and with it the flags.
-  static func removeIndex(ofAVI path: String) throws {
+  package static func removeIndex(ofAVI path: String) throws {
     var data = try Data(contentsOf: URL(fileURLWithPath: path))
     guard let index = data.range(of: Data("idx1".utf8), options: .backwards) else {
       throw Tool.Failure(description: "\(path) has no index")
@@ -14,7 +14,7 @@ enum FalseKeyframes {
   }
 
   /// Renames the table of sync samples of a movie: without one, every sample is a sync sample.
-  static func removeSyncSamples(ofMovie path: String) throws {
+  package static func removeSyncSamples(ofMovie path: String) throws {
     var data = try Data(contentsOf: URL(fileURLWithPath: path))
     guard let table = data.range(of: Data("stss".utf8), options: .backwards) else {
       throw Tool.Failure(description: "\(path) has no table of sync samples")
@@ -24,7 +24,7 @@ enum FalseKeyframes {
   }
 
   /// Flags every video tag of an FLV file as a keyframe.
-  static func flagAllTags(ofFLV path: String) throws {
+  package static func flagAllTags(ofFLV path: String) throws {
     var bytes = try [UInt8](Data(contentsOf: URL(fileURLWithPath: path)))
     var offset = 13
     while offset + 12 < bytes.count {

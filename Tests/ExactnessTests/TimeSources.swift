@@ -1,0 +1,122 @@
+extension Sources {
+  // MARK: Times
+
+  /// Rates, times that vary, are late, wrap or begin before zero, and edit lists.
+  static let times: [Source] = [rates, varying, shifted, edited, withSound].flatMap(\.self)
+
+  private static let h264 = x264 + ["-g", "24", "-bf", "2"]
+
+  private static let vp9 = ["-c:v", "libvpx-vp9", "-deadline", "realtime", "-cpu-used", "8", "-g", "25"]
+
+  private static let rates: [Source] = {
+    let rates = [
+      Source.Rate(24000, 1001), Source.Rate(30000, 1001), Source.Rate(60000, 1001), Source.Rate(30, 1),
+      Source.Rate(50, 1), Source.Rate(15, 1), Source.Rate(24, 1), Source.Rate(120, 1),
+    ]
+    let quick: [Int64: Set<String>] = [24000: ["mp4"], 30000: ["mkv", "flv"], 60000: ["mkv"]]
+    return rates.flatMap { rate -> [Source] in
+      let picture = Step.picture(rate: rate.text, seconds: rate.frames > 50 * rate.seconds ? 2 : 4)
+      let name = "rate-\(rate.frames)-\(rate.seconds)"
+      let lists: [[Source]] = [
+        sources(
+          name, h264, in: ["mp4", "mkv", "ts", "flv"], quick: quick[rate.frames] ?? [], picture: picture, rate: rate),
+        sources(
+          name + "-mpeg4", ["-c:v", "mpeg4", "-bf", "2", "-g", "24"], in: ["avi", "mkv"], picture: picture, rate: rate),
+        sources(name + "-vp9", vp9, in: ["webm"], picture: picture, rate: rate),
+      ]
+      return lists.flatMap(\.self)
+    }
+  }()
+
+  private static let varying: [Source] = {
+    let drops = Step.picture(rate: "50", filter: ",select='not(eq(mod(n\\,7)\\,3))*not(between(n\\,60\\,85))'")
+    let jitter = Step.picture(filter: ",settb=1/1000,setpts='PTS+floor(random(1)*25)'")
+    let slow = Step.picture(filter: ",setpts='if(lt(N\\,40)\\,PTS\\,PTS*2-1.6/TB)'")
+    let quick: [String: Set<String>] = ["drops": ["mp4", "mkv"], "jitter": ["flv"]]
+    return [("drops", drops), ("jitter", jitter), ("slow", slow)].flatMap { name, picture -> [Source] in
+      let lists: [[Source]] = [
+        sources(
+          "varying-\(name)", h264 + ["-fps_mode", "vfr"], in: ["mp4", "mkv", "ts", "flv", "nut"],
+          quick: quick[name] ?? [], picture: picture, rate: nil),
+        sources("varying-\(name)-vp9", vp9 + ["-fps_mode", "vfr"], in: ["webm"], picture: picture, rate: nil),
+      ]
+      return lists.flatMap(\.self)
+    }
+  }()
+
+  private static let shifted: [Source] = {
+    let lists: [[Source]] = [
+      sources("late", h264 + ["-output_ts_offset", "3600.7"], in: ["ts", "mkv", "mp4", "nut"]),
+      sources("late-mpeg2", ["-c:v", "mpeg2video", "-bf", "2", "-output_ts_offset", "20000"], in: ["mpg", "ts"]),
+      sources("wrapped", h264 + ["-output_ts_offset", "95441.9"], in: ["ts"], quick: ["ts"]),
+      sources("wrapped-mpeg2", ["-c:v", "mpeg2video", "-bf", "2", "-output_ts_offset", "95441.9"], in: ["ts", "mpg"]),
+      sources("wrapped-hevc", x265 + ["-output_ts_offset", "95442.3"], in: ["ts"]),
+      sources("early", h264 + ["-output_ts_offset", "-1", "-avoid_negative_ts", "disabled"], in: ["mkv"]),
+      sources("fine", h264 + ["-video_track_timescale", "1000003"], in: ["mp4"], quick: ["mp4"]),
+      sources("coarse", h264 + ["-video_track_timescale", "25"], in: ["mp4"]),
+    ]
+    return lists.flatMap(\.self)
+  }()
+
+  private static let edited: [Source] = {
+    func trimmed(
+      _ name: String, _ encoder: [String], at start: String, _ container: String, _ options: [String] = [],
+      isQuick: Bool = false
+    ) -> Source {
+      Source(
+        name: "edited-\(name).\(container)",
+        steps: [
+          .encode(encoder, to: container), .ffmpeg(["-ss", start, "-i", "IN", "-c", "copy"] + options, to: container),
+        ],
+        isQuick: isQuick)
+    }
+    let open = x264 + ["-g", "24", "-bf", "3", "-x264-params", "open-gop=1"]
+    return [
+      trimmed("start", h264, at: "1.3", "mp4", isQuick: true), trimmed("start", h264, at: "1.3", "mov"),
+      trimmed("open", open, at: "1.3", "mp4", isQuick: true), trimmed("hevc", x265, at: "1.7", "mp4", isQuick: true),
+      trimmed("mpeg4", ["-c:v", "mpeg4", "-bf", "2", "-g", "30"], at: "0.7", "mp4"),
+      trimmed("end", h264, at: "0", "mp4", ["-t", "2.1"]), trimmed("both", open, at: "2.3", "mov", ["-t", "1.1"]),
+      trimmed("ignored", h264, at: "1.3", "mp4", ["-movflags", "use_metadata_tags"]),
+      trimmed("late", h264, at: "1.3", "mp4", ["-output_ts_offset", "5"]),
+      trimmed("start", h264, at: "1.3", "mkv"), trimmed("open", open, at: "1.3", "mkv", isQuick: true),
+      trimmed("open", open, at: "1.3", "ts"), trimmed("start", h264, at: "1.3", "flv"),
+      trimmed("mpeg2", ["-c:v", "mpeg2video", "-bf", "2", "-g", "12"], at: "1.1", "ts"),
+      trimmed("mpeg2", ["-c:v", "mpeg2video", "-bf", "2", "-g", "12"], at: "1.1", "mpg"),
+      trimmed("hevc", x265, at: "1.7", "ts"), trimmed("hevc", x265, at: "1.7", "mkv"),
+      trimmed("fragmented", h264, at: "1.3", "mp4", fragmented),
+      trimmed("av1", ["-c:v", "libsvtav1", "-preset", "12", "-g", "25"], at: "1.5", "mp4"),
+    ]
+  }()
+
+  /// Pictures and sound in one file, of which one begins later than the other.
+  private static let withSound: [Source] = {
+    func source(
+      _ name: String, _ offset: String, _ picture: [String], _ sound: [String], _ container: String,
+      isQuick: Bool = false, remark: String? = nil
+    ) -> Source {
+      let inputs = Step.noise(rate: 44100, seconds: 4) + ["-itsoffset", offset] + Step.picture()
+      return Source(
+        name: "with-sound-\(name).\(container)",
+        steps: [.ffmpeg(inputs + ["-map", "1:v", "-map", "0:a"] + picture + sound, to: container)], isQuick: isQuick,
+        remark: remark)
+    }
+    let aac = ["-c:a", "aac"]
+    return [
+      source("early", "0.5", h264, aac, "mp4", isQuick: true), source("early", "0.5", h264, aac, "mkv", isQuick: true),
+      source("early", "0.5", h264, aac, "ts", isQuick: true), source("early", "0.37", h264, aac, "flv"),
+      source("early", "0.5", h264, ["-c:a", "pcm_s16le"], "mov"), source("even", "0", h264, aac, "mp4"),
+      source("even", "0", h264, aac, "mkv"), source("even", "0", h264, ["-c:a", "mp2"], "ts"),
+      source("late", "-0.5", h264, aac, "mp4"), source("late", "-0.5", h264, aac, "mkv"),
+      source("even", "0", ["-c:v", "mpeg2video", "-bf", "2"], ["-c:a", "mp2"], "mpg", isQuick: true),
+      source("even", "0", ["-c:v", "mpeg4"], ["-c:a", "libmp3lame"], "avi", isQuick: true),
+      source("even", "0", h264, aac, "flv"),
+      source("even", "0", ["-c:v", "libvpx"], ["-c:a", "libvorbis"], "webm", isQuick: true),
+      source("even", "0", ["-c:v", "libtheora"], ["-c:a", "libvorbis"], "ogv"),
+      source("even", "0", ["-c:v", "wmv2"], ["-c:a", "wmav2"], "asf"),
+      source("delayed-fragments", "0", h264 + fragmented + ["-movflags", "+delay_moov"], aac, "mp4"),
+      source(
+        "fragments", "0", h264 + fragmented, aac, "mp4",
+        remark: "the file's times leave 2504 samples out after the first packet, which are silence"),
+    ]
+  }()
+}
