@@ -238,6 +238,7 @@ extension Sheaf_JobState {
   package var name: String {
     switch self {
     case .probing: "probing"
+    case .measuring: "measuring"
     case .rendering: "rendering"
     case .done: "done"
     case .failed: "failed"

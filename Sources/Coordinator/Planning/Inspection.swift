@@ -32,9 +32,12 @@ struct Inspection: Sendable {
       let build = try await Planner.commonBuild(service.store) ?? ""
       do {
         let (descriptions, fonts) = (probed.descriptions, probed.fonts)
-        let report = try await BlockingWork.run(.planning) { [results = service.results] in
+        let report = try await BlockingWork.run(.planning) {
+          [results = service.results, store = service.content.store] in
           try PlanReport(
-            PlannedJob(request, descriptions: descriptions, fonts: fonts, build: build) { results.result(of: $0) })
+            PlannedJob(
+              request, descriptions: descriptions, fonts: fonts, build: build,
+              measurement: { try Measurements.read($0, store: store) }, result: { results.result(of: $0) }))
         }
         if problems.isEmpty { reply.plan = try encoder.encode(report) }
       } catch let error as DocumentError {
