@@ -69,6 +69,7 @@ let package = Package(
       resources: [
         .embedInCode("Migrations/0001_farm.sql"), .embedInCode("Migrations/0002_second_lease.sql"),
         .embedInCode("Migrations/0003_leases.sql"), .embedInCode("Migrations/0004_sessions.sql"),
+        .embedInCode("Migrations/0005_measuring.sql"),
       ],
       swiftSettings: strict),
     .target(

@@ -243,6 +243,7 @@ extension Sheaf_JobState {
   package var name: String {
     switch self {
     case .probing: "probing"
+    case .measuring: "measuring"
     case .rendering: "rendering"
     case .done: "done"
     case .failed: "failed"

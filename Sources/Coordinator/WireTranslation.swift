@@ -25,6 +25,7 @@ extension TaskKind {
   var message: Sheaf_TaskKind {
     switch self {
     case .probe: .probe
+    case .measure: .measure
     case .video: .video
     case .audio: .audio
     case .stitch: .stitch
@@ -48,6 +49,7 @@ extension JobState {
   var message: Sheaf_JobState {
     switch self {
     case .probing: .probing
+    case .measuring: .measuring
     case .rendering: .rendering
     case .done: .done
     case .failed: .failed

@@ -22,6 +22,9 @@ struct JobView: Encodable, Sendable {
   var segmentsCached: UInt32
   var filesDone: UInt32
   var filesTotal: UInt32
+  /// Of the segments that are measured before the film is rendered.
+  var measuredDone: UInt32
+  var measuredTotal: UInt32
   /// How many of the job's tasks run.
   var running: UInt32
   var hasAudio: Bool
@@ -53,6 +56,8 @@ struct JobView: Encodable, Sendable {
     segmentsCached = status.segmentsCached
     filesDone = status.filesDone
     filesTotal = status.filesTotal
+    measuredDone = status.measuredDone
+    measuredTotal = status.measuredTotal
     running = status.running
     hasAudio = status.hasAudio_p
     audioDone = status.audioDone
@@ -178,6 +183,7 @@ extension Sheaf_TaskKind {
   var name: String {
     switch self {
     case .probe: "probe"
+    case .measure: "measure"
     case .video: "video"
     case .audio: "audio"
     case .stitch: "stitch"

@@ -27,8 +27,14 @@ enum ProgressLine {
       // The coordinator may give the same numbers as the reason.
       let isSame = status.waitsFor == "\(status.filesDone) of \(status.filesTotal) files probed"
       return "probing media" + files + (isSame ? "" : waits(status))
+    case .measuring: return "measuring: \(measured(status))" + waits(status)
     default: return status.state.name
     }
+  }
+
+  /// How many of the segments are measured, such as `measured 3 of 12 segments`.
+  static func measured(_ status: Sheaf_JobStatus) -> String {
+    "measured \(status.measuredDone) of \(Measure.count(status.measuredTotal, "segment"))"
   }
 
   /// A bar and as much else as fits.

@@ -21,6 +21,7 @@ struct ProgressTracker {
       start = nil
     }
     shown.filesDone = max(status.filesDone, min(highest?.filesDone ?? 0, status.filesTotal))
+    shown.measuredDone = max(status.measuredDone, min(highest?.measuredDone ?? 0, status.measuredTotal))
     highest = shown
     guard status.state == .rendering else { return (shown, nil) }
     guard let start else {
@@ -79,7 +80,10 @@ final class ProgressReport: Sendable {
       let (shown, rate) = state.tracker.show(status, at: now)
       guard let terminal else {
         let key = [shown.state.name, shown.waitsFor, ProgressLine.step(shown) ?? ""] + notices
-        guard state.filter.passes(shown.framesDone, of: shown.framesTotal, key: key, at: now) else { return }
+        let (done, total) =
+          shown.state == .measuring
+          ? (UInt64(shown.measuredDone), UInt64(shown.measuredTotal)) : (shown.framesDone, shown.framesTotal)
+        guard state.filter.passes(done, of: total, key: key, at: now) else { return }
         Console.printError(ProgressLine.plain(shown, rate: rate, film: film))
         for notice in notices { Console.printError("  \(notice)") }
         return

@@ -36,6 +36,7 @@ enum StatusText {
   private static func progress(_ job: Sheaf_JobStatus) -> String {
     switch job.state {
     case .done: return "\(job.framesTotal) frames in \(Measure.duration(job.elapsedMilliseconds))"
+    case .measuring: return ProgressLine.measured(job)
     case .probing: return job.filesTotal == 0 ? "" : "\(job.filesDone) of \(Measure.count(job.filesTotal, "file"))"
     default:
       guard job.framesTotal > 0 else { return "" }

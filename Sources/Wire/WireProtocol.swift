@@ -4,7 +4,7 @@ package typealias WireMessage = Sheaf_Frame.OneOf_Message
 /// Numbers that both ends of a connection obey (`docs/wire.md`).
 package enum WireProtocol {
   /// Both ends must have the same version.
-  package static let version: UInt32 = 4
+  package static let version: UInt32 = 5
   /// The most bytes of content in one `ContentData` or `UploadChunk`. Other messages wait for one of them at most.
   package static let maximumChunk = 256 << 10
   /// How many chunks an uploader may send beyond those that were answered.

@@ -82,6 +82,11 @@ final class ObstructedStore: JobStore {
     return try await inner.inspections(olderThan: age)
   }
 
+  func measure(_ job: JobID, build: String, tasks: [NewTask]) async throws(JobStoreError) -> Bool {
+    try await pass(.plan)
+    return try await inner.measure(job, build: build, tasks: tasks)
+  }
+
   func plan(_ job: JobID, build: String, tasks: [NewTask]) async throws(JobStoreError) -> Bool {
     try await pass(.plan)
     return try await inner.plan(job, build: build, tasks: tasks)

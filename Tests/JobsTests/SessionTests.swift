@@ -96,12 +96,15 @@ struct SessionTests {
   }
 
   /// A dead worker costs no wait: an idle one starts its tasks at once, of whatever kind they are.
-  @Test(arguments: StoreKind.allCases, [TaskKind.probe, .video, .audio, .stitch])
+  @Test(arguments: StoreKind.allCases, TaskKind.allCases)
   func anIdleWorkerGetsABackupLeaseOfATaskWhoseHolderIsAway(_ kind: StoreKind, task: TaskKind) async throws {
     try await kind.run { farm in
       let cached = content(9)
       switch task {
       case .probe: try await farm.store.submit(.sample("j1", tasks: [.sample(.probe)]))
+      case .measure:
+        try await farm.store.submit(.sample("j1"))
+        #expect(try await farm.store.measure(JobID("j1"), build: "b1", tasks: [.sample(.measure)]))
       case .video: try await farm.store.submitRendering("j1", tasks: [.sample(.video)])
       case .audio:
         try await farm.store.submitRendering("j1", tasks: [.sample(.video, cached: cached), .sample(.audio)])

@@ -25,7 +25,8 @@ struct TraceTests {
     }
     // A trace in which nothing happens proves nothing.
     for label in [
-      "published", "duplicate", "stale", "planned true", "planned false", "granted", "granted nothing", "lost",
+      "published", "duplicate", "stale", "planned true", "planned false", "measured true", "measured false",
+      "job measuring", "granted", "granted nothing", "lost",
       "lost nothing", "failed task true", "failed task false", "failed job true", "disconnected true", "renewed",
       "not renewed", "taken over", "went away", "came back", "replanned true", "retried, now probing",
       "retried, now done", "deleted true", "deleted false", "deleted old true", "backup of another kind", "rebind",
@@ -109,8 +110,9 @@ extension TestDatabase {
       SELECT 'counts that are not those of the tasks: ' || job.id
       FROM sheaf.job LEFT JOIN sheaf.task ON task.job = job.number
       GROUP BY job.number
-      HAVING (probes, probes_done, videos, videos_done, videos_cached, audios, audios_done) <> (
+      HAVING (probes, probes_done, measures, measures_done, videos, videos_done, videos_cached, audios, audios_done) <> (
           count(*) FILTER (WHERE kind = 'probe'), count(*) FILTER (WHERE kind = 'probe' AND task.state = 'done'),
+          count(*) FILTER (WHERE kind = 'measure'), count(*) FILTER (WHERE kind = 'measure' AND task.state = 'done'),
           count(*) FILTER (WHERE kind = 'video'), count(*) FILTER (WHERE kind = 'video' AND task.state = 'done'),
           count(*) FILTER (WHERE kind = 'video' AND is_cached),
           count(*) FILTER (WHERE kind = 'audio'), count(*) FILTER (WHERE kind = 'audio' AND task.state = 'done'))

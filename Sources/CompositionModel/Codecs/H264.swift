@@ -107,6 +107,11 @@ struct H264: VideoCodecDefinition {
   // MARK: Encoder
 
   func encoderSetup(_ settings: VideoSettings, size: PixelSize) -> VideoEncoderSetup {
+    encoderSetup(settings, size: size, parameters: "")
+  }
+
+  /// - Parameter more: x264's parameters besides those that every encoder has, after a colon.
+  private func encoderSetup(_ settings: VideoSettings, size: PixelSize, parameters more: String) -> VideoEncoderSetup {
     var setup = VideoEncoderSetup(encoder: "libx264", keyframeInterval: settings.keyframeInterval, options: [])
     if let preset = settings.preset ?? defaultPreset { setup.options.append(("preset", preset)) }
     switch settings.rateControl {
@@ -122,6 +127,7 @@ struct H264: VideoCodecDefinition {
     var parameters =
       "stitchable=1:cpu-independent=1:open-gop=0:threads=\(Self.threadCount):lookahead-threads=1:sliced-threads=0"
     if let frames = boundedLookahead(settings, size) { parameters += ":rc-lookahead=\(frames)" }
+    parameters += more
     setup.options.append(("x264-params", parameters))
     setup.options.append(("a53cc", "0"))
     return setup
@@ -133,5 +139,47 @@ struct H264: VideoCodecDefinition {
     let bound = max(10, 42_000_000 / (size.width * size.height))
     guard let own = preset(settings)?.lookahead, own > bound else { return nil }
     return bound
+  }
+
+  // MARK: Average bit rate
+
+  /// A quality below 1 would be lossless with 8 bits.
+  private static let rateFactors = 1.0...51.0
+  private static let measuringFactors = [20.0, 32.0]
+
+  /// For presets that decide by rate and distortion, which the measuring encoder does not.
+  private static let thorough = [
+    BitRateModel.Correction(factor: 16, constant: -0.07, slope: 16.4), .init(factor: 20, constant: -0.08, slope: 12.8),
+    .init(factor: 24, constant: -0.09, slope: 9.1), .init(factor: 28, constant: -0.09, slope: 5.4),
+    .init(factor: 32, constant: -0.15, slope: 2.2), .init(factor: 36, constant: -0.34, slope: 0.4),
+    .init(factor: 40, constant: -0.59, slope: -0.7),
+  ]
+  /// For presets that the measuring encoder does not differ from by much.
+  private static let hasty = [
+    BitRateModel.Correction(factor: 16, constant: -0.04, slope: 16.5), .init(factor: 20, constant: 0.04, slope: 11.7),
+    .init(factor: 24, constant: 0.13, slope: 6.8), .init(factor: 28, constant: 0.13, slope: 2.6),
+    .init(factor: 32, constant: -0.01, slope: 0), .init(factor: 36, constant: -0.28, slope: -1.5),
+    .init(factor: 40, constant: -0.58, slope: -2.4),
+  ]
+
+  func bitRateModel(_ settings: VideoSettings) -> BitRateModel? {
+    let isHasty = ["ultrafast", "superfast", "veryfast", "faster"].contains(settings.preset ?? defaultPreset)
+    return BitRateModel(
+      rateFactors: Self.rateFactors, measuringFactors: Self.measuringFactors,
+      corrections: isHasty ? Self.hasty : Self.thorough)
+  }
+
+  var lateFrames: Int { Self.threadCount - 1 }
+
+  /// The frame types come from the lookahead, which the options below do not change. A preset that does less by itself
+  /// keeps what it does.
+  func measuringSetup(_ settings: VideoSettings, size: PixelSize) -> VideoEncoderSetup {
+    let parameters: String
+    switch settings.preset ?? defaultPreset {
+    case "ultrafast": parameters = ""
+    case "superfast": parameters = ":subme=1:trellis=0"
+    default: parameters = ":subme=2:ref=1:me=dia:trellis=0"
+    }
+    return encoderSetup(settings, size: size, parameters: parameters)
   }
 }

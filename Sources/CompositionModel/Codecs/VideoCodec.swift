@@ -54,11 +54,28 @@ package protocol VideoCodecDefinition: Sendable {
   /// - Parameter size: the size of a frame. Both sides are positive.
   func encoderSetup(_ settings: VideoSettings, size: PixelSize) -> VideoEncoderSetup
 
+  /// How bits are predicted for a film with an average bit rate. Nil: the codec has no such setting.
+  func bitRateModel(_ settings: VideoSettings) -> BitRateModel?
+
+  /// How libavcodec's encoder is set up to measure a segment: faster than the real one, with the same lookahead, so that
+  /// its frames have the same types. The settings' rate control is a quality.
+  func measuringSetup(_ settings: VideoSettings, size: PixelSize) -> VideoEncoderSetup
+
+  /// How many frames the encoder begins after one before it returns that one's packet, because it encodes several at once.
+  var lateFrames: Int { get }
+
   /// The estimated work to encode one pixel. The unit is one pixel through x264's preset `medium`.
   func costPerPixel(_ settings: VideoSettings) -> Double
 }
 
 extension VideoCodecDefinition {
+  package func bitRateModel(_ settings: VideoSettings) -> BitRateModel? { nil }
+  package var lateFrames: Int { 0 }
+
+  package func measuringSetup(_ settings: VideoSettings, size: PixelSize) -> VideoEncoderSetup {
+    encoderSetup(settings, size: size)
+  }
+
   /// The keys of `export.video` for settings that not every codec has.
   var settingKeys: [String] {
     [

@@ -29,7 +29,7 @@ public struct VideoSettings: Sendable, Hashable, Codable {
   public enum RateControl: Sendable, Hashable, Codable {
     /// The encoder's own measure of constant quality, within the codec's range. Lower is better for H.264.
     case quality(Double)
-    /// Bits a second, on average over each segment.
+    /// Bits a second, on average over the film.
     case averageBitRate(Int)
     /// Every pixel is kept, whatever it takes.
     case lossless

@@ -32,10 +32,11 @@ struct Inspection: Sendable {
       let build = try await Planner.commonBuild(service.store) ?? ""
       do {
         let (descriptions, fonts) = (probed.descriptions, probed.fonts)
-        let report = try await BlockingWork.run(.planning) { [results = service.results] in
-          let planned = try PlannedJob(request, descriptions: descriptions, fonts: fonts, build: build) {
-            results.result(of: $0)
-          }
+        let report = try await BlockingWork.run(.planning) {
+          [results = service.results, store = service.content.store] in
+          let planned = try PlannedJob(
+            request, descriptions: descriptions, fonts: fonts, build: build,
+            measurement: { try Measurements.read($0, store: store) }, result: { results.result(of: $0) })
           return try PlanReport(planned, request)
         }
         if problems.isEmpty { reply.plan = try encoder.encode(report) }

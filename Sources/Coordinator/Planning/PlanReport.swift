@@ -17,7 +17,7 @@ package struct PlanReport: Sendable, Hashable, Codable {
     package var cost: Double
     /// Why the segment starts where it does.
     package var boundary: String
-    /// `encoded`, or `cached` if the result is in the cache.
+    /// `encoded`, or `cached` if the result is in the cache, or `measured` if the segment is measured before it is encoded.
     package var action: String
   }
 
@@ -74,10 +74,11 @@ package struct PlanReport: Sendable, Hashable, Codable {
         codec: encoder.codec.rawValue, width: format.size.width, height: format.size.height,
         pixelFormat: format.pixelFormat.rawValue, frameDuration: format.frameDuration)
       for (segment, task) in zip(plan.segments, planned.tasks) {
-        segments.append(try Segment(segment, task, format.frameDuration))
+        segments.append(
+          try Segment(segment, planned.isMeasuring ? "measured" : task.action, format.frameDuration))
       }
     }
-    if let task = plan.audio, let planned = planned.tasks.first(where: { $0.kind == .audio }) {
+    if let task = plan.audio, let planned = planned.audio {
       audio = Audio(
         codec: task.encoder.codec.rawValue, sampleRate: task.encoder.sampleRate, channels: task.encoder.channels,
         samples: task.sampleCount, action: planned.action)
@@ -90,7 +91,7 @@ extension NewTask {
 }
 
 extension PlanReport.Segment {
-  fileprivate init(_ segment: Segmenter.Segment, _ task: NewTask, _ frameDuration: MediaTime) throws {
+  fileprivate init(_ segment: Segmenter.Segment, _ action: String, _ frameDuration: MediaTime) throws {
     firstFrame = segment.frames.lowerBound
     endFrame = segment.frames.upperBound
     range = try MediaTimeRange(
@@ -104,7 +105,7 @@ extension PlanReport.Segment {
       case .cut: "a cut or transition"
       case .sourceKeyframe(let asset): "a keyframe of \(asset)"
       }
-    action = task.action
+    self.action = action
   }
 }
 

@@ -5,19 +5,25 @@ import Jobs
 import Segmenter
 import SystemSupport
 
-/// The plan and the tasks of a request, given the descriptions of its media: pure.
+/// The plan and the tasks of a request, given the descriptions of its media: pure, but for the measurements that it reads.
 struct PlannedJob: Sendable {
   var plan: RenderPlan
-  /// The video tasks by segment, the audio task, the stitch task.
+  /// The video tasks by segment, the audio task, the stitch task. Or, if the segments have to be measured first, their
+  /// measure tasks.
   var tasks: [NewTask]
+  /// Also among `tasks`, unless they are measure tasks. Nil: the output has no audio.
+  var audio: NewTask?
+  /// Whether `tasks` are measure tasks, so that the job is planned again when they are done.
+  var isMeasuring = false
 
   /// Throws `DocumentError` if the document does not match its media.
   /// - Parameters:
   ///   - fonts: Of the document's texts.
+  ///   - measurement: Reads the result of a measure task.
   ///   - result: What a task with this fingerprint produced before, if that is still available.
   init(
     _ request: JobRequest, descriptions: [AssetID: AssetDescription], fonts: FoundFonts, build: String,
-    result: (SHA256Digest) -> Content?
+    measurement: (Content) throws -> Measurement, result: (SHA256Digest) -> Content?
   ) throws {
     plan = try Self.plan(request, descriptions, fonts)
     let problems = request.problems(with: plan.damage)
@@ -26,6 +32,30 @@ struct PlannedJob: Sendable {
     let files = Dictionary(contents.map { ($0.digest.hex, $0) }) { first, _ in first }
     let names = TaskLabel(request)
     tasks = []
+    if let task = plan.audio {
+      // The audio is one task, however long the film is, so it has the highest cost and starts first.
+      let digests = task.sources.map(\.digest)
+      audio = try Self.task(
+        .audio, .audio(task), label: names.audio(of: digests), digests: digests, files, build,
+        cost: (plan.segments.map(\.cost).max() ?? 0) + 1, work: Int(task.sampleCount), result)
+    }
+    if plan.averageBitRate != nil {
+      for (segment, measure) in zip(plan.segments, plan.measureTasks) {
+        let digests = segment.task.sources.map(\.digest)
+        tasks.append(
+          try Self.task(
+            .measure, .measure(measure), label: names.measure(segment.frames),
+            digests: digests + segment.task.fontDigests, files, build, cost: segment.cost,
+            work: segment.task.frameCount, result))
+      }
+      let results = tasks.compactMap(\.cached)
+      guard results.count == tasks.count else {
+        isMeasuring = true
+        return
+      }
+      plan = try plan.sharingBits(results.map(measurement))
+      tasks = []
+    }
     for segment in plan.segments {
       let digests = segment.task.sources.map(\.digest)
       tasks.append(
@@ -34,14 +64,7 @@ struct PlannedJob: Sendable {
           digests: digests + segment.task.fontDigests, files, build, cost: segment.cost, work: segment.task.frameCount,
           result))
     }
-    if let audio = plan.audio {
-      // The audio is one task, however long the film is, so it has the highest cost and starts first.
-      let digests = audio.sources.map(\.digest)
-      tasks.append(
-        try Self.task(
-          .audio, .audio(audio), label: names.audio(of: digests), digests: digests, files, build,
-          cost: (tasks.map(\.cost).max() ?? 0) + 1, work: Int(audio.sampleCount), result))
-    }
+    if let audio { tasks.append(audio) }
     let payload = try Self.payload(.stitch(plan.stitch))
     let pieces = tasks.compactMap(\.cached)
     var cached: Content?
@@ -127,6 +150,9 @@ struct TaskLabel: Sendable {
     let range = "frames \(frames.lowerBound)..\(max(frames.lowerBound, frames.upperBound - 1))"
     return digests.isEmpty ? range : "\(range) of \(list(digests))"
   }
+
+  /// Such as `measurement of frames 0..299`.
+  func measure(_ frames: Range<Int>) -> String { "measurement of \(video(frames, of: []))" }
 
   func audio(of digests: [String]) -> String { digests.isEmpty ? "silence" : "audio of \(list(digests))" }
 

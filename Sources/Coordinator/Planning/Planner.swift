@@ -6,7 +6,7 @@ import Logging
 import Segmenter
 import Wire
 
-/// Plans the jobs whose assets are probed. Every coordinator may plan every job: the store accepts the first plan.
+/// Plans the jobs whose assets are probed, and once more those whose segments had to be measured. Every coordinator may plan every job: the store accepts the first plan.
 struct Planner: Sendable {
   let store: any JobStore
   let content: ContentLocator
@@ -17,9 +17,11 @@ struct Planner: Sendable {
 
   /// Plans a job, unless no worker is connected, whose build it could be bound to.
   func plan(_ id: JobID) async throws(JobStoreError) {
-    guard let job = try await store.job(id), job.state == .probing, let build = try await Self.commonBuild(store) else {
-      return
-    }
+    guard let job = try await store.job(id), job.state.precedesPlan else { return }
+    // A job that is measured is bound already.
+    var build = job.build
+    if build == nil { build = try await Self.commonBuild(store) }
+    guard let build else { return }
     let tasks = try await store.tasks(of: id, payloads: false)
     let planned: PlannedJob
     do {
@@ -27,9 +29,11 @@ struct Planner: Sendable {
         let request = try JobRequest(encoded: job.request)
         let descriptions = try ProbeTasks.read(tasks, request, store: content.store)
         let fonts = try FontTasks.read(tasks, request, store: content.store)
-        let planned = try PlannedJob(request, descriptions: descriptions, fonts: fonts, build: build) {
-          results.result(of: $0)
-        }
+        let measured = Measurements.results(tasks)
+        let planned = try PlannedJob(
+          request, descriptions: descriptions, fonts: fonts, build: build,
+          measurement: { try Measurements.read($0, store: content.store) },
+          result: { measured[$0] ?? results.result(of: $0) })
         if request.strictMedia == true {
           for damage in planned.tasks.compactMap(\.cached).compactMap({ notes.damage(of: $0.digest) }) {
             throw DocumentError(problems: request.problems(with: damage))
@@ -52,7 +56,15 @@ struct Planner: Sendable {
       return
     }
     do throws(JobStoreError) {
-      guard try await store.plan(id, build: build, tasks: planned.tasks) else { return }
+      if planned.isMeasuring, job.state == .measuring {
+        // What was measured is not what has to be measured, because another version of the coordinator planned it.
+        _ = try await store.replan(id)
+        return
+      }
+      guard
+        try await planned.isMeasuring
+          ? store.measure(id, build: build, tasks: planned.tasks) : store.plan(id, build: build, tasks: planned.tasks)
+      else { return }
     } catch  where error.code == .invalid {
       try await fail(id, "\(error)")
       return
@@ -62,7 +74,7 @@ struct Planner: Sendable {
       + planned.tasks.map { TaskFacts.Fact($0.kind, label: $0.label, fingerprint: $0.fingerprint) }
     await facts.keep(kept, of: id)
     logger.info(
-      "job planned",
+      planned.isMeasuring ? "job measured before it is planned" : "job planned",
       metadata: [
         "job": "\(id)", "name": "\(job.name)", "tasks": "\(planned.tasks.count)",
         "cached": "\(planned.tasks.count { $0.cached != nil })", "frames": "\(planned.plan.frameCount)",

@@ -24,6 +24,8 @@ enum JobReport {
     status.elapsedMilliseconds = job.elapsed.milliseconds
     status.filesDone = UInt32(clamping: summary.probes.done)
     status.filesTotal = UInt32(clamping: summary.probes.total)
+    status.measuredDone = UInt32(clamping: summary.measures.done)
+    status.measuredTotal = UInt32(clamping: summary.measures.total)
     status.segmentsDone = UInt32(clamping: summary.videos.done)
     status.segmentsTotal = UInt32(clamping: summary.videos.total)
     status.segmentsCached = UInt32(clamping: summary.cachedVideos)

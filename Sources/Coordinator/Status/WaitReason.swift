@@ -16,7 +16,7 @@ package enum WaitReason {
     let probes = summary.probes
     if runs { return job.state == .probing ? "\(probes.done) of \(probes.total) files probed" : "" }
     guard !workers.isEmpty else { return noWorker }
-    if job.state == .rendering, let build = job.build, !workers.contains(where: { $0.build == build }) {
+    if job.state.isBound, let build = job.build, !workers.contains(where: { $0.build == build }) {
       return "no worker of the job's build is connected; it will be planned for another build"
     }
     if let disk { return disk }

@@ -31,7 +31,7 @@ extension FarmState {
 
   package func jobsToPlan() -> [JobID] {
     active.sorted().map { jobs[$0] }.filter { record in
-      record.job.purpose == .render && record.job.state == .probing && record.counts.isFinished
+      record.job.purpose == .render && record.job.state.precedesPlan && record.counts.isFinished
     }.map(\.job.id)
   }
 
@@ -39,15 +39,29 @@ extension FarmState {
     active.sorted().map { jobs[$0] }.filter { $0.job.purpose == .inspection && now - $0.submitted > age }.map(\.job.id)
   }
 
+  package mutating func measure(_ id: JobID, build: String, tasks: [NewTask]) throws(JobStoreError) -> Bool {
+    try tasks.validateMeasures()
+    guard let number = numbers[id], jobs[number].job.purpose == .render, jobs[number].job.state == .probing
+    else { return false }
+    guard jobs[number].counts.isFinished else { throw JobStoreError.unfinished(id) }
+    jobs[number].job.state = .measuring
+    jobs[number].job.build = build.withoutNul
+    for task in tasks { add(task, to: number) }
+    changeCount += 1
+    return true
+  }
+
   package mutating func plan(
     _ id: JobID, build: String, tasks: [NewTask], now: Duration
   ) throws(JobStoreError) -> Bool {
     try tasks.validatePlan()
-    guard let number = numbers[id], jobs[number].job.purpose == .render, jobs[number].job.state == .probing
-    else { return false }
-    guard jobs[number].counts.isFinished else { throw JobStoreError.probing(id) }
+    let build = build.withoutNul
+    guard let number = numbers[id], jobs[number].job.purpose == .render else { return false }
+    let job = jobs[number].job
+    guard job.state == .probing || job.state == .measuring && job.build == build else { return false }
+    guard jobs[number].counts.isFinished else { throw JobStoreError.unfinished(id) }
     jobs[number].job.state = .rendering
-    jobs[number].job.build = build.withoutNul
+    jobs[number].job.build = build
     for task in tasks { add(task, to: number) }
     changeCount += 1
     advance(number, now: now)
@@ -55,7 +69,7 @@ extension FarmState {
   }
 
   package mutating func replan(_ id: JobID) -> Bool {
-    guard let number = numbers[id], jobs[number].job.state == .rendering else { return false }
+    guard let number = numbers[id], jobs[number].job.state.isBound else { return false }
     unplan(number)
     changeCount += 1
     return true
@@ -164,8 +178,8 @@ extension JobStoreError {
     JobStoreError(.duplicateJob, "there is already a job \(job)")
   }
 
-  static func probing(_ job: JobID) -> JobStoreError {
-    JobStoreError(.invalid, "job \(job) cannot be planned: not all of its probe tasks are done")
+  static func unfinished(_ job: JobID) -> JobStoreError {
+    JobStoreError(.invalid, "job \(job) cannot be planned: not all of its tasks are done")
   }
 }
 

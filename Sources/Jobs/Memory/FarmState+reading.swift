@@ -24,7 +24,7 @@ extension FarmState {
   private func summary(number: Int, now: Duration) -> JobSummary {
     let counts = jobs[number].counts
     var summary = JobSummary(
-      job: job(number: number, now: now), probes: counts.probes, videos: counts.videos,
+      job: job(number: number, now: now), probes: counts.probes, measures: counts.measures, videos: counts.videos,
       cachedVideos: counts.cachedVideos, work: counts.work, audios: counts.audios)
     summary.job.request = []
     var held = leases[leases(ofJob: number)]

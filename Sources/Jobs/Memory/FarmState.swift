@@ -211,7 +211,7 @@ extension FarmState {
 
   package func jobsToRebind(now: Duration) -> [JobID] {
     active.sorted().map { jobs[$0].job }.filter { job in
-      guard job.state == .rendering else { return false }
+      guard job.state.isBound else { return false }
       return !builds.contains { $0.build == job.build && now - $0.lastSeen <= policy.rebind }
         && workers.contains { isPresent($0, now: now) && $0.record.build != job.build }
     }.map(\.id)

@@ -32,6 +32,10 @@ package actor MemoryJobStore: JobStore {
     try run { (state, now) in state.inspections(olderThan: age, now: now) }
   }
 
+  package func measure(_ job: JobID, build: String, tasks: [NewTask]) throws(JobStoreError) -> Bool {
+    try run { (state, _) throws(JobStoreError) in try state.measure(job, build: build, tasks: tasks) }
+  }
+
   package func plan(_ job: JobID, build: String, tasks: [NewTask]) throws(JobStoreError) -> Bool {
     try run { (state, now) throws(JobStoreError) in
       try state.plan(job, build: build, tasks: tasks, now: now)

@@ -12,7 +12,7 @@ package struct Job: Sendable, Hashable {
   package var state: JobState
   /// What the coordinator needs to plan the job, as it was submitted.
   package var request: [UInt8]
-  /// The build of the workers that may take the job's video, audio and stitch tasks. Nil until the job is planned.
+  /// The build of the workers that may take the job's tasks, except its probe tasks. Nil while the job is `probing`.
   package var build: String?
   /// Set if, and only if, `state` is `.done`.
   package var output: Content?
@@ -58,6 +58,7 @@ package struct JobSummary: Sendable, Hashable {
   /// Its `request` is empty.
   package var job: Job
   package var probes: Count
+  package var measures: Count
   package var videos: Count
   /// How many of the video tasks were cached.
   package var cachedVideos: Int64
@@ -71,11 +72,12 @@ package struct JobSummary: Sendable, Hashable {
   package var away: Int64
 
   package init(
-    job: Job, probes: Count = Count(), videos: Count = Count(), cachedVideos: Int64 = 0, work: Count = Count(),
-    audios: Count = Count(), running: Int64 = 0, away: Int64 = 0
+    job: Job, probes: Count = Count(), measures: Count = Count(), videos: Count = Count(), cachedVideos: Int64 = 0,
+    work: Count = Count(), audios: Count = Count(), running: Int64 = 0, away: Int64 = 0
   ) {
     self.job = job
     self.probes = probes
+    self.measures = measures
     self.videos = videos
     self.cachedVideos = cachedVideos
     self.work = work
@@ -106,9 +108,16 @@ package enum JobPurpose: String, Sendable, Hashable, CaseIterable {
   case inspection
 }
 
-/// `probing -> rendering -> done`, or from either of the first two to `failed` or `cancelled`.
+/// `probing -> measuring -> rendering -> done`, or from any of the first three to `failed` or `cancelled`. Only a job whose
+/// video has an average bit rate is measured; any other goes from `probing` to `rendering`.
 package enum JobState: String, Sendable, Hashable, CaseIterable {
-  case probing, rendering, done, failed, cancelled
+  case probing, measuring, rendering, done, failed, cancelled
+
+  /// Whether the job can be planned when its tasks are done.
+  package var precedesPlan: Bool { self == .probing || self == .measuring }
+
+  /// Whether the job is bound to a build and has not ended.
+  package var isBound: Bool { self == .measuring || self == .rendering }
 
   package var hasEnded: Bool { self == .done || self == .failed || self == .cancelled }
 }

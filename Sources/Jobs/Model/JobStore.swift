@@ -16,30 +16,38 @@ package protocol JobStore: Sendable {
   @discardableResult
   func submit(_ job: NewJob) async throws(JobStoreError) -> JobID
 
-  /// The jobs that can be planned now: of purpose `.render`, in `probing`, with all tasks done. Oldest first.
+  /// The jobs that can be planned now: of purpose `.render`, in `probing` or `measuring`, with all tasks done. Oldest
+  /// first.
   func jobsToPlan() async throws(JobStoreError) -> [JobID]
 
   /// The inspections that were submitted more than `age` ago and have not ended: the coordinator that submitted them is
   /// gone. Oldest first.
   func inspections(olderThan age: Duration) async throws(JobStoreError) -> [JobID]
 
-  /// Turns a job from `probing` to `rendering` and adds its tasks, numbered on from the probe tasks: video and audio
-  /// tasks are `ready` unless cached, the stitch task is `waiting` until all of those are done. Binds the job to `build`,
-  /// for which the tasks' fingerprints were made.
+  /// Turns a job from `probing` to `measuring` and adds its measure tasks, numbered on from the probe tasks, which are
+  /// `ready` unless cached. Binds the job to `build`, for which the tasks' fingerprints were made.
   ///
   /// - Returns: False, with nothing written, if the job is not in `probing` (another coordinator planned it, or it has
   ///   ended), or is an inspection.
+  func measure(_ job: JobID, build: String, tasks: [NewTask]) async throws(JobStoreError) -> Bool
+
+  /// Turns a job from `probing` or `measuring` to `rendering` and adds its tasks, numbered on from those that it has: video
+  /// and audio tasks are `ready` unless cached, the stitch task is `waiting` until all of those are done. Binds the job to
+  /// `build`, for which the tasks' fingerprints were made.
+  ///
+  /// - Returns: False, with nothing written, if the job is in another state (another coordinator planned it, or it has
+  ///   ended), or is bound to another build, or is an inspection.
   func plan(_ job: JobID, build: String, tasks: [NewTask]) async throws(JobStoreError) -> Bool
 
-  /// The jobs in `rendering` to bind anew: no worker of their build was registered for `LeasePolicy.rebind`, and a worker
+  /// The jobs in `measuring` or `rendering` to bind anew: no worker of their build was registered for `LeasePolicy.rebind`, and a worker
   /// of another build is registered now. Oldest first.
   func jobsToRebind() async throws(JobStoreError) -> [JobID]
 
-  /// Turns a job from `rendering` back to `probing`, to be planned again: removes its tasks but the probe tasks, with
+  /// Turns a job from `measuring` or `rendering` back to `probing`, to be planned again: removes its tasks but the probe tasks, with
   /// their leases and attempts, and its build. Published results stay in the content store, where the next plan finds
   /// those of its build.
   ///
-  /// - Returns: False, with nothing written, if the job is not in `rendering`.
+  /// - Returns: False, with nothing written, if the job is in another state.
   func replan(_ job: JobID) async throws(JobStoreError) -> Bool
 
   /// Takes up a job that has failed or was cancelled: turns it to `probing`, as `replan` does, and its probe tasks that
@@ -95,7 +103,7 @@ package protocol JobStore: Sendable {
   ///
   /// The tasks are taken in this order: jobs by priority then age, within a job the highest cost first, then by ordinal.
   /// Each goes to the first slot that is left and whose worker may have it. Excluded are tasks that are backing off, and
-  /// the tasks of jobs in `rendering` that are bound to another build; a probe task goes to any build. A worker may not
+  /// the tasks of jobs that are bound to another build; a probe task goes to any build. A worker may not
   /// have a task of which an attempt on it was counted, until `LeasePolicy.exclusion` after the task's back-off, so that
   /// another worker may take it first. Each grant raises the task's epoch by one.
   ///

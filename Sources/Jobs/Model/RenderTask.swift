@@ -84,8 +84,8 @@ package struct Publisher: Sendable, Hashable {
   }
 }
 
-/// A task's place in its job: the ordinals count from 0 through the probe tasks, then the video tasks, the audio task
-/// and the stitch task.
+/// A task's place in its job: the ordinals count from 0 through the probe tasks, then the measure tasks, the video tasks,
+/// the audio task and the stitch task.
 package struct TaskID: Sendable, Hashable, Comparable, CustomStringConvertible {
   package var job: JobID
   package var ordinal: Int32
@@ -112,7 +112,7 @@ package struct TaskID: Sendable, Hashable, Comparable, CustomStringConvertible {
 
 /// What a task does. `docs/architecture.md` describes each kind under "The life of a job".
 package enum TaskKind: String, Sendable, Hashable, CaseIterable {
-  case probe, video, audio, stitch
+  case probe, measure, video, audio, stitch
 }
 
 /// `waiting -> ready -> running -> done | failed`. A running task is ready again when its last lease is lost.

@@ -1,6 +1,7 @@
 /// The counts of a job's tasks, which every store keeps with the job, so that a summary reads no task.
 struct TaskCounts: Sendable, Equatable {
   var probes = JobSummary.Count()
+  var measures = JobSummary.Count()
   var videos = JobSummary.Count()
   var cachedVideos: Int64 = 0
   var work = JobSummary.Count()
@@ -14,6 +15,7 @@ struct TaskCounts: Sendable, Equatable {
   mutating func add(_ task: NewTask) {
     switch task.kind {
     case .probe: probes.total += 1
+    case .measure: measures.total += 1
     case .audio: audios.total += 1
     case .stitch: break
     case .video:
@@ -28,6 +30,7 @@ struct TaskCounts: Sendable, Equatable {
   mutating func finish(_ kind: TaskKind, work: Int64) {
     switch kind {
     case .probe: probes.done += 1
+    case .measure: measures.done += 1
     case .audio: audios.done += 1
     case .stitch: break
     case .video:
@@ -37,7 +40,7 @@ struct TaskCounts: Sendable, Equatable {
   }
 
   /// Whether all tasks but the stitch task are done.
-  var isFinished: Bool { probes.isDone && videos.isDone && audios.isDone }
+  var isFinished: Bool { probes.isDone && measures.isDone && videos.isDone && audios.isDone }
 }
 
 extension JobSummary.Count {

@@ -32,6 +32,14 @@ extension [NewTask] {
   /// So that the work of all tasks of a job has a sum.
   private static let greatestCount = 1 << 20
 
+  /// What is measured before a plan is made: one task a segment.
+  func validateMeasures() throws(JobStoreError) {
+    guard !isEmpty, allSatisfy({ $0.kind == .measure }) else {
+      throw JobStoreError(.invalid, "a job is measured by measure tasks, of which there is at least one")
+    }
+    try validateEach()
+  }
+
   /// A plan is video tasks, then at most one audio task, then one stitch task, whose inputs are the others' results.
   func validatePlan() throws(JobStoreError) {
     guard let last, last.kind == .stitch, last.inputs.isEmpty else {
@@ -43,6 +51,10 @@ extension [NewTask] {
     else {
       throw JobStoreError(.invalid, "before its stitch task a plan has video tasks, then at most one audio task")
     }
+    try validateEach()
+  }
+
+  private func validateEach() throws(JobStoreError) {
     guard count <= Self.greatestCount else {
       throw JobStoreError(.invalid, "a plan has \(count) tasks; it may have \(Self.greatestCount)")
     }

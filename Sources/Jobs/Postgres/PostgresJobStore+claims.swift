@@ -119,7 +119,7 @@ extension Statement {
   /// The jobs whose tasks go to workers of build `$1`, in their order.
   private static let openJobs = """
     SELECT number, priority, median_pace FROM sheaf.job
-    WHERE state IN ('probing', 'rendering') AND (state = 'probing' OR build = $1)
+    WHERE \(hasNotEnded) AND (state = 'probing' OR build = $1)
     ORDER BY priority DESC, number
     """
 
@@ -203,7 +203,7 @@ extension Statement {
     ), open AS MATERIALIZED (
       SELECT number, id FROM sheaf.job
       WHERE number IN (SELECT job FROM chosen)
-        AND state IN ('probing', 'rendering') AND (state = 'probing' OR build = $1)
+        AND \(hasNotEnded) AND (state = 'probing' OR build = $1)
       FOR KEY SHARE SKIP LOCKED
     ), granted AS (
       UPDATE sheaf.task SET state = 'running', epoch = task.epoch + 1

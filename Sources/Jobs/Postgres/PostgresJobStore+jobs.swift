@@ -42,22 +42,40 @@ extension PostgresJobStore {
     }
   }
 
+  package func measure(_ job: JobID, build: String, tasks: [NewTask]) async throws(JobStoreError) -> Bool {
+    try tasks.validateMeasures()
+    let counts = TaskCounts(of: tasks).measures
+    return try await bulk.perform { (connection) throws(JobStoreError) in
+      try connection.transaction { () throws(JobStoreError) in
+        guard let planned = try connection.lockToPlan(job), planned.state == .probing else { return false }
+        guard planned.isFinished else { throw JobStoreError.unfinished(job) }
+        _ = try connection.run(
+          .startMeasuring,
+          [.long(planned.number), .text(build.withoutNul), .long(counts.total), .long(counts.done)])
+        try connection.insert(tasks, of: planned.number, from: planned.tasks)
+        _ = try connection.run(.notify)
+        return true
+      }
+    }
+  }
+
   package func plan(_ job: JobID, build: String, tasks: [NewTask]) async throws(JobStoreError) -> Bool {
     try tasks.validatePlan()
+    let build = build.withoutNul
     let id = Parameter.text(job.description.withoutNul)
     let counts = TaskCounts(of: tasks)
     return try await bulk.perform { (connection) throws(JobStoreError) in
       try connection.transaction { () throws(JobStoreError) in
-        guard var fields = try connection.run(.lockProbing, [id]).first else { return false }
-        let (number, probes) = (try fields.long(), try fields.int())
-        guard try fields.flag() else { throw JobStoreError.probing(job) }
+        guard let planned = try connection.lockToPlan(job), planned.state == .probing || planned.build == build
+        else { return false }
+        guard planned.isFinished else { throw JobStoreError.unfinished(job) }
         _ = try connection.run(
           .startRendering,
           [
-            .long(number), .text(build.withoutNul), .long(counts.videos.total), .long(counts.videos.done),
+            .long(planned.number), .text(build), .long(counts.videos.total), .long(counts.videos.done),
             .long(counts.work.total), .long(counts.work.done), .long(counts.audios.total), .long(counts.audios.done),
           ])
-        try connection.insert(tasks, of: number, from: Int(probes))
+        try connection.insert(tasks, of: planned.number, from: planned.tasks)
         _ = try connection.pipeline([(.readyStitch, [id]), (.finishJob, [id]), (.notify, [])])
         return true
       }
@@ -75,7 +93,7 @@ extension PostgresJobStore {
     let id = Parameter.text(job.description.withoutNul)
     return try await bulk.perform { (connection) throws(JobStoreError) in
       try connection.transaction { () throws(JobStoreError) in
-        guard let job = try connection.lockForEnd(id), job.state == .rendering else { return false }
+        guard let job = try connection.lockForEnd(id), job.state.isBound else { return false }
         _ = try connection.pipeline([(.unplan, [.long(job.number)]), (.removePlan, [.long(job.number)]), (.notify, [])])
         return true
       }
@@ -144,6 +162,14 @@ extension Connection {
     }
   }
 
+  /// Locks a job that may be planned. Nil: there is none of this id.
+  fileprivate func lockToPlan(_ id: JobID) throws(JobStoreError) -> PlannableJob? {
+    guard var fields = try run(.lockToPlan, [.text(id.description.withoutNul)]).first else { return nil }
+    return PlannableJob(
+      number: try fields.long(), state: try fields.named("job state"), build: fields.optionalText(),
+      tasks: Int(try fields.long()), isFinished: try fields.flag())
+  }
+
   /// Locks a job so that none of its tasks is granted, published or failed before the end of the transaction.
   fileprivate func lockForEnd(
     _ id: Parameter
@@ -174,7 +200,21 @@ extension Connection {
   }
 }
 
+/// A job in `probing` or `measuring`.
+private struct PlannableJob {
+  var number: Int64
+  var state: JobState
+  var build: String?
+  /// How many it has.
+  var tasks: Int
+  /// Whether all of them are done.
+  var isFinished: Bool
+}
+
 extension Statement {
+  /// A condition on a job. The partial index of such jobs has it too.
+  static let hasNotEnded = "state IN ('probing', 'measuring', 'rendering')"
+
   /// In the transaction of the change, so that the hint comes when the change can be seen.
   static let notify = Statement("notify", "SELECT pg_catalog.pg_notify('sheaf_change', '')")
 
@@ -205,7 +245,8 @@ extension Statement {
     "jobs-to-plan",
     """
     SELECT id FROM sheaf.job
-    WHERE state IN ('probing', 'rendering') AND state = 'probing' AND purpose = 'render' AND probes_done = probes
+    WHERE \(hasNotEnded) AND state IN ('probing', 'measuring') AND purpose = 'render' AND probes_done = probes
+      AND measures_done = measures
     ORDER BY number
     """)
 
@@ -213,7 +254,7 @@ extension Statement {
     "old-inspections",
     """
     SELECT id FROM sheaf.job
-    WHERE state IN ('probing', 'rendering') AND purpose = 'inspection'
+    WHERE \(hasNotEnded) AND purpose = 'inspection'
       AND submitted_at < sheaf.now() - $1 * interval '1 microsecond'
     ORDER BY number
     """)
@@ -222,7 +263,7 @@ extension Statement {
     "jobs-to-rebind",
     """
     SELECT id FROM sheaf.job
-    WHERE state IN ('probing', 'rendering') AND state = 'rendering'
+    WHERE \(hasNotEnded) AND state IN ('measuring', 'rendering')
       AND NOT EXISTS (
         SELECT FROM sheaf.build
         WHERE build.build = job.build AND build.last_seen >= sheaf.now() - $1 * interval '1 microsecond')
@@ -233,11 +274,17 @@ extension Statement {
     ORDER BY number
     """)
 
-  fileprivate static let lockProbing = Statement(
-    "lock-probing",
+  fileprivate static let lockToPlan = Statement(
+    "lock-to-plan",
     """
-    SELECT number, probes::integer, probes_done = probes FROM sheaf.job
-    WHERE id = $1 AND state = 'probing' AND purpose = 'render' FOR UPDATE
+    SELECT number, state, build, probes + measures, probes_done = probes AND measures_done = measures FROM sheaf.job
+    WHERE id = $1 AND state IN ('probing', 'measuring') AND purpose = 'render' FOR UPDATE
+    """)
+
+  fileprivate static let startMeasuring = Statement(
+    "start-measuring",
+    """
+    UPDATE sheaf.job SET state = 'measuring', build = $2, measures = $3, measures_done = $4 WHERE number = $1
     """)
 
   fileprivate static let startRendering = Statement(
@@ -282,7 +329,7 @@ extension Statement {
     WITH ended AS (
       UPDATE sheaf.job SET state = $2, failure_reason = $3, failure_message = $4, failure_task = $5,
         failure_problems = $6, ended_at = sheaf.now()
-      WHERE id = $1 AND state IN ('probing', 'rendering') RETURNING number
+      WHERE id = $1 AND \(hasNotEnded) RETURNING number
     )
     SELECT pg_catalog.pg_notify('sheaf_change', '') FROM ended
     """)
@@ -317,7 +364,7 @@ extension Statement {
     "unplan",
     """
     UPDATE sheaf.job SET state = 'probing', build = NULL, ended_at = NULL, failure_reason = NULL,
-      failure_message = NULL, failure_task = NULL, failure_problems = NULL, videos = 0, videos_done = 0,
+      failure_message = NULL, failure_task = NULL, failure_problems = NULL, measures = 0, measures_done = 0, videos = 0, videos_done = 0,
       videos_cached = 0, work = 0, work_done = 0, audios = 0, audios_done = 0, median_pace = NULL
     WHERE number = $1
     """)

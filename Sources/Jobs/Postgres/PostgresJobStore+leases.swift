@@ -132,6 +132,7 @@ extension Statement {
       RETURNING task.job, task.kind, task.work
     ), counted AS (
       UPDATE sheaf.job SET probes_done = probes_done + (kind = 'probe')::integer,
+        measures_done = measures_done + (kind = 'measure')::integer,
         videos_done = videos_done + (kind = 'video')::integer,
         work_done = work_done + CASE kind WHEN 'video' THEN published.work ELSE 0 END,
         audios_done = audios_done + (kind = 'audio')::integer

@@ -60,8 +60,8 @@ extension Fields {
 
   fileprivate mutating func summary() throws(JobStoreError) -> JobSummary {
     JobSummary(
-      job: try job(), probes: try count(), videos: try count(), cachedVideos: try long(), work: try count(),
-      audios: try count(), running: try long(), away: try long())
+      job: try job(), probes: try count(), measures: try count(), videos: try count(), cachedVideos: try long(),
+      work: try count(), audios: try count(), running: try long(), away: try long())
   }
 
   private mutating func count() throws(JobStoreError) -> JobSummary.Count {
@@ -130,7 +130,7 @@ extension Statement {
   /// What is running comes from the leases, of which there is one for each busy slot.
   private static let summaryColumns = """
     \(jobColumns(request: "''::bytea")),
-    probes_done, probes, videos_done, videos, videos_cached, work_done + coalesce(held.progress, 0), work,
+    probes_done, probes, measures_done, measures, videos_done, videos, videos_cached, work_done + coalesce(held.progress, 0), work,
     audios_done, audios, held.running, held.away
     """
   private static let held = """

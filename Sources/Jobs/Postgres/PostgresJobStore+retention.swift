@@ -53,7 +53,7 @@ extension Statement {
     """
     WITH open AS MATERIALIZED (
       SELECT task.input_digests, task.result_digest FROM sheaf.job JOIN sheaf.task ON task.job = job.number
-      WHERE job.state IN ('probing', 'rendering')
+      WHERE job.state IN ('probing', 'measuring', 'rendering')
     )
     SELECT result_digest FROM open WHERE result_digest IS NOT NULL
     UNION SELECT unnest(input_digests) FROM open

@@ -11,15 +11,17 @@ package final class VideoEncoder {
   private let size: PixelSize
   private let format: FrameFormat
 
+  /// - Parameter isMeasuring: whether the encoder is the codec's fast one, whose packets are counted and not kept.
   /// - Throws: `.unsupported` if the settings contradict one another (profile and pixel format, an odd size in 4:2:0).
   package init(
-    _ settings: VideoSettings, size: PixelSize, frameDuration: MediaTime, pixelAspect: AspectRatio = .square
+    _ settings: VideoSettings, size: PixelSize, frameDuration: MediaTime, pixelAspect: AspectRatio = .square,
+    isMeasuring: Bool = false
   ) throws(MediaError) {
     let codec = settings.codec.definition
     self.size = size
     format = FrameFormat(settings.pixelFormat)
     try size.check("the \(codec.name) encoder")
-    let setup = codec.encoderSetup(settings, size: size)
+    let setup = isMeasuring ? codec.measuringSetup(settings, size: size) : codec.encoderSetup(settings, size: size)
     encoder = try Encoder(setup.encoder)
     try VideoEncoder.configure(encoder.context, setup, settings, size, frameDuration, pixelAspect)
     try encoder.open(setup.options)
@@ -78,6 +80,15 @@ package final class VideoEncoder {
     sent.forgetOrigin()
     sent.pts = pts
     try encoder.send(sent)
+  }
+
+  /// Sets the rate factor of the frames whose encoding begins from the next `send` on. The encoder must have been set up
+  /// with a quality. The frames that it looks ahead at have been sent already, and are encoded with it too. After
+  /// `finish` the last one stays.
+  package func setRateFactor(_ factor: Double) throws(MediaError) {
+    try check(
+      av_opt_set_double(encoder.context.pointee.priv_data, "crf", factor, 0), "setting the rate factor of", encoder.name
+    )
   }
 
   /// Ends the stream. `receive` then returns the remaining packets.

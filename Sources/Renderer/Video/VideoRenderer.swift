@@ -20,7 +20,6 @@ package enum VideoRenderer {
     _ task: VideoTask, inputs: [String: any ByteSource], to descriptor: Int32, movement: Movement? = nil,
     progress: (Int64) -> Void
   ) throws(RenderError) -> ShownDamage {
-    try task.check()
     let damage = DamageLog()
     let encoder = try mapErrors(to: RenderError.during("opening the encoder")) { () throws(MediaError) in
       try VideoEncoder(task.encoder, size: task.format.size, frameDuration: task.format.frameDuration)
@@ -28,6 +27,36 @@ package enum VideoRenderer {
     let writer = try mapErrors(to: RenderError.during("writing the piece")) { () throws(MediaError) in
       try PieceWriter(descriptor: descriptor, header: encoder.header)
     }
+    var control = try task.shareControl
+    try makeFrames(task, inputs: inputs, movement: movement, damage: damage) { (frame, index) throws(RenderError) in
+      try mapErrors(to: RenderError.during("encoding frame \(index) of the segment")) { () throws(MediaError) in
+        if let factor = control?.nextFactor() { try encoder.setRateFactor(factor) }
+        try encoder.send(frame, pts: Int64(index))
+        while let packet = try encoder.receive() {
+          movement?.advance()
+          control?.receive(frame: Int(packet.pts), bits: 8 * packet.byteCount)
+          try writer.write(packet)
+        }
+      }
+      progress(Int64(index + 1))
+    }
+    try mapErrors(to: RenderError.during("finishing the piece")) { () throws(MediaError) in
+      try encoder.finish()
+      while let packet = try encoder.receive() {
+        movement?.advance()
+        try writer.write(packet)
+      }
+      try writer.finish(damage: damage.damage.encoded())
+    }
+    return damage.damage
+  }
+
+  /// Makes the segment's frames in a thread of their own, and passes each on in order.
+  static func makeFrames(
+    _ task: VideoTask, inputs: [String: any ByteSource], movement: Movement?, damage: DamageLog,
+    _ pass: (Frame, Int) throws(RenderError) -> Void
+  ) throws(RenderError) {
+    try task.check()
     let frames = try mapErrors(to: RenderError.during("making frames")) { () throws(MediaError) in
       try FramePipeline<RenderError>(count: task.frameCount, ahead: framesAhead(task.format.size)) {
         () throws(RenderError) in
@@ -36,35 +65,13 @@ package enum VideoRenderer {
       }
     }
     defer { frames.finish() }
-    for index in 0..<task.frameCount {
-      let frame = try frames.next()
-      try mapErrors(to: RenderError.during("encoding frame \(index) of the segment")) { () throws(MediaError) in
-        try encoder.send(frame, pts: Int64(index))
-        try drain(encoder, into: writer, movement)
-      }
-      progress(Int64(index + 1))
-    }
-    try mapErrors(to: RenderError.during("finishing the piece")) { () throws(MediaError) in
-      try encoder.finish()
-      try drain(encoder, into: writer, movement)
-      try writer.finish(damage: damage.damage.encoded())
-    }
-    return damage.damage
+    for index in 0..<task.frameCount { try pass(try frames.next(), index) }
   }
 
   /// How many frames are made ahead of the encoder. More would take memory, and a frame that waits longer leaves the
   /// processor's caches.
   private static func framesAhead(_ size: PixelSize) -> Int {
     max(1, min(8, 20_000_000 / (size.width * size.height)))
-  }
-
-  private static func drain(
-    _ encoder: VideoEncoder, into writer: PieceWriter, _ movement: Movement?
-  ) throws(MediaError) {
-    while let packet = try encoder.receive() {
-      movement?.advance()
-      try writer.write(packet)
-    }
   }
 }
 

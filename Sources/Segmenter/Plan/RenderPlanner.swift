@@ -182,6 +182,8 @@ package struct PlanError: Error, Sendable, Hashable, CustomStringConvertible {
     case fontsNotFound(text: String)
     /// The intended duration of a segment is below the least, in seconds.
     case segmentTooShort(least: MediaTime, frames: Int)
+    /// There is not one complete measurement for each segment.
+    case notMeasured
     /// The overlays are in more places of segments than the limit.
     case tooManyOverlays(limit: Int)
   }
@@ -203,6 +205,7 @@ package struct PlanError: Error, Sendable, Hashable, CustomStringConvertible {
     case .fontsNotFound(let text): "\(subject): the fonts of the text \"\(text.prefix(40))\" were not found"
     case .segmentTooShort(let least, let frames):
       "\(subject) is too short; the shortest is \(frames) frames, \(least) s"
+    case .notMeasured: "\(subject): not every segment has been measured"
     case .tooManyOverlays(let limit):
       "\(subject) are shown in more than \(limit) places of the film's segments; show fewer overlays, or each for a "
         + "shorter time"

@@ -14,10 +14,12 @@ package struct VideoTask: Sendable, Hashable, Codable {
   package var overlays: [PlannedOverlay]
   /// In the order of the task's inputs.
   package var sources: [PlannedSource]
+  /// What the segment is to take of the bits of a film with an average bit rate. Nil: as many as its rate control gives it.
+  package var share: BitShare?
 
   package init(
     format: VideoTaskFormat, encoder: VideoSettings, frameCount: Int, spans: [Span], overlays: [PlannedOverlay],
-    sources: [PlannedSource]
+    sources: [PlannedSource], share: BitShare? = nil
   ) {
     self.format = format
     self.encoder = encoder
@@ -25,6 +27,7 @@ package struct VideoTask: Sendable, Hashable, Codable {
     self.spans = spans
     self.overlays = overlays
     self.sources = sources
+    self.share = share
   }
 }
 

@@ -72,6 +72,9 @@ package nonisolated enum Sheaf_TaskKind: SwiftProtobuf.Enum, Swift.CaseIterable 
   case video // = 2
   case audio // = 3
   case stitch // = 4
+
+  /// Encodes a segment of a film with an average bit rate in a fast way, to find how many bits it takes.
+  case measure // = 5
   case UNRECOGNIZED(Int)
 
   package init() {
@@ -85,6 +88,7 @@ package nonisolated enum Sheaf_TaskKind: SwiftProtobuf.Enum, Swift.CaseIterable 
     case 2: self = .video
     case 3: self = .audio
     case 4: self = .stitch
+    case 5: self = .measure
     default: self = .UNRECOGNIZED(rawValue)
     }
   }
@@ -96,6 +100,7 @@ package nonisolated enum Sheaf_TaskKind: SwiftProtobuf.Enum, Swift.CaseIterable 
     case .video: return 2
     case .audio: return 3
     case .stitch: return 4
+    case .measure: return 5
     case .UNRECOGNIZED(let i): return i
     }
   }
@@ -107,6 +112,7 @@ package nonisolated enum Sheaf_TaskKind: SwiftProtobuf.Enum, Swift.CaseIterable 
     .video,
     .audio,
     .stitch,
+    .measure,
   ]
 
 }
@@ -119,6 +125,9 @@ package nonisolated enum Sheaf_JobState: SwiftProtobuf.Enum, Swift.CaseIterable 
   case done // = 3
   case failed // = 4
   case cancelled // = 5
+
+  /// Between probing and rendering, of a film with an average bit rate: its segments are measured.
+  case measuring // = 6
   case UNRECOGNIZED(Int)
 
   package init() {
@@ -133,6 +142,7 @@ package nonisolated enum Sheaf_JobState: SwiftProtobuf.Enum, Swift.CaseIterable 
     case 3: self = .done
     case 4: self = .failed
     case 5: self = .cancelled
+    case 6: self = .measuring
     default: self = .UNRECOGNIZED(rawValue)
     }
   }
@@ -145,6 +155,7 @@ package nonisolated enum Sheaf_JobState: SwiftProtobuf.Enum, Swift.CaseIterable 
     case .done: return 3
     case .failed: return 4
     case .cancelled: return 5
+    case .measuring: return 6
     case .UNRECOGNIZED(let i): return i
     }
   }
@@ -157,6 +168,7 @@ package nonisolated enum Sheaf_JobState: SwiftProtobuf.Enum, Swift.CaseIterable 
     .done,
     .failed,
     .cancelled,
+    .measuring,
   ]
 
 }
@@ -1425,6 +1437,17 @@ package nonisolated struct Sheaf_JobStatus: @unchecked Sendable {
     set {_uniqueStorage()._audioDone = newValue}
   }
 
+  /// Of the segments that are measured before the film is rendered.
+  package var measuredDone: UInt32 {
+    get {_storage._measuredDone}
+    set {_uniqueStorage()._measuredDone = newValue}
+  }
+
+  package var measuredTotal: UInt32 {
+    get {_storage._measuredTotal}
+    set {_uniqueStorage()._measuredTotal = newValue}
+  }
+
   /// The damaged media that the film shows, by track. Only in the status of one job that is done.
   package var damage: [Sheaf_MediaDamage] {
     get {_storage._damage}
@@ -1759,11 +1782,11 @@ nonisolated extension Sheaf_Role: SwiftProtobuf._ProtoNameProviding {
 }
 
 nonisolated extension Sheaf_TaskKind: SwiftProtobuf._ProtoNameProviding {
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{2}\0TASK_KIND_UNSPECIFIED\0\u{1}TASK_KIND_PROBE\0\u{1}TASK_KIND_VIDEO\0\u{1}TASK_KIND_AUDIO\0\u{1}TASK_KIND_STITCH\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{2}\0TASK_KIND_UNSPECIFIED\0\u{1}TASK_KIND_PROBE\0\u{1}TASK_KIND_VIDEO\0\u{1}TASK_KIND_AUDIO\0\u{1}TASK_KIND_STITCH\0\u{1}TASK_KIND_MEASURE\0")
 }
 
 nonisolated extension Sheaf_JobState: SwiftProtobuf._ProtoNameProviding {
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{2}\0JOB_STATE_UNSPECIFIED\0\u{1}JOB_STATE_PROBING\0\u{1}JOB_STATE_RENDERING\0\u{1}JOB_STATE_DONE\0\u{1}JOB_STATE_FAILED\0\u{1}JOB_STATE_CANCELLED\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{2}\0JOB_STATE_UNSPECIFIED\0\u{1}JOB_STATE_PROBING\0\u{1}JOB_STATE_RENDERING\0\u{1}JOB_STATE_DONE\0\u{1}JOB_STATE_FAILED\0\u{1}JOB_STATE_CANCELLED\0\u{1}JOB_STATE_MEASURING\0")
 }
 
 nonisolated extension Sheaf_TaskState: SwiftProtobuf._ProtoNameProviding {
@@ -3576,7 +3599,7 @@ nonisolated extension Sheaf_StatusReply: SwiftProtobuf.Message, SwiftProtobuf._M
 
 nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".JobStatus"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}job\0\u{1}name\0\u{4}\u{2}frames_done\0\u{3}frames_total\0\u{3}segments_done\0\u{3}segments_total\0\u{3}segments_cached\0\u{3}submitted_milliseconds_ago\0\u{3}elapsed_milliseconds\0\u{1}error\0\u{1}problems\0\u{1}output\0\u{1}tasks\0\u{1}priority\0\u{3}waits_for\0\u{1}state\0\u{1}build\0\u{3}files_done\0\u{3}files_total\0\u{1}running\0\u{3}has_audio\0\u{3}audio_done\0\u{2}\u{7}damage\0\u{c}\u{3}\u{1}")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}job\0\u{1}name\0\u{4}\u{2}frames_done\0\u{3}frames_total\0\u{3}segments_done\0\u{3}segments_total\0\u{3}segments_cached\0\u{3}submitted_milliseconds_ago\0\u{3}elapsed_milliseconds\0\u{1}error\0\u{1}problems\0\u{1}output\0\u{1}tasks\0\u{1}priority\0\u{3}waits_for\0\u{1}state\0\u{1}build\0\u{3}files_done\0\u{3}files_total\0\u{1}running\0\u{3}has_audio\0\u{3}audio_done\0\u{3}measured_done\0\u{3}measured_total\0\u{2}\u{5}damage\0\u{c}\u{3}\u{1}")
 
   fileprivate class _StorageClass {
     var _job: String = String()
@@ -3601,6 +3624,8 @@ nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._Mes
     var _running: UInt32 = 0
     var _hasAudio_p: Bool = false
     var _audioDone: Bool = false
+    var _measuredDone: UInt32 = 0
+    var _measuredTotal: UInt32 = 0
     var _damage: [Sheaf_MediaDamage] = []
 
       // This property is used as the initial default value for new instances of the type.
@@ -3634,6 +3659,8 @@ nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._Mes
       _running = source._running
       _hasAudio_p = source._hasAudio_p
       _audioDone = source._audioDone
+      _measuredDone = source._measuredDone
+      _measuredTotal = source._measuredTotal
       _damage = source._damage
     }
   }
@@ -3675,6 +3702,8 @@ nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._Mes
         case 21: try { try decoder.decodeSingularUInt32Field(value: &_storage._running) }()
         case 22: try { try decoder.decodeSingularBoolField(value: &_storage._hasAudio_p) }()
         case 23: try { try decoder.decodeSingularBoolField(value: &_storage._audioDone) }()
+        case 24: try { try decoder.decodeSingularUInt32Field(value: &_storage._measuredDone) }()
+        case 25: try { try decoder.decodeSingularUInt32Field(value: &_storage._measuredTotal) }()
         case 30: try { try decoder.decodeRepeatedMessageField(value: &_storage._damage) }()
         default: break
         }
@@ -3754,6 +3783,12 @@ nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._Mes
       if _storage._audioDone != false {
         try visitor.visitSingularBoolField(value: _storage._audioDone, fieldNumber: 23)
       }
+      if _storage._measuredDone != 0 {
+        try visitor.visitSingularUInt32Field(value: _storage._measuredDone, fieldNumber: 24)
+      }
+      if _storage._measuredTotal != 0 {
+        try visitor.visitSingularUInt32Field(value: _storage._measuredTotal, fieldNumber: 25)
+      }
       if !_storage._damage.isEmpty {
         try visitor.visitRepeatedMessageField(value: _storage._damage, fieldNumber: 30)
       }
@@ -3788,6 +3823,8 @@ nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._Mes
         if _storage._running != rhs_storage._running {return false}
         if _storage._hasAudio_p != rhs_storage._hasAudio_p {return false}
         if _storage._audioDone != rhs_storage._audioDone {return false}
+        if _storage._measuredDone != rhs_storage._measuredDone {return false}
+        if _storage._measuredTotal != rhs_storage._measuredTotal {return false}
         if _storage._damage != rhs_storage._damage {return false}
         return true
       }

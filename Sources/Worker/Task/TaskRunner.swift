@@ -1,3 +1,4 @@
+import CompositionModel
 import Digest
 import FoundationEssentials
 import Glibc
@@ -36,6 +37,7 @@ struct TaskRunner {
       switch task {
       case .probe: try probe(movement)
       case .fonts(let task): try FontFinder.find(task, to: output, movement: movement)
+      case .measure(let task): try measure(task, movement: movement, progress: progress)
       case .video(let task):
         return try VideoRenderer.render(
           task, inputs: sources, to: output.descriptor, movement: movement, progress: progress)
@@ -63,17 +65,32 @@ struct TaskRunner {
     Dictionary(inputs.map { ($0.digest?.hex ?? "", $0.source) }) { first, _ in first }
   }
 
+  private func measure(
+    _ task: MeasureTask, movement: Movement, progress: (Int64) -> Void
+  ) throws {
+    let measurement = try SegmentMeter.measure(task, inputs: sources, movement: movement, progress: progress)
+    try writeJSON(measurement, of: "the measurement")
+  }
+
   private func probe(_ movement: Movement) throws(TaskFailure) {
     guard let input = inputs.first, inputs.count == 1 else {
       throw TaskFailure(.document, "a probe task has one input, not \(inputs.count)")
     }
+    let description: AssetDescription
+    do {
+      description = try AssetProbe.probe(input.source, name: input.name, movement: movement)
+    } catch {
+      throw TaskFailure(probing: error)
+    }
+    try writeJSON(description, of: "the description of \(input.name)")
+  }
+
+  private func writeJSON(_ result: some Encodable, of subject: String) throws(TaskFailure) {
     let json: Data
     do {
-      json = try JSONCoding.encoder.encode(try AssetProbe.probe(input.source, name: input.name, movement: movement))
-    } catch let error as MediaError {
-      throw TaskFailure(probing: error)
+      json = try JSONCoding.encoder.encode(result)
     } catch {
-      throw TaskFailure(.media, "the description of \(input.name) cannot be encoded: \(error)")
+      throw TaskFailure(.media, "\(subject) cannot be encoded: \(error)")
     }
     do {
       try output.write([UInt8](json))

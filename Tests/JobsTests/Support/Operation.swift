@@ -5,6 +5,7 @@ import Digest
 /// One call of a store, or a step of its clock.
 enum Operation: Sendable {
   case submit(NewJob)
+  case measure(JobID, build: String, tasks: [NewTask])
   case plan(JobID, build: String, tasks: [NewTask])
   case replan(JobID)
   case retry(JobID)
@@ -27,6 +28,8 @@ enum Operation: Sendable {
     do throws(JobStoreError) {
       switch self {
       case .submit(let job): return .plain("submitted: \(try await farm.store.submit(job))")
+      case .measure(let job, let build, let tasks):
+        return .plain("measured \(try await farm.store.measure(job, build: build, tasks: tasks))")
       case .plan(let job, let build, let tasks):
         return .plain("planned \(try await farm.store.plan(job, build: build, tasks: tasks))")
       case .replan(let job): return .plain("replanned \(try await farm.store.replan(job))")

@@ -62,6 +62,11 @@ struct TraceMaker {
 
   private mutating func plan(_ state: Visible) -> Operation {
     let job = state.toPlan.first { _ in random.chance(90) } ?? anyJob(state)
+    if random.chance(25) {
+      var measures = (0..<Int.random(in: 0...3, using: &random)).map { task(.measure, $0) }
+      if random.chance(5) { measures.append(task(.video, 0)) }
+      return .measure(job, build: random.chance(80) ? "b1" : "b2", tasks: measures)
+    }
     var tasks = (0..<Int.random(in: 1...7, using: &random)).map { task(.video, $0) }
     if random.chance(60) { tasks.append(task(.audio, 0)) }
     var stitch = NewTask.sample(.stitch)

@@ -1,0 +1,25 @@
+import ContentStorage
+import Digest
+import FoundationEssentials
+import Jobs
+import Segmenter
+
+/// The results of a job's measure tasks.
+enum Measurements {
+  /// The longest that is read, in bytes: that of a segment of some hours.
+  private static let maximumBytes = 64 << 20
+
+  /// Of the measure tasks that are done, by fingerprint.
+  static func results(_ tasks: [RenderTask]) -> [SHA256Digest: Content] {
+    let measured = tasks.filter { $0.kind == .measure }.compactMap { task in
+      task.result.map { (task.fingerprint, $0) }
+    }
+    return Dictionary(measured) { first, _ in first }
+  }
+
+  /// Blocks.
+  static func read(_ result: Content, store: ContentStore) throws -> Measurement {
+    let bytes = try store.read(result.digest, limit: maximumBytes)
+    return try JSONDecoder().decode(Measurement.self, from: Data(bytes))
+  }
+}

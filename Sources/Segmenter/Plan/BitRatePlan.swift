@@ -1,0 +1,150 @@
+package import CompositionModel
+import Glibc
+
+// The two plans of a film with an average bit rate: what to measure, and what to render when everything is measured.
+
+extension RenderPlan {
+  /// The bits a second that the video is to have on average. Nil if it has another rate control, or there is no video.
+  package var averageBitRate: Int? {
+    guard case .averageBitRate(let rate) = stitch.video?.encoder.rateControl else { return nil }
+    return rate
+  }
+
+  /// What to measure before the video can be rendered: one task a segment.
+  package var measureTasks: [MeasureTask] {
+    segments.map { segment in
+      var video = segment.task
+      if let model = video.encoder.bitRateModel {
+        video.encoder.rateControl = .quality(model.measuringFactors[0])
+      }
+      return MeasureTask(video: video)
+    }
+  }
+
+  /// The plan with one rate factor for the whole film, at which its segments are expected to have the average bit rate
+  /// together, and each segment's share of the bits.
+  ///
+  /// A constant rate factor is what the encoder itself chooses when it encodes a film twice: it spends bits where they
+  /// show, so that no segment's quality differs from its neighbour's. The rate factor is a multiple of 1/10, and a share
+  /// depends on nothing but it and the segment: after an edit that changes the film's bits by a little, all other
+  /// segments have the tasks that they had.
+  /// - Parameter measurements: of `measureTasks`, in order.
+  package func sharingBits(
+    _ measurements: [Measurement]
+  ) throws(PlanError) -> RenderPlan {
+    guard let rate = averageBitRate, let video = stitch.video, let model = video.encoder.bitRateModel
+    else { return self }
+    let counts = segments.map(\.task.frameCount)
+    guard measurements.count == counts.count,
+      zip(measurements, counts).allSatisfy({ $0.isComplete(model, frameCount: $1) })
+    else { throw PlanError(.notMeasured, "the average bit rate") }
+    let seconds = try mapErrors(to: PlanError.time("the film's length")) { () throws(TimeError) in
+      try (video.format.frameDuration * Rational(frameCount)).approximateSeconds
+    }
+    let predictions = measurements.map { BitPrediction($0, model: model) }
+    let factor = RateFactorSearch(model.rateFactors).factor(of: Double(rate) * seconds) { factor in
+      predictions.reduce(0) { $0 + $1.bits(at: factor) }
+    }
+    var plan = self
+    for (index, prediction) in predictions.enumerated() {
+      plan.segments[index].task.encoder.rateControl = .quality(factor)
+      plan.segments[index].task.share = BitShare(frameBits: prediction.frameBits(at: factor))
+    }
+    return plan
+  }
+}
+
+extension VideoSettings {
+  /// How the bits of a segment follow from its measurement. Nil: the codec has no average bit rate.
+  package var bitRateModel: BitRateModel? { codec.definition.bitRateModel(self) }
+}
+
+extension Measurement {
+  /// Whether this can be the measurement of a segment.
+  fileprivate func isComplete(_ model: BitRateModel, frameCount: Int) -> Bool {
+    rateFactors == model.measuringFactors && frameBits.count == rateFactors.count
+      && frameBits.allSatisfy { $0.count == frameCount && $0.allSatisfy { $0 >= 0 } }
+  }
+}
+
+/// The bits that one segment is expected to take at any rate factor.
+struct BitPrediction {
+  private let model: BitRateModel
+  private let measurement: Measurement
+  /// At the higher measuring factor; above 0.
+  private let bits: Double
+  /// At each correction's rate factor: the natural logarithm of the expected bits by `bits`. It falls.
+  private let logarithms: [Double]
+
+  /// The least fall of the logarithm for each unit of the rate factor.
+  private static let leastFall = 0.02
+
+  /// - Parameter measurement: complete.
+  init(_ measurement: Measurement, model: BitRateModel) {
+    self.model = model
+    self.measurement = measurement
+    let totals = measurement.frameBits.map { Double(max(1, $0.reduce(0, +))) }
+    bits = totals[1]
+    let slope = (log(totals[0] / totals[1]) / (model.measuringFactors[1] - model.measuringFactors[0]))
+      .clamped(to: model.slopes)
+    var logarithms: [Double] = []
+    for (index, point) in model.corrections.enumerated() {
+      var value = point.constant + point.slope * slope
+      if let last = logarithms.last {
+        value = min(value, last - Self.leastFall * (point.factor - model.corrections[index - 1].factor))
+      }
+      logarithms.append(value)
+    }
+    self.logarithms = logarithms
+  }
+
+  /// Of all frames together. They fall with the rate factor.
+  func bits(at factor: Double) -> Double {
+    let points = model.corrections
+    let right = max(1, points.firstIndex { $0.factor >= factor } ?? points.count - 1)
+    let position = (factor - points[right - 1].factor) / (points[right].factor - points[right - 1].factor)
+    return bits * exp(logarithms[right - 1] + (logarithms[right] - logarithms[right - 1]) * position)
+  }
+
+  /// The frames share the segment's bits as they do at the rate factors that were measured.
+  func frameBits(at factor: Double) -> [Int] {
+    let span = model.measuringFactors[1] - model.measuringFactors[0]
+    let position = ((factor - model.measuringFactors[0]) / span).clamped(to: -0.3...1.3)
+    let weights = zip(measurement.frameBits[0], measurement.frameBits[1]).map { low, high in
+      Double(max(1, low)) * pow(Double(max(1, high)) / Double(max(1, low)), position)
+    }
+    let scale = bits(at: factor) / weights.reduce(0, +)
+    return weights.map { max(1, Int(($0 * scale).rounded())) }
+  }
+}
+
+extension Double {
+  fileprivate func clamped(to range: ClosedRange<Double>) -> Double {
+    min(max(self, range.lowerBound), range.upperBound)
+  }
+}
+
+/// Finds a rate factor by the bits that it gives.
+struct RateFactorSearch {
+  /// In tenths.
+  private let steps: ClosedRange<Int>
+
+  /// - Parameter factors: what may be found.
+  init(_ factors: ClosedRange<Double>) {
+    steps = Int((factors.lowerBound * 10).rounded(.up))...Int((factors.upperBound * 10).rounded(.down))
+  }
+
+  /// The multiple of 1/10 whose bits are nearest to a number of bits, by their ratio.
+  /// - Parameter bits: falls with the rate factor.
+  func factor(of target: Double, bits: (Double) -> Double) -> Double {
+    var (low, high) = (steps.lowerBound, steps.upperBound)
+    // The first step whose bits are not above the target, or the last one.
+    while low < high {
+      let middle = (low + high) / 2
+      if bits(Double(middle) / 10) > target { low = middle + 1 } else { high = middle }
+    }
+    guard low > steps.lowerBound else { return Double(low) / 10 }
+    let (below, above) = (bits(Double(low) / 10), bits(Double(low - 1) / 10))
+    return Double(above * below < target * target ? low - 1 : low) / 10
+  }
+}

@@ -1,0 +1,104 @@
+import Foundation
+import Testing
+
+/// A film of an average bit rate: its bits are where its pictures need them, and it is the same on any farm. The oracle is
+/// two passes of `ffmpeg` over the same pictures.
+struct AverageBitRateTests {
+  private static let rate = 200_000
+  private static let seconds = 16
+
+  /// Eight quiet seconds, and eight busy ones.
+  private static func source(_ path: String) async throws {
+    _ = try await Command.output(
+      "ffmpeg", "-v", "error", "-f", "lavfi", "-i", "mandelbrot=s=320x180:r=25:end_scale=0.3:end_pts=300", "-f",
+      "lavfi",
+      "-i", "testsrc2=s=320x180:r=25", "-filter_complex",
+      "[0:v]trim=duration=8,format=yuv420p[a];[1:v]trim=duration=8,format=yuv420p,"
+        + "noise=alls=6:allf=t+u:all_seed=3,rotate=t/9[b];[a][b]concat[v]",
+      "-map", "[v]", "-c:v", "ffv1", "-g", "1", path)
+  }
+
+  private static func document(_ source: String, _ video: String) -> String {
+    """
+    { "sheaf": 1, "assets": { "a": "\(source)" },
+      "tracks": [ { "id": "A", "type": "video", "sound": false, "clips": [ { "asset": "a" } ] } ],
+      "videoComposition": { "renderSize": [320, 180], "frameDuration": "1/25" },
+      "export": { "to": "film.mkv", "video": \(video), "audio": false } }
+    """
+  }
+
+  private static func h264(_ rate: Int) -> String {
+    "{ \"bitRate\": \(rate), \"preset\": \"veryfast\", \"keyframeInterval\": 50 }"
+  }
+
+  /// The bits of the frames in each half of the film.
+  private func bits(_ film: String) async throws -> (first: Int, second: Int) {
+    let text = try await Command.output(
+      "ffprobe", "-v", "error", "-show_entries", "packet=pts_time,size", "-of", "csv=p=0", film)
+    let half = Double(Self.seconds) / 2
+    var bits = (first: 0, second: 0)
+    for line in text.split(separator: "\n") {
+      let fields = line.split(separator: ",")
+      let (time, size) = (try #require(Double(fields[0])), try #require(Int(fields[1])))
+      if time < half - 0.001 { bits.first += 8 * size } else { bits.second += 8 * size }
+    }
+    return bits
+  }
+
+  /// The mean of the frames' PSNR, in dB.
+  private func quality(_ film: String, _ reference: String, _ log: String) async throws -> Double {
+    _ = try await Command.output(
+      "ffmpeg", "-v", "error", "-i", film, "-i", reference, "-lavfi",
+      "[0:v]settb=1/25,setpts=N[a];[1:v]settb=1/25,setpts=N[b];[a][b]psnr=stats_file=\(log)", "-f", "null", "-")
+    let text = try String(contentsOfFile: log, encoding: .utf8)
+    let values = text.split(whereSeparator: \.isWhitespace).filter { $0.hasPrefix("psnr_avg:") }
+      .compactMap { Double($0.dropFirst("psnr_avg:".count)) }
+    #expect(values.count == 25 * Self.seconds)
+    return values.reduce(0, +) / Double(values.count)
+  }
+
+  @Test
+  func `a film has its bit rate, its bits where they are needed, and the quality of two passes`() async throws {
+    let files = try Workspace()
+    defer { files.remove() }
+    let source = files.path("source.mkv")
+    try await Self.source(source)
+    let edit = try files.write(Self.document(source, Self.h264(Self.rate)), to: "edit.json")
+    let film = files.path("film.mkv")
+    let one = try await Command.sheaf(
+      "render", edit, "-o", film, "--store", files.path("one"), "--segment-duration", "4", "--workers", "1"
+    ).run()
+    try #require(one.status == 0, "\(one.errors)")
+
+    let found = try await bits(film)
+    #expect(abs(Double(found.first + found.second) / Double(Self.rate * Self.seconds) - 1) < 0.02)
+    #expect(found.second > 3 * found.first)
+
+    let log = files.path("passes")
+    let passes = files.path("passes.mkv")
+    for pass in [["-pass", "1", "-f", "null", "-"], ["-pass", "2", passes]] {
+      let encoder = ["-c:v", "libx264", "-preset", "veryfast", "-g", "50", "-b:v", "\(Self.rate)"]
+      let arguments = ["-v", "error", "-i", source] + encoder + ["-passlogfile", log] + pass
+      _ = try await Command(executable: "ffmpeg", arguments: arguments).run()
+    }
+    let ours = try await quality(film, source, files.path("ours"))
+    let theirs = try await quality(passes, source, files.path("theirs"))
+    #expect(ours > theirs - 0.3, "\(ours) dB, where two passes have \(theirs)")
+
+    // Tasks at the same time, in another order, give the same bytes.
+    let again = files.path("again.mkv")
+    let three = try await Command.sheaf(
+      "render", edit, "-o", again, "--store", files.path("three"), "--segment-duration", "4", "--workers", "3"
+    ).run()
+    try #require(three.status == 0, "\(three.errors)")
+    #expect(FileManager.default.contentsEqual(atPath: film, andPath: again))
+
+    // Nothing is measured again for another bit rate.
+    let plan = try files.write(Self.document(source, Self.h264(2 * Self.rate)), to: "plan.json")
+    let report = try await Command.sheaf(
+      "plan", plan, "--json", "--store", files.path("one"), "--segment-duration", "4"
+    ).run()
+    #expect(report.output.contains("\"action\":\"encoded\"") || report.output.contains("\"action\" : \"encoded\""))
+    #expect(!report.output.contains("measured"), "\(report.output) \(report.errors)")
+  }
+}
