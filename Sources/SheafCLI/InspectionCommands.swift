@@ -43,7 +43,8 @@ struct CheckCommand: AsyncParsableCommand {
           warnings += ProbeText.warnings(description).map { "asset '\(asset)': \($0)" }
         }
         if !reply.plan.isEmpty {
-          warnings += try JSONDecoder().decode(PlanReport.self, from: reply.plan).damage.map(\.text)
+          let plan = try JSONDecoder().decode(PlanReport.self, from: reply.plan)
+          warnings += (plan.damage ?? []).map(\.text)
         }
       } catch let failure as CommandFailure where !failure.problems.isEmpty {
         problems = failure.problems
@@ -97,7 +98,7 @@ struct PlanCommand: AsyncParsableCommand {
       let report = try JSONDecoder().decode(PlanReport.self, from: reply.plan)
       if json.isOn { return try Console.printJSON(report) }
       for line in PlanText.lines(report) { try Console.print(line) }
-      for damage in report.damage { Console.printError("warning: \(damage.text)") }
+      for damage in report.damage ?? [] { Console.printError("warning: \(damage.text)") }
     }
   }
 }

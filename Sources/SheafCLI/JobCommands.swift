@@ -175,8 +175,8 @@ struct FetchCommand: AsyncParsableCommand {
           let status = try await client.fetch(job, into: file) { progress.report($0) }
           progress.report(status, film: output)
           progress.end()
-        status.warnOfDamage()
-        if isJSON { try Console.printJSON(RenderSummary(status, output: output)) }
+          status.warnOfDamage()
+          if isJSON { try Console.printJSON(RenderSummary(status, output: output)) }
         } catch var failure as CommandFailure where failure.code == .unavailable {
           failure.advice = ["to go on: " + coordinator.command(["fetch", job, "-o", output])]
           throw failure

@@ -41,7 +41,8 @@ struct RenderCommand: AsyncParsableCommand {
       }
       let progress = ProgressReport()
       defer { progress.end() }
-      let render = LocalRender(edit: edit, output: output, segmentDuration: segments.value, strictMedia: strictMedia.isOn)
+      let render = LocalRender(
+        edit: edit, output: output, segmentDuration: segments.value, strictMedia: strictMedia.isOn)
       let status = try await Interruption.cancelling {
         try await render.run(configuration) { progress.report($0, film: output) }
       }

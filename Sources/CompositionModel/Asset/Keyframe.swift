@@ -35,6 +35,14 @@ public struct Keyframe: Sendable, Hashable, Codable {
   }
 }
 
+extension Keyframe {
+  /// How many starts before a damaged stretch the decoder of its frames begins at most.
+  package static let deepest = 4
+  /// How many starts before the first frame that is read a reader needs, if the file has so many: each of the stretches
+  /// before that frame may be damaged so much that its own pictures are missing.
+  package static let neededBefore = 2 * deepest
+}
+
 /// What packets before a start leave in a decoder that later pictures depend on, and that a decoder which is opened
 /// with the file's own headers lacks.
 public struct DecoderState: Sendable, Hashable, Codable {

@@ -51,8 +51,9 @@ package struct PlanReport: Sendable, Hashable, Codable {
   package var audio: Audio?
   package var instructions: [Instruction]
   package var segments: [Segment]
-  /// The damaged frames that the film shows, as far as probing the media has found them.
-  package var damage: [DamageReport]
+  /// The damaged frames that the film shows, as far as probing the media has found them. Nil in the plan of a coordinator
+  /// of an earlier version.
+  package var damage: [DamageReport]?
 
   private enum CodingKeys: String, CodingKey {
     case container, duration, frames

@@ -71,7 +71,8 @@ package struct DamageReport: Sendable, Hashable, Codable {
     let noun = type == .audio ? "packet" : "frame"
     let counted = count == 1 ? "1 \(noun)" : "\(count) \(noun)s"
     let kind = type == .audio ? "the audio of " : ""
-    var text = "\(counted) of \(kind)'\(path)' \(count == 1 ? "is" : "are") damaged"
+    let name = path.split(separator: "/").last.map { String($0) } ?? path
+    var text = "\(counted) of \(kind)'\(name)' \(count == 1 ? "is" : "are") damaged"
     if let first = places.first {
       text += count == 1 ? ", at " : ", the first at "
       text += "\(Self.clock(first.sourceSeconds)) (\(Self.clock(first.filmSeconds)) of the film)"

@@ -1,6 +1,7 @@
 import ContentStorage
 import Digest
 import Jobs
+import Segmenter
 import SwiftProtobuf
 import Wire
 
@@ -46,8 +47,13 @@ actor StatusReader {
   private func damage(of job: Job) async throws(JobStoreError) -> [Sheaf_MediaDamage] {
     guard let film = job.output else { return [] }
     if let known = damage, known.job == job.id, known.film == film.digest { return known.list }
-    // It fails only when the reader's task is cancelled, and then nobody waits for the status.
-    let found = try? await BlockingWork.run { [notes] in notes.damage(of: film.digest) }
+    let found: ShownDamage?
+    do {
+      found = try await BlockingWork.run { [notes] in notes.damage(of: film.digest) }
+    } catch {
+      // The reader's task is cancelled: nobody waits for the status.
+      return []
+    }
     var list: [Sheaf_MediaDamage] = []
     if let found {
       let request = try await store.job(job.id).flatMap { try? JobRequest(encoded: $0.request) }

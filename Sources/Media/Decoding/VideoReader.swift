@@ -5,12 +5,9 @@ package import CompositionModel
 /// A decoder conceals what is missing of a damaged picture with parts of earlier pictures, and what it takes depends on all
 /// that it has decoded. So that a picture is the same wherever reading began, the frames of a damaged stretch (from one
 /// start to the next) come from a decoder of their own, which begins at the start before, or, while the stretch after that
-/// start is damaged too, at one more before, up to `deepest`. The frames after a damaged stretch come from a decoder that
+/// start is damaged too, at one more before, up to `Keyframe.deepest`. The frames after a damaged stretch come from a decoder that
 /// begins at their own start.
 package final class VideoReader {
-  /// How many starts before a damaged stretch its decoder begins at most.
-  package static let deepest = 4
-
   private enum Part {
     /// Frames from the decoder's own start on, in which no damage was found.
     case whole
@@ -45,7 +42,7 @@ package final class VideoReader {
   ///   - decodeFrom: Where decoding starts; nil is the head of the file.
   ///   - state: What the decoder is given before it starts at `decodeFrom`.
   ///   - starts: Has the starts around what is read: `decodeFrom`, those of the frames up to the last that is read, and
-  ///     `2 * deepest` before. If there are fewer before, they are all that the file has. Nil: one decoder decodes
+  ///     `Keyframe.neededBefore` before. If there are fewer before, they are all that the file has. Nil: one decoder decodes
   ///     everything, and damaged pictures depend on `decodeFrom`.
   ///   - shownAt: A stored timestamp. The first frame returned is the last one at or before it, or the first of the track
   ///     (or from the keyframe on) if all are later. Nil returns every frame from `decodeFrom` on.
@@ -177,7 +174,7 @@ package final class VideoReader {
         try open(own - 1, for: .damaged(own))
         return true
       case .damaged(let own)
-      where stretch == session.index && stretch < own && stretch > max(-1, own - Self.deepest):
+      where stretch == session.index && stretch < own && stretch > max(-1, own - Keyframe.deepest):
         try open(stretch - 1, for: part)
         return true
       case .damaged: break

@@ -154,5 +154,6 @@ private final class TrialDecoder {
       }
       av_frame_unref(frame.pointer)
     }
+    _ = decoder.takeReports()
   }
 }

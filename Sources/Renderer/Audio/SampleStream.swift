@@ -104,7 +104,8 @@ final class DecodedTrack: SampleSource {
     }
     damaged += reader?.takeDamage() ?? []
     guard !damaged.isEmpty else { return }
-    for place in damaged where place >= position && place < at {
+    // A packet's time may be a little before its samples.
+    for place in damaged where place >= position - Int64(sampleRate / 20) && place < at {
       damage?.add(
         source: Double(place) / Double(sampleRate), digest: planned.digest, track: planned.track, type: .audio)
     }

@@ -74,7 +74,8 @@ private final class SourceCursor {
       let reader = try VideoReader(
         source: input, name: source.title, track: source.track, codec: source.codec, timebase: source.timebase,
         discontinuities: source.discontinuities, decodeFrom: keyframe,
-        state: keyframe.flatMap { source.video.decoderState(at: $0) }, starts: source.video.isStill ? nil : source.video,
+        state: keyframe.flatMap { source.video.decoderState(at: $0) },
+        starts: source.video.isStill ? nil : source.video,
         shownAt: tick, movement: movement)
       guard let first = try reader.next() else {
         throw MediaError(

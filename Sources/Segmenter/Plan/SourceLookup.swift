@@ -111,7 +111,7 @@ struct SegmentSources {
         try lookup.keyframe(of: clip, track: description, format: video, at: grid.time(of: max(frame, last)))
       )
     }
-    let starts = video.isStill ? nil : max(0, (start ?? -1) - PlannedSource.earlierStarts)..<((end ?? -1) + 2)
+    let starts = video.isStill ? nil : max(0, (start ?? -1) - Keyframe.neededBefore)..<((end ?? -1) + 2)
     return add(key, asset: asset, track: description, video: video, decodeFrom: start, starts: starts)
   }
 

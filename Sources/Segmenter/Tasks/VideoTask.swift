@@ -110,9 +110,6 @@ package struct ClipLayer: Sendable, Hashable, Codable {
 
 /// One track of one asset, and where to start decoding it. A track that several clips use has a source for each clip.
 package struct PlannedSource: Sendable, Hashable, Codable {
-  /// How many starts before `decodeFrom` a task has.
-  package static let earlierStarts = 8
-
   /// The SHA-256 of the file, in lower-case hexadecimal.
   package var digest: String
   /// The stream's index in the file.
@@ -129,7 +126,7 @@ package struct PlannedSource: Sendable, Hashable, Codable {
   package var discontinuities: [Discontinuity]?
   /// One of the keyframes of `video`. Nil: at the start of the file.
   package var decodeFrom: Keyframe?
-  /// `keyframes` are those at which a decoder may have to start if pictures are damaged: `earlierStarts` before
+  /// `keyframes` are those at which a decoder may have to start if pictures are damaged: `Keyframe.neededBefore` before
   /// `decodeFrom`, as far as there are, up to the first after what is shown. `frames` is empty, and how the starts were
   /// proved is left out, because rendering does not need it.
   package var video: VideoFormat
