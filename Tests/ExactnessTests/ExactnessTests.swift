@@ -54,9 +54,12 @@ struct Attack {
     if let copy {
       let description = try AssetProbe.probe(openSource(copy), name: copy)
       hashes = try InProcessFilm(
-        CutFilm.document(ofCopy: copy, frameCount: decoded.count), of: copy, description, segmentDuration: nil,
+        CutFilm.document(ofCopy: copy), of: copy, description, segmentDuration: nil,
         random: &random
       ).frames
+      guard hashes.count >= decoded.count else {
+        throw Tool.Failure(description: "\(path): of \(decoded.count) frames the copy has \(hashes.count)")
+      }
     } else {
       hashes = decoded
     }
