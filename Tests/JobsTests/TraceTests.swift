@@ -27,7 +27,8 @@ struct TraceTests {
     for label in [
       "published", "duplicate", "stale", "planned true", "planned false", "granted", "granted nothing", "lost",
       "lost nothing", "failed task true", "failed task false", "failed job true", "disconnected true", "renewed",
-      "not renewed", "taken over", "went away", "came back", "replanned true", "retried, now probing",
+      "not renewed", "taken over", "went away", "came back", "replanned true", "reprobed true", "reprobed false",
+      "retried, now probing",
       "retried, now done", "deleted true", "deleted false", "deleted old true", "backup of another kind", "rebind",
       "attempt dropped",
       "cancelled, now cancelled", "cancelled, now done", "rejected", "job done", "job failed", "task failed",
