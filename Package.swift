@@ -75,7 +75,8 @@ let package = Package(
     .target(
       name: "Wire", dependencies: nio + [protobuf, logging, "Digest", "SystemSupport"], exclude: ["sheaf.proto"],
       swiftSettings: strict),
-    .target(name: "ContentStorage", dependencies: ["Digest", "SystemSupport"], swiftSettings: strict),
+    .target(name: "CFiles", cSettings: optimised),
+    .target(name: "ContentStorage", dependencies: ["CFiles", "Digest", "SystemSupport"], swiftSettings: strict),
     .target(
       name: "Coordinator",
       dependencies: [

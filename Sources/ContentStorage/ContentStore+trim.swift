@@ -10,7 +10,7 @@ extension ContentStore {
   /// Objects that were made or used within this time, in seconds, are never trimmed: an upload may have just arrived for
   /// a job that is being submitted. Longer than `useInterval`, so that every use that is not recorded is within it.
   static let trimAge: Double = 900
-  /// How long what an interrupted upload left is kept, in seconds.
+  /// How long what an interrupted upload left is kept, in seconds, unless the room is needed.
   static let partialAge: Double = 86_400
   /// How long a note stays after its result, in seconds: a job that has ended reports what is in it.
   static let noteAge: Double = 90 * 86_400
@@ -83,7 +83,7 @@ extension ContentStore {
   /// - Parameter age: In seconds. Of interrupted uploads, which are kept for longer, only the oldest go.
   func removeLeftovers(olderThan age: Double = 3600, at now: Double) {
     for file in Directories.files(in: directory + "/temporary") {
-      let isPartial = file.path.hasPrefix("\(directory)/temporary/partial-")
+      let isPartial = file.path.hasPrefix(partialPrefix)
       if now - file.modified > (isPartial ? max(age, Self.partialAge) : age) { unlink(file.path) }
     }
   }

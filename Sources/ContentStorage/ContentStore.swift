@@ -22,17 +22,26 @@ package final class ContentStore: Sendable {
   package let blocks: BlockDigestFolder
   /// When `trim` last looked for entries whose content is gone, in seconds since 1970.
   let entriesRemoved = Mutex<Double>(0)
-  /// Bytes that the open uploads will still write.
-  private let reserved = Mutex<Int64>(0)
+  /// Bytes that the open uploads of this process will still write and that the file system could not allocate.
+  let reserved = Mutex<Int64>(0)
+  private let measure: @Sendable (String) throws(SystemError) -> Int64
 
   /// Opens a content store, makes its folder if it does not exist, and removes the temporary files that a crash left.
-  /// - Parameter leftoversOlderThan: In seconds. Younger temporary files may belong to another coordinator.
-  package init(directory: String, leftoversOlderThan age: Int = 3600) throws(ContentStoreError) {
+  /// - Parameters:
+  ///   - leftoversOlderThan: In seconds. Younger temporary files may belong to another coordinator.
+  ///   - measure: The bytes that can still be written to the disk of a folder. Blocks.
+  package init(
+    directory: String, leftoversOlderThan age: Int = 3600,
+    measure: @escaping @Sendable (String) throws(SystemError) -> Int64 = { path throws(SystemError) in
+      try Directories.availableBytes(in: path)
+    }
+  ) throws(ContentStoreError) {
     let path: String = try mapErrors { () throws(SystemError) in
       for name in ["", "/objects", "/fingerprints", "/places", "/temporary"] { try Directories.make(directory + name) }
       return try Directories.resolve(directory)
     }
     self.directory = path
+    self.measure = measure
     blocks = BlockDigestFolder(directory: path + "/blocks")
     identity = try Self.identity(in: path)
     guard access(self.directory + "/temporary", W_OK | X_OK) == 0 else {
@@ -41,33 +50,9 @@ package final class ContentStore: Sendable {
     removeLeftovers(olderThan: Double(age), at: Double(time(nil)))
   }
 
-  /// Reserves space for an upload in this process.
-  func reserve(_ bytes: Int64, leaving minimumFree: Int64) throws(ContentStoreError) {
-    let available = try availableBytes()
-    let free = reserved.withLock { reserved -> Int64? in
-      let free = available - reserved
-      guard free - bytes < minimumFree else {
-        reserved += bytes
-        return nil
-      }
-      return free
-    }
-    guard let free else { return }
-    throw ContentStoreError(
-      .outOfSpace,
-      """
-      the disk has \(ByteCount.text(max(0, free))) left beside other uploads, and \(ByteCount.text(minimumFree)) must stay \
-      free beside the \(ByteCount.text(bytes)) of this one
-      """)
-  }
-
-  func release(_ bytes: Int64) {
-    reserved.withLock { $0 -= bytes }
-  }
-
   /// The bytes that can still be written to the disk that the store is on.
   package func availableBytes() throws(ContentStoreError) -> Int64 {
-    try mapErrors { () throws(SystemError) in try Directories.availableBytes(in: directory) }
+    try mapErrors { () throws(SystemError) in try measure(directory) }
   }
 
   /// Where the content is, or would be.

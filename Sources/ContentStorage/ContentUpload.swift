@@ -7,7 +7,7 @@ import SystemSupport
 /// after `finish` has checked it. Every method blocks.
 ///
 /// An upload that is dropped leaves what it has written, if that is a mebibyte or more, as `temporary/partial-<digest>`
-/// for a day. The next upload of the same content goes on from there. One upload at a time writes that file; another one
+/// for a day, or until another upload needs the room. The next upload of the same content goes on from there. One upload at a time writes that file; another one
 /// of the same content, of any process, writes a file of its own, of which nothing is left.
 ///
 /// Unchecked, and safe: one task at a time uses it, and calls its methods one after the other.
@@ -26,7 +26,9 @@ package final class ContentUpload: @unchecked Sendable {
   private var file: OpenFile?
   private var hasher: BlockHasher? = BlockHasher()
   private let isPartial: Bool
-  /// Bytes that are reserved on the disk and not written yet.
+  /// Whether blocks beyond the file's end are allocated for it.
+  private var isAllocated = false
+  /// Bytes that are counted by the store and not written yet, where blocks could not be allocated.
   private var reservation: Int64 = 0
 
   init(_ store: ContentStore, _ content: Content) throws(ContentStoreError) {
@@ -39,9 +41,10 @@ package final class ContentUpload: @unchecked Sendable {
     }
     let size = try mapErrors { () throws(SystemError) -> Int64 in
       let size = try Int64(file.status().st_size)
-      if size <= content.size { return size }
-      try file.truncate(to: 0)
-      return 0
+      let kept = size <= content.size ? size : 0
+      // It also frees what a coordinator that was killed had reserved.
+      try file.truncate(to: kept)
+      return kept
     }
     self.file = file
     self.isPartial = isPartial
@@ -58,17 +61,17 @@ package final class ContentUpload: @unchecked Sendable {
       let file = try OpenFile.open(path, O_RDWR | O_CREAT)
       guard try file.lockWithoutWaiting() else { return nil }
       // Between the two calls the upload that had the lock may have finished, and the file may be an object.
-      var named = stat()
-      let status = try file.status()
-      if stat(path, &named) == 0, named.st_ino == status.st_ino, named.st_dev == status.st_dev { return file }
+      if try file.isNamed { return file }
     }
   }
 
-  /// Reserves the space of what is not written yet, so that uploads that are written at the same time do not count on the
-  /// same space. Throws `.outOfSpace` if fewer than `minimumFree` bytes would be left on the disk.
+  /// Reserves the space of what is not written yet, so that uploads that are written at the same time, by any coordinator
+  /// of the store, do not count on the same space. What interrupted uploads left is removed if that makes the room. Throws
+  /// `.outOfSpace` if fewer than `minimumFree` bytes would be left on the disk.
   package func reserve(leaving minimumFree: Int64) throws(ContentStoreError) {
-    try store.reserve(content.size - resumed, leaving: minimumFree)
-    reservation = content.size - resumed
+    guard let file else { return }
+    isAllocated = try store.reserve(resumed..<content.size, of: file, leaving: minimumFree)
+    if !isAllocated { reservation = content.size - resumed }
   }
 
   private func release(_ bytes: Int64) {
@@ -87,18 +90,29 @@ package final class ContentUpload: @unchecked Sendable {
     received = resumed
   }
 
-  /// Appends bytes. Throws `.mismatch` if there are more than announced, `.outOfSpace` if the disk is full.
+  /// Appends bytes. Throws `.mismatch` if there are more than announced, `.outOfSpace` if the disk is full and no remains of
+  /// interrupted uploads can be removed for the rest.
   package func write(_ data: Data) throws(ContentStoreError) {
     guard let file, Int64(data.count) <= content.size - received else {
       throw ContentStoreError(.mismatch, "the upload is longer than the announced \(content.size) bytes")
     }
-    let result = data.withUnsafeBytes { bytes in
-      Result { () throws(SystemError) in try file.write(bytes, at: received) }
+    do throws(SystemError) {
+      try put(data, to: file)
+    } catch {
+      guard error.isOutOfSpace, store.removeRemains(freeing: content.size - received) > 0 else {
+        throw ContentStoreError(error)
+      }
+      try mapErrors { () throws(SystemError) in try put(data, to: file) }
     }
-    try mapErrors { () throws(SystemError) in try result.get() }
     data.withUnsafeBytes { hasher?.update($0) }
     received += Int64(data.count)
     release(Int64(data.count))
+  }
+
+  private func put(_ data: Data, to file: OpenFile) throws(SystemError) {
+    try data.withUnsafeBytes { bytes in
+      Result { () throws(SystemError) in try file.write(bytes, at: received) }
+    }.get()
   }
 
   /// Checks size and digest, and stores the content. Throws `.mismatch` if they are not as announced, `.interrupted` if
@@ -128,6 +142,8 @@ package final class ContentUpload: @unchecked Sendable {
   package func keep() {
     guard isPartial, max(received, resumed) >= Self.smallestPartial else { return discard() }
     release(reservation)
+    // Frees the blocks that are reserved and not written. If that fails, the next upload of the content frees them.
+    if isAllocated, let file, let size = try? file.status().st_size { try? file.truncate(to: Int64(size)) }
     // The descriptor is closed, and the lock with it.
     file = nil
   }
@@ -142,7 +158,7 @@ package final class ContentUpload: @unchecked Sendable {
 }
 
 extension ContentStore {
-  func partialPath(of digest: SHA256Digest) -> String { "\(directory)/temporary/partial-\(digest.hex)" }
+  func partialPath(of digest: SHA256Digest) -> String { partialPrefix + digest.hex }
 }
 
 extension OpenFile {

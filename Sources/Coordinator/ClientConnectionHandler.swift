@@ -35,7 +35,7 @@ actor ClientConnectionHandler {
   func run() async throws {
     let transfers = ContentTransferHandler(
       content: service.content, connection: connection, minimumFree: service.configuration.minimumFree,
-      checksReads: true)
+      checksReads: true, waits: { [service] in await service.uploadWaits($0, $1) })
     try await withThrowingDiscardingTaskGroup { group in
       group.addTask { try await self.connection.alongside { try await self.closeWhenIdle() } }
       for try await message in connection.inbound {

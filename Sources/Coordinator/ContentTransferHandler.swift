@@ -34,6 +34,7 @@ actor ContentTransferHandler {
   private let connection: WireConnection
   private let minimumFree: Int64
   private let checksReads: Bool
+  private let waits: @Sendable (Content, String?) async -> Void
   /// Reads whose reply was not given to the connection. It is lowered before that, so that a peer that has read a reply
   /// may request again at once.
   private var unansweredReads = 0
@@ -43,11 +44,16 @@ actor ContentTransferHandler {
   ///   temporarily impossible. Zero: uploads are taken until the disk is full.
   /// - Parameter checksReads: What the store reads is compared with its digests, and damaged content is removed, because
   ///   the peer cannot report it.
-  init(content: ContentLocator, connection: WireConnection, minimumFree: Int64 = 0, checksReads: Bool = false) {
+  /// - Parameter waits: Called when an upload waits for room on the disk, with the reason, and with nil when one begins.
+  init(
+    content: ContentLocator, connection: WireConnection, minimumFree: Int64 = 0, checksReads: Bool = false,
+    waits: @escaping @Sendable (Content, String?) async -> Void = { _, _ in }
+  ) {
     self.content = content
     self.connection = connection
     self.minimumFree = minimumFree
     self.checksReads = checksReads
+    self.waits = waits
   }
 
   /// Processes a message that belongs to a read or an upload; work that takes long goes on in `group`. Returns false, and
@@ -171,7 +177,9 @@ actor ContentTransferHandler {
   private func receive(_ request: UInt64, _ announced: (content: Content, chunks: AsyncStream<Chunk>)) async throws {
     var reply = Sheaf_UploadReply.with { $0.request = request }
     do {
-      guard let upload = try await open(announced.content) else {
+      let opened = try await open(announced.content)
+      await waits(announced.content, nil)
+      guard let upload = opened else {
         reply.complete = true
         reply.received = UInt64(announced.content.size)
         return try await end(request, reply)
@@ -181,6 +189,7 @@ actor ContentTransferHandler {
       try await connection.send(.uploadReply(reply))
       try await write(Transfer(request: request, upload: upload, chunks: announced.chunks))
     } catch let error as ContentStoreError {
+      if error.code == .outOfSpace { await waits(announced.content, error.description) }
       reply.fail(error)
       try await end(request, reply)
     }
@@ -227,6 +236,7 @@ actor ContentTransferHandler {
           reply.complete = true
         }
       } catch let error as ContentStoreError {
+        if error.code == .outOfSpace { await waits(transfer.upload.content, error.description) }
         reply.fail(error)
         // Wrong bytes are of no use to a later upload.
         try await BlockingWork.run { error.isTemporary ? transfer.upload.keep() : transfer.upload.discard() }

@@ -1,4 +1,5 @@
 import ContentStorage
+import Digest
 import Jobs
 import Logging
 import SystemSupport
@@ -26,7 +27,14 @@ extension CoordinatorService {
   private func measureDisk() async {
     guard configuration.minimumFree > 0 else { return }
     do {
-      let free = try await abandonable { [availableBytes] in try await BlockingWork.run(.files, availableBytes) }
+      let minimum = configuration.minimumFree
+      let free = try await abandonable { [availableBytes, content] in
+        try await BlockingWork.run(.files) {
+          let free = try availableBytes()
+          guard free < minimum, content.store.removeRemains(freeing: minimum - free) > 0 else { return free }
+          return try availableBytes()
+        }
+      }
       guard disk.measured(free) else { return }
       hold()
       if let notice = disk.notice {
@@ -39,6 +47,19 @@ extension CoordinatorService {
     } catch {
       logger.error("free disk space not measured", metadata: ["error": "\(error)"])
     }
+  }
+
+  /// An upload waits for room on the disk, or, without a reason, has begun.
+  func uploadWaits(_ content: Content, _ reason: String?) async {
+    let metadata: Logger.Metadata = ["content": "\(content.digest)", "size": "\(ByteCount.text(content.size))"]
+    if let reason {
+      guard uploads.refused(content, reason, now: now) else { return }
+      logger.warning("upload waits for room", metadata: metadata.merging(["reason": "\(reason)"]) { first, _ in first })
+    } else {
+      guard uploads.begun(content.digest) else { return }
+      logger.notice("upload has room", metadata: metadata)
+    }
+    await changes.signal()
   }
 
   /// What is due in the store, once a second. The store's changes are hints and may be lost, so everything is checked.

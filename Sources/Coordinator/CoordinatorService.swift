@@ -35,6 +35,7 @@ package actor CoordinatorService {
 
   // What goes on by itself, in CoordinatorService+upkeep.swift.
   var disk: DiskSpace
+  var uploads = WaitingUploads()
   var outage = StoreOutage()
   var planning: Set<JobID> = []
   var isLookingForPlans = false
@@ -83,7 +84,7 @@ package actor CoordinatorService {
   }
 
   /// What holds up the whole farm, for a person.
-  var notices: [String] { disk.notice.map { [$0] } ?? [] }
+  var notices: [String] { [disk.notice, uploads.notice(now: now)].compactMap(\.self) }
 
   /// Serves until it is cancelled or drained.
   package func run(_ server: WireServer) async throws {

@@ -55,7 +55,8 @@ actor WorkerConnectionHandler {
     let result: Result<Void, any Error>
     do {
       let transfers = ContentTransferHandler(
-        content: service.content, connection: connection, minimumFree: service.configuration.minimumFree)
+        content: service.content, connection: connection, minimumFree: service.configuration.minimumFree,
+        waits: { [service] in await service.uploadWaits($0, $1) })
       try await withThrowingDiscardingTaskGroup { group in
         for try await message in connection.inbound {
           if try await transfers.start(message, in: &group) { continue }

@@ -51,27 +51,68 @@ struct ResumedUploadTests {
     #expect(try temporaries().isEmpty)
   }
 
-  /// Uploads at the same time must not count on the same space. What remains free is far more than other programs use.
-  @Test func uploadsReserveTheSpaceThatTheyWillWrite() throws {
-    let available = try store.availableBytes()
-    let half = Content(digest: film.digest, size: available / 2)
-    func reserve(_ content: Content) throws -> ContentUpload {
-      let upload = try store.upload(content)
-      try upload.reserve(leaving: available / 4)
-      return upload
+  /// A coordinator with the store, on a disk of 8 MiB that has nothing but the uploads.
+  private func coordinator() throws -> ContentStore {
+    try ContentStore(directory: store.directory) { folder in
+      Directories.files(in: folder + "/temporary").reduce(8 << 20) { $0 - $1.allocatedSize }
     }
-    do {
-      let first = try reserve(half)
-      let error = #expect(throws: ContentStoreError.self) { try reserve(half) }
-      #expect(error?.code == .outOfSpace)
-      first.discard()
-      try reserve(half).keep()
-      _ = try reserve(half)
-    }
-    let upload = try reserve(film)
-    try upload.write(bytes)
-    try upload.finish()
-    _ = try reserve(half)
+  }
+
+  /// Begins to upload content of which nothing but its size counts.
+  private func reserve(_ name: String, _ mebibytes: Int64, at store: ContentStore) throws -> ContentUpload {
+    let upload = try store.upload(Content(digest: SHA256Digest.of(name.utf8), size: mebibytes << 20))
+    try upload.reserve(leaving: 1 << 20)
+    return upload
+  }
+
+  private func leaveRemains(_ name: String, hoursAgo: Int) throws -> String {
+    let content = Content(digest: SHA256Digest.of(name.utf8), size: 4 << 20)
+    do { try store.upload(content).write(bytes[..<part]) }
+    let path = store.partialPath(of: content.digest)
+    let times = Array(repeating: timespec(tv_sec: time(nil) - hoursAgo * 3600, tv_nsec: 0), count: 2)
+    #expect(utimensat(AT_FDCWD, path, times, 0) == 0)
+    return path
+  }
+
+  private func exist(_ paths: [String]) -> [Bool] { paths.map { access($0, F_OK) == 0 } }
+
+  /// Uploads at the same time must not count on the same space, whichever coordinator they come to.
+  @Test func uploadsReserveTheSpaceThatTheyWillWriteOnTheDisk() throws {
+    let (first, second) = (try coordinator(), try coordinator())
+    let upload = try reserve("a", 5, at: first)
+    #expect(try second.availableBytes() == 3 << 20)
+    let error = #expect(throws: ContentStoreError.self) { try reserve("b", 5, at: second) }
+    #expect(error?.code == .outOfSpace)
+    #expect(
+      error?.description
+        == "the disk has 3 MiB left beside other uploads, and 1 MiB must stay free beside the 5 MiB of this one")
+    try upload.write(bytes[..<part])
+    #expect(try second.availableBytes() == 3 << 20, "what is written was reserved")
+    upload.keep()
+    #expect(try second.availableBytes() == 6 << 20, "what it has not written is free")
+    let other = try reserve("b", 5, at: second)
+    #expect(throws: ContentStoreError.self) { try reserve("a", 5, at: first) }
+    other.discard()
+    #expect(try reserve("a", 5, at: first).resumed == part)
+    #expect(throws: ContentStoreError.self) { try reserve("c", .max >> 20, at: first) }
+  }
+
+  @Test func whatInterruptedUploadsLeftGoesWhenTheRoomIsNeeded() throws {
+    let store = try coordinator()
+    let remains = [try leaveRemains("young", hoursAgo: 1), try leaveRemains("old", hoursAgo: 2)]
+    let open = try store.upload(film)
+    try open.write(bytes[..<part])
+    // 2 MiB are free.
+    let upload = try reserve("a", 3, at: store)
+    #expect(exist(remains) == [true, false])
+    #expect(throws: ContentStoreError.self) { try reserve("b", 5, at: store) }
+    #expect(exist(remains) == [true, false], "it would not have been enough")
+    upload.discard()
+    _ = try reserve("b", 5, at: store)
+    #expect(exist(remains) == [false, false])
+    try open.write(bytes[part...])
+    try open.finish()
+    #expect(store.contains(film), "an open upload keeps what it has written")
   }
 
   @Test func damagedRemainsAreRemovedAndTheUploadMayBeRepeated() throws {

@@ -1,6 +1,7 @@
 import Client
 import CompositionModel
 import ContentStorage
+import Digest
 import Foundation
 import Jobs
 import SwiftProtobuf
@@ -69,6 +70,20 @@ import Wire
       #expect(Set(worker.kinds) == [.probe])
       let status = try await CoordinatorClient.run(coordinator.endpoint) { try await $0.request(.statusQuery(.init())) }
       #expect(status == .statusReply(.init()))
+    }
+  }
+
+  @Test func aDamagedDescriptionIsMadeAgain() async throws {
+    try await TestCoordinator.run { coordinator in
+      let files = ["a.mov": "10", "b.mov": "11"]
+      let worker = ScriptedWorker(coordinator.hello(.worker))
+      let first = try await inspect(document, files: files, at: coordinator, worker: worker)
+      let description = try #require(first.descriptions["a"])
+      let path = coordinator.content.path(of: SHA256Digest.of(description))
+      try Data(count: description.count).write(to: URL(filePath: path))
+      let again = try await inspect(document, files: files, at: coordinator, worker: worker)
+      #expect(again.problems.isEmpty && again.descriptions == first.descriptions && again.plan == first.plan)
+      #expect(worker.kinds == [.probe, .probe, .probe])
     }
   }
 

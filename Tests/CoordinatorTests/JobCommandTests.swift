@@ -56,6 +56,19 @@ import Wire
     }
   }
 
+  @Test func aJobWhoseDescriptionsAreGoneIsTakenUpAndProbedAgain() async throws {
+    try await TestCoordinator.run { coordinator in
+      try await coordinator.render()
+      _ = try await coordinator.store.cancel(job)
+      coordinator.content.remove(SHA256Digest.of([5, 5, 5]))
+      #expect(try await retry(at: coordinator).state == .probing)
+      try await ManualWorker.run(coordinator.hello(.worker, slots: 1), at: coordinator) { worker in
+        try await worker.heartbeat(free: 1)
+        #expect(try await worker.grant().kind == .probe)
+      }
+    }
+  }
+
   @Test func onlyAJobThatHasEndedIsDeleted() async throws {
     try await TestCoordinator.run { coordinator in
       try await coordinator.render()

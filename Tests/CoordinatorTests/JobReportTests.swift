@@ -48,6 +48,9 @@ struct JobReportTests {
     let waiting = summary(.probing, build: nil, probes: (0, 5))
     #expect(reason(waiting, [worker("build 9", busy: 2)]) == "the workers are busy with other jobs")
     #expect(reason(waiting, []) == "no worker is connected")
+    #expect(
+      reason(summary(.probing, build: nil, probes: (5, 5)), [worker("build 1", busy: 2)])
+        == "its files are probed and it is to be planned; if this stays, the coordinator's log has the reason")
   }
 
   @Test func aJobThatRunsOrHasEndedOrWasSubmittedJustNowWaitsForNothing() {

@@ -19,7 +19,7 @@ import Wire
     let folder: TemporaryFolder
     let path: String
 
-    init(clips: [Int] = [8], seconds: Int = 10, extra: String = "") throws {
+    init(clips: [Int] = [8], seconds: Int = 10, extra: String = "", composition: String = "") throws {
       folder = try TemporaryFolder()
       var clipTexts: [String] = []
       for (index, length) in clips.enumerated() {
@@ -30,7 +30,7 @@ import Wire
       let document = """
         { "sheaf": 1, "assets": { \(assets) },
           "tracks": [ { "id": "A", "type": "video", "clips": [ \(clipTexts.joined(separator: ", ")) ] } ],
-          "export": { "to": "film.mkv", "video": { "codec": "ffv1" }\(extra) } }
+          "export": { "to": "film.mkv", "video": { "codec": "ffv1" }\(extra) }\(composition) }
         """
       path = try folder.write(Data(document.utf8), "edit.json")
     }
@@ -167,6 +167,43 @@ import Wire
         let third = try await end(of: edit, at: coordinator)
         #expect(third.output == first.output)
         #expect(worker.kinds.count == count + 1 && worker.kinds.last == .stitch)
+      }
+    }
+  }
+
+  /// Changes a byte of a result of the content store, as a disk fault does.
+  private func damage(_ result: Content, at offset: Int, in store: ContentStore) throws {
+    let file = try OpenFile.open(store.path(of: result.digest), O_RDWR)
+    let byte = try file.read(at: Int64(offset), length: 1)[0]
+    try [byte ^ 1].withUnsafeBytes { try file.write($0, at: Int64(offset)) }
+  }
+
+  /// A byte of the list of fonts, one of a font in it, whose own object is gone, and one of a description.
+  @Test(arguments: [20, -1]) func damagedDescriptionsAndFontsAreFoundAgain(fontByte: Int) async throws {
+    let overlay = #", "videoComposition": { "overlays": [ { "text": "Maroubra" } ] }"#
+    let edit = try Edit(clips: [8, 4], composition: overlay)
+    try await TestCoordinator.run { coordinator in
+      let worker = ScriptedWorker(coordinator.hello(.worker))
+      try await working([worker], at: coordinator) {
+        let first = try await end(of: edit, at: coordinator)
+        try #require(first.state == .done, "\(first)")
+        let tasks = try await coordinator.store.tasks(of: JobID(first.job), payloads: false)
+        let results = try tasks.prefix(3).map { try #require($0.result) }
+        try damage(results[1], at: 5, in: coordinator.content)
+        try damage(results[2], at: (fontByte + Int(results[2].size)) % Int(results[2].size), in: coordinator.content)
+        coordinator.content.remove(SHA256Digest.of(ScriptedWorker.font))
+        let count = worker.granted.withLock { $0.count }
+        let second = try await end(of: edit, at: coordinator, segmentDuration: "3")
+        #expect(second.state == .done, "\(second)")
+        let probes = worker.granted.withLock { $0.dropFirst(count).filter { $0.kind == .probe } }
+        // The fonts are found for each job, and here twice.
+        #expect(probes.map(\.inputs.count).sorted() == [0, 0, 1])
+        for result in results {
+          #expect(try coordinator.content.read(result.digest, limit: 1 << 20).count == Int(result.size))
+        }
+        let logged = coordinator.logs.all(
+          "files are probed again, because what was found was damaged on the disk or is gone")
+        #expect(logged.map(\.metadata["tasks"]) == ["probe of 1.mov, fonts of 1 text"])
       }
     }
   }

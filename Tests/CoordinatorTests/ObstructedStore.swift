@@ -102,6 +102,11 @@ final class ObstructedStore: JobStore {
     return try await inner.replan(job)
   }
 
+  func reprobe(_ job: JobID, tasks: [Int32]) async throws(JobStoreError) -> Int {
+    try await pass(.plan)
+    return try await inner.reprobe(job, tasks: tasks)
+  }
+
   func retry(_ job: JobID) async throws(JobStoreError) -> JobState? {
     try await pass(.other)
     return try await inner.retry(job)

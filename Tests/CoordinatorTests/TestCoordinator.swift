@@ -6,6 +6,7 @@ import Jobs
 import Logging
 import SwiftProtobuf
 import Synchronization
+import SystemSupport
 import TestPrograms
 import Testing
 import Wire
@@ -27,11 +28,13 @@ struct TestCoordinator: Sendable {
   ///   - configure: Changes the configuration.
   ///   - wrap: The store that the coordinator gets in place of this one.
   ///   - availableBytes: Of the disk; nil: they are measured.
+  ///   - diskSize: Of a disk that has only the content store; nil: it is on a real one.
   static func run<R: Sendable>(
     token: String? = "secret", mediaRoot: String? = nil, policy: LeasePolicy = LeasePolicy(),
     maximumConnections: Int = 64, clock: @escaping @Sendable () -> Duration = { .zero },
     configure: (inout CoordinatorConfiguration) -> Void = { _ in },
     wrap: (MemoryJobStore) -> any JobStore = { $0 }, availableBytes: (@Sendable () throws -> Int64)? = nil,
+    diskSize: (@Sendable () -> Int64)? = nil,
     _ body: @escaping @Sendable (TestCoordinator) async throws -> R
   ) async throws -> R {
     let folder = try TemporaryFolder()
@@ -40,7 +43,10 @@ struct TestCoordinator: Sendable {
     let start = ContinuousClock.now
     let store = MemoryJobStore(policy: policy) { start.duration(to: .now) + clock() }
     let content = try ContentLocator(
-      store: ContentStore(directory: folder.path("store")), mediaRoot: mediaRoot, contents: FileContentCache())
+      store: ContentStore(directory: folder.path("store")) { path throws(SystemError) in
+        guard let diskSize else { return try Directories.availableBytes(in: path) }
+        return Directories.files(in: path + "/temporary").reduce(diskSize()) { $0 - $1.allocatedSize }
+      }, mediaRoot: mediaRoot, contents: FileContentCache())
     let server = try await WireServer.bind(to: WireAddress(host: "127.0.0.1", port: 0), logger: logger)
     var configuration = CoordinatorConfiguration(
       name: "test", token: token, maximumConnections: maximumConnections, policy: policy)

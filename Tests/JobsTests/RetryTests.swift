@@ -114,6 +114,37 @@ struct RetryTests {
   }
 
   @Test(arguments: StoreKind.allCases)
+  func probeTasksWhoseResultsAreLostAreReadyAgain(_ kind: StoreKind) async throws {
+    try await kind.run { farm in
+      let job = JobID("j1")
+      try await farm.store.submit(
+        .sample("j1", tasks: [.sample(.probe, 1, cached: content(1)), .sample(.probe, 2), .sample(.probe, 3)]))
+      let probes = try await farm.store.claim(worker: .anna, build: "b1", limit: 2).map(\.lease)
+      #expect(try await farm.store.publish(probes[0], worker: .anna, result: content(2)) == .published)
+      // The last one runs.
+      #expect(try await farm.store.reprobe(job, tasks: [0, 2, 9]) == 1)
+      #expect(try await farm.store.publish(probes[1], worker: .anna, result: content(3)) == .published)
+      #expect(try await farm.store.reprobe(job, tasks: [1, 1]) == 1)
+      #expect(try await farm.store.summary(of: job)?.probes == JobSummary.Count(done: 1, total: 3))
+      #expect(try await farm.store.jobsToPlan().isEmpty)
+      let tasks = try await farm.store.tasks(of: job)
+      #expect(tasks.map(\.state) == [.ready, .ready, .done])
+      #expect(tasks.map(\.result) == [nil, nil, content(3)] && !tasks[0].isCached && tasks[1].publisher == nil)
+      // The earlier lease has published, and does not publish once more.
+      #expect(try await farm.store.publish(probes[0], worker: .anna, result: content(2)) == .stale)
+      let again = try await farm.store.claim(worker: .bert, build: "b1", limit: 3).map(\.lease)
+      #expect(again.map(\.epoch) == [1, 2])
+      for lease in again {
+        #expect(try await farm.store.publish(lease, worker: .bert, result: content(4)) == .published)
+      }
+      #expect(try await farm.store.jobsToPlan() == [job])
+      #expect(try await farm.store.plan(job, build: "b1", tasks: .videos(1) + [.sample(.stitch)]))
+      #expect(try await farm.store.reprobe(job, tasks: [0]) == 0)
+      #expect(try await farm.store.reprobe(JobID("none"), tasks: [0]) == 0)
+    }
+  }
+
+  @Test(arguments: StoreKind.allCases)
   func onlyAJobThatFailedOrWasCancelledIsTakenUp(_ kind: StoreKind) async throws {
     try await kind.run { farm in
       #expect(try await farm.store.retry(JobID("none")) == nil)

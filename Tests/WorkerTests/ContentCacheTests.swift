@@ -79,6 +79,45 @@ struct ContentCacheTests {
   }
 
   @Test
+  func `a cache folder that is removed while a task reads is made again, and keeps what comes`() async throws {
+    let directory = folder.path("cache/of/worker")
+    let verifier = FileVerifier(directory: directory)
+    let cache = try ContentCache(directory: directory, byteLimit: 1 << 30, verifier: verifier)
+    let other = Source(size: 3 * Int(ContentBlock.size), seed: 7)
+    let next = Content(digest: .of(other.data), size: Int64(other.data.count))
+    let partial = try await cache.partial(content)
+    try await partial.ensure(block(0), from: source.read)
+    try FileManager.default.removeItem(atPath: folder.path("cache"))
+    let second = try await cache.partial(next)
+    try await second.ensure(0..<next.size, from: other.read)
+    try FileManager.default.removeItem(atPath: folder.path("cache"))
+    try await partial.ensure(0..<content.size, from: source.read)
+    #expect(try await cache.complete(content) != nil)
+    try FileManager.default.removeItem(atPath: folder.path("cache"))
+    #expect(try cache.unnamedFile().isLinkable == partial.isLinkable, "the output of a task")
+    for name in ["", "/content", "/work"] {
+      let attributes = try FileManager.default.attributesOfItem(atPath: directory + name)
+      #expect(attributes[.posixPermissions] as? Int == 0o700, "\(name)")
+    }
+  }
+
+  @Test
+  func `a cache folder that cannot be made is named, with what to do`() async throws {
+    let directory = folder.path("cache")
+    let cache = try ContentCache(
+      directory: directory, byteLimit: 1 << 30, verifier: FileVerifier(directory: directory))
+    try FileManager.default.removeItem(atPath: directory)
+    _ = try folder.write(Data(), "cache")
+    let error = await #expect(throws: UnusableCache.self) { _ = try await cache.partial(content) }
+    #expect(
+      error?.description
+        == """
+        the worker's cache folder \(directory) cannot be used (making the folder \(directory) failed: Not a directory): \
+        let the worker's user make and write it, or start the worker with another --cache
+        """)
+  }
+
+  @Test
   func `a kept file that has changed is noticed while it is read, and then dropped`() async throws {
     let cache = try cache()
     let partial = try await cache.partial(content)

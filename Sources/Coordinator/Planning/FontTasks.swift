@@ -36,12 +36,16 @@ enum FontTasks {
   }
 
   /// The fonts of the request's texts, whose files are stored each as content of its own; none if the task is not done.
-  /// Blocks.
+  /// Throws `.mismatch` if the list does not have its digest. Blocks.
   static func read(_ tasks: [RenderTask], _ request: JobRequest, store: ContentStore) throws -> FoundFonts {
     guard let task = tasks.first(where: { $0.kind == .probe && $0.inputs.isEmpty && $0.state == .done }),
       let result = task.result
     else { return FoundFonts() }
     let file = try mapErrors { () throws(SystemError) in try OpenFile.open(store.path(of: result.digest)) }
+    // A list that a disk fault changed may still be one, with other fonts for the texts.
+    guard try mapErrors({ () throws(SystemError) in try file.content() }) == result else {
+      throw ContentStoreError(.mismatch, "the content \(result.digest) is damaged on the coordinator's disk")
+    }
     let head = try read(FontList.headSize, of: file, at: 0)
     guard let length = FontList.length(inHead: head), length <= maximumBytes else { throw invalid(result) }
     let list = try FontList(json: read(length, of: file, at: Int64(FontList.headSize)))

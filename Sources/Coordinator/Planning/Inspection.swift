@@ -75,22 +75,37 @@ struct Inspection: Sendable {
       }
       var result = Findings()
       for id in jobs {
-        let (job, tasks) = try await end(of: id)
-        if let failure = FailureReport(job, tasks, request) {
+        let found = try await results(of: id, request)
+        if let failure = found.failure {
           result.problems += failure.problems
           if !failure.error.isEmpty { result.problems.append(Problem(pointer: "", message: failure.error)) }
         }
-        let (descriptions, fonts) = try await BlockingWork.run { [store = service.content.store] in
-          (try ProbeTasks.read(tasks, request, store: store), try FontTasks.read(tasks, request, store: store))
-        }
-        result.descriptions.merge(descriptions) { first, _ in first }
-        if !fonts.texts.isEmpty { result.fonts = fonts }
+        result.descriptions.merge(found.descriptions) { first, _ in first }
+        if !found.fonts.texts.isEmpty { result.fonts = found.fonts }
       }
       try await cancel(jobs)
       return result
     } catch {
       try await cancel(jobs)
       throw error
+    }
+  }
+
+  /// What a job has found, when it has. What was lost meanwhile, or before, is found once more.
+  private func results(of id: JobID, _ request: JobRequest) async throws -> (
+    failure: FailureReport?, descriptions: [AssetID: AssetDescription], fonts: FoundFonts
+  ) {
+    while true {
+      let (job, tasks) = try await end(of: id)
+      do {
+        let (descriptions, fonts) = try await BlockingWork.run { [store = service.content.store] in
+          (try ProbeTasks.read(tasks, request, store: store), try FontTasks.read(tasks, request, store: store))
+        }
+        return (FailureReport(job, tasks, request), descriptions, fonts)
+      } catch {
+        let lost = LostProbes(store: service.store, content: service.content.store, logger: service.logger)
+        guard !job.state.hasEnded, try await lost.makeAgain(id, tasks) else { throw error }
+      }
     }
   }
 

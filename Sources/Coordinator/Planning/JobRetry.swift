@@ -41,7 +41,7 @@ struct JobRetry: Sendable {
     return reply
   }
 
-  /// The name of a file that the job needs and that the farm does not have.
+  /// The name of a file that the job needs and that the farm does not have. Results that it does not have are made again.
   private func missing(_ job: Job) async throws -> String? {
     let tasks = try await service.store.tasks(of: job.id, payloads: false)
     let request = try? JobRequest(encoded: job.request)
@@ -49,10 +49,6 @@ struct JobRetry: Sendable {
       for input in task.inputs {
         let isThere = try await BlockingWork.run(.hashing) { [locator = service.content] in locator.has(input) }
         if !isThere { return request?.assets(of: input.digest).first?.path ?? "the file \(input.digest)" }
-      }
-      if let result = task.result {
-        let isThere = try await BlockingWork.run { [store = service.content.store] in store.contains(result) }
-        if !isThere { return "the result of \(task.label)" }
       }
     }
     return nil

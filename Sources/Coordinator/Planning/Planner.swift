@@ -47,12 +47,8 @@ struct Planner: Sendable {
     } catch let error as PlanError {
       try await fail(id, JobFailure(problems: [Problem(pointer: "", message: "\(error)")]))
       return
-    } catch let error as ContentStoreError where error.code != .missing {
-      // The disk may answer again, and the job is planned then.
-      logger.error("job not planned yet", metadata: ["job": "\(id)", "error": "\(error)"])
-      return
     } catch {
-      try await fail(id, "\(error)")
+      try await goOn(id, tasks, after: error)
       return
     }
     do throws(JobStoreError) {
@@ -79,6 +75,21 @@ struct Planner: Sendable {
         "job": "\(id)", "name": "\(job.name)", "tasks": "\(planned.tasks.count)",
         "cached": "\(planned.tasks.count { $0.cached != nil })", "frames": "\(planned.plan.frameCount)",
       ])
+  }
+
+  /// What is needed for the plan could not be read. Results of probe tasks that are damaged or lost are made again.
+  private func goOn(_ id: JobID, _ tasks: [RenderTask], after error: any Error) async throws(JobStoreError) {
+    do {
+      if try await LostProbes(store: store, content: content.store, logger: logger).makeAgain(id, tasks) { return }
+      throw error
+    } catch let error as JobStoreError {
+      throw error
+    } catch let error as ContentStoreError where error.code != .missing {
+      // The disk may answer again, and the job is planned then.
+      logger.error("job not planned yet", metadata: ["job": "\(id)", "error": "\(error)"])
+    } catch {
+      try await fail(id, "\(error)")
+    }
   }
 
   private func fail(_ id: JobID, _ reason: String) async throws(JobStoreError) {

@@ -22,6 +22,9 @@ package enum WaitReason {
     if let disk { return disk }
     if summary.running > 0 { return "the workers that have its tasks are not connected now" }
     guard job.age >= patience else { return "" }
+    if job.state == .probing, probes.done == probes.total {
+      return "its files are probed and it is to be planned; if this stays, the coordinator's log has the reason"
+    }
     let able = workers.filter { job.state == .probing || $0.build == job.build }
     if let paused = able.first(where: { !$0.paused.isEmpty }), able.allSatisfy({ !$0.paused.isEmpty }) {
       return able.count == 1

@@ -75,6 +75,23 @@ extension FarmState {
     return true
   }
 
+  package mutating func reprobe(_ id: JobID, tasks: [Int32]) -> Int {
+    guard let number = numbers[id], jobs[number].job.state == .probing else { return 0 }
+    var count = 0
+    for ordinal in jobs[number].tasks.indices where tasks.contains(Int32(ordinal)) {
+      let place = Place(number: number, ordinal: ordinal)
+      guard self[place].task.state == .done else { continue }
+      self[place].task.result = nil
+      self[place].task.isCached = false
+      self[place].task.publishedEpoch = nil
+      self[place].task.publisher = nil
+      jobs[number].counts.probes.done -= 1
+      makeReady(place)
+      count += 1
+    }
+    return count
+  }
+
   package mutating func retry(_ id: JobID) -> JobState? {
     guard let number = numbers[id] else { return nil }
     let job = jobs[number].job

@@ -50,6 +50,10 @@ package actor MemoryJobStore: JobStore {
     try run { (state, _) in state.replan(job) }
   }
 
+  package func reprobe(_ job: JobID, tasks: [Int32]) throws(JobStoreError) -> Int {
+    try run { (state, _) in state.reprobe(job, tasks: tasks) }
+  }
+
   package func retry(_ job: JobID) throws(JobStoreError) -> JobState? {
     try run { (state, _) in state.retry(job) }
   }

@@ -50,6 +50,13 @@ package protocol JobStore: Sendable {
   /// - Returns: False, with nothing written, if the job is in another state.
   func replan(_ job: JobID) async throws(JobStoreError) -> Bool
 
+  /// Makes probe tasks of a job in `probing` that are done `ready` again, because their results are lost. A task that is
+  /// not done, or does not exist, is left as it is.
+  ///
+  /// - Parameter tasks: Ordinals.
+  /// - Returns: How many tasks are ready again.
+  func reprobe(_ job: JobID, tasks: [Int32]) async throws(JobStoreError) -> Int
+
   /// Takes up a job that has failed or was cancelled: turns it to `probing`, as `replan` does, and its probe tasks that
   /// are not done to `ready`. Attempts up to now are kept and are not counted any more.
   ///

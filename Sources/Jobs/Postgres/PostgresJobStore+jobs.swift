@@ -100,6 +100,19 @@ extension PostgresJobStore {
     }
   }
 
+  package func reprobe(_ job: JobID, tasks: [Int32]) async throws(JobStoreError) -> Int {
+    let id = Parameter.text(job.description.withoutNul)
+    return try await bulk.perform { (connection) throws(JobStoreError) in
+      try connection.transaction { () throws(JobStoreError) in
+        guard let job = try connection.lockForEnd(id), job.state == .probing else { return 0 }
+        let lost = try connection.run(.reprobe, [.long(job.number), .ints(tasks)]).count
+        guard lost > 0 else { return 0 }
+        _ = try connection.pipeline([(.uncountProbes, [.long(job.number), .long(Int64(lost))]), (.notify, [])])
+        return lost
+      }
+    }
+  }
+
   package func retry(_ job: JobID) async throws(JobStoreError) -> JobState? {
     let id = Parameter.text(job.description.withoutNul)
     return try await bulk.perform { (connection) throws(JobStoreError) in
@@ -376,6 +389,18 @@ extension Statement {
     DELETE FROM sheaf.task
     WHERE job = $1 AND ordinal >= (SELECT probes FROM sheaf.job WHERE number = $1)
     """)
+
+  fileprivate static let reprobe = Statement(
+    "reprobe",
+    """
+    UPDATE sheaf.task SET state = 'ready', result_digest = NULL, result_size = NULL, is_cached = false,
+      published_epoch = NULL, publisher = NULL, took = NULL
+    WHERE job = $1 AND ordinal = ANY ($2) AND kind = 'probe' AND state = 'done'
+    RETURNING ordinal
+    """)
+
+  fileprivate static let uncountProbes = Statement(
+    "uncount-probes", "UPDATE sheaf.job SET probes_done = probes_done - $2 WHERE number = $1")
 
   fileprivate static let retryProbes = Statement(
     "retry-probes",

@@ -128,12 +128,8 @@ actor RenderTaskExecutor {
             $0.blocks = Data(input.blocks?.bytes ?? [])
           })
       }
-      let folder = opener.cache.workFolder
-      let output = try await BlockingWork.run {
-        // It may have been removed, as by a program that empties folders of temporary files.
-        try Directories.make(folder)
-        return try OpenFile.unnamed(in: folder).file
-      }
+      let cache = opener.cache
+      let output = try await BlockingWork.run { try cache.unnamedFile().file }
       guard let files = runs[id]?.inputs.map(\.file) else { return }
       process.assign(task, inputs: files, output: output)
       runs[id]?.isAssigned = true

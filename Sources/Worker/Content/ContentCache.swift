@@ -37,14 +37,31 @@ actor ContentCache {
     self.directory = directory
     self.byteLimit = byteLimit
     self.verifier = verifier
-    for folder in [directory, "\(directory)/content", "\(directory)/work"] {
-      try Directories.make(folder, permissions: 0o700)
-    }
+    try makeFolders()
     OpenFile.removeUnnamed(in: workFolder)
   }
 
   /// The folder of the tasks' outputs.
-  nonisolated var workFolder: String { "\(directory)/work" }
+  private nonisolated var workFolder: String { "\(directory)/work" }
+
+  /// Makes the cache's folders if they do not exist, with those above them. While the agent runs they may be removed, as by
+  /// a program that empties folders of temporary files.
+  private nonisolated func makeFolders() throws(SystemError) {
+    for folder in [directory, "\(directory)/content", "\(directory)/work"] {
+      try Directories.make(folder, permissions: 0o700)
+    }
+  }
+
+  /// A new file without a name for a task's output or for partial content, and whether it can be given a name. Blocks.
+  /// Throws `UnusableCache` if the cache's folders cannot be made or written to.
+  nonisolated func unnamedFile() throws(UnusableCache) -> (file: OpenFile, isLinkable: Bool) {
+    do throws(SystemError) {
+      try makeFolders()
+      return try OpenFile.unnamed(in: workFolder)
+    } catch {
+      throw UnusableCache(folder: directory, reason: error)
+    }
+  }
 
   /// A complete file; nil if the cache has none. Its digest is known, or is computed while the file is read. Each file
   /// that is returned is given back to `release`.
@@ -68,7 +85,7 @@ actor ContentCache {
   }
 
   /// Content that is fetched as it is read. Each call is paired with one of `release`.
-  func partial(_ content: Content) throws(SystemError) -> PartialContent {
+  func partial(_ content: Content) throws -> PartialContent {
     uses += 1
     var partial = if let known = partials[content.digest] { known } else { try make(content) }
     partial.users += 1
@@ -77,8 +94,8 @@ actor ContentCache {
     return partial.content
   }
 
-  private func make(_ content: Content) throws(SystemError) -> Partial {
-    let (file, isLinkable) = try OpenFile.unnamed(in: workFolder)
+  private func make(_ content: Content) throws -> Partial {
+    let (file, isLinkable) = try unnamedFile()
     _ = try retryingOnInterrupt("making a file of \(content.size) bytes in the cache") {
       ftruncate(file.descriptor, off_t(content.size))
     }
@@ -111,7 +128,8 @@ actor ContentCache {
   private func keep(_ content: PartialContent, _ blocks: BlockDigests) async {
     guard content.isLinkable else { return }
     let digest = content.content.digest
-    do {
+    do throws(SystemError) {
+      try makeFolders()
       try content.file.link(to: path(of: digest))
       // Without it, the next use digests the file once more.
       if let identity = try? FileIdentity(of: content.file) { await verifier.register(blocks, for: identity) }
@@ -151,6 +169,19 @@ actor ContentCache {
   }
 
   private func path(of digest: SHA256Digest) -> String { "\(directory)/content/\(digest.hex)" }
+}
+
+/// The worker's cache cannot be written to.
+struct UnusableCache: Error, Sendable, Hashable, CustomStringConvertible {
+  let folder: String
+  let reason: SystemError
+
+  var description: String {
+    let remedy = reason.isOutOfSpace ? "free space on its disk" : "let the worker's user make and write it"
+    return """
+      the worker's cache folder \(folder) cannot be used (\(reason)): \(remedy), or start the worker with another --cache
+      """
+  }
 }
 
 /// Files without a name, which are lost with their last descriptor.

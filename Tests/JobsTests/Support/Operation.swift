@@ -8,6 +8,7 @@ enum Operation: Sendable {
   case measure(JobID, build: String, tasks: [NewTask])
   case plan(JobID, build: String, tasks: [NewTask])
   case replan(JobID)
+  case reprobe(JobID, [Int32])
   case retry(JobID)
   case failJob(JobID, JobFailure)
   case cancel(JobID)
@@ -33,6 +34,9 @@ enum Operation: Sendable {
       case .plan(let job, let build, let tasks):
         return .plain("planned \(try await farm.store.plan(job, build: build, tasks: tasks))")
       case .replan(let job): return .plain("replanned \(try await farm.store.replan(job))")
+      case .reprobe(let job, let tasks):
+        let count = try await farm.store.reprobe(job, tasks: tasks)
+        return .plain("reprobed \(count > 0): \(count)")
       case .retry(let job):
         return .plain("retried, now \(try await farm.store.retry(job).map(\.rawValue) ?? "absent")")
       case .failJob(let job, let failure):

@@ -31,7 +31,7 @@ struct TraceMaker {
   }
 
   private mutating func rare(_ state: Visible) -> Operation {
-    switch Int.random(in: 0..<11, using: &random) {
+    switch Int.random(in: 0..<12, using: &random) {
     case 0: .failJob(anyJob(state), jobFailure())
     case 1: .cancel(anyJob(state))
     case 2: .replan(anyJob(state))
@@ -39,6 +39,7 @@ struct TraceMaker {
     case 6: .delete(anyJob(state))
     case 7:
       .deleteJobs(.seconds(random.pick([0, 60, 600]) ?? 0), limit: Int.random(in: 0...2, using: &random))
+    case 10: .reprobe(random.pick(state.toPlan) ?? anyJob(state), random.pick([[0], [0, 1], [1, 1, 7], []]) ?? [])
     case 8, 9: .markFetched(random.pick(state.jobs.filter { $0.state == .done })?.id ?? anyJob(state))
     default: .contentStore("store \(Int.random(in: 1...2, using: &random))\0", replacing: random.chance(20))
     }
