@@ -67,8 +67,8 @@ struct PlanCommand: AsyncParsableCommand {
       --json prints an object: container, duration, frames, picture (codec, width, height, pixelFormat, frameDuration), \
       sound (codec, sampleRate, channels, samples, action), instructions (range, background, layers), segments \
       (firstFrame, endFrame, range, cost, boundary, action), damage (path, track, type, count, places: sourceSeconds, \
-      filmSeconds). Times are exact fractions of seconds as text; an action is \
-      encoded or cached.
+      filmSeconds), warnings (pointer, message). Times are exact fractions of seconds as text; an action is encoded, \
+      cached, or measured for a segment that is measured before it is encoded.
       """)
 
   @Argument(help: ArgumentHelp("The document; - reads it from standard input.", valueName: "edit.json"))

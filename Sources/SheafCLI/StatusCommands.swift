@@ -12,17 +12,17 @@ struct StatusCommand: AsyncParsableCommand {
       Of one job, every task is shown with its worker, its time, and every attempt that ended without a result. With \
       --watch the command connects again when the coordinator is away for less than 5 minutes.
 
-      Of one job, --json prints an object: job, name, state (probing, rendering, done, failed, cancelled), priority, \
-      framesDone, framesTotal, segmentsDone, segmentsTotal, segmentsCached, filesDone, filesTotal, running, hasAudio, \
-      audioDone, build, shortBuild, submittedSecondsAgo, elapsedSeconds, waitsFor, notices, error, problems (pointer, \
-      message), output (digest, bytes), damage (of a film that is done: path, track, type, count, places: sourceSeconds, \
-      filmSeconds), tasks (task, kind, label, state, ordinal, epoch, worker, workerName, \
-      secondWorker, secondWorkerName, done, work, ranSeconds, error, cached, attempts). A kind is probe, video, audio or \
-      stitch; a task's state is waiting, ready, running, done or failed; secondWorker has a backup lease. The attempts \
-      are those that ended without a result, oldest first: epoch, worker, workerName, ranSeconds, end (released, media, \
-      document, crashed, hung), message, exitCode, signal, cpuSeconds, peakBytes, log. Of all jobs, --json prints an \
-      array of the same without tasks, newest first. With --watch, one such object or array a line at each change, \
-      without tasks.
+      Of one job, --json prints an object: job, name, state (probing, measuring, rendering, done, failed, cancelled), \
+      priority, framesDone, framesTotal, segmentsDone, segmentsTotal, segmentsCached, filesDone, filesTotal, \
+      measuredDone, measuredTotal, running, hasAudio, audioDone, build, shortBuild, submittedSecondsAgo, \
+      elapsedSeconds, waitsFor, notices, error, problems (pointer, message), output (digest, bytes), damage (of a film \
+      that is done: path, track, type, count, places: sourceSeconds, filmSeconds), tasks (task, kind, label, state, \
+      ordinal, epoch, worker, workerName, secondWorker, secondWorkerName, done, work, ranSeconds, error, cached, \
+      attempts). A kind is probe, measure, video, audio or stitch; a task's state is waiting, ready, running, done or \
+      failed; secondWorker has a backup lease. The attempts are those that ended without a result, oldest first: epoch, \
+      worker, workerName, ranSeconds, end (released, media, document, crashed, hung), message, exitCode, signal, \
+      cpuSeconds, peakBytes, log. Of all jobs, --json prints an array of the same without tasks, newest first. With \
+      --watch, one such object or array a line at each change, without tasks.
       """)
 
   @Argument(help: "The job's name; the default is every job, newest first.")

@@ -27,6 +27,10 @@ struct ProgressTests {
     #expect(ProgressLine.plain(status) == "probing media: 0 of 5 files; it waits: no worker is connected")
     status.waitsFor = "0 of 5 files probed"
     #expect(ProgressLine.plain(status) == "probing media: 0 of 5 files")
+    status.state = .measuring
+    (status.measuredDone, status.measuredTotal, status.waitsFor) = (3, 12, "")
+    #expect(ProgressLine.plain(status) == "measuring: measured 3 of 12 segments")
+    #expect(ProgressLine.bar(status, rate: nil, width: 80) == "measuring: measured 3 of 12 segments")
     status.state = .done
     status.elapsedMilliseconds = 4210
     #expect(ProgressLine.plain(status) == "done: 2750 frames, 30 segments (3 from the cache), 4.2 s")
