@@ -33,7 +33,7 @@ import Testing
         while true {
           let step = try decoder.next()
           if case .needsBytes = step { break }
-          if case .frame(let frame) = step { frames.append(frame) }
+          if case .frame(let body) = step { frames.append(try Sheaf_Frame(body: body)) }
           if case .needsRoom(let bytes, _) = step { decoder.grantRoom(bytes) }
         }
       }
