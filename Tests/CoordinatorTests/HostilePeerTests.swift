@@ -152,7 +152,7 @@ import Testing
   @Test func aPeerThatSendsNothingIsClosedInTime() async throws {
     try await TestCoordinator.run { coordinator in
       let start = ContinuousClock.now
-      try await expectRefusal(coordinator, ByteBuffer(bytes: [0, 0]), .protocol, "no hello within 10 s")
+      try await expectRefusal(coordinator, ByteBuffer(bytes: [0, 0]), .unavailable, "no hello within 10 s")
       #expect(start.duration(to: .now) < .seconds(15))
     }
   }
