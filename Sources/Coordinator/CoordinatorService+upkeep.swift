@@ -15,6 +15,9 @@ extension CoordinatorService {
     while !Task.isCancelled {
       answer(renewals.handle(.tick, now: now))
       if ticks % 10 == 0 {
+        // Here, because workers are registered also while the store's other operations take long.
+        if ticks % 40 == 0 { mustRegister = true }
+        register()
         for worker in Array(workers.values) { await worker.tick() }
         left.forget(olderThan: configuration.policy.lease * 4, now: now)
         await measureDisk()
@@ -80,8 +83,6 @@ extension CoordinatorService {
         // Cancelled: the service stops.
         return
       }
-      if ticks % 4 == 0 { mustRegister = true }
-      register()
       await changed()
       ticks += 1
       do { try await Task.sleep(for: .seconds(1)) } catch { return }

@@ -13,13 +13,14 @@ struct CheckCommand: AsyncParsableCommand {
     commandName: "check", abstract: "Report every problem of a document and its media at once.",
     discussion: """
       --json prints an object: problems, an array of pointer (the place, a JSON pointer) and message, and warnings, an \
-      array of messages about media.
+      array of messages: what can be rendered but is most likely not meant, and what is wrong with the media.
       """)
 
   @Argument(help: ArgumentHelp("The document; - reads it from standard input.", valueName: "edit.json"))
   var edit: String
 
   @OptionGroup var farm: LocalFarmOptions
+  @OptionGroup var strict: StrictOption
   @OptionGroup var json: JSONOption
 
   private struct Report: Encodable {
@@ -45,13 +46,14 @@ struct CheckCommand: AsyncParsableCommand {
         if !reply.plan.isEmpty {
           let plan = try JSONDecoder().decode(PlanReport.self, from: reply.plan)
           warnings += (plan.damage ?? []).map(\.text)
+          warnings += (plan.warnings ?? []).map(\.description)
         }
       } catch let failure as CommandFailure where !failure.problems.isEmpty {
         problems = failure.problems
       }
       if json.isOn { try Console.printJSON(Report(problems: problems, warnings: warnings)) }
       if !json.isOn { for warning in warnings { Console.printError("\(edit): warning: \(warning)") } }
-      guard problems.isEmpty else {
+      guard problems.isEmpty, warnings.isEmpty || !strict.isOn else {
         for problem in problems { Console.printError("\(edit): \(problem)") }
         throw ExitCode(CommandFailure.Code.document.rawValue)
       }
@@ -82,10 +84,12 @@ struct PlanCommand: AsyncParsableCommand {
 
   @OptionGroup var segments: SegmentOptions
   @OptionGroup var farm: LocalFarmOptions
+  @OptionGroup var strict: StrictOption
   @OptionGroup var json: JSONOption
 
   func run() async throws {
     try await reporting(json: json.isOn ? .lines : .none, document: edit) {
+      let name = edit
       let configuration = try farm.configuration()
       let edit = try EditFile(edit)
       let (assets, missing) = try await edit.assets(configuration.contents)
@@ -96,9 +100,14 @@ struct PlanCommand: AsyncParsableCommand {
       let problems = inspection.problems(reply, and: missing)
       guard problems.isEmpty else { throw CommandFailure(problems: problems) }
       let report = try JSONDecoder().decode(PlanReport.self, from: reply.plan)
-      if json.isOn { return try Console.printJSON(report) }
-      for line in PlanText.lines(report) { try Console.print(line) }
-      for damage in report.damage ?? [] { Console.printError("warning: \(damage.text)") }
+      let warnings = (report.damage ?? []).map(\.text) + (report.warnings ?? []).map(\.description)
+      if json.isOn {
+        try Console.printJSON(report)
+      } else {
+        for line in PlanText.lines(report) { try Console.print(line) }
+        for warning in warnings { Console.printError("\(name): warning: \(warning)") }
+      }
+      guard warnings.isEmpty || !strict.isOn else { throw ExitCode(CommandFailure.Code.document.rawValue) }
     }
   }
 }

@@ -75,6 +75,13 @@ struct SegmentOptions: ParsableArguments {
   var value: String { Setting.text(segmentDuration, "SHEAF_SEGMENT_DURATION") ?? "" }
 }
 
+struct StrictOption: ParsableArguments {
+  @Flag(help: "End with 65 if there is a warning. [SHEAF_STRICT]")
+  var strict = false
+
+  var isOn: Bool { Setting.flag(strict, "SHEAF_STRICT") }
+}
+
 struct StrictMediaOption: ParsableArguments {
   @Flag(help: "Fail if the film shows damaged media, in place of a warning. [SHEAF_STRICT_MEDIA]")
   var strictMedia = false

@@ -81,9 +81,10 @@ package struct WireError: Error, Sendable, Hashable, CustomStringConvertible {
   var refusalCode: Sheaf_Refusal.Code {
     switch code {
     case .refused(let code): code
-    case .unreachable, .addressInUse: .unavailable
-    case .temporary: .unavailable
-    case .violation, .timeout, .closed, .content: .protocol
+    case .unreachable, .addressInUse, .temporary: .unavailable
+    // The peer may have been stopped, as by a laptop's lid, and repeats what it did.
+    case .timeout: .unavailable
+    case .violation, .closed, .content: .protocol
     }
   }
 }

@@ -1,7 +1,7 @@
 import Testing
-import Wire
 
 @testable import Client
+@testable import Wire
 
 struct ReconnectionTests {
   private let lost = WireError(.closed, "closed")
@@ -53,5 +53,14 @@ struct ReconnectionTests {
       let action = reconnection.failed(WireError(code, "no"), at: .zero)
       #expect(action == .giveUp)
     }
+  }
+
+  /// Such as in the middle of a frame, or before its hello.
+  @Test func aClientThatWasStoppedForTooLongConnectsAgain() {
+    let timeout = WireError(.timeout, "a frame was not completed: only 0 bytes came within 30 s")
+    var reconnection = Reconnection()
+    _ = reconnection.answered()
+    let action = reconnection.failed(WireError(.refused(timeout.refusalCode), timeout.message), at: .zero)
+    #expect(action == .retry(after: .milliseconds(250), isFirst: true))
   }
 }

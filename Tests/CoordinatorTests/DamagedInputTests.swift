@@ -77,7 +77,8 @@ import Wire
   // MARK: Files under the media root
 
   private func check(
-    absence: Duration, _ body: @escaping @Sendable (TestCoordinator, DamagedInputs, TemporaryFolder) async throws -> Void
+    absence: Duration,
+    _ body: @escaping @Sendable (TestCoordinator, DamagedInputs, TemporaryFolder) async throws -> Void
   ) async throws {
     let media = try TemporaryFolder()
     let path = try media.write(Data([1, 2, 3]), "beach.mp4")

@@ -33,7 +33,7 @@ import Testing
         while true {
           let step = try decoder.next()
           if case .needsBytes = step { break }
-          if case .frame(let frame) = step { frames.append(frame) }
+          if case .frame(let body) = step { frames.append(try Sheaf_Frame(body: body)) }
           if case .needsRoom(let bytes, _) = step { decoder.grantRoom(bytes) }
         }
       }
@@ -152,7 +152,7 @@ import Testing
   @Test func aPeerThatSendsNothingIsClosedInTime() async throws {
     try await TestCoordinator.run { coordinator in
       let start = ContinuousClock.now
-      try await expectRefusal(coordinator, ByteBuffer(bytes: [0, 0]), .protocol, "no hello within 10 s")
+      try await expectRefusal(coordinator, ByteBuffer(bytes: [0, 0]), .unavailable, "no hello within 10 s")
       #expect(start.duration(to: .now) < .seconds(15))
     }
   }

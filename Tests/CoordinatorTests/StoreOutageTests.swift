@@ -35,6 +35,16 @@ import Wire
     }
   }
 
+  @Test func workersStayRegisteredWhileOtherOperationsHang() async throws {
+    try await TestCoordinator.runObstructed { coordinator, store in
+      try await working(coordinator) { _, _ in
+        store.hang([.expire, .reading, .renew, .claim])
+        let calls = store.calls(.register)
+        try await eventually("it is registered again, twice") { store.calls(.register) >= calls + 2 }
+      }
+    }
+  }
+
   @Test func aPublishThatWaitsHoldsUpNoHeartbeatAndIsAnsweredAfterwards() async throws {
     try await TestCoordinator.runObstructed { coordinator, store in
       let result = try coordinator.keep([7])

@@ -107,7 +107,7 @@ struct ConnectionTests {
     }
   }
 
-  /// A lost connection makes one call fail; the next one connects again.
+  /// As after the server was started again.
   @Test func theCallAfterALostConnectionSucceeds() async throws {
     try await TestDatabase.with { database in
       let store = try await PostgresJobStore.connect(url: database.url)
@@ -118,10 +118,64 @@ struct ConnectionTests {
         SELECT pg_terminate_backend(pid)::text FROM pg_stat_activity
         WHERE datname = current_database() AND pid <> pg_backend_pid()
         """)
-      await #expect(throws: JobStoreError(.unavailable, "")) { try await store.jobs(.render, limit: 1) }
+      let open = """
+        SELECT pid::text FROM pg_stat_activity WHERE datname = current_database() AND query LIKE '%FROM sheaf.job%'
+          AND pid <> pg_backend_pid()
+        """
+      while !(try database.query(open).isEmpty) { try Task.checkCancellation() }
       #expect(try await store.jobs(.render, limit: 1).count == 1)
+      #expect(try await store.cancel(JobID("j1")) == .cancelled)
       await store.close()
     }
+  }
+
+  /// Not one after the other, each until it has waited for the lock.
+  @Test func operationsThatWaitBehindALockEndWithTheFirstOne() async throws {
+    try await TestDatabase.with { database in
+      let blocker = try database.connect()
+      try blocker.script("SET idle_in_transaction_session_timeout = 0")
+      let store = try await PostgresJobStore.connect(url: database.url)
+      try await store.submit(.sample("j1"))
+      try blocker.script("BEGIN; LOCK TABLE sheaf.job")
+      let first = Task { try await store.cancel(JobID("j1")) }
+      try await database.waitForABlockedStatement()
+      let begun = Begun()
+      let waiting = (0..<6).map { _ in
+        Task {
+          try await store.bulk.perform { (connection) throws(JobStoreError) in
+            begun.count.add(1, ordering: .relaxed)
+            try connection.script("SELECT number FROM sheaf.job")
+          }
+        }
+      }
+      let error = await #expect(throws: JobStoreError(.unavailable, "")) { try await first.value }
+      #expect(
+        error?.description
+          == "the database is locked: something else has locked what this needs for more than 5 s; try again later "
+          + "(SQLSTATE 55P03)")
+      for task in waiting {
+        let error = await #expect(throws: JobStoreError(.unavailable, "")) { try await task.value }
+        #expect(error?.condition == "55P03")
+      }
+      // The first of them may have come less than a lock's time before.
+      #expect(begun.count.load(ordering: .relaxed) <= 1)
+      try blocker.script("COMMIT")
+      #expect(try await store.cancel(JobID("j1")) == .cancelled)
+      await store.close()
+    }
+  }
+
+  @Test func aMessageOfLibpqIsOneLine() {
+    let message = """
+      server closed the connection unexpectedly
+      \tThis probably means the server terminated abnormally
+      \tbefore or while processing the request.
+
+      """
+    #expect(
+      String.onOneLine(message)
+        == "server closed the connection unexpectedly; "
+        + "This probably means the server terminated abnormally before or while processing the request.")
   }
 
   @Test func aDatabaseThatWentAwayIsUnavailableUntilItIsBack() async throws {
@@ -299,6 +353,10 @@ extension TestDatabase {
       """
     while try query(waiting).isEmpty { try Task.checkCancellation() }
   }
+}
+
+private final class Begun: Sendable {
+  let count = Atomic<Int>(0)
 }
 
 /// A link to the server of the `PG…` environment, whose connections can become silent: they stay open, what is sent is

@@ -82,6 +82,24 @@ struct OutageTests {
     }
   }
 
+  /// Not only when the outage is over: a database that answers again answers questions before `expire` is called.
+  @Test(arguments: StoreKind.allCases)
+  func noWorkerAndNoBuildLeavesInAnOutage(_ kind: StoreKind) async throws {
+    try await kind.run(outages: true) { farm in
+      try await farm.store.submitRendering("j1", tasks: .videos(1))
+      try await farm.store.register(.sample(.anna))
+      #expect(try await farm.store.expire().isEmpty)
+      try farm.advance(.seconds(100))
+      #expect(try await farm.store.workers().map(\.id) == [.anna])
+      try await farm.store.register(.sample(.bert, build: "b2"))
+      #expect(try await farm.store.workers().map(\.id) == [.anna, .bert])
+      #expect(try await farm.store.jobsToRebind().isEmpty)
+      // The worker is the one of before.
+      try await farm.store.register(.sample(.anna))
+      #expect(try await farm.store.workers().map(\.connected) == [.seconds(100), .zero])
+    }
+  }
+
   /// Two coordinators find the same outage: times are moved once.
   @Test func coordinatorsThatComeBackAtOnceMoveTheTimesOnce() async throws {
     try await TestDatabase.with { database in

@@ -10,7 +10,7 @@ struct FramingTests {
   private func frames(_ decoder: inout FrameDecoder, _ bytes: ByteBuffer) throws -> [Sheaf_Frame] {
     decoder.append(bytes)
     var frames: [Sheaf_Frame] = []
-    while case .frame(let frame) = try decoder.next() { frames.append(frame) }
+    while case .frame(let body) = try decoder.next() { frames.append(try Sheaf_Frame(body: body)) }
     return frames
   }
 
@@ -90,7 +90,7 @@ struct FramingTests {
     var found: Sheaf_Frame?
     while found == nil {
       switch try decoder.next() {
-      case .frame(let frame): found = frame
+      case .frame(let body): found = try Sheaf_Frame(body: body)
       case .needsBytes:
         let part = bytes.readSlice(length: min(60_000, bytes.readableBytes))
         decoder.append(try #require(part))

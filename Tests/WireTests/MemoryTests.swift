@@ -305,4 +305,90 @@ private final class RawPeer: Sendable {
       try await group.waitForAll()
     }
   }
+
+  /// The messages that a session receives that begins to read when its peer, which has sent these, has closed the
+  /// connection.
+  private func received(afterCloseBy role: Sheaf_Role, _ messages: [WireMessage]) async throws -> [WireMessage] {
+    let received = ReceivedMessages()
+    let (begun, begin) = AsyncStream.makeStream(of: Void.self)
+    let session: WireServer.Session = { connection, _ in
+      begin.finish()
+      try await connection.inbound.limits?.channel.closeFuture.get()
+      for try await message in connection.inbound { await received.add(message) }
+    }
+    try await WireTests.withServer(session: session) { address in
+      let peer = try await RawPeer(address, role: role)
+      var bytes = ByteBuffer()
+      for message in messages {
+        var frame = try Sheaf_Frame.with { $0.message = message }.framed()
+        bytes.writeBuffer(&frame)
+      }
+      try await peer.send(bytes)
+      for await _ in begun {}
+      try await peer.channel.close()
+    }
+    return await received.messages
+  }
+
+  @Test func ofAClosedConnectionOnlyWhatHasAnEffectIsReceived() async throws {
+    let query = WireMessage.statusQuery(.init())
+    let effects: [WireMessage] = [
+      .cancelJob(.with { $0.job = "a" }), .submit(.with { $0.document = Data(count: 100) }),
+      .fetched(.with { $0.job = "b" }),
+    ]
+    var messages = [WireMessage](repeating: query, count: 5000)
+    messages.insert(effects[0], at: 2)
+    messages += [effects[1], query, effects[2], query]
+    #expect(try await received(afterCloseBy: .client, messages) == effects)
+  }
+
+  @Test func aResultThatItsWorkerSentBeforeItClosedIsReceived() async throws {
+    let results = (0..<200).map { epoch in WireMessage.publish(.with { $0.lease.epoch = epoch }) }
+    let messages = results.flatMap { [.heartbeat(.init()), $0] }
+    #expect(try await received(afterCloseBy: .worker, messages) == results)
+  }
+
+  @Test func aClosedClientLeavesFewMessages() async throws {
+    let messages = (0..<4000).map { job in WireMessage.fetched(.with { $0.job = "\(job)" }) }
+    let received = try await received(afterCloseBy: .client, messages)
+    #expect(received.count >= 64 && received.count < 80)
+    #expect(received == Array(messages.prefix(received.count)))
+  }
+
+  @Test func aMessageOfTooManyPartsIsRefusedBeforeItIsDecoded() async throws {
+    let error = try await WireTests.withServer { address in
+      await failure {
+        try await WireClient.withConnection(to: address, hello: .client) { connection, _ in
+          let contents = [Sheaf_Content](repeating: .init(), count: 70_000)
+          try await connection.send(.findMissing(.with { $0.contents = contents }))
+          for try await _ in connection.inbound {}
+        }
+      }
+    }
+    #expect(error?.code == .refused(.protocol))
+    #expect(error?.message == "a message has 70001 fields, more than the 65536 that are allowed here")
+  }
+
+  @Test func theLongestListsAreDecoded() throws {
+    func size(_ message: WireMessage, _ share: MemoryBudget.Share) throws -> Int {
+      var bytes = try Sheaf_Frame.with { $0.message = message }.framed()
+      let body = bytes.readLengthPrefixedSlice(as: UInt32.self)
+      return try ReceivedFrame(body: try #require(body), memory: nil).decodedSize(for: share)
+    }
+    let content = Sheaf_Content.with { ($0.digest, $0.size, $0.path) = (Data(count: 32), 1 << 40, "a/b.mov") }
+    let missing = WireMessage.findMissing(.with { $0.contents = Array(repeating: content, count: 10_000) })
+    #expect(try size(missing, .client) == 10_001 * 256)
+    let progress = Sheaf_Heartbeat.with {
+      $0.progress = Array(repeating: .with { ($0.done, $0.moved) = (1 << 40, 1 << 40) }, count: 4096)
+      $0.freeSlots = 3
+    }
+    #expect(try size(.heartbeat(progress), .worker) == 4098 * 256)
+    #expect(try size(.uploadChunk(.with { $0.data = Data(repeating: 8, count: 1 << 18) }), .worker) == 2 * 256)
+  }
+}
+
+private actor ReceivedMessages {
+  private(set) var messages: [WireMessage] = []
+
+  func add(_ message: WireMessage) { messages.append(message) }
 }

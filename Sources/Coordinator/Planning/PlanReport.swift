@@ -54,12 +54,14 @@ package struct PlanReport: Sendable, Hashable, Codable {
   /// The damaged frames that the film shows, as far as probing the media has found them. Nil in the plan of a coordinator
   /// of an earlier version.
   package var damage: [DamageReport]?
+  /// What can be rendered but is most likely not meant. Nil if an earlier version has planned.
+  package var warnings: [Problem]?
 
   private enum CodingKeys: String, CodingKey {
     case container, duration, frames
     case video = "picture"
     case audio = "sound"
-    case instructions, segments, damage
+    case instructions, segments, damage, warnings
   }
 
   init(_ planned: PlannedJob, _ request: JobRequest) throws {
@@ -70,6 +72,7 @@ package struct PlanReport: Sendable, Hashable, Codable {
     instructions = plan.instructions.map { Instruction(instruction: $0) }
     segments = []
     damage = DamageReport.list(plan.damage, request)
+    warnings = planned.warnings
     if let format = plan.format, let encoder = plan.segments.first?.task.encoder {
       video = Video(
         codec: encoder.codec.rawValue, width: format.size.width, height: format.size.height,

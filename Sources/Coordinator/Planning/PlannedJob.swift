@@ -13,6 +13,8 @@ struct PlannedJob: Sendable {
   var tasks: [NewTask]
   /// Also among `tasks`, unless they are measure tasks. Nil: the output has no audio.
   var audio: NewTask?
+  /// What is most likely not meant.
+  var warnings: [Problem]
   /// Whether `tasks` are measure tasks, so that the job is planned again when they are done.
   var isMeasuring = false
 
@@ -25,7 +27,7 @@ struct PlannedJob: Sendable {
     _ request: JobRequest, descriptions: [AssetID: AssetDescription], fonts: FoundFonts, build: String,
     measurement: (Content) throws -> Measurement, result: (SHA256Digest) -> Content?
   ) throws {
-    plan = try Self.plan(request, descriptions, fonts)
+    (plan, warnings) = try Self.plan(request, descriptions, fonts)
     let problems = request.problems(with: plan.damage)
     guard problems.isEmpty else { throw DocumentError(problems: problems) }
     let contents = try request.files() + fonts.files
@@ -83,9 +85,9 @@ struct PlannedJob: Sendable {
 
   static func plan(
     _ request: JobRequest, _ descriptions: [AssetID: AssetDescription], _ fonts: FoundFonts
-  ) throws -> RenderPlan {
+  ) throws -> (RenderPlan, warnings: [Problem]) {
     let document = try Document.examine([UInt8](request.document.utf8))
-    let edit = try document.lower(
+    let (edit, warnings) = try document.lowerWithWarnings(
       assets: descriptions, output: request.output.isEmpty ? nil : request.output)
     var planned: [AssetID: PlannedAsset] = [:]
     for asset in request.assets {
@@ -93,7 +95,7 @@ struct PlannedJob: Sendable {
       planned[asset.id] = PlannedAsset(description: description, digest: asset.digest)
     }
     let duration = try segmentDuration(request.segmentDuration, edit)
-    return try RenderPlanner.plan(edit, assets: planned, fonts: fonts.texts, segmentDuration: duration)
+    return (try RenderPlanner.plan(edit, assets: planned, fonts: fonts.texts, segmentDuration: duration), warnings)
   }
 
   static func payload(_ payload: TaskPayload) throws -> [UInt8] {

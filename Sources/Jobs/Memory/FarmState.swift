@@ -189,7 +189,14 @@ extension FarmState {
   }
 
   func isPresent(_ entry: WorkerEntry, now: Duration) -> Bool {
-    !entry.hasLeft && now - entry.lastSeen <= policy.lease
+    !entry.hasLeft && beforeOutage(now) - entry.lastSeen <= policy.lease
+  }
+
+  /// When an outage began that is not over, because no call of `expire` has moved the times on since; else now. No worker
+  /// and no build leaves in an outage.
+  private func beforeOutage(_ now: Duration) -> Duration {
+    guard let lastExpiry, now - lastExpiry > policy.outage else { return now }
+    return lastExpiry
   }
 
   package func workers(now: Duration) -> [WorkerRecord] {
@@ -212,7 +219,7 @@ extension FarmState {
   package func jobsToRebind(now: Duration) -> [JobID] {
     active.sorted().map { jobs[$0].job }.filter { job in
       guard job.state.isBound else { return false }
-      return !builds.contains { $0.build == job.build && now - $0.lastSeen <= policy.rebind }
+      return !builds.contains { $0.build == job.build && beforeOutage(now) - $0.lastSeen <= policy.rebind }
         && workers.contains { isPresent($0, now: now) && $0.record.build != job.build }
     }.map(\.id)
   }

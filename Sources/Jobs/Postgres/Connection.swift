@@ -51,6 +51,13 @@ final class Connection {
   }
 
   var isBroken: Bool { isGivenUp || PQstatus(handle) != CONNECTION_OK }
+  /// Whether the server has closed the connection since the last request, as when it was started again.
+  var isClosedByServer: Bool {
+    while cutoff.wait(socket: socket, milliseconds: 0) == .ready {
+      guard PQconsumeInput(handle) == 1, !isBroken else { return true }
+    }
+    return isBroken
+  }
   /// 150007 is 15.7.
   var serverVersion: Int32 { PQserverVersion(handle) }
   /// To be polled for notifications.
@@ -233,7 +240,7 @@ extension Connection {
   static let settings = """
     SET client_min_messages = error;
     SET default_transaction_isolation = 'read committed';
-    SET lock_timeout = '5s';
+    SET lock_timeout = '\(lockTimeout.components.seconds)s';
     SET idle_in_transaction_session_timeout = '5s';
     SET jit = off;
     SET plan_cache_mode = force_generic_plan;
@@ -242,6 +249,9 @@ extension Connection {
     SET enable_hashjoin = off;
     SET enable_mergejoin = off;
     """
+
+  /// How long a statement may wait for a lock.
+  static let lockTimeout = Duration.seconds(5)
 
   /// How long a statement may take.
   struct Limits: Sendable {
@@ -379,7 +389,21 @@ extension String {
       self = "no message"
       return
     }
-    self = String(cString: message).split(separator: "\n").joined(separator: "; ")
+    self = Self.onOneLine(String(cString: message))
+  }
+
+  /// libpq breaks a hint into lines that begin with a tab.
+  static func onOneLine(_ message: String) -> String {
+    var text = ""
+    var isHint = false
+    for line in message.split(whereSeparator: \.isNewline) {
+      let words = line.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+      guard !words.isEmpty else { continue }
+      if !text.isEmpty { text += isHint && line.hasPrefix("\t") ? " " : "; " }
+      isHint = line.hasPrefix("\t")
+      text += words
+    }
+    return text
   }
 }
 
@@ -389,14 +413,26 @@ extension JobStoreError {
     let message = String(libpq: PQresultErrorField(result, sheaf_diag_message) ?? PQresultErrorMessage(result))
     let detail = PQresultErrorField(result, sheaf_diag_detail).map { "; " + String(libpq: $0) } ?? ""
     self.init(
-      connectionIsBroken || Self.isTemporary(condition) ? .unavailable : .internal, "the database: \(message)\(detail)",
-      condition: condition)
+      connectionIsBroken || Self.isTemporary(condition) ? .unavailable : .internal,
+      Self.isBusy[condition ?? ""] ?? "the database: \(message)\(detail)", condition: condition)
   }
+
+  /// PostgreSQL's condition for a lock that was not released in time.
+  static let lockNotAvailable = "55P03"
+
+  /// What a person reads of these conditions, whose own messages are about a canceled statement.
+  private static let isBusy = [
+    lockNotAvailable: """
+    the database is locked: something else has locked what this needs for more than \
+    \(Connection.lockTimeout.components.seconds) s; try again later
+    """,
+    "57014": "the database is busy: a statement took too long and was ended; try again later",
+  ]
 
   /// Whether the operation may succeed later or on another server: the server is full, busy, shutting down, or has become
   /// a standby.
   private static func isTemporary(_ condition: String?) -> Bool {
     guard let condition else { return false }
-    return ["08", "53", "57"].contains { condition.hasPrefix($0) } || ["25006", "55P03"].contains(condition)
+    return ["08", "53", "57"].contains { condition.hasPrefix($0) } || ["25006", lockNotAvailable].contains(condition)
   }
 }

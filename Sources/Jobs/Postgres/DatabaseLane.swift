@@ -4,7 +4,11 @@ import SystemSupport
 /// One of a store's connections, on a thread of its own. Its operations run one after another.
 ///
 /// If the connection is lost, or the server does not answer on it, the operation throws `.unavailable`, and the next one
-/// connects again, not more often than `ReconnectDelay` allows.
+/// connects again, not more often than `ReconnectDelay` allows. An operation that finds its connection lost before it has
+/// sent anything connects again at once.
+///
+/// While a table or the whole database is locked, each operation waits for the lock, and those behind it wait for it. One
+/// that has waited in the lane for as long as for a lock, and behind one that did not get its lock, is not begun.
 actor DatabaseLane {
   private let url: String
   private let limits: Connection.Limits
@@ -12,6 +16,8 @@ actor DatabaseLane {
   private let cutoff: Cutoff
   private let thread: SerialThread
   private var connection: Connection?
+  /// The last operation that waited for a lock for too long.
+  private var blocked: (error: JobStoreError, at: ContinuousClock.Instant)?
 
   nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
 
@@ -42,9 +48,16 @@ actor DatabaseLane {
 
   /// Runs an operation. Repeats it if PostgreSQL requires that, because two transactions were in conflict and one of
   /// them was undone.
-  func perform<Value: Sendable>(
+  nonisolated func perform<Value: Sendable>(
     _ operation: @Sendable (Connection) throws(JobStoreError) -> Value
+  ) async throws(JobStoreError) -> Value {
+    try await perform(operation, since: .now)
+  }
+
+  private func perform<Value: Sendable>(
+    _ operation: @Sendable (Connection) throws(JobStoreError) -> Value, since start: ContinuousClock.Instant
   ) throws(JobStoreError) -> Value {
+    if let blocked, blocked.at > start, .now - start >= Connection.lockTimeout { throw blocked.error }
     var attempt = 1
     while true {
       let connection = try connected()
@@ -62,6 +75,7 @@ actor DatabaseLane {
           self.connection = nil
           throw JobStoreError(.unavailable, error.message, condition: error.condition)
         }
+        if error.condition == JobStoreError.lockNotAvailable { blocked = (error, .now) }
         // 40001: serialization failure. 40P01: deadlock.
         guard error.condition == "40001" || error.condition == "40P01", attempt < 6 else { throw error }
         attempt += 1
@@ -71,7 +85,8 @@ actor DatabaseLane {
 
   private func connected() throws(JobStoreError) -> Connection {
     guard !cutoff.isCut else { throw Cutoff.closed }
-    if let connection { return connection }
+    if let connection, !connection.isClosedByServer { return connection }
+    connection = nil
     try outage.throwIfRecent()
     do {
       let connection = try Connection(url: url, limits: limits, cutoff: cutoff, outage: outage)

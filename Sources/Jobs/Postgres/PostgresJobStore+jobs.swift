@@ -83,7 +83,9 @@ extension PostgresJobStore {
   }
 
   package func jobsToRebind() async throws(JobStoreError) -> [JobID] {
-    let times: [Parameter] = [.long(policy.rebind.microseconds), .long(policy.lease.microseconds)]
+    let times: [Parameter] = [
+      .long(policy.rebind.microseconds), .long(policy.lease.microseconds), .long(policy.outage.microseconds),
+    ]
     return try await results.perform { (connection) throws(JobStoreError) in
       try connection.run(.jobsToRebind, times).map { (fields) throws(JobStoreError) in JobID(try fields.text()) }
     }
@@ -279,10 +281,11 @@ extension Statement {
     WHERE \(hasNotEnded) AND state IN ('measuring', 'rendering')
       AND NOT EXISTS (
         SELECT FROM sheaf.build
-        WHERE build.build = job.build AND build.last_seen >= sheaf.now() - $1 * interval '1 microsecond')
+        WHERE build.build = job.build
+          AND build.last_seen >= \(beforeOutage("$3")) - $1 * interval '1 microsecond')
       AND EXISTS (
         SELECT FROM sheaf.worker
-        WHERE NOT worker.has_left AND worker.last_seen >= sheaf.now() - $2 * interval '1 microsecond'
+        WHERE NOT worker.has_left AND worker.last_seen >= \(beforeOutage("$3")) - $2 * interval '1 microsecond'
           AND worker.build <> job.build)
     ORDER BY number
     """)

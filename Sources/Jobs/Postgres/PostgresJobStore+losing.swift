@@ -158,6 +158,16 @@ extension Fields {
 }
 
 extension Statement {
+  /// When an outage began that is not over, because no call of `expire` has moved the times on since; else now. No worker
+  /// and no build leaves in an outage.
+  /// - Parameter outage: The parameter with the longest time between two calls that is not one, in microseconds.
+  static func beforeOutage(_ outage: String) -> String {
+    """
+    (SELECT CASE WHEN expired_at < sheaf.now() - \(outage) * interval '1 microsecond' THEN expired_at
+      ELSE sheaf.now() END FROM sheaf.farm)
+    """
+  }
+
   private static let lockedColumns = "job.id, task.ordinal, lease.epoch, task.job, lease.worker, task.kind"
   private static let lockedTables =
     "sheaf.lease JOIN sheaf.task USING (job, ordinal) JOIN sheaf.job ON job.number = task.job"

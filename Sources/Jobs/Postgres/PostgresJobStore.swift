@@ -95,22 +95,22 @@ extension PostgresJobStore {
     for worker in workers { try worker.validate() }
     guard !workers.isEmpty else { return }
     let latest = workers.latest()
-    let lease = policy.lease.microseconds
+    let times: [Parameter] = [.long(policy.lease.microseconds), .long(policy.outage.microseconds)]
     try await heartbeats.perform { (connection) throws(JobStoreError) in
       _ = try connection.run(
         .register,
         [
           .texts(latest.map(\.id.description)), .longs(latest.map(\.session.number)),
           .texts(latest.map(\.name.withoutNul)), .ints(latest.map(\.slots)), .texts(latest.map(\.build.withoutNul)),
-          .texts(latest.map(\.coordinator.withoutNul)), .texts(latest.map(\.paused.withoutNul)), .long(lease),
-        ])
+          .texts(latest.map(\.coordinator.withoutNul)), .texts(latest.map(\.paused.withoutNul)),
+        ] + times)
     }
   }
 
   package func workers() async throws(JobStoreError) -> [WorkerRecord] {
-    let lease = policy.lease.microseconds
+    let times: [Parameter] = [.long(policy.lease.microseconds), .long(policy.outage.microseconds)]
     let workers = try await results.perform { (connection) throws(JobStoreError) in
-      try connection.run(.workers, [.long(lease)])
+      try connection.run(.workers, times)
         .map { (fields) throws(JobStoreError) in
           WorkerRecord(
             id: WorkerID(try fields.text()), session: SessionID(try fields.long()), name: try fields.text(),
@@ -147,10 +147,10 @@ extension Statement {
         last_seen = excluded.last_seen,
         registered_at = CASE
           WHEN worker.session <> excluded.session OR worker.has_left
-            OR worker.last_seen < sheaf.now() - $8 * interval '1 microsecond' THEN excluded.registered_at
+            OR worker.last_seen < \(beforeOutage("$9")) - $8 * interval '1 microsecond' THEN excluded.registered_at
           ELSE worker.registered_at END
         WHERE worker.session <= excluded.session OR worker.has_left
-          OR worker.last_seen < sheaf.now() - $8 * interval '1 microsecond'
+          OR worker.last_seen < \(beforeOutage("$9")) - $8 * interval '1 microsecond'
       RETURNING build
     )
     INSERT INTO sheaf.build AS build (build, last_seen)
@@ -164,7 +164,7 @@ extension Statement {
     SELECT id, session, name, slots, build, coordinator,
       (SELECT count(*)::integer FROM sheaf.lease WHERE lease.worker = worker.id), paused,
       (extract(epoch FROM sheaf.now() - registered_at) * 1000000)::bigint
-    FROM sheaf.worker WHERE NOT has_left AND last_seen >= sheaf.now() - $1 * interval '1 microsecond'
+    FROM sheaf.worker WHERE NOT has_left AND last_seen >= \(beforeOutage("$2")) - $1 * interval '1 microsecond'
     """)
 
   fileprivate static let recordContentStore = Statement(

@@ -21,7 +21,8 @@ package enum SegmentMeter {
         })
     }
     // The video task finds the same damage, and reports it.
-    try VideoRenderer.makeFrames(video, inputs: inputs, movement: movement, damage: DamageLog()) { (frame, index) throws(RenderError) in
+    try VideoRenderer.makeFrames(video, inputs: inputs, movement: movement, damage: DamageLog()) {
+      (frame, index) throws(RenderError) in
       try mapErrors(to: RenderError.during("measuring frame \(index) of the segment")) { () throws(MediaError) in
         for counter in counters { try counter.send(frame, index) }
       }

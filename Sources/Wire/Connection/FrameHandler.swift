@@ -2,8 +2,10 @@ import NIOCore
 import Synchronization
 
 /// A frame that arrived, and the memory that is counted for it until the last reference is gone.
+/// It is decoded by its reader: a message may take many times the memory of its bytes.
 struct ReceivedFrame: Sendable {
-  var frame: Sheaf_Frame
+  /// Without the length.
+  var body: ByteBuffer
   /// Nil for a small frame.
   var memory: MemoryBudget.Reservation?
 }
@@ -42,6 +44,9 @@ struct FrameRules: Sendable {
   /// For all frames after the first one, which is the argument.
   var later: @Sendable (Sheaf_Frame) -> Limits
   var memory: MemoryBudget
+  /// Limits the memory of messages that are decoded. Nil if the peer is trusted: then all that it has sent before it
+  /// closed the connection is received, too.
+  var decoded: MemoryBudget?
   /// How long the first frame may take.
   var helloTimeout: Duration = WireProtocol.helloTimeout
   /// Within this time `WireProtocol.leastProgress` bytes must arrive while a frame is not complete, and in a sixth of it
@@ -50,11 +55,13 @@ struct FrameRules: Sendable {
 }
 
 /// Turns the bytes of a connection into frames. The first frame completes a promise, which fails when the frame does not
-/// arrive in time; all other frames go to the next handler. A long frame waits for room in the memory that all
+/// arrive in time; all other frames go to the next handler, a few each time that it asks to read, so that what it does not
+/// take waits here as the bytes of one read, or at the peer. A long frame waits for room in the memory that all
 /// connections share, and the connection is not read meanwhile; it gets room in steps, so that bytes that were announced
-/// and are not sent take none from others. After an error, or after `Command.discard`, the handler
-/// reads and drops the remaining input: closing a socket with unread input would destroy a refusal that is still being
-/// sent.
+/// and are not sent take none from others. When the connection is closed, the system delivers all that the peer has sent:
+/// of that, a server receives some frames that have an effect (`outlivesConnection`). After an error, or after
+/// `Command.discard`, the handler reads and drops the remaining input: closing a socket with unread input would destroy a
+/// refusal that is still being sent.
 final class FrameHandler: ChannelDuplexHandler {
   typealias InboundIn = ByteBuffer
   typealias InboundOut = ReceivedFrame
@@ -79,8 +86,11 @@ final class FrameHandler: ChannelDuplexHandler {
   private var memory: MemoryBudget.Reservation?
   /// A frame waits for room.
   private var waiting: MemoryBudget.Request?
-  /// Whether the next handler asked to read while a frame waited for room.
-  private var mustRead = false
+  /// Whether the next handler asked to read, and has received nothing since.
+  private var isAsked = false
+  /// Whether the channel was asked to read, and has not yet.
+  private var isReading = false
+  private var isDelivering = false
   private var progress: Progress?
 
   /// When the last read ended; nil while reading.
@@ -96,6 +106,10 @@ final class FrameHandler: ChannelDuplexHandler {
   }
 
   private static let checksOfProgress = 6
+  /// How many frames the next handler receives when it asks to read.
+  private static let framesAtOnce = 4
+  /// How many frames of a closed connection are received.
+  private static let framesAfterClose: [MemoryBudget.Share: Int] = [.client: 64, .worker: 4096]
 
   init(_ rules: FrameRules, first: EventLoopPromise<Sheaf_Frame>, activity: ConnectionActivity) {
     self.rules = rules
@@ -121,7 +135,7 @@ final class FrameHandler: ChannelDuplexHandler {
 
   func channelInactive(context: ChannelHandlerContext) {
     if case .discarding = state {
-    } else if decoder.isWithinFrame {
+    } else if deliverRest(context) {
       fail(WireError(.closed, "the connection was closed in the middle of a frame"), context)
     }
     end(WireError(.closed, "the connection was closed before its first frame"))
@@ -142,63 +156,91 @@ final class FrameHandler: ChannelDuplexHandler {
     let bytes = unwrapInboundIn(data)
     progress?.recent += bytes.readableBytes
     decoder.append(bytes)
-    if waiting == nil { deliver(context) }
+    // The input of a connection that was closed arrives unasked.
+    if isReading, waiting == nil { deliver(context) }
   }
 
   func channelReadComplete(context: ChannelHandlerContext) {
     activity.reads(false)
+    isReading = false
     pausedAt = .now()
-    if case .discarding = state { context.read() }
+    if case .discarding = state { startReading(context) }
     context.fireChannelReadComplete()
   }
 
   func read(context: ChannelHandlerContext) {
-    if waiting != nil {
-      mustRead = true
-      return
+    isAsked = true
+    goOn(context)
+  }
+
+  /// Delivers the frames that have arrived for as long as the next handler asks for more, then reads.
+  private func goOn(_ context: ChannelHandlerContext) {
+    guard !isDelivering else { return }
+    isDelivering = true
+    defer { isDelivering = false }
+    while isAsked, waiting == nil {
+      guard deliver(context) > 0 else {
+        if waiting == nil { startReading(context) }
+        return
+      }
+      isAsked = false
+      context.fireChannelReadComplete()
+      // Whether the handlers behind this one can take more.
+      context.pipeline.read()
     }
+  }
+
+  private func startReading(_ context: ChannelHandlerContext) {
+    isAsked = false
     if let pausedAt, .now() - pausedAt > .seconds(1) { restartProgress(context) }
     pausedAt = nil
+    isReading = true
     activity.reads(true)
     context.read()
   }
 
-  /// Delivers the frames that are complete.
-  private func deliver(_ context: ChannelHandlerContext) {
+  /// Delivers frames that are complete, `framesAtOnce` at most. Returns how many.
+  @discardableResult
+  private func deliver(_ context: ChannelHandlerContext) -> Int {
+    var delivered = 0
     do {
-      while true {
-        if case .discarding = state { return }
+      while delivered < Self.framesAtOnce {
+        if case .discarding = state { return delivered }
         switch try decoder.next() {
-        case .frame(let frame):
+        case .frame(let body):
           endProgress()
           rules.memory.complete(memory)
-          deliver(frame, context)
+          try deliver(body, context)
+          delivered += 1
         case .needsRoom(let bytes, let isGrowing):
           endProgress()
           if !isGrowing, let granted = rules.memory.reserveNow(bytes, for: share) {
             memory = granted
             decoder.grantRoom(bytes)
           } else {
-            return request(bytes, isGrowing: isGrowing, context)
+            request(bytes, isGrowing: isGrowing, context)
+            return delivered
           }
         case .needsBytes:
           if decoder.isWithinFrame, progress == nil { restartProgress(context) }
-          return
+          return delivered
         }
       }
     } catch {
       fail(error, context)
     }
+    return delivered
   }
 
-  private func deliver(_ frame: Sheaf_Frame, _ context: ChannelHandlerContext) {
+  private func deliver(_ body: ByteBuffer, _ context: ChannelHandlerContext) throws(WireError) {
     switch state {
     case .awaitingFirst(let promise, let deadline):
+      let frame = try Sheaf_Frame(body: body)
       deadline?.cancel()
       state = .open
       (decoder.limit, share) = rules.later(frame)
       promise.succeed(frame)
-    case .open: context.fireChannelRead(wrapInboundOut(ReceivedFrame(frame: frame, memory: memory)))
+    case .open: context.fireChannelRead(wrapInboundOut(ReceivedFrame(body: body, memory: memory)))
     case .discarding: break
     }
     memory = nil
@@ -225,12 +267,7 @@ final class FrameHandler: ChannelDuplexHandler {
     waiting = nil
     memory = granted
     decoder.grantRoom(bytes)
-    deliver(context)
-    context.fireChannelReadComplete()
-    if mustRead, waiting == nil {
-      mustRead = false
-      read(context: context)
-    }
+    goOn(context)
   }
 
   // MARK: Progress of a frame
@@ -279,11 +316,53 @@ final class FrameHandler: ChannelDuplexHandler {
 
   // MARK: The end
 
+  /// The connection is closed: delivers what is to be received of the frames that were not delivered. Returns whether the
+  /// last one is not complete.
+  private func deliverRest(_ context: ChannelHandlerContext) -> Bool {
+    guard case .open = state else { return decoder.isWithinFrame }
+    if let waiting { rules.memory.cancel(waiting) }
+    waiting = nil
+    var left = rules.decoded == nil ? Int.max : Self.framesAfterClose[share, default: 0]
+    defer { context.fireChannelReadComplete() }
+    do {
+      while left > 0 {
+        switch try decoder.next() {
+        case .frame(let body):
+          let received = ReceivedFrame(body: body, memory: memory)
+          memory = nil
+          guard rules.decoded == nil || received.outlivesConnection else { continue }
+          guard let kept = rules.decoded == nil ? received : keep(received) else { return false }
+          context.fireChannelRead(wrapInboundOut(kept))
+          left -= 1
+        case .needsRoom(let bytes, let isGrowing):
+          if rules.decoded != nil {
+            guard !isGrowing, let granted = rules.memory.reserveNow(bytes, for: share) else { return false }
+            memory = granted
+          }
+          decoder.grantRoom(bytes)
+        case .needsBytes: return decoder.isWithinFrame
+        }
+      }
+    } catch {
+      fail(error, context)
+    }
+    return false
+  }
+
+  /// A copy of a frame, because its bytes are a part of all that has arrived, and memory that is counted for it. Nil if
+  /// there is no room.
+  private func keep(_ frame: ReceivedFrame) -> ReceivedFrame? {
+    guard let memory = frame.memory ?? rules.memory.reserveNow(frame.body.readableBytes, for: share) else { return nil }
+    var body = ByteBuffer()
+    body.writeImmutableBuffer(frame.body)
+    return ReceivedFrame(body: body, memory: memory)
+  }
+
   private func fail(_ error: any Error, _ context: ChannelHandlerContext) {
     end(error)
     discard()
     context.fireErrorCaught(error)
-    context.read()
+    startReading(context)
   }
 
   private func end(_ error: any Error) {
@@ -311,7 +390,7 @@ final class FrameHandler: ChannelDuplexHandler {
     // The first frame's promise must be completed, or NIO stops the program in a debug build.
     end(WireError(.closed, "the connection was refused before its first frame"))
     discard()
-    context.read()
+    startReading(context)
     promise?.succeed()
   }
 }

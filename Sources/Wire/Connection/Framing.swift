@@ -6,7 +6,8 @@ import SwiftProtobuf
 struct FrameDecoder {
   /// What comes next.
   enum Step {
-    case frame(Sheaf_Frame)
+    /// The message, without the length before it.
+    case frame(ByteBuffer)
     /// A frame is not complete, or there is none.
     case needsBytes
     /// The frame needs room for this many bytes. `grantRoom` lets it go on.
@@ -45,7 +46,7 @@ struct FrameDecoder {
     buffer.reserveCapacity(minimumWritableBytes: max(0, Self.prefix + room - buffer.readableBytes))
   }
 
-  /// Throws `.violation` if a frame is too long or is not a message.
+  /// Throws `.violation` if a frame is too long.
   mutating func next() throws(WireError) -> Step {
     guard let length = buffer.getInteger(at: buffer.readerIndex, as: UInt32.self).map(Int.init) else {
       compact()
@@ -64,7 +65,7 @@ struct FrameDecoder {
       return .needsBytes
     }
     room = 0
-    return .frame(try Sheaf_Frame(body: body))
+    return .frame(body)
   }
 
   /// Frees the memory of frames that were taken out.
@@ -94,6 +95,70 @@ extension Sheaf_Frame {
       throw WireError(.violation, "a frame is not a message of this protocol")
     }
     guard message != nil else { throw WireError(.violation, "a frame contains no message of this protocol version") }
+  }
+}
+
+extension ReceivedFrame {
+  /// About how much memory a field of a message takes when it is decoded, in bytes, such as one element of a list.
+  private static let fieldCost = 256
+  /// The most fields of a message. A client's list has up to 10,000 elements, a worker's up to 4096.
+  private static let maximumFields: [MemoryBudget.Share: Int] = [.client: 1 << 16, .worker: 1 << 13]
+
+  /// About how much memory the message takes when it is decoded, beside its bytes. Throws `.violation` if it has too many
+  /// fields.
+  func decodedSize(for share: MemoryBudget.Share) throws(WireError) -> Int {
+    let fields = body.withUnsafeReadableBytes { Self.fields(of: $0, depth: 1) }
+    let limit = Self.maximumFields[share, default: 0]
+    guard fields <= limit else {
+      throw WireError(.violation, "a message has \(fields) fields, more than the \(limit) that are allowed here")
+    }
+    return fields * Self.fieldCost
+  }
+
+  /// Whether the message is carried out though the connection that brought it is closed: it has an effect besides its
+  /// answer.
+  var outlivesConnection: Bool {
+    var index = 0
+    let tag = body.withUnsafeReadableBytes { Self.varint($0, &index) }
+    return tag.map { Self.outliving.contains($0 >> 3) } ?? false
+  }
+
+  /// The fields of `Sheaf_Frame`: Refusal, Publish, Failure, UploadChunk, Submit, CancelJob, RetryJob, DeleteJob, Fetched.
+  private static let outliving: Set<UInt64> = [3, 11, 12, 23, 31, 34, 37, 38, 39]
+
+  /// The number of a message's fields and of those of its parts, to a depth. Bytes that are not a message have any number.
+  private static func fields(of bytes: UnsafeRawBufferPointer, depth: Int) -> Int {
+    var count = 0
+    var index = 0
+    while let tag = varint(bytes, &index) {
+      count += 1
+      switch tag & 7 {
+      case 0: _ = varint(bytes, &index)
+      case 1: index += 8
+      case 5: index += 4
+      case 2:
+        guard let length = varint(bytes, &index), length <= UInt64(bytes.count - index) else { return count }
+        let end = index + Int(length)
+        if depth > 0 { count += fields(of: UnsafeRawBufferPointer(rebasing: bytes[index..<end]), depth: depth - 1) }
+        index = end
+      default: break
+      }
+    }
+    return count
+  }
+
+  /// Nil at the end of the bytes, or if it is not complete.
+  private static func varint(_ bytes: UnsafeRawBufferPointer, _ index: inout Int) -> UInt64? {
+    var value: UInt64 = 0
+    var shift: UInt64 = 0
+    while index < bytes.count, shift < 64 {
+      let byte = bytes[index]
+      index += 1
+      value |= UInt64(byte & 0x7F) << shift
+      if byte < 0x80 { return value }
+      shift += 7
+    }
+    return nil
   }
 }
 

@@ -26,7 +26,9 @@ package struct WireConnection: Sendable {
     _ writer: NIOAsyncChannelOutboundWriter<ByteBuffer>, share: MemoryBudget.Share = .client
   ) {
     channel = opening.channel.channel
-    self.inbound = WireInbound(stream: inbound)
+    self.inbound = WireInbound(
+      stream: inbound,
+      limits: opening.decoded.map { .init(decoded: $0, share: share, channel: opening.channel.channel) })
     self.writer = writer
     activity = opening.activity
     memory = opening.memory
@@ -128,41 +130,81 @@ package struct WireInbound: AsyncSequence, Sendable {
   package typealias Element = WireMessage
   package typealias Failure = any Error
 
+  /// What a server receives of its peer.
+  struct Limits: Sendable {
+    /// For what messages take beside their bytes. A reader that waits for it holds the bytes of one message, and nothing
+    /// that others wait for is held by a reader that has it, so there is always one that goes on.
+    let decoded: MemoryBudget
+    let share: MemoryBudget.Share
+    let channel: any Channel
+  }
+
   let stream: NIOAsyncChannelInboundStream<ReceivedFrame>
+  /// Nil if the peer is trusted.
+  let limits: Limits?
   let memory = LastMessage()
 
-  package func makeAsyncIterator() -> Iterator { Iterator(frames: stream.makeAsyncIterator(), memory: memory) }
+  package func makeAsyncIterator() -> Iterator {
+    Iterator(frames: stream.makeAsyncIterator(), limits: limits, memory: memory)
+  }
 
   /// The memory of the message that was returned last, which is counted until the next one is asked for.
   final class LastMessage: Sendable {
-    private let reservation = Mutex<MemoryBudget.Reservation?>(nil)
+    private struct State: Sendable {
+      var body: MemoryBudget.Reservation?
+      var decoded: MemoryBudget.Reservation?
+    }
 
-    func replace(_ new: MemoryBudget.Reservation?) {
+    private let state = Mutex(State())
+
+    func replace(_ body: MemoryBudget.Reservation?, decoded: MemoryBudget.Reservation?) {
       // Freed outside of the lock.
-      _ = reservation.withLock { reservation in
-        defer { reservation = new }
-        return reservation
+      _ = state.withLock { state in
+        defer { state = State(body: body, decoded: decoded) }
+        return state
       }
     }
 
+    /// The memory of the message's bytes.
     func take() -> MemoryBudget.Reservation? {
-      reservation.withLock { reservation in
-        defer { reservation = nil }
-        return reservation
+      state.withLock { state in
+        defer { state.body = nil }
+        return state.body
       }
     }
   }
 
   package struct Iterator: AsyncIteratorProtocol {
     var frames: NIOAsyncChannelInboundStream<ReceivedFrame>.AsyncIterator
+    let limits: Limits?
     let memory: LastMessage
 
-    /// Nil when the peer has closed the connection or the task is cancelled. Throws `WireError`.
+    /// Nil when the peer has closed the connection or the task is cancelled. A server does not return what a closed
+    /// connection has brought, if it has no effect besides its answer. Throws `WireError`.
     package mutating func next() async throws -> WireMessage? {
-      memory.replace(nil)
-      let received: ReceivedFrame?
+      memory.replace(nil, decoded: nil)
+      guard let received = try await nextToReceive() else { return nil }
+      var decoded: MemoryBudget.Reservation?
+      if let limits {
+        let size = try received.decodedSize(for: limits.share)
+        // Heartbeats, which are short, always get through.
+        if limits.share == .client, size > FrameDecoder.smallFrame {
+          decoded = try await limits.decoded.reserve(size, for: .client)
+        }
+      }
+      memory.replace(received.memory, decoded: decoded)
+      guard let message = try Sheaf_Frame(body: received.body).message else { return nil }
+      if case .refusal(let refusal) = message { throw WireError(.refused(refusal.code), refusal.message) }
+      return message
+    }
+
+    private mutating func nextToReceive() async throws -> ReceivedFrame? {
       do {
-        received = try await frames.next()
+        while let received = try await frames.next() {
+          if let limits, !limits.channel.isActive, !received.outlivesConnection { continue }
+          return received
+        }
+        return nil
       } catch let error as WireError {
         throw error
       } catch is CancellationError {
@@ -170,10 +212,6 @@ package struct WireInbound: AsyncSequence, Sendable {
       } catch {
         throw WireError(.closed, "the connection broke: \(error)")
       }
-      memory.replace(received?.memory)
-      guard let message = received?.frame.message else { return nil }
-      if case .refusal(let refusal) = message { throw WireError(.refused(refusal.code), refusal.message) }
-      return message
     }
   }
 }
@@ -188,6 +226,8 @@ enum WireTransport {
     let first: EventLoopFuture<Sheaf_Frame>
     let activity: ConnectionActivity
     let memory: MemoryBudget
+    /// `FrameRules.decoded`.
+    let decoded: MemoryBudget?
   }
 
   static func open(_ channel: any Channel, _ rules: FrameRules) -> EventLoopFuture<Opening> {
@@ -200,7 +240,8 @@ enum WireTransport {
         configuration: .init(
           backPressureStrategy: .init(lowWatermark: 1, highWatermark: 4), isOutboundHalfClosureEnabled: true,
           inboundType: ReceivedFrame.self, outboundType: ByteBuffer.self))
-      return Opening(channel: wrapped, first: promise.futureResult, activity: activity, memory: rules.memory)
+      return Opening(
+        channel: wrapped, first: promise.futureResult, activity: activity, memory: rules.memory, decoded: rules.decoded)
     }
   }
 

@@ -20,7 +20,8 @@ package struct WireServer: Sendable {
 
   /// Starts to listen. Throws `WireError` with the reason if that fails, such as a port in use.
   /// - Parameters:
-  ///   - memory: The most bytes that all connections hold together, of frames and of content.
+  ///   - memory: The most bytes that all connections hold together, of frames and of content. What is decoded of them
+  ///     may take an eighth more.
   ///   - frameTimeout: A peer that has sent a part of a frame must go on sending: within this time
   ///     `WireProtocol.leastProgress` bytes.
   package static func bind(
@@ -33,7 +34,7 @@ package struct WireServer: Sendable {
       later: { hello in
         hello.hello.role == .worker
           ? (FrameLimits.fromWorker.later, .worker) : (FrameLimits.fromClient.later, .client)
-      }, memory: budget, frameTimeout: frameTimeout)
+      }, memory: budget, decoded: MemoryBudget(limit: memory / 8), frameTimeout: frameTimeout)
     do {
       let channel = try await ServerBootstrap(group: group)
         .serverChannelOption(.backlog, value: 256)
