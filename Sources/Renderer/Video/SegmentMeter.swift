@@ -10,6 +10,7 @@ package enum SegmentMeter {
     _ task: MeasureTask, inputs: [String: any ByteSource], movement: Movement? = nil, progress: (Int64) -> Void
   ) throws(RenderError) -> Measurement {
     let video = task.video
+    try video.check()
     guard let model = video.encoder.bitRateModel else {
       throw RenderError(.task, "the codec \(video.encoder.codec.rawValue) is not measured")
     }

@@ -20,6 +20,7 @@ package enum VideoRenderer {
     _ task: VideoTask, inputs: [String: any ByteSource], to descriptor: Int32, movement: Movement? = nil,
     progress: (Int64) -> Void
   ) throws(RenderError) -> ShownDamage {
+    try task.check()
     let damage = DamageLog()
     let encoder = try mapErrors(to: RenderError.during("opening the encoder")) { () throws(MediaError) in
       try VideoEncoder(task.encoder, size: task.format.size, frameDuration: task.format.frameDuration)
@@ -51,12 +52,11 @@ package enum VideoRenderer {
     return damage.damage
   }
 
-  /// Makes the segment's frames in a thread of their own, and passes each on in order.
+  /// Makes the frames of a segment whose task was checked in a thread of their own, and passes each on in order.
   static func makeFrames(
     _ task: VideoTask, inputs: [String: any ByteSource], movement: Movement?, damage: DamageLog,
     _ pass: (Frame, Int) throws(RenderError) -> Void
   ) throws(RenderError) {
-    try task.check()
     let frames = try mapErrors(to: RenderError.during("making frames")) { () throws(MediaError) in
       try FramePipeline<RenderError>(count: task.frameCount, ahead: framesAhead(task.format.size)) {
         () throws(RenderError) in
@@ -77,7 +77,7 @@ package enum VideoRenderer {
 
 extension VideoTask {
   /// Throws `.task` unless the task is consistent in itself. Rendering relies on what is checked here.
-  fileprivate func check() throws(RenderError) {
+  func check() throws(RenderError) {
     guard frameCount > 0 else {
       throw RenderError(.task, "a segment of \(frameCount) frames; there must be at least one")
     }
