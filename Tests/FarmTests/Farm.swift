@@ -18,7 +18,6 @@ final class Farm: @unchecked Sendable {
     struct Task: Decodable {
       var kind: String
       var state: String
-      var done: Int64
     }
 
     var state: String

@@ -325,7 +325,9 @@ private final class RawPeer: Sendable {
       }
       try await peer.send(bytes)
       for await _ in begun {}
-      try await peer.channel.close()
+      // If all of it were closed while the server's answer is not read yet, the system would drop what was sent.
+      try await peer.channel.close(mode: .output)
+      try await peer.channel.closeFuture.get()
     }
     return await received.messages
   }
