@@ -7,8 +7,9 @@ import SystemSupport
 /// after `finish` has checked it. Every method blocks.
 ///
 /// An upload that is dropped leaves what it has written, if that is a mebibyte or more, as `temporary/partial-<digest>`
-/// for a day, or until another upload needs the room. The next upload of the same content goes on from there. One upload at a time writes that file; another one
-/// of the same content, of any process, writes a file of its own, of which nothing is left.
+/// for a day, or until another upload needs the room. The next upload of the same content goes on from there. One upload
+/// at a time writes that file; another one of the same content, of any process, writes a file of its own, of which nothing
+/// is left.
 ///
 /// Unchecked, and safe: one task at a time uses it, and calls its methods one after the other.
 package final class ContentUpload: @unchecked Sendable {

@@ -73,13 +73,14 @@ struct ManualWorker: Sendable {
     try await next { if case .failureReply(let reply) = $0 { reply } else { nil } }
   }
 
-  func publish(_ lease: Sheaf_Lease, _ content: Content) async throws {
+  func publish(_ lease: Sheaf_Lease, _ content: Content, damage: Data = Data()) async throws {
     try await connection.send(
       .publish(
         .with {
           $0.lease = lease
           $0.digest = Data(content.digest.bytes)
           $0.size = UInt64(content.size)
+          $0.damage = damage
         }))
   }
 
@@ -99,7 +100,9 @@ extension TestCoordinator {
   static let job = JobID("job")
 
   /// Writes a job of video tasks that is being rendered. Each task has these bytes as its input.
-  func render(_ count: Int = 1, build: String = "build 1", input: [UInt8] = [1, 2, 3]) async throws {
+  func render(
+    _ count: Int = 1, build: String = "build 1", input: [UInt8] = [1, 2, 3], strictMedia: Bool? = nil
+  ) async throws {
     let file = Content(digest: SHA256Digest.of(input), size: Int64(input.count))
     try keep(input)
     let probe = NewTask(
@@ -107,7 +110,8 @@ extension TestCoordinator {
       work: 0,
       cached: try keep([5, 5, 5]))
     let request = JobRequest(
-      document: "{}", assets: [.init(id: "a", path: "media/beach.mp4", content: file)], segmentDuration: "", output: "")
+      document: "{}", assets: [.init(id: "a", path: "media/beach.mp4", content: file)], segmentDuration: "", output: "",
+      strictMedia: strictMedia)
     _ = try await store.submit(
       NewJob(id: Self.job, name: "film", priority: 0, request: request.encoded(), tasks: [probe]))
     var tasks = (0..<count).map { number in

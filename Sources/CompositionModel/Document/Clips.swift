@@ -38,8 +38,7 @@ struct ClipEntry: Sendable {
   ]
 
   /// The slowest and the fastest speed of a clip: a hundredth and a hundred times its own.
-  static let speeds = slowestSpeed...Rational(100)
-  private static let slowestSpeed = (try? Rational(1, 100)) ?? .one
+  static let speeds = Rational(1, over: 100)...Rational(100)
 
   /// How often a clip is repeated at most.
   static let greatestCount = 10_000

@@ -29,6 +29,9 @@ struct VideoCompositionEntry: Sendable {
   /// Seconds from one frame to the next.
   static let frameDurations = (shortest: MediaTime(value: 1, timescale: 1000), longest: MediaTime(seconds: 60))
 
+  /// Frames a second, as `frameDurations` allow them.
+  static let frameRates = Rational(1, over: 60)...Rational(1000)
+
   static func allows(frameDuration: MediaTime) -> Bool {
     frameDurations.shortest <= frameDuration && frameDuration <= frameDurations.longest
   }
@@ -37,21 +40,22 @@ struct VideoCompositionEntry: Sendable {
 /// The rates at which films are shown, in frames a second.
 enum StandardRate {
   /// Those of NTSC, which are written as decimals that are not exact: 23.976, 29.97 and so on.
-  private static let fractional = [24, 30, 48, 60, 120].compactMap { try? Rational($0 * 1000, 1001) }
+  private static let fractional = [24, 30, 48, 60, 120].map { Rational($0 * 1000, over: 1001) }
   private static let all = fractional + [24, 25, 30, 48, 50, 60, 100, 120].map { Rational($0) }
 
   /// The rate that a decimal number stands for: 29.97 is 30000/1001, and so is any number within 0.005 of it.
   static func meant(by written: Rational) -> Rational {
-    fractional.first { isWithin(written, $0, tolerance: (try? Rational(1, 200)) ?? .zero) } ?? written
+    fractional.first { isWithin(written, $0, tolerance: Rational(1, over: 200)) } ?? written
   }
 
   /// The nearest standard rate, if it differs by 0.5 % at most; otherwise the rate itself. Cameras whose clock is not
   /// exact record 30.01 frames a second.
   static func nearest(to measured: Rational) -> Rational {
-    let near = all.filter { rate in
-      isWithin(measured, rate, tolerance: (try? rate / Rational(200)) ?? .zero)
-    }
-    return near.min { distance(measured, $0) < distance(measured, $1) } ?? measured
+    guard let nearest = all.min(by: { distance(measured, $0) < distance(measured, $1) }),
+      // No rate of the list is too large for it.
+      let tolerance = try? nearest / Rational(200), isWithin(measured, nearest, tolerance: tolerance)
+    else { return measured }
+    return nearest
   }
 
   private static func isWithin(_ a: Rational, _ b: Rational, tolerance: Rational) -> Bool {
@@ -122,10 +126,7 @@ extension DocumentReader {
 
   /// The duration of a frame, from the frames a second.
   private mutating func frameDuration(ofRate value: JSONValue?) -> MediaTime? {
-    let durations = VideoCompositionEntry.frameDurations
-    guard let value, let slowest = try? .one / durations.longest.exact,
-      let fastest = try? .one / durations.shortest.exact, var rate = rational(value, in: slowest...fastest)
-    else { return nil }
+    guard let value, var rate = rational(value, in: VideoCompositionEntry.frameRates) else { return nil }
     if case .number = value.content { rate = StandardRate.meant(by: rate) }
     if let duration = try? MediaTime(.one / rate) { return duration }
     problems.add(value.pointer, "\(value.shown) has too many digits to be kept exactly; write it as a fraction")

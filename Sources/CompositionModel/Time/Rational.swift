@@ -20,6 +20,13 @@ public struct Rational: Sendable, Hashable {
     self.init(reduced: sign * numerator / Int128(divisor), sign * denominator / Int128(divisor))
   }
 
+  /// A fraction that always fits. `denominator` must be positive.
+  public init(_ numerator: Int32, over denominator: Int32) {
+    precondition(denominator > 0)
+    let divisor = Rational.greatestCommonDivisor(UInt128(numerator.magnitude), UInt128(denominator))
+    self.init(reduced: Int128(numerator) / Int128(divisor), Int128(denominator) / Int128(divisor))
+  }
+
   public init(_ integer: some FixedWidthInteger) {
     self.init(reduced: Int128(integer), 1)
   }

@@ -6,7 +6,8 @@ import Logging
 import Segmenter
 import Wire
 
-/// Plans the jobs whose assets are probed, and once more those whose segments had to be measured. Every coordinator may plan every job: the store accepts the first plan.
+/// Plans the jobs whose assets are probed, and once more those whose segments had to be measured. Every coordinator may
+/// plan every job: the store accepts the first plan.
 struct Planner: Sendable {
   let store: any JobStore
   let content: ContentLocator
@@ -35,9 +36,12 @@ struct Planner: Sendable {
           measurement: { try Measurements.read($0, store: content.store) },
           result: { measured[$0] ?? results.result(of: $0) })
         if request.strictMedia == true {
-          for damage in planned.tasks.compactMap(\.cached).compactMap({ notes.damage(of: $0.digest) }) {
-            throw DocumentError(problems: request.problems(with: damage))
+          var counter = DamageCounter(limit: ShownDamage.placesOfFilm)
+          for piece in planned.tasks.compactMap(\.cached) {
+            if let damage = notes.damage(of: piece.digest) { counter.add(damage, at: 0) }
           }
+          let problems = request.problems(with: counter.damage)
+          guard problems.isEmpty else { throw DocumentError(problems: problems) }
         }
         return planned
       }

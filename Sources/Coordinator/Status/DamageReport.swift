@@ -68,14 +68,19 @@ package struct DamageReport: Sendable, Hashable, Codable {
   /// One sentence for a person, such as `12 frames of 'beach.mp4' are damaged, the first at 0:03.200 (0:01.120 of the
   /// film)`.
   package var text: String {
+    guard let first = places.first else { return sourceText }
+    return "\(sourceText) (\(Self.clock(first.filmSeconds)) of the film)"
+  }
+
+  /// The same without the film's time, which is not known of a piece.
+  var sourceText: String {
     let noun = type == .audio ? "packet" : "frame"
     let counted = count == 1 ? "1 \(noun)" : "\(count) \(noun)s"
     let kind = type == .audio ? "the audio of " : ""
     let name = path.split(separator: "/").last.map { String($0) } ?? path
     var text = "\(counted) of \(kind)'\(name)' \(count == 1 ? "is" : "are") damaged"
     if let first = places.first {
-      text += count == 1 ? ", at " : ", the first at "
-      text += "\(Self.clock(first.sourceSeconds)) (\(Self.clock(first.filmSeconds)) of the film)"
+      text += (count == 1 ? ", at " : ", the first at ") + Self.clock(first.sourceSeconds)
     }
     return text
   }
@@ -97,11 +102,13 @@ package struct DamageReport: Sendable, Hashable, Codable {
 
 extension JobRequest {
   /// Why a job that accepts no damaged media fails; empty if nothing is damaged or the job accepts it.
+  /// - Parameter damage: Of the film, or of a piece.
   func problems(with damage: ShownDamage) -> [Problem] {
     guard strictMedia == true else { return [] }
     return zip(damage.tracks, DamageReport.list(damage, self)).map { track, report in
       let asset = SHA256Digest(hex: track.digest).flatMap { assets(of: $0).first }
-      return asset.map { Problem(asset: $0.id, message: report.text) } ?? Problem(pointer: "", message: report.text)
+      let text = report.sourceText
+      return asset.map { Problem(asset: $0.id, message: text) } ?? Problem(pointer: "", message: text)
     }
   }
 }

@@ -90,7 +90,10 @@ actor DamagedInputs {
 
   /// Returns false if the content is to be looked for again.
   private func carryOut(_ check: Check) async throws -> Bool {
-    guard try await store.job(check.job)?.state.hasEnded == false else { return true }
+    guard try await store.job(check.job)?.state.hasEnded == false else {
+      rounds[check.job] = nil
+      return true
+    }
     let tasks = try await store.tasks(of: check.job, payloads: false)
     let results = tasks.filter { $0.kind != .stitch }.compactMap(\.result)
     // A worker cannot make the coordinator read what its job does not use.
@@ -114,6 +117,8 @@ actor DamagedInputs {
       try Self.losses(check.digest, tasks, content)
     }
     if losses.files.isEmpty, rounds[check.job, default: 0] < Self.maximumRounds {
+      // Of jobs that have ended since, nothing is asked any more.
+      if rounds.count > Self.maximumChecks { rounds = [:] }
       rounds[check.job, default: 0] += 1
       guard try await store.replan(check.job) else { return true }
       logger.warning(
@@ -160,7 +165,7 @@ actor DamagedInputs {
     return wasDamaged
       ? "\(what) \(isOne ? "was" : "were") damaged on the coordinator's disk and \(isOne ? "was" : "were") removed; "
         + "submit the document again"
-      : "\(what) \(isOne ? "is" : "are") not there any more, or \(isOne ? "has" : "have") other bytes now; put back what "
-        + "is missing and \"sheaf retry \(job)\", or submit the document again"
+      : "\(what) \(isOne ? "is" : "are") not there any more, or \(isOne ? "has" : "have") other bytes now; put back "
+        + "what is missing and \"sheaf retry \(job)\", or submit the document again"
   }
 }

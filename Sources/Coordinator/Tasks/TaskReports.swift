@@ -1,3 +1,4 @@
+import CompositionModel
 import ContentStorage
 import Digest
 import FoundationEssentials
@@ -145,6 +146,7 @@ actor TaskReports {
       return
     }
     if !damage.isEmpty, await refuses(damage, of: lease, worker, content, service) {
+      granted[lease] = nil
       await service.answer(worker, .published(lease, .stale))
       await service.logEnd(of: lease.task.job)
       return
@@ -172,8 +174,8 @@ actor TaskReports {
     if (known?.kind ?? fact?.kind) == .stitch { await service.logEnd(of: lease.task.job) }
   }
 
-  /// Records the damaged media that a result shows, before the result can be used. If the job accepts none, fails the job
-  /// and returns true.
+  /// Records the damaged media that a result shows, before the result can be used. If the job accepts none, and the lease
+  /// is still held, ends it as a wrong document, which fails the job, and returns true.
   private func refuses(
     _ report: [UInt8], of lease: Lease, _ worker: WorkerID, _ content: Content, _ service: CoordinatorService
   ) async -> Bool {
@@ -185,8 +187,9 @@ actor TaskReports {
       guard let job, let job else { return false }
       let problems = try JobRequest(encoded: job.request).problems(with: damage)
       if problems.isEmpty { return false }
-      return await persist(lease, worker, service) { store, _ in
-        try await store.fail(lease.task.job, failure: JobFailure(problems: problems))
+      let message = problems.map(\.description).joined(separator: "; ")
+      return await persist(lease, worker, service) { store, holder in
+        try await store.fail(lease, holder: holder, failure: TaskFailure(end: .document, message: message))
       } ?? false
     } catch {
       // The result is as good as without the report.

@@ -5,8 +5,8 @@ package import CompositionModel
 /// A decoder conceals what is missing of a damaged picture with parts of earlier pictures, and what it takes depends on all
 /// that it has decoded. So that a picture is the same wherever reading began, the frames of a damaged stretch (from one
 /// start to the next) come from a decoder of their own, which begins at the start before, or, while the stretch after that
-/// start is damaged too, at one more before, up to `Keyframe.deepest`. The frames after a damaged stretch come from a decoder that
-/// begins at their own start.
+/// start is damaged too, at one more before, up to `Keyframe.deepest`. The frames after a damaged stretch come from a
+/// decoder that begins at their own start.
 package final class VideoReader {
   private enum Part {
     /// Frames from the decoder's own start on, in which no damage was found.
