@@ -150,7 +150,10 @@ let package = Package(
     .testTarget(
       name: "JobsTests", dependencies: ["Jobs", "Digest", "SystemSupport", "TestPrograms"], swiftSettings: strict),
     .testTarget(
-      name: "WireTests", dependencies: nio + ["Wire", "Digest", "SystemSupport", logging, protobuf],
+      name: "WireTests",
+      dependencies: nio + [
+        .product(name: "NIOEmbedded", package: "swift-nio"), "Wire", "Digest", "SystemSupport", logging, protobuf,
+      ],
       swiftSettings: strict),
     .testTarget(
       name: "ContentStorageTests", dependencies: ["ContentStorage", "Digest", "SystemSupport", "TestPrograms"],

@@ -91,9 +91,10 @@ import Wire
     let client = await client(farm, longestSilence: .milliseconds(400))
     let status = try await client.wait(for: "j", cancelsJob: false) { _, _ in }
     #expect(status.state == .done)
-    try #require(notices.all.count == 2)
-    guard case .lost(let reason) = notices.all[0] else { return #expect(Bool(false), "\(notices.all)") }
+    // Twice or more, if the machine is so busy that the second connection seems silent too.
+    guard case .lost(let reason)? = notices.all.first else { return #expect(Bool(false), "\(notices.all)") }
     #expect(reason.contains("has sent nothing"))
+    #expect(notices.all.last == .connectedAgain)
     await farm.stop()
   }
 
@@ -107,13 +108,13 @@ import Wire
         probes.add(read)
         var answers: [ScriptedFarm.Answer] = []
         answers.append(.send(.contentData(.with { ($0.request, $0.error) = (read.request, "no digest") })))
-        if probes.all.count == 5 { answers.append(.status("j", .done)) }
+        if probes.all.count == 2 { answers.append(.status("j", .done)) }
         return answers
       default: return []
       }
     }
     try await farm.start()
-    let client = await client(farm, longestSilence: .seconds(2))
+    let client = await client(farm, longestSilence: .seconds(20))
     #expect(try await client.wait(for: "j", cancelsJob: false) { _, _ in }.state == .done)
     #expect(probes.all.allSatisfy { $0.digest.isEmpty })
     #expect(notices.all.isEmpty)
@@ -250,7 +251,8 @@ import Wire
       case .statusQuery: return [.status("j", .done, output: content)]
       case .readContent(let read):
         if connection == 1, read.offset >= 12 * chunk { return [.hangUp] }
-        if connection == 2 { reads.add(read.offset) }
+        // A probe of a connection that seems silent names no content.
+        if connection == 2, !read.digest.isEmpty { reads.add(read.offset) }
         return [.data(read, of: film)]
       default: return []
       }

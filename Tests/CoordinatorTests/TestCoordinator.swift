@@ -14,6 +14,11 @@ import Wire
 @testable import Coordinator
 
 /// A coordinator on loopback with a job store in memory and a content store in a temporary folder.
+extension LeasePolicy {
+  /// Leases that last longer than a test, so that none is lost because the machine is busy.
+  static let unhurried = LeasePolicy(lease: .seconds(600))
+}
+
 struct TestCoordinator: Sendable {
   let endpoint: CoordinatorClient.Endpoint
   let service: CoordinatorService
@@ -30,8 +35,9 @@ struct TestCoordinator: Sendable {
   ///   - availableBytes: Of the disk; nil: they are measured.
   ///   - diskSize: Of a disk that has only the content store; nil: it is on a real one.
   static func run<R: Sendable>(
-    token: String? = "secret", mediaRoot: String? = nil, policy: LeasePolicy = LeasePolicy(),
-    maximumConnections: Int = 64, clock: @escaping @Sendable () -> Duration = { .zero },
+    token: String? = "secret", mediaRoot: String? = nil, policy: LeasePolicy = .unhurried,
+    maximumConnections: Int = 64, helloTimeout: Duration = .seconds(300),
+    clock: @escaping @Sendable () -> Duration = { .zero },
     configure: (inout CoordinatorConfiguration) -> Void = { _ in },
     wrap: (MemoryJobStore) -> any JobStore = { $0 }, availableBytes: (@Sendable () throws -> Int64)? = nil,
     diskSize: (@Sendable () -> Int64)? = nil,
@@ -47,7 +53,8 @@ struct TestCoordinator: Sendable {
         guard let diskSize else { return try Directories.availableBytes(in: path) }
         return Directories.files(in: path + "/temporary").reduce(diskSize()) { $0 - $1.allocatedSize }
       }, mediaRoot: mediaRoot, contents: FileContentCache())
-    let server = try await WireServer.bind(to: WireAddress(host: "127.0.0.1", port: 0), logger: logger)
+    let server = try await WireServer.bind(
+      to: WireAddress(host: "127.0.0.1", port: 0), helloTimeout: helloTimeout, logger: logger)
     var configuration = CoordinatorConfiguration(
       name: "test", token: token, maximumConnections: maximumConnections, policy: policy)
     configure(&configuration)

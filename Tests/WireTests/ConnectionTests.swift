@@ -17,7 +17,7 @@ func withServer<R: Sendable>(
   _ body: @Sendable (WireAddress) async throws -> R
 ) async throws -> R {
   let server = try await WireServer.bind(
-    to: WireAddress(host: "127.0.0.1", port: 0),
+    to: WireAddress(host: "127.0.0.1", port: 0), helloTimeout: .seconds(300),
     logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
   return try await withThrowingTaskGroup(of: Void.self) { group in
     group.addTask { try await server.run(maximumConnections: maximumConnections, admit: admit, session: session) }

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Logging
 import NIOCore
+import NIOEmbedded
 import NIOPosix
 import SwiftProtobuf
 import Synchronization
@@ -136,11 +137,11 @@ private final class RawPeer: Sendable {
 @Suite(.timeLimit(.minutes(10))) struct MemoryTests {
   /// The session answers heartbeats, and reads everything else.
   private func withServer(
-    memory: Int, frameTimeout: Duration = .seconds(30), _ body: @Sendable (WireServer) async throws -> Void
+    memory: Int, frameTimeout: Duration = .seconds(300), _ body: @Sendable (WireServer) async throws -> Void
   ) async throws {
     let server = try await WireServer.bind(
-      to: WireAddress(host: "127.0.0.1", port: 0), memory: memory, frameTimeout: frameTimeout,
-      logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
+      to: WireAddress(host: "127.0.0.1", port: 0), memory: memory, helloTimeout: .seconds(300),
+      frameTimeout: frameTimeout, logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask {
         try await server.run(maximumConnections: 1000, admit: { _ in .success(.welcoming) }) { connection, _ in
@@ -249,28 +250,42 @@ private final class RawPeer: Sendable {
     }
   }
 
-  @Test func aSlowFrameThatGoesOnIsReceived() async throws {
-    try await withServer(memory: 64 << 20, frameTimeout: .seconds(3)) { server in
-      let slow = try await RawPeer(server.address, role: .client)
-      let bytes = try Sheaf_Frame.with {
-        $0.message = .uploadChunk(.with { $0.data = Data(count: WireProtocol.maximumChunk) })
-      }.framed()
-      var rest = bytes
-      while let part = rest.readSlice(length: min(rest.readableBytes, 20 << 10)), part.readableBytes > 0 {
-        try await slow.send(part)
-        // All parts together take longer than one may.
-        try await Task.sleep(for: .milliseconds(300))
-      }
-      try await slow.send(Sheaf_Frame.with { $0.message = .heartbeat(.init()) }.framed())
-      #expect(slow.channel.isActive)
-      try await slow.channel.close()
+  @Test func aSlowFrameThatGoesOnIsReceived() throws {
+    let channel = EmbeddedChannel()
+    let limit: FrameRules.Limits = (WireProtocol.maximumChunk * 2, .client)
+    let first = channel.eventLoop.makePromise(of: Sheaf_Frame.self)
+    let received = ReceivedFrames()
+    try channel.pipeline.syncOperations.addHandlers(
+      FrameHandler(
+        FrameRules(
+          first: 1000, later: { _ in limit }, memory: MemoryBudget(limit: 64 << 20),
+          decoded: MemoryBudget(limit: 8 << 20), frameTimeout: .seconds(30)),
+        first: first, activity: ConnectionActivity()), received)
+    try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
+    func send(_ bytes: ByteBuffer) throws {
+      channel.read()
+      try channel.writeInbound(bytes)
+      channel.embeddedEventLoop.run()
     }
+    try send(Sheaf_Frame.with { $0.message = .hello(.with { $0.role = .client }) }.framed())
+    #expect(try first.futureResult.wait().hello.role == .client)
+    var rest = try Sheaf_Frame.with {
+      $0.message = .uploadChunk(.with { $0.data = Data(count: WireProtocol.maximumChunk) })
+    }.framed()
+    // All parts together take far longer than one may.
+    while let part = rest.readSlice(length: min(rest.readableBytes, 20 << 10)), part.readableBytes > 0 {
+      try send(part)
+      channel.embeddedEventLoop.advanceTime(by: .seconds(20))
+    }
+    #expect(received.count == 1)
+    #expect(channel.isActive && received.errors.isEmpty)
+    _ = try channel.finish()
   }
 
   @Test func anyBytesAreASignOfLife() async throws {
     let (seen, found) = AsyncStream.makeStream(of: Bool.self)
     let server = try await WireServer.bind(
-      to: WireAddress(host: "127.0.0.1", port: 0),
+      to: WireAddress(host: "127.0.0.1", port: 0), helloTimeout: .seconds(300),
       logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask {
@@ -306,6 +321,16 @@ private final class RawPeer: Sendable {
     }
   }
 
+  /// What the handler after a `FrameHandler` receives.
+  private final class ReceivedFrames: ChannelInboundHandler {
+    typealias InboundIn = ReceivedFrame
+    private(set) var count = 0
+    private(set) var errors: [any Error] = []
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) { count += 1 }
+    func errorCaught(context: ChannelHandlerContext, error: any Error) { errors.append(error) }
+  }
+
   /// The messages that a session receives that begins to read when its peer, which has sent these, has closed the
   /// connection.
   private func received(afterCloseBy role: Sheaf_Role, _ messages: [WireMessage]) async throws -> [WireMessage] {
@@ -324,6 +349,7 @@ private final class RawPeer: Sendable {
         bytes.writeBuffer(&frame)
       }
       try await peer.send(bytes)
+      peer.channel.closeFuture.whenComplete { _ in begin.finish() }
       for await _ in begun {}
       // If all of it were closed while the server's answer is not read yet, the system would drop what was sent.
       try await peer.channel.close(mode: .output)

@@ -22,11 +22,13 @@ package struct WireServer: Sendable {
   /// - Parameters:
   ///   - memory: The most bytes that all connections hold together, of frames and of content. What is decoded of them
   ///     may take an eighth more.
+  ///   - helloTimeout: How long the first frame of a connection may take.
   ///   - frameTimeout: A peer that has sent a part of a frame must go on sending: within this time
   ///     `WireProtocol.leastProgress` bytes.
   package static func bind(
     to address: WireAddress, on group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton,
-    memory: Int = WireProtocol.serverMemory, frameTimeout: Duration = WireProtocol.frameTimeout, logger: Logger
+    memory: Int = WireProtocol.serverMemory, helloTimeout: Duration = WireProtocol.helloTimeout,
+    frameTimeout: Duration = WireProtocol.frameTimeout, logger: Logger
   ) async throws(WireError) -> WireServer {
     let budget = MemoryBudget(limit: memory)
     let rules = FrameRules(
@@ -34,7 +36,8 @@ package struct WireServer: Sendable {
       later: { hello in
         hello.hello.role == .worker
           ? (FrameLimits.fromWorker.later, .worker) : (FrameLimits.fromClient.later, .client)
-      }, memory: budget, decoded: MemoryBudget(limit: memory / 8), frameTimeout: frameTimeout)
+      }, memory: budget, decoded: MemoryBudget(limit: memory / 8), helloTimeout: helloTimeout,
+      frameTimeout: frameTimeout)
     do {
       let channel = try await ServerBootstrap(group: group)
         .serverChannelOption(.backlog, value: 256)
