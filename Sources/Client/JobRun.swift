@@ -20,12 +20,14 @@ package struct JobRun: Sendable {
     package var priority: Int32
     /// Whether damaged media fail the job.
     package var strictMedia: Bool
+    /// Whether a warning about the document fails the job.
+    package var strict: Bool
     /// Makes a submission that is sent twice one job.
     let id = (0..<20).map { _ in String("0123456789abcdefghijklmnopqrstuvwxyz".randomElement() ?? "0") }.joined()
 
     package init(
       _ edit: EditFile, _ assets: [Sheaf_SubmittedAsset], output: String, segmentDuration: String, priority: Int32 = 0,
-      strictMedia: Bool = false
+      strictMedia: Bool = false, strict: Bool = false
     ) {
       self.edit = edit
       self.assets = assets
@@ -33,6 +35,7 @@ package struct JobRun: Sendable {
       self.segmentDuration = segmentDuration
       self.priority = priority
       self.strictMedia = strictMedia
+      self.strict = strict
     }
   }
 
@@ -135,6 +138,7 @@ package struct JobRun: Sendable {
       $0.output = submission.output
       $0.submission = submission.id
       $0.strictMedia = submission.strictMedia
+      $0.strict = submission.strict
     }
     guard case .submitReply(let reply) = try await client.request(.submit(submit)) else {
       throw CoordinatorClient.unexpected

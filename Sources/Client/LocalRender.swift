@@ -62,13 +62,18 @@ package struct LocalRender: Sendable {
   private let output: String
   private let segmentDuration: String
   private let strictMedia: Bool
+  private let strict: Bool
 
   /// - Parameters:
   ///   - output: The film's path.
   ///   - segmentDuration: In the document's notation of times; empty selects the default.
   ///   - strictMedia: Whether damaged media fail the render.
-  package init(edit: EditFile, output: String, segmentDuration: String, strictMedia: Bool = false) {
+  ///   - strict: Whether a warning about the document fails the render.
+  package init(
+    edit: EditFile, output: String, segmentDuration: String, strictMedia: Bool = false, strict: Bool = false
+  ) {
     self.strictMedia = strictMedia
+    self.strict = strict
     self.edit = edit
     self.output = output
     self.segmentDuration = segmentDuration
@@ -94,7 +99,7 @@ package struct LocalRender: Sendable {
           // Each attempt is a job of its own.
           let job = try await run.submit(
             JobRun.Submission(
-              edit, assets, output: output, segmentDuration: segmentDuration, strictMedia: strictMedia))
+              edit, assets, output: output, segmentDuration: segmentDuration, strictMedia: strictMedia, strict: strict))
           let status = try await run.wait(for: job) { status, _ in
             if status.state != .done { report(status.withoutStart) }
           }

@@ -37,6 +37,7 @@ struct SubmitCommand: AsyncParsableCommand {
   var priority: String?
 
   @OptionGroup var segments: SegmentOptions
+  @OptionGroup var strict: StrictOption
   @OptionGroup var strictMedia: StrictMediaOption
   @OptionGroup var json: JSONOption
 
@@ -51,7 +52,7 @@ struct SubmitCommand: AsyncParsableCommand {
       let edit = try EditFile(edit)
       let file = try output.map { try OutputFile($0) }
       let waits = Setting.flag(wait, "SHEAF_WAIT") || file != nil
-      let (isJSON, duration, isStrict) = (json.isOn, segments.value, strictMedia.isOn)
+      let (isJSON, duration, strict, strictMedia) = (json.isOn, segments.value, strict.isOn, strictMedia.isOn)
       try await Interruption.cancelling { [coordinator] in
         // Without a cache folder the digests are kept in memory, and the next command reads the files again.
         let contents = FileContentCache(directory: try? ProcessEnvironment.cacheDirectory)
@@ -64,7 +65,7 @@ struct SubmitCommand: AsyncParsableCommand {
         let job = try await client.submit(
           JobRun.Submission(
             edit, assets, output: output ?? "", segmentDuration: duration, priority: Int32(priority),
-            strictMedia: isStrict)
+            strictMedia: strictMedia, strict: strict)
         ) { progress.report($0) }
         progress.end()
         do {
@@ -82,7 +83,7 @@ struct SubmitCommand: AsyncParsableCommand {
         let followed = FollowedJob(job: job, file: file, coordinator: coordinator)
         let status = try await followed.finish(client, progress)
         progress.end()
-        status.warnOfDamage()
+        status.printWarnings()
         if isJSON { try Console.printJSON(RenderSummary(status, output: output)) }
       }
     }
@@ -175,7 +176,7 @@ struct FetchCommand: AsyncParsableCommand {
           let status = try await client.fetch(job, into: file) { progress.report($0) }
           progress.report(status, film: output)
           progress.end()
-          status.warnOfDamage()
+          status.printWarnings()
           if isJSON { try Console.printJSON(RenderSummary(status, output: output)) }
         } catch var failure as CommandFailure where failure.code == .unavailable {
           failure.advice = ["to go on: " + coordinator.command(["fetch", job, "-o", output])]
@@ -232,7 +233,7 @@ struct RetryCommand: AsyncParsableCommand {
         let followed = FollowedJob(job: job, file: file, coordinator: coordinator)
         let status = try await followed.finish(client, progress)
         progress.end()
-        status.warnOfDamage()
+        status.printWarnings()
         if isJSON { try Console.printJSON(RenderSummary(status, output: output)) }
       }
     }

@@ -42,6 +42,8 @@ struct JobView: Encodable, Sendable {
   var output: Output?
   /// The damaged media that the film shows.
   var damage: [DamageReport]
+  /// What is most likely not meant in the document.
+  var warnings: [Problem]
   var tasks: [TaskView]
 
   init(_ status: Sheaf_JobStatus, notices: [String] = []) {
@@ -73,6 +75,7 @@ struct JobView: Encodable, Sendable {
       output = Output(digest: film.digest.hex, bytes: status.output.size)
     }
     damage = status.damage.map { DamageReport($0) }
+    warnings = status.warnings.map { Problem($0) }
     tasks = status.tasks.map(TaskView.init)
   }
 }

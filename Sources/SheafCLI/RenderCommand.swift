@@ -14,7 +14,8 @@ struct RenderCommand: AsyncParsableCommand {
       only what the edit affects is rendered again.
 
       --json prints, when done: job, state, output, digest, bytes, frames, segments, cached, seconds, damage (path, \
-      track, type, count, places: sourceSeconds, filmSeconds); otherwise: state, error, problems (pointer, message).
+      track, type, count, places: sourceSeconds, filmSeconds), warnings (pointer, message); otherwise: state, error, \
+      problems (pointer, message).
       """)
 
   @Argument(help: ArgumentHelp("The document; - reads it from standard input.", valueName: "edit.json"))
@@ -27,6 +28,7 @@ struct RenderCommand: AsyncParsableCommand {
 
   @OptionGroup var farm: LocalFarmOptions
   @OptionGroup var segments: SegmentOptions
+  @OptionGroup var strict: StrictOption
   @OptionGroup var strictMedia: StrictMediaOption
   @OptionGroup var json: JSONOption
 
@@ -42,12 +44,13 @@ struct RenderCommand: AsyncParsableCommand {
       let progress = ProgressReport()
       defer { progress.end() }
       let render = LocalRender(
-        edit: edit, output: output, segmentDuration: segments.value, strictMedia: strictMedia.isOn)
+        edit: edit, output: output, segmentDuration: segments.value, strictMedia: strictMedia.isOn,
+        strict: strict.isOn)
       let status = try await Interruption.cancelling {
         try await render.run(configuration) { progress.report($0, film: output) }
       }
       progress.end()
-      status.warnOfDamage()
+      status.printWarnings()
       if json.isOn { try Console.printJSON(RenderSummary(status, output: output)) }
     }
   }
@@ -65,6 +68,7 @@ struct RenderSummary: Encodable, Sendable {
   var cached: UInt32
   var seconds: Double
   var damage: [DamageReport]
+  var warnings: [Problem]
 
   init(_ status: Sheaf_JobStatus, output: String?) {
     job = status.job
@@ -76,12 +80,15 @@ struct RenderSummary: Encodable, Sendable {
     cached = status.segmentsCached
     seconds = Double(status.elapsedMilliseconds) / 1000
     damage = status.damage.map { DamageReport($0) }
+    warnings = status.warnings.map { Problem($0) }
   }
 }
 
 extension Sheaf_JobStatus {
-  /// Warns on standard error of the damaged media that the film shows.
-  func warnOfDamage() {
+  /// Warns on standard error of what is most likely not meant in the document, and of the damaged media that the film
+  /// shows.
+  func printWarnings() {
+    for warning in warnings { Console.printError("warning: \(Problem(warning))") }
     for damage in damage { Console.printError("warning: \(DamageReport(damage).text)") }
   }
 }

@@ -15,7 +15,7 @@ struct StatusCommand: AsyncParsableCommand {
       Of one job, --json prints an object: job, name, state (probing, measuring, rendering, done, failed, cancelled), \
       priority, framesDone, framesTotal, segmentsDone, segmentsTotal, segmentsCached, filesDone, filesTotal, \
       measuredDone, measuredTotal, running, hasAudio, audioDone, build, shortBuild, submittedSecondsAgo, \
-      elapsedSeconds, waitsFor, notices, error, problems (pointer, message), output (digest, bytes), damage (of a film \
+      elapsedSeconds, waitsFor, notices, error, problems (pointer, message), output (digest, bytes), warnings (pointer, message), damage (of a film \
       that is done: path, track, type, count, places: sourceSeconds, filmSeconds), tasks (task, kind, label, state, \
       ordinal, epoch, worker, workerName, secondWorker, secondWorkerName, done, work, ranSeconds, error, cached, \
       attempts). A kind is probe, measure, video, audio or stitch; a task's state is waiting, ready, running, done or \

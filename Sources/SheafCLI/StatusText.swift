@@ -67,6 +67,7 @@ enum StatusText {
     if status.hasOutput, let film = status.output.content {
       lines.append(field("film", "\(Measure.bytes(film.size)), SHA-256 \(film.digest)"))
     }
+    for warning in status.warnings { lines.append(field("warning", "\(Problem(warning))")) }
     for damage in status.damage { lines.append(field("damage", DamageReport(damage).text)) }
     switch status.state {
     case .done: lines.append(field("next", "sheaf fetch \(status.job) -o FILE"))

@@ -10,7 +10,7 @@ struct FFV1: VideoCodecDefinition {
   let profiles: [String] = []
 
   /// The source's own format, so that nothing is lost.
-  func defaultPixelFormat(source: PixelFormat) -> PixelFormat { source }
+  func defaultPixelFormat(source: PixelFormat, isHDR: Bool) -> PixelFormat { source }
 
   func rateControl(quality: Double?, bitRate: Int?) -> VideoSettings.RateControl { .lossless }
 

@@ -78,7 +78,8 @@ struct H264: VideoCodecDefinition {
 
   // MARK: Settings
 
-  func defaultPixelFormat(source: PixelFormat) -> PixelFormat { .yuv420p }
+  // High dynamic range has too few steps in 8 bits: they are seen as bands.
+  func defaultPixelFormat(source: PixelFormat, isHDR: Bool) -> PixelFormat { isHDR ? .yuv420p10 : .yuv420p }
 
   func rateControl(quality: Double?, bitRate: Int?) -> VideoSettings.RateControl {
     bitRate.map { .averageBitRate($0) } ?? .quality(quality ?? Self.defaultQuality)

@@ -40,8 +40,10 @@ package protocol VideoCodecDefinition: Sendable {
   var profiles: [String] { get }
 
   /// The pixel format of a document that gives none.
-  /// - Parameter source: the format that stores the first clip with the least change.
-  func defaultPixelFormat(source: PixelFormat) -> PixelFormat
+  /// - Parameters:
+  ///   - source: the format that stores the first clip with the least change.
+  ///   - isHDR: whether the first clip has a high dynamic range (PQ or HLG).
+  func defaultPixelFormat(source: PixelFormat, isHDR: Bool) -> PixelFormat
 
   /// The rate control of a document that gives `quality`, `bitRate` or neither.
   func rateControl(quality: Double?, bitRate: Int?) -> VideoSettings.RateControl

@@ -202,7 +202,9 @@ extension Lowering {
     let written = document.export.video.settings
     let codec = (written?.codec ?? .standard).definition
     let pixelFormat =
-      written?.pixelFormat ?? codec.defaultPixelFormat(source: first.map { PixelFormat(nearest: $0) } ?? .yuv420p)
+      written?.pixelFormat
+      ?? codec.defaultPixelFormat(
+        source: first.map { PixelFormat(nearest: $0) } ?? .yuv420p, isHDR: first?.colour.highDynamicRange != nil)
     var format = LoweredFormat(size: nil, pixelFormat: pixelFormat, colour: ColourTags())
     if let first, !first.isRGB {
       format.colour = first.colour
@@ -304,11 +306,16 @@ extension VideoFormat {
       || ["argb", "abgr"].contains { name.hasPrefix($0) } || colour.matrix == "gbr" || colour.matrix == "rgb"
   }
 
-  fileprivate var dynamicRange: String {
-    switch colour.transfer {
+  fileprivate var dynamicRange: String { colour.highDynamicRange ?? "standard dynamic range" }
+}
+
+extension ColourTags {
+  /// The name of a transfer function for a high dynamic range; nil for others.
+  var highDynamicRange: String? {
+    switch transfer {
     case "smpte2084": "HDR (PQ)"
     case "arib-std-b67": "HDR (HLG)"
-    default: "standard dynamic range"
+    default: nil
     }
   }
 }

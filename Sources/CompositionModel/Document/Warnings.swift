@@ -16,6 +16,7 @@ extension Lowering {
       addEnlargements(edit.videoComposition.renderSize, to: &warnings)
       addUnseen(edit.videoComposition, to: &warnings)
       addLongFrames(to: &warnings)
+      addShallowHDR(edit.export.video, to: &warnings)
     }
     addUnheard(edit, to: &warnings)
     return warnings.problems
@@ -48,6 +49,13 @@ extension Lowering {
     let inverse = written.timescale == 1 ? "; for \(written.value) frames a second write \"1/\(written.value)\"" : ""
     warnings.add(
       document.videoComposition.pointer.key("frameDuration"), "each frame is shown for \(seconds(written))\(inverse)")
+  }
+
+  private func addShallowHDR(_ video: VideoSettings?, to warnings: inout ProblemList) {
+    guard let video, video.pixelFormat.bitDepth == 8, let range = video.colour.highDynamicRange else { return }
+    warnings.add(
+      document.export.pointer.key("video").key("pixelFormat"),
+      "\(video.pixelFormat) has 8 bits, in which \(range) shows bands; 'yuv420p10' has enough")
   }
 
   /// One warning an asset.

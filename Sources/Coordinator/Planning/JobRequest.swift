@@ -45,6 +45,8 @@ struct JobRequest: Sendable, Hashable, Codable {
   var output: String
   /// Whether damaged media fail the job; nil: they do not.
   var strictMedia: Bool?
+  /// Whether a warning about the document fails the job; nil: it does not.
+  var strict: Bool?
 
   /// The files to probe: each once, in order of first appearance.
   func files() throws(WireError) -> [Content] {
@@ -92,6 +94,7 @@ package struct JobSubmission: Sendable {
       message.document, message.assets, segmentDuration: message.segmentDuration, output: message.output)
     guard problems.isEmpty else { return .with { $0.problems = problems.map(Sheaf_Problem.init) } }
     if message.strictMedia { request.strictMedia = true }
+    if message.strict { request.strict = true }
     let (tasks, encoded) = try await BlockingWork.run { [results = service.results, request] in
       (try ProbeTasks.make(request, results: results), try request.encoded())
     }

@@ -35,6 +35,7 @@ struct Planner: Sendable {
           request, descriptions: descriptions, fonts: fonts, build: build,
           measurement: { try Measurements.read($0, store: content.store) },
           result: { measured[$0] ?? results.result(of: $0) })
+        if request.strict == true, !planned.warnings.isEmpty { throw DocumentError(problems: planned.warnings) }
         if request.strictMedia == true {
           var counter = DamageCounter(limit: ShownDamage.placesOfFilm)
           for piece in planned.tasks.compactMap(\.cached) {
@@ -43,6 +44,7 @@ struct Planner: Sendable {
           let problems = request.problems(with: counter.damage)
           guard problems.isEmpty else { throw DocumentError(problems: problems) }
         }
+        try notes.record(planned.warnings, of: job.request)
         return planned
       }
     } catch let error as DocumentError {

@@ -19,6 +19,8 @@ actor StatusReader {
   private var failures: [JobID: (failure: JobFailure, report: FailureReport)] = [:]
   /// Of the job that was asked for last.
   private var damage: (job: JobID, film: SHA256Digest, list: [Sheaf_MediaDamage])?
+  /// Of the job that was asked for last.
+  private var warnings: (job: JobID, list: [Sheaf_Problem])?
   private var workers: (list: [WorkerRecord], at: Duration)?
 
   /// - Parameters:
@@ -40,7 +42,24 @@ actor StatusReader {
     var status = JobReport.status(
       summary, failure: try await failure(of: summary.job), waitsFor: try await waitsFor(summary))
     status.damage = try await damage(of: summary.job)
+    status.warnings = try await warnings(of: summary.job)
     return status
+  }
+
+  /// What is most likely not meant in the job's document.
+  private func warnings(of job: Job) async throws(JobStoreError) -> [Sheaf_Problem] {
+    guard job.build != nil else { return [] }
+    if let known = warnings, known.job == job.id { return known.list }
+    guard let request = try await store.job(job.id)?.request else { return [] }
+    let found: [Sheaf_Problem]
+    do {
+      found = try await BlockingWork.run { [notes] in notes.warnings(of: request).map(Sheaf_Problem.init) }
+    } catch {
+      // The reader's task is cancelled: nobody waits for the status.
+      return []
+    }
+    warnings = (job.id, found)
+    return found
   }
 
   /// The damaged media that the job's film shows.

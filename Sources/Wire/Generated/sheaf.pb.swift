@@ -1233,6 +1233,9 @@ package nonisolated struct Sheaf_Submit: Sendable {
   /// Whether damaged media fail the job.
   package var strictMedia: Bool = false
 
+  /// Whether a warning about the document fails the job, before anything is rendered.
+  package var strict: Bool = false
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
@@ -1452,6 +1455,12 @@ package nonisolated struct Sheaf_JobStatus: @unchecked Sendable {
   package var damage: [Sheaf_MediaDamage] {
     get {_storage._damage}
     set {_uniqueStorage()._damage = newValue}
+  }
+
+  /// What is allowed in the document but most likely not meant. Only in the status of one job that is planned.
+  package var warnings: [Sheaf_Problem] {
+    get {_storage._warnings}
+    set {_uniqueStorage()._warnings = newValue}
   }
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -3364,7 +3373,7 @@ nonisolated extension Sheaf_SubmittedAsset: SwiftProtobuf.Message, SwiftProtobuf
 
 nonisolated extension Sheaf_Submit: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".Submit"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}document\0\u{1}assets\0\u{1}name\0\u{1}priority\0\u{3}segment_duration\0\u{1}output\0\u{1}submission\0\u{4}\u{5}strict_media\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}document\0\u{1}assets\0\u{1}name\0\u{1}priority\0\u{3}segment_duration\0\u{1}output\0\u{1}submission\0\u{4}\u{5}strict_media\0\u{1}strict\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -3380,6 +3389,7 @@ nonisolated extension Sheaf_Submit: SwiftProtobuf.Message, SwiftProtobuf._Messag
       case 6: try { try decoder.decodeSingularStringField(value: &self.output) }()
       case 7: try { try decoder.decodeSingularStringField(value: &self.submission) }()
       case 12: try { try decoder.decodeSingularBoolField(value: &self.strictMedia) }()
+      case 13: try { try decoder.decodeSingularBoolField(value: &self.strict) }()
       default: break
       }
     }
@@ -3410,6 +3420,9 @@ nonisolated extension Sheaf_Submit: SwiftProtobuf.Message, SwiftProtobuf._Messag
     if self.strictMedia != false {
       try visitor.visitSingularBoolField(value: self.strictMedia, fieldNumber: 12)
     }
+    if self.strict != false {
+      try visitor.visitSingularBoolField(value: self.strict, fieldNumber: 13)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -3422,6 +3435,7 @@ nonisolated extension Sheaf_Submit: SwiftProtobuf.Message, SwiftProtobuf._Messag
     if lhs.output != rhs.output {return false}
     if lhs.submission != rhs.submission {return false}
     if lhs.strictMedia != rhs.strictMedia {return false}
+    if lhs.strict != rhs.strict {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -3599,7 +3613,7 @@ nonisolated extension Sheaf_StatusReply: SwiftProtobuf.Message, SwiftProtobuf._M
 
 nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".JobStatus"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}job\0\u{1}name\0\u{4}\u{2}frames_done\0\u{3}frames_total\0\u{3}segments_done\0\u{3}segments_total\0\u{3}segments_cached\0\u{3}submitted_milliseconds_ago\0\u{3}elapsed_milliseconds\0\u{1}error\0\u{1}problems\0\u{1}output\0\u{1}tasks\0\u{1}priority\0\u{3}waits_for\0\u{1}state\0\u{1}build\0\u{3}files_done\0\u{3}files_total\0\u{1}running\0\u{3}has_audio\0\u{3}audio_done\0\u{3}measured_done\0\u{3}measured_total\0\u{2}\u{5}damage\0\u{c}\u{3}\u{1}")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}job\0\u{1}name\0\u{4}\u{2}frames_done\0\u{3}frames_total\0\u{3}segments_done\0\u{3}segments_total\0\u{3}segments_cached\0\u{3}submitted_milliseconds_ago\0\u{3}elapsed_milliseconds\0\u{1}error\0\u{1}problems\0\u{1}output\0\u{1}tasks\0\u{1}priority\0\u{3}waits_for\0\u{1}state\0\u{1}build\0\u{3}files_done\0\u{3}files_total\0\u{1}running\0\u{3}has_audio\0\u{3}audio_done\0\u{3}measured_done\0\u{3}measured_total\0\u{2}\u{5}damage\0\u{1}warnings\0\u{c}\u{3}\u{1}")
 
   fileprivate class _StorageClass {
     var _job: String = String()
@@ -3627,6 +3641,7 @@ nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._Mes
     var _measuredDone: UInt32 = 0
     var _measuredTotal: UInt32 = 0
     var _damage: [Sheaf_MediaDamage] = []
+    var _warnings: [Sheaf_Problem] = []
 
       // This property is used as the initial default value for new instances of the type.
       // The type itself is protecting the reference to its storage via CoW semantics.
@@ -3662,6 +3677,7 @@ nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._Mes
       _measuredDone = source._measuredDone
       _measuredTotal = source._measuredTotal
       _damage = source._damage
+      _warnings = source._warnings
     }
   }
 
@@ -3705,6 +3721,7 @@ nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._Mes
         case 24: try { try decoder.decodeSingularUInt32Field(value: &_storage._measuredDone) }()
         case 25: try { try decoder.decodeSingularUInt32Field(value: &_storage._measuredTotal) }()
         case 30: try { try decoder.decodeRepeatedMessageField(value: &_storage._damage) }()
+        case 31: try { try decoder.decodeRepeatedMessageField(value: &_storage._warnings) }()
         default: break
         }
       }
@@ -3792,6 +3809,9 @@ nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._Mes
       if !_storage._damage.isEmpty {
         try visitor.visitRepeatedMessageField(value: _storage._damage, fieldNumber: 30)
       }
+      if !_storage._warnings.isEmpty {
+        try visitor.visitRepeatedMessageField(value: _storage._warnings, fieldNumber: 31)
+      }
     }
     try unknownFields.traverse(visitor: &visitor)
   }
@@ -3826,6 +3846,7 @@ nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._Mes
         if _storage._measuredDone != rhs_storage._measuredDone {return false}
         if _storage._measuredTotal != rhs_storage._measuredTotal {return false}
         if _storage._damage != rhs_storage._damage {return false}
+        if _storage._warnings != rhs_storage._warnings {return false}
         return true
       }
       if !storagesAreEqual {return false}

@@ -12,7 +12,8 @@ import Testing
     VideoSettings(
       codec: codec, rateControl: codec.definition.rateControl(quality: quality, bitRate: bitRate),
       preset: preset ?? codec.definition.defaultPreset, profile: profile, keyframeInterval: 60,
-      pixelFormat: pixelFormat ?? codec.definition.defaultPixelFormat(source: .yuv420p), colour: ColourTags())
+      pixelFormat: pixelFormat ?? codec.definition.defaultPixelFormat(source: .yuv420p, isHDR: false),
+      colour: ColourTags())
   }
 
   private func options(_ settings: VideoSettings, size: PixelSize? = nil) -> [String] {
@@ -30,7 +31,9 @@ import Testing
       #expect(container.videoCodecs.contains(codec) == definition.containers.contains(container))
     }
     for format in PixelFormat.allCases {
-      #expect(definition.pixelFormats.contains(definition.defaultPixelFormat(source: format)))
+      for isHDR in [false, true] {
+        #expect(definition.pixelFormats.contains(definition.defaultPixelFormat(source: format, isHDR: isHDR)))
+      }
     }
     #expect(definition.presets.isEmpty == (definition.defaultPreset == nil))
     if let preset = definition.defaultPreset { #expect(definition.presets.contains(preset)) }

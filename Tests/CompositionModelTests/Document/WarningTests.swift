@@ -43,6 +43,21 @@ import Testing
     #expect(try warnings(film(picture, composition: #"{"frameDuration": 1}"#)) == [])
   }
 
+  @Test(arguments: ["smpte2084", "arib-std-b67", "bt709"])
+  func highDynamicRangeIsStoredInTenBitsOrThereIsAWarning(_ transfer: String) throws {
+    var assets = try standardAssets()
+    assets["v"] = try SyntheticAssets.video(colour: ColourTags(primaries: "bt2020", transfer: transfer))
+    let isHDR = transfer != "bt709"
+    for (written, format) in [("", isHDR ? PixelFormat.yuv420p10 : .yuv420p), ("yuv422p", .yuv422p)] {
+      let video = written.isEmpty ? "{}" : #"{"pixelFormat": "\#(written)"}"#
+      let text = documentText(tracks: "[\(picture)]", export: #"{"to": "a.mkv", "video": \#(video)}"#)
+      let (edit, warnings) = try Document.parse(Array(text.utf8)).lowerWithWarnings(assets: assets, output: nil)
+      #expect(edit.export.video?.pixelFormat == format)
+      let found = warnings.filter { $0.pointer == "/export/video/pixelFormat" }
+      #expect(found.count == (isHDR && !written.isEmpty ? 1 : 0))
+    }
+  }
+
   @Test(arguments: [
     ("contain", "[2560, 1440]", nil), ("contain", "[3840, 2160]", "3"), ("contain", "[1280, 9000]", nil),
     ("cover", "[1280, 9000]", "12.5"), ("fill", "[4000, 720]", "3.1"), ("none", "[8000, 8000]", nil),
