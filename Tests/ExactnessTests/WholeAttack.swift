@@ -25,7 +25,7 @@ import Testing
     var failure: String?
 
     var isWrong: Bool {
-      source.remark == nil && (failure != nil || comparison.wrongFrames > 0 || comparison.wrongSamples > 0)
+      failure != nil || comparison.wrongFrames > 0 || comparison.wrongSamples > 0
     }
 
     var text: String {
@@ -59,7 +59,7 @@ import Testing
       return rows
     }
     var sum = Row(source: Source(name: "\(rows.count) sources", steps: []))
-    for row in rows where row.source.remark == nil { sum.comparison.add(row.comparison) }
+    for row in rows { sum.comparison.add(row.comparison) }
     sum.comparison.firstProblem = nil
     print(sum.text)
     let wrong = rows.filter(\.isWrong)

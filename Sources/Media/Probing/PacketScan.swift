@@ -93,7 +93,7 @@ struct PacketScan {
   /// Adds the times that packets lack, if other packets show them, and sorts the times. Returns whether they are those of
   /// the pictures that are shown, so that nothing need be decoded.
   mutating func completeTimes() -> Bool {
-    if lacksTimes, let missing = order?.missingTimes(upTo: greatest) {
+    if lacksTimes, let missing = order?.missingTimes {
       times += missing
       lacksTimes = false
     }
