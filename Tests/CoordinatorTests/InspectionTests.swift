@@ -13,16 +13,21 @@ import Wire
 @testable import Coordinator
 
 @Suite(.timeLimit(.minutes(10))) struct InspectionTests {
-  private func inspect(
-    _ document: String, files: [String: String], at coordinator: TestCoordinator,
-    worker: ScriptedWorker
-  ) async throws -> Sheaf_InspectReply {
+  /// What a client is answered while a worker, from a while after the client on, works.
+  private func ask<R: Sendable>(
+    _ document: String, files: [String: String], at coordinator: TestCoordinator, worker: ScriptedWorker,
+    workerComesAfter delay: Duration = .zero,
+    _ body: @escaping @Sendable (CoordinatorClient, EditFile, [Sheaf_SubmittedAsset]) async throws -> R
+  ) async throws -> R {
     let folder = try TemporaryFolder()
     for (name, text) in files { _ = try folder.write(Data(text.utf8), name) }
     let path = try folder.write(Data(document.utf8), "edit.json")
-    return try await withThrowingTaskGroup(of: Sheaf_InspectReply?.self) { group in
+    return try await withThrowingTaskGroup(of: R?.self) { group in
       group.addTask {
-        do { try await worker.run(at: coordinator.endpoint.address) } catch is CancellationError {}
+        do {
+          try await Task.sleep(for: delay)
+          try await worker.run(at: coordinator.endpoint.address)
+        } catch is CancellationError {}
         return nil
       }
       group.addTask {
@@ -30,21 +35,31 @@ import Wire
           let edit = try EditFile(path)
           let (assets, _) = try await edit.assets(FileContentCache())
           try await JobRun(client).provide(assets)
-          let request = Sheaf_InspectDocument.with {
-            $0.document = Data(edit.bytes)
-            $0.assets = assets
-            $0.output = "film.mkv"
-            $0.segmentDuration = "2"
-          }
-          guard case .inspectReply(let reply) = try await client.request(.inspectDocument(request)) else {
-            throw CoordinatorClient.unexpected
-          }
-          return reply
+          return try await body(client, edit, assets)
         }
       }
       defer { group.cancelAll() }
-      while let ended = try await group.next() { if let reply = ended { return reply } }
+      while let ended = try await group.next() { if let answer = ended { return answer } }
       throw CancellationError()
+    }
+  }
+
+  private func inspect(
+    _ document: String, files: [String: String], at coordinator: TestCoordinator, worker: ScriptedWorker,
+    workerComesAfter delay: Duration = .zero
+  ) async throws -> Sheaf_InspectReply {
+    try await ask(document, files: files, at: coordinator, worker: worker, workerComesAfter: delay) {
+      client, edit, assets in
+      let request = Sheaf_InspectDocument.with {
+        $0.document = Data(edit.bytes)
+        $0.assets = assets
+        $0.output = "film.mkv"
+        $0.segmentDuration = "2"
+      }
+      guard case .inspectReply(let reply) = try await client.request(.inspectDocument(request)) else {
+        throw CoordinatorClient.unexpected
+      }
+      return reply
     }
   }
 
@@ -70,6 +85,23 @@ import Wire
       #expect(Set(worker.kinds) == [.probe])
       let status = try await CoordinatorClient.run(coordinator.endpoint) { try await $0.request(.statusQuery(.init())) }
       #expect(status == .statusReply(.init()))
+    }
+  }
+
+  @Test func aPlanHasWhatIsCachedEvenIfTheWorkerConnectsLate() async throws {
+    try await TestCoordinator.run { coordinator in
+      let files = ["a.mov": "10", "b.mov": "11"]
+      let worker = ScriptedWorker(coordinator.hello(.worker))
+      try await ask(document, files: files, at: coordinator, worker: worker) { client, edit, assets in
+        let run = JobRun(client)
+        let job = try await run.submit(.init(edit, assets, output: "film.mkv", segmentDuration: "2"))
+        #expect(try await run.wait(for: job) { _, _ in }.state == .done)
+      }
+      try await eventually("the worker has left") { try await coordinator.store.workers().isEmpty }
+      let reply = try await inspect(
+        document, files: files, at: coordinator, worker: worker, workerComesAfter: .milliseconds(300))
+      let plan = try JSONDecoder().decode(PlanReport.self, from: reply.plan)
+      #expect(plan.segments.map(\.action) == Array(repeating: "cached", count: 4))
     }
   }
 

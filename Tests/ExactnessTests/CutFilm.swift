@@ -119,18 +119,17 @@ struct CutFilm {
     }
   }
 
-  /// The film's samples, channels side by side, as integers of 24 bits.
-  func samples(_ audio: Reference.Audio) throws -> [Int32] {
+  /// For each sample of a channel of the film the number of the source's sample that must be heard, counted from time zero
+  /// of the asset.
+  func samples(_ audio: Reference.Audio) throws -> [Int64] {
     let rate = Rational(audio.rate)
-    var samples: [Int32] = []
+    var positions: [Int64] = []
     for clip in clips {
       let first = Int64(try (clip.start * rate).rounded)
       let (from, to) = try ((clip.place * rate).rounded, ((clip.place + clip.length) * rate).rounded)
-      for offset in 0..<Int64(to - from) {
-        for channel in 0..<audio.channels { samples.append(audio.sample(first + offset, channel: channel)) }
-      }
+      positions += first..<(first + Int64(to - from))
     }
-    return samples
+    return positions
   }
 }
 
@@ -156,37 +155,63 @@ struct Comparison {
     firstProblem = firstProblem ?? other.firstProblem
   }
 
+  /// What was shown and heard first of each frame and sample of the source.
+  private var firstShown: [Int: String] = [:]
+  private var firstHeard: [Int64: Int32] = [:]
+
   /// - Parameters:
   ///   - shown: The hash of each frame of the film.
   ///   - expected: For each frame of the film the number of the source's frame, and the source time.
-  ///   - hashes: Of each frame of the source.
-  mutating func compare(_ shown: [String], with expected: [(shown: Int, time: Rational)], of hashes: [String]) {
+  ///   - hashes: Of each frame of the source. Nil: each must be the same wherever it is shown.
+  mutating func compare(_ shown: [String], with expected: [(shown: Int, time: Rational)], of hashes: [String]?) {
     frames += expected.count
     if shown.count != expected.count {
       wrongFrames += expected.count
       report("\(shown.count) frames, not \(expected.count)")
       return
     }
-    for (index, (frame, time)) in expected.enumerated() where shown[index] != hashes[frame] {
+    for (index, (frame, time)) in expected.enumerated() {
+      if firstShown[frame] == nil { firstShown[frame] = shown[index] }
+      guard shown[index] != hashes?[frame] ?? firstShown[frame] else { continue }
       wrongFrames += 1
       guard firstProblem == nil else { continue }
+      guard let hashes else {
+        report("frame \(index), at \(time) s of the source, is another picture than elsewhere in the film")
+        continue
+      }
       let others = hashes.indices.filter { hashes[$0] == shown[index] }
       let found = others.isEmpty ? "no frame of the source" : "its frame \(others[0])"
       report("frame \(index), at \(time) s of the source, is \(found) and not \(frame)")
     }
   }
 
-  mutating func compare(_ heard: [Int32], with expected: [Int32]) {
-    samples += expected.count
-    if heard.count != expected.count {
-      wrongSamples += expected.count
-      report("\(heard.count) samples, not \(expected.count)")
+  /// - Parameters:
+  ///   - heard: Channels side by side.
+  ///   - positions: For each sample of a channel of the film the number of the source's sample.
+  ///   - audio: Of the source.
+  ///   - isReference: False: each sample of the source must be the same wherever it is heard.
+  mutating func compare(_ heard: [Int32], with positions: [Int64], of audio: Reference.Audio, isReference: Bool) {
+    let channels = audio.channels
+    samples += positions.count * channels
+    if heard.count != positions.count * channels {
+      wrongSamples += positions.count * channels
+      report("\(heard.count) samples, not \(positions.count * channels)")
       return
     }
-    if heard == expected { return }
-    for index in expected.indices where heard[index] != expected[index] {
-      wrongSamples += 1
-      report("sample \(index) is \(heard[index]), not \(expected[index])")
+    for (index, position) in positions.enumerated() {
+      for channel in 0..<channels {
+        let sample = heard[index * channels + channel]
+        let expected: Int32
+        if isReference {
+          expected = audio.sample(position, channel: channel)
+        } else {
+          expected = firstHeard[position * Int64(channels) + Int64(channel)] ?? sample
+          firstHeard[position * Int64(channels) + Int64(channel)] = expected
+        }
+        guard sample != expected else { continue }
+        wrongSamples += 1
+        report("sample \(index * channels + channel) is \(sample), not \(expected)")
+      }
     }
   }
 

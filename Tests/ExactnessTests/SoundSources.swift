@@ -55,7 +55,9 @@ extension Sources {
       sound("aac.m4a", aac, isQuick: true), sound("aac-mono.m4a", aac, rate: 22050, channels: 1),
       sound("aac-six.m4a", aac, channels: 6),
       sound("aac.mp4", aac, rate: 44100, video: x264), sound("aac-fragmented.mp4", aac + fragmented, isQuick: true),
-      sound("aac-fragmented-video.mp4", aac + fragmented, video: x264),
+      sound(
+        "aac-fragmented-video.mp4", aac + fragmented, video: x264,
+        remark: "its second packet is stored with a later time than the end of the first, and the pause is silence"),
       sound("aac.mkv", aac, isQuick: true), sound("aac-video.mkv", aac, rate: 44100, video: x264),
       sound("aac.aac", aac, isQuick: true), sound("aac.ts", aac, video: x264),
       sound("aac.flv", aac, rate: 44100), sound("aac.mov", aac, rate: 32000), sound("aac.3gp", aac, rate: 44100),

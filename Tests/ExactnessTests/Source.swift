@@ -16,7 +16,8 @@ struct Source: Sendable, CustomTestStringConvertible {
   var isJoined = false
   /// Whether it is among the sources of `make test`.
   var isQuick = false
-  /// Why its frames may differ from ffmpeg's, if the difference is one of the exact rules. They are compared all the same.
+  /// Why its pictures or samples may differ from ffmpeg's, if the difference is one of the exact rules. Each must then be
+  /// the same wherever the films show it.
   var remark: String?
 
   var testDescription: String { name }

@@ -3,8 +3,8 @@ extension Sources {
 
   static let surgery: [Source] = [truncated, flagged, joined, damaged].flatMap(\.self)
 
-  private static let unseenDamage =
-    "the packets show no damage, and damage that only a decoder would find is not looked for"
+  private static let concealment = "H.264 is concealed with motion vectors that are left of pictures long before"
+  private static let buffers = "what is left out shows grey, and in ffmpeg what an earlier picture left in the buffer"
   private static let h264 = x264 + ["-g", "24", "-bf", "2"]
   private static let mpeg2 = ["-c:v", "mpeg2video", "-bf", "2", "-g", "12"]
   private static let mpeg4 = ["-c:v", "mpeg4", "-bf", "2", "-g", "24"]
@@ -21,7 +21,7 @@ extension Sources {
     source("cut-off", h264 + ["-movflags", "faststart"], "mp4", .truncated(0.6), isQuick: true),
     source("cut-off-fragmented", h264 + fragmented, "mp4", .truncated(0.7), isQuick: true),
     source("cut-off", h264, "mkv", .truncated(0.6), isQuick: true),
-    source("cut-off", h264, "ts", .truncated(0.6), remark: unseenDamage),
+    source("cut-off", h264, "ts", .truncated(0.6), remark: concealment),
     source("cut-off", h264, "flv", .truncated(0.61)), source("cut-off", mpeg2, "mpg", .truncated(0.6), isQuick: true),
     source("cut-off-mpeg2", mpeg2, "ts", .truncated(0.45)), source("cut-off-mpeg2", mpeg2, "mkv", .truncated(0.45)),
     source("cut-off", ["-c:v", "mpeg4", "-g", "24"], "avi", .truncated(0.6), isQuick: true),
@@ -31,8 +31,7 @@ extension Sources {
     source("cut-off", ["-c:v", "libvpx", "-g", "25"], "webm", .truncated(0.6)),
     source("cut-off", ["-c:v", "libtheora", "-g", "20"], "ogv", .truncated(0.6)),
     source("cut-off", ["-c:v", "wmv2", "-g", "20"], "asf", .truncated(0.6)),
-    source("cut-off", h264, "nut", .truncated(0.6), remark: unseenDamage),
-
+    source("cut-off", h264, "nut", .truncated(0.6), remark: concealment),
   ]
 
   /// Files whose container flags every packet as a keyframe.
@@ -145,11 +144,14 @@ extension Sources {
       ("h264", h264), ("h264-no-b", x264 + ["-g", "12", "-bf", "0"]), ("mpeg2", mpeg2), ("hevc", x265),
       ("mpeg4", mpeg4),
     ]
+    func remark(_ name: String) -> String? {
+      name.hasPrefix("h264") ? concealment : ["hevc", "vp8"].contains(name) ? buffers : nil
+    }
     let lost = [97, 211, 431].flatMap { every in
       encoders.map { name, encoder in
         source(
           "lost-\(every)-\(name)", encoder + ["-b:v", "800k"], "ts", .withoutPackets(every: every),
-          isQuick: every == 97 && ["h264", "mpeg2"].contains(name))
+          isQuick: every == 97 && ["h264", "mpeg2"].contains(name), remark: remark(name))
       }
     }
     let files: [(String, [String], String)] = [
@@ -157,7 +159,8 @@ extension Sources {
       ("hevc", x265, "mkv"), ("vp8", ["-c:v", "libvpx", "-g", "25"], "webm"),
     ]
     let inverted = files.map { name, encoder, container in
-      source("inverted-\(name)", encoder, container, .inverted(every: 2003, from: 0.3, to: 0.6), remark: unseenDamage)
+      source(
+        "inverted-\(name)", encoder, container, .inverted(every: 2003, from: 0.3, to: 0.6), remark: remark(name))
     }
     return lost + inverted
   }()

@@ -152,6 +152,32 @@ import Testing
     }
   }
 
+  /// A program stream gives no time to a packet that begins in a pack together with another.
+  @Test(arguments: ["mpeg2video", "mpeg1video"])
+  func `times that packets lack follow from the order of the pictures`(encoder: String) throws {
+    let path = scratch.path("movie.mpg")
+    _ = try Tool.ffmpeg(
+      Self.picture + ["-pix_fmt", "yuv420p", "-c:v", encoder, "-q:v", "31", "-bf", "2", "-g", "12", path])
+    let stored = try Tool.ffprobe("-select_streams", "v", "-show_entries", "packet=pts", path)
+    #expect(stored.contains { $0.first == "N/A" })
+    let video = try compare(path)
+    let probed = try Tool.ffprobe("-select_streams", "v", "-show_entries", "frame=best_effort_timestamp", path)
+    let times = probed.map { $0.first.flatMap { Int64($0) } }
+    // ffprobe has none for the last picture, after which none is decoded.
+    #expect(times.count == video.frames.count && times.dropLast().allSatisfy { $0 != nil })
+    for (time, other) in zip(video.frames.times, times) where other != nil { #expect(time == other) }
+    #expect(video.keyframes.count >= 2)
+  }
+
+  /// libavformat's muxers take the decoding times of Xvid's packets for presentation times.
+  @Test func `decoding times that are stored as presentation times are no starts' times`() throws {
+    let path = scratch.path("movie.mkv")
+    _ = try Tool.ffmpeg(Self.picture + ["-c:v", "libxvid", "-bf", "2", "-g", "24", path])
+    let video = try #require(try AssetProbe.probe(openSource(path), name: path).defaultTrack(.video)?.video)
+    #expect(video.keyframes.isEmpty)
+    #expect(video.startsProvedBy == .headOnly)
+  }
+
   /// Builds of x264 before 151 code lossless pictures and 4:4:4 in another way than the standard, and only the first
   /// packet names the build.
   @Test func `a start has the encoder's version`() throws {

@@ -29,7 +29,7 @@ struct Inspection: Sendable {
     let encoder = JSONCoding.encoder
     for (id, description) in probed.descriptions { reply.descriptions[id] = try encoder.encode(description) }
     if !message.document.isEmpty {
-      let build = try await Planner.commonBuild(service.store) ?? ""
+      let build = try await workerBuild()
       do {
         let (descriptions, fonts) = (probed.descriptions, probed.fonts)
         let report = try await BlockingWork.run(.planning) {
@@ -50,6 +50,17 @@ struct Inspection: Sendable {
     }
     reply.problems = problems.map(Sheaf_Problem.init)
     return reply
+  }
+
+  /// The build that a job would be rendered by, whose results are in the cache. A farm that has just been started may know
+  /// what is in the files before its first worker connects: then this waits for it, as the probe of a file does.
+  private func workerBuild() async throws -> String {
+    var seen = await service.changes.count
+    while true {
+      try Task.checkCancellation()
+      if let build = try await Planner.commonBuild(service.store) { return build }
+      seen = await service.changes.wait(since: seen, atMost: .seconds(1))
+    }
   }
 
   private struct Findings {

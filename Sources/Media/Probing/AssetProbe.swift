@@ -4,7 +4,7 @@ package import CompositionModel
 /// Describes the contents of a media file exactly.
 ///
 /// All packets of the video and audio tracks are read. The first and the last packets of each audio track are decoded.
-/// Only the first frame of each video track is decoded, unless the packets do not determine the frames' times (times are
+/// Of each video track only the first frame is decoded, unless the packets do not determine the frames' times (times are
 /// missing, doubled or contradictory, or the packets do not show which of them are pictures): then the whole track is
 /// decoded. Time zero is the movie's own in files of the mov family that are not fragmented, in which edit lists place
 /// the tracks; in other files it is the earliest time at which a video or audio track presents anything. Tracks whose
@@ -93,7 +93,7 @@ package enum AssetProbe {
     while try demuxer.read(into: packet) {
       let index = Int(packet.pointer.pointee.stream_index)
       if let stream = demuxer.streams[index] { try visit(packet, stream) }
-      video[index]?.add(packet)
+      try video[index]?.add(packet)
       if case .success(let scan)? = audio[index] { try scan.add(packet) }
     }
     return (video, audio)

@@ -65,6 +65,20 @@ struct KeyframeRule {
     }
   }
 
+  /// Whether the codec's headers state which pictures are predicted from both sides: MPEG-1, 2 and 4.
+  var statesPictureTypes: Bool {
+    switch kind {
+    case .header(.mpeg12), .header(.mpeg4): true
+    default: false
+    }
+  }
+
+  /// Whether the packet's first picture is predicted from both sides; nil if the packet does not show it.
+  func isBidirectional(_ packet: Packet) -> Bool? {
+    guard case .header(let header) = kind else { return nil }
+    return packet.withBytes { header.isBidirectional($0) }
+  }
+
   /// Whether decoding can start at a packet that is flagged as a keyframe, as far as its bytes show it. If starts are
   /// proved by decoding, this is still to be done.
   func canStart(at packet: Packet) -> Bool {

@@ -34,25 +34,32 @@ struct PacketScan {
   /// Whether the decoder holds pictures back to put them in order.
   private let decoderReorders: Bool
   private var greatest = Int64.min
+  /// Nil for codecs whose packets do not state the types of pictures.
+  private var order: PictureOrder?
+  /// The first packet, if it is presented and decoding can start at it.
+  private(set) var firstPacket: Packet?
 
   init(_ stream: UnsafeMutablePointer<AVStream>) {
     let parameters = stream.pointee.codecpar!
     rule = KeyframeRule(parameters)
     shown = ShownPictures(parameters)
     headers = StandingHeaders(parameters)
+    order = rule.statesPictureTypes ? PictureOrder() : nil
     // MPEG-1 and 2 state it for tracks without such pictures too.
     let codec = parameters.pointee.codec_id
     decoderReorders = (codec == AV_CODEC_ID_H264 || codec == AV_CODEC_ID_HEVC) && parameters.pointee.video_delay > 0
   }
 
-  mutating func add(_ packet: Packet) {
+  mutating func add(_ packet: Packet) throws(MediaError) {
     packetCount += 1
     let pts = packet.pts
     let state = headers?.read(packet)
+    order?.add(packet, isBidirectional: rule.isBidirectional(packet))
     if packet.isKeyframe, pts != sheaf_no_pts, pts > greatest, rule.canStart(at: packet) {
       if firstStart == nil {
         firstStart = pts
         startLacksDecodingTime = packet.dts == sheaf_no_pts
+        if packetCount == 1, !packet.isDiscarded { firstPacket = try Packet(referencing: packet) }
       }
       if packet.dts != sheaf_no_pts, let index = states.index(of: state) {
         var keyframe = Keyframe(packet)
@@ -83,14 +90,24 @@ struct PacketScan {
     if shownCount != 0 { times.append(pts) }
   }
 
-  /// Sorts the times. Returns whether they are those of the pictures that are shown, so that nothing need be decoded.
-  mutating func sortTimes() -> Bool {
+  /// Adds the times that packets lack, if other packets show them, and sorts the times. Returns whether they are those of
+  /// the pictures that are shown, so that nothing need be decoded.
+  mutating func completeTimes() -> Bool {
+    if lacksTimes, let missing = order?.missingTimes {
+      times += missing
+      lacksTimes = false
+    }
     times.sort()
-    // libavformat leaves the first decoding times out if the codec reorders pictures. If the file's times rise from packet
-    // to packet although pictures are reordered, they are decoding times, and no pictures have them.
-    let areDecodingTimes = (startLacksDecodingTime || decoderReorders) && !isReordered && packetCount > 1
-    return !lacksTimes && !startsWithDependentPackets && !isDamaged && !hidesPictures && !areDecodingTimes
+    return !lacksTimes && !startsWithDependentPackets && !isDamaged && !hidesPictures && !hasDecodingTimes
       && !zip(times, times.dropFirst()).contains { $0 == $1 }
+  }
+
+  /// Whether the stored times are decoding times and no pictures have them, because pictures are reordered and the times
+  /// rise from packet to packet, or a picture's type contradicts them.
+  var hasDecodingTimes: Bool {
+    // libavformat leaves the first decoding times out if the codec reorders pictures.
+    let isReorderedByCodec = startLacksDecodingTime || decoderReorders
+    return isReorderedByCodec && !isReordered && packetCount > 1 || order?.hasDecodingTimes == true
   }
 }
 

@@ -42,17 +42,8 @@ enum PictureHeader {
   func isIntra(_ bytes: UnsafeRawBufferPointer) -> Bool {
     var bits = Bits(bytes)
     switch self {
-    case .mpeg12:
-      guard let header = StartCodes(bytes).first(where: { $0.code == 0 })?.offset, header + 5 < bytes.count else {
-        return false
-      }
-      // After the start code: ten bits of the temporal reference.
-      return bytes[header + 5] >> 3 & 7 == 1
-    case .mpeg4:
-      guard let header = StartCodes(bytes).first(where: { $0.code == 0xB6 })?.offset, header + 4 < bytes.count else {
-        return false
-      }
-      return bytes[header + 4] >> 6 == 0
+    case .mpeg12: return pictureType(bytes) == 1
+    case .mpeg4: return pictureType(bytes) == 0
     case .h263: return isIntraH263(&bits)
     case .flv1:
       guard bits.next(17) == 1, bits.next(13) != nil, let size = bits.next(3) else { return false }
@@ -73,6 +64,27 @@ enum PictureHeader {
     case .av1: return isIntraAV1(bytes)
     case .theora: return bytes.count > 0 && bytes[0] & 0xC0 == 0
     }
+  }
+
+  /// Whether the first picture in a packet is predicted from both sides, so that it is presented before the reference
+  /// picture that its packet follows. Nil if the packet does not show it, and for other codecs than MPEG-1, 2 and 4.
+  func isBidirectional(_ bytes: UnsafeRawBufferPointer) -> Bool? {
+    switch self {
+    case .mpeg12: pictureType(bytes).map { $0 == 3 }
+    case .mpeg4: pictureType(bytes).map { $0 == 2 }
+    default: nil
+    }
+  }
+
+  /// The type in the first picture header of a packet of MPEG-1, 2 or 4; nil if there is none.
+  private func pictureType(_ bytes: UnsafeRawBufferPointer) -> UInt8? {
+    let isMPEG4 = if case .mpeg4 = self { true } else { false }
+    let code: UInt8 = isMPEG4 ? 0xB6 : 0
+    guard let header = StartCodes(bytes).first(where: { $0.code == code })?.offset, header + 5 < bytes.count else {
+      return nil
+    }
+    // In MPEG-1 and 2, ten bits of the temporal reference follow the start code.
+    return isMPEG4 ? bytes[header + 4] >> 6 : bytes[header + 5] >> 3 & 7
   }
 
   private func isIntraH263(_ bits: inout Bits) -> Bool {

@@ -19,6 +19,13 @@ struct VideoTrackProbe {
 
   /// Adds the format, the frames' times and the range to `finding`.
   func probe(_ finding: inout TrackFinding, _ scan: inout PacketScan) throws(MediaError) {
+    let hasPacketTimes = scan.completeTimes()
+    if hasPacketTimes, scan.rule.proof != .decoding, let packet = scan.firstPacket,
+      let first = try picture(of: packet)
+    {
+      let starts = thinned(scan.damage.whole(scan.keyframes))
+      return describe(first, scan.times, starts, scan.damage, scan, provedBy: scan.rule.proof, &finding)
+    }
     let reader = try VideoReader(
       source: source, name: demuxer.name, track: finding.index, codec: finding.description.codec,
       timebase: finding.description.timebase, discontinuities: finding.description.discontinuities, decodeFrom: nil,
@@ -33,7 +40,6 @@ struct VideoTrackProbe {
     var keyframes = scan.keyframes
     var damage = scan.damage
     if first.isDamaged { damage.add(pictureAt: first.pts) }
-    let hasPacketTimes = scan.sortTimes()
     // Which pictures of interlaced MPEG-4 a decoder leaves out depends on the times of all before them.
     let isProvedByDecoding = scan.rule.proof == .decoding || finding.description.codec == "mpeg4" && first.isInterlaced
     if isProvedByDecoding {
@@ -51,12 +57,24 @@ struct VideoTrackProbe {
         if frame.isDamaged { damage.add(pictureAt: frame.pts) }
       }
     }
-    keyframes = damage.whole(keyframes)
     let areStored =
-      !scan.lacksTimes && (isProvedByDecoding || reader.followsPackets) && Set(scan.times).isSuperset(of: times)
+      !scan.lacksTimes && !scan.hasDecodingTimes && (isProvedByDecoding || reader.followsPackets)
+      && Set(scan.times).isSuperset(of: times)
+    // If the file does not store every frame's time, it depends on the frames decoded before.
+    let starts = areStored ? thinned(damage.whole(keyframes)) : []
+    describe(
+      first, times, starts, damage, scan, provedBy: isProvedByDecoding ? .decoding : scan.rule.proof, &finding)
+  }
+
+  /// - Parameters:
+  ///   - times: Rising; those of all pictures that are shown.
+  ///   - starts: Where decoding can start.
+  private func describe(
+    _ first: Frame, _ times: [Int64], _ starts: [Keyframe], _ damage: DamagedStretches, _ scan: PacketScan,
+    provedBy proof: StartProof, _ finding: inout TrackFinding
+  ) {
     let isStill = times.count == 1 && Self.imageFormats.contains { demuxer.formatName.hasSuffix($0) }
-    let states: [DecoderState]?
-    (keyframes, states) = scan.states.used(by: isStill ? [] : thinned(keyframes, areStored: areStored))
+    let (keyframes, states) = scan.states.used(by: isStill ? [] : starts)
     let step = mostFrequentStep(times)
     let lastDuration = scan.lastDuration > 0 ? scan.lastDuration : step ?? 1
     finding.start = times.first
@@ -66,9 +84,27 @@ struct VideoTrackProbe {
       hasAlpha: first.format.hasAlpha, pixelAspect: pixelAspect(of: first), orientation: orientation(of: first),
       colour: first.colour, isInterlaced: first.isInterlaced, nominalFrameRate: isStill ? .zero : nominalRate(step),
       frames: FrameTimes(times), keyframes: keyframes,
-      startsProvedBy: isStill ? nil : proof(of: keyframes, isProvedByDecoding ? .decoding : scan.rule.proof),
-      decoderStates: states,
+      startsProvedBy: isStill ? nil : self.proof(of: keyframes, proof), decoderStates: states,
       damagedFrames: damage.pictures, isStill: isStill)
+  }
+
+  /// The first picture, decoded from its packet alone, which is at the head of the file and presented first. Nil if the
+  /// packet does not suffice: it is damaged, has one field, or its picture has another time.
+  private func picture(of packet: Packet) throws(MediaError) -> Frame? {
+    let decoder = try Decoder(stream, name: demuxer.name)
+    var clock = FrameClock(stream)
+    let frame = try Frame()
+    try decoder.send(packet)
+    if try !decoder.receive(frame.pointer) {
+      try decoder.send(nil)
+      guard try decoder.receive(frame.pointer) else { return nil }
+    }
+    movement?.advance()
+    guard clock.time(of: frame.pointer) == packet.pts, clock.followsPackets, !frame.isDamaged, !frame.isInterlaced,
+      decoder.firstFailure == nil, decoder.takeReports().isEmpty
+    else { return nil }
+    frame.pts = packet.pts
+    return try frame.topDown(demuxer.name)
   }
 
   /// Ends of the names of demuxers for image files. With one frame, such a file is a still.
@@ -79,10 +115,8 @@ struct VideoTrackProbe {
     keyframes.count > (proof == .decoding ? 1 : 0) ? proof : .headOnly
   }
 
-  /// About one in a quarter of a second. None if the file does not store every frame's time: then it depends on the
-  /// frames decoded before.
-  private func thinned(_ keyframes: [Keyframe], areStored: Bool) -> [Keyframe] {
-    guard areStored else { return [] }
+  /// About one in a quarter of a second.
+  private func thinned(_ keyframes: [Keyframe]) -> [Keyframe] {
     let gap = av_rescale_q(1, AVRational(num: 1, den: 4), stream.pointee.time_base)
     var kept: [Keyframe] = []
     for keyframe in keyframes {
