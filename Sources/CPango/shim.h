@@ -29,6 +29,12 @@ static inline FcPattern *sheaf_font_pattern(PangoFont *font) {
   return font && PANGO_IS_FC_FONT(font) ? pango_fc_font_get_pattern(PANGO_FC_FONT(font)) : NULL;
 }
 
+// Whether a line starts at the right, because its paragraph is of a script that is written from there.
+static inline int sheaf_line_runs_from_right(PangoLayoutLine *line) {
+  PangoDirection direction = pango_layout_line_get_resolved_direction(line);
+  return direction == PANGO_DIRECTION_RTL || direction == PANGO_DIRECTION_WEAK_RTL;
+}
+
 // A new file in memory, closed when another program is executed. -1 and errno if there is none.
 static inline int sheaf_memory_file(const char *name) { return (int)syscall(SYS_memfd_create, name, 1U); }
 

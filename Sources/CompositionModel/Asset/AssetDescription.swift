@@ -9,14 +9,18 @@ public struct AssetDescription: Sendable, Hashable, Codable {
   public var tracks: [TrackDescription]
   /// Metadata by format key, such as `title`.
   public var metadata: [String: String]
+  /// Set for font files only, which have no tracks.
+  public var font: FontDescription?
 
   public init(
-    container: String, duration: MediaTime, tracks: [TrackDescription], metadata: [String: String] = [:]
+    container: String, duration: MediaTime, tracks: [TrackDescription], metadata: [String: String] = [:],
+    font: FontDescription? = nil
   ) {
     self.container = container
     self.duration = duration
     self.tracks = tracks
     self.metadata = metadata
+    self.font = font
   }
 
   /// The track of a type that clips use: the first enabled one, else the first.

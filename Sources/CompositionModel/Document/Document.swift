@@ -116,7 +116,7 @@ extension DocumentReader {
     let audioMix = audioMix(fields["audioMix"])
     let export = export(fields["export"], at: fields.pointer.key("export"))
     return Document(
-      problems: problems.problems, assets: assets, tracks: tracks, timesAreKnown: timesAreKnown,
+      problems: problems.problems, assets: assets + fontFiles, tracks: tracks, timesAreKnown: timesAreKnown,
       videoComposition: videoComposition, audioMix: audioMix, export: export, problemList: problems)
   }
 }

@@ -5,6 +5,9 @@
 struct DocumentReader {
   var problems = ProblemList()
   var names = DeclaredNames()
+  /// The font files that texts name by their paths.
+  var fontFiles: [AssetEntry] = []
+  var fontFileNames: Set<AssetID> = []
 
   /// An object without unknown keys.
   struct Fields {

@@ -24,7 +24,12 @@ extension Lowering {
 
   private func addUnusedAssets(to warnings: inout ProblemList) {
     var used = Set(document.tracks.flatMap(\.clips).compactMap(\.asset))
-    for case .image(let id, _, _) in document.videoComposition.overlays.map(\.content) { used.insert(id) }
+    for overlay in document.videoComposition.overlays {
+      switch overlay.content {
+      case .image(let id, _, _), .video(let id, _, _, _): used.insert(id)
+      case .text(let text, _): if let file = text.fontFile { used.insert(file) }
+      }
+    }
     for asset in document.assets where !used.contains(asset.id) {
       warnings.add(asset.pointer, "no clip and no overlay uses '\(asset.id.shortened)'")
     }

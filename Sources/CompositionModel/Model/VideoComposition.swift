@@ -88,7 +88,7 @@ public struct Color: Sendable, Hashable, Codable {
   public static let white = Color(red: 255, green: 255, blue: 255)
 }
 
-/// A still picture or a text that is drawn over the composited frame.
+/// A picture, a video or a text that is drawn over the composited frame.
 public struct Overlay: Sendable, Hashable, Codable {
   public var content: OverlayContent
   /// On the composition's timeline.
@@ -115,7 +115,35 @@ public enum OverlayContent: Sendable, Hashable, Codable {
   /// Width and height are in pixels of the frame. If one is nil, it follows from the other and the picture's shape. If
   /// both are nil, the picture has its own size.
   case image(asset: AssetID, width: Int?, height: Int?)
+  case video(OverlayVideo)
   case text(StyledText)
+}
+
+/// A video or an animated picture as an overlay. It starts with the overlay. When it has played as often as it is to, its
+/// last frame stays.
+public struct OverlayVideo: Sendable, Hashable, Codable {
+  public var asset: AssetID
+  /// The stream's index in the file.
+  public var sourceTrack: Int
+  /// What is played, on the asset's timeline. Not empty.
+  public var source: MediaTimeRange
+  /// How often it is played; above 0. Nil: again and again for as long as the overlay is shown.
+  public var turns: Int?
+  /// In pixels of the frame. If one of width and height is nil, it follows from the other and the picture's shape. If both
+  /// are nil, the picture has its own size.
+  public var width: Int?
+  public var height: Int?
+
+  public init(
+    asset: AssetID, sourceTrack: Int, source: MediaTimeRange, turns: Int? = 1, width: Int? = nil, height: Int? = nil
+  ) {
+    self.asset = asset
+    self.sourceTrack = sourceTrack
+    self.source = source
+    self.turns = turns
+    self.width = width
+    self.height = height
+  }
 }
 
 /// The place of an overlay, in pixels of the frame.
@@ -135,59 +163,4 @@ public enum Anchor: String, Sendable, Hashable, Codable, CaseIterable {
   case bottomLeft = "bottom-left"
   case bottom
   case bottomRight = "bottom-right"
-}
-
-/// A text and its style.
-public struct StyledText: Sendable, Hashable, Codable {
-  public var text: String
-  /// A font family, found by fontconfig.
-  public var font: String
-  public var isBold: Bool
-  public var isItalic: Bool
-  /// The height of the font's em square in pixels of the frame.
-  public var size: Double
-  public var color: Color
-  public var alignment: Alignment
-  /// The width in pixels at which lines are wrapped. Nil: the frame's width less the insets.
-  public var width: Int?
-
-  public enum Alignment: String, Sendable, Hashable, Codable, CaseIterable {
-    case left, center, right
-  }
-
-  public init(
-    text: String, font: String = "sans-serif", isBold: Bool = false, isItalic: Bool = false, size: Double,
-    color: Color = .white, alignment: Alignment = .center, width: Int? = nil
-  ) {
-    self.text = text
-    self.font = font
-    self.isBold = isBold
-    self.isItalic = isItalic
-    self.size = size
-    self.color = color
-    self.alignment = alignment
-    self.width = width
-  }
-}
-
-/// What decides the fonts of a text: its characters, and the family and style that it asks for.
-public struct FontRequest: Sendable, Hashable, Codable {
-  public var text: String
-  /// A font family, found by fontconfig.
-  public var font: String
-  public var isBold: Bool
-  public var isItalic: Bool
-
-  public init(text: String, font: String, isBold: Bool, isItalic: Bool) {
-    self.text = text
-    self.font = font
-    self.isBold = isBold
-    self.isItalic = isItalic
-  }
-}
-
-extension StyledText {
-  public var fontRequest: FontRequest {
-    FontRequest(text: text, font: font, isBold: isBold, isItalic: isItalic)
-  }
 }

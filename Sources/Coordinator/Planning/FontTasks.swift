@@ -9,6 +9,7 @@ import SystemSupport
 /// The fonts of a document's texts.
 struct FoundFonts: Sendable {
   var texts: [FontRequest: TextFonts] = [:]
+  var findings: [FontRequest: FontFindings] = [:]
   /// The files of all of them, which are in the content store.
   var files: [Content] = []
 }
@@ -55,6 +56,7 @@ enum FontTasks {
       throw invalid(result)
     }
     var found = FoundFonts(texts: Dictionary(zip(texts, list.texts)) { first, _ in first })
+    found.findings = Dictionary(zip(texts, list.findings ?? [])) { first, _ in first }
     for font in list.files {
       guard let digest = SHA256Digest(hex: font.digest) else { throw invalid(result) }
       let content = Content(digest: digest, size: font.size)

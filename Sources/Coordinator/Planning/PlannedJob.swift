@@ -95,7 +95,10 @@ struct PlannedJob: Sendable {
       planned[asset.id] = PlannedAsset(description: description, digest: asset.digest)
     }
     let duration = try segmentDuration(request.segmentDuration, edit)
-    return (try RenderPlanner.plan(edit, assets: planned, fonts: fonts.texts, segmentDuration: duration), warnings)
+    let ofFonts = document.fontWarnings(fonts.findings, assets: descriptions)
+    return (
+      try RenderPlanner.plan(edit, assets: planned, fonts: fonts.texts, segmentDuration: duration), warnings + ofFonts
+    )
   }
 
   static func payload(_ payload: TaskPayload) throws -> [UInt8] {

@@ -131,8 +131,14 @@ struct FailureReport: Sendable, Hashable {
     guard let attempt = task.attempts.last, crash(of: task) == nil else { return [] }
     let message = named(attempt.message, request)
     if task.kind == .probe, let file = task.inputs.first {
-      return (request?.assets(of: file.digest) ?? []).map {
-        Problem(asset: $0.id, message: "\($0.path): \(message)")
+      // A file that only a text names, as its font, is not in `assets`.
+      let named = request.flatMap { try? Document.examine([UInt8]($0.document.utf8)) }?.assetPaths ?? []
+      return (request?.assets(of: file.digest) ?? []).map { asset in
+        let message = "\(asset.path): \(message)"
+        guard let place = named.first(where: { $0.id == asset.id })?.pointer else {
+          return Problem(asset: asset.id, message: message)
+        }
+        return Problem(pointer: place, message: message)
       }
     }
     switch attempt.end {

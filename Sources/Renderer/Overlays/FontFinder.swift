@@ -34,11 +34,14 @@ package enum FontFinder {
     defer { FcConfigDestroy(config) }
     var finding = try Finding(config: config)
     var texts: [TextFonts] = []
+    var findings: [FontFindings] = []
     for text in task.texts {
-      texts.append(try finding.fonts(of: text))
+      let (fonts, found) = try finding.fonts(of: text)
+      texts.append(fonts)
+      findings.append(found)
       movement?.advance()
     }
-    return (FontList(files: finding.files, texts: texts), finding.contents)
+    return (FontList(files: finding.files, texts: texts, findings: findings), finding.contents)
   }
 }
 
@@ -61,7 +64,7 @@ private struct Finding {
     map = try FontMap(config)
   }
 
-  mutating func fonts(of request: FontRequest) throws(RenderError) -> TextFonts {
+  mutating func fonts(of request: FontRequest) throws(RenderError) -> (TextFonts, FontFindings) {
     TextEngine.lock()
     defer { TextEngine.unlock() }
     let text = try TextLayout(request, map: map, size: 48)
@@ -70,6 +73,8 @@ private struct Finding {
     var indices: [Face: Int] = [:]
     var fonts: [PlannedFont] = []
     var parts: [(start: Int, font: Int)] = []
+    var families: [(start: Int, family: String)] = []
+    var missing: Set<UInt32> = []
     repeat {
       guard let run = pango_layout_iter_get_run_readonly(iterator), let item = run.pointee.item else { continue }
       guard let pattern = sheaf_font_pattern(item.pointee.analysis.font), let path = pattern.string(FC_FILE) else {
@@ -87,8 +92,39 @@ private struct Finding {
         indices[face] = index
       }
       parts.append((Int(item.pointee.offset), index))
+      let own = installed(path, Int(face.index)) ?? pattern
+      families.append((Int(item.pointee.offset), own.string(FC_FAMILY) ?? path))
+      if let glyphs = run.pointee.glyphs { missing.formUnion(Self.missing(glyphs)) }
     } while pango_layout_iter_next_run(iterator) != 0
-    return TextFonts(fonts: fonts, runs: Self.runs(parts, length: request.text.utf8.count))
+    let findings = FontFindings(
+      substitute: isInstalled(request.font) ? nil : families.min { $0.start < $1.start }?.family,
+      missing: missing.sorted())
+    return (TextFonts(fonts: fonts, runs: Self.runs(parts, length: request.text.utf8.count)), findings)
+  }
+
+  /// The characters in place of which Pango draws a box.
+  private static func missing(_ glyphs: UnsafeMutablePointer<PangoGlyphString>) -> [UInt32] {
+    let unknown: UInt32 = 0x1000_0000
+    return (0..<Int(glyphs.pointee.num_glyphs)).map { glyphs.pointee.glyphs[$0].glyph }
+      .filter { $0 & unknown != 0 }.map { $0 & ~unknown }
+  }
+
+  /// Names that stand for a kind of font, of which every configuration has some.
+  private static let generic: Set<String> = [
+    "sans-serif", "sans", "serif", "monospace", "mono", "cursive", "fantasy", "system-ui", "math", "emoji",
+  ]
+
+  /// Whether a family, or one of several that are separated by commas, is installed or stands for any of a kind.
+  private func isInstalled(_ families: String) -> Bool {
+    guard let set = FcConfigGetFonts(config, FcSetSystem) else { return false }
+    return families.split(separator: ",").contains { part in
+      let wanted = part.drop { $0 == " " }
+      if Self.generic.contains(wanted.lowercased()) { return true }
+      return (0..<Int(set.pointee.nfont)).contains { number in
+        guard let font = set.pointee.fonts[number] else { return false }
+        return font.strings(FC_FAMILY).contains { FcStrCmpIgnoreCase($0, String(wanted)) == 0 }
+      }
+    }
   }
 
   /// Runs that cover a text. What has no glyphs, such as a line feed, is of the run before it.
@@ -155,25 +191,34 @@ private struct Finding {
   }
 }
 
-/// The first value of a property of a fontconfig pattern; nil if it has none of this type.
+/// The values of a property of a fontconfig pattern: the first, or all; nil if it has none of this type.
 extension OpaquePointer {
-  fileprivate func string(_ property: String) -> String? {
+  func string(_ property: String) -> String? {
     var value: UnsafeMutablePointer<FcChar8>?
     guard FcPatternGetString(self, property, 0, &value) == FcResultMatch, let value else { return nil }
     return String(cString: value)
   }
 
-  fileprivate func integer(_ property: String) -> Int32? {
+  fileprivate func strings(_ property: String) -> [String] {
+    var found: [String] = []
+    var value: UnsafeMutablePointer<FcChar8>?
+    while FcPatternGetString(self, property, Int32(found.count), &value) == FcResultMatch, let value {
+      found.append(String(cString: value))
+    }
+    return found
+  }
+
+  func integer(_ property: String) -> Int32? {
     var value: Int32 = 0
     return FcPatternGetInteger(self, property, 0, &value) == FcResultMatch ? value : nil
   }
 
-  fileprivate func number(_ property: String) -> Double? {
+  func number(_ property: String) -> Double? {
     var value = 0.0
     return FcPatternGetDouble(self, property, 0, &value) == FcResultMatch ? value : nil
   }
 
-  fileprivate func boolean(_ property: String) -> Bool? {
+  func boolean(_ property: String) -> Bool? {
     var value: FcBool = 0
     return FcPatternGetBool(self, property, 0, &value) == FcResultMatch ? value != 0 : nil
   }

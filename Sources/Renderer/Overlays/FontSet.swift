@@ -127,26 +127,42 @@ struct FontSet {
 
 /// The font files that texts were set in, as files in memory: the font engine opens files by path, and a task process can
 /// open no path of a font. They stay until the process ends, because the engine keeps faces by path.
-private enum FontFiles {
+enum FontFiles {
   private static let paths = Mutex<[String: String]>([:])
 
   static func path(of digest: String, _ source: any ByteSource) throws(RenderError) -> String {
     try paths.withLock { paths throws(RenderError) in
       if let path = paths[digest] { return path }
-      let descriptor = sheaf_memory_file("font")
-      guard descriptor >= 0 else {
-        throw RenderError(.infrastructure, "no file in memory for a font: \(String(cString: strerror(errno)))")
-      }
-      do throws(RenderError) {
-        try copy(source, to: descriptor)
-      } catch {
-        close(descriptor)
-        throw error
-      }
-      let path = "/proc/self/fd/\(descriptor)"
+      let path = FontFiles.path(of: try file(source))
       paths[digest] = path
       return path
     }
+  }
+
+  /// Calls `body` with the path of a font's file in memory, which is removed afterwards.
+  static func withPath<Result>(
+    _ source: any ByteSource, _ body: (String) throws(RenderError) -> Result
+  ) throws(RenderError) -> Result {
+    let descriptor = try file(source)
+    defer { close(descriptor) }
+    return try body(path(of: descriptor))
+  }
+
+  private static func path(of descriptor: Int32) -> String { "/proc/self/fd/\(descriptor)" }
+
+  /// A new file in memory with a source's bytes.
+  private static func file(_ source: any ByteSource) throws(RenderError) -> Int32 {
+    let descriptor = sheaf_memory_file("font")
+    guard descriptor >= 0 else {
+      throw RenderError(.infrastructure, "no file in memory for a font: \(String(cString: strerror(errno)))")
+    }
+    do throws(RenderError) {
+      try copy(source, to: descriptor)
+    } catch {
+      close(descriptor)
+      throw error
+    }
+    return descriptor
   }
 
   private static func copy(_ source: any ByteSource, to descriptor: Int32) throws(RenderError) {

@@ -9,8 +9,8 @@ enum Overlays {
   /// Its size in pixels of the frame is `width` by `height`. With one of them, the other follows the image's shape, rounded
   /// to the nearest pixel; with neither, it is the image's own, with pixel aspect and orientation applied.
   static func image(
-    _ frame: Frame, of source: PlannedSource, width: Int?, height: Int?, placement: OverlayPlacement,
-    format: VideoTaskFormat
+    _ frame: Frame, of source: PlannedSource, _ fitter: SourceFitter, width: Int?, height: Int?,
+    placement: OverlayPlacement, format: VideoTaskFormat
   ) throws(RenderError) -> BlendPicture? {
     let size = imageSize(source.video.presentationSize, width: width, height: height)
     guard size.width <= PixelSize.largestSide, size.height <= PixelSize.largestSide else {
@@ -21,7 +21,7 @@ enum Overlays {
     let origin = placement.origin(of: size, in: format.size)
     let placed = PixelRect(x: origin.x, y: origin.y, size: size)
     guard let visible = placed.intersection(PixelRect(format.size)) else { return nil }
-    let whole = try SourceFitter(source, format: format).rgba(frame, size: size)
+    let whole = try fitter.rgba(frame, size: size)
     let cell = ChromaCell(format.pixelFormat)
     let box = cell.enclosing(visible, in: format.size)
     let boxed = try whole.placed(
@@ -45,8 +45,8 @@ enum Overlays {
 
   /// A text at its placement, cut at the frame's edges; nil if none of its ink is in the frame.
   ///
-  /// The placement is that of the block of lines and not of the ink, so that two texts of one size have the same baseline
-  /// whatever their letters. Glyphs may extend beyond the block.
+  /// The placement is that of the block of lines, or of its box, and not of the ink, so that two texts of one size have the
+  /// same baseline whatever their letters. Glyphs, outlines and shadows may extend beyond the block.
   /// - Parameters:
   ///   - fonts: The fonts of this text.
   ///   - inputs: The fonts' files by digest.
@@ -54,10 +54,13 @@ enum Overlays {
     _ text: StyledText, fonts: TextFonts, inputs: [String: any ByteSource], placement: OverlayPlacement,
     format: VideoTaskFormat
   ) throws(RenderError) -> BlendPicture? {
-    let block = try TextBlock(
-      text, fonts: fonts, inputs: inputs, wrapWidth: text.width ?? placement.wrapWidth(in: format.size))
-    let origin = placement.origin(of: block.size, in: format.size)
-    guard let visible = block.ink.shifted(x: origin.x, y: origin.y).intersection(PixelRect(format.size)) else {
+    let padding = text.box?.padding ?? 0
+    let wrapWidth = text.width ?? max(1, placement.wrapWidth(in: format.size) - 2 * padding)
+    let block = try TextBlock(text, fonts: fonts, inputs: inputs, wrapWidth: wrapWidth)
+    let outer = PixelSize(width: block.size.width + 2 * padding, height: block.size.height + 2 * padding)
+    let corner = placement.origin(of: outer, in: format.size)
+    let origin = (x: corner.x + padding, y: corner.y + padding)
+    guard let visible = block.extent.shifted(x: origin.x, y: origin.y).intersection(PixelRect(format.size)) else {
       return nil
     }
     let cell = ChromaCell(format.pixelFormat)

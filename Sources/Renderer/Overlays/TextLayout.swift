@@ -34,8 +34,10 @@ final class TextLayout {
   ///   - map: Where the fonts are taken from.
   ///   - size: The height of the em square in pixels.
   ///   - families: In place of the request's family: for parts of the text, in bytes of UTF-8, that follow each other.
+  ///   - letterSpacing: Pixels between two characters.
   init(
-    _ request: FontRequest, map: FontMap, size: Double, families: [(length: Int, family: String)] = []
+    _ request: FontRequest, map: FontMap, size: Double, families: [(length: Int, family: String)] = [],
+    letterSpacing: Double = 0
   ) throws(RenderError) {
     TextEngine.lock()
     defer { TextEngine.unlock() }
@@ -57,6 +59,9 @@ final class TextLayout {
     defer { pango_attr_list_unref(attributes) }
     // A broken word gets no hyphen, so that the text is shown as written.
     pango_attr_list_insert(attributes, pango_attr_insert_hyphens_new(0))
+    if letterSpacing != 0 {
+      pango_attr_list_insert(attributes, pango_attr_letter_spacing_new(Int32((letterSpacing * 1024).rounded())))
+    }
     var start = 0
     for (length, family) in families {
       guard let attribute = pango_attr_family_new(family) else { throw TextLayout.noEngine }

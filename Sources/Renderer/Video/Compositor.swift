@@ -23,7 +23,7 @@ struct Compositor {
   /// frame.
   /// - Parameter hasBase: Whether the first layer is opaque from edge to edge, so that no background is drawn.
   func frame(
-    _ layers: [Layer], hasBase: Bool, background: Color, overlays: [(picture: BlendPicture, weight: Int)]
+    _ layers: [Layer], hasBase: Bool, background: Color, overlays: [(picture: LayerPicture, weight: Int)]
   ) throws(RenderError) -> Frame {
     if hasBase, layers.count == 1, overlays.isEmpty, case .clip(let only) = layers[0],
       case .opaque(let frame, 0, 0, _) = only.picture, frame.size == format.size
@@ -36,7 +36,7 @@ struct Compositor {
     try canvas.withMutablePlanes { planes throws(RenderError) in
       if !hasBase { planes.fill(PixelRect(format.size), codes: YCbCrMatrix(format).codes(background)) }
       for layer in layers { try draw(layer, on: planes) }
-      for overlay in overlays { planes.draw(overlay.picture, weight: overlay.weight) }
+      for overlay in overlays { try draw(overlay.picture, weight: overlay.weight, on: planes) }
     }
     return canvas
   }

@@ -15,6 +15,8 @@ final class FrameMaker {
   private var streams: [Int: (stream: SourceStream, fitter: SourceFitter)] = [:]
   /// By index in `task.overlays`; the value is nil for an overlay outside the frame.
   private var overlays: [Int: BlendPicture?] = [:]
+  /// By index in `task.overlays`.
+  private var movingOverlays: [Int: MovingOverlay] = [:]
   /// The last span that shows each source.
   private let lastSpan: [Int: Int]
   private var span = 0
@@ -23,7 +25,7 @@ final class FrameMaker {
   /// Everything that a composited frame depends on.
   private struct CompositeKey: Equatable {
     var stack: FrameStack
-    /// The timestamp of the frame that each clip of the stack shows.
+    /// The timestamp of the frame that each clip and each moving overlay of the stack shows.
     var shown: [Int64]
   }
 
@@ -56,6 +58,9 @@ final class FrameMaker {
       for (source, last) in lastSpan where last == span { streams[source] = nil }
       span += 1
     }
+    for overlay in movingOverlays.keys where task.overlays[overlay].frames.allSatisfy({ $0.upperBound <= index }) {
+      movingOverlays[overlay] = nil
+    }
     let stack = try planner.stack(frame: index, in: task.spans[span])
     damage?.move(to: Double(index) * task.format.frameDuration.approximateSeconds)
     var frames: [Frame] = []
@@ -63,6 +68,11 @@ final class FrameMaker {
       let stream = try stream(use.source).stream
       frames.append(try stream.frame(at: use.time))
       record(stream, of: use.source)
+    }
+    for overlay in stack.overlays {
+      guard let time = overlay.time, let moving = try movingOverlay(overlay.index) else { continue }
+      frames.append(try moving.frame(at: time))
+      record(moving.stream, of: moving.source)
     }
     defer { movement?.advance() }
     let key = CompositeKey(stack: stack.withoutTimes, shown: frames.map(\.pts))
@@ -86,9 +96,14 @@ final class FrameMaker {
       case .dissolve(let from, let to): drawn.append(.dissolve(try picture(from), try picture(to)))
       }
     }
-    var visible: [(picture: BlendPicture, weight: Int)] = []
+    var visible: [(picture: LayerPicture, weight: Int)] = []
     for overlay in stack.overlays {
-      if let picture = try overlayPicture(overlay.index) { visible.append((picture, overlay.weight)) }
+      if let moving = try movingOverlay(overlay.index) {
+        defer { next += 1 }
+        if let picture = try moving.picture(frames[next]) { visible.append((picture, overlay.weight)) }
+      } else if let picture = try overlayPicture(overlay.index) {
+        visible.append((.blend(picture), overlay.weight))
+      }
     }
     return try compositor.frame(drawn, hasBase: stack.hasBase, background: stack.background, overlays: visible)
   }
@@ -132,10 +147,24 @@ final class FrameMaker {
       let frame = try stream.onlyFrame()
       record(stream, of: sourceIndex)
       picture = try Overlays.image(
-        frame, of: source, width: width, height: height, placement: overlay.placement, format: task.format)
+        frame, of: source, SourceFitter(source, format: task.format), width: width, height: height,
+        placement: overlay.placement, format: task.format)
+    case .video: picture = nil
     }
     overlays[index] = .some(picture)
     return picture
+  }
+
+  /// Nil for an overlay that does not move.
+  private func movingOverlay(_ index: Int) throws(RenderError) -> MovingOverlay? {
+    if let known = movingOverlays[index] { return known }
+    let overlay = task.overlays[index]
+    guard case .video(let video) = overlay.content else { return nil }
+    let source = task.sources[video.source]
+    let stream = SourceStream(source, input: try input(source), capacity: 1, movement: movement)
+    let moving = MovingOverlay(video, of: source, stream, placement: overlay.placement, format: task.format)
+    movingOverlays[index] = moving
+    return moving
   }
 }
 
@@ -149,6 +178,7 @@ extension FrameStack {
       case .dissolve(let from, let to): .dissolve(from.withoutTimes, to.withoutTimes)
       }
     }
+    for index in stack.overlays.indices where stack.overlays[index].time != nil { stack.overlays[index].time = .zero }
     return stack
   }
 }

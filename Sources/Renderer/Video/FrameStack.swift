@@ -38,6 +38,8 @@ struct ClipUse: Hashable {
 
 struct StackOverlay: Hashable {
   var index: Int
+  /// Of a moving overlay, on the asset's timeline.
+  var time: Rational?
   /// In 1/16384; never zero.
   var weight: Int
 }
@@ -91,9 +93,13 @@ struct StackPlanner {
       }
       for (index, overlay) in task.overlays.enumerated() where overlay.frames.contains(where: { $0.contains(frame) }) {
         var opacity = try overlay.opacity * overlay.ramps.value(at: time)
-        if case .text(let text, _) = overlay.content { opacity *= Double(text.color.alpha) / 255 }
+        // What is drawn around letters has its own opacity, so theirs is in the picture then.
+        if case .text(let text, _) = overlay.content, !text.isDecorated { opacity *= Double(text.color.alpha) / 255 }
         let weight = Weight.of(opacity)
-        if weight > 0 { stack.overlays.insert(StackOverlay(index: index, weight: weight), at: 0) }
+        guard weight > 0 else { continue }
+        var shown = StackOverlay(index: index, weight: weight)
+        if case .video(let video) = overlay.content { shown.time = try video.sourceTime(at: time) }
+        stack.overlays.insert(shown, at: 0)
       }
       return stack
     } catch {

@@ -111,7 +111,11 @@ extension VideoTask {
 
   private var usedSources: [Int] {
     let ofOverlays = overlays.compactMap { overlay in
-      if case .image(let source, _, _) = overlay.content { source } else { nil }
+      switch overlay.content {
+      case .image(let source, _, _): source
+      case .video(let video): video.source
+      case .text: nil
+      }
     }
     return spans.flatMap(\.clips).map(\.source) + ofOverlays
   }

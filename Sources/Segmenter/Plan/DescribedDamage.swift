@@ -4,7 +4,7 @@ import CompositionModel
 enum DescribedDamage {
   static func shown(by edit: Edit, sources: SourceLookup) throws(PlanError) -> ShownDamage {
     var counter = DamageCounter(limit: ShownDamage.placesOfFilm)
-    let clips = edit.composition.tracks.filter { $0.type == .video }.flatMap(\.clips)
+    let clips = edit.composition.tracks.filter { $0.type == .video }.flatMap(\.clips) + edit.movingOverlays
     for clip in clips.sorted(by: { $0.target.start < $1.target.start }) {
       let (asset, track, video) = try sources.video(of: clip)
       guard let damaged = video.damagedFrames else { continue }
@@ -24,5 +24,17 @@ enum DescribedDamage {
       }
     }
     return counter.damage
+  }
+}
+
+extension Edit {
+  /// The first turn of each moving overlay, as a clip.
+  fileprivate var movingOverlays: [Clip] {
+    videoComposition.overlays.compactMap { overlay in
+      guard case .video(let video) = overlay.content,
+        let target = try? MediaTimeRange(start: overlay.over.start, duration: video.source.duration)
+      else { return nil }
+      return Clip(asset: video.asset, sourceTrack: video.sourceTrack, source: video.source, target: target)
+    }
   }
 }

@@ -100,10 +100,13 @@ struct SegmentBuilder {
     let content: PlannedOverlayContent
     switch overlay.content {
     case .text(let text):
-      guard let fonts = fonts[text.fontRequest] else {
-        throw PlanError(.fontsNotFound(text: text.text), "the overlay over \(overlay.over)")
-      }
-      content = .text(text, fonts)
+      content = try plan(text, "the overlay over \(overlay.over)")
+    case .video(let video):
+      let all =
+        (shown.first?.lowerBound ?? clock.frames.lowerBound)..<(shown.last?.upperBound ?? clock.frames.upperBound)
+      content = .video(
+        try OverlayVideoPlanner(video: video, start: overlay.over.start, grid: timeline.grid, clock: clock)
+          .plan(all, used: &used))
     case .image(let asset, let width, let height):
       content = .image(source: try used.index(ofStill: asset), width: width, height: height)
     }
@@ -113,6 +116,20 @@ struct SegmentBuilder {
         () throws(TimeError) in
         try clock.local(overlay.ramps)
       })
+  }
+}
+
+extension SegmentBuilder {
+  /// A text with its fonts. A font file's own name in the document has no effect on the pictures.
+  private func plan(_ text: StyledText, _ subject: String) throws(PlanError) -> PlannedOverlayContent {
+    guard let found = fonts[text.fontRequest] else { throw PlanError(.fontsNotFound(text: text.text), subject) }
+    guard let file = text.fontFile else { return .text(text, found) }
+    guard let asset = sources.assets[file], let font = asset.description.font else {
+      throw PlanError(.assetNotDescribed(file), subject)
+    }
+    var text = text
+    text.fontFile = nil
+    return .text(text, found.preferring(font, digest: asset.digest, in: text.text))
   }
 }
 

@@ -69,13 +69,35 @@ struct SourceLookup {
   }
 }
 
+extension SourceLookup {
+  /// Where to start decoding for the frame that is shown at a time of the asset: the index of one of the format's keyframes.
+  /// Nil: at the start of the file.
+  fileprivate static func keyframe(
+    at time: Rational, _ track: TrackDescription, _ format: VideoFormat
+  ) throws(TimeError) -> Int? {
+    let tick = try StoredTime.lastTick(
+      dueAt: time, timebase: track.timebase, origin: track.origin, isRounded: track.hasRoundedTimes,
+      cadence: format.cadence)
+    guard let shown = format.frames.last(atOrBefore: tick) ?? format.frames.first else { return nil }
+    let next = format.keyframes.partitionPoint { shown < $0.pts }
+    return next > 0 ? next - 1 : nil
+  }
+}
+
 /// The sources of one segment. Each clip has one source, and each still picture has one, however many clips show it.
 struct SegmentSources {
   private struct Key: Hashable {
     var asset: AssetID
     var track: Int
-    /// Nil for still pictures.
+    /// Nil for still pictures and overlays.
     var clip: ClipKey?
+    var overlay: OverlayKey?
+  }
+
+  private struct OverlayKey: Hashable {
+    var video: OverlayVideo
+    var start: MediaTime
+    var shown: Range<Int>
   }
 
   private struct ClipKey: Hashable {
@@ -123,6 +145,30 @@ struct SegmentSources {
     }
     let key = Key(asset: id, track: track.index, clip: nil)
     return indices[key] ?? add(key, asset: asset, track: track, video: video, decodeFrom: nil, starts: nil)
+  }
+
+  /// The index of the source of a moving overlay, which is read between two times of the asset.
+  /// - Parameters:
+  ///   - start: Of the overlay, on the composition's timeline.
+  ///   - shown: The frames of the film that show it in the segment.
+  mutating func index(
+    of overlay: OverlayVideo, start: MediaTime, shown: Range<Int>, from: Rational, through: Rational
+  ) throws(PlanError) -> Int {
+    guard let asset = lookup.assets[overlay.asset] else {
+      throw PlanError(.assetNotDescribed(overlay.asset), "an overlay")
+    }
+    guard let track = asset.description.tracks.first(where: { $0.index == overlay.sourceTrack }),
+      let video = track.video
+    else { throw PlanError(.noTrack(asset: overlay.asset, index: overlay.sourceTrack), "an overlay") }
+    let key = Key(
+      asset: overlay.asset, track: track.index, overlay: OverlayKey(video: overlay, start: start, shown: shown))
+    if let index = indices[key] { return index }
+    let (first, last) = try mapErrors(to: PlanError.time("the overlay of '\(overlay.asset)' at \(start)")) {
+      () throws(TimeError) in
+      (try SourceLookup.keyframe(at: from, track, video), try SourceLookup.keyframe(at: through, track, video))
+    }
+    let starts = max(0, (first ?? -1) - Keyframe.neededBefore)..<((last ?? -1) + 2)
+    return add(key, asset: asset, track: track, video: video, decodeFrom: first, starts: starts)
   }
 
   /// - Parameters:

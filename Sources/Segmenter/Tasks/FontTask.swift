@@ -93,10 +93,13 @@ package struct FontList: Sendable, Hashable, Codable {
   package var files: [File]
   /// By index in `FontTask.texts`.
   package var texts: [TextFonts]
+  /// What is not there, by index in `FontTask.texts`. Nil in a list of an earlier version.
+  package var findings: [FontFindings]?
 
-  package init(files: [File], texts: [TextFonts]) {
+  package init(files: [File], texts: [TextFonts], findings: [FontFindings]? = nil) {
     self.files = files
     self.texts = texts
+    self.findings = findings
   }
 
   package static let headSize = 16
@@ -124,7 +127,8 @@ package struct FontList: Sendable, Hashable, Codable {
   /// Whether this can be the result for these texts: every byte of each has a font, and every font a file.
   package func covers(_ requests: [FontRequest]) -> Bool {
     let digests = Set(files.map(\.digest))
-    return texts.count == requests.count && files.allSatisfy { $0.size > 0 }
+    return texts.count == requests.count && findings?.count ?? texts.count == texts.count
+      && files.allSatisfy { $0.size > 0 }
       && zip(texts, requests).allSatisfy { text, request in
         text.fonts.allSatisfy { digests.contains($0.digest) }
           && text.runs.allSatisfy { $0.length > 0 && text.fonts.indices.contains($0.font) }

@@ -174,5 +174,6 @@ package struct PlannedOverlay: Sendable, Hashable, Codable {
 package enum PlannedOverlayContent: Sendable, Hashable, Codable {
   /// `source` is an index in `VideoTask.sources`; width and height are as in `OverlayContent.image`.
   case image(source: Int, width: Int?, height: Int?)
+  case video(PlannedOverlayVideo)
   case text(StyledText, TextFonts)
 }

@@ -78,9 +78,16 @@ struct TaskRunner {
     }
     let description: AssetDescription
     do {
-      description = try AssetProbe.probe(input.source, name: input.name, movement: movement)
-    } catch {
+      description =
+        try FontProbe.probe(input.source, name: input.name)
+        ?? AssetProbe.probe(input.source, name: input.name, movement: movement)
+    } catch let error as MediaError {
       throw TaskFailure(probing: error)
+    } catch let error as RenderError {
+      guard case .media(let error) = error.code else { throw TaskFailure(error) }
+      throw TaskFailure(probing: error)
+    } catch {
+      throw TaskFailure(.media, "\(error)")
     }
     try writeJSON(description, of: "the description of \(input.name)")
   }

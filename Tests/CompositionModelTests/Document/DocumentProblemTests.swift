@@ -302,13 +302,13 @@ private func instructions(_ instructions: String) -> String {
   func instructionsTile(_ wrong: Wrong) throws { try check(wrong) }
 
   @Test(arguments: [
-    Wrong(overlay("{}"), "/videoComposition/overlays/0", "neither"),
-    Wrong(overlay(#"{"image": "logo", "text": "x"}"#), "/videoComposition/overlays/0", "not both"),
+    Wrong(overlay("{}"), "/videoComposition/overlays/0", "none of them"),
+    Wrong(overlay(#"{"image": "logo", "text": "x"}"#), "/videoComposition/overlays/0", "'image', 'text'"),
     Wrong(
       overlay("{\"text\": \"\(String(repeating: "a", count: 10_001))\"}"), "/videoComposition/overlays/0/text", "10001",
       "at most 10000"),
     Wrong(overlay(#"{"image": "lgo"}"#), "/videoComposition/overlays/0/image", "'lgo'", "'logo'"),
-    Wrong(overlay(#"{"image": "v"}"#), "/videoComposition/overlays/0/image", "'v' is a video", "yet"),
+    Wrong(overlay(#"{"image": "v"}"#), "/videoComposition/overlays/0/image", "'v' is a video", #""video": "v""#),
     Wrong(overlay(#"{"image": "s"}"#), "/videoComposition/overlays/0/image", "no picture"),
     Wrong(overlay(#"{"image": "logo", "width": 0}"#), "/videoComposition/overlays/0/width", "0", "from 1"),
     Wrong(overlay(#"{"image": "logo", "size": 5}"#), "/videoComposition/overlays/0/size", "unknown key 'size'"),
@@ -326,7 +326,26 @@ private func instructions(_ instructions: String) -> String {
     Wrong(overlay(#"{"text": "x", "size": 0}"#), "/videoComposition/overlays/0/size", "0"),
     Wrong(overlay(##"{"text": "x", "color": "#fff"}"##), "/videoComposition/overlays/0/color", "#fff", "#rrggbb"),
     Wrong(overlay(#"{"text": "x", "align": "middle"}"#), "/videoComposition/overlays/0/align", "'middle'", "center"),
-    Wrong(overlay(#"{"text": "x", "shadow": {}}"#), "/videoComposition/overlays/0/shadow", "yet"),
+    Wrong(overlay(#"{"video": "logo"}"#), "/videoComposition/overlays/0/video", "still picture", #""image": "logo""#),
+    Wrong(overlay(#"{"image": "logo", "loop": 2}"#), "/videoComposition/overlays/0/loop", "nothing to repeat"),
+    Wrong(overlay(#"{"video": "v", "loop": 0}"#), "/videoComposition/overlays/0/loop", "from 1 to 1000000"),
+    Wrong(overlay(#"{"video": "v", "loop": "3"}"#), "/videoComposition/overlays/0/loop", "true, false"),
+    Wrong(overlay(#"{"video": "v", "use": "50..70"}"#), "/videoComposition/overlays/0/use", "50..70", "60 s"),
+    Wrong(overlay(#"{"video": "s"}"#), "/videoComposition/overlays/0/video", "no picture"),
+    Wrong(overlay(#"{"video": "v", "text": "x"}"#), "/videoComposition/overlays/0", "'video', 'text'"),
+    Wrong(overlay(#"{"image": "logo", "width": "12"}"#), "/videoComposition/overlays/0/width", "percentage"),
+    Wrong(overlay(#"{"image": "logo", "x": "1001%"}"#), "/videoComposition/overlays/0/x", "1001%"),
+    Wrong(overlay(#"{"text": "x", "outline": {}}"#), "/videoComposition/overlays/0/outline", "needs 'width'"),
+    Wrong(overlay(#"{"text": "x", "outline": 3}"#), "/videoComposition/overlays/0/outline", "width, color"),
+    Wrong(
+      overlay(#"{"text": "x", "outline": {"width": 201}}"#), "/videoComposition/overlays/0/outline/width", "0 to 200"),
+    Wrong(overlay(#"{"text": "x", "shadow": {"blur": -1}}"#), "/videoComposition/overlays/0/shadow/blur", "0 to 200"),
+    Wrong(overlay(#"{"text": "x", "shadow": {"dx": 1}}"#), "/videoComposition/overlays/0/shadow/dx", "x, y, blur"),
+    Wrong(overlay(#"{"text": "x", "box": {"padding": 1.5}}"#), "/videoComposition/overlays/0/box/padding", "whole"),
+    Wrong(overlay(#"{"text": "x", "lineSpacing": 0}"#), "/videoComposition/overlays/0/lineSpacing", "0.25 to 8"),
+    Wrong(overlay(#"{"text": "x", "letterSpacing": 2000}"#), "/videoComposition/overlays/0/letterSpacing", "1000"),
+    Wrong(overlay(#"{"text": "x", "font": "logo"}"#), "/videoComposition/overlays/0/font", "not a font", "png_pipe"),
+    Wrong(overlay(#"{"text": "x", "font": "a/b.ttf"}"#), "/videoComposition/overlays/0/font", "has not been probed"),
     Wrong(overlay(#"{"text": "x", "bold": "yes"}"#), "/videoComposition/overlays/0/bold", "true or false"),
   ])
   func overlays(_ wrong: Wrong) throws { try check(wrong) }
