@@ -9,10 +9,14 @@ public struct AssetDescription: Sendable, Hashable, Codable {
   public var tracks: [TrackDescription]
   /// Metadata by format key, such as `title`.
   public var metadata: [String: String]
+  /// Set for a look-up table of colours (`.cube`), which has no tracks.
+  public var colourTable: ColourTableFormat?
 
   public init(
-    container: String, duration: MediaTime, tracks: [TrackDescription], metadata: [String: String] = [:]
+    container: String, duration: MediaTime, tracks: [TrackDescription], metadata: [String: String] = [:],
+    colourTable: ColourTableFormat? = nil
   ) {
+    self.colourTable = colourTable
     self.container = container
     self.duration = duration
     self.tracks = tracks
@@ -22,6 +26,19 @@ public struct AssetDescription: Sendable, Hashable, Codable {
   /// The track of a type that clips use: the first enabled one, else the first.
   public func defaultTrack(_ type: MediaType) -> TrackDescription? {
     tracks.first { $0.type == type && $0.isEnabled } ?? tracks.first { $0.type == type }
+  }
+}
+
+/// The shape of a look-up table of colours.
+public struct ColourTableFormat: Sendable, Hashable, Codable {
+  /// 1: a curve for each of red, green and blue. 3: a cube.
+  public var dimensions: Int
+  /// Entries along each dimension.
+  public var size: Int
+
+  public init(dimensions: Int, size: Int) {
+    self.dimensions = dimensions
+    self.size = size
   }
 }
 
