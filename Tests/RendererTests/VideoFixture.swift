@@ -42,6 +42,9 @@ struct VideoFixture {
     inputs.merge(found.inputs) { first, _ in first }
   }
 
+  /// Changes a source.
+  mutating func change(_ index: Int, _ change: (inout PlannedSource) -> Void) { change(&sources[index]) }
+
   /// A text whose fonts were added.
   func content(_ text: StyledText) throws -> PlannedOverlayContent {
     .text(text, try #require(fonts[text.fontRequest]))

@@ -11,11 +11,14 @@ public struct AssetDescription: Sendable, Hashable, Codable {
   public var metadata: [String: String]
   /// Set for font files only, which have no tracks.
   public var font: FontDescription?
+  /// Set for a look-up table of colours (`.cube`), which has no tracks.
+  public var colourTable: ColourTableFormat?
 
   public init(
     container: String, duration: MediaTime, tracks: [TrackDescription], metadata: [String: String] = [:],
-    font: FontDescription? = nil
+    font: FontDescription? = nil, colourTable: ColourTableFormat? = nil
   ) {
+    self.colourTable = colourTable
     self.container = container
     self.duration = duration
     self.tracks = tracks
@@ -26,6 +29,19 @@ public struct AssetDescription: Sendable, Hashable, Codable {
   /// The track of a type that clips use: the first enabled one, else the first.
   public func defaultTrack(_ type: MediaType) -> TrackDescription? {
     tracks.first { $0.type == type && $0.isEnabled } ?? tracks.first { $0.type == type }
+  }
+}
+
+/// The shape of a look-up table of colours.
+public struct ColourTableFormat: Sendable, Hashable, Codable {
+  /// 1: a curve for each of red, green and blue. 3: a cube.
+  public var dimensions: Int
+  /// Entries along each dimension.
+  public var size: Int
+
+  public init(dimensions: Int, size: Int) {
+    self.dimensions = dimensions
+    self.size = size
   }
 }
 

@@ -20,14 +20,16 @@ struct ClipEntry: Sendable {
   var opacity = 1.0
   /// On the clip's own time.
   var ramps: [RampEntry] = []
+  var filters: [FilterEntry] = []
+  var deinterlace: Deinterlacing?
   var pointer: JSONPointer
   /// No problem makes its asset or its times uncertain. (An unknown key may be a misspelt one of those.)
   var timesAreKnown = false
 
   static let keys = ["asset", "use", "at", "duration", "speed", "until", "loop"] + keysOfVideo
   /// The keys of clips on video tracks only.
-  static let keysOfVideo = ["fit", "opacity", "ramps"]
-  static let notYet = ["transform", "crop", "filters", "blendMode", "mask", "pitch", "reverse", "timeRange"]
+  static let keysOfVideo = ["fit", "opacity", "ramps", "filters", "deinterlace"]
+  static let notYet = ["transform", "crop", "blendMode", "mask", "pitch", "reverse", "timeRange"]
 
   static let instead = [
     "volume": "the volume of a track is set in 'audioMix'", "start": "did you mean 'at'?",
@@ -77,9 +79,12 @@ extension DocumentReader {
       clip.fit = choice(fields["fit"], "fit") ?? .contain
       clip.opacity = number(fields["opacity"], in: 0...1) ?? 1
       clip.ramps = ramps(fields["ramps"], of: .opacity)
+      clip.filters = filters(fields["filters"])
+      clip.deinterlace = deinterlacing(fields["deinterlace"])
     } else {
       for key in ClipEntry.keysOfVideo where fields.has(key) {
-        let instead = key == "fit" ? "" : "; the volume of a track is set in 'audioMix'"
+        let instead =
+          ["fit", "filters", "deinterlace"].contains(key) ? "" : "; the volume of a track is set in 'audioMix'"
         problems.add(fields.pointer.key(key), "'\(key)' is for clips of video tracks\(instead)")
       }
     }
@@ -89,6 +94,20 @@ extension DocumentReader {
   private mutating func until(_ value: JSONValue?) -> ClipEntry.End? {
     if let value, case .string("end") = value.content { return .film }
     return time(value).map { .time($0) }
+  }
+}
+
+extension DocumentReader {
+  /// `true`, `false` or `"auto"`. Nil, the default, is `"auto"`.
+  fileprivate mutating func deinterlacing(_ value: JSONValue?) -> Deinterlacing? {
+    guard let value else { return nil }
+    switch value.content {
+    case .boolean(let isOn): return isOn ? .always : .never
+    case .string("auto"): return nil
+    default:
+      problems.add(value.pointer, "\(value.shown) should be true, false or \"auto\"")
+      return nil
+    }
   }
 }
 
@@ -134,7 +153,10 @@ extension Lowering {
     }
     guard entry.loops || checkSpeed(clip.source, target, at: pointer), entry.timesAreKnown else { return nil }
     let opacity = ramps.flatMap { rampList($0, opacity: entry.opacity, within: target, owner: "the clip") }
-    let layer = TrackLayer(track: track.id, fit: entry.fit, opacity: opacity ?? .one)
+    var layer = TrackLayer(track: track.id, fit: entry.fit, opacity: opacity ?? .one)
+    layer.filters = filters(entry.filters, within: target)
+    if track.type == .video { checkFit(entry.fit, of: asset, id, at: pointer) }
+    clip.deinterlace = entry.deinterlace
     var lowered: [LoweredClip] = []
     for (used, target) in turns ?? [(clip.source, target)] {
       // The sound stays at the time that is written.

@@ -69,6 +69,16 @@ public struct Document: Sendable {
     }
   }
 
+  /// The assets that filters use.
+  var filterTables: Set<AssetID> {
+    let layers = (videoComposition.instructions ?? []).flatMap { instruction -> [LayerEntry] in
+      if case .layers(let layers) = instruction.content { layers } else { [] }
+    }
+    let ofClips = tracks.flatMap(\.clips).flatMap(\.filters)
+    let ofLayers = layers.flatMap { $0.filters ?? [] }
+    return Set((ofClips + ofLayers + videoComposition.filters).compactMap(\.table))
+  }
+
   /// The output's path as the document gives it. Nil if it gives none.
   public var outputPath: String? { export.to }
 

@@ -23,10 +23,12 @@ struct LayerEntry: Sendable {
   var opacity: Double
   /// On the composition's timeline.
   var ramps: [RampEntry]
+  /// On the composition's timeline. Nil: the clip's.
+  var filters: [FilterEntry]?
   var pointer: JSONPointer
 
-  static let keys = ["track", "fit", "opacity", "ramps"]
-  static let notYet = ["transform", "crop", "blendMode", "filters", "mask"]
+  static let keys = ["track", "fit", "opacity", "ramps", "filters"]
+  static let notYet = ["transform", "crop", "blendMode", "mask"]
 }
 
 extension DocumentReader {
@@ -60,7 +62,8 @@ extension DocumentReader {
       let layer = LayerEntry(
         track: track ?? "", fit: choice(fields["fit"], "fit"),
         opacity: number(fields["opacity"], in: 0...1) ?? 1,
-        ramps: ramps(fields["ramps"], of: .opacity, mayBeNegative: true), pointer: fields.pointer)
+        ramps: ramps(fields["ramps"], of: .opacity, mayBeNegative: true),
+        filters: fields.has("filters") ? filters(fields["filters"]) : nil, pointer: fields.pointer)
       guard let track else { continue }
       if shown.insert(track).inserted {
         layers.append(layer)
@@ -151,7 +154,11 @@ extension Lowering {
       for piece in pieces {
         let shown: [Layer] = layers.compactMap { layer in
           guard let clip = layer.clips[piece].first?.element else { return nil }
-          return .track(TrackLayer(track: layer.track, fit: layer.fit ?? clip.layer.fit, opacity: layer.opacity))
+          var shown = TrackLayer(track: layer.track, fit: layer.fit ?? clip.layer.fit, opacity: layer.opacity)
+          checkFit(layer.fit, of: assets[clip.clip.asset], clip.clip.asset, at: layer.pointer)
+          let filters = layer.filters ?? clip.layer.filters ?? []
+          shown.filters = filters.isEmpty ? nil : filters
+          return .track(shown)
         }
         instructions.append(
           Instruction(
@@ -199,13 +206,16 @@ extension Lowering {
           entry.pointer.key("passthrough"),
           "track '\(id)' does not play throughout \(visible); there must be a frame to pass through at any time")
       }
-      return [ExplicitLayer(track: id, fit: nil, opacity: .one, clips: track.clips)]
+      return [ExplicitLayer(track: id, fit: nil, opacity: .one, clips: track.clips, pointer: entry.pointer)]
     case .layers(let layers):
       var lowered: [ExplicitLayer] = []
       for layer in layers {
         guard let track = track(layer.track), let ramps = timeline(layer.ramps) else { return nil }
         let opacity = multiplied(ramps.map(\.ramp), by: layer.opacity, from: range.start)
-        lowered.append(ExplicitLayer(track: layer.track, fit: layer.fit, opacity: opacity, clips: track.clips))
+        lowered.append(
+          ExplicitLayer(
+            track: layer.track, fit: layer.fit, opacity: opacity, filters: layer.filters.map { filters($0) ?? [] },
+            clips: track.clips, pointer: layer.pointer))
       }
       return lowered
     }
@@ -223,7 +233,10 @@ private struct ExplicitLayer {
   var track: TrackID
   var fit: Fit?
   var opacity: RampList
+  /// Nil: the clip's.
+  var filters: [Filter<RampList>]?
   var clips: Timeline<LoweredClip>
+  var pointer: JSONPointer
 }
 
 extension MediaTimeRange {

@@ -43,6 +43,7 @@ struct Lowering {
     let export = exportSettings(format)
     let instructions = entry.instructions.map { lower($0) } ?? derivedInstructions()
     let overlays = entry.overlays.compactMap { lower($0, frame: format.size) }
+    let filters = filters(entry.filters)
     let audioMix = lowerAudioMix()
     if filmIsKnown, film.isEmpty {
       problems.add(.root.key("tracks"), "the film has no frames: there is no clip on any track")
@@ -53,7 +54,8 @@ struct Lowering {
     let edit = Edit(
       composition: composition,
       videoComposition: VideoComposition(
-        renderSize: size, frameDuration: frameDuration, instructions: instructions, overlays: overlays),
+        renderSize: size, frameDuration: frameDuration, instructions: instructions, overlays: overlays,
+        filters: filters),
       audioMix: audioMix, export: export)
     // A number of frames that does not fit an `Int` is too large as well.
     if (try? edit.frameCount) ?? .max > Int(Int32.max) {

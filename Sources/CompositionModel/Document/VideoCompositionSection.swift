@@ -9,14 +9,16 @@ struct VideoCompositionEntry: Sendable {
   /// Nil if the instructions are to be derived.
   var instructions: [InstructionEntry]?
   var overlays: [OverlayEntry] = []
+  var filters: [FilterEntry] = []
   var pointer: JSONPointer
   /// Nothing is wrong with its transitions and instructions as written.
   var isComplete = true
 
   static let keys = [
     "renderSize", "scale", "frameDuration", "frameRate", "background", "transitions", "instructions", "overlays",
+    "filters",
   ]
-  static let notYet = ["filters", "color", "compositor"]
+  static let notYet = ["color", "compositor"]
   static let instead = [
     "fps": "did you mean 'frameRate'?", "size": "did you mean 'renderSize'?",
     "resolution": "did you mean 'renderSize'?", "width": "the size of the film is 'renderSize'",
@@ -96,6 +98,7 @@ extension DocumentReader {
       }
     }
     entry.isComplete = problems.count == found
+    entry.filters = filters(fields["filters"], ofFilm: true)
     entry.overlays = items(fields["overlays"], "overlays").compactMap { overlay($0) }
     return entry
   }

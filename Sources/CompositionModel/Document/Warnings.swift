@@ -30,8 +30,9 @@ extension Lowering {
       case .text(let text, _): if let file = text.fontFile { used.insert(file) }
       }
     }
+    used.formUnion(document.filterTables)
     for asset in document.assets where !used.contains(asset.id) {
-      warnings.add(asset.pointer, "no clip and no overlay uses '\(asset.id.shortened)'")
+      warnings.add(asset.pointer, "no clip, overlay or filter uses '\(asset.id.shortened)'")
     }
   }
 
@@ -99,7 +100,7 @@ extension Lowering {
           (track(layer.track)?.clips[instruction.over] ?? []).map { (layer, $0.element) }
         }
         for (_, clip) in clips { seen.insert(clip.entry.pointer.text) }
-        guard case .track(let layer) = layer, layer.opacity == .one, let (_, clip) = clips.first,
+        guard case .track(let layer) = layer, layer.opacity == .one, layer.filters.keepCoverage, let (_, clip) = clips.first,
           covers(composition.renderSize, clip, fit: layer.fit)
         else { continue }
         break
@@ -118,7 +119,7 @@ extension Lowering {
     guard let video = assets[clip.clip.asset]?.defaultTrack(.video)?.video, !video.hasAlpha else { return false }
     let size = video.presentationSize
     switch fit {
-    case .cover, .fill: return true
+    case .cover, .fill, .blur: return true
     case .contain: return size.width * frame.height == size.height * frame.width
     case .none: return size.width >= frame.width && size.height >= frame.height
     }
@@ -154,7 +155,7 @@ extension Fit {
   fileprivate func enlargement(of size: PixelSize, to frame: PixelSize) -> Double? {
     let (across, down) = (Double(frame.width) / Double(size.width), Double(frame.height) / Double(size.height))
     switch self {
-    case .contain: return min(across, down)
+    case .contain, .blur: return min(across, down)
     case .cover, .fill: return max(across, down)
     case .none: return nil
     }

@@ -74,6 +74,8 @@ public struct Clip: Sendable, Hashable, Codable {
   public var source: MediaTimeRange
   /// The place on the composition's timeline. Its duration differs from the source's if the speed is changed.
   public var target: MediaTimeRange
+  /// Nil: pictures that are flagged as interlaced are deinterlaced.
+  public var deinterlace: Deinterlacing?
 
   public init(asset: AssetID, sourceTrack: Int, source: MediaTimeRange, target: MediaTimeRange) {
     self.asset = asset
@@ -87,6 +89,13 @@ public struct Clip: Sendable, Hashable, Codable {
     let elapsed = try time.exact - target.start.exact
     return try source.start.exact + elapsed * (source.duration / target.duration)
   }
+}
+
+/// Which pictures of a clip are deinterlaced, other than those that are flagged as interlaced.
+public enum Deinterlacing: String, Sendable, Hashable, Codable {
+  /// All, whether they are flagged or not.
+  case always
+  case never
 }
 
 /// The volume of each audio track over time: AVFoundation's `AVAudioMix`.

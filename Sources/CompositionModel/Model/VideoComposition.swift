@@ -8,10 +8,14 @@ public struct VideoComposition: Sendable, Hashable, Codable {
   public var instructions: [Instruction]
   /// Drawn over the composited frame, the first on top.
   public var overlays: [Overlay]
+  /// Of the composited frame without overlays, in order, on the composition's timeline.
+  public var filters: [Filter<RampList>]?
 
   public init(
-    renderSize: PixelSize, frameDuration: MediaTime, instructions: [Instruction], overlays: [Overlay] = []
+    renderSize: PixelSize, frameDuration: MediaTime, instructions: [Instruction], overlays: [Overlay] = [],
+    filters: [Filter<RampList>]? = nil
   ) {
+    self.filters = filters
     self.renderSize = renderSize
     self.frameDuration = frameDuration
     self.instructions = instructions
@@ -50,6 +54,8 @@ public struct TrackLayer: Sendable, Hashable, Codable {
   public var track: TrackID
   public var fit: Fit
   public var opacity: RampList
+  /// Of the fitted picture, in order, on the composition's timeline. Nil: none.
+  public var filters: [Filter<RampList>]?
 
   public init(track: TrackID, fit: Fit = .contain, opacity: RampList = .one) {
     self.track = track
@@ -68,6 +74,8 @@ public enum Fit: String, Sendable, Hashable, Codable, CaseIterable {
   case fill
   /// At its own size.
   case none
+  /// As `contain`, over a blurred copy of itself that fills the frame.
+  case blur
 }
 
 /// An sRGB colour with straight alpha. Each component is 0…255.

@@ -47,7 +47,7 @@ struct PlannedJob: Sendable {
         tasks.append(
           try Self.task(
             .measure, .measure(measure), label: names.measure(segment.frames),
-            digests: digests + segment.task.fontDigests, files, build, cost: segment.cost,
+            digests: digests + segment.task.otherDigests, files, build, cost: segment.cost,
             work: segment.task.frameCount, result))
       }
       let results = tasks.compactMap(\.cached)
@@ -63,7 +63,7 @@ struct PlannedJob: Sendable {
       tasks.append(
         try Self.task(
           .video, .video(segment.task), label: names.video(segment.frames, of: digests),
-          digests: digests + segment.task.fontDigests, files, build, cost: segment.cost, work: segment.task.frameCount,
+          digests: digests + segment.task.otherDigests, files, build, cost: segment.cost, work: segment.task.frameCount,
           result))
     }
     if let audio { tasks.append(audio) }

@@ -27,6 +27,9 @@ package final class VideoReader {
   private var held: [Frame] = []
   private var lastReturned: Int64?
   private var isAtEnd = false
+  private let wantsPrevious: Bool
+  /// The frame before the first that was returned. Nil if that is the track's first, or `wantsPrevious` was false.
+  package private(set) var previous: Frame?
   /// A frame returned while looking for the first one to return.
   private var ahead: Frame?
   private var hasStarted = false
@@ -46,12 +49,14 @@ package final class VideoReader {
   ///     everything, and damaged pictures depend on `decodeFrom`.
   ///   - shownAt: A stored timestamp. The first frame returned is the last one at or before it, or the first of the track
   ///     (or from the keyframe on) if all are later. Nil returns every frame from `decodeFrom` on.
+  ///   - wantsPrevious: Whether `previous` is decoded too.
   ///   - movement: Advanced with every packet that is read and every picture that is decoded, shown or not.
   package init(
     source: any ByteSource, name: String, track: Int, codec: String, timebase: MediaTime,
     discontinuities: [Discontinuity]? = nil, decodeFrom: Keyframe?, state: DecoderState? = nil,
-    starts: VideoFormat? = nil, shownAt: Int64?, movement: Movement? = nil
+    starts: VideoFormat? = nil, shownAt: Int64?, wantsPrevious: Bool = false, movement: Movement? = nil
   ) throws(MediaError) {
+    self.wantsPrevious = wantsPrevious
     opening = DecodingSession.Opening(
       source: source, name: name, track: track, codec: codec, timebase: timebase, discontinuities: discontinuities,
       movement: movement)
@@ -91,6 +96,22 @@ package final class VideoReader {
 
   private func first() throws(MediaError) -> Frame? {
     guard let shownAt else { return try decode() }
+    while true {
+      let (first, before) = try first(shownAt: shownAt)
+      previous = before
+      guard wantsPrevious, before == nil, first != nil, begin >= 0 else { return first }
+      // The decoder began with the frame that is shown.
+      begin -= 1
+      lastReturned = nil
+      ahead = nil
+      held = []
+      isAtEnd = false
+      try open(begin, for: .whole)
+    }
+  }
+
+  /// The frame that is shown at a stored timestamp, and the one before it if that was decoded.
+  private func first(shownAt: Int64) throws(MediaError) -> (shown: Frame?, before: Frame?) {
     var first = try decode()
     // What is shown is before the start if no picture from the start on can be decoded.
     while begin >= 0, first.map({ $0.pts > shownAt }) ?? true {
@@ -99,15 +120,17 @@ package final class VideoReader {
       try open(begin, for: .whole)
       first = try decode()
     }
-    guard var best = first else { return nil }
+    guard var best = first else { return (nil, nil) }
+    var before: Frame?
     while best.pts <= shownAt, let frame = try decode() {
       if frame.pts > shownAt {
         ahead = frame
         break
       }
+      if wantsPrevious { before = best }
       best = frame
     }
-    return best
+    return (best, before)
   }
 
   // MARK: Stretches

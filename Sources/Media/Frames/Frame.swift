@@ -51,7 +51,8 @@ package final class Frame {
 
   /// For a picture that is damaged although its decoder has not flagged it.
   func markAsDamaged() { pointer.pointee.flags |= AV_FRAME_FLAG_CORRUPT }
-  var isInterlaced: Bool { pointer.pointee.interlaced_frame != 0 }
+  /// Whether the frame is flagged as two fields woven together.
+  package var isInterlaced: Bool { pointer.pointee.interlaced_frame != 0 }
 
   /// The meaning of the samples' numbers, as tagged; fields are nil if the frame has no tag.
   package var colour: ColourTags {

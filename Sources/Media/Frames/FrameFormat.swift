@@ -75,6 +75,20 @@ package struct FrameFormat: Sendable, Hashable, CustomStringConvertible {
     return steps
   }
 
+  /// The depth of the samples if each is a number of one byte, or of two with the least significant first; 16 if a number
+  /// does not start at the lowest bit. Else nil.
+  var sampleDepth: Int? {
+    guard !has(AV_PIX_FMT_FLAG_PAL | AV_PIX_FMT_FLAG_BITSTREAM | AV_PIX_FMT_FLAG_HWACCEL | AV_PIX_FMT_FLAG_FLOAT)
+    else { return nil }
+    let depths = Set(components.map { Int($0.depth) })
+    guard let depth = depths.first, depths.count == 1 else { return nil }
+    if depth == 8 { return components.allSatisfy { $0.shift == 0 } ? 8 : nil }
+    // Two components in one number, as 15 bits of red, green and blue are.
+    guard depth > 8, depth <= 16, !has(AV_PIX_FMT_FLAG_BE), components.allSatisfy({ $0.step % 2 == 0 && $0.offset % 2 == 0 })
+    else { return nil }
+    return components.allSatisfy { $0.shift == 0 } ? depth : 16
+  }
+
   /// For each plane the bytes of one pixel, if the frame can be rotated and mirrored plane by plane: every plane holds
   /// whole pixels of whole bytes and, if `swappingAxes`, chroma has the same subsampling across and down. Else nil.
   package func pixelBytes(swappingAxes: Bool) -> [Int]? {

@@ -17,6 +17,10 @@ package enum AssetProbe {
   package static func probe(
     _ source: any ByteSource, name: String, movement: Movement? = nil
   ) throws(MediaError) -> AssetDescription {
+    if try CubeFile.isOne(source) {
+      let table = try CubeFile(source, name: name)
+      return AssetDescription(container: "cube", duration: .zero, tracks: [], colourTable: table.format)
+    }
     var demuxer = try Demuxer(source, name: name, movement: movement)
     var places = DiscontinuityScan(demuxer)
     var (scans, sounds) = try scan(demuxer) { (packet, stream) throws(MediaError) in

@@ -5,10 +5,11 @@ import Segmenter
 
 /// The conversion of red, green and blue to the composition's luma and chroma: by its matrix, range and depth.
 struct YCbCrMatrix: Sendable, Hashable {
-  private let red: Double
-  private let blue: Double
-  private let isFullRange: Bool
-  private let depth: Int
+  /// The weights of red and blue in luma.
+  let red: Double
+  let blue: Double
+  let isFullRange: Bool
+  let depth: Int
 
   /// A matrix without such weights, or none, is replaced by BT.709 from 720 lines on and by BT.601 below.
   init(_ format: VideoTaskFormat) {

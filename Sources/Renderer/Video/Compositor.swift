@@ -100,6 +100,11 @@ enum LayerPicture {
   case opaque(frame: Frame, x: Int, y: Int, rect: PixelRect)
   case blend(BlendPicture)
 
+  /// All of an opaque frame of the composition's size.
+  static func whole(_ frame: Frame) -> LayerPicture {
+    .opaque(frame: frame, x: 0, y: 0, rect: PixelRect(frame.size))
+  }
+
   /// The picture with coverage.
   fileprivate var blendPicture: BlendPicture {
     get throws(RenderError) {

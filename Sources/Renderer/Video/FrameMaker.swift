@@ -13,6 +13,9 @@ final class FrameMaker {
   private let damage: DamageLog?
   /// By index in `task.sources`.
   private var streams: [Int: (stream: SourceStream, fitter: SourceFitter)] = [:]
+  private let filters: FilterChain
+  /// The latest filtered picture of each source, for frames that are shown again.
+  private var filtered: [Int: (key: FilteredKey, picture: LayerPicture)] = [:]
   /// By index in `task.overlays`; the value is nil for an overlay outside the frame.
   private var overlays: [Int: BlendPicture?] = [:]
   /// By index in `task.overlays`.
@@ -27,6 +30,12 @@ final class FrameMaker {
     var stack: FrameStack
     /// The timestamp of the frame that each clip and each moving overlay of the stack shows.
     var shown: [Int64]
+  }
+
+  private struct FilteredKey: Equatable {
+    var pts: Int64
+    var fitting: Fitting
+    var filters: [Filter<Double>]
   }
 
   /// Throws `.task` if the inputs lack media that the task names.
@@ -45,6 +54,7 @@ final class FrameMaker {
     self.inputs = inputs
     planner = StackPlanner(task)
     compositor = Compositor(format: task.format)
+    filters = FilterChain(task.format, tables: ColourTables(inputs))
     var lastSpan: [Int: Int] = [:]
     for (index, span) in task.spans.enumerated() {
       for clip in span.clips { lastSpan[clip.source] = index }
@@ -55,7 +65,10 @@ final class FrameMaker {
   /// A frame of the segment. Indices must rise from call to call. The frame is shared and must not be changed.
   func frame(_ index: Int) throws(RenderError) -> Frame {
     while !task.spans[span].frames.contains(index), span + 1 < task.spans.count {
-      for (source, last) in lastSpan where last == span { streams[source] = nil }
+      for (source, last) in lastSpan where last == span {
+        streams[source] = nil
+        filtered[source] = nil
+      }
       span += 1
     }
     for overlay in movingOverlays.keys where task.overlays[overlay].frames.allSatisfy({ $0.upperBound <= index }) {
@@ -86,7 +99,10 @@ final class FrameMaker {
     var next = 0
     func picture(_ use: ClipUse) throws(RenderError) -> Compositor.Weighted {
       defer { next += 1 }
-      let picture = try stream(use.source).fitter.picture(frames[next], planner.fitting(use))
+      let fitting = planner.fitting(use)
+      let fitted = try stream(use.source).fitter.picture(frames[next], fitting)
+      let key = FilteredKey(pts: frames[next].pts, fitting: fitting, filters: use.filters)
+      let picture = try filtered(fitted, of: frames[next], key, use)
       return Compositor.Weighted(picture: picture, weight: use.weight)
     }
     var drawn: [Compositor.Layer] = []
@@ -105,7 +121,29 @@ final class FrameMaker {
         visible.append((.blend(picture), overlay.weight))
       }
     }
-    return try compositor.frame(drawn, hasBase: stack.hasBase, background: stack.background, overlays: visible)
+    guard !stack.filters.isEmpty else {
+      return try compositor.frame(drawn, hasBase: stack.hasBase, background: stack.background, overlays: visible)
+    }
+    let plain = try compositor.frame(drawn, hasBase: stack.hasBase, background: stack.background, overlays: [])
+    let whole = LayerPicture.whole(try filters.apply(stack.filters, to: plain))
+    return try compositor.frame(
+      [.clip(Compositor.Weighted(picture: whole, weight: Weight.one))], hasBase: true, background: stack.background, overlays: visible)
+  }
+
+  /// A fitted picture over its blurred copy, if its fit has one, with its filters applied.
+  private func filtered(
+    _ picture: LayerPicture, of frame: Frame, _ key: FilteredKey, _ use: ClipUse
+  ) throws(RenderError) -> LayerPicture {
+    if use.filters.isEmpty, !key.fitting.isOverBlur { return picture }
+    if let known = filtered[use.source], known.key == key { return known.picture }
+    var made = picture
+    if key.fitting.isOverBlur {
+      let cover = try stream(use.source).fitter.picture(frame, planner.fitting(use, as: .cover))
+      made = try filters.over(blurred: cover, picture)
+    }
+    if !use.filters.isEmpty { made = try filters.apply(use.filters, to: made) }
+    filtered[use.source] = (key, made)
+    return made
   }
 
   private func record(_ stream: SourceStream, of index: Int) {

@@ -11,6 +11,8 @@ struct FrameStack: Hashable {
   var hasBase: Bool
   /// Bottom first; indices in `VideoTask.overlays`.
   var overlays: [StackOverlay]
+  /// Of the composited layers, in order.
+  var filters: [Filter<Double>] = []
 }
 
 enum StackLayer: Hashable {
@@ -34,6 +36,8 @@ struct ClipUse: Hashable {
   var fit: Fit
   /// In 1/16384; never zero.
   var weight: Int
+  /// Of the fitted picture, in order.
+  var filters: [Filter<Double>] = []
 }
 
 struct StackOverlay: Hashable {
@@ -73,9 +77,10 @@ struct StackPlanner {
   }
 
   /// How a source's picture is fitted into the frame.
-  func fitting(_ use: ClipUse) -> Fitting {
+  /// - Parameter fit: In place of the clip's.
+  func fitting(_ use: ClipUse, as fit: Fit? = nil) -> Fitting {
     Fitting(
-      task.sources[use.source].video.presentationSize, fit: use.fit, frame: task.format.size, cell: cell)
+      task.sources[use.source].video.presentationSize, fit: fit ?? use.fit, frame: task.format.size, cell: cell)
   }
 
   /// The stack of a frame of a span.
@@ -101,6 +106,7 @@ struct StackPlanner {
         if case .video(let video) = overlay.content { shown.time = try video.sourceTime(at: time) }
         stack.overlays.insert(shown, at: 0)
       }
+      stack.filters = try values(of: task.filters, at: time)
       return stack
     } catch {
       throw RenderError(.task, "the times of frame \(frame) of the segment are out of range: \(error)")
@@ -132,12 +138,26 @@ struct StackPlanner {
   private func use(_ clip: ClipLayer, weight: Int, at time: MediaTime) throws(TimeError) -> ClipUse {
     let isStill = task.sources[clip.source].video.isStill
     return ClipUse(
-      source: clip.source, time: isStill ? .zero : try clip.sourceTime(at: time), fit: clip.fit, weight: weight)
+      source: clip.source, time: isStill ? .zero : try clip.sourceTime(at: time), fit: clip.fit, weight: weight,
+      filters: try values(of: clip.filters, at: time))
+  }
+
+  /// The filters that change something at a time.
+  private func values(of filters: [Filter<RampList>]?, at time: MediaTime) throws(TimeError) -> [Filter<Double>] {
+    var values: [Filter<Double>] = []
+    for filter in filters ?? [] {
+      let value = try filter.at(time)
+      if !value.changesNothing { values.append(value) }
+    }
+    return values
   }
 
   private func isBase(_ layer: StackLayer) -> Bool {
     layer.clips.reduce(0) { $0 + $1.weight } == Weight.one
-      && layer.clips.allSatisfy { isOpaque[$0.source] && fitting($0).covers(task.format.size) }
+      && layer.clips.allSatisfy { use in
+        isOpaque[use.source] && !use.filters.contains { $0.kind == .chromaKey }
+          && fitting(use).covers(task.format.size)
+      }
   }
 }
 

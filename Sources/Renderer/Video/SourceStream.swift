@@ -58,30 +58,37 @@ final class SourceStream {
 /// A position in a track from which frames are taken in order: the frame that is shown, and the next one.
 private final class SourceCursor {
   private let reader: VideoReader
+  private let deinterlacing: PlannedDeinterlacing?
   /// The stored timestamp that the cursor was opened for.
   private let start: Int64
   private let first: Int64
   private(set) var current: Frame
   private var next: Frame?
+  /// The frame before `current`. Nil for the track's first, and if nothing is deinterlaced.
+  private var previous: Frame?
+  /// The latest frame that was deinterlaced.
+  private var progressive: Frame?
 
   /// Opens the track so that the first frame is the one shown at a stored timestamp.
   init(
     _ source: PlannedSource, input: any ByteSource, at tick: Int64, _ movement: Movement?
   ) throws(RenderError) {
     start = tick
+    let deinterlacing = source.deinterlacing
+    self.deinterlacing = deinterlacing
     let keyframe = source.decodeFrom.flatMap { $0.pts <= tick || source.video.isStill ? $0 : nil }
-    (reader, current, next) = try mapErrors(to: RenderError.during(source.title)) { () throws(MediaError) in
+    (reader, current, next, previous) = try mapErrors(to: RenderError.during(source.title)) { () throws(MediaError) in
       let reader = try VideoReader(
         source: input, name: source.title, track: source.track, codec: source.codec, timebase: source.timebase,
         discontinuities: source.discontinuities, decodeFrom: keyframe,
         state: keyframe.flatMap { source.video.decoderState(at: $0) },
         starts: source.video.isStill ? nil : source.video,
-        shownAt: tick, movement: movement)
+        shownAt: tick, wantsPrevious: deinterlacing != nil, movement: movement)
       guard let first = try reader.next() else {
         throw MediaError(
           .damaged, operation: "decoding", subject: source.title, message: "track \(source.track) has no frames")
       }
-      return (reader, first, source.video.isStill ? nil : try reader.next())
+      return (reader, first, source.video.isStill ? nil : try reader.next(), reader.previous)
     }
     first = current.pts
   }
@@ -95,10 +102,17 @@ private final class SourceCursor {
   /// The last frame at or before a stored timestamp, or the first. After the last frame that one stays.
   func frame(at tick: Int64) throws(RenderError) -> Frame {
     while let following = next, following.pts <= tick {
+      if deinterlacing != nil { previous = current }
       current = following
       next = try mapErrors(to: RenderError.during("decoding")) { () throws(MediaError) in try reader.next() }
     }
-    return current
+    guard let deinterlacing, deinterlacing == .all || current.isInterlaced else { return current }
+    if let progressive, progressive.pts == current.pts { return progressive }
+    let made = try mapErrors(to: RenderError.during("deinterlacing")) { () throws(MediaError) in
+      try Deinterlacer.progressive(previous: previous, current, next: next)
+    }
+    progressive = made
+    return made
   }
 
   /// The time of the damaged picture that is shown at a stored timestamp, or that would be if it could be decoded.

@@ -10,6 +10,7 @@ struct SegmentBuilder {
   private let fonts: [FontRequest: TextFonts]
   private let segments: [Range<Int>]
   private let overlays: OverlayIndex
+  private let filters: [Filter<RampList>]?
 
   /// - Parameter segments: the frames of every segment. They tile the film.
   init(
@@ -22,6 +23,7 @@ struct SegmentBuilder {
     self.sources = sources
     self.fonts = fonts
     self.segments = segments
+    filters = edit.videoComposition.filters
     overlays = try OverlayIndex(edit.videoComposition.overlays, timeline: timeline, segments: segments)
   }
 
@@ -50,9 +52,13 @@ struct SegmentBuilder {
     for (overlay, shown) in self.overlays.overlays(of: segment, frames: frames) {
       overlays.append(try plan(overlay, shown: shown, clock: clock, used: &used))
     }
-    return VideoTask(
+    var task = VideoTask(
       format: format, encoder: encoder, frameCount: frames.count, spans: spans, overlays: overlays,
       sources: used.sources)
+    task.filters = try mapErrors(to: PlanError.time("the film's filters")) { () throws(TimeError) in
+      try clock.local(filters, digests: sources.digest(of:))
+    }
+    return task
   }
 
   private func plan(
@@ -88,9 +94,11 @@ struct SegmentBuilder {
       let (sourceRange, targetRange) = try clock.local(clip) { frames throws(TimeError) in
         try sources.time(of: clip, track: track, format: video, in: frames, grid: timeline.grid)
       }
-      return ClipLayer(
+      var planned = ClipLayer(
         source: source, sourceRange: sourceRange, targetRange: targetRange, fit: layer.fit,
         opacity: try clock.local(layer.opacity))
+      planned.filters = try clock.local(layer.filters, digests: sources.digest(of:))
+      return planned
     }
   }
 

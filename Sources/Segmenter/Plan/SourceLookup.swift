@@ -4,6 +4,9 @@ import CompositionModel
 struct SourceLookup {
   let assets: [AssetID: PlannedAsset]
 
+  /// The digest of an asset's file. Empty for an asset without a description, which lowering refuses.
+  func digest(of asset: AssetID) -> String { assets[asset]?.digest ?? "" }
+
   /// The clip's track.
   func track(of clip: Clip) throws(PlanError) -> (asset: PlannedAsset, track: TrackDescription) {
     func error(_ code: PlanError.Code) -> PlanError {
@@ -84,6 +87,17 @@ extension SourceLookup {
   }
 }
 
+extension VideoFormat {
+  /// What is deinterlaced of a clip. Every output is progressive.
+  fileprivate func deinterlacing(_ wanted: Deinterlacing?) -> PlannedDeinterlacing? {
+    switch wanted {
+    case .always: isStill ? nil : .all
+    case .never: nil
+    case nil: isInterlaced && !isStill ? .flagged : nil
+    }
+  }
+}
+
 /// The sources of one segment. Each clip has one source, and each still picture has one, however many clips show it.
 struct SegmentSources {
   private struct Key: Hashable {
@@ -133,8 +147,13 @@ struct SegmentSources {
         try lookup.keyframe(of: clip, track: description, format: video, at: grid.time(of: max(frame, last)))
       )
     }
-    let starts = video.isStill ? nil : max(0, (start ?? -1) - Keyframe.neededBefore)..<((end ?? -1) + 2)
-    return add(key, asset: asset, track: description, video: video, decodeFrom: start, starts: starts)
+    let deinterlacing = video.deinterlacing(clip.deinterlace)
+    // The frame before the first is decoded too, and may be of an earlier start.
+    let neededBefore = Keyframe.neededBefore + (deinterlacing == nil ? 0 : 1)
+    let starts = video.isStill ? nil : max(0, (start ?? -1) - neededBefore)..<((end ?? -1) + 2)
+    let index = add(key, asset: asset, track: description, video: video, decodeFrom: start, starts: starts)
+    sources[index].deinterlacing = deinterlacing
+    return index
   }
 
   /// The index of the still picture of an overlay.

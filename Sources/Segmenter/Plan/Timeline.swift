@@ -63,6 +63,7 @@ struct TimelineClip: Equatable {
   var clip: Clip
   var fit: Fit
   var opacity: RampList
+  var filters: [Filter<RampList>]?
 }
 
 /// The whole film as spans that tile 0..<frameCount.
@@ -116,7 +117,7 @@ struct Timeline {
   private static func resolve(_ layer: Layer, at time: MediaTime, in tracks: TrackIndex) -> TimelineLayer? {
     func clip(_ layer: TrackLayer) -> TimelineClip? {
       tracks.clip(of: layer.track, at: time).map {
-        TimelineClip(track: layer.track, clip: $0, fit: layer.fit, opacity: layer.opacity)
+        TimelineClip(track: layer.track, clip: $0, fit: layer.fit, opacity: layer.opacity, filters: layer.filters)
       }
     }
     switch layer {

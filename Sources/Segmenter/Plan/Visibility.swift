@@ -35,7 +35,7 @@ struct Visibility {
   private func hides(_ clip: TimelineClip, in frames: Range<Int>, grid: FrameGrid) throws(PlanError) -> Bool {
     let video = try sources.video(of: clip.clip).format
     let cell = ChromaCell(format.pixelFormat)
-    guard !video.hasAlpha,
+    guard !video.hasAlpha, clip.filters.keepCoverage,
       Fitting(video.presentationSize, fit: clip.fit, frame: format.size, cell: cell).covers(format.size)
     else { return false }
     return try mapErrors(to: PlanError.time("the opacity of track '\(clip.track)'")) { () throws(TimeError) in

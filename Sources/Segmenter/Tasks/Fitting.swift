@@ -58,6 +58,8 @@ package struct Fitting: Sendable, Hashable {
   package let shown: PixelRect
   /// In pixels of the frame.
   package let target: PixelRect
+  /// What the frame shows around `target`, which does not fill it: a copy that does, blurred.
+  package let isOverBlur: Bool
 
   package init(_ presentation: PixelSize, fit: Fit, frame: PixelSize, cell: ChromaCell) {
     let whole = Fitting.scaledSize(presentation, fit: fit, frame: frame, cell: cell)
@@ -66,10 +68,11 @@ package struct Fitting: Sendable, Hashable {
     scaled = whole
     target = PixelRect(x: targetX, y: targetY)
     shown = PixelRect(x: left, y: top, size: target.size)
+    isOverBlur = fit == .blur && target != PixelRect(frame)
   }
 
   /// Whether the frame is covered from edge to edge.
-  package func covers(_ frame: PixelSize) -> Bool { target == PixelRect(frame) }
+  package func covers(_ frame: PixelSize) -> Bool { isOverBlur || target == PixelRect(frame) }
 
   private static func scaledSize(
     _ presentation: PixelSize, fit: Fit, frame: PixelSize, cell: ChromaCell
@@ -80,10 +83,10 @@ package struct Fitting: Sendable, Hashable {
     switch fit {
     case .none: return PixelSize(width: width, height: height)
     case .fill: return frame
-    case .contain where isWider, .cover where !isWider:
+    case .contain where isWider, .blur where isWider, .cover where !isWider:
       return PixelSize(
         width: frame.width, height: rounded(height * frame.width, over: width, cell: cell.height, frame: frame.height))
-    case .contain, .cover:
+    case .contain, .blur, .cover:
       return PixelSize(
         width: rounded(width * frame.height, over: height, cell: cell.width, frame: frame.width), height: frame.height)
     }

@@ -16,6 +16,8 @@ package struct VideoTask: Sendable, Hashable, Codable {
   package var sources: [PlannedSource]
   /// What the segment is to take of the bits of a film with an average bit rate. Nil: as many as its rate control gives it.
   package var share: BitShare?
+  /// Of the composited frames without overlays, in order, on the segment's clock. Nil: none.
+  package var filters: [Filter<RampList>]?
 
   package init(
     format: VideoTaskFormat, encoder: VideoSettings, frameCount: Int, spans: [Span], overlays: [PlannedOverlay],
@@ -89,6 +91,8 @@ package struct ClipLayer: Sendable, Hashable, Codable {
   package var fit: Fit
   /// On the segment's clock.
   package var opacity: RampList
+  /// Of the fitted picture, in order, on the segment's clock. A look-up table is named by its file's digest. Nil: none.
+  package var filters: [Filter<RampList>]?
 
   package init(
     source: Int, sourceRange: MediaTimeRange, targetRange: MediaTimeRange, fit: Fit, opacity: RampList
@@ -130,6 +134,8 @@ package struct PlannedSource: Sendable, Hashable, Codable {
   /// `decodeFrom`, as far as there are, up to the first after what is shown. `frames` is empty, and how the starts were
   /// proved is left out, because rendering does not need it.
   package var video: VideoFormat
+  /// Nil: pictures are used as they are stored.
+  package var deinterlacing: PlannedDeinterlacing?
 
   package init(
     digest: String, track: Int, codec: String, timebase: MediaTime, origin: Int64,
@@ -146,6 +152,13 @@ package struct PlannedSource: Sendable, Hashable, Codable {
     self.decodeFrom = decodeFrom
     self.video = video
   }
+}
+
+/// Which pictures of a source are deinterlaced.
+package enum PlannedDeinterlacing: String, Sendable, Hashable, Codable {
+  /// Those that are flagged as interlaced.
+  case flagged
+  case all
 }
 
 /// An overlay on the segment's clock.

@@ -35,6 +35,9 @@ import Testing
       switch path.split(separator: ".").last {
       case "png", "jpg": assets[id] = try SyntheticAssets.still()
       case "m4a", "wav", "mp3", "flac": assets[id] = try SyntheticAssets.sound(seconds: hour)
+      case "cube":
+        assets[id] = AssetDescription(
+          container: "cube", duration: .zero, tracks: [], colourTable: ColourTableFormat(dimensions: 3, size: 33))
       default: assets[id] = try SyntheticAssets.video(seconds: hour)
       }
     }

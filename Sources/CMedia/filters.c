@@ -1,0 +1,356 @@
+// Filters of whole pictures, row by row, on the kernels of filter_kernels.c.
+#include "kernel_rows.h"
+#include "sheaf_filters.h"
+#include "sheaf_kernels.h"
+
+#include <math.h>
+#include <string.h>
+
+#pragma STDC FP_CONTRACT OFF
+
+static inline int shifted_up(int length, int shift) { return (length + (1 << shift) - 1) >> shift; }
+
+// Rounded up so that every part of the scratch memory can be read in whole vectors.
+static inline size_t room(int width) { return ((size_t)width + 31) & ~(size_t)15; }
+
+size_t sheaf_filter_scratch(int width) { return 12 * room(width); }
+
+// Repeats each sample 2^shift times; shift is 0 or 1.
+static void widen_row(uint16_t *to, const uint16_t *from, int width, int shift) {
+  if (shift == 0) {
+    memcpy(to, from, (size_t)width * sizeof *to);
+    return;
+  }
+  for (int x = 0; x + 1 < width; x += 2) to[x] = to[x + 1] = from[x >> 1];
+  if (width & 1) to[width - 1] = from[width >> 1];
+}
+
+void sheaf_filter_mix_colours(
+  const struct sheaf_filter_kernels *kernels, struct sheaf_filter_picture picture, const struct sheaf_sum sums[3],
+  uint16_t *scratch) {
+  int chroma_width = shifted_up(picture.width, picture.shift_x);
+  int chroma_height = shifted_up(picture.height, picture.shift_y);
+  uint16_t *cb = scratch, *cr = cb + room(picture.width), *mean = cr + room(picture.width);
+  uint16_t *new_cb = mean + room(picture.width), *new_cr = new_cb + room(picture.width);
+  int luma_needs_chroma = sums[0].weight[1] != 0 || sums[0].weight[2] != 0;
+  int chroma_needs_luma = sums[1].weight[0] != 0 || sums[2].weight[0] != 0;
+  for (int row = 0; row < chroma_height; row++) {
+    uint16_t *cb_row = ROW(uint16_t, picture.cb, picture.chroma_stride, row);
+    uint16_t *cr_row = ROW(uint16_t, picture.cr, picture.chroma_stride, row);
+    const uint16_t *covered = CONST_ROW(uint16_t, picture.chroma_coverage, picture.chroma_stride, row);
+    int first = row << picture.shift_y, rows = 1 << picture.shift_y;
+    if (rows > picture.height - first) rows = picture.height - first;
+    // Where luma has no weight any row will do in its place.
+    const uint16_t *lightness = cb_row;
+    if (chroma_needs_luma) {
+      sheaf_average16(
+        mean, 0, ROW(uint16_t, picture.luma, picture.luma_stride, first), picture.luma_stride, picture.width, rows,
+        picture.shift_x, picture.shift_y);
+      lightness = mean;
+    }
+    const uint16_t *const from[4] = {lightness, cb_row, cr_row, covered};
+    kernels->sum(new_cb, from, sums[1], chroma_width);
+    kernels->sum(new_cr, from, sums[2], chroma_width);
+    if (luma_needs_chroma) {
+      widen_row(cb, cb_row, picture.width, picture.shift_x);
+      widen_row(cr, cr_row, picture.width, picture.shift_x);
+    }
+    for (int y = first; y < first + rows; y++) {
+      uint16_t *luma = ROW(uint16_t, picture.luma, picture.luma_stride, y);
+      const uint16_t *const of_luma[4] = {
+        luma, luma_needs_chroma ? cb : luma, luma_needs_chroma ? cr : luma,
+        CONST_ROW(uint16_t, picture.coverage, picture.luma_stride, y)};
+      kernels->sum(luma, of_luma, sums[0], picture.width);
+    }
+    memcpy(cb_row, new_cb, (size_t)chroma_width * sizeof *cb_row);
+    memcpy(cr_row, new_cr, (size_t)chroma_width * sizeof *cr_row);
+  }
+}
+
+// MARK: Look-up tables
+
+static inline uint32_t place(const struct sheaf_colour_table *table, int channel, int sample) {
+  int64_t place = (sample * table->scale[channel] + table->offset[channel]) >> 16;
+  int64_t highest = (int64_t)(table->size - 1) << 14;
+  return (uint32_t)(place < 0 ? 0 : place > highest ? highest : place);
+}
+
+static inline uint16_t mixed(uint32_t from, uint32_t to, int amount) {
+  return (uint16_t)((from * (uint32_t)(SHEAF_ONE - amount) + to * (uint32_t)amount + 8192) >> 14);
+}
+
+static void look_up_curves(const struct sheaf_colour_table *table, uint16_t *const rgb[3], int width) {
+  for (int channel = 0; channel < 3; channel++) {
+    const uint16_t *curve = table->entries + (ptrdiff_t)channel * table->size;
+    for (int x = 0; x < width; x++) {
+      uint32_t at = place(table, channel, rgb[channel][x]), entry = at >> 14, part = at & 16383;
+      uint32_t next = entry + (part != 0);
+      uint32_t value = (curve[entry] * (16384 - part) + curve[next] * part + 8192) >> 14;
+      rgb[channel][x] = mixed(rgb[channel][x], value, table->amount);
+    }
+  }
+}
+
+static void look_up_cube(const struct sheaf_colour_table *table, uint16_t *const rgb[3], int width) {
+  const ptrdiff_t steps[3] = {4, 4 * (ptrdiff_t)table->size, 4 * (ptrdiff_t)table->size * table->size};
+  for (int x = 0; x < width; x++) {
+    const uint16_t *corner = table->entries;
+    uint32_t parts[3];
+    ptrdiff_t step[3];
+    for (int channel = 0; channel < 3; channel++) {
+      uint32_t at = place(table, channel, rgb[channel][x]);
+      corner += steps[channel] * (ptrdiff_t)(at >> 14);
+      parts[channel] = at & 16383;
+      // At an entry, and so at the last one, the next is not needed.
+      step[channel] = parts[channel] ? steps[channel] : 0;
+    }
+    // The way from the cell's first corner to its last goes along the axes in the order of their parts.
+    int order[3] = {0, 1, 2};
+    if (parts[order[0]] < parts[order[1]]) order[0] = 1, order[1] = 0;
+    if (parts[order[1]] < parts[order[2]]) {
+      int last = order[2];
+      order[2] = order[1];
+      order[1] = last;
+      if (parts[order[0]] < parts[order[1]]) {
+        int middle = order[1];
+        order[1] = order[0];
+        order[0] = middle;
+      }
+    }
+    uint32_t high = parts[order[0]], middle = parts[order[1]], low = parts[order[2]];
+    const uint16_t *second = corner + step[order[0]], *third = second + step[order[1]];
+    const uint16_t *fourth = third + step[order[2]];
+    for (int channel = 0; channel < 3; channel++) {
+      uint32_t value = (corner[channel] * (16384 - high) + second[channel] * (high - middle)
+                        + third[channel] * (middle - low) + fourth[channel] * low + 8192)
+        >> 14;
+      rgb[channel][x] = mixed(rgb[channel][x], value, table->amount);
+    }
+  }
+}
+
+// Straight colour from premultiplied, rounded to nearest; 0 where nothing is covered.
+static inline uint16_t straight(uint32_t colour, uint32_t coverage) {
+  if (coverage == 0) return 0;
+  uint32_t value = (colour * SHEAF_ONE + coverage / 2) / coverage;
+  return (uint16_t)(value > SHEAF_ONE ? SHEAF_ONE : value);
+}
+
+void sheaf_filter_look_up(
+  const struct sheaf_filter_kernels *kernels, struct sheaf_filter_picture picture, const struct sheaf_sum to_rgb[3],
+  const struct sheaf_sum from_rgb[3], struct sheaf_colour_table table, int is_opaque, uint16_t *scratch) {
+  int chroma_width = shifted_up(picture.width, picture.shift_x);
+  int chroma_height = shifted_up(picture.height, picture.shift_y);
+  ptrdiff_t stride = (ptrdiff_t)(room(picture.width) * sizeof *scratch);
+  uint16_t *cb = scratch, *cr = cb + room(picture.width), *rgb = cr + room(picture.width);
+  uint16_t *mean = rgb + 6 * room(picture.width);
+  for (int row = 0; row < chroma_height; row++) {
+    uint16_t *cb_row = ROW(uint16_t, picture.cb, picture.chroma_stride, row);
+    uint16_t *cr_row = ROW(uint16_t, picture.cr, picture.chroma_stride, row);
+    int first = row << picture.shift_y, rows = 1 << picture.shift_y;
+    if (rows > picture.height - first) rows = picture.height - first;
+    widen_row(cb, cb_row, picture.width, picture.shift_x);
+    widen_row(cr, cr_row, picture.width, picture.shift_x);
+    for (int y = first; y < first + rows; y++) {
+      uint16_t *luma = ROW(uint16_t, picture.luma, picture.luma_stride, y);
+      const uint16_t *covered = CONST_ROW(uint16_t, picture.coverage, picture.luma_stride, y);
+      const uint16_t *const from[4] = {luma, cb, cr, covered};
+      // The colours of both rows of a cell are side by side, for their mean.
+      uint16_t *const colours[3] = {
+        rgb + (size_t)(y - first) * room(picture.width), rgb + (size_t)(2 + y - first) * room(picture.width),
+        rgb + (size_t)(4 + y - first) * room(picture.width)};
+      for (int channel = 0; channel < 3; channel++)
+        kernels->sum(colours[channel], from, to_rgb[channel], picture.width);
+      if (!is_opaque)
+        for (int channel = 0; channel < 3; channel++)
+          for (int x = 0; x < picture.width; x++)
+            colours[channel][x] = straight(colours[channel][x], covered[x]);
+      if (table.dimensions == 1)
+        look_up_curves(&table, colours, picture.width);
+      else
+        look_up_cube(&table, colours, picture.width);
+      if (!is_opaque)
+        for (int channel = 0; channel < 3; channel++)
+          for (int x = 0; x < picture.width; x++)
+            colours[channel][x] = (uint16_t)((colours[channel][x] * (uint32_t)covered[x] + 8192) >> 14);
+      const uint16_t *const back[4] = {colours[0], colours[1], colours[2], covered};
+      kernels->sum(luma, back, from_rgb[0], picture.width);
+    }
+    for (int channel = 0; channel < 3; channel++)
+      sheaf_average16(
+        mean + (size_t)channel * room(picture.width), 0, rgb + (size_t)(2 * channel) * room(picture.width), stride,
+        picture.width, rows, picture.shift_x, picture.shift_y);
+    const uint16_t *const means[4] = {
+      mean, mean + room(picture.width), mean + 2 * room(picture.width),
+      CONST_ROW(uint16_t, picture.chroma_coverage, picture.chroma_stride, row)};
+    kernels->sum(cb_row, means, from_rgb[1], chroma_width);
+    kernels->sum(cr_row, means, from_rgb[2], chroma_width);
+  }
+}
+
+// MARK: Convolution
+
+void sheaf_convolve_rows(
+  const struct sheaf_filter_kernels *kernels, uint16_t *to, ptrdiff_t to_stride, const uint16_t *from,
+  ptrdiff_t from_stride, int width, int height, const int16_t *weights, int radius, uint16_t *scratch) {
+  const uint16_t *shifted[2 * SHEAF_LARGEST_RADIUS + 1];
+  for (int i = 0; i <= 2 * radius; i++) shifted[i] = scratch + i;
+  for (int y = 0; y < height; y++) {
+    const uint16_t *row = CONST_ROW(uint16_t, from, from_stride, y);
+    for (int i = 0; i < radius; i++) {
+      scratch[i] = row[0];
+      scratch[radius + width + i] = row[width - 1];
+    }
+    memcpy(scratch + radius, row, (size_t)width * sizeof *row);
+    kernels->convolve(ROW(uint16_t, to, to_stride, y), shifted, weights, 2 * radius + 1, width);
+  }
+}
+
+void sheaf_convolve_columns(
+  const struct sheaf_filter_kernels *kernels, uint16_t *to, ptrdiff_t to_stride, const uint16_t *from,
+  ptrdiff_t from_stride, int width, int height, const int16_t *weights, int radius) {
+  const uint16_t *rows[2 * SHEAF_LARGEST_RADIUS + 1];
+  for (int y = 0; y < height; y++) {
+    for (int i = 0; i <= 2 * radius; i++) {
+      int row = y + i - radius;
+      rows[i] = CONST_ROW(uint16_t, from, from_stride, row < 0 ? 0 : row >= height ? height - 1 : row);
+    }
+    kernels->convolve(ROW(uint16_t, to, to_stride, y), rows, weights, 2 * radius + 1, width);
+  }
+}
+
+void sheaf_reduce(
+  uint16_t *to, ptrdiff_t to_stride, const uint16_t *from, ptrdiff_t from_stride, int width, int height, int shift_x,
+  int shift_y) {
+  int columns = shift_x ? shifted_up(width, shift_x) + 2 : width;
+  int rows = shift_y ? shifted_up(height, shift_y) + 2 : height;
+  uint32_t half = 1u << (shift_x + shift_y) >> 1;
+  for (int row = 0; row < rows; row++) {
+    uint16_t *to_row = ROW(uint16_t, to, to_stride, row);
+    for (int column = 0; column < columns; column++) {
+      int left = shift_x ? (column - 1) * (1 << shift_x) : column, top = shift_y ? (row - 1) * (1 << shift_y) : row;
+      uint32_t sum = half;
+      for (int y = top; y < top + (1 << shift_y); y++) {
+        const uint16_t *line = CONST_ROW(uint16_t, from, from_stride, y < 0 ? 0 : y >= height ? height - 1 : y);
+        if (left >= 0 && left + (1 << shift_x) <= width)
+          for (int x = left; x < left + (1 << shift_x); x++) sum += line[x];
+        else
+          for (int x = left; x < left + (1 << shift_x); x++) sum += line[x < 0 ? 0 : x >= width ? width - 1 : x];
+      }
+      to_row[column] = (uint16_t)(sum >> (shift_x + shift_y));
+    }
+  }
+}
+
+// The cell whose centre is at or before a sample's, and the share of the next one in 1/2^(shift+1). A plane that is not
+// reduced has its own samples.
+static inline int cell(int sample, int shift, int *share) {
+  *share = 0;
+  if (shift == 0) return sample;
+  // In halves of a sample, from the centre of the first cell.
+  int distance = 2 * sample + 1 + (1 << shift);
+  *share = distance & ((2 << shift) - 1);
+  return distance >> (shift + 1);
+}
+
+void sheaf_enlarge(
+  const struct sheaf_filter_kernels *kernels, uint16_t *to, ptrdiff_t to_stride, const uint16_t *from,
+  ptrdiff_t from_stride, int width, int height, int shift_x, int shift_y, uint16_t *scratch) {
+  int columns = shift_x ? shifted_up(width, shift_x) + 2 : width;
+  for (int y = 0; y < height; y++) {
+    int share, row = cell(y, shift_y, &share);
+    const uint16_t *above = CONST_ROW(uint16_t, from, from_stride, row), *line = above;
+    if (share) {
+      const uint16_t *const both[2] = {above, CONST_ROW(uint16_t, from, from_stride, row + 1)};
+      int16_t weight = (int16_t)(share << (14 - shift_y));
+      const int16_t weights[2] = {(int16_t)(32768 - weight), weight};
+      kernels->convolve(scratch, both, weights, 2, columns);
+      line = scratch;
+    }
+    uint16_t *to_row = ROW(uint16_t, to, to_stride, y);
+    for (int x = 0; x < width; x++) {
+      int part, column = cell(x, shift_x, &part);
+      uint32_t whole = 2u << shift_x, next = part ? line[column + 1] : 0;
+      to_row[x] = (uint16_t)((line[column] * (whole - (uint32_t)part) + next * (uint32_t)part + whole / 2)
+                             >> (shift_x + 1));
+    }
+  }
+}
+
+// MARK: Single filters
+
+void sheaf_filter_fade(
+  uint16_t *plane, ptrdiff_t stride, const uint16_t *coverage, ptrdiff_t coverage_stride, const uint16_t *factor,
+  ptrdiff_t factor_stride, int width, int height, int offset) {
+  for (int y = 0; y < height; y++) {
+    uint16_t *row = ROW(uint16_t, plane, stride, y);
+    const uint16_t *covered = CONST_ROW(uint16_t, coverage, coverage_stride, y);
+    const uint16_t *factors = CONST_ROW(uint16_t, factor, factor_stride, y);
+    for (int x = 0; x < width; x++) {
+      uint32_t base = (covered[x] * (uint32_t)offset + 8192) >> 14, kept = factors[x];
+      row[x] = (uint16_t)((row[x] * kept + base * (SHEAF_ONE - kept) + 8192) >> 14);
+    }
+  }
+}
+
+void sheaf_filter_rescale(
+  uint16_t *to, ptrdiff_t to_stride, const uint16_t *from, ptrdiff_t from_stride, const uint16_t *of,
+  ptrdiff_t of_stride, const uint16_t *by, ptrdiff_t by_stride, int width, int height) {
+  for (int y = 0; y < height; y++) {
+    uint16_t *to_row = ROW(uint16_t, to, to_stride, y);
+    const uint16_t *from_row = CONST_ROW(uint16_t, from, from_stride, y);
+    const uint16_t *of_row = CONST_ROW(uint16_t, of, of_stride, y), *by_row = CONST_ROW(uint16_t, by, by_stride, y);
+    for (int x = 0; x < width; x++) {
+      uint32_t divisor = of_row[x], limit = by_row[x];
+      uint32_t value = divisor ? (from_row[x] * limit + divisor / 2) / divisor : 0;
+      to_row[x] = (uint16_t)(value > limit ? limit : value);
+    }
+  }
+}
+
+void sheaf_filter_key(struct sheaf_filter_picture picture, struct sheaf_key key, uint16_t *plane, ptrdiff_t stride) {
+  int width = shifted_up(picture.width, picture.shift_x), height = shifted_up(picture.height, picture.shift_y);
+  double grey = SHEAF_ONE / 2, length = sqrt((key.cb - grey) * (key.cb - grey) + (key.cr - grey) * (key.cr - grey));
+  double along_cb = length > 0 ? (key.cb - grey) / length : 0, along_cr = length > 0 ? (key.cr - grey) / length : 0;
+  for (int y = 0; y < height; y++) {
+    uint16_t *cb = ROW(uint16_t, picture.cb, picture.chroma_stride, y);
+    uint16_t *cr = ROW(uint16_t, picture.cr, picture.chroma_stride, y);
+    uint16_t *coverage = ROW(uint16_t, plane, stride, y);
+    for (int x = 0; x < width; x++) {
+      double from_cb = cb[x] - key.cb, from_cr = cr[x] - key.cr;
+      double distance = sqrt(from_cb * from_cb + from_cr * from_cr);
+      double kept = distance >= key.outer ? 1 : distance <= key.inner ? 0 : (distance - key.inner) / (key.outer - key.inner);
+      coverage[x] = (uint16_t)(kept * SHEAF_ONE + 0.5);
+      double towards = (cb[x] - grey) * along_cb + (cr[x] - grey) * along_cr;
+      if (towards <= 0) continue;
+      double new_cb = cb[x] - key.spill * towards * along_cb + 0.5, new_cr = cr[x] - key.spill * towards * along_cr + 0.5;
+      cb[x] = (uint16_t)(new_cb < 0 ? 0 : new_cb > SHEAF_ONE ? SHEAF_ONE : new_cb);
+      cr[x] = (uint16_t)(new_cr < 0 ? 0 : new_cr > SHEAF_ONE ? SHEAF_ONE : new_cr);
+    }
+  }
+}
+
+void sheaf_narrow8(
+  uint8_t *to, ptrdiff_t to_stride, const uint16_t *from, ptrdiff_t from_stride, int width, int height) {
+  for (int y = 0; y < height; y++) {
+    uint8_t *to_row = to + y * to_stride;
+    const uint16_t *from_row = CONST_ROW(uint16_t, from, from_stride, y);
+    for (int x = 0; x < width; x++) {
+      int code = (from_row[x] + 32) >> 6;
+      to_row[x] = (uint8_t)(code > 255 ? 255 : code);
+    }
+  }
+}
+
+void sheaf_narrow16(
+  uint16_t *to, ptrdiff_t to_stride, const uint16_t *from, ptrdiff_t from_stride, int width, int height, int depth) {
+  int half = 1 << (14 - depth) >> 1, highest = (1 << depth) - 1;
+  for (int y = 0; y < height; y++) {
+    uint16_t *to_row = ROW(uint16_t, to, to_stride, y);
+    const uint16_t *from_row = CONST_ROW(uint16_t, from, from_stride, y);
+    for (int x = 0; x < width; x++) {
+      int code = (from_row[x] + half) >> (14 - depth);
+      to_row[x] = (uint16_t)(code > highest ? highest : code);
+    }
+  }
+}

@@ -1,0 +1,136 @@
+// The arithmetic of filters. A picture is worked on as blend planes (sheaf_kernels.h): 16-bit samples in which 16384 is
+// one, colour multiplied with coverage. An opaque picture has coverage 16384 everywhere.
+//
+// Every kernel of `sheaf_filter_kernels` exists in plain C, which defines the result, and for AVX2, which gives the same
+// bits. Strides are in bytes, widths in samples, heights in rows.
+#ifndef SHEAF_FILTERS_H
+#define SHEAF_FILTERS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+// A weighted sum of four samples: (a*weight[0] + b*weight[1] + c*weight[2] + d*weight[3] + 2^(shift-1)) >> shift. No
+// weight is -32768; shift is 0...14.
+struct sheaf_sum {
+  int16_t weight[4];
+  int shift;
+};
+
+struct sheaf_filter_kernels {
+  // The sum of a row's samples, limited to 0...from[3]. `to` may be one of `from`. No sample is above 16384.
+  void (*sum)(uint16_t *to, const uint16_t *const from[4], struct sheaf_sum sum, int width);
+  // to[x] = (rows[0][x]*weights[0] + ... + 16384) >> 15. Weights are 0...32767 and sum up to 32768. No sample is above
+  // 16384. `to` is none of `rows`.
+  void (*convolve)(uint16_t *to, const uint16_t *const *rows, const int16_t *weights, int count, int width);
+};
+
+const struct sheaf_filter_kernels *sheaf_filter_kernels_plain(void);
+// NULL if this processor has no AVX2, or the code was built for another kind of processor.
+const struct sheaf_filter_kernels *sheaf_filter_kernels_avx2(void);
+// The fastest version that this processor runs.
+const struct sheaf_filter_kernels *sheaf_filter_kernels_best(void);
+
+// The blend planes of a picture. Chroma planes have a sample for each cell of 2^shift_x by 2^shift_y luma samples.
+struct sheaf_filter_picture {
+  uint16_t *luma, *coverage;
+  ptrdiff_t luma_stride;
+  uint16_t *cb, *cr, *chroma_coverage;
+  ptrdiff_t chroma_stride;
+  int width, height, shift_x, shift_y;
+};
+
+// How many samples of scratch memory the functions below take for a picture of a width.
+size_t sheaf_filter_scratch(int width);
+
+// Sets luma, Cb and Cr to sums of luma, Cb, Cr and coverage. In the sum of luma, Cb and Cr are those of the pixel's cell;
+// in those of Cb and Cr, luma is the mean of the cell.
+void sheaf_filter_mix_colours(
+  const struct sheaf_filter_kernels *kernels, struct sheaf_filter_picture picture, const struct sheaf_sum sums[3],
+  uint16_t *scratch);
+
+// A look-up table of colours. Samples are 0...16384.
+struct sheaf_colour_table {
+  // 1: three curves of `size` entries, one after the other. 3: size^3 entries of red, green, blue and 0, red changing
+  // fastest.
+  int dimensions, size;
+  const uint16_t *entries;
+  // The place of a sample v in the table, in 1/16384 of the distance of two entries, for red, green and blue:
+  // (v*scale + offset) >> 16, limited to the table.
+  int64_t scale[3], offset[3];
+  // Of the looked-up colour in the result, 0...16384.
+  int amount;
+};
+
+// Converts a picture to red, green and blue with the sums `to_rgb` of luma, Cb, Cr and coverage (Cb and Cr those of the
+// pixel's cell), looks the colours up (tetrahedral interpolation in a cube, linear in curves), and converts them back with
+// the sums `from_rgb` of red, green, blue and coverage. Cb and Cr are made from the mean colour of the cell.
+void sheaf_filter_look_up(
+  const struct sheaf_filter_kernels *kernels, struct sheaf_filter_picture picture, const struct sheaf_sum to_rgb[3],
+  const struct sheaf_sum from_rgb[3], struct sheaf_colour_table table, int is_opaque, uint16_t *scratch);
+
+// Convolves each row, or each column, with 2*radius + 1 weights. Beyond an edge the edge is repeated. radius is at most
+// SHEAF_LARGEST_RADIUS. `to` is not `from`. Scratch memory is for the width plus twice the radius.
+#define SHEAF_LARGEST_RADIUS 64
+void sheaf_convolve_rows(
+  const struct sheaf_filter_kernels *kernels, uint16_t *to, ptrdiff_t to_stride, const uint16_t *from,
+  ptrdiff_t from_stride, int width, int height, const int16_t *weights, int radius, uint16_t *scratch);
+void sheaf_convolve_columns(
+  const struct sheaf_filter_kernels *kernels, uint16_t *to, ptrdiff_t to_stride, const uint16_t *from,
+  ptrdiff_t from_stride, int width, int height, const int16_t *weights, int radius);
+
+// Reduces a plane by 2^shift_x and 2^shift_y: each sample of the result is the mean of a cell, rounded to nearest. The
+// result has (width >> shift) + 2 samples, rounded up, in each direction that is reduced: the first and the last are the
+// picture's edge, repeated. A direction with shift 0 is as it was.
+void sheaf_reduce(
+  uint16_t *to, ptrdiff_t to_stride, const uint16_t *from, ptrdiff_t from_stride, int width, int height, int shift_x,
+  int shift_y);
+// The inverse: linear interpolation between the centres of the cells. width and height are those of `to`. Scratch memory
+// is for the width.
+void sheaf_enlarge(
+  const struct sheaf_filter_kernels *kernels, uint16_t *to, ptrdiff_t to_stride, const uint16_t *from,
+  ptrdiff_t from_stride, int width, int height, int shift_x, int shift_y, uint16_t *scratch);
+
+// to = from*factor + offset*coverage*(1 - factor): the distance from a colour whose code is `offset` becomes shorter.
+// `offset` and factors are 0...16384.
+void sheaf_filter_fade(
+  uint16_t *plane, ptrdiff_t stride, const uint16_t *coverage, ptrdiff_t coverage_stride, const uint16_t *factor,
+  ptrdiff_t factor_stride, int width, int height, int offset);
+
+// to = limited(from*by/of) to 0...by, rounded to nearest; 0 where `of` is 0.
+void sheaf_filter_rescale(
+  uint16_t *to, ptrdiff_t to_stride, const uint16_t *from, ptrdiff_t from_stride, const uint16_t *of,
+  ptrdiff_t of_stride, const uint16_t *by, ptrdiff_t by_stride, int width, int height);
+
+// A chroma key: the colours at a distance of at most `inner` from (cb, cr) become transparent, and from `outer` on they
+// stay. All are in 1/16384 of a code's range.
+struct sheaf_key {
+  double cb, cr, inner, outer;
+  // What is taken of the part of the remaining colours that points from grey to (cb, cr).
+  double spill;
+};
+// Sets `key`, a plane of the chroma's size, to the coverage of each cell, and takes the spill off Cb and Cr. The picture
+// must be opaque.
+void sheaf_filter_key(struct sheaf_filter_picture picture, struct sheaf_key key, uint16_t *plane, ptrdiff_t stride);
+
+// One plane of three interlaced frames in a row. Samples are codes of 1 byte (depth 8) or 2 bytes (9 to 16).
+struct sheaf_fields {
+  // `previous` is NULL before the first frame, and `next` after the last.
+  const void *previous, *current, *next;
+  ptrdiff_t previous_stride, current_stride, next_stride;
+  int width, height, depth;
+  // Whether the frame's first field in time is that of its first row.
+  int is_top_first;
+};
+
+// Makes a plane of one progressive frame, at the time of the first field: the rows of that field are copied, and each row
+// of the other is made from the rows around it and those of the fields before and after (Weston's three fields with the
+// checks of yadif: what is known as bwdif). Without a frame before or after, only the rows of the first field are used.
+void sheaf_deinterlace(void *to, ptrdiff_t to_stride, struct sheaf_fields fields);
+
+// 14 bits to codes, rounded to nearest and limited to the highest code.
+void sheaf_narrow8(
+  uint8_t *to, ptrdiff_t to_stride, const uint16_t *from, ptrdiff_t from_stride, int width, int height);
+void sheaf_narrow16(
+  uint16_t *to, ptrdiff_t to_stride, const uint16_t *from, ptrdiff_t from_stride, int width, int height, int depth);
+
+#endif

@@ -1,0 +1,191 @@
+import CMedia
+import CompositionModel
+import Media
+import Segmenter
+
+/// Applies filters to pictures, in order. Filters of colour that follow one another are applied in one pass.
+final class FilterChain {
+  private let format: VideoTaskFormat
+  private let colours: ColourSpace
+  private let tables: ColourTables
+  private let blur = GaussianBlur()
+  /// Used again for the next opaque picture of the same place.
+  private var opaque: FilterPicture?
+  private var vignette: (key: VignetteMap.Key, map: VignetteMap)?
+  private var scratch: SampleStorage?
+  private var scratchCount = 0
+
+  init(_ format: VideoTaskFormat, tables: ColourTables) {
+    self.format = format
+    self.tables = tables
+    colours = ColourSpace(YCbCrMatrix(format))
+  }
+
+  /// A picture with filters applied. It shares nothing with the one that is given.
+  func apply(_ filters: [Filter<Double>], to picture: LayerPicture) throws(RenderError) -> LayerPicture {
+    var work: FilterPicture
+    switch picture {
+    case .blend(let planes): work = FilterPicture(planes: try planes.copy(), isOpaque: false)
+    case .opaque(let frame, let x, let y, let rect):
+      if let opaque, opaque.planes.rect == rect {
+        work = opaque
+      } else {
+        let planes = try BlendPicture(rect: rect, cell: ChromaCell(format.pixelFormat))
+        planes.coverAll()
+        work = FilterPicture(planes: planes, isOpaque: true)
+      }
+      opaque = work
+      work.load(frame, x: x, y: y)
+    }
+    var map = ColourMap.identity
+    func applyMap() throws(RenderError) {
+      if map == .identity { return }
+      try mix(map, in: work)
+      map = .identity
+    }
+    for filter in filters {
+      if let next = colours.map(of: filter) {
+        map = next.after(map)
+        continue
+      }
+      try applyMap()
+      try apply(filter, to: &work)
+    }
+    try applyMap()
+    guard work.isOpaque else { return .blend(work.planes) }
+    return .opaque(frame: try work.frame(format), x: 0, y: 0, rect: work.planes.rect)
+  }
+
+  /// A composited frame with filters applied.
+  func apply(_ filters: [Filter<Double>], to frame: Frame) throws(RenderError) -> Frame {
+    guard case .opaque(let filtered, _, _, _) = try apply(filters, to: .whole(frame)) else {
+      throw RenderError(.task, "a filter of the whole film that makes it transparent")
+    }
+    return filtered
+  }
+
+  /// An opaque picture over another, blurred, that fills the frame: the fit `blur`.
+  func over(blurred cover: LayerPicture, _ picture: LayerPicture) throws(RenderError) -> LayerPicture {
+    let side = min(format.size.width, format.size.height)
+    let blurred = try apply([.blur(radius: Double(side) * FilterChain.backgroundRadius)], to: cover)
+    // The blurred picture shares its planes with nothing.
+    guard case .opaque(let back, 0, 0, _) = blurred, case .opaque(let front, let x, let y, let rect) = picture else {
+      throw RenderError(.task, "the fit 'blur' of a picture with alpha")
+    }
+    try front.withPlanes { front throws(RenderError) in
+      try back.withMutablePlanes { $0.copy(rect, from: front, x: x, y: y) }
+    }
+    return blurred
+  }
+
+  /// The standard deviation of the fit `blur`, in parts of the frame's shorter side.
+  private static let backgroundRadius = 0.04
+
+  private func apply(_ filter: Filter<Double>, to work: inout FilterPicture) throws(RenderError) {
+    switch filter {
+    case .blur(let radius): try blur.apply(radius: radius, to: work)
+    case .sharpen(let amount, let radius): try sharpen(work, amount: amount, radius: radius)
+    case .vignette(let amount, let radius, let softness):
+      try fade(work, VignetteMap.Key(size: work.size, amount: amount, radius: radius, softness: softness))
+    case .chromaKey(let color, let similarity, let blend, let spill):
+      let codes = YCbCrMatrix(format).codes(color)
+      try ChromaKey(
+        cb: codes.cb, cr: codes.cr, depth: format.pixelFormat.bitDepth, similarity: similarity, blend: blend,
+        spill: spill, scale: colours.chromaScale
+      ).apply(to: &work)
+    case .lut(let digest, let amount): try lookUp(work, try tables.table(digest), amount: amount)
+    case .exposure, .brightness, .contrast, .saturation, .hue, .colorBalance, .grayscale, .sepia, .invert:
+      // `ColourSpace.map(of:)` has these.
+      break
+    }
+  }
+
+  private func scratchRows(_ width: Int) throws(RenderError) -> UnsafeMutablePointer<UInt16> {
+    let count = sheaf_filter_scratch(Int32(width))
+    if let scratch, scratchCount >= count { return scratch.base }
+    let made = try SampleStorage(count: count)
+    scratch = made
+    scratchCount = count
+    return made.base
+  }
+
+  private func mix(_ map: ColourMap, in work: FilterPicture) throws(RenderError) {
+    let sums = colours.sums(map)
+    sheaf_filter_mix_colours(FilterKernels.best, work.kernelPicture, sums, try scratchRows(work.size.width))
+  }
+
+  private func lookUp(_ work: FilterPicture, _ table: ColourTable, amount: Double) throws(RenderError) {
+    let scratch = try scratchRows(work.size.width)
+    table.withKernelTable(amount: amount) { table in
+      sheaf_filter_look_up(
+        FilterKernels.best, work.kernelPicture, colours.toRGB, colours.fromRGB, table, work.isOpaque ? 1 : 0, scratch)
+    }
+  }
+
+  private func fade(_ work: FilterPicture, _ key: VignetteMap.Key) throws(RenderError) {
+    let map: VignetteMap
+    if let vignette, vignette.key == key {
+      map = vignette.map
+    } else {
+      map = try VignetteMap(key, cell: work.planes.cell)
+      vignette = (key, map)
+    }
+    for (plane, coverage, offset) in [
+      (BlendPicture.Plane.luma, BlendPicture.Plane.coverage, colours.lumaOffset), (.cb, .chromaCoverage, 0.5),
+      (.cr, .chromaCoverage, 0.5),
+    ] {
+      let size = work.planes.rect(of: plane).size
+      let factors = plane.isChroma ? map.chroma : map.luma
+      sheaf_filter_fade(
+        work.planes.plane(plane), work.planes.strideInBytes(plane), work.planes.plane(coverage),
+        work.planes.strideInBytes(coverage), factors.base, size.width * 2, Int32(size.width), Int32(size.height),
+        Int32((offset * Double(Weight.one)).rounded()))
+    }
+  }
+
+  /// An unsharp mask on luma: what a blur would take away is added once more, `amount` times.
+  private func sharpen(_ work: FilterPicture, amount: Double, radius: Double) throws(RenderError) {
+    let (planes, size) = (work.planes, work.size)
+    let count = size.width * size.height
+    let stride = planes.strideInBytes(.luma)
+    let (width, height) = (Int32(size.width), Int32(size.height))
+    let (luma, coverage) = (planes.plane(.luma), planes.plane(.coverage))
+    let soft = try SampleStorage(count: count)
+    soft.base.update(from: luma, count: count)
+    try blur.apply(soft.base, size: size, sigmaX: radius, sigmaY: radius)
+    if !work.isOpaque {
+      // The mean of what is covered, so that the edge of a picture is no edge in it.
+      let softCoverage = try SampleStorage(count: count)
+      softCoverage.base.update(from: coverage, count: count)
+      try blur.apply(softCoverage.base, size: size, sigmaX: radius, sigmaY: radius)
+      sheaf_filter_rescale(
+        soft.base, stride, soft.base, stride, softCoverage.base, stride, coverage, stride, width, height)
+    }
+    let sum = sheaf_sum([1 + amount, -amount, 0, 0])
+    for row in 0..<size.height {
+      let first = luma + row * size.width
+      let from: [UnsafePointer<UInt16>?] = [
+        UnsafePointer(first), UnsafePointer(soft.base + row * size.width), UnsafePointer(first),
+        UnsafePointer(coverage + row * size.width),
+      ]
+      FilterKernels.best.pointee.sum(first, from, sum, width)
+    }
+  }
+}
+
+enum FilterKernels {
+  /// The fastest version that this processor runs.
+  nonisolated(unsafe) static let best = sheaf_filter_kernels_best()!
+}
+
+extension sheaf_sum {
+  /// The weights to the nearest that the kernels can have.
+  init(_ weights: [Double]) {
+    let greatest = weights.map(abs).max() ?? 0
+    let highest = Double(Int16.max)
+    var shift = 14
+    while shift > 0, greatest * Double(1 << shift) > highest { shift -= 1 }
+    let scaled = weights.map { Int16(min(highest, max(-highest, ($0 * Double(1 << shift)).rounded()))) }
+    self.init(weight: (scaled[0], scaled[1], scaled[2], scaled[3]), shift: Int32(shift))
+  }
+}

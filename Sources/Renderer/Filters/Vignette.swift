@@ -1,0 +1,45 @@
+import CompositionModel
+import Segmenter
+
+/// How much of a vignetted picture's colours is kept, by place: 1 - amount·s, where s rises from 0 at `radius` to 1 at
+/// `radius` + `softness`, as t²(3 - 2t). Distances from the picture's centre are in halves of its diagonal.
+struct VignetteMap {
+  struct Key: Equatable {
+    var size: PixelSize
+    var amount: Double
+    var radius: Double
+    var softness: Double
+  }
+
+  /// In 1/16384, row by row.
+  let luma: SampleStorage
+  /// The same at the centres of the chroma samples.
+  let chroma: SampleStorage
+
+  init(_ key: Key, cell: ChromaCell) throws(RenderError) {
+    luma = try VignetteMap.plane(key, size: key.size, stepX: 1, stepY: 1)
+    chroma = try VignetteMap.plane(
+      key, size: cell.chroma(PixelRect(key.size)).size, stepX: cell.width, stepY: cell.height)
+  }
+
+  private static func plane(_ key: Key, size: PixelSize, stepX: Int, stepY: Int) throws(RenderError) -> SampleStorage {
+    let plane = try SampleStorage(count: size.width * size.height)
+    let (centreX, centreY) = (Double(key.size.width) / 2, Double(key.size.height) / 2)
+    let scale = 1 / (centreX * centreX + centreY * centreY)
+    let across = (0..<size.width).map { x in
+      let distance = (Double(x) + 0.5) * Double(stepX) - centreX
+      return distance * distance * scale
+    }
+    for y in 0..<size.height {
+      let distance = (Double(y) + 0.5) * Double(stepY) - centreY
+      let down = distance * distance * scale
+      let row = plane.base + y * size.width
+      for x in 0..<size.width {
+        let beyond = (across[x] + down).squareRoot() - key.radius
+        let part = beyond <= 0 ? 0 : beyond >= key.softness ? 1 : beyond / key.softness
+        row[x] = UInt16(((1 - key.amount * (part * part * (3 - 2 * part))) * Double(Weight.one)).rounded())
+      }
+    }
+    return plane
+  }
+}

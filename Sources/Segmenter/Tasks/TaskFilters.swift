@@ -1,0 +1,39 @@
+import CompositionModel
+
+extension SegmentClock {
+  /// Filters as they are in the segment. Those that change nothing there are left out.
+  /// - Parameter digests: The digest of an asset's file.
+  func local(
+    _ filters: [Filter<RampList>]?, digests: (AssetID) -> String
+  ) throws(TimeError) -> [Filter<RampList>]? {
+    var kept: [Filter<RampList>] = []
+    for filter in filters ?? [] {
+      let local = try filter.map { list throws(TimeError) in try self.local(list) }
+      if local.changesNothing { continue }
+      kept.append(local.table.map { local.withTable(digests($0)) } ?? local)
+    }
+    return kept.isEmpty ? nil : kept
+  }
+}
+
+extension VideoTask {
+  /// The digests of the look-up tables that the filters need, each once, in order of first appearance.
+  package var tableDigests: [String] {
+    let ofClips = spans.flatMap(\.layers).flatMap(\.clips).flatMap { $0.filters ?? [] }
+    var seen: Set<String> = []
+    return (ofClips + (filters ?? [])).compactMap(\.table).filter { seen.insert($0).inserted }
+  }
+
+  /// The digests of the task's inputs that are no sources: fonts and look-up tables. They follow those of the sources.
+  package var otherDigests: [String] { fontDigests + tableDigests }
+}
+
+extension PlannedLayer {
+  /// The clips of the layer.
+  package var clips: [ClipLayer] {
+    switch self {
+    case .clip(let clip): [clip]
+    case .dissolve(let from, let to, _): [from, to].compactMap(\.self)
+    }
+  }
+}

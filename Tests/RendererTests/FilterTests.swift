@@ -1,0 +1,315 @@
+import CompositionModel
+import Foundation
+import Media
+import Segmenter
+import TestMedia
+import TestPrograms
+import Testing
+
+@testable import Renderer
+
+/// Filters against a reference in double precision.
+@Suite struct FilterTests {
+  static let size = PixelSize(width: 98, height: 62)
+  static let bt709 = ColourTags(matrix: "bt709")
+
+  private func constant(_ value: Double) throws -> RampList { try .constant(value) }
+
+  private func filter(_ kind: FilterKind, _ values: [Double], color: Color? = nil, table: String? = nil) throws
+    -> Filter<RampList>
+  {
+    Filter(kind, try values.map { try RampList.constant($0) }, color: color, table: table)
+  }
+
+  /// The picture of noise in a format, filtered, and as it was.
+  private func rendered(
+    _ filters: [Filter<RampList>], _ format: PixelFormat, size: PixelSize = size, inputs: [String: any ByteSource] = [:],
+    ofFilm: Bool = false, soft: Bool = false
+  ) throws -> (made: [Int], reference: FilterReference) {
+    var fixture = try VideoFixture()
+    var noise = CompositingTests.noise(size, format, count: 1, seed: 7)
+    if soft { noise = Self.smooth(size, format) }
+    let source = try fixture.make(
+      "noise.mov", raw: noise, format: FrameFormat(format).name, width: size.width, height: size.height,
+      ["-c:v", "ffv1"])
+    var clip = try fixture.clip(source)
+    if !ofFilm { clip.filters = filters }
+    var task = fixture.task([.clip(clip)], size: size, format: format, colour: Self.bt709, frameCount: 1)
+    if ofFilm { task.filters = filters }
+    let maker = try FrameMaker(task, inputs: fixture.inputs.merging(inputs) { first, _ in first })
+    let made = CompositingTests.samples(try maker.frame(0).packed, format)
+    return (made, FilterReference(CompositingTests.samples(noise, format), size, format))
+  }
+
+  /// Waves of colour, so that neighbouring pixels are alike as in a photograph.
+  private static func smooth(_ size: PixelSize, _ format: PixelFormat) -> [UInt8] {
+    let chroma = ChromaCell(format).chroma(PixelRect(size)).size
+    var bytes: [UInt8] = []
+    for (plane, extent) in [size, chroma, chroma].enumerated() {
+      for y in 0..<extent.height {
+        for x in 0..<extent.width {
+          let (across, down) = (Double(x) / Double(extent.width), Double(y) / Double(extent.height))
+          let wave = sin(5 * across + Double(plane)) * cos(4 * down + 2 * Double(plane))
+          let code = (128 + (plane == 0 ? 90 : 60) * wave) * Double(1 << (format.bitDepth - 8))
+          let whole = UInt16(code.rounded())
+          bytes += format.bitDepth > 8 ? [UInt8(whole & 255), UInt8(whole >> 8)] : [UInt8(whole)]
+        }
+      }
+    }
+    return bytes
+  }
+
+  private func least(_ format: PixelFormat) -> Double { format.bitDepth > 8 ? 60 : 50 }
+
+  @Test(arguments: PixelFormat.allCases) func colourFiltersAreTheirFormulas(format: PixelFormat) throws {
+    let gain = pow(2, 0.7 / 2.4)
+    let turn = 40.0 * .pi / 180
+    let cases: [(Filter<RampList>, (inout FilterReference) -> Void)] = [
+      (try filter(.exposure, [0.7]), { $0.change { (gain * $0, gain * $1, gain * $2) } }),
+      (try filter(.brightness, [-0.2]), { $0.change { ($0 - 0.2, $1, $2) } }),
+      (try filter(.contrast, [1.6]), { $0.change { (1.6 * ($0 - 0.5) + 0.5, 1.6 * $1, 1.6 * $2) } }),
+      (try filter(.saturation, [1.9]), { $0.change { ($0, 1.9 * $1, 1.9 * $2) } }),
+      (try filter(.grayscale, [0.75]), { $0.change { ($0, 0.25 * $1, 0.25 * $2) } }),
+      (try filter(.invert, [1]), { $0.change { (1 - $0, -$1, -$2) } }),
+      (
+        try filter(.hue, [40]),
+        { $0.change { ($0, cos(turn) * $1 - sin(turn) * $2, sin(turn) * $1 + cos(turn) * $2) } }
+      ),
+      (
+        try filter(.sepia, [0.6]),
+        {
+          $0.changeRGB { rgb in
+            [[0.393, 0.769, 0.189], [0.349, 0.686, 0.168], [0.272, 0.534, 0.131]].enumerated().map { index, row in
+              0.4 * rgb[index] + 0.6 * (row[0] * rgb[0] + row[1] * rgb[1] + row[2] * rgb[2])
+            }
+          }
+        }
+      ),
+      (
+        try filter(.colorBalance, [0.8, -0.5]),
+        {
+          let gains = [1.2, 1.125, 0.8]
+          let white = 0.2126 * gains[0] + 0.7152 * gains[1] + 0.0722 * gains[2]
+          $0.changeRGB { zip($0, gains).map { $0 * $1 / white } }
+        }
+      ),
+    ]
+    for (filter, formula) in cases {
+      var (made, reference) = try rendered([filter], format)
+      formula(&reference)
+      let psnr = reference.psnr(made)
+      #expect(psnr >= least(format), "\(filter.kind): \(psnr) dB")
+    }
+    // Several in a row are rounded once.
+    var (made, reference) = try rendered(cases.map(\.0), format)
+    for (_, formula) in cases { formula(&reference) }
+    #expect(reference.psnr(made) >= least(format) - 8, "\(reference.psnr(made)) dB")
+    // A filter of the film is the same as one of its only layer.
+    let ofFilm = try rendered(cases.map(\.0), format, ofFilm: true)
+    #expect(ofFilm.made == made)
+  }
+
+  @Test(arguments: PixelFormat.allCases) func aBlurIsAGaussianWithItsEdgesRepeated(format: PixelFormat) throws {
+    for radius in [0.7, 3, 6, 7.5, 15, 40] {
+      var (made, reference) = try rendered([try filter(.blur, [radius])], format)
+      reference.blur(radius)
+      let psnr = reference.psnr(made)
+      #expect(psnr >= least(format), "radius \(radius): \(psnr) dB")
+    }
+    #expect(try rendered([try filter(.blur, [0])], format).made == rendered([], format).made)
+  }
+
+  @Test(arguments: [PixelFormat.yuv420p, .yuv444p10]) func sharpeningIsAnUnsharpMask(format: PixelFormat) throws {
+    for (amount, radius) in [(0.5, 1.5), (2, 4.0)] {
+      var (made, reference) = try rendered([try filter(.sharpen, [amount, radius])], format)
+      var soft = reference
+      soft.blur(radius, planes: [0])
+      reference.planes[0] = zip(reference.planes[0], soft.planes[0]).map { $0 + amount * ($0 - $1) }
+      #expect(reference.psnr(made) >= least(format), "\(reference.psnr(made)) dB")
+    }
+  }
+
+  @Test(arguments: [PixelFormat.yuv420p, .yuv422p10]) func aVignetteDarkensTowardsTheCorners(format: PixelFormat) throws {
+    var (made, reference) = try rendered([try filter(.vignette, [0.8, 0.3, 0.6])], format)
+    let size = Self.size
+    func kept(_ x: Double, _ y: Double) -> Double {
+      let (w, h) = (Double(size.width) / 2, Double(size.height) / 2)
+      let part = min(1, max(0, (hypot(x - w, y - h) / hypot(w, h) - 0.3) / 0.6))
+      return 1 - 0.8 * part * part * (3 - 2 * part)
+    }
+    for y in 0..<size.height {
+      for x in 0..<size.width { reference.planes[0][y * size.width + x] *= kept(Double(x) + 0.5, Double(y) + 0.5) }
+    }
+    let (chroma, cell) = (reference.chroma, reference.cell)
+    for y in 0..<chroma.height {
+      for x in 0..<chroma.width {
+        let factor = kept((Double(x) + 0.5) * Double(cell.width), (Double(y) + 0.5) * Double(cell.height))
+        for plane in 1...2 { reference.planes[plane][y * chroma.width + x] *= factor }
+      }
+    }
+    #expect(reference.psnr(made) >= least(format), "\(reference.psnr(made)) dB")
+  }
+
+  // MARK: Look-up tables
+
+  /// A table of size n whose entries are a function of theirs.
+  private func cube(_ n: Int, _ formula: ([Double]) -> [Double]) -> String {
+    var lines = ["TITLE \"test\"", "# a comment", "LUT_3D_SIZE \(n)", "DOMAIN_MIN 0 0 0", "DOMAIN_MAX 1 1 1"]
+    for b in 0..<n {
+      for g in 0..<n {
+        for r in 0..<n {
+          let values = formula([r, g, b].map { Double($0) / Double(n - 1) })
+          lines.append(values.map { String(format: "%.6f", $0) }.joined(separator: " "))
+        }
+      }
+    }
+    return lines.joined(separator: "\n") + "\n"
+  }
+
+  /// Warm shadows, cold lights, and channels that are mixed.
+  private func grade(_ rgb: [Double]) -> [Double] {
+    [
+      pow(rgb[0], 0.8) * 0.9 + 0.05 * rgb[1], 0.85 * rgb[1] + 0.1 * rgb[2] + 0.02,
+      pow(rgb[2], 1.3) * 0.8 + 0.1 * rgb[0] * rgb[1],
+    ]
+  }
+
+  @Test(arguments: PixelFormat.allCases) func aTableIsInterpolatedInTetrahedra(format: PixelFormat) throws {
+    let text = cube(9, grade)
+    let input: [String: any ByteSource] = ["table": MemorySource(Array(text.utf8))]
+    for amount in [1, 0.4] {
+      var (made, reference) = try rendered(
+        [try filter(.lut, [amount], table: "table")], format, inputs: input, soft: true)
+      reference.changeRGB { colour in
+        let limited = colour.map { min(1, max(0, $0)) }
+        let places = limited.map { $0 * 8 }
+        let corner = places.map { min(7, Int($0)) }
+        let parts = zip(places, corner).map { $0 - Double($1) }
+        var point = corner
+        var value = grade(point.map { Double($0) / 8 })
+        for axis in [0, 1, 2].sorted(by: { parts[$0] > parts[$1] }) {
+          let before = grade(point.map { Double($0) / 8 })
+          point[axis] += 1
+          let after = grade(point.map { Double($0) / 8 })
+          for channel in 0..<3 { value[channel] += parts[axis] * (after[channel] - before[channel]) }
+        }
+        return zip(limited, value).map { $0 * (1 - amount) + min(1, max(0, $1)) * amount }
+      }
+      let psnr = reference.psnr(made)
+      #expect(psnr >= least(format), "amount \(amount): \(psnr) dB")
+    }
+  }
+
+  @Test func aTableIsThatOfFFmpeg() throws {
+    var fixture = try VideoFixture()
+    try cube(17, grade).write(toFile: fixture.folder.path("grade.cube"), atomically: true, encoding: .utf8)
+    let size = PixelSize(width: 320, height: 240)
+    for (name, format) in [("a.mov", "yuv444p"), ("b.mov", "yuv420p")] {
+      let source = try fixture.make(
+        name,
+        [
+          "-f", "lavfi", "-i", "testsrc2=size=320x240:rate=30:duration=0.1,gblur=sigma=2,format=\(format)", "-c:v",
+          "ffv1", "-colorspace", "bt709",
+        ])
+      var clip = try fixture.clip(source, frames: 0..<1)
+      clip.filters = [try filter(.lut, [1], table: "grade")]
+      let pixelFormat = format == "yuv444p" ? PixelFormat.yuv444p : .yuv420p
+      let task = fixture.task([.clip(clip)], size: size, format: pixelFormat, colour: Self.bt709, frameCount: 1)
+      let table: any ByteSource = try openSource(fixture.folder.path("grade.cube"))
+      let maker = try FrameMaker(task, inputs: fixture.inputs.merging(["grade": table]) { first, _ in first })
+      let made = try maker.frame(0).packed
+      let other = try fixture.decoded(
+        fixture.folder.path(name), format: format, size: size,
+        [
+          "-vf",
+          "scale=in_color_matrix=bt709:flags=accurate_rnd+full_chroma_int,format=gbrp,"
+            + "lut3d=file=\(fixture.folder.path("grade.cube")):interp=tetrahedral,"
+            + "scale=out_color_matrix=bt709:out_range=tv:flags=accurate_rnd+full_chroma_int+area,format=\(format)",
+        ])[0]
+      let difference = zip(made, other).reduce(0) { $0 + abs(Int($1.0) - Int($1.1)) }
+      #expect(Double(difference) / Double(made.count) <= 1, "\(Double(difference) / Double(made.count)) in \(format)")
+    }
+  }
+
+  @Test func curvesAndDomainsAreUsed() throws {
+    // An inverted curve over a domain of twice the range: 0…1 becomes 1…0.5.
+    let text = "LUT_1D_SIZE 3\nDOMAIN_MIN 0 0 0\nDOMAIN_MAX 2 2 2\n1 1 1\n0.5 0.5 0.5\n0 0 0\n"
+    let input: [String: any ByteSource] = ["table": MemorySource(Array(text.utf8))]
+    var (made, reference) = try rendered(
+      [try filter(.lut, [1], table: "table")], .yuv444p10, inputs: input, soft: true)
+    reference.changeRGB { $0.map { 1 - min(1, max(0, $0)) / 2 } }
+    #expect(reference.psnr(made) >= 60, "\(reference.psnr(made)) dB")
+  }
+
+  // MARK: Coverage
+
+  @Test(arguments: [PixelFormat.yuv420p, .yuv422p, .yuv444p10])
+  func aChromaKeyShowsWhatIsBehindAndKeepsTheRest(format: PixelFormat) throws {
+    var fixture = try VideoFixture()
+    let size = PixelSize(width: 128, height: 96)
+    // A red square on green.
+    let front = try fixture.make(
+      "front.mov",
+      [
+        "-f", "lavfi", "-i", "color=0x00ff00:size=128x96:rate=30:duration=0.1", "-vf",
+        "format=rgb24,drawbox=x=32:y=24:w=64:h=48:color=0xff0000:t=fill,scale=out_color_matrix=bt709,format=yuv444p",
+        "-c:v", "ffv1", "-colorspace", "bt709",
+      ])
+    let behind = try fixture.make(
+      "behind.mov",
+      [
+        "-f", "lavfi", "-i", "color=0x0000ff:size=128x96:rate=30:duration=0.1", "-vf",
+        "scale=out_color_matrix=bt709,format=yuv444p", "-c:v", "ffv1", "-colorspace", "bt709",
+      ])
+    var clip = try fixture.clip(front, frames: 0..<1)
+    clip.filters = [try filter(.chromaKey, [0.15, 0.1, 0.5], color: Color(red: 0, green: 255, blue: 0))]
+    let layers = [PlannedLayer.clip(clip), .clip(try fixture.clip(behind, frames: 0..<1))]
+    let codes = CompositingTests.samples(
+      try fixture.frame(fixture.task(layers, size: size, format: format, colour: Self.bt709, frameCount: 1)), format)
+    let depth = 1 << (format.bitDepth - 8)
+    let (red, blue) = (63, 32)
+    #expect(abs(codes[48 * 128 + 64] - red * depth) <= 2 * depth)
+    #expect(abs(codes[4 * 128 + 4] - blue * depth) <= 2 * depth)
+    // Two pixels from the edge nothing of the other is seen, and no pixel is lighter than both: no halo.
+    #expect(abs(codes[48 * 128 + 34] - red * depth) <= 2 * depth)
+    #expect(abs(codes[48 * 128 + 29] - blue * depth) <= 2 * depth)
+    #expect(codes[(48 * 128)..<(48 * 128 + 128)].allSatisfy { $0 <= (red + 4) * depth && $0 >= (blue - 4) * depth })
+  }
+
+  @Test func aBlurOfAPictureWithAlphaBlursItsCoverage() throws {
+    var fixture = try VideoFixture()
+    let size = PixelSize(width: 64, height: 64)
+    let source = try fixture.make(
+      "disc.png",
+      [
+        "-f", "lavfi", "-i", "color=white:size=64x64,format=rgba,geq=r=255:g=255:b=255:a='if(lt(X,32),255,0)'",
+        "-frames:v", "1",
+      ])
+    var clip = try fixture.clip(source, frames: 0..<1)
+    clip.filters = [try filter(.blur, [4]), try filter(.invert, [1])]
+    let task = fixture.task([.clip(clip)], size: size, colour: Self.bt709, frameCount: 1, background: .white)
+    let codes = try fixture.frame(task).map(Int.init)
+    // White that was inverted is black, over white: what is seen is the coverage of a blurred edge.
+    for x in 0..<64 {
+      let covered = 0.5 * erfc((Double(x) - 31.5) / (4 * 2.0.squareRoot()))
+      #expect(abs(Double(codes[20 * 64 + x]) - (235 - 219 * covered)) <= 1.5, "at \(x)")
+    }
+  }
+
+  @Test func aFilterIsEvaluatedAtEachFramesTime() throws {
+    var fixture = try VideoFixture()
+    let noise = CompositingTests.noise(Self.size, .yuv420p, count: 1, seed: 7)
+    let bytes = noise + noise + noise + noise
+    let source = try fixture.make(
+      "noise.mov", raw: bytes, format: "yuv420p", width: Self.size.width, height: Self.size.height, ["-c:v", "ffv1"])
+    var clip = try fixture.clip(source, frames: 0..<4)
+    let over = try MediaTimeRange(start: .zero, duration: MediaTime(value: 3, timescale: 30))
+    clip.filters = [.blur(radius: RampList([Ramp(over: over, from: 0, to: 6)]))]
+    let task = fixture.task([.clip(clip)], size: Self.size, colour: Self.bt709, frameCount: 4)
+    for (index, frame) in try fixture.frames(task).enumerated() {
+      var reference = FilterReference(noise.map(Int.init), Self.size, .yuv420p)
+      if index > 0 { reference.blur(2 * Double(index)) }
+      #expect(reference.psnr(frame.map(Int.init)) >= 50)
+    }
+  }
+}
