@@ -29,7 +29,7 @@ struct DocumentWarningTests {
     defer { files.remove() }
     let edit = try await Self.edit(in: files)
     let film = files.path("film.mp4")
-    let warning = "/assets/old: no clip and no overlay uses 'old'"
+    let warning = "/assets/old: nothing uses 'old'"
     for command in ["render", "check", "plan"] {
       let strict = try await Command.sheaf(
         command, edit, "--store", files.path("store"), "--strict", environment: ["SHEAF_OUTPUT": film]

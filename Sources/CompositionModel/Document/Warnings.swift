@@ -32,7 +32,7 @@ extension Lowering {
     }
     used.formUnion(document.filterTables)
     for asset in document.assets where !used.contains(asset.id) {
-      warnings.add(asset.pointer, "no clip, overlay or filter uses '\(asset.id.shortened)'")
+      warnings.add(asset.pointer, "nothing uses '\(asset.id.shortened)'")
     }
   }
 
