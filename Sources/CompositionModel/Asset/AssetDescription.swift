@@ -9,10 +9,15 @@ public struct AssetDescription: Sendable, Hashable, Codable {
   public var tracks: [TrackDescription]
   /// Metadata by format key, such as `title`.
   public var metadata: [String: String]
+  /// How many bytes of a Flash video follow its last packet, where another file begins that is not read. Nil if there are
+  /// none.
+  public var unreadBytes: Int64?
 
   public init(
-    container: String, duration: MediaTime, tracks: [TrackDescription], metadata: [String: String] = [:]
+    container: String, duration: MediaTime, tracks: [TrackDescription], metadata: [String: String] = [:],
+    unreadBytes: Int64? = nil
   ) {
+    self.unreadBytes = unreadBytes
     self.container = container
     self.duration = duration
     self.tracks = tracks
