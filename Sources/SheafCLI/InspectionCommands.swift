@@ -215,8 +215,13 @@ enum ProbeText {
   /// At most so many places are listed.
   private static let mostPlaces = 20
 
-  /// What may not be as the file's maker meant it: the places at which its timestamps jump.
+  /// What may not be as the file's maker meant it: the places at which its timestamps jump, and a part that is not read.
   static func warnings(_ description: AssetDescription) -> [String] {
+    jumps(description)
+      + (description.unreadBytes.map { ["another file begins in its last \($0) bytes, which are not read"] } ?? [])
+  }
+
+  private static func jumps(_ description: AssetDescription) -> [String] {
     let jumps = description.timeJumps
     let listed = jumps.prefix(mostPlaces).map {
       "the timestamps jump by \($0.jump) s at \($0.time) s; what follows continues there"

@@ -156,8 +156,13 @@ extension Reference {
 
   /// The time of the first frame or samples of a track, in seconds of the stored times.
   private static func start(_ path: String, _ track: Int) throws -> Rational {
-    let frames = try Tool.ffprobe(
-      "-select_streams", "\(track)", "-show_entries", "frame=best_effort_timestamp", "-read_intervals", "%+#5", path)
+    // An edit list may leave out many packets before the first frame.
+    var frames: [[String]] = []
+    for count in [5, 5000] where frames.allSatisfy({ $0.first?.isEmpty ?? true }) {
+      frames = try Tool.ffprobe(
+        "-select_streams", "\(track)", "-show_entries", "frame=best_effort_timestamp",
+        "-read_intervals", "%+#\(count)", path)
+    }
     let streams = try Tool.ffprobe("-select_streams", "\(track)", "-show_entries", "stream=time_base", path)
     let tick = (streams.first { $0.first?.isEmpty == false }?.first ?? "").split(separator: "/").compactMap {
       Int128($0)

@@ -134,6 +134,32 @@ import Testing
     #expect(abs(try asset.duration.exact.approximate - 12) < 0.1)
   }
 
+  /// Each part has its headers as packets of its own.
+  @Test func `a chained Ogg file with pictures has no more of them than its parts`() throws {
+    let options = ["-c:v", "libtheora", "-g", "12", "-an"]
+    let parts = try (0..<2).map { try part("a.ogv", seconds: 2, seed: $0, options) }
+    let asset = try probe(scratch.write(parts[0] + parts[1], "chained.ogv"))
+    let counts = try parts.enumerated().map { number, data in
+      try probe(scratch.write(data, "\(number).ogv")).defaultTrack(.video)?.video?.frames.count ?? 0
+    }
+    let video = try #require(asset.defaultTrack(.video)?.video)
+    #expect(video.frames.count == counts[0] + counts[1])
+    #expect(video.damagedFrames == nil)
+    // The second part begins one frame after the last picture of the first.
+    let times = video.frames.times.map { $0 }
+    #expect(times[counts[0]] == times[counts[0] - 1] + 1)
+    #expect(asset.timeJumps.count == 1)
+  }
+
+  @Test func `a second Flash video in a file is reported`() throws {
+    let options = ["-c:v", "flv", "-g", "12", "-an"]
+    let parts = try (0..<2).map { try part("a.flv", seconds: 2, seed: $0, options) }
+    let asset = try probe(scratch.write(parts[0] + parts[1], "joined.flv"))
+    #expect(asset.unreadBytes == Int64(parts[1].count))
+    #expect(asset.defaultTrack(.video)?.video?.frames.count == 50)
+    #expect(try probe(scratch.write(parts[0], "one.flv")).unreadBytes == nil)
+  }
+
   /// The starts of one codec are proved by its packets' headers, and those of the other by decoding.
   @Test(arguments: ["flv", "flashsv"])
   func `a Flash video whose clock starts anew plays to its end`(codec: String) throws {

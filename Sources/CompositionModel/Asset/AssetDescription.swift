@@ -13,12 +13,16 @@ public struct AssetDescription: Sendable, Hashable, Codable {
   public var font: FontDescription?
   /// Set for a look-up table of colours (`.cube`), which has no tracks.
   public var colourTable: ColourTableFormat?
+  /// How many bytes of a Flash video follow its last packet, where another file begins that is not read. Nil if there are
+  /// none.
+  public var unreadBytes: Int64?
 
   public init(
     container: String, duration: MediaTime, tracks: [TrackDescription], metadata: [String: String] = [:],
-    font: FontDescription? = nil, colourTable: ColourTableFormat? = nil
+    font: FontDescription? = nil, colourTable: ColourTableFormat? = nil, unreadBytes: Int64? = nil
   ) {
     self.colourTable = colourTable
+    self.unreadBytes = unreadBytes
     self.container = container
     self.duration = duration
     self.tracks = tracks

@@ -89,8 +89,17 @@ final class Demuxer {
     for case let stream? in streams { stream.pointee.discard = isSelected(stream) ? AVDISCARD_DEFAULT : AVDISCARD_ALL }
   }
 
-  /// Reads the next packet; false at the end. A file that is cut off ends there, as it does for the ffmpeg tool.
+  /// Reads the next packet; false at the end. A file that is cut off ends there, as it does for the ffmpeg tool. Headers
+  /// that a chained Ogg file repeats as packets are left out: they are no pictures.
   func read(into packet: Packet) throws(MediaError) -> Bool {
+    while try readAny(into: packet) {
+      let index = Int(packet.pointer.pointee.stream_index)
+      guard let stream = streams[index], packet.repeatsTheoraHeader(of: stream.pointee.codecpar) else { return true }
+    }
+    return false
+  }
+
+  private func readAny(into packet: Packet) throws(MediaError) -> Bool {
     av_packet_unref(packet.pointer)
     var result = av_read_frame(context, packet.pointer)
     var attempts = 1000
@@ -150,6 +159,19 @@ final class Demuxer {
 }
 
 extension Packet {
+  /// Whether this is a comment, or a header of Theora that the decoder has been opened with.
+  fileprivate func repeatsTheoraHeader(of parameters: UnsafePointer<AVCodecParameters>) -> Bool {
+    guard parameters.pointee.codec_id == AV_CODEC_ID_THEORA else { return false }
+    return withBytes { bytes in
+      guard let first = bytes.first, first & 0x80 != 0 else { return false }
+      if first == 0x81 { return true }
+      let own = UnsafeRawBufferPointer(
+        start: parameters.pointee.extradata, count: Int(parameters.pointee.extradata_size))
+      return own.count >= bytes.count
+        && (0...(own.count - bytes.count)).contains { own[$0..<($0 + bytes.count)].elementsEqual(bytes) }
+    }
+  }
+
   /// Treats times beyond 2^56 ticks as missing, so that sums and differences of times cannot overflow.
   fileprivate func removeImpossibleTimes() {
     let possible = -(Int64(1) << 56)...(Int64(1) << 56)

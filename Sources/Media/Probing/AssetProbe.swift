@@ -61,7 +61,10 @@ package enum AssetProbe {
     }
     let isFragmented = isMovie ? try hasFragments(source) : false
     let zero = isMovie && !isFragmented ? .zero : try earliestStart(findings)
-    return try finish(&findings, zero: zero, demuxer)
+    var description = try finish(&findings, zero: zero, demuxer)
+    // libavformat takes the header of another file for a tag, and ends there or skips what it seems to hold.
+    if demuxer.formatName == "flv" { description.unreadBytes = try secondFile(source, from: places.end) }
+    return description
   }
 
   /// Nil for streams that are not tracks of the asset: cover art and attachments.
@@ -153,6 +156,27 @@ package enum AssetProbe {
   private static func roundsTimes(_ demuxer: Demuxer, _ track: TrackDescription) -> Bool {
     let isMillisecond = track.timebase == MediaTime(value: 1, timescale: 1000)
     return isMillisecond && (demuxer.formatName.hasPrefix("matroska") || demuxer.formatName == "flv")
+  }
+
+  /// The bytes from the header of a second Flash video on, which begins at most 4 KiB after the last packet of the first.
+  private static func secondFile(_ source: any ByteSource, from end: Int64) throws(MediaError) -> Int64? {
+    var bytes = [UInt8](repeating: 0, count: 4096)
+    var count = 0
+    while count < bytes.count {
+      let read = try bytes.withUnsafeMutableBufferPointer { buffer throws(MediaError) in
+        try source.read(
+          at: end + Int64(count),
+          into: UnsafeMutableRawBufferPointer(UnsafeMutableBufferPointer(rebasing: buffer[count...])))
+      }
+      if read == 0 { break }
+      count += read
+    }
+    // The name, the version, flags, and the header's size.
+    let place = bytes[..<count].indices.dropLast(8).first {
+      bytes[$0..<($0 + 4)].elementsEqual([0x46, 0x4C, 0x56, 1])
+        && bytes[($0 + 5)..<($0 + 9)].elementsEqual([0, 0, 0, 9])
+    }
+    return place.map { source.byteCount - end - Int64($0) }
   }
 
   /// Whether a file of the mov family has fragments: `moof` boxes at its top level.

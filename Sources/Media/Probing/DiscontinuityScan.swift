@@ -41,6 +41,8 @@ struct DiscontinuityScan {
   private static let mostParts = 10_000
   private static let second: Int64 = 1_000_000
 
+  /// The end of the last packet, as a byte position.
+  private(set) var end: Int64 = 0
   private var tracks: [Int: Track] = [:]
   private var parts: [Part] = []
   private let back: Int64
@@ -57,6 +59,7 @@ struct DiscontinuityScan {
 
   /// Packets of the video and audio tracks are added in the file's order.
   mutating func add(_ packet: Packet, of stream: UnsafeMutablePointer<AVStream>) throws(MediaError) {
+    end = max(end, packet.pointer.pointee.pos + Int64(packet.byteCount))
     guard isActive else { return }
     let index = Int(stream.pointee.index)
     var track = tracks[index] ?? Track(timebase: stream.pointee.time_base)
