@@ -17,6 +17,11 @@ package enum AssetProbe {
   package static func probe(
     _ source: any ByteSource, name: String, movement: Movement? = nil
   ) throws(MediaError) -> AssetDescription {
+    if try isAnimatedWebP(source) {
+      throw MediaError(
+        .unsupported, operation: "probing", subject: name,
+        message: "it is an animated WebP picture, which cannot be decoded; use an animated PNG or a video with alpha")
+    }
     var demuxer = try Demuxer(source, name: name, movement: movement)
     var places = DiscontinuityScan(demuxer)
     var (scans, sounds) = try scan(demuxer) { (packet, stream) throws(MediaError) in
@@ -149,6 +154,16 @@ package enum AssetProbe {
   private static func roundsTimes(_ demuxer: Demuxer, _ track: TrackDescription) -> Bool {
     let isMillisecond = track.timebase == MediaTime(value: 1, timescale: 1000)
     return isMillisecond && (demuxer.formatName.hasPrefix("matroska") || demuxer.formatName == "flv")
+  }
+
+  /// Whether a file is a WebP picture whose header says that it is animated. libavcodec finds no picture in one.
+  private static func isAnimatedWebP(_ source: any ByteSource) throws(MediaError) -> Bool {
+    var head = [UInt8](repeating: 0, count: 21)
+    let count = try head.withUnsafeMutableBufferPointer { buffer throws(MediaError) in
+      try source.read(at: 0, into: UnsafeMutableRawBufferPointer(buffer))
+    }
+    return count == head.count && head[0..<4].elementsEqual("RIFF".utf8) && head[8..<16].elementsEqual("WEBPVP8X".utf8)
+      && head[20] & 2 != 0
   }
 
   /// Whether a file of the mov family has fragments: `moof` boxes at its top level.

@@ -37,7 +37,7 @@ struct PacketScan {
 
   init(_ stream: UnsafeMutablePointer<AVStream>) {
     let parameters = stream.pointee.codecpar!
-    rule = KeyframeRule(parameters)
+    rule = KeyframeRule(parameters, hasAlphaBeside: Decoder.hasAlphaBeside(stream))
     shown = ShownPictures(parameters)
     headers = StandingHeaders(parameters)
     // MPEG-1 and 2 state it for tracks without such pictures too.
