@@ -48,6 +48,7 @@ format:
 bench: release ## Sheaf, ffmpeg and melt in turn, as ratios; films of a bit rate; then a coordinator under load
 	@scripts/install-packages test bench
 	Benchmarks/run
+	Benchmarks/overlay
 	Benchmarks/bitrate
 	swift build -c release --product FarmLoad
 	pg_virtualenv -t -o max_connections=200 Benchmarks/load

@@ -60,6 +60,23 @@ void sheaf_split_argb32(
   }
 }
 
+int sheaf_bounds16(const uint16_t *from, ptrdiff_t from_stride, int width, int height, int bounds[4]) {
+  int left = width, top = height, right = 0, bottom = 0;
+  for (int y = 0; y < height; y++) {
+    const uint16_t *row = CONST_ROW(uint16_t, from, from_stride, y);
+    int first = 0, end = width;
+    while (first < end && row[first] == 0) first++;
+    if (first == end) continue;
+    while (row[end - 1] == 0) end--;
+    if (first < left) left = first;
+    if (end > right) right = end;
+    if (y < top) top = y;
+    bottom = y + 1;
+  }
+  bounds[0] = left, bounds[1] = top, bounds[2] = right, bounds[3] = bottom;
+  return bottom > 0;
+}
+
 static inline uint16_t apply(struct sheaf_matrix_row row, int64_t red, int64_t green, int64_t blue, int64_t alpha) {
   int64_t sum = row.red * red + row.green * green + row.blue * blue + row.alpha * alpha + (INT64_C(1) << 31);
   int64_t value = sum >> 32;

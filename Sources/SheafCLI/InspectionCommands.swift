@@ -197,6 +197,10 @@ struct ProbeCommand: AsyncParsableCommand {
 /// A file's description as text.
 enum ProbeText {
   static func lines(_ file: String, _ description: AssetDescription) -> [String] {
+    if let font = description.font {
+      let characters = font.characters.reduce(0) { $0 + $1.count }
+      return ["\(file): a \(font.format) font, \(font.family) \(font.style), \(characters) characters"]
+    }
     let duration = description.duration == .zero ? "a still" : "\(description.duration) s"
     var lines = ["\(file): \(description.container), \(duration)"]
     for track in description.tracks {

@@ -105,6 +105,19 @@ import Wire
     }
   }
 
+  @Test func aFamilyThatIsNotInstalledIsAWarningOfThePlan() async throws {
+    try await TestCoordinator.run { coordinator in
+      let titled = document.replacing(
+        "\"export\": {",
+        with: #""videoComposition": { "overlays": [ { "text": "x", "font": "Gone" }, { "text": "x" } ] }, "export": {"#)
+      let worker = ScriptedWorker(coordinator.hello(.worker))
+      let reply = try await inspect(titled, files: ["a.mov": "10", "b.mov": "11"], at: coordinator, worker: worker)
+      let plan = try JSONDecoder().decode(PlanReport.self, from: reply.plan)
+      let message = "the font family 'Gone' is not installed; 'Sea Sans' is used instead"
+      #expect(plan.warnings == [Problem(pointer: "/videoComposition/overlays/0/font", message: message)])
+    }
+  }
+
   @Test func aDamagedDescriptionIsMadeAgain() async throws {
     try await TestCoordinator.run { coordinator in
       let files = ["a.mov": "10", "b.mov": "11"]

@@ -88,6 +88,10 @@ void sheaf_premultiply_rgba16(
 void sheaf_split_argb32(
   struct sheaf_rgba_planes to, const uint32_t *from, ptrdiff_t from_stride, int width, int height);
 
+// The smallest rectangle that has every sample above 0: left, top, right and bottom, right and bottom being the first
+// column and row behind it. Returns 0 if there is none.
+int sheaf_bounds16(const uint16_t *from, ptrdiff_t from_stride, int width, int height, int bounds[4]);
+
 // One row of a matrix from premultiplied R, G, B and A, each in 65535ths, to a blend sample, in 2^-32 of its unit.
 struct sheaf_matrix_row {
   int64_t red, green, blue, alpha;

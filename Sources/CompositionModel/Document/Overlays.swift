@@ -214,7 +214,7 @@ extension Lowering {
     }
     // Without `over`, the ramps are compared with the film's duration, which must be known for that.
     guard entry.over != nil || filmIsKnown else { return nil }
-    if entry.over == nil, case .video(let video)? = content, let turns = video.turns {
+    if entry.over == nil, case .video = entry.content, case .video(let video)? = content, let turns = video.turns {
       let played = exact(at: entry.pointer) { () throws(TimeError) in
         try MediaTimeRange(start: .zero, duration: video.source.duration * Rational(turns))
       }

@@ -30,7 +30,7 @@ final class Decoder {
   init(_ stream: UnsafeMutablePointer<AVStream>, name: String) throws(MediaError) {
     self.name = name
     let parameters = stream.pointee.codecpar!
-    guard let codec = avcodec_find_decoder(parameters.pointee.codec_id) else {
+    guard let codec = Decoder.codec(of: stream) else {
       throw MediaError(
         .unsupported, operation: "decoding", subject: name,
         message: "track \(stream.pointee.index) is \(Decoder.codecName(parameters)), which this build cannot decode")
@@ -50,6 +50,27 @@ final class Decoder {
   deinit {
     var context: UnsafeMutablePointer<AVCodecContext>? = context
     avcodec_free_context(&context)
+  }
+
+  /// The decoder of a stream. That of VP8 or VP9 with alpha, which is coded as a picture of its own beside each picture, is
+  /// libvpx's: libavcodec's own ignores the alpha.
+  private static func codec(of stream: UnsafeMutablePointer<AVStream>) -> UnsafePointer<AVCodec>? {
+    let id = stream.pointee.codecpar.pointee.codec_id
+    if hasAlphaBeside(stream),
+      let codec = avcodec_find_decoder_by_name(id == AV_CODEC_ID_VP8 ? "libvpx" : "libvpx-vp9")
+    {
+      return codec
+    }
+    return avcodec_find_decoder(id)
+  }
+
+  /// Whether a stream is marked as VP8 or VP9 with alpha.
+  static func hasAlphaBeside(_ stream: UnsafeMutablePointer<AVStream>) -> Bool {
+    let id = stream.pointee.codecpar.pointee.codec_id
+    guard id == AV_CODEC_ID_VP8 || id == AV_CODEC_ID_VP9,
+      let entry = av_dict_get(stream.pointee.metadata, "alpha_mode", nil, 0)
+    else { return false }
+    return String(cString: entry.pointee.value) == "1"
   }
 
   /// libavcodec's name of the codec.

@@ -33,6 +33,9 @@ final class Demuxer {
     var options: OpaquePointer?
     // The ffmpeg tool sets it too: without it a transport stream's later programs are not found.
     av_dict_set(&options, "scan_all_pmts", "1", AV_DICT_DONT_OVERWRITE)
+    // A frame of an animated PNG that is shown for less than 1/50 s is shown for 1/10 s, like one of a GIF.
+    av_dict_set(&options, "max_fps", "50", AV_DICT_DONT_OVERWRITE)
+    av_dict_set(&options, "default_fps", "10", AV_DICT_DONT_OVERWRITE)
     let result = avformat_open_input(&context, nil, nil, &options)
     av_dict_free(&options)
     guard result >= 0, let opened = context else {

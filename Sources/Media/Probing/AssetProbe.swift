@@ -21,6 +21,11 @@ package enum AssetProbe {
       let table = try CubeFile(source, name: name)
       return AssetDescription(container: "cube", duration: .zero, tracks: [], colourTable: table.format)
     }
+    if try isAnimatedWebP(source) {
+      throw MediaError(
+        .unsupported, operation: "probing", subject: name,
+        message: "it is an animated WebP picture, which cannot be decoded; use an animated PNG or a video with alpha")
+    }
     var demuxer = try Demuxer(source, name: name, movement: movement)
     var places = DiscontinuityScan(demuxer)
     var (scans, sounds) = try scan(demuxer) { (packet, stream) throws(MediaError) in
@@ -177,6 +182,16 @@ package enum AssetProbe {
         && bytes[($0 + 5)..<($0 + 9)].elementsEqual([0, 0, 0, 9])
     }
     return place.map { source.byteCount - end - Int64($0) }
+  }
+
+  /// Whether a file is a WebP picture whose header says that it is animated. libavcodec finds no picture in one.
+  private static func isAnimatedWebP(_ source: any ByteSource) throws(MediaError) -> Bool {
+    var head = [UInt8](repeating: 0, count: 21)
+    let count = try head.withUnsafeMutableBufferPointer { buffer throws(MediaError) in
+      try source.read(at: 0, into: UnsafeMutableRawBufferPointer(buffer))
+    }
+    return count == head.count && head[0..<4].elementsEqual("RIFF".utf8) && head[8..<16].elementsEqual("WEBPVP8X".utf8)
+      && head[20] & 2 != 0
   }
 
   /// Whether a file of the mov family has fragments: `moof` boxes at its top level.

@@ -22,7 +22,8 @@ struct KeyframeRule {
 
   private let kind: Kind
 
-  init(_ parameters: UnsafePointer<AVCodecParameters>) {
+  /// - Parameter hasAlphaBeside: Whether another picture in each packet has the alpha.
+  init(_ parameters: UnsafePointer<AVCodecParameters>, hasAlphaBeside: Bool = false) {
     let extradata = UnsafeBufferPointer(
       start: parameters.pointee.extradata, count: Int(parameters.pointee.extradata_size))
     let codec = parameters.pointee.codec_id
@@ -34,6 +35,8 @@ struct KeyframeRule {
       // Annex B begins with a start code; an hvcC record with version 1.
       let isRecord = extradata.count > 22 && (extradata[0] != 0 || extradata[1] != 0 || extradata[2] > 1)
       kind = .hevc(lengthSize: isRecord ? Int(extradata[21] & 3) + 1 : 0)
+    // The picture of the alpha may refer to earlier ones where that of the colours does not.
+    case _ where hasAlphaBeside: kind = .unknown
     // What lies under the pictures may come to light at any later one, so that no comparison proves a start.
     case AV_CODEC_ID_GIF, AV_CODEC_ID_APNG, AV_CODEC_ID_WEBP: kind = .headOnly
     case _ where properties & AV_CODEC_PROP_INTRA_ONLY != 0: kind = .intraOnly

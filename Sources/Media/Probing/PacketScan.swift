@@ -41,7 +41,7 @@ struct PacketScan {
 
   init(_ stream: UnsafeMutablePointer<AVStream>) {
     let parameters = stream.pointee.codecpar!
-    rule = KeyframeRule(parameters)
+    rule = KeyframeRule(parameters, hasAlphaBeside: Decoder.hasAlphaBeside(stream))
     shown = ShownPictures(parameters)
     headers = StandingHeaders(parameters)
     order = rule.statesPictureTypes ? PictureOrder() : nil

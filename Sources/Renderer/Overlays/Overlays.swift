@@ -4,7 +4,8 @@ import Segmenter
 
 /// Overlays as blend pictures, placed in the composition's frame.
 enum Overlays {
-  /// An image at its placement, cut at the frame's edges; nil if it is outside the frame.
+  /// An image at its placement, cut at the frame's edges and to what is not transparent; nil if nothing of that is in the
+  /// frame.
   ///
   /// Its size in pixels of the frame is `width` by `height`. With one of them, the other follows the image's shape, rounded
   /// to the nearest pixel; with neither, it is the image's own, with pixel aspect and orientation applied.
@@ -20,8 +21,12 @@ enum Overlays {
     }
     let origin = placement.origin(of: size, in: format.size)
     let placed = PixelRect(x: origin.x, y: origin.y, size: size)
-    guard let visible = placed.intersection(PixelRect(format.size)) else { return nil }
+    guard placed.intersection(PixelRect(format.size)) != nil else { return nil }
     let whole = try fitter.rgba(frame, size: size)
+    // What is transparent throughout need not be drawn.
+    guard let visible = whole.covered?.shifted(x: origin.x, y: origin.y).intersection(PixelRect(format.size)) else {
+      return nil
+    }
     let cell = ChromaCell(format.pixelFormat)
     let box = cell.enclosing(visible, in: format.size)
     let boxed = try whole.placed(

@@ -84,6 +84,13 @@ final class RGBAPicture {
     return result
   }
 
+  /// The smallest rectangle that has every pixel with coverage; nil if there is none.
+  var covered: PixelRect? {
+    var bounds: [Int32] = [0, 0, 0, 0]
+    guard sheaf_bounds16(plane(3), stride, Int32(size.width), Int32(size.height), &bounds) != 0 else { return nil }
+    return PixelRect(x: Int(bounds[0])..<Int(bounds[2]), y: Int(bounds[1])..<Int(bounds[3]))
+  }
+
   /// A picture of `size` that shows a part of this one at (x, y) and is transparent elsewhere.
   func placed(_ part: PixelRect, x: Int, y: Int, in size: PixelSize) throws(RenderError) -> RGBAPicture {
     let whole = try RGBAPicture(size)
