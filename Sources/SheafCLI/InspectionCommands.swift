@@ -197,6 +197,10 @@ struct ProbeCommand: AsyncParsableCommand {
 /// A file's description as text.
 enum ProbeText {
   static func lines(_ file: String, _ description: AssetDescription) -> [String] {
+    if let table = description.colourTable {
+      let shape = Array(repeating: "\(table.size)", count: table.dimensions).joined(separator: "x")
+      return ["\(file): \(description.container), a look-up table of colours, \(shape)"]
+    }
     let duration = description.duration == .zero ? "a still" : "\(description.duration) s"
     var lines = ["\(file): \(description.container), \(duration)"]
     for track in description.tracks {

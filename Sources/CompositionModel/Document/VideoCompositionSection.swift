@@ -204,8 +204,10 @@ extension Lowering {
     let first = formats.first { !$0.isStill } ?? formats.first
     let written = document.export.video.settings
     let codec = (written?.codec ?? .standard).definition
-    let pixelFormat =
-      written?.pixelFormat ?? codec.defaultPixelFormat(source: first.map { PixelFormat(nearest: $0) } ?? .yuv420p)
+    var standard = codec.defaultPixelFormat(source: first.map { PixelFormat(nearest: $0) } ?? .yuv420p)
+    // With 8 bits the steps of PQ and HLG are seen. A profile that is asked for may have no more.
+    if first?.colour.highDynamicRange != nil, written?.profile == nil { standard = standard.withTenBits }
+    let pixelFormat = written?.pixelFormat ?? standard
     var format = LoweredFormat(size: nil, pixelFormat: pixelFormat, colour: ColourTags())
     if let first, !first.isRGB {
       format.colour = first.colour
@@ -307,16 +309,30 @@ extension VideoFormat {
       || ["argb", "abgr"].contains { name.hasPrefix($0) } || colour.matrix == "gbr" || colour.matrix == "rgb"
   }
 
-  fileprivate var dynamicRange: String {
-    switch colour.transfer {
+  fileprivate var dynamicRange: String { colour.highDynamicRange ?? "standard dynamic range" }
+}
+
+extension ColourTags {
+  /// The name of the high dynamic range that the tags state. Nil: standard dynamic range.
+  var highDynamicRange: String? {
+    switch transfer {
     case "smpte2084": "HDR (PQ)"
     case "arib-std-b67": "HDR (HLG)"
-    default: "standard dynamic range"
+    default: nil
     }
   }
 }
 
 extension PixelFormat {
+  /// The format with the same subsampling and 10 bits.
+  fileprivate var withTenBits: PixelFormat {
+    switch self {
+    case .yuv420p, .yuv420p10: .yuv420p10
+    case .yuv422p, .yuv422p10: .yuv422p10
+    case .yuv444p, .yuv444p10: .yuv444p10
+    }
+  }
+
   /// The format that stores a decoded picture with the least change, by libavutil's name of the picture's format.
   fileprivate init(nearest video: VideoFormat) {
     let name = video.pixelFormat
