@@ -19,7 +19,7 @@ static inline int least(int a, int b) { return a < b ? a : b; }
 static inline int most(int a, int b) { return a > b ? a : b; }
 static inline int limited(int value, int lowest, int highest) { return most(lowest, least(value, highest)); }
 
-// What is known of the rows around a missing one. Rows are counted from it; those beyond the picture's edge are mirrored.
+// What is known of the rows around a missing one. Rows are counted from it.
 #define DEINTERLACE(type, row_name, plane_name)                                                                       \
   struct row_name {                                                                                                   \
     /* Rows -3, -1, 1 and 3 of the frame; -1 and 1 of the frames before and after. */                                 \
@@ -69,10 +69,9 @@ static inline int limited(int value, int lowest, int highest) { return most(lowe
                                                                                                                       \
   static const type *row_name##_at(const void *base, ptrdiff_t stride, int height, int own, int distance) {           \
     int row = own + distance;                                                                                         \
-    if (row < 0 || row >= height) row = own - distance;                                                               \
-    /* A picture of a few rows has none on the other side either. */                                                  \
-    if (row < 0 || row >= height) row = own + (distance & 1 ? (own > 0 ? -1 : 1) : 0);                                \
-    return CONST_ROW(type, base, stride, row < 0 || row >= height ? own : row);                                       \
+    /* Of the same field, on the other side, and next to the missing row. */                                          \
+    if (row < 0 || row >= height) row = own + (distance & 1 ? (distance < 0 ? 1 : -1) : 0);                           \
+    return CONST_ROW(type, base, stride, row);                                                                        \
   }                                                                                                                   \
                                                                                                                       \
   static void plane_name(void *to, ptrdiff_t to_stride, struct sheaf_fields of) {                                     \

@@ -201,6 +201,10 @@ enum ProbeText {
       let characters = font.characters.reduce(0) { $0 + $1.count }
       return ["\(file): a \(font.format) font, \(font.family) \(font.style), \(characters) characters"]
     }
+    if let table = description.colourTable {
+      let shape = Array(repeating: "\(table.size)", count: table.dimensions).joined(separator: "x")
+      return ["\(file): \(description.container), a look-up table of colours, \(shape)"]
+    }
     let duration = description.duration == .zero ? "a still" : "\(description.duration) s"
     var lines = ["\(file): \(description.container), \(duration)"]
     for track in description.tracks {

@@ -22,8 +22,9 @@ import Testing
         }
         let shift = round % 15
         let extremes: [Int16] = [Int16.max, -Int16.max]
-        let weights = (0..<4).map { _ in
-          round % 5 == 0 ? extremes.randomElement(using: &generator)! : Int16.random(in: -20000...20000, using: &generator)
+        let weights = (0..<4).map { _ -> Int16 in
+          let extreme = extremes[Int.random(in: 0...1, using: &generator)]
+          return round % 5 == 0 ? extreme : Int16.random(in: -20000...20000, using: &generator)
         }
         let sum = sheaf_sum(weight: (weights[0], weights[1], weights[2], weights[3]), shift: Int32(shift))
         func made(_ kernels: sheaf_filter_kernels) -> [UInt16] {

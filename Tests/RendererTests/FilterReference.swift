@@ -99,18 +99,21 @@ struct FilterReference {
   private static func convolved(
     _ from: [Double], count: Int, lines: Int, step: Int, lineStep: Int, _ sigma: Double
   ) -> [Double] {
-    let reach = Int((6 * sigma).rounded(.up))
-    let weights = (-reach...reach).map { exp(-Double($0 * $0) / (2 * sigma * sigma)) }
+    let reach = Int((4.5 * sigma).rounded(.up))
+    var weights = (-reach...reach).map { exp(-Double($0 * $0) / (2 * sigma * sigma)) }
     let total = weights.reduce(0, +)
+    weights = weights.map { $0 / total }
+    let places = (-reach..<(count + reach)).map { min(count - 1, max(0, $0)) * step }
     var to = from
     for line in 0..<lines {
       for place in 0..<count {
         var sum = 0.0
-        for (index, weight) in weights.enumerated() {
-          let other = min(count - 1, max(0, place + index - reach))
-          sum += weight * from[line * lineStep + other * step]
+        var index = 0
+        while index < weights.count {
+          sum += weights[index] * from[line * lineStep + places[place + index]]
+          index += 1
         }
-        to[line * lineStep + place * step] = sum / total
+        to[line * lineStep + place * step] = sum
       }
     }
     return to

@@ -13,36 +13,48 @@ import Testing
   static let size = PixelSize(width: 98, height: 62)
   static let bt709 = ColourTags(matrix: "bt709")
 
-  private func constant(_ value: Double) throws -> RampList { try .constant(value) }
-
   private func filter(_ kind: FilterKind, _ values: [Double], color: Color? = nil, table: String? = nil) throws
     -> Filter<RampList>
   {
     Filter(kind, try values.map { try RampList.constant($0) }, color: color, table: table)
   }
 
-  /// The picture of noise in a format, filtered, and as it was.
-  private func rendered(
-    _ filters: [Filter<RampList>], _ format: PixelFormat, size: PixelSize = size, inputs: [String: any ByteSource] = [:],
-    ofFilm: Bool = false, soft: Bool = false
-  ) throws -> (made: [Int], reference: FilterReference) {
-    var fixture = try VideoFixture()
-    var noise = CompositingTests.noise(size, format, count: 1, seed: 7)
-    if soft { noise = Self.smooth(size, format) }
-    let source = try fixture.make(
-      "noise.mov", raw: noise, format: FrameFormat(format).name, width: size.width, height: size.height,
-      ["-c:v", "ffv1"])
-    var clip = try fixture.clip(source)
-    if !ofFilm { clip.filters = filters }
-    var task = fixture.task([.clip(clip)], size: size, format: format, colour: Self.bt709, frameCount: 1)
-    if ofFilm { task.filters = filters }
-    let maker = try FrameMaker(task, inputs: fixture.inputs.merging(inputs) { first, _ in first })
-    let made = CompositingTests.samples(try maker.frame(0).packed, format)
-    return (made, FilterReference(CompositingTests.samples(noise, format), size, format))
+  /// A source of one picture, of noise or of waves.
+  private struct Scene {
+    let fixture: VideoFixture
+    let format: PixelFormat
+    let size: PixelSize
+    let original: FilterReference
+    private let source: Int
+
+    init(_ format: PixelFormat, size: PixelSize = FilterTests.size, soft: Bool = false) throws {
+      self.format = format
+      self.size = size
+      var fixture = try VideoFixture()
+      let picture =
+        soft ? FilterTests.smooth(size, format) : CompositingTests.noise(size, format, count: 1, seed: 7)
+      source = try fixture.make(
+        "picture.mov", raw: picture, format: FrameFormat(format).name, width: size.width, height: size.height,
+        ["-c:v", "ffv1"])
+      self.fixture = fixture
+      original = FilterReference(CompositingTests.samples(picture, format), size, format)
+    }
+
+    /// The picture filtered, in codes.
+    func rendered(
+      _ filters: [Filter<RampList>], inputs: [String: any ByteSource] = [:], ofFilm: Bool = false
+    ) throws -> [Int] {
+      var clip = try fixture.clip(source)
+      if !ofFilm { clip.filters = filters }
+      var task = fixture.task([.clip(clip)], size: size, format: format, colour: FilterTests.bt709, frameCount: 1)
+      if ofFilm { task.filters = filters }
+      let maker = try FrameMaker(task, inputs: fixture.inputs.merging(inputs) { first, _ in first })
+      return CompositingTests.samples(try maker.frame(0).packed, format)
+    }
   }
 
   /// Waves of colour, so that neighbouring pixels are alike as in a photograph.
-  private static func smooth(_ size: PixelSize, _ format: PixelFormat) -> [UInt8] {
+  fileprivate static func smooth(_ size: PixelSize, _ format: PixelFormat) -> [UInt8] {
     let chroma = ChromaCell(format).chroma(PixelRect(size)).size
     var bytes: [UInt8] = []
     for (plane, extent) in [size, chroma, chroma].enumerated() {
@@ -94,34 +106,39 @@ import Testing
         }
       ),
     ]
+    let scene = try Scene(format)
     for (filter, formula) in cases {
-      var (made, reference) = try rendered([filter], format)
+      var reference = scene.original
       formula(&reference)
-      let psnr = reference.psnr(made)
+      let psnr = reference.psnr(try scene.rendered([filter]))
       #expect(psnr >= least(format), "\(filter.kind): \(psnr) dB")
     }
     // Several in a row are rounded once.
-    var (made, reference) = try rendered(cases.map(\.0), format)
+    let made = try scene.rendered(cases.map(\.0))
+    var reference = scene.original
     for (_, formula) in cases { formula(&reference) }
     #expect(reference.psnr(made) >= least(format) - 8, "\(reference.psnr(made)) dB")
     // A filter of the film is the same as one of its only layer.
-    let ofFilm = try rendered(cases.map(\.0), format, ofFilm: true)
-    #expect(ofFilm.made == made)
+    #expect(try scene.rendered(cases.map(\.0), ofFilm: true) == made)
   }
 
-  @Test(arguments: PixelFormat.allCases) func aBlurIsAGaussianWithItsEdgesRepeated(format: PixelFormat) throws {
+  @Test(arguments: [PixelFormat.yuv420p, .yuv422p10, .yuv444p])
+  func aBlurIsAGaussianWithItsEdgesRepeated(format: PixelFormat) throws {
+    let scene = try Scene(format, size: PixelSize(width: 50, height: 38))
     for radius in [0.7, 3, 6, 7.5, 15, 40] {
-      var (made, reference) = try rendered([try filter(.blur, [radius])], format)
+      var reference = scene.original
       reference.blur(radius)
-      let psnr = reference.psnr(made)
+      let psnr = reference.psnr(try scene.rendered([try filter(.blur, [radius])]))
       #expect(psnr >= least(format), "radius \(radius): \(psnr) dB")
     }
-    #expect(try rendered([try filter(.blur, [0])], format).made == rendered([], format).made)
+    #expect(try scene.rendered([try filter(.blur, [0])]) == scene.rendered([]))
   }
 
   @Test(arguments: [PixelFormat.yuv420p, .yuv444p10]) func sharpeningIsAnUnsharpMask(format: PixelFormat) throws {
+    let scene = try Scene(format)
     for (amount, radius) in [(0.5, 1.5), (2, 4.0)] {
-      var (made, reference) = try rendered([try filter(.sharpen, [amount, radius])], format)
+      let made = try scene.rendered([try filter(.sharpen, [amount, radius])])
+      var reference = scene.original
       var soft = reference
       soft.blur(radius, planes: [0])
       reference.planes[0] = zip(reference.planes[0], soft.planes[0]).map { $0 + amount * ($0 - $1) }
@@ -129,8 +146,11 @@ import Testing
     }
   }
 
-  @Test(arguments: [PixelFormat.yuv420p, .yuv422p10]) func aVignetteDarkensTowardsTheCorners(format: PixelFormat) throws {
-    var (made, reference) = try rendered([try filter(.vignette, [0.8, 0.3, 0.6])], format)
+  @Test(arguments: [PixelFormat.yuv420p, .yuv422p10]) func aVignetteDarkensTowardsTheCorners(format: PixelFormat) throws
+  {
+    let scene = try Scene(format)
+    let made = try scene.rendered([try filter(.vignette, [0.8, 0.3, 0.6])])
+    var reference = scene.original
     let size = Self.size
     func kept(_ x: Double, _ y: Double) -> Double {
       let (w, h) = (Double(size.width) / 2, Double(size.height) / 2)
@@ -174,12 +194,14 @@ import Testing
     ]
   }
 
-  @Test(arguments: PixelFormat.allCases) func aTableIsInterpolatedInTetrahedra(format: PixelFormat) throws {
+  @Test(arguments: [PixelFormat.yuv420p, .yuv422p10, .yuv444p])
+  func aTableIsInterpolatedInTetrahedra(format: PixelFormat) throws {
     let text = cube(9, grade)
     let input: [String: any ByteSource] = ["table": MemorySource(Array(text.utf8))]
+    let scene = try Scene(format, soft: true)
     for amount in [1, 0.4] {
-      var (made, reference) = try rendered(
-        [try filter(.lut, [amount], table: "table")], format, inputs: input, soft: true)
+      let made = try scene.rendered([try filter(.lut, [amount], table: "table")], inputs: input)
+      var reference = scene.original
       reference.changeRGB { colour in
         let limited = colour.map { min(1, max(0, $0)) }
         let places = limited.map { $0 * 8 }
@@ -235,8 +257,9 @@ import Testing
     // An inverted curve over a domain of twice the range: 0…1 becomes 1…0.5.
     let text = "LUT_1D_SIZE 3\nDOMAIN_MIN 0 0 0\nDOMAIN_MAX 2 2 2\n1 1 1\n0.5 0.5 0.5\n0 0 0\n"
     let input: [String: any ByteSource] = ["table": MemorySource(Array(text.utf8))]
-    var (made, reference) = try rendered(
-      [try filter(.lut, [1], table: "table")], .yuv444p10, inputs: input, soft: true)
+    let scene = try Scene(.yuv444p10, soft: true)
+    let made = try scene.rendered([try filter(.lut, [1], table: "table")], inputs: input)
+    var reference = scene.original
     reference.changeRGB { $0.map { 1 - min(1, max(0, $0)) / 2 } }
     #expect(reference.psnr(made) >= 60, "\(reference.psnr(made)) dB")
   }
@@ -276,6 +299,41 @@ import Testing
     #expect(codes[(48 * 128)..<(48 * 128 + 128)].allSatisfy { $0 <= (red + 4) * depth && $0 >= (blue - 4) * depth })
   }
 
+  @Test func keyedPicturesAreIndependentOfOneAnother() throws {
+    var fixture = try VideoFixture()
+    func source(_ name: String, _ square: String) throws -> Int {
+      try fixture.make(
+        name,
+        [
+          "-f", "lavfi", "-i", "color=0x00ff00:size=64x64:rate=30:duration=0.2", "-vf",
+          "drawbox=\(square):color=0xff0000:t=fill", "-c:v", "ffv1", "-pix_fmt", "yuv420p",
+        ])
+    }
+    let sources = [try source("left.mov", "x=4:y=4:w=20:h=50"), try source("right.mov", "x=36:y=10:w=20:h=50")]
+    let over = try MediaTimeRange(start: .zero, duration: MediaTime(value: 3, timescale: 30))
+    let layers = try sources.map { source in
+      var clip = try fixture.clip(source, frames: 0..<3)
+      clip.filters = [
+        .saturation(amount: RampList([Ramp(over: over, from: 1, to: 0.5)])),
+        try filter(.chromaKey, [0.2, 0.1, 0.5], color: Color(red: 0, green: 255, blue: 0)),
+      ]
+      return PlannedLayer.clip(clip)
+    }
+    let size = PixelSize(width: 64, height: 64)
+    let both = fixture.task(layers, size: size, frameCount: 3, background: .white)
+    let frames = try fixture.frames(both)
+    for index in 0..<3 { #expect(try frames[index] == fixture.frame(both, index)) }
+    let alone = try layers.map { try fixture.frame(fixture.task([$0], size: size, frameCount: 3, background: .white)) }
+    let (left, right) = (PackedFrame(alone[0], size), PackedFrame(alone[1], size))
+    let made = PackedFrame(frames[0], size)
+    for y in 0..<64 {
+      for x in 0..<64 where made[0, x, y] != (x < 32 ? left[0, x, y] : right[0, x, y]) {
+        Issue.record("\(x), \(y) differs")
+        return
+      }
+    }
+  }
+
   @Test func aBlurOfAPictureWithAlphaBlursItsCoverage() throws {
     var fixture = try VideoFixture()
     let size = PixelSize(width: 64, height: 64)
@@ -293,6 +351,37 @@ import Testing
     for x in 0..<64 {
       let covered = 0.5 * erfc((Double(x) - 31.5) / (4 * 2.0.squareRoot()))
       #expect(abs(Double(codes[20 * 64 + x]) - (235 - 219 * covered)) <= 1.5, "at \(x)")
+    }
+  }
+
+  @Test func theFitBlurIsAPictureOverItsBlurredSelf() throws {
+    var fixture = try VideoFixture()
+    let wide = try fixture.make(
+      "wide.mov",
+      ["-f", "lavfi", "-i", "testsrc2=size=160x40:rate=30:duration=0.1", "-c:v", "ffv1", "-pix_fmt", "yuv420p"])
+    let size = PixelSize(width: 100, height: 100)
+    func frame(_ fit: Fit, _ filters: [Filter<RampList>]? = nil) throws -> PackedFrame {
+      var clip = try fixture.clip(wide, frames: 0..<1, fit: fit)
+      clip.filters = filters
+      return PackedFrame(try fixture.frame(fixture.task([.clip(clip)], size: size, frameCount: 1)), size)
+    }
+    let (made, contained) = (try frame(.blur), try frame(.contain))
+    let behind = try frame(.cover, [try filter(.blur, [4])])
+    let rows = Fitting(
+      PixelSize(width: 160, height: 40), fit: .contain, frame: size, cell: ChromaCell(.yuv420p)
+    ).target.rows
+    #expect(rows.count < 30)
+    for plane in 0..<3 {
+      let (length, scale) = plane == 0 ? (100, 1) : (50, 2)
+      for y in 0..<length {
+        for x in 0..<length {
+          let right = rows.contains(y * scale) ? contained[plane, x, y] : behind[plane, x, y]
+          if made[plane, x, y] != right {
+            Issue.record("plane \(plane) differs at \(x), \(y)")
+            return
+          }
+        }
+      }
     }
   }
 

@@ -114,7 +114,7 @@ void sheaf_filter_key(struct sheaf_filter_picture picture, struct sheaf_key key,
 
 // One plane of three interlaced frames in a row. Samples are codes of 1 byte (depth 8) or 2 bytes (9 to 16).
 struct sheaf_fields {
-  // `previous` is NULL before the first frame, and `next` after the last.
+  // Both are NULL if there is no frame before.
   const void *previous, *current, *next;
   ptrdiff_t previous_stride, current_stride, next_stride;
   int width, height, depth;
@@ -124,7 +124,7 @@ struct sheaf_fields {
 
 // Makes a plane of one progressive frame, at the time of the first field: the rows of that field are copied, and each row
 // of the other is made from the rows around it and those of the fields before and after (Weston's three fields with the
-// checks of yadif: what is known as bwdif). Without a frame before or after, only the rows of the first field are used.
+// checks of yadif: what is known as bwdif). Without a frame before, only the rows of the first field are used.
 void sheaf_deinterlace(void *to, ptrdiff_t to_stride, struct sheaf_fields fields);
 
 // 14 bits to codes, rounded to nearest and limited to the highest code.

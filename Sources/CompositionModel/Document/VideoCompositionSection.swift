@@ -204,10 +204,11 @@ extension Lowering {
     let first = formats.first { !$0.isStill } ?? formats.first
     let written = document.export.video.settings
     let codec = (written?.codec ?? .standard).definition
+    // A profile that is asked for may have 8 bits only.
+    let isHDR = first?.colour.highDynamicRange != nil && written?.profile == nil
     let pixelFormat =
       written?.pixelFormat
-      ?? codec.defaultPixelFormat(
-        source: first.map { PixelFormat(nearest: $0) } ?? .yuv420p, isHDR: first?.colour.highDynamicRange != nil)
+      ?? codec.defaultPixelFormat(source: first.map { PixelFormat(nearest: $0) } ?? .yuv420p, isHDR: isHDR)
     var format = LoweredFormat(size: nil, pixelFormat: pixelFormat, colour: ColourTags())
     if let first, !first.isRGB {
       format.colour = first.colour

@@ -16,7 +16,7 @@ extension Lowering {
       addEnlargements(edit.videoComposition.renderSize, to: &warnings)
       addUnseen(edit.videoComposition, to: &warnings)
       addLongFrames(to: &warnings)
-      addShallowHDR(edit.export.video, to: &warnings)
+      addDynamicRange(edit, to: &warnings)
     }
     addUnheard(edit, to: &warnings)
     return warnings.problems
@@ -57,11 +57,18 @@ extension Lowering {
       document.videoComposition.pointer.key("frameDuration"), "each frame is shown for \(seconds(written))\(inverse)")
   }
 
-  private func addShallowHDR(_ video: VideoSettings?, to warnings: inout ProblemList) {
-    guard let video, video.pixelFormat.bitDepth == 8, let range = video.colour.highDynamicRange else { return }
-    warnings.add(
-      document.export.pointer.key("video").key("pixelFormat"),
-      "\(video.pixelFormat) has 8 bits, in which \(range) shows bands; 'yuv420p10' has enough")
+  /// How a film of high dynamic range is stored, unless its author has asked for 10 bits.
+  private func addDynamicRange(_ edit: Edit, to warnings: inout ProblemList) {
+    guard let video = edit.export.video, let range = video.colour.highDynamicRange else { return }
+    let pointer = JSONPointer.root.key("export").key("video")
+    let format = video.pixelFormat
+    if format.bitDepth == 8 {
+      warnings.add(pointer, "the film is \(range), and \(format) has 8 bits, in which its gradients show steps")
+    } else if document.export.video.settings?.pixelFormat == nil {
+      warnings.add(
+        pointer,
+        "the film is \(range), as its first clip, and is stored with 10 bits: \"pixelFormat\": \"\(format)\"")
+    }
   }
 
   /// One warning an asset.
@@ -100,8 +107,8 @@ extension Lowering {
           (track(layer.track)?.clips[instruction.over] ?? []).map { (layer, $0.element) }
         }
         for (_, clip) in clips { seen.insert(clip.entry.pointer.text) }
-        guard case .track(let layer) = layer, layer.opacity == .one, layer.filters.keepCoverage, let (_, clip) = clips.first,
-          covers(composition.renderSize, clip, fit: layer.fit)
+        guard case .track(let layer) = layer, layer.opacity == .one, layer.filters.keepCoverage,
+          let (_, clip) = clips.first, covers(composition.renderSize, clip, fit: layer.fit)
         else { continue }
         break
       }

@@ -156,10 +156,12 @@ extension Filter<RampList> {
 
   /// Whether the filter changes nothing at any time.
   package var changesNothing: Bool {
-    Filter<Double>.isNeutral(kind, values.map { list in
-      guard let first = list.ramps.first?.from else { return 1 }
-      return list.ramps.allSatisfy { $0.from == first && $0.to == first } ? first : nil
-    })
+    Filter<Double>.isNeutral(
+      kind,
+      values.map { list in
+        guard let first = list.ramps.first?.from else { return 1 }
+        return list.ramps.allSatisfy { $0.from == first && $0.to == first } ? first : nil
+      })
   }
 }
 

@@ -70,7 +70,8 @@ package struct CubeFile: Sendable {
           throw error("a second size; a table with curves before its cube is not supported", line: line.number)
         }
         let sizes = 2...(CubeFile.greatestSizes[dimensions] ?? 2)
-        guard numbers.count == 1, line.words.count == 2, let size = Int(exactly: numbers[0]), sizes.contains(size) else {
+        guard numbers.count == 1, line.words.count == 2, let size = Int(exactly: numbers[0]), sizes.contains(size)
+        else {
           throw error(
             "\(keyword) should be followed by a whole number from \(sizes.lowerBound) to \(sizes.upperBound)",
             line: line.number, .tooLarge)

@@ -84,7 +84,8 @@ package struct FrameFormat: Sendable, Hashable, CustomStringConvertible {
     guard let depth = depths.first, depths.count == 1 else { return nil }
     if depth == 8 { return components.allSatisfy { $0.shift == 0 } ? 8 : nil }
     // Two components in one number, as 15 bits of red, green and blue are.
-    guard depth > 8, depth <= 16, !has(AV_PIX_FMT_FLAG_BE), components.allSatisfy({ $0.step % 2 == 0 && $0.offset % 2 == 0 })
+    let areWords = components.allSatisfy { $0.step % 2 == 0 && $0.offset % 2 == 0 }
+    guard depth > 8, depth <= 16, !has(AV_PIX_FMT_FLAG_BE), areWords
     else { return nil }
     return components.allSatisfy { $0.shift == 0 } ? depth : 16
   }

@@ -57,7 +57,8 @@ struct ChromaKey {
   /// Divides the colours by the coverage.
   private func makeStraight(_ planes: BlendPicture) {
     let one = [UInt16](repeating: UInt16(Weight.one), count: planes.rect.size.width)
-    for (plane, coverage) in [(BlendPicture.Plane.luma, BlendPicture.Plane.coverage), (.cb, .chromaCoverage), (.cr, .chromaCoverage)] {
+    for plane in [BlendPicture.Plane.luma, .cb, .cr] {
+      let coverage = plane.isChroma ? BlendPicture.Plane.chromaCoverage : .coverage
       let (size, stride) = (planes.rect(of: plane).size, planes.strideInBytes(plane))
       sheaf_filter_rescale(
         planes.plane(plane), stride, planes.plane(plane), stride, planes.plane(coverage), stride, one, 0,

@@ -52,7 +52,11 @@ final class FilterChain {
       try apply(filter, to: &work)
     }
     try applyMap()
-    guard work.isOpaque else { return .blend(work.planes) }
+    guard work.isOpaque else {
+      // The picture keeps its planes, and their coverage is not one any more.
+      if opaque?.planes === work.planes { opaque = nil }
+      return .blend(work.planes)
+    }
     return .opaque(frame: try work.frame(format), x: 0, y: 0, rect: work.planes.rect)
   }
 

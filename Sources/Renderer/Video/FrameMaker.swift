@@ -127,7 +127,8 @@ final class FrameMaker {
     let plain = try compositor.frame(drawn, hasBase: stack.hasBase, background: stack.background, overlays: [])
     let whole = LayerPicture.whole(try filters.apply(stack.filters, to: plain))
     return try compositor.frame(
-      [.clip(Compositor.Weighted(picture: whole, weight: Weight.one))], hasBase: true, background: stack.background, overlays: visible)
+      [.clip(Compositor.Weighted(picture: whole, weight: Weight.one))], hasBase: true, background: stack.background,
+      overlays: visible)
   }
 
   /// A fitted picture over its blurred copy, if its fit has one, with its filters applied.

@@ -109,7 +109,7 @@ private final class SourceCursor {
     guard let deinterlacing, deinterlacing == .all || current.isInterlaced else { return current }
     if let progressive, progressive.pts == current.pts { return progressive }
     let made = try mapErrors(to: RenderError.during("deinterlacing")) { () throws(MediaError) in
-      try Deinterlacer.progressive(previous: previous, current, next: next)
+      try Deinterlacer.progressive(previous: previous, current, next: next ?? current)
     }
     progressive = made
     return made

@@ -4,7 +4,7 @@ import Testing
 @Suite struct FilterDocumentTests {
   private func clip(_ filters: String, _ others: String = "") -> String {
     documentText(
-      tracks: "[{\"id\": \"A\", \"clips\": [{\"asset\": \"v\", \"use\": \"0..10\", \"at\": 2, \"filters\": \(filters)}]}]",
+      tracks: #"[{"id": "A", "clips": [{"asset": "v", "use": "0..10", "at": 2, "filters": "# + filters + "}]}]",
       others)
   }
 
@@ -107,7 +107,10 @@ import Testing
     (#"[{"kind": "lut", "asset": "nothing"}]"#, "/0/asset", "no asset 'nothing'"),
     (#"[{"kind": "lut", "asset": "v"}]"#, "/0/asset", "not a look-up table"),
     (#"{"kind": "blur"}"#, "", "an array of filters"),
-    ("[" + Array(repeating: #"{"kind": "blur"}"#, count: 17).joined(separator: ",") + "]", "", "17 filters; at most 16"),
+    (
+      "[" + Array(repeating: #"{"kind": "blur"}"#, count: 17).joined(separator: ",") + "]", "",
+      "17 filters; at most 16"
+    ),
   ])
   func aWrongFilterIsReportedAtItsPlace(filters: String, place: String, message: String) throws {
     let found = try problems(clip(filters), assets: assets())
@@ -117,7 +120,8 @@ import Testing
   }
 
   @Test func whatCannotHaveFiltersIsReported() throws {
-    let film = #"[{"clips": [{"asset": "v", "deinterlace": 1}]}, {"type": "audio", "clips": [{"asset": "s", "filters": []}]}]"#
+    let audio = #"{"type": "audio", "clips": [{"asset": "s", "filters": []}]}"#
+    let film = #"[{"clips": [{"asset": "v", "deinterlace": 1}]}, "# + audio + "]"
     let found = try problems(
       documentText(tracks: film, ##""videoComposition": {"filters": [{"kind": "chromaKey", "color": "#00ff00"}]}"##))
     #expect(
