@@ -135,6 +135,13 @@ extension Lowering {
           "with explicit 'instructions' opacity is set on their layers, not on the clip")
       }
     }
+    for track in tracks where track.entry.type == .video {
+      for clip in track.entry.clips {
+        guard let transition = clip.transition else { continue }
+        problems.add(
+          transition.pointer, "transitions are for derived instructions; with 'instructions' there can be none")
+      }
+    }
     var instructions: [Instruction] = []
     var layerCount = 0
     for (entry, range) in zip(entries, ranges) {
@@ -223,7 +230,7 @@ private struct ExplicitLayer {
   var track: TrackID
   var fit: Fit?
   var opacity: RampList
-  var clips: Timeline<LoweredClip>
+  var clips: LoweredClips
 }
 
 extension MediaTimeRange {

@@ -24,6 +24,10 @@ extension Lowering {
   private func addUnusedAssets(to warnings: inout ProblemList) {
     var used = Set(document.tracks.flatMap(\.clips).compactMap(\.asset))
     for case .image(let id, _, _) in document.videoComposition.overlays.map(\.content) { used.insert(id) }
+    let styles =
+      document.videoComposition.transitions.map(\.style)
+      + document.tracks.flatMap(\.clips).compactMap(\.transition?.style)
+    used.formUnion(styles.compactMap(\.matte))
     for asset in document.assets where !used.contains(asset.id) {
       warnings.add(asset.pointer, "no clip and no overlay uses '\(asset.id.shortened)'")
     }
@@ -76,14 +80,10 @@ extension Lowering {
     var seen: Set<String> = []
     for instruction in composition.instructions {
       for layer in instruction.layers {
-        let shown: [TrackLayer]
-        switch layer {
-        case .track(let layer): shown = [layer]
-        case .dissolve(let from, let to, _): shown = [from, to]
-        }
-        let visible = shown.filter { $0.opacity.isEverAboveZero(in: instruction.over) }
+        let visible = layer.tracks.filter { $0.opacity.isEverAboveZero(in: instruction.over) }
         let clips = visible.flatMap { layer in
           (track(layer.track)?.clips[instruction.over] ?? []).map { (layer, $0.element) }
+            .filter { $1.layer.track == layer.track }
         }
         for (_, clip) in clips { seen.insert(clip.entry.pointer.text) }
         guard case .track(let layer) = layer, layer.opacity == .one, let (_, clip) = clips.first,
