@@ -10,7 +10,7 @@ import Testing
 
 /// Transitions against a plain reference in double precision, which computes each sample from both pictures.
 @Suite struct TransitionTests {
-  static let progresses = [0.0, 0.04, 0.25, 0.5, 0.61, 0.75, 0.98]
+  static let progresses = [0.04, 0.25, 0.61, 0.98]
 
   static let kinds: [TransitionKind] =
     WipeDirection.allCases.map { .wipe($0, softness: 0) } + WipeDirection.allCases.map { .wipe($0, softness: 0.3) }
@@ -23,9 +23,9 @@ import Testing
 
   /// Formats with the sizes that they can store, odd where they can.
   static let formats: [(PixelFormat, PixelSize)] = [
-    (.yuv420p, PixelSize(width: 70, height: 46)), (.yuv444p, PixelSize(width: 67, height: 45)),
-    (.yuv420p10, PixelSize(width: 70, height: 46)), (.yuv422p10, PixelSize(width: 70, height: 45)),
-    (.yuv444p10, PixelSize(width: 67, height: 45)),
+    (.yuv420p, PixelSize(width: 46, height: 30)), (.yuv444p, PixelSize(width: 45, height: 29)),
+    (.yuv420p10, PixelSize(width: 46, height: 30)), (.yuv422p10, PixelSize(width: 46, height: 29)),
+    (.yuv444p10, PixelSize(width: 45, height: 29)),
   ]
 
   /// Two pictures of noise in a format, and a matte with every grey.

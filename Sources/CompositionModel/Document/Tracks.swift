@@ -147,13 +147,19 @@ struct LoweredTrack {
 extension Lowering {
   /// Puts the clips of all tracks in their places: at first those that set the film's end, then those that end with it.
   mutating func lowerTracks() {
-    tracks = document.tracks.map { lower($0, filmEnd: nil) }
-    guard document.tracks.contains(where: \.endsWithTheFilm) else { return }
-    let isKnown = document.timesAreKnown && tracks.allSatisfy(\.isComplete)
-    let filmEnd = isKnown ? tracks.compactMap(\.clips.entries.last?.range.end).max() ?? .zero : nil
-    for (number, track) in document.tracks.enumerated() where track.endsWithTheFilm {
-      if filmEnd != nil { tracks[number] = lower(track, filmEnd: filmEnd) } else { tracks[number].isComplete = false }
+    var lowered = document.tracks.map { lower($0, filmEnd: nil) }
+    if document.tracks.contains(where: \.endsWithTheFilm) {
+      let isKnown = document.timesAreKnown && lowered.allSatisfy(\.isComplete)
+      let filmEnd = isKnown ? lowered.compactMap(\.clips.entries.last?.range.end).max() ?? .zero : nil
+      for (number, track) in document.tracks.enumerated() where track.endsWithTheFilm {
+        if filmEnd != nil {
+          lowered[number] = lower(track, filmEnd: filmEnd)
+        } else {
+          lowered[number].isComplete = false
+        }
+      }
     }
+    tracks = lowered
   }
 
   /// Puts the clips of a track in their places.
