@@ -116,6 +116,12 @@ let package = Package(
       name: "FarmLoad", dependencies: ["Jobs", "Wire", "Digest", "SystemSupport", argumentParser, protobuf],
       path: "Benchmarks/FarmLoad", swiftSettings: strict),
 
+    // The compositor alone, for Benchmarks/transitions.
+    .executableTarget(
+      name: "FrameLoad",
+      dependencies: ["Renderer", "Media", "Segmenter", "CompositionModel", "SystemSupport", argumentParser],
+      path: "Benchmarks/FrameLoad", swiftSettings: strict),
+
     // What several test targets share: programs that they start, temporary folders, a random generator.
     .target(
       name: "TestPrograms", dependencies: ["SystemSupport"], path: "Tests/TestPrograms", swiftSettings: strict),

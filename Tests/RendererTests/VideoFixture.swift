@@ -116,6 +116,13 @@ struct VideoFixture {
   }
 }
 
+extension PlannedLayer {
+  /// A dissolve without easing.
+  static func dissolve(from: ClipLayer?, to: ClipLayer?, progress: Ramp) -> PlannedLayer {
+    .transition(from: from, to: to, progress: progress, style: nil, matte: nil)
+  }
+}
+
 extension Frame {
   /// All planes without padding, one after the other.
   var packed: [UInt8] { [UInt8](pixels) }

@@ -35,6 +35,13 @@ extension Lowering {
         mix.volumes[entry.track] = RampList(ramps.map(\.ramp))
       }
     }
+    for track in tracks where !track.transitions.isEmpty && (track.entry.type == .audio || track.entry.hasSound) {
+      let volume = track.audioLanes.first.flatMap { mix.volumes[$0] }
+      for (lane, id) in zip(track.clips.lanes, track.audioLanes) {
+        mix.volumes[id] = volume
+        mix.fades[id] = track.fades(lane.id)
+      }
+    }
     return mix
   }
 }

@@ -14,6 +14,8 @@ struct ClipEntry: Sendable {
   /// Seconds of the asset a second of the film. Nil if not written.
   var speed: Rational?
   var until: End?
+  /// From the clip before it on the track.
+  var transition: ClipTransitionEntry?
   /// Whether what it uses plays again and again.
   var loops = false
   var fit = Fit.contain
@@ -26,7 +28,7 @@ struct ClipEntry: Sendable {
   /// No problem makes its asset or its times uncertain. (An unknown key may be a misspelt one of those.)
   var timesAreKnown = false
 
-  static let keys = ["asset", "use", "at", "duration", "speed", "until", "loop"] + keysOfVideo
+  static let keys = ["asset", "use", "at", "duration", "speed", "until", "loop", "transition"] + keysOfVideo
   /// The keys of clips on video tracks only.
   static let keysOfVideo = ["fit", "opacity", "ramps", "filters", "deinterlace"]
   static let notYet = ["transform", "crop", "blendMode", "mask", "pitch", "reverse", "timeRange"]
@@ -75,6 +77,8 @@ extension DocumentReader {
       problems.add(until.pointer, "a clip has 'until' or 'duration', not both")
     }
     clip.timesAreKnown = problems.count == found
+    clip.transition = clipTransition(fields["transition"], type)
+    if let transition = clip.transition, !transition.timesAreKnown { clip.timesAreKnown = false }
     if type == .video {
       clip.fit = choice(fields["fit"], "fit") ?? .contain
       clip.opacity = number(fields["opacity"], in: 0...1) ?? 1
@@ -114,6 +118,8 @@ extension DocumentReader {
 /// A clip in its place, or one turn of a clip that is repeated.
 struct LoweredClip {
   var entry: ClipEntry
+  /// The clip's index in the list of its track.
+  var number: Int
   var clip: Clip
   /// The part of the asset as written. The clip's own may start a part of a tick later.
   var used: MediaTimeRange
@@ -124,15 +130,19 @@ struct LoweredClip {
 extension Lowering {
   /// Puts a clip in its place. Nil and a problem if it has none.
   /// - Parameters:
-  ///   - end: the end of the clip before it in the list. Nil if it is unknown.
+  ///   - number: its index in the list of its track.
+  ///   - lane: the track of the composition that it is on.
+  ///   - start: where it starts if it has no `at`: at the end of the clip before it in the list, or where the transition
+  ///     from that one starts. Nil if it is unknown.
   ///   - filmEnd: the end of the clips that do not end with the film. Nil if it is unknown.
   /// - Returns: the turns of a clip that is repeated, one after the other; a single one otherwise.
   mutating func lower(
-    _ entry: ClipEntry, of track: TrackEntry, after end: MediaTime?, filmEnd: MediaTime?
+    _ entry: ClipEntry, _ number: Int, of track: TrackEntry, lane: TrackID, from start: MediaTime?,
+    filmEnd: MediaTime?
   ) -> [LoweredClip]? {
     let pointer = entry.pointer
     let ramps = timeline(entry.ramps)
-    let place = entry.at.map { resolve($0, at: pointer.key("at")) } ?? end
+    let place = entry.at.map { resolve($0, at: pointer.key("at")) } ?? start
     // `.some(.none)` is a duration that cannot be used.
     let duration = entry.duration.map { positive($0, at: pointer.key("duration")) }
     guard let id = entry.asset, let asset = assets[id], let source = source(entry, track.type, id, asset) else {
@@ -153,7 +163,7 @@ extension Lowering {
     }
     guard entry.loops || checkSpeed(clip.source, target, at: pointer), entry.timesAreKnown else { return nil }
     let opacity = ramps.flatMap { rampList($0, opacity: entry.opacity, within: target, owner: "the clip") }
-    var layer = TrackLayer(track: track.id, fit: entry.fit, opacity: opacity ?? .one)
+    var layer = TrackLayer(track: lane, fit: entry.fit, opacity: opacity ?? .one)
     layer.filters = filters(entry.filters, within: target)
     if track.type == .video { checkFit(entry.fit, of: asset, id, at: pointer) }
     clip.deinterlace = entry.deinterlace
@@ -167,7 +177,7 @@ extension Lowering {
         else { return nil }
         clip.source = moved
       }
-      lowered.append(LoweredClip(entry: entry, clip: clip, used: used, layer: layer))
+      lowered.append(LoweredClip(entry: entry, number: number, clip: clip, used: used, layer: layer))
     }
     return lowered
   }

@@ -138,6 +138,13 @@ extension Lowering {
           "with explicit 'instructions' opacity is set on their layers, not on the clip")
       }
     }
+    for track in tracks where track.entry.type == .video {
+      for clip in track.entry.clips {
+        guard let transition = clip.transition else { continue }
+        problems.add(
+          transition.pointer, "transitions are for derived instructions; with 'instructions' there can be none")
+      }
+    }
     var instructions: [Instruction] = []
     var layerCount = 0
     for (entry, range) in zip(entries, ranges) {
@@ -235,7 +242,7 @@ private struct ExplicitLayer {
   var opacity: RampList
   /// Nil: the clip's.
   var filters: [Filter<RampList>]?
-  var clips: Timeline<LoweredClip>
+  var clips: LoweredClips
   var pointer: JSONPointer
 }
 

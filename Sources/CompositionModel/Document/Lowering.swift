@@ -13,7 +13,11 @@ struct Lowering {
   /// The duration of an output frame, for times in frames.
   var frameDuration = MediaTime(value: 1, timescale: 30)
   var tracks: [LoweredTrack] = [] {
-    didSet { trackNumbers = Dictionary(tracks.enumerated().map { ($1.entry.id, $0) }) { first, _ in first } }
+    didSet {
+      trackNumbers = Dictionary(
+        tracks.enumerated().flatMap { number, track in track.clips.lanes.map { ($0.id, number) } }
+      ) { first, _ in first }
+    }
   }
   private var trackNumbers: [TrackID: Int] = [:]
   /// Whether the place of every clip is known, and so the film's duration.
@@ -64,7 +68,7 @@ struct Lowering {
     return edit
   }
 
-  /// The track of this name. Nil if the document has none.
+  /// The track of this name, or the one that has a lane of this name. Nil if the document has none.
   func track(_ id: TrackID) -> LoweredTrack? { trackNumbers[id].map { tracks[$0] } }
 
   // MARK: Times

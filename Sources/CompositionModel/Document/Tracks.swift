@@ -24,6 +24,9 @@ struct TrackEntry: Sendable {
 
   /// The name of the audio track of a video track.
   static func audioTrack(of id: TrackID) -> TrackID { id + ".sound" }
+
+  /// Whether there are transitions between its clips.
+  var hasTransitions: Bool { clips.contains { $0.transition != nil } }
 }
 
 extension DocumentReader {
@@ -39,7 +42,8 @@ extension DocumentReader {
       }
       let audioTrack = TrackEntry.audioTrack(of: track.id)
       let ids = track.hasSound ? [track.id, audioTrack] : [track.id]
-      for id in ids where !taken.insert(id).inserted {
+      let lanes = track.hasTransitions ? ids.map(ClipTransitionEntry.lane(of:)) : []
+      for id in ids + lanes where !taken.insert(id).inserted {
         problems.add(
           track.pointer.key("id"), "there is another track '\(id.shortened)'; every track needs a name of its own")
       }
@@ -78,6 +82,10 @@ extension DocumentReader {
     let written = items(required(fields, "clips", "a track"), "clips")
     let isReadable = problems.count == found
     let clips = written.map { clip($0, type) }
+    if let transition = clips.first?.transition {
+      problems.add(
+        transition.pointer, "the first clip of a track has none before it from which a transition could start")
+    }
     for clip in clips.dropLast() where clip.endsWithTheFilm {
       problems.add(clip.pointer, "a clip that lasts until the film's end must be the last of its track")
     }
@@ -121,58 +129,104 @@ extension DocumentReader {
 /// A track of the document with its clips in their places.
 struct LoweredTrack {
   var entry: TrackEntry
-  var clips: Timeline<LoweredClip>
-  /// The tracks of the composition that it becomes: the track itself, and the audio of a video track.
-  var composed: [CompositionTrack]
+  var clips: LoweredClips
+  /// Between its clips.
+  var transitions: [LoweredTransition]
+  /// The tracks of the composition that it becomes: its lanes, and their audio if it is a video track with sound.
+  var composed: [CompositionTrack] = []
   /// Every clip is in its place.
   var isComplete: Bool
+
+  /// The audio tracks that its lanes have, or are, in their order.
+  var audioLanes: [TrackID] {
+    let id = entry.type == .audio ? entry.id : TrackEntry.audioTrack(of: entry.id)
+    return clips.lanes.count == 1 ? [id] : [id, ClipTransitionEntry.lane(of: id)]
+  }
 }
 
 extension Lowering {
   /// Puts the clips of all tracks in their places: at first those that set the film's end, then those that end with it.
   mutating func lowerTracks() {
-    tracks = document.tracks.map { lower($0, filmEnd: nil) }
-    guard document.tracks.contains(where: \.endsWithTheFilm) else { return }
-    let isKnown = document.timesAreKnown && tracks.allSatisfy(\.isComplete)
-    let filmEnd = isKnown ? tracks.compactMap(\.clips.entries.last?.range.end).max() ?? .zero : nil
-    for (number, track) in document.tracks.enumerated() where track.endsWithTheFilm {
-      if filmEnd != nil { tracks[number] = lower(track, filmEnd: filmEnd) } else { tracks[number].isComplete = false }
+    var lowered = document.tracks.map { lower($0, filmEnd: nil) }
+    if document.tracks.contains(where: \.endsWithTheFilm) {
+      let isKnown = document.timesAreKnown && lowered.allSatisfy(\.isComplete)
+      let filmEnd = isKnown ? lowered.compactMap(\.clips.entries.last?.range.end).max() ?? .zero : nil
+      for (number, track) in document.tracks.enumerated() where track.endsWithTheFilm {
+        if filmEnd != nil {
+          lowered[number] = lower(track, filmEnd: filmEnd)
+        } else {
+          lowered[number].isComplete = false
+        }
+      }
     }
+    tracks = lowered
   }
 
   /// Puts the clips of a track in their places.
   /// - Parameter filmEnd: nil if it is unknown; clips that end with the film are left out then.
   private mutating func lower(_ track: TrackEntry, filmEnd: MediaTime?) -> LoweredTrack {
-    var placed: [(range: MediaTimeRange, element: LoweredClip)] = []
+    let lanes = track.hasTransitions ? [track.id, ClipTransitionEntry.lane(of: track.id)] : [track.id]
+    var placed: [LoweredClip] = []
+    var transitions: [LoweredTransition] = []
+    var preceding: PrecedingClip?
     var end: MediaTime? = .zero
+    var lane = 0
     var isComplete = true
-    for clip in track.clips {
+    for (number, clip) in track.clips.enumerated() {
       if clip.endsWithTheFilm, filmEnd == nil { continue }
-      let lowered = lower(clip, of: track, after: end, filmEnd: filmEnd)
+      var start = end
+      if let transition = clip.transition, number > 0 {
+        lane = 1 - lane
+        checkMatte(transition.style, at: transition.pointer)
+        start = clip.at == nil ? self.start(of: transition, after: preceding) : nil
+      }
+      let lowered = lower(clip, number, of: track, lane: lanes[lane], from: start, filmEnd: filmEnd)
+      let first = lowered?.first?.clip.target
       end = lowered?.last?.clip.target.end
       isComplete = isComplete && lowered != nil
-      placed += (lowered ?? []).map { ($0.clip.target, $0) }
+      placed += lowered ?? []
+      var transitionEnd: MediaTime?
+      if let transition = clip.transition, let preceding, let first, let end,
+        let shown = exact(
+          at: clip.pointer, { () throws(TimeError) in try MediaTimeRange(start: first.start, end: end) })
+      {
+        let range = range(of: transition, to: clip, shown, after: preceding)
+        isComplete = isComplete && range != nil
+        transitionEnd = range?.end
+        if let range {
+          transitions.append(
+            LoweredTransition(
+              from: lanes[1 - lane], to: lanes[lane], style: transition.style, range: range,
+              pointer: transition.pointer))
+        }
+      }
+      preceding = first.flatMap { first in
+        end.map { PrecedingClip(entry: clip, start: first.start, end: $0, transitionEnd: transitionEnd) }
+      }
     }
     var overlaps: [(LoweredClip, LoweredClip)] = []
-    let clips = Timeline(placed) { overlaps.append(($0, $1)) }
+    let clips = LoweredClips(placed, lanes: lanes) { overlaps.append(($0, $1)) }
     for (clip, earlier) in overlaps {
       problems.add(
         clip.entry.pointer,
         "'\(clip.clip.asset)' would play \(clip.clip.target) and overlap '\(earlier.clip.asset)' "
           + "(\(earlier.entry.pointer.text)), which plays \(earlier.clip.target); clips of one track follow each other")
     }
-    var composed = [
-      CompositionTrack(id: track.id, type: track.type, clips: clips.entries.map(\.element.clip))
-    ]
-    if track.hasSound { composed.append(audioTrack(of: track.id, clips)) }
-    return LoweredTrack(
-      entry: track, clips: clips, composed: composed, isComplete: isComplete && overlaps.isEmpty)
+    var lowered = LoweredTrack(
+      entry: track, clips: clips, transitions: transitions, isComplete: isComplete && overlaps.isEmpty)
+    lowered.composed = clips.lanes.map { id, lane in
+      CompositionTrack(id: id, type: track.type, clips: lane.entries.map(\.element.clip))
+    }
+    for (lane, id) in zip(clips.lanes, lowered.audioLanes) where track.hasSound {
+      lowered.composed.append(audioTrack(id, lane.clips))
+    }
+    return lowered
   }
 
-  /// The audio of a video track: the same clips, of the assets that have an audio track.
-  private func audioTrack(of id: TrackID, _ clips: Timeline<LoweredClip>) -> CompositionTrack {
+  /// The audio of a lane of a video track: the same clips, of the assets that have an audio track.
+  private func audioTrack(_ id: TrackID, _ clips: Timeline<LoweredClip>) -> CompositionTrack {
     CompositionTrack(
-      id: TrackEntry.audioTrack(of: id), type: .audio,
+      id: id, type: .audio,
       clips: clips.entries.compactMap { entry in
         var clip = entry.element.clip
         guard let track = assets[clip.asset]?.defaultTrack(.audio), !clip.source.isEmpty else { return nil }

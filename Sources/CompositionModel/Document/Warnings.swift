@@ -31,6 +31,10 @@ extension Lowering {
       }
     }
     used.formUnion(document.filterTables)
+    let styles =
+      document.videoComposition.transitions.map(\.style)
+      + document.tracks.flatMap(\.clips).compactMap(\.transition?.style)
+    used.formUnion(styles.compactMap(\.matte))
     for asset in document.assets where !used.contains(asset.id) {
       warnings.add(asset.pointer, "nothing uses '\(asset.id.shortened)'")
     }
@@ -97,14 +101,10 @@ extension Lowering {
     var seen: Set<String> = []
     for instruction in composition.instructions {
       for layer in instruction.layers {
-        let shown: [TrackLayer]
-        switch layer {
-        case .track(let layer): shown = [layer]
-        case .dissolve(let from, let to, _): shown = [from, to]
-        }
-        let visible = shown.filter { $0.opacity.isEverAboveZero(in: instruction.over) }
+        let visible = layer.tracks.filter { $0.opacity.isEverAboveZero(in: instruction.over) }
         let clips = visible.flatMap { layer in
           (track(layer.track)?.clips[instruction.over] ?? []).map { (layer, $0.element) }
+            .filter { $1.layer.track == layer.track }
         }
         for (_, clip) in clips { seen.insert(clip.entry.pointer.text) }
         guard case .track(let layer) = layer, layer.opacity == .one, layer.filters.keepCoverage,

@@ -102,8 +102,12 @@ public enum Deinterlacing: String, Sendable, Hashable, Codable {
 public struct AudioMix: Sendable, Hashable, Codable {
   /// On the composition's timeline. A track that is not in it plays at volume 1.
   public var volumes: [TrackID: RampList]
+  /// A second volume, with which the first is multiplied: that of the cross-fades between clips. A track that is not in
+  /// it has none.
+  public var fades: [TrackID: RampList]
 
-  public init(volumes: [TrackID: RampList] = [:]) {
+  public init(volumes: [TrackID: RampList] = [:], fades: [TrackID: RampList] = [:]) {
     self.volumes = volumes
+    self.fades = fades
   }
 }

@@ -44,8 +44,36 @@ public struct Instruction: Sendable, Hashable, Codable {
 /// One layer of an instruction.
 public enum Layer: Sendable, Hashable, Codable {
   case track(TrackLayer)
-  /// The mix (1-p)A + pB of two tracks' pictures. `progress` is p, 0…1, on the composition's timeline.
-  case dissolve(from: TrackLayer, to: TrackLayer, progress: Ramp)
+  case transition(TransitionLayer)
+
+  /// The tracks that it shows.
+  package var tracks: [TrackLayer] {
+    switch self {
+    case .track(let layer): [layer]
+    case .transition(let transition): [transition.from, transition.to]
+    }
+  }
+}
+
+/// A transition from the pictures of one track to those of another.
+public struct TransitionLayer: Sendable, Hashable, Codable {
+  public var from: TrackLayer
+  public var to: TrackLayer
+  /// The position in the transition's time, 0…1, on the composition's timeline.
+  public var progress: Ramp
+  public var style: TransitionStyle
+  /// The still picture of a transition of the kind `luma`. Nil for every other kind.
+  public var matte: AssetID?
+
+  public init(
+    from: TrackLayer, to: TrackLayer, progress: Ramp, style: TransitionStyle = .dissolve, matte: AssetID? = nil
+  ) {
+    self.from = from
+    self.to = to
+    self.progress = progress
+    self.style = style
+    self.matte = matte
+  }
 }
 
 /// A track's pictures in an instruction: AVFoundation's `AVVideoCompositionLayerInstruction`. An instruction that a

@@ -123,7 +123,7 @@ extension PlanReport.Instruction {
     layers = instruction.layers.map { layer in
       switch layer {
       case .track(let layer): layer.track
-      case .dissolve(let from, let to, _): "dissolve from \(from.track) to \(to.track)"
+      case .transition(let layer): "\(layer.style.kind.name) from \(layer.from.track) to \(layer.to.track)"
       }
     }
   }

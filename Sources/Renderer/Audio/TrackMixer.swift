@@ -7,12 +7,17 @@ import Segmenter
 /// and closed after its last.
 struct TrackMixer {
   private let volume: VolumeCurve
+  /// With which the volume is multiplied.
+  private let fades: VolumeCurve?
+  /// The samples of a block with their fades.
+  private var faded: SampleBlock?
   private let clips: [(placement: ClipPlacement, clip: PlannedAudioClip)]
   private var next = 0
   private var playing: ClipOpener.OpenClip?
 
   init(_ track: PlannedAudioTrack, rate: Int, sampleCount: Int64) throws(TimeError) {
     volume = try VolumeCurve(track.volume, rate: rate)
+    fades = try track.fades.map { fades throws(TimeError) in try VolumeCurve(fades, rate: rate) }
     var clips: [(placement: ClipPlacement, clip: PlannedAudioClip)] = []
     for clip in track.clips {
       let placement = try ClipPlacement(clip, rate: rate, sampleCount: sampleCount)
@@ -35,7 +40,8 @@ struct TrackMixer {
         playing = current
         let offset = Int(part.lowerBound - samples.lowerBound)
         try current.stream.read(into: scratch, SampleRange(start: offset, count: part.count))
-        try mixIn(part, scratch, to: mix, origin: samples.lowerBound)
+        try mixIn(
+          part, try fade(part, scratch, origin: samples.lowerBound), to: mix, volume, origin: samples.lowerBound)
       }
       guard placement.output.upperBound <= samples.upperBound else { return }
       if let playing { opener.close(playing) }
@@ -44,8 +50,20 @@ struct TrackMixer {
     }
   }
 
+  /// The samples of a block at the volume of the fades.
+  private mutating func fade(
+    _ samples: Range<Int64>, _ block: SampleBlock, origin: Int64
+  ) throws(RenderError) -> SampleBlock {
+    guard let fades else { return block }
+    let result = faded ?? SampleBlock(channels: block.channels, capacity: block.capacity)
+    faded = result
+    result.clear(Int(samples.lowerBound - origin), samples.count)
+    try mixIn(samples, block, to: result, fades, origin: origin)
+    return result
+  }
+
   private func mixIn(
-    _ samples: Range<Int64>, _ block: SampleBlock, to mix: SampleBlock, origin: Int64
+    _ samples: Range<Int64>, _ block: SampleBlock, to mix: SampleBlock, _ volume: VolumeCurve, origin: Int64
   ) throws(RenderError) {
     let runs = try mapErrors(to: RenderError.audioTime) { () throws(TimeError) in try volume.runs(in: samples) }
     for run in runs {

@@ -11,6 +11,20 @@ struct Compositor {
     case clip(Weighted)
     /// The sum of both.
     case dissolve(Weighted, Weighted)
+    /// A colour that fills the frame, mixed by its share in 1/16384 with a picture.
+    case fade(Weighted?, Color, share: Int)
+    case transition(Transition)
+  }
+
+  /// Two pictures, of which nil is transparent, and how one gives way to the other.
+  struct Transition {
+    let from: Weighted?
+    let to: Weighted?
+    /// A wipe, a slide, a push, a circle or a luma transition.
+    let kind: TransitionKind
+    let progress: Double
+    /// Of a luma transition.
+    let levels: MatteLevels?
   }
 
   /// A picture and its opacity, or its share in a dissolve, in 1/16384.
@@ -30,9 +44,7 @@ struct Compositor {
     {
       return frame
     }
-    let canvas = try mapErrors(to: RenderError.during("making a frame")) { () throws(MediaError) in
-      try Frame(size: format.size, format: FrameFormat(format.pixelFormat), colour: format.colour)
-    }
+    let canvas = try newFrame()
     try canvas.withMutablePlanes { planes throws(RenderError) in
       if !hasBase { planes.fill(PixelRect(format.size), codes: YCbCrMatrix(format).codes(background)) }
       for layer in layers { try draw(layer, on: planes) }
@@ -49,6 +61,68 @@ struct Compositor {
       let sum = try BlendPicture.sum(
         from.picture.blendPicture, weight: from.weight, to.picture.blendPicture, weight: to.weight)
       planes.draw(sum, weight: Weight.one)
+    case .fade(let picture, let color, let share): try fade(picture, to: color, share: share, on: planes)
+    case .transition(let transition): try draw(transition, on: planes)
+    }
+  }
+
+  private func fade(_ picture: Weighted?, to color: Color, share: Int, on planes: Planes) throws(RenderError) {
+    let whole = PixelRect(format.size)
+    let codes = YCbCrMatrix(format).codes(Color(red: color.red, green: color.green, blue: color.blue))
+    try newFrame().withMutablePlanes { colour throws(RenderError) in
+      colour.fill(whole, codes: codes)
+      try withSide(picture, moved: nil, over: planes) { side, part in
+        planes.mix(whole, (side, part), weightA: Weight.one - share, (colour, whole), weightB: share)
+      }
+    }
+  }
+
+  private func draw(_ transition: Transition, on planes: Planes) throws(RenderError) {
+    let matte = TransitionMatte(
+      transition.kind, progress: transition.progress, size: format.size, levels: transition.levels)
+    guard let matte else { throw RenderError(.task, "a \(transition.kind.name) transition without a matte") }
+    let moved = Displacement.of(transition.kind, progress: transition.progress, size: format.size)
+    try withSide(transition.from, moved: moved.from, over: planes) { from, fromPart throws(RenderError) in
+      try withSide(transition.to, moved: moved.to, over: planes) { to, toPart throws(RenderError) in
+        try planes.mix(format.size, (from, fromPart), (to, toPart), by: matte)
+      }
+    }
+  }
+
+  /// A side of a transition as an opaque picture of the whole frame: the picture over what is drawn below it. The mix of
+  /// two such sides is the mix of both pictures and of their coverage over what is below.
+  /// - Parameter body: is passed the planes, and the part of them that has the frame's size.
+  private func withSide(
+    _ side: Weighted?, moved: Displacement?, over below: Planes,
+    _ body: (Planes, PixelRect) throws(RenderError) -> Void
+  ) throws(RenderError) {
+    let whole = PixelRect(format.size)
+    guard let side else { return try body(below, whole) }
+    if case .opaque(let frame, let x, let y, whole) = side.picture, side.weight == Weight.one {
+      let part = whole.shifted(x: x, y: y)
+      return try frame.withPlanes { picture throws(RenderError) in
+        guard let moved else { return try body(picture, part) }
+        try newFrame().withMutablePlanes { planes throws(RenderError) in
+          planes.draw(picture, at: part, moved: moved)
+          try body(planes, whole)
+        }
+      }
+    }
+    try newFrame().withMutablePlanes { planes throws(RenderError) in
+      planes.copy(whole, from: below, x: 0, y: 0)
+      if let moved {
+        let sheet = try side.picture.blendPicture.sheet(format.size, weight: side.weight, moved: moved)
+        planes.draw(sheet, weight: Weight.one)
+      } else {
+        try draw(.clip(side), on: planes)
+      }
+      try body(planes, whole)
+    }
+  }
+
+  private func newFrame() throws(RenderError) -> Frame {
+    try mapErrors(to: RenderError.during("making a frame")) { () throws(MediaError) in
+      try Frame(size: format.size, format: FrameFormat(format.pixelFormat), colour: format.colour)
     }
   }
 

@@ -1,10 +1,10 @@
 import CompositionModel
-import Media
-import Segmenter
+package import Media
+package import Segmenter
 
 /// Makes the frames of one segment in order. Sources are opened when they are first needed and closed after the last span
 /// that shows them. If nothing changes from one frame to the next, both are the same frame.
-final class FrameMaker {
+package final class FrameMaker {
   private let task: VideoTask
   private let planner: StackPlanner
   private let compositor: Compositor
@@ -20,6 +20,8 @@ final class FrameMaker {
   private var overlays: [Int: BlendPicture?] = [:]
   /// By index in `task.overlays`.
   private var movingOverlays: [Int: MovingOverlay] = [:]
+  /// The mattes of transitions by index in `task.sources`.
+  private var mattes: [Int: MatteLevels] = [:]
   /// The last span that shows each source.
   private let lastSpan: [Int: Int]
   private var span = 0
@@ -39,11 +41,16 @@ final class FrameMaker {
   }
 
   /// Throws `.task` if the inputs lack media that the task names.
+  package convenience init(_ task: VideoTask, inputs: [String: any ByteSource]) throws(RenderError) {
+    try self.init(task, inputs: inputs, movement: nil, damage: nil)
+  }
+
+  /// Throws `.task` if the inputs lack media that the task names.
   /// - Parameters:
   ///   - movement: Advanced with every picture that is decoded and every frame that is made.
   ///   - damage: Receives the damaged pictures that are shown.
   init(
-    _ task: VideoTask, inputs: [String: any ByteSource], movement: Movement? = nil, damage: DamageLog? = nil
+    _ task: VideoTask, inputs: [String: any ByteSource], movement: Movement?, damage: DamageLog?
   ) throws(RenderError) {
     self.movement = movement
     self.damage = damage
@@ -63,7 +70,7 @@ final class FrameMaker {
   }
 
   /// A frame of the segment. Indices must rise from call to call. The frame is shared and must not be changed.
-  func frame(_ index: Int) throws(RenderError) -> Frame {
+  package func frame(_ index: Int) throws(RenderError) -> Frame {
     while !task.spans[span].frames.contains(index), span + 1 < task.spans.count {
       for (source, last) in lastSpan where last == span {
         streams[source] = nil
@@ -105,11 +112,22 @@ final class FrameMaker {
       let picture = try filtered(fitted, of: frames[next], key, use)
       return Compositor.Weighted(picture: picture, weight: use.weight)
     }
+    func side(_ use: ClipUse?) throws(RenderError) -> Compositor.Weighted? {
+      guard let use else { return nil }
+      return try picture(use)
+    }
     var drawn: [Compositor.Layer] = []
     for layer in stack.layers {
       switch layer {
       case .clip(let use): drawn.append(.clip(try picture(use)))
       case .dissolve(let from, let to): drawn.append(.dissolve(try picture(from), try picture(to)))
+      case .fade(let use, let color, let share): drawn.append(.fade(try side(use), color, share: share))
+      case .transition(let transition):
+        drawn.append(
+          .transition(
+            Compositor.Transition(
+              from: try side(transition.from), to: try side(transition.to), kind: transition.kind,
+              progress: transition.progress, levels: try levels(transition.matte))))
       }
     }
     var visible: [(picture: LayerPicture, weight: Int)] = []
@@ -172,6 +190,18 @@ final class FrameMaker {
     return input
   }
 
+  private func levels(_ index: Int?) throws(RenderError) -> MatteLevels? {
+    guard let index else { return nil }
+    if let known = mattes[index] { return known }
+    let source = task.sources[index]
+    let stream = SourceStream(source, input: try input(source), capacity: 1, movement: movement)
+    let frame = try stream.onlyFrame()
+    record(stream, of: index)
+    let levels = try MatteLevels(SourceFitter(source, format: task.format).rgba(frame, size: task.format.size))
+    mattes[index] = levels
+    return levels
+  }
+
   private func overlayPicture(_ index: Int) throws(RenderError) -> BlendPicture? {
     if let known = overlays[index] { return known }
     let overlay = task.overlays[index]
@@ -211,12 +241,7 @@ extension FrameStack {
   /// The stack with all times set to zero: the frames that they lead to are compared instead.
   fileprivate var withoutTimes: FrameStack {
     var stack = self
-    stack.layers = layers.map { layer in
-      switch layer {
-      case .clip(let use): .clip(use.withoutTimes)
-      case .dissolve(let from, let to): .dissolve(from.withoutTimes, to.withoutTimes)
-      }
-    }
+    stack.layers = layers.map { $0.map(\.withoutTimes) }
     for index in stack.overlays.indices where stack.overlays[index].time != nil { stack.overlays[index].time = .zero }
     return stack
   }

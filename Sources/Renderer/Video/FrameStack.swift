@@ -19,13 +19,44 @@ enum StackLayer: Hashable {
   case clip(ClipUse)
   /// The sum of both, each by its own weight, over what lies below.
   case dissolve(ClipUse, ClipUse)
+  /// A colour that fills the frame, mixed by its share in 1/16384 with a picture of which the rest is seen.
+  case fade(ClipUse?, Color, share: Int)
+  case transition(StackTransition)
 
   var clips: [ClipUse] {
     switch self {
     case .clip(let use): [use]
     case .dissolve(let from, let to): [from, to]
+    case .fade(let use, _, _): [use].compactMap(\.self)
+    case .transition(let transition): [transition.from, transition.to].compactMap(\.self)
     }
   }
+
+  /// The same layer with every use of a clip changed.
+  func map(_ change: (ClipUse) -> ClipUse) -> StackLayer {
+    switch self {
+    case .clip(let use): return .clip(change(use))
+    case .dissolve(let from, let to): return .dissolve(change(from), change(to))
+    case .fade(let use, let color, let share): return .fade(use.map(change), color, share: share)
+    case .transition(var transition):
+      transition.from = transition.from.map(change)
+      transition.to = transition.to.map(change)
+      return .transition(transition)
+    }
+  }
+}
+
+/// Two pictures and a matte between them, or the way that they have moved. A picture that is nil is transparent; each has
+/// the weight of its own opacity.
+struct StackTransition: Hashable {
+  var from: ClipUse?
+  var to: ClipUse?
+  /// A wipe, a slide, a push, a circle or a luma transition.
+  var kind: TransitionKind
+  /// Index in `VideoTask.sources`.
+  var matte: Int?
+  /// More than 0, less than 1.
+  var progress: Double
 }
 
 struct ClipUse: Hashable {
@@ -119,18 +150,35 @@ struct StackPlanner {
     case .clip(let clip):
       let weight = Weight.of(try clip.opacity.value(at: time))
       return weight > 0 ? .clip(try use(clip, weight: weight, at: time)) : nil
-    case .dissolve(let from, let to, let progress):
-      let share = Weight.of(try progress.value(holdingAt: time))
-      let from = try from.flatMap { clip throws(TimeError) in
-        try dissolving(clip, share: Weight.one - share, at: time)
+    case .transition(let from, let to, let position, let style, let matte):
+      let style = style ?? .dissolve
+      let progress = min(1, max(0, style.easing(try position.value(holdingAt: time))))
+      switch style.kind {
+      case .dissolve:
+        let share = Weight.of(progress)
+        let from = try use(from, share: Weight.one - share, at: time)
+        let to = try use(to, share: share, at: time)
+        if let from, let to { return .dissolve(from, to) }
+        return (from ?? to).map(StackLayer.clip)
+      case .fade(let color):
+        let share = Weight.of(1 - abs(2 * progress - 1))
+        let side = share == Weight.one ? nil : progress < 0.5 ? from : to
+        let shown = try use(side, share: Weight.one, at: time)
+        return share > 0 ? .fade(shown, color, share: share) : shown.map(StackLayer.clip)
+      case .wipe, .slide, .push, .circle, .luma:
+        let from = progress < 1 ? try use(from, share: Weight.one, at: time) : nil
+        let to = progress > 0 ? try use(to, share: Weight.one, at: time) : nil
+        guard 0 < progress, progress < 1 else { return (from ?? to).map(StackLayer.clip) }
+        guard from != nil || to != nil else { return nil }
+        return .transition(
+          StackTransition(from: from, to: to, kind: style.kind, matte: matte, progress: progress))
       }
-      let to = try to.flatMap { clip throws(TimeError) in try dissolving(clip, share: share, at: time) }
-      if let from, let to { return .dissolve(from, to) }
-      return (from ?? to).map(StackLayer.clip)
     }
   }
 
-  private func dissolving(_ clip: ClipLayer, share: Int, at time: MediaTime) throws(TimeError) -> ClipUse? {
+  /// Nil for a side of a transition that has no clip or no weight.
+  private func use(_ clip: ClipLayer?, share: Int, at time: MediaTime) throws(TimeError) -> ClipUse? {
+    guard let clip else { return nil }
     let weight = Weight.product(share, Weight.of(try clip.opacity.value(at: time)))
     return weight > 0 ? try use(clip, weight: weight, at: time) : nil
   }
@@ -153,7 +201,15 @@ struct StackPlanner {
   }
 
   private func isBase(_ layer: StackLayer) -> Bool {
-    layer.clips.reduce(0) { $0 + $1.weight } == Weight.one
+    let isFull =
+      switch layer {
+      case .clip(let use): use.weight == Weight.one
+      case .dissolve(let from, let to): from.weight + to.weight == Weight.one
+      case .fade(let use, _, let share): share == Weight.one || use?.weight == Weight.one
+      case .transition(let transition):
+        transition.from?.weight == Weight.one && transition.to?.weight == Weight.one
+      }
+    return isFull
       && layer.clips.allSatisfy { use in
         isOpaque[use.source] && !use.filters.contains { $0.kind == .chromaKey }
           && fitting(use).covers(task.format.size)

@@ -23,11 +23,11 @@ struct Planes {
   let format: PixelFormat
 
   var cell: ChromaCell { ChromaCell(format) }
-  private var sampleBytes: Int { format.bitDepth > 8 ? 2 : 1 }
+  var sampleBytes: Int { format.bitDepth > 8 ? 2 : 1 }
   private var all: [(plane: Plane, isChroma: Bool)] { [(luma, false), (cb, true), (cr, true)] }
 
   /// A rectangle in one plane, as the kernels take it.
-  private struct Part {
+  struct Part {
     let base: UnsafeMutableRawPointer
     let stride: Int
     let width: Int32
@@ -37,7 +37,7 @@ struct Planes {
     var words: UnsafeMutablePointer<UInt16> { base.assumingMemoryBound(to: UInt16.self) }
   }
 
-  private func parts(_ rect: PixelRect) -> [Part] {
+  func parts(_ rect: PixelRect) -> [Part] {
     let chroma = cell.chroma(rect)
     return all.map { plane, isChroma in
       let part = isChroma ? chroma : rect

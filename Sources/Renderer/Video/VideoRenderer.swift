@@ -117,7 +117,7 @@ extension VideoTask {
       case .text: nil
       }
     }
-    return spans.flatMap(\.clips).map(\.source) + ofOverlays
+    return spans.flatMap(\.clips).map(\.source) + spans.flatMap(\.mattes) + ofOverlays
   }
 }
 
@@ -127,8 +127,15 @@ extension Span {
     layers.flatMap { layer in
       switch layer {
       case .clip(let clip): [clip]
-      case .dissolve(let from, let to, _): [from, to].compactMap(\.self)
+      case .transition(let from, let to, _, _, _): [from, to].compactMap(\.self)
       }
+    }
+  }
+
+  /// The sources of the mattes of the span's transitions.
+  fileprivate var mattes: [Int] {
+    layers.compactMap { layer in
+      if case .transition(_, _, _, _, let matte) = layer { matte } else { nil }
     }
   }
 }

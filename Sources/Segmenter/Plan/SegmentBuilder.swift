@@ -67,19 +67,21 @@ struct SegmentBuilder {
     switch layer {
     case .clip(let clip):
       return .clip(try plan(clip, clock: clock, firstFrame: firstFrame, used: &used))
-    case .dissolve(let from, let to, let progress):
-      let planned = (
-        from: try from.map { clip throws(PlanError) in
-          try plan(clip, clock: clock, firstFrame: firstFrame, used: &used)
-        },
-        to: try to.map { clip throws(PlanError) in
-          try plan(clip, clock: clock, firstFrame: firstFrame, used: &used)
-        }
-      )
-      let shifted = try mapErrors(to: PlanError.time("the dissolve over \(progress.over)")) { () throws(TimeError) in
-        Ramp(over: try progress.over.shifted(by: clock.offset), from: progress.from, to: progress.to)
+    case .transition(let layer):
+      let from = try layer.from.map { clip throws(PlanError) in
+        try plan(clip, clock: clock, firstFrame: firstFrame, used: &used)
       }
-      return .dissolve(from: planned.from, to: planned.to, progress: shifted)
+      let to = try layer.to.map { clip throws(PlanError) in
+        try plan(clip, clock: clock, firstFrame: firstFrame, used: &used)
+      }
+      var progress = layer.progress
+      progress.over = try mapErrors(to: PlanError.time("the transition over \(progress.over)")) {
+        () throws(TimeError) in
+        try progress.over.shifted(by: clock.offset)
+      }
+      return .transition(
+        from: from, to: to, progress: progress, style: layer.style == .dissolve ? nil : layer.style,
+        matte: try layer.matte.map { matte throws(PlanError) in try used.index(ofStill: matte, for: "a transition") })
     }
   }
 
@@ -116,7 +118,7 @@ struct SegmentBuilder {
         try OverlayVideoPlanner(video: video, start: overlay.over.start, grid: timeline.grid, clock: clock)
           .plan(all, used: &used))
     case .image(let asset, let width, let height):
-      content = .image(source: try used.index(ofStill: asset), width: width, height: height)
+      content = .image(source: try used.index(ofStill: asset, for: "an overlay"), width: width, height: height)
     }
     return PlannedOverlay(
       content: content, frames: shown.map(clock.local), placement: overlay.placement, opacity: overlay.opacity,

@@ -156,11 +156,12 @@ struct SegmentSources {
     return index
   }
 
-  /// The index of the still picture of an overlay.
-  mutating func index(ofStill id: AssetID) throws(PlanError) -> Int {
-    guard let asset = lookup.assets[id] else { throw PlanError(.assetNotDescribed(id), "an overlay") }
+  /// The index of a still picture that no clip shows, such as that of an overlay.
+  /// - Parameter subject: what shows it.
+  mutating func index(ofStill id: AssetID, for subject: String) throws(PlanError) -> Int {
+    guard let asset = lookup.assets[id] else { throw PlanError(.assetNotDescribed(id), subject) }
     guard let track = asset.description.defaultTrack(.video), let video = track.video else {
-      throw PlanError(.noTrack(asset: id, index: 0), "an overlay")
+      throw PlanError(.noTrack(asset: id, index: 0), subject)
     }
     let key = Key(asset: id, track: track.index, clip: nil)
     return indices[key] ?? add(key, asset: asset, track: track, video: video, decodeFrom: nil, starts: nil)

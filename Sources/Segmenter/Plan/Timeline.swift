@@ -44,17 +44,26 @@ extension TimelineSpan {
   }
 }
 
-/// A layer of an instruction with its clips. A side of a dissolve is nil if its track is in a gap.
+/// A layer of an instruction with its clips.
 enum TimelineLayer: Equatable {
   case clip(TimelineClip)
-  case dissolve(from: TimelineClip?, to: TimelineClip?, progress: Ramp)
+  case transition(TimelineTransition)
 
   var clips: [TimelineClip] {
     switch self {
     case .clip(let clip): [clip]
-    case .dissolve(let from, let to, _): [from, to].compactMap(\.self)
+    case .transition(let transition): [transition.from, transition.to].compactMap(\.self)
     }
   }
+}
+
+/// A transition with its clips. A side is nil if its track is in a gap.
+struct TimelineTransition: Equatable {
+  var from: TimelineClip?
+  var to: TimelineClip?
+  var progress: Ramp
+  var style: TransitionStyle
+  var matte: AssetID?
 }
 
 /// A clip with the style of its layer, and its track.
@@ -82,7 +91,7 @@ struct Timeline {
       }
       guard !frames.isEmpty else { continue }
       var cuts: Set<Int> = [frames.lowerBound, frames.upperBound]
-      for track in instruction.layers.flatMap(\.tracks) {
+      for track in instruction.layers.flatMap(\.tracks).map(\.track) {
         for shown in try tracks.shown(of: track, around: frames) {
           cuts.formUnion([shown.lowerBound, shown.upperBound].filter { frames.contains($0) })
         }
@@ -123,9 +132,11 @@ struct Timeline {
     switch layer {
     case .track(let layer):
       return clip(layer).map(TimelineLayer.clip)
-    case .dissolve(let from, let to, let progress):
-      let (from, to) = (clip(from), clip(to))
-      return from == nil && to == nil ? nil : .dissolve(from: from, to: to, progress: progress)
+    case .transition(let layer):
+      let (from, to) = (clip(layer.from), clip(layer.to))
+      guard from != nil || to != nil else { return nil }
+      return .transition(
+        TimelineTransition(from: from, to: to, progress: layer.progress, style: layer.style, matte: layer.matte))
     }
   }
 }
@@ -170,14 +181,5 @@ private struct TrackIndex {
     let next = clips.partitionPoint { time < $0.target.start }
     guard next > 0, clips[next - 1].target.contains(time) else { return nil }
     return clips[next - 1]
-  }
-}
-
-extension Layer {
-  fileprivate var tracks: [TrackID] {
-    switch self {
-    case .track(let layer): [layer.track]
-    case .dissolve(let from, let to, _): [from.track, to.track]
-    }
   }
 }

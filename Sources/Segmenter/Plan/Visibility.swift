@@ -20,15 +20,16 @@ struct Visibility {
     return visible
   }
 
-  /// Whether a layer covers the frame from edge to edge, without any transparency. The two sides of a dissolve add up to
-  /// one if each of them does.
+  /// Whether a layer covers the frame from edge to edge, without any transparency. The two sides of a transition add up
+  /// to one if each of them does.
   private func hides(_ layer: TimelineLayer, in frames: Range<Int>, grid: FrameGrid) throws(PlanError) -> Bool {
     switch layer {
     case .clip(let clip): return try hides(clip, in: frames, grid: grid)
-    case .dissolve(let from?, let to?, _):
-      guard try hides(from, in: frames, grid: grid) else { return false }
+    case .transition(let transition):
+      guard let from = transition.from, let to = transition.to, try hides(from, in: frames, grid: grid) else {
+        return false
+      }
       return try hides(to, in: frames, grid: grid)
-    case .dissolve: return false
     }
   }
 

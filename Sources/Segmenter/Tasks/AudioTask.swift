@@ -23,10 +23,13 @@ package struct AudioTask: Sendable, Hashable, Codable {
 package struct PlannedAudioTrack: Sendable, Hashable, Codable {
   /// On the composition's timeline.
   package var volume: RampList
+  /// With which the volume is multiplied, on the composition's timeline. Nil for a track without cross-fades.
+  package var fades: RampList?
   package var clips: [PlannedAudioClip]
 
-  package init(volume: RampList, clips: [PlannedAudioClip]) {
+  package init(volume: RampList, fades: RampList? = nil, clips: [PlannedAudioClip]) {
     self.volume = volume
+    self.fades = fades
     self.clips = clips
   }
 }
@@ -100,7 +103,9 @@ struct AudioPlanner {
         }
         clips.append(PlannedAudioClip(source: index, sourceRange: clip.source, targetRange: clip.target))
       }
-      tracks.append(PlannedAudioTrack(volume: edit.audioMix.volumes[track.id] ?? .one, clips: clips))
+      tracks.append(
+        PlannedAudioTrack(
+          volume: edit.audioMix.volumes[track.id] ?? .one, fades: edit.audioMix.fades[track.id], clips: clips))
     }
     let sampleCount = try mapErrors(to: PlanError.time("the audio's length")) { () throws(TimeError) in
       try (edit.composition.duration.exact * Rational(encoder.sampleRate)).rounded

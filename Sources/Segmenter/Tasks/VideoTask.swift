@@ -76,8 +76,16 @@ package struct Span: Sendable, Hashable, Codable {
 /// A layer of a span.
 package enum PlannedLayer: Sendable, Hashable, Codable {
   case clip(ClipLayer)
-  /// (1-p)A + pB. A side that is nil is transparent.
-  case dissolve(from: ClipLayer?, to: ClipLayer?, progress: Ramp)
+  /// A side that is nil is transparent. `progress` is the position in the transition's time, 0…1, on the segment's clock.
+  /// A style that is nil is a dissolve without easing; `matte` is the index in `VideoTask.sources` of the still picture of
+  /// a luma transition.
+  case transition(from: ClipLayer?, to: ClipLayer?, progress: Ramp, style: TransitionStyle?, matte: Int?)
+
+  private enum CodingKeys: String, CodingKey {
+    case clip
+    // The only kind of earlier versions. Under another name every film's dissolves would be rendered again.
+    case transition = "dissolve"
+  }
 }
 
 /// The pictures of a clip in a span. On the segment's clock frame n is at n·frameDuration.

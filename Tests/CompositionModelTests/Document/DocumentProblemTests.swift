@@ -35,6 +35,12 @@ private func mix(_ mix: String) -> String {
 private let twoTracks = """
   [{"id": "A", "clips": [{"asset": "v", "use": "0..6"}]}, {"id": "B", "clips": [{"asset": "w", "use": "0..6", "at": 4}]}]
   """
+/// Clips of 6 s and of 4 s with a transition of 1 s.
+private let joined = #"{"asset": "v", "use": "0..6"}, {"asset": "w", "use": "0..4", "transition": 1}"#
+/// Clips of 6 s and of 4 s, the second with more keys.
+private func pair(_ keys: String) -> String {
+  clips(##"{"asset": "v", "use": "0..6"}, {"asset": "w", "use": "0..4", \##(keys)}"##)
+}
 private func transition(_ transition: String) -> String {
   composition("{\"transitions\": [\(transition)]}", tracks: twoTracks)
 }
@@ -248,16 +254,94 @@ private func instructions(_ instructions: String) -> String {
       transition(#"{"from": "A", "to": "B", "over": "1..2"}"#), "/videoComposition/transitions/0/to", "no clip there"),
     Wrong(transition(#"{"from": "A", "to": "B", "over": "5..5"}"#), "/videoComposition/transitions/0/over", "empty"),
     Wrong(
-      transition(#"{"from": "A", "to": "B", "over": "4..6", "kind": "wipe"}"#), "/videoComposition/transitions/0/kind",
-      "'wipe'", "yet"),
-    Wrong(
       transition(#"{"from": "A", "to": "B", "over": "4..6", "kind": "disolve"}"#),
       "/videoComposition/transitions/0/kind", "'disolve'", "'dissolve'"),
     Wrong(
-      transition(#"{"from": "A", "to": "B", "over": "4..6", "easing": "linear"}"#),
-      "/videoComposition/transitions/0/easing", "yet"),
+      transition(#"{"from": "A", "to": "B", "over": "4..6", "easing": "bouncy"}"#),
+      "/videoComposition/transitions/0/easing", "'bouncy'", "ease-in-out"),
+    Wrong(
+      transition(#"{"from": "A", "to": "B", "over": "4..6", "easing": [0, 0, 2, 1]}"#),
+      "/videoComposition/transitions/0/easing/2", "2", "from 0 to 1"),
+    Wrong(
+      transition(#"{"from": "A", "to": "B", "over": "4..6", "easing": [0, 0]}"#),
+      "/videoComposition/transitions/0/easing", "four numbers"),
+    Wrong(
+      transition(#"{"from": "A", "to": "B", "over": "4..6", "direction": "left"}"#),
+      "/videoComposition/transitions/0/direction", "wipe, slide, push", "'dissolve'"),
+    Wrong(
+      transition(##"{"from": "A", "to": "B", "over": "4..6", "kind": "circle", "color": "#ffffff"}"##),
+      "/videoComposition/transitions/0/color", "'fade'", "'circle'"),
+    Wrong(
+      transition(#"{"from": "A", "to": "B", "over": "4..6", "kind": "push", "direction": "up-left"}"#),
+      "/videoComposition/transitions/0/direction", "'up-left'", "left, right, up, down"),
+    Wrong(
+      transition(#"{"from": "A", "to": "B", "over": "4..6", "kind": "wipe", "softness": 1.5}"#),
+      "/videoComposition/transitions/0/softness", "1.5", "from 0 to 1"),
+    Wrong(
+      transition(#"{"from": "A", "to": "B", "over": "4..6", "kind": "circle", "center": [0.5, 7]}"#),
+      "/videoComposition/transitions/0/center/1", "7", "from 0 to 1"),
+    Wrong(
+      transition(##"{"from": "A", "to": "B", "over": "4..6", "kind": "fade", "color": "#00000080"}"##),
+      "/videoComposition/transitions/0/color", "transparent"),
+    Wrong(
+      transition(#"{"from": "A", "to": "B", "over": "4..6", "kind": "luma"}"#), "/videoComposition/transitions/0",
+      "needs 'matte'"),
+    Wrong(
+      transition(#"{"from": "A", "to": "B", "over": "4..6", "kind": "luma", "matte": "v"}"#),
+      "/videoComposition/transitions/0/matte", "'v'", "still picture"),
+    Wrong(
+      transition(#"{"from": "A", "to": "B", "over": "4..6", "kind": "luma", "matte": "s"}"#),
+      "/videoComposition/transitions/0/matte", "'s'", "no picture"),
+    Wrong(
+      transition(#"{"from": "A", "to": "B", "over": "4..6", "kind": "luma", "matte": "logos"}"#),
+      "/videoComposition/transitions/0/matte", "'logos'", "did you mean 'logo'?"),
   ])
   func transitions(_ wrong: Wrong) throws { try check(wrong) }
+
+  @Test(arguments: [
+    Wrong(clips(#"{"asset": "v", "transition": 1}"#), "/tracks/0/clips/0/transition", "first clip"),
+    Wrong(pair(#""transition": 0"#), "/tracks/0/clips/1/transition", "longer than 0"),
+    Wrong(pair(#""transition": -1"#), "/tracks/0/clips/1/transition", "-1", "before 0"),
+    Wrong(pair(#""transition": true"#), "/tracks/0/clips/1/transition", "true", "dissolve", "luma"),
+    Wrong(pair(#""transition": "wip""#), "/tracks/0/clips/1/transition", "'wip'", "did you mean 'wipe'?"),
+    Wrong(pair(#""transition": "luma""#), "/tracks/0/clips/1/transition", "needs 'matte'"),
+    Wrong(pair(#""transition": {"type": "wipe"}"#), "/tracks/0/clips/1/transition/type", "did you mean 'kind'?"),
+    Wrong(
+      pair(#""transition": {"kind": "slide", "softness": 0.1}"#), "/tracks/0/clips/1/transition/softness", "slide"),
+    Wrong(pair(#""transition": {"duration": 5}"#), "/tracks/0/clips/1/transition", "5 s", "the clip", "4 s"),
+    Wrong(
+      clips(#"{"asset": "v", "use": "0..2"}, {"asset": "w", "use": "0..6", "transition": 3}"#),
+      "/tracks/0/clips/1/transition", "3 s", "/tracks/0/clips/0", "lasts 2 s"),
+    Wrong(
+      clips(#"{"asset": "v"}, {"asset": "w", "use": "0..2", "transition": 1.5}, {"asset": "w", "transition": "3/4"}"#),
+      "/tracks/0/clips/2/transition", "/tracks/0/clips/1", "lasts 2 s", "1.5 s at its start", "0.75 s at its end"),
+    Wrong(pair(#""at": 6, "transition": 1"#), "/tracks/0/clips/1/transition", "starts at 6", "ends at 6", "'at'"),
+    Wrong(
+      pair(#""at": 5, "transition": {"duration": 2}"#), "/tracks/0/clips/1/transition/duration", "2 s", "1 s",
+      "leave out 'at' or 'duration'"),
+    Wrong(
+      documentText(tracks: #"[{"type": "audio", "clips": [{"asset": "s"}, {"asset": "s", "transition": "wipe"}]}]"#),
+      "/tracks/0/clips/1/transition", "audio track", "dissolve"),
+    Wrong(
+      documentText(
+        tracks:
+          #"[{"id": "A", "clips": [{"asset": "v"}, {"asset": "v", "transition": 1}]}, {"id": "A.B", "clips": []}]"#
+      ),
+      "/tracks/1/id", "'A.B'"),
+    Wrong(
+      composition(
+        #"{"instructions": [{"over": "0..9", "layers": [{"track": "A"}]}]}"#,
+        tracks: "[{\"id\": \"A\", \"clips\": [\(joined)]}]"),
+      "/tracks/0/clips/1/transition", "'instructions'"),
+    Wrong(
+      composition(
+        #"{"transitions": [{"from": "A", "to": "B", "over": "5..6"}]}"#,
+        tracks: "[{\"id\": \"A\", \"clips\": [\(joined)]}, {\"id\": \"B\", \"clips\": [{\"asset\": \"w\", \"at\": 4}]}]"
+      ),
+      "/videoComposition/transitions/0", "two transitions at once", "/tracks/0/clips/1/transition"),
+    Wrong(clips(joined + #", {"asset": "w", "use": "0..1", "at": 2}"#), "/tracks/0/clips/2", "overlap"),
+  ])
+  func transitionsBetweenClips(_ wrong: Wrong) throws { try check(wrong) }
 
   @Test func aTrackIsInOneTransitionAtATime() throws {
     let text = transition(#"{"from": "A", "to": "B", "over": "4..11/2"}, {"from": "B", "to": "A", "over": "5..6"}"#)

@@ -59,14 +59,14 @@ import Testing
     // The problem of an unknown key lists the keys that an object may have.
     let objects = [
       "", "/tracks/0", "/tracks/0/clips/0", "/tracks/0/clips/0/ramps/0", "/videoComposition",
-      "/videoComposition/transitions/0", "/videoComposition/instructions/0",
+      "/tracks/0/clips/0/transition", "/videoComposition/transitions/0", "/videoComposition/instructions/0",
       "/videoComposition/instructions/0/layers/0",
       "/videoComposition/overlays/0", "/videoComposition/overlays/1", "/audioMix/m/0", "/export", "/export/video",
       "/export/audio",
     ]
     let text = """
       { "sheaf": 1, "?": 0, "assets": {},
-        "tracks": [ { "?": 0, "clips": [ { "?": 0, "ramps": [ { "?": 0 } ] } ] } ],
+        "tracks": [ { "?": 0, "clips": [ { "?": 0, "transition": { "?": 0 }, "ramps": [ { "?": 0 } ] } ] } ],
         "videoComposition": { "?": 0, "transitions": [ { "?": 0 } ],
           "instructions": [ { "?": 0, "layers": [ { "?": 0 } ] } ], "overlays": [ { "image": "x", "?": 0 }, { "text": "x", "?": 0 } ] },
         "audioMix": { "m": [ { "?": 0 } ] }, "export": { "?": 0, "video": { "?": 0 }, "audio": { "?": 0 } } }

@@ -7,7 +7,7 @@ func stacks(_ edit: Edit) -> [String] {
     let layers = instruction.layers.map { layer in
       switch layer {
       case .track(let layer): layer.track
-      case .dissolve(let from, let to, let progress): "\(from.track)>\(to.track) \(progress.over)"
+      case .transition(let layer): "\(layer.from.track)>\(layer.to.track) \(layer.progress.over)"
       }
     }
     return "\(instruction.over): \(layers.joined(separator: ", "))"
@@ -210,11 +210,12 @@ func stacks(_ edit: Edit) -> [String] {
       ])
     let back = text.replacing(#""from": "A", "to": "C""#, with: #""from": "C", "to": "A""#)
     #expect(stacks(try lowered(back))[2] == "5..6: C>A 5..6, B")
-    guard case .dissolve(_, _, let progress) = try lowered(back).videoComposition.instructions[2].layers[0] else {
+    guard case .transition(let layer) = try lowered(back).videoComposition.instructions[2].layers[0] else {
       Issue.record("no dissolve")
       return
     }
-    #expect(progress == Ramp(over: try spanning("5", "6"), from: 0, to: 1))
+    #expect(layer.progress == Ramp(over: try spanning("5", "6"), from: 0, to: 1))
+    #expect(layer.style == .dissolve && layer.matte == nil)
   }
 
   @Test func aDissolveGoesOnAcrossACut() throws {

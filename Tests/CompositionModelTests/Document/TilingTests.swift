@@ -85,7 +85,7 @@ import Testing
         start: MediaTime(value: Int64(10 + start), timescale: 7), end: MediaTime(value: Int64(10 + end), timescale: 7))
       let instructions = edit.videoComposition.instructions
       for instruction in instructions {
-        let isMixed = instruction.layers.contains { if case .dissolve = $0 { true } else { false } }
+        let isMixed = instruction.layers.contains { if case .transition = $0 { true } else { false } }
         #expect(isMixed == over.contains(instruction.over))
         if !isMixed { #expect(try over.intersection(instruction.over) == nil) }
       }

@@ -1,0 +1,50 @@
+import CompositionModel
+import Foundation
+import Media
+import Segmenter
+import TestMedia
+import TestPrograms
+import Testing
+
+/// Cross-fades between two lanes of a track.
+@Suite struct CrossFadeTests {
+  private func ramp(_ start: Int64, _ end: Int64, _ from: Double, _ to: Double) throws -> Ramp {
+    Ramp(
+      over: try MediaTimeRange(start: MediaTime(start, 2), end: MediaTime(end, 2)), from: from, to: to)
+  }
+
+  /// The same samples on both lanes: the volumes add up to 1, so that the mix is the samples themselves, and the volume of
+  /// the track applies to both.
+  @Test(arguments: [1.0, 0.5])
+  func bothVolumesAddUpToOne(volume: Double) throws {
+    let fixture = try AudioFixture()
+    let path = fixture.folder.path("noise.wav")
+    _ = try Tool.ffmpeg(["-f", "lavfi", "-i", "anoisesrc=r=44100:d=3:a=0.4:seed=3", "-c:a", "pcm_s16le", path])
+    let source = try AudioFixture.planned(path)
+    func track(_ start: Int64, _ end: Int64, _ fades: [Ramp]) throws -> PlannedAudioTrack {
+      let range = try MediaTimeRange(start: MediaTime(start, 2), end: MediaTime(end, 2))
+      return PlannedAudioTrack(
+        volume: try .constant(volume), fades: RampList(fades),
+        clips: [PlannedAudioClip(source: 0, sourceRange: range, targetRange: range)])
+    }
+    let task = AudioTask(
+      encoder: AudioFixture.pcm(44100, 1), sampleCount: 3 * 44100,
+      tracks: [
+        try track(0, 4, [ramp(1, 4, 1, 0)]), try track(1, 6, [ramp(1, 4, 0, 1)]),
+      ], sources: [source])
+    let mixed = try fixture.render(task)
+    let samples = try Tool.ffmpeg(["-i", path, "-f", "s16le", "-"]).samples(Int16.self)
+    #expect(mixed.count == samples.count)
+    let worst = zip(mixed, samples).map { abs(Double($0) - Double($1) * volume) }.max() ?? .infinity
+    #expect(worst <= 0.51)
+    // One lane alone has the ramp's volume.
+    var alone = task
+    alone.tracks.removeLast()
+    let faded = try fixture.render(alone)
+    for index in stride(from: 22050, to: 88200, by: 997) {
+      let gain = 1 - Double(index - 22050) / 66150
+      #expect(abs(Double(faded[index]) - Double(samples[index]) * gain * volume) <= 0.51)
+    }
+    #expect(faded[88200...].allSatisfy { $0 == 0 })
+  }
+}
