@@ -33,7 +33,7 @@ extension PlannedLayer {
   package var clips: [ClipLayer] {
     switch self {
     case .clip(let clip): [clip]
-    case .dissolve(let from, let to, _): [from, to].compactMap(\.self)
+    case .transition(let from, let to, _, _, _): [from, to].compactMap(\.self)
     }
   }
 }
