@@ -23,10 +23,13 @@ struct LayerEntry: Sendable {
   var opacity: Double
   /// On the composition's timeline.
   var ramps: [RampEntry]
+  /// On the composition's timeline.
+  var geometry: GeometryEntry
+  var blendMode: BlendMode?
   var pointer: JSONPointer
 
-  static let keys = ["track", "fit", "opacity", "ramps"]
-  static let notYet = ["transform", "crop", "blendMode", "filters", "mask"]
+  static let keys = ["track", "fit", "crop", "frame", "transform", "opacity", "blendMode", "ramps"]
+  static let notYet = ["filters", "mask"]
 }
 
 extension DocumentReader {
@@ -57,10 +60,11 @@ extension DocumentReader {
     for item in items(value, "layers") {
       guard let fields = fields(item, "a layer", keys: LayerEntry.keys, notYet: LayerEntry.notYet) else { continue }
       let track = videoTrack(required(fields, "track", "a layer"))
+      let (geometry, ramps) = geometry(fields, mayBeNegative: true)
       let layer = LayerEntry(
         track: track ?? "", fit: choice(fields["fit"], "fit"),
-        opacity: number(fields["opacity"], in: 0...1) ?? 1,
-        ramps: ramps(fields["ramps"], of: .opacity, mayBeNegative: true), pointer: fields.pointer)
+        opacity: number(fields["opacity"], in: 0...1) ?? 1, ramps: ramps, geometry: geometry,
+        blendMode: blendMode(fields["blendMode"]), pointer: fields.pointer)
       guard let track else { continue }
       if shown.insert(track).inserted {
         layers.append(layer)
@@ -117,7 +121,9 @@ extension Lowering {
       guard let first = numbers[clip.range.start], let end = numbers[clip.range.end] else { continue }
       layerCount += end - first
       guard checkLayerCount(layerCount) else { return nil }
-      for number in first..<end { stacks[number].append(clip.element.layer) }
+      var (layer, placed) = (clip.element.layer, clip.element.geometry)
+      layer.geometry = geometry(&placed, of: clip.element.clip.asset)
+      for number in first..<end { stacks[number].append(layer) }
     }
     return stacks
   }
@@ -129,16 +135,19 @@ extension Lowering {
     let ranges = entries.map { resolve($0.over, at: $0.pointer.key("over")) }
     checkTiling(entries, ranges)
     for track in tracks where track.entry.type == .video {
-      for clip in track.clips.entries where clip.element.entry.changesOpacity {
+      for clip in track.clips.entries {
+        let keys = clip.element.entry.keysOfLayers
+        guard !keys.isEmpty else { continue }
         problems.add(
           clip.element.entry.pointer,
-          "with explicit 'instructions' opacity is set on their layers, not on the clip")
+          "with explicit 'instructions' \(list(keys)) \(keys.count == 1 ? "is" : "are") set on their layers, not on the clip"
+        )
       }
     }
     var instructions: [Instruction] = []
     var layerCount = 0
     for (entry, range) in zip(entries, ranges) {
-      guard let range, let layers = layers(of: entry, range) else { continue }
+      guard let range, var layers = layers(of: entry, range) else { continue }
       guard filmIsKnown, let visible = visible(range, at: entry.pointer.key("over")) else { continue }
       let cuts = layers.flatMap { layer in
         layer.clips[visible].flatMap { [$0.range.start, $0.range.end] }
@@ -149,9 +158,16 @@ extension Lowering {
       layerCount += pieces.count * layers.count
       guard checkLayerCount(layerCount) else { return [] }
       for piece in pieces {
-        let shown: [Layer] = layers.compactMap { layer in
-          guard let clip = layer.clips[piece].first?.element else { return nil }
-          return .track(TrackLayer(track: layer.track, fit: layer.fit ?? clip.layer.fit, opacity: layer.opacity))
+        var shown: [Layer] = []
+        for index in layers.indices {
+          guard let clip = layers[index].clips[piece].first?.element else { continue }
+          let geometry = geometry(&layers[index].geometry, of: clip.clip.asset)
+          let layer = layers[index]
+          shown.append(
+            .track(
+              TrackLayer(
+                track: layer.track, fit: layer.fit ?? clip.layer.fit, opacity: layer.opacity, geometry: geometry,
+                blendMode: layer.blendMode)))
         }
         instructions.append(
           Instruction(
@@ -205,7 +221,13 @@ extension Lowering {
       for layer in layers {
         guard let track = track(layer.track), let ramps = timeline(layer.ramps) else { return nil }
         let opacity = multiplied(ramps.map(\.ramp), by: layer.opacity, from: range.start)
-        lowered.append(ExplicitLayer(track: layer.track, fit: layer.fit, opacity: opacity, clips: track.clips))
+        let found = problems.count
+        let geometry = placed(layer.geometry, within: nil, at: layer.pointer)
+        guard problems.count == found else { return nil }
+        lowered.append(
+          ExplicitLayer(
+            track: layer.track, fit: layer.fit, opacity: opacity, geometry: geometry, blendMode: layer.blendMode,
+            clips: track.clips))
       }
       return lowered
     }
@@ -223,6 +245,8 @@ private struct ExplicitLayer {
   var track: TrackID
   var fit: Fit?
   var opacity: RampList
+  var geometry: PlacedGeometry?
+  var blendMode: BlendMode?
   var clips: Timeline<LoweredClip>
 }
 

@@ -19,12 +19,30 @@ final class FrameMaker {
   private let lastSpan: [Int: Int]
   private var span = 0
   private var latest: (key: CompositeKey, frame: Frame)?
+  /// The lowest items of the latest frame, drawn once for the frames in which only what is above them changes.
+  private var standing: (key: CompositeKey, frame: Frame)?
 
-  /// Everything that a composited frame depends on.
+  /// Everything that a composited frame depends on, or the lowest items of one.
   private struct CompositeKey: Equatable {
-    var stack: FrameStack
-    /// The timestamp of the frame that each clip of the stack shows.
-    var shown: [Int64]
+    /// What one item depends on.
+    enum Item: Equatable {
+      /// With its times set to zero: the timestamps of the frames that they lead to are compared instead.
+      case layer(StackLayer, shown: [Int64])
+      case overlay(StackOverlay)
+    }
+
+    var background: Color
+    /// Bottom first.
+    var items: [Item]
+
+    func prefix(_ count: Int) -> CompositeKey {
+      CompositeKey(background: background, items: Array(items.prefix(count)))
+    }
+
+    /// How many of the lowest items are the same in another frame.
+    func shared(with other: CompositeKey) -> Int {
+      background == other.background ? zip(items, other.items).prefix { $0 == $1 }.count : 0
+    }
   }
 
   /// Throws `.task` if the inputs lack media that the task names.
@@ -58,39 +76,81 @@ final class FrameMaker {
     }
     let stack = try planner.stack(frame: index, in: task.spans[span])
     damage?.move(to: Double(index) * task.format.frameDuration.approximateSeconds)
-    var frames: [Frame] = []
-    for use in stack.layers.flatMap(\.clips) {
-      let stream = try stream(use.source).stream
-      frames.append(try stream.frame(at: use.time))
-      record(stream, of: use.source)
+    var frames: [[Frame]] = []
+    var key = CompositeKey(background: stack.background, items: [])
+    for layer in stack.layers {
+      var shown: [Frame] = []
+      for use in layer.clips {
+        let stream = try stream(use.source).stream
+        shown.append(try stream.frame(at: use.time))
+        record(stream, of: use.source)
+      }
+      key.items.append(.layer(layer.withoutTimes, shown: shown.map(\.pts)))
+      frames.append(shown)
     }
+    key.items += stack.overlays.map { .overlay($0) }
     defer { movement?.advance() }
-    let key = CompositeKey(stack: stack.withoutTimes, shown: frames.map(\.pts))
     if let latest, latest.key == key { return latest.frame }
-    let frame = try composite(stack, frames)
+    let frame = try composite(stack, frames, key)
     latest = (key, frame)
     return frame
   }
 
-  private func composite(_ stack: FrameStack, _ frames: [Frame]) throws(RenderError) -> Frame {
-    var next = 0
-    func picture(_ use: ClipUse) throws(RenderError) -> Compositor.Weighted {
-      defer { next += 1 }
-      let picture = try stream(use.source).fitter.picture(frames[next], planner.fitting(use))
-      return Compositor.Weighted(picture: picture, weight: use.weight)
+  /// The frame with all items. Those that are the same as in the frame before, from the lowest on, are drawn once for all.
+  private func composite(
+    _ stack: FrameStack, _ frames: [[Frame]], _ key: CompositeKey
+  ) throws(RenderError) -> Frame {
+    let shared = latest.map { key.shared(with: $0.key) } ?? 0
+    let kept = key.prefix(shared)
+    if standing?.key != kept { standing = nil }
+    var items: [Compositor.Item] = []
+    for (index, layer) in stack.layers.enumerated() where standing == nil || index >= shared {
+      if let drawn = try item(layer, frames[index]) { items.append(drawn) }
     }
-    var drawn: [Compositor.Layer] = []
-    for layer in stack.layers {
-      switch layer {
-      case .clip(let use): drawn.append(.clip(try picture(use)))
-      case .dissolve(let from, let to): drawn.append(.dissolve(try picture(from), try picture(to)))
+    for (index, overlay) in stack.overlays.enumerated()
+    where standing == nil || stack.layers.count + index >= shared {
+      if let picture = try overlayPicture(overlay.index) {
+        items.append(.overlay(picture, weight: overlay.weight, overlay.blendMode))
       }
     }
-    var visible: [(picture: BlendPicture, weight: Int)] = []
-    for overlay in stack.overlays {
-      if let picture = try overlayPicture(overlay.index) { visible.append((picture, overlay.weight)) }
+    if let standing {
+      let canvas = try compositor.copy(standing.frame)
+      try compositor.draw(items, on: canvas)
+      return canvas
     }
-    return try compositor.frame(drawn, hasBase: stack.hasBase, background: stack.background, overlays: visible)
+    if let whole = compositor.passed(items) { return whole }
+    let canvas = try compositor.canvas(stack.background, under: items.first)
+    // Copying one picture costs as much as drawing it, so two at least are kept.
+    guard shared > 1, items.count == key.items.count else {
+      try compositor.draw(items, on: canvas)
+      return canvas
+    }
+    try compositor.draw(items.prefix(shared), on: canvas)
+    standing = (kept, canvas)
+    let copy = try compositor.copy(canvas)
+    try compositor.draw(items.dropFirst(shared), on: copy)
+    return copy
+  }
+
+  /// Nil if none of the layer's pictures is within the frame.
+  private func item(_ layer: StackLayer, _ frames: [Frame]) throws(RenderError) -> Compositor.Item? {
+    func picture(_ use: ClipUse, _ frame: Frame) throws(RenderError) -> Compositor.Weighted? {
+      let fitter = try stream(use.source).fitter
+      let picture: LayerPicture?
+      if let placement = use.placement {
+        picture = try fitter.picture(frame, placement)
+      } else {
+        picture = try fitter.picture(frame, planner.fitting(use))
+      }
+      return picture.map { Compositor.Weighted(picture: $0, weight: use.weight, blendMode: use.blendMode) }
+    }
+    switch layer {
+    case .clip(let use): return try picture(use, frames[0]).map { .layer(.clip($0)) }
+    case .dissolve(let from, let to):
+      let (a, b) = (try picture(from, frames[0]), try picture(to, frames[1]))
+      guard let a, let b else { return (a ?? b).map { .layer(.clip($0)) } }
+      return .layer(.dissolve(a, b))
+    }
   }
 
   private func record(_ stream: SourceStream, of index: Int) {
@@ -139,17 +199,13 @@ final class FrameMaker {
   }
 }
 
-extension FrameStack {
-  /// The stack with all times set to zero: the frames that they lead to are compared instead.
-  fileprivate var withoutTimes: FrameStack {
-    var stack = self
-    stack.layers = layers.map { layer in
-      switch layer {
-      case .clip(let use): .clip(use.withoutTimes)
-      case .dissolve(let from, let to): .dissolve(from.withoutTimes, to.withoutTimes)
-      }
+extension StackLayer {
+  /// The layer with all times set to zero.
+  fileprivate var withoutTimes: StackLayer {
+    switch self {
+    case .clip(let use): .clip(use.withoutTimes)
+    case .dissolve(let from, let to): .dissolve(from.withoutTimes, to.withoutTimes)
     }
-    return stack
   }
 }
 

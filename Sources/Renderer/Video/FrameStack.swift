@@ -34,12 +34,18 @@ struct ClipUse: Hashable {
   var fit: Fit
   /// In 1/16384; never zero.
   var weight: Int
+  /// Nil: fitted into the whole frame.
+  var placement: Placement? = nil
+  /// Nil: drawn over what is below.
+  var blendMode: BlendMode? = nil
 }
 
 struct StackOverlay: Hashable {
   var index: Int
   /// In 1/16384; never zero.
   var weight: Int
+  /// Nil: drawn over what is below.
+  var blendMode: BlendMode? = nil
 }
 
 /// Opacities as the kernels take them: whole numbers of 1/16384, rounded to nearest.
@@ -93,7 +99,9 @@ struct StackPlanner {
         var opacity = try overlay.opacity * overlay.ramps.value(at: time)
         if case .text(let text, _) = overlay.content { opacity *= Double(text.color.alpha) / 255 }
         let weight = Weight.of(opacity)
-        if weight > 0 { stack.overlays.insert(StackOverlay(index: index, weight: weight), at: 0) }
+        if weight > 0 {
+          stack.overlays.insert(StackOverlay(index: index, weight: weight, blendMode: overlay.blendMode), at: 0)
+        }
       }
       return stack
     } catch {
@@ -106,7 +114,7 @@ struct StackPlanner {
     switch layer {
     case .clip(let clip):
       let weight = Weight.of(try clip.opacity.value(at: time))
-      return weight > 0 ? .clip(try use(clip, weight: weight, at: time)) : nil
+      return weight > 0 ? try use(clip, weight: weight, at: time).map(StackLayer.clip) : nil
     case .dissolve(let from, let to, let progress):
       let share = Weight.of(try progress.value(holdingAt: time))
       let from = try from.flatMap { clip throws(TimeError) in
@@ -123,15 +131,27 @@ struct StackPlanner {
     return weight > 0 ? try use(clip, weight: weight, at: time) : nil
   }
 
-  private func use(_ clip: ClipLayer, weight: Int, at time: MediaTime) throws(TimeError) -> ClipUse {
-    let isStill = task.sources[clip.source].video.isStill
+  /// Nil for a picture that has no area.
+  private func use(_ clip: ClipLayer, weight: Int, at time: MediaTime) throws(TimeError) -> ClipUse? {
+    let video = task.sources[clip.source].video
+    var placement: Placement?
+    if let geometry = clip.geometry {
+      placement = try geometry.placement(
+        at: time, picture: video.presentationSize, fit: clip.fit, frame: task.format.size, cell: cell)
+      if placement == nil { return nil }
+    }
     return ClipUse(
-      source: clip.source, time: isStill ? .zero : try clip.sourceTime(at: time), fit: clip.fit, weight: weight)
+      source: clip.source, time: video.isStill ? .zero : try clip.sourceTime(at: time), fit: clip.fit, weight: weight,
+      placement: placement, blendMode: clip.blendMode)
   }
 
   private func isBase(_ layer: StackLayer) -> Bool {
     layer.clips.reduce(0) { $0 + $1.weight } == Weight.one
-      && layer.clips.allSatisfy { isOpaque[$0.source] && fitting($0).covers(task.format.size) }
+      && layer.clips.allSatisfy { isOpaque[$0.source] && $0.blendMode == nil && covers($0) }
+  }
+
+  private func covers(_ use: ClipUse) -> Bool {
+    use.placement?.covers(task.format.size) ?? fitting(use).covers(task.format.size)
   }
 }
 

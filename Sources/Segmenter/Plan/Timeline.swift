@@ -63,6 +63,8 @@ struct TimelineClip: Equatable {
   var clip: Clip
   var fit: Fit
   var opacity: RampList
+  var geometry: LayerGeometry?
+  var blendMode: BlendMode?
 }
 
 /// The whole film as spans that tile 0..<frameCount.
@@ -116,7 +118,9 @@ struct Timeline {
   private static func resolve(_ layer: Layer, at time: MediaTime, in tracks: TrackIndex) -> TimelineLayer? {
     func clip(_ layer: TrackLayer) -> TimelineClip? {
       tracks.clip(of: layer.track, at: time).map {
-        TimelineClip(track: layer.track, clip: $0, fit: layer.fit, opacity: layer.opacity)
+        TimelineClip(
+          track: layer.track, clip: $0, fit: layer.fit, opacity: layer.opacity, geometry: layer.geometry,
+          blendMode: layer.blendMode)
       }
     }
     switch layer {
