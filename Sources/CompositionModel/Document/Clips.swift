@@ -24,21 +24,30 @@ struct ClipEntry: Sendable {
   var ramps: [RampEntry] = []
   var filters: [FilterEntry] = []
   var deinterlace: Deinterlacing?
+  /// On the clip's own time.
+  var geometry = GeometryEntry()
+  var blendMode: BlendMode?
   var pointer: JSONPointer
   /// No problem makes its asset or its times uncertain. (An unknown key may be a misspelt one of those.)
   var timesAreKnown = false
 
   static let keys = ["asset", "use", "at", "duration", "speed", "until", "loop", "transition"] + keysOfVideo
   /// The keys of clips on video tracks only.
-  static let keysOfVideo = ["fit", "opacity", "ramps", "filters", "deinterlace"]
-  static let notYet = ["transform", "crop", "blendMode", "mask", "pitch", "reverse", "timeRange"]
+  static let keysOfVideo = [
+    "fit", "crop", "frame", "transform", "opacity", "blendMode", "ramps", "filters", "deinterlace",
+  ]
+  static let notYet = ["mask", "pitch", "reverse", "timeRange"]
 
   static let instead = [
     "volume": "the volume of a track is set in 'audioMix'", "start": "did you mean 'at'?",
     "in": "the part of the asset is 'use'", "out": "the part of the asset is 'use'",
     "trim": "did you mean 'use'?", "range": "did you mean 'use'?", "length": "did you mean 'duration'?",
     "source": "did you mean 'asset'?", "src": "did you mean 'asset'?", "file": "did you mean 'asset'?",
-    "rate": "did you mean 'speed'?",
+    "rate": "did you mean 'speed'?", "x": "the place is 'frame', [x, y, width, height], or 'transform'",
+    "y": "the place is 'frame', [x, y, width, height], or 'transform'", "position": "did you mean 'frame'?",
+    "scale": "the size is 'frame', [x, y, width, height], or 'transform' with 'scale'",
+    "rotate": "did you mean 'transform', {\"rotate\": 90}?", "rotation": "did you mean 'transform', {\"rotate\": 90}?",
+    "blend": "did you mean 'blendMode'?",
   ]
 
   /// The slowest and the fastest speed of a clip: a hundredth and a hundred times its own.
@@ -49,8 +58,10 @@ struct ClipEntry: Sendable {
 
   /// Whether the film's other clips decide when it ends.
   var endsWithTheFilm: Bool { if case .film = until { true } else { until == nil && loops && duration == nil } }
-  /// Whether the clip has an opacity of its own.
-  var changesOpacity: Bool { opacity != 1 || !ramps.isEmpty }
+  /// The keys of what is set on layers if there are explicit instructions.
+  var keysOfLayers: [String] {
+    (opacity != 1 || !ramps.isEmpty ? ["opacity"] : []) + geometry.used + (blendMode == nil ? [] : ["blendMode"])
+  }
 }
 
 extension DocumentReader {
@@ -82,13 +93,13 @@ extension DocumentReader {
     if type == .video {
       clip.fit = choice(fields["fit"], "fit") ?? .contain
       clip.opacity = number(fields["opacity"], in: 0...1) ?? 1
-      clip.ramps = ramps(fields["ramps"], of: .opacity)
+      (clip.geometry, clip.ramps) = geometry(fields)
+      clip.blendMode = blendMode(fields["blendMode"])
       clip.filters = filters(fields["filters"])
       clip.deinterlace = deinterlacing(fields["deinterlace"])
     } else {
       for key in ClipEntry.keysOfVideo where fields.has(key) {
-        let instead =
-          ["fit", "filters", "deinterlace"].contains(key) ? "" : "; the volume of a track is set in 'audioMix'"
+        let instead = !["opacity", "ramps"].contains(key) ? "" : "; the volume of a track is set in 'audioMix'"
         problems.add(fields.pointer.key(key), "'\(key)' is for clips of video tracks\(instead)")
       }
     }
@@ -125,6 +136,8 @@ struct LoweredClip {
   var used: MediaTimeRange
   /// Its layer in the instructions that show it, on the composition's timeline.
   var layer: TrackLayer
+  /// Nil: fitted into the whole frame.
+  var geometry: PlacedGeometry?
 }
 
 extension Lowering {
@@ -163,9 +176,11 @@ extension Lowering {
     }
     guard entry.loops || checkSpeed(clip.source, target, at: pointer), entry.timesAreKnown else { return nil }
     let opacity = ramps.flatMap { rampList($0, opacity: entry.opacity, within: target, owner: "the clip") }
-    var layer = TrackLayer(track: lane, fit: entry.fit, opacity: opacity ?? .one)
+    let geometry = placed(entry.geometry, within: target, at: pointer)
+    var layer = TrackLayer(track: lane, fit: entry.fit, opacity: opacity ?? .one, blendMode: entry.blendMode)
     layer.filters = filters(entry.filters, within: target)
     if track.type == .video { checkFit(entry.fit, of: asset, id, at: pointer) }
+    if geometry != nil { checkPlacedFilters(entry.fit, layer.filters, at: pointer) }
     clip.deinterlace = entry.deinterlace
     var lowered: [LoweredClip] = []
     for (used, target) in turns ?? [(clip.source, target)] {
@@ -177,7 +192,8 @@ extension Lowering {
         else { return nil }
         clip.source = moved
       }
-      lowered.append(LoweredClip(entry: entry, number: number, clip: clip, used: used, layer: layer))
+      lowered.append(
+        LoweredClip(entry: entry, number: number, clip: clip, used: used, layer: layer, geometry: geometry))
     }
     return lowered
   }

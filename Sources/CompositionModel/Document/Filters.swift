@@ -91,7 +91,7 @@ extension DocumentReader {
       return .constant(number(value, in: parameter.range) ?? 0)
     }
     if items.isEmpty { problems.add(value.pointer, "there is no ramp: give a number, or one ramp at least") }
-    let quantity = RampEntry.Quantity(key: "value", range: parameter.range, notYet: ["easing"])
+    let quantity = RampEntry.Quantity(key: "value", range: parameter.range, notYet: [])
     return .ramps(ramps(value, of: quantity, mayBeNegative: true))
   }
 }
@@ -122,6 +122,16 @@ extension Lowering {
       if !filter.changesNothing { filters.append(filter) }
     }
     return filters.isEmpty ? nil : filters
+  }
+
+  /// Reports what cannot be drawn yet of a picture with a place of its own.
+  mutating func checkPlacedFilters(_ fit: Fit, _ filters: [Filter<RampList>]?, at pointer: JSONPointer) {
+    let keys = (fit == .blur ? ["the fit 'blur'"] : []) + (filters == nil ? [] : ["'filters'"])
+    guard !keys.isEmpty else { return }
+    problems.add(
+      pointer,
+      "\(list(keys)) of a picture with 'crop', 'frame' or 'transform' \(keys.count == 1 ? "is" : "are") part of the "
+        + "document's language but this version cannot render it yet")
   }
 
   /// Reports the fit `blur` of an asset with transparency.

@@ -25,10 +25,13 @@ struct LayerEntry: Sendable {
   var ramps: [RampEntry]
   /// On the composition's timeline. Nil: the clip's.
   var filters: [FilterEntry]?
+  /// On the composition's timeline.
+  var geometry: GeometryEntry
+  var blendMode: BlendMode?
   var pointer: JSONPointer
 
-  static let keys = ["track", "fit", "opacity", "ramps", "filters"]
-  static let notYet = ["transform", "crop", "blendMode", "mask"]
+  static let keys = ["track", "fit", "crop", "frame", "transform", "opacity", "blendMode", "ramps", "filters"]
+  static let notYet = ["mask"]
 }
 
 extension DocumentReader {
@@ -59,11 +62,12 @@ extension DocumentReader {
     for item in items(value, "layers") {
       guard let fields = fields(item, "a layer", keys: LayerEntry.keys, notYet: LayerEntry.notYet) else { continue }
       let track = videoTrack(required(fields, "track", "a layer"))
+      let (geometry, ramps) = geometry(fields, mayBeNegative: true)
       let layer = LayerEntry(
         track: track ?? "", fit: choice(fields["fit"], "fit"),
-        opacity: number(fields["opacity"], in: 0...1) ?? 1,
-        ramps: ramps(fields["ramps"], of: .opacity, mayBeNegative: true),
-        filters: fields.has("filters") ? filters(fields["filters"]) : nil, pointer: fields.pointer)
+        opacity: number(fields["opacity"], in: 0...1) ?? 1, ramps: ramps,
+        filters: fields.has("filters") ? filters(fields["filters"]) : nil, geometry: geometry,
+        blendMode: blendMode(fields["blendMode"]), pointer: fields.pointer)
       guard let track else { continue }
       if shown.insert(track).inserted {
         layers.append(layer)
@@ -120,7 +124,9 @@ extension Lowering {
       guard let first = numbers[clip.range.start], let end = numbers[clip.range.end] else { continue }
       layerCount += end - first
       guard checkLayerCount(layerCount) else { return nil }
-      for number in first..<end { stacks[number].append(clip.element.layer) }
+      var (layer, placed) = (clip.element.layer, clip.element.geometry)
+      layer.geometry = geometry(&placed, of: clip.element.clip.asset)
+      for number in first..<end { stacks[number].append(layer) }
     }
     return stacks
   }
@@ -132,10 +138,13 @@ extension Lowering {
     let ranges = entries.map { resolve($0.over, at: $0.pointer.key("over")) }
     checkTiling(entries, ranges)
     for track in tracks where track.entry.type == .video {
-      for clip in track.clips.entries where clip.element.entry.changesOpacity {
+      for clip in track.clips.entries {
+        let keys = clip.element.entry.keysOfLayers
+        guard !keys.isEmpty else { continue }
         problems.add(
           clip.element.entry.pointer,
-          "with explicit 'instructions' opacity is set on their layers, not on the clip")
+          "with explicit 'instructions' \(list(keys)) \(keys.count == 1 ? "is" : "are") set on their layers, not on the clip"
+        )
       }
     }
     for track in tracks where track.entry.type == .video {
@@ -148,7 +157,7 @@ extension Lowering {
     var instructions: [Instruction] = []
     var layerCount = 0
     for (entry, range) in zip(entries, ranges) {
-      guard let range, let layers = layers(of: entry, range) else { continue }
+      guard let range, var layers = layers(of: entry, range) else { continue }
       guard filmIsKnown, let visible = visible(range, at: entry.pointer.key("over")) else { continue }
       let cuts = layers.flatMap { layer in
         layer.clips[visible].flatMap { [$0.range.start, $0.range.end] }
@@ -159,13 +168,19 @@ extension Lowering {
       layerCount += pieces.count * layers.count
       guard checkLayerCount(layerCount) else { return [] }
       for piece in pieces {
-        let shown: [Layer] = layers.compactMap { layer in
-          guard let clip = layer.clips[piece].first?.element else { return nil }
-          var shown = TrackLayer(track: layer.track, fit: layer.fit ?? clip.layer.fit, opacity: layer.opacity)
+        var shown: [Layer] = []
+        for index in layers.indices {
+          guard let clip = layers[index].clips[piece].first?.element else { continue }
+          let geometry = geometry(&layers[index].geometry, of: clip.clip.asset)
+          let layer = layers[index]
           checkFit(layer.fit, of: assets[clip.clip.asset], clip.clip.asset, at: layer.pointer)
           let filters = layer.filters ?? clip.layer.filters ?? []
-          shown.filters = filters.isEmpty ? nil : filters
-          return .track(shown)
+          var drawn = TrackLayer(
+            track: layer.track, fit: layer.fit ?? clip.layer.fit, opacity: layer.opacity, geometry: geometry,
+            blendMode: layer.blendMode)
+          drawn.filters = filters.isEmpty ? nil : filters
+          if geometry != nil { checkPlacedFilters(drawn.fit, drawn.filters, at: layer.pointer) }
+          shown.append(.track(drawn))
         }
         instructions.append(
           Instruction(
@@ -219,10 +234,13 @@ extension Lowering {
       for layer in layers {
         guard let track = track(layer.track), let ramps = timeline(layer.ramps) else { return nil }
         let opacity = multiplied(ramps.map(\.ramp), by: layer.opacity, from: range.start)
+        let found = problems.count
+        let geometry = placed(layer.geometry, within: nil, at: layer.pointer)
+        guard problems.count == found else { return nil }
         lowered.append(
           ExplicitLayer(
             track: layer.track, fit: layer.fit, opacity: opacity, filters: layer.filters.map { filters($0) ?? [] },
-            clips: track.clips, pointer: layer.pointer))
+            geometry: geometry, blendMode: layer.blendMode, clips: track.clips, pointer: layer.pointer))
       }
       return lowered
     }
@@ -242,6 +260,8 @@ private struct ExplicitLayer {
   var opacity: RampList
   /// Nil: the clip's.
   var filters: [Filter<RampList>]?
+  var geometry: PlacedGeometry?
+  var blendMode: BlendMode?
   var clips: LoweredClips
   var pointer: JSONPointer
 }

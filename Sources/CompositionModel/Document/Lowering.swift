@@ -22,6 +22,8 @@ struct Lowering {
   private var trackNumbers: [TrackID: Int] = [:]
   /// Whether the place of every clip is known, and so the film's duration.
   var filmIsKnown = false
+  /// The size of a frame. Nil if it is not known.
+  var frameSize: PixelSize?
   /// [0, the film's duration), as far as it is known.
   var film = MediaTimeRange(emptyAt: .zero)
 
@@ -44,6 +46,7 @@ struct Lowering {
       exact(at: .root) { () throws(TimeError) in try MediaTimeRange(start: .zero, end: composition.duration) } ?? film
     checkDynamicRange()
     let format = outputFormat()
+    frameSize = format.size
     let export = exportSettings(format)
     let instructions = entry.instructions.map { lower($0) } ?? derivedInstructions()
     let overlays = entry.overlays.compactMap { lower($0, frame: format.size) }

@@ -15,13 +15,14 @@ struct OverlayEntry: Sendable {
   var opacity: Double
   /// On the overlay's own time.
   var ramps: [RampEntry]
+  var blendMode: BlendMode?
   var pointer: JSONPointer
 
-  static let keys = ["over", "anchor", "inset", "x", "y", "opacity", "ramps"]
+  static let keys = ["over", "anchor", "inset", "x", "y", "opacity", "blendMode", "ramps"]
   static let keysOfImages = ["image", "width", "height", "loop"]
   static let keysOfVideos = ["video", "use", "width", "height", "loop"]
   static let keysOfTexts = ["text", "font", "bold", "italic", "size", "color", "align", "width"] + TextStyleKeys.all
-  static let notYet = ["transform", "crop", "blendMode", "filters", "rotate", "captions"]
+  static let notYet = ["transform", "crop", "filters", "rotate", "captions"]
 
   static let instead = [
     "position": "the place is 'anchor' with 'inset', or 'x' and 'y'", "fontsize": "did you mean 'size'?",
@@ -104,9 +105,11 @@ extension DocumentReader {
     let over = range(fields["over"])
     let opacity = number(fields["opacity"], in: 0...1) ?? 1
     let ramps = ramps(fields["ramps"], of: .opacity)
+    let blendMode = blendMode(fields["blendMode"])
     guard let content, let placement, over != nil || !fields.has("over") else { return nil }
     return OverlayEntry(
-      content: content, over: over, placement: placement, opacity: opacity, ramps: ramps, pointer: fields.pointer)
+      content: content, over: over, placement: placement, opacity: opacity, ramps: ramps,
+      blendMode: blendMode, pointer: fields.pointer)
   }
 
   private mutating func image(_ fields: Fields) -> OverlayEntry.Content? {
@@ -225,7 +228,8 @@ extension Lowering {
       return nil
     }
     return Overlay(
-      content: content, over: over, placement: placement(entry.placement, frame), opacity: entry.opacity, ramps: list)
+      content: content, over: over, placement: placement(entry.placement, frame), opacity: entry.opacity, ramps: list,
+      blendMode: entry.blendMode)
   }
 
   private mutating func content(_ entry: OverlayEntry, frame: PixelSize?) -> OverlayContent? {

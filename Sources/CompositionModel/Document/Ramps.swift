@@ -13,17 +13,26 @@ struct RampEntry: Sendable {
     /// Keys of its ramps that belong to the document's language and cannot be rendered yet.
     var notYet: [String]
 
-    static let opacity = Quantity(
-      key: "opacity", range: 0...1, notYet: ["transform", "crop", "easing", "pitch", "pan"])
+    static let opacity = Quantity(key: "opacity", range: 0...1, notYet: ["transform", "crop", "pitch", "pan"])
   }
 
   var place: Place
   var from: Double
   var to: Double
+  var easing: Easing? = nil
   var pointer: JSONPointer
+
+  /// The keys of every ramp.
+  static let keys = ["over", "at", "easing"]
 }
 
 extension DocumentReader {
+  /// When a ramp changes its value, and how.
+  struct RampTime {
+    var place: RampEntry.Place
+    var easing: Easing?
+  }
+
   /// Reads ramps and set values: `{"over": "0..2", "volume": [0, 1]}` or `{"at": 2, "volume": 1}`, by default at 0.
   mutating func ramps(
     _ value: JSONValue?, of quantity: RampEntry.Quantity, mayBeNegative: Bool = false
@@ -34,35 +43,65 @@ extension DocumentReader {
   private mutating func ramp(
     _ value: JSONValue, of quantity: RampEntry.Quantity, mayBeNegative: Bool
   ) -> RampEntry? {
-    let (key, noun) = (quantity.key, "a ramp of \(quantity.key)")
-    guard let fields = fields(value, noun, keys: ["over", "at", key], notYet: quantity.notYet),
-      let target = required(fields, key, noun)
+    let noun = "a ramp of \(quantity.key)"
+    let keys = RampEntry.keys.filter { !quantity.notYet.contains($0) } + [quantity.key]
+    guard let fields = fields(value, noun, keys: keys, notYet: quantity.notYet),
+      required(fields, quantity.key, noun) != nil
     else { return nil }
+    let time = rampTime(fields, mayBeNegative: mayBeNegative)
+    guard let values = rampNumbers(fields, of: quantity), let time else { return nil }
+    return RampEntry(
+      place: time.place, from: values.from, to: values.to, easing: time.easing, pointer: fields.pointer)
+  }
+
+  /// The time of a ramp. Nil and a problem if it cannot be used.
+  mutating func rampTime(_ fields: Fields, mayBeNegative: Bool) -> RampTime? {
     if fields.has("over"), let at = fields["at"] {
       problems.add(at.pointer, "a ramp has 'over', a range, or 'at', a time, not both")
       return nil
     }
-    if fields.has("over") {
-      guard case .array(let ends) = target.content, ends.count == 2 else {
-        problems.add(
-          target.pointer,
-          "\(target.shown) should be the \(key) at the start and at the end of 'over', such as [0, 1]; "
-            + "a value set once has 'at' and not 'over'")
-        return nil
+    guard fields.has("over") else {
+      if let easing = fields["easing"] {
+        problems.add(easing.pointer, "a value that is set at a time has no 'easing'; it is for ramps with 'over'")
       }
-      let over = range(fields["over"], mayBeNegative: mayBeNegative)
-      guard let from = number(ends[0], in: quantity.range), let to = number(ends[1], in: quantity.range), let over
-      else { return nil }
-      return RampEntry(place: .over(over), from: from, to: to, pointer: fields.pointer)
+      let at = fields.has("at") ? time(fields["at"], mayBeNegative: mayBeNegative) : .seconds(.zero)
+      return at.map { RampTime(place: .at($0), easing: nil) }
     }
-    if case .array = target.content {
+    let found = problems.count
+    let easing = easing(fields["easing"])
+    let over = range(fields["over"], mayBeNegative: mayBeNegative)
+    return problems.count == found ? over.map { RampTime(place: .over($0), easing: easing == .linear ? nil : easing) } : nil
+  }
+
+  /// The numbers at the start and at the end of a ramp.
+  mutating func rampNumbers(_ fields: Fields, of quantity: RampEntry.Quantity) -> (from: Double, to: Double)? {
+    if !fields.has("over"), case .array? = fields[quantity.key]?.content {
       problems.add(
-        fields.pointer, "a \(key) that goes from one value to another needs 'over', the range of the change")
+        fields.pointer, "a \(quantity.key) that goes from one value to another needs 'over', the range of the change")
       return nil
     }
-    let at = fields.has("at") ? time(fields["at"], mayBeNegative: mayBeNegative) : .seconds(.zero)
-    guard let value = number(target, in: quantity.range), let at else { return nil }
-    return RampEntry(place: .at(at), from: value, to: value, pointer: fields.pointer)
+    return rampValues(fields, quantity.key, example: "[0, 1]") { reader, value in
+      reader.number(value, in: quantity.range)
+    }
+  }
+
+  /// The values at the start and at the end of a ramp; twice the same for a value that is set at a time. Nil if the ramp
+  /// does not have the key.
+  mutating func rampValues<Value>(
+    _ fields: Fields, _ key: String, example: String, _ read: (inout DocumentReader, JSONValue) -> Value?
+  ) -> (from: Value, to: Value)? {
+    guard let target = fields[key] else { return nil }
+    guard fields.has("over") else { return read(&self, target).map { ($0, $0) } }
+    guard case .array(let ends) = target.content, ends.count == 2 else {
+      problems.add(
+        target.pointer,
+        "\(target.shown) should be the \(key) at the start and at the end of 'over', such as \(example); "
+          + "a value set once has 'at' and not 'over'")
+      return nil
+    }
+    let (from, to) = (read(&self, ends[0]), read(&self, ends[1]))
+    guard let from, let to else { return nil }
+    return (from, to)
   }
 }
 
@@ -75,33 +114,39 @@ struct PlacedRamp {
 extension Lowering {
   /// The ramps in order of time. Nil and problems if a time cannot be kept exactly, or ramps overlap.
   mutating func timeline(_ entries: [RampEntry]) -> [PlacedRamp]? {
+    ordered(entries.map { ($0.place, $0.pointer) })?.map { index, over in
+      let entry = entries[index]
+      return PlacedRamp(
+        ramp: Ramp(over: over, from: entry.from, to: entry.to, easing: entry.easing), pointer: entry.pointer)
+    }
+  }
+
+  /// The indices of the ramps of one value in order of time, with their ranges. Nil and problems if a time cannot be kept
+  /// exactly, or ramps overlap.
+  mutating func ordered(
+    _ entries: [(place: RampEntry.Place, pointer: JSONPointer)]
+  ) -> [(index: Int, over: MediaTimeRange)]? {
     let found = problems.count
-    var ramps: [PlacedRamp] = []
-    for entry in entries {
+    var ramps: [(index: Int, over: MediaTimeRange)] = []
+    for (index, entry) in entries.enumerated() {
       let range: MediaTimeRange?
       switch entry.place {
       case .over(let written): range = resolve(written, at: entry.pointer.key("over"))
       case .at(let written):
         range = resolve(written, at: entry.pointer.key("at")).map { MediaTimeRange(emptyAt: $0) }
       }
-      if let range {
-        ramps.append(PlacedRamp(ramp: Ramp(over: range, from: entry.from, to: entry.to), pointer: entry.pointer))
-      }
+      if let range { ramps.append((index, range)) }
     }
     // Of two that start together the first as written stays first.
-    let order = ramps.indices.sorted { a, b in
-      let (first, second) = (ramps[a].ramp.over, ramps[b].ramp.over)
-      return first.start == second.start ? a < b : first.start < second.start
-    }
-    let sorted = order.map { ramps[$0] }
-    for (earlier, later) in zip(sorted, sorted.dropFirst())
-    where later.ramp.over.start < earlier.ramp.over.end || later.ramp.over.start == earlier.ramp.over.start {
+    ramps.sort { $0.over.start == $1.over.start ? $0.index < $1.index : $0.over.start < $1.over.start }
+    for (earlier, later) in zip(ramps, ramps.dropFirst())
+    where later.over.start < earlier.over.end || later.over.start == earlier.over.start {
       problems.add(
-        later.pointer,
-        "the ramp at \(later.ramp.over) overlaps the one at \(earlier.ramp.over) (\(earlier.pointer.text)); "
+        entries[later.index].pointer,
+        "the ramp at \(later.over) overlaps the one at \(earlier.over) (\(entries[earlier.index].pointer.text)); "
           + "a value has one ramp at a time")
     }
-    return problems.count == found ? sorted : nil
+    return problems.count == found ? ramps : nil
   }
 
   /// The opacity of a clip or an overlay that shows during `range`: its ramps times a constant. The ramps are on its
@@ -110,21 +155,29 @@ extension Lowering {
     _ local: [PlacedRamp], opacity: Double, within range: MediaTimeRange, owner: String
   ) -> RampList? {
     let found = problems.count
-    for entry in local where range.duration < entry.ramp.over.end || entry.ramp.over.start < .zero {
-      problems.add(
-        entry.pointer,
-        "the ramp at \(entry.ramp.over) goes beyond \(owner), which lasts \(seconds(range.duration)); "
-          + "its times count from the start of \(owner)")
-    }
+    for entry in local { checkPlace(of: entry.ramp.over, within: range, owner: owner, at: entry.pointer) }
     guard problems.count == found else { return nil }
     let list = multiplied(local.map(\.ramp), by: opacity, from: .zero)
     return exact(at: local.first?.pointer ?? .root) { () throws(TimeError) in try list.shifted(by: range.start) }
   }
 
+  /// Reports a ramp on the own time of a clip or an overlay that goes beyond it.
+  mutating func checkPlace(
+    of over: MediaTimeRange, within range: MediaTimeRange, owner: String, at pointer: JSONPointer
+  ) {
+    guard range.duration < over.end || over.start < .zero else { return }
+    problems.add(
+      pointer,
+      "the ramp at \(over) goes beyond \(owner), which lasts \(seconds(range.duration)); "
+        + "its times count from the start of \(owner)")
+  }
+
   /// The ramps times a constant that holds from `start` on. Before the first ramp a value is 1, so the constant is a
   /// value that is set at the start.
   func multiplied(_ ramps: [Ramp], by constant: Double, from start: MediaTime) -> RampList {
-    var multiplied = ramps.map { Ramp(over: $0.over, from: $0.from * constant, to: $0.to * constant) }
+    var multiplied = ramps.map {
+      Ramp(over: $0.over, from: $0.from * constant, to: $0.to * constant, easing: $0.easing)
+    }
     let first = min(start, multiplied.first?.over.start ?? start)
     if constant != 1, multiplied.first?.over.start != first {
       multiplied.insert(Ramp(over: MediaTimeRange(emptyAt: first), from: constant, to: constant), at: 0)

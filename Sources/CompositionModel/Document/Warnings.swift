@@ -13,8 +13,9 @@ extension Lowering {
     addUnusedAssets(to: &warnings)
     if edit.export.video != nil {
       addTails(to: &warnings)
-      addEnlargements(edit.videoComposition.renderSize, to: &warnings)
-      addUnseen(edit.videoComposition, to: &warnings)
+      let cell = ChromaCell(edit.export.video?.pixelFormat ?? .yuv420p)
+      addEnlargements(edit.videoComposition, cell, to: &warnings)
+      addUnseen(edit.videoComposition, cell, to: &warnings)
       addLongFrames(to: &warnings)
       addDynamicRange(edit, to: &warnings)
     }
@@ -76,28 +77,57 @@ extension Lowering {
   }
 
   /// One warning an asset.
-  private func addEnlargements(_ frame: PixelSize, to warnings: inout ProblemList) {
+  private func addEnlargements(_ composition: VideoComposition, _ cell: ChromaCell, to warnings: inout ProblemList) {
+    // By the place of the clip.
+    var factors: [String: Double] = [:]
+    for instruction in composition.instructions {
+      for (layer, clip) in shown(in: instruction) {
+        guard let factor = enlargement(layer, clip, in: instruction.over, composition.renderSize, cell) else {
+          continue
+        }
+        factors[clip.entry.pointer.text] = max(factor, factors[clip.entry.pointer.text] ?? 0)
+      }
+    }
     var reported: Set<AssetID> = []
     for track in tracks where track.entry.type == .video {
       for (_, clip) in track.clips.entries {
-        guard let video = assets[clip.clip.asset]?.defaultTrack(.video)?.video else { continue }
-        let size = video.presentationSize
-        guard let factor = clip.layer.fit.enlargement(of: size, to: frame), Self.greatestEnlargement < factor,
+        guard let size = assets[clip.clip.asset]?.defaultTrack(.video)?.video?.presentationSize,
+          let factor = factors[clip.entry.pointer.text], Self.greatestEnlargement < factor,
           reported.insert(clip.clip.asset).inserted
         else { continue }
         let times = plain((factor * 10).rounded() / 10)
+        let goal = "to fill \(composition.renderSize.width)x\(composition.renderSize.height)"
         warnings.add(
           clip.entry.pointer,
-          "'\(clip.clip.asset)' is \(size.width)x\(size.height) and is enlarged \(times) times to fill "
-            + "\(frame.width)x\(frame.height)")
+          "'\(clip.clip.asset)' is \(size.width)x\(size.height) and is enlarged \(times) times"
+            + (clip.entry.geometry.used.isEmpty ? " \(goal)" : ""))
       }
+    }
+  }
+
+  /// How many times larger than it is a picture is shown at most. Nil if it is shown at its own size.
+  private func enlargement(
+    _ layer: TrackLayer, _ clip: LoweredClip, in range: MediaTimeRange, _ frame: PixelSize, _ cell: ChromaCell
+  ) -> Double? {
+    guard let size = assets[clip.clip.asset]?.defaultTrack(.video)?.video?.presentationSize else { return nil }
+    guard let geometry = layer.geometry else { return layer.fit.enlargement(of: size, to: frame) }
+    return geometry.keyTimes(in: range).compactMap { time in
+      (try? geometry.placement(at: time, picture: size, fit: layer.fit, frame: frame, cell: cell))?.enlargement
+    }.max()
+  }
+
+  /// The layers of an instruction with their clips.
+  private func shown(in instruction: Instruction) -> [(layer: TrackLayer, clip: LoweredClip)] {
+    instruction.layers.flatMap(\.tracks).flatMap { layer in
+      (track(layer.track)?.clips[instruction.over] ?? []).map { (layer, $0.element) }
+        .filter { $1.layer.track == layer.track }
     }
   }
 
   // MARK: What nobody sees or hears
 
   /// Clips of video tracks that are nowhere seen: behind opaque ones, without opacity, or in no instruction.
-  private func addUnseen(_ composition: VideoComposition, to warnings: inout ProblemList) {
+  private func addUnseen(_ composition: VideoComposition, _ cell: ChromaCell, to warnings: inout ProblemList) {
     var seen: Set<String> = []
     for instruction in composition.instructions {
       for layer in instruction.layers {
@@ -106,9 +136,12 @@ extension Lowering {
           (track(layer.track)?.clips[instruction.over] ?? []).map { (layer, $0.element) }
             .filter { $1.layer.track == layer.track }
         }
-        for (_, clip) in clips { seen.insert(clip.entry.pointer.text) }
-        guard case .track(let layer) = layer, layer.opacity == .one, layer.filters.keepCoverage,
-          let (_, clip) = clips.first, covers(composition.renderSize, clip, fit: layer.fit)
+        for (layer, clip) in clips where !isOutside(composition.renderSize, clip, layer, in: instruction.over, cell) {
+          seen.insert(clip.entry.pointer.text)
+        }
+        guard case .track(let layer) = layer, layer.opacity == .one, layer.blendMode == nil,
+          layer.filters.keepCoverage, let (_, clip) = clips.first,
+          covers(composition.renderSize, clip, layer, in: instruction.over, cell)
         else { continue }
         break
       }
@@ -116,19 +149,43 @@ extension Lowering {
     for track in tracks where track.entry.type == .video {
       for (range, clip) in track.clips.entries where !seen.contains(clip.entry.pointer.text) {
         warnings.add(
-          clip.entry.pointer, "nobody sees '\(clip.clip.asset)' at \(range): it is behind other pictures or transparent"
-        )
+          clip.entry.pointer,
+          "nobody sees '\(clip.clip.asset)' at \(range): it is behind other pictures, transparent or outside the frame")
       }
     }
   }
 
-  private func covers(_ frame: PixelSize, _ clip: LoweredClip, fit: Fit) -> Bool {
+  private func covers(
+    _ frame: PixelSize, _ clip: LoweredClip, _ layer: TrackLayer, in range: MediaTimeRange, _ cell: ChromaCell
+  ) -> Bool {
     guard let video = assets[clip.clip.asset]?.defaultTrack(.video)?.video, !video.hasAlpha else { return false }
     let size = video.presentationSize
-    switch fit {
+    if let geometry = layer.geometry {
+      guard geometry.isConstant(from: range.start) else { return false }
+      let placement = try? geometry.placement(
+        at: range.start, picture: size, fit: layer.fit, frame: frame, cell: cell)
+      return placement?.covers(frame) ?? false
+    }
+    switch layer.fit {
     case .cover, .fill, .blur: return true
     case .contain: return size.width * frame.height == size.height * frame.width
     case .none: return size.width >= frame.width && size.height >= frame.height
+    }
+  }
+
+  /// Whether a picture that does not move is outside the frame.
+  private func isOutside(
+    _ frame: PixelSize, _ clip: LoweredClip, _ layer: TrackLayer, in range: MediaTimeRange, _ cell: ChromaCell
+  ) -> Bool {
+    guard let geometry = layer.geometry, geometry.isConstant(from: range.start),
+      let size = assets[clip.clip.asset]?.defaultTrack(.video)?.video?.presentationSize
+    else { return false }
+    do throws(TimeError) {
+      let placement = try geometry.placement(
+        at: range.start, picture: size, fit: layer.fit, frame: frame, cell: cell)
+      return !(placement?.isWithin(frame) ?? false)
+    } catch {
+      return false  // A time that cannot be computed exactly is reported by the planner.
     }
   }
 

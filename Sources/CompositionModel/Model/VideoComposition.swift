@@ -84,11 +84,20 @@ public struct TrackLayer: Sendable, Hashable, Codable {
   public var opacity: RampList
   /// Of the fitted picture, in order, on the composition's timeline. Nil: none.
   public var filters: [Filter<RampList>]?
+  /// Where the picture is drawn, on the composition's timeline. Nil: fitted into the whole frame.
+  public var geometry: LayerGeometry?
+  /// Nil: drawn over what is below.
+  public var blendMode: BlendMode?
 
-  public init(track: TrackID, fit: Fit = .contain, opacity: RampList = .one) {
+  public init(
+    track: TrackID, fit: Fit = .contain, opacity: RampList = .one, geometry: LayerGeometry? = nil,
+    blendMode: BlendMode? = nil
+  ) {
     self.track = track
     self.fit = fit
     self.opacity = opacity
+    self.geometry = geometry
+    self.blendMode = blendMode
   }
 }
 
@@ -133,16 +142,19 @@ public struct Overlay: Sendable, Hashable, Codable {
   /// 0…1. It is multiplied by the value of `ramps`, which are on the composition's timeline.
   public var opacity: Double
   public var ramps: RampList
+  /// Nil: drawn over what is below.
+  public var blendMode: BlendMode?
 
   public init(
     content: OverlayContent, over: MediaTimeRange, placement: OverlayPlacement, opacity: Double = 1,
-    ramps: RampList = .one
+    ramps: RampList = .one, blendMode: BlendMode? = nil
   ) {
     self.content = content
     self.over = over
     self.placement = placement
     self.opacity = opacity
     self.ramps = ramps
+    self.blendMode = blendMode
   }
 }
 

@@ -52,6 +52,14 @@ struct YCbCrMatrix: Sendable, Hashable {
     return (codes[0], codes[1], codes[2])
   }
 
+  /// For `sheaf_blend`.
+  var codeSpace: sheaf_code_space {
+    sheaf_code_space(
+      red: Float(red), green: Float(1 - red - blue), blue: Float(blue), luma_offset: Float(lumaOffset),
+      luma_scale: Float(lumaScale), chroma_offset: Float(chromaOffset), chroma_scale: Float(chromaScale),
+      depth: Int32(depth))
+  }
+
   /// For `sheaf_blend_from_rgba`: from 65535ths to 2^-(14-depth) of a code, in units of 2^-32. Green gets what rounding
   /// leaves over, so greys have no chroma and white has exactly the highest luma.
   var blendRows: [sheaf_matrix_row] {

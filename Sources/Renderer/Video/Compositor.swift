@@ -31,32 +31,97 @@ struct Compositor {
   struct Weighted {
     let picture: LayerPicture
     let weight: Int
+    /// Nil: drawn over what is below.
+    var blendMode: BlendMode? = nil
   }
 
-  /// The source's frame itself, if the only thing to draw is one opaque picture of the composition's size; else a new
-  /// frame.
-  /// - Parameter hasBase: Whether the first layer is opaque from edge to edge, so that no background is drawn.
-  func frame(
-    _ layers: [Layer], hasBase: Bool, background: Color, overlays: [(picture: LayerPicture, weight: Int)]
-  ) throws(RenderError) -> Frame {
-    if hasBase, layers.count == 1, overlays.isEmpty, case .clip(let only) = layers[0],
-      case .opaque(let frame, 0, 0, _) = only.picture, frame.size == format.size
-    {
-      return frame
-    }
+  /// What is drawn, bottom first: layers, then overlays.
+  enum Item {
+    case layer(Layer)
+    case overlay(LayerPicture, weight: Int, BlendMode?)
+  }
+
+  /// The source's frame itself, if the only thing to draw is one opaque picture of the composition's size.
+  func passed(_ items: [Item]) -> Frame? {
+    guard items.count == 1, case .layer(.clip(let only)) = items[0], only.weight == Weight.one, only.blendMode == nil,
+      case .opaque(let frame, 0, 0, PixelRect(format.size)) = only.picture, frame.size == format.size
+    else { return nil }
+    return frame
+  }
+
+  /// A new frame with the background.
+  /// - Parameter first: the lowest item. If it hides all of the background, that is not drawn.
+  func canvas(_ background: Color, under first: Item?) throws(RenderError) -> Frame {
     let canvas = try newFrame()
-    try canvas.withMutablePlanes { planes throws(RenderError) in
-      if !hasBase { planes.fill(PixelRect(format.size), codes: YCbCrMatrix(format).codes(background)) }
-      for layer in layers { try draw(layer, on: planes) }
-      for overlay in overlays { try draw(overlay.picture, weight: overlay.weight, on: planes) }
-    }
+    if case .layer(let layer)? = first, hidesAll(layer) { return canvas }
+    try canvas.withMutablePlanes { $0.fill(PixelRect(format.size), codes: YCbCrMatrix(format).codes(background)) }
     return canvas
+  }
+
+  /// A copy of a frame, which can be drawn on.
+  func copy(_ frame: Frame) throws(RenderError) -> Frame {
+    let copy = try newFrame()
+    try frame.withPlanes { from throws(RenderError) in
+      try copy.withMutablePlanes { $0.copy(PixelRect(format.size), from: from, x: 0, y: 0) }
+    }
+    return copy
+  }
+
+  /// Draws items one after the other on a frame that shares its planes with no other.
+  func draw(_ items: some Sequence<Item>, on canvas: Frame) throws(RenderError) {
+    try canvas.withMutablePlanes { planes throws(RenderError) in
+      for item in items {
+        switch item {
+        case .layer(let layer): try draw(layer, on: planes)
+        case .overlay(let picture, let weight, nil): try draw(picture, weight: weight, on: planes)
+        case .overlay(let picture, let weight, let mode?):
+          try planes.blend(picture.blendPicture, mode, weight: weight, matrix: YCbCrMatrix(format))
+        }
+      }
+    }
+  }
+
+  private func newFrame() throws(RenderError) -> Frame {
+    try mapErrors(to: RenderError.during("making a frame")) { () throws(MediaError) in
+      try Frame(size: format.size, format: FrameFormat(format.pixelFormat), colour: format.colour)
+    }
+  }
+
+  /// Whether nothing that is below a layer can be seen, whatever its samples.
+  private func hidesAll(_ layer: Layer) -> Bool {
+    switch layer {
+    case .clip(let clip): return isWhole(clip) && clip.weight == Weight.one
+    case .dissolve(let from, let to): return isWhole(from) && isWhole(to) && from.weight + to.weight == Weight.one
+    case .fade(let picture, _, let share):
+      return share == Weight.one || picture.map { isWhole($0) && $0.weight == Weight.one } ?? false
+    case .transition(let transition):
+      return [transition.from, transition.to].allSatisfy { side in
+        side.map { isWhole($0) && $0.weight == Weight.one } ?? false
+      }
+    }
+  }
+
+  private func isWhole(_ side: Weighted) -> Bool {
+    guard case .opaque(_, _, _, PixelRect(format.size)) = side.picture else { return false }
+    return side.blendMode == nil
+    }
   }
 
   private func draw(_ layer: Layer, on planes: Planes) throws(RenderError) {
     switch layer {
-    case .clip(let clip): try draw(clip.picture, weight: clip.weight, on: planes)
+    case .clip(let clip):
+      if let mode = clip.blendMode {
+        try planes.blend(clip.picture.blendPicture, mode, weight: clip.weight, matrix: YCbCrMatrix(format))
+      } else {
+        try draw(clip.picture, weight: clip.weight, on: planes)
+      }
     case .dissolve(let from, let to):
+      if from.blendMode != nil || to.blendMode != nil {
+        // There is no sum of two modes: each picture is drawn by its share.
+        try draw(.clip(from), on: planes)
+        try draw(.clip(to), on: planes)
+        return
+      }
       if try mix(from, to, on: planes) { return }
       let sum = try BlendPicture.sum(
         from.picture.blendPicture, weight: from.weight, to.picture.blendPicture, weight: to.weight)
@@ -98,7 +163,7 @@ struct Compositor {
   ) throws(RenderError) {
     let whole = PixelRect(format.size)
     guard let side else { return try body(below, whole) }
-    if case .opaque(let frame, let x, let y, whole) = side.picture, side.weight == Weight.one {
+    if case .opaque(let frame, let x, let y, whole) = side.picture, side.weight == Weight.one, side.blendMode == nil {
       let part = whole.shifted(x: x, y: y)
       return try frame.withPlanes { picture throws(RenderError) in
         guard let moved else { return try body(picture, part) }
@@ -112,7 +177,11 @@ struct Compositor {
       planes.copy(whole, from: below, x: 0, y: 0)
       if let moved {
         let sheet = try side.picture.blendPicture.sheet(format.size, weight: side.weight, moved: moved)
-        planes.draw(sheet, weight: Weight.one)
+        if let mode = side.blendMode {
+          planes.blend(sheet, mode, weight: Weight.one, matrix: YCbCrMatrix(format))
+        } else {
+          planes.draw(sheet, weight: Weight.one)
+        }
       } else {
         try draw(.clip(side), on: planes)
       }
@@ -120,15 +189,10 @@ struct Compositor {
     }
   }
 
-  private func newFrame() throws(RenderError) -> Frame {
-    try mapErrors(to: RenderError.during("making a frame")) { () throws(MediaError) in
-      try Frame(size: format.size, format: FrameFormat(format.pixelFormat), colour: format.colour)
-    }
-  }
-
   private func draw(_ picture: LayerPicture, weight: Int, on planes: Planes) throws(RenderError) {
     switch picture {
     case .blend(let picture): planes.draw(picture, weight: weight)
+    case .shaped(let picture): try picture.draw(on: planes, weight: weight)
     case .opaque(let frame, let x, let y, let rect):
       try frame.withPlanes { picture in
         if weight == Weight.one {
@@ -173,6 +237,8 @@ enum LayerPicture {
   /// in pixels of the composition's frame.
   case opaque(frame: Frame, x: Int, y: Int, rect: PixelRect)
   case blend(BlendPicture)
+  /// Opaque within a convex shape.
+  case shaped(ShapedPicture)
 
   /// All of an opaque frame of the composition's size.
   static func whole(_ frame: Frame) -> LayerPicture {
@@ -180,10 +246,11 @@ enum LayerPicture {
   }
 
   /// The picture with coverage.
-  fileprivate var blendPicture: BlendPicture {
+  var blendPicture: BlendPicture {
     get throws(RenderError) {
       switch self {
       case .blend(let picture): return picture
+      case .shaped(let picture): return try picture.blendPicture()
       case .opaque(let frame, let x, let y, let rect):
         return try frame.withPlanes { planes throws(RenderError) in try planes.blendPicture(rect, x: x, y: y) }
       }

@@ -26,12 +26,33 @@ package final class FrameMaker {
   private let lastSpan: [Int: Int]
   private var span = 0
   private var latest: (key: CompositeKey, frame: Frame)?
+  /// The lowest items of the latest frame, drawn once for the frames in which only what is above them changes.
+  private var standing: (key: CompositeKey, frame: Frame)?
 
-  /// Everything that a composited frame depends on.
+  /// Everything that a composited frame depends on, or the lowest items of one.
   private struct CompositeKey: Equatable {
-    var stack: FrameStack
-    /// The timestamp of the frame that each clip and each moving overlay of the stack shows.
-    var shown: [Int64]
+    /// What one item depends on.
+    enum Item: Equatable {
+      /// With its times set to zero: the timestamps of the frames that they lead to are compared instead.
+      case layer(StackLayer, shown: [Int64])
+      /// `shown` is of an overlay that moves.
+      case overlay(StackOverlay, shown: Int64?)
+    }
+
+    var background: Color
+    /// Bottom first.
+    var items: [Item]
+    /// Of the composited layers.
+    var filters: [Filter<Double>]
+
+    func prefix(_ count: Int) -> CompositeKey {
+      CompositeKey(background: background, items: Array(items.prefix(count)), filters: filters)
+    }
+
+    /// How many of the lowest items are the same in another frame.
+    func shared(with other: CompositeKey) -> Int {
+      background == other.background ? zip(items, other.items).prefix { $0 == $1 }.count : 0
+    }
   }
 
   private struct FilteredKey: Equatable {
@@ -83,70 +104,146 @@ package final class FrameMaker {
     }
     let stack = try planner.stack(frame: index, in: task.spans[span])
     damage?.move(to: Double(index) * task.format.frameDuration.approximateSeconds)
-    var frames: [Frame] = []
-    for use in stack.layers.flatMap(\.clips) {
-      let stream = try stream(use.source).stream
-      frames.append(try stream.frame(at: use.time))
-      record(stream, of: use.source)
+    var frames: [[Frame]] = []
+    var key = CompositeKey(background: stack.background, items: [], filters: stack.filters)
+    for layer in stack.layers {
+      var shown: [Frame] = []
+      for use in layer.clips {
+        let stream = try stream(use.source).stream
+        shown.append(try stream.frame(at: use.time))
+        record(stream, of: use.source)
+      }
+      key.items.append(.layer(layer.withoutTimes, shown: shown.map(\.pts)))
+      frames.append(shown)
     }
+    var shownByOverlays: [Frame?] = []
     for overlay in stack.overlays {
-      guard let time = overlay.time, let moving = try movingOverlay(overlay.index) else { continue }
-      frames.append(try moving.frame(at: time))
+      var still = overlay
+      still.time = overlay.time.map { _ in .zero }
+      guard let time = overlay.time, let moving = try movingOverlay(overlay.index) else {
+        key.items.append(.overlay(still, shown: nil))
+        shownByOverlays.append(nil)
+        continue
+      }
+      let shown = try moving.frame(at: time)
       record(moving.stream, of: moving.source)
+      key.items.append(.overlay(still, shown: shown.pts))
+      shownByOverlays.append(shown)
     }
     defer { movement?.advance() }
-    let key = CompositeKey(stack: stack.withoutTimes, shown: frames.map(\.pts))
     if let latest, latest.key == key { return latest.frame }
-    let frame = try composite(stack, frames)
+    let frame = try composite(stack, frames, shownByOverlays, key)
     latest = (key, frame)
     return frame
   }
 
-  private func composite(_ stack: FrameStack, _ frames: [Frame]) throws(RenderError) -> Frame {
-    var next = 0
-    func picture(_ use: ClipUse) throws(RenderError) -> Compositor.Weighted {
-      defer { next += 1 }
-      let fitting = planner.fitting(use)
-      let fitted = try stream(use.source).fitter.picture(frames[next], fitting)
-      let key = FilteredKey(pts: frames[next].pts, fitting: fitting, filters: use.filters)
-      let picture = try filtered(fitted, of: frames[next], key, use)
-      return Compositor.Weighted(picture: picture, weight: use.weight)
+  /// The frame with all items. Those that are the same as in the frame before, from the lowest on, are drawn once for all.
+  private func composite(
+    _ stack: FrameStack, _ frames: [[Frame]], _ shownByOverlays: [Frame?], _ key: CompositeKey
+  ) throws(RenderError) -> Frame {
+    guard stack.filters.isEmpty else { return try filteredComposite(stack, frames, shownByOverlays) }
+    let shared = latest.map { key.shared(with: $0.key) } ?? 0
+    let kept = key.prefix(shared)
+    if standing?.key != kept { standing = nil }
+    var items: [Compositor.Item] = []
+    for (index, layer) in stack.layers.enumerated() where standing == nil || index >= shared {
+      if let drawn = try item(layer, frames[index]) { items.append(drawn) }
     }
+    for (index, overlay) in stack.overlays.enumerated()
+    where standing == nil || stack.layers.count + index >= shared {
+      if let drawn = try item(overlay, shownByOverlays[index]) { items.append(drawn) }
+    }
+    if let standing {
+      let canvas = try compositor.copy(standing.frame)
+      try compositor.draw(items, on: canvas)
+      return canvas
+    }
+    if let whole = compositor.passed(items) { return whole }
+    let canvas = try compositor.canvas(stack.background, under: items.first)
+    // Copying one picture costs as much as drawing it, so two at least are kept.
+    guard shared > 1, items.count == key.items.count else {
+      try compositor.draw(items, on: canvas)
+      return canvas
+    }
+    try compositor.draw(items.prefix(shared), on: canvas)
+    standing = (kept, canvas)
+    let copy = try compositor.copy(canvas)
+    try compositor.draw(items.dropFirst(shared), on: copy)
+    return copy
+  }
+
+  /// The frame of a stack whose composited layers are filtered.
+  private func filteredComposite(
+    _ stack: FrameStack, _ frames: [[Frame]], _ shownByOverlays: [Frame?]
+  ) throws(RenderError) -> Frame {
+    var layers: [Compositor.Item] = []
+    for (index, layer) in stack.layers.enumerated() {
+      if let drawn = try item(layer, frames[index]) { layers.append(drawn) }
+    }
+    let plain: Frame
+    if let whole = compositor.passed(layers) {
+      plain = whole
+    } else {
+      plain = try compositor.canvas(stack.background, under: layers.first)
+      try compositor.draw(layers, on: plain)
+    }
+    let filtered = try filters.apply(stack.filters, to: plain)
+    var overlays: [Compositor.Item] = []
+    for (index, overlay) in stack.overlays.enumerated() {
+      if let drawn = try item(overlay, shownByOverlays[index]) { overlays.append(drawn) }
+    }
+    // The filtered frame shares its planes with nothing.
+    if !overlays.isEmpty { try compositor.draw(overlays, on: filtered) }
+    return filtered
+  }
+
+  /// Nil if the overlay is outside the frame.
+  private func item(_ overlay: StackOverlay, _ shown: Frame?) throws(RenderError) -> Compositor.Item? {
+    let picture: LayerPicture?
+    if let shown, let moving = try movingOverlay(overlay.index) {
+      picture = try moving.picture(shown)
+    } else {
+      picture = try overlayPicture(overlay.index).map { .blend($0) }
+    }
+    return picture.map { .overlay($0, weight: overlay.weight, overlay.blendMode) }
+  }
+
+  /// Nil if none of the layer's pictures is within the frame.
+  private func item(_ layer: StackLayer, _ frames: [Frame]) throws(RenderError) -> Compositor.Item? {
+    var next = frames.makeIterator()
     func side(_ use: ClipUse?) throws(RenderError) -> Compositor.Weighted? {
-      guard let use else { return nil }
-      return try picture(use)
+      guard let use, let frame = next.next() else { return nil }
+      return try picture(use, frame)
     }
-    var drawn: [Compositor.Layer] = []
-    for layer in stack.layers {
-      switch layer {
-      case .clip(let use): drawn.append(.clip(try picture(use)))
-      case .dissolve(let from, let to): drawn.append(.dissolve(try picture(from), try picture(to)))
-      case .fade(let use, let color, let share): drawn.append(.fade(try side(use), color, share: share))
-      case .transition(let transition):
-        drawn.append(
-          .transition(
-            Compositor.Transition(
-              from: try side(transition.from), to: try side(transition.to), kind: transition.kind,
-              progress: transition.progress, levels: try levels(transition.matte))))
-      }
+    switch layer {
+    case .clip(let use): return try side(use).map { .layer(.clip($0)) }
+    case .dissolve(let from, let to):
+      let (a, b) = (try side(from), try side(to))
+      guard let a, let b else { return (a ?? b).map { .layer(.clip($0)) } }
+      return .layer(.dissolve(a, b))
+    case .fade(let use, let color, let share): return .layer(.fade(try side(use), color, share: share))
+    case .transition(let transition):
+      let (from, to) = (try side(transition.from), try side(transition.to))
+      return .layer(
+        .transition(
+          Compositor.Transition(
+            from: from, to: to, kind: transition.kind, progress: transition.progress,
+            levels: try levels(transition.matte))))
     }
-    var visible: [(picture: LayerPicture, weight: Int)] = []
-    for overlay in stack.overlays {
-      if let moving = try movingOverlay(overlay.index) {
-        defer { next += 1 }
-        if let picture = try moving.picture(frames[next]) { visible.append((picture, overlay.weight)) }
-      } else if let picture = try overlayPicture(overlay.index) {
-        visible.append((.blend(picture), overlay.weight))
-      }
+  }
+
+  /// Nil if the picture is outside the frame.
+  private func picture(_ use: ClipUse, _ frame: Frame) throws(RenderError) -> Compositor.Weighted? {
+    let fitter = try stream(use.source).fitter
+    var drawn: LayerPicture?
+    if let placement = use.placement {
+      drawn = try fitter.picture(frame, placement)
+    } else {
+      let fitting = planner.fitting(use)
+      let key = FilteredKey(pts: frame.pts, fitting: fitting, filters: use.filters)
+      drawn = try filtered(try fitter.picture(frame, fitting), of: frame, key, use)
     }
-    guard !stack.filters.isEmpty else {
-      return try compositor.frame(drawn, hasBase: stack.hasBase, background: stack.background, overlays: visible)
-    }
-    let plain = try compositor.frame(drawn, hasBase: stack.hasBase, background: stack.background, overlays: [])
-    let whole = LayerPicture.whole(try filters.apply(stack.filters, to: plain))
-    return try compositor.frame(
-      [.clip(Compositor.Weighted(picture: whole, weight: Weight.one))], hasBase: true, background: stack.background,
-      overlays: visible)
+    return drawn.map { Compositor.Weighted(picture: $0, weight: use.weight, blendMode: use.blendMode) }
   }
 
   /// A fitted picture over its blurred copy, if its fit has one, with its filters applied.
@@ -237,14 +334,9 @@ package final class FrameMaker {
   }
 }
 
-extension FrameStack {
-  /// The stack with all times set to zero: the frames that they lead to are compared instead.
-  fileprivate var withoutTimes: FrameStack {
-    var stack = self
-    stack.layers = layers.map { $0.map(\.withoutTimes) }
-    for index in stack.overlays.indices where stack.overlays[index].time != nil { stack.overlays[index].time = .zero }
-    return stack
-  }
+extension StackLayer {
+  /// The layer with all times set to zero.
+  fileprivate var withoutTimes: StackLayer { map(\.withoutTimes) }
 }
 
 extension ClipUse {

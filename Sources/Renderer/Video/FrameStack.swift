@@ -69,6 +69,10 @@ struct ClipUse: Hashable {
   var weight: Int
   /// Of the fitted picture, in order.
   var filters: [Filter<Double>] = []
+  /// Nil: fitted into the whole frame.
+  var placement: Placement? = nil
+  /// Nil: drawn over what is below.
+  var blendMode: BlendMode? = nil
 }
 
 struct StackOverlay: Hashable {
@@ -77,6 +81,8 @@ struct StackOverlay: Hashable {
   var time: Rational?
   /// In 1/16384; never zero.
   var weight: Int
+  /// Nil: drawn over what is below.
+  var blendMode: BlendMode? = nil
 }
 
 /// Opacities as the kernels take them: whole numbers of 1/16384, rounded to nearest.
@@ -133,7 +139,7 @@ struct StackPlanner {
         if case .text(let text, _) = overlay.content, !text.isDecorated { opacity *= Double(text.color.alpha) / 255 }
         let weight = Weight.of(opacity)
         guard weight > 0 else { continue }
-        var shown = StackOverlay(index: index, weight: weight)
+        var shown = StackOverlay(index: index, weight: weight, blendMode: overlay.blendMode)
         if case .video(let video) = overlay.content { shown.time = try video.sourceTime(at: time) }
         stack.overlays.insert(shown, at: 0)
       }
@@ -149,7 +155,7 @@ struct StackPlanner {
     switch layer {
     case .clip(let clip):
       let weight = Weight.of(try clip.opacity.value(at: time))
-      return weight > 0 ? .clip(try use(clip, weight: weight, at: time)) : nil
+      return weight > 0 ? try use(clip, weight: weight, at: time).map(StackLayer.clip) : nil
     case .transition(let from, let to, let position, let style, let matte):
       let style = style ?? .dissolve
       let progress = min(1, max(0, style.easing(try position.value(holdingAt: time))))
@@ -183,11 +189,18 @@ struct StackPlanner {
     return weight > 0 ? try use(clip, weight: weight, at: time) : nil
   }
 
-  private func use(_ clip: ClipLayer, weight: Int, at time: MediaTime) throws(TimeError) -> ClipUse {
-    let isStill = task.sources[clip.source].video.isStill
+  /// Nil for a picture that has no area.
+  private func use(_ clip: ClipLayer, weight: Int, at time: MediaTime) throws(TimeError) -> ClipUse? {
+    let video = task.sources[clip.source].video
+    var placement: Placement?
+    if let geometry = clip.geometry {
+      placement = try geometry.placement(
+        at: time, picture: video.presentationSize, fit: clip.fit, frame: task.format.size, cell: cell)
+      if placement == nil { return nil }
+    }
     return ClipUse(
-      source: clip.source, time: isStill ? .zero : try clip.sourceTime(at: time), fit: clip.fit, weight: weight,
-      filters: try values(of: clip.filters, at: time))
+      source: clip.source, time: video.isStill ? .zero : try clip.sourceTime(at: time), fit: clip.fit, weight: weight,
+      filters: try values(of: clip.filters, at: time), placement: placement, blendMode: clip.blendMode)
   }
 
   /// The filters that change something at a time.
@@ -211,9 +224,12 @@ struct StackPlanner {
       }
     return isFull
       && layer.clips.allSatisfy { use in
-        isOpaque[use.source] && !use.filters.contains { $0.kind == .chromaKey }
-          && fitting(use).covers(task.format.size)
+        isOpaque[use.source] && use.blendMode == nil && !use.filters.contains { $0.kind == .chromaKey } && covers(use)
       }
+  }
+
+  private func covers(_ use: ClipUse) -> Bool {
+    use.placement?.covers(task.format.size) ?? fitting(use).covers(task.format.size)
   }
 }
 

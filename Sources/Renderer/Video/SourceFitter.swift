@@ -14,6 +14,12 @@ final class SourceFitter {
   private var scalers: [(key: ScalerKey, scaler: FrameScaler)] = []
   /// The latest picture of each fitting, for frames that are shown again.
   private var latest: [Fitting: (pts: Int64, picture: LayerPicture)] = [:]
+  private lazy var placer = PicturePlacer(format)
+  /// The latest pictures that were placed, the oldest first. A picture that moves has a new place in every frame.
+  private var placed: [(placement: Placement, pts: Int64, picture: LayerPicture?)] = []
+  /// The latest frame, upright and in the composition's format; and with alpha.
+  private var upright: (pts: Int64, frame: Frame)?
+  private var uprightBlend: (pts: Int64, picture: BlendPicture)?
 
   private struct ScalerKey: Hashable {
     let from: FrameScaler.Side
@@ -33,6 +39,49 @@ final class SourceFitter {
     let picture = video.hasAlpha ? try blended(frame, fitting) : try opaque(frame, fitting)
     latest[fitting] = (frame.pts, picture)
     return picture
+  }
+
+  /// A frame of the source in its place. Nil if it is outside the film's frame.
+  func picture(_ frame: Frame, _ placement: Placement) throws(RenderError) -> LayerPicture? {
+    if let known = placed.first(where: { $0.pts == frame.pts && $0.placement == placement }) { return known.picture }
+    let picture: LayerPicture?
+    if video.hasAlpha {
+      picture = try placer.picture(wholeBlend(frame), of: video.presentationSize, placement)
+    } else {
+      picture = try placer.picture(whole(frame), of: video.presentationSize, placement)
+    }
+    if placed.count == 8 { placed.removeFirst() }
+    placed.append((placement, frame.pts, picture))
+    return picture
+  }
+
+  /// All of an opaque frame, upright, in the composition's format, at its own size.
+  private func whole(_ frame: Frame) throws(RenderError) -> Frame {
+    if let upright, upright.pts == frame.pts { return upright.frame }
+    let colours = SourceColour(video, frameFormat: frame.format, composition: format)
+    let output = FrameFormat(format.pixelFormat)
+    var part = aperture(of: frame)
+    var whole = frame
+    if video.orientation != .upright {
+      whole = try self.upright(frame, part: part, colour: colours.source)
+      part = PixelRect(whole.size)
+    }
+    if whole.format != output || !colours.isSame || part != PixelRect(whole.size) {
+      whole = try converted(whole, part: part, colour: colours.source, to: part.size, output, colours.composition)
+    }
+    upright = (frame.pts, whole)
+    return whole
+  }
+
+  /// All of a frame with alpha, upright, at its own size.
+  private func wholeBlend(_ frame: Frame) throws(RenderError) -> BlendPicture {
+    if let uprightBlend, uprightBlend.pts == frame.pts { return uprightBlend.picture }
+    let size = video.orientation.uprightSize(aperture(of: frame).size)
+    let whole = try BlendPicture(
+      rgba(frame, size: size), rect: PixelRect(size), cell: ChromaCell(horizontalShift: 0, verticalShift: 0),
+      matrix: YCbCrMatrix(format))
+    uprightBlend = (frame.pts, whole)
+    return whole
   }
 
   /// A frame of the source, upright and premultiplied, at a size in pixels.

@@ -24,7 +24,7 @@ struct CostModel {
         let video = try sources.video(of: clip.clip).format
         guard !video.isStill else { continue }
         cost += pixels(video.size) * CostModel.decode * (try speed(of: clip.clip))
-        if video.presentationSize != format.size { cost += outputPixels * CostModel.convert }
+        if video.presentationSize != format.size || clip.geometry != nil { cost += outputPixels * CostModel.convert }
       }
     }
     return cost + Double(max(0, span.layers.count - 1)) * outputPixels * CostModel.blend

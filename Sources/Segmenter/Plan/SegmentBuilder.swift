@@ -98,7 +98,8 @@ struct SegmentBuilder {
       }
       var planned = ClipLayer(
         source: source, sourceRange: sourceRange, targetRange: targetRange, fit: layer.fit,
-        opacity: try clock.local(layer.opacity))
+        opacity: try clock.local(layer.opacity), geometry: try clock.local(layer.geometry),
+        blendMode: layer.blendMode)
       planned.filters = try clock.local(layer.filters, digests: sources.digest(of:))
       return planned
     }
@@ -125,7 +126,7 @@ struct SegmentBuilder {
       ramps: try mapErrors(to: PlanError.time("the ramps of the overlay over \(overlay.over)")) {
         () throws(TimeError) in
         try clock.local(overlay.ramps)
-      })
+      }, blendMode: overlay.blendMode)
   }
 }
 
@@ -256,18 +257,44 @@ struct SegmentClock {
 
   /// The ramps that have an effect between the segment's first frame and its end.
   func local(_ list: RampList) throws(TimeError) -> RampList {
-    // A ramp has no effect if the next one has started when the segment starts.
-    let first = max(0, list.ramps.partitionPoint { start < $0.over.start } - 1)
-    let effective = list.ramps[first...].prefix { $0.over.start < end }
-    var kept: [Ramp] = []
-    for ramp in try RampList(Array(effective)).shifted(by: offset).ramps {
-      if ramp.over.end <= .zero {
-        let now = try MediaTimeRange(start: .zero, duration: .zero)
-        kept.append(Ramp(over: now, from: ramp.to, to: ramp.to))
-      } else {
-        kept.append(ramp)
-      }
+    var kept = try RampList(effective(list.ramps, over: \.over)).shifted(by: offset).ramps
+    for index in kept.indices where kept[index].over.end <= .zero {
+      kept[index] = Ramp(over: try now, from: kept[index].to, to: kept[index].to)
     }
     return kept.allSatisfy { $0.from == 1 && $0.to == 1 } ? .one : RampList(kept)
+  }
+
+  /// The ramps of geometry that have an effect in the segment. A clip that has geometry at another time keeps an empty one,
+  /// because it is drawn in another way than one without.
+  func local(_ geometry: LayerGeometry?) throws(TimeError) -> LayerGeometry? {
+    guard let geometry else { return nil }
+    var local = LayerGeometry(crop: try self.local(geometry.crop), frame: try self.local(geometry.frame))
+    switch geometry.transform {
+    // Without a ramp that has started, a matrix is the identity, which is not what a picture without one has.
+    case .matrix(let matrices): local.transform = .matrix(try self.local(matrices) ?? .constant(.identity))
+    case .turn(let turns): local.transform = try self.local(turns).map { .turn($0) }
+    case nil: break
+    }
+    return local
+  }
+
+  private func local<Value>(_ list: ValueRampList<Value>?) throws(TimeError) -> ValueRampList<Value>? {
+    guard let list else { return nil }
+    var kept = try ValueRampList(effective(list.ramps, over: \.over)).shifted(by: offset).ramps
+    for index in kept.indices where kept[index].over.end <= .zero {
+      kept[index] = ValueRamp(over: try now, from: kept[index].to, to: kept[index].to)
+    }
+    return kept.isEmpty ? nil : ValueRampList(kept)
+  }
+
+  private var now: MediaTimeRange {
+    get throws(TimeError) { try MediaTimeRange(start: .zero, duration: .zero) }
+  }
+
+  /// The ramps that change a value in the segment, and the last before them.
+  private func effective<Step>(_ ramps: [Step], over: (Step) -> MediaTimeRange) -> [Step] {
+    // A ramp has no effect if the next one has started when the segment starts.
+    let first = max(0, ramps.partitionPoint { start < over($0).start } - 1)
+    return Array(ramps[first...].prefix { over($0).start < end })
   }
 }

@@ -73,6 +73,8 @@ struct TimelineClip: Equatable {
   var fit: Fit
   var opacity: RampList
   var filters: [Filter<RampList>]?
+  var geometry: LayerGeometry?
+  var blendMode: BlendMode?
 }
 
 /// The whole film as spans that tile 0..<frameCount.
@@ -126,7 +128,9 @@ struct Timeline {
   private static func resolve(_ layer: Layer, at time: MediaTime, in tracks: TrackIndex) -> TimelineLayer? {
     func clip(_ layer: TrackLayer) -> TimelineClip? {
       tracks.clip(of: layer.track, at: time).map {
-        TimelineClip(track: layer.track, clip: $0, fit: layer.fit, opacity: layer.opacity, filters: layer.filters)
+        TimelineClip(
+          track: layer.track, clip: $0, fit: layer.fit, opacity: layer.opacity, filters: layer.filters,
+          geometry: layer.geometry, blendMode: layer.blendMode)
       }
     }
     switch layer {

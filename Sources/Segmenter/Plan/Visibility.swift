@@ -36,10 +36,29 @@ struct Visibility {
   private func hides(_ clip: TimelineClip, in frames: Range<Int>, grid: FrameGrid) throws(PlanError) -> Bool {
     let video = try sources.video(of: clip.clip).format
     let cell = ChromaCell(format.pixelFormat)
-    guard !video.hasAlpha, clip.filters.keepCoverage,
-      Fitting(video.presentationSize, fit: clip.fit, frame: format.size, cell: cell).covers(format.size)
-    else { return false }
-    return try mapErrors(to: PlanError.time("the opacity of track '\(clip.track)'")) { () throws(TimeError) in
+    guard !video.hasAlpha, clip.blendMode == nil, clip.filters.keepCoverage else { return false }
+    guard let geometry = clip.geometry else {
+      guard Fitting(video.presentationSize, fit: clip.fit, frame: format.size, cell: cell).covers(format.size) else {
+        return false
+      }
+      return try isOpaque(clip, in: frames, grid: grid)
+    }
+    let covers = try mapErrors(to: PlanError.time("the geometry of track '\(clip.track)'")) {
+      () throws(TimeError) -> Bool in
+      guard let local = try SegmentClock(frames: frames, grid: grid).local(geometry), local.isConstant(from: .zero)
+      else {
+        return false
+      }
+      let placement = try local.placement(
+        at: .zero, picture: video.presentationSize, fit: clip.fit, frame: format.size, cell: cell)
+      return placement?.covers(format.size) ?? false
+    }
+    guard covers else { return false }
+    return try isOpaque(clip, in: frames, grid: grid)
+  }
+
+  private func isOpaque(_ clip: TimelineClip, in frames: Range<Int>, grid: FrameGrid) throws(PlanError) -> Bool {
+    try mapErrors(to: PlanError.time("the opacity of track '\(clip.track)'")) { () throws(TimeError) in
       try SegmentClock(frames: frames, grid: grid).local(clip.opacity) == .one
     }
   }

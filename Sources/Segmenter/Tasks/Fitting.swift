@@ -13,22 +13,11 @@ extension PixelRect {
   package var rows: Range<Int> { y..<(y + size.height) }
 }
 
-/// The block of luma samples that share one chroma sample; 1 by 1 without subsampling.
-package struct ChromaCell: Sendable, Hashable {
-  package let horizontalShift: Int
-  package let verticalShift: Int
-
-  package init(_ format: PixelFormat) {
-    (horizontalShift, verticalShift) = format.chromaShift
-  }
-
-  package var width: Int { 1 << horizontalShift }
-  package var height: Int { 1 << verticalShift }
-
+extension ChromaCell {
   /// The smallest rectangle of whole cells around one within the frame. If the frame's edge cuts a cell, it ends there.
   package func enclosing(_ rect: PixelRect, in frame: PixelSize) -> PixelRect {
-    let right = rect.columns.upperBound + width - 1 & ~(width - 1)
-    let bottom = rect.rows.upperBound + height - 1 & ~(height - 1)
+    let right = (rect.columns.upperBound + width - 1) & ~(width - 1)
+    let bottom = (rect.rows.upperBound + height - 1) & ~(height - 1)
     return PixelRect(
       x: (rect.x & ~(width - 1))..<min(right, frame.width), y: (rect.y & ~(height - 1))..<min(bottom, frame.height))
   }

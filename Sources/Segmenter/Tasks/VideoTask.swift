@@ -101,15 +101,22 @@ package struct ClipLayer: Sendable, Hashable, Codable {
   package var opacity: RampList
   /// Of the fitted picture, in order, on the segment's clock. A look-up table is named by its file's digest. Nil: none.
   package var filters: [Filter<RampList>]?
+  /// On the segment's clock. Nil: fitted into the whole frame.
+  package var geometry: LayerGeometry?
+  /// Nil: drawn over what is below.
+  package var blendMode: BlendMode?
 
   package init(
-    source: Int, sourceRange: MediaTimeRange, targetRange: MediaTimeRange, fit: Fit, opacity: RampList
+    source: Int, sourceRange: MediaTimeRange, targetRange: MediaTimeRange, fit: Fit, opacity: RampList,
+    geometry: LayerGeometry? = nil, blendMode: BlendMode? = nil
   ) {
     self.source = source
     self.sourceRange = sourceRange
     self.targetRange = targetRange
     self.fit = fit
     self.opacity = opacity
+    self.geometry = geometry
+    self.blendMode = blendMode
   }
 
   /// The asset's time that is shown at a time of the segment's clock. For a still picture it is always the same.
@@ -178,16 +185,19 @@ package struct PlannedOverlay: Sendable, Hashable, Codable {
   package var placement: OverlayPlacement
   package var opacity: Double
   package var ramps: RampList
+  /// Nil: drawn over what is below.
+  package var blendMode: BlendMode?
 
   package init(
     content: PlannedOverlayContent, frames: [Range<Int>], placement: OverlayPlacement, opacity: Double,
-    ramps: RampList
+    ramps: RampList, blendMode: BlendMode? = nil
   ) {
     self.content = content
     self.frames = frames
     self.placement = placement
     self.opacity = opacity
     self.ramps = ramps
+    self.blendMode = blendMode
   }
 }
 

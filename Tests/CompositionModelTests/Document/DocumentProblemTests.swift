@@ -162,15 +162,64 @@ private func instructions(_ instructions: String) -> String {
     Wrong(clips(#"{"asset": "v", "fit": "containn"}"#), "/tracks/0/clips/0/fit", "'containn'", "'contain'", "cover"),
     Wrong(clips(#"{"asset": "v", "opacity": 1.5}"#), "/tracks/0/clips/0/opacity", "1.5", "from 0 to 1"),
     Wrong(clips(#"{"asset": "v", "opacity": 1e999}"#), "/tracks/0/clips/0/opacity", "1e999"),
-    Wrong(
-      clips(#"{"asset": "v", "transform": {}}"#), "/tracks/0/clips/0/transform", "'transform'", "cannot render it yet"),
-    Wrong(clips(#"{"asset": "v", "crop": []}"#), "/tracks/0/clips/0/crop", "'crop'", "cannot render it yet"),
     Wrong(clips(#"{"asset": "v", "pitch": "spectral"}"#), "/tracks/0/clips/0/pitch", "'pitch'", "cannot render it yet"),
     Wrong(
       documentText(tracks: #"[{"type": "audio", "clips": [{"asset": "s", "opacity": 1}]}]"#),
       "/tracks/0/clips/0/opacity", "video tracks", "audioMix"),
   ])
   func clipsOfATrack(_ wrong: Wrong) throws { try check(wrong) }
+
+  @Test(arguments: [
+    Wrong(clips(#"{"asset": "v", "crop": []}"#), "/tracks/0/clips/0/crop", "[x, y, width, height]"),
+    Wrong(clips(#"{"asset": "v", "crop": [0, 0, 0, 9]}"#), "/tracks/0/clips/0/crop/2", "0 should be above 0"),
+    Wrong(
+      clips(#"{"asset": "v", "crop": [1280, 0, 9, 9]}"#), "/tracks/0/clips/0/crop", "[1280, 0, 9, 9]", "outside 'v'",
+      "1280x720"),
+    Wrong(
+      clips(#"{"asset": "v", "ramps": [{"over": "0..1", "crop": [[0, 0, 9, 9], ["100%", 0, 9, 9]]}]}"#),
+      "/tracks/0/clips/0/ramps/0/crop", "outside 'v'"),
+    Wrong(clips(#"{"asset": "v", "frame": [0, 0, "10", 9]}"#), "/tracks/0/clips/0/frame/2", "\"10\"", "per cent"),
+    Wrong(clips(#"{"asset": "v", "frame": [0, "2000%", 9, 9]}"#), "/tracks/0/clips/0/frame/1", "1000%"),
+    Wrong(clips(#"{"asset": "v", "frame": [0, 70000, 9, 9]}"#), "/tracks/0/clips/0/frame/1", "70000", "65536"),
+    Wrong(clips(#"{"asset": "v", "transform": 1}"#), "/tracks/0/clips/0/transform", "matrix", "rotate"),
+    Wrong(
+      clips(#"{"asset": "v", "transform": [1, 2, 2, 4, 0, 0]}"#), "/tracks/0/clips/0/transform", "[1, 2, 2, 4, 0, 0]",
+      "singular"),
+    Wrong(clips(#"{"asset": "v", "transform": [1, 0, 0, 1, 0]}"#), "/tracks/0/clips/0/transform", "six numbers"),
+    Wrong(
+      clips(#"{"asset": "v", "ramps": [{"over": "0..1", "transform": [[1, 0, 0, 1, 0, 0], [0, 0, 0, 1, 0, 0]]}]}"#),
+      "/tracks/0/clips/0/ramps/0/transform/1", "singular"),
+    Wrong(clips(#"{"asset": "v", "transform": {"scale": 0}}"#), "/tracks/0/clips/0/transform/scale", "0 should be"),
+    Wrong(
+      clips(#"{"asset": "v", "transform": {"scale": [1, 101]}}"#), "/tracks/0/clips/0/transform/scale/1", "101", "100"),
+    Wrong(clips(#"{"asset": "v", "transform": {"rotation": 9}}"#), "/tracks/0/clips/0/transform/rotation", "'rotate'"),
+    Wrong(clips(#"{"asset": "v", "transform": {"anchor": "top"}}"#), "/tracks/0/clips/0/transform/anchor", "center"),
+    Wrong(
+      clips(#"{"asset": "v", "transform": [1, 0, 0, 1, 0, 0], "frame": [0, 0, 9, 9]}"#), "/tracks/0/clips/0/frame",
+      "takes the place of 'frame'"),
+    Wrong(
+      clips(#"{"asset": "v", "transform": [1, 0, 0, 1, 0, 0], "fit": "cover"}"#), "/tracks/0/clips/0/fit",
+      "takes the place of 'fit'"),
+    Wrong(
+      clips(#"{"asset": "v", "transform": {}, "ramps": [{"at": 1, "transform": [1, 0, 0, 1, 0, 0]}]}"#),
+      "/tracks/0/clips/0/ramps/0/transform", "all matrices"),
+    Wrong(
+      clips(#"{"asset": "v", "use": "0..5", "ramps": [{"over": "4..6", "transform": [{}, {"rotate": 90}]}]}"#),
+      "/tracks/0/clips/0/ramps/0", "5 s", "start of the clip"),
+    Wrong(clips(#"{"asset": "v", "blendMode": "multipy"}"#), "/tracks/0/clips/0/blendMode", "'multiply'"),
+    Wrong(
+      documentText(tracks: #"[{"type": "audio", "clips": [{"asset": "s", "frame": [0, 0, 9, 9]}]}]"#),
+      "/tracks/0/clips/0/frame", "video tracks"),
+    Wrong(
+      composition(
+        #"{"instructions": [{"over": "0..5"}]}"#,
+        tracks: #"[{"clips": [{"asset": "v", "use": "0..5", "crop": [0, 0, 9, 9], "transform": {}}]}]"#),
+      "/tracks/0/clips/0", "crop, transform are set on their layers"),
+    Wrong(
+      instructions(#"{"over": "0..10", "layers": [{"track": "A", "crop": [2000, 0, 9, 9]}]}"#),
+      "/videoComposition/instructions/0/layers/0/crop", "outside 'v'"),
+  ])
+  func geometry(_ wrong: Wrong) throws { try check(wrong) }
 
   @Test(arguments: [
     Wrong(clips(#"{"asset": "v", "ramps": [{"over": "0..1"}]}"#), "/tracks/0/clips/0/ramps/0", "needs 'opacity'"),
@@ -197,11 +246,24 @@ private func instructions(_ instructions: String) -> String {
       clips(#"{"asset": "v", "use": "0..5", "at": 20, "ramps": [{"over": "20..21", "opacity": [0, 1]}]}"#),
       "/tracks/0/clips/0/ramps/0", "20..21", "5 s", "start of the clip"),
     Wrong(
-      clips(#"{"asset": "v", "ramps": [{"over": "0..1", "opacity": [0, 1], "easing": "ease-in"}]}"#),
-      "/tracks/0/clips/0/ramps/0/easing", "'easing'", "yet"),
+      clips(#"{"asset": "v", "ramps": [{"over": "0..1", "opacity": [0, 1], "easing": "ease"}]}"#),
+      "/tracks/0/clips/0/ramps/0/easing", "'ease'", "ease-in-out"),
     Wrong(
-      clips(#"{"asset": "v", "ramps": [{"over": "0..1", "opacity": [0, 1], "transform": []}]}"#),
-      "/tracks/0/clips/0/ramps/0/transform", "'transform'", "yet"),
+      clips(#"{"asset": "v", "ramps": [{"over": "0..1", "opacity": [0, 1], "easing": [0.1, 0, 1]}]}"#),
+      "/tracks/0/clips/0/ramps/0/easing", "four numbers"),
+    Wrong(
+      clips(#"{"asset": "v", "ramps": [{"over": "0..1", "opacity": [0, 1], "easing": [0.1, 0, 1.5, 1]}]}"#),
+      "/tracks/0/clips/0/ramps/0/easing/2", "1.5", "from 0 to 1"),
+    Wrong(
+      clips(#"{"asset": "v", "ramps": [{"at": 0, "opacity": 0, "easing": "hold"}]}"#),
+      "/tracks/0/clips/0/ramps/0/easing", "no 'easing'"),
+    Wrong(
+      clips(#"{"asset": "v", "ramps": [{"over": "0..1", "frame": [0, 0, 10, 10]}]}"#),
+      "/tracks/0/clips/0/ramps/0/frame", "at the start and at the end"),
+    Wrong(
+      clips(
+        #"{"asset": "v", "ramps": [{"over": "0..2", "crop": [[0, 0, 9, 9], [1, 1, 9, 9]]}, {"at": 1, "crop": [0, 0, 9, 9]}]}"#
+      ), "/tracks/0/clips/0/ramps/1", "overlaps"),
   ])
   func ramps(_ wrong: Wrong) throws { try check(wrong) }
 
@@ -370,8 +432,8 @@ private func instructions(_ instructions: String) -> String {
       instructions(#"{"over": "0..10", "passthrough": "A"}"#), "/videoComposition/instructions/0/passthrough",
       "throughout"),
     Wrong(
-      instructions(#"{"over": "0..10", "layers": [{"track": "A", "transform": 1}]}"#),
-      "/videoComposition/instructions/0/layers/0/transform", "yet"),
+      instructions(#"{"over": "0..10", "layers": [{"track": "A", "mask": {}}]}"#),
+      "/videoComposition/instructions/0/layers/0/mask", "yet"),
     Wrong(
       composition(
         #"{"instructions": [{"over": "0..5"}]}"#,

@@ -1,0 +1,312 @@
+// What is common to both versions of the resampling kernels: filters, the order of rows, and shapes.
+#include "kernel_rows.h"
+#include "sheaf_kernels.h"
+#include "sheaf_resample.h"
+
+#include <math.h>
+#include <string.h>
+
+#pragma STDC FP_CONTRACT OFF
+
+// Keys' cubic with a = -0.6.
+static double cubic(double x) {
+  const double a = -0.6;
+  x = fabs(x);
+  if (x < 1) return ((a + 2) * x - (a + 3)) * x * x + 1;
+  if (x < 2) return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a;
+  return 0;
+}
+
+// How much wider the filter is than between neighbouring samples.
+static double widening(double step) {
+  step = fabs(step);
+  return step > 1 ? step : 1;
+}
+
+int sheaf_filter_taps(double step, int size) {
+  double taps = ceil(4 * widening(step));
+  if (taps > size) taps = size;
+  int whole = ((int)taps + 3) & ~3;
+  return whole < 4 ? 4 : whole;
+}
+
+void sheaf_filter_fill(
+  struct sheaf_filter *filter, int outputs, double step, double offset, int size, double *scratch) {
+  const int taps = filter->taps, last = size > taps ? size - taps : 0;
+  const double wide = widening(step);
+  for (int i = 0; i < filter->count; i++) {
+    double centre = offset + step * (i < outputs ? i : outputs - 1);
+    // Beyond this distance the weights are all of the edge.
+    double low = -2 * wide - 1, high = size + 2 * wide;
+    if (centre < low) centre = low;
+    if (centre > high) centre = high;
+    // The weights at a distance of two and more are 0.
+    int start = (int)floor(centre - 2 * wide) + 1, end = (int)ceil(centre + 2 * wide) - 1;
+    int first = start < 0 ? 0 : start > last ? last : start;
+    double sum = 0;
+    for (int k = 0; k < taps; k++) scratch[k] = 0;
+    for (int k = start; k <= end; k++) {
+      double weight = cubic((k - centre) / wide);
+      int at = k < 0 ? 0 : k >= size ? size - 1 : k;
+      scratch[at - first] += weight;
+      sum += weight;
+    }
+    filter->first[i] = first;
+    // The running sum is rounded, so that the weights add up to one exactly.
+    double running = 0;
+    int given = 0;
+    for (int k = 0; k < taps; k++) {
+      running += scratch[k];
+      int upTo = (int)floor(running / sum * SHEAF_ONE + 0.5);
+      filter->weights[((k / 4) * filter->count + i) * 4 + k % 4] = (int16_t)(upTo - given);
+      given = upTo;
+    }
+  }
+}
+
+void sheaf_resample(
+  const struct sheaf_resampling_kernels *kernels, void *to, ptrdiff_t to_stride, int width, int outputs,
+  const struct sheaf_filter *across, const struct sheaf_filter *down, const void *from, ptrdiff_t from_stride, int size,
+  int height, int depth, int highest, int16_t *scratch) {
+  const int taps = down->taps, is_deep = depth > 8;
+  uint16_t *narrow = (uint16_t *)(scratch + (ptrdiff_t)across->count * taps);
+  const int16_t *rows[taps];
+  int16_t weights[taps];
+  int next = 0;
+  for (int y = 0; y < outputs; y++) {
+    const int first = down->first[y];
+    if (next < first) next = first;
+    for (; next < first + taps && next < height; next++) {
+      const uint8_t *row = (const uint8_t *)from + next * from_stride;
+      if (size < across->taps) {
+        // The filter reads more samples than the row has; their weights are 0.
+        memset(narrow, 0, (size_t)across->taps * 2);
+        memcpy(narrow, row, (size_t)size * (is_deep ? 2 : 1));
+        row = (const uint8_t *)narrow;
+      }
+      int16_t *filtered = scratch + (ptrdiff_t)(next % taps) * across->count;
+      if (is_deep) {
+        kernels->row16(filtered, (const uint16_t *)row, across, depth);
+      } else {
+        kernels->row8(filtered, row, across);
+      }
+    }
+    for (int k = 0; k < taps; k++) {
+      int row = first + k < height ? first + k : height - 1;
+      rows[k] = scratch + (ptrdiff_t)(row % taps) * across->count;
+      weights[k] = down->weights[((k / 4) * down->count + y) * 4 + k % 4];
+    }
+    if (is_deep) {
+      kernels->column16(ROW(uint16_t, to, to_stride, y), rows, weights, taps, width, depth, highest);
+    } else {
+      kernels->column8(ROW(uint8_t, to, to_stride, y), rows, weights, taps, width);
+    }
+  }
+}
+
+void sheaf_extend_edges(void *plane, ptrdiff_t stride, int width, int height, int sample_bytes) {
+  for (int y = 0; y < height; y++) {
+    if (sample_bytes == 1) {
+      uint8_t *row = ROW(uint8_t, plane, stride, y);
+      memset(row - SHEAF_MARGIN, row[0], SHEAF_MARGIN);
+      memset(row + width, row[width - 1], SHEAF_MARGIN);
+    } else {
+      uint16_t *row = ROW(uint16_t, plane, stride, y);
+      for (int x = 1; x <= SHEAF_MARGIN; x++) {
+        row[-x] = row[0];
+        row[width - 1 + x] = row[width - 1];
+      }
+    }
+  }
+  const ptrdiff_t margin = SHEAF_MARGIN * sample_bytes;
+  const size_t bytes = (size_t)(width * sample_bytes + 2 * margin);
+  uint8_t *top = (uint8_t *)plane - margin, *bottom = top + (height - 1) * stride;
+  for (int y = 1; y <= SHEAF_MARGIN; y++) {
+    memcpy(top - y * stride, top, bytes);
+    memcpy(bottom + y * stride, bottom, bytes);
+  }
+}
+
+// The leftmost and the rightmost point of a convex polygon at a height; 0 if there is none.
+static int chord(const double *corners, int count, double y, double *left, double *right) {
+  int found = 0;
+  for (int i = 0; i < count; i++) {
+    const double *a = corners + 2 * i, *b = corners + 2 * ((i + 1) % count);
+    double low = a[1] < b[1] ? a[1] : b[1], high = a[1] < b[1] ? b[1] : a[1];
+    if (y < low || y > high) continue;
+    double x0 = a[0], x1 = b[0];
+    if (low < high) x0 = x1 = a[0] + (b[0] - a[0]) * ((y - a[1]) / (b[1] - a[1]));
+    if (x0 > x1) {
+      double x = x0;
+      x0 = x1;
+      x1 = x;
+    }
+    if (!found || x0 < *left) *left = x0;
+    if (!found || x1 > *right) *right = x1;
+    found = 1;
+  }
+  return found;
+}
+
+// A number as a column, limited to 0...width before it is converted.
+static int column(double x, int width) { return x < 0 ? 0 : x > width ? width : (int)x; }
+
+ptrdiff_t sheaf_polygon_spans(const double *corners, int count, int width, int height, struct sheaf_span *spans) {
+  ptrdiff_t total = 0;
+  for (int y = 0; y < height; y++) {
+    double left0 = 0, right0 = 0, left1 = 0, right1 = 0;
+    int above = chord(corners, count, y, &left0, &right0), below = chord(corners, count, y + 1.0, &left1, &right1);
+    double left = 0, right = 0;
+    int found = 0;
+    if (above) {
+      left = left0;
+      right = right0;
+      found = 1;
+    }
+    if (below) {
+      if (!found || left1 < left) left = left1;
+      if (!found || right1 > right) right = right1;
+      found = 1;
+    }
+    for (int i = 0; i < count; i++) {
+      if (!(corners[2 * i + 1] > y && corners[2 * i + 1] < y + 1.0)) continue;
+      if (!found || corners[2 * i] < left) left = corners[2 * i];
+      if (!found || corners[2 * i] > right) right = corners[2 * i];
+      found = 1;
+    }
+    struct sheaf_span span = {0, 0, 0, 0};
+    if (found) {
+      span.start = column(floor(left), width);
+      span.end = column(ceil(right), width);
+      if (span.end < span.start) span.end = span.start;
+      span.inner_start = span.inner_end = span.end;
+      if (above && below) {
+        int start = column(ceil(left0 > left1 ? left0 : left1), width);
+        int end = column(floor(right0 < right1 ? right0 : right1), width);
+        if (start < end) {
+          span.inner_start = start;
+          span.inner_end = end;
+        }
+      }
+    }
+    spans[y] = span;
+    total += span.inner_start - span.start + span.end - span.inner_end;
+  }
+  return total;
+}
+
+// Cuts a polygon at the line where sign * coordinate = limit, and keeps what is below it. Returns the corners left.
+static int cut(const double *from, int count, int axis, double sign, double limit, double *to) {
+  int kept = 0;
+  for (int i = 0; i < count; i++) {
+    const double *a = from + 2 * i, *b = from + 2 * ((i + 1) % count);
+    double of_a = sign * a[axis] - limit, of_b = sign * b[axis] - limit;
+    if (of_a <= 0) {
+      to[2 * kept] = a[0];
+      to[2 * kept++ + 1] = a[1];
+    }
+    if ((of_a < 0 && of_b > 0) || (of_a > 0 && of_b < 0)) {
+      double t = of_a / (of_a - of_b);
+      to[2 * kept] = a[0] + (b[0] - a[0]) * t;
+      to[2 * kept + 1] = a[1] + (b[1] - a[1]) * t;
+      to[2 * kept++ + axis] = sign * limit;
+    }
+  }
+  return kept;
+}
+
+static uint16_t pixel_coverage(const double *corners, int count, int x, int y) {
+  double a[32], b[32];
+  int kept = cut(corners, count, 0, -1, -x, a);
+  kept = cut(a, kept, 0, 1, x + 1.0, b);
+  kept = cut(b, kept, 1, -1, -y, a);
+  kept = cut(a, kept, 1, 1, y + 1.0, b);
+  double area = 0;
+  for (int i = 0; i < kept; i++) {
+    const double *p = b + 2 * i, *q = b + 2 * ((i + 1) % kept);
+    area += (p[0] - x) * (q[1] - y) - (q[0] - x) * (p[1] - y);
+  }
+  area = fabs(area) / 2 * SHEAF_ONE + 0.5;
+  return area > SHEAF_ONE ? SHEAF_ONE : (uint16_t)area;
+}
+
+void sheaf_polygon_edges(
+  const double *corners, int count, int height, const struct sheaf_span *spans, uint16_t *edges) {
+  for (int y = 0; y < height; y++) {
+    for (int x = spans[y].start; x < spans[y].inner_start; x++) *edges++ = pixel_coverage(corners, count, x, y);
+    for (int x = spans[y].inner_end; x < spans[y].end; x++) *edges++ = pixel_coverage(corners, count, x, y);
+  }
+}
+
+static inline int covered(int code, int under, int coverage) {
+  return (code * coverage + under * (SHEAF_ONE - coverage) + 8192) >> 14;
+}
+
+#define DRAW_SHAPE(name, type, mix)                                                                                   \
+  void name(                                                                                                          \
+    type *under, ptrdiff_t under_stride, const type *codes, ptrdiff_t stride, int height,                             \
+    const struct sheaf_span *spans, const uint16_t *edges, int opacity) {                                             \
+    for (int y = 0; y < height; y++) {                                                                                \
+      const struct sheaf_span span = spans[y];                                                                        \
+      type *to = ROW(type, under, under_stride, y);                                                                   \
+      const type *from = CONST_ROW(type, codes, stride, y);                                                           \
+      const int inner = span.inner_end - span.inner_start;                                                            \
+      for (int x = span.start; x < span.inner_start; x++)                                                             \
+        to[x] = (type)covered(from[x], to[x], (*edges++ * opacity + 8192) >> 14);                                     \
+      if (opacity == SHEAF_ONE) {                                                                                     \
+        memcpy(to + span.inner_start, from + span.inner_start, (size_t)inner * sizeof(type));                         \
+      } else if (inner > 0) {                                                                                         \
+        sheaf_kernels_best()->mix(                                                                                    \
+          to + span.inner_start, 0, from + span.inner_start, 0, to + span.inner_start, 0, inner, 1, opacity,          \
+          SHEAF_ONE - opacity);                                                                                       \
+      }                                                                                                               \
+      for (int x = span.inner_end; x < span.end; x++)                                                                 \
+        to[x] = (type)covered(from[x], to[x], (*edges++ * opacity + 8192) >> 14);                                     \
+    }                                                                                                                 \
+  }
+DRAW_SHAPE(sheaf_draw_shape8, uint8_t, mix8)
+DRAW_SHAPE(sheaf_draw_shape16, uint16_t, mix16)
+
+#define WIDEN_SHAPE(type)                                                                                             \
+  for (int y = 0; y < height; y++) {                                                                                  \
+    const struct sheaf_span span = spans[y];                                                                          \
+    const type *from = codes ? CONST_ROW(type, codes, stride, y) : NULL;                                              \
+    uint16_t *colours = colour ? ROW(uint16_t, colour, to_stride, y) : NULL;                                          \
+    uint16_t *coverages = coverage ? ROW(uint16_t, coverage, to_stride, y) : NULL;                                    \
+    for (int x = span.start; x < span.end; x++) {                                                                     \
+      int is_inner = x >= span.inner_start && x < span.inner_end, alpha = is_inner ? SHEAF_ONE : *edges++;            \
+      if (colours) colours[x] = (uint16_t)(((from[x] << shift) * alpha + 8192) >> 14);                                \
+      if (coverages) coverages[x] = (uint16_t)alpha;                                                                  \
+    }                                                                                                                 \
+  }
+
+void sheaf_widen_shape8(
+  uint16_t *colour, uint16_t *coverage, ptrdiff_t to_stride, const uint8_t *codes, ptrdiff_t stride, int height,
+  const struct sheaf_span *spans, const uint16_t *edges) {
+  const int shift = 6;
+  WIDEN_SHAPE(uint8_t)
+}
+
+void sheaf_widen_shape16(
+  uint16_t *colour, uint16_t *coverage, ptrdiff_t to_stride, const uint16_t *codes, ptrdiff_t stride, int height,
+  const struct sheaf_span *spans, const uint16_t *edges, int depth) {
+  const int shift = 14 - depth;
+  WIDEN_SHAPE(uint16_t)
+}
+
+void sheaf_limit_colour(uint16_t *colour, const uint16_t *coverage, ptrdiff_t count) {
+  for (ptrdiff_t x = 0; x < count; x++)
+    if (colour[x] > coverage[x]) colour[x] = coverage[x];
+}
+
+void sheaf_cut_shape(
+  uint16_t *plane, ptrdiff_t stride, int width, int height, const struct sheaf_span *spans, const uint16_t *edges) {
+  for (int y = 0; y < height; y++) {
+    const struct sheaf_span span = spans[y];
+    uint16_t *row = ROW(uint16_t, plane, stride, y);
+    memset(row, 0, (size_t)span.start * 2);
+    for (int x = span.start; x < span.inner_start; x++) row[x] = (uint16_t)((row[x] * *edges++ + 8192) >> 14);
+    for (int x = span.inner_end; x < span.end; x++) row[x] = (uint16_t)((row[x] * *edges++ + 8192) >> 14);
+    memset(row + span.end, 0, (size_t)(width - span.end) * 2);
+  }
+}

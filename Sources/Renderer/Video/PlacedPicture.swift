@@ -1,0 +1,195 @@
+import CMedia
+import CompositionModel
+import Media
+import Segmenter
+
+/// Draws pictures of one source in their places: anywhere between the film's pixels, at any size and angle.
+final class PicturePlacer {
+  private let format: VideoTaskFormat
+  private let cell: ChromaCell
+  private let sampler = PlaneSampler()
+
+  init(_ format: VideoTaskFormat) {
+    self.format = format
+    cell = ChromaCell(format.pixelFormat)
+  }
+
+  /// One plane of the film: how many pixels its samples are apart, and where in its cell a sample lies. Chroma that is
+  /// subsampled across is at the left of its cell, as in MPEG-2 and everything after it, and half-way down.
+  private struct Grid {
+    let across: Int
+    let down: Int
+    let siteX: Double
+    let siteY: Double
+
+    /// The samples in a number of pixels.
+    func columns(_ pixels: Int) -> Int { (pixels + across - 1) / across }
+    func rows(_ pixels: Int) -> Int { (pixels + down - 1) / down }
+
+    static let luma = Grid(across: 1, down: 1, siteX: 0.5, siteY: 0.5)
+
+    static func chroma(_ cell: ChromaCell) -> Grid {
+      Grid(across: cell.width, down: cell.height, siteX: 0.5, siteY: cell.height > 1 ? 1 : 0.5)
+    }
+  }
+
+  /// The part of the film that a placement touches, in whole chroma cells. Nil if it is outside the frame.
+  private func touched(_ corners: [(x: Double, y: Double)]) -> PixelRect? {
+    func range(_ places: [Double], _ side: Int) -> Range<Int>? {
+      guard let least = places.min(), let most = places.max(), least < Double(side), most > 0 else { return nil }
+      let start = Int(max(0, least).rounded(.down))
+      return start..<max(start + 1, Int(min(Double(side), most).rounded(.up)))
+    }
+    guard let x = range(corners.map(\.x), format.size.width), let y = range(corners.map(\.y), format.size.height)
+    else { return nil }
+    return cell.enclosing(PixelRect(x: x, y: y), in: format.size)
+  }
+
+  private static func corners(_ placement: Placement) -> [(x: Double, y: Double)] {
+    // What products of fractions leave behind whole pixels has no meaning.
+    placement.corners.map { (($0.x * 65536).rounded() / 65536, ($0.y * 65536).rounded() / 65536) }
+  }
+
+  /// An upright frame in the composition's format in its place. Nil if it is outside the film's frame.
+  /// - Parameter picture: the size of the frame in square pixels.
+  func picture(_ frame: Frame, of picture: PixelSize, _ placement: Placement) throws(RenderError) -> LayerPicture? {
+    let stored = storedPixels(frame.size, picture)
+    let toFilm = stored.then(placement.matrix)
+    let corners = Self.corners(placement)
+    guard let rect = touched(corners), let back = toFilm.inverse, back.isUsable else { return nil }
+    let luma = shape(corners, rect, .luma)
+    let chromaGrid = Grid.chroma(cell)
+    if luma.isFull, toFilm.isWhole(cell) {
+      return .opaque(frame: frame, x: rect.x - Int(toFilm.tx), y: rect.y - Int(toFilm.ty), rect: rect)
+    }
+    let target = try mapErrors(to: RenderError.during("placing a picture")) { () throws(MediaError) in
+      try Frame(size: rect.size, format: frame.format, colour: format.colour)
+    }
+    let chroma = cell.width * cell.height == 1 ? luma : shape(corners, rect, chromaGrid)
+    let used = placement.crop.used(stored, in: frame.size)
+    try frame.withPlanes { from throws(RenderError) in
+      try target.withMutablePlanes { to in
+        for (source, target, grid, shape) in [
+          (from.luma, to.luma, Grid.luma, luma), (from.cb, to.cb, chromaGrid, chroma),
+          (from.cr, to.cr, chromaGrid, chroma),
+        ] {
+          let depth = format.pixelFormat.bitDepth
+          func plane(_ plane: Plane, _ size: PixelSize) -> SamplePlane {
+            SamplePlane(
+              base: plane.base, stride: plane.stride, width: grid.columns(size.width), height: grid.rows(size.height),
+              depth: depth, highest: 1 << depth - 1)
+          }
+          sample(
+            plane(source, frame.size), plane(target, rect.size), grid, back, used, rect, spans: shape.spans)
+        }
+      }
+    }
+    if luma.isFull { return .opaque(frame: target, x: 0, y: 0, rect: rect) }
+    return .shaped(ShapedPicture(target, rect: rect, luma: luma, chroma: chroma))
+  }
+
+  /// A whole upright picture with alpha in its place. Nil if it is outside the film's frame.
+  /// - Parameters:
+  ///   - whole: all of the picture, without subsampling.
+  ///   - picture: the size of the picture in square pixels.
+  func picture(
+    _ whole: BlendPicture, of picture: PixelSize, _ placement: Placement
+  ) throws(RenderError) -> LayerPicture? {
+    let stored = storedPixels(whole.rect.size, picture)
+    let corners = Self.corners(placement)
+    guard let rect = touched(corners), let back = stored.then(placement.matrix).inverse, back.isUsable else {
+      return nil
+    }
+    let shape = shape(corners, rect, .luma)
+    let used = placement.crop.used(stored, in: whole.rect.size)
+    let full = try BlendPicture(rect: rect, cell: ChromaCell(horizontalShift: 0, verticalShift: 0))
+    let size = rect.size
+    for plane in [BlendPicture.Plane.coverage, .luma, .cb, .cr] {
+      func samples(_ picture: BlendPicture) -> SamplePlane {
+        SamplePlane(
+          base: UnsafeMutableRawPointer(picture.plane(plane)), stride: picture.strideInBytes(plane),
+          width: picture.rect.size.width, height: picture.rect.size.height, depth: 14, highest: Weight.one)
+      }
+      sample(samples(whole), samples(full), .luma, back, used, rect, spans: shape.spans)
+      sheaf_cut_shape(
+        full.plane(plane), full.strideInBytes(plane), Int32(size.width), Int32(size.height), shape.spans, shape.edges)
+      if plane != .coverage {
+        sheaf_limit_colour(full.plane(plane), full.plane(.coverage), size.width * size.height)
+      }
+    }
+    return .blend(try full.subsampled(cell))
+  }
+
+  /// From stored pixels to square ones.
+  private func storedPixels(_ stored: PixelSize, _ picture: PixelSize) -> AffineMatrix {
+    AffineMatrix(
+      a: Double(picture.width) / Double(stored.width), b: 0, c: 0, d: Double(picture.height) / Double(stored.height),
+      tx: 0, ty: 0)
+  }
+
+  private func shape(_ corners: [(x: Double, y: Double)], _ rect: PixelRect, _ grid: Grid) -> Shape {
+    let size = PixelSize(width: grid.columns(rect.size.width), height: grid.rows(rect.size.height))
+    return Shape(
+      corners.map {
+        (($0.x - Double(rect.x)) / Double(grid.across), ($0.y - Double(rect.y)) / Double(grid.down))
+      }, in: size)
+  }
+
+  private func sample(
+    _ source: SamplePlane, _ target: SamplePlane, _ grid: Grid, _ back: AffineMatrix, _ used: PixelRect,
+    _ rect: PixelRect, spans: [sheaf_span]
+  ) {
+    let (across, down) = (Double(grid.across), Double(grid.down))
+    // The first sample of the target in the film, and from there in the source.
+    let (x, y) = back.map(x: Double(rect.x) + grid.siteX, y: Double(rect.y) + grid.siteY)
+    let map = PlaneMap(
+      a: back.a, b: back.b * across / down, c: back.c * down / across, d: back.d, u: (x - grid.siteX) / across,
+      v: (y - grid.siteY) / down)
+    let columns = (used.x / grid.across)..<min(source.width, grid.columns(used.columns.upperBound))
+    let rows = (used.y / grid.down)..<min(source.height, grid.rows(used.rows.upperBound))
+    sampler.sample(
+      source.part(x: columns, y: rows), map.from(x: columns.lowerBound, y: rows.lowerBound), into: target,
+      spans: spans)
+  }
+}
+
+extension AffineMatrix {
+  /// Whether pixels are moved by whole chroma cells and nothing else.
+  fileprivate func isWhole(_ cell: ChromaCell) -> Bool {
+    func isWhole(_ distance: Double, _ side: Int) -> Bool { distance.remainder(dividingBy: Double(side)) == 0 }
+    return a == 1 && b == 0 && c == 0 && d == 1 && isWhole(tx, cell.width) && isWhole(ty, cell.height)
+  }
+
+  /// Whether neighbouring pixels of the film are near enough in the picture. Those of a sliver are not, and it is not seen.
+  fileprivate var isUsable: Bool {
+    [a, b, c, d].allSatisfy { abs($0) <= 65536 }
+  }
+}
+
+extension Rectangle {
+  /// The stored pixels that a crop touches.
+  fileprivate func used(_ stored: AffineMatrix, in size: PixelSize) -> PixelRect {
+    func range(_ start: Double, _ length: Double, _ scale: Double, _ side: Int) -> Range<Int> {
+      let first = min(side - 1, max(0, Int((start / scale).rounded(.down))))
+      return first..<max(first + 1, min(side, Int(((start + length) / scale).rounded(.up))))
+    }
+    return PixelRect(x: range(x, width, stored.a, size.width), y: range(y, height, stored.d, size.height))
+  }
+}
+
+extension BlendPicture {
+  /// A picture without subsampling as the film stores it: chroma and its coverage are the means of their cells.
+  fileprivate func subsampled(_ cell: ChromaCell) throws(RenderError) -> BlendPicture {
+    let picture = try BlendPicture(rect: rect, cell: cell)
+    let (width, height) = (rect.size.width, rect.size.height)
+    for plane in [Plane.luma, .coverage] {
+      picture.plane(plane).update(from: self.plane(plane), count: width * height)
+    }
+    for (from, to) in [(Plane.cb, Plane.cb), (.cr, .cr), (.coverage, .chromaCoverage)] {
+      sheaf_average16(
+        picture.plane(to), picture.strideInBytes(to), self.plane(from), strideInBytes(from), Int32(width),
+        Int32(height), Int32(cell.horizontalShift), Int32(cell.verticalShift))
+    }
+    return picture
+  }
+}

@@ -1,0 +1,60 @@
+import CompositionModel
+import Foundation
+import Media
+import Segmenter
+import Testing
+
+@testable import Renderer
+
+/// The time of single operations, for Benchmarks/operations. Nothing is checked.
+@Suite(.enabled(if: ProcessInfo.processInfo.environment["SHEAF_OPERATIONS"] != nil))
+struct OperationTimes {
+  /// CPU seconds of this thread.
+  private static var now: Double {
+    var time = timespec()
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+    return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+  }
+
+  private static let size = PixelSize(width: 1920, height: 1080)
+
+  /// Prints the milliseconds of CPU for a frame of a 1080p film that shows one 1080p picture with changing geometry.
+  private static func time(_ name: String, _ transform: LayerTransform?, _ frame: ValueRampList<Rectangle>?) throws {
+    var fixture = try VideoFixture()
+    let source = try fixture.make(
+      "still.png", ["-f", "lavfi", "-i", "testsrc2=size=1920x1080", "-frames:v", "1", "-pix_fmt", "rgb24"])
+    var clip = try fixture.clip(source, frames: 0..<61)
+    clip.geometry = LayerGeometry(frame: frame, transform: transform)
+    let task = fixture.task([.clip(clip)], size: size, colour: ColourTags(matrix: "bt709"), frameCount: 61)
+    let maker = try FrameMaker(task, inputs: fixture.inputs)
+    // The first frame decodes and converts the still.
+    _ = try maker.frame(0)
+    let start = now
+    for index in 1...60 { _ = try maker.frame(index) }
+    print("operation \(name) \((now - start) / 60 * 1000)")
+  }
+
+  private static func ramp<Value>(_ from: Value, _ to: Value) throws -> ValueRampList<Value> {
+    let over = try MediaTimeRange(start: .zero, duration: MediaTime(seconds: 3))
+    return ValueRampList([ValueRamp(over: over, from: from, to: to)])
+  }
+
+  @Test func geometry() throws {
+    try Self.time(
+      "rotate", .turn(Self.ramp(LayerTurn(rotation: 10), LayerTurn(rotation: 40))), nil)
+    try Self.time(
+      "rotate-and-scale",
+      .turn(
+        Self.ramp(LayerTurn(rotation: 10, scaleX: 1.1, scaleY: 1.1), LayerTurn(rotation: 40, scaleX: 1.3, scaleY: 1.3))),
+      nil)
+    try Self.time(
+      "rotate-and-shrink",
+      .turn(
+        Self.ramp(LayerTurn(rotation: 10, scaleX: 0.7, scaleY: 0.7), LayerTurn(rotation: 40, scaleX: 0.6, scaleY: 0.6))),
+      nil)
+    try Self.time(
+      "zoom", nil,
+      Self.ramp(
+        Rectangle(x: 0, y: 0, width: 1920, height: 1080), Rectangle(x: -300, y: -200, width: 2560, height: 1440)))
+  }
+}

@@ -1,0 +1,432 @@
+import CompositionModel
+
+/// A slow compositor in double precision, written from the rules of `docs/document.md` and `docs/architecture.md` and
+/// sharing no code with the renderer. It draws layers over a background, bottom first. As the renderer's working format is
+/// that of the output, an opaque picture is rounded when it has been placed, and the frame after each layer.
+struct ReferenceCompositor {
+  /// Samples of one plane.
+  struct Plane {
+    var width: Int
+    var height: Int
+    var samples: [Double]
+
+    init(_ width: Int, _ height: Int, _ samples: [Double]? = nil) {
+      self.width = width
+      self.height = height
+      self.samples = samples ?? [Double](repeating: 0, count: width * height)
+    }
+  }
+
+  /// Luma, Cb and Cr; a picture with alpha has them multiplied by coverage and without subsampling, and its coverage.
+  struct Picture {
+    var planes: [Plane]
+    var hasAlpha = false
+  }
+
+  struct Layer {
+    var picture: Picture
+    var fit = Fit.contain
+    var crop: [Double]?
+    var frame: [Double]?
+    var matrix: [Double]?
+    /// Degrees clockwise, scale (x, y), translation (x, y), anchor (x, y) in pixels of the film.
+    var turn: [Double]?
+    var opacity = 1.0
+    var blendMode: BlendMode?
+  }
+
+  var width: Int
+  var height: Int
+  /// Pixels that share a chroma sample.
+  var across: Int
+  var down: Int
+  var depth: Int
+  var red = 0.2126
+  var blue = 0.0722
+
+  var highest: Double { Double(1 << depth) - 1 }
+  private var step: Double { Double(1 << (depth - 8)) }
+  private var green: Double { 1 - red - blue }
+
+  /// Codes of a colour of 0...1.
+  func codes(_ r: Double, _ g: Double, _ b: Double) -> [Double] {
+    let y = red * r + green * g + blue * b
+    return [
+      (16 + 219 * y) * step, (128 + 112 * (b - y) / (1 - blue)) * step, (128 + 112 * (r - y) / (1 - red)) * step,
+    ]
+  }
+
+  private func rgb(_ codes: [Double]) -> [Double] {
+    let y = (codes[0] / step - 16) / 219
+    let b = y + (codes[1] / step - 128) / 112 * (1 - blue)
+    let r = y + (codes[2] / step - 128) / 112 * (1 - red)
+    return [r, (y - red * r - blue * b) / green, b].map { min(1, max(0, $0)) }
+  }
+
+  /// The frame's planes, rounded.
+  func frame(_ layers: [Layer], background: [Double]) -> [Plane] {
+    let (chromaWidth, chromaHeight) = ((width + across - 1) / across, (height + down - 1) / down)
+    var planes = [
+      Plane(width, height), Plane(chromaWidth, chromaHeight), Plane(chromaWidth, chromaHeight),
+    ]
+    for (index, code) in background.enumerated() {
+      for at in planes[index].samples.indices { planes[index].samples[at] = code }
+    }
+    for layer in layers {
+      draw(layer, on: &planes)
+      for index in planes.indices { round(&planes[index]) }
+    }
+    return planes
+  }
+
+  private func round(_ plane: inout Plane) {
+    for at in plane.samples.indices { plane.samples[at] = min(highest, max(0, plane.samples[at].rounded())) }
+  }
+
+  // MARK: Geometry
+
+  /// The matrix to the film (a, b, c, d, tx, ty), and the rectangle of the picture that is drawn.
+  private func place(_ layer: Layer, _ size: (Double, Double)) -> (matrix: [Double], crop: [Double], visible: [Double])
+  {
+    var crop = layer.crop ?? [0, 0, size.0, size.1]
+    let (right, bottom) = (min(size.0, crop[0] + crop[2]), min(size.1, crop[1] + crop[3]))
+    (crop[0], crop[1]) = (max(0, crop[0]), max(0, crop[1]))
+    (crop[2], crop[3]) = (right - crop[0], bottom - crop[1])
+    if let matrix = layer.matrix { return (matrix, crop, crop) }
+    let frame = layer.frame ?? [0, 0, Double(width), Double(height)]
+    let (x, y) = (frame[2] / crop[2], frame[3] / crop[3])
+    var scale = (x, y)
+    switch layer.fit {
+    case .contain: scale = (min(x, y), min(x, y))
+    case .cover: scale = (max(x, y), max(x, y))
+    case .fill: break
+    case .none: scale = (1, 1)
+    }
+    var (left, top) = ((frame[2] - crop[2] * scale.0) / 2, (frame[3] - crop[3] * scale.1) / 2)
+    if layer.fit == .none {
+      left = (left / Double(across)).rounded(.down) * Double(across)
+      top = (top / Double(down)).rounded(.down) * Double(down)
+    }
+    var visible = crop
+    if layer.fit == .cover || layer.fit == .none {
+      let x0 = max(0, -left / scale.0)
+      let x1 = min(crop[2], (frame[2] - left) / scale.0)
+      let y0 = max(0, -top / scale.1)
+      let y1 = min(crop[3], (frame[3] - top) / scale.1)
+      visible = [crop[0] + x0, crop[1] + y0, x1 - x0, y1 - y0]
+    }
+    var matrix = [
+      scale.0, 0, 0, scale.1, frame[0] + left - crop[0] * scale.0, frame[1] + top - crop[1] * scale.1,
+    ]
+    if let turn = layer.turn {
+      let angle = turn[0] * .pi / 180
+      let (cosine, sine) = (Self.cosine(angle), Self.cosine(angle - .pi / 2))
+      // About the anchor: scaled, turned clockwise (y points down), moved.
+      let (a, b, c, d) = (cosine * turn[1], sine * turn[1], -sine * turn[2], cosine * turn[2])
+      let (x, y) = (matrix[4] - turn[5], matrix[5] - turn[6])
+      matrix = [
+        a * matrix[0], b * matrix[0], c * matrix[3], d * matrix[3], a * x + c * y + turn[5] + turn[3],
+        b * x + d * y + turn[6] + turn[4],
+      ]
+    }
+    return (matrix, crop, visible)
+  }
+
+  private static func cosine(_ angle: Double) -> Double {
+    var (sum, term) = (1.0, 1.0)
+    for n in 1..<40 {
+      term *= -angle * angle / Double((2 * n - 1) * (2 * n))
+      sum += term
+    }
+    // A quarter turn is one exactly.
+    return abs(sum) < 1e-12 ? 0 : sum
+  }
+
+  // MARK: Sampling
+
+  private static func cubic(_ x: Double) -> Double {
+    let x = abs(x)
+    if x < 1 { return 1.4 * x * x * x - 2.4 * x * x + 1 }
+    return x < 2 ? -0.6 * (x * x * x - 5 * x * x + 8 * x - 4) : 0
+  }
+
+  /// Samples at whole multiples of a step along rows, and down columns.
+  private static func filtered(
+    _ plane: Plane, _ width: Int, _ height: Int, x: (start: Double, step: Double), y: (start: Double, step: Double)
+  ) -> Plane {
+    func weights(_ count: Int, _ size: Int, _ axis: (start: Double, step: Double)) -> [[(Int, Double)]] {
+      let wide = max(1, abs(axis.step))
+      return (0..<count).map { i in
+        let centre = axis.start + axis.step * Double(i)
+        var all: [(Int, Double)] = []
+        var sum = 0.0
+        for k in Int((centre - 2 * wide).rounded(.down))...Int((centre + 2 * wide).rounded(.up)) {
+          let weight = cubic((Double(k) - centre) / wide)
+          if weight == 0 { continue }
+          all.append((min(size - 1, max(0, k)), weight))
+          sum += weight
+        }
+        return all.map { ($0.0, $0.1 / sum) }
+      }
+    }
+    let (across, down) = (weights(width, plane.width, x), weights(height, plane.height, y))
+    var middle = Plane(width, plane.height)
+    plane.samples.withUnsafeBufferPointer { from in
+      middle.samples.withUnsafeMutableBufferPointer { to in
+        for row in 0..<plane.height {
+          for i in 0..<width {
+            var sum = 0.0
+            for (k, weight) in across[i] { sum += from[row * plane.width + k] * weight }
+            to[row * width + i] = sum
+          }
+        }
+      }
+    }
+    var result = Plane(width, height)
+    middle.samples.withUnsafeBufferPointer { from in
+      result.samples.withUnsafeMutableBufferPointer { to in
+        for j in 0..<height {
+          for i in 0..<width {
+            var sum = 0.0
+            for (k, weight) in down[j] { sum += from[k * width + i] * weight }
+            to[j * width + i] = sum
+          }
+        }
+      }
+    }
+    return result
+  }
+
+  /// The picture's plane at each sample of the film's plane.
+  private func sampled(
+    _ plane: Plane, _ matrix: [Double], _ crop: [Double], across: Int, down: Int, to size: (Int, Int), limit: Double
+  ) -> Plane {
+    let (fx, fy) = (Double(across), Double(down))
+    let site = (0.5, down > 1 ? 1 : 0.5)
+    let x0 = Int(crop[0].rounded(.down)) / across
+    let y0 = Int(crop[1].rounded(.down)) / down
+    let x1 = min(plane.width, (Int((crop[0] + crop[2]).rounded(.up)) + across - 1) / across)
+    let y1 = min(plane.height, (Int((crop[1] + crop[3]).rounded(.up)) + down - 1) / down)
+    var part = Plane(x1 - x0, y1 - y0)
+    for y in y0..<y1 {
+      for x in x0..<x1 { part.samples[(y - y0) * part.width + x - x0] = plane.samples[y * plane.width + x] }
+    }
+    let determinant = matrix[0] * matrix[3] - matrix[1] * matrix[2]
+    let (a, b, c, d) = (
+      matrix[3] / determinant, -matrix[1] / determinant, -matrix[2] / determinant, matrix[0] / determinant
+    )
+    func source(_ i: Double, _ j: Double) -> (Double, Double) {
+      let (x, y) = (i * fx + site.0 - matrix[4], j * fy + site.1 - matrix[5])
+      return ((a * x + c * y - site.0) / fx - Double(x0), (b * x + d * y - site.1) / fy - Double(y0))
+    }
+    let origin = source(0, 0)
+    var result: Plane
+    if matrix[1] == 0, matrix[2] == 0 {
+      result = Self.filtered(part, size.0, size.1, x: (origin.0, a), y: (origin.1, d))
+    } else {
+      // Made smaller before it is turned, along its own sides.
+      let sideX = (matrix[0] * matrix[0] + (matrix[1] * fx / fy) * (matrix[1] * fx / fy)).squareRoot()
+      let sideY = ((matrix[2] * fy / fx) * (matrix[2] * fy / fx) + matrix[3] * matrix[3]).squareRoot()
+      let width = sideX < 1 ? max(1, Int((Double(part.width) * sideX).rounded(.up))) : part.width
+      let height = sideY < 1 ? max(1, Int((Double(part.height) * sideY).rounded(.up))) : part.height
+      let (shrinkX, shrinkY) = (Double(part.width) / Double(width), Double(part.height) / Double(height))
+      if width != part.width || height != part.height {
+        part = Self.filtered(
+          part, width, height, x: (shrinkX / 2 - 0.5, shrinkX), y: (shrinkY / 2 - 0.5, shrinkY))
+        part.samples = part.samples.map { min(limit, max(0, $0)) }
+      }
+      result = Plane(size.0, size.1)
+      part.samples.withUnsafeBufferPointer { from in
+        for j in 0..<size.1 {
+          for i in 0..<size.0 {
+            let (x, y) = source(Double(i), Double(j))
+            let (u, v) = (
+              min(Double(width), max(-1, (x + 0.5) / shrinkX - 0.5)),
+              min(Double(height), max(-1, (y + 0.5) / shrinkY - 0.5))
+            )
+            let (left, top) = (Int(u.rounded(.down)), Int(v.rounded(.down)))
+            var sum = 0.0
+            for n in (top - 1)...(top + 2) {
+              let row = min(height - 1, max(0, n)) * width
+              var of = 0.0
+              for m in (left - 1)...(left + 2) {
+                of += from[row + min(width - 1, max(0, m))] * Self.cubic(Double(m) - u)
+              }
+              sum += of * Self.cubic(Double(n) - v)
+            }
+            result.samples[j * size.0 + i] = sum
+          }
+        }
+      }
+    }
+    result.samples = result.samples.map { min(limit, max(0, $0)) }
+    return result
+  }
+
+  /// How much of each square of a grid is within the picture.
+  private func coverage(_ matrix: [Double], _ visible: [Double], across: Int, down: Int, _ size: (Int, Int)) -> Plane {
+    let (right, bottom) = (visible[0] + visible[2], visible[1] + visible[3])
+    let corners = [(visible[0], visible[1]), (right, visible[1]), (right, bottom), (visible[0], bottom)].map {
+      (
+        (matrix[0] * $0.0 + matrix[2] * $0.1 + matrix[4]) / Double(across),
+        (matrix[1] * $0.0 + matrix[3] * $0.1 + matrix[5]) / Double(down)
+      )
+    }
+    /// The part of a polygon where a·x + b·y <= c.
+    func half(_ polygon: [(Double, Double)], _ a: Double, _ b: Double, _ c: Double) -> [(Double, Double)] {
+      var kept: [(Double, Double)] = []
+      for index in polygon.indices {
+        let (p, q) = (polygon[index], polygon[(index + 1) % polygon.count])
+        let (ofP, ofQ) = (a * p.0 + b * p.1 - c, a * q.0 + b * q.1 - c)
+        if ofP <= 0 { kept.append(p) }
+        if ofP * ofQ < 0 {
+          let t = ofP / (ofP - ofQ)
+          kept.append((p.0 + (q.0 - p.0) * t, p.1 + (q.1 - p.1) * t))
+        }
+      }
+      return kept
+    }
+    var plane = Plane(size.0, size.1)
+    for y in 0..<size.1 {
+      let strip = half(half(corners, 0, -1, -Double(y)), 0, 1, Double(y + 1))
+      if strip.count < 3 { continue }
+      for x in 0..<size.0 {
+        let square = half(half(strip, -1, 0, -Double(x)), 1, 0, Double(x + 1))
+        if square.count < 3 { continue }
+        var area = 0.0
+        for index in square.indices {
+          let (p, q) = (square[index], square[(index + 1) % square.count])
+          area += (p.0 - Double(x)) * (q.1 - Double(y)) - (q.0 - Double(x)) * (p.1 - Double(y))
+        }
+        plane.samples[y * size.0 + x] = abs(area) / 2
+      }
+    }
+    return plane
+  }
+
+  // MARK: Drawing
+
+  private func draw(_ layer: Layer, on planes: inout [Plane]) {
+    let luma = layer.picture.planes[0]
+    let (matrix, crop, visible) = place(layer, (Double(luma.width), Double(luma.height)))
+    let chromaSize = (planes[1].width, planes[1].height)
+    var colours: [Plane]
+    var alpha = coverage(matrix, visible, across: 1, down: 1, (width, height))
+    var chromaAlpha = coverage(matrix, visible, across: across, down: down, chromaSize)
+    if layer.picture.hasAlpha {
+      var full = layer.picture.planes.enumerated().map { index, plane in
+        sampled(
+          plane, matrix, crop, across: 1, down: 1, to: (width, height), limit: index == 3 ? 1 : highest + 1)
+      }
+      for at in alpha.samples.indices {
+        let own = full[3].samples[at]
+        for plane in 0..<3 {
+          full[plane].samples[at] = min(full[plane].samples[at], own * (highest + 1)) * alpha.samples[at]
+        }
+        alpha.samples[at] *= own
+      }
+      chromaAlpha = mean(alpha)
+      colours = [full[0], mean(full[1]), mean(full[2])]
+    } else {
+      colours = (0..<3).map {
+        let isChroma = $0 > 0
+        return sampled(
+          layer.picture.planes[$0], matrix, crop, across: isChroma ? across : 1, down: isChroma ? down : 1,
+          to: isChroma ? chromaSize : (width, height), limit: highest)
+      }
+      for plane in 0..<3 {
+        round(&colours[plane])
+        for at in colours[plane].samples.indices {
+          colours[plane].samples[at] *= (plane == 0 ? alpha : chromaAlpha).samples[at]
+        }
+      }
+    }
+    if let mode = layer.blendMode {
+      blend(colours, alpha, chromaAlpha, mode, layer.opacity, on: &planes)
+      return
+    }
+    for plane in 0..<3 {
+      let coverage = plane == 0 ? alpha : chromaAlpha
+      for at in planes[plane].samples.indices {
+        let under = planes[plane].samples[at] * (1 - coverage.samples[at] * layer.opacity)
+        planes[plane].samples[at] = min(highest, under + colours[plane].samples[at] * layer.opacity)
+      }
+    }
+  }
+
+  private func mean(_ plane: Plane) -> Plane {
+    var result = Plane((width + across - 1) / across, (height + down - 1) / down)
+    for y in 0..<result.height {
+      for x in 0..<result.width {
+        var sum = 0.0
+        for dy in 0..<down {
+          for dx in 0..<across {
+            sum += plane.samples[min(height - 1, y * down + dy) * width + min(width - 1, x * across + dx)]
+          }
+        }
+        result.samples[y * result.width + x] = sum / Double(across * down)
+      }
+    }
+    return result
+  }
+
+  private func blend(
+    _ colours: [Plane], _ alpha: Plane, _ chromaAlpha: Plane, _ mode: BlendMode, _ opacity: Double,
+    on planes: inout [Plane]
+  ) {
+    for row in 0..<planes[1].height {
+      for column in 0..<planes[1].width {
+        let cell = row * planes[1].width + column
+        let share = chromaAlpha.samples[cell]
+        if share <= 0 { continue }
+        let (cb, cr) = (planes[1].samples[cell], planes[2].samples[cell])
+        var changes: [(Double, Double)] = []
+        for y in (row * down)..<min(height, (row + 1) * down) {
+          for x in (column * across)..<min(width, (column + 1) * across) {
+            let at = y * width + x
+            let own = alpha.samples[at]
+            if own <= 0 {
+              changes.append((0, 0))
+              continue
+            }
+            let below = rgb([planes[0].samples[at], cb, cr])
+            let top = rgb([
+              colours[0].samples[at] / own, colours[1].samples[cell] / share, colours[2].samples[cell] / share,
+            ])
+            let change = zip(below, top).map { (Self.blended(mode, $0, $1) - $0) * own * opacity }
+            let codes = codes(change[0], change[1], change[2])
+            let zero = self.codes(0, 0, 0)
+            planes[0].samples[at] = min(highest, max(0, planes[0].samples[at] + codes[0] - zero[0]))
+            changes.append((codes[1] - zero[1], codes[2] - zero[2]))
+          }
+        }
+        let count = Double(changes.count)
+        planes[1].samples[cell] = min(highest, max(0, cb + changes.reduce(0) { $0 + $1.0 } / count))
+        planes[2].samples[cell] = min(highest, max(0, cr + changes.reduce(0) { $0 + $1.1 } / count))
+      }
+    }
+  }
+
+  /// "Compositing and Blending Level 1", section 9, for the backdrop `b` and the source `s`; `add` and `subtract` as in
+  /// every editor.
+  static func blended(_ mode: BlendMode, _ b: Double, _ s: Double) -> Double {
+    switch mode {
+    case .multiply: return b * s
+    case .screen: return b + s - b * s
+    case .overlay: return blended(.hardLight, s, b)
+    case .darken: return min(b, s)
+    case .lighten: return max(b, s)
+    case .add: return min(1, b + s)
+    case .difference: return abs(b - s)
+    case .softLight:
+      if s <= 0.5 { return b - (1 - 2 * s) * b * (1 - b) }
+      let d = b <= 0.25 ? ((16 * b - 12) * b + 4) * b : b.squareRoot()
+      return b + (2 * s - 1) * (d - b)
+    case .hardLight: return s <= 0.5 ? blended(.multiply, b, 2 * s) : blended(.screen, b, 2 * s - 1)
+    case .colorDodge: return b == 0 ? 0 : s == 1 ? 1 : min(1, b / (1 - s))
+    case .colorBurn: return b == 1 ? 1 : s == 0 ? 0 : 1 - min(1, (1 - b) / s)
+    case .exclusion: return b + s - 2 * b * s
+    case .subtract: return max(0, b - s)
+    }
+  }
+}
