@@ -23,14 +23,15 @@ struct ClipEntry: Sendable {
   /// On the clip's own time.
   var geometry = GeometryEntry()
   var blendMode: BlendMode?
+  var mask: MaskEntry?
   var pointer: JSONPointer
   /// No problem makes its asset or its times uncertain. (An unknown key may be a misspelt one of those.)
   var timesAreKnown = false
 
   static let keys = ["asset", "use", "at", "duration", "speed", "until", "loop"] + keysOfVideo
   /// The keys of clips on video tracks only.
-  static let keysOfVideo = ["fit", "crop", "frame", "transform", "opacity", "blendMode", "ramps"]
-  static let notYet = ["filters", "mask", "pitch", "reverse", "timeRange"]
+  static let keysOfVideo = ["fit", "crop", "frame", "transform", "opacity", "blendMode", "mask", "ramps"]
+  static let notYet = ["filters", "pitch", "reverse", "timeRange"]
 
   static let instead = [
     "volume": "the volume of a track is set in 'audioMix'", "start": "did you mean 'at'?",
@@ -55,6 +56,7 @@ struct ClipEntry: Sendable {
   /// The keys of what is set on layers if there are explicit instructions.
   var keysOfLayers: [String] {
     (opacity != 1 || !ramps.isEmpty ? ["opacity"] : []) + geometry.used + (blendMode == nil ? [] : ["blendMode"])
+      + (mask == nil ? [] : ["mask"])
   }
 }
 
@@ -87,6 +89,7 @@ extension DocumentReader {
       clip.opacity = number(fields["opacity"], in: 0...1) ?? 1
       (clip.geometry, clip.ramps) = geometry(fields)
       clip.blendMode = blendMode(fields["blendMode"])
+      clip.mask = mask(fields["mask"])
     } else {
       for key in ClipEntry.keysOfVideo where fields.has(key) {
         let instead = !["opacity", "ramps"].contains(key) ? "" : "; the volume of a track is set in 'audioMix'"
@@ -147,7 +150,8 @@ extension Lowering {
     guard entry.loops || checkSpeed(clip.source, target, at: pointer), entry.timesAreKnown else { return nil }
     let opacity = ramps.flatMap { rampList($0, opacity: entry.opacity, within: target, owner: "the clip") }
     let geometry = placed(entry.geometry, within: target, at: pointer)
-    let layer = TrackLayer(track: track.id, fit: entry.fit, opacity: opacity ?? .one, blendMode: entry.blendMode)
+    let layer = TrackLayer(
+      track: track.id, fit: entry.fit, opacity: opacity ?? .one, blendMode: entry.blendMode, mask: lower(entry.mask))
     var lowered: [LoweredClip] = []
     for (used, target) in turns ?? [(clip.source, target)] {
       // The sound stays at the time that is written.

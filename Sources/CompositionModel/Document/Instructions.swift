@@ -26,10 +26,11 @@ struct LayerEntry: Sendable {
   /// On the composition's timeline.
   var geometry: GeometryEntry
   var blendMode: BlendMode?
+  var mask: MaskEntry?
   var pointer: JSONPointer
 
-  static let keys = ["track", "fit", "crop", "frame", "transform", "opacity", "blendMode", "ramps"]
-  static let notYet = ["filters", "mask"]
+  static let keys = ["track", "fit", "crop", "frame", "transform", "opacity", "blendMode", "mask", "ramps"]
+  static let notYet = ["filters"]
 }
 
 extension DocumentReader {
@@ -64,7 +65,7 @@ extension DocumentReader {
       let layer = LayerEntry(
         track: track ?? "", fit: choice(fields["fit"], "fit"),
         opacity: number(fields["opacity"], in: 0...1) ?? 1, ramps: ramps, geometry: geometry,
-        blendMode: blendMode(fields["blendMode"]), pointer: fields.pointer)
+        blendMode: blendMode(fields["blendMode"]), mask: mask(fields["mask"]), pointer: fields.pointer)
       guard let track else { continue }
       if shown.insert(track).inserted {
         layers.append(layer)
@@ -167,7 +168,7 @@ extension Lowering {
             .track(
               TrackLayer(
                 track: layer.track, fit: layer.fit ?? clip.layer.fit, opacity: layer.opacity, geometry: geometry,
-                blendMode: layer.blendMode)))
+                blendMode: layer.blendMode, mask: layer.mask)))
         }
         instructions.append(
           Instruction(
@@ -223,11 +224,12 @@ extension Lowering {
         let opacity = multiplied(ramps.map(\.ramp), by: layer.opacity, from: range.start)
         let found = problems.count
         let geometry = placed(layer.geometry, within: nil, at: layer.pointer)
+        let mask = lower(layer.mask)
         guard problems.count == found else { return nil }
         lowered.append(
           ExplicitLayer(
             track: layer.track, fit: layer.fit, opacity: opacity, geometry: geometry, blendMode: layer.blendMode,
-            clips: track.clips))
+            mask: mask, clips: track.clips))
       }
       return lowered
     }
@@ -247,6 +249,7 @@ private struct ExplicitLayer {
   var opacity: RampList
   var geometry: PlacedGeometry?
   var blendMode: BlendMode?
+  var mask: LayerMask?
   var clips: Timeline<LoweredClip>
 }
 

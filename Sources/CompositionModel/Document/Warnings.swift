@@ -25,6 +25,10 @@ extension Lowering {
   private func addUnusedAssets(to warnings: inout ProblemList) {
     var used = Set(document.tracks.flatMap(\.clips).compactMap(\.asset))
     for case .image(let id, _, _) in document.videoComposition.overlays.map(\.content) { used.insert(id) }
+    used.formUnion(document.tracks.flatMap(\.clips).compactMap(\.mask?.mask.image))
+    for instruction in document.videoComposition.instructions ?? [] {
+      if case .layers(let layers) = instruction.content { used.formUnion(layers.compactMap(\.mask?.mask.image)) }
+    }
     for asset in document.assets where !used.contains(asset.id) {
       warnings.add(asset.pointer, "no clip and no overlay uses '\(asset.id.shortened)'")
     }
@@ -123,7 +127,7 @@ extension Lowering {
         for (layer, clip) in clips where !isOutside(composition.renderSize, clip, layer, in: instruction.over, cell) {
           seen.insert(clip.entry.pointer.text)
         }
-        guard case .track(let layer) = layer, layer.opacity == .one, layer.blendMode == nil,
+        guard case .track(let layer) = layer, layer.opacity == .one, layer.blendMode == nil, layer.mask == nil,
           let (_, clip) = clips.first,
           covers(composition.renderSize, clip, layer, in: instruction.over, cell)
         else { continue }

@@ -142,6 +142,12 @@ final class FrameMaker {
       } else {
         picture = try fitter.picture(frame, planner.fitting(use))
       }
+      if let mask = use.mask, let placement = use.placement, let whole = picture {
+        let source = try stream(mask.source)
+        let masked = try source.fitter.masked(
+          whole.blendPicture, by: source.stream.onlyFrame(), mask.channel, isInverted: mask.isInverted, placement)
+        return Compositor.Weighted(picture: .blend(masked), weight: use.weight, blendMode: use.blendMode)
+      }
       return picture.map { Compositor.Weighted(picture: $0, weight: use.weight, blendMode: use.blendMode) }
     }
     switch layer {

@@ -38,6 +38,8 @@ struct ClipUse: Hashable {
   var placement: Placement? = nil
   /// Nil: drawn over what is below.
   var blendMode: BlendMode? = nil
+  /// The mask, which has the placement's rectangle. There is a placement then.
+  var mask: PlannedMask? = nil
 }
 
 struct StackOverlay: Hashable {
@@ -135,19 +137,19 @@ struct StackPlanner {
   private func use(_ clip: ClipLayer, weight: Int, at time: MediaTime) throws(TimeError) -> ClipUse? {
     let video = task.sources[clip.source].video
     var placement: Placement?
-    if let geometry = clip.geometry {
+    if let geometry = clip.geometry ?? (clip.mask == nil ? nil : LayerGeometry()) {
       placement = try geometry.placement(
         at: time, picture: video.presentationSize, fit: clip.fit, frame: task.format.size, cell: cell)
       if placement == nil { return nil }
     }
     return ClipUse(
       source: clip.source, time: video.isStill ? .zero : try clip.sourceTime(at: time), fit: clip.fit, weight: weight,
-      placement: placement, blendMode: clip.blendMode)
+      placement: placement, blendMode: clip.blendMode, mask: clip.mask)
   }
 
   private func isBase(_ layer: StackLayer) -> Bool {
     layer.clips.reduce(0) { $0 + $1.weight } == Weight.one
-      && layer.clips.allSatisfy { isOpaque[$0.source] && $0.blendMode == nil && covers($0) }
+      && layer.clips.allSatisfy { isOpaque[$0.source] && $0.blendMode == nil && $0.mask == nil && covers($0) }
   }
 
   private func covers(_ use: ClipUse) -> Bool {

@@ -113,7 +113,8 @@ extension VideoTask {
     let ofOverlays = overlays.compactMap { overlay in
       if case .image(let source, _, _) = overlay.content { source } else { nil }
     }
-    return spans.flatMap(\.clips).map(\.source) + ofOverlays
+    let clips = spans.flatMap(\.clips)
+    return clips.map(\.source) + clips.compactMap(\.mask?.source) + ofOverlays
   }
 }
 

@@ -83,6 +83,9 @@ struct SegmentBuilder {
     let clip = layer.clip
     let source = try used.index(of: clip, track: layer.track, from: firstFrame, grid: timeline.grid)
     let (_, track, video) = try sources.video(of: clip)
+    let mask = try layer.mask.map { mask throws(PlanError) in
+      PlannedMask(source: try used.index(ofStill: mask.image), channel: mask.channel, isInverted: mask.isInverted)
+    }
     return try mapErrors(to: PlanError.time("the clip of '\(clip.asset)' at \(clip.target.start)")) {
       () throws(TimeError) in
       let (sourceRange, targetRange) = try clock.local(clip) { frames throws(TimeError) in
@@ -91,7 +94,7 @@ struct SegmentBuilder {
       return ClipLayer(
         source: source, sourceRange: sourceRange, targetRange: targetRange, fit: layer.fit,
         opacity: try clock.local(layer.opacity), geometry: try clock.local(layer.geometry),
-        blendMode: layer.blendMode)
+        blendMode: layer.blendMode, mask: mask)
     }
   }
 

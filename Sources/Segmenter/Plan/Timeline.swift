@@ -65,6 +65,7 @@ struct TimelineClip: Equatable {
   var opacity: RampList
   var geometry: LayerGeometry?
   var blendMode: BlendMode?
+  var mask: LayerMask?
 }
 
 /// The whole film as spans that tile 0..<frameCount.
@@ -120,7 +121,7 @@ struct Timeline {
       tracks.clip(of: layer.track, at: time).map {
         TimelineClip(
           track: layer.track, clip: $0, fit: layer.fit, opacity: layer.opacity, geometry: layer.geometry,
-          blendMode: layer.blendMode)
+          blendMode: layer.blendMode, mask: layer.mask)
       }
     }
     switch layer {
