@@ -310,3 +310,20 @@ void sheaf_cut_shape(
     memset(row + span.end, 0, (size_t)(width - span.end) * 2);
   }
 }
+
+void sheaf_mask_plane(
+  uint16_t *to, struct sheaf_rgba_planes from, int width, int height, const float weights[4], int is_inverted) {
+  for (int y = 0; y < height; y++)
+    for (int x = 0; x < width; x++) {
+      float sum = 0;
+      for (int plane = 0; plane < 4; plane++)
+        sum += (float)CONST_ROW(uint16_t, from.plane[plane], from.stride, y)[x] * weights[plane];
+      int mask = (int)(sum * ((float)SHEAF_ONE / 65535) + 0.5f);
+      if (mask > SHEAF_ONE) mask = SHEAF_ONE;
+      *to++ = (uint16_t)(is_inverted ? SHEAF_ONE - mask : mask);
+    }
+}
+
+void sheaf_multiply16(uint16_t *to, const uint16_t *a, const uint16_t *b, ptrdiff_t count) {
+  for (ptrdiff_t x = 0; x < count; x++) to[x] = (uint16_t)((a[x] * b[x] + 8192) >> 14);
+}

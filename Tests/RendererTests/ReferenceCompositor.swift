@@ -33,6 +33,8 @@ struct ReferenceCompositor {
     var turn: [Double]?
     var opacity = 1.0
     var blendMode: BlendMode?
+    /// 0...1 at each pixel, stretched over the layer's rectangle.
+    var mask: Plane?
   }
 
   var width: Int
@@ -86,13 +88,19 @@ struct ReferenceCompositor {
   // MARK: Geometry
 
   /// The matrix to the film (a, b, c, d, tx, ty), and the rectangle of the picture that is drawn.
-  private func place(_ layer: Layer, _ size: (Double, Double)) -> (matrix: [Double], crop: [Double], visible: [Double])
-  {
+  private func place(
+    _ layer: Layer, _ size: (Double, Double)
+  ) -> (matrix: [Double], crop: [Double], visible: [Double], rectangle: [Double]) {
     var crop = layer.crop ?? [0, 0, size.0, size.1]
     let (right, bottom) = (min(size.0, crop[0] + crop[2]), min(size.1, crop[1] + crop[3]))
     (crop[0], crop[1]) = (max(0, crop[0]), max(0, crop[1]))
     (crop[2], crop[3]) = (right - crop[0], bottom - crop[1])
-    if let matrix = layer.matrix { return (matrix, crop, crop) }
+    if let matrix = layer.matrix {
+      let rectangle = [
+        matrix[0] * size.0, matrix[1] * size.0, matrix[2] * size.1, matrix[3] * size.1, matrix[4], matrix[5],
+      ]
+      return (matrix, crop, crop, rectangle)
+    }
     let frame = layer.frame ?? [0, 0, Double(width), Double(height)]
     let (x, y) = (frame[2] / crop[2], frame[3] / crop[3])
     var scale = (x, y)
@@ -118,18 +126,23 @@ struct ReferenceCompositor {
     var matrix = [
       scale.0, 0, 0, scale.1, frame[0] + left - crop[0] * scale.0, frame[1] + top - crop[1] * scale.1,
     ]
+    // From the square of side 1.
+    var rectangle = [frame[2], 0, 0, frame[3], frame[0], frame[1]]
     if let turn = layer.turn {
       let angle = turn[0] * .pi / 180
       let (cosine, sine) = (Self.cosine(angle), Self.cosine(angle - .pi / 2))
       // About the anchor: scaled, turned clockwise (y points down), moved.
       let (a, b, c, d) = (cosine * turn[1], sine * turn[1], -sine * turn[2], cosine * turn[2])
-      let (x, y) = (matrix[4] - turn[5], matrix[5] - turn[6])
-      matrix = [
-        a * matrix[0], b * matrix[0], c * matrix[3], d * matrix[3], a * x + c * y + turn[5] + turn[3],
-        b * x + d * y + turn[6] + turn[4],
-      ]
+      func turned(_ matrix: [Double]) -> [Double] {
+        let (x, y) = (matrix[4] - turn[5], matrix[5] - turn[6])
+        return [
+          a * matrix[0], b * matrix[0], c * matrix[3], d * matrix[3], a * x + c * y + turn[5] + turn[3],
+          b * x + d * y + turn[6] + turn[4],
+        ]
+      }
+      (matrix, rectangle) = (turned(matrix), turned(rectangle))
     }
-    return (matrix, crop, visible)
+    return (matrix, crop, visible, rectangle)
   }
 
   private static func cosine(_ angle: Double) -> Double {
@@ -308,7 +321,7 @@ struct ReferenceCompositor {
 
   private func draw(_ layer: Layer, on planes: inout [Plane]) {
     let luma = layer.picture.planes[0]
-    let (matrix, crop, visible) = place(layer, (Double(luma.width), Double(luma.height)))
+    let (matrix, crop, visible, rectangle) = place(layer, (Double(luma.width), Double(luma.height)))
     let chromaSize = (planes[1].width, planes[1].height)
     var colours: [Plane]
     var alpha = coverage(matrix, visible, across: 1, down: 1, (width, height))
@@ -340,6 +353,22 @@ struct ReferenceCompositor {
           colours[plane].samples[at] *= (plane == 0 ? alpha : chromaAlpha).samples[at]
         }
       }
+    }
+    if let mask = layer.mask {
+      let (w, h) = (Double(mask.width), Double(mask.height))
+      let matrix = [
+        rectangle[0] / w, rectangle[1] / w, rectangle[2] / h, rectangle[3] / h, rectangle[4], rectangle[5],
+      ]
+      let shown = sampled(mask, matrix, [0, 0, w, h], across: 1, down: 1, to: (width, height), limit: 1)
+      let ofChroma = mean(shown)
+      func masked(_ plane: inout Plane, _ mask: Plane) {
+        for at in plane.samples.indices { plane.samples[at] *= mask.samples[at] }
+      }
+      masked(&alpha, shown)
+      masked(&colours[0], shown)
+      masked(&chromaAlpha, ofChroma)
+      masked(&colours[1], ofChroma)
+      masked(&colours[2], ofChroma)
     }
     if let mode = layer.blendMode {
       blend(colours, alpha, chromaAlpha, mode, layer.opacity, on: &planes)

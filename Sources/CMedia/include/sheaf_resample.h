@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sheaf_kernels.h"
+
 // A filter along one axis: output i is the sum of `taps` samples from first[i] on, each times its weight in 1/16384.
 // The weights of an output add up to 16384. `taps` is a multiple of 4, and `count` is rounded up to a multiple of 8.
 // Weight k of output i is weights[((k / 4) * count + i) * 4 + k % 4].
@@ -100,5 +102,11 @@ void sheaf_limit_colour(uint16_t *colour, const uint16_t *coverage, ptrdiff_t co
 // Multiplies a blend plane by the coverage of a shape; it is 0 outside.
 void sheaf_cut_shape(
   uint16_t *plane, ptrdiff_t stride, int width, int height, const struct sheaf_span *spans, const uint16_t *edges);
+
+// A mask: the sum of red, green, blue and alpha (each 1 for 65535), each times its weight, in 1/16384, or one less that.
+void sheaf_mask_plane(
+  uint16_t *to, struct sheaf_rgba_planes from, int width, int height, const float weights[4], int is_inverted);
+// to = (a*b + 8192) >> 14.
+void sheaf_multiply16(uint16_t *to, const uint16_t *a, const uint16_t *b, ptrdiff_t count);
 
 #endif

@@ -27,6 +27,7 @@ struct ClipEntry: Sendable {
   /// On the clip's own time.
   var geometry = GeometryEntry()
   var blendMode: BlendMode?
+  var mask: MaskEntry?
   var pointer: JSONPointer
   /// No problem makes its asset or its times uncertain. (An unknown key may be a misspelt one of those.)
   var timesAreKnown = false
@@ -34,9 +35,9 @@ struct ClipEntry: Sendable {
   static let keys = ["asset", "use", "at", "duration", "speed", "until", "loop", "transition"] + keysOfVideo
   /// The keys of clips on video tracks only.
   static let keysOfVideo = [
-    "fit", "crop", "frame", "transform", "opacity", "blendMode", "ramps", "filters", "deinterlace",
+    "fit", "crop", "frame", "transform", "opacity", "blendMode", "mask", "ramps", "filters", "deinterlace",
   ]
-  static let notYet = ["mask", "pitch", "reverse", "timeRange"]
+  static let notYet = ["pitch", "reverse", "timeRange"]
 
   static let instead = [
     "volume": "the volume of a track is set in 'audioMix'", "start": "did you mean 'at'?",
@@ -61,6 +62,7 @@ struct ClipEntry: Sendable {
   /// The keys of what is set on layers if there are explicit instructions.
   var keysOfLayers: [String] {
     (opacity != 1 || !ramps.isEmpty ? ["opacity"] : []) + geometry.used + (blendMode == nil ? [] : ["blendMode"])
+      + (mask == nil ? [] : ["mask"])
   }
 }
 
@@ -95,6 +97,7 @@ extension DocumentReader {
       clip.opacity = number(fields["opacity"], in: 0...1) ?? 1
       (clip.geometry, clip.ramps) = geometry(fields)
       clip.blendMode = blendMode(fields["blendMode"])
+      clip.mask = mask(fields["mask"])
       clip.filters = filters(fields["filters"])
       clip.deinterlace = deinterlacing(fields["deinterlace"])
     } else {
@@ -177,10 +180,12 @@ extension Lowering {
     guard entry.loops || checkSpeed(clip.source, target, at: pointer), entry.timesAreKnown else { return nil }
     let opacity = ramps.flatMap { rampList($0, opacity: entry.opacity, within: target, owner: "the clip") }
     let geometry = placed(entry.geometry, within: target, at: pointer)
-    var layer = TrackLayer(track: lane, fit: entry.fit, opacity: opacity ?? .one, blendMode: entry.blendMode)
+    var layer = TrackLayer(
+      track: lane, fit: entry.fit, opacity: opacity ?? .one, blendMode: entry.blendMode,
+      mask: lower(entry.mask))
     layer.filters = filters(entry.filters, within: target)
     if track.type == .video { checkFit(entry.fit, of: asset, id, at: pointer) }
-    if geometry != nil { checkPlacedFilters(entry.fit, layer.filters, at: pointer) }
+    if geometry != nil || entry.mask != nil { checkPlacedFilters(entry.fit, layer.filters, at: pointer) }
     clip.deinterlace = entry.deinterlace
     var lowered: [LoweredClip] = []
     for (used, target) in turns ?? [(clip.source, target)] {

@@ -28,10 +28,13 @@ struct LayerEntry: Sendable {
   /// On the composition's timeline.
   var geometry: GeometryEntry
   var blendMode: BlendMode?
+  var mask: MaskEntry?
   var pointer: JSONPointer
 
-  static let keys = ["track", "fit", "crop", "frame", "transform", "opacity", "blendMode", "ramps", "filters"]
-  static let notYet = ["mask"]
+  static let keys = [
+    "track", "fit", "crop", "frame", "transform", "opacity", "blendMode", "mask", "ramps", "filters",
+  ]
+  static let notYet: [String] = []
 }
 
 extension DocumentReader {
@@ -67,7 +70,7 @@ extension DocumentReader {
         track: track ?? "", fit: choice(fields["fit"], "fit"),
         opacity: number(fields["opacity"], in: 0...1) ?? 1, ramps: ramps,
         filters: fields.has("filters") ? filters(fields["filters"]) : nil, geometry: geometry,
-        blendMode: blendMode(fields["blendMode"]), pointer: fields.pointer)
+        blendMode: blendMode(fields["blendMode"]), mask: mask(fields["mask"]), pointer: fields.pointer)
       guard let track else { continue }
       if shown.insert(track).inserted {
         layers.append(layer)
@@ -177,9 +180,9 @@ extension Lowering {
           let filters = layer.filters ?? clip.layer.filters ?? []
           var drawn = TrackLayer(
             track: layer.track, fit: layer.fit ?? clip.layer.fit, opacity: layer.opacity, geometry: geometry,
-            blendMode: layer.blendMode)
+            blendMode: layer.blendMode, mask: layer.mask)
           drawn.filters = filters.isEmpty ? nil : filters
-          if geometry != nil { checkPlacedFilters(drawn.fit, drawn.filters, at: layer.pointer) }
+          if geometry != nil || layer.mask != nil { checkPlacedFilters(drawn.fit, drawn.filters, at: layer.pointer) }
           shown.append(.track(drawn))
         }
         instructions.append(
@@ -236,11 +239,12 @@ extension Lowering {
         let opacity = multiplied(ramps.map(\.ramp), by: layer.opacity, from: range.start)
         let found = problems.count
         let geometry = placed(layer.geometry, within: nil, at: layer.pointer)
+        let mask = lower(layer.mask)
         guard problems.count == found else { return nil }
         lowered.append(
           ExplicitLayer(
             track: layer.track, fit: layer.fit, opacity: opacity, filters: layer.filters.map { filters($0) ?? [] },
-            geometry: geometry, blendMode: layer.blendMode, clips: track.clips, pointer: layer.pointer))
+            geometry: geometry, blendMode: layer.blendMode, mask: mask, clips: track.clips, pointer: layer.pointer))
       }
       return lowered
     }
@@ -262,6 +266,7 @@ private struct ExplicitLayer {
   var filters: [Filter<RampList>]?
   var geometry: PlacedGeometry?
   var blendMode: BlendMode?
+  var mask: LayerMask?
   var clips: LoweredClips
   var pointer: JSONPointer
 }

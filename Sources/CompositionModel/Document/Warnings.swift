@@ -36,6 +36,10 @@ extension Lowering {
       document.videoComposition.transitions.map(\.style)
       + document.tracks.flatMap(\.clips).compactMap(\.transition?.style)
     used.formUnion(styles.compactMap(\.matte))
+    used.formUnion(document.tracks.flatMap(\.clips).compactMap(\.mask?.mask.image))
+    for instruction in document.videoComposition.instructions ?? [] {
+      if case .layers(let layers) = instruction.content { used.formUnion(layers.compactMap(\.mask?.mask.image)) }
+    }
     for asset in document.assets where !used.contains(asset.id) {
       warnings.add(asset.pointer, "nothing uses '\(asset.id.shortened)'")
     }
@@ -139,7 +143,7 @@ extension Lowering {
         for (layer, clip) in clips where !isOutside(composition.renderSize, clip, layer, in: instruction.over, cell) {
           seen.insert(clip.entry.pointer.text)
         }
-        guard case .track(let layer) = layer, layer.opacity == .one, layer.blendMode == nil,
+        guard case .track(let layer) = layer, layer.opacity == .one, layer.blendMode == nil, layer.mask == nil,
           layer.filters.keepCoverage, let (_, clip) = clips.first,
           covers(composition.renderSize, clip, layer, in: instruction.over, cell)
         else { continue }

@@ -24,11 +24,21 @@ package struct Placement: Sendable, Hashable {
   package var visible: Rectangle
   /// From square pixels of the upright picture to pixels of the film. It is not singular.
   package var matrix: AffineMatrix
+  /// From the square of side 1 to the layer's rectangle in the film, which a mask fills.
+  package var rectangle: AffineMatrix
 
-  package init(crop: Rectangle, visible: Rectangle, matrix: AffineMatrix) {
+  package init(crop: Rectangle, visible: Rectangle, matrix: AffineMatrix, rectangle: AffineMatrix) {
     self.crop = crop
     self.visible = visible
     self.matrix = matrix
+    self.rectangle = rectangle
+  }
+
+  /// The place of a mask of a size.
+  package func mask(_ size: PixelSize) -> Placement {
+    let whole = Rectangle(size)
+    let unit = AffineMatrix(a: 1 / whole.width, b: 0, c: 0, d: 1 / whole.height, tx: 0, ty: 0)
+    return Placement(crop: whole, visible: whole, matrix: unit.then(rectangle), rectangle: rectangle)
   }
 
   /// The corners of what is drawn, in pixels of the film, in order around it.
@@ -69,12 +79,14 @@ extension LayerGeometry {
     guard !cropped.isEmpty else { return nil }
     if case .matrix(let matrices) = transform {
       let matrix = try matrices.value(at: time) ?? .identity
-      return matrix.isSingular ? nil : Placement(crop: cropped, visible: cropped, matrix: matrix)
+      if matrix.isSingular { return nil }
+      return Placement(crop: cropped, visible: cropped, matrix: matrix, rectangle: whole.fromUnit.then(matrix))
     }
     let rectangle = try self.frame?.value(at: time) ?? Rectangle(frame)
     guard !rectangle.isEmpty else { return nil }
     let fitted = cropped.fitted(fit, into: rectangle, cell: cell)
-    var placement = Placement(crop: cropped, visible: cropped, matrix: fitted)
+    var placement = Placement(
+      crop: cropped, visible: cropped, matrix: fitted, rectangle: rectangle.fromUnit)
     if let back = fitted.inverse {
       // The rectangle, seen from the picture. Only one that is smaller than the fitted picture cuts it.
       let (x, y) = back.map(x: rectangle.x, y: rectangle.y)
@@ -82,7 +94,9 @@ extension LayerGeometry {
       if fit == .cover || fit == .none { placement.visible = cropped.intersection(seen) }
     }
     if case .turn(let turns) = transform, let turn = try turns.value(at: time) {
-      placement.matrix = fitted.then(turn.matrix(in: rectangle))
+      let turned = turn.matrix(in: rectangle)
+      placement.matrix = fitted.then(turned)
+      placement.rectangle = placement.rectangle.then(turned)
     }
     return placement.matrix.isSingular || placement.visible.isEmpty ? nil : placement
   }
@@ -135,6 +149,9 @@ extension Optional {
 }
 
 extension Rectangle {
+  /// The map of the square of side 1 to this rectangle.
+  fileprivate var fromUnit: AffineMatrix { AffineMatrix(a: width, b: 0, c: 0, d: height, tx: x, ty: y) }
+
   /// The map of this part of a picture into a rectangle of the film.
   fileprivate func fitted(_ fit: Fit, into rectangle: Rectangle, cell: ChromaCell) -> AffineMatrix {
     let (across, down) = (rectangle.width / width, rectangle.height / height)

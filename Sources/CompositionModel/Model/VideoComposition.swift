@@ -88,16 +88,18 @@ public struct TrackLayer: Sendable, Hashable, Codable {
   public var geometry: LayerGeometry?
   /// Nil: drawn over what is below.
   public var blendMode: BlendMode?
+  public var mask: LayerMask?
 
   public init(
     track: TrackID, fit: Fit = .contain, opacity: RampList = .one, geometry: LayerGeometry? = nil,
-    blendMode: BlendMode? = nil
+    blendMode: BlendMode? = nil, mask: LayerMask? = nil
   ) {
     self.track = track
     self.fit = fit
     self.opacity = opacity
     self.geometry = geometry
     self.blendMode = blendMode
+    self.mask = mask
   }
 }
 

@@ -243,6 +243,12 @@ package final class FrameMaker {
       let key = FilteredKey(pts: frame.pts, fitting: fitting, filters: use.filters)
       drawn = try filtered(try fitter.picture(frame, fitting), of: frame, key, use)
     }
+    if let mask = use.mask, let placement = use.placement, let whole = drawn {
+      let source = try stream(mask.source)
+      drawn = .blend(
+        try source.fitter.masked(
+          whole.blendPicture, by: source.stream.onlyFrame(), mask.channel, isInverted: mask.isInverted, placement))
+    }
     return drawn.map { Compositor.Weighted(picture: $0, weight: use.weight, blendMode: use.blendMode) }
   }
 

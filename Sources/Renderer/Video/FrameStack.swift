@@ -73,6 +73,8 @@ struct ClipUse: Hashable {
   var placement: Placement? = nil
   /// Nil: drawn over what is below.
   var blendMode: BlendMode? = nil
+  /// The mask, which has the placement's rectangle. There is a placement then.
+  var mask: PlannedMask? = nil
 }
 
 struct StackOverlay: Hashable {
@@ -193,14 +195,15 @@ struct StackPlanner {
   private func use(_ clip: ClipLayer, weight: Int, at time: MediaTime) throws(TimeError) -> ClipUse? {
     let video = task.sources[clip.source].video
     var placement: Placement?
-    if let geometry = clip.geometry {
+    if let geometry = clip.geometry ?? (clip.mask == nil ? nil : LayerGeometry()) {
       placement = try geometry.placement(
         at: time, picture: video.presentationSize, fit: clip.fit, frame: task.format.size, cell: cell)
       if placement == nil { return nil }
     }
     return ClipUse(
       source: clip.source, time: video.isStill ? .zero : try clip.sourceTime(at: time), fit: clip.fit, weight: weight,
-      filters: try values(of: clip.filters, at: time), placement: placement, blendMode: clip.blendMode)
+      filters: try values(of: clip.filters, at: time), placement: placement, blendMode: clip.blendMode,
+      mask: clip.mask)
   }
 
   /// The filters that change something at a time.
@@ -224,7 +227,8 @@ struct StackPlanner {
       }
     return isFull
       && layer.clips.allSatisfy { use in
-        isOpaque[use.source] && use.blendMode == nil && !use.filters.contains { $0.kind == .chromaKey } && covers(use)
+        isOpaque[use.source] && use.blendMode == nil && use.mask == nil
+          && !use.filters.contains { $0.kind == .chromaKey } && covers(use)
       }
   }
 

@@ -7,7 +7,7 @@ import Segmenter
 final class PicturePlacer {
   private let format: VideoTaskFormat
   private let cell: ChromaCell
-  private let sampler = PlaneSampler()
+  let sampler = PlaneSampler()
 
   init(_ format: VideoTaskFormat) {
     self.format = format

@@ -14,12 +14,19 @@ final class SourceFitter {
   private var scalers: [(key: ScalerKey, scaler: FrameScaler)] = []
   /// The latest picture of each fitting, for frames that are shown again.
   private var latest: [Fitting: (pts: Int64, picture: LayerPicture)] = [:]
+  /// Of a still picture that is a mask.
+  private var masks: [MaskKind: MaskPlane] = [:]
   private lazy var placer = PicturePlacer(format)
   /// The latest pictures that were placed, the oldest first. A picture that moves has a new place in every frame.
   private var placed: [(placement: Placement, pts: Int64, picture: LayerPicture?)] = []
   /// The latest frame, upright and in the composition's format; and with alpha.
   private var upright: (pts: Int64, frame: Frame)?
   private var uprightBlend: (pts: Int64, picture: BlendPicture)?
+
+  private struct MaskKind: Hashable {
+    var channel: LayerMask.Channel
+    var isInverted: Bool
+  }
 
   private struct ScalerKey: Hashable {
     let from: FrameScaler.Side
@@ -53,6 +60,23 @@ final class SourceFitter {
     if placed.count == 8 { placed.removeFirst() }
     placed.append((placement, frame.pts, picture))
     return picture
+  }
+
+  /// A picture of another source with its coverage multiplied by a frame of this one, the mask.
+  /// - Parameter placement: the picture's.
+  func masked(
+    _ picture: BlendPicture, by frame: Frame, _ channel: LayerMask.Channel, isInverted: Bool, _ placement: Placement
+  ) throws(RenderError) -> BlendPicture {
+    let kind = MaskKind(channel: channel, isInverted: isInverted)
+    let plane: MaskPlane
+    if let known = masks[kind] {
+      plane = known
+    } else {
+      let size = video.orientation.uprightSize(aperture(of: frame).size)
+      plane = try MaskPlane(rgba(frame, size: size), channel, isInverted: isInverted, YCbCrMatrix(format))
+      masks[kind] = plane
+    }
+    return try placer.masked(picture, by: plane, placement.mask(plane.size))
   }
 
   /// All of an opaque frame, upright, in the composition's format, at its own size.

@@ -117,7 +117,8 @@ extension VideoTask {
       case .text: nil
       }
     }
-    return spans.flatMap(\.clips).map(\.source) + spans.flatMap(\.mattes) + ofOverlays
+    let clips = spans.flatMap(\.clips)
+    return clips.map(\.source) + clips.compactMap(\.mask?.source) + spans.flatMap(\.mattes) + ofOverlays
   }
 }
 

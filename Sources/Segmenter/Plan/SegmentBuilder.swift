@@ -91,6 +91,9 @@ struct SegmentBuilder {
     let clip = layer.clip
     let source = try used.index(of: clip, track: layer.track, from: firstFrame, grid: timeline.grid)
     let (_, track, video) = try sources.video(of: clip)
+    let mask = try layer.mask.map { mask throws(PlanError) in
+      PlannedMask(source: try used.index(ofStill: mask.image), channel: mask.channel, isInverted: mask.isInverted)
+    }
     return try mapErrors(to: PlanError.time("the clip of '\(clip.asset)' at \(clip.target.start)")) {
       () throws(TimeError) in
       let (sourceRange, targetRange) = try clock.local(clip) { frames throws(TimeError) in
@@ -99,7 +102,7 @@ struct SegmentBuilder {
       var planned = ClipLayer(
         source: source, sourceRange: sourceRange, targetRange: targetRange, fit: layer.fit,
         opacity: try clock.local(layer.opacity), geometry: try clock.local(layer.geometry),
-        blendMode: layer.blendMode)
+        blendMode: layer.blendMode, mask: mask)
       planned.filters = try clock.local(layer.filters, digests: sources.digest(of:))
       return planned
     }

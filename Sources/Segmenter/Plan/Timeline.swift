@@ -75,6 +75,7 @@ struct TimelineClip: Equatable {
   var filters: [Filter<RampList>]?
   var geometry: LayerGeometry?
   var blendMode: BlendMode?
+  var mask: LayerMask?
 }
 
 /// The whole film as spans that tile 0..<frameCount.
@@ -130,7 +131,7 @@ struct Timeline {
       tracks.clip(of: layer.track, at: time).map {
         TimelineClip(
           track: layer.track, clip: $0, fit: layer.fit, opacity: layer.opacity, filters: layer.filters,
-          geometry: layer.geometry, blendMode: layer.blendMode)
+          geometry: layer.geometry, blendMode: layer.blendMode, mask: layer.mask)
       }
     }
     switch layer {

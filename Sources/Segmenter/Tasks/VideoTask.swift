@@ -105,10 +105,11 @@ package struct ClipLayer: Sendable, Hashable, Codable {
   package var geometry: LayerGeometry?
   /// Nil: drawn over what is below.
   package var blendMode: BlendMode?
+  package var mask: PlannedMask?
 
   package init(
     source: Int, sourceRange: MediaTimeRange, targetRange: MediaTimeRange, fit: Fit, opacity: RampList,
-    geometry: LayerGeometry? = nil, blendMode: BlendMode? = nil
+    geometry: LayerGeometry? = nil, blendMode: BlendMode? = nil, mask: PlannedMask? = nil
   ) {
     self.source = source
     self.sourceRange = sourceRange
@@ -117,6 +118,7 @@ package struct ClipLayer: Sendable, Hashable, Codable {
     self.opacity = opacity
     self.geometry = geometry
     self.blendMode = blendMode
+    self.mask = mask
   }
 
   /// The asset's time that is shown at a time of the segment's clock. For a still picture it is always the same.
@@ -124,6 +126,20 @@ package struct ClipLayer: Sendable, Hashable, Codable {
     if sourceRange.isEmpty { return try sourceRange.start.exact }
     let elapsed = try time.exact - targetRange.start.exact
     return try sourceRange.start.exact + elapsed * (sourceRange.duration / targetRange.duration)
+  }
+}
+
+/// A mask, as `LayerMask`.
+package struct PlannedMask: Sendable, Hashable, Codable {
+  /// Index in `VideoTask.sources`, of a still picture.
+  package var source: Int
+  package var channel: LayerMask.Channel
+  package var isInverted: Bool
+
+  package init(source: Int, channel: LayerMask.Channel, isInverted: Bool) {
+    self.source = source
+    self.channel = channel
+    self.isInverted = isInverted
   }
 }
 

@@ -206,6 +206,11 @@ private func instructions(_ instructions: String) -> String {
     Wrong(
       clips(#"{"asset": "v", "use": "0..5", "ramps": [{"over": "4..6", "transform": [{}, {"rotate": 90}]}]}"#),
       "/tracks/0/clips/0/ramps/0", "5 s", "start of the clip"),
+    Wrong(clips(#"{"asset": "v", "mask": {}}"#), "/tracks/0/clips/0/mask", "needs 'image'"),
+    Wrong(clips(#"{"asset": "v", "mask": {"image": "logo", "track": "A"}}"#), "/tracks/0/clips/0/mask/track", "yet"),
+    Wrong(clips(#"{"asset": "v", "mask": {"image": "w"}}"#), "/tracks/0/clips/0/mask/image", "'w' is not a still"),
+    Wrong(
+      clips(#"{"asset": "v", "mask": {"image": "logo", "channel": "red"}}"#), "/tracks/0/clips/0/mask/channel", "luma"),
     Wrong(clips(#"{"asset": "v", "blendMode": "multipy"}"#), "/tracks/0/clips/0/blendMode", "'multiply'"),
     Wrong(
       documentText(tracks: #"[{"type": "audio", "clips": [{"asset": "s", "frame": [0, 0, 9, 9]}]}]"#),
@@ -432,8 +437,8 @@ private func instructions(_ instructions: String) -> String {
       instructions(#"{"over": "0..10", "passthrough": "A"}"#), "/videoComposition/instructions/0/passthrough",
       "throughout"),
     Wrong(
-      instructions(#"{"over": "0..10", "layers": [{"track": "A", "mask": {}}]}"#),
-      "/videoComposition/instructions/0/layers/0/mask", "yet"),
+      instructions(#"{"over": "0..10", "layers": [{"track": "A", "filters": {}}]}"#),
+      "/videoComposition/instructions/0/layers/0/filters", "yet"),
     Wrong(
       composition(
         #"{"instructions": [{"over": "0..5"}]}"#,
