@@ -92,7 +92,8 @@ struct SegmentBuilder {
     let source = try used.index(of: clip, track: layer.track, from: firstFrame, grid: timeline.grid)
     let (_, track, video) = try sources.video(of: clip)
     let mask = try layer.mask.map { mask throws(PlanError) in
-      PlannedMask(source: try used.index(ofStill: mask.image), channel: mask.channel, isInverted: mask.isInverted)
+      PlannedMask(
+        source: try used.index(ofStill: mask.image, for: "a mask"), channel: mask.channel, isInverted: mask.isInverted)
     }
     return try mapErrors(to: PlanError.time("the clip of '\(clip.asset)' at \(clip.target.start)")) {
       () throws(TimeError) in
