@@ -1,9 +1,10 @@
-// Blend modes: how a picture's colour and the one below it become one. They are defined for red, green and blue, so each
-// pixel is converted, and what the mode changes is converted back: luma in its pixel, chroma by the mean of the changes in
-// its cell. So a pixel that the picture does not cover keeps its codes, and so does one that the mode does not change.
+// Blend modes: how a picture's colour and the one below it become one. They are defined for red, green and blue, so
+// each pixel is converted, and what the mode changes is converted back: luma in its pixel, chroma by the mean of the
+// changes in its cell. So a pixel that the picture does not cover keeps its codes, and so does one that the mode does
+// not change.
 //
-// The arithmetic is in single precision: additions, multiplications, divisions and square roots, each rounded as IEEE 754
-// says and none contracted, so that the result is the same on every processor. There is no vector version.
+// The arithmetic is in single precision: additions, multiplications, divisions and square roots, each rounded as IEEE
+// 754 says and none contracted, so that the result is the same on every processor. There is no vector version.
 #ifndef SHEAF_BLEND_MODES_H
 #define SHEAF_BLEND_MODES_H
 
@@ -16,16 +17,16 @@ enum sheaf_blend_mode {
   SHEAF_BLEND_COLOR_BURN, SHEAF_BLEND_EXCLUSION, SHEAF_BLEND_SUBTRACT
 };
 
-// The codes of a colour space: luma is offset + scale * (red, green and blue by their weights), chroma lies around its own
-// offset.
+// The codes of a colour space: luma is offset + scale * (red, green and blue by their weights), chroma lies around its
+// own offset.
 struct sheaf_code_space {
   float red, green, blue;
   float luma_offset, luma_scale, chroma_offset, chroma_scale;
   int depth;
 };
 
-// A frame's codes from the first pixel that the picture covers, and the picture's blend planes (sheaf_kernels.h). Chroma
-// has one sample for each cell of 2^shift_x by 2^shift_y pixels. Strides are in bytes.
+// A frame's codes from the first pixel that the picture covers, and the picture's blend planes (sheaf_kernels.h).
+// Chroma has one sample for each cell of 2^shift_x by 2^shift_y pixels. Strides are in bytes.
 struct sheaf_blended_planes {
   void *luma, *cb, *cr;
   ptrdiff_t luma_stride, cb_stride, cr_stride;

@@ -3,8 +3,8 @@
 // for AVX2, which gives the same result bit for bit.
 //
 // Samples are codes of 8 bits in a byte, or of 9 to 14 bits in the low end of 16; 14 bits are those of blend planes
-// (sheaf_kernels.h). Strides are in bytes. The interpolation is cubic (Keys, a = -0.6, as libswscale's), widened where a
-// picture is made smaller, so that nothing is lost between its samples.
+// (sheaf_kernels.h). Strides are in bytes. The interpolation is cubic (Keys, a = -0.6, as libswscale's), widened where
+// a picture is made smaller, so that nothing is lost between its samples.
 #ifndef SHEAF_RESAMPLE_H
 #define SHEAF_RESAMPLE_H
 
@@ -34,7 +34,8 @@ struct sheaf_resampling_kernels {
   void (*column16)(
     uint16_t *to, const int16_t *const *rows, const int16_t *weights, int taps, int width, int depth, int highest);
   // Samples x = 0...count-1 at (u + x*du, v + x*dv), in 2^-32 of a sample, sample centres at whole numbers. Places are
-  // limited to -1...width and -1...height. `from` is sample (0, 0), and there are SHEAF_MARGIN samples more on each side.
+  // limited to -1...width and -1...height. `from` is sample (0, 0), and there are SHEAF_MARGIN samples more on each
+  // side.
   void (*sample8)(
     uint8_t *to, int count, const uint8_t *from, ptrdiff_t stride, int width, int height, int64_t u, int64_t v,
     int64_t du, int64_t dv);
@@ -53,12 +54,12 @@ const struct sheaf_resampling_kernels *sheaf_resampling_best(void);
 
 // The taps of a filter for outputs that are `step` samples apart, in a plane of `size` samples.
 int sheaf_filter_taps(double step, int size);
-// Fills a filter of `taps` taps: output i is at the sample offset + step*i. Beyond the plane of `size` samples, its first
-// and last sample are repeated. `scratch` has room for `taps` numbers.
+// Fills a filter of `taps` taps: output i is at the sample offset + step*i. Beyond the plane of `size` samples, its
+// first and last sample are repeated. `scratch` has room for `taps` numbers.
 void sheaf_filter_fill(struct sheaf_filter *filter, int outputs, double step, double offset, int size, double *scratch);
 
-// A plane through two filters, as codes of the same depth. `from` has `size` samples in a row; `outputs` are the rows of
-// `to`. `scratch` has room for across->count * down->taps samples, and then across->taps more.
+// A plane through two filters, as codes of the same depth. `from` has `size` samples in a row; `outputs` are the rows
+// of `to`. `scratch` has room for across->count * down->taps samples, and then across->taps more.
 void sheaf_resample(
   const struct sheaf_resampling_kernels *kernels, void *to, ptrdiff_t to_stride, int width, int outputs,
   const struct sheaf_filter *across, const struct sheaf_filter *down, const void *from, ptrdiff_t from_stride, int size,
@@ -80,8 +81,8 @@ ptrdiff_t sheaf_polygon_spans(const double *corners, int count, int width, int h
 void sheaf_polygon_edges(
   const double *corners, int count, int height, const struct sheaf_span *spans, uint16_t *edges);
 
-// Draws codes that have the shape's place over others, by coverage times opacity: with a = (coverage*opacity + 8192) >> 14,
-// (code*a + under*(16384-a) + 8192) >> 14.
+// Draws codes that have the shape's place over others, by coverage times opacity: with a = (coverage*opacity + 8192) >>
+// 14, (code*a + under*(16384-a) + 8192) >> 14.
 void sheaf_draw_shape8(
   uint8_t *under, ptrdiff_t under_stride, const uint8_t *codes, ptrdiff_t stride, int height,
   const struct sheaf_span *spans, const uint16_t *edges, int opacity);
@@ -103,7 +104,8 @@ void sheaf_limit_colour(uint16_t *colour, const uint16_t *coverage, ptrdiff_t co
 void sheaf_cut_shape(
   uint16_t *plane, ptrdiff_t stride, int width, int height, const struct sheaf_span *spans, const uint16_t *edges);
 
-// A mask: the sum of red, green, blue and alpha (each 1 for 65535), each times its weight, in 1/16384, or one less that.
+// A mask: the sum of red, green, blue and alpha (each 1 for 65535), each times its weight, in 1/16384, or one less
+// that.
 void sheaf_mask_plane(
   uint16_t *to, struct sheaf_rgba_planes from, int width, int height, const float weights[4], int is_inverted);
 // to = (a*b + 8192) >> 14.
