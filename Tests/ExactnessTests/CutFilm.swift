@@ -83,7 +83,9 @@ struct CutFilm {
 
   /// The document.
   func document(of path: String) throws -> String {
-    let clips = clips.map { "{ \"asset\": \"a\", \"use\": \"\($0.start.text)+\($0.length.text)\" }" }
+    // The reference is what `ffmpeg` decodes, with both fields of an interlaced picture.
+    let asStored = hasVideo ? ", \"deinterlace\": false" : ""
+    let clips = clips.map { "{ \"asset\": \"a\", \"use\": \"\($0.start.text)+\($0.length.text)\"\(asStored) }" }
     let tracks = "\"type\": \"\(hasVideo ? "video" : "audio")\"" + (hasVideo && audio != nil ? ", \"sound\": true" : "")
     let sound = audio.map {
       "{ \"codec\": \"pcm\", \"sampleRate\": \($0.rate), \"channels\": \($0.channels), \"bitDepth\": 24 }"
@@ -100,7 +102,7 @@ struct CutFilm {
   static func document(ofCopy path: String) -> String {
     """
     { "sheaf": 1, "assets": { "a": "\(path)" },
-      "tracks": [ { "clips": [ { "asset": "a" } ] } ],
+      "tracks": [ { "clips": [ { "asset": "a", "deinterlace": false } ] } ],
       "videoComposition": { "frameDuration": "1/25" }, "export": { "video": { "codec": "ffv1" }, "audio": false } }
     """
   }
