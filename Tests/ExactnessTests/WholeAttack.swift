@@ -12,7 +12,7 @@ import Testing
   private static let seed = environment["SHEAF_EXACTNESS"].flatMap { UInt64($0) } ?? 1
   private static let clipCount = 30
   /// A program that takes longer is ended, and its source has failed.
-  private static let secondsARender = "300"
+  private static let secondsARender = "900"
   private static let repository = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
     .deletingLastPathComponent().deletingLastPathComponent()
   private static let program = repository.appendingPathComponent(".build/release/sheaf").path
