@@ -60,6 +60,31 @@ void sheaf_split_argb32(
   }
 }
 
+void sheaf_halve16(
+  uint16_t *to, ptrdiff_t to_stride, const uint16_t *from, ptrdiff_t from_stride, int width, int height) {
+  for (int y = 0; y < height; y++) {
+    uint16_t *to_row = ROW(uint16_t, to, to_stride, y);
+    const uint16_t *from_row = CONST_ROW(uint16_t, from, from_stride, y);
+    for (int x = 0; x < width; x++) to_row[x] = (uint16_t)(((from_row[x] + 1) >> 1) + 16384);
+  }
+}
+
+void sheaf_limit_rgba(struct sheaf_rgba_planes planes, int width, int height) {
+  for (int y = 0; y < height; y++) {
+    uint16_t *alphas = ROW(uint16_t, planes.plane[3], planes.stride, y);
+    for (int x = 0; x < width; x++) {
+      int alpha = 2 * (alphas[x] - 16384), limit = alpha < 0 ? 0 : alpha > 65535 ? 65535 : alpha;
+      for (int plane = 0; plane < 3; plane++) {
+        uint16_t *colour = ROW(uint16_t, planes.plane[plane], planes.stride, y) + x;
+        int64_t value = 2 * (*colour - 16384);
+        if (alpha > 65535) value = value * 65535 / alpha;
+        *colour = (uint16_t)(value < 0 ? 0 : value > limit ? limit : value);
+      }
+      alphas[x] = (uint16_t)limit;
+    }
+  }
+}
+
 int sheaf_bounds16(const uint16_t *from, ptrdiff_t from_stride, int width, int height, int bounds[4]) {
   int left = width, top = height, right = 0, bottom = 0;
   for (int y = 0; y < height; y++) {

@@ -67,14 +67,44 @@ import Testing
     let whole = try MediaTimeRange(start: .zero, duration: MediaTime(seconds: 1))
     let made = try Self.frames(
       fixture, PlannedOverlayVideo(source: disc, sourceRange: whole, start: .zero), at: (x: 33, y: 21))
+    let (mean, worst, changed) = try Self.difference(made, kind, fixture, at: "x=33:y=21")
+    #expect(changed > 10_000 && mean < 1, "\(mean) on average, \(worst) at most, \(changed) changed")
+  }
+
+  @Test(arguments: [kinds[0], kinds[1], kinds[7]])
+  func `a clip with alpha shows the track below as by ffmpeg`(kind: Kind) throws {
+    var fixture = try VideoFixture()
+    _ = try fixture.make(
+      "below.mov", ["-f", "lavfi", "-i", "testsrc2=s=160x120:r=10:d=1", "-c:v", "ffv1", "-pix_fmt", "yuv444p"])
+    let disc = try Self.disc(kind, in: &fixture)
+    var task = fixture.task(
+      [.clip(try fixture.clip(disc, fit: .none)), .clip(try fixture.clip(0))], size: Self.size, format: .yuv444p,
+      frameCount: 10)
+    task.format.frameDuration = MediaTime(value: 1, timescale: 10)
+    for layer in task.spans[0].layers.indices {
+      guard case .clip(var clip) = task.spans[0].layers[layer] else { continue }
+      clip.sourceRange = try MediaTimeRange(start: .zero, duration: MediaTime(seconds: 1))
+      clip.targetRange = clip.sourceRange
+      task.spans[0].layers[layer] = .clip(clip)
+    }
+    let (mean, worst, changed) = try Self.difference(fixture.frames(task), kind, fixture, at: "x=40:y=30")
+    #expect(changed > 10_000 && mean < 1, "\(mean) on average, \(worst) at most, \(changed) changed")
+  }
+
+  /// The difference from ffmpeg's frames, over the samples that the upper picture changes. ffmpeg rounds alpha and colours
+  /// to 8 bits before it mixes.
+  private static func difference(
+    _ made: [[UInt8]], _ kind: Kind, _ fixture: VideoFixture, at place: String
+  ) throws -> (mean: Double, worst: Int, changed: Int) {
     let expected = try Tool.ffmpeg(
-      ["-i", fixture.folder.path("below.mov")] + kind.decoder + ["-i", fixture.folder.path(kind.name)] + [
-        "-filter_complex", "[0][1]overlay=x=33:y=21:format=yuv444", "-pix_fmt", "yuv444p", "-f", "rawvideo", "-",
+      ["-i", fixture.folder.path("below.mov")] + kind.decoder + [
+        "-i", fixture.folder.path(kind.name), "-filter_complex", "[0][1]overlay=\(place):format=yuv444", "-pix_fmt",
+        "yuv444p", "-f", "rawvideo", "-",
       ])
-    let count = Self.size.width * Self.size.height * 3
-    try #require(expected.count >= 10 * count)
-    var (sum, worst, changed) = (0, 0, 0)
     let below = try Tool.ffmpeg(["-i", fixture.folder.path("below.mov"), "-f", "rawvideo", "-"])
+    let count = size.width * size.height * 3
+    try #require(expected.count >= 10 * count && made.count == 10)
+    var (sum, worst, changed) = (0, 0, 0)
     for (index, frame) in made.enumerated() {
       for at in 0..<count {
         let difference = abs(Int(frame[at]) - Int(expected[index * count + at]))
@@ -83,9 +113,7 @@ import Testing
         if below[index * count + at] != frame[at] { changed += 1 }
       }
     }
-    // Over the pixels that the overlay changes; ffmpeg rounds alpha and colours to 8 bits before it mixes.
-    let mean = Double(sum) / Double(max(1, changed))
-    #expect(changed > 10_000 && mean < 1, "\(kind.name): \(mean) on average, \(worst) at most, \(changed) changed")
+    return (Double(sum) / Double(max(1, changed)), worst, changed)
   }
 
   /// The colours of transparent pixels do not show at the edges of a video that is scaled down: a white disc over white.

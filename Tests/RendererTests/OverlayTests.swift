@@ -123,6 +123,27 @@ import Testing
     #expect(disc31[0, 18, 18] == 235 && disc31[0, 4, 4] == 16 && disc31[0, 40, 40] == 16)
   }
 
+  /// Scaling overshoots at edges. Within the picture its one colour must stay the same, without a brighter rim.
+  @Test(arguments: [40, 150]) func scalingLeavesNoRim(width: Int) throws {
+    var fixture = try VideoFixture()
+    var rgba: [UInt8] = []
+    for y in 0..<90 {
+      for x in 0..<90 {
+        let isInside = (x - 45) * (x - 45) + (y - 45) * (y - 45) < 35 * 35
+        rgba += isInside ? [150, 150, 150, 255] : [0, 0, 0, 0]
+      }
+    }
+    let disc = try fixture.make("disc.png", raw: rgba, format: "rgba", width: 90, height: 90)
+    let overlay = PlannedOverlay(
+      content: .image(source: disc, width: width, height: nil), frames: [0..<1], placement: .point(x: 2, y: 2),
+      opacity: 1, ramps: .one)
+    let size = PixelSize(width: 160, height: 160)
+    let task = fixture.task([], size: size, colour: ColourTags(matrix: "bt709"), frameCount: 1, overlays: [overlay])
+    let grey = 16 + Int((219.0 * 150 / 255).rounded())
+    let frame = try fixture.frame(task)
+    #expect(frame.prefix(160 * 160).allSatisfy { $0 <= grey + 1 } && frame.prefix(160 * 160).contains { $0 >= grey })
+  }
+
   @Test func overlaysFadeByTheirRamps() throws {
     var fixture = try VideoFixture()
     let ramp = Ramp(

@@ -68,9 +68,9 @@ final class RGBAPicture {
       for index in 0..<4 {
         let (fromStride, toStride) = (from.stride(ofPlane: 0), to.stride(ofPlane: 0))
         from.withMutablePlane(0) { base in
-          for row in 0..<size.height {
-            (base + row * fromStride).copyMemory(from: plane(index) + row * stride / 2, byteCount: size.width * 2)
-          }
+          sheaf_halve16(
+            base.assumingMemoryBound(to: UInt16.self), fromStride, plane(index), stride, Int32(size.width),
+            Int32(size.height))
         }
         try scaler.scale(from, into: to)
         to.withPlane(0) { base in
@@ -81,6 +81,7 @@ final class RGBAPicture {
         }
       }
     }
+    sheaf_limit_rgba(result.planes(), Int32(target.width), Int32(target.height))
     return result
   }
 

@@ -37,7 +37,7 @@ import Testing
     #expect(found[2].content == .video(OverlayVideo(asset: "w", sourceTrack: 0, source: whole, turns: 1, width: 50)))
   }
 
-  @Test func `a video is shown once, for as long as it plays, unless it is told otherwise`() throws {
+  @Test func `a video is shown once, for as long as it plays, unless it says otherwise`() throws {
     let found = try overlays(
       #"{"video": "v", "use": "2..5"}, {"video": "w", "loop": 4}, {"video": "w", "loop": true}, {"video": "v", "over": "3..4"}"#
     )
