@@ -105,7 +105,7 @@ struct ReferenceCompositor {
     let (x, y) = (frame[2] / crop[2], frame[3] / crop[3])
     var scale = (x, y)
     switch layer.fit {
-    case .contain: scale = (min(x, y), min(x, y))
+    case .contain, .blur: scale = (min(x, y), min(x, y))
     case .cover: scale = (max(x, y), max(x, y))
     case .fill: break
     case .none: scale = (1, 1)

@@ -26,6 +26,7 @@ final class FilterChain {
     var work: FilterPicture
     switch picture {
     case .blend(let planes): work = FilterPicture(planes: try planes.copy(), isOpaque: false)
+    case .shaped: work = FilterPicture(planes: try picture.blendPicture, isOpaque: false)
     case .opaque(let frame, let x, let y, let rect):
       if let opaque, opaque.planes.rect == rect {
         work = opaque

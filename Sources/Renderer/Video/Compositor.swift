@@ -104,7 +104,6 @@ struct Compositor {
   private func isWhole(_ side: Weighted) -> Bool {
     guard case .opaque(_, _, _, PixelRect(format.size)) = side.picture else { return false }
     return side.blendMode == nil
-    }
   }
 
   private func draw(_ layer: Layer, on planes: Planes) throws(RenderError) {
