@@ -70,7 +70,8 @@ extension DocumentReader {
     let found = problems.count
     let easing = easing(fields["easing"])
     let over = range(fields["over"], mayBeNegative: mayBeNegative)
-    return problems.count == found ? over.map { RampTime(place: .over($0), easing: easing == .linear ? nil : easing) } : nil
+    return problems.count == found
+      ? over.map { RampTime(place: .over($0), easing: easing == .linear ? nil : easing) } : nil
   }
 
   /// The numbers at the start and at the end of a ramp.
