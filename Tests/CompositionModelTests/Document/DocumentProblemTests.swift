@@ -437,8 +437,8 @@ private func instructions(_ instructions: String) -> String {
       instructions(#"{"over": "0..10", "passthrough": "A"}"#), "/videoComposition/instructions/0/passthrough",
       "throughout"),
     Wrong(
-      instructions(#"{"over": "0..10", "layers": [{"track": "A", "filters": {}}]}"#),
-      "/videoComposition/instructions/0/layers/0/filters", "yet"),
+      instructions(#"{"over": "0..10", "layers": [{"track": "A", "mask": {"image": "logo", "track": "B"}}]}"#),
+      "/videoComposition/instructions/0/layers/0/mask/track", "yet"),
     Wrong(
       composition(
         #"{"instructions": [{"over": "0..5"}]}"#,

@@ -109,7 +109,7 @@ import Testing
             #""videoComposition": {"renderSize": [640, 360]}"#
           ).utf8)
       ).lowerWithWarnings(assets: standardAssets(), output: nil).warnings
-        .filter { !$0.message.contains("no clip and no overlay uses") }.map(\.description)
+        .filter { !$0.message.contains("nothing uses") }.map(\.description)
     }
     let inset = #""frame": [0, 0, 320, 180]"#
     #expect(try warnings(#"{"asset": "v", "use": "0..5", \#(inset)}"#) == [])
