@@ -36,11 +36,7 @@ struct Planner: Sendable {
           measurement: { try Measurements.read($0, store: content.store) },
           result: { measured[$0] ?? results.result(of: $0) })
         if request.strictMedia == true {
-          var counter = DamageCounter(limit: ShownDamage.placesOfFilm)
-          for piece in planned.tasks.compactMap(\.cached) {
-            if let damage = notes.damage(of: piece.digest) { counter.add(damage, at: 0) }
-          }
-          let problems = request.problems(with: counter.damage)
+          let problems = request.problems(with: notes.damage(ofCached: planned.tasks))
           guard problems.isEmpty else { throw DocumentError(problems: problems) }
         }
         return planned

@@ -180,7 +180,7 @@ actor TaskReports {
     _ report: [UInt8], of lease: Lease, _ worker: WorkerID, _ content: Content, _ service: CoordinatorService
   ) async -> Bool {
     do {
-      let damage = try JSONDecoder().decode(ShownDamage.self, from: Data(report)).summary
+      let damage = try ShownDamage(report: Data(report)).summary
       let note = String(decoding: try JSONCoding.encoder.encode(damage), as: UTF8.self)
       try await BlockingWork.run { [notes = service.notes] in try notes.record(note, of: content.digest) }
       let job = await persist(lease, worker, service) { store, _ in try await store.job(lease.task.job) }
