@@ -14,6 +14,7 @@ struct Planner: Sendable {
   let results: ResultCache
   let notes: ResultNotes
   let facts: TaskFacts
+  let inputs: DamagedInputs
   let logger: Logger
 
   /// Plans a job, unless no worker is connected, whose build it could be bound to.
@@ -53,8 +54,14 @@ struct Planner: Sendable {
     }
     do throws(JobStoreError) {
       if planned.isMeasuring, job.state == .measuring {
-        // What was measured is not what has to be measured, because another version of the coordinator planned it.
-        _ = try await store.replan(id)
+        let measured = Measurements.results(tasks)
+        let lost = planned.tasks.filter { $0.cached == nil && measured[$0.fingerprint] != nil }
+        if lost.isEmpty {
+          // What was measured is not what has to be measured, because another version of the coordinator planned it.
+          _ = try await store.replan(id)
+        } else {
+          try await inputs.makeAgain(id, results: lost.map(\.label))
+        }
         return
       }
       guard

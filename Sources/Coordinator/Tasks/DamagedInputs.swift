@@ -116,22 +116,37 @@ actor DamagedInputs {
     let losses = try await BlockingWork.run(.hashing) { [content] in
       try Self.losses(check.digest, tasks, content)
     }
-    if losses.files.isEmpty, rounds[check.job, default: 0] < Self.maximumRounds {
-      // Of jobs that have ended since, nothing is asked any more.
-      if rounds.count > Self.maximumChecks { rounds = [:] }
-      rounds[check.job, default: 0] += 1
-      guard try await store.replan(check.job) else { return true }
-      logger.warning(
-        "results were damaged on the disk and are made again",
-        metadata: ["job": "\(check.job)", "tasks": "\(losses.results.joined(separator: ", "))"])
-      return true
-    }
-    rounds[check.job] = nil
-    let message = Self.message(losses, check.job, wasDamaged: wasDamaged)
-    if try await store.fail(check.job, failure: JobFailure(reason: .farm, message: message)) {
-      logger.info("job failed", metadata: ["job": "\(check.job)", "reason": "\(message)"])
+    if losses.files.isEmpty {
+      try await makeAgain(check.job, results: losses.results)
+    } else {
+      try await fail(check.job, Self.message(losses, check.job, wasDamaged: wasDamaged))
     }
     return true
+  }
+
+  /// Plans a job again whose results are damaged or gone, so that they are made again. A job that has lost results too
+  /// often fails.
+  /// - Parameter results: The labels of their tasks.
+  func makeAgain(_ job: JobID, results: [String]) async throws(JobStoreError) {
+    guard rounds[job, default: 0] < Self.maximumRounds else {
+      return try await fail(
+        job,
+        "the results of \(results.prefix(8).joined(separator: ", ")) were damaged on the coordinator's disk "
+          + "again and again; see to the disk, then \"sheaf retry \(job)\" makes them again and goes on")
+    }
+    // Of jobs that have ended since, nothing is asked any more.
+    if rounds.count > Self.maximumChecks { rounds = [:] }
+    rounds[job, default: 0] += 1
+    guard try await store.replan(job) else { return }
+    logger.warning(
+      "results were damaged on the disk and are made again",
+      metadata: ["job": "\(job)", "tasks": "\(results.joined(separator: ", "))"])
+  }
+
+  private func fail(_ job: JobID, _ message: String) async throws(JobStoreError) {
+    rounds[job] = nil
+    guard try await store.fail(job, failure: JobFailure(reason: .farm, message: message)) else { return }
+    logger.info("job failed", metadata: ["job": "\(job)", "reason": "\(message)"])
   }
 
   /// All that a job cannot read any more. Damaged objects of the content store are removed.
@@ -154,11 +169,6 @@ actor DamagedInputs {
   }
 
   private static func message(_ losses: Losses, _ job: JobID, wasDamaged: Bool) -> String {
-    guard !losses.files.isEmpty else {
-      return
-        "the results of \(losses.results.prefix(8).joined(separator: ", ")) were damaged on the coordinator's disk "
-        + "again and again; see to the disk, then \"sheaf retry \(job)\" makes them again and goes on"
-    }
     let names = losses.files.prefix(8).map { "\($0)" }.joined(separator: ", ")
     let isOne = losses.files.count == 1
     let what = (isOne ? "the file " : "the files ") + names + (losses.files.count > 8 ? " and others" : "")
