@@ -150,7 +150,7 @@ package final class ContentLocator: Sendable {
     guard let root, let path = place(of: content.digest, root) else { return nil }
     let name = Self.relative(path, to: root)
     var status = stat()
-    guard stat(path, &status) == 0 else { return SharedFileProblem(path: name, Errno(rawValue: errno)) }
+    guard stat(path, &status) == 0 else { return SharedFileProblem(path: name, SystemError(errno, "")) }
     guard status.st_mode & S_IFMT == S_IFREG else {
       return SharedFileProblem(path: name, reason: "is not a regular file any more", mayPass: false)
     }
@@ -158,19 +158,17 @@ package final class ContentLocator: Sendable {
       return SharedFileProblem(
         path: name, reason: "has other bytes now: \(status.st_size) of them, and not \(content.size)", mayPass: false)
     }
+    let file: OpenFile
     do throws(SystemError) {
       guard try Directories.resolve(path).hasPrefix(root + "/") else {
         return SharedFileProblem(path: name, reason: "is not under the media root any more", mayPass: false)
       }
-      _ = try OpenFile.open(path, O_RDONLY | O_NONBLOCK).readSome(1)
+      file = try OpenFile.open(path, O_RDONLY | O_NONBLOCK)
     } catch {
-      return SharedFileProblem(path: name, error.code)
+      return SharedFileProblem(path: name, error)
     }
     do throws(ContentStoreError) {
-      let found = try contents.content(of: mapErrors { () throws(SystemError) in
-        try OpenFile.open(path, O_RDONLY | O_NONBLOCK)
-      })
-      if found == content { return nil }
+      if try contents.content(of: file) == content { return nil }
       return SharedFileProblem(path: name, reason: "has other bytes now", mayPass: false)
     } catch {
       return SharedFileProblem(path: name, reason: "cannot be read: \(error)", mayPass: true)
@@ -287,10 +285,9 @@ package struct SharedFileProblem: Sendable, Hashable {
     self.mayPass = mayPass
   }
 
-  /// - Parameter code: Why the file cannot be found or read.
-  init(path: String, _ code: Errno) {
-    let isMissing = SystemError(code, "").isMissing
-    self.init(path: path, reason: isMissing ? "is not there" : "cannot be read: \(code)", mayPass: true)
+  /// - Parameter error: Why the file cannot be found or opened.
+  init(path: String, _ error: SystemError) {
+    self.init(path: path, reason: error.isMissing ? "is not there" : "cannot be read: \(error.reason)", mayPass: true)
   }
 }
 

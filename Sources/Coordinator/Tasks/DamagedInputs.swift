@@ -8,8 +8,8 @@ import Wire
 ///
 /// - What the farm has made itself it makes again: the job is planned again, and finds everything else in the result
 ///   cache.
-/// - A file under the media root that is not there may come back, as when a network's disk is away. It is looked for again
-///   for a minute.
+/// - A file under the media root that is not there or cannot be read may come back, as when a network's disk is away. It
+///   is looked for again for a minute.
 /// - Without any other file the job cannot go on by itself: it fails, with a message that says how to go on.
 actor DamagedInputs {
   private static let maximumChecks = 1000
@@ -90,7 +90,7 @@ actor DamagedInputs {
 
   /// Returns false if the content is to be looked for again.
   private func carryOut(_ check: Check) async throws -> Bool {
-    guard try await store.job(check.job)?.state.hasEnded == false else {
+    guard let job = try await store.job(check.job), !job.state.hasEnded else {
       rounds[check.job] = nil
       return true
     }
@@ -100,15 +100,18 @@ actor DamagedInputs {
     guard let input = (tasks.lazy.flatMap(\.inputs) + results).first(where: { $0.digest == check.digest }) else {
       return true
     }
-    let (wasDamaged, isThere, isAway) = try await BlockingWork.run(.hashing) { [content] in
-      (try content.removeIfDamaged(check.digest), content.has(input), content.isAway(check.digest))
+    let (wasDamaged, isThere, problem) = try await BlockingWork.run(.hashing) { [content] in
+      let wasDamaged = try content.removeIfDamaged(check.digest)
+      let isThere = content.has(input)
+      return (wasDamaged, isThere, isThere ? nil : content.problem(withShared: input))
     }
     guard !isThere else { return true }
-    if !wasDamaged, isAway, !results.contains(input) {
+    if !wasDamaged, let problem, problem.mayPass, !results.contains(input) {
       let since = awaySince[check] ?? .now
       if awaySince.updateValue(since, forKey: check) == nil {
         logger.warning(
-          "a file under the media root is not there", metadata: ["job": "\(check.job)", "content": "\(check.digest)"])
+          "a file under the media root is not there or cannot be read",
+          metadata: ["job": "\(check.job)", "file": "\(problem.path)", "reason": "\(problem.reason)"])
       }
       if ContinuousClock.now - since < longestAbsence { return false }
     }
@@ -119,7 +122,12 @@ actor DamagedInputs {
     if losses.files.isEmpty {
       try await makeAgain(check.job, results: losses.results)
     } else {
-      try await fail(check.job, Self.message(losses, check.job, wasDamaged: wasDamaged))
+      let request = try? JobRequest(encoded: job.request)
+      try await fail(
+        check.job,
+        Self.message(
+          losses.files.map { request?.assets(of: $0).first?.path ?? "\($0)" }, check.job, wasDamaged: wasDamaged,
+          reason: problem?.reason))
     }
     return true
   }
@@ -168,14 +176,20 @@ actor DamagedInputs {
     return losses
   }
 
-  private static func message(_ losses: Losses, _ job: JobID, wasDamaged: Bool) -> String {
-    let names = losses.files.prefix(8).map { "\($0)" }.joined(separator: ", ")
-    let isOne = losses.files.count == 1
-    let what = (isOne ? "the file " : "the files ") + names + (losses.files.count > 8 ? " and others" : "")
-    return wasDamaged
-      ? "\(what) \(isOne ? "was" : "were") damaged on the coordinator's disk and \(isOne ? "was" : "were") removed; "
-        + "submit the document again"
-      : "\(what) \(isOne ? "is" : "are") not there any more, or \(isOne ? "has" : "have") other bytes now; put back "
-        + "what is missing and \"sheaf retry \(job)\", or submit the document again"
+  /// - Parameters:
+  ///   - files: The names of what is lost; one at least.
+  ///   - reason: What is known of the first of them, a file under the media root.
+  private static func message(_ files: [String], _ job: JobID, wasDamaged: Bool, reason: String?) -> String {
+    let names = files.prefix(8).joined(separator: ", ")
+    let isOne = files.count == 1
+    let what = (isOne ? "the file " : "the files ") + names + (files.count > 8 ? " and others" : "")
+    if wasDamaged {
+      let were = isOne ? "was" : "were"
+      return
+        "\(what) \(were) damaged on the coordinator's disk and \(were) removed; submit the document again"
+    }
+    let absence =
+      isOne ? reason ?? "is not there any more" : "are not there any more, cannot be read, or have other bytes now"
+    return "\(what) \(absence); put back what is missing and \"sheaf retry \(job)\", or submit the document again"
   }
 }
