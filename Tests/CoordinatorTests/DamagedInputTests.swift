@@ -74,6 +74,25 @@ import Wire
     }
   }
 
+  @Test func whatAWorkerReportsNamesMediaAsTheDocumentDoes() async throws {
+    try await TestCoordinator.run { coordinator in
+      try await coordinator.render()
+      let digest = SHA256Digest.of([1, 2, 3])
+      try await ManualWorker.run(coordinator.hello(.worker, slots: 1), at: coordinator) { worker in
+        try await worker.heartbeat(free: 1)
+        try await worker.fail(
+          worker.grant().lease, .released, message: "\(digest) cannot be read: Input/output error")
+        _ = try await worker.failureReply()
+        let text = "media/beach.mp4 cannot be read: Input/output error"
+        try await eventually("the worker is paused") {
+          try await coordinator.store.workers().contains { $0.paused.hasSuffix(": \(text)") }
+        }
+        #expect(try await coordinator.task()?.attempts.map(\.message) == [text])
+        #expect(coordinator.logs.all("task released").map { $0.metadata["reason"] } == [text])
+      }
+    }
+  }
+
   // MARK: Files under the media root
 
   private func check(
