@@ -122,10 +122,9 @@ package final class FarmClient: Sendable {
       do {
         try await file.download(film, progress: progress) { try await run.read(film.digest, offset: $0, length: $1) }
       } catch let error as WireError where error.code == .content {
-        throw CommandFailure(
-          .work,
-          "the film of job \(job) cannot be fetched: \(error.message); submit the document again: only what is missing is "
-            + "made again")
+        var failure = CommandFailure(.work, "the film of job \(job) cannot be fetched: \(error.message)")
+        failure.advice = ["submit the document again: only what is missing is made again"]
+        throw failure
       }
       // The film is here, and that is what counts: without the report the farm keeps its copy for longer.
       try? await run.fetched(job)

@@ -144,11 +144,35 @@ package final class ContentLocator: Sendable {
     return wasRemoved
   }
 
-  /// Whether the content was found under the media root before, and no file is there now.
-  package func isAway(_ digest: SHA256Digest) -> Bool {
-    guard let root, let path = place(of: digest, root) else { return false }
+  /// Why the file under the media root at which the content was found before is not that content now. Nil if it is, or
+  /// if there is no such file known. Reads the file for its digest, unless it was read since it changed.
+  package func problem(withShared content: Content) -> SharedFileProblem? {
+    guard let root, let path = place(of: content.digest, root) else { return nil }
+    let name = Self.relative(path, to: root)
     var status = stat()
-    return stat(path, &status) != 0
+    guard stat(path, &status) == 0 else { return SharedFileProblem(path: name, SystemError(errno, "")) }
+    guard status.st_mode & S_IFMT == S_IFREG else {
+      return SharedFileProblem(path: name, reason: "is not a regular file any more", mayPass: false)
+    }
+    guard Int64(status.st_size) == content.size else {
+      return SharedFileProblem(
+        path: name, reason: "has other bytes now: \(status.st_size) of them, and not \(content.size)", mayPass: false)
+    }
+    let file: OpenFile
+    do throws(SystemError) {
+      guard try Directories.resolve(path).hasPrefix(root + "/") else {
+        return SharedFileProblem(path: name, reason: "is not under the media root any more", mayPass: false)
+      }
+      file = try OpenFile.open(path, O_RDONLY | O_NONBLOCK)
+    } catch {
+      return SharedFileProblem(path: name, error)
+    }
+    do throws(ContentStoreError) {
+      if try contents.content(of: file) == content { return nil }
+      return SharedFileProblem(path: name, reason: "has other bytes now", mayPass: false)
+    } catch {
+      return SharedFileProblem(path: name, reason: "cannot be read: \(error)", mayPass: true)
+    }
   }
 
   private func missing(_ digest: SHA256Digest) -> ContentStoreError {
@@ -243,6 +267,27 @@ package final class ContentLocator: Sendable {
     // A path that cannot be resolved has no file.
     guard let resolved = try? Directories.resolve(path), resolved.hasPrefix(root + "/") else { return nil }
     return resolved
+  }
+}
+
+/// Why a file under the media root is not the content that it was.
+package struct SharedFileProblem: Sendable, Hashable {
+  /// Relative to the media root.
+  package var path: String
+  /// What follows the file's name in a sentence, such as `cannot be read: Permission denied`.
+  package var reason: String
+  /// Whether nothing shows that the file has changed: it may be there again, or be readable again, before long.
+  package var mayPass: Bool
+
+  init(path: String, reason: String, mayPass: Bool) {
+    self.path = path
+    self.reason = reason
+    self.mayPass = mayPass
+  }
+
+  /// - Parameter error: Why the file cannot be found or opened.
+  init(path: String, _ error: SystemError) {
+    self.init(path: path, reason: error.isMissing ? "is not there" : "cannot be read: \(error.reason)", mayPass: true)
   }
 }
 

@@ -185,7 +185,21 @@ package final class ContentStore: Sendable {
   private static func temporaryFile(in directory: String) throws(SystemError) -> OpenFile {
     let random = UInt64.random(in: .min ... .max)
     let path = "\(directory)/temporary/\(getpid())-\(String(random, radix: 36))"
-    return try OpenFile.open(path, O_WRONLY | O_CREAT | O_EXCL)
+    return try makeTemporaryFile(path, O_WRONLY | O_CREAT | O_EXCL)
+  }
+
+  /// Opens a file in `temporary/`, and makes that folder again if it was removed and the store was not.
+  /// - Parameter flags: Those of `open`, with `O_CREAT`.
+  static func makeTemporaryFile(_ path: String, _ flags: Int32) throws(SystemError) -> OpenFile {
+    do throws(SystemError) {
+      return try OpenFile.open(path, flags)
+    } catch  where error.isMissing {
+      let folder = Directories.parent(of: path)
+      // A disk that is away is not replaced by a folder.
+      guard access(Directories.parent(of: folder) + "/objects", F_OK) == 0 else { throw error }
+      try Directories.make(folder)
+      return try OpenFile.open(path, flags)
+    }
   }
 
   /// Renames a finished temporary file to its final name, and syncs the folder.

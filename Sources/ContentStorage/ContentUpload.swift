@@ -59,7 +59,7 @@ package final class ContentUpload: @unchecked Sendable {
   /// The file of an interrupted upload, or a new one, locked for this upload; nil if another upload has it.
   private static func openPartial(_ path: String) throws(SystemError) -> OpenFile? {
     while true {
-      let file = try OpenFile.open(path, O_RDWR | O_CREAT)
+      let file = try ContentStore.makeTemporaryFile(path, O_RDWR | O_CREAT)
       guard try file.lockWithoutWaiting() else { return nil }
       // Between the two calls the upload that had the lock may have finished, and the file may be an object.
       if try file.isNamed { return file }

@@ -81,8 +81,17 @@ extension AttemptEnd {
   }
 }
 
+extension String {
+  /// With "…" in place of the middle if there are more characters than the limit: a message begins with what failed and
+  /// ends with the reason.
+  func shortened(to limit: Int) -> String {
+    guard count > limit else { return self }
+    return prefix((limit - 1) / 2) + "…" + suffix(limit / 2)
+  }
+}
+
 extension TaskFailure {
-  /// - Parameter limit: Of the message in characters and of the log in bytes; what is beyond is dropped.
+  /// - Parameter limit: Of the message in characters and of the log in bytes.
   init(_ message: Sheaf_Failure, limit: Int) {
     let end: AttemptEnd =
       switch message.end {
@@ -93,7 +102,7 @@ extension TaskFailure {
       case .released, .unspecified, .UNRECOGNIZED: .released
       }
     self.init(
-      end: end, message: String(message.message.prefix(limit)),
+      end: end, message: message.message.shortened(to: limit),
       process: message.hasProcess ? ProcessEnd(message.process, limit: limit) : nil, jitter: .random(in: 0...1))
   }
 }

@@ -94,7 +94,7 @@ actor WorkerConnectionHandler {
   /// The store's answer to something that the worker has sent, on this connection or an earlier one.
   func take(_ event: WorkerSession.Event) async {
     switch event {
-    case .published(let lease, _), .failed(let lease, _, _): reporting.remove(lease)
+    case .published(let lease, _), .failed(let lease, _, _, _): reporting.remove(lease)
     default: break
     }
     await handle(event)
@@ -118,7 +118,7 @@ actor WorkerConnectionHandler {
           lease: try Lease(progress.lease), holder: holder, done: Int64(clamping: progress.done),
           moved: Int64(clamping: progress.moved))
       }
-      let reason = String(heartbeat.paused.prefix(Self.maximumReason))
+      let reason = heartbeat.paused.shortened(to: Self.maximumReason)
       if reason != paused {
         let text: Logger.Message = reason.isEmpty ? "worker takes tasks again" : "worker takes no tasks"
         service.logger.notice(text, metadata: metadata.merging(["reason": "\(reason)"]) { first, _ in first })
@@ -166,7 +166,7 @@ actor WorkerConnectionHandler {
     for effect in state.handle(event, now: service.now) { await carryOut(effect) }
   }
 
-  private var pause: String { String((paused.isEmpty ? held : paused).prefix(Self.maximumReason)) }
+  private var pause: String { (paused.isEmpty ? held : paused).shortened(to: Self.maximumReason) }
 
   private func carryOut(_ effect: WorkerSession.Effect) async {
     switch effect {

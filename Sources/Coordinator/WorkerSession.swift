@@ -16,8 +16,8 @@ struct WorkerSession: Sendable {
     case published(Lease, PublishOutcome?)
     case failure(Lease, TaskFailure, damagedInput: SHA256Digest?)
     /// The store has processed a failure. `counts` is false if the worker did not hold the lease: then the report means
-    /// nothing.
-    case failed(Lease, AttemptEnd, counts: Bool)
+    /// nothing. The message is for people.
+    case failed(Lease, AttemptEnd, counts: Bool, message: String)
     /// Bytes of the worker came at this time, perhaps a part of a message only.
     case received(Duration)
     case tick
@@ -118,11 +118,10 @@ struct WorkerSession: Sendable {
       effects.append(.replyToPublish(lease, outcome))
     case .failure(let lease, let failure, let damagedInput):
       lastMessage = now
-      if failure.end == .released { lastRelease = failure.message }
       report(lease)
       effects.append(.fail(lease, failure, damagedInput: damagedInput))
-    case .failed(let lease, let end, let counts):
-      if counts, end == .released { pause(now) }
+    case .failed(let lease, let end, let counts, let message):
+      if counts, end == .released { pause(now, message) }
       self.end(lease)
       effects.append(.replyToFailure(lease))
     case .received(let time): lastMessage = max(lastMessage, time)
@@ -156,7 +155,8 @@ struct WorkerSession: Sendable {
   /// Without a pause, a worker that cannot execute anything would take and release every task of the farm within a second.
   /// Tasks that end together, as when the worker's fork server ended, are one failure. A worker that drains takes no
   /// tasks in any case.
-  private mutating func pause(_ now: Duration) {
+  private mutating func pause(_ now: Duration, _ reason: String) {
+    lastRelease = reason
     guard !isDraining, pausedUntil.map({ now >= $0 }) ?? true else { return }
     pausedUntil = now + .seconds(1 << min(releases, 5))
     releases += 1

@@ -134,6 +134,8 @@ private struct FollowedJob {
       var failure = CommandFailure(error)
       guard failure.code == .work else { throw error }
       failure.job = job
+      // A film that is lost is not fetched by another try.
+      guard failure.advice.isEmpty else { throw failure }
       failure.advice = ["the film is made; to fetch it: " + coordinator.command(["fetch", job, "-o", file.path])]
       throw failure
     }

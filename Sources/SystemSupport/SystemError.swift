@@ -32,7 +32,10 @@ package struct SystemError: Error, Sendable, Hashable, CustomStringConvertible {
   /// Whether the reader of a pipe or the peer of a socket has closed it.
   package var isClosedByReader: Bool { code == .brokenPipe }
 
-  package var description: String { "\(operation) failed: \(code)" }
+  /// The system's text for the code, such as `Permission denied`.
+  package var reason: String { "\(code)" }
+
+  package var description: String { "\(operation) failed: \(reason)" }
 }
 
 /// Runs a system call until no signal interrupts it.

@@ -279,6 +279,26 @@ import Wire
     await farm.stop()
   }
 
+  @Test func aFilmThatIsLostIsToBeSubmittedAgainAndNotFetched() async throws {
+    let film = Sheaf_Content(Content(digest: .of([1, 2, 3]), size: 3))
+    let farm = ScriptedFarm { message, _ in
+      switch message {
+      case .statusQuery: return [.status("j", .done, output: film)]
+      case .readContent(let read):
+        return [.send(.contentData(.with { ($0.request, $0.error) = (read.request, "it is damaged") }))]
+      default: return []
+      }
+    }
+    try await farm.start()
+    let output = try OutputFile(folder.path("film.mov"))
+    let client = await client(farm)
+    let error = await #expect(throws: CommandFailure.self) { try await client.fetch("j", into: output) { _ in } }
+    #expect(error?.code == .work && error?.message == "the film of job j cannot be fetched: it is damaged")
+    // `submit -o` adds no other advice to this.
+    #expect(error?.advice == ["submit the document again: only what is missing is made again"])
+    await farm.stop()
+  }
+
   // MARK: Retrying and deleting
 
   @Test func theAnswersToRetryAndDeleteAreReported() async throws {

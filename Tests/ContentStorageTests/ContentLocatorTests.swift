@@ -49,6 +49,20 @@ struct ContentLocatorTests {
     #expect(throws: ContentStoreError.self) { try locator.read(film.digest, offset: 0, length: 8) }
   }
 
+  @Test func aFileThatMayNotBeReadSaysSoAndMayBeReadableAgain() throws {
+    let file = try write("the film", "media/film.mov")
+    #expect(locator.has(film, hint: file) && locator.problem(withShared: film) == nil)
+    #expect(chmod(file, 0) == 0)
+    // This thread gives up the superuser's rights on files, if it has them. Glibc's module does not have the function.
+    let symbol = try #require(dlsym(nil, "setfsuid"))
+    let setUser = unsafeBitCast(symbol, to: (@convention(c) (uid_t) -> Int32).self)
+    let user = setUser(65_534)
+    defer { _ = setUser(uid_t(user)) }
+    let problem = locator.problem(withShared: film)
+    #expect(problem?.path == "film.mov" && problem?.reason == "cannot be read: Permission denied")
+    #expect(problem?.mayPass == true)
+  }
+
   @Test func nothingOutsideTheRootIsServed() throws {
     let secret = try write("the film", "secret")
     #expect(!locator.has(film, hint: secret))

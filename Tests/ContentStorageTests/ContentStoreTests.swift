@@ -44,6 +44,17 @@ struct ContentStoreTests {
     #expect(store.size(of: digest) == nil)
   }
 
+  @Test func uploadsGoOnAfterTheFolderOfTemporaryFilesIsRemoved() throws {
+    try FileManager.default.removeItem(atPath: store.directory + "/temporary")
+    #expect(try store.size(of: put("abc")) == 3)
+    try FileManager.default.removeItem(atPath: store.directory + "/temporary")
+    try store.write("a note", to: store.entry("notes", SHA256Digest.of([1])))
+    // Without the store, as when its disk is away, nothing is made in its place.
+    try FileManager.default.removeItem(atPath: store.directory)
+    #expect(throws: ContentStoreError.self) { try store.upload(content("def")) }
+    #expect(!FileManager.default.fileExists(atPath: store.directory))
+  }
+
   @Test func anObjectExistsOnlyWhenItIsComplete() throws {
     let digest = SHA256Digest.of("abc".utf8)
     let upload = try store.upload(content("abc"))

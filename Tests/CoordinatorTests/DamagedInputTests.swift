@@ -74,10 +74,29 @@ import Wire
     }
   }
 
+  @Test func whatAWorkerReportsNamesMediaAsTheDocumentDoes() async throws {
+    try await TestCoordinator.run { coordinator in
+      try await coordinator.render()
+      let digest = SHA256Digest.of([1, 2, 3])
+      try await ManualWorker.run(coordinator.hello(.worker, slots: 1), at: coordinator) { worker in
+        try await worker.heartbeat(free: 1)
+        try await worker.fail(
+          worker.grant().lease, .released, message: "\(digest) cannot be read: Input/output error")
+        _ = try await worker.failureReply()
+        let text = "media/beach.mp4 cannot be read: Input/output error"
+        try await eventually("the worker is paused") {
+          try await coordinator.store.workers().contains { $0.paused.hasSuffix(": \(text)") }
+        }
+        #expect(try await coordinator.task()?.attempts.map(\.message) == [text])
+        #expect(coordinator.logs.all("task released").map { $0.metadata["reason"] } == [text])
+      }
+    }
+  }
+
   // MARK: Files under the media root
 
   private func check(
-    absence: Duration,
+    absence: Duration, _ replace: @escaping @Sendable (String) throws -> Void = { _ in },
     _ body: @escaping @Sendable (TestCoordinator, DamagedInputs, TemporaryFolder) async throws -> Void
   ) async throws {
     let media = try TemporaryFolder()
@@ -88,6 +107,7 @@ import Wire
       unlink(coordinator.content.path(of: content.digest))
       #expect(coordinator.service.content.has(content, hint: path))
       try FileManager.default.moveItem(atPath: path, toPath: path + ".away")
+      try replace(path)
       let logger = Logger(label: "test", factory: { _ in coordinator.logs.handler })
       let inputs = DamagedInputs(
         store: coordinator.store, content: coordinator.service.content, logger: logger, longestAbsence: absence,
@@ -99,7 +119,7 @@ import Wire
 
   @Test func aFileThatIsAwayForAWhileFailsNothing() async throws {
     try await check(absence: .seconds(3600)) { coordinator, inputs, media in
-      let message = "a file under the media root is not there"
+      let message = "a file under the media root is not there or cannot be read"
       try await eventually("it is missed") { !coordinator.logs.all(message).isEmpty }
       #expect(await !inputs.isIdle)
       try FileManager.default.moveItem(atPath: media.path("beach.mp4.away"), toPath: media.path("beach.mp4"))
@@ -115,8 +135,49 @@ import Wire
       let status = try #require(try await coordinator.service.status.status(of: job))
       #expect(
         status.error
-          == "the file media/beach.mp4 is not there any more, or has other bytes now; put back what is missing and "
-          + "\"sheaf retry job\", or submit the document again")
+          == "the file media/beach.mp4 is not there; put back what is missing and \"sheaf retry job\", or submit the "
+          + "document again")
+    }
+  }
+
+  @Test func aFileThatCannotBeReadForAWhileFailsNothing() async throws {
+    // A loop of links, because no permission stops the tests of a superuser.
+    let loop = { @Sendable (path: String) in #expect(symlink(path, path) == 0) }
+    try await check(absence: .seconds(3600), loop) { coordinator, inputs, media in
+      let message = "a file under the media root is not there or cannot be read"
+      try await eventually("it is missed") { !coordinator.logs.all(message).isEmpty }
+      let logged = coordinator.logs.all(message).first?.metadata
+      #expect(logged?["file"] == "beach.mp4")
+      #expect(logged?["reason"] == "cannot be read: \(String(cString: strerror(ELOOP)))")
+      unlink(media.path("beach.mp4"))
+      try FileManager.default.moveItem(atPath: media.path("beach.mp4.away"), toPath: media.path("beach.mp4"))
+      try await eventually("it is found") { await inputs.isIdle }
+      #expect(try await coordinator.store.job(job)?.state == .rendering)
+    }
+  }
+
+  enum Replacement: String, CaseIterable {
+    case folder = "is not a regular file any more"
+    case pipe = "is not a regular file any more "
+    case shorter = "has other bytes now: 2 of them, and not 3"
+    case other = "has other bytes now"
+  }
+
+  @Test(arguments: Replacement.allCases)
+  func aFileThatWasReplacedFailsTheJobAtOnceWithTheReason(replacement: Replacement) async throws {
+    let replace = { @Sendable (path: String) in
+      switch replacement {
+      case .folder: try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+      case .pipe: #expect(mkfifo(path, 0o600) == 0)
+      case .shorter: try Data([1, 2]).write(to: URL(filePath: path))
+      case .other: try Data([1, 2, 4]).write(to: URL(filePath: path))
+      }
+    }
+    try await check(absence: .seconds(3600), replace) { coordinator, _, _ in
+      try await eventually("the job has failed") { try await coordinator.store.job(job)?.state == .failed }
+      let status = try #require(try await coordinator.service.status.status(of: job))
+      let reason = replacement.rawValue.trimmingCharacters(in: .whitespaces)
+      #expect(status.error.hasPrefix("the file media/beach.mp4 \(reason); put back"), "\(status.error)")
     }
   }
 }

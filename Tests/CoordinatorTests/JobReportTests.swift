@@ -31,7 +31,7 @@ struct JobReportTests {
     #expect(
       reason(summary(), [worker("build 2")])
         == "no worker of the job's build is connected; it will be planned for another build")
-    #expect(reason(summary(), [worker("build 1", busy: 2)]) == "the workers are busy with other jobs")
+    #expect(reason(summary(), [worker("build 1", busy: 2)]) == "the workers have no free slot")
     #expect(
       reason(summary(running: 1, away: 1), [worker("build 1")])
         == "the workers that have its tasks are not connected now")
@@ -42,11 +42,19 @@ struct JobReportTests {
     #expect(reason(summary(), [worker("build 1")]) == "no worker with a free slot has taken its tasks yet")
   }
 
+  @Test func aLongTextKeepsItsBeginningAndItsReason() {
+    let text = "opening " + String(repeating: "a", count: 300) + " failed: Permission denied"
+    let shortened = text.shortened(to: 256)
+    #expect(shortened.count == 256)
+    #expect(shortened.hasPrefix("opening aaa") && shortened.hasSuffix("aaa failed: Permission denied"))
+    #expect(text.shortened(to: text.count) == text)
+  }
+
   @Test func aJobThatIsProbedSaysHowFarItIs() {
     let probing = summary(.probing, build: nil, probes: (2, 5), running: 2)
     #expect(reason(probing, [worker("build 1", busy: 2)]) == "2 of 5 files probed")
     let waiting = summary(.probing, build: nil, probes: (0, 5))
-    #expect(reason(waiting, [worker("build 9", busy: 2)]) == "the workers are busy with other jobs")
+    #expect(reason(waiting, [worker("build 9", busy: 2)]) == "the workers have no free slot")
     #expect(reason(waiting, []) == "no worker is connected")
     #expect(
       reason(summary(.probing, build: nil, probes: (5, 5)), [worker("build 1", busy: 2)])

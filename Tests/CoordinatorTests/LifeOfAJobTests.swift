@@ -1,8 +1,10 @@
 import Client
+import CompositionModel
 import ContentStorage
 import Digest
 import Foundation
 import Jobs
+import Segmenter
 import SwiftProtobuf
 import Synchronization
 import SystemSupport
@@ -19,7 +21,10 @@ import Wire
     let folder: TemporaryFolder
     let path: String
 
-    init(clips: [Int] = [8], seconds: Int = 10, extra: String = "", composition: String = "") throws {
+    init(
+      clips: [Int] = [8], seconds: Int = 10, video: String = #"{ "codec": "ffv1" }"#, extra: String = "",
+      composition: String = ""
+    ) throws {
       folder = try TemporaryFolder()
       var clipTexts: [String] = []
       for (index, length) in clips.enumerated() {
@@ -30,7 +35,7 @@ import Wire
       let document = """
         { "sheaf": 1, "assets": { \(assets) },
           "tracks": [ { "id": "A", "type": "video", "clips": [ \(clipTexts.joined(separator: ", ")) ] } ],
-          "export": { "to": "film.mkv", "video": { "codec": "ffv1" }\(extra) }\(composition) }
+          "export": { "to": "film.mkv", "video": \(video)\(extra) }\(composition) }
         """
       path = try folder.write(Data(document.utf8), "edit.json")
     }
@@ -38,7 +43,7 @@ import Wire
 
   /// Submits a document and waits for its end.
   private func end(
-    of edit: Edit, at coordinator: TestCoordinator, segmentDuration: String = "2"
+    of edit: Edit, at coordinator: TestCoordinator, segmentDuration: String = "2", strictMedia: Bool = false
   ) async throws -> Sheaf_JobStatus {
     let path = edit.path
     return try await CoordinatorClient.run(coordinator.endpoint) { client in
@@ -48,7 +53,7 @@ import Wire
       let run = JobRun(client)
       try await run.provide(assets)
       let job = try await run.submit(
-        .init(file, assets, output: "film.mkv", segmentDuration: segmentDuration))
+        .init(file, assets, output: "film.mkv", segmentDuration: segmentDuration, strictMedia: strictMedia))
       _ = try await run.wait(for: job) { _, _ in }
       return try await run.status(of: job, withTasks: true)
     }
@@ -204,6 +209,136 @@ import Wire
         let logged = coordinator.logs.all(
           "files are probed again, because what was found was damaged on the disk or is gone")
         #expect(logged.map(\.metadata["tasks"]) == ["probe of 1.mov, fonts of 1 text"])
+      }
+    }
+  }
+
+  // MARK: Average bit rate
+
+  private static func averaging(_ rate: Int) throws -> Edit {
+    try Edit(
+      clips: [8], video: #"{ "codec": "h264", "bitRate": \#(rate) }"#,
+      composition: #", "videoComposition": { "overlays": [ { "text": "Maroubra" } ] }"#)
+  }
+
+  @Test func aJobThatIsMeasuredGoesOnWhenItsDescriptionsAndFontsAreDamagedMeanwhile() async throws {
+    let edit = try Self.averaging(300_000)
+    try await TestCoordinator.run { coordinator in
+      let damaged = Mutex(false)
+      let probed = Mutex<[SHA256Digest]>([])
+      let worker = ScriptedWorker(coordinator.hello(.worker, slots: 1)) { grant in
+        if grant.kind == .probe,
+          let result = try? ScriptedWorker.result(of: grant, grant.inputs.map { _ in Data("10".utf8) })
+        {
+          probed.withLock { $0.append(SHA256Digest.of(result)) }
+        }
+        let isFirst = damaged.withLock { damaged in
+          defer { damaged = damaged || grant.kind == .measure }
+          return grant.kind == .measure && !damaged
+        }
+        guard isFirst else { return nil }
+        for digest in probed.withLock({ $0 }) {
+          try? damage(Content(digest: digest, size: 0), at: 5, in: coordinator.content)
+        }
+        return nil
+      }
+      let status = try await working([worker], at: coordinator) { try await end(of: edit, at: coordinator) }
+      #expect(status.state == .done, "\(status)")
+      let logged = coordinator.logs.all(
+        "files are probed again, because what was found was damaged on the disk or is gone")
+      #expect(logged.map(\.metadata["tasks"]) == ["probe of 0.mov, fonts of 1 text"])
+    }
+  }
+
+  @Test func measurementsThatAreDamagedWhileTheJobIsMeasuredAreMadeAgain() async throws {
+    let edit = try Self.averaging(300_000)
+    try await TestCoordinator.run { coordinator in
+      let measured = Mutex<[SHA256Digest]>([])
+      let worker = ScriptedWorker(coordinator.hello(.worker, slots: 1)) { grant in
+        guard grant.kind == .measure, let result = try? ScriptedWorker.result(of: grant, []) else { return nil }
+        let known = measured.withLock { measured in
+          measured.append(SHA256Digest.of(result))
+          return measured
+        }
+        // The fourth of four is granted: the first is changed, the second is gone.
+        guard known.count == 4 else { return nil }
+        try? damage(Content(digest: known[0], size: 0), at: 5, in: coordinator.content)
+        coordinator.content.remove(known[1])
+        return nil
+      }
+      let status = try await working([worker], at: coordinator) { try await end(of: edit, at: coordinator) }
+      #expect(status.state == .done, "\(status)")
+      let logged = coordinator.logs.all("results were damaged on the disk and are made again")
+      // Both at once.
+      #expect(logged.map { $0.metadata["tasks"]?.split(separator: ", ").count } == [2])
+    }
+  }
+
+  @Test func damagedMeasurementsOfTheCacheAreMadeAgainTogether() async throws {
+    let first = try Self.averaging(300_000)
+    let second = try Self.averaging(200_000)
+    try await TestCoordinator.run { coordinator in
+      let worker = ScriptedWorker(coordinator.hello(.worker))
+      try await working([worker], at: coordinator) {
+        let status = try await end(of: first, at: coordinator)
+        try #require(status.state == .done, "\(status)")
+        let measures = worker.granted.withLock { $0.filter { $0.kind == .measure } }
+        #expect(measures.count == 4)
+        for measure in measures.dropFirst() {
+          let result = try ScriptedWorker.result(of: measure, [])
+          try damage(Content(digest: SHA256Digest.of(result), size: 0), at: 5, in: coordinator.content)
+        }
+        let again = try await end(of: second, at: coordinator)
+        #expect(again.state == .done, "\(again)")
+        #expect(worker.kinds.filter { $0 == .measure }.count == 7)
+      }
+    }
+  }
+
+  @Test func aDiskThatDamagesEveryMeasurementFailsTheJob() async throws {
+    let edit = try Self.averaging(300_000)
+    try await TestCoordinator.run { coordinator in
+      let last = Mutex<SHA256Digest?>(nil)
+      let worker = ScriptedWorker(coordinator.hello(.worker, slots: 1)) { grant in
+        guard grant.kind == .measure, let result = try? ScriptedWorker.result(of: grant, []) else { return nil }
+        last.withLock { last in
+          if let last { coordinator.content.remove(last) }
+          last = SHA256Digest.of(result)
+        }
+        return nil
+      }
+      let status = try await working([worker], at: coordinator) { try await end(of: edit, at: coordinator) }
+      #expect(status.state == .failed)
+      #expect(status.error.contains("were damaged on the coordinator's disk again and again"), "\(status.error)")
+    }
+  }
+
+  // MARK: Damaged media
+
+  @Test func theDamagedMediaOfACachedFilmAreCountedOnce() async throws {
+    let edit = try Edit()
+    try await TestCoordinator.run { coordinator in
+      let worker = ScriptedWorker(coordinator.hello(.worker))
+      try await working([worker], at: coordinator) {
+        let first = try await end(of: edit, at: coordinator)
+        try #require(first.state == .done, "\(first)")
+        let source = SHA256Digest.of("10".utf8).hex
+        let note = { (count: Int) in
+          try JSONEncoder().encode(
+            ShownDamage(tracks: [.init(digest: source, track: 0, type: .video, count: count, places: [])]))
+        }
+        for task in try await coordinator.store.tasks(of: JobID(first.job), payloads: false) {
+          let (kind, result) = (task.kind, try #require(task.result))
+          guard kind == .video || kind == .stitch else { continue }
+          try coordinator.service.notes.record(
+            String(decoding: note(kind == .stitch ? 27 : 7), as: UTF8.self), of: result.digest)
+        }
+        // The film is cached: it shows one picture in two of its four pieces.
+        let strict = try await end(of: edit, at: coordinator, strictMedia: true)
+        #expect(strict.problems.map(\.message) == ["27 frames of '0.mov' are damaged"])
+        coordinator.content.remove(try #require(first.output.content).digest)
+        let pieces = try await end(of: edit, at: coordinator, strictMedia: true)
+        #expect(pieces.problems.map(\.message) == ["28 frames of '0.mov' are damaged"])
       }
     }
   }

@@ -84,13 +84,15 @@ struct ManualWorker: Sendable {
         }))
   }
 
-  func fail(_ lease: Sheaf_Lease, _ end: Sheaf_AttemptEnd, damaged: SHA256Digest? = nil) async throws {
+  func fail(
+    _ lease: Sheaf_Lease, _ end: Sheaf_AttemptEnd, message: String = "the test says so", damaged: SHA256Digest? = nil
+  ) async throws {
     try await connection.send(
       .failure(
         .with {
           $0.lease = lease
           $0.end = end
-          $0.message = "the test says so"
+          $0.message = message
           if let damaged { $0.damagedInput = Data(damaged.bytes) }
         }))
   }

@@ -1,5 +1,6 @@
 import Client
 import CompositionModel
+import ContentStorage
 import Digest
 import Foundation
 import Jobs
@@ -63,6 +64,31 @@ import Wire
         #expect(try await worker.publishReply().outcome == .published)
       }
       #expect(coordinator.service.notes.damage(of: piece.digest)?.tracks.map(\.count) == [2])
+    }
+  }
+
+  /// What no picture can be: more than overflows a sum, none, fewer than none, fewer than are listed, at no time.
+  @Test(arguments: [
+    (Int.max, "0"), (0, ""), (-1, ""), (1, "0,1"), (1, "1e300"),
+  ])
+  func aReportThatIsImpossibleIsIgnored(count: Int, sources: String) async throws {
+    let places = sources.split(separator: ",").map { #"{"source":\#($0),"output":0}"# }.joined(separator: ",")
+    let digest = SHA256Digest.of([1, 2, 3]).hex
+    let report =
+      #"{"tracks":[{"digest":"\#(digest)","track":0,"type":"video","count":\#(count),"places":[\#(places)]}]}"#
+    try await TestCoordinator.run { coordinator in
+      try await coordinator.render(strictMedia: true)
+      let piece = try coordinator.keep([7])
+      try await ManualWorker.run(coordinator.hello(.worker, slots: 1), at: coordinator) { worker in
+        try await worker.heartbeat(free: 1)
+        try await worker.publish(worker.grant().lease, piece, damage: Data(report.utf8))
+        #expect(try await worker.publishReply().outcome == .published)
+      }
+      #expect(coordinator.service.notes.note(of: piece.digest) == nil)
+      #expect(coordinator.logs.all("damage of a result not recorded").count == 1)
+      // One that an earlier version has kept.
+      try coordinator.service.notes.record(report, of: piece.digest)
+      #expect(coordinator.service.notes.damage(of: piece.digest) == nil)
     }
   }
 }

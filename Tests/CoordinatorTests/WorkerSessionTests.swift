@@ -136,7 +136,7 @@ struct WorkerSessionTests {
     #expect(
       session.handle(.failure(lease(ordinal), failure, damagedInput: nil), now: now).first
         == .fail(lease(ordinal), failure, damagedInput: nil))
-    let effects = session.handle(.failed(lease(ordinal), .released, counts: counts), now: now)
+    let effects = session.handle(.failed(lease(ordinal), .released, counts: counts, message: "no memory"), now: now)
     #expect(effects.first == .replyToFailure(lease(ordinal)))
   }
 
@@ -144,8 +144,8 @@ struct WorkerSessionTests {
     var session = session()
     _ = session.handle(heartbeat(lease(1), free: 1), now: .zero)
     _ = session.handle(
-      .failure(lease(1), TaskFailure(end: .released, message: "no memory"), damagedInput: nil), now: .zero)
-    let effects = session.handle(.failed(lease(1), .released, counts: true), now: .zero)
+      .failure(lease(1), TaskFailure(end: .released, message: "0af3 is not there"), damagedInput: nil), now: .zero)
+    let effects = session.handle(.failed(lease(1), .released, counts: true, message: "no memory"), now: .zero)
     #expect(
       effects.last == .paused("it could not execute its last task, and takes the next one after a pause: no memory"))
     #expect(session.handle(.tick, now: .seconds(0.5)).isEmpty)
@@ -189,7 +189,8 @@ struct WorkerSessionTests {
       session.handle(.failure(lease(1), failure, damagedInput: content.digest), now: .zero)
         == [.fail(lease(1), failure, damagedInput: content.digest)])
     #expect(
-      session.handle(.failed(lease(1), .media, counts: true), now: .zero) == [.replyToFailure(lease(1))])
+      session.handle(.failed(lease(1), .media, counts: true, message: "bad frame"), now: .zero)
+        == [.replyToFailure(lease(1))])
   }
 
   @Test func silenceForALeaseClosesTheConnection() {

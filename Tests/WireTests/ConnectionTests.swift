@@ -131,6 +131,35 @@ func failure(_ body: () async throws -> Void) async -> WireError? {
     reserved.release()
   }
 
+  /// Answers whatever connects as a web server does.
+  private final class WebServer: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+      let answer = ByteBuffer(string: "HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n")
+      context.channel.writeAndFlush(answer, promise: nil)
+    }
+  }
+
+  @Test func anotherProgramAtTheAddressIsNoCoordinator() async throws {
+    let server = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+      .childChannelInitializer { channel in
+        channel.eventLoop.makeCompletedFuture { try channel.pipeline.syncOperations.addHandler(WebServer()) }
+      }
+      .bind(host: "127.0.0.1", port: 0).get()
+    let address = try WireAddress(host: "127.0.0.1", port: #require(server.localAddress?.port))
+    let error = await failure { try await WireClient.withConnection(to: address, hello: .worker) { _, _ in } }
+    // A worker tries again: it ends only for what a coordinator answers.
+    #expect(
+      error == WireError(.unreachable, "no coordinator answers at \(address): another program listens there"))
+    try await server.close()
+  }
+
+  @Test func theReasonOfABrokenConnectionIsTheSystems() {
+    let error = IOError(errnoCode: ECONNRESET, reason: "read(descriptor:pointer:size:)")
+    #expect(WireClient.reason(error) == "Connection reset by peer")
+  }
+
   @Test func aSlowReaderStopsItsSender() async throws {
     let sent = Sent()
     let sleepy: WireServer.Session = { connection, _ in

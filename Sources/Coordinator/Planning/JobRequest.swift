@@ -62,6 +62,11 @@ struct JobRequest: Sendable, Hashable, Codable {
   /// The assets that are this file.
   func assets(of digest: SHA256Digest) -> [Asset] { assets.filter { $0.digest == digest.hex } }
 
+  /// A message with the paths in the document in place of the digests by which workers name media.
+  func named(_ message: String) -> String {
+    assets.reduce(message) { $0.replacing($1.digest, with: $1.path) }
+  }
+
   func encoded() throws -> [UInt8] { try [UInt8](JSONCoding.encoder.encode(self)) }
 }
 

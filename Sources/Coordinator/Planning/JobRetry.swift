@@ -27,7 +27,7 @@ struct JobRetry: Sendable {
       return reply
     }
     if let missing = try await missing(job) {
-      reply.error = "\(missing) is not there any more; submit the document again"
+      reply.error = "\(missing); submit the document again"
       return reply
     }
     let state = try await service.store.retry(id)
@@ -41,14 +41,18 @@ struct JobRetry: Sendable {
     return reply
   }
 
-  /// The name of a file that the job needs and that the farm does not have. Results that it does not have are made again.
+  /// The name of a file that the job needs and that the farm does not have, and why. Results that it does not have are made again.
   private func missing(_ job: Job) async throws -> String? {
     let tasks = try await service.store.tasks(of: job.id, payloads: false)
     let request = try? JobRequest(encoded: job.request)
     for task in tasks where task.kind == .probe {
       for input in task.inputs {
-        let isThere = try await BlockingWork.run(.hashing) { [locator = service.content] in locator.has(input) }
-        if !isThere { return request?.assets(of: input.digest).first?.path ?? "the file \(input.digest)" }
+        let (isThere, problem) = try await BlockingWork.run(.hashing) { [locator = service.content] in
+          locator.has(input) ? (true, nil) : (false, locator.problem(withShared: input))
+        }
+        if isThere { continue }
+        let name = request?.assets(of: input.digest).first?.path ?? "the file \(input.digest)"
+        return "\(name) \(problem?.reason ?? "is not there any more")"
       }
     }
     return nil

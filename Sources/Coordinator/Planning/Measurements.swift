@@ -17,9 +17,20 @@ enum Measurements {
     return Dictionary(measured) { first, _ in first }
   }
 
+  /// Nil if the result is not in the content store any more, or was damaged there and is removed: it is measured again.
   /// Blocks.
-  static func read(_ result: Content, store: ContentStore) throws -> Measurement {
-    let bytes = try store.read(result.digest, limit: maximumBytes)
+  static func read(_ result: Content, store: ContentStore) throws -> Measurement? {
+    guard store.contains(result) else {
+      // It may be there with another size.
+      _ = try store.removeIfDamaged(result.digest)
+      return nil
+    }
+    let bytes: [UInt8]
+    do throws(ContentStoreError) {
+      bytes = try store.read(result.digest, limit: maximumBytes)
+    } catch  where error.code == .missing {
+      return nil
+    }
     return try JSONDecoder().decode(Measurement.self, from: Data(bytes))
   }
 }

@@ -21,11 +21,11 @@ struct PlannedJob: Sendable {
   /// Throws `DocumentError` if the document does not match its media.
   /// - Parameters:
   ///   - fonts: Of the document's texts.
-  ///   - measurement: Reads the result of a measure task.
+  ///   - measurement: Reads the result of a measure task. Nil: it is lost, and the segment has to be measured again.
   ///   - result: What a task with this fingerprint produced before, if that is still available.
   init(
     _ request: JobRequest, descriptions: [AssetID: AssetDescription], fonts: FoundFonts, build: String,
-    measurement: (Content) throws -> Measurement, result: (SHA256Digest) -> Content?
+    measurement: (Content) throws -> Measurement?, result: (SHA256Digest) -> Content?
   ) throws {
     (plan, warnings) = try Self.plan(request, descriptions, fonts)
     let problems = request.problems(with: plan.damage)
@@ -50,12 +50,13 @@ struct PlannedJob: Sendable {
             digests: digests + segment.task.otherDigests, files, build, cost: segment.cost,
             work: segment.task.frameCount, result))
       }
-      let results = tasks.compactMap(\.cached)
-      guard results.count == tasks.count else {
+      let measurements = try tasks.map { try $0.cached.flatMap(measurement) }
+      for index in tasks.indices where measurements[index] == nil { tasks[index].cached = nil }
+      guard tasks.allSatisfy({ $0.cached != nil }) else {
         isMeasuring = true
         return
       }
-      plan = try plan.sharingBits(results.map(measurement))
+      plan = try plan.sharingBits(measurements.compactMap(\.self))
       tasks = []
     }
     for segment in plan.segments {

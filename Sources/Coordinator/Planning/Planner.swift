@@ -14,6 +14,7 @@ struct Planner: Sendable {
   let results: ResultCache
   let notes: ResultNotes
   let facts: TaskFacts
+  let inputs: DamagedInputs
   let logger: Logger
 
   /// Plans a job, unless no worker is connected, whose build it could be bound to.
@@ -37,11 +38,7 @@ struct Planner: Sendable {
           result: { measured[$0] ?? results.result(of: $0) })
         if request.strict == true, !planned.warnings.isEmpty { throw DocumentError(problems: planned.warnings) }
         if request.strictMedia == true {
-          var counter = DamageCounter(limit: ShownDamage.placesOfFilm)
-          for piece in planned.tasks.compactMap(\.cached) {
-            if let damage = notes.damage(of: piece.digest) { counter.add(damage, at: 0) }
-          }
-          let problems = request.problems(with: counter.damage)
+          let problems = request.problems(with: notes.damage(ofCached: planned.tasks))
           guard problems.isEmpty else { throw DocumentError(problems: problems) }
         }
         try notes.record(planned.warnings, of: job.request)
@@ -59,8 +56,14 @@ struct Planner: Sendable {
     }
     do throws(JobStoreError) {
       if planned.isMeasuring, job.state == .measuring {
-        // What was measured is not what has to be measured, because another version of the coordinator planned it.
-        _ = try await store.replan(id)
+        let measured = Measurements.results(tasks)
+        let lost = planned.tasks.filter { $0.cached == nil && measured[$0.fingerprint] != nil }
+        if lost.isEmpty {
+          // What was measured is not what has to be measured, because another version of the coordinator planned it.
+          _ = try await store.replan(id)
+        } else {
+          try await inputs.makeAgain(id, results: lost.map(\.label))
+        }
         return
       }
       guard

@@ -2,6 +2,7 @@ package import CompositionModel
 import ContentStorage
 import Digest
 import FoundationEssentials
+import Jobs
 import Segmenter
 import SwiftProtobuf
 package import Wire
@@ -113,11 +114,47 @@ extension JobRequest {
   }
 }
 
+extension ShownDamage {
+  /// The most tracks of a report, the most pictures of a track, and the greatest time in seconds. With them no sum of all
+  /// pieces of a film overflows.
+  private static let (maximumTracks, maximumCount, longest) = (10_000, 1_000_000_000, 1e13)
+
+  /// Reads what a worker reports of a result, or what a note has of it. Throws if it is not JSON, or is impossible.
+  init(report: Data) throws {
+    self = try JSONDecoder().decode(ShownDamage.self, from: report)
+    guard tracks.count <= Self.maximumTracks else {
+      throw WireError(.violation, "a report of damage has \(tracks.count) tracks, more than \(Self.maximumTracks)")
+    }
+    for track in tracks {
+      guard track.track >= 0, (max(1, track.places.count)...Self.maximumCount).contains(track.count),
+        track.places.allSatisfy({ $0.source.magnitude <= Self.longest && $0.output.magnitude <= Self.longest })
+      else {
+        throw WireError(
+          .violation,
+          "a report of damage is impossible: track \(track.track) with \(track.count) damaged pictures or packets, of "
+            + "which \(track.places.count) are listed")
+      }
+    }
+  }
+}
+
 extension ResultNotes {
   /// The damaged media that a result shows; nil if there are none, or they are not known.
   func damage(of result: SHA256Digest) -> ShownDamage? {
     guard let note = note(of: result) else { return nil }
     // A note that a crash has damaged is ignored, as every entry of the store is.
-    return try? JSONDecoder().decode(ShownDamage.self, from: Data(note.utf8))
+    return try? ShownDamage(report: Data(note.utf8))
+  }
+
+  /// The damaged media that the cached results of a plan show. A film that is among them has each picture once. Of its
+  /// pieces alone, a picture that two of them show may be counted twice.
+  func damage(ofCached tasks: [NewTask]) -> ShownDamage {
+    let film = tasks.first { $0.kind == .stitch }?.cached
+    if let film, let damage = damage(of: film.digest) { return damage }
+    var counter = DamageCounter(limit: ShownDamage.placesOfFilm)
+    for piece in tasks.filter({ $0.kind != .stitch }).compactMap(\.cached) {
+      if let damage = damage(of: piece.digest) { counter.add(damage, at: 0) }
+    }
+    return counter.damage
   }
 }

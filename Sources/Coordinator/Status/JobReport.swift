@@ -121,7 +121,8 @@ struct FailureReport: Sendable, Hashable {
     }
     if problems.isEmpty {
       let crash = tasks.first { $0.state == .failed }.flatMap { Self.crash(of: $0) }
-      error = Self.named(crash.map { "\($0); \"sheaf retry \(job.id)\" tries again" } ?? failure.message, request)
+      let message = crash.map { "\($0); \"sheaf retry \(job.id)\" tries again" } ?? failure.message
+      error = request?.named(message) ?? message
     }
   }
 
@@ -129,7 +130,7 @@ struct FailureReport: Sendable, Hashable {
   /// Empty if the media are not the cause.
   private static func problems(of task: RenderTask, _ request: JobRequest?) -> [Problem] {
     guard let attempt = task.attempts.last, crash(of: task) == nil else { return [] }
-    let message = named(attempt.message, request)
+    let message = request?.named(attempt.message) ?? attempt.message
     if task.kind == .probe, let file = task.inputs.first {
       // A file that only a text names, as its font, is not in `assets`.
       let named = request.flatMap { try? Document.examine([UInt8]($0.document.utf8)) }?.assetPaths ?? []
@@ -153,11 +154,6 @@ struct FailureReport: Sendable, Hashable {
     guard let attempt = task.attempts.last, attempt.end == .crashed || attempt.end == .hung else { return nil }
     let name = task.label.isEmpty ? "task \(task.id)" : task.label
     return "\(name) failed \(task.failedOn.count) times: \(attempt.message)"
-  }
-
-  /// Replaces the digests by which workers name media with the names in the document.
-  private static func named(_ message: String, _ request: JobRequest?) -> String {
-    (request?.assets ?? []).reduce(message) { $0.replacing($1.digest, with: $1.path) }
   }
 }
 

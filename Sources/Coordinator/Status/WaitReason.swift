@@ -32,7 +32,7 @@ package enum WaitReason {
         : "its \(able.count) workers take no tasks; \(paused.name): \(paused.paused)"
     }
     if able.filter(\.paused.isEmpty).allSatisfy({ $0.busy >= $0.slots }) {
-      return "the workers are busy with other jobs"
+      return "the workers have no free slot"
     }
     if job.state == .probing, probes.done < probes.total { return "\(probes.done) of \(probes.total) files probed" }
     return "no worker with a free slot has taken its tasks yet"

@@ -8,8 +8,8 @@ import Wire
 ///
 /// - What the farm has made itself it makes again: the job is planned again, and finds everything else in the result
 ///   cache.
-/// - A file under the media root that is not there may come back, as when a network's disk is away. It is looked for again
-///   for a minute.
+/// - A file under the media root that is not there or cannot be read may come back, as when a network's disk is away. It
+///   is looked for again for a minute.
 /// - Without any other file the job cannot go on by itself: it fails, with a message that says how to go on.
 actor DamagedInputs {
   private static let maximumChecks = 1000
@@ -90,7 +90,7 @@ actor DamagedInputs {
 
   /// Returns false if the content is to be looked for again.
   private func carryOut(_ check: Check) async throws -> Bool {
-    guard try await store.job(check.job)?.state.hasEnded == false else {
+    guard let job = try await store.job(check.job), !job.state.hasEnded else {
       rounds[check.job] = nil
       return true
     }
@@ -100,15 +100,18 @@ actor DamagedInputs {
     guard let input = (tasks.lazy.flatMap(\.inputs) + results).first(where: { $0.digest == check.digest }) else {
       return true
     }
-    let (wasDamaged, isThere, isAway) = try await BlockingWork.run(.hashing) { [content] in
-      (try content.removeIfDamaged(check.digest), content.has(input), content.isAway(check.digest))
+    let (wasDamaged, isThere, problem) = try await BlockingWork.run(.hashing) { [content] in
+      let wasDamaged = try content.removeIfDamaged(check.digest)
+      let isThere = content.has(input)
+      return (wasDamaged, isThere, isThere ? nil : content.problem(withShared: input))
     }
     guard !isThere else { return true }
-    if !wasDamaged, isAway, !results.contains(input) {
+    if !wasDamaged, let problem, problem.mayPass, !results.contains(input) {
       let since = awaySince[check] ?? .now
       if awaySince.updateValue(since, forKey: check) == nil {
         logger.warning(
-          "a file under the media root is not there", metadata: ["job": "\(check.job)", "content": "\(check.digest)"])
+          "a file under the media root is not there or cannot be read",
+          metadata: ["job": "\(check.job)", "file": "\(problem.path)", "reason": "\(problem.reason)"])
       }
       if ContinuousClock.now - since < longestAbsence { return false }
     }
@@ -116,22 +119,42 @@ actor DamagedInputs {
     let losses = try await BlockingWork.run(.hashing) { [content] in
       try Self.losses(check.digest, tasks, content)
     }
-    if losses.files.isEmpty, rounds[check.job, default: 0] < Self.maximumRounds {
-      // Of jobs that have ended since, nothing is asked any more.
-      if rounds.count > Self.maximumChecks { rounds = [:] }
-      rounds[check.job, default: 0] += 1
-      guard try await store.replan(check.job) else { return true }
-      logger.warning(
-        "results were damaged on the disk and are made again",
-        metadata: ["job": "\(check.job)", "tasks": "\(losses.results.joined(separator: ", "))"])
-      return true
-    }
-    rounds[check.job] = nil
-    let message = Self.message(losses, check.job, wasDamaged: wasDamaged)
-    if try await store.fail(check.job, failure: JobFailure(reason: .farm, message: message)) {
-      logger.info("job failed", metadata: ["job": "\(check.job)", "reason": "\(message)"])
+    if losses.files.isEmpty {
+      try await makeAgain(check.job, results: losses.results)
+    } else {
+      let request = try? JobRequest(encoded: job.request)
+      try await fail(
+        check.job,
+        Self.message(
+          losses.files.map { request?.assets(of: $0).first?.path ?? "\($0)" }, check.job, wasDamaged: wasDamaged,
+          reason: problem?.reason))
     }
     return true
+  }
+
+  /// Plans a job again whose results are damaged or gone, so that they are made again. A job that has lost results too
+  /// often fails.
+  /// - Parameter results: The labels of their tasks.
+  func makeAgain(_ job: JobID, results: [String]) async throws(JobStoreError) {
+    guard rounds[job, default: 0] < Self.maximumRounds else {
+      return try await fail(
+        job,
+        "the results of \(results.prefix(8).joined(separator: ", ")) were damaged on the coordinator's disk "
+          + "again and again; see to the disk, then \"sheaf retry \(job)\" makes them again and goes on")
+    }
+    // Of jobs that have ended since, nothing is asked any more.
+    if rounds.count > Self.maximumChecks { rounds = [:] }
+    rounds[job, default: 0] += 1
+    guard try await store.replan(job) else { return }
+    logger.warning(
+      "results were damaged on the disk and are made again",
+      metadata: ["job": "\(job)", "tasks": "\(results.joined(separator: ", "))"])
+  }
+
+  private func fail(_ job: JobID, _ message: String) async throws(JobStoreError) {
+    rounds[job] = nil
+    guard try await store.fail(job, failure: JobFailure(reason: .farm, message: message)) else { return }
+    logger.info("job failed", metadata: ["job": "\(job)", "reason": "\(message)"])
   }
 
   /// All that a job cannot read any more. Damaged objects of the content store are removed.
@@ -153,19 +176,20 @@ actor DamagedInputs {
     return losses
   }
 
-  private static func message(_ losses: Losses, _ job: JobID, wasDamaged: Bool) -> String {
-    guard !losses.files.isEmpty else {
+  /// - Parameters:
+  ///   - files: The names of what is lost; one at least.
+  ///   - reason: What is known of the first of them, a file under the media root.
+  private static func message(_ files: [String], _ job: JobID, wasDamaged: Bool, reason: String?) -> String {
+    let names = files.prefix(8).joined(separator: ", ")
+    let isOne = files.count == 1
+    let what = (isOne ? "the file " : "the files ") + names + (files.count > 8 ? " and others" : "")
+    if wasDamaged {
+      let were = isOne ? "was" : "were"
       return
-        "the results of \(losses.results.prefix(8).joined(separator: ", ")) were damaged on the coordinator's disk "
-        + "again and again; see to the disk, then \"sheaf retry \(job)\" makes them again and goes on"
+        "\(what) \(were) damaged on the coordinator's disk and \(were) removed; submit the document again"
     }
-    let names = losses.files.prefix(8).map { "\($0)" }.joined(separator: ", ")
-    let isOne = losses.files.count == 1
-    let what = (isOne ? "the file " : "the files ") + names + (losses.files.count > 8 ? " and others" : "")
-    return wasDamaged
-      ? "\(what) \(isOne ? "was" : "were") damaged on the coordinator's disk and \(isOne ? "was" : "were") removed; "
-        + "submit the document again"
-      : "\(what) \(isOne ? "is" : "are") not there any more, or \(isOne ? "has" : "have") other bytes now; put back "
-        + "what is missing and \"sheaf retry \(job)\", or submit the document again"
+    let absence =
+      isOne ? reason ?? "is not there any more" : "are not there any more, cannot be read, or have other bytes now"
+    return "\(what) \(absence); put back what is missing and \"sheaf retry \(job)\", or submit the document again"
   }
 }

@@ -180,7 +180,7 @@ actor TaskReports {
     _ report: [UInt8], of lease: Lease, _ worker: WorkerID, _ content: Content, _ service: CoordinatorService
   ) async -> Bool {
     do {
-      let damage = try JSONDecoder().decode(ShownDamage.self, from: Data(report)).summary
+      let damage = try ShownDamage(report: Data(report)).summary
       let note = String(decoding: try JSONCoding.encoder.encode(damage), as: UTF8.self)
       try await BlockingWork.run { [notes = service.notes] in try notes.record(note, of: content.digest) }
       let job = await persist(lease, worker, service) { store, _ in try await store.job(lease.task.job) }
@@ -205,12 +205,13 @@ actor TaskReports {
     _ lease: Lease, _ worker: WorkerID, _ failure: TaskFailure, _ damagedInput: SHA256Digest?, _ name: String,
     _ service: CoordinatorService
   ) async {
+    let failure = await named(failure, of: lease, worker, service)
     let wasHeld = await persist(lease, worker, service) { store, holder in
       try await store.fail(lease, holder: holder, failure: failure)
     }
     guard let wasHeld else { return }
     let known = granted.removeValue(forKey: lease)
-    await service.answer(worker, .failed(lease, failure.end, counts: wasHeld))
+    await service.answer(worker, .failed(lease, failure.end, counts: wasHeld, message: failure.message))
     guard wasHeld else { return }
     let fact = await service.facts.fact(of: lease.task)
     let text: Logger.Message = failure.end == .released ? "task released" : "task failed"
@@ -218,5 +219,21 @@ actor TaskReports {
       text, lease, name, fact, since: known?.at, ["end": "\(failure.end)", "reason": "\(failure.message)"])
     if let damagedInput { await service.inputs.check(damagedInput, of: lease.task) }
     if failure.end != .released { await service.logEnd(of: lease.task.job) }
+  }
+
+  /// The failure with the names of media in its message, for whoever reads it later: the job's status, the workers' list
+  /// and the log.
+  private func named(
+    _ failure: TaskFailure, of lease: Lease, _ worker: WorkerID, _ service: CoordinatorService
+  ) async -> TaskFailure {
+    // Most messages have no digest, and the job is not read for them.
+    let words = failure.message.utf8.split { !(48...57).contains($0) && !(97...102).contains($0) }
+    guard words.contains(where: { $0.count == 64 }) else { return failure }
+    let job = await persist(lease, worker, service) { store, _ in try await store.job(lease.task.job) }
+    // Without the request, which only another version can have written, the digests stay.
+    guard let job, let job, let request = try? JobRequest(encoded: job.request) else { return failure }
+    var failure = failure
+    failure.message = request.named(failure.message)
+    return failure
   }
 }

@@ -28,7 +28,7 @@ package enum WireClient {
         try await connection.send(first)
       } catch  where error.code == .closed {
       }
-      let welcome = try await welcome(opening.first)
+      let welcome = try await welcome(opening.first, of: address)
       return try await body(connection, welcome)
     }
   }
@@ -54,14 +54,20 @@ package enum WireClient {
     }
   }
 
-  private static func welcome(_ first: EventLoopFuture<Sheaf_Frame>) async throws(WireError) -> Sheaf_Welcome {
+  private static func welcome(
+    _ first: EventLoopFuture<Sheaf_Frame>, of address: WireAddress
+  ) async throws(WireError) -> Sheaf_Welcome {
     let frame: Sheaf_Frame
     do {
       frame = try await first.get()
     } catch let error as WireError {
-      throw error.code == .timeout ? WireError(.timeout, "the coordinator does not answer the hello") : error
+      switch error.code {
+      case .timeout: throw WireError(.timeout, "the coordinator does not answer the hello")
+      case .violation: throw otherProgram(address)
+      default: throw error
+      }
     } catch {
-      throw WireError(.closed, "the connection broke: \(error)")
+      throw WireError(.closed, "the connection broke: \(reason(error))")
     }
     switch frame.message {
     case .welcome(let welcome) where welcome.protocolVersion == WireProtocol.version: return welcome
@@ -71,11 +77,17 @@ package enum WireClient {
         "the coordinator uses version \(welcome.protocolVersion) of the protocol, this program uses \(WireProtocol.version)"
       )
     case .refusal(let refusal): throw WireError(.refused(refusal.code), refusal.message)
-    default: throw WireError(.violation, "the coordinator did not answer the hello with a welcome")
+    default: throw otherProgram(address)
     }
   }
 
-  private static func reason(_ error: any Error) -> String {
+  /// A coordinator may listen there later, so it is no reason to give up.
+  private static func otherProgram(_ address: WireAddress) -> WireError {
+    WireError(.unreachable, "no coordinator answers at \(address): another program listens there")
+  }
+
+  /// Why a connection was not made or broke, for a person.
+  static func reason(_ error: any Error) -> String {
     switch error {
     case let error as NIOConnectionError:
       guard let attempt = error.connectionErrors.first else {

@@ -210,7 +210,7 @@ package struct WireInbound: AsyncSequence, Sendable {
       } catch is CancellationError {
         return nil
       } catch {
-        throw WireError(.closed, "the connection broke: \(error)")
+        throw WireError(.closed, "the connection broke: \(WireClient.reason(error))")
       }
     }
   }
