@@ -83,9 +83,10 @@ package struct CoordinatorClient: Sendable {
   ) async -> WireError? {
     await withTaskGroup(of: Void.self) { group in
       defer { group.cancelAll() }
+      var watch = SilenceWatch(longestGap: longest / 2, now: .now)
       while true {
         do { try await Task.sleep(for: longest / 8) } catch { return nil }
-        let silence = ContinuousClock.now - connection.lastReceived
+        let silence = watch.silence(since: connection.lastReceived, now: .now)
         guard silence < longest else {
           return WireError(.timeout, "the coordinator has sent nothing for \(longest.components.seconds) s")
         }
