@@ -2,7 +2,7 @@ import CompositionModel
 import Foundation
 import Testing
 
-/// Every example of `docs/document.md` is a valid document.
+/// Every example of `docs/document.md` and of `Examples` is a valid document.
 @Suite struct DocumentationTests {
   private static var repository: URL {
     URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
@@ -45,8 +45,12 @@ import Testing
   }
 
   @Test func everyExampleParsesAndLowers() throws {
-    let examples = try examples()
+    var examples = try examples()
     #expect(examples.count >= 8)
+    for name in ["first-film", "everyday-edit"] {
+      examples.append(
+        try String(contentsOf: Self.repository.appending(path: "Examples/\(name).json"), encoding: .utf8))
+    }
     for example in examples {
       let document = try Document.parse(Array(example.utf8))
       let edit = try document.lower(assets: try assets(of: document), output: nil)
