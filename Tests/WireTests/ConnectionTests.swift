@@ -69,6 +69,26 @@ func failure(_ body: () async throws -> Void) async -> WireError? {
     #expect(echoed == (0..<100).map(String.init))
   }
 
+  /// As when a coordinator is ended while workers come back to it.
+  @Test func connectionsThatAServerHasAcceptedAndDoesNotServeAreClosed() async throws {
+    for _ in 0..<10 {
+      let server = try await WireServer.bind(
+        to: WireAddress(host: "127.0.0.1", port: 0), helloTimeout: .milliseconds(100),
+        logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
+      var peers: [any Channel] = []
+      for _ in 0..<8 {
+        peers.append(
+          try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .connect(host: server.address.host, port: server.address.port).get())
+      }
+      server.stop()
+      try await server.run(
+        maximumConnections: 8, admit: { _ in .success(.welcoming) },
+        session: { connection, _ in for try await _ in connection.inbound {} })
+      for peer in peers { try await peer.closeFuture.get() }
+    }
+  }
+
   @Test func aRefusalReachesThePeerWithItsReason() async throws {
     let refuse: WireServer.Admission = { _ in .failure(WireError(.refused(.token), "the token is wrong")) }
     let error = try await withServer(admit: refuse) { address in

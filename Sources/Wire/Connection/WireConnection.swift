@@ -230,11 +230,40 @@ enum WireTransport {
     let decoded: MemoryBudget?
   }
 
+  /// A channel that was accepted, and is not read before it is opened. One that nobody opens, because the server has
+  /// stopped meanwhile, is closed with the last reference.
+  final class Accepted: Sendable {
+    private let channel: any Channel
+    private let rules: FrameRules
+    private let isOpened = Mutex(false)
+
+    init(_ channel: any Channel, _ rules: FrameRules) {
+      self.channel = channel
+      self.rules = rules
+    }
+
+    /// May be called once. Throws if the peer has closed the connection. The caller executes and closes the channel, and
+    /// begins to read it.
+    func open() async throws -> Opening {
+      isOpened.withLock { $0 = true }
+      return try await channel.eventLoop.flatSubmit { [channel, rules] in WireTransport.open(channel, rules) }.get()
+    }
+
+    deinit {
+      if !isOpened.withLock({ $0 }) { channel.close(promise: nil) }
+    }
+  }
+
   static func open(_ channel: any Channel, _ rules: FrameRules) -> EventLoopFuture<Opening> {
     channel.eventLoop.makeCompletedFuture {
       let promise = channel.eventLoop.makePromise(of: Sheaf_Frame.self)
       let activity = ConnectionActivity()
-      try channel.pipeline.syncOperations.addHandler(FrameHandler(rules, first: promise, activity: activity))
+      do {
+        try channel.pipeline.syncOperations.addHandler(FrameHandler(rules, first: promise, activity: activity))
+      } catch {
+        promise.fail(error)
+        throw error
+      }
       let wrapped = try AsyncChannel(
         wrappingChannelSynchronously: channel,
         configuration: .init(

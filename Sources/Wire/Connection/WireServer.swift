@@ -11,7 +11,7 @@ package struct WireServer: Sendable {
   /// Serves a connection until it is done. What it throws is sent to the peer as a refusal.
   package typealias Session = @Sendable (WireConnection, Sheaf_Hello) async throws -> Void
 
-  private let channel: NIOAsyncChannel<WireTransport.Opening, Never>
+  private let channel: NIOAsyncChannel<WireTransport.Accepted, Never>
   private let logger: Logger
   /// The address that it listens at, with the port that the system chose.
   package let address: WireAddress
@@ -46,6 +46,7 @@ package struct WireServer: Sendable {
         .childChannelOption(.recvAllocator, value: WireTransport.receiveBuffer)
         // A connection that waits for room holds what one read brought, and no more.
         .childChannelOption(.maxMessagesPerRead, value: 1)
+        .childChannelOption(.autoRead, value: false)
         .bind(
           host: address.host, port: address.port,
           serverBackPressureStrategy: .init(lowWatermark: 16, highWatermark: 64)
@@ -54,7 +55,7 @@ package struct WireServer: Sendable {
             // A socket option that this system does not have is not a reason to refuse a peer.
             channel.setOption(option, value: value).whenFailure { _ in }
           }
-          return WireTransport.open(channel, rules)
+          return channel.eventLoop.makeSucceededFuture(WireTransport.Accepted(channel, rules))
         }
       let port = channel.channel.localAddress?.port ?? address.port
       return WireServer(
@@ -75,10 +76,10 @@ package struct WireServer: Sendable {
     let open = ConnectionCounter()
     try await withThrowingDiscardingTaskGroup { group in
       try await channel.executeThenClose { inbound in
-        for try await opening in inbound {
+        for try await accepted in inbound {
           let exceedsLimit = open.add(1) > maximumConnections
           group.addTask {
-            await serve(opening, exceedsLimit: exceedsLimit, admit, session)
+            await serve(accepted, exceedsLimit: exceedsLimit, admit, session)
             open.add(-1)
           }
         }
@@ -92,10 +93,12 @@ package struct WireServer: Sendable {
   }
 
   private func serve(
-    _ opening: WireTransport.Opening, exceedsLimit: Bool, _ admit: Admission, _ session: Session
+    _ accepted: WireTransport.Accepted, exceedsLimit: Bool, _ admit: Admission, _ session: Session
   ) async {
     do {
+      let opening = try await accepted.open()
       try await opening.channel.executeThenClose { inbound, outbound in
+        try await opening.channel.channel.setOption(.autoRead, value: true).get()
         var connection = WireConnection(opening, inbound, outbound)
         do {
           if exceedsLimit { throw WireError(.refused(.unavailable), "the coordinator has too many connections") }
