@@ -24,7 +24,10 @@ extension DocumentReader {
   /// A reference to an asset: the name of one that the document declares.
   mutating func asset(_ value: JSONValue?) -> AssetID? {
     guard let value, let id = string(value) else { return nil }
-    if names.knownAssets.contains(id) { return id }
+    if names.knownAssets.contains(id) {
+      names.usedAssets.insert(id)
+      return id
+    }
     if !names.damagedAssets.contains(id) {
       let assets = names.assets
       problems.add(

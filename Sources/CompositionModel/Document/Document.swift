@@ -13,6 +13,8 @@ public struct Document: Sendable {
   public let problems: [Problem]
 
   let assets: [AssetEntry]
+  /// Those that something in the document refers to.
+  let usedAssets: Set<AssetID>
   let tracks: [TrackEntry]
   /// No problem makes the time of a clip uncertain.
   let timesAreKnown: Bool
@@ -69,16 +71,6 @@ public struct Document: Sendable {
     }
   }
 
-  /// The assets that filters use.
-  var filterTables: Set<AssetID> {
-    let layers = (videoComposition.instructions ?? []).flatMap { instruction -> [LayerEntry] in
-      if case .layers(let layers) = instruction.content { layers } else { [] }
-    }
-    let ofClips = tracks.flatMap(\.clips).flatMap(\.filters)
-    let ofLayers = layers.flatMap { $0.filters ?? [] }
-    return Set((ofClips + ofLayers + videoComposition.filters).compactMap(\.table))
-  }
-
   /// The output's path as the document gives it. Nil if it gives none.
   public var outputPath: String? { export.to }
 
@@ -126,7 +118,8 @@ extension DocumentReader {
     let audioMix = audioMix(fields["audioMix"])
     let export = export(fields["export"], at: fields.pointer.key("export"))
     return Document(
-      problems: problems.problems, assets: assets + fontFiles, tracks: tracks, timesAreKnown: timesAreKnown,
+      problems: problems.problems, assets: assets + fontFiles, usedAssets: names.usedAssets, tracks: tracks,
+      timesAreKnown: timesAreKnown,
       videoComposition: videoComposition, audioMix: audioMix, export: export, problemList: problems)
   }
 }

@@ -253,6 +253,8 @@ struct DeclaredNames {
     didSet { knownAssets = Set(assets) }
   }
   private(set) var knownAssets: Set<AssetID> = []
+  /// Assets that something in the document refers to.
+  var usedAssets: Set<AssetID> = []
   /// Assets that are declared, but whose path cannot be read. A reference to one is not a problem of its own.
   var damagedAssets: Set<AssetID> = []
   /// The type of each track, including the audio of video tracks.

@@ -198,15 +198,17 @@ extension DocumentReader {
     guard case .string(let text) = value.content else {
       return number(value, in: GeometryEntry.offsets).map { WrittenLength(pixels: $0) }
     }
-    if text.hasSuffix("%"), let exact = try? exactDecimal(text.dropLast()),
-      GeometryEntry.percents.contains(exact.approximate)
-    {
-      return WrittenLength(fraction: exact.approximate / 100)
-    }
+    if let percent = percent(text, in: GeometryEntry.percents) { return WrittenLength(fraction: percent / 100) }
     problems.add(
       value.pointer,
       "\(value.shown) should be a number of pixels, or per cent from \"-1000%\" to \"1000%\"")
     return nil
+  }
+
+  /// The number of a text such as `12.5%`. Nil if it is another text, or outside the range.
+  func percent(_ text: String, in range: ClosedRange<Double>) -> Double? {
+    guard text.hasSuffix("%"), let exact = try? exactDecimal(text.dropLast()) else { return nil }
+    return range.contains(exact.approximate) ? exact.approximate : nil
   }
 
   private mutating func transform(_ value: JSONValue) -> WrittenTransform? {

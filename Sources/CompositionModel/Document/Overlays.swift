@@ -143,19 +143,18 @@ extension DocumentReader {
     }
   }
 
-  /// A length in pixels, or a percentage of the frame's side such as `"12.5%"`, which may be from -1000 to 1000 %.
+  /// A length in pixels, or a percentage of the frame's side such as `"12.5%"`, which may be up to 1000 %.
   private mutating func length(_ value: JSONValue?, in range: ClosedRange<Int>) -> OverlayLength? {
     guard let value else { return nil }
     guard case .string(let text) = value.content else { return integer(value, in: range).map { .pixels($0) } }
-    let percents = range.lowerBound < 0 ? -1000.0...1000 : 0.0...1000
-    let digits = text.dropLast()
-    if text.hasSuffix("%"), let exact = try? exactDecimal(String(digits)), percents.contains(exact.approximate) {
-      return .percent(exact.approximate)
-    }
+    let (least, most) = (
+      range.lowerBound < 0 ? GeometryEntry.percents.lowerBound : 0, GeometryEntry.percents.upperBound
+    )
+    if let percent = percent(text, in: least...most) { return .percent(percent) }
     problems.add(
       value.pointer,
-      "\(value.shown) should be a whole number of pixels from \(range.lowerBound) to \(range.upperBound), or a "
-        + "percentage of the frame such as \"25%\"")
+      "\(value.shown) should be a whole number of pixels from \(range.lowerBound) to \(range.upperBound), or per cent "
+        + "of the frame from \"\(plain(least))%\" to \"\(plain(most))%\"")
     return nil
   }
 

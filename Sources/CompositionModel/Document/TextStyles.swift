@@ -61,9 +61,11 @@ extension DocumentReader {
   /// The asset of a font that is given by its file: the name of an asset, or a path, which becomes an asset of this name.
   /// Nil for a family.
   mutating func fontFile(_ font: String, at pointer: JSONPointer) -> AssetID? {
-    if names.knownAssets.contains(font) { return font }
     let isPath = font.contains("/") || TextStyleKeys.fontFileEnds.contains { font.lowercased().hasSuffix($0) }
-    guard isPath else { return nil }
+    let isKnown = names.knownAssets.contains(font)
+    guard isKnown || isPath else { return nil }
+    names.usedAssets.insert(font)
+    if isKnown { return font }
     if fontFileNames.insert(font).inserted {
       fontFiles.append(AssetEntry(id: font, path: font, pointer: pointer))
     }

@@ -24,23 +24,7 @@ extension Lowering {
   }
 
   private func addUnusedAssets(to warnings: inout ProblemList) {
-    var used = Set(document.tracks.flatMap(\.clips).compactMap(\.asset))
-    for overlay in document.videoComposition.overlays {
-      switch overlay.content {
-      case .image(let id, _, _), .video(let id, _, _, _): used.insert(id)
-      case .text(let text, _): if let file = text.fontFile { used.insert(file) }
-      }
-    }
-    used.formUnion(document.filterTables)
-    let styles =
-      document.videoComposition.transitions.map(\.style)
-      + document.tracks.flatMap(\.clips).compactMap(\.transition?.style)
-    used.formUnion(styles.compactMap(\.matte))
-    used.formUnion(document.tracks.flatMap(\.clips).compactMap(\.mask?.mask.image))
-    for instruction in document.videoComposition.instructions ?? [] {
-      if case .layers(let layers) = instruction.content { used.formUnion(layers.compactMap(\.mask?.mask.image)) }
-    }
-    for asset in document.assets where !used.contains(asset.id) {
+    for asset in document.assets where !document.usedAssets.contains(asset.id) {
       warnings.add(asset.pointer, "nothing uses '\(asset.id.shortened)'")
     }
   }

@@ -7,8 +7,6 @@ struct FrameStack: Hashable {
   var background: Color
   /// Bottom first.
   var layers: [StackLayer]
-  /// Whether the first layer is opaque from edge to edge, so that it hides the background.
-  var hasBase: Bool
   /// Bottom first; indices in `VideoTask.overlays`.
   var overlays: [StackOverlay]
   /// Of the composited layers, in order.
@@ -126,14 +124,11 @@ struct StackPlanner {
   func stack(frame: Int, in span: Span) throws(RenderError) -> FrameStack {
     do {
       let time = try task.format.frameDuration * Rational(frame)
-      var stack = FrameStack(background: span.background, layers: [], hasBase: false, overlays: [])
+      var stack = FrameStack(background: span.background, layers: [], overlays: [])
       for layer in span.layers {
         guard let visible = try visible(layer, at: time) else { continue }
         stack.layers.insert(visible, at: 0)
-        if isBase(visible) {
-          stack.hasBase = true
-          break
-        }
+        if hidesAllBelow(visible) { break }
       }
       for (index, overlay) in task.overlays.enumerated() where overlay.frames.contains(where: { $0.contains(frame) }) {
         var opacity = try overlay.opacity * overlay.ramps.value(at: time)
@@ -216,7 +211,8 @@ struct StackPlanner {
     return values
   }
 
-  private func isBase(_ layer: StackLayer) -> Bool {
+  /// Whether a layer is opaque from edge to edge.
+  func hidesAllBelow(_ layer: StackLayer) -> Bool {
     let isFull =
       switch layer {
       case .clip(let use): use.weight == Weight.one
