@@ -394,7 +394,7 @@ private final class SilentLink: Sendable {
     let file = OpenFile(owning: socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0), name: "a connection")
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
-    address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+    inet_pton(AF_INET, "127.0.0.1", &address.sin_addr)
     address.sin_port = port.bigEndian
     let status = withUnsafeMutablePointer(to: &address) {
       $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
@@ -415,7 +415,7 @@ private final class SilentServer: Sendable {
     socket = OpenFile(owning: descriptor, name: "a server")
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
-    address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+    inet_pton(AF_INET, "127.0.0.1", &address.sin_addr)
     var length = socklen_t(MemoryLayout<sockaddr_in>.size)
     let status = withUnsafeMutablePointer(to: &address) { address in
       address.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in

@@ -97,7 +97,7 @@ public final class ThrottledLink: Sendable {
   private static func address(_ port: Int) -> sockaddr_in {
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
-    address.sin_addr.s_addr = in_addr_t(0x7f00_0001).bigEndian
+    inet_pton(AF_INET, "127.0.0.1", &address.sin_addr)
     address.sin_port = in_port_t(port).bigEndian
     return address
   }

@@ -14,7 +14,7 @@ struct ReservedPort {
     guard opened >= 0 else { throw Failure(errno: errno) }
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
-    address.sin_addr.s_addr = in_addr_t(0x7f00_0001).bigEndian
+    inet_pton(AF_INET, "127.0.0.1", &address.sin_addr)
     var length = socklen_t(MemoryLayout<sockaddr_in>.size)
     let status = withUnsafeMutablePointer(to: &address) {
       $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
