@@ -484,7 +484,7 @@ private func instructions(_ instructions: String) -> String {
     Wrong(overlay(#"{"video": "v", "use": "50..70"}"#), "/videoComposition/overlays/0/use", "50..70", "60 s"),
     Wrong(overlay(#"{"video": "s"}"#), "/videoComposition/overlays/0/video", "no picture"),
     Wrong(overlay(#"{"video": "v", "text": "x"}"#), "/videoComposition/overlays/0", "'video', 'text'"),
-    Wrong(overlay(#"{"image": "logo", "width": "12"}"#), "/videoComposition/overlays/0/width", "percentage"),
+    Wrong(overlay(#"{"image": "logo", "width": "12"}"#), "/videoComposition/overlays/0/width", "per cent"),
     Wrong(overlay(#"{"image": "logo", "x": "1001%"}"#), "/videoComposition/overlays/0/x", "1001%"),
     Wrong(overlay(#"{"text": "x", "outline": {}}"#), "/videoComposition/overlays/0/outline", "needs 'width'"),
     Wrong(overlay(#"{"text": "x", "outline": 3}"#), "/videoComposition/overlays/0/outline", "width, color"),
