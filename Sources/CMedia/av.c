@@ -6,6 +6,7 @@
 #include <libavutil/murmur3.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define LINE 512
@@ -38,7 +39,11 @@ static void capture(void *object, int level, const char *format, va_list argumen
   partial[0] = 0;
 }
 
-static void start(void) { av_log_set_callback(capture); }
+static void start(void) {
+  av_log_set_callback(capture);
+  // SVT-AV1 would write its settings to standard error; 1: errors alone.
+  setenv("SVT_LOG", "1", 0);
+}
 
 void sheaf_log_capture(void) { pthread_once(&once, start); }
 

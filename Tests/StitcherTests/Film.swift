@@ -23,15 +23,19 @@ struct Film {
   ) throws {
     folder = try TemporaryFolder()
     self.frameCounts = frameCounts
+    let definition = codec.definition
     video = VideoSettings(
-      codec: codec, rateControl: codec == .ffv1 ? .lossless : .quality(23), preset: codec == .ffv1 ? nil : "medium",
-      profile: nil, keyframeInterval: 30, pixelFormat: .yuv420p,
+      codec: codec, rateControl: definition.rateControl(quality: nil, bitRate: nil), preset: definition.defaultPreset,
+      profile: nil, keyframeInterval: 30, pixelFormat: definition.defaultPixelFormat(source: .yuv420p, isHDR: false),
       colour: ColourTags(primaries: "bt709", transfer: "bt709", matrix: "bt709", chromaLocation: "left"))
     self.audio = audio.map {
-      AudioSettings(codec: $0, bitRate: $0 == .aac ? 128_000 : nil, sampleRate: 44100, channels: 2)
+      let rate = $0.definition.defaultSampleRate
+      return AudioSettings(
+        codec: $0, bitRate: $0.definition.defaultBitRate(sampleRate: rate, channels: 2), sampleRate: rate, channels: 2)
     }
     let total = frameCounts.reduce(0, +)
-    sampleCount = seconds.map { Int64($0 * 44100) } ?? Int64(total) * 1001 * 44100 / 30000
+    let rate = audio?.definition.defaultSampleRate ?? 44100
+    sampleCount = seconds.map { Int64($0 * Double(rate)) } ?? Int64(total) * 1001 * Int64(rate) / 30000
   }
 
   var frameCount: Int { frameCounts.reduce(0, +) }
@@ -40,7 +44,7 @@ struct Film {
     _ container: Container = .mp4, indexFirst: Bool = true, metadata: [String: String] = [:]
   ) -> StitchTask {
     let format = VideoTaskFormat(
-      size: Self.size, pixelFormat: .yuv420p, colour: video.colour, frameDuration: Self.frameDuration)
+      size: Self.size, pixelFormat: video.pixelFormat, colour: video.colour, frameDuration: Self.frameDuration)
     return StitchTask(
       container: container,
       video: frameCounts.isEmpty
@@ -65,18 +69,20 @@ struct Film {
   func videoPiece(
     _ name: String, first: Int, count: Int, settings: VideoSettings? = nil, size: PixelSize = Film.size
   ) throws -> String {
+    let format = FrameFormat((settings ?? video).pixelFormat)
     let raw = try Tool.run(
       "ffmpeg",
       [
         "-v", "error", "-f", "lavfi", "-i", "testsrc2=size=\(size.width)x\(size.height):rate=30",
-        "-vf", "trim=start_frame=\(first):end_frame=\(first + count),format=yuv420p", "-f", "rawvideo", "-",
+        "-vf", "trim=start_frame=\(first):end_frame=\(first + count),format=\(format.name)", "-f", "rawvideo",
+        "-",
       ]
     ).output
-    let bytes = size.width * size.height * 3 / 2
+    let bytes = raw.count / max(1, count)
     try Pieces.writeVideo(
       settings ?? video, size: size, frameDuration: Self.frameDuration, frameCount: count, to: folder.create(name)
     ) { index in
-      let frame = try Frame(size: size, format: FrameFormat(.yuv420p), colour: video.colour)
+      let frame = try Frame(size: size, format: format, colour: video.colour)
       var offset = index * bytes
       for plane in 0..<3 {
         let (width, rows) = frame.extent(ofPlane: plane)

@@ -2,18 +2,15 @@
 ///
 /// "To add a codec" in `docs/architecture.md` has the steps.
 public enum AudioCodec: String, Sendable, Hashable, Codable, CaseIterable {
-  case aac, flac, pcm
-
-  /// The codec of a document that names none.
-  static let standard = AudioCodec.aac
-
-  /// Codecs of the document's language that this version cannot encode.
-  static let notYet = ["alac", "opus", "mp3"]
+  case aac, opus, mp3, flac, alac, pcm
 
   /// Every fact about the codec.
   package var definition: any AudioCodecDefinition {
     switch self {
     case .aac: AAC()
+    case .opus: Opus()
+    case .mp3: MP3()
+    case .alac: ALAC()
     case .flac: FLAC()
     case .pcm: PCM()
     }

@@ -1,11 +1,11 @@
 /// The format of the output file. The raw value is the extension of the output's path.
 public enum Container: String, Sendable, Hashable, Codable, CaseIterable {
-  case mp4, mov, mkv
+  case mp4, mov, m4v, mkv, webm, m4a, wav, flac, mp3, ogg
 
   /// Extensions of containers of the document's language that this version cannot write.
-  static let notYet = ["m4v", "webm", "mxf", "m4a", "wav", "flac", "mp3"]
+  static let notYet = ["mxf"]
 
-  /// The codecs whose definitions list the container.
+  /// The codecs whose definitions list the container. The first is that of a document that names none.
   package var videoCodecs: [VideoCodec] { VideoCodec.allCases.filter { $0.definition.containers.contains(self) } }
   package var audioCodecs: [AudioCodec] { AudioCodec.allCases.filter { $0.definition.containers.contains(self) } }
 }

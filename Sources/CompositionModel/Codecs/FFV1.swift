@@ -14,7 +14,7 @@ struct FFV1: VideoCodecDefinition {
 
   func rateControl(quality: Double?, bitRate: Int?) -> VideoSettings.RateControl { .lossless }
 
-  func problem(with settings: VideoSettings) -> (key: String, message: String)? { nil }
+  func problem(with settings: VideoSettings, size: PixelSize?) -> (key: String, message: String)? { nil }
 
   func costPerPixel(_ settings: VideoSettings) -> Double { 0.5 }
 

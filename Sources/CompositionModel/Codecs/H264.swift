@@ -1,7 +1,7 @@
 /// H.264, encoded by x264.
 struct H264: VideoCodecDefinition {
   let name = "h264"
-  let containers = [Container.mp4, .mov, .mkv]
+  let containers = [Container.mp4, .mov, .m4v, .mkv]
   let pixelFormats = PixelFormat.allCases
   /// x264's constant rate factor. Lower is better and larger.
   let qualities: ClosedRange<Double>? = 0...51
@@ -85,7 +85,7 @@ struct H264: VideoCodecDefinition {
     bitRate.map { .averageBitRate($0) } ?? .quality(quality ?? Self.defaultQuality)
   }
 
-  func problem(with settings: VideoSettings) -> (key: String, message: String)? {
+  func problem(with settings: VideoSettings, size: PixelSize?) -> (key: String, message: String)? {
     guard let name = settings.profile, let profile = Self.profileTable.first(where: { $0.name == name }) else {
       return nil
     }
@@ -118,7 +118,7 @@ struct H264: VideoCodecDefinition {
     switch settings.rateControl {
     case .quality(let factor): setup.options.append(("crf", "\(factor)"))
     case .averageBitRate(let rate): setup.bitRate = rate
-    case .lossless: break
+    case .lossless, .profile: break
     }
     if let profile = settings.profile { setup.options.append(("profile", profile)) }
     // `stitchable` keeps what depends on the pictures out of the parameter sets. `cpu-independent` makes the bytes the

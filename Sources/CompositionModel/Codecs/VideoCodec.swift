@@ -2,18 +2,17 @@
 ///
 /// "To add a codec" in `docs/architecture.md` has the steps.
 public enum VideoCodec: String, Sendable, Hashable, Codable, CaseIterable {
-  case h264, ffv1
-
-  /// The codec of a document that names none.
-  static let standard = VideoCodec.h264
-
-  /// Codecs of the document's language that this version cannot encode.
-  static let notYet = ["hevc", "prores422", "prores4444", "vp9", "av1"]
+  case h264, hevc, prores422, prores4444, vp9, av1, ffv1
 
   /// Every fact about the codec.
   package var definition: any VideoCodecDefinition {
     switch self {
     case .h264: H264()
+    case .hevc: HEVC()
+    case .prores422: ProRes.prores422
+    case .prores4444: ProRes.prores4444
+    case .vp9: VP9()
+    case .av1: AV1()
     case .ffv1: FFV1()
     }
   }
@@ -50,11 +49,15 @@ package protocol VideoCodecDefinition: Sendable {
 
   /// A reason why no encoder can follow the settings: a key of `export.video`, and a message for the document's author.
   /// Nil if there is none.
-  func problem(with settings: VideoSettings) -> (key: String, message: String)?
+  /// - Parameter size: the size of a frame. Nil if it is not known.
+  func problem(with settings: VideoSettings, size: PixelSize?) -> (key: String, message: String)?
 
   /// How libavcodec's encoder is set up.
   /// - Parameter size: the size of a frame. Both sides are positive.
   func encoderSetup(_ settings: VideoSettings, size: PixelSize) -> VideoEncoderSetup
+
+  /// The four characters by which QuickTime files name the codec. Nil: the muxer's own choice.
+  func quickTimeTag(_ settings: VideoSettings) -> String?
 
   /// How bits are predicted for a film with an average bit rate. Nil: the codec has no such setting.
   func bitRateModel(_ settings: VideoSettings) -> BitRateModel?
@@ -73,6 +76,7 @@ package protocol VideoCodecDefinition: Sendable {
 extension VideoCodecDefinition {
   package func bitRateModel(_ settings: VideoSettings) -> BitRateModel? { nil }
   package var lateFrames: Int { 0 }
+  package func quickTimeTag(_ settings: VideoSettings) -> String? { nil }
 
   package func measuringSetup(_ settings: VideoSettings, size: PixelSize) -> VideoEncoderSetup {
     encoderSetup(settings, size: size)
@@ -98,8 +102,16 @@ package struct VideoEncoderSetup: Sendable {
   package var bitRate: Int?
   /// The codec's level or version. Nil: the encoder's own choice.
   package var level: Int?
+  /// libavcodec's number of the codec's profile, for encoders that are not given it as an option and do not state it. Nil:
+  /// the encoder's own.
+  package var profile: Int?
+  /// How many frames are decoded ahead of their presentation at most, for encoders that do not state it. Nil: as the
+  /// encoder states.
+  package var reorderDepth: Int?
   /// Slices in a frame. Nil: the encoder's own choice.
   package var slices: Int?
+  /// Whether a process can have only one of these encoders at a time.
+  package var isAlone = false
   /// The encoder's own options, in the order in which they are set.
   package var options: [(key: String, value: String)]
 }

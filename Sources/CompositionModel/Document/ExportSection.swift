@@ -35,7 +35,8 @@ struct VideoEntry: Sendable {
     case time(WrittenTime)
   }
 
-  var codec = VideoCodec.standard
+  /// Nil: the container's first one.
+  var codec: VideoCodec?
   var quality: Double?
   var bitRate: Int?
   var preset: String?
@@ -57,7 +58,8 @@ struct VideoEntry: Sendable {
 
 /// `export.audio` as written.
 struct AudioEntry: Sendable {
-  var codec = AudioCodec.standard
+  /// Nil: the container's first one.
+  var codec: AudioCodec?
   var bitRate: Int?
   var sampleRate: Int?
   var channels: Int?
@@ -77,8 +79,9 @@ extension DocumentReader {
         value, "'export'", keys: ExportEntry.keys, notYet: ExportEntry.notYet, instead: ExportEntry.instead)
     else { return entry }
     entry.to = name(fields["to"], "the output's path")
-    if let video = fields["video"] { entry.video = videoChoice(video) }
-    if let audio = fields["audio"] { entry.audio = audioChoice(audio) }
+    let container = entry.to.flatMap { try? Container(path: $0) }
+    if let video = fields["video"] { entry.video = videoChoice(video, container) }
+    if let audio = fields["audio"] { entry.audio = audioChoice(audio, container) }
     entry.optimizeForNetworkUse = boolean(fields["optimizeForNetworkUse"]) ?? true
     for (key, value) in members(fields["metadata"], "strings by name, such as {\"title\": \"A day\"}") {
       if key.isEmpty || key.utf8.contains(0) || key.contains("=") {
@@ -91,7 +94,9 @@ extension DocumentReader {
     return entry
   }
 
-  private mutating func videoChoice(_ value: JSONValue) -> Choice<VideoEntry> {
+  /// - Parameter container: of the path in the document, whose first codec the settings of an object without `codec` are
+  ///   for.
+  private mutating func videoChoice(_ value: JSONValue, _ container: Container?) -> Choice<VideoEntry> {
     if case .boolean(let isThere) = value.content { return isThere ? .automatic : .none }
     var entry = VideoEntry(pointer: value.pointer)
     guard
@@ -99,13 +104,16 @@ extension DocumentReader {
         value, "'video' (which may also be false)", keys: VideoEntry.keys, notYet: VideoEntry.notYet,
         instead: VideoEntry.instead)
     else { return .settings(entry) }
-    if let codec: VideoCodec = choice(fields["codec"], "video codec", notYet: VideoCodec.notYet) {
-      entry.codec = codec
-    } else if fields.has("codec") {
+    let written: VideoCodec? = choice(fields["codec"], "video codec")
+    if written == nil, fields.has("codec") {
       // The codec is unknown, and with it what the other keys may be.
       return .settings(entry)
     }
-    let codec = entry.codec.definition
+    let assumed = written ?? container?.videoCodecs.first ?? .h264
+    let codec = assumed.definition
+    // Settings are one codec's: with them the codec is that one in any container.
+    let isOnes = VideoEntry.keys.contains { $0 != "keyframeInterval" && fields.has($0) }
+    entry.codec = isOnes ? assumed : nil
     if let qualities = codec.qualities { entry.quality = number(fields["quality"], in: qualities) }
     if let bitRates = codec.bitRates { entry.bitRate = integer(fields["bitRate"], in: bitRates) }
     if !codec.presets.isEmpty { entry.preset = choice(fields["preset"], "preset", among: codec.presets) }
@@ -114,7 +122,7 @@ extension DocumentReader {
     entry.pixelFormat = choice(
       fields["pixelFormat"], "pixel format", among: codec.pixelFormats.map(\.rawValue), notYet: PixelFormat.notYet
     ).flatMap(PixelFormat.init(rawValue:))
-    checkKeys(fields, of: entry.codec) { $0.definition.settingKeys }
+    checkKeys(fields, of: assumed) { $0.definition.settingKeys }
     if codec.qualities != nil, codec.bitRates != nil, fields.has("quality"), let bitRate = fields["bitRate"] {
       problems.add(bitRate.pointer, "'quality' and 'bitRate' exclude each other: give one of them")
     }
@@ -127,24 +135,23 @@ extension DocumentReader {
     return integer(value, in: VideoSettings.keyframeIntervals).map { .frames($0) }
   }
 
-  private mutating func audioChoice(_ value: JSONValue) -> Choice<AudioEntry> {
+  private mutating func audioChoice(_ value: JSONValue, _ container: Container?) -> Choice<AudioEntry> {
     if case .boolean(let isThere) = value.content { return isThere ? .automatic : .none }
     var entry = AudioEntry(pointer: value.pointer)
     guard
       let fields = fields(
         value, "'audio' (which may also be false)", keys: AudioEntry.keys, notYet: AudioEntry.notYet)
     else { return .settings(entry) }
-    if let codec: AudioCodec = choice(fields["codec"], "audio codec", notYet: AudioCodec.notYet) {
-      entry.codec = codec
-    } else if fields.has("codec") {
-      return .settings(entry)
-    }
-    let codec = entry.codec.definition
-    entry.sampleRate = member(fields["sampleRate"], of: codec.sampleRates, "a sample rate for \(entry.codec)")
+    let written: AudioCodec? = choice(fields["codec"], "audio codec")
+    if written == nil, fields.has("codec") { return .settings(entry) }
+    let assumed = written ?? container?.audioCodecs.first ?? .aac
+    let codec = assumed.definition
+    entry.codec = AudioEntry.keys.contains { fields.has($0) } ? assumed : nil
+    entry.sampleRate = member(fields["sampleRate"], of: codec.sampleRates, "a sample rate for \(assumed)")
     entry.channels = member(fields["channels"], of: codec.channelCounts, "a number of channels")
     if let bitRates = codec.bitRates { entry.bitRate = integer(fields["bitRate"], in: bitRates) }
     if !codec.bitDepths.isEmpty { entry.bitDepth = member(fields["bitDepth"], of: codec.bitDepths, "a bit depth") }
-    checkKeys(fields, of: entry.codec) { $0.definition.settingKeys }
+    checkKeys(fields, of: assumed) { $0.definition.settingKeys }
     return .settings(entry)
   }
 
@@ -173,7 +180,10 @@ extension Lowering {
     switch entry.video {
     case .none: break
     case .automatic:
-      if hasVideo { video = videoSettings(VideoEntry(pointer: entry.pointer.key("video")), format, container) }
+      // A container of sound alone has the sound of a film with pictures.
+      if hasVideo, container?.videoCodecs.isEmpty != true {
+        video = videoSettings(VideoEntry(pointer: entry.pointer.key("video")), format, container)
+      }
     case .settings(let written): video = videoSettings(written, format, container)
     }
     var audio: AudioSettings?
@@ -190,7 +200,10 @@ extension Lowering {
       problems.add(
         entry.pointer,
         "nothing would be in the output: "
-          + (entry.video.isNone ? "'video' is false" : "no track has pictures") + " and "
+          + (entry.video.isNone
+            ? "'video' is false"
+            : hasVideo ? "\(container.map { "\($0)" } ?? "the container") has no pictures" : "no track has pictures")
+          + " and "
           + (entry.audio.isNone ? "'audio' is false" : "no clip has sound"))
     }
     if filmIsKnown, video != nil, !hasClips, document.videoComposition.renderSize == nil {
@@ -259,13 +272,16 @@ extension Lowering {
   private mutating func videoSettings(
     _ entry: VideoEntry, _ format: LoweredFormat, _ container: Container?
   ) -> VideoSettings {
-    check(entry.codec, isStoredIn: container, codecs: \.videoCodecs, at: entry.pointer)
-    let codec = entry.codec.definition
+    let name = entry.codec ?? container?.videoCodecs.first ?? .h264
+    check(name, isStoredIn: container, codecs: \.videoCodecs, at: entry.pointer)
+    let codec = name.definition
     let settings = VideoSettings(
-      codec: entry.codec, rateControl: codec.rateControl(quality: entry.quality, bitRate: entry.bitRate),
+      codec: name, rateControl: codec.rateControl(quality: entry.quality, bitRate: entry.bitRate),
       preset: entry.preset ?? codec.defaultPreset, profile: entry.profile, keyframeInterval: keyframeInterval(entry),
       pixelFormat: format.pixelFormat, colour: format.colour)
-    if let problem = codec.problem(with: settings) { problems.add(entry.pointer.key(problem.key), problem.message) }
+    if let problem = codec.problem(with: settings, size: format.size) {
+      problems.add(entry.pointer.key(problem.key), problem.message)
+    }
     return settings
   }
 
@@ -294,11 +310,12 @@ extension Lowering {
   }
 
   private mutating func audioSettings(_ entry: AudioEntry, _ container: Container?) -> AudioSettings {
-    check(entry.codec, isStoredIn: container, codecs: \.audioCodecs, at: entry.pointer)
-    let (codec, standard) = (entry.codec.definition, AudioSettings.standard)
+    let name = entry.codec ?? container?.audioCodecs.first ?? .aac
+    check(name, isStoredIn: container, codecs: \.audioCodecs, at: entry.pointer)
+    let (codec, standard) = (name.definition, AudioSettings.standard)
     let (sampleRate, channels) = (entry.sampleRate ?? codec.defaultSampleRate, entry.channels ?? standard.channels)
     let settings = AudioSettings(
-      codec: entry.codec,
+      codec: name,
       bitRate: entry.bitRate ?? codec.defaultBitRate(sampleRate: sampleRate, channels: channels),
       sampleRate: sampleRate, channels: channels, bitDepth: entry.bitDepth ?? standard.bitDepth)
     if let problem = codec.problem(with: settings) { problems.add(entry.pointer.key(problem.key), problem.message) }

@@ -203,12 +203,7 @@ extension Lowering {
     // A photograph or a title card before the first shot does not decide how the film is stored.
     let first = formats.first { !$0.isStill } ?? formats.first
     let written = document.export.video.settings
-    let codec = (written?.codec ?? .standard).definition
-    // A profile that is asked for may have 8 bits only.
-    let isHDR = first?.colour.highDynamicRange != nil && written?.profile == nil
-    let pixelFormat =
-      written?.pixelFormat
-      ?? codec.defaultPixelFormat(source: first.map { PixelFormat(nearest: $0) } ?? .yuv420p, isHDR: isHDR)
+    let pixelFormat = written?.pixelFormat ?? defaultPixelFormat(first)
     var format = LoweredFormat(size: nil, pixelFormat: pixelFormat, colour: ColourTags())
     if let first, !first.isRGB {
       format.colour = first.colour
@@ -216,6 +211,22 @@ extension Lowering {
     }
     format.size = renderSize(formats, pixelFormat)
     return format
+  }
+
+  /// The pixel format of a document that gives none, for a first clip of a format.
+  private func defaultPixelFormat(_ first: VideoFormat?) -> PixelFormat {
+    let entry = document.export.video.settings
+    let name =
+      entry?.codec ?? (try? (output ?? document.export.to).map(Container.init(path:)))?.videoCodecs.first ?? .h264
+    let source = first.map { PixelFormat(nearest: $0) } ?? .yuv420p
+    let plain = name.definition.defaultPixelFormat(source: source, isHDR: false)
+    guard first?.colour.highDynamicRange != nil else { return plain }
+    let deep = name.definition.defaultPixelFormat(source: source, isHDR: true)
+    // A profile that is asked for may have 8 bits only.
+    let settings = VideoSettings(
+      codec: name, rateControl: name.definition.rateControl(quality: entry?.quality, bitRate: entry?.bitRate),
+      preset: entry?.preset, profile: entry?.profile, keyframeInterval: 1, pixelFormat: deep, colour: ColourTags())
+    return name.definition.problem(with: settings, size: nil)?.key == "profile" ? plain : deep
   }
 
   /// The document's size, or that of the largest clip, scaled and fitted to the pixel format.

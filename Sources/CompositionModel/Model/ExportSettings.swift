@@ -27,19 +27,21 @@ public struct ExportSettings: Sendable, Hashable, Codable {
 /// How the output's video is encoded.
 public struct VideoSettings: Sendable, Hashable, Codable {
   public enum RateControl: Sendable, Hashable, Codable {
-    /// The encoder's own measure of constant quality, within the codec's range. Lower is better for H.264.
+    /// The encoder's own measure of constant quality, within the codec's range. Lower is better.
     case quality(Double)
     /// Bits a second, on average over the film.
     case averageBitRate(Int)
     /// Every pixel is kept, whatever it takes.
     case lossless
+    /// As many bits as the codec's profile gives a frame.
+    case profile
   }
 
   public var codec: VideoCodec
   public var rateControl: RateControl
   /// One of the codec's presets, such as `medium`. Nil for codecs without presets.
   public var preset: String?
-  /// One of the codec's profiles, such as `high`. Nil: the encoder's choice for the pixel format.
+  /// One of the codec's profiles, such as `high`. Nil: the encoder's choice for the pixel format, or ProRes's standard one.
   public var profile: String?
   /// The most frames from one keyframe to the next. Positive.
   public var keyframeInterval: Int

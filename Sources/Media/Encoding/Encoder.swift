@@ -1,13 +1,20 @@
 internal import CMedia
+private import Dispatch
 
 /// One encoder of libavcodec, which encodes in the calling thread or, if its own options say so, in its threads.
 final class Encoder {
   let context: UnsafeMutablePointer<AVCodecContext>
   let name: String
+  private let isAlone: Bool
   private var isFinished = false
 
-  /// - Parameter codec: libavcodec's name of the encoder.
-  init(_ codec: String) throws(MediaError) {
+  /// Taken by an encoder that must be the only one of its kind.
+  private static let turn = DispatchSemaphore(value: 1)
+
+  /// - Parameters:
+  ///   - codec: libavcodec's name of the encoder.
+  ///   - isAlone: waits until no other encoder that was made with it is in the process.
+  init(_ codec: String, isAlone: Bool = false) throws(MediaError) {
     sheaf_log_capture()
     name = codec
     guard let found = avcodec_find_encoder_by_name(codec) else {
@@ -15,6 +22,8 @@ final class Encoder {
         .unsupported, operation: "encoding", subject: codec, message: "this build of libavcodec has no such encoder")
     }
     context = try allocated(avcodec_alloc_context3(found), "making an encoder")
+    self.isAlone = isAlone
+    if isAlone { Self.turn.wait() }
     context.pointee.thread_count = 1
     context.pointee.flags |= AV_CODEC_FLAG_GLOBAL_HEADER | AV_CODEC_FLAG_BITEXACT
   }
@@ -22,6 +31,7 @@ final class Encoder {
   deinit {
     var context: UnsafeMutablePointer<AVCodecContext>? = context
     avcodec_free_context(&context)
+    if isAlone { Self.turn.signal() }
   }
 
   /// Opens the encoder with its own options, in order. An unknown option is an error.

@@ -22,17 +22,18 @@ package final class VideoEncoder {
     format = FrameFormat(settings.pixelFormat)
     try size.check("the \(codec.name) encoder")
     let setup = isMeasuring ? codec.measuringSetup(settings, size: size) : codec.encoderSetup(settings, size: size)
-    encoder = try Encoder(setup.encoder)
+    encoder = try Encoder(setup.encoder, isAlone: setup.isAlone)
     try VideoEncoder.configure(encoder.context, setup, settings, size, frameDuration, pixelAspect)
     try encoder.open(setup.options)
     let context = encoder.context.pointee
     header = PieceHeader(
       codec: codec.name, timebase: frameDuration, extradata: encoder.extradata,
       profile: Int(context.profile), level: Int(context.level), bitRate: Int(context.bit_rate),
+      quickTimeTag: codec.quickTimeTag(settings),
       media: .video(
         EncodedVideo(
           size: size, pixelFormat: format.name, pixelAspect: pixelAspect, colour: settings.colour,
-          reorderDepth: Int(context.has_b_frames))))
+          reorderDepth: setup.reorderDepth ?? Int(context.has_b_frames))))
   }
 
   private static func configure(
@@ -64,6 +65,7 @@ package final class VideoEncoder {
     context.pointee.gop_size = interval
     if let bitRate = setup.bitRate { context.pointee.bit_rate = Int64(bitRate) }
     if let level = setup.level { context.pointee.level = Int32(clamping: level) }
+    if let profile = setup.profile { context.pointee.profile = Int32(clamping: profile) }
     if let slices = setup.slices { context.pointee.slices = Int32(clamping: slices) }
   }
 

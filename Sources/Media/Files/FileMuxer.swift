@@ -1,7 +1,7 @@
 internal import CMedia
 package import CompositionModel
 
-/// Writes the output file, mp4, mov or mkv, from the packets of finished pieces, to an open descriptor that can seek. The
+/// Writes the output file from the packets of finished pieces, to an open descriptor that can seek. The
 /// same headers and packets in the same order give the same bytes.
 package final class FileMuxer {
   package struct Track: Sendable {
@@ -23,7 +23,7 @@ package final class FileMuxer {
   private let name: String
   private let tracks: [Track]
   private let movement: Movement?
-  private let isMatroska: Bool
+  private let container: Container
   private var isFinished = false
 
   /// - Parameters:
@@ -39,7 +39,7 @@ package final class FileMuxer {
     sheaf_log_capture()
     self.name = name
     self.tracks = tracks
-    isMatroska = container == .mkv
+    self.container = container
     self.movement = movement
     io = try LibavIO(writing: descriptor, name: name, movement: movement)
     var made: UnsafeMutablePointer<AVFormatContext>?
@@ -55,7 +55,7 @@ package final class FileMuxer {
     for (key, value) in metadata.sorted(by: { $0.key < $1.key }) {
       av_dict_set(&context.pointee.metadata, key, value, 0)
     }
-    for track in tracks { try addStream(track.header) }
+    for track in tracks { try addStream(track) }
     let layout = IndexLayout(container: container, tracks: tracks, metadata: metadata)
     var options: OpaquePointer?
     defer { av_dict_free(&options) }
@@ -69,11 +69,16 @@ package final class FileMuxer {
     avformat_free_context(context)
   }
 
-  private func addStream(_ header: PieceHeader) throws(MediaError) {
+  private func addStream(_ track: Track) throws(MediaError) {
+    var header = track.header
+    if container == .flac || container == .ogg { header.stateSampleCount(track.duration) }
     let stream = try allocated(avformat_new_stream(context, nil), "opening the output")
     try header.fill(stream, name)
     stream.pointee.time_base = header.avTimebase
     stream.pointee.disposition = AV_DISPOSITION_DEFAULT
+    if let tag = header.quickTimeTag, tag.utf8.count == 4 {
+      stream.pointee.codecpar.pointee.codec_tag = tag.utf8.reversed().reduce(0) { $0 << 8 | UInt32($1) }
+    }
     if case .video(let video) = header.media {
       stream.pointee.avg_frame_rate = AVRational(num: header.avTimebase.den, den: header.avTimebase.num)
       stream.pointee.r_frame_rate = stream.pointee.avg_frame_rate
@@ -95,7 +100,9 @@ package final class FileMuxer {
     packet.pointer.pointee.stream_index = Int32(track)
     packet.pointer.pointee.pos = -1
     let isHidden = try hidePriming(packet, tracks[track].header)
-    if discarded > 0, !isHidden { try packet.skipSamplesAtEnd(discarded) }
+    // The muxer of MP3 takes the encoder's delay from the first packet alone.
+    let priming = container == .mp3 ? max(0, -Int(packet.pts)) : 0
+    if discarded > 0 || priming > 0, !isHidden { try packet.skipSamples(atStart: priming, atEnd: discarded) }
     av_packet_rescale_ts(packet.pointer, tracks[track].header.avTimebase, stream.pointee.time_base)
     let result = av_interleaved_write_frame(context, packet.pointer)
     try io.rethrow()
@@ -103,14 +110,20 @@ package final class FileMuxer {
     movement?.advance()
   }
 
-  /// Matroska has no edit lists, and libavformat writes its codec delay for Opus only. So a packet before time zero is
-  /// placed at zero and marked so that all its samples are discarded.
+  /// Matroska has no edit lists. Opus has a codec delay there, which players subtract from the blocks' times, so that the
+  /// first block is at zero. libavformat writes it for no other codec: of those a packet before time zero is placed at
+  /// zero and marked so that all its samples are discarded.
   private func hidePriming(_ packet: Packet, _ header: PieceHeader) throws(MediaError) -> Bool {
-    guard isMatroska, case .audio(let audio) = header.media, audio.frameSize > 0, packet.pts + packet.duration <= 0
-    else { return false }
+    guard container.isMatroska, case .audio(let audio) = header.media else { return false }
+    if header.codec == "opus" {
+      packet.pts += Int64(audio.initialPadding)
+      packet.dts += Int64(audio.initialPadding)
+      return false
+    }
+    guard audio.frameSize > 0, packet.pts + packet.duration <= 0 else { return false }
     packet.pts = 0
     packet.dts = 0
-    try packet.skipSamplesAtEnd(audio.frameSize)
+    try packet.skipSamples(atEnd: audio.frameSize)
     return true
   }
 
@@ -132,10 +145,29 @@ extension Container {
   /// libavformat's name of the muxer.
   fileprivate var formatName: String {
     switch self {
-    case .mp4: "mp4"
+    case .mp4, .m4v: "mp4"
     case .mov: "mov"
+    case .m4a: "ipod"
     case .mkv: "matroska"
+    case .webm: "webm"
+    case .wav: "wav"
+    case .flac: "flac"
+    case .mp3: "mp3"
+    case .ogg: "ogg"
     }
+  }
+
+  fileprivate var isMatroska: Bool { self == .mkv || self == .webm }
+}
+
+extension PieceHeader {
+  /// Writes the number of samples of FLAC into its stream info, which had none when the encoder began: 36 bits after the
+  /// sample rate, channels and bits a sample (RFC 9639, section 8.2). A FLAC or Ogg file has its duration nowhere else.
+  fileprivate mutating func stateSampleCount(_ duration: MediaTime) {
+    guard codec == "flac", extradata.count >= 18, duration.timescale == timebase.timescale else { return }
+    let count = UInt64(clamping: duration.value)
+    extradata[13] = extradata[13] & 0xf0 | UInt8(truncatingIfNeeded: count >> 32 & 0xf)
+    for byte in 0..<4 { extradata[14 + byte] = UInt8(truncatingIfNeeded: count >> (24 - 8 * UInt64(byte))) }
   }
 }
 
@@ -147,10 +179,14 @@ private struct IndexLayout {
 
   func options(indexFirst: Bool) -> [(key: String, value: String)] {
     switch container {
-    case .mkv: return indexFirst ? [("reserve_index_space", "\(cuesBound)")] : []
-    case .mp4, .mov:
+    case .mkv, .webm: return indexFirst ? [("reserve_index_space", "\(cuesBound)")] : []
+    // From 4 GiB on a file has the 64-bit form.
+    case .wav: return [("rf64", "auto")]
+    case .flac, .mp3, .ogg: return []
+    case .mp4, .mov, .m4v, .m4a:
       var options = [(key: "movie_timescale", value: "\(movieTimescale)")]
       if let timescale = videoTimescale { options.append(("video_track_timescale", "\(timescale)")) }
+      if container == .m4v { options.append(("brand", "M4V ")) }
       if indexFirst { options.append(("moov_size", "\(moovBound)")) }
       if metadata.keys.contains(where: { !IndexLayout.atoms.contains($0) }) {
         options.append(("movflags", "use_metadata_tags"))

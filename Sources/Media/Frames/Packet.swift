@@ -82,13 +82,14 @@ package final class Packet {
     )
   }
 
-  /// Marks samples at the end of the decoded packet for removal.
-  func skipSamplesAtEnd(_ samples: Int) throws(MediaError) {
+  /// Marks samples at the start and at the end of the decoded packet for removal.
+  func skipSamples(atStart: Int = 0, atEnd: Int) throws(MediaError) {
     let data = try allocated(av_packet_new_side_data(pointer, AV_PKT_DATA_SKIP_SAMPLES, 10), "marking padding")
-    let count = UInt32(clamping: samples).littleEndian
     for index in 0..<10 { data[index] = 0 }
-    withUnsafeBytes(of: count) { bytes in
-      for index in 0..<4 { data[4 + index] = bytes[index] }
+    for (place, samples) in [(0, atStart), (4, atEnd)] {
+      withUnsafeBytes(of: UInt32(clamping: samples).littleEndian) { bytes in
+        for index in 0..<4 { data[place + index] = bytes[index] }
+      }
     }
   }
 }

@@ -21,10 +21,13 @@ package struct PieceHeader: Sendable, Hashable, Codable {
   package var level: Int
   /// Bits a second that the encoder was set to; 0 if it has no target.
   package var bitRate: Int
+  /// The four characters by which QuickTime files name the codec; nil: the muxer's own choice.
+  package var quickTimeTag: String?
   package var media: Media
 
   package init(
-    codec: String, timebase: MediaTime, extradata: [UInt8], profile: Int, level: Int, bitRate: Int, media: Media
+    codec: String, timebase: MediaTime, extradata: [UInt8], profile: Int, level: Int, bitRate: Int,
+    quickTimeTag: String? = nil, media: Media
   ) {
     self.codec = codec
     self.timebase = timebase
@@ -32,6 +35,7 @@ package struct PieceHeader: Sendable, Hashable, Codable {
     self.profile = profile
     self.level = level
     self.bitRate = bitRate
+    self.quickTimeTag = quickTimeTag
     self.media = media
   }
 }

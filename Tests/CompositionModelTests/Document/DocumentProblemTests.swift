@@ -521,12 +521,12 @@ private func instructions(_ instructions: String) -> String {
     Wrong(export(#"{"to": "film"}"#), "/export/to", "'film'", ".mkv"),
     Wrong(export(#"{"to": "out.mp4/film"}"#), "/export/to", "must end in"),
     Wrong(export(#"{"to": "out/.mp4"}"#), "/export/to", "must end in"),
-    Wrong(export(#"{"to": "a.webm"}"#), "/export/to", "'.webm'", "yet", "mp4, mov, mkv"),
+    Wrong(export(#"{"to": "a.mxf"}"#), "/export/to", "'.mxf'", "yet", "mp4, mov"),
     Wrong(export(#"{"to": "a.mkv", "preset": "highest"}"#), "/export/preset", "yet"),
     Wrong(export(#"{"to": "a.mkv", "timeRange": "0..1"}"#), "/export/timeRange", "yet"),
     Wrong(export(#"{"to": "a.mkv", "metadata": {"title": 5}}"#), "/export/metadata/title", "string"),
     Wrong(export(#"{"to": "a.mkv", "video": false}"#), "/export", "nothing would be in the output", "'video' is false"),
-    Wrong(video(#"{"codec": "hevc"}"#), "/export/video/codec", "'hevc'", "yet", "h264, ffv1"),
+    Wrong(video(#"{"codec": "dnxhd"}"#), "/export/video/codec", "'dnxhd'", "h264, hevc"),
     Wrong(video(#"{"codec": "h246"}"#), "/export/video/codec", "'h246'", "'h264'"),
     Wrong(video(#"{"codec": "ffv1"}"#, to: "a.mp4"), "/export/video/codec", "ffv1", "mp4", "mov, mkv"),
     Wrong(video(#"{"codec": "ffv1", "quality": 20}"#), "/export/video/quality", "'quality'", "ffv1"),
@@ -545,7 +545,11 @@ private func instructions(_ instructions: String) -> String {
     Wrong(video(#"{"keyframeInterval": "0"}"#), "/export/video/keyframeInterval", "0 s", "from 1"),
     Wrong(video(#"{"pixelFormat": "yuv420p10le"}"#), "/export/video/pixelFormat", "'yuv420p10le'", "'yuv420p10'"),
     Wrong(video(#"{"level": 4}"#), "/export/video/level", "yet"),
-    Wrong(audio(#"{"codec": "opus"}"#), "/export/audio/codec", "'opus'", "yet"),
+    Wrong(audio(#"{"codec": "vorbis"}"#), "/export/audio/codec", "'vorbis'", "aac, opus"),
+    Wrong(
+      audio(#"{"codec": "mp3", "bitRate": 100000}"#, to: "a.mp4"), "/export/audio/bitRate", "100000", "96000, 112000"),
+    Wrong(video(#"{"codec": "av1", "quality": 30.5}"#), "/export/video/quality", "30.5", "whole"),
+    Wrong(video(#"{"codec": "vp9"}"#, to: "a.mov"), "/export/video/codec", "vp9", "mp4, mkv, webm"),
     Wrong(audio(#"{"codec": "pcm"}"#, to: "a.mp4"), "/export/audio/codec", "pcm", "mp4", "mov, mkv"),
     Wrong(audio(#"{"codec": "flac"}"#, to: "a.mov"), "/export/audio/codec", "flac", "mp4, mkv"),
     Wrong(audio(#"{"sampleRate": 48001}"#), "/export/audio/sampleRate", "48001", "48000"),
@@ -560,8 +564,8 @@ private func instructions(_ instructions: String) -> String {
 
   @Test func theCommandLinesOutputIsCheckedToo() throws {
     let found = try problems(documentText(tracks: film), output: "film.wav")
-    #expect(found.map(\.pointer) == [""])
-    #expect(found[0].message.contains("'.wav'") && found[0].message.contains("yet"))
+    #expect(found.map(\.pointer) == ["/export"])
+    #expect(found[0].message.contains("wav has no pictures and no clip has sound"), "\(found)")
     #expect(try problems(documentText(tracks: film, export: "{}"), output: "film.mp4").isEmpty)
   }
 

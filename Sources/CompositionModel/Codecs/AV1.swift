@@ -1,0 +1,54 @@
+/// AV1, encoded by SVT-AV1.
+struct AV1: VideoCodecDefinition {
+  let name = "av1"
+  let containers = [Container.mp4, .mkv, .webm]
+  let pixelFormats = [PixelFormat.yuv420p, .yuv420p10]
+  /// SVT-AV1's constant rate factor. Lower is better and larger.
+  let qualities: ClosedRange<Double>? = 1...63
+  let bitRates: ClosedRange<Int>? = nil
+  let defaultPreset: String? = "8"
+  let profiles: [String] = []
+
+  private static let defaultQuality = 35.0
+
+  /// The work to encode a pixel: rounded from timings in one thread at 720p.
+  private static let presetTable: [(name: String, cost: Double)] = [
+    ("12", 0.32), ("11", 0.45), ("10", 0.65), ("9", 1), ("8", 1.5), ("7", 2.5), ("6", 4), ("5", 10), ("4", 16),
+    ("3", 30), ("2", 60), ("1", 100), ("0", 160),
+  ]
+
+  var presets: [String] { Self.presetTable.map(\.name) }
+
+  func costPerPixel(_ settings: VideoSettings) -> Double {
+    let name = settings.preset ?? defaultPreset
+    return Self.presetTable.first { $0.name == name }?.cost ?? 1.5
+  }
+
+  // High dynamic range has too few steps in 8 bits: they are seen as bands.
+  func defaultPixelFormat(source: PixelFormat, isHDR: Bool) -> PixelFormat { isHDR ? .yuv420p10 : .yuv420p }
+
+  func rateControl(quality: Double?, bitRate: Int?) -> VideoSettings.RateControl {
+    .quality(quality ?? Self.defaultQuality)
+  }
+
+  func problem(with settings: VideoSettings, size: PixelSize?) -> (key: String, message: String)? {
+    if let problem = wholeQualityProblem(settings) { return problem }
+    if let size, size.width < Self.leastSide || size.height < Self.leastSide {
+      return ("codec", "SVT-AV1 encodes frames of at least \(Self.leastSide)x\(Self.leastSide); this film has \(size)")
+    }
+    return nil
+  }
+
+  private static let leastSide = 64
+
+  func encoderSetup(_ settings: VideoSettings, size: PixelSize) -> VideoEncoderSetup {
+    var setup = VideoEncoderSetup(
+      encoder: "libsvtav1", keyframeInterval: settings.keyframeInterval, bitRate: 0,
+      // Version 1.4 has tables for the whole process, which each encoder writes anew.
+      isAlone: true, options: [("preset", settings.preset ?? "8")])
+    if case .quality(let factor) = settings.rateControl { setup.options.append(("crf", "\(Int(factor))")) }
+    // The bytes do not depend on the number of threads, but memory does.
+    setup.options.append(("svtav1-params", "lp=2"))
+    return setup
+  }
+}
