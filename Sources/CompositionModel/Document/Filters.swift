@@ -124,14 +124,12 @@ extension Lowering {
     return filters.isEmpty ? nil : filters
   }
 
-  /// Reports what cannot be drawn yet of a picture with a place of its own.
-  mutating func checkPlacedFilters(_ fit: Fit, _ filters: [Filter<RampList>]?, at pointer: JSONPointer) {
-    let keys = (fit == .blur ? ["the fit 'blur'"] : []) + (filters == nil ? [] : ["'filters'"])
-    guard !keys.isEmpty else { return }
-    problems.add(
-      pointer,
-      "\(list(keys)) of a picture with 'crop', 'frame' or 'transform' \(keys.count == 1 ? "is" : "are") part of the "
-        + "document's language but this version cannot render it yet")
+  /// Filters whose lengths are smaller with the frame, as `scale` of `videoComposition` makes it.
+  /// - Parameter geometry: Of the picture. A matrix is scaled itself, and lengths are in the picture's own pixels then.
+  func scaled(_ filters: [Filter<RampList>]?, _ geometry: LayerGeometry? = nil) -> [Filter<RampList>]? {
+    let scale = document.videoComposition.scale
+    if case .matrix? = geometry?.transform { return filters }
+    return scale == .one ? filters : filters?.map { $0.scaled(by: scale.approximate) }
   }
 
   /// Reports the fit `blur` of an asset with transparency.

@@ -50,7 +50,7 @@ struct Lowering {
     let export = exportSettings(format)
     let instructions = entry.instructions.map { lower($0) } ?? derivedInstructions()
     let overlays = entry.overlays.compactMap { lower($0, frame: format.size) }
-    let filters = filters(entry.filters)
+    let filters = scaled(filters(entry.filters))
     let audioMix = lowerAudioMix()
     if filmIsKnown, film.isEmpty {
       problems.add(.root.key("tracks"), "the film has no frames: there is no clip on any track")

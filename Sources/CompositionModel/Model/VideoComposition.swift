@@ -32,8 +32,14 @@ public struct Instruction: Sendable, Hashable, Codable {
   public var layers: [Layer]
   /// Whether overlays are drawn.
   public var wantsOverlays: Bool
+  /// Of the composited layers, in order, before those of the whole film, on the composition's timeline. Nil: none.
+  public var filters: [Filter<RampList>]?
 
-  public init(over: MediaTimeRange, background: Color, layers: [Layer], wantsOverlays: Bool = true) {
+  public init(
+    over: MediaTimeRange, background: Color, layers: [Layer], wantsOverlays: Bool = true,
+    filters: [Filter<RampList>]? = nil
+  ) {
+    self.filters = filters
     self.over = over
     self.background = background
     self.layers = layers

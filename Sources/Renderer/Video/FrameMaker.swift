@@ -237,7 +237,7 @@ package final class FrameMaker {
     let fitter = try stream(use.source).fitter
     var drawn: LayerPicture?
     if let placement = use.placement {
-      drawn = try fitter.picture(frame, placement)
+      drawn = try fitter.picture(frame, placement, use.filters, by: filters)
     } else {
       let fitting = planner.fitting(use)
       let key = FilteredKey(pts: frame.pts, fitting: fitting, filters: use.filters)

@@ -140,7 +140,7 @@ struct StackPlanner {
         if case .video(let video) = overlay.content { shown.time = try video.sourceTime(at: time) }
         stack.overlays.insert(shown, at: 0)
       }
-      stack.filters = try values(of: task.filters, at: time)
+      stack.filters = try values(of: span.filters, at: time) + values(of: task.filters, at: time)
       return stack
     } catch {
       throw RenderError(.task, "the times of frame \(frame) of the segment are out of range: \(error)")

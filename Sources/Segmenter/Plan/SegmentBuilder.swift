@@ -42,10 +42,14 @@ struct SegmentBuilder {
         layers.append(try plan(layer, clock: clock, firstFrame: shown.lowerBound, used: &used))
       }
       let local = clock.local(shown)
-      if let last = spans.last, last.layers == layers, last.background == span.background {
+      let filters = try mapErrors(to: PlanError.time("an instruction's filters")) { () throws(TimeError) in
+        try clock.local(span.filters, digests: sources.digest(of:))
+      }
+      if let last = spans.last, last.layers == layers, last.background == span.background, last.filters == filters {
         spans[spans.count - 1].frames = last.frames.lowerBound..<local.upperBound
       } else {
         spans.append(Span(frames: local, background: span.background, layers: layers))
+        spans[spans.count - 1].filters = filters
       }
     }
     var overlays: [PlannedOverlay] = []

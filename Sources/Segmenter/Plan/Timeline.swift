@@ -35,12 +35,15 @@ struct TimelineSpan {
   var wantsOverlays: Bool
   /// The first is on top. Tracks in a gap are left out, and so is what other layers hide.
   var layers: [TimelineLayer]
+  /// Of the composited layers.
+  var filters: [Filter<RampList>]?
 }
 
 extension TimelineSpan {
   /// Whether another span, which begins where this one ends, shows the same.
   fileprivate func continues(with next: TimelineSpan) -> Bool {
     background == next.background && wantsOverlays == next.wantsOverlays && layers == next.layers
+      && filters == next.filters
   }
 }
 
@@ -107,7 +110,8 @@ struct Timeline {
         let span = try visibility.visible(
           TimelineSpan(
             frames: start..<end, background: instruction.background, wantsOverlays: instruction.wantsOverlays,
-            layers: instruction.layers.compactMap { Timeline.resolve($0, at: time, in: tracks) }), grid: grid)
+            layers: instruction.layers.compactMap { Timeline.resolve($0, at: time, in: tracks) },
+            filters: instruction.filters), grid: grid)
         if let last = spans.last, last.continues(with: span) {
           spans[spans.count - 1].frames = last.frames.lowerBound..<end
         } else {

@@ -65,6 +65,8 @@ package struct Span: Sendable, Hashable, Codable {
   package var background: Color
   /// The first is on top. Tracks in a gap are left out.
   package var layers: [PlannedLayer]
+  /// Of the composited layers, in order, before those of the task, on the segment's clock. Nil: none.
+  package var filters: [Filter<RampList>]?
 
   package init(frames: Range<Int>, background: Color, layers: [PlannedLayer]) {
     self.frames = frames

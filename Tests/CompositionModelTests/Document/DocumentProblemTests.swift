@@ -102,8 +102,8 @@ private func instructions(_ instructions: String) -> String {
       documentText(tracks: #"[{"sound": 1, "clips": [{"asset": "v"}]}]"#), "/tracks/0/sound",
       "1 should be true or false"),
     Wrong(
-      documentText(tracks: #"[{"blendMode": "screen", "clips": [{"asset": "v"}]}]"#),
-      "/tracks/0/blendMode", "'blendMode' is part of the document's language", "yet"),
+      documentText(tracks: #"[{"pitch": "spectral", "clips": [{"asset": "v"}]}]"#),
+      "/tracks/0/pitch", "'pitch' is part of the document's language", "yet"),
     Wrong(documentText(tracks: #"[{"id": "A", "clips": []}]"#), "/tracks", "no frames"),
     Wrong(documentText(tracks: "[]"), "/tracks", "no frames"),
   ])
