@@ -24,6 +24,8 @@ struct ClipEntry: Sendable {
   var ramps: [RampEntry] = []
   var filters: [FilterEntry] = []
   var deinterlace: Deinterlacing?
+  /// Nil: straight.
+  var alpha: AlphaMode?
   /// On the clip's own time.
   var geometry = GeometryEntry()
   var blendMode: BlendMode?
@@ -38,6 +40,7 @@ struct ClipEntry: Sendable {
   /// The keys of clips on video tracks only.
   static let keysOfVideo = [
     "fit", "crop", "frame", "transform", "opacity", "blendMode", "mask", "ramps", "filters", "deinterlace",
+    "alpha",
   ]
   static let notYet = ["pitch", "reverse", "timeRange"]
 
@@ -103,6 +106,7 @@ extension DocumentReader {
       clip.mask = mask(fields["mask"])
       clip.filters = filters(fields["filters"])
       clip.deinterlace = deinterlacing(fields["deinterlace"])
+      clip.alpha = alpha(fields["alpha"])
     } else {
       for key in ClipEntry.keysOfVideo where fields.has(key) {
         let instead = !["opacity", "ramps"].contains(key) ? "" : "; the volume of a track is set in 'audioMix'"
@@ -119,6 +123,12 @@ extension DocumentReader {
 }
 
 extension DocumentReader {
+  /// How a picture's colours are stored. Nil for `straight`, the default.
+  mutating func alpha(_ value: JSONValue?) -> AlphaMode? {
+    let mode: AlphaMode? = choice(value, "alpha")
+    return mode == .straight ? nil : mode
+  }
+
   /// `true`, `false` or `"auto"`. Nil, the default, is `"auto"`.
   fileprivate mutating func deinterlacing(_ value: JSONValue?) -> Deinterlacing? {
     guard let value else { return nil }
@@ -192,6 +202,8 @@ extension Lowering {
     layer.filters = filters.isEmpty ? nil : filters
     if track.type == .video { checkFit(entry.fit, of: asset, id, at: pointer) }
     clip.deinterlace = entry.deinterlace
+    clip.alpha = entry.alpha
+    if track.type == .video { checkAlpha(entry.alpha, of: asset, id, at: pointer) }
     var lowered: [LoweredClip] = []
     for (used, target) in turns ?? [(clip.source, target)] {
       // The sound stays at the time that is written.
@@ -206,6 +218,13 @@ extension Lowering {
         LoweredClip(entry: entry, number: number, clip: clip, used: used, layer: layer, geometry: geometry))
     }
     return lowered
+  }
+
+  /// Reports a way to store alpha of an asset without any.
+  mutating func checkAlpha(_ alpha: AlphaMode?, of asset: AssetDescription, _ id: AssetID, at pointer: JSONPointer) {
+    guard alpha != nil, asset.defaultTrack(.video)?.video?.hasAlpha == false else { return }
+    problems.add(
+      pointer.key("alpha"), "'\(id.shortened)' has no transparency, by which its colours could be multiplied")
   }
 
   private mutating func positive(_ written: WrittenTime, at pointer: JSONPointer) -> MediaTime? {

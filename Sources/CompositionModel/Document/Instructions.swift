@@ -109,7 +109,8 @@ extension Lowering {
   mutating func derivedInstructions() -> [Instruction] {
     let transitions = lowerTransitions()
     guard filmIsKnown, !film.isEmpty else { return [] }
-    let shown = tracks.filter { $0.entry.type == .video }
+    let masks = maskTracks
+    let shown = tracks.filter { $0.entry.type == .video && !masks.contains($0.entry.id) }
     var cuts: [MediaTime] = []
     for track in shown { cuts += track.clips.entries.flatMap { [$0.range.start, $0.range.end] } }
     for transition in transitions.values.flatMap(\.entries) { cuts += [transition.range.start, transition.range.end] }

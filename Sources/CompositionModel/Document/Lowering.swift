@@ -44,6 +44,7 @@ struct Lowering {
     let composition = Composition(tracks: tracks.flatMap(\.composed))
     film =
       exact(at: .root) { () throws(TimeError) in try MediaTimeRange(start: .zero, end: composition.duration) } ?? film
+    checkMaskTracks()
     checkDynamicRange()
     let format = outputFormat()
     frameSize = format.size

@@ -201,7 +201,7 @@ extension Rectangle {
 
 extension LayerTurn {
   /// The map of a fitted picture whose rectangle is given.
-  fileprivate func matrix(in rectangle: Rectangle) -> AffineMatrix {
+  package func matrix(in rectangle: Rectangle) -> AffineMatrix {
     let (x0, y0) = (
       rectangle.x + anchorX.fraction * rectangle.width + anchorX.pixels,
       rectangle.y + anchorY.fraction * rectangle.height + anchorY.pixels

@@ -10,12 +10,13 @@ final class SourceFitter {
   private let format: VideoTaskFormat
   private let cell: ChromaCell
   private let title: String
+  private let alpha: AlphaMode
   /// One for each conversion in use. Nearly every source needs one.
   private var scalers: [(key: ScalerKey, scaler: FrameScaler)] = []
   /// The latest picture of each fitting, for frames that are shown again.
   private var latest: [Fitting: (pts: Int64, picture: LayerPicture)] = [:]
-  /// Of a still picture that is a mask.
-  private var masks: [MaskKind: MaskPlane] = [:]
+  /// Of the latest picture that was a mask.
+  private var masks: [MaskKind: (pts: Int64, plane: MaskPlane)] = [:]
   private lazy var placer = PicturePlacer(format)
   /// For the blurred copies of pictures, by their size.
   private var copyPlacer: (size: PixelSize, placer: PicturePlacer)?
@@ -46,6 +47,7 @@ final class SourceFitter {
   init(_ source: PlannedSource, format: VideoTaskFormat) {
     video = source.video
     title = source.title
+    alpha = source.alpha ?? .straight
     self.format = format
     cell = ChromaCell(format.pixelFormat)
   }
@@ -89,12 +91,12 @@ final class SourceFitter {
   ) throws(RenderError) -> BlendPicture {
     let kind = MaskKind(channel: channel, isInverted: isInverted)
     let plane: MaskPlane
-    if let known = masks[kind] {
-      plane = known
+    if let known = masks[kind], known.pts == frame.pts {
+      plane = known.plane
     } else {
       let size = video.orientation.uprightSize(aperture(of: frame).size)
       plane = try MaskPlane(rgba(frame, size: size), channel, isInverted: isInverted, YCbCrMatrix(format))
-      masks[kind] = plane
+      masks[kind] = (frame.pts, plane)
     }
     return try placer.masked(picture, by: plane, placement.mask(plane.size))
   }
@@ -144,19 +146,19 @@ final class SourceFitter {
     guard let packed = FrameFormat(name: name) else { throw RenderError(.infrastructure, "libav has no \(name)") }
     let colours = SourceColour(video, frameFormat: frame.format, composition: format)
     let aperture = aperture(of: frame)
-    var straight = frame
+    var packedFrame = frame
     var (x, y) = (aperture.x, aperture.y)
     if frame.format != packed {
-      straight = try converted(
+      packedFrame = try converted(
         frame, part: aperture, colour: colours.source, to: aperture.size, packed, colours.source)
       (x, y) = (0, 0)
     }
     if video.orientation != .upright {
-      straight = try upright(straight, part: PixelRect(x: x, y: y, size: aperture.size))
+      packedFrame = try upright(packedFrame, part: PixelRect(x: x, y: y, size: aperture.size))
       (x, y) = (0, 0)
     }
     let picture = try RGBAPicture(video.orientation.uprightSize(aperture.size))
-    picture.premultiply(straight, x: x, y: y)
+    picture.premultiply(packedFrame, alpha, x: x, y: y)
     return picture.size == size ? picture : try picture.scaled(to: size)
   }
 

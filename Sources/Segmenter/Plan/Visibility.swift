@@ -6,6 +6,9 @@ struct Visibility {
   let format: VideoTaskFormat
   let sources: SourceLookup
 
+  /// The most frames of a picture that moves for which it is found whether it hides what is below: an hour's.
+  private static let greatestMovement = 108_000
+
   /// The span without the layers that an opaque layer hides in all of its frames. If one does, the background, which it
   /// hides too, is black.
   func visible(_ span: TimelineSpan, grid: FrameGrid) throws(PlanError) -> TimelineSpan {
@@ -45,13 +48,16 @@ struct Visibility {
     }
     let covers = try mapErrors(to: PlanError.time("the geometry of track '\(clip.track)'")) {
       () throws(TimeError) -> Bool in
-      guard let local = try SegmentClock(frames: frames, grid: grid).local(geometry), local.isConstant(from: .zero)
-      else {
-        return false
+      guard let local = try SegmentClock(frames: frames, grid: grid).local(geometry) else { return false }
+      // A picture that moves must cover the frame in each of its places.
+      let moving = local.isConstant(from: .zero) ? 1 : frames.count
+      guard moving <= Self.greatestMovement else { return false }
+      for frame in 0..<moving {
+        let placement = try local.placement(
+          at: grid.time(of: frame), picture: video.presentationSize, fit: clip.fit, frame: format.size, cell: cell)
+        guard placement?.covers(format.size) == true else { return false }
       }
-      let placement = try local.placement(
-        at: .zero, picture: video.presentationSize, fit: clip.fit, frame: format.size, cell: cell)
-      return placement?.covers(format.size) ?? false
+      return true
     }
     guard covers else { return false }
     return try isOpaque(clip, in: frames, grid: grid)

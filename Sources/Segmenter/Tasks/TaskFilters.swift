@@ -21,8 +21,9 @@ extension VideoTask {
   package var tableDigests: [String] {
     let ofClips = spans.flatMap(\.layers).flatMap(\.clips).flatMap { $0.filters ?? [] }
     var seen: Set<String> = []
+    let ofOverlays = overlays.flatMap { $0.filters ?? [] }
     let ofSpans = spans.flatMap { $0.filters ?? [] }
-    return (ofClips + ofSpans + (filters ?? [])).compactMap(\.table)
+    return (ofClips + ofOverlays + ofSpans + (filters ?? [])).compactMap(\.table)
       .filter { seen.insert($0).inserted }
   }
 
