@@ -6,8 +6,13 @@ struct Visibility {
   let format: VideoTaskFormat
   let sources: SourceLookup
 
-  /// The most frames of a picture that moves for which it is found whether it hides what is below: an hour's.
-  private static let greatestMovement = 108_000
+  /// The frames for which it is still found out whether a picture that moves hides what is below. An edit of any size is
+  /// planned in seconds: what comes after them is taken as not hidden, which changes no picture.
+  private let movements = Movements()
+
+  private final class Movements {
+    var left = 2_000_000
+  }
 
   /// The span without the layers that an opaque layer hides in all of its frames. If one does, the background, which it
   /// hides too, is black.
@@ -51,8 +56,9 @@ struct Visibility {
       guard let local = try SegmentClock(frames: frames, grid: grid).local(geometry) else { return false }
       // A picture that moves must cover the frame in each of its places.
       let moving = local.isConstant(from: .zero) ? 1 : frames.count
-      guard moving <= Self.greatestMovement else { return false }
       for frame in 0..<moving {
+        movements.left -= moving == 1 ? 0 : 1
+        guard moving == 1 || movements.left > 0 else { return false }
         let placement = try local.placement(
           at: grid.time(of: frame), picture: video.presentationSize, fit: clip.fit, frame: format.size, cell: cell)
         guard placement?.covers(format.size) == true else { return false }
