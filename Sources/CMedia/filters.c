@@ -224,20 +224,22 @@ void sheaf_reduce(
   int shift_y) {
   int columns = shift_x ? shifted_up(width, shift_x) + 2 : width;
   int rows = shift_y ? shifted_up(height, shift_y) + 2 : height;
-  uint32_t half = 1u << (shift_x + shift_y) >> 1;
+  uint64_t half = (uint64_t)1 << (shift_x + shift_y) >> 1;
   for (int row = 0; row < rows; row++) {
     uint16_t *to_row = ROW(uint16_t, to, to_stride, row);
     for (int column = 0; column < columns; column++) {
       int left = shift_x ? (column - 1) * (1 << shift_x) : column, top = shift_y ? (row - 1) * (1 << shift_y) : row;
-      uint32_t sum = half;
+      uint64_t total = half;
       for (int y = top; y < top + (1 << shift_y); y++) {
         const uint16_t *line = CONST_ROW(uint16_t, from, from_stride, y < 0 ? 0 : y >= height ? height - 1 : y);
+        uint32_t sum = 0;
         if (left >= 0 && left + (1 << shift_x) <= width)
           for (int x = left; x < left + (1 << shift_x); x++) sum += line[x];
         else
           for (int x = left; x < left + (1 << shift_x); x++) sum += line[x < 0 ? 0 : x >= width ? width - 1 : x];
+        total += sum;
       }
-      to_row[column] = (uint16_t)(sum >> (shift_x + shift_y));
+      to_row[column] = (uint16_t)(total >> (shift_x + shift_y));
     }
   }
 }

@@ -44,6 +44,19 @@ static inline uint16_t times(uint32_t colour, uint32_t alpha) {
 PREMULTIPLY(sheaf_premultiply_rgba8, uint8_t, 257u)
 PREMULTIPLY(sheaf_premultiply_rgba16, uint16_t, 1u)
 
+#define SPLIT(name, sample, scale)                                                                                    \
+  void name(struct sheaf_rgba_planes to, const sample *from, ptrdiff_t from_stride, int width, int height) {           \
+    for (int y = 0; y < height; y++) {                                                                                 \
+      const sample *row = CONST_ROW(sample, from, from_stride, y);                                                     \
+      for (int plane = 0; plane < 4; plane++) {                                                                        \
+        uint16_t *line = ROW(uint16_t, to.plane[plane], to.stride, y);                                                 \
+        for (int x = 0; x < width; x++) line[x] = (uint16_t)(row[4 * x + plane] * scale);                              \
+      }                                                                                                                \
+    }                                                                                                                  \
+  }
+SPLIT(sheaf_split_rgba8, uint8_t, 257u)
+SPLIT(sheaf_split_rgba16, uint16_t, 1u)
+
 void sheaf_split_argb32(
   struct sheaf_rgba_planes to, const uint32_t *from, ptrdiff_t from_stride, int width, int height) {
   for (int y = 0; y < height; y++) {

@@ -96,6 +96,27 @@ struct FilterReference {
     }
   }
 
+  /// One plane by itself.
+  struct Lines {
+    private(set) var samples: [Double]
+    private let width: Int
+    private let height: Int
+
+    init(_ samples: [Double], _ width: Int, _ height: Int) {
+      (self.samples, self.width, self.height) = (samples, width, height)
+    }
+
+    /// A Gaussian of a standard deviation in samples; below 0.2 there is none.
+    mutating func blur(_ sigmaX: Double, _ sigmaY: Double) {
+      if sigmaX >= 0.2 {
+        samples = convolved(samples, count: width, lines: height, step: 1, lineStep: width, sigmaX)
+      }
+      if sigmaY >= 0.2 {
+        samples = convolved(samples, count: height, lines: width, step: width, lineStep: 1, sigmaY)
+      }
+    }
+  }
+
   private static func convolved(
     _ from: [Double], count: Int, lines: Int, step: Int, lineStep: Int, _ sigma: Double
   ) -> [Double] {

@@ -34,6 +34,57 @@ struct OperationTimes {
     print("operation \(name) \((now - start) / 60 * 1000)")
   }
 
+  /// Filters whose parameters change, a mask and a text that moves, as `CostModel` has them.
+  @Test func filtersMasksAndOverlays() throws {
+    let over = try MediaTimeRange(start: .zero, duration: MediaTime(seconds: 3))
+    func time(_ name: String, _ change: (inout ClipLayer, inout [PlannedOverlay], inout VideoFixture) throws -> Void)
+      throws
+    {
+      var fixture = try VideoFixture()
+      let source = try fixture.make(
+        "still.png", ["-f", "lavfi", "-i", "testsrc2=size=1920x1080", "-frames:v", "1", "-pix_fmt", "rgb24"])
+      var clip = try fixture.clip(source, frames: 0..<31)
+      var overlays: [PlannedOverlay] = []
+      try change(&clip, &overlays, &fixture)
+      let task = fixture.task(
+        [.clip(clip)], size: Self.size, colour: ColourTags(matrix: "bt709"), frameCount: 31, overlays: overlays)
+      let maker = try FrameMaker(task, inputs: fixture.inputs)
+      _ = try maker.frame(0)
+      let start = Self.now
+      for index in 1...30 { _ = try maker.frame(index) }
+      print("operation \(name) \((Self.now - start) / 30 * 1000)")
+    }
+    for kind in FilterKind.allCases where kind != .lut {
+      try time(kind.rawValue) { clip, _, _ in
+        let values = kind.parameters.enumerated().map { index, parameter in
+          let from = parameter.standard ?? 0.8
+          return RampList([Ramp(over: over, from: from, to: index == 0 ? from * 0.7 : from)])
+        }
+        clip.filters = [Filter(kind, values, color: Color(red: 0, green: 255, blue: 0))]
+      }
+    }
+    for name in ["mask", "fade"] {
+      try time(name) { clip, _, fixture in
+        if name == "mask" {
+          let mask = try fixture.make(
+            "mask.png", ["-f", "lavfi", "-i", "testsrc2=size=1920x1080", "-frames:v", "1", "-pix_fmt", "rgba"])
+          clip.mask = PlannedMask(source: mask, channel: .luma, isInverted: false)
+        }
+        clip.opacity = RampList([Ramp(over: over, from: 0, to: 1)])
+        clip.geometry = LayerGeometry(transform: .turn(try Self.ramp(LayerTurn(), LayerTurn(x: 90.5))))
+      }
+    }
+    try time("text") { _, overlays, fixture in
+      let text = StyledText(text: "A title of the film", size: 100)
+      try fixture.add(text)
+      var overlay = PlannedOverlay(
+        content: try fixture.content(text), frames: [0..<31], placement: .anchor(.center, inset: 0), opacity: 1,
+        ramps: .one)
+      overlay.geometry = LayerGeometry(transform: .turn(try Self.ramp(LayerTurn(), LayerTurn(x: 90.5))))
+      overlays = [overlay]
+    }
+  }
+
   private static func ramp<Value>(_ from: Value, _ to: Value) throws -> ValueRampList<Value> {
     let over = try MediaTimeRange(start: .zero, duration: MediaTime(seconds: 3))
     return ValueRampList([ValueRamp(over: over, from: from, to: to)])

@@ -121,7 +121,7 @@ import Testing
   }
 
   /// A film with a moving picture over two that stand still.
-  private static func edit(_ description: AssetDescription) throws -> Edit {
+  private static func edit(_ description: AssetDescription, filtered: Bool) throws -> Edit {
     let second = try MediaTimeRange(start: .zero, duration: MediaTime(seconds: 1))
     let tracks = ["top", "middle", "bottom"].map {
       CompositionTrack(
@@ -144,19 +144,32 @@ import Testing
           ValueRamp(over: try ramp(26..<28), from: LayerTurn(), to: LayerTurn(x: 7), easing: .hold),
         ])))
     let opacity = RampList([Ramp(over: try ramp(2..<12), from: 0.25, to: 1, easing: .easeIn)])
+    var top = TrackLayer(track: "top", opacity: opacity, geometry: moving)
+    var middle = TrackLayer(track: "middle", geometry: frame(30.5, 10, 40, 40), blendMode: .multiply)
+    if filtered {
+      top.filters = [
+        .contrast(amount: try .constant(1.2)),
+        .chromaKey(
+          color: Color(red: 0, green: 255, blue: 0), similarity: try .constant(0.2), blend: try .constant(0.1),
+          spill: try .constant(0.5)),
+      ]
+      middle.fit = .blur
+      middle.filters = [
+        .blur(radius: RampList([Ramp(over: try ramp(3..<18), from: 0, to: 5)])),
+        .vignette(amount: try .constant(0.7), radius: try .constant(0.3), softness: try .constant(0.5)),
+      ]
+    }
+    var instruction = Instruction(
+      over: second, background: Color(red: 90, green: 9, blue: 9),
+      layers: [.track(top), .track(middle), .track(TrackLayer(track: "bottom", geometry: frame(2, 2, 90, 50)))])
+    if filtered {
+      instruction.filters = [.hue(degrees: RampList([Ramp(over: try ramp(5..<28), from: 0, to: 90)]))]
+    }
     return Edit(
       composition: Composition(tracks: tracks),
       videoComposition: VideoComposition(
         renderSize: size, frameDuration: MediaTime(value: 1, timescale: 30),
-        instructions: [
-          Instruction(
-            over: second, background: Color(red: 90, green: 9, blue: 9),
-            layers: [
-              .track(TrackLayer(track: "top", opacity: opacity, geometry: moving)),
-              .track(TrackLayer(track: "middle", geometry: frame(30.5, 10, 40, 40), blendMode: .multiply)),
-              .track(TrackLayer(track: "bottom", geometry: frame(2, 2, 90, 50))),
-            ])
-        ]), audioMix: AudioMix(),
+        instructions: [instruction]), audioMix: AudioMix(),
       export: ExportSettings(
         path: "a.mov", container: .mov,
         video: VideoSettings(
@@ -166,8 +179,8 @@ import Testing
   }
 
   /// The pictures of a film are the same however it is cut into segments, and whatever was drawn before them.
-  @Test(arguments: ["testsrc2", "still"])
-  func everyFrameDependsOnItsTimeAlone(name: String) throws {
+  @Test(arguments: ["testsrc2", "still"], [false, true])
+  func everyFrameDependsOnItsTimeAlone(name: String, filtered: Bool) throws {
     var fixture = try VideoFixture()
     let path: String
     if name == "still" {
@@ -178,7 +191,7 @@ import Testing
       _ = try Self.source(&fixture)
     }
     let description = try AssetProbe.probe(openSource(path), name: path)
-    var edit = try Self.edit(description)
+    var edit = try Self.edit(description, filtered: filtered)
     if name == "still" {
       for track in edit.composition.tracks.indices {
         edit.composition.tracks[track].clips[0].source = try MediaTimeRange(start: .zero, duration: .zero)
@@ -205,6 +218,36 @@ import Testing
     ).segments[0].task
     for index in [5, 9, 15, 21, 27] {
       #expect(try FrameMaker(task, inputs: inputs).frame(index).packed == whole[index], "frame \(index)")
+    }
+  }
+
+  /// A filtered picture that is not moved is that of the clip without geometry; one that moves is filtered before.
+  @Test func filtersAreAppliedBeforeAPictureIsPlaced() throws {
+    var fixture = try VideoFixture()
+    let source = try Self.source(&fixture)
+    let chains: [[Filter<RampList>]] = [
+      [.blur(radius: try .constant(3)), .contrast(amount: try .constant(1.4))],
+      [.vignette(amount: try .constant(0.7), radius: try .constant(0.3), softness: try .constant(0.5))],
+      [
+        .chromaKey(
+          color: Color(red: 0, green: 255, blue: 0), similarity: try .constant(0.3), blend: try .constant(0.1),
+          spill: try .constant(0.5))
+      ],
+    ]
+    for chain in chains {
+      var plain = try Self.clip(fixture, source, nil)
+      plain.filters = chain
+      func frame(_ geometry: LayerGeometry?) throws -> PackedFrame {
+        plain.geometry = geometry
+        let task = fixture.task([.clip(plain)], size: Self.size, colour: ColourTags(matrix: "bt709"))
+        return PackedFrame(try fixture.frame(task), Self.size)
+      }
+      let unmoved = try frame(nil)
+      #expect(try frame(LayerGeometry()).bytes == unmoved.bytes, "\(chain)")
+      let moved = try frame(LayerGeometry(transform: .turn(.constant(LayerTurn(x: 12, y: -6)))))
+      for y in 0..<58 {
+        for x in 12..<96 { #expect(moved[0, x, y] == unmoved[0, x - 12, y + 6], "\(chain) at \(x), \(y)") }
+      }
     }
   }
 

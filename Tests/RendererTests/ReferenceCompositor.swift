@@ -35,6 +35,8 @@ struct ReferenceCompositor {
     var blendMode: BlendMode?
     /// 0...1 at each pixel, stretched over the layer's rectangle.
     var mask: Plane?
+    /// Of the fitted picture, before it is turned.
+    var filters: [Filter<Double>] = []
   }
 
   var width: Int
@@ -90,7 +92,7 @@ struct ReferenceCompositor {
   /// The matrix to the film (a, b, c, d, tx, ty), and the rectangle of the picture that is drawn.
   private func place(
     _ layer: Layer, _ size: (Double, Double)
-  ) -> (matrix: [Double], crop: [Double], visible: [Double], rectangle: [Double]) {
+  ) -> (matrix: [Double], crop: [Double], visible: [Double], rectangle: [Double], scale: [Double]) {
     var crop = layer.crop ?? [0, 0, size.0, size.1]
     let (right, bottom) = (min(size.0, crop[0] + crop[2]), min(size.1, crop[1] + crop[3]))
     (crop[0], crop[1]) = (max(0, crop[0]), max(0, crop[1]))
@@ -99,7 +101,7 @@ struct ReferenceCompositor {
       let rectangle = [
         matrix[0] * size.0, matrix[1] * size.0, matrix[2] * size.1, matrix[3] * size.1, matrix[4], matrix[5],
       ]
-      return (matrix, crop, crop, rectangle)
+      return (matrix, crop, crop, rectangle, [1, 1])
     }
     let frame = layer.frame ?? [0, 0, Double(width), Double(height)]
     let (x, y) = (frame[2] / crop[2], frame[3] / crop[3])
@@ -123,6 +125,11 @@ struct ReferenceCompositor {
       let y1 = min(crop[3], (frame[3] - top) / scale.1)
       visible = [crop[0] + x0, crop[1] + y0, x1 - x0, y1 - y0]
     }
+    if layer.fit == .blur {
+      visible = [
+        crop[0] - left / scale.0, crop[1] - top / scale.1, frame[2] / scale.0, frame[3] / scale.1,
+      ]
+    }
     var matrix = [
       scale.0, 0, 0, scale.1, frame[0] + left - crop[0] * scale.0, frame[1] + top - crop[1] * scale.1,
     ]
@@ -142,7 +149,7 @@ struct ReferenceCompositor {
       }
       (matrix, rectangle) = (turned(matrix), turned(rectangle))
     }
-    return (matrix, crop, visible, rectangle)
+    return (matrix, crop, visible, rectangle, [scale.0, scale.1])
   }
 
   private static func cosine(_ angle: Double) -> Double {
@@ -317,11 +324,138 @@ struct ReferenceCompositor {
     return plane
   }
 
+  // MARK: Filters
+
+  /// Replaces a picture by its crop, filtered. Returns where that starts in the picture.
+  private func filter(
+    _ picture: inout Picture, _ filters: [Filter<Double>], _ crop: [Double], _ visible: [Double], _ scale: [Double],
+    isOverBlur: Bool
+  ) -> [Double] {
+    let (cellX, cellY) = picture.hasAlpha ? (1, 1) : (across, down)
+    func cells(_ start: Double, _ length: Double, _ cell: Int, _ limit: Int?) -> (Int, Int) {
+      let first = Int((start / Double(cell)).rounded(.down)) * cell
+      let end = Int(((start + length) / Double(cell)).rounded(.up)) * cell
+      return (first, min(limit ?? end, end) - first)
+    }
+    let luma = picture.planes[0]
+    let (x, width) = cells(crop[0], crop[2], cellX, luma.width)
+    let (y, height) = cells(crop[1], crop[3], cellY, luma.height)
+    func step(_ plane: Int) -> (Int, Int) { plane == 1 || plane == 2 ? (cellX, cellY) : (1, 1) }
+    func part(_ plane: Int) -> Plane {
+      let (dx, dy) = step(plane)
+      let from = picture.planes[plane]
+      var part = Plane((width + dx - 1) / dx, (height + dy - 1) / dy)
+      for row in 0..<part.height {
+        for column in 0..<part.width {
+          part.samples[row * part.width + column] = from.samples[(y / dy + row) * from.width + x / dx + column]
+        }
+      }
+      return part
+    }
+    picture.planes = picture.planes.indices.map(part)
+    var origin = [Double(x), Double(y)]
+    if isOverBlur {
+      let (left, outerWidth) = cells(visible[0], visible[2], cellX, nil)
+      let (top, outerHeight) = cells(visible[1], visible[3], cellY, nil)
+      let front = picture
+      let enlarged = max(Double(outerWidth) / Double(width), Double(outerHeight) / Double(height))
+      for plane in 0..<3 {
+        let (dx, dy) = step(plane)
+        func axis(_ outer: Int, _ side: Int, _ step: Int, _ site: Double) -> (Double, Double) {
+          // The middle of the picture, enlarged.
+          let used = Double(outer) / enlarged
+          return (((Double(side) - used) / 2 + site / enlarged - site) / Double(step), 1 / enlarged)
+        }
+        picture.planes[plane] = Self.filtered(
+          front.planes[plane], outerWidth / dx, outerHeight / dy, x: axis(outerWidth, width, dx, 0.5),
+          y: axis(outerHeight, height, dy, dy > 1 ? 1 : 0.5))
+        round(&picture.planes[plane])
+      }
+      let radius = 0.04 * min(visible[2] * scale[0], visible[3] * scale[1])
+      apply(.blur(radius: radius), to: &picture, scale, seen: [])
+      for plane in 0..<3 {
+        let (dx, dy) = step(plane)
+        let (from, width) = (front.planes[plane], picture.planes[plane].width)
+        for row in 0..<from.height {
+          for column in 0..<from.width {
+            let at = ((y - top) / dy + row) * width + (x - left) / dx + column
+            picture.planes[plane].samples[at] = from.samples[row * from.width + column]
+          }
+        }
+        round(&picture.planes[plane])
+      }
+      origin = [Double(left), Double(top)]
+    }
+    let seen = [visible[0] - origin[0], visible[1] - origin[1], visible[2], visible[3]]
+    for filter in filters { apply(filter, to: &picture, scale, seen: seen) }
+    if !picture.hasAlpha { for plane in 0..<3 { round(&picture.planes[plane]) } }
+    return origin
+  }
+
+  private func apply(_ filter: Filter<Double>, to picture: inout Picture, _ scale: [Double], seen: [Double]) {
+    let (cellX, cellY) = picture.hasAlpha ? (1, 1) : (across, down)
+    func share(_ at: Int) -> Double { picture.hasAlpha ? picture.planes[3].samples[at] : 1 }
+    func limit(_ plane: Int) {
+      for at in picture.planes[plane].samples.indices {
+        let most = picture.hasAlpha ? (highest + 1) * share(at) : highest
+        picture.planes[plane].samples[at] = min(most, max(0, picture.planes[plane].samples[at]))
+      }
+    }
+    switch filter {
+    case .blur(let radius):
+      for plane in picture.planes.indices {
+        let (dx, dy) = plane == 1 || plane == 2 ? (cellX, cellY) : (1, 1)
+        var blurred = FilterReference.Lines(
+          picture.planes[plane].samples, picture.planes[plane].width, picture.planes[plane].height)
+        blurred.blur(radius / scale[0] / Double(dx), radius / scale[1] / Double(dy))
+        picture.planes[plane].samples = blurred.samples
+      }
+    case .contrast(let amount):
+      for plane in 0..<3 {
+        let middle = (plane == 0 ? 16 + 219 * 0.5 : 128) * step
+        for at in picture.planes[plane].samples.indices {
+          let change = (1 - amount) * middle * share(at)
+          picture.planes[plane].samples[at] = picture.planes[plane].samples[at] * amount + change
+        }
+        limit(plane)
+      }
+    case .vignette(let amount, let radius, let softness):
+      let (halfX, halfY) = (seen[2] / 2 * scale[0], seen[3] / 2 * scale[1])
+      for plane in 0..<3 {
+        let (dx, dy) = plane == 0 ? (1, 1) : (cellX, cellY)
+        let size = picture.planes[plane]
+        for row in 0..<size.height {
+          for column in 0..<size.width {
+            let x = ((Double(column) + 0.5) * Double(dx) - seen[0] - seen[2] / 2) * scale[0]
+            let y = ((Double(row) + 0.5) * Double(dy) - seen[1] - seen[3] / 2) * scale[1]
+            let distance = ((x * x + y * y) / (halfX * halfX + halfY * halfY)).squareRoot()
+            let t = min(1, max(0, (distance - radius) / softness))
+            let kept = 1 - amount * t * t * (3 - 2 * t)
+            let at = row * size.width + column
+            let dark = (plane == 0 ? 16 : 128) * step * share(at)
+            picture.planes[plane].samples[at] = dark + (picture.planes[plane].samples[at] - dark) * kept
+          }
+        }
+      }
+    default: preconditionFailure("the reference does not have \(filter.kind)")
+    }
+  }
+
   // MARK: Drawing
 
   private func draw(_ layer: Layer, on planes: inout [Plane]) {
-    let luma = layer.picture.planes[0]
-    let (matrix, crop, visible, rectangle) = place(layer, (Double(luma.width), Double(luma.height)))
+    let whole = layer.picture.planes[0]
+    var (matrix, crop, visible, rectangle, scale) = place(layer, (Double(whole.width), Double(whole.height)))
+    var layer = layer
+    if layer.fit == .blur || !layer.filters.isEmpty {
+      let origin = filter(&layer.picture, layer.filters, crop, visible, scale, isOverBlur: layer.fit == .blur)
+      if layer.fit == .blur { crop = visible }
+      for axis in 0..<2 {
+        matrix[4 + axis] += matrix[axis] * origin[0] + matrix[2 + axis] * origin[1]
+        crop[axis] -= origin[axis]
+        visible[axis] -= origin[axis]
+      }
+    }
     let chromaSize = (planes[1].width, planes[1].height)
     var colours: [Plane]
     var alpha = coverage(matrix, visible, across: 1, down: 1, (width, height))

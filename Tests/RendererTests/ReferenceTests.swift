@@ -74,7 +74,7 @@ import Testing
 
   private static func layer(
     _ source: Source, _ fixture: VideoFixture, film: PixelSize, isBase: Bool,
-    mask: (index: Int, size: PixelSize, pixels: [[Double]]), _ random: inout SeededRandom
+    mask: (index: Int, size: PixelSize, pixels: [[Double]]), filtered: Bool, _ random: inout SeededRandom
   ) throws -> (ClipLayer, ReferenceCompositor.Layer) {
     var reference = ReferenceCompositor.Layer(picture: source.picture)
     var geometry = LayerGeometry()
@@ -83,6 +83,7 @@ import Testing
     let (width, height) = (Double(film.width), Double(film.height))
     reference.fit = Fit.allCases[Int.random(in: 0..<4, using: &random)]
     if isBase { reference.fit = .cover }
+    if !source.picture.hasAlpha, filtered, chance(30) { reference.fit = .blur }
     if chance(40) {
       let crop = [
         number(-5...20).rounded(), number(-5...20), number(12...60), number(12...60).rounded(),
@@ -90,7 +91,7 @@ import Testing
       reference.crop = crop
       geometry.crop = .constant(Rectangle(x: crop[0], y: crop[1], width: crop[2], height: crop[3]))
     }
-    if !isBase, chance(30) {
+    if !isBase, reference.fit != .blur, chance(30) {
       let scale = number(0.3...2.2)
       let matrix = [
         scale * number(-1...1), number(-1...1), number(-1...1), scale * number(-1...1), number(0...width),
@@ -127,6 +128,14 @@ import Testing
               anchorY: LayerTurn.Coordinate(fraction: 0, pixels: anchor[1]))))
       }
     }
+    if filtered {
+      if chance(50) { reference.filters.append(.blur(radius: number(0.5...12))) }
+      if chance(40) { reference.filters.append(.contrast(amount: number(0.5...1.5))) }
+      if chance(40) {
+        reference.filters.append(
+          .vignette(amount: number(0.2...1), radius: number(0...0.6), softness: number(0.3...1)))
+      }
+    }
     if chance(50) { reference.opacity = number(0.1...1) }
     if !isBase, chance(40) { reference.blendMode = BlendMode.allCases.randomElement(using: &random) }
     var planned: PlannedMask?
@@ -147,6 +156,11 @@ import Testing
     clip.geometry = geometry
     clip.blendMode = reference.blendMode
     clip.mask = planned
+    if !reference.filters.isEmpty {
+      clip.filters = try reference.filters.map { filter in
+        Filter(filter.kind, try filter.values.map { try RampList.constant($0) })
+      }
+    }
     return (clip, reference)
   }
 
@@ -154,8 +168,17 @@ import Testing
   private static let count = ProcessInfo.processInfo.environment["SHEAF_REFERENCE"] == nil ? 250 : 500
 
   @Test func randomStacksAreThoseOfTheSlowCompositor() throws {
+    try Self.compare(count: Self.count, filtered: false, seed: 20)
+  }
+
+  /// With filters and the fit `blur` as well.
+  @Test func filteredStacksAreThoseOfTheSlowCompositor() throws {
+    try Self.compare(count: Self.count / 5, filtered: true, seed: 21)
+  }
+
+  private static func compare(count: Int, filtered: Bool, seed: UInt64) throws {
     var fixture = try VideoFixture()
-    var random = SeededRandom(seed: 20)
+    var random = SeededRandom(seed: seed)
     let formats: [PixelFormat] = [.yuv420p, .yuv420p10, .yuv422p, .yuv444p, .yuv444p10, .yuv422p10]
     var opaque: [PixelFormat: [Source]] = [:]
     for format in formats {
@@ -166,7 +189,7 @@ import Testing
     }
     let holeSize = PixelSize(width: 40, height: 36)
     let (hole, pixels) = try Self.transparent(&fixture, holeSize)
-    for number in 0..<Self.count {
+    for number in 0..<count {
       let format = formats[number % formats.count]
       let size = PixelSize(
         width: 2 * Int.random(in: 32...40, using: &random), height: 2 * Int.random(in: 24...32, using: &random))
@@ -189,7 +212,8 @@ import Testing
             index: hole, picture: ReferenceCompositor.Picture(planes: planes, hasAlpha: true), size: holeSize)
         }
         let (clip, layer) = try Self.layer(
-          #require(source), fixture, film: size, isBase: index == 0, mask: (hole, holeSize, pixels), &random)
+          #require(source), fixture, film: size, isBase: index == 0, mask: (hole, holeSize, pixels),
+          filtered: filtered, &random)
         layers.insert(.clip(clip), at: 0)
         expected.append(layer)
       }
@@ -211,11 +235,12 @@ import Testing
           layer.mask == nil ? "" : "mask",
           layer.turn.map { "turn \($0)" } ?? "", layer.frame.map { "frame \($0)" } ?? "",
           layer.crop.map { "crop \($0)" } ?? "", layer.fit.rawValue, "\(layer.opacity)",
+          layer.filters.isEmpty ? "" : "\(layer.filters)",
         ].filter { !$0.isEmpty }.joined(separator: " ")
       }
       #expect(
         peak >= (format.bitDepth > 8 ? 60 : 50),
-        "stack \(number) of \(format), bottom first: \(kinds.joined(separator: "; "))")
+        "\(peak) dB in stack \(number) of \(format), bottom first: \(kinds.joined(separator: "; "))")
     }
   }
 }

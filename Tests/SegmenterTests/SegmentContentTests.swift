@@ -63,6 +63,64 @@ struct SegmentContentTests {
     #expect(try tasks(["wide", "a", "b"], background: .white) == tasks(["wide", "a"]))
   }
 
+  @Test(arguments: [(-8.0, true), (8.0, false)])
+  func `a picture that moves hides what is below if it always covers the frame`(left: Double, hides: Bool) throws {
+    let whole = try Synthetic.range(0, 4)
+    let tracks = ["a", "b"].map {
+      CompositionTrack(id: $0, type: .video, clips: [Synthetic.clip($0, use: whole, at: whole)])
+    }
+    let moving = LayerGeometry(
+      frame: ValueRampList([
+        ValueRamp(
+          over: whole, from: Rectangle(x: -64, y: -36, width: 1408, height: 792),
+          to: Rectangle(x: left, y: -36, width: 1408, height: 792))
+      ]))
+    let edit = try Synthetic.edit(
+      tracks: tracks,
+      layers: [.track(TrackLayer(track: "a", fit: .fill, geometry: moving)), .track(TrackLayer(track: "b"))])
+    let tasks = try RenderPlanner.plan(
+      edit, assets: Synthetic.assets(["a": Synthetic.film(frames: 200), "b": Synthetic.film(frames: 200)])
+    ).segments.map(\.task)
+    #expect(Set(tasks.flatMap(\.sources).map(\.digest)).count == (hides ? 1 : 2))
+  }
+
+  @Test
+  func `filters, masks, pictures that move and overlays cost something`() throws {
+    let whole = try Synthetic.range(0, 4)
+    func cost(_ change: (inout TrackLayer, inout Edit) throws -> Void) throws -> Double {
+      let tracks = ["a", "b"].map {
+        CompositionTrack(id: $0, type: .video, clips: [Synthetic.clip($0, use: whole, at: whole)])
+      }
+      var layer = TrackLayer(track: "a")
+      var edit = try Synthetic.edit(tracks: tracks)
+      try change(&layer, &edit)
+      edit.videoComposition.instructions[0].layers = [.track(layer)]
+      return try RenderPlanner.plan(
+        edit,
+        assets: Synthetic.assets([
+          "a": Synthetic.film(frames: 200), "b": Synthetic.film(frames: 200), "still": Synthetic.still(),
+        ]), fonts: Synthetic.fonts(edit)
+      ).segments.map(\.cost).reduce(0, +)
+    }
+    let plain = try cost { _, _ in }
+    #expect(try cost { layer, _ in layer.filters = [.blur(radius: try .constant(9))] } > plain * 1.1)
+    #expect(try cost { layer, _ in layer.geometry = LayerGeometry() } > plain * 1.05)
+    #expect(try cost { layer, _ in layer.mask = LayerMask(.track("b"), channel: .luma) } > plain * 1.2)
+    let graded = try cost { _, edit in edit.videoComposition.filters = [.contrast(amount: try .constant(2))] }
+    #expect(graded > plain * 1.02)
+    func overlay(_ seconds: Int64) throws -> Double {
+      try cost { _, edit in
+        edit.videoComposition.overlays = [
+          Overlay(
+            content: .video(OverlayVideo(asset: "b", sourceTrack: 0, source: whole, turns: nil)),
+            over: try Synthetic.range(0, seconds), placement: .point(x: 0, y: 0))
+        ]
+      }
+    }
+    #expect(try overlay(1) > plain * 1.02)
+    #expect(abs((try overlay(4) - plain) / (try overlay(1) - plain) - 4) < 0.01)
+  }
+
   @Test
   func `what is below a border, alpha or an opacity below one is in the task`() throws {
     let half = try RampList.constant(0.5)

@@ -84,6 +84,11 @@ void sheaf_premultiply_rgba8(
   struct sheaf_rgba_planes to, const uint8_t *from, ptrdiff_t from_stride, int width, int height);
 void sheaf_premultiply_rgba16(
   struct sheaf_rgba_planes to, const uint16_t *from, ptrdiff_t from_stride, int width, int height);
+// The same of colours that are multiplied by alpha already.
+void sheaf_split_rgba8(
+  struct sheaf_rgba_planes to, const uint8_t *from, ptrdiff_t from_stride, int width, int height);
+void sheaf_split_rgba16(
+  struct sheaf_rgba_planes to, const uint16_t *from, ptrdiff_t from_stride, int width, int height);
 // From Cairo's ARGB32, which is premultiplied: each sample is multiplied by 257.
 void sheaf_split_argb32(
   struct sheaf_rgba_planes to, const uint32_t *from, ptrdiff_t from_stride, int width, int height);

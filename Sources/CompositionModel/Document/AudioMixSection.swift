@@ -7,7 +7,7 @@ struct VolumeEntry: Sendable {
 
 extension RampEntry.Quantity {
   /// 1 leaves the samples as they are.
-  static let volume = Self(key: "volume", range: 0...10, notYet: ["easing", "pitch", "pan"])
+  static let volume = Self(key: "volume", range: 0...10, notYet: ["pitch", "pan"])
 }
 
 extension DocumentReader {

@@ -24,9 +24,13 @@ struct ClipEntry: Sendable {
   var ramps: [RampEntry] = []
   var filters: [FilterEntry] = []
   var deinterlace: Deinterlacing?
+  /// Nil: straight.
+  var alpha: AlphaMode?
   /// On the clip's own time.
   var geometry = GeometryEntry()
   var blendMode: BlendMode?
+  /// Whether it has a mode of its own, which may be `normal`.
+  var setsBlendMode = false
   var mask: MaskEntry?
   var pointer: JSONPointer
   /// No problem makes its asset or its times uncertain. (An unknown key may be a misspelt one of those.)
@@ -36,6 +40,7 @@ struct ClipEntry: Sendable {
   /// The keys of clips on video tracks only.
   static let keysOfVideo = [
     "fit", "crop", "frame", "transform", "opacity", "blendMode", "mask", "ramps", "filters", "deinterlace",
+    "alpha",
   ]
   static let notYet = ["pitch", "reverse", "timeRange"]
 
@@ -97,9 +102,11 @@ extension DocumentReader {
       clip.opacity = number(fields["opacity"], in: 0...1) ?? 1
       (clip.geometry, clip.ramps) = geometry(fields)
       clip.blendMode = blendMode(fields["blendMode"])
+      clip.setsBlendMode = fields.has("blendMode")
       clip.mask = mask(fields["mask"])
       clip.filters = filters(fields["filters"])
       clip.deinterlace = deinterlacing(fields["deinterlace"])
+      clip.alpha = alpha(fields["alpha"])
     } else {
       for key in ClipEntry.keysOfVideo where fields.has(key) {
         let instead = !["opacity", "ramps"].contains(key) ? "" : "; the volume of a track is set in 'audioMix'"
@@ -116,6 +123,12 @@ extension DocumentReader {
 }
 
 extension DocumentReader {
+  /// How a picture's colours are stored. Nil for `straight`, the default.
+  mutating func alpha(_ value: JSONValue?) -> AlphaMode? {
+    let mode: AlphaMode? = choice(value, "alpha")
+    return mode == .straight ? nil : mode
+  }
+
   /// `true`, `false` or `"auto"`. Nil, the default, is `"auto"`.
   fileprivate mutating func deinterlacing(_ value: JSONValue?) -> Deinterlacing? {
     guard let value else { return nil }
@@ -147,13 +160,14 @@ extension Lowering {
   /// Puts a clip in its place. Nil and a problem if it has none.
   /// - Parameters:
   ///   - number: its index in the list of its track.
+  ///   - style: what its track sets for all clips.
   ///   - lane: the track of the composition that it is on.
   ///   - start: where it starts if it has no `at`: at the end of the clip before it in the list, or where the transition
   ///     from that one starts. Nil if it is unknown.
   ///   - filmEnd: the end of the clips that do not end with the film. Nil if it is unknown.
   /// - Returns: the turns of a clip that is repeated, one after the other; a single one otherwise.
   mutating func lower(
-    _ entry: ClipEntry, _ number: Int, of track: TrackEntry, lane: TrackID, from start: MediaTime?,
+    _ entry: ClipEntry, _ number: Int, of track: TrackEntry, _ style: TrackStyle, lane: TrackID, from start: MediaTime?,
     filmEnd: MediaTime?
   ) -> [LoweredClip]? {
     let pointer = entry.pointer
@@ -181,12 +195,15 @@ extension Lowering {
     let opacity = ramps.flatMap { rampList($0, opacity: entry.opacity, within: target, owner: "the clip") }
     let geometry = placed(entry.geometry, within: target, at: pointer)
     var layer = TrackLayer(
-      track: lane, fit: entry.fit, opacity: opacity ?? .one, blendMode: entry.blendMode,
-      mask: lower(entry.mask))
-    layer.filters = filters(entry.filters, within: target)
+      track: lane, fit: entry.fit, opacity: opacity ?? .one,
+      blendMode: entry.setsBlendMode ? entry.blendMode : style.blendMode,
+      mask: entry.mask == nil ? style.mask : lower(entry.mask))
+    let filters = (filters(entry.filters, within: target) ?? []) + style.filters
+    layer.filters = filters.isEmpty ? nil : filters
     if track.type == .video { checkFit(entry.fit, of: asset, id, at: pointer) }
-    if geometry != nil || entry.mask != nil { checkPlacedFilters(entry.fit, layer.filters, at: pointer) }
     clip.deinterlace = entry.deinterlace
+    clip.alpha = entry.alpha
+    if track.type == .video { checkAlpha(entry.alpha, of: asset, id, at: pointer) }
     var lowered: [LoweredClip] = []
     for (used, target) in turns ?? [(clip.source, target)] {
       // The sound stays at the time that is written.
@@ -201,6 +218,13 @@ extension Lowering {
         LoweredClip(entry: entry, number: number, clip: clip, used: used, layer: layer, geometry: geometry))
     }
     return lowered
+  }
+
+  /// Reports a way to store alpha of an asset without any.
+  mutating func checkAlpha(_ alpha: AlphaMode?, of asset: AssetDescription, _ id: AssetID, at pointer: JSONPointer) {
+    guard alpha != nil, asset.defaultTrack(.video)?.video?.hasAlpha == false else { return }
+    problems.add(
+      pointer.key("alpha"), "'\(id.shortened)' has no transparency, by which its colours could be multiplied")
   }
 
   private mutating func positive(_ written: WrittenTime, at pointer: JSONPointer) -> MediaTime? {

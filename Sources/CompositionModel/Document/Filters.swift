@@ -108,8 +108,11 @@ extension FilterKind {
 extension Lowering {
   /// The filters on the composition's timeline. Nil and problems if one cannot be used; nil alone if there are none.
   /// - Parameters:
-  ///   - range: Of the clip whose time their ramps are on. Nil: they are on the film's.
-  mutating func filters(_ entries: [FilterEntry], within range: MediaTimeRange? = nil) -> [Filter<RampList>]? {
+  ///   - range: Of the clip or the overlay whose time their ramps are on. Nil: they are on the film's.
+  ///   - owner: What that is, for messages.
+  mutating func filters(
+    _ entries: [FilterEntry], within range: MediaTimeRange? = nil, owner: String = "the clip"
+  ) -> [Filter<RampList>]? {
     var filters: [Filter<RampList>] = []
     for entry in entries {
       if let id = entry.table, let asset = assets[id], asset.colourTable == nil {
@@ -117,21 +120,19 @@ extension Lowering {
           entry.pointer.key("asset"), "'\(id.shortened)' is not a look-up table of colours: a .cube file is expected")
       }
       var values: [RampList] = []
-      for parameter in entry.parameters { values.append(lower(parameter, within: range) ?? .one) }
+      for parameter in entry.parameters { values.append(lower(parameter, within: range, owner) ?? .one) }
       let filter = Filter(entry.kind, values, color: entry.color, table: entry.table)
       if !filter.changesNothing { filters.append(filter) }
     }
     return filters.isEmpty ? nil : filters
   }
 
-  /// Reports what cannot be drawn yet of a picture with a place of its own.
-  mutating func checkPlacedFilters(_ fit: Fit, _ filters: [Filter<RampList>]?, at pointer: JSONPointer) {
-    let keys = (fit == .blur ? ["the fit 'blur'"] : []) + (filters == nil ? [] : ["'filters'"])
-    guard !keys.isEmpty else { return }
-    problems.add(
-      pointer,
-      "\(list(keys)) of a picture with 'crop', 'frame' or 'transform' \(keys.count == 1 ? "is" : "are") part of the "
-        + "document's language but this version cannot render it yet")
+  /// Filters whose lengths are smaller with the frame, as `scale` of `videoComposition` makes it.
+  /// - Parameter geometry: Of the picture. A matrix is scaled itself, and lengths are in the picture's own pixels then.
+  func scaled(_ filters: [Filter<RampList>]?, _ geometry: LayerGeometry? = nil) -> [Filter<RampList>]? {
+    let scale = document.videoComposition.scale
+    if case .matrix? = geometry?.transform { return filters }
+    return scale == .one ? filters : filters?.map { $0.scaled(by: scale.approximate) }
   }
 
   /// Reports the fit `blur` of an asset with transparency.
@@ -142,7 +143,9 @@ extension Lowering {
       "'\(id.shortened)' has transparency, through which its blurred copy would be seen: use another fit than 'blur'")
   }
 
-  private mutating func lower(_ parameter: FilterEntry.Parameter, within range: MediaTimeRange?) -> RampList? {
+  private mutating func lower(
+    _ parameter: FilterEntry.Parameter, within range: MediaTimeRange?, _ owner: String
+  ) -> RampList? {
     switch parameter {
     case .constant(let value):
       return exact(at: .root) { () throws(TimeError) in try RampList.constant(value) }
@@ -152,8 +155,8 @@ extension Lowering {
         for entry in placed where range.duration < entry.ramp.over.end || entry.ramp.over.start < .zero {
           problems.add(
             entry.pointer,
-            "the ramp at \(entry.ramp.over) goes beyond the clip, which lasts \(seconds(range.duration)); "
-              + "its times count from the start of the clip")
+            "the ramp at \(entry.ramp.over) goes beyond \(owner), which lasts \(seconds(range.duration)); "
+              + "its times count from the start of \(owner)")
         }
       }
       return exact(at: first.pointer) { () throws(TimeError) in

@@ -101,38 +101,44 @@ struct WrittenRamp<Value: Sendable>: Sendable {
 // MARK: Reading
 
 extension DocumentReader {
-  /// Reads the keys of a clip's or a layer's geometry and its `ramps`, of which those of the opacity are returned as well.
+  /// Reads the keys of the geometry of a clip, a layer or an overlay and its `ramps`, of which those of the opacity are
+  /// returned as well.
+  /// - Parameter keys: of `GeometryEntry.keys`, those that it can have.
   mutating func geometry(
-    _ fields: Fields, mayBeNegative: Bool = false
+    _ fields: Fields, keys: [String] = GeometryEntry.keys, mayBeNegative: Bool = false
   ) -> (geometry: GeometryEntry, opacity: [RampEntry]) {
     var entry = GeometryEntry()
-    entry.crop = fields["crop"].flatMap { rectangle($0) }
-    entry.frame = fields["frame"].flatMap { rectangle($0) }
-    entry.transform = fields["transform"].flatMap { transform($0) }
+    if keys.contains("crop") { entry.crop = fields["crop"].flatMap { rectangle($0) } }
+    if keys.contains("frame") { entry.frame = fields["frame"].flatMap { rectangle($0) } }
+    if keys.contains("transform") { entry.transform = fields["transform"].flatMap { transform($0) } }
     var opacity: [RampEntry] = []
     for item in items(fields["ramps"], "ramps") {
-      layerRamp(item, mayBeNegative: mayBeNegative, into: &entry, opacity: &opacity)
+      layerRamp(item, keys, mayBeNegative: mayBeNegative, into: &entry, opacity: &opacity)
     }
     checkTransforms(entry, fields)
     return (entry, opacity)
   }
 
   private mutating func layerRamp(
-    _ value: JSONValue, mayBeNegative: Bool, into entry: inout GeometryEntry, opacity: inout [RampEntry]
+    _ value: JSONValue, _ keys: [String], mayBeNegative: Bool, into entry: inout GeometryEntry,
+    opacity: inout [RampEntry]
   ) {
     let quantity = RampEntry.Quantity.opacity
-    let quantities = [quantity.key] + GeometryEntry.keys
+    let quantities = [quantity.key] + keys
     guard let fields = fields(value, "a ramp", keys: RampEntry.keys + quantities, notYet: ["pitch", "pan"]) else {
       return
     }
     guard quantities.contains(where: fields.has) else {
-      problems.add(value.pointer, "a ramp needs 'opacity', 'crop', 'frame' or 'transform', the value that it changes")
+      let names = quantities.map { "'\($0)'" }
+      problems.add(
+        value.pointer, "a ramp needs \(list(names.dropLast())) or \(list(names.suffix(1))), the value that it changes")
       return
     }
     let time = rampTime(fields, mayBeNegative: mayBeNegative)
     let numbers = rampNumbers(fields, of: quantity)
     let rectangles = ["crop", "frame"].map { key in
-      rampValues(fields, key, example: "[[0, 0, 640, 360], [320, 180, 640, 360]]") { $0.rectangle($1) }
+      keys.contains(key)
+        ? rampValues(fields, key, example: "[[0, 0, 640, 360], [320, 180, 640, 360]]") { $0.rectangle($1) } : nil
     }
     let transforms = rampValues(fields, "transform", example: #"[{"rotate": 0}, {"rotate": 90}]"#) {
       $0.transform($1)
@@ -295,7 +301,7 @@ extension DocumentReader {
 }
 
 extension WrittenTransform {
-  fileprivate var isMatrix: Bool { if case .matrix = self { true } else { false } }
+  var isMatrix: Bool { if case .matrix = self { true } else { false } }
 }
 
 // MARK: Lowering
@@ -321,21 +327,24 @@ struct PlacedGeometry {
 
 extension Lowering {
   /// Puts geometry in its time. Nil if there is none, and nil and problems if its ramps cannot be used.
-  /// - Parameter clip: where the clip is, on whose own time the ramps are. Nil: they are on the composition's timeline.
+  /// - Parameters:
+  ///   - clip: where the clip or the overlay is, on whose own time the ramps are. Nil: they are on the composition's
+  ///     timeline.
+  ///   - owner: what that is, for messages.
   mutating func placed(
-    _ entry: GeometryEntry, within clip: MediaTimeRange?, at pointer: JSONPointer
+    _ entry: GeometryEntry, within clip: MediaTimeRange?, owner: String = "the clip", at pointer: JSONPointer
   ) -> PlacedGeometry? {
     guard !entry.used.isEmpty else { return nil }
-    guard let crop = steps(entry.crop, entry.cropRamps, "crop", within: clip, at: pointer),
-      let frame = steps(entry.frame, entry.frameRamps, "frame", within: clip, at: pointer),
-      let transform = steps(entry.transform, entry.transformRamps, "transform", within: clip, at: pointer)
+    guard let crop = steps(entry.crop, entry.cropRamps, "crop", within: clip, owner, at: pointer),
+      let frame = steps(entry.frame, entry.frameRamps, "frame", within: clip, owner, at: pointer),
+      let transform = steps(entry.transform, entry.transformRamps, "transform", within: clip, owner, at: pointer)
     else { return nil }
     return PlacedGeometry(crop: crop, frame: frame, transform: transform)
   }
 
   private mutating func steps<Value>(
     _ constant: Value?, _ ramps: [WrittenRamp<Value>], _ key: String, within clip: MediaTimeRange?,
-    at pointer: JSONPointer
+    _ owner: String, at pointer: JSONPointer
   ) -> [PlacedGeometry.Step<Value>]? {
     guard let ordered = ordered(ramps.map { ($0.place, $0.pointer) }) else { return nil }
     let found = problems.count
@@ -350,7 +359,7 @@ extension Lowering {
       let ramp = ramps[index]
       var place: MediaTimeRange? = over
       if let clip {
-        checkPlace(of: over, within: clip, owner: "the clip", at: ramp.pointer)
+        checkPlace(of: over, within: clip, owner: owner, at: ramp.pointer)
         place = exact(at: ramp.pointer) { () throws(TimeError) in try over.shifted(by: clip.start) }
       }
       guard let place else { return nil }
@@ -364,9 +373,15 @@ extension Lowering {
   /// The geometry of an asset's pictures in the film. Nil if there is none, and nil and problems if a crop is outside the
   /// picture.
   mutating func geometry(_ placed: inout PlacedGeometry?, of asset: AssetID) -> LayerGeometry? {
-    guard let picture = assets[asset]?.defaultTrack(.video)?.video?.presentationSize, let frame = frameSize,
-      let steps = placed
-    else { return nil }
+    guard let picture = assets[asset]?.defaultTrack(.video)?.video?.presentationSize else { return nil }
+    return geometry(&placed, of: picture, named: asset)
+  }
+
+  /// - Parameter picture: its size.
+  mutating func geometry(
+    _ placed: inout PlacedGeometry?, of picture: PixelSize, named asset: AssetID
+  ) -> LayerGeometry? {
+    guard let frame = frameSize, let steps = placed else { return nil }
     if let known = steps.resolved[picture] { return known }
     let scale = document.videoComposition.scale.approximate
     var geometry = LayerGeometry()

@@ -9,10 +9,13 @@ struct InstructionEntry: Sendable {
   var background: Color?
   var content: Content
   var wantsOverlays: Bool
+  /// Of the composited picture, on the composition's timeline.
+  var filters: [FilterEntry] = []
   var pointer: JSONPointer
 
-  static let keys = ["over", "background", "layers", "passthrough", "wantsOverlays"]
-  static let notYet = ["filters", "compositor"]
+  static let keys = ["over", "background", "layers", "passthrough", "filters", "wantsOverlays"]
+  static let notYet = ["compositor"]
+  static let instead = ["overlays": "did you mean 'wantsOverlays'?"]
 }
 
 /// A layer of an explicit instruction as written.
@@ -40,11 +43,15 @@ struct LayerEntry: Sendable {
 extension DocumentReader {
   /// Reads an explicit instruction. Nil and a problem if it cannot be used.
   mutating func instruction(_ value: JSONValue) -> InstructionEntry? {
-    guard let fields = fields(value, "an instruction", keys: InstructionEntry.keys, notYet: InstructionEntry.notYet)
+    guard
+      let fields = fields(
+        value, "an instruction", keys: InstructionEntry.keys, notYet: InstructionEntry.notYet,
+        instead: InstructionEntry.instead)
     else { return nil }
     let over = range(required(fields, "over", "an instruction"), mayBeNegative: true)
     let background = background(fields["background"])
     let wantsOverlays = boolean(fields["wantsOverlays"]) ?? true
+    let filters = filters(fields["filters"], ofFilm: true)
     let content: InstructionEntry.Content?
     if let passthrough = fields["passthrough"] {
       if let layers = fields["layers"] {
@@ -56,7 +63,8 @@ extension DocumentReader {
     }
     guard let over, let content else { return nil }
     return InstructionEntry(
-      over: over, background: background, content: content, wantsOverlays: wantsOverlays, pointer: fields.pointer)
+      over: over, background: background, content: content, wantsOverlays: wantsOverlays, filters: filters,
+      pointer: fields.pointer)
   }
 
   private mutating func layers(_ value: JSONValue?) -> [LayerEntry] {
@@ -101,7 +109,8 @@ extension Lowering {
   mutating func derivedInstructions() -> [Instruction] {
     let transitions = lowerTransitions()
     guard filmIsKnown, !film.isEmpty else { return [] }
-    let shown = tracks.filter { $0.entry.type == .video }
+    let masks = maskTracks
+    let shown = tracks.filter { $0.entry.type == .video && !masks.contains($0.entry.id) }
     var cuts: [MediaTime] = []
     for track in shown { cuts += track.clips.entries.flatMap { [$0.range.start, $0.range.end] } }
     for transition in transitions.values.flatMap(\.entries) { cuts += [transition.range.start, transition.range.end] }
@@ -129,6 +138,7 @@ extension Lowering {
       guard checkLayerCount(layerCount) else { return nil }
       var (layer, placed) = (clip.element.layer, clip.element.geometry)
       layer.geometry = geometry(&placed, of: clip.element.clip.asset)
+      layer.filters = scaled(layer.filters, layer.geometry)
       for number in first..<end { stacks[number].append(layer) }
     }
     return stacks
@@ -140,6 +150,13 @@ extension Lowering {
   mutating func lower(_ entries: [InstructionEntry]) -> [Instruction] {
     let ranges = entries.map { resolve($0.over, at: $0.pointer.key("over")) }
     checkTiling(entries, ranges)
+    for track in tracks where !track.entry.keysOfLayers.isEmpty {
+      let keys = track.entry.keysOfLayers
+      problems.add(
+        track.entry.pointer,
+        "with explicit 'instructions' \(list(keys)) \(keys.count == 1 ? "is" : "are") set on their layers, not on the track"
+      )
+    }
     for track in tracks where track.entry.type == .video {
       for clip in track.clips.entries {
         let keys = clip.element.entry.keysOfLayers
@@ -161,6 +178,7 @@ extension Lowering {
     var layerCount = 0
     for (entry, range) in zip(entries, ranges) {
       guard let range, var layers = layers(of: entry, range) else { continue }
+      let filters = scaled(filters(entry.filters))
       guard filmIsKnown, let visible = visible(range, at: entry.pointer.key("over")) else { continue }
       let cuts = layers.flatMap { layer in
         layer.clips[visible].flatMap { [$0.range.start, $0.range.end] }
@@ -177,18 +195,17 @@ extension Lowering {
           let geometry = geometry(&layers[index].geometry, of: clip.clip.asset)
           let layer = layers[index]
           checkFit(layer.fit, of: assets[clip.clip.asset], clip.clip.asset, at: layer.pointer)
-          let filters = layer.filters ?? clip.layer.filters ?? []
+          let own = layer.filters ?? clip.layer.filters ?? []
           var drawn = TrackLayer(
             track: layer.track, fit: layer.fit ?? clip.layer.fit, opacity: layer.opacity, geometry: geometry,
             blendMode: layer.blendMode, mask: layer.mask)
-          drawn.filters = filters.isEmpty ? nil : filters
-          if geometry != nil || layer.mask != nil { checkPlacedFilters(drawn.fit, drawn.filters, at: layer.pointer) }
+          drawn.filters = scaled(own.isEmpty ? nil : own, geometry)
           shown.append(.track(drawn))
         }
         instructions.append(
           Instruction(
             over: piece, background: entry.background ?? document.videoComposition.background, layers: shown,
-            wantsOverlays: entry.wantsOverlays))
+            wantsOverlays: entry.wantsOverlays, filters: filters))
       }
     }
     return instructions

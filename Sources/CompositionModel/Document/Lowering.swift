@@ -44,13 +44,14 @@ struct Lowering {
     let composition = Composition(tracks: tracks.flatMap(\.composed))
     film =
       exact(at: .root) { () throws(TimeError) in try MediaTimeRange(start: .zero, end: composition.duration) } ?? film
+    checkMaskTracks()
     checkDynamicRange()
     let format = outputFormat()
     frameSize = format.size
     let export = exportSettings(format)
     let instructions = entry.instructions.map { lower($0) } ?? derivedInstructions()
     let overlays = entry.overlays.compactMap { lower($0, frame: format.size) }
-    let filters = filters(entry.filters)
+    let filters = scaled(filters(entry.filters))
     let audioMix = lowerAudioMix()
     if filmIsKnown, film.isEmpty {
       problems.add(.root.key("tracks"), "the film has no frames: there is no clip on any track")

@@ -15,17 +15,27 @@ struct OverlayEntry: Sendable {
   var opacity: Double
   /// On the overlay's own time.
   var ramps: [RampEntry]
+  /// `crop` and `transform`, on the overlay's own time.
+  var geometry = GeometryEntry()
+  /// On the overlay's own time.
+  var filters: [FilterEntry] = []
+  /// Nil: straight.
+  var alpha: AlphaMode?
   var blendMode: BlendMode?
   var pointer: JSONPointer
 
-  static let keys = ["over", "anchor", "inset", "x", "y", "opacity", "blendMode", "ramps"]
-  static let keysOfImages = ["image", "width", "height", "loop"]
-  static let keysOfVideos = ["video", "use", "width", "height", "loop"]
+  static let keys = [
+    "over", "anchor", "inset", "x", "y", "transform", "rotate", "opacity", "blendMode", "filters", "ramps",
+  ]
+  static let keysOfImages = ["image", "width", "height", "loop", "crop", "alpha"]
+  static let keysOfVideos = ["video", "use", "width", "height", "loop", "crop", "alpha"]
   static let keysOfTexts = ["text", "font", "bold", "italic", "size", "color", "align", "width"] + TextStyleKeys.all
-  static let notYet = ["transform", "crop", "filters", "rotate", "captions"]
+  static let notYet = ["captions"]
 
   static let instead = [
-    "position": "the place is 'anchor' with 'inset', or 'x' and 'y'", "fontsize": "did you mean 'size'?",
+    "scale": "the size is 'width' or 'height', or 'transform' with 'scale'", "rotation": "did you mean 'rotate'?",
+    "angle": "did you mean 'rotate'?", "position": "the place is 'anchor' with 'inset', or 'x' and 'y'",
+    "fontsize": "did you mean 'size'?",
     "colour": "did you mean 'color'?", "at": "the time is 'over', a range", "start": "the time is 'over', a range",
     "end": "the time is 'over', a range", "duration": "the time is 'over', a range",
     "stroke": "did you mean 'outline'?", "background": "did you mean 'box'?", "gif": "did you mean 'image'?",
@@ -104,12 +114,37 @@ extension DocumentReader {
     let placement = placement(fields)
     let over = range(fields["over"])
     let opacity = number(fields["opacity"], in: 0...1) ?? 1
-    let ramps = ramps(fields["ramps"], of: .opacity)
+    let (geometry, ramps) = overlayGeometry(fields, hasPicture: !fields.has("text"))
+    let filters = filters(fields["filters"])
+    let alpha = fields.has("text") ? nil : alpha(fields["alpha"])
     let blendMode = blendMode(fields["blendMode"])
     guard let content, let placement, over != nil || !fields.has("over") else { return nil }
     return OverlayEntry(
-      content: content, over: over, placement: placement, opacity: opacity, ramps: ramps,
-      blendMode: blendMode, pointer: fields.pointer)
+      content: content, over: over, placement: placement, opacity: opacity, ramps: ramps, geometry: geometry,
+      filters: filters, alpha: alpha, blendMode: blendMode, pointer: fields.pointer)
+  }
+
+  /// `crop`, `transform` and `rotate`, and ramps of them and of the opacity.
+  /// - Parameter hasPicture: Only a picture can be cropped.
+  private mutating func overlayGeometry(
+    _ fields: Fields, hasPicture: Bool
+  ) -> (geometry: GeometryEntry, opacity: [RampEntry]) {
+    var (entry, opacity) = geometry(fields, keys: hasPicture ? ["crop", "transform"] : ["transform"])
+    let written =
+      (entry.transform.map { [($0, fields.pointer.key("transform"))] } ?? [])
+      + entry.transformRamps.map { ($0.from, $0.pointer.key("transform")) }
+    if let (_, pointer) = written.first(where: { $0.0.isMatrix }) {
+      problems.add(pointer, "the transform of an overlay is an object such as {\"rotate\": 90}, not a matrix")
+      (entry.transform, entry.transformRamps) = (nil, [])
+    }
+    if let rotate = fields["rotate"], let degrees = number(rotate, in: GeometryEntry.rotations) {
+      if fields.has("transform") {
+        problems.add(rotate.pointer, "'rotate' is a part of 'transform'; write it there")
+      } else {
+        entry.transform = .turn(WrittenTurn(rotation: degrees))
+      }
+    }
+    return (entry, opacity)
   }
 
   private mutating func image(_ fields: Fields) -> OverlayEntry.Content? {
@@ -226,9 +261,22 @@ extension Lowering {
     guard let ramps, let list = rampList(ramps, opacity: 1, within: over, owner: "the overlay"), let content else {
       return nil
     }
-    return Overlay(
+    var overlay = Overlay(
       content: content, over: over, placement: placement(entry.placement, frame), opacity: entry.opacity, ramps: list,
       blendMode: entry.blendMode)
+    overlay.alpha = entry.alpha
+    overlay.geometry = geometry(of: entry, over)
+    overlay.filters = scaled(filters(entry.filters, within: over, owner: "the overlay"))
+    return overlay
+  }
+
+  private mutating func geometry(of entry: OverlayEntry, _ over: MediaTimeRange) -> LayerGeometry? {
+    var placed = placed(entry.geometry, within: over, owner: "the overlay", at: entry.pointer)
+    switch entry.content {
+    case .image(let id, _, _), .video(let id, _, _, _): return geometry(&placed, of: id)
+    // A text has no crop, which is all that depends on the picture's size.
+    case .text: return geometry(&placed, of: PixelSize(width: 1, height: 1), named: "the text")
+    }
   }
 
   private mutating func content(_ entry: OverlayEntry, frame: PixelSize?) -> OverlayContent? {
@@ -279,6 +327,7 @@ extension Lowering {
       problems.add(entry.pointer.key(key), "'\(id)' has no picture")
       return nil
     }
+    checkAlpha(entry.alpha, of: asset, id, at: entry.pointer)
     return (asset, track, video)
   }
 

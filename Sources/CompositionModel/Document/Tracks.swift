@@ -4,13 +4,20 @@ struct TrackEntry: Sendable {
   var type: MediaType
   /// Whether a video track has an audio track `<id>.sound` with the same clips.
   var hasSound: Bool
+  /// Of clips that have none of their own.
+  var blendMode: BlendMode?
+  var mask: MaskEntry?
+  /// After those of each clip, on the composition's timeline.
+  var filters: [FilterEntry] = []
   var clips: [ClipEntry]
   var pointer: JSONPointer
   /// No problem makes the time of its clips uncertain.
   var timesAreKnown: Bool
 
-  static let keys = ["id", "type", "sound", "clips"]
-  static let notYet = ["blendMode", "filters", "pitch", "mask"]
+  static let keys = ["id", "type", "sound", "clips"] + keysOfVideo
+  /// The keys of video tracks only, which change the pictures of all clips.
+  static let keysOfVideo = ["blendMode", "mask", "filters"]
+  static let notYet = ["pitch"]
   static let instead = [
     "audio": "did you mean 'sound'?", "mute": "a video track has sound if it has \"sound\": true",
     "muted": "a video track has sound if it has \"sound\": true",
@@ -24,6 +31,11 @@ struct TrackEntry: Sendable {
 
   /// The name of the audio track of a video track.
   static func audioTrack(of id: TrackID) -> TrackID { id + ".sound" }
+
+  /// What is set on layers if there are explicit instructions.
+  var keysOfLayers: [String] {
+    (blendMode == nil ? [] : ["blendMode"]) + (mask == nil ? [] : ["mask"]) + (filters.isEmpty ? [] : ["filters"])
+  }
 
   /// Whether there are transitions between its clips.
   var hasTransitions: Bool { clips.contains { $0.transition != nil } }
@@ -81,6 +93,17 @@ extension DocumentReader {
     }
     let written = items(required(fields, "clips", "a track"), "clips")
     let isReadable = problems.count == found
+    var track = TrackEntry(
+      id: id, type: type, hasSound: hasSound, clips: [], pointer: fields.pointer, timesAreKnown: false)
+    if type == .video {
+      track.blendMode = blendMode(fields["blendMode"])
+      track.mask = mask(fields["mask"])
+      track.filters = filters(fields["filters"])
+    } else {
+      for key in TrackEntry.keysOfVideo where fields.has(key) {
+        problems.add(fields.pointer.key(key), "'\(key)' is for video tracks")
+      }
+    }
     let clips = written.map { clip($0, type) }
     if let transition = clips.first?.transition {
       problems.add(
@@ -89,9 +112,9 @@ extension DocumentReader {
     for clip in clips.dropLast() where clip.endsWithTheFilm {
       problems.add(clip.pointer, "a clip that lasts until the film's end must be the last of its track")
     }
-    return TrackEntry(
-      id: id, type: type, hasSound: hasSound, clips: clips, pointer: fields.pointer,
-      timesAreKnown: isReadable && clips.allSatisfy(\.timesAreKnown))
+    track.clips = clips
+    track.timesAreKnown = isReadable && clips.allSatisfy(\.timesAreKnown)
+    return track
   }
 
   /// A reference to a video track: the name of one that the document declares.
@@ -124,6 +147,14 @@ extension DocumentReader {
     }
     return false
   }
+}
+
+/// What a video track sets for all its clips.
+struct TrackStyle {
+  var blendMode: BlendMode?
+  var mask: LayerMask?
+  /// On the composition's timeline.
+  var filters: [Filter<RampList>]
 }
 
 /// A track of the document with its clips in their places.
@@ -165,6 +196,8 @@ extension Lowering {
   /// Puts the clips of a track in their places.
   /// - Parameter filmEnd: nil if it is unknown; clips that end with the film are left out then.
   private mutating func lower(_ track: TrackEntry, filmEnd: MediaTime?) -> LoweredTrack {
+    let style = TrackStyle(
+      blendMode: track.blendMode, mask: lower(track.mask), filters: self.filters(track.filters) ?? [])
     let lanes = track.hasTransitions ? [track.id, ClipTransitionEntry.lane(of: track.id)] : [track.id]
     var placed: [LoweredClip] = []
     var transitions: [LoweredTransition] = []
@@ -180,7 +213,7 @@ extension Lowering {
         checkMatte(transition.style, at: transition.pointer)
         start = clip.at == nil ? self.start(of: transition, after: preceding) : nil
       }
-      let lowered = lower(clip, number, of: track, lane: lanes[lane], from: start, filmEnd: filmEnd)
+      let lowered = lower(clip, number, of: track, style, lane: lanes[lane], from: start, filmEnd: filmEnd)
       let first = lowered?.first?.clip.target
       end = lowered?.last?.clip.target.end
       isComplete = isComplete && lowered != nil

@@ -134,7 +134,8 @@ extension Lowering {
         break
       }
     }
-    for track in tracks where track.entry.type == .video {
+    let masks = maskTracks
+    for track in tracks where track.entry.type == .video && !masks.contains(track.entry.id) {
       for (range, clip) in track.clips.entries where !seen.contains(clip.entry.pointer.text) {
         warnings.add(
           clip.entry.pointer,

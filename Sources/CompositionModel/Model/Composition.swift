@@ -76,6 +76,8 @@ public struct Clip: Sendable, Hashable, Codable {
   public var target: MediaTimeRange
   /// Nil: pictures that are flagged as interlaced are deinterlaced.
   public var deinterlace: Deinterlacing?
+  /// How the colours of pictures with alpha are stored. Nil: straight.
+  public var alpha: AlphaMode?
 
   public init(asset: AssetID, sourceTrack: Int, source: MediaTimeRange, target: MediaTimeRange) {
     self.asset = asset
@@ -89,6 +91,14 @@ public struct Clip: Sendable, Hashable, Codable {
     let elapsed = try time.exact - target.start.exact
     return try source.start.exact + elapsed * (source.duration / target.duration)
   }
+}
+
+/// How the colours of a picture with alpha are stored. The raw value is the name in documents.
+public enum AlphaMode: String, Sendable, Hashable, Codable, CaseIterable {
+  /// As they are, whatever the alpha.
+  case straight
+  /// Multiplied by alpha: over black.
+  case premultiplied
 }
 
 /// Which pictures of a clip are deinterlaced, other than those that are flagged as interlaced.

@@ -144,6 +144,18 @@ extension Filter {
 }
 
 extension Filter<RampList> {
+  /// The same filter with lengths multiplied.
+  func scaled(by scale: Double) -> Filter {
+    func scaled(_ list: RampList) -> RampList {
+      RampList(list.ramps.map { Ramp(over: $0.over, from: $0.from * scale, to: $0.to * scale, easing: $0.easing) })
+    }
+    switch self {
+    case .blur(let radius): return .blur(radius: scaled(radius))
+    case .sharpen(let amount, let radius): return .sharpen(amount: amount, radius: scaled(radius))
+    default: return self
+    }
+  }
+
   /// The filter at a time. A value outside its parameter's range is limited to it.
   package func at(_ time: MediaTime) throws(TimeError) -> Filter<Double> {
     var values: [Double] = []

@@ -26,12 +26,24 @@ package struct Placement: Sendable, Hashable {
   package var matrix: AffineMatrix
   /// From the square of side 1 to the layer's rectangle in the film, which a mask fills.
   package var rectangle: AffineMatrix
+  /// Pixels of the film for a square pixel of the picture across and down, as it is fitted and before it is transformed: the
+  /// lengths of filters are in these. 1 with a matrix, which takes the place of the fit.
+  package var fittedX: Double
+  package var fittedY: Double
+  /// Whether the picture lies over a blurred copy of itself, which fills `visible`. Only then is that larger than the crop.
+  package var isOverBlur: Bool
 
-  package init(crop: Rectangle, visible: Rectangle, matrix: AffineMatrix, rectangle: AffineMatrix) {
+  package init(
+    crop: Rectangle, visible: Rectangle, matrix: AffineMatrix, rectangle: AffineMatrix, fittedX: Double = 1,
+    fittedY: Double = 1, isOverBlur: Bool = false
+  ) {
     self.crop = crop
     self.visible = visible
     self.matrix = matrix
     self.rectangle = rectangle
+    self.fittedX = fittedX
+    self.fittedY = fittedY
+    self.isOverBlur = isOverBlur
   }
 
   /// The place of a mask of a size.
@@ -64,8 +76,11 @@ package struct Placement: Sendable, Hashable {
 }
 
 extension LayerGeometry {
+  /// How many times wider, or higher, than the picture its blurred copy may be: in such a rectangle the picture is a hair.
+  private static let greatestSurround = 1000.0
+
   /// Where a picture is drawn at a time of the ramps' timeline. Nil if it has no area then: its crop is empty, or its matrix
-  /// is singular, as where it turns over.
+  /// is singular, as where it turns over, or the fit is `blur` in a rectangle that is a thousand times wider or higher.
   ///
   /// - Parameters:
   ///   - picture: the size of the upright picture in square pixels.
@@ -86,12 +101,19 @@ extension LayerGeometry {
     guard !rectangle.isEmpty else { return nil }
     let fitted = cropped.fitted(fit, into: rectangle, cell: cell)
     var placement = Placement(
-      crop: cropped, visible: cropped, matrix: fitted, rectangle: rectangle.fromUnit)
+      crop: cropped, visible: cropped, matrix: fitted, rectangle: rectangle.fromUnit, fittedX: fitted.a,
+      fittedY: fitted.d)
     if let back = fitted.inverse {
       // The rectangle, seen from the picture. Only one that is smaller than the fitted picture cuts it.
       let (x, y) = back.map(x: rectangle.x, y: rectangle.y)
       let seen = Rectangle(x: x, y: y, width: rectangle.width * back.a, height: rectangle.height * back.d)
-      if fit == .cover || fit == .none { placement.visible = cropped.intersection(seen) }
+      switch fit {
+      case .cover, .none: placement.visible = cropped.intersection(seen)
+      case .blur where cropped.width * Self.greatestSurround < seen.width: return nil
+      case .blur where cropped.height * Self.greatestSurround < seen.height: return nil
+      case .blur where !cropped.nearlyCovers(seen): (placement.visible, placement.isOverBlur) = (seen, true)
+      case .contain, .fill, .blur: break
+      }
     }
     if case .turn(let turns) = transform, let turn = try turns.value(at: time) {
       let turned = turn.matrix(in: rectangle)
@@ -149,6 +171,11 @@ extension Optional {
 }
 
 extension Rectangle {
+  /// Whether another rectangle is larger than this one by rounding alone.
+  fileprivate func nearlyCovers(_ other: Rectangle) -> Bool {
+    other.width <= width * (1 + 1e-9) && other.height <= height * (1 + 1e-9)
+  }
+
   /// The map of the square of side 1 to this rectangle.
   fileprivate var fromUnit: AffineMatrix { AffineMatrix(a: width, b: 0, c: 0, d: height, tx: x, ty: y) }
 
@@ -174,7 +201,7 @@ extension Rectangle {
 
 extension LayerTurn {
   /// The map of a fitted picture whose rectangle is given.
-  fileprivate func matrix(in rectangle: Rectangle) -> AffineMatrix {
+  package func matrix(in rectangle: Rectangle) -> AffineMatrix {
     let (x0, y0) = (
       rectangle.x + anchorX.fraction * rectangle.width + anchorX.pixels,
       rectangle.y + anchorY.fraction * rectangle.height + anchorY.pixels

@@ -32,8 +32,14 @@ public struct Instruction: Sendable, Hashable, Codable {
   public var layers: [Layer]
   /// Whether overlays are drawn.
   public var wantsOverlays: Bool
+  /// Of the composited layers, in order, before those of the whole film, on the composition's timeline. Nil: none.
+  public var filters: [Filter<RampList>]?
 
-  public init(over: MediaTimeRange, background: Color, layers: [Layer], wantsOverlays: Bool = true) {
+  public init(
+    over: MediaTimeRange, background: Color, layers: [Layer], wantsOverlays: Bool = true,
+    filters: [Filter<RampList>]? = nil
+  ) {
+    self.filters = filters
     self.over = over
     self.background = background
     self.layers = layers
@@ -144,6 +150,13 @@ public struct Overlay: Sendable, Hashable, Codable {
   /// 0…1. It is multiplied by the value of `ramps`, which are on the composition's timeline.
   public var opacity: Double
   public var ramps: RampList
+  /// A crop, in square pixels of the upright picture, which cuts it without moving it, and a transform of the overlay in its
+  /// place, by its parts. On the composition's timeline. Nil: neither.
+  public var geometry: LayerGeometry?
+  /// Before the transform, on the composition's timeline. Nil: none.
+  public var filters: [Filter<RampList>]?
+  /// How the colours of a picture or a video with alpha are stored. Nil: straight.
+  public var alpha: AlphaMode?
   /// Nil: drawn over what is below.
   public var blendMode: BlendMode?
 

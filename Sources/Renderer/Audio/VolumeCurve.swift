@@ -3,7 +3,7 @@ import CompositionModel
 /// A track's volume at each sample of the output, where sample k is at k/rate seconds: a `RampList`, which is 1 before the
 /// first ramp and keeps its last value after each ramp.
 struct VolumeCurve: Sendable {
-  /// Consecutive samples over which the volume is constant or linear.
+  /// Consecutive samples over which the volume is constant or linear. An eased ramp has many.
   struct Run: Sendable, Equatable {
     var samples: Range<Int64>
     var shape: Shape
@@ -62,7 +62,11 @@ struct VolumeCurve: Sendable {
         let piece = pieces[index]
         let held = min(max(piece.held, position), end)
         if position < held {
-          runs.append(Run(samples: position..<held, shape: try Self.line(piece, position..<held)))
+          if let easing = piece.ramp.easing {
+            runs += try Self.eased(piece, easing, position..<held)
+          } else {
+            runs.append(Run(samples: position..<held, shape: try Self.line(piece, position..<held)))
+          }
         }
         if held < end {
           runs.append(Run(samples: held..<end, shape: .constant(Float(piece.ramp.to))))
@@ -72,6 +76,40 @@ struct VolumeCurve: Sendable {
       }
       position = end
       index = next < pieces.count ? next : index
+    }
+    return runs
+  }
+
+  /// A longer ramp is evaluated at every 64th sample and is linear between them, which is 90 dB and more below the sound.
+  private static let longestExact: Int64 = 8192
+  private static let distance: Int64 = 64
+
+  /// The runs of an eased ramp. Where they start depends on the ramp alone.
+  private static func eased(_ piece: Piece, _ easing: Easing, _ samples: Range<Int64>) throws(TimeError) -> [Run] {
+    let rise = piece.ramp.to - piece.ramp.from
+    func value(_ sample: Int64) throws(TimeError) -> Double {
+      let position = try (piece.scale * Rational(sample) + piece.offset).approximate
+      return min(10, max(0, piece.ramp.from + rise * easing(position)))
+    }
+    let isExact = piece.held - piece.first <= longestExact
+    var runs: [Run] = []
+    var start = samples.lowerBound
+    while start < samples.upperBound {
+      if isExact {
+        runs.append(Run(samples: start..<(start + 1), shape: .constant(Float(try value(start)))))
+        start += 1
+        continue
+      }
+      let lower = max(piece.first, start - (start % distance + distance) % distance)
+      let upper = min(piece.held, start - (start % distance + distance) % distance + distance)
+      let (from, to) = (try value(lower), try value(upper))
+      let end = min(upper, samples.upperBound)
+      runs.append(
+        Run(
+          samples: start..<end,
+          shape: .line(
+            start: from, rise: to - from, first: Double(start - lower), step: 1, whole: Double(upper - lower))))
+      start = end
     }
     return runs
   }

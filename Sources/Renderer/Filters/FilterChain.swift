@@ -22,7 +22,10 @@ final class FilterChain {
   }
 
   /// A picture with filters applied. It shares nothing with the one that is given.
-  func apply(_ filters: [Filter<Double>], to picture: LayerPicture) throws(RenderError) -> LayerPicture {
+  /// - Parameter lengths: Nil: a sample of the picture is a pixel of the film.
+  func apply(
+    _ filters: [Filter<Double>], to picture: LayerPicture, _ lengths: FilterLengths? = nil
+  ) throws(RenderError) -> LayerPicture {
     var work: FilterPicture
     switch picture {
     case .blend(let planes): work = FilterPicture(planes: try planes.copy(), isOpaque: false)
@@ -50,7 +53,7 @@ final class FilterChain {
         continue
       }
       try applyMap()
-      try apply(filter, to: &work)
+      try apply(filter, to: &work, lengths ?? FilterLengths(work.size))
     }
     try applyMap()
     guard work.isOpaque else {
@@ -83,15 +86,23 @@ final class FilterChain {
     return blurred
   }
 
-  /// The standard deviation of the fit `blur`, in parts of the frame's shorter side.
-  private static let backgroundRadius = 0.04
+  /// The standard deviation of the fit `blur`, in parts of the shorter side of what it fills.
+  static let backgroundRadius = 0.04
 
-  private func apply(_ filter: Filter<Double>, to work: inout FilterPicture) throws(RenderError) {
+  private func apply(
+    _ filter: Filter<Double>, to work: inout FilterPicture, _ lengths: FilterLengths
+  ) throws(RenderError) {
     switch filter {
-    case .blur(let radius): try blur.apply(radius: radius, to: work)
-    case .sharpen(let amount, let radius): try sharpen(work, amount: amount, radius: radius)
+    case .blur(let radius):
+      try blur.apply(sigmaX: radius / lengths.across, sigmaY: radius / lengths.down, to: work)
+    case .sharpen(let amount, let radius):
+      try sharpen(work, amount: amount, sigmaX: radius / lengths.across, sigmaY: radius / lengths.down)
     case .vignette(let amount, let radius, let softness):
-      try fade(work, VignetteMap.Key(size: work.size, amount: amount, radius: radius, softness: softness))
+      try fade(
+        work,
+        VignetteMap.Key(
+          size: work.size, cell: work.planes.cell, lengths: lengths, amount: amount, radius: radius, softness: softness
+        ))
     case .chromaKey(let color, let similarity, let blend, let spill):
       let codes = YCbCrMatrix(format).codes(color)
       try ChromaKey(
@@ -132,7 +143,7 @@ final class FilterChain {
     if let vignette, vignette.key == key {
       map = vignette.map
     } else {
-      map = try VignetteMap(key, cell: work.planes.cell)
+      map = try VignetteMap(key)
       vignette = (key, map)
     }
     for (plane, coverage, offset) in [
@@ -149,7 +160,9 @@ final class FilterChain {
   }
 
   /// An unsharp mask on luma: what a blur would take away is added once more, `amount` times.
-  private func sharpen(_ work: FilterPicture, amount: Double, radius: Double) throws(RenderError) {
+  private func sharpen(
+    _ work: FilterPicture, amount: Double, sigmaX: Double, sigmaY: Double
+  ) throws(RenderError) {
     let (planes, size) = (work.planes, work.size)
     let count = size.width * size.height
     let stride = planes.strideInBytes(.luma)
@@ -157,12 +170,12 @@ final class FilterChain {
     let (luma, coverage) = (planes.plane(.luma), planes.plane(.coverage))
     let soft = try SampleStorage(count: count)
     soft.base.update(from: luma, count: count)
-    try blur.apply(soft.base, size: size, sigmaX: radius, sigmaY: radius)
+    try blur.apply(soft.base, size: size, sigmaX: sigmaX, sigmaY: sigmaY)
     if !work.isOpaque {
       // The mean of what is covered, so that the edge of a picture is no edge in it.
       let softCoverage = try SampleStorage(count: count)
       softCoverage.base.update(from: coverage, count: count)
-      try blur.apply(softCoverage.base, size: size, sigmaX: radius, sigmaY: radius)
+      try blur.apply(softCoverage.base, size: size, sigmaX: sigmaX, sigmaY: sigmaY)
       sheaf_filter_rescale(
         soft.base, stride, soft.base, stride, softCoverage.base, stride, coverage, stride, width, height)
     }

@@ -69,6 +69,35 @@ struct FilterPicture {
   }
 }
 
+/// The lengths of filters in a picture that is filtered before it is placed.
+struct FilterLengths: Equatable {
+  /// Pixels of the film from one luma sample to the next in a row, and in a column, as the picture is fitted.
+  var across = 1.0
+  var down = 1.0
+  /// The part of the picture that is seen, in luma samples: a vignette is centred on it.
+  var seen: Rectangle
+
+  init(_ size: PixelSize) {
+    seen = Rectangle(size)
+  }
+
+  init(across: Double, down: Double, seen: Rectangle) {
+    self.across = across
+    self.down = down
+    self.seen = seen
+  }
+}
+
+extension Filter<Double> {
+  /// Whether a sample depends on the place of the picture's edges, or on its neighbours'.
+  var dependsOnPlace: Bool {
+    switch kind {
+    case .blur, .sharpen, .vignette, .chromaKey: true
+    case .exposure, .brightness, .contrast, .saturation, .hue, .colorBalance, .grayscale, .sepia, .invert, .lut: false
+    }
+  }
+}
+
 extension BlendPicture {
   /// A picture of its own with the same planes.
   func copy() throws(RenderError) -> BlendPicture {

@@ -17,16 +17,19 @@ final class GaussianBlur {
   private var planes: [SampleStorage] = []
   private var counts: [Int] = []
 
+  /// A larger one has the same effect: it is more than the side of any picture.
+  private static let limit = 24576.0
+
   /// Blurs a picture and its coverage.
-  /// - Parameter radius: The standard deviation in luma samples.
-  func apply(radius: Double, to work: FilterPicture) throws(RenderError) {
+  /// - Parameter sigmaX: The standard deviation across in luma samples, and `sigmaY` that down.
+  func apply(sigmaX: Double, sigmaY: Double, to work: FilterPicture) throws(RenderError) {
     let cell = work.planes.cell
     for plane in BlendPicture.Plane.allCases {
       if work.isOpaque, plane == .coverage || plane == .chromaCoverage { continue }
       try apply(
         work.planes.plane(plane), size: work.planes.rect(of: plane).size,
-        sigmaX: plane.isChroma ? radius / Double(cell.width) : radius,
-        sigmaY: plane.isChroma ? radius / Double(cell.height) : radius)
+        sigmaX: plane.isChroma ? sigmaX / Double(cell.width) : sigmaX,
+        sigmaY: plane.isChroma ? sigmaY / Double(cell.height) : sigmaY)
     }
   }
 
@@ -90,7 +93,8 @@ final class GaussianBlur {
 
     var radius: Int { values.count / 2 }
 
-    init(_ sigma: Double) {
+    init(_ wanted: Double) {
+      let sigma = min(wanted, GaussianBlur.limit)
       var shift = 0
       while sigma / Double(1 << shift) > GaussianBlur.greatestSigma { shift += 1 }
       let scaled = sigma / Double(1 << shift)

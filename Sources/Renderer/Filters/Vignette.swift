@@ -6,6 +6,8 @@ import Segmenter
 struct VignetteMap {
   struct Key: Equatable {
     var size: PixelSize
+    var cell: ChromaCell
+    var lengths: FilterLengths
     var amount: Double
     var radius: Double
     var softness: Double
@@ -16,22 +18,24 @@ struct VignetteMap {
   /// The same at the centres of the chroma samples.
   let chroma: SampleStorage
 
-  init(_ key: Key, cell: ChromaCell) throws(RenderError) {
+  init(_ key: Key) throws(RenderError) {
     luma = try VignetteMap.plane(key, size: key.size, stepX: 1, stepY: 1)
     chroma = try VignetteMap.plane(
-      key, size: cell.chroma(PixelRect(key.size)).size, stepX: cell.width, stepY: cell.height)
+      key, size: key.cell.chroma(PixelRect(key.size)).size, stepX: key.cell.width, stepY: key.cell.height)
   }
 
   private static func plane(_ key: Key, size: PixelSize, stepX: Int, stepY: Int) throws(RenderError) -> SampleStorage {
     let plane = try SampleStorage(count: size.width * size.height)
-    let (centreX, centreY) = (Double(key.size.width) / 2, Double(key.size.height) / 2)
-    let scale = 1 / (centreX * centreX + centreY * centreY)
+    let (lengths, seen) = (key.lengths, key.lengths.seen)
+    let (halfX, halfY) = (seen.width / 2 * lengths.across, seen.height / 2 * lengths.down)
+    let (centreX, centreY) = (seen.x + seen.width / 2, seen.y + seen.height / 2)
+    let scale = 1 / (halfX * halfX + halfY * halfY)
     let across = (0..<size.width).map { x in
-      let distance = (Double(x) + 0.5) * Double(stepX) - centreX
+      let distance = ((Double(x) + 0.5) * Double(stepX) - centreX) * lengths.across
       return distance * distance * scale
     }
     for y in 0..<size.height {
-      let distance = (Double(y) + 0.5) * Double(stepY) - centreY
+      let distance = ((Double(y) + 0.5) * Double(stepY) - centreY) * lengths.down
       let down = distance * distance * scale
       let row = plane.base + y * size.width
       for x in 0..<size.width {

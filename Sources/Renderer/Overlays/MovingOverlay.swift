@@ -40,6 +40,12 @@ final class MovingOverlay {
     return picture
   }
 
+  /// A frame that is cropped, filtered or transformed.
+  func picture(_ frame: Frame, _ pose: OverlayPose, by chain: FilterChain) throws(RenderError) -> LayerPicture? {
+    try PosedOverlay.picture(
+      frame, fitter, width: video.width, height: video.height, placement, pose, by: chain)
+  }
+
   private func blended(_ frame: Frame) throws(RenderError) -> LayerPicture? {
     let picture = try Overlays.image(
       frame, of: planned, fitter, width: video.width, height: video.height, placement: placement, format: format)

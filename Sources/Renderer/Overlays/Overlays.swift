@@ -59,12 +59,7 @@ enum Overlays {
     _ text: StyledText, fonts: TextFonts, inputs: [String: any ByteSource], placement: OverlayPlacement,
     format: VideoTaskFormat
   ) throws(RenderError) -> BlendPicture? {
-    let padding = text.box?.padding ?? 0
-    let wrapWidth = text.width ?? max(1, placement.wrapWidth(in: format.size) - 2 * padding)
-    let block = try TextBlock(text, fonts: fonts, inputs: inputs, wrapWidth: wrapWidth)
-    let outer = PixelSize(width: block.size.width + 2 * padding, height: block.size.height + 2 * padding)
-    let corner = placement.origin(of: outer, in: format.size)
-    let origin = (x: corner.x + padding, y: corner.y + padding)
+    let (block, origin, _) = try block(text, fonts: fonts, inputs: inputs, placement: placement, format: format)
     guard let visible = block.extent.shifted(x: origin.x, y: origin.y).intersection(PixelRect(format.size)) else {
       return nil
     }
@@ -72,6 +67,20 @@ enum Overlays {
     let box = cell.enclosing(visible, in: format.size)
     let drawn = try block.draw(box.shifted(x: -origin.x, y: -origin.y))
     return try BlendPicture(drawn, rect: box, cell: cell, matrix: YCbCrMatrix(format))
+  }
+
+  /// The lines of a text, the pixel of the frame at their top left, and the rectangle that is placed: that of the lines, or
+  /// of the box around them.
+  static func block(
+    _ text: StyledText, fonts: TextFonts, inputs: [String: any ByteSource], placement: OverlayPlacement,
+    format: VideoTaskFormat
+  ) throws(RenderError) -> (block: TextBlock, origin: (x: Int, y: Int), outer: PixelRect) {
+    let padding = text.box?.padding ?? 0
+    let wrapWidth = text.width ?? max(1, placement.wrapWidth(in: format.size) - 2 * padding)
+    let block = try TextBlock(text, fonts: fonts, inputs: inputs, wrapWidth: wrapWidth)
+    let outer = PixelSize(width: block.size.width + 2 * padding, height: block.size.height + 2 * padding)
+    let corner = placement.origin(of: outer, in: format.size)
+    return (block, (corner.x + padding, corner.y + padding), PixelRect(x: corner.x, y: corner.y, size: outer))
   }
 }
 

@@ -38,14 +38,22 @@ final class RGBAPicture {
     }
   }
 
-  /// Fills the picture from the part of a packed frame of straight RGBA, 8 or 16 bits a sample, that starts at (x, y).
-  func premultiply(_ frame: Frame, x: Int, y: Int) {
+  /// Fills the picture from the part of a packed frame of RGBA, 8 or 16 bits a sample, that starts at (x, y).
+  /// - Parameter alpha: How its colours are stored. One that is multiplied by alpha is that at most.
+  func premultiply(_ frame: Frame, _ alpha: AlphaMode, x: Int, y: Int) {
     let stride = frame.stride(ofPlane: 0)
     let isDeep = frame.format.bitDepth > 8
     frame.withPlane(0) { base in
       let first = base + y * stride + x * (isDeep ? 8 : 4)
       let (width, height) = (Int32(size.width), Int32(size.height))
-      if isDeep {
+      if alpha == .premultiplied {
+        if isDeep {
+          sheaf_split_rgba16(planes(), first.assumingMemoryBound(to: UInt16.self), stride, width, height)
+        } else {
+          sheaf_split_rgba8(planes(), first.assumingMemoryBound(to: UInt8.self), stride, width, height)
+        }
+        sheaf_limit_rgba(planes(), width, height)
+      } else if isDeep {
         sheaf_premultiply_rgba16(planes(), first.assumingMemoryBound(to: UInt16.self), stride, width, height)
       } else {
         sheaf_premultiply_rgba8(planes(), first.assumingMemoryBound(to: UInt8.self), stride, width, height)

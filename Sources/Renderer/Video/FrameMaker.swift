@@ -20,6 +20,9 @@ package final class FrameMaker {
   private var overlays: [Int: BlendPicture?] = [:]
   /// By index in `task.overlays`.
   private var movingOverlays: [Int: MovingOverlay] = [:]
+  /// By index in `task.overlays`.
+  private var posedPictures: [Int: (frame: Frame, fitter: SourceFitter)] = [:]
+  private var posedTexts: [Int: PosedText] = [:]
   /// The mattes of transitions by index in `task.sources`.
   private var mattes: [Int: MatteLevels] = [:]
   /// The last span that shows each source.
@@ -85,7 +88,10 @@ package final class FrameMaker {
     filters = FilterChain(task.format, tables: ColourTables(inputs))
     var lastSpan: [Int: Int] = [:]
     for (index, span) in task.spans.enumerated() {
-      for clip in span.clips { lastSpan[clip.source] = index }
+      for clip in span.clips {
+        lastSpan[clip.source] = index
+        if let mask = clip.mask { lastSpan[mask.source] = index }
+      }
     }
     self.lastSpan = lastSpan
   }
@@ -112,6 +118,10 @@ package final class FrameMaker {
         let stream = try stream(use.source).stream
         shown.append(try stream.frame(at: use.time))
         record(stream, of: use.source)
+        guard let mask = use.mask, let time = mask.time else { continue }
+        let matte = try self.stream(mask.source).stream
+        shown.append(try matte.frame(at: time))
+        record(matte, of: mask.source)
       }
       key.items.append(.layer(layer.withoutTimes, shown: shown.map(\.pts)))
       frames.append(shown)
@@ -201,7 +211,13 @@ package final class FrameMaker {
   private func item(_ overlay: StackOverlay, _ shown: Frame?) throws(RenderError) -> Compositor.Item? {
     let picture: LayerPicture?
     if let shown, let moving = try movingOverlay(overlay.index) {
-      picture = try moving.picture(shown)
+      if let pose = overlay.pose {
+        picture = try moving.picture(shown, pose, by: filters)
+      } else {
+        picture = try moving.picture(shown)
+      }
+    } else if let pose = overlay.pose {
+      picture = try posed(overlay.index, pose)
     } else {
       picture = try overlayPicture(overlay.index).map { .blend($0) }
     }
@@ -213,7 +229,7 @@ package final class FrameMaker {
     var next = frames.makeIterator()
     func side(_ use: ClipUse?) throws(RenderError) -> Compositor.Weighted? {
       guard let use, let frame = next.next() else { return nil }
-      return try picture(use, frame)
+      return try picture(use, frame, mask: use.mask?.time == nil ? nil : next.next())
     }
     switch layer {
     case .clip(let use): return try side(use).map { .layer(.clip($0)) }
@@ -233,11 +249,14 @@ package final class FrameMaker {
   }
 
   /// Nil if the picture is outside the frame.
-  private func picture(_ use: ClipUse, _ frame: Frame) throws(RenderError) -> Compositor.Weighted? {
+  /// - Parameter moving: The frame of a mask that moves.
+  private func picture(
+    _ use: ClipUse, _ frame: Frame, mask moving: Frame?
+  ) throws(RenderError) -> Compositor.Weighted? {
     let fitter = try stream(use.source).fitter
     var drawn: LayerPicture?
     if let placement = use.placement {
-      drawn = try fitter.picture(frame, placement)
+      drawn = try fitter.picture(frame, placement, use.filters, by: filters)
     } else {
       let fitting = planner.fitting(use)
       let key = FilteredKey(pts: frame.pts, fitting: fitting, filters: use.filters)
@@ -245,9 +264,11 @@ package final class FrameMaker {
     }
     if let mask = use.mask, let placement = use.placement, let whole = drawn {
       let source = try stream(mask.source)
+      let matte: Frame
+      if let moving { matte = moving } else { matte = try source.stream.onlyFrame() }
       drawn = .blend(
         try source.fitter.masked(
-          whole.blendPicture, by: source.stream.onlyFrame(), mask.channel, isInverted: mask.isInverted, placement))
+          whole.blendPicture, by: matte, mask.channel, isInverted: mask.isInverted, placement))
     }
     return drawn.map { Compositor.Weighted(picture: $0, weight: use.weight, blendMode: use.blendMode) }
   }
@@ -277,7 +298,10 @@ package final class FrameMaker {
   private func stream(_ index: Int) throws(RenderError) -> (stream: SourceStream, fitter: SourceFitter) {
     if let known = streams[index] { return known }
     let source = task.sources[index]
-    let uses = task.spans.map { span in span.clips.count { $0.source == index } }.max() ?? 1
+    let uses =
+      task.spans.map { span in
+        span.clips.count { $0.source == index } + span.clips.count { $0.mask?.source == index }
+      }.max() ?? 1
     let opened = (
       stream: SourceStream(source, input: try input(source), capacity: uses, movement: movement),
       fitter: SourceFitter(source, format: task.format)
@@ -327,6 +351,32 @@ package final class FrameMaker {
     return picture
   }
 
+  /// An overlay that does not move by itself and is transformed, filtered or cropped. Nil if it is outside the frame.
+  private func posed(_ index: Int, _ pose: OverlayPose) throws(RenderError) -> LayerPicture? {
+    let overlay = task.overlays[index]
+    switch overlay.content {
+    case .text(let text, let fonts):
+      let made =
+        posedTexts[index] ?? PosedText(text, fonts: fonts, inputs: inputs, overlay.placement, task.format)
+      posedTexts[index] = made
+      return try made.picture(pose, by: filters)
+    case .image(let sourceIndex, let width, let height):
+      let picture: (frame: Frame, fitter: SourceFitter)
+      if let known = posedPictures[index] {
+        picture = known
+      } else {
+        let source = task.sources[sourceIndex]
+        let stream = SourceStream(source, input: try input(source), capacity: 1, movement: movement)
+        picture = (try stream.onlyFrame(), SourceFitter(source, format: task.format))
+        record(stream, of: sourceIndex)
+        posedPictures[index] = picture
+      }
+      return try PosedOverlay.picture(
+        picture.frame, picture.fitter, width: width, height: height, overlay.placement, pose, by: filters)
+    case .video: return nil
+    }
+  }
+
   /// Nil for an overlay that does not move.
   private func movingOverlay(_ index: Int) throws(RenderError) -> MovingOverlay? {
     if let known = movingOverlays[index] { return known }
@@ -349,6 +399,7 @@ extension ClipUse {
   fileprivate var withoutTimes: ClipUse {
     var use = self
     use.time = .zero
+    if use.mask?.time != nil { use.mask?.time = .zero }
     return use
   }
 }

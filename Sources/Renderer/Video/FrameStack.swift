@@ -72,7 +72,16 @@ struct ClipUse: Hashable {
   /// Nil: drawn over what is below.
   var blendMode: BlendMode? = nil
   /// The mask, which has the placement's rectangle. There is a placement then.
-  var mask: PlannedMask? = nil
+  var mask: MaskUse? = nil
+}
+
+struct MaskUse: Hashable {
+  /// Index in `VideoTask.sources`.
+  var source: Int
+  /// On the asset's timeline. Nil for a still picture.
+  var time: Rational?
+  var channel: LayerMask.Channel
+  var isInverted: Bool
 }
 
 struct StackOverlay: Hashable {
@@ -83,6 +92,17 @@ struct StackOverlay: Hashable {
   var weight: Int
   /// Nil: drawn over what is below.
   var blendMode: BlendMode? = nil
+  /// Nil: drawn in its place as it is.
+  var pose: OverlayPose? = nil
+}
+
+/// How an overlay is changed in its place.
+struct OverlayPose: Hashable {
+  /// In square pixels of the upright picture; the rest is not seen.
+  var crop: Rectangle?
+  var turn: LayerTurn?
+  /// Before it is turned, in order.
+  var filters: [Filter<Double>]
 }
 
 /// Opacities as the kernels take them: whole numbers of 1/16384, rounded to nearest.
@@ -137,14 +157,25 @@ struct StackPlanner {
         let weight = Weight.of(opacity)
         guard weight > 0 else { continue }
         var shown = StackOverlay(index: index, weight: weight, blendMode: overlay.blendMode)
+        if overlay.geometry != nil || overlay.filters != nil {
+          shown.pose = try pose(overlay, at: time)
+          if let crop = shown.pose?.crop, crop.isEmpty { continue }
+        }
         if case .video(let video) = overlay.content { shown.time = try video.sourceTime(at: time) }
         stack.overlays.insert(shown, at: 0)
       }
-      stack.filters = try values(of: task.filters, at: time)
+      stack.filters = try values(of: span.filters, at: time) + values(of: task.filters, at: time)
       return stack
     } catch {
       throw RenderError(.task, "the times of frame \(frame) of the segment are out of range: \(error)")
     }
+  }
+
+  private func pose(_ overlay: PlannedOverlay, at time: MediaTime) throws(TimeError) -> OverlayPose {
+    var turn: LayerTurn?
+    if case .turn(let turns)? = overlay.geometry?.transform { turn = try turns.value(at: time) }
+    return OverlayPose(
+      crop: try overlay.geometry?.crop?.value(at: time), turn: turn, filters: try values(of: overlay.filters, at: time))
   }
 
   /// Nil for a layer without weight.
@@ -198,7 +229,14 @@ struct StackPlanner {
     return ClipUse(
       source: clip.source, time: video.isStill ? .zero : try clip.sourceTime(at: time), fit: clip.fit, weight: weight,
       filters: try values(of: clip.filters, at: time), placement: placement, blendMode: clip.blendMode,
-      mask: clip.mask)
+      mask: try mask(clip.mask, at: time))
+  }
+
+  private func mask(_ planned: PlannedMask?, at time: MediaTime) throws(TimeError) -> MaskUse? {
+    guard let planned else { return nil }
+    return MaskUse(
+      source: planned.source, time: try planned.sourceTime(at: time), channel: planned.channel,
+      isInverted: planned.isInverted)
   }
 
   /// The filters that change something at a time.

@@ -51,9 +51,8 @@ final class PicturePlacer {
   }
 
   /// An upright frame in the composition's format in its place. Nil if it is outside the film's frame.
-  /// - Parameter picture: the size of the frame in square pixels.
-  func picture(_ frame: Frame, of picture: PixelSize, _ placement: Placement) throws(RenderError) -> LayerPicture? {
-    let stored = storedPixels(frame.size, picture)
+  /// - Parameter stored: from pixels of the frame to square pixels of the upright picture.
+  func picture(_ frame: Frame, _ stored: AffineMatrix, _ placement: Placement) throws(RenderError) -> LayerPicture? {
     let toFilm = stored.then(placement.matrix)
     let corners = Self.corners(placement)
     guard let rect = touched(corners), let back = toFilm.inverse, back.isUsable else { return nil }
@@ -66,7 +65,7 @@ final class PicturePlacer {
       try Frame(size: rect.size, format: frame.format, colour: format.colour)
     }
     let chroma = cell.width * cell.height == 1 ? luma : shape(corners, rect, chromaGrid)
-    let used = placement.crop.used(stored, in: frame.size)
+    let used = placement.sampled.used(stored, in: frame.size)
     try frame.withPlanes { from throws(RenderError) in
       try target.withMutablePlanes { to in
         for (source, target, grid, shape) in [
@@ -90,41 +89,42 @@ final class PicturePlacer {
 
   /// A whole upright picture with alpha in its place. Nil if it is outside the film's frame.
   /// - Parameters:
-  ///   - whole: all of the picture, without subsampling.
-  ///   - picture: the size of the picture in square pixels.
+  ///   - whole: all of the picture, at the origin.
+  ///   - stored: from its pixels to square pixels of the upright picture.
   func picture(
-    _ whole: BlendPicture, of picture: PixelSize, _ placement: Placement
+    _ whole: BlendPicture, _ stored: AffineMatrix, _ placement: Placement
   ) throws(RenderError) -> LayerPicture? {
-    let stored = storedPixels(whole.rect.size, picture)
     let corners = Self.corners(placement)
     guard let rect = touched(corners), let back = stored.then(placement.matrix).inverse, back.isUsable else {
       return nil
     }
-    let shape = shape(corners, rect, .luma)
-    let used = placement.crop.used(stored, in: whole.rect.size)
-    let full = try BlendPicture(rect: rect, cell: ChromaCell(horizontalShift: 0, verticalShift: 0))
-    let size = rect.size
-    for plane in [BlendPicture.Plane.coverage, .luma, .cb, .cr] {
+    let luma = shape(corners, rect, .luma)
+    let used = placement.sampled.used(stored, in: whole.rect.size)
+    let isSubsampled = whole.cell.width * whole.cell.height > 1
+    let chromaGrid = isSubsampled ? Grid.chroma(whole.cell) : .luma
+    let chroma = isSubsampled ? shape(corners, rect, chromaGrid) : luma
+    let placed = try BlendPicture(rect: rect, cell: whole.cell)
+    for plane in [BlendPicture.Plane.coverage, .chromaCoverage, .luma, .cb, .cr] {
+      // Without subsampling there is one coverage for both.
+      if plane == .chromaCoverage, !isSubsampled { continue }
       func samples(_ picture: BlendPicture) -> SamplePlane {
-        SamplePlane(
+        let size = picture.rect(of: plane).size
+        return SamplePlane(
           base: UnsafeMutableRawPointer(picture.plane(plane)), stride: picture.strideInBytes(plane),
-          width: picture.rect.size.width, height: picture.rect.size.height, depth: 14, highest: Weight.one)
+          width: size.width, height: size.height, depth: 14, highest: Weight.one)
       }
-      sample(samples(whole), samples(full), .luma, back, used, rect, spans: shape.spans)
+      let (grid, shape) = plane.isChroma ? (chromaGrid, chroma) : (.luma, luma)
+      let size = placed.rect(of: plane).size
+      sample(samples(whole), samples(placed), grid, back, used, rect, spans: shape.spans)
       sheaf_cut_shape(
-        full.plane(plane), full.strideInBytes(plane), Int32(size.width), Int32(size.height), shape.spans, shape.edges)
-      if plane != .coverage {
-        sheaf_limit_colour(full.plane(plane), full.plane(.coverage), size.width * size.height)
+        placed.plane(plane), placed.strideInBytes(plane), Int32(size.width), Int32(size.height), shape.spans,
+        shape.edges)
+      if plane != .coverage, plane != .chromaCoverage {
+        let coverage = plane.isChroma && isSubsampled ? BlendPicture.Plane.chromaCoverage : .coverage
+        sheaf_limit_colour(placed.plane(plane), placed.plane(coverage), size.width * size.height)
       }
     }
-    return .blend(try full.subsampled(cell))
-  }
-
-  /// From stored pixels to square ones.
-  private func storedPixels(_ stored: PixelSize, _ picture: PixelSize) -> AffineMatrix {
-    AffineMatrix(
-      a: Double(picture.width) / Double(stored.width), b: 0, c: 0, d: Double(picture.height) / Double(stored.height),
-      tx: 0, ty: 0)
+    return .blend(isSubsampled ? placed : try placed.subsampled(cell))
   }
 
   private func shape(_ corners: [(x: Double, y: Double)], _ rect: PixelRect, _ grid: Grid) -> Shape {
@@ -166,14 +166,21 @@ extension AffineMatrix {
   }
 }
 
+extension Placement {
+  /// The part whose samples are used.
+  fileprivate var sampled: Rectangle { isOverBlur ? visible : crop }
+}
+
 extension Rectangle {
-  /// The stored pixels that a crop touches.
-  fileprivate func used(_ stored: AffineMatrix, in size: PixelSize) -> PixelRect {
+  /// The pixels of a picture that a crop touches.
+  /// - Parameter stored: from those to square pixels.
+  func used(_ stored: AffineMatrix, in size: PixelSize) -> PixelRect {
     func range(_ start: Double, _ length: Double, _ scale: Double, _ side: Int) -> Range<Int> {
       let first = min(side - 1, max(0, Int((start / scale).rounded(.down))))
       return first..<max(first + 1, min(side, Int(((start + length) / scale).rounded(.up))))
     }
-    return PixelRect(x: range(x, width, stored.a, size.width), y: range(y, height, stored.d, size.height))
+    return PixelRect(
+      x: range(x - stored.tx, width, stored.a, size.width), y: range(y - stored.ty, height, stored.d, size.height))
   }
 }
 

@@ -10,18 +10,29 @@ final class SourceFitter {
   private let format: VideoTaskFormat
   private let cell: ChromaCell
   private let title: String
+  private let alpha: AlphaMode
   /// One for each conversion in use. Nearly every source needs one.
   private var scalers: [(key: ScalerKey, scaler: FrameScaler)] = []
   /// The latest picture of each fitting, for frames that are shown again.
   private var latest: [Fitting: (pts: Int64, picture: LayerPicture)] = [:]
-  /// Of a still picture that is a mask.
-  private var masks: [MaskKind: MaskPlane] = [:]
+  /// Of the latest picture that was a mask.
+  private var masks: [MaskKind: (pts: Int64, plane: MaskPlane)] = [:]
   private lazy var placer = PicturePlacer(format)
+  /// For the blurred copies of pictures, by their size.
+  private var copyPlacer: (size: PixelSize, placer: PicturePlacer)?
+  /// The latest picture that was made ready to be placed and is not simply the source's.
+  var latestPrepared: (key: PreparedPicture.Key, prepared: PreparedPicture)?
   /// The latest pictures that were placed, the oldest first. A picture that moves has a new place in every frame.
-  private var placed: [(placement: Placement, pts: Int64, picture: LayerPicture?)] = []
+  private var placed: [(key: PlacedKey, picture: LayerPicture?)] = []
   /// The latest frame, upright and in the composition's format; and with alpha.
   private var upright: (pts: Int64, frame: Frame)?
   private var uprightBlend: (pts: Int64, picture: BlendPicture)?
+
+  private struct PlacedKey: Equatable {
+    var pts: Int64
+    var placement: Placement
+    var filters: [Filter<Double>]
+  }
 
   private struct MaskKind: Hashable {
     var channel: LayerMask.Channel
@@ -36,6 +47,7 @@ final class SourceFitter {
   init(_ source: PlannedSource, format: VideoTaskFormat) {
     video = source.video
     title = source.title
+    alpha = source.alpha ?? .straight
     self.format = format
     cell = ChromaCell(format.pixelFormat)
   }
@@ -48,17 +60,27 @@ final class SourceFitter {
     return picture
   }
 
-  /// A frame of the source in its place. Nil if it is outside the film's frame.
-  func picture(_ frame: Frame, _ placement: Placement) throws(RenderError) -> LayerPicture? {
-    if let known = placed.first(where: { $0.pts == frame.pts && $0.placement == placement }) { return known.picture }
+  var hasAlpha: Bool { video.hasAlpha }
+  var isStill: Bool { video.isStill }
+  /// The size of an upright picture in square pixels.
+  var pictureSize: PixelSize { video.presentationSize }
+  var filmSize: PixelSize { format.size }
+
+  /// A frame of the source with filters, in its place. Nil if it is outside the film's frame.
+  func picture(
+    _ frame: Frame, _ placement: Placement, _ filters: [Filter<Double>], by chain: FilterChain
+  ) throws(RenderError) -> LayerPicture? {
+    let key = PlacedKey(pts: frame.pts, placement: placement, filters: filters)
+    if let known = placed.first(where: { $0.key == key }) { return known.picture }
+    let prepared = try prepared(frame, placement, filters, by: chain)
     let picture: LayerPicture?
-    if video.hasAlpha {
-      picture = try placer.picture(wholeBlend(frame), of: video.presentationSize, placement)
-    } else {
-      picture = try placer.picture(whole(frame), of: video.presentationSize, placement)
+    switch prepared.picture {
+    case .opaque(let whole, _, _, _): picture = try placer.picture(whole, prepared.samples, placement)
+    case .blend(let whole): picture = try placer.picture(whole, prepared.samples, placement)
+    case .shaped: picture = try placer.picture(prepared.picture.blendPicture, prepared.samples, placement)
     }
     if placed.count == 8 { placed.removeFirst() }
-    placed.append((placement, frame.pts, picture))
+    placed.append((key, picture))
     return picture
   }
 
@@ -69,18 +91,28 @@ final class SourceFitter {
   ) throws(RenderError) -> BlendPicture {
     let kind = MaskKind(channel: channel, isInverted: isInverted)
     let plane: MaskPlane
-    if let known = masks[kind] {
-      plane = known
+    if let known = masks[kind], known.pts == frame.pts {
+      plane = known.plane
     } else {
       let size = video.orientation.uprightSize(aperture(of: frame).size)
       plane = try MaskPlane(rgba(frame, size: size), channel, isInverted: isInverted, YCbCrMatrix(format))
-      masks[kind] = plane
+      masks[kind] = (frame.pts, plane)
     }
     return try placer.masked(picture, by: plane, placement.mask(plane.size))
   }
 
+  /// Draws pictures in frames of another size than the film's.
+  func placer(_ size: PixelSize) -> PicturePlacer {
+    if let copyPlacer, copyPlacer.size == size { return copyPlacer.placer }
+    var other = format
+    other.size = size
+    let placer = PicturePlacer(other)
+    copyPlacer = (size, placer)
+    return placer
+  }
+
   /// All of an opaque frame, upright, in the composition's format, at its own size.
-  private func whole(_ frame: Frame) throws(RenderError) -> Frame {
+  func whole(_ frame: Frame) throws(RenderError) -> Frame {
     if let upright, upright.pts == frame.pts { return upright.frame }
     let colours = SourceColour(video, frameFormat: frame.format, composition: format)
     let output = FrameFormat(format.pixelFormat)
@@ -98,7 +130,7 @@ final class SourceFitter {
   }
 
   /// All of a frame with alpha, upright, at its own size.
-  private func wholeBlend(_ frame: Frame) throws(RenderError) -> BlendPicture {
+  func wholeBlend(_ frame: Frame) throws(RenderError) -> BlendPicture {
     if let uprightBlend, uprightBlend.pts == frame.pts { return uprightBlend.picture }
     let size = video.orientation.uprightSize(aperture(of: frame).size)
     let whole = try BlendPicture(
@@ -114,19 +146,19 @@ final class SourceFitter {
     guard let packed = FrameFormat(name: name) else { throw RenderError(.infrastructure, "libav has no \(name)") }
     let colours = SourceColour(video, frameFormat: frame.format, composition: format)
     let aperture = aperture(of: frame)
-    var straight = frame
+    var packedFrame = frame
     var (x, y) = (aperture.x, aperture.y)
     if frame.format != packed {
-      straight = try converted(
+      packedFrame = try converted(
         frame, part: aperture, colour: colours.source, to: aperture.size, packed, colours.source)
       (x, y) = (0, 0)
     }
     if video.orientation != .upright {
-      straight = try upright(straight, part: PixelRect(x: x, y: y, size: aperture.size))
+      packedFrame = try upright(packedFrame, part: PixelRect(x: x, y: y, size: aperture.size))
       (x, y) = (0, 0)
     }
     let picture = try RGBAPicture(video.orientation.uprightSize(aperture.size))
-    picture.premultiply(straight, x: x, y: y)
+    picture.premultiply(packedFrame, alpha, x: x, y: y)
     return picture.size == size ? picture : try picture.scaled(to: size)
   }
 
@@ -175,6 +207,12 @@ final class SourceFitter {
     let shift = frame.format.chromaShift
     let (cellWidth, cellHeight) = (1 << shift.horizontal, 1 << shift.vertical)
     return PixelRect(x: inside.x & ~(cellWidth - 1), y: inside.y & ~(cellHeight - 1), size: inside.size)
+  }
+
+  /// A part of a frame in the composition's format at another size.
+  func scaled(_ frame: Frame, _ part: PixelRect, to size: PixelSize) throws(RenderError) -> Frame {
+    let colour = SourceColour(video, frameFormat: frame.format, composition: format).composition
+    return try converted(frame, part: part, colour: colour, to: size, frame.format, colour)
   }
 
   private func converted(

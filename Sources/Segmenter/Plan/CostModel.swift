@@ -6,12 +6,19 @@ struct CostModel {
   let format: VideoTaskFormat
   let encoder: VideoSettings
   let sources: SourceLookup
+  /// Of the whole film.
+  var filters: [Filter<RampList>]?
 
   /// The work for a pixel of the source.
   private static let decode = 0.08
   /// The work for a pixel of the output.
   private static let convert = 0.1
   private static let blend = 0.03
+  /// To place a picture anywhere, and to draw a mask.
+  private static let place = 0.12
+  private static let mask = 0.2
+  /// A still overlay is blended; a text has ink on a small part of the frame.
+  private static let textShare = 0.05
 
   private func pixels(_ size: PixelSize) -> Double { Double(size.width * size.height) }
 
@@ -21,26 +28,77 @@ struct CostModel {
     var cost = outputPixels * encoder.codec.definition.costPerPixel(encoder)
     for layer in span.layers {
       for clip in layer.clips {
-        let video = try sources.video(of: clip.clip).format
-        guard !video.isStill else { continue }
-        cost += pixels(video.size) * CostModel.decode * (try speed(of: clip.clip))
-        if video.presentationSize != format.size || clip.geometry != nil { cost += outputPixels * CostModel.convert }
+        for (_, decoded) in clip.decoded {
+          let video = try sources.video(of: decoded).format
+          guard !video.isStill else { continue }
+          cost += pixels(video.size) * CostModel.decode * (try speed(of: decoded))
+        }
+        cost += try drawing(clip)
       }
     }
+    for filter in (span.filters ?? []) + (filters ?? []) { cost += outputPixels * filter.kind.cost }
     return cost + Double(max(0, span.layers.count - 1)) * outputPixels * CostModel.blend
+  }
+
+  /// To fit, filter, place and mask a picture. A still picture that stands still is made once.
+  private func drawing(_ clip: TimelineClip) throws(PlanError) -> Double {
+    let video = try sources.video(of: clip.clip).format
+    let outputPixels = pixels(format.size)
+    let changes = clip.filters?.contains { $0.changes } == true
+    guard !video.isStill || changes || clip.geometry?.isConstant(from: clip.clip.target.start) == false else {
+      return 0
+    }
+    var cost = 0.0
+    if clip.geometry != nil || clip.mask != nil {
+      cost += outputPixels * CostModel.place
+    } else if video.presentationSize != format.size {
+      cost += outputPixels * CostModel.convert
+    }
+    // A picture with a place of its own is filtered in its own size.
+    let filtered = clip.geometry == nil && clip.mask == nil ? outputPixels : pixels(video.size)
+    if !video.isStill || changes { for filter in clip.filters ?? [] { cost += filtered * filter.kind.cost } }
+    return clip.mask == nil ? cost : cost + outputPixels * CostModel.mask
+  }
+
+  /// To draw an overlay in one frame.
+  func frame(of overlay: Overlay) -> Double {
+    let outputPixels = pixels(format.size)
+    var (own, shown) = (0.0, outputPixels * CostModel.textShare)
+    var (asset, width, height, isMoving) = (AssetID?.none, Int?.none, Int?.none, false)
+    switch overlay.content {
+    case .text: break
+    case .image(let image, let ownWidth, let ownHeight): (asset, width, height) = (image, ownWidth, ownHeight)
+    case .video(let video): (asset, width, height, isMoving) = (video.asset, video.width, video.height, true)
+    }
+    if let asset, let size = sources.assets[asset]?.description.defaultTrack(.video)?.video?.presentationSize {
+      own = pixels(size)
+      let across = width.map(Double.init) ?? height.map { Double($0) * Double(size.width) / Double(size.height) }
+      let shape = Double(size.height) / Double(max(1, size.width))
+      shown = (across ?? Double(size.width)) * (height.map(Double.init) ?? (across ?? Double(size.width)) * shape)
+    }
+    shown = min(shown, outputPixels)
+    var cost = shown * CostModel.blend
+    if isMoving { cost += own * CostModel.decode + shown * CostModel.place }
+    let isPosed = overlay.geometry?.isConstant(from: overlay.over.start) == false
+    if !isMoving, isPosed { cost += shown * CostModel.place }
+    let changes = overlay.filters?.contains { $0.changes } == true
+    if isMoving || changes {
+      for filter in overlay.filters ?? [] { cost += (own > 0 ? own : shown) * filter.kind.cost }
+    }
+    return cost
   }
 
   /// To decode the frames that are not shown, if a segment starts at this frame of a span.
   func runUp(to frame: Int, in span: TimelineSpan, grid: FrameGrid) throws(PlanError) -> Double {
     var cost = 0.0
-    for clip in span.layers.flatMap(\.clips) {
-      let (_, track, video) = try sources.video(of: clip.clip)
+    for (_, clip) in span.layers.flatMap(\.clips).flatMap(\.decoded) {
+      let (_, track, video) = try sources.video(of: clip)
       guard !video.isStill else { continue }
-      cost += try mapErrors(to: PlanError.time("the clip of '\(clip.clip.asset)' at frame \(frame)")) {
+      cost += try mapErrors(to: PlanError.time("the clip of '\(clip.asset)' at frame \(frame)")) {
         () throws(TimeError) in
         let time = try grid.time(of: frame)
-        guard let shown = try sources.shownFrame(of: clip.clip, track: track, format: video, at: time),
-          let key = try sources.keyframe(of: clip.clip, track: track, format: video, at: time)
+        guard let shown = try sources.shownFrame(of: clip, track: track, format: video, at: time),
+          let key = try sources.keyframe(of: clip, track: track, format: video, at: time)
         else { return 0 }
         let seconds = try (track.timebase.exact * Rational(shown - video.keyframes[key].pts)).approximate
         return seconds * max(1, video.nominalFrameRate.approximateSeconds) * pixels(video.size) * CostModel.decode
@@ -58,12 +116,46 @@ struct CostModel {
   }
 }
 
+extension Filter<RampList> {
+  /// Whether a parameter is not the same at all times.
+  fileprivate var changes: Bool {
+    values.contains { list in list.ramps.count > 1 || list.ramps.contains { $0.from != $0.to } }
+  }
+}
+
+extension FilterKind {
+  /// The work for a pixel.
+  fileprivate var cost: Double {
+    switch self {
+    case .blur, .chromaKey: 0.15
+    case .sharpen, .lut, .vignette: 0.1
+    case .exposure, .brightness, .contrast, .saturation, .hue, .colorBalance, .grayscale, .sepia, .invert: 0.03
+    }
+  }
+}
+
 /// The cost of the film up to each frame.
 struct CumulativeCost {
   private var starts: [(frame: Int, cost: Double)] = []
   private var perFrame: [Double] = []
+  /// Where overlays begin and end: the cost of all overlays before a frame, and from it on for each.
+  private var overlays: [(frame: Int, total: Double, perFrame: Double)] = []
 
-  init(timeline: Timeline, costs: CostModel) throws(PlanError) {
+  init(timeline: Timeline, overlays shown: [Overlay], costs: CostModel) throws(PlanError) {
+    var changes: [Int: Double] = [:]
+    for overlay in shown {
+      let frames = try mapErrors(to: PlanError.time("the overlay over \(overlay.over)")) { () throws(TimeError) in
+        try timeline.grid.frames(in: overlay.over)
+      }
+      let cost = costs.frame(of: overlay)
+      changes[frames.lowerBound, default: 0] += cost
+      changes[frames.upperBound, default: 0] -= cost
+    }
+    for (frame, change) in changes.sorted(by: { $0.key < $1.key }) {
+      let last = overlays.last ?? (frame, 0, 0)
+      overlays.append(
+        (frame, last.total + last.perFrame * Double(frame - last.frame), max(0, last.perFrame + change)))
+    }
     var total = 0.0
     for span in timeline.spans {
       let cost = try costs.frame(of: span)
@@ -81,6 +173,10 @@ struct CumulativeCost {
   /// The cost of all frames before this one.
   func cost(before frame: Int) -> Double {
     let index = span(of: frame)
-    return starts[index].cost + perFrame[index] * Double(frame - starts[index].frame)
+    let layers = starts[index].cost + perFrame[index] * Double(frame - starts[index].frame)
+    let next = overlays.partitionPoint { frame < $0.frame }
+    guard next > 0 else { return layers }
+    let last = overlays[next - 1]
+    return layers + last.total + last.perFrame * Double(frame - last.frame)
   }
 }

@@ -6,6 +6,7 @@ import CompositionModel
 /// effect on the task. Else the turns that are over are left out, and the source is read from the start of its turns.
 struct OverlayVideoPlanner {
   let video: OverlayVideo
+  var alpha: AlphaMode?
   /// The start of the overlay, on the composition's timeline.
   let start: MediaTime
   let grid: FrameGrid
@@ -56,7 +57,8 @@ struct OverlayVideoPlanner {
         )
       }
     }
-    planned.source = try used.index(of: video, start: start, shown: shown, from: read.from, through: read.through)
+    planned.source = try used.index(
+      of: video, alpha: alpha, start: start, shown: shown, from: read.from, through: read.through)
     return planned
   }
 

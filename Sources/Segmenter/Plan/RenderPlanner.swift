@@ -68,13 +68,15 @@ package enum RenderPlanner {
   ) throws(PlanError) -> [Segment] {
     let grid = FrameGrid(frameDuration: format.frameDuration, frameCount: frameCount)
     let timeline = try Timeline(edit, grid: grid, visibility: Visibility(format: format, sources: lookup))
-    let costs = CostModel(format: format, encoder: encoder, sources: lookup)
+    let costs = CostModel(
+      format: format, encoder: encoder, sources: lookup, filters: edit.videoComposition.filters)
     let wantedFrames = try mapErrors(to: PlanError.time("the segments' length")) { () throws(TimeError) in
       Int(clamping: max(1, try (segmentDuration / format.frameDuration).rounded))
     }
     let shortestFrames = (frameCount + greatestSegmentCount - 1) / greatestSegmentCount
     let nominalFrames = max(wantedFrames, shortestFrames)
-    let cumulative = try CumulativeCost(timeline: timeline, costs: costs)
+    let cumulative = try CumulativeCost(
+      timeline: timeline, overlays: edit.videoComposition.overlays, costs: costs)
     let chooser = BoundaryChooser(
       timeline: timeline, sources: lookup,
       titles: try TitleIndex(edit.videoComposition.overlays, grid: grid, nominalFrames: nominalFrames),

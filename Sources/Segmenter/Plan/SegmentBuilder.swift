@@ -42,10 +42,14 @@ struct SegmentBuilder {
         layers.append(try plan(layer, clock: clock, firstFrame: shown.lowerBound, used: &used))
       }
       let local = clock.local(shown)
-      if let last = spans.last, last.layers == layers, last.background == span.background {
+      let filters = try mapErrors(to: PlanError.time("an instruction's filters")) { () throws(TimeError) in
+        try clock.local(span.filters, digests: sources.digest(of:))
+      }
+      if let last = spans.last, last.layers == layers, last.background == span.background, last.filters == filters {
         spans[spans.count - 1].frames = last.frames.lowerBound..<local.upperBound
       } else {
         spans.append(Span(frames: local, background: span.background, layers: layers))
+        spans[spans.count - 1].filters = filters
       }
     }
     var overlays: [PlannedOverlay] = []
@@ -91,9 +95,8 @@ struct SegmentBuilder {
     let clip = layer.clip
     let source = try used.index(of: clip, track: layer.track, from: firstFrame, grid: timeline.grid)
     let (_, track, video) = try sources.video(of: clip)
-    let mask = try layer.mask.map { mask throws(PlanError) in
-      PlannedMask(
-        source: try used.index(ofStill: mask.image, for: "a mask"), channel: mask.channel, isInverted: mask.isInverted)
+    let mask = try layer.mask.flatMap { mask throws(PlanError) in
+      try plan(mask, matte: layer.matte, clock: clock, firstFrame: firstFrame, used: &used)
     }
     return try mapErrors(to: PlanError.time("the clip of '\(clip.asset)' at \(clip.target.start)")) {
       () throws(TimeError) in
@@ -109,6 +112,32 @@ struct SegmentBuilder {
     }
   }
 
+  /// - Parameter matte: the clip of a mask that is a track.
+  private func plan(
+    _ mask: LayerMask, matte: Clip?, clock: SegmentClock, firstFrame: Int, used: inout SegmentSources
+  ) throws(PlanError) -> PlannedMask? {
+    switch mask.source {
+    case .image(let image):
+      return PlannedMask(
+        source: try used.index(ofStill: image, for: "a mask"), channel: mask.channel, isInverted: mask.isInverted)
+    case .track(let id):
+      guard let matte else { return nil }
+      var planned = PlannedMask(
+        source: try used.index(of: matte, track: id, from: firstFrame, grid: timeline.grid), channel: mask.channel,
+        isInverted: mask.isInverted)
+      let (_, track, video) = try sources.video(of: matte)
+      if video.isStill { return planned }
+      let ranges = try mapErrors(to: PlanError.time("the mask of '\(matte.asset)' at \(matte.target.start)")) {
+        () throws(TimeError) in
+        try clock.local(matte) { frames throws(TimeError) in
+          try sources.time(of: matte, track: track, format: video, in: frames, grid: timeline.grid)
+        }
+      }
+      (planned.sourceRange, planned.targetRange) = (ranges.source, ranges.target)
+      return planned
+    }
+  }
+
   private func plan(
     _ overlay: Overlay, shown: [Range<Int>], clock: SegmentClock, used: inout SegmentSources
   ) throws(PlanError) -> PlannedOverlay {
@@ -120,17 +149,25 @@ struct SegmentBuilder {
       let all =
         (shown.first?.lowerBound ?? clock.frames.lowerBound)..<(shown.last?.upperBound ?? clock.frames.upperBound)
       content = .video(
-        try OverlayVideoPlanner(video: video, start: overlay.over.start, grid: timeline.grid, clock: clock)
-          .plan(all, used: &used))
+        try OverlayVideoPlanner(
+          video: video, alpha: overlay.alpha, start: overlay.over.start, grid: timeline.grid, clock: clock
+        ).plan(all, used: &used))
     case .image(let asset, let width, let height):
-      content = .image(source: try used.index(ofStill: asset, for: "an overlay"), width: width, height: height)
+      content = .image(
+        source: try used.index(ofStill: asset, alpha: overlay.alpha, for: "an overlay"), width: width, height: height)
     }
-    return PlannedOverlay(
+    var planned = PlannedOverlay(
       content: content, frames: shown.map(clock.local), placement: overlay.placement, opacity: overlay.opacity,
       ramps: try mapErrors(to: PlanError.time("the ramps of the overlay over \(overlay.over)")) {
         () throws(TimeError) in
         try clock.local(overlay.ramps)
       }, blendMode: overlay.blendMode)
+    (planned.geometry, planned.filters) = try mapErrors(
+      to: PlanError.time("the geometry of the overlay over \(overlay.over)")
+    ) { () throws(TimeError) in
+      (try clock.local(overlay.geometry), try clock.local(overlay.filters, digests: sources.digest(of:)))
+    }
+    return planned
   }
 }
 

@@ -106,6 +106,7 @@ struct SegmentSources {
     /// Nil for still pictures and overlays.
     var clip: ClipKey?
     var overlay: OverlayKey?
+    var alpha: AlphaMode?
   }
 
   private struct OverlayKey: Hashable {
@@ -137,7 +138,7 @@ struct SegmentSources {
     let (asset, description, video) = try lookup.video(of: clip)
     let key = Key(
       asset: clip.asset, track: clip.sourceTrack,
-      clip: video.isStill ? nil : ClipKey(track: track, start: clip.target.start))
+      clip: video.isStill ? nil : ClipKey(track: track, start: clip.target.start), alpha: clip.alpha)
     if let index = indices[key] { return index }
     let (start, end) = try mapErrors(to: PlanError.time("the clip of '\(clip.asset)' at frame \(frame)")) {
       () throws(TimeError) in
@@ -158,12 +159,14 @@ struct SegmentSources {
 
   /// The index of a still picture that no clip shows, such as that of an overlay.
   /// - Parameter subject: what shows it.
-  mutating func index(ofStill id: AssetID, for subject: String) throws(PlanError) -> Int {
+  mutating func index(
+    ofStill id: AssetID, alpha: AlphaMode? = nil, for subject: String
+  ) throws(PlanError) -> Int {
     guard let asset = lookup.assets[id] else { throw PlanError(.assetNotDescribed(id), subject) }
     guard let track = asset.description.defaultTrack(.video), let video = track.video else {
       throw PlanError(.noTrack(asset: id, index: 0), subject)
     }
-    let key = Key(asset: id, track: track.index, clip: nil)
+    let key = Key(asset: id, track: track.index, clip: nil, alpha: alpha)
     return indices[key] ?? add(key, asset: asset, track: track, video: video, decodeFrom: nil, starts: nil)
   }
 
@@ -172,7 +175,8 @@ struct SegmentSources {
   ///   - start: Of the overlay, on the composition's timeline.
   ///   - shown: The frames of the film that show it in the segment.
   mutating func index(
-    of overlay: OverlayVideo, start: MediaTime, shown: Range<Int>, from: Rational, through: Rational
+    of overlay: OverlayVideo, alpha: AlphaMode?, start: MediaTime, shown: Range<Int>, from: Rational,
+    through: Rational
   ) throws(PlanError) -> Int {
     guard let asset = lookup.assets[overlay.asset] else {
       throw PlanError(.assetNotDescribed(overlay.asset), "an overlay")
@@ -181,7 +185,8 @@ struct SegmentSources {
       let video = track.video
     else { throw PlanError(.noTrack(asset: overlay.asset, index: overlay.sourceTrack), "an overlay") }
     let key = Key(
-      asset: overlay.asset, track: track.index, overlay: OverlayKey(video: overlay, start: start, shown: shown))
+      asset: overlay.asset, track: track.index, overlay: OverlayKey(video: overlay, start: start, shown: shown),
+      alpha: alpha)
     if let index = indices[key] { return index }
     let (first, last) = try mapErrors(to: PlanError.time("the overlay of '\(overlay.asset)' at \(start)")) {
       () throws(TimeError) in
@@ -207,6 +212,7 @@ struct SegmentSources {
         digest: asset.digest, track: track.index, codec: track.codec, timebase: track.timebase, origin: track.origin,
         hasRoundedTimes: track.hasRoundedTimes, discontinuities: track.discontinuities, decodeFrom: start,
         video: format))
+    sources[sources.count - 1].alpha = key.alpha
     indices[key] = sources.count - 1
     return sources.count - 1
   }

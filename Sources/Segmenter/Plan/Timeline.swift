@@ -35,12 +35,15 @@ struct TimelineSpan {
   var wantsOverlays: Bool
   /// The first is on top. Tracks in a gap are left out, and so is what other layers hide.
   var layers: [TimelineLayer]
+  /// Of the composited layers.
+  var filters: [Filter<RampList>]?
 }
 
 extension TimelineSpan {
   /// Whether another span, which begins where this one ends, shows the same.
   fileprivate func continues(with next: TimelineSpan) -> Bool {
     background == next.background && wantsOverlays == next.wantsOverlays && layers == next.layers
+      && filters == next.filters
   }
 }
 
@@ -76,6 +79,17 @@ struct TimelineClip: Equatable {
   var geometry: LayerGeometry?
   var blendMode: BlendMode?
   var mask: LayerMask?
+  /// The clip that is the mask, if that is a track's.
+  var matte: Clip?
+}
+
+extension TimelineClip {
+  /// What it decodes: its own clip, and the one that is its mask.
+  var decoded: [(track: TrackID, clip: Clip)] {
+    var decoded = [(track, clip)]
+    if let id = mask?.track, let matte { decoded.append((id, matte)) }
+    return decoded
+  }
 }
 
 /// The whole film as spans that tile 0..<frameCount.
@@ -94,7 +108,7 @@ struct Timeline {
       }
       guard !frames.isEmpty else { continue }
       var cuts: Set<Int> = [frames.lowerBound, frames.upperBound]
-      for track in instruction.layers.flatMap(\.tracks).map(\.track) {
+      for track in instruction.layers.flatMap(\.tracks).flatMap({ [$0.track, $0.mask?.track].compactMap(\.self) }) {
         for shown in try tracks.shown(of: track, around: frames) {
           cuts.formUnion([shown.lowerBound, shown.upperBound].filter { frames.contains($0) })
         }
@@ -107,7 +121,8 @@ struct Timeline {
         let span = try visibility.visible(
           TimelineSpan(
             frames: start..<end, background: instruction.background, wantsOverlays: instruction.wantsOverlays,
-            layers: instruction.layers.compactMap { Timeline.resolve($0, at: time, in: tracks) }), grid: grid)
+            layers: instruction.layers.compactMap { Timeline.resolve($0, at: time, in: tracks) },
+            filters: instruction.filters), grid: grid)
         if let last = spans.last, last.continues(with: span) {
           spans[spans.count - 1].frames = last.frames.lowerBound..<end
         } else {
@@ -128,11 +143,18 @@ struct Timeline {
   /// A layer with the clips that it shows at a time. Nil if it shows none.
   private static func resolve(_ layer: Layer, at time: MediaTime, in tracks: TrackIndex) -> TimelineLayer? {
     func clip(_ layer: TrackLayer) -> TimelineClip? {
-      tracks.clip(of: layer.track, at: time).map {
-        TimelineClip(
-          track: layer.track, clip: $0, fit: layer.fit, opacity: layer.opacity, filters: layer.filters,
-          geometry: layer.geometry, blendMode: layer.blendMode, mask: layer.mask)
-      }
+      guard let shown = tracks.clip(of: layer.track, at: time) else { return nil }
+      var clip = TimelineClip(
+        track: layer.track, clip: shown, fit: layer.fit, opacity: layer.opacity, filters: layer.filters,
+        geometry: layer.geometry, blendMode: layer.blendMode, mask: layer.mask)
+      guard let mask = layer.mask, let track = mask.track else { return clip }
+      clip.matte = tracks.clip(of: track, at: time)
+      if clip.matte != nil { return clip }
+      // In a gap the mask is transparent: the layer is not seen, or all of it. It is drawn in the same way as with a mask.
+      guard mask.isInverted else { return nil }
+      clip.mask = nil
+      clip.geometry = layer.geometry ?? LayerGeometry()
+      return clip
     }
     switch layer {
     case .track(let layer):

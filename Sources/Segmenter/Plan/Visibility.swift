@@ -6,6 +6,14 @@ struct Visibility {
   let format: VideoTaskFormat
   let sources: SourceLookup
 
+  /// The frames for which it is still found out whether a picture that moves hides what is below. An edit of any size is
+  /// planned in seconds: what comes after them is taken as not hidden, which changes no picture.
+  private let movements = Movements()
+
+  private final class Movements {
+    var left = 2_000_000
+  }
+
   /// The span without the layers that an opaque layer hides in all of its frames. If one does, the background, which it
   /// hides too, is black.
   func visible(_ span: TimelineSpan, grid: FrameGrid) throws(PlanError) -> TimelineSpan {
@@ -45,13 +53,17 @@ struct Visibility {
     }
     let covers = try mapErrors(to: PlanError.time("the geometry of track '\(clip.track)'")) {
       () throws(TimeError) -> Bool in
-      guard let local = try SegmentClock(frames: frames, grid: grid).local(geometry), local.isConstant(from: .zero)
-      else {
-        return false
+      guard let local = try SegmentClock(frames: frames, grid: grid).local(geometry) else { return false }
+      // A picture that moves must cover the frame in each of its places.
+      let moving = local.isConstant(from: .zero) ? 1 : frames.count
+      for frame in 0..<moving {
+        movements.left -= moving == 1 ? 0 : 1
+        guard moving == 1 || movements.left > 0 else { return false }
+        let placement = try local.placement(
+          at: grid.time(of: frame), picture: video.presentationSize, fit: clip.fit, frame: format.size, cell: cell)
+        guard placement?.covers(format.size) == true else { return false }
       }
-      let placement = try local.placement(
-        at: .zero, picture: video.presentationSize, fit: clip.fit, frame: format.size, cell: cell)
-      return placement?.covers(format.size) ?? false
+      return true
     }
     guard covers else { return false }
     return try isOpaque(clip, in: frames, grid: grid)

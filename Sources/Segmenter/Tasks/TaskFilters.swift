@@ -21,7 +21,10 @@ extension VideoTask {
   package var tableDigests: [String] {
     let ofClips = spans.flatMap(\.layers).flatMap(\.clips).flatMap { $0.filters ?? [] }
     var seen: Set<String> = []
-    return (ofClips + (filters ?? [])).compactMap(\.table).filter { seen.insert($0).inserted }
+    let ofOverlays = overlays.flatMap { $0.filters ?? [] }
+    let ofSpans = spans.flatMap { $0.filters ?? [] }
+    return (ofClips + ofOverlays + ofSpans + (filters ?? [])).compactMap(\.table)
+      .filter { seen.insert($0).inserted }
   }
 
   /// The digests of the task's inputs that are no sources: fonts and look-up tables. They follow those of the sources.

@@ -65,6 +65,8 @@ package struct Span: Sendable, Hashable, Codable {
   package var background: Color
   /// The first is on top. Tracks in a gap are left out.
   package var layers: [PlannedLayer]
+  /// Of the composited layers, in order, before those of the task, on the segment's clock. Nil: none.
+  package var filters: [Filter<RampList>]?
 
   package init(frames: Range<Int>, background: Color, layers: [PlannedLayer]) {
     self.frames = frames
@@ -131,15 +133,25 @@ package struct ClipLayer: Sendable, Hashable, Codable {
 
 /// A mask, as `LayerMask`.
 package struct PlannedMask: Sendable, Hashable, Codable {
-  /// Index in `VideoTask.sources`, of a still picture.
+  /// Index in `VideoTask.sources`.
   package var source: Int
   package var channel: LayerMask.Channel
   package var isInverted: Bool
+  /// The part of the asset that is a moving mask, and when, as in `ClipLayer`. Nil for a still picture.
+  package var sourceRange: MediaTimeRange?
+  package var targetRange: MediaTimeRange?
 
   package init(source: Int, channel: LayerMask.Channel, isInverted: Bool) {
     self.source = source
     self.channel = channel
     self.isInverted = isInverted
+  }
+
+  /// The asset's time that is shown at a time of the segment's clock. Nil for a still picture.
+  package func sourceTime(at time: MediaTime) throws(TimeError) -> Rational? {
+    guard let sourceRange, let targetRange else { return nil }
+    let elapsed = try time.exact - targetRange.start.exact
+    return try sourceRange.start.exact + elapsed * (sourceRange.duration / targetRange.duration)
   }
 }
 
@@ -167,6 +179,8 @@ package struct PlannedSource: Sendable, Hashable, Codable {
   package var video: VideoFormat
   /// Nil: pictures are used as they are stored.
   package var deinterlacing: PlannedDeinterlacing?
+  /// How colours of pictures with alpha are stored. Nil: straight.
+  package var alpha: AlphaMode?
 
   package init(
     digest: String, track: Int, codec: String, timebase: MediaTime, origin: Int64,
@@ -201,6 +215,10 @@ package struct PlannedOverlay: Sendable, Hashable, Codable {
   package var placement: OverlayPlacement
   package var opacity: Double
   package var ramps: RampList
+  /// As in `Overlay`, on the segment's clock. Nil: neither crop nor transform.
+  package var geometry: LayerGeometry?
+  /// Before the transform, in order, on the segment's clock. Nil: none.
+  package var filters: [Filter<RampList>]?
   /// Nil: drawn over what is below.
   package var blendMode: BlendMode?
 

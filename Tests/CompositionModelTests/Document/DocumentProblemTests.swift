@@ -102,8 +102,8 @@ private func instructions(_ instructions: String) -> String {
       documentText(tracks: #"[{"sound": 1, "clips": [{"asset": "v"}]}]"#), "/tracks/0/sound",
       "1 should be true or false"),
     Wrong(
-      documentText(tracks: #"[{"blendMode": "screen", "clips": [{"asset": "v"}]}]"#),
-      "/tracks/0/blendMode", "'blendMode' is part of the document's language", "yet"),
+      documentText(tracks: #"[{"pitch": "spectral", "clips": [{"asset": "v"}]}]"#),
+      "/tracks/0/pitch", "'pitch' is part of the document's language", "yet"),
     Wrong(documentText(tracks: #"[{"id": "A", "clips": []}]"#), "/tracks", "no frames"),
     Wrong(documentText(tracks: "[]"), "/tracks", "no frames"),
   ])
@@ -207,7 +207,9 @@ private func instructions(_ instructions: String) -> String {
       clips(#"{"asset": "v", "use": "0..5", "ramps": [{"over": "4..6", "transform": [{}, {"rotate": 90}]}]}"#),
       "/tracks/0/clips/0/ramps/0", "5 s", "start of the clip"),
     Wrong(clips(#"{"asset": "v", "mask": {}}"#), "/tracks/0/clips/0/mask", "needs 'image'"),
-    Wrong(clips(#"{"asset": "v", "mask": {"image": "logo", "track": "A"}}"#), "/tracks/0/clips/0/mask/track", "yet"),
+    Wrong(
+      clips(#"{"asset": "v", "mask": {"track": "B", "channel": "luma"}}"#), "/tracks/0/clips/0/mask/track",
+      "no video track 'B'"),
     Wrong(clips(#"{"asset": "v", "mask": {"image": "w"}}"#), "/tracks/0/clips/0/mask/image", "'w' is not a still"),
     Wrong(
       clips(#"{"asset": "v", "mask": {"image": "logo", "channel": "red"}}"#), "/tracks/0/clips/0/mask/channel", "luma"),
@@ -438,7 +440,7 @@ private func instructions(_ instructions: String) -> String {
       "throughout"),
     Wrong(
       instructions(#"{"over": "0..10", "layers": [{"track": "A", "mask": {"image": "logo", "track": "B"}}]}"#),
-      "/videoComposition/instructions/0/layers/0/mask/track", "yet"),
+      "/videoComposition/instructions/0/layers/0/mask/image", "not both"),
     Wrong(
       composition(
         #"{"instructions": [{"over": "0..5"}]}"#,

@@ -67,6 +67,45 @@ import Testing
     #expect(try own.filters?.first?.at(at("4")) == .exposure(stops: 2))
   }
 
+  @Test func filtersOfATrackFollowThoseOfItsClips() throws {
+    let exposure = #"[{"kind": "exposure", "stops": [{"over": "2..12", "value": [0, 5]}]}]"#
+    let first = #"{"asset": "v", "use": "0..10", "at": 2, "blendMode": "normal", "filters": [{"kind": "blur"}]}"#
+    let clips = "[\(first), {\"asset\": \"v\", \"use\": \"0..1\"}]"
+    let text = documentText(
+      tracks: "[{\"id\": \"A\", \"blendMode\": \"screen\", \"filters\": \(exposure), \"clips\": \(clips)}]")
+    let layers = try lowered(text, assets: assets()).videoComposition.instructions.flatMap(\.layers).flatMap(\.tracks)
+    #expect(layers.map { $0.filters?.map(\.kind) } == [[.blur, .exposure], [.exposure]])
+    #expect(try layers[0].filters?.last?.at(at("4")) == .exposure(stops: 1))
+    #expect(layers.map(\.blendMode) == [nil, .screen])
+    let audio = #"[{"type": "audio", "mask": {"image": "logo"}, "clips": [{"asset": "s"}]}]"#
+    #expect(try problems(documentText(tracks: audio), assets: assets()).map(\.pointer) == ["/tracks/0/mask"])
+  }
+
+  @Test func filtersOfAnInstructionAreOnTheFilmsTime() throws {
+    let edit = try lowered(
+      documentText(
+        tracks: #"[{"id": "A", "clips": [{"asset": "v", "use": "0..10"}]}]"#,
+        #""videoComposition": {"instructions": [{"over": "0..4", "passthrough": "A"}, {"over": "4..10", "layers": [{"track": "A"}], "filters": [{"kind": "blur", "radius": [{"over": "4..10", "value": [0, 60]}]}]}]}"#
+      ))
+    let filters = edit.videoComposition.instructions.map(\.filters)
+    #expect(filters[0] == nil)
+    #expect(try filters[1]?.first?.at(at("6")) == .blur(radius: 20))
+  }
+
+  @Test func aScaleMakesTheLengthsOfFiltersSmaller() throws {
+    func radius(_ keys: String) throws -> Filter<Double>? {
+      let blur = #"[{"kind": "blur", "radius": 8}]"#
+      let clip = "{\"asset\": \"v\", \"use\": \"0..5\", \"filters\": \(blur)\(keys)}"
+      return try layer(
+        documentText(tracks: "[{\"clips\": [\(clip)]}]", #""videoComposition": {"scale": 0.5}"#)
+      ).filters?.first?.at(.zero)
+    }
+    #expect(try radius("") == .blur(radius: 4))
+    #expect(try radius(#", "frame": [0, 0, 100, 100]"#) == .blur(radius: 4))
+    // A matrix is scaled itself: lengths are in the picture's own pixels.
+    #expect(try radius(#", "transform": [1, 0, 0, 1, 5, 5]"#) == .blur(radius: 8))
+  }
+
   @Test func filtersOfTheFilmAreOnItsTime() throws {
     let edit = try lowered(
       documentText(

@@ -100,6 +100,96 @@ import Testing
     #expect(zip(numbers, expected).allSatisfy { abs($0 - $1) < 1e-9 }, "\(numbers)")
   }
 
+  // MARK: Overlays
+
+  private func overlay(_ keys: String) -> String {
+    documentText(
+      tracks: #"[{"clips": [{"asset": "v", "use": "0..10"}]}]"#,
+      "\"videoComposition\": {\"renderSize\": [640, 360], \"overlays\": [{\(keys)}]}")
+  }
+
+  @Test func overlaysHaveTransformsAndCropsOnTheirOwnTime() throws {
+    let text = overlay(
+      #""image": "logo", "over": "2..8", "rotate": 10, "crop": [0, 0, "50%", "100%"], "alpha": "premultiplied", "#
+        + #""ramps": [{"over": "1..3", "transform": [{"translate": ["-25%", 0]}, {"scale": 2}], "#
+        + #""opacity": [0, 1]}], "#
+        + #""filters": [{"kind": "blur", "radius": [{"over": "4..6", "value": [0, 8]}]}]"#)
+    let made = try #require(try lowered(text).videoComposition.overlays.first)
+    guard case .turn(let turns)? = made.geometry?.transform else {
+      Issue.record("\(made)")
+      return
+    }
+    #expect(try turns.value(at: at("2")) == LayerTurn(rotation: 10))
+    #expect(try turns.value(at: at("3")) == LayerTurn(x: -160))
+    #expect(try turns.value(at: at("5")) == LayerTurn(scaleX: 2, scaleY: 2))
+    #expect(try made.geometry?.crop?.value(at: .zero) == Rectangle(x: 0, y: 0, width: 320, height: 480))
+    #expect(try made.filters?.first?.at(at("7")) == .blur(radius: 4))
+    #expect(made.alpha == .premultiplied)
+    #expect(try lowered(overlay(#""image": "logo""#)).videoComposition.overlays[0].geometry == nil)
+  }
+
+  @Test(arguments: [
+    (#""image": "logo", "transform": [1, 0, 0, 1, 0, 0]"#, "/transform", "not a matrix"),
+    (#""image": "logo", "rotate": 5, "transform": {"scale": 2}"#, "/rotate", "a part of 'transform'"),
+    (#""image": "logo", "rotate": 36001"#, "/rotate", "from -36000 to 36000"),
+    (#""text": "a", "crop": [0, 0, 9, 9]"#, "/crop", "crop"),
+    (#""text": "a", "ramps": [{"at": 0, "opacity": 1, "crop": [0, 0, 9, 9]}]"#, "/ramps/0/crop", "crop"),
+    (#""image": "logo", "ramps": [{"over": "0..1"}]"#, "/ramps/0", "'opacity', 'crop' or 'transform'"),
+    (#""image": "logo", "crop": [640, 0, 9, 9]"#, "/crop", "outside 'logo'"),
+    (#""image": "logo", "over": "0..2", "ramps": [{"over": "1..3", "transform": [{}, {}]}]"#, "/ramps/0", "overlay"),
+    (#""text": "a", "alpha": "straight""#, "/alpha", "alpha"),
+    (#""video": "v", "alpha": "premultiplied""#, "/alpha", "no transparency"),
+    (#""image": "logo", "alpha": "multiplied""#, "/alpha", "premultiplied"),
+    (#""image": "logo", "scale": 2"#, "/scale", "'transform' with 'scale'"),
+  ])
+  func aWrongOverlayIsReportedAtItsPlace(keys: String, place: String, message: String) throws {
+    let found = try problems(overlay(keys))
+    #expect(found.count == 1, "\(found)")
+    #expect(found.first?.pointer.hasPrefix("/videoComposition/overlays/0" + place) == true, "\(found)")
+    #expect(found.first?.message.contains(message) == true, "\(found)")
+  }
+
+  // MARK: Masks
+
+  private func masked(_ mask: String, matte: String = "", clip: String = "") -> String {
+    documentText(
+      tracks:
+        "[{\"id\": \"A\", \"mask\": \(mask), \"clips\": [{\"asset\": \"v\", \"use\": \"0..5\"}]}, "
+        + "{\"id\": \"M\"\(matte), \"clips\": [{\"asset\": \"w\", \"use\": \"0..5\"\(clip)}]}]")
+  }
+
+  @Test func aTrackThatIsAMaskIsNotShown() throws {
+    let text = masked(#"{"track": "M", "channel": "luma", "invert": true}"#)
+    let layers = try lowered(text).videoComposition.instructions.flatMap(\.layers).flatMap(\.tracks)
+    #expect(layers.map(\.track) == ["A"])
+    #expect(layers.first?.mask == LayerMask(.track("M"), channel: .luma, isInverted: true))
+    let warnings = try Document.parse(Array(text.utf8)).lowerWithWarnings(assets: standardAssets(), output: nil)
+      .warnings
+    #expect(!warnings.contains { $0.message.contains("nobody sees") }, "\(warnings)")
+  }
+
+  @Test(arguments: [
+    (#"{"track": "N", "channel": "luma"}"#, "", "", "/tracks/0/mask/track", "no video track 'N'"),
+    (#"{"track": "A", "channel": "luma"}"#, "", "", "/tracks/0/mask/track", "its own clips"),
+    (#"{"track": "M"}"#, "", "", "/tracks/0/mask", "\"channel\": \"luma\""),
+    (#"{"track": "M", "image": "logo", "channel": "luma"}"#, "", "", "/tracks/0/mask/image", "not both"),
+    (#"{"channel": "luma"}"#, "", "", "/tracks/0/mask", "needs 'image'"),
+    (
+      #"{"track": "M", "channel": "luma"}"#, "", #", "opacity": 0.5, "fit": "cover", "filters": [{"kind": "blur"}]"#,
+      "/tracks/1/clips/0", "opacity, fit, filters of a clip"
+    ),
+    (
+      #"{"track": "M", "channel": "luma"}"#, #", "mask": {"track": "A", "channel": "luma"}"#, "", "/tracks/0",
+      "mask of track 'A'"
+    ),
+  ])
+  func aWrongMaskIsReportedAtItsPlace(
+    mask: String, matte: String, clip: String, place: String, message: String
+  ) throws {
+    let found = try problems(masked(mask, matte: matte, clip: clip))
+    #expect(found.contains { $0.pointer == place && $0.message.contains(message) }, "\(found)")
+  }
+
   @Test func warningsKnowWhereAPictureIs() throws {
     func warnings(_ clip: String) throws -> [String] {
       try Document.parse(
