@@ -116,7 +116,8 @@ private struct FollowedJob {
       } catch let error as LostFilm {
         progress.end()
         followed = FollowedJob(job: try await submit(), file: file, coordinator: coordinator)
-        Console.printError("sheaf: \(error.reason); it is made again as job \(followed.job)")
+        Console.printError(
+          "sheaf: the film of job \(error.job) is lost: \(error.reason); it is made again as job \(followed.job)")
       }
     }
     return try await followed.finish(client, progress)

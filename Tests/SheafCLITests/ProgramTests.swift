@@ -171,7 +171,9 @@ import Wire
     let edit = #"{"sheaf": 1, "assets": {}, "tracks": []}"#
     let result = try await run("echo '\(edit)' > edit.json; sheaf submit edit.json -o film.mkv", farm: farm)
     #expect(result.status == 0, "\(result.errors)")
-    #expect(result.errors.contains("sheaf: it is damaged; it is made again as job j2\n"), "\(result.errors)")
+    #expect(
+      result.errors.contains("sheaf: the film of job j1 is lost: it is damaged; it is made again as job j2\n"),
+      "\(result.errors)")
     #expect(try Data(contentsOf: folder.url.appendingPathComponent("film.mkv")) == Data([1, 2, 3]))
     await farm.stop()
   }
