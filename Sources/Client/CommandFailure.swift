@@ -48,6 +48,7 @@ package struct CommandFailure: Error, Sendable, Hashable, CustomStringConvertibl
     switch error {
     case let error as CommandFailure: self = error
     case let error as DocumentError: self.init(problems: error.problems)
+    case let error as LostFilm: self.init(error)
     case let error as WireError: self.init(error.isAboutContent ? .work : .unavailable, error.message)
     case let error as JobStoreError: self.init(error.code == .unavailable ? .unavailable : .work, "\(error)")
     case is CancellationError: self.init(.work, "cancelled")

@@ -55,6 +55,14 @@ package struct EditFile: Sendable {
   /// The output's path in the document; nil if it has none.
   package var outputPath: String? { document.outputPath.map(resolve) }
 
+  /// Throws the problems of the document's text and of the output's name if the name selects no container. No media are
+  /// read before that.
+  /// - Parameter output: As on the command line; nil: the document names the output.
+  package func checkOutput(_ output: String?) throws(CommandFailure) {
+    guard let problem = document.problem(ofOutput: output) else { return }
+    throw CommandFailure(problems: document.problems + [problem])
+  }
+
   /// The files that the document names, each read for its digest, and a problem for each file that cannot be read.
   package func assets(
     _ contents: FileContentCache

@@ -122,14 +122,32 @@ package final class FarmClient: Sendable {
       do {
         try await file.download(film, progress: progress) { try await run.read(film.digest, offset: $0, length: $1) }
       } catch let error as WireError where error.code == .content {
-        var failure = CommandFailure(.work, "the film of job \(job) cannot be fetched: \(error.message)")
-        failure.advice = ["submit the document again: only what is missing is made again"]
-        throw failure
+        throw LostFilm(job: job, reason: error.message)
       }
       // The film is here, and that is what counts: without the report the farm keeps its copy for longer.
       try? await run.fetched(job)
       return status
     }
+  }
+}
+
+/// The farm does not have the film of a job that is done any more, such as because a disk fault changed it. The document
+/// has to be submitted again, and then only what is missing is made again.
+package struct LostFilm: Error, Sendable, Hashable {
+  package var job: String
+  package var reason: String
+
+  package init(job: String, reason: String) {
+    self.job = job
+    self.reason = reason
+  }
+}
+
+extension CommandFailure {
+  /// The failure of a command that does not submit the document again.
+  package init(_ error: LostFilm) {
+    self.init(.work, "the film of job \(error.job) cannot be fetched: \(error.reason)")
+    advice = ["submit the document again: only what is missing is made again"]
   }
 }
 

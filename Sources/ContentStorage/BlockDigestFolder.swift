@@ -51,7 +51,9 @@ package final class BlockDigestFolder: Sendable {
     var bytes = Self.head(list.content) + list.bytes
     bytes += SHA256Digest.of(bytes).bytes
     let path = folder.path(of: list.content.digest)
-    try? Directories.make(Directories.parent(of: path), permissions: 0o755)
+    // What this folder is in is not made: it may be a disk that is away.
+    mkdir(folder.directory, 0o755)
+    mkdir(Directories.parent(of: path), 0o755)
     // Whoever reads it before it is whole sees that. Who writes it at the same time writes the same bytes.
     guard let file = try? OpenFile.open(path, O_WRONLY | O_CREAT) else { return }
     try? file.write(bytes)

@@ -278,16 +278,23 @@ package struct SharedFileProblem: Sendable, Hashable {
   package var reason: String
   /// Whether nothing shows that the file has changed: it may be there again, or be readable again, before long.
   package var mayPass: Bool
+  /// What to do, such as `make it readable`.
+  package var remedy: String
 
-  init(path: String, reason: String, mayPass: Bool) {
+  init(path: String, reason: String, mayPass: Bool, remedy: String? = nil) {
     self.path = path
     self.reason = reason
     self.mayPass = mayPass
+    self.remedy = remedy ?? (mayPass ? "make it readable" : "bring back the file that it was")
   }
 
   /// - Parameter error: Why the file cannot be found or opened.
   init(path: String, _ error: SystemError) {
-    self.init(path: path, reason: error.isMissing ? "is not there" : "cannot be read: \(error.reason)", mayPass: true)
+    if error.isMissing {
+      self.init(path: path, reason: "is not there", mayPass: true, remedy: "put it back")
+    } else {
+      self.init(path: path, reason: "cannot be read: \(error.reason)", mayPass: true)
+    }
   }
 }
 

@@ -16,6 +16,18 @@ package final class ContentStore: Sendable {
   /// Which store this is: 32 hexadecimal digits, chosen at random when the folder was made. Every coordinator that uses
   /// the folder, under whatever path, has the same.
   package let identity: String
+  /// Where the identity comes from.
+  package let origin: Origin
+  /// Where a store's identity comes from.
+  package enum Origin: Sendable, Hashable {
+    /// The file `identity` was there.
+    case recorded
+    /// The file was missing, and was made. The folder has objects.
+    case unnamed
+    /// The folder had no content, and is a new store.
+    case new
+  }
+
   /// For how long the use of an object is not recorded again, in seconds.
   static let useInterval: Double = 300
   /// The block digests of the store's objects, made while they were uploaded, and of files under the media root.
@@ -43,7 +55,7 @@ package final class ContentStore: Sendable {
     self.directory = path
     self.measure = measure
     blocks = BlockDigestFolder(directory: path + "/blocks")
-    identity = try Self.identity(in: path)
+    (identity, origin) = try Self.identity(in: path)
     guard access(self.directory + "/temporary", W_OK | X_OK) == 0 else {
       throw ContentStoreError(SystemError(errno, "writing to the content store \(directory)"))
     }
@@ -53,6 +65,30 @@ package final class ContentStore: Sendable {
   /// The bytes that can still be written to the disk that the store is on.
   package func availableBytes() throws(ContentStoreError) -> Int64 {
     try mapErrors { () throws(SystemError) in try measure(directory) }
+  }
+
+  /// Why the store cannot be used now, for a person: its folder is not there, as when its disk is not mounted, or has
+  /// another store. Nil if it is there. While a store is away nothing can be said about what it has, and nothing is made
+  /// in its place.
+  package var absence: String? {
+    guard access(directory + "/objects", F_OK) == 0 else {
+      return "the content store \(directory) is not there: \(SystemError(errno, "").reason)"
+    }
+    // Without its identity the folder is taken for what it was.
+    guard let found = text(of: directory + "/identity", limit: 4096), found != identity else { return nil }
+    return "the folder \(directory) has another content store now"
+  }
+
+  /// The error, or that the store is away if it is: then that is the cause.
+  package func explained(_ error: ContentStoreError) -> ContentStoreError {
+    absence.map { ContentStoreError(.away, $0) } ?? error
+  }
+
+  /// Removes the identity that this process has made for a folder that cannot be used, as if it had never been opened.
+  package func forgetIdentity() {
+    if origin != .recorded, text(of: directory + "/identity", limit: 4096) == identity {
+      unlink(directory + "/identity")
+    }
   }
 
   /// Where the content is, or would be.
@@ -152,9 +188,11 @@ package final class ContentStore: Sendable {
   // MARK: Files in the store's folder
 
   /// The identity of the store in a folder. The first caller of any process chooses it.
-  private static func identity(in directory: String) throws(ContentStoreError) -> String {
+  private static func identity(in directory: String) throws(ContentStoreError) -> (String, Origin) {
     let path = "\(directory)/identity"
+    var origin = Origin.recorded
     if access(path, F_OK) != 0 {
+      origin = Directories.isEmpty("\(directory)/objects") ? .new : .unnamed
       let chosen = (0..<16).map { _ in UInt8.random(in: .min ... .max) }
       let text = chosen.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
       try mapErrors { () throws(SystemError) in
@@ -170,9 +208,14 @@ package final class ContentStore: Sendable {
     let bytes = try mapErrors { () throws(SystemError) in try OpenFile.contents(of: path, limit: 4096) }
     let text = String(decoding: bytes, as: UTF8.self)
     guard text.utf8.count == 32, text.utf8.allSatisfy({ (48...57).contains($0) || (97...102).contains($0) }) else {
-      throw ContentStoreError(.system, "\(path) is damaged: it must contain 32 hexadecimal digits")
+      throw ContentStoreError(
+        .system,
+        """
+        \(path) is damaged: it must contain 32 hexadecimal digits, which the database of its farm has too (SELECT \
+        content_store FROM sheaf.farm); write them there again
+        """)
     }
-    return text
+    return (text, origin)
   }
 
   func entry(_ kind: String, _ digest: SHA256Digest) -> String {
@@ -195,17 +238,25 @@ package final class ContentStore: Sendable {
       return try OpenFile.open(path, flags)
     } catch  where error.isMissing {
       let folder = Directories.parent(of: path)
-      // A disk that is away is not replaced by a folder.
-      guard access(Directories.parent(of: folder) + "/objects", F_OK) == 0 else { throw error }
-      try Directories.make(folder)
+      try makeFolder(folder, in: Directories.parent(of: folder))
       return try OpenFile.open(path, flags)
     }
+  }
+
+  private func makeFolder(_ folder: String) throws(SystemError) {
+    try Self.makeFolder(folder, in: directory)
+  }
+
+  /// Makes a folder of a store with those above it. A store that is away is not replaced by a folder.
+  private static func makeFolder(_ folder: String, in directory: String) throws(SystemError) {
+    guard access(directory + "/objects", F_OK) == 0 else { throw SystemError(errno, "making the folder \(folder)") }
+    try Directories.make(folder)
   }
 
   /// Renames a finished temporary file to its final name, and syncs the folder.
   func commit(_ temporary: OpenFile, to path: String) throws(SystemError) {
     let parent = Directories.parent(of: path)
-    try Directories.make(parent)
+    try makeFolder(parent)
     try rename(temporary, to: path)
     try OpenFile.open(parent, O_RDONLY | O_DIRECTORY).sync()
   }
@@ -224,7 +275,7 @@ package final class ContentStore: Sendable {
       let file = try temporaryFile()
       do throws(SystemError) {
         try file.write(Array(text.utf8))
-        try Directories.make(Directories.parent(of: path))
+        try makeFolder(Directories.parent(of: path))
         try rename(file, to: path)
       } catch {
         unlink(file.name)
@@ -267,6 +318,8 @@ package struct ContentStoreError: Error, Sendable, Hashable, CustomStringConvert
     case interrupted
     /// The file was not read since it changed, and reading it takes long.
     case unverified
+    /// The whole store is not there now.
+    case away
     /// Any other failure of the system.
     case system
   }

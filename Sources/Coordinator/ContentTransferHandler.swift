@@ -9,6 +9,9 @@ import Wire
 /// limited.
 actor ContentTransferHandler {
   static let maximumUploads = 64
+  /// How long a read waits for a content store that is away, and between two looks. A worker ends a task for which the
+  /// coordinator sends nothing for 5 minutes.
+  private static let (longestAbsence, pause) = (Duration.seconds(240), Duration.milliseconds(500))
 
   /// A chunk that has arrived, and the memory that is counted for it.
   private struct Chunk: Sendable {
@@ -95,24 +98,32 @@ actor ContentTransferHandler {
     guard let digest = SHA256Digest(bytes: read.digest) else {
       return try await refuse(read, "a digest must have 32 bytes, not \(read.digest.count)")
     }
-    do {
-      try await serve(read, digest, length, verifying: false)
-    } catch let error as ContentStoreError where error.code == .unverified {
+    var isVerifying = false
+    let limit = ContinuousClock.now + Self.longestAbsence
+    while true {
       do {
-        // It takes minutes for a long film, so it is done once for all who read it, on threads of its own, and before it is
-        // the read's turn: the other reads of the connection do not wait for it.
-        try await content.verifications.run(digest) { [content] in
-          try await BlockingWork.run(.hashing) { try content.verify(digest) }
+        return try await serve(read, digest, length, verifying: isVerifying)
+      } catch let error as ContentStoreError where error.code == .away {
+        guard ContinuousClock.now < limit else { return try await refuse(read, "\(error)") }
+        try await Task.sleep(for: Self.pause)
+      } catch let error as ContentStoreError where error.code == .unverified {
+        do {
+          // It takes minutes for a long film, so it is done once for all who read it, on threads of its own, and before
+          // it is the read's turn: the other reads of the connection do not wait for it.
+          try await content.verifications.run(digest) { [content] in
+            try await BlockingWork.run(.hashing) { try content.verify(digest) }
+          }
+        } catch let error as ContentStoreError {
+          return try await refuse(read, "\(error)")
         }
-      } catch let error as ContentStoreError {
-        return try await refuse(read, "\(error)")
+        // It is not unverified again, even if it has just changed and its digest is not kept.
+        isVerifying = true
       }
-      // It is not unverified again, even if it has just changed and its digest is not kept.
-      try await serve(read, digest, length, verifying: true)
     }
   }
 
-  /// Throws `.unverified` if the content is a file under the media root that was not read since it changed.
+  /// Throws `.unverified` if the content is a file under the media root that was not read since it changed, and `.away` if
+  /// the store is.
   private func serve(
     _ read: Sheaf_ReadContent, _ digest: SHA256Digest, _ length: Int, verifying: Bool
   ) async throws {
@@ -121,11 +132,17 @@ actor ContentTransferHandler {
       do {
         reply.data = try await data(read, of: digest, length, verifying)
       } catch let error as ContentStoreError where error.code != .unverified {
+        let error = try await explained(error)
+        if error.code == .away { throw error }
         reply.error = "\(error)"
       }
       unansweredReads -= 1
       return .contentData(reply)
     }
+  }
+
+  private func explained(_ error: ContentStoreError) async throws -> ContentStoreError {
+    try await BlockingWork.run(.files) { [store = content.store] in store.explained(error) }
   }
 
   private func refuse(_ read: Sheaf_ReadContent, _ error: String) async throws {
@@ -189,6 +206,7 @@ actor ContentTransferHandler {
       try await connection.send(.uploadReply(reply))
       try await write(Transfer(request: request, upload: upload, chunks: announced.chunks))
     } catch let error as ContentStoreError {
+      let error = try await explained(error)
       if error.code == .outOfSpace { await waits(announced.content, error.description) }
       reply.fail(error)
       try await end(request, reply)
@@ -236,6 +254,7 @@ actor ContentTransferHandler {
           reply.complete = true
         }
       } catch let error as ContentStoreError {
+        let error = try await explained(error)
         if error.code == .outOfSpace { await waits(transfer.upload.content, error.description) }
         reply.fail(error)
         // Wrong bytes are of no use to a later upload.
@@ -263,5 +282,5 @@ extension Sheaf_UploadReply {
 
 extension ContentStoreError {
   /// Whether the same upload may succeed later.
-  fileprivate var isTemporary: Bool { code == .outOfSpace || code == .interrupted }
+  fileprivate var isTemporary: Bool { [.outOfSpace, .interrupted, .away].contains(code) }
 }

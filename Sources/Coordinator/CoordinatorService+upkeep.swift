@@ -20,32 +20,44 @@ extension CoordinatorService {
         register()
         for worker in Array(workers.values) { await worker.tick() }
         left.forget(olderThan: configuration.policy.lease * 4, now: now)
-        await measureDisk()
+        await lookAtStore()
       }
       ticks += 1
       do { try await Task.sleep(for: .milliseconds(100)) } catch { return }
     }
   }
 
-  private func measureDisk() async {
-    guard configuration.minimumFree > 0 else { return }
+  private func lookAtStore() async {
+    let minimum = configuration.minimumFree
     do {
-      let minimum = configuration.minimumFree
-      let free = try await abandonable { [availableBytes, content] in
-        try await BlockingWork.run(.files) {
+      let (absence, free) = try await abandonable { [availableBytes, content] in
+        try await BlockingWork.run(.files) { () -> (String?, Int64?) in
+          if let absence = content.store.absence { return (absence, nil) }
+          guard minimum > 0 else { return (nil, nil) }
           let free = try availableBytes()
-          guard free < minimum, content.store.removeRemains(freeing: minimum - free) > 0 else { return free }
-          return try availableBytes()
+          guard free < minimum, content.store.removeRemains(freeing: minimum - free) > 0 else { return (nil, free) }
+          return (nil, try availableBytes())
         }
       }
-      guard disk.measured(free) else { return }
+      let (hasMoved, hasFilled) = (disk.looked(absence), free.map { disk.measured($0) } ?? false)
+      guard hasMoved || hasFilled else { return }
       hold()
-      if let notice = disk.notice {
-        logger.error("disk low", metadata: ["reason": "\(notice)"])
-      } else {
-        logger.notice("disk has room again", metadata: ["free": "\(ByteCount.text(free))"])
+      if hasMoved {
+        if let absence {
+          logger.error("content store away; running tasks wait for it", metadata: ["reason": "\(absence)"])
+        } else {
+          logger.notice("content store there again", metadata: ["store": "\(content.store.directory)"])
+        }
       }
-      await changes.signal()
+      if hasFilled, let free {
+        if let notice = disk.notice {
+          logger.error("disk low", metadata: ["reason": "\(notice)"])
+        } else {
+          logger.notice("disk has room again", metadata: ["free": "\(ByteCount.text(free))"])
+        }
+      }
+      // Jobs are planned that could not be planned meanwhile.
+      await changed()
     } catch is CancellationError {
     } catch {
       logger.error("free disk space not measured", metadata: ["error": "\(error)"])
@@ -144,7 +156,9 @@ extension CoordinatorService {
   private static var maximumPlans: Int { 4 }
 
   private func plan(_ job: JobID) {
-    guard planning.count < Self.maximumPlans, !isDraining, planning.insert(job).inserted else { return }
+    guard planning.count < Self.maximumPlans, !isDraining, disk.absence == nil, planning.insert(job).inserted else {
+      return
+    }
     let planner = Planner(
       store: store, content: content, results: results, notes: notes, facts: facts, inputs: inputs, logger: logger)
     Task {
@@ -176,7 +190,7 @@ extension CoordinatorService {
 
   /// The store is unavailable.
   func storeFailed(_ error: JobStoreError) {
-    guard outage.failed(now: now) == .began else { return }
+    guard outage.failed(isLocked: error.isAboutLocks, now: now) == .began else { return }
     logger.error("job store unavailable; running tasks go on", metadata: ["error": "\(error)"])
   }
 

@@ -125,9 +125,9 @@ extension CoordinatorService {
     claim(scheduler.handle(.capacity(holder, capacity)))
   }
 
-  /// Makes no claims while the coordinator drains or its disk is low.
+  /// Makes no claims while the coordinator drains, or the content store is away or its disk is low.
   func hold() {
-    claim(scheduler.handle(.held(isDraining || disk.isLow)))
+    claim(scheduler.handle(.held(isDraining || disk.holdsTasks)))
   }
 
   func claim(_ claims: [Scheduler.Claim]) {

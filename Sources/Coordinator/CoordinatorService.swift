@@ -135,6 +135,8 @@ package actor CoordinatorService {
   }
 
   private func serve(_ connection: WireConnection, _ hello: Sheaf_Hello) async throws {
+    // One that was admitted just before the drain began, which has ended all that it found.
+    if isDraining { throw Self.shuttingDown }
     if hello.role == .worker {
       try await WorkerConnectionHandler(service: self, connection: connection, hello: hello).run()
       return
@@ -149,6 +151,10 @@ package actor CoordinatorService {
     } onCancel: {
       client.cancel()
     }
-    if isDraining { throw WireError(.refused(.shuttingDown), "the coordinator is shutting down") }
+    if isDraining { throw Self.shuttingDown }
+  }
+
+  private static var shuttingDown: WireError {
+    WireError(.refused(.shuttingDown), "the coordinator is shutting down")
   }
 }

@@ -50,6 +50,7 @@ struct SubmitCommand: AsyncParsableCommand {
       let priority = try Setting.number(priority, "--priority", "SHEAF_PRIORITY", in: limits) ?? 0
       let output = try OutputPath.value(output)
       let edit = try EditFile(edit)
+      try edit.checkOutput(output)
       let file = try output.map { try OutputFile($0) }
       let waits = Setting.flag(wait, "SHEAF_WAIT") || file != nil
       let (isJSON, duration, strict, strictMedia) = (json.isOn, segments.value, strict.isOn, strictMedia.isOn)
@@ -62,11 +63,15 @@ struct SubmitCommand: AsyncParsableCommand {
         let progress = ProgressReport()
         defer { progress.end() }
         let client = FarmClient(endpoint) { progress.report($0) }
-        let job = try await client.submit(
-          JobRun.Submission(
-            edit, assets, output: output ?? "", segmentDuration: duration, priority: Int32(priority),
-            strictMedia: strictMedia, strict: strict)
-        ) { progress.report($0) }
+        // Each call is a job of its own.
+        let submit = { @Sendable in
+          try await client.submit(
+            JobRun.Submission(
+              edit, assets, output: output ?? "", segmentDuration: duration, priority: Int32(priority),
+              strictMedia: strictMedia, strict: strict)
+          ) { progress.report($0) }
+        }
+        let job = try await submit()
         progress.end()
         do {
           if isJSON {
@@ -81,7 +86,7 @@ struct SubmitCommand: AsyncParsableCommand {
         }
         guard waits else { return }
         let followed = FollowedJob(job: job, file: file, coordinator: coordinator)
-        let status = try await followed.finish(client, progress)
+        let status = try await followed.finish(client, progress, submittingAgain: submit)
         progress.end()
         status.printWarnings()
         if isJSON { try Console.printJSON(RenderSummary(status, output: output)) }
@@ -96,6 +101,27 @@ private struct FollowedJob {
   /// Nil if the film is not fetched.
   let file: OutputFile?
   let coordinator: CoordinatorOptions
+
+  /// How often a film is made that is lost before it is fetched.
+  private static let maximumTries = 3
+
+  /// As `finish`. A film that is lost, as one of an earlier job that the disk has changed since, is made again.
+  func finish(
+    _ client: FarmClient, _ progress: ProgressReport, submittingAgain submit: @Sendable () async throws -> String
+  ) async throws -> Sheaf_JobStatus {
+    var followed = self
+    for _ in 1..<Self.maximumTries {
+      do {
+        return try await followed.finish(client, progress)
+      } catch let error as LostFilm {
+        progress.end()
+        followed = FollowedJob(job: try await submit(), file: file, coordinator: coordinator)
+        Console.printError(
+          "sheaf: the film of job \(error.job) is lost: \(error.reason); it is made again as job \(followed.job)")
+      }
+    }
+    return try await followed.finish(client, progress)
+  }
 
   /// Waits for the job's end, and fetches the film. The job is cancelled if this task is. A failure of the way there, not
   /// of the job, has the commands that go on.
@@ -130,6 +156,8 @@ private struct FollowedJob {
       let fetched = try await client.fetch(job, into: file) { progress.report($0) }
       progress.report(fetched, film: file.path)
       return fetched
+    } catch let error as LostFilm {
+      throw error
     } catch {
       var failure = CommandFailure(error)
       guard failure.code == .work else { throw error }

@@ -41,6 +41,7 @@ struct RenderCommand: AsyncParsableCommand {
         if !edit.document.problems.isEmpty { throw CommandFailure(problems: edit.document.problems) }
         throw ValidationError("the document has no export.to, so name the film with -o")
       }
+      try edit.checkOutput(named)
       let progress = ProgressReport()
       defer { progress.end() }
       let render = LocalRender(

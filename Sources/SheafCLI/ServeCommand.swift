@@ -187,13 +187,9 @@ private enum DatabaseAttempt: Sendable {
       let recorded = try await jobs.contentStore(content.identity, replacing: isReplacing)
       if recorded == content.identity { return .connected(jobs) }
       await jobs.close()
-      return .refused(
-        CommandFailure(
-          .unavailable,
-          """
-          the content store \(content.directory) is \(content.identity), and the database belongs to the content store \
-          \(recorded): name the folder of that one with --store, or give --replace-store if it is lost
-          """))
+      // A second start finds the folder as this one did.
+      content.forgetIdentity()
+      return .refused(CommandFailure(.unavailable, content.refusal(recorded)))
     } catch {
       if error.code == .unavailable { return .unavailable(error) }
       return .refused(CommandFailure(.unavailable, "the database cannot be used: \(error)"))
@@ -211,6 +207,31 @@ private enum DatabaseAttempt: Sendable {
       case .unavailable(let error): throw CommandFailure(.unavailable, "\(error)")
       case .refused(let failure): throw failure
       }
+    }
+  }
+}
+
+extension ContentStore {
+  /// Why a coordinator does not start with this store, and what to do.
+  /// - Parameter recorded: The identity of the database's content store.
+  fileprivate func refusal(_ recorded: String) -> String {
+    switch origin {
+    case .recorded:
+      """
+      the content store \(directory) is \(identity), and the database belongs to the content store \(recorded): name the \
+      folder of that one with --store, or give --replace-store if it is lost
+      """
+    case .unnamed:
+      """
+      the content store \(directory) has lost its file "identity", and the database belongs to the content store \
+      \(recorded). If this folder is that one, write the file again: printf %s \(recorded) > '\(directory)/identity'. If \
+      not, name the folder of that one with --store, or give --replace-store if it is lost
+      """
+    case .new:
+      """
+      the folder \(directory) has no content store, and the database belongs to the content store \(recorded): if its disk \
+      is not mounted, mount it; or name the store's folder with --store, or give --replace-store if it is lost
+      """
     }
   }
 }

@@ -2,7 +2,7 @@ import Media
 
 /// The packets of the audio piece, each checked to follow the one before.
 struct AudioPackets {
-  private let piece: Int
+  let piece: Int
   private let reader: PieceReader
   /// The packet to be written next; nil after the last.
   private(set) var next: Packet?

@@ -65,19 +65,24 @@ package enum OutputStitcher {
     _ video: VideoPackets?, _ audio: AudioPackets?, frameDuration: MediaTime
   ) throws(StitchError) -> ShownDamage {
     var counter = DamageCounter(limit: ShownDamage.placesOfFilm)
-    for (firstFrame, record) in video?.damage ?? [] {
-      counter.add(try decode(record), at: Double(firstFrame) * frameDuration.approximateSeconds)
+    for (piece, firstFrame, record) in video?.damage ?? [] {
+      counter.add(try decode(record, ofPiece: piece), at: Double(firstFrame) * frameDuration.approximateSeconds)
     }
-    if let record = audio?.damage, !record.isEmpty { counter.add(try decode(record), at: 0) }
+    if let audio, !audio.damage.isEmpty { counter.add(try decode(audio.damage, ofPiece: audio.piece), at: 0) }
     return counter.damage
   }
 
-  private static func decode(_ record: [UInt8]) throws(StitchError) -> ShownDamage {
+  private static func decode(_ record: [UInt8], ofPiece piece: Int) throws(StitchError) -> ShownDamage {
+    let damage: ShownDamage
     do {
-      return try JSONDecoder().decode(ShownDamage.self, from: Data(record))
+      damage = try JSONDecoder().decode(ShownDamage.self, from: Data(record))
     } catch {
-      throw StitchError(.piece, "a piece's record of damage cannot be decoded: \(error)")
+      throw StitchError(.piece, piece: piece, "its record of damage cannot be decoded: \(error)")
     }
+    if let impossibility = damage.impossibility {
+      throw StitchError(.piece, piece: piece, "its record of damage is impossible: \(impossibility)")
+    }
+    return damage
   }
 
   private static func open(

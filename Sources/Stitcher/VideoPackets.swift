@@ -11,8 +11,8 @@ struct VideoPackets {
   /// The packet to be written next; nil after the last.
   private(set) var next: Packet?
   private var timeline: VideoTimeline
-  /// The damage records of the pieces that were read to their ends, each with the piece's first frame.
-  private(set) var damage: [(firstFrame: Int64, record: [UInt8])] = []
+  /// The damage records of the pieces that were read to their ends, each with the piece's index and first frame.
+  private(set) var damage: [(piece: Int, firstFrame: Int64, record: [UInt8])] = []
 
   /// `reorderDepth` is the largest of all pieces.
   init(_ pieces: [any ByteSource], frameCounts: [Int], reorderDepth: Int) throws(StitchError) {
@@ -44,7 +44,7 @@ struct VideoPackets {
         return packet
       }
       try mapErrors(to: fault) { () throws(VideoTimelineFault) in try timeline.finish() }
-      if !current.damage.isEmpty { damage.append((timeline.firstFrame, current.damage)) }
+      if !current.damage.isEmpty { damage.append((index, timeline.firstFrame, current.damage)) }
       reader = nil
       index += 1
       let firstFrame = timeline.firstFrame + Int64(timeline.frameCount)

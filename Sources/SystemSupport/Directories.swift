@@ -59,6 +59,15 @@ package enum Directories {
     return files
   }
 
+  /// Whether a folder has no entries; true if it cannot be read.
+  package static func isEmpty(_ folder: String) -> Bool {
+    guard let directory = opendir(folder) else { return true }
+    defer { closedir(directory) }
+    // Every folder has `.` and `..`.
+    for _ in 0..<3 where readdir(directory) == nil { return true }
+    return false
+  }
+
   /// The bytes that this user can still write to the disk, or the part of it under a quota of the folder, that a folder
   /// is on.
   package static func availableBytes(in folder: String) throws(SystemError) -> Int64 {

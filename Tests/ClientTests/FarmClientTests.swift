@@ -292,10 +292,10 @@ import Wire
     try await farm.start()
     let output = try OutputFile(folder.path("film.mov"))
     let client = await client(farm)
-    let error = await #expect(throws: CommandFailure.self) { try await client.fetch("j", into: output) { _ in } }
-    #expect(error?.code == .work && error?.message == "the film of job j cannot be fetched: it is damaged")
-    // `submit -o` adds no other advice to this.
-    #expect(error?.advice == ["submit the document again: only what is missing is made again"])
+    let error = await #expect(throws: LostFilm.self) { try await client.fetch("j", into: output) { _ in } }
+    let failure = CommandFailure(try #require(error))
+    #expect(failure.code == .work && failure.message == "the film of job j cannot be fetched: it is damaged")
+    #expect(failure.advice == ["submit the document again: only what is missing is made again"])
     await farm.stop()
   }
 

@@ -40,12 +40,12 @@ import Testing
 
   @Test func theEndIsSeenWhileAnotherProcessHoldsStandardError() async throws {
     let child = folder.path("child")
-    let worker = try worker("sleep 60 & echo $! >> '\(child)'; echo gone >&2")
-    let start = ContinuousClock.now
+    let worker = try worker("sleep 600 & echo $! >> '\(child)'; echo gone >&2")
     let error = await #expect(throws: CommandFailure.self) { try await worker.supervise() }
-    #expect(start.duration(to: .now) < .seconds(20))
     #expect(error?.message.hasSuffix("gone") == true, "\(error?.message ?? "")")
-    for line in text("child").split(separator: "\n") { kill(try #require(pid_t(line)), SIGKILL) }
+    for line in text("child").split(separator: "\n") {
+      #expect(kill(try #require(pid_t(line)), SIGKILL) == 0, "the process is there, and holds standard error still")
+    }
   }
 
   @Test func theLastBytesOfALongLogAreKept() async throws {

@@ -55,6 +55,42 @@ struct ContentStoreTests {
     #expect(!FileManager.default.fileExists(atPath: store.directory))
   }
 
+  @Test func aStoreThatIsAwayIsNotReplaced() throws {
+    let bytes = Data(count: 600_000)
+    let large = Content(digest: SHA256Digest.of(bytes), size: 600_000)
+    let upload = try store.upload(large)
+    try upload.write(bytes)
+    #expect(store.absence == nil)
+    try FileManager.default.moveItem(atPath: store.directory, toPath: folder.path("away"))
+    #expect(store.absence == "the content store \(store.directory) is not there: No such file or directory")
+    #expect(throws: ContentStoreError.self) { try upload.finish() }
+    #expect(throws: ContentStoreError.self) {
+      try store.write("a note", to: store.entry("notes", SHA256Digest.of([1])))
+    }
+    #expect(store.explained(ContentStoreError(.missing, "gone")).code == .away)
+    #expect(!FileManager.default.fileExists(atPath: store.directory))
+    // Another store at the same path.
+    _ = try ContentStore(directory: store.directory)
+    #expect(store.absence == "the folder \(store.directory) has another content store now")
+    try FileManager.default.removeItem(atPath: store.directory)
+    try FileManager.default.moveItem(atPath: folder.path("away"), toPath: store.directory)
+    #expect(store.absence == nil && store.explained(ContentStoreError(.missing, "gone")).code == .missing)
+  }
+
+  @Test func whereAnIdentityComesFromIsKnown() throws {
+    #expect(store.origin == .new)
+    let again = try ContentStore(directory: store.directory)
+    #expect(again.origin == .recorded && again.identity == store.identity)
+    again.forgetIdentity()
+    #expect(FileManager.default.fileExists(atPath: store.directory + "/identity"))
+    _ = try put("abc")
+    unlink(store.directory + "/identity")
+    let unnamed = try ContentStore(directory: store.directory)
+    #expect(unnamed.origin == .unnamed && unnamed.identity != store.identity)
+    unnamed.forgetIdentity()
+    #expect(!FileManager.default.fileExists(atPath: store.directory + "/identity"))
+  }
+
   @Test func anObjectExistsOnlyWhenItIsComplete() throws {
     let digest = SHA256Digest.of("abc".utf8)
     let upload = try store.upload(content("abc"))

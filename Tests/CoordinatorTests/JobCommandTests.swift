@@ -6,6 +6,7 @@ import Foundation
 import Jobs
 import SwiftProtobuf
 import Synchronization
+import TestPrograms
 import Testing
 import Wire
 
@@ -53,6 +54,35 @@ import Wire
       coordinator.content.remove(SHA256Digest.of([1, 2, 3]))
       #expect(
         try await retry(at: coordinator).error == "media/beach.mp4 is not there any more; submit the document again")
+    }
+  }
+
+  @Test func aJobWhoseMediaCannotBeReadIsNotTakenUpAndSaysWhatToDo() async throws {
+    let media = try TemporaryFolder()
+    let path = try media.write(Data([1, 2, 3]), "beach.mp4")
+    try await TestCoordinator.run(mediaRoot: media.url.path) { coordinator in
+      try await coordinator.render()
+      _ = try await coordinator.store.cancel(job)
+      let content = Content(digest: SHA256Digest.of([1, 2, 3]), size: 3)
+      coordinator.content.remove(content.digest)
+      #expect(coordinator.service.content.has(content, hint: path))
+      try FileManager.default.moveItem(atPath: path, toPath: path + ".away")
+      let goesOn = "and \"sheaf retry job\" goes on, or submit the document again"
+      #expect(try await retry(at: coordinator).error == "media/beach.mp4 is not there; put it back, \(goesOn)")
+      // A loop of links, because no permission stops the tests of a superuser.
+      #expect(symlink(path, path) == 0)
+      let reason = "cannot be read: \(String(cString: strerror(ELOOP)))"
+      #expect(try await retry(at: coordinator).error == "media/beach.mp4 \(reason); make it readable, \(goesOn)")
+      unlink(path)
+      try Data([9, 9, 9]).write(to: URL(filePath: path))
+      #expect(
+        try await retry(at: coordinator).error
+          == "media/beach.mp4 has other bytes now; bring back the file that it was, \(goesOn)")
+      unlink(path)
+      try FileManager.default.moveItem(atPath: path + ".away", toPath: path)
+      try FileManager.default.moveItem(
+        atPath: coordinator.content.directory, toPath: coordinator.content.directory + ".away")
+      #expect(try await retry(at: coordinator).state == .probing)
     }
   }
 

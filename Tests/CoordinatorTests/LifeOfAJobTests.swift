@@ -323,23 +323,140 @@ import Wire
         let first = try await end(of: edit, at: coordinator)
         try #require(first.state == .done, "\(first)")
         let source = SHA256Digest.of("10".utf8).hex
-        let note = { (count: Int) in
-          try JSONEncoder().encode(
-            ShownDamage(tracks: [.init(digest: source, track: 0, type: .video, count: count, places: [])]))
+        let note = { (count: Int, listed: [Int], result: Content) in
+          let places = listed.map { ShownDamage.Place(source: Double($0), output: 0) }
+          let track = ShownDamage.Track(digest: source, track: 0, type: .video, count: count, places: places)
+          try coordinator.service.notes.record(ShownDamage(tracks: [track]), of: result.digest)
         }
-        for task in try await coordinator.store.tasks(of: JobID(first.job), payloads: false) {
-          let (kind, result) = (task.kind, try #require(task.result))
-          guard kind == .video || kind == .stitch else { continue }
-          try coordinator.service.notes.record(
-            String(decoding: note(kind == .stitch ? 27 : 7), as: UTF8.self), of: result.digest)
-        }
+        let tasks = try await coordinator.store.tasks(of: JobID(first.job), payloads: false)
+        let made = try tasks.filter { $0.kind == .video }.map { try #require($0.result) }
+        let film = try #require(first.output.content)
         // The film is cached: it shows one picture in two of its four pieces.
+        try note(27, [], film)
         let strict = try await end(of: edit, at: coordinator, strictMedia: true)
         #expect(strict.problems.map(\.message) == ["27 frames of '0.mov' are damaged"])
-        coordinator.content.remove(try #require(first.output.content).digest)
+        coordinator.content.remove(film.digest)
+        for (index, piece) in made.enumerated() { try note(7, Array((index * 6)..<(index * 6 + 7)), piece) }
         let pieces = try await end(of: edit, at: coordinator, strictMedia: true)
-        #expect(pieces.problems.map(\.message) == ["28 frames of '0.mov' are damaged"])
+        #expect(pieces.problems.map(\.message) == ["25 frames of '0.mov' are damaged, the first at 0:00.000"])
+        // What the notes do not list may be the same pictures.
+        for (index, piece) in made.enumerated() { try note(index == 1 ? 40 : 7, [index], piece) }
+        let some = try await end(of: edit, at: coordinator, strictMedia: true)
+        #expect(some.problems.map(\.message) == ["at least 40 frames of '0.mov' are damaged, the first at 0:00.000"])
       }
+    }
+  }
+
+  @Test func aFilmOfWhichItIsNotKnownWhatDamageItShowsIsStitchedAgain() async throws {
+    let edit = try Edit()
+    try await TestCoordinator.run { coordinator in
+      let worker = ScriptedWorker(coordinator.hello(.worker))
+      try await working([worker], at: coordinator) {
+        let film = try #require(try await end(of: edit, at: coordinator).output.content)
+        #expect(coordinator.service.notes.damage(of: film.digest) == ShownDamage())
+        let count = worker.kinds.count
+        #expect(try await end(of: edit, at: coordinator, strictMedia: true).state == .done)
+        #expect(worker.kinds.count == count)
+        let hex = film.digest.hex
+        unlink("\(coordinator.content.directory)/notes/\(hex.prefix(2))/\(hex)")
+        let again = try await end(of: edit, at: coordinator, strictMedia: true)
+        #expect(again.state == .done && again.output.content == film)
+        #expect(worker.kinds.dropFirst(count) == [.stitch])
+        #expect(coordinator.service.notes.damage(of: film.digest) == ShownDamage())
+      }
+    }
+  }
+
+  // MARK: Pieces that do not fit
+
+  /// A worker whose stitch tasks refuse the second piece so often, and then succeed.
+  private func refusing(_ count: Int, at coordinator: TestCoordinator) -> ScriptedWorker {
+    let left = Mutex(count)
+    return ScriptedWorker(
+      coordinator.hello(.worker),
+      failing: { grant in
+        guard grant.kind == .stitch else { return nil }
+        return left.withLock { left in
+          left -= 1
+          return left >= 0 ? .media : nil
+        }
+      }, naming: { $0.kind == .stitch ? $0.inputs[1].content?.digest : nil })
+  }
+
+  @Test(arguments: [1, 2]) func aPieceThatDoesNotFitIsMadeAgainAndNextTimeAllAre(count: Int) async throws {
+    let edit = try Edit()
+    try await TestCoordinator.run { coordinator in
+      let worker = refusing(count, at: coordinator)
+      let status = try await working([worker], at: coordinator) { try await end(of: edit, at: coordinator) }
+      #expect(status.state == .done, "\(status)")
+      #expect(worker.kinds.filter { $0 == .video }.count == (count == 1 ? 5 : 9))
+      let logged = coordinator.logs.all("a piece does not fit and is made again")
+      #expect(logged.map(\.metadata["task"]) == ["frames 20..39 of 0.mov"])
+      #expect(coordinator.logs.all("a piece does not fit and all pieces are made again").count == count - 1)
+      #expect(coordinator.logs.all("job failed").isEmpty)
+    }
+  }
+
+  @Test func aPieceThatNeverFitsFailsTheJobInTheEnd() async throws {
+    let edit = try Edit()
+    try await TestCoordinator.run { coordinator in
+      let worker = refusing(.max, at: coordinator)
+      let status = try await working([worker], at: coordinator) { try await end(of: edit, at: coordinator) }
+      #expect(status.state == .failed)
+      #expect(
+        status.error
+          == "frames 20..39 of 0.mov was made again 3 times and does not fit: the script fails this task")
+      #expect(worker.kinds.filter { $0 == .stitch }.count == 4)
+    }
+  }
+
+  /// A worker cannot make the coordinator remove what is not a piece of its stitch task.
+  @Test func onlyAStitchTaskRefusesPieces() async throws {
+    let edit = try Edit()
+    try await TestCoordinator.run(policy: LeasePolicy(backOff: .milliseconds(10), exclusion: .zero)) { coordinator in
+      let pieces = Mutex<[SHA256Digest]>([])
+      let worker = ScriptedWorker(
+        coordinator.hello(.worker, slots: 1),
+        failing: { grant in
+          guard grant.kind == .video, let made = try? ScriptedWorker.result(of: grant, [Data("10".utf8)]) else {
+            return nil
+          }
+          return pieces.withLock { pieces in
+            pieces.append(SHA256Digest.of(made))
+            return pieces.count == 2 ? .media : nil
+          }
+        }, naming: { _ in pieces.withLock { $0.first } })
+      let status = try await working([worker], at: coordinator) { try await end(of: edit, at: coordinator) }
+      #expect(status.state == .done)
+      #expect(worker.kinds.filter { $0 == .video }.count == 5)
+    }
+  }
+
+  // MARK: Fonts
+
+  /// The object of a font, in the midst of the measurements and of the rendering.
+  @Test(arguments: [Sheaf_TaskKind.measure, .video])
+  func aFontThatIsDamagedMeanwhileIsCopiedAgain(kind: Sheaf_TaskKind) async throws {
+    let edit = try Self.averaging(300_000)
+    try await TestCoordinator.run { coordinator in
+      let font = SHA256Digest.of(ScriptedWorker.font)
+      let isDone = Mutex(false)
+      let worker = ScriptedWorker(
+        coordinator.hello(.worker, slots: 1),
+        failing: { grant in
+          let isFirst = isDone.withLock { isDone in
+            defer { isDone = isDone || grant.kind == kind }
+            return grant.kind == kind && !isDone
+          }
+          guard isFirst else { return nil }
+          try? damage(Content(digest: font, size: 0), at: 5, in: coordinator.content)
+          return .released
+        }, naming: { _ in font })
+      let status = try await working([worker], at: coordinator) { try await end(of: edit, at: coordinator) }
+      #expect(status.state == .done, "\(status)")
+      #expect(try coordinator.content.read(font, limit: 100) == ScriptedWorker.font)
+      let logged = coordinator.logs.all("results were damaged on the disk and are made again")
+      #expect(logged.map(\.metadata["tasks"]) == ["the font \(font)"])
     }
   }
 

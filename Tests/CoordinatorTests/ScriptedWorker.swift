@@ -18,11 +18,17 @@ final class ScriptedWorker: Sendable {
 
   let hello: Sheaf_Hello
   let failing: Failing
+  /// The input that a failure names; nil names none.
+  let naming: @Sendable (Sheaf_Grant) -> SHA256Digest?
   let granted = Mutex<[Sheaf_Grant]>([])
   private let held = Mutex<[Sheaf_Lease]>([])
 
-  init(_ hello: Sheaf_Hello, failing: @escaping Failing = { _ in nil }) {
+  init(
+    _ hello: Sheaf_Hello, failing: @escaping Failing = { _ in nil },
+    naming: @escaping @Sendable (Sheaf_Grant) -> SHA256Digest? = { _ in nil }
+  ) {
     self.hello = hello
+    self.naming = naming
     self.failing = failing
   }
 
@@ -82,6 +88,7 @@ final class ScriptedWorker: Sendable {
             $0.lease = grant.lease
             $0.end = end
             $0.message = "the script fails this task"
+            if let input = naming(grant) { $0.damagedInput = Data(input.bytes) }
             $0.process = .with { $0.exitCode = 7 }
           }))
       return

@@ -168,4 +168,18 @@ struct StoreOutageRuleTests {
     #expect(outage.succeeded(now: .seconds(6)) == .ended(.seconds(4)))
     #expect(outage.failed(now: .seconds(9)) == .began)
   }
+
+  /// What needs a table that is locked fails every 6 to 9 s, and everything else succeeds.
+  @Test func aLockedTableIsOneOutage() {
+    var outage = StoreOutage()
+    #expect(outage.failed(isLocked: true, now: .seconds(5)) == .began)
+    for second in 6...40 {
+      #expect(outage.succeeded(now: .seconds(second)) == nil)
+      if second % 9 == 4 { #expect(outage.failed(isLocked: true, now: .seconds(second)) == nil) }
+    }
+    // The last failure was at 40 s, and the first success after it is the end.
+    #expect(outage.succeeded(now: .seconds(41)) == nil)
+    #expect(outage.succeeded(now: .seconds(51)) == nil)
+    #expect(outage.succeeded(now: .seconds(52)) == .ended(.seconds(36)))
+  }
 }

@@ -54,6 +54,21 @@ import Wire
     }
   }
 
+  @Test func aDamagedPieceFailsTheJobThoughItsDamageCannotBeRecorded() async throws {
+    try await TestCoordinator.run { coordinator in
+      try await coordinator.render(strictMedia: true)
+      let piece = try coordinator.keep([7])
+      _ = FileManager.default.createFile(atPath: coordinator.content.directory + "/notes", contents: nil)
+      try await ManualWorker.run(coordinator.hello(.worker, slots: 1), at: coordinator) { worker in
+        try await worker.heartbeat(free: 1)
+        try await worker.publish(worker.grant().lease, piece, damage: damage())
+        #expect(try await worker.publishReply().outcome == .stale)
+      }
+      #expect(try await coordinator.store.job(job)?.state == .failed)
+      #expect(coordinator.logs.all("damage of a result not recorded").count == 1)
+    }
+  }
+
   @Test func aDamagedPieceIsPublishedOtherwise() async throws {
     try await TestCoordinator.run { coordinator in
       try await coordinator.render()

@@ -48,6 +48,16 @@ final class Farm: @unchecked Sendable {
     }
   }
 
+  /// The content store's folder.
+  var store: String { files.path("store") }
+
+  /// Another coordinator of the farm's database, with this folder as its content store.
+  func serve(store: String) -> Command {
+    Command(
+      executable: Place.products.appendingPathComponent("sheaf").path,
+      arguments: ["serve", "--database", "postgres:///\(database)", "--listen", "127.0.0.1:0", "--store", store])
+  }
+
   /// The file of the content store that has a digest.
   func stored(_ digest: String) -> String { files.path("store/objects/\(digest.prefix(2))/\(digest)") }
 

@@ -60,6 +60,24 @@ struct RetentionTests {
     }
   }
 
+  /// As many jobs have just ended, and the table has no statistics yet.
+  @Test func whatIsToPlanIsFoundAmongTheOpenJobsAlone() async throws {
+    try await TestDatabase.with { database in
+      let store = try await PostgresJobStore.connect(url: database.url)
+      let admin = try database.connect()
+      try admin.script(
+        """
+        INSERT INTO sheaf.job (id, name, priority, state, request, submitted_at, ended_at, purpose)
+        SELECT 'ended-' || number, 'ended', 0, 'cancelled', '', now(), now(), 'render' FROM generate_series(1, 3000) number
+        """)
+      let plan = try admin.run(Statement("explained", "EXPLAIN " + Statement.jobsToPlan.text))
+        .map { (fields) throws(JobStoreError) in try fields.text() }
+      #expect(plan.contains { $0.contains("job_active") }, "\(plan)")
+      #expect(!plan.contains { $0.contains("job_listed") }, "\(plan)")
+      await store.close()
+    }
+  }
+
   @Test(arguments: StoreKind.allCases)
   func onlyAJobThatHasEndedIsDeleted(_ kind: StoreKind) async throws {
     try await kind.run { farm in

@@ -1,6 +1,8 @@
+import Digest
 import Foundation
 import Glibc
 import SwiftProtobuf
+import Synchronization
 import TestCoordinator
 import TestPrograms
 import Testing
@@ -139,6 +141,58 @@ import Wire
   }
 
   // MARK: The command line
+
+  @Test func `a cached film that is lost is made again`() async throws {
+    let film = Content(digest: .of([1, 2, 3]), size: 3)
+    let jobs = Mutex(0)
+    let farm = ScriptedFarm { message, _ in
+      switch message {
+      case .findMissing: [.send(.findMissingReply(.init()))]
+      case .submit:
+        [
+          .send(
+            .submitReply(
+              .with {
+                $0.job = jobs.withLock { jobs in
+                  jobs += 1
+                  return "j\(jobs)"
+                }
+              }))
+        ]
+      case .watchJob(let watch): [.status(watch.job, .done, output: Sheaf_Content(film))]
+      case .statusQuery(let query): [.status(query.job, .done, output: Sheaf_Content(film))]
+      case .readContent(let read) where jobs.withLock({ $0 }) == 1:
+        [.send(.contentData(.with { ($0.request, $0.error) = (read.request, "it is damaged") }))]
+      case .readContent(let read): [.data(read, of: [1, 2, 3])]
+      default: []
+      }
+    }
+    try await farm.start()
+    let edit = #"{"sheaf": 1, "assets": {}, "tracks": []}"#
+    let result = try await run("echo '\(edit)' > edit.json; sheaf submit edit.json -o film.mkv", farm: farm)
+    #expect(result.status == 0, "\(result.errors)")
+    #expect(
+      result.errors.contains("sheaf: the film of job j1 is lost: it is damaged; it is made again as job j2\n"),
+      "\(result.errors)")
+    #expect(try Data(contentsOf: folder.url.appendingPathComponent("film.mkv")) == Data([1, 2, 3]))
+    await farm.stop()
+  }
+
+  /// No coordinator is asked, and no media are read.
+  @Test(arguments: ["submit", "render"]) func `an output that is no film is refused at once`(command: String)
+    async throws
+  {
+    let edit = #"{"sheaf": 1, "assets": {"a": "absent.mov"}, "tracks": []}"#
+    let result = try await run("echo '\(edit)' > edit.json; sheaf \(command) edit.json -o film.mp42")
+    #expect(result.status == 65)
+    #expect(
+      result.errors
+        == "edit.json: the output 'film.mp42' must end in one of .mp4, .mov, .mkv; did you mean '.mp4'?\n")
+    #expect(
+      try FileManager.default.contentsOfDirectory(atPath: folder.url.path).sorted() == [
+        "edit.json", "errors", "output",
+      ])
+  }
 
   @Test(arguments: ["submit edit.json", "render edit.json", "fetch j", "retry j", "plan edit.json"])
   func `an output without a name is a wrong command line`(command: String) async throws {

@@ -122,6 +122,30 @@ import Testing
     expect(backwards, aboutPiece: 1, containing: "decoding time")
   }
 
+  @Test(arguments: [
+    ("{,}", "cannot be decoded"),
+    (#"{"tracks":[{"digest":"aa","track":-1,"type":"video","count":1,"places":[]}]}"#, "impossible"),
+    // Two of them overflow a sum.
+    (
+      #"{"tracks":[{"digest":"aa","track":0,"type":"video","count":9223372036854775807,"places":[]}]}"#, "impossible"
+    ),
+  ])
+  func aRecordOfDamageThatCannotBeIsRefused(record: String, words: String) throws {
+    let film = try Film([6, 6])
+    let pieces = try film.pieces()
+    func with(_ name: String, _ path: String) throws -> String {
+      let (header, packets) = try Pieces.read(path)
+      let file = try film.folder.create(name)
+      let piece = try PieceWriter(descriptor: file.fileDescriptor, header: header)
+      for packet in packets { try piece.write(packet) }
+      try piece.finish(damage: Array(record.utf8))
+      return film.folder.path(name)
+    }
+    let (video, audio) = (try with("damaged video", pieces[1]), try with("damaged audio", pieces[2]))
+    expect(refusal(film, [pieces[0], video, pieces[2]]), aboutPiece: 1, containing: words)
+    expect(refusal(film, [pieces[0], pieces[1], audio]), aboutPiece: 2, containing: words)
+  }
+
   @Test func audioWithAGapOrOfAnotherLengthIsRefused() throws {
     let film = try Film([30])
     let pieces = try film.pieces()

@@ -147,6 +147,25 @@ struct AgentOverWireTests {
   }
 
   @Test
+  func `a piece that the stitch task refuses is named in the failure`() async throws {
+    let agent = try RunningAgent(try await coordinator.start())
+    await coordinator.awaitConnection()
+    let noise = Data((0..<5000).map { UInt8(truncatingIfNeeded: $0 &* 2_654_435_761 >> 7) })
+    let input = await coordinator.serve(noise)
+    var grant = Sheaf_Grant.probe(input, noise)
+    grant.kind = .stitch
+    grant.payload = Data(
+      #"""
+      {"stitch":{"_0":{"container":"mkv","optimizeForNetworkUse":false,"metadata":{},
+        "audio":{"encoder":{"codec":"flac","sampleRate":48000,"channels":2,"bitDepth":16},"sampleCount":100}}}}
+      """#.utf8)
+    let failure = try await failure(of: grant)
+    #expect(failure.end == .media && failure.damagedInput == Data(input.bytes), "\(failure)")
+    #expect(failure.message.contains("not a piece"), "\(failure)")
+    try await leave(agent)
+  }
+
+  @Test
   func `a payload that no worker can read fails the job`() async throws {
     let agent = try RunningAgent(try await coordinator.start())
     await coordinator.awaitConnection()

@@ -38,8 +38,13 @@ struct ControlMessageTests {
     .rangeRequest(RangeRequest(request: 1, input: 2, range: 3..<(.max))),
     .rangeRequest(RangeRequest(request: 0, input: 0, range: 0..<1)),
     .failed(TaskFailure(.released, "disk full")), .failed(TaskFailure(.media, "")),
-    .failed(TaskFailure(.document, "é")),
+    .failed(TaskFailure(.document, "é")), .failed(refusal),
   ]
+  private static var refusal: TaskFailure {
+    var failure = TaskFailure(.media, "piece 0 does not fit")
+    failure.refusedInput = 0
+    return failure
+  }
 
   @Test(arguments: agentMessages)
   func `a message of the agent arrives over a socket, and no byte beyond it is read`(message: Control_AgentMessage)

@@ -168,6 +168,46 @@ extension DocumentReader {
   }
 }
 
+extension Document {
+  /// Why an output has no container.
+  struct UnknownContainer: Error {
+    var pointer: JSONPointer
+    /// Nil: it is among the document's problems.
+    var problem: String?
+  }
+
+  /// The container for the extension of the output's path.
+  /// - Parameter output: The path that the command line gives. It overrides the document's `to`.
+  func container(for output: String?) throws(UnknownContainer) -> Container {
+    let pointer = output == nil ? export.pointer.key("to") : .root
+    guard let path = output ?? export.to else {
+      // A path that could not be read is a problem already.
+      if problems.contains(where: { $0.pointer == pointer.text }) { throw UnknownContainer(pointer: pointer) }
+      let endings = Container.allCases.map(\.rawValue).joined(separator: ", .")
+      throw UnknownContainer(
+        pointer: export.pointer, problem: "the output has no name: give 'to', a path that ends in .\(endings)")
+    }
+    do {
+      return try Container(path: path)
+    } catch {
+      throw UnknownContainer(pointer: pointer, problem: error.message)
+    }
+  }
+
+  /// What is wrong with the name of the output, which needs no media to be found. Nil if it selects a container, or if there
+  /// is none, which planning reports.
+  /// - Parameter output: The path that the command line gives. It overrides the document's `to`.
+  public func problem(ofOutput output: String?) -> Problem? {
+    guard output != nil || export.to != nil else { return nil }
+    do {
+      _ = try container(for: output)
+      return nil
+    } catch {
+      return error.problem.map { Problem(pointer: error.pointer.text, message: $0) }
+    }
+  }
+}
+
 extension Lowering {
   /// The output's settings with every default filled in. Nil if its container is unknown.
   mutating func exportSettings(_ format: LoweredFormat) -> ExportSettings? {
@@ -236,21 +276,10 @@ extension Lowering {
 
   /// The container for the extension of the output's path.
   private mutating func container() -> Container? {
-    let pointer = output == nil ? document.export.pointer.key("to") : .root
-    let names = Container.allCases.map(\.rawValue)
-    guard let path = output ?? document.export.to else {
-      // A path that could not be read is a problem already.
-      if !document.problems.contains(where: { $0.pointer == pointer.text }) {
-        problems.add(
-          document.export.pointer,
-          "the output has no name: give 'to', a path that ends in .\(names.joined(separator: ", ."))")
-      }
-      return nil
-    }
     do {
-      return try Container(path: path)
+      return try document.container(for: output)
     } catch {
-      problems.add(pointer, error.message)
+      if let problem = error.problem { problems.add(error.pointer, problem) }
       return nil
     }
   }

@@ -27,7 +27,7 @@ struct JobRetry: Sendable {
       return reply
     }
     if let missing = try await missing(job) {
-      reply.error = "\(missing); submit the document again"
+      reply.error = missing
       return reply
     }
     let state = try await service.store.retry(id)
@@ -41,18 +41,25 @@ struct JobRetry: Sendable {
     return reply
   }
 
-  /// The name of a file that the job needs and that the farm does not have, and why. Results that it does not have are made again.
+  /// The file that the job needs and that the farm does not have, why, and what to do. Nil if it has all. Results that it
+  /// does not have are made again.
   private func missing(_ job: Job) async throws -> String? {
     let tasks = try await service.store.tasks(of: job.id, payloads: false)
     let request = try? JobRequest(encoded: job.request)
     for task in tasks where task.kind == .probe {
       for input in task.inputs {
-        let (isThere, problem) = try await BlockingWork.run(.hashing) { [locator = service.content] in
-          locator.has(input) ? (true, nil) : (false, locator.problem(withShared: input))
+        let (isThere, problem, absence) = try await BlockingWork.run(.hashing) { [locator = service.content] in
+          if locator.has(input) { return (true, nil as SharedFileProblem?, nil as String?) }
+          return (false, locator.problem(withShared: input), locator.store.absence)
         }
         if isThere { continue }
+        if let absence { return "\(absence); when it is back, \"sheaf retry \(job.id)\" goes on" }
         let name = request?.assets(of: input.digest).first?.path ?? "the file \(input.digest)"
-        return "\(name) \(problem?.reason ?? "is not there any more")"
+        guard let problem else { return "\(name) is not there any more; submit the document again" }
+        return """
+          \(name) \(problem.reason); \(problem.remedy), and \"sheaf retry \(job.id)\" goes on, or submit the document \
+          again
+          """
       }
     }
     return nil

@@ -50,6 +50,7 @@ struct LostProbes: Sendable {
       _ = try content.removeIfDamaged(result.digest)
       if !content.contains(result) { lost.append(task) }
     }
+    if let absence = content.absence { throw ContentStoreError(.away, absence) }
     return lost
   }
 }

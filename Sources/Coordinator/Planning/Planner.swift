@@ -32,16 +32,23 @@ struct Planner: Sendable {
         let descriptions = try ProbeTasks.read(tasks, request, store: content.store)
         let fonts = try FontTasks.read(tasks, request, store: content.store)
         let measured = Measurements.results(tasks)
-        let planned = try PlannedJob(
+        var planned = try PlannedJob(
           request, descriptions: descriptions, fonts: fonts, build: build,
           measurement: { try Measurements.read($0, store: content.store) },
           result: { measured[$0] ?? results.result(of: $0) })
+        // A film of which it is not known what damage it shows is stitched again: its pieces have all that they show.
+        for (index, task) in planned.tasks.enumerated() where task.kind == .stitch {
+          if let film = task.cached, notes.damage(of: film.digest) == nil { planned.tasks[index].cached = nil }
+        }
         if request.strict == true, !planned.warnings.isEmpty { throw DocumentError(problems: planned.warnings) }
         if request.strictMedia == true {
-          let problems = request.problems(with: notes.damage(ofCached: planned.tasks))
+          let (damage, isWhole) = notes.damage(ofCached: planned.tasks)
+          let problems = request.problems(with: damage, isWhole: isWhole)
           guard problems.isEmpty else { throw DocumentError(problems: problems) }
         }
         try notes.record(planned.warnings, of: job.request)
+        // What a store that is away seemed not to have may be there.
+        if let absence = content.store.absence { throw ContentStoreError(.away, absence) }
         return planned
       }
     } catch let error as DocumentError {
@@ -93,6 +100,8 @@ struct Planner: Sendable {
       throw error
     } catch let error as JobStoreError {
       throw error
+    } catch let error as ContentStoreError where error.code == .away {
+      // The service has logged it, and the job is planned when the store is back.
     } catch let error as ContentStoreError where error.code != .missing {
       // The disk may answer again, and the job is planned then.
       logger.error("job not planned yet", metadata: ["job": "\(id)", "error": "\(error)"])

@@ -5,6 +5,7 @@ import FoundationEssentials
 import Jobs
 import Segmenter
 import SwiftProtobuf
+import SystemSupport
 package import Wire
 
 /// The damaged media that a film shows, with their names in the document: what `check`, `plan` and `status` report.
@@ -103,58 +104,64 @@ package struct DamageReport: Sendable, Hashable, Codable {
 
 extension JobRequest {
   /// Why a job that accepts no damaged media fails; empty if nothing is damaged or the job accepts it.
-  /// - Parameter damage: Of the film, or of a piece.
-  func problems(with damage: ShownDamage) -> [Problem] {
+  /// - Parameters:
+  ///   - damage: Of the film, or of a piece.
+  ///   - isWhole: Whether there is no more than is counted.
+  func problems(with damage: ShownDamage, isWhole: Bool = true) -> [Problem] {
     guard strictMedia == true else { return [] }
     return zip(damage.tracks, DamageReport.list(damage, self)).map { track, report in
       let asset = SHA256Digest(hex: track.digest).flatMap { assets(of: $0).first }
-      let text = report.sourceText
+      let text = (isWhole ? "" : "at least ") + report.sourceText
       return asset.map { Problem(asset: $0.id, message: text) } ?? Problem(pointer: "", message: text)
     }
   }
 }
 
 extension ShownDamage {
-  /// The most tracks of a report, the most pictures of a track, and the greatest time in seconds. With them no sum of all
-  /// pieces of a film overflows.
-  private static let (maximumTracks, maximumCount, longest) = (10_000, 1_000_000_000, 1e13)
-
   /// Reads what a worker reports of a result, or what a note has of it. Throws if it is not JSON, or is impossible.
   init(report: Data) throws {
     self = try JSONDecoder().decode(ShownDamage.self, from: report)
-    guard tracks.count <= Self.maximumTracks else {
-      throw WireError(.violation, "a report of damage has \(tracks.count) tracks, more than \(Self.maximumTracks)")
-    }
-    for track in tracks {
-      guard track.track >= 0, (max(1, track.places.count)...Self.maximumCount).contains(track.count),
-        track.places.allSatisfy({ $0.source.magnitude <= Self.longest && $0.output.magnitude <= Self.longest })
-      else {
-        throw WireError(
-          .violation,
-          "a report of damage is impossible: track \(track.track) with \(track.count) damaged pictures or packets, of "
-            + "which \(track.places.count) are listed")
-      }
-    }
+    if let impossibility { throw WireError(.violation, "a report of damage is impossible: \(impossibility)") }
   }
 }
 
 extension ResultNotes {
-  /// The damaged media that a result shows; nil if there are none, or they are not known.
+  /// Keeps the damaged media that a result shows.
+  func record(_ damage: ShownDamage, of result: SHA256Digest) throws {
+    try record(String(decoding: JSONCoding.encoder.encode(damage.summary), as: UTF8.self), of: result)
+  }
+
+  /// The damaged media that a result shows; nil if they are not known. A film has a note also if it shows none.
   func damage(of result: SHA256Digest) -> ShownDamage? {
     guard let note = note(of: result) else { return nil }
     // A note that a crash has damaged is ignored, as every entry of the store is.
     return try? ShownDamage(report: Data(note.utf8))
   }
 
-  /// The damaged media that the cached results of a plan show. A film that is among them has each picture once. Of its
-  /// pieces alone, a picture that two of them show may be counted twice.
-  func damage(ofCached tasks: [NewTask]) -> ShownDamage {
+  /// The damaged media that the cached results of a plan show: of the film if it is among them, or else of its pieces.
+  ///
+  /// A note lists the first places of each track. So a picture that two pieces show and neither note lists is counted by
+  /// neither: of such a track the count is the least that there can be, and `isWhole` is false.
+  func damage(ofCached tasks: [NewTask]) -> (damage: ShownDamage, isWhole: Bool) {
     let film = tasks.first { $0.kind == .stitch }?.cached
-    if let film, let damage = damage(of: film.digest) { return damage }
+    if let film, let damage = damage(of: film.digest) { return (damage, true) }
     var counter = DamageCounter(limit: ShownDamage.placesOfFilm)
+    var most: [String: Int] = [:]
+    var isWhole = true
     for piece in tasks.filter({ $0.kind != .stitch }).compactMap(\.cached) {
-      if let damage = damage(of: piece.digest) { counter.add(damage, at: 0) }
+      guard var damage = damage(of: piece.digest) else { continue }
+      for (index, track) in damage.tracks.enumerated() {
+        let name = "\(track.digest) \(track.track)"
+        most[name] = max(most[name] ?? 0, track.count)
+        if track.count > track.places.count { isWhole = false }
+        damage.tracks[index].count = track.places.count
+      }
+      counter.add(damage, at: 0)
     }
-    return counter.damage
+    var damage = counter.damage
+    for (index, track) in damage.tracks.enumerated() {
+      damage.tracks[index].count = max(track.count, most["\(track.digest) \(track.track)"] ?? 0)
+    }
+    return (damage, isWhole)
   }
 }

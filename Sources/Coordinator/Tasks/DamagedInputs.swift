@@ -7,7 +7,8 @@ import Wire
 /// Checks inputs that workers report as missing or damaged, one after the other.
 ///
 /// - What the farm has made itself it makes again: the job is planned again, and finds everything else in the result
-///   cache.
+///   cache. That is also done with a piece that is as it was made and that the stitch task refuses, three times at most.
+/// - While the whole content store is away nothing is lost: it is waited for.
 /// - A file under the media root that is not there or cannot be read may come back, as when a network's disk is away. It
 ///   is looked for again for a minute.
 /// - Without any other file the job cannot go on by itself: it fails, with a message that says how to go on.
@@ -16,17 +17,39 @@ actor DamagedInputs {
   /// How often a job is planned again. A disk that damages everything must not keep the farm busy for ever.
   private static let maximumRounds = 10
 
+  /// How often pieces of a job that its stitch task refuses are made again: as often as any task is tried.
+  private static let maximumRefusals = 3
+
   private struct Check: Hashable {
     var digest: SHA256Digest
     var job: JobID
+    /// Why the stitch task refuses the piece; nil if the input is missing or damaged.
+    var refusal: String?
   }
 
   /// What a job cannot read any more.
   private struct Losses {
-    /// Of the document's media and fonts.
+    /// Of the document's media and font files.
     var files: [SHA256Digest] = []
-    /// Labels of the tasks whose results these were.
+    /// What the farm makes again: labels of the tasks whose results these were, and fonts that it has found.
     var results: [String] = []
+  }
+
+  /// What was found out about an input.
+  private struct Found {
+    /// Whether an object was damaged, and is removed.
+    var wasDamaged: Bool
+    var isThere: Bool
+    /// Of the file under the media root that the input is, if it is not there.
+    var problem: SharedFileProblem?
+
+    /// Nil if the content store is away, so that nothing can be found out. Blocks.
+    init?(_ input: Content, _ content: ContentLocator) throws {
+      wasDamaged = try content.removeIfDamaged(input.digest)
+      isThere = content.has(input)
+      problem = isThere ? nil : content.problem(withShared: input)
+      if content.store.absence != nil { return nil }
+    }
   }
 
   private let store: any JobStore
@@ -39,6 +62,7 @@ actor DamagedInputs {
   private var isChecking = false
   private var awaySince: [Check: ContinuousClock.Instant] = [:]
   private var rounds: [JobID: Int] = [:]
+  private var refusals: [JobID: Int] = [:]
 
   init(
     store: any JobStore, content: ContentLocator, logger: Logger, longestAbsence: Duration = .seconds(60),
@@ -54,8 +78,9 @@ actor DamagedInputs {
   var isIdle: Bool { !isChecking }
 
   /// Checks an input of a task. Damaged content is removed from the content store. Returns at once.
-  func check(_ digest: SHA256Digest, of task: TaskID) {
-    let check = Check(digest: digest, job: task.job)
+  /// - Parameter refusal: Why the stitch task refuses the piece that the input is; nil for the input of another task.
+  func check(_ digest: SHA256Digest, of task: TaskID, refusal: String? = nil) {
+    let check = Check(digest: digest, job: task.job, refusal: refusal)
     // If too many wait, the task is executed again and its worker reports the input again.
     guard !waiting.contains(check), waiting.count < Self.maximumChecks else { return }
     waiting.append(check)
@@ -90,8 +115,10 @@ actor DamagedInputs {
 
   /// Returns false if the content is to be looked for again.
   private func carryOut(_ check: Check) async throws -> Bool {
+    let isAway = try await BlockingWork.run(.files) { [store = content.store] in store.absence != nil }
+    if isAway { return false }
     guard let job = try await store.job(check.job), !job.state.hasEnded else {
-      rounds[check.job] = nil
+      (rounds[check.job], refusals[check.job]) = (nil, nil)
       return true
     }
     let tasks = try await store.tasks(of: check.job, payloads: false)
@@ -100,13 +127,13 @@ actor DamagedInputs {
     guard let input = (tasks.lazy.flatMap(\.inputs) + results).first(where: { $0.digest == check.digest }) else {
       return true
     }
-    let (wasDamaged, isThere, problem) = try await BlockingWork.run(.hashing) { [content] in
-      let wasDamaged = try content.removeIfDamaged(check.digest)
-      let isThere = content.has(input)
-      return (wasDamaged, isThere, isThere ? nil : content.problem(withShared: input))
+    let found = try await BlockingWork.run(.hashing) { [content] in try Found(input, content) }
+    guard let found else { return false }
+    if found.isThere {
+      if let refusal = check.refusal { try await refuse(input, tasks, check.job, refusal) }
+      return true
     }
-    guard !isThere else { return true }
-    if !wasDamaged, let problem, problem.mayPass, !results.contains(input) {
+    if !found.wasDamaged, let problem = found.problem, problem.mayPass, !results.contains(input) {
       let since = awaySince[check] ?? .now
       if awaySince.updateValue(since, forKey: check) == nil {
         logger.warning(
@@ -117,8 +144,10 @@ actor DamagedInputs {
     }
     // What has damaged one object may have damaged others.
     let losses = try await BlockingWork.run(.hashing) { [content] in
-      try Self.losses(check.digest, tasks, content)
+      let losses = try Self.losses(check.digest, tasks, content)
+      return content.store.absence == nil ? losses : nil
     }
+    guard let losses else { return false }
     if losses.files.isEmpty {
       try await makeAgain(check.job, results: losses.results)
     } else {
@@ -126,10 +155,33 @@ actor DamagedInputs {
       try await fail(
         check.job,
         Self.message(
-          losses.files.map { request?.assets(of: $0).first?.path ?? "\($0)" }, check.job, wasDamaged: wasDamaged,
-          reason: problem?.reason))
+          losses.files.map { request?.assets(of: $0).first?.path ?? "\($0)" }, check.job,
+          wasDamaged: found.wasDamaged, reason: found.problem?.reason))
     }
     return true
+  }
+
+  /// Removes a piece that does not fit, though its bytes are those that its worker made, and plans its job again. If a
+  /// piece does not fit once more, all pieces of the job are removed: which of two that differ is the wrong one is not
+  /// known.
+  private func refuse(
+    _ piece: Content, _ tasks: [RenderTask], _ job: JobID, _ reason: String
+  ) async throws {
+    let makers = tasks.filter { ($0.kind == .video || $0.kind == .audio) && $0.result != nil }
+    guard let maker = makers.first(where: { $0.result == piece }) else { return }
+    if refusals.count > Self.maximumChecks { refusals = [:] }
+    refusals[job, default: 0] += 1
+    let count = refusals[job, default: 0]
+    guard count <= Self.maximumRefusals else {
+      return try await fail(
+        job, "\(maker.label) was made again \(Self.maximumRefusals) times and does not fit: \(reason)")
+    }
+    let removed = count == 1 ? [piece] : makers.compactMap(\.result)
+    try await BlockingWork.run { [store = content.store] in for piece in removed { store.remove(piece.digest) } }
+    guard try await store.replan(job) else { return }
+    logger.warning(
+      count == 1 ? "a piece does not fit and is made again" : "a piece does not fit and all pieces are made again",
+      metadata: ["job": "\(job)", "task": "\(maker.label)", "reason": "\(reason)"])
   }
 
   /// Plans a job again whose results are damaged or gone, so that they are made again. A job that has lost results too
@@ -152,7 +204,7 @@ actor DamagedInputs {
   }
 
   private func fail(_ job: JobID, _ message: String) async throws(JobStoreError) {
-    rounds[job] = nil
+    (rounds[job], refusals[job]) = (nil, nil)
     guard try await store.fail(job, failure: JobFailure(reason: .farm, message: message)) else { return }
     logger.info("job failed", metadata: ["job": "\(job)", "reason": "\(message)"])
   }
@@ -168,10 +220,17 @@ actor DamagedInputs {
       let isLost = try content.store.removeIfDamaged(result.digest) || !content.store.contains(result)
       if isLost { losses.results.append(task.label.isEmpty ? "\(task.id)" : task.label) }
     }
+    let media = Set(tasks.filter { $0.kind == .probe }.flatMap(\.inputs).map(\.digest))
     for input in tasks.flatMap(\.inputs) where known.insert(input.digest).inserted {
       // Files under the media root are not read: that may take long, and workers read them anyway.
       let wasDamaged = try content.store.removeIfDamaged(input.digest)
-      if input.digest == first || wasDamaged && !content.has(input) { losses.files.append(input.digest) }
+      guard input.digest == first || wasDamaged && !content.has(input) else { continue }
+      if media.contains(input.digest) {
+        losses.files.append(input.digest)
+      } else {
+        // The list of fonts, which is the result of a task, has the file of each font: it is copied from there again.
+        losses.results.append("the font \(input.digest)")
+      }
     }
     return losses
   }

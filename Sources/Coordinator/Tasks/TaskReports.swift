@@ -5,7 +5,6 @@ import FoundationEssentials
 import Jobs
 import Logging
 import Segmenter
-import SystemSupport
 import Wire
 
 /// Carries the workers' results and failures to the store, each in a task of its own: none holds up its connection, and
@@ -145,7 +144,7 @@ actor TaskReports {
       await service.answer(worker, .published(lease, nil))
       return
     }
-    if !damage.isEmpty, await refuses(damage, of: lease, worker, content, service) {
+    if await refuses(damage, of: lease, worker, content, service) {
       granted[lease] = nil
       await service.answer(worker, .published(lease, .stale))
       await service.logEnd(of: lease.task.job)
@@ -179,24 +178,44 @@ actor TaskReports {
   private func refuses(
     _ report: [UInt8], of lease: Lease, _ worker: WorkerID, _ content: Content, _ service: CoordinatorService
   ) async -> Bool {
+    let damage: ShownDamage
     do {
-      let damage = try ShownDamage(report: Data(report)).summary
-      let note = String(decoding: try JSONCoding.encoder.encode(damage), as: UTF8.self)
-      try await BlockingWork.run { [notes = service.notes] in try notes.record(note, of: content.digest) }
-      let job = await persist(lease, worker, service) { store, _ in try await store.job(lease.task.job) }
-      guard let job, let job else { return false }
-      let problems = try JobRequest(encoded: job.request).problems(with: damage)
-      if problems.isEmpty { return false }
-      let message = problems.map(\.description).joined(separator: "; ")
-      return await persist(lease, worker, service) { store, holder in
-        try await store.fail(lease, holder: holder, failure: TaskFailure(end: .document, message: message))
-      } ?? false
+      damage = report.isEmpty ? ShownDamage() : try ShownDamage(report: Data(report)).summary
     } catch {
       // The result is as good as without the report.
-      service.logger.error(
-        "damage of a result not recorded", metadata: ["task": "\(lease.task)", "error": "\(error)"])
+      logUnrecorded(lease, error, service)
       return false
     }
+    await record(damage, of: lease, content, service)
+    if damage.isEmpty { return false }
+    let job = await persist(lease, worker, service) { store, _ in try await store.job(lease.task.job) }
+    // Only another version can have written a request that cannot be read.
+    guard let job, let job, let request = try? JobRequest(encoded: job.request) else { return false }
+    let problems = request.problems(with: damage)
+    if problems.isEmpty { return false }
+    let message = problems.map(\.description).joined(separator: "; ")
+    return await persist(lease, worker, service) { store, holder in
+      try await store.fail(lease, holder: holder, failure: TaskFailure(end: .document, message: message))
+    } ?? false
+  }
+
+  /// Of a film also that it shows none: a film without a note is stitched again before it is used once more.
+  private func record(
+    _ damage: ShownDamage, of lease: Lease, _ content: Content, _ service: CoordinatorService
+  ) async {
+    var kind = granted[lease]?.kind
+    if damage.isEmpty, kind == nil { kind = await service.facts.fact(of: lease.task)?.kind }
+    if damage.isEmpty, kind != .stitch { return }
+    do {
+      try await BlockingWork.run { [notes = service.notes] in try notes.record(damage, of: content.digest) }
+    } catch {
+      logUnrecorded(lease, error, service)
+    }
+  }
+
+  private func logUnrecorded(_ lease: Lease, _ error: any Error, _ service: CoordinatorService) {
+    service.logger.error(
+      "damage of a result not recorded", metadata: ["task": "\(lease.task)", "error": "\(error)"])
   }
 
   // MARK: Failures
@@ -217,7 +236,10 @@ actor TaskReports {
     let text: Logger.Message = failure.end == .released ? "task released" : "task failed"
     service.log(
       text, lease, name, fact, since: known?.at, ["end": "\(failure.end)", "reason": "\(failure.message)"])
-    if let damagedInput { await service.inputs.check(damagedInput, of: lease.task) }
+    if let damagedInput {
+      let isRefused = (known?.kind ?? fact?.kind) == .stitch && failure.end == .media
+      await service.inputs.check(damagedInput, of: lease.task, refusal: isRefused ? failure.message : nil)
+    }
     if failure.end != .released { await service.logEnd(of: lease.task.job) }
   }
 

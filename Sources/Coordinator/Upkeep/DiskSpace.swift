@@ -1,11 +1,13 @@
 import SystemSupport
 
-/// Whether the disk of the content store has room for results: pure.
+/// Whether the content store can take results: it is there, and its disk has room. Pure.
 struct DiskSpace: Sendable {
   /// Below this many bytes nothing is granted.
   let minimum: Int64
   /// Nil: not measured yet.
   private(set) var free: Int64?
+  /// Why the store is away; nil if it is there.
+  private(set) var absence: String?
 
   /// - Parameter minimum: 0: there is always room.
   init(minimum: Int64) {
@@ -14,8 +16,12 @@ struct DiskSpace: Sendable {
 
   var isLow: Bool { free.map { $0 < minimum } ?? false }
 
-  /// What a person needs to know if the disk is low.
+  /// Whether no task may be granted.
+  var holdsTasks: Bool { isLow || absence != nil }
+
+  /// What a person needs to know if no task may be granted.
   var notice: String? {
+    if let absence { return "\(absence); until it is back no task is granted" }
     guard isLow, let free else { return nil }
     return """
       the coordinator's disk has \(ByteCount.text(free)) free; below \(ByteCount.text(minimum)) no task is granted
@@ -27,5 +33,11 @@ struct DiskSpace: Sendable {
     let wasLow = isLow
     free = bytes
     return isLow != wasLow
+  }
+
+  /// Returns whether the store has gone away, or has come back.
+  mutating func looked(_ absence: String?) -> Bool {
+    defer { self.absence = absence }
+    return (absence == nil) != (self.absence == nil)
   }
 }

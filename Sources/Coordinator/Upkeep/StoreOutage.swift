@@ -12,16 +12,23 @@ struct StoreOutage: Sendable {
 
   /// An outage is over when nothing has failed for this long: the store's connections come back one after the other.
   private static let quiet = Duration.milliseconds(1500)
+  /// The same if a lock was the cause: what needs the locked table waits for up to 8 s before it fails again, while
+  /// everything else succeeds.
+  private static let quietAfterLock = Duration.seconds(12)
 
   private var began: Duration?
   private var lastFailure: Duration = .zero
+  private var isLocked = false
+  /// When a call succeeded first after the last failure.
+  private var answered: Duration?
 
   /// Whether the store is unavailable.
   var isUnderWay: Bool { began != nil }
 
   /// A call has failed because the store is unavailable.
-  mutating func failed(now: Duration) -> Change? {
-    lastFailure = now
+  /// - Parameter isLocked: Whether the store answers, and a lock is the cause.
+  mutating func failed(isLocked: Bool = false, now: Duration) -> Change? {
+    (lastFailure, self.isLocked, answered) = (now, isLocked, nil)
     guard began == nil else { return nil }
     began = now
     return .began
@@ -29,8 +36,11 @@ struct StoreOutage: Sendable {
 
   /// A call has succeeded.
   mutating func succeeded(now: Duration) -> Change? {
-    guard let began, now - lastFailure >= Self.quiet else { return nil }
+    guard let began else { return nil }
+    let back = answered ?? now
+    answered = back
+    guard now - lastFailure >= (isLocked ? Self.quietAfterLock : Self.quiet) else { return nil }
     self.began = nil
-    return .ended(now - began)
+    return .ended(back - began)
   }
 }

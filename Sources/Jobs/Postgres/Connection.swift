@@ -420,6 +420,10 @@ extension JobStoreError {
   /// PostgreSQL's condition for a lock that was not released in time.
   static let lockNotAvailable = "55P03"
 
+  /// Whether the database answers, and did not carry out the operation because something else has a lock, or takes long.
+  /// Other operations may succeed meanwhile.
+  package var isAboutLocks: Bool { condition.map { Self.isBusy[$0] != nil } ?? false }
+
   /// What a person reads of these conditions, whose own messages are about a canceled statement.
   private static let isBusy = [
     lockNotAvailable: """

@@ -256,11 +256,17 @@ extension Statement {
       AS new (kind, label, payload, digests, sizes, fingerprint, cost, work, cached_digest, cached_size, place)
     """)
 
-  fileprivate static let jobsToPlan = Statement(
+  /// The open jobs are found first, in the order of their index. Otherwise the planner, which has no statistics when many
+  /// jobs have just ended, reads all jobs by their purpose, in the way of results.
+  static let jobsToPlan = Statement(
     "jobs-to-plan",
     """
-    SELECT id FROM sheaf.job
-    WHERE \(hasNotEnded) AND state IN ('probing', 'measuring') AND purpose = 'render' AND probes_done = probes
+    WITH open AS MATERIALIZED (
+      SELECT number, id, state, purpose, probes, probes_done, measures, measures_done FROM sheaf.job
+      WHERE \(hasNotEnded) ORDER BY priority DESC, number
+    )
+    SELECT id FROM open
+    WHERE state IN ('probing', 'measuring') AND purpose = 'render' AND probes_done = probes
       AND measures_done = measures
     ORDER BY number
     """)

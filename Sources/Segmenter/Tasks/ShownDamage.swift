@@ -44,6 +44,9 @@ package struct ShownDamage: Sendable, Hashable, Codable {
   /// The most places of a track, and the most tracks, that the report of a film lists.
   package static let placesOfFilm = 10
   private static let tracksOfFilm = 50
+  /// The most tracks of a report, the most pictures of a track, and the greatest time in seconds. With them no sum of all
+  /// pieces of a film overflows.
+  private static let (maximumTracks, maximumCount, longest) = (10_000, 1_000_000_000, 1e13)
 
   package var tracks: [Track]
 
@@ -52,6 +55,21 @@ package struct ShownDamage: Sendable, Hashable, Codable {
   }
 
   package var isEmpty: Bool { tracks.isEmpty }
+
+  /// Why no media can be damaged so, for a person; nil if they can. What workers report, and what the pieces that they
+  /// have made contain, is used only if it is possible.
+  package var impossibility: String? {
+    guard tracks.count <= Self.maximumTracks else {
+      return "it has \(tracks.count) tracks, more than \(Self.maximumTracks)"
+    }
+    let impossible = tracks.first { track in
+      track.track < 0 || !(max(1, track.places.count)...Self.maximumCount).contains(track.count)
+        || !track.places.allSatisfy { $0.source.magnitude <= Self.longest && $0.output.magnitude <= Self.longest }
+    }
+    return impossible.map {
+      "track \($0.track) has \($0.count) damaged pictures or packets, of which \($0.places.count) are listed"
+    }
+  }
 
   /// The same with fewer places and tracks, for a report.
   package var summary: ShownDamage {

@@ -249,7 +249,11 @@ actor RenderTaskExecutor {
       let result = TaskResult(
         content: product.content, cpuMilliseconds: end.process?.cpuMilliseconds ?? 0, damage: product.damage)
       post(.ended(id, .made(result)))
-    case .failed(let failure): post(.ended(id, .failed(failure)))
+    case .failed(var failure):
+      if let piece = failure.refusedInput, run.inputs.indices.contains(piece) {
+        failure.damagedInput = run.inputs[piece].content.digest
+      }
+      post(.ended(id, .failed(failure)))
     case .killed: post(.ended(id, .killed(end.process)))
     }
   }

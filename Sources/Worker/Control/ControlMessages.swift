@@ -146,7 +146,9 @@ enum TaskMessage: Sendable, Hashable {
         case .document: .document
         case .unspecified, .UNRECOGNIZED: throw ControlError("\(failed.end.rawValue) is not the end of an attempt")
         }
-      self = .failed(TaskFailure(end, Self.cut(String(decoding: failed.message, as: UTF8.self))))
+      var failure = TaskFailure(end, Self.cut(String(decoding: failed.message, as: UTF8.self)))
+      failure.refusedInput = failed.refusedInput > 0 ? Int(failed.refusedInput) - 1 : nil
+      self = .failed(failure)
     case nil: throw ControlError("a message is of no known kind")
     }
   }
@@ -193,6 +195,7 @@ enum TaskMessage: Sendable, Hashable {
               case .document: .document
               }
             $0.message = Data(Self.cut(failure.message).utf8)
+            $0.refusedInput = failure.refusedInput.map { UInt32(clamping: $0 + 1) } ?? 0
           }
         }
       })

@@ -146,5 +146,7 @@ extension TaskFailure {
       case .task: .document
       }
     self.init(end, error.description)
+    // What cannot be read for now is no fault of the piece.
+    if end == .media { refusedInput = error.piece }
   }
 }

@@ -24,8 +24,11 @@ struct TaskFailure: Error, Sendable, Hashable {
   var message: String
   /// Nil if no task process had been started, or its end is not known.
   var process: ProcessEnd?
-  /// An input that the coordinator does not have, or sends with other bytes; nil if no input is the cause.
+  /// An input that the coordinator does not have, or sends with other bytes, or a piece that a stitch task refuses; nil
+  /// if no input is the cause.
   var damagedInput: SHA256Digest?
+  /// The same as the task process has reported it: the index of a piece that it refuses.
+  var refusedInput: Int?
 
   init(_ end: AttemptEnd, _ message: String, process: ProcessEnd? = nil, damagedInput: SHA256Digest? = nil) {
     self.end = end

@@ -349,6 +349,9 @@ nonisolated struct Control_Failed: Sendable {
   /// UTF-8. Not a string: a malformed character must not make the whole message unreadable.
   var message: Data = Data()
 
+  /// The index of the input that is the cause, in the task's inputs, and 1 more; 0 if none is.
+  var refusedInput: UInt32 = 0
+
   var unknownFields = SwiftProtobuf.UnknownStorage()
 
   nonisolated enum End: SwiftProtobuf.Enum, Swift.CaseIterable {
@@ -1156,7 +1159,7 @@ nonisolated extension Control_Finished: SwiftProtobuf.Message, SwiftProtobuf._Me
 
 nonisolated extension Control_Failed: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   static let protoMessageName: String = _protobuf_package + ".Failed"
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}end\0\u{1}message\0")
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}end\0\u{1}message\0\u{3}refused_input\0")
 
   mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -1166,6 +1169,7 @@ nonisolated extension Control_Failed: SwiftProtobuf.Message, SwiftProtobuf._Mess
       switch fieldNumber {
       case 1: try { try decoder.decodeSingularEnumField(value: &self.end) }()
       case 2: try { try decoder.decodeSingularBytesField(value: &self.message) }()
+      case 3: try { try decoder.decodeSingularUInt32Field(value: &self.refusedInput) }()
       default: break
       }
     }
@@ -1178,12 +1182,16 @@ nonisolated extension Control_Failed: SwiftProtobuf.Message, SwiftProtobuf._Mess
     if !self.message.isEmpty {
       try visitor.visitSingularBytesField(value: self.message, fieldNumber: 2)
     }
+    if self.refusedInput != 0 {
+      try visitor.visitSingularUInt32Field(value: self.refusedInput, fieldNumber: 3)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
   static func ==(lhs: Control_Failed, rhs: Control_Failed) -> Bool {
     if lhs.end != rhs.end {return false}
     if lhs.message != rhs.message {return false}
+    if lhs.refusedInput != rhs.refusedInput {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
