@@ -52,6 +52,10 @@ package protocol VideoCodecDefinition: Sendable {
   /// Nil if there is none.
   func problem(with settings: VideoSettings) -> (key: String, message: String)?
 
+  /// A reason why no encoder can store frames of a size that the pixel format can store, for the document's author. Nil if
+  /// there is none.
+  func problem(with size: PixelSize, _ pixelFormat: PixelFormat) -> String?
+
   /// How libavcodec's encoder is set up.
   /// - Parameter size: the size of a frame. Both sides are positive.
   func encoderSetup(_ settings: VideoSettings, size: PixelSize) -> VideoEncoderSetup
@@ -71,6 +75,7 @@ package protocol VideoCodecDefinition: Sendable {
 }
 
 extension VideoCodecDefinition {
+  package func problem(with size: PixelSize, _ pixelFormat: PixelFormat) -> String? { nil }
   package func bitRateModel(_ settings: VideoSettings) -> BitRateModel? { nil }
   package var lateFrames: Int { 0 }
 

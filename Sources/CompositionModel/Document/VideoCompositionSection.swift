@@ -215,6 +215,13 @@ extension Lowering {
       if first.pixelFormat.hasPrefix("yuvj") { format.colour.isFullRange = true }
     }
     format.size = renderSize(formats, pixelFormat)
+    if let size = format.size, !document.export.video.isNone, let reason = codec.problem(with: size, pixelFormat) {
+      let entry = document.videoComposition
+      problems.add(
+        entry.renderSize == nil ? entry.pointer : entry.pointer.key("renderSize"),
+        "\(size.width)x\(size.height) cannot be stored: \(reason)")
+      format.size = nil
+    }
     return format
   }
 
