@@ -28,6 +28,7 @@ demo: release ## render Examples/first-film.json and print the path of the film
 	@echo "The film: $(abspath $(FILM))"
 
 gallery: release ## render the pictures of docs/gallery.md again
+	@scripts/install-packages test
 	scripts/gallery
 
 test: setup ## every test, with a throwaway PostgreSQL
