@@ -55,7 +55,8 @@ import Testing
 
   @Test func `a picture with too many pixels is refused`() throws {
     let error = try #require(try refusal(picture("rgba", 16384, 8200)))
-    #expect(error.description.contains("16384x8200"))
+    #expect(error.code == .tooLarge)
+    #expect(error.description.contains("Picture size 16384x8200: a picture has at most 134217728 pixels"))
   }
 
   @Test func `a picture of 16 bits may have half as many pixels`() throws {

@@ -168,8 +168,13 @@ final class Decoder {
 
   private func tolerate(_ result: Int32) throws(MediaError) {
     guard result < 0, result != sheaf_error_end else { return }
-    let error = MediaError(averror: result, operation: "decoding", subject: name)
+    var error = MediaError(averror: result, operation: "decoding", subject: name)
     if error.code == .outOfMemory { throw error }
+    if let end = error.message.firstRange(of: " exceeds specified max pixel count")?.lowerBound {
+      error = MediaError(
+        .tooLarge, operation: "decoding", subject: name,
+        message: "\(error.message[..<end]): a picture has at most \(context.pointee.max_pixels) pixels")
+    }
     firstFailure = firstFailure ?? error
   }
 }
