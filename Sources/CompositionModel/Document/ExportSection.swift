@@ -99,10 +99,13 @@ extension DocumentReader {
         value, "'video' (which may also be false)", keys: VideoEntry.keys, notYet: VideoEntry.notYet,
         instead: VideoEntry.instead)
     else { return .settings(entry) }
+    entry.keyframeInterval = keyframeInterval(fields["keyframeInterval"])
     if let codec: VideoCodec = choice(fields["codec"], "video codec", notYet: VideoCodec.notYet) {
       entry.codec = codec
     } else if fields.has("codec") {
-      // The codec is unknown, and with it what the other keys may be.
+      // The codec is unknown, and with it what most of the other keys may be.
+      let format: PixelFormat? = choice(fields["pixelFormat"], "pixel format", notYet: PixelFormat.notYet)
+      entry.pixelFormat = format
       return .settings(entry)
     }
     let codec = entry.codec.definition
@@ -110,7 +113,6 @@ extension DocumentReader {
     if let bitRates = codec.bitRates { entry.bitRate = integer(fields["bitRate"], in: bitRates) }
     if !codec.presets.isEmpty { entry.preset = choice(fields["preset"], "preset", among: codec.presets) }
     if !codec.profiles.isEmpty { entry.profile = choice(fields["profile"], "profile", among: codec.profiles) }
-    entry.keyframeInterval = keyframeInterval(fields["keyframeInterval"])
     entry.pixelFormat = choice(
       fields["pixelFormat"], "pixel format", among: codec.pixelFormats.map(\.rawValue), notYet: PixelFormat.notYet
     ).flatMap(PixelFormat.init(rawValue:))
@@ -137,6 +139,11 @@ extension DocumentReader {
     if let codec: AudioCodec = choice(fields["codec"], "audio codec", notYet: AudioCodec.notYet) {
       entry.codec = codec
     } else if fields.has("codec") {
+      let codecs = AudioCodec.allCases.map(\.definition)
+      let rates = Set(codecs.flatMap(\.sampleRates)).sorted()
+      entry.sampleRate = member(fields["sampleRate"], of: rates, "a sample rate")
+      let counts = Set(codecs.flatMap(\.channelCounts)).sorted()
+      entry.channels = member(fields["channels"], of: counts, "a number of channels")
       return .settings(entry)
     }
     let codec = entry.codec.definition
