@@ -9,7 +9,7 @@ SWIFT_FILES := $(shell git ls-files '*.swift' 2>/dev/null | grep -v '/Generated/
 # The modules whose tests compute and wait for nothing.
 COMPUTING := CompositionModelTests|SegmenterTests|MediaTests|RendererTests|StitcherTests|ExactnessTests
 
-.PHONY: setup build release demo test lint format bench chaos exactness clean
+.PHONY: setup build release demo gallery test lint format bench chaos exactness clean
 
 setup: ## install the system packages that are missing
 	@scripts/install-packages build test
@@ -26,6 +26,10 @@ demo: release ## render Examples/first-film.json and print the path of the film
 	@mkdir -p $(dir $(FILM))
 	$(RELEASE)/sheaf render Examples/first-film.json -o $(FILM)
 	@echo "The film: $(abspath $(FILM))"
+
+gallery: release ## render the pictures of docs/gallery.md again
+	@scripts/install-packages test
+	scripts/gallery
 
 test: setup ## every test, with a throwaway PostgreSQL
 	swift build --product sheaf

@@ -109,8 +109,11 @@ public struct PixelSize: Sendable, Hashable, Codable {
 
   /// The most pixels on a side of a picture that is read or made.
   public static let largestSide = 16384
-  /// The most pixels in all of a frame of the output: 16384x8192. libav refuses pictures of about twice as many.
+  /// The most pixels in all of a picture that is read or made: 16384x8192.
   public static let largestArea = largestSide * 8192
+  /// The most pixels in all of a picture of red, green and blue with more than 8 bits each that is read, so that it takes
+  /// no more memory than others.
+  public static let largestDeepArea = largestArea / 2
 }
 
 /// A rectangle in whole pixels; origin top left.

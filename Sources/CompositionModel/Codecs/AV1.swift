@@ -31,15 +31,13 @@ struct AV1: VideoCodecDefinition {
     .quality(quality ?? Self.defaultQuality)
   }
 
-  func problem(with settings: VideoSettings, size: PixelSize?) -> (key: String, message: String)? {
-    if let problem = wholeQualityProblem(settings) { return problem }
-    if let size, size.width < Self.leastSide || size.height < Self.leastSide {
-      return ("codec", "SVT-AV1 encodes frames of at least \(Self.leastSide)x\(Self.leastSide); this film has \(size)")
-    }
-    return nil
+  func problem(with settings: VideoSettings) -> (key: String, message: String)? {
+    wholeQualityProblem(settings)
   }
 
-  private static let leastSide = 64
+  func problem(with size: PixelSize, _ pixelFormat: PixelFormat) -> String? {
+    min(size.width, size.height) < 64 ? "SVT-AV1 encodes frames of at least 64x64" : nil
+  }
 
   func encoderSetup(_ settings: VideoSettings, size: PixelSize) -> VideoEncoderSetup {
     var setup = VideoEncoderSetup(

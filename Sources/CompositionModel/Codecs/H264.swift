@@ -85,7 +85,7 @@ struct H264: VideoCodecDefinition {
     bitRate.map { .averageBitRate($0) } ?? .quality(quality ?? Self.defaultQuality)
   }
 
-  func problem(with settings: VideoSettings, size: PixelSize?) -> (key: String, message: String)? {
+  func problem(with settings: VideoSettings) -> (key: String, message: String)? {
     guard let name = settings.profile, let profile = Self.profileTable.first(where: { $0.name == name }) else {
       return nil
     }

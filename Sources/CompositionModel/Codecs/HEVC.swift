@@ -44,21 +44,19 @@ struct HEVC: VideoCodecDefinition {
     .quality(quality ?? Self.defaultQuality)
   }
 
-  func problem(with settings: VideoSettings, size: PixelSize?) -> (key: String, message: String)? {
+  func problem(with settings: VideoSettings) -> (key: String, message: String)? {
     if let name = settings.profile, let profile = Self.profileTable.first(where: { $0.name == name }),
       !profile.formats.contains(settings.pixelFormat)
     {
       let able = Self.profileTable.filter { $0.formats.contains(settings.pixelFormat) }.map(\.name)
       return ("profile", "the profile '\(name)' cannot store \(settings.pixelFormat); \(list(able)) can")
     }
-    if let size, size.width < Self.leastSide || size.height < Self.leastSide {
-      return ("codec", "x265 encodes frames of at least \(Self.leastSide)x\(Self.leastSide); this film has \(size)")
-    }
     return nil
   }
 
-  /// The smallest coding tree block.
-  private static let leastSide = 16
+  func problem(with size: PixelSize, _ pixelFormat: PixelFormat) -> String? {
+    min(size.width, size.height) < 16 ? "x265 encodes frames of at least 16x16" : nil
+  }
 
   // MARK: Encoder
 

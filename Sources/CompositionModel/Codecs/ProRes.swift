@@ -49,7 +49,7 @@ struct ProRes: VideoCodecDefinition {
 
   func rateControl(quality: Double?, bitRate: Int?) -> VideoSettings.RateControl { .profile }
 
-  func problem(with settings: VideoSettings, size: PixelSize?) -> (key: String, message: String)? { nil }
+  func problem(with settings: VideoSettings) -> (key: String, message: String)? { nil }
 
   func costPerPixel(_ settings: VideoSettings) -> Double { pixelFormats == [.yuv444p10] ? 4.3 : 3.5 }
 

@@ -30,7 +30,7 @@ struct VP9: VideoCodecDefinition {
     .quality(quality ?? Self.defaultQuality)
   }
 
-  func problem(with settings: VideoSettings, size: PixelSize?) -> (key: String, message: String)? {
+  func problem(with settings: VideoSettings) -> (key: String, message: String)? {
     wholeQualityProblem(settings)
   }
 

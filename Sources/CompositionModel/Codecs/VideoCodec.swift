@@ -49,8 +49,11 @@ package protocol VideoCodecDefinition: Sendable {
 
   /// A reason why no encoder can follow the settings: a key of `export.video`, and a message for the document's author.
   /// Nil if there is none.
-  /// - Parameter size: the size of a frame. Nil if it is not known.
-  func problem(with settings: VideoSettings, size: PixelSize?) -> (key: String, message: String)?
+  func problem(with settings: VideoSettings) -> (key: String, message: String)?
+
+  /// A reason why no encoder can store frames of a size that the pixel format can store, for the document's author. Nil if
+  /// there is none.
+  func problem(with size: PixelSize, _ pixelFormat: PixelFormat) -> String?
 
   /// How libavcodec's encoder is set up.
   /// - Parameter size: the size of a frame. Both sides are positive.
@@ -74,6 +77,7 @@ package protocol VideoCodecDefinition: Sendable {
 }
 
 extension VideoCodecDefinition {
+  package func problem(with size: PixelSize, _ pixelFormat: PixelFormat) -> String? { nil }
   package func bitRateModel(_ settings: VideoSettings) -> BitRateModel? { nil }
   package var lateFrames: Int { 0 }
   package func quickTimeTag(_ settings: VideoSettings) -> String? { nil }

@@ -104,9 +104,12 @@ extension DocumentReader {
         value, "'video' (which may also be false)", keys: VideoEntry.keys, notYet: VideoEntry.notYet,
         instead: VideoEntry.instead)
     else { return .settings(entry) }
+    entry.keyframeInterval = keyframeInterval(fields["keyframeInterval"])
     let written: VideoCodec? = choice(fields["codec"], "video codec")
     if written == nil, fields.has("codec") {
-      // The codec is unknown, and with it what the other keys may be.
+      // The codec is unknown, and with it what most of the other keys may be.
+      let format: PixelFormat? = choice(fields["pixelFormat"], "pixel format", notYet: PixelFormat.notYet)
+      entry.pixelFormat = format
       return .settings(entry)
     }
     let assumed = written ?? container?.videoCodecs.first ?? .h264
@@ -118,7 +121,6 @@ extension DocumentReader {
     if let bitRates = codec.bitRates { entry.bitRate = integer(fields["bitRate"], in: bitRates) }
     if !codec.presets.isEmpty { entry.preset = choice(fields["preset"], "preset", among: codec.presets) }
     if !codec.profiles.isEmpty { entry.profile = choice(fields["profile"], "profile", among: codec.profiles) }
-    entry.keyframeInterval = keyframeInterval(fields["keyframeInterval"])
     entry.pixelFormat = choice(
       fields["pixelFormat"], "pixel format", among: codec.pixelFormats.map(\.rawValue), notYet: PixelFormat.notYet
     ).flatMap(PixelFormat.init(rawValue:))
@@ -143,7 +145,14 @@ extension DocumentReader {
         value, "'audio' (which may also be false)", keys: AudioEntry.keys, notYet: AudioEntry.notYet)
     else { return .settings(entry) }
     let written: AudioCodec? = choice(fields["codec"], "audio codec")
-    if written == nil, fields.has("codec") { return .settings(entry) }
+    if written == nil, fields.has("codec") {
+      let codecs = AudioCodec.allCases.map(\.definition)
+      let rates = Set(codecs.flatMap(\.sampleRates)).sorted()
+      entry.sampleRate = member(fields["sampleRate"], of: rates, "a sample rate")
+      let counts = Set(codecs.flatMap(\.channelCounts)).sorted()
+      entry.channels = member(fields["channels"], of: counts, "a number of channels")
+      return .settings(entry)
+    }
     let assumed = written ?? container?.audioCodecs.first ?? .aac
     let codec = assumed.definition
     entry.codec = AudioEntry.keys.contains { fields.has($0) } ? assumed : nil
@@ -298,19 +307,22 @@ extension Lowering {
 
   // MARK: Codecs
 
+  /// The codec of the output's video, if it has any.
+  var videoCodec: VideoCodec {
+    document.export.video.settings?.codec ?? (try? document.container(for: output))?.videoCodecs.first ?? .h264
+  }
+
   private mutating func videoSettings(
     _ entry: VideoEntry, _ format: LoweredFormat, _ container: Container?
   ) -> VideoSettings {
-    let name = entry.codec ?? container?.videoCodecs.first ?? .h264
+    let name = videoCodec
     check(name, isStoredIn: container, codecs: \.videoCodecs, at: entry.pointer)
     let codec = name.definition
     let settings = VideoSettings(
       codec: name, rateControl: codec.rateControl(quality: entry.quality, bitRate: entry.bitRate),
       preset: entry.preset ?? codec.defaultPreset, profile: entry.profile, keyframeInterval: keyframeInterval(entry),
       pixelFormat: format.pixelFormat, colour: format.colour)
-    if let problem = codec.problem(with: settings, size: format.size) {
-      problems.add(entry.pointer.key(problem.key), problem.message)
-    }
+    if let problem = codec.problem(with: settings) { problems.add(entry.pointer.key(problem.key), problem.message) }
     return settings
   }
 

@@ -76,16 +76,17 @@ extension DocumentReader {
       let fields = fields(
         value, "a track", keys: TrackEntry.keys, notYet: TrackEntry.notYet, instead: TrackEntry.instead)
     else { return nil }
-    var type = MediaType.video
+    // A track without a usable name or type is left out, but the problems of its clips are found.
+    var (type, isKnown) = (MediaType.video, true)
     if let written = fields["type"] {
       let name = choice(
         written, "track type", among: [MediaType.video, .audio].map(\.rawValue), notYet: TrackEntry.typesNotYet)
-      guard let known = name.flatMap(MediaType.init(rawValue:)) else { return nil }
-      type = known
+      let known = name.flatMap(MediaType.init(rawValue:))
+      (type, isKnown) = (known ?? .video, known != nil)
     }
     let number =
       1 + (type == .video ? names.videoTracks.count : names.audioTracks.count - names.videoTrackAudioCount)
-    guard let id = fields.has("id") ? name(fields["id"], "a track's id") : "\(type)\(number)" else { return nil }
+    let id = fields.has("id") ? name(fields["id"], "a track's id") : "\(type)\(number)"
     var hasSound = boolean(fields["sound"]) ?? false
     if type == .audio, let sound = fields["sound"] {
       problems.add(sound.pointer, "'sound' is for video tracks; an audio track is always in the mix")
@@ -94,7 +95,7 @@ extension DocumentReader {
     let written = items(required(fields, "clips", "a track"), "clips")
     let isReadable = problems.count == found
     var track = TrackEntry(
-      id: id, type: type, hasSound: hasSound, clips: [], pointer: fields.pointer, timesAreKnown: false)
+      id: id ?? "", type: type, hasSound: hasSound, clips: [], pointer: fields.pointer, timesAreKnown: false)
     if type == .video {
       track.blendMode = blendMode(fields["blendMode"])
       track.mask = mask(fields["mask"])
@@ -112,6 +113,7 @@ extension DocumentReader {
     for clip in clips.dropLast() where clip.endsWithTheFilm {
       problems.add(clip.pointer, "a clip that lasts until the film's end must be the last of its track")
     }
+    guard isKnown, id != nil else { return nil }
     track.clips = clips
     track.timesAreKnown = isReadable && clips.allSatisfy(\.timesAreKnown)
     return track

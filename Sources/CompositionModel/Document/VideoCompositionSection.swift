@@ -210,14 +210,19 @@ extension Lowering {
       if first.pixelFormat.hasPrefix("yuvj") { format.colour.isFullRange = true }
     }
     format.size = renderSize(formats, pixelFormat)
+    if let size = format.size, !document.export.video.isNone, let reason = videoCodec.definition.problem(with: size, pixelFormat) {
+      let entry = document.videoComposition
+      problems.add(
+        entry.renderSize == nil ? entry.pointer : entry.pointer.key("renderSize"),
+        "\(size.width)x\(size.height) cannot be stored: \(reason)")
+      format.size = nil
+    }
     return format
   }
 
   /// The pixel format of a document that gives none, for a first clip of a format.
   private func defaultPixelFormat(_ first: VideoFormat?) -> PixelFormat {
-    let entry = document.export.video.settings
-    let name =
-      entry?.codec ?? (try? (output ?? document.export.to).map(Container.init(path:)))?.videoCodecs.first ?? .h264
+    let (entry, name) = (document.export.video.settings, videoCodec)
     let source = first.map { PixelFormat(nearest: $0) } ?? .yuv420p
     let plain = name.definition.defaultPixelFormat(source: source, isHDR: false)
     guard first?.colour.highDynamicRange != nil else { return plain }
@@ -226,7 +231,7 @@ extension Lowering {
     let settings = VideoSettings(
       codec: name, rateControl: name.definition.rateControl(quality: entry?.quality, bitRate: entry?.bitRate),
       preset: entry?.preset, profile: entry?.profile, keyframeInterval: 1, pixelFormat: deep, colour: ColourTags())
-    return name.definition.problem(with: settings, size: nil)?.key == "profile" ? plain : deep
+    return name.definition.problem(with: settings)?.key == "profile" ? plain : deep
   }
 
   /// The document's size, or that of the largest clip, scaled and fitted to the pixel format.

@@ -35,13 +35,14 @@ final class Decoder {
         .unsupported, operation: "decoding", subject: name,
         message: "track \(stream.pointee.index) is \(Decoder.codecName(parameters)), which this build cannot decode")
     }
+    let greatestArea = try Decoder.greatestArea(parameters, name)
     context = try allocated(avcodec_alloc_context3(codec), "making a decoder")
     flagsConcealment = Decoder.flagsConcealment(codec.pointee.id)
     // From here on a throw runs deinit, which frees the context.
     try check(avcodec_parameters_to_context(context, parameters), "setting up the decoder of", name)
     context.pointee.pkt_timebase = stream.pointee.time_base
     context.pointee.thread_count = 1
-    context.pointee.max_pixels = Int64(PixelSize.largestSide) * Int64(PixelSize.largestSide)
+    context.pointee.max_pixels = greatestArea
     if Decoder.leavesPartsOut(codec.pointee.id) { sheaf_fill_buffers(context) }
     try check(
       avcodec_open2(context, codec, nil), "opening the \(String(cString: codec.pointee.name)) decoder for", name)
@@ -50,6 +51,23 @@ final class Decoder {
   deinit {
     var context: UnsafeMutablePointer<AVCodecContext>? = context
     avcodec_free_context(&context)
+  }
+
+  /// The most pixels that a picture of a track may have. Throws `.tooLarge` if the file's first one has more.
+  private static func greatestArea(
+    _ parameters: UnsafeMutablePointer<AVCodecParameters>, _ name: String
+  ) throws(MediaError) -> Int64 {
+    let format = FrameFormat(rawValue: parameters.pointee.format)
+    let isDeep = parameters.pointee.codec_type == AVMEDIA_TYPE_VIDEO && format.isRGB && format.bitDepth > 8
+    let greatest = isDeep ? PixelSize.largestDeepArea : PixelSize.largestArea
+    let (width, height) = (Int(parameters.pointee.width), Int(parameters.pointee.height))
+    if width * height > greatest {
+      let depth = isDeep ? " of more than 8 bits" : ""
+      throw MediaError(
+        .tooLarge, operation: "opening", subject: name,
+        message: "\(width)x\(height) pixels\(depth); at most \(greatest) in all are allowed")
+    }
+    return Int64(greatest)
   }
 
   /// The decoder of a stream. That of VP8 or VP9 with alpha, which is coded as a picture of its own beside each picture, is
@@ -150,8 +168,13 @@ final class Decoder {
 
   private func tolerate(_ result: Int32) throws(MediaError) {
     guard result < 0, result != sheaf_error_end else { return }
-    let error = MediaError(averror: result, operation: "decoding", subject: name)
+    var error = MediaError(averror: result, operation: "decoding", subject: name)
     if error.code == .outOfMemory { throw error }
+    if let end = error.message.firstRange(of: " exceeds specified max pixel count")?.lowerBound {
+      error = MediaError(
+        .tooLarge, operation: "decoding", subject: name,
+        message: "\(error.message[..<end]): a picture has at most \(context.pointee.max_pixels) pixels")
+    }
     firstFailure = firstFailure ?? error
   }
 }

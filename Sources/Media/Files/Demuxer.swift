@@ -43,7 +43,15 @@ final class Demuxer {
       throw Demuxer.refusal(result, source: source, name: name)
     }
     self.context = opened
-    let found = avformat_find_stream_info(opened, nil)
+    // It may decode a picture of each track, with a decoder of its own.
+    var decoders: [OpaquePointer?] = []
+    for _ in 0..<opened.pointee.nb_streams {
+      var options: OpaquePointer?
+      av_dict_set_int(&options, "max_pixels", Int64(PixelSize.largestArea), 0)
+      decoders.append(options)
+    }
+    let found = avformat_find_stream_info(opened, &decoders)
+    for index in decoders.indices { av_dict_free(&decoders[index]) }
     try io.rethrow()
     try check(found, "looking for the tracks of", name)
   }

@@ -39,7 +39,7 @@ import Testing
     if let qualities = definition.qualities, case .quality(let standard) = settings(codec).rateControl {
       #expect(qualities.contains(standard))
     }
-    #expect(definition.problem(with: settings(codec), size: size) == nil)
+    #expect(definition.problem(with: settings(codec)) == nil)
     let setup = definition.encoderSetup(settings(codec), size: size)
     #expect(!setup.encoder.isEmpty && setup.keyframeInterval > 0 && setup.keyframeInterval <= 60)
     #expect(Set(setup.options.map(\.key)).count == setup.options.count)
@@ -57,7 +57,7 @@ import Testing
   func everyProfileStoresSomePixelFormatAndEveryFormatHasAProfile(_ codec: VideoCodec) {
     let definition = codec.definition
     func stores(_ profile: String, _ format: PixelFormat) -> Bool {
-      definition.problem(with: settings(codec, profile: profile, pixelFormat: format), size: size) == nil
+      definition.problem(with: settings(codec, profile: profile, pixelFormat: format)) == nil
     }
     for profile in definition.profiles { #expect(definition.pixelFormats.contains { stores(profile, $0) }) }
     guard !definition.profiles.isEmpty else { return }
@@ -95,6 +95,36 @@ import Testing
     #expect(setup.keyframeInterval == 1 && setup.level == 3 && setup.slices == 4 && setup.bitRate == nil)
     let small = definition.encoderSetup(settings(.ffv1), size: PixelSize(width: 352, height: 288))
     #expect(small.slices == 1)
+  }
+
+  /// `ffmpeg -c:v ffv1 -level 3 -slices N` accepts these numbers and no smaller ones.
+  @Test(arguments: [
+    (7680, 4320, PixelFormat.yuv420p, 9), (16384, 8192, .yuv420p, 28), (400, 2, .yuv420p, 1), (4, 300, .yuv420p, 4),
+    (2, 300, .yuv444p, 4), (5760, 3240, .yuv444p10, 6),
+  ])
+  func `ffv1 has more slices in large frames and fewer in narrow ones`(
+    width: Int, height: Int, format: PixelFormat, slices: Int
+  ) {
+    let (definition, size) = (VideoCodec.ffv1.definition, PixelSize(width: width, height: height))
+    #expect(definition.encoderSetup(settings(.ffv1, pixelFormat: format), size: size).slices == slices)
+    #expect(definition.problem(with: size, format) == nil)
+  }
+
+  @Test func `a size that ffv1 cannot store is a problem of the document`() throws {
+    func found(_ size: String, _ export: String) throws -> [Problem] {
+      try problems(
+        documentText(
+          tracks: #"[ { "clips": [ { "asset": "v", "use": "0..1" } ] } ]"#,
+          #""videoComposition": { "renderSize": \#(size) }"#, export: export))
+    }
+    let ffv1 = #"{ "to": "a.mkv", "video": { "codec": "ffv1" } }"#
+    let narrow = try found("[2, 300]", ffv1)
+    #expect(narrow.map(\.pointer) == ["/videoComposition/renderSize"])
+    #expect(
+      narrow.map(\.message) == [
+        "2x300 cannot be stored: ffv1 stores frames that are higher than 288 pixels only if they are wider"
+      ])
+    #expect(try found("[2, 288]", ffv1).isEmpty && found("[2, 300]", #"{ "to": "a.mkv" }"#).isEmpty)
   }
 }
 

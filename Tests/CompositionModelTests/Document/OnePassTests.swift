@@ -77,6 +77,33 @@ import Testing
     #expect(Set(found.map(\.pointer)) == ["/tracks/0/clips/0/use", "/tracks/0/clips/0/ramps/1"])
   }
 
+  @Test func `a track without a usable name or type does not hide the problems of its clips`() throws {
+    for header in [#""id": 5"#, #""type": "movie""#] {
+      let found = try problems(
+        documentText(
+          tracks: "[{ \(header), \"clips\": [{ \"asset\": \"v\", \"opacity\": 2, \"ramps\": [{ \"opacity\": 3 }] }] }]",
+          #""audioMix": { "music": 1 }"#))
+      let key = header.contains("id") ? "id" : "type"
+      #expect(
+        Set(found.map(\.pointer)) == [
+          "/tracks/0/\(key)", "/tracks/0/clips/0/opacity", "/tracks/0/clips/0/ramps/0/opacity",
+        ])
+    }
+  }
+
+  @Test func `an unknown codec does not hide the problems of other settings`() throws {
+    let export = """
+      { "to": "a.mkv", "video": { "codec": "theora", "keyframeInterval": 0, "pixelFormat": "rgb" },
+        "audio": { "codec": "midi", "sampleRate": 5, "channels": "two" } }
+      """
+    let found = try problems(documentText(tracks: #"[{"clips": [{"asset": "v"}]}]"#, export: export))
+    #expect(
+      Set(found.map(\.pointer)) == [
+        "/export/video/codec", "/export/video/keyframeInterval", "/export/video/pixelFormat", "/export/audio/codec",
+        "/export/audio/sampleRate", "/export/audio/channels",
+      ])
+  }
+
   @Test func anAssetThatWasNotProbedIsAProblem() throws {
     let found = try problems(documentText(tracks: #"[{"clips": [{"asset": "v"}]}]"#), assets: [:])
     #expect(Set(found.map(\.pointer)) == ["/assets/v", "/assets/w", "/assets/mute", "/assets/s", "/assets/logo"])
