@@ -146,7 +146,8 @@ extension CoordinatorService {
   private func plan(_ job: JobID) {
     guard planning.count < Self.maximumPlans, !isDraining, planning.insert(job).inserted else { return }
     let planner = Planner(
-      store: store, content: content, results: results, notes: notes, facts: facts, inputs: inputs, logger: logger)
+      store: store, content: content, results: results, notes: notes, facts: facts, inputs: inputs,
+      waitsForCompositors: configuration.waitsForCompositors, logger: logger)
     Task {
       do throws(JobStoreError) {
         try await planner.plan(job)

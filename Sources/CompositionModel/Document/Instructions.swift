@@ -9,10 +9,12 @@ struct InstructionEntry: Sendable {
   var background: Color?
   var content: Content
   var wantsOverlays: Bool
+  /// Makes the picture of the layers.
+  var compositor: CustomCompositor?
   var pointer: JSONPointer
 
-  static let keys = ["over", "background", "layers", "passthrough", "wantsOverlays"]
-  static let notYet = ["filters", "compositor"]
+  static let keys = ["over", "background", "layers", "passthrough", "compositor", "wantsOverlays"]
+  static let notYet = ["filters"]
 }
 
 /// A layer of an explicit instruction as written.
@@ -45,18 +47,31 @@ extension DocumentReader {
     let over = range(required(fields, "over", "an instruction"), mayBeNegative: true)
     let background = background(fields["background"])
     let wantsOverlays = boolean(fields["wantsOverlays"]) ?? true
+    let compositor = compositor(fields["compositor"])
     let content: InstructionEntry.Content?
     if let passthrough = fields["passthrough"] {
       if let layers = fields["layers"] {
         problems.add(layers.pointer, "an instruction has 'layers' or 'passthrough', not both")
       }
+      if let compositor = fields["compositor"] {
+        problems.add(compositor.pointer, "an instruction has 'compositor' or 'passthrough', not both")
+      }
       content = videoTrack(passthrough).map { .passthrough($0) }
     } else {
-      content = .layers(layers(fields["layers"]))
+      let layers = layers(fields["layers"])
+      if fields.has("compositor") {
+        for layer in layers where layer.blendMode != nil {
+          problems.add(
+            layer.pointer.key("blendMode"),
+            "the compositor makes one picture of the layers; here there is no 'blendMode'")
+        }
+      }
+      content = .layers(layers)
     }
     guard let over, let content else { return nil }
     return InstructionEntry(
-      over: over, background: background, content: content, wantsOverlays: wantsOverlays, pointer: fields.pointer)
+      over: over, background: background, content: content, wantsOverlays: wantsOverlays, compositor: compositor,
+      pointer: fields.pointer)
   }
 
   private mutating func layers(_ value: JSONValue?) -> [LayerEntry] {
@@ -171,7 +186,7 @@ extension Lowering {
       layerCount += pieces.count * layers.count
       guard checkLayerCount(layerCount) else { return [] }
       for piece in pieces {
-        var shown: [Layer] = []
+        var shown: [TrackLayer] = []
         for index in layers.indices {
           guard let clip = layers[index].clips[piece].first?.element else { continue }
           let geometry = geometry(&layers[index].geometry, of: clip.clip.asset)
@@ -183,11 +198,12 @@ extension Lowering {
             blendMode: layer.blendMode, mask: layer.mask)
           drawn.filters = filters.isEmpty ? nil : filters
           if geometry != nil || layer.mask != nil { checkPlacedFilters(drawn.fit, drawn.filters, at: layer.pointer) }
-          shown.append(.track(drawn))
+          shown.append(drawn)
         }
         instructions.append(
           Instruction(
-            over: piece, background: entry.background ?? document.videoComposition.background, layers: shown,
+            over: piece, background: entry.background ?? document.videoComposition.background,
+            layers: entry.composed(shown, over: range),
             wantsOverlays: entry.wantsOverlays))
       }
     }
@@ -269,6 +285,17 @@ private struct ExplicitLayer {
   var mask: LayerMask?
   var clips: LoweredClips
   var pointer: JSONPointer
+}
+
+extension InstructionEntry {
+  /// The layers of the instruction, or the one that its compositor makes of them.
+  /// - Parameter over: the whole time of the instruction.
+  fileprivate func composed(_ layers: [TrackLayer], over: MediaTimeRange) -> [Layer] {
+    guard let compositor else { return layers.map { .track($0) } }
+    return [
+      .compositor(CompositorLayer(sources: layers, progress: Ramp(over: over, from: 0, to: 1), compositor: compositor))
+    ]
+  }
 }
 
 extension MediaTimeRange {

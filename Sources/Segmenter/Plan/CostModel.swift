@@ -12,6 +12,8 @@ struct CostModel {
   /// The work for a pixel of the output.
   private static let convert = 0.1
   private static let blend = 0.03
+  /// Of a compositor of the author's own, whose real work is not known.
+  private static let compositor = 0.5
 
   private func pixels(_ size: PixelSize) -> Double { Double(size.width * size.height) }
 
@@ -27,6 +29,7 @@ struct CostModel {
         if video.presentationSize != format.size || clip.geometry != nil { cost += outputPixels * CostModel.convert }
       }
     }
+    for layer in span.layers where layer.isCustom { cost += outputPixels * CostModel.compositor }
     return cost + Double(max(0, span.layers.count - 1)) * outputPixels * CostModel.blend
   }
 
