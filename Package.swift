@@ -10,6 +10,7 @@ let strict: [SwiftSetting] = [
 
 // Without this SwiftPM builds C at -O0 in debug, and a test that runs a pixel kernel takes seconds.
 let optimised: [CSetting] = [.unsafeFlags(["-O2"], .when(configuration: .debug))]
+let optimisedSwift: [SwiftSetting] = [.unsafeFlags(["-O"], .when(configuration: .debug))]
 
 let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
@@ -27,6 +28,8 @@ let package = Package(
   name: "sheaf",
   products: [
     .library(name: "CompositionModel", targets: ["CompositionModel"]),
+    // A worker with compositors of one's own.
+    .library(name: "SheafWorker", targets: ["SheafWorker"]),
     .executable(name: "sheaf", targets: ["SheafCLI"]),
     .executable(name: "sheaf-worker", targets: ["SheafWorkerCLI"]),
   ],
@@ -55,10 +58,14 @@ let package = Package(
       providers: [.apt(["libavformat-dev", "libavcodec-dev", "libswscale-dev", "libswresample-dev", "libavutil-dev"])]),
     .target(name: "CMedia", dependencies: ["CFFmpeg"], cSettings: optimised),
     .target(name: "Media", dependencies: ["CMedia", "CompositionModel", "SystemSupport"], swiftSettings: strict),
+    // What an author's own compositor sees. No C.
+    .target(name: "SheafCompositing", dependencies: ["CompositionModel"], swiftSettings: strict + optimisedSwift),
     .systemLibrary(name: "CPango", pkgConfig: "pangocairo", providers: [.apt(["libpango1.0-dev"])]),
     .target(
       name: "Renderer",
-      dependencies: ["Media", "Segmenter", "CompositionModel", "CMedia", "CPango", "Digest", "SystemSupport"],
+      dependencies: [
+        "Media", "Segmenter", "CompositionModel", "CMedia", "CPango", "Digest", "SheafCompositing", "SystemSupport",
+      ],
       swiftSettings: strict),
     .target(name: "Stitcher", dependencies: ["Media", "Segmenter", "CompositionModel"], swiftSettings: strict),
 
@@ -95,10 +102,13 @@ let package = Package(
       name: "Worker",
       dependencies: nio + [
         "Wire", "ContentStorage", "Digest", "SystemSupport", "Renderer", "Stitcher", "Media", "Segmenter",
-        "CompositionModel", "CSandbox", argumentParser, logging, protobuf, systemPackage, unixSignals,
+        "CompositionModel", "CSandbox", "SheafCompositing", argumentParser, logging, protobuf, systemPackage,
+        unixSignals,
       ],
       exclude: ["Control/control.proto"],
       swiftSettings: strict),
+    .target(
+      name: "SheafWorker", dependencies: ["Worker", "SheafCompositing", "CompositionModel"], swiftSettings: strict),
 
     // The two executables.
     .executableTarget(
@@ -109,7 +119,7 @@ let package = Package(
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
       ],
       swiftSettings: strict),
-    .executableTarget(name: "SheafWorkerCLI", dependencies: ["Worker"], swiftSettings: strict),
+    .executableTarget(name: "SheafWorkerCLI", dependencies: ["SheafWorker"], swiftSettings: strict),
 
     // Workers that render nothing, for Benchmarks/load.
     .executableTarget(
@@ -139,8 +149,8 @@ let package = Package(
     .testTarget(
       name: "RendererTests",
       dependencies: [
-        "Renderer", "Media", "Segmenter", "CompositionModel", "CMedia", "CPango", "SystemSupport", "TestMedia",
-        "TestPrograms",
+        "Renderer", "Media", "Segmenter", "CompositionModel", "CMedia", "CPango", "SheafCompositing", "SystemSupport",
+        "TestMedia", "TestPrograms",
       ],
       swiftSettings: strict),
     .testTarget(
@@ -194,9 +204,16 @@ let package = Package(
       name: "WorkerTests",
       dependencies: nio + ["Worker", "Wire", "Media", "Digest", "SystemSupport", "TestPrograms", logging, protobuf],
       swiftSettings: strict),
+    // Workers with compositors of their own: the example's, and one for failures.
+    .executableTarget(
+      name: "ExampleWorker", dependencies: ["SheafWorker"], path: "Examples/custom-transition/Sources/BlindsWorker",
+      swiftSettings: strict),
+    .executableTarget(
+      name: "TestWorker", dependencies: ["SheafWorker"], path: "Tests/TestWorker", swiftSettings: strict),
     // Runs the executables: they are named so that they are built first.
     .testTarget(
-      name: "FarmTests", dependencies: ["SheafCLI", "SheafWorkerCLI", "SystemSupport", "TestPrograms"],
+      name: "FarmTests",
+      dependencies: ["SheafCLI", "SheafWorkerCLI", "ExampleWorker", "TestWorker", "SystemSupport", "TestPrograms"],
       swiftSettings: strict),
   ],
   swiftLanguageModes: [.v6]

@@ -17,6 +17,8 @@ package struct LocalFarm: Sendable {
     package var slots: Int?
     /// The most bytes that the content store keeps when no command uses it any more.
     package var storeLimit: Int64
+    /// The worker's program; nil: `sheaf-worker`.
+    package var workerExecutable: String?
     /// The digests of files, for the farm and for the client in the same process. They are kept in the content store's
     /// folder: no command reads a file for its digest again that has not changed.
     package let contents: FileContentCache
@@ -40,7 +42,7 @@ package struct LocalFarm: Sendable {
     _ configuration: Configuration,
     _ body: @escaping @Sendable (LocalFarm) async throws -> R
   ) async throws -> R {
-    let executable = try LocalWorker.find()
+    let executable = try LocalWorker.find(configuration.workerExecutable)
     let store: ContentStore
     do {
       store = try ContentStore(directory: configuration.store)
@@ -54,9 +56,12 @@ package struct LocalFarm: Sendable {
     let server = try await WireServer.bind(to: WireAddress(host: "127.0.0.1", port: 0), logger: logger)
     let token = (0..<4).map { _ in String(UInt64.random(in: .min ... .max), radix: 36) }.joined()
     let start = ContinuousClock.now
+    var coordinator = CoordinatorConfiguration(name: server.address.description, token: token)
+    // There is one worker, and there will be no other.
+    coordinator.waitsForCompositors = false
     let service = CoordinatorService(
       store: MemoryJobStore { start.duration(to: .now) }, content: content,
-      configuration: CoordinatorConfiguration(name: server.address.description, token: token), logger: logger)
+      configuration: coordinator, logger: logger)
     let worker = LocalWorker(
       executable: executable,
       arguments: [

@@ -27,9 +27,16 @@ package struct LocalWorker: Sendable {
 
   /// The path of `sheaf-worker`: `SHEAF_WORKER_EXECUTABLE`, or in the folder of this executable. Throws with exit code 1 if
   /// there is none.
-  package static func find() throws(CommandFailure) -> String {
+  /// - Parameter named: In place of these.
+  package static func find(_ named: String? = nil) throws(CommandFailure) -> String {
+    if let named {
+      guard isProgram(named) else {
+        throw CommandFailure(.work, "the worker \(named) is not a program that can be executed")
+      }
+      return named
+    }
     if let named = ProcessEnvironment.value("SHEAF_WORKER_EXECUTABLE") {
-      guard access(named, X_OK) == 0 else {
+      guard isProgram(named) else {
         throw CommandFailure(.work, "SHEAF_WORKER_EXECUTABLE is \(named), which cannot be executed")
       }
       return named
@@ -46,6 +53,12 @@ package struct LocalWorker: Sendable {
         .work, "there is no sheaf-worker at \(path); install it there or set SHEAF_WORKER_EXECUTABLE to its path")
     }
     return path
+  }
+
+  /// A folder can be executed too, in the sense of `access`.
+  private static func isProgram(_ path: String) -> Bool {
+    var status = stat()
+    return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG && access(path, X_OK) == 0
   }
 
   /// Keeps a worker running until the task is cancelled. Throws with the end of its standard error if it has ended

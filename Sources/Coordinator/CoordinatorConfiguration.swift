@@ -25,6 +25,9 @@ package struct CoordinatorConfiguration: Sendable {
   package var keepJobs: Duration = .seconds(7 * 86_400)
   /// How long a client may send nothing while nothing is being answered.
   package var idleLimit: Duration = .seconds(300)
+  /// Whether a job waits for a worker that has the author's own compositors that it uses. If not, it fails if no worker
+  /// that is connected has them.
+  package var waitsForCompositors = true
   /// How often old jobs are deleted and the content store is trimmed.
   package var retentionInterval: Duration = .seconds(60)
 

@@ -160,7 +160,8 @@ extension CoordinatorService {
       return
     }
     let planner = Planner(
-      store: store, content: content, results: results, notes: notes, facts: facts, inputs: inputs, logger: logger)
+      store: store, content: content, results: results, notes: notes, facts: facts, inputs: inputs,
+      waitsForCompositors: configuration.waitsForCompositors, logger: logger)
     Task {
       do throws(JobStoreError) {
         try await planner.plan(job)

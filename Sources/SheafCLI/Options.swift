@@ -57,11 +57,19 @@ struct LocalFarmOptions: ParsableArguments {
       valueName: "bytes"))
   var storeLimit: String?
 
+  @Option(
+    help: ArgumentHelp(
+      "The worker's program, for documents with compositors of your own; the default is sheaf-worker. [SHEAF_WORKER_EXECUTABLE]",
+      valueName: "file"))
+  var workerExecutable: String?
+
   func configuration() throws -> LocalFarm.Configuration {
     let slots = try Setting.number(workers, "--workers", "SHEAF_WORKERS", in: 1...1024)
-    return try LocalFarm.Configuration(
+    var configuration = try LocalFarm.Configuration(
       store: try Setting.text(store, "SHEAF_STORE", formerly: "SHEAF_VAULT"), slots: slots.map { Int($0) },
       storeLimit: try Setting.bytes(storeLimit, "--store-limit", "SHEAF_STORE_LIMIT"))
+    configuration.workerExecutable = workerExecutable
+    return configuration
   }
 }
 

@@ -4,28 +4,35 @@ import Dispatch
 import Glibc
 import Logging
 import Renderer
+package import SheafCompositing
 import SystemSupport
 import UnixSignals
 import Wire
 
-/// The worker as a program: the whole `main` of `sheaf-worker`, and of a user's own worker.
-public enum WorkerMain {
+/// The worker as a program: what `WorkerMain` of the library `SheafWorker` runs.
+package enum WorkerProgram {
   /// Runs the command that the process's arguments name, and ends the process: the worker itself, the fork server that
   /// the worker starts from its own executable, or the report of what confines task processes.
   ///
   /// It must be the first that the program does: the fork server may have one thread only.
-  public static func run() -> Never {
+  package static func run(compositors types: [any VideoCompositing.Type]) -> Never {
     StandardOutput.reserveDescriptors()
+    let compositors: CompositorRegistry
+    do {
+      compositors = try CompositorRegistry(types)
+    } catch {
+      endProcess(ExitCode.failure.rawValue, "sheaf-worker: \(error)")
+    }
     let arguments = Array(CommandLine.arguments.dropFirst())
     switch arguments.first {
-    case ForkServerMain.subcommand: ForkServerMain.run()
+    case ForkServerMain.subcommand: ForkServerMain.run(compositors)
     case ConfinementReport.subcommand: ConfinementReport.run(arguments)
     default: break
     }
     Task {
       do {
         let command = try WorkerCommand.parse()
-        try await command.run()
+        try await command.run(compositors)
         WorkerCommand.exit()
       } catch let exit as WorkerExit {
         endProcess(exit.code.rawValue, "sheaf-worker: \(exit.message)")
@@ -50,7 +57,7 @@ public enum WorkerMain {
 }
 
 /// `sheaf-worker`.
-struct WorkerCommand: AsyncParsableCommand {
+struct WorkerCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "sheaf-worker",
     abstract: "Renders for a Sheaf coordinator.",
@@ -68,11 +75,12 @@ struct WorkerCommand: AsyncParsableCommand {
   @ArgumentParser.Flag(help: "Show the version, the build, which is what a film's bytes depend on, and its libraries.")
   var version = false
 
-  func run() async throws {
+  func run(_ compositors: CompositorRegistry) async throws {
     if version {
       let libraries = try LoadedLibraries.all()
       let lines = libraries.map { "\n  \($0.name) \($0.identity)" }.joined()
-      return WorkerMain.write("\(Product.version)\nbuild: \(ForkServerMain.build(libraries))\nlibraries:\(lines)")
+      let build = try ForkServerMain.build(libraries, compositors)
+      return WorkerProgram.write("\(Product.version)\nbuild: \(build)\nlibraries:\(lines)")
     }
     let settings = try options.resolved()
     if settings.exitsWithParent { try exitWithStandardInput() }

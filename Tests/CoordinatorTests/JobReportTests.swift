@@ -42,6 +42,31 @@ struct JobReportTests {
     #expect(reason(summary(), [worker("build 1")]) == "no worker with a free slot has taken its tasks yet")
   }
 
+  @Test func aJobWaitsForAWorkerWithItsCompositors() {
+    let waiting = summary(.probing, build: nil)
+    let builds = ["b, compositors blinds:1 ripple:12", "b", "b, compositors blinds:2"]
+    func reason(_ compositors: [String], _ builds: [String]) -> String {
+      WaitReason.of(waiting, workers: builds.map { worker($0) }, disk: nil, compositors: compositors)
+    }
+    #expect(reason(["blinds"], ["b"]) == "no worker that is connected has the compositor 'blinds'")
+    #expect(
+      reason(["blinds", "fire", "fog"], builds) == "no worker that is connected has the compositors 'fire', 'fog'")
+    #expect(
+      reason(["blinds", "ripple"], ["b, compositors blinds:2", "b, compositors ripple:1"])
+        == "no worker that is connected has all of the compositors 'blinds', 'ripple'")
+    #expect(!reason(["blinds", "ripple"], builds).contains("compositor"))
+  }
+
+  @Test func aJobIsBoundToTheBuildWithTheMostSlotsThatHasItsCompositors() {
+    let builds = ConnectedBuilds(
+      ["b", "b", "b, compositors blinds:1", "b, compositors blinds:2 ripple:1"].map { worker($0) })
+    #expect(builds.best(with: []) == "b")
+    #expect(builds.best(with: ["ripple"]) == "b, compositors blinds:2 ripple:1")
+    // As many slots: any rule that all coordinators share.
+    #expect(builds.best(with: ["blinds"]) == "b, compositors blinds:1")
+    #expect(builds.best(with: ["blind"]) == nil)
+  }
+
   @Test func aLongTextKeepsItsBeginningAndItsReason() {
     let text = "opening " + String(repeating: "a", count: 300) + " failed: Permission denied"
     let shortened = text.shortened(to: 256)

@@ -62,7 +62,8 @@ final class Farm: @unchecked Sendable {
   func stored(_ digest: String) -> String { files.path("store/objects/\(digest.prefix(2))/\(digest)") }
 
   /// Starts one more worker, whose cache is empty.
-  func startWorker(environment: [String: String] = [:]) throws {
+  /// - Parameter program: Among the products.
+  func startWorker(environment: [String: String] = [:], program: String = "sheaf-worker") throws {
     let index = workers.count
     var arguments = [
       "--coordinator", address, "--slots", "\(slots)", "--cache", files.path("cache-\(index)"), "--name",
@@ -70,7 +71,7 @@ final class Farm: @unchecked Sendable {
     ]
     if let mediaRoot { arguments += ["--media-root", mediaRoot] }
     let worker = Command(
-      executable: Place.products.appendingPathComponent("sheaf-worker").path, arguments: arguments,
+      executable: Place.products.appendingPathComponent(program).path, arguments: arguments,
       environment: ["SHEAF_TOKEN": token].merging(environment) { $1 })
     let log = files.path("worker-\(index).log")
     try Data().write(to: URL(fileURLWithPath: log))
@@ -99,6 +100,12 @@ final class Farm: @unchecked Sendable {
         "--- \($0)\n" + String(decoding: try Data(contentsOf: URL(fileURLWithPath: files.path($0))), as: UTF8.self)
       }
       .joined(separator: "\n")
+  }
+
+  /// How many tasks a worker has started.
+  func tasksStarted(byWorker index: Int) throws -> Int {
+    let log = try Data(contentsOf: URL(fileURLWithPath: files.path("worker-\(index).log")))
+    return String(decoding: log, as: UTF8.self).components(separatedBy: "task started").count - 1
   }
 
   /// The name by which the coordinator knows a worker.

@@ -76,7 +76,7 @@ import Testing
         return min(1, max(0, 0.5 + (edge - value) / width))
       }
       switch kind {
-      case .dissolve, .fade: return p
+      case .dissolve, .fade, .custom: return p
       case .wipe(.left, 0), .slide(.left), .push(.left): return min(1, max(0, Double(x) + 1 - w * (1 - p)))
       case .wipe(.right, 0), .slide(.right), .push(.right): return min(1, max(0, w * p - Double(x)))
       case .wipe(.up, 0), .slide(.up), .push(.up): return min(1, max(0, Double(y) + 1 - h * (1 - p)))
@@ -274,7 +274,7 @@ import Testing
     case .push:
       let end = Int(64 * progress)
       return y < end ? Double(b[0, x, y + 64 - end]) : Double(a[0, x, y - end])
-    case .dissolve, .fade, .luma:
+    case .dissolve, .fade, .luma, .custom:
       let share = 1 - abs(2 * progress - 1)
       return (1 - share) * (progress < 0.5 ? ofA : ofB) + share * 235
     }

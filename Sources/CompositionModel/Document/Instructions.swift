@@ -9,12 +9,14 @@ struct InstructionEntry: Sendable {
   var background: Color?
   var content: Content
   var wantsOverlays: Bool
+  /// Makes the picture of the layers.
+  var compositor: CustomCompositor?
   /// Of the composited picture, on the composition's timeline.
   var filters: [FilterEntry] = []
   var pointer: JSONPointer
 
-  static let keys = ["over", "background", "layers", "passthrough", "filters", "wantsOverlays"]
-  static let notYet = ["compositor"]
+  static let keys = ["over", "background", "layers", "passthrough", "compositor", "filters", "wantsOverlays"]
+  static let notYet: [String] = []
   static let instead = ["overlays": "did you mean 'wantsOverlays'?"]
 }
 
@@ -52,18 +54,31 @@ extension DocumentReader {
     let background = background(fields["background"])
     let wantsOverlays = boolean(fields["wantsOverlays"]) ?? true
     let filters = filters(fields["filters"], ofFilm: true)
+    let compositor = compositor(fields["compositor"])
     let content: InstructionEntry.Content?
     if let passthrough = fields["passthrough"] {
       if let layers = fields["layers"] {
         problems.add(layers.pointer, "an instruction has 'layers' or 'passthrough', not both")
       }
+      if let compositor = fields["compositor"] {
+        problems.add(compositor.pointer, "an instruction has 'compositor' or 'passthrough', not both")
+      }
       content = videoTrack(passthrough).map { .passthrough($0) }
     } else {
-      content = .layers(layers(fields["layers"]))
+      let layers = layers(fields["layers"])
+      if fields.has("compositor") {
+        for layer in layers where layer.blendMode != nil {
+          problems.add(
+            layer.pointer.key("blendMode"),
+            "the compositor makes one picture of the layers; here there is no 'blendMode'")
+        }
+      }
+      content = .layers(layers)
     }
     guard let over, let content else { return nil }
     return InstructionEntry(
-      over: over, background: background, content: content, wantsOverlays: wantsOverlays, filters: filters,
+      over: over, background: background, content: content, wantsOverlays: wantsOverlays, compositor: compositor,
+      filters: filters,
       pointer: fields.pointer)
   }
 
@@ -189,7 +204,7 @@ extension Lowering {
       layerCount += pieces.count * layers.count
       guard checkLayerCount(layerCount) else { return [] }
       for piece in pieces {
-        var shown: [Layer] = []
+        var shown: [TrackLayer] = []
         for index in layers.indices {
           guard let clip = layers[index].clips[piece].first?.element else { continue }
           let geometry = geometry(&layers[index].geometry, of: clip.clip.asset)
@@ -200,12 +215,12 @@ extension Lowering {
             track: layer.track, fit: layer.fit ?? clip.layer.fit, opacity: layer.opacity, geometry: geometry,
             blendMode: layer.blendMode, mask: layer.mask)
           drawn.filters = scaled(own.isEmpty ? nil : own, geometry)
-          shown.append(.track(drawn))
+          shown.append(drawn)
         }
         instructions.append(
           Instruction(
-            over: piece, background: entry.background ?? document.videoComposition.background, layers: shown,
-            wantsOverlays: entry.wantsOverlays, filters: filters))
+            over: piece, background: entry.background ?? document.videoComposition.background,
+            layers: entry.composed(shown, over: range), wantsOverlays: entry.wantsOverlays, filters: filters))
       }
     }
     return instructions
@@ -286,6 +301,17 @@ private struct ExplicitLayer {
   var mask: LayerMask?
   var clips: LoweredClips
   var pointer: JSONPointer
+}
+
+extension InstructionEntry {
+  /// The layers of the instruction, or the one that its compositor makes of them.
+  /// - Parameter over: the whole time of the instruction.
+  fileprivate func composed(_ layers: [TrackLayer], over: MediaTimeRange) -> [Layer] {
+    guard let compositor else { return layers.map { .track($0) } }
+    return [
+      .compositor(CompositorLayer(sources: layers, progress: Ramp(over: over, from: 0, to: 1), compositor: compositor))
+    ]
+  }
 }
 
 extension MediaTimeRange {

@@ -15,12 +15,15 @@ struct TransitionStyleEntry: Sendable {
   /// Of a luma transition. Nil if the document gives none, or one that it does not declare.
   var matte: AssetID?
 
-  static let keys = ["kind", "direction", "color", "center", "softness", "matte", "invert", "easing"]
+  static let keys = [
+    "kind", "direction", "color", "center", "softness", "matte", "invert", "name", "parameters", "easing",
+  ]
 
   /// The kinds that each key is for. A key that is not listed is for all.
   static let kinds: [(key: String, kinds: [TransitionKind.Name])] = [
     ("direction", [.wipe, .slide, .push]), ("color", [.fade]), ("center", [.circle]),
     ("softness", [.wipe, .circle, .luma]), ("matte", [.luma]), ("invert", [.luma]),
+    ("name", [.custom]), ("parameters", [.custom]),
   ]
 }
 
@@ -68,6 +71,8 @@ extension DocumentReader {
     case .luma:
       entry.style.kind = .luma(softness: softness, isInverted: boolean(fields["invert"]) ?? false)
       entry.matte = asset(required(fields, "matte", "a luma transition"))
+    case .custom:
+      if let compositor = compositor(fields, "a custom transition") { entry.style.kind = .custom(compositor) }
     }
     return entry
   }

@@ -18,12 +18,13 @@ struct VideoCompositionEntry: Sendable {
     "renderSize", "scale", "frameDuration", "frameRate", "background", "transitions", "instructions", "overlays",
     "filters",
   ]
-  static let notYet = ["color", "compositor"]
+  static let notYet = ["color"]
   static let instead = [
     "fps": "did you mean 'frameRate'?", "size": "did you mean 'renderSize'?",
     "resolution": "did you mean 'renderSize'?", "width": "the size of the film is 'renderSize'",
     "height": "the size of the film is 'renderSize'", "titles": "texts are among 'overlays'",
-    "text": "texts are among 'overlays'", "images": "pictures on top are among 'overlays'",
+    "text": "texts are among 'overlays'", "compositor": "'compositor' is a key of an instruction",
+    "images": "pictures on top are among 'overlays'",
   ]
 
   /// The pixels on a side of a frame.

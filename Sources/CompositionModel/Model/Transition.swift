@@ -39,12 +39,14 @@ public enum TransitionKind: Sendable, Hashable, Codable {
   /// B is seen where the progress exceeds the luma of a still picture that is stretched to the frame: first where that is
   /// black. Inverted: first where it is white.
   case luma(softness: Double, isInverted: Bool)
+  /// A compositor of the author's own makes the picture of A and B, each drawn over what lies below.
+  case custom(CustomCompositor)
 }
 
 extension TransitionKind {
   /// The names of the kinds. The raw value is the name in documents.
   package enum Name: String, Sendable, CaseIterable {
-    case dissolve, fade, wipe, slide, push, circle, luma
+    case dissolve, fade, wipe, slide, push, circle, luma, custom
   }
 
   package var name: Name {
@@ -56,6 +58,7 @@ extension TransitionKind {
     case .push: .push
     case .circle: .circle
     case .luma: .luma
+    case .custom: .custom
     }
   }
 }

@@ -51,12 +51,14 @@ public struct Instruction: Sendable, Hashable, Codable {
 public enum Layer: Sendable, Hashable, Codable {
   case track(TrackLayer)
   case transition(TransitionLayer)
+  case compositor(CompositorLayer)
 
   /// The tracks that it shows.
   package var tracks: [TrackLayer] {
     switch self {
     case .track(let layer): [layer]
     case .transition(let transition): [transition.from, transition.to]
+    case .compositor(let layer): layer.sources
     }
   }
 }

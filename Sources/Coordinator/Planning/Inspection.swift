@@ -29,7 +29,8 @@ struct Inspection: Sendable {
     let encoder = JSONCoding.encoder
     for (id, description) in probed.descriptions { reply.descriptions[id] = try encoder.encode(description) }
     if !message.document.isEmpty {
-      let build = try await workerBuild()
+      let (build, lacking) = try await workerBuild(for: request)
+      problems += lacking
       do {
         let (descriptions, fonts) = (probed.descriptions, probed.fonts)
         let report = try await BlockingWork.run(.planning) {
@@ -54,11 +55,14 @@ struct Inspection: Sendable {
 
   /// The build that a job would be rendered by, whose results are in the cache. A farm that has just been started may know
   /// what is in the files before its first worker connects: then this waits for it, as the probe of a file does.
-  private func workerBuild() async throws -> String {
+  /// Nobody waits here for a worker that has the author's own compositors: if there is none, that is a problem.
+  private func workerBuild(for request: JobRequest) async throws -> (build: String, problems: [Problem]) {
     var seen = await service.changes.count
     while true {
       try Task.checkCancellation()
-      if let build = try await Planner.commonBuild(service.store) { return build }
+      let builds = try await ConnectedBuilds(service.store)
+      if let build = builds.best(with: request.compositors ?? []) { return (build, []) }
+      if let build = builds.best(with: []) { return (build, builds.problems(of: request)) }
       seen = await service.changes.wait(since: seen, atMost: .seconds(1))
     }
   }

@@ -47,6 +47,8 @@ struct JobRequest: Sendable, Hashable, Codable {
   var strictMedia: Bool?
   /// Whether a warning about the document fails the job; nil: it does not.
   var strict: Bool?
+  /// The names of the author's own compositors that the document uses, sorted; nil: none.
+  var compositors: [String]?
 
   /// The files to probe: each once, in order of first appearance.
   func files() throws(WireError) -> [Content] {
@@ -149,6 +151,8 @@ package struct JobSubmission: Sendable {
     if document.isEmpty { return (request, []) }
     do {
       let parsed = try Document.examine([UInt8](document))
+      let names = Set(parsed.compositors.map(\.compositor.name)).sorted()
+      if !names.isEmpty { request.compositors = names }
       let submitted = Set(assets.map(\.id))
       let absent = parsed.assetPaths.filter { !submitted.contains($0.id) }.map {
         Problem(pointer: $0.pointer, message: "the file \($0.path) was not submitted")

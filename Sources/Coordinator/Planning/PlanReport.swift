@@ -123,8 +123,17 @@ extension PlanReport.Instruction {
     layers = instruction.layers.map { layer in
       switch layer {
       case .track(let layer): layer.track
-      case .transition(let layer): "\(layer.style.kind.name) from \(layer.from.track) to \(layer.to.track)"
+      case .transition(let layer): "\(layer.style.kind.title) from \(layer.from.track) to \(layer.to.track)"
+      case .compositor(let layer):
+        "\(layer.compositor.name) of \(layer.sources.isEmpty ? "nothing" : layer.sources.map(\.track).joined(separator: ", "))"
       }
     }
+  }
+}
+
+extension TransitionKind {
+  /// Of the author's own the name of its compositor.
+  fileprivate var title: String {
+    if case .custom(let compositor) = self { compositor.name } else { name.rawValue }
   }
 }

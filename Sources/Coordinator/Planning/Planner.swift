@@ -15,14 +15,27 @@ struct Planner: Sendable {
   let notes: ResultNotes
   let facts: TaskFacts
   let inputs: DamagedInputs
+  /// See `CoordinatorConfiguration.waitsForCompositors`.
+  let waitsForCompositors: Bool
   let logger: Logger
 
-  /// Plans a job, unless no worker is connected, whose build it could be bound to.
+  /// Plans a job, unless no worker is connected whose build it could be bound to.
   func plan(_ id: JobID) async throws(JobStoreError) {
     guard let job = try await store.job(id), job.state.precedesPlan else { return }
     // A job that is measured is bound already.
     var build = job.build
-    if build == nil { build = try await Self.commonBuild(store) }
+    var lacking: [Problem] = []
+    if build == nil {
+      // What cannot be read is found when the job is planned.
+      let names = (try? JobRequest(encoded: job.request))?.compositors ?? []
+      let builds = try await ConnectedBuilds(store)
+      build = builds.best(with: names)
+      if build == nil, !waitsForCompositors, let request = try? JobRequest(encoded: job.request) {
+        // The other problems are found with any build.
+        build = builds.best(with: [])
+        lacking = builds.problems(of: request)
+      }
+    }
     guard let build else { return }
     let tasks = try await store.tasks(of: id, payloads: false)
     let planned: PlannedJob
@@ -52,13 +65,17 @@ struct Planner: Sendable {
         return planned
       }
     } catch let error as DocumentError {
-      try await fail(id, JobFailure(problems: error.problems))
+      try await fail(id, JobFailure(problems: lacking + error.problems))
       return
     } catch let error as PlanError {
       try await fail(id, JobFailure(problems: [Problem(pointer: "", message: "\(error)")]))
       return
     } catch {
       try await goOn(id, tasks, after: error)
+      return
+    }
+    guard lacking.isEmpty else {
+      try await fail(id, JobFailure(problems: lacking))
       return
     }
     do throws(JobStoreError) {
@@ -117,12 +134,5 @@ struct Planner: Sendable {
   private func fail(_ id: JobID, _ failure: JobFailure) async throws(JobStoreError) {
     guard try await store.fail(id, failure: failure) else { return }
     logger.info("job failed", metadata: ["job": "\(id)", "reason": "\(failure.message)"])
-  }
-
-  /// The build with the most slots among the connected workers.
-  static func commonBuild(_ store: any JobStore) async throws(JobStoreError) -> String? {
-    var slots: [String: Int] = [:]
-    for worker in try await store.workers() { slots[worker.build, default: 0] += Int(worker.slots) }
-    return slots.max { ($0.value, $1.key) < ($1.value, $0.key) }?.key
   }
 }

@@ -143,7 +143,8 @@ struct FailureReport: Sendable, Hashable {
       }
     }
     switch attempt.end {
-    case .media, .document: return [Problem(pointer: "", message: message)]
+    case .media, .document:
+      return [Problem(pointer: request?.place(ofCompositorIn: attempt.message) ?? "", message: message)]
     case .crashed, .hung, .released: return []
     }
   }

@@ -21,6 +21,8 @@ actor StatusReader {
   private var damage: (job: JobID, film: SHA256Digest, list: [Sheaf_MediaDamage])?
   /// Of the job that was asked for last.
   private var warnings: (job: JobID, list: [Sheaf_Problem])?
+  /// The names of the author's own compositors by job.
+  private var compositors: [JobID: [String]] = [:]
   private var workers: (list: [WorkerRecord], at: Duration)?
 
   /// - Parameters:
@@ -99,7 +101,21 @@ actor StatusReader {
 
   private func waitsFor(_ summary: JobSummary) async throws(JobStoreError) -> String {
     if summary.job.state.hasEnded { return "" }
-    return WaitReason.of(summary, workers: try await connectedWorkers(), disk: await disk())
+    return WaitReason.of(
+      summary, workers: try await connectedWorkers(), disk: await disk(),
+      compositors: try await compositors(of: summary))
+  }
+
+  /// Those for which a job that is probed may wait.
+  private func compositors(of summary: JobSummary) async throws(JobStoreError) -> [String] {
+    let job = summary.job.id
+    guard summary.job.state == .probing, summary.probes.done == summary.probes.total else { return [] }
+    if let known = compositors[job] { return known }
+    // What cannot be read is found when the job is planned.
+    let names = try await store.job(job).flatMap { try? JobRequest(encoded: $0.request) }?.compositors ?? []
+    if compositors.count >= Self.maximumFailures { compositors = [:] }
+    compositors[job] = names
+    return names
   }
 
   private func connectedWorkers() async throws(JobStoreError) -> [WorkerRecord] {

@@ -8,8 +8,12 @@ package enum WaitReason {
   static let patience = Duration.seconds(2)
 
   /// Empty if the job has ended, or its tasks run.
-  /// - Parameter disk: What `DiskSpace.notice` says.
-  static func of(_ summary: JobSummary, workers: [WorkerRecord], disk: String?) -> String {
+  /// - Parameters:
+  ///   - disk: What `DiskSpace.notice` says.
+  ///   - compositors: The names of the author's own compositors that the job's document uses.
+  static func of(
+    _ summary: JobSummary, workers: [WorkerRecord], disk: String?, compositors: [String] = []
+  ) -> String {
     let job = summary.job
     if job.state.hasEnded { return "" }
     let runs = summary.running > summary.away
@@ -23,6 +27,7 @@ package enum WaitReason {
     if summary.running > 0 { return "the workers that have its tasks are not connected now" }
     guard job.age >= patience else { return "" }
     if job.state == .probing, probes.done == probes.total {
+      if let lacking = ConnectedBuilds(workers).lacking(compositors) { return lacking }
       return "its files are probed and it is to be planned; if this stays, the coordinator's log has the reason"
     }
     let able = workers.filter { job.state == .probing || $0.build == job.build }

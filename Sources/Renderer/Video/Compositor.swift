@@ -14,6 +14,7 @@ struct Compositor {
     /// A colour that fills the frame, mixed by its share in 1/16384 with a picture.
     case fade(Weighted?, Color, share: Int)
     case transition(Transition)
+    case custom(CustomLayer)
   }
 
   /// Two pictures, of which nil is transparent, and how one gives way to the other.
@@ -81,7 +82,7 @@ struct Compositor {
     }
   }
 
-  private func newFrame() throws(RenderError) -> Frame {
+  func newFrame() throws(RenderError) -> Frame {
     try mapErrors(to: RenderError.during("making a frame")) { () throws(MediaError) in
       try Frame(size: format.size, format: FrameFormat(format.pixelFormat), colour: format.colour)
     }
@@ -98,6 +99,7 @@ struct Compositor {
       return [transition.from, transition.to].allSatisfy { side in
         side.map { isWhole($0) && $0.weight == Weight.one } ?? false
       }
+    case .custom: return false
     }
   }
 
@@ -106,7 +108,7 @@ struct Compositor {
     return side.blendMode == nil
   }
 
-  private func draw(_ layer: Layer, on planes: Planes) throws(RenderError) {
+  func draw(_ layer: Layer, on planes: Planes) throws(RenderError) {
     switch layer {
     case .clip(let clip):
       if let mode = clip.blendMode {
@@ -127,6 +129,7 @@ struct Compositor {
       planes.draw(sum, weight: Weight.one)
     case .fade(let picture, let color, let share): try fade(picture, to: color, share: share, on: planes)
     case .transition(let transition): try draw(transition, on: planes)
+    case .custom(let layer): try draw(layer, on: planes)
     }
   }
 
@@ -188,7 +191,7 @@ struct Compositor {
     }
   }
 
-  private func draw(_ picture: LayerPicture, weight: Int, on planes: Planes) throws(RenderError) {
+  func draw(_ picture: LayerPicture, weight: Int, on planes: Planes) throws(RenderError) {
     switch picture {
     case .blend(let picture): planes.draw(picture, weight: weight)
     case .shaped(let picture): try picture.draw(on: planes, weight: weight)

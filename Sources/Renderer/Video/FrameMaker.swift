@@ -1,12 +1,15 @@
 import CompositionModel
 package import Media
 package import Segmenter
+package import SheafCompositing
 
 /// Makes the frames of one segment in order. Sources are opened when they are first needed and closed after the last span
 /// that shows them. If nothing changes from one frame to the next, both are the same frame.
 package final class FrameMaker {
   private let task: VideoTask
   private let planner: StackPlanner
+  /// Those of the author's own that the task needs.
+  private let composers: [CustomCompositor: any VideoCompositing]
   private let compositor: Compositor
   private let inputs: [String: any ByteSource]
   private let movement: Movement?
@@ -65,16 +68,20 @@ package final class FrameMaker {
   }
 
   /// Throws `.task` if the inputs lack media that the task names.
-  package convenience init(_ task: VideoTask, inputs: [String: any ByteSource]) throws(RenderError) {
-    try self.init(task, inputs: inputs, movement: nil, damage: nil)
+  package convenience init(
+    _ task: VideoTask, inputs: [String: any ByteSource], compositors: CompositorRegistry = .none
+  ) throws(RenderError) {
+    try self.init(task, inputs: inputs, compositors: compositors, movement: nil, damage: nil)
   }
 
-  /// Throws `.task` if the inputs lack media that the task names.
+  /// Throws `.task` if the inputs lack media that the task names, or the program a compositor, or if a compositor refuses
+  /// its parameters.
   /// - Parameters:
   ///   - movement: Advanced with every picture that is decoded and every frame that is made.
   ///   - damage: Receives the damaged pictures that are shown.
   init(
-    _ task: VideoTask, inputs: [String: any ByteSource], movement: Movement?, damage: DamageLog?
+    _ task: VideoTask, inputs: [String: any ByteSource], compositors: CompositorRegistry, movement: Movement?,
+    damage: DamageLog?
   ) throws(RenderError) {
     self.movement = movement
     self.damage = damage
@@ -83,7 +90,8 @@ package final class FrameMaker {
     }
     self.task = task
     self.inputs = inputs
-    planner = StackPlanner(task)
+    composers = try compositors.composers(of: task)
+    planner = StackPlanner(task, timeless: try compositors.timeless(of: task))
     compositor = Compositor(format: task.format)
     filters = FilterChain(task.format, tables: ColourTables(inputs))
     var lastSpan: [Int: Int] = [:]
@@ -245,6 +253,21 @@ package final class FrameMaker {
           Compositor.Transition(
             from: from, to: to, kind: transition.kind, progress: transition.progress,
             levels: try levels(transition.matte))))
+    case .compositor(let layer):
+      guard let composer = composers[layer.compositor] else {
+        throw RenderError(.task, "\(layer.compositor.title) was not made")
+      }
+      switch layer.content {
+      case .transition(let from, let to):
+        let (from, to) = (try side(from), try side(to))
+        return .layer(.custom(CustomLayer(layer, composer, .transition(from: from, to: to))))
+      case .tracks(let tracks):
+        var sources: [(track: TrackID, picture: Compositor.Weighted)] = []
+        for track in tracks {
+          if let picture = try side(track.use) { sources.append((track.track, picture)) }
+        }
+        return .layer(.custom(CustomLayer(layer, composer, .tracks(sources))))
+      }
     }
   }
 

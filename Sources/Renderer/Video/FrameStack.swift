@@ -20,6 +20,7 @@ enum StackLayer: Hashable {
   /// A colour that fills the frame, mixed by its share in 1/16384 with a picture of which the rest is seen.
   case fade(ClipUse?, Color, share: Int)
   case transition(StackTransition)
+  case compositor(StackCompositor)
 
   var clips: [ClipUse] {
     switch self {
@@ -27,6 +28,7 @@ enum StackLayer: Hashable {
     case .dissolve(let from, let to): [from, to]
     case .fade(let use, _, _): [use].compactMap(\.self)
     case .transition(let transition): [transition.from, transition.to].compactMap(\.self)
+    case .compositor(let layer): layer.clips
     }
   }
 
@@ -40,6 +42,7 @@ enum StackLayer: Hashable {
       transition.from = transition.from.map(change)
       transition.to = transition.to.map(change)
       return .transition(transition)
+    case .compositor(let layer): return .compositor(layer.map(change))
     }
   }
 }
@@ -126,9 +129,12 @@ struct StackPlanner {
   /// Whether each source has no alpha, so that at full weight its picture hides what is below.
   private let isOpaque: [Bool]
   private let cell: ChromaCell
+  /// Compositors of the author's own whose pictures do not depend on time.
+  private let timeless: Set<CustomCompositor>
 
-  init(_ task: VideoTask) {
+  init(_ task: VideoTask, timeless: Set<CustomCompositor> = []) {
     self.task = task
+    self.timeless = timeless
     isOpaque = task.sources.map { !$0.video.hasAlpha }
     cell = ChromaCell(task.format.pixelFormat)
   }
@@ -206,7 +212,30 @@ struct StackPlanner {
         guard from != nil || to != nil else { return nil }
         return .transition(
           StackTransition(from: from, to: to, kind: style.kind, matte: matte, progress: progress))
+      case .custom(let compositor):
+        let from = try use(from, share: Weight.one, at: time)
+        let to = try use(to, share: Weight.one, at: time)
+        return .compositor(
+          StackCompositor(
+            compositor: compositor, content: .transition(from: from, to: to),
+            moment: timeless.contains(compositor)
+              ? nil : try StackCompositor.Moment(at: time, in: position.over, progress: progress)))
       }
+    case .compositor(let layer):
+      var tracks: [StackCompositor.Track] = []
+      for source in layer.sources {
+        if let use = try use(source.clip, share: Weight.one, at: time) {
+          tracks.append(StackCompositor.Track(track: source.track, use: use))
+        }
+      }
+      var moment: StackCompositor.Moment?
+      if !timeless.contains(layer.compositor) {
+        moment = try StackCompositor.Moment(
+          at: time, in: layer.progress.over, progress: try layer.progress.value(holdingAt: time))
+        moment?.filmTime = try layer.filmStart + time
+      }
+      return .compositor(
+        StackCompositor(compositor: layer.compositor, content: .tracks(tracks), moment: moment))
     }
   }
 
@@ -258,6 +287,7 @@ struct StackPlanner {
       case .fade(let use, _, let share): share == Weight.one || use?.weight == Weight.one
       case .transition(let transition):
         transition.from?.weight == Weight.one && transition.to?.weight == Weight.one
+      case .compositor: false
       }
     return isFull
       && layer.clips.allSatisfy { use in

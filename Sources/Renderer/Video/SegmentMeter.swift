@@ -1,13 +1,15 @@
 import CompositionModel
 package import Media
 package import Segmenter
+package import SheafCompositing
 
 /// Measures a segment of a film with an average bit rate: how many bits its frames take.
 package enum SegmentMeter {
   /// Makes the segment's frames as `VideoRenderer` does, and encodes them with the codec's fast encoder at each of its
   /// measuring rate factors. The parameters and the errors are those of `VideoRenderer.render`.
   package static func measure(
-    _ task: MeasureTask, inputs: [String: any ByteSource], movement: Movement? = nil, progress: (Int64) -> Void
+    _ task: MeasureTask, inputs: [String: any ByteSource], compositors: CompositorRegistry = .none,
+    movement: Movement? = nil, progress: (Int64) -> Void
   ) throws(RenderError) -> Measurement {
     let video = task.video
     try video.check()
@@ -22,8 +24,9 @@ package enum SegmentMeter {
         })
     }
     // The video task finds the same damage, and reports it.
-    try VideoRenderer.makeFrames(video, inputs: inputs, movement: movement, damage: DamageLog()) {
-      (frame, index) throws(RenderError) in
+    try VideoRenderer.makeFrames(
+      video, inputs: inputs, compositors: compositors, movement: movement, damage: DamageLog()
+    ) { (frame, index) throws(RenderError) in
       try mapErrors(to: RenderError.during("measuring frame \(index) of the segment")) { () throws(MediaError) in
         for counter in counters { try counter.send(frame, index) }
       }

@@ -20,7 +20,7 @@ struct Displacement {
     switch kind {
     case .slide(let slide): direction = slide
     case .push(let push): direction = push
-    case .dissolve, .fade, .wipe, .circle, .luma: return (nil, nil)
+    case .dissolve, .fade, .wipe, .circle, .luma, .custom: return (nil, nil)
     }
     let (x, y) = direction.vector
     let way = x == 0 ? size.height : size.width

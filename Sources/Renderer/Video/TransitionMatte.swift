@@ -27,7 +27,7 @@ struct TransitionMatte {
   init?(_ kind: TransitionKind, progress: Double, size: PixelSize, levels: MatteLevels?) {
     self.size = size
     switch kind {
-    case .dissolve, .fade: return nil
+    case .dissolve, .fade, .custom: return nil
     case .wipe(let direction, let softness):
       let (x, y) = direction.vector
       shape = Self.plane(x: x, y: y, progress: progress, softness: softness, size: size)

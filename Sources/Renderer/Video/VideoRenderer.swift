@@ -1,6 +1,7 @@
 import CompositionModel
 package import Media
 package import Segmenter
+package import SheafCompositing
 
 /// Renders the frames of one segment: decodes the source frames that each shows, composites them and encodes the result.
 package enum VideoRenderer {
@@ -8,6 +9,7 @@ package enum VideoRenderer {
   ///
   /// - Parameters:
   ///   - inputs: The media that the task's sources name, by digest.
+  ///   - compositors: Those of the author's own that the program has.
   ///   - descriptor: Open for writing. The caller closes it.
   ///   - movement: Advanced with every picture that is decoded, shown or not, every frame that is made, and every
   ///     packet that the encoder returns.
@@ -17,7 +19,8 @@ package enum VideoRenderer {
   ///   `.infrastructure` if this machine ran out of something. The file then holds no complete piece.
   @discardableResult
   package static func render(
-    _ task: VideoTask, inputs: [String: any ByteSource], to descriptor: Int32, movement: Movement? = nil,
+    _ task: VideoTask, inputs: [String: any ByteSource], compositors: CompositorRegistry = .none,
+    to descriptor: Int32, movement: Movement? = nil,
     progress: (Int64) -> Void
   ) throws(RenderError) -> ShownDamage {
     try task.check()
@@ -29,7 +32,8 @@ package enum VideoRenderer {
       try PieceWriter(descriptor: descriptor, header: encoder.header)
     }
     var control = try task.shareControl
-    try makeFrames(task, inputs: inputs, movement: movement, damage: damage) { (frame, index) throws(RenderError) in
+    try makeFrames(task, inputs: inputs, compositors: compositors, movement: movement, damage: damage) {
+      (frame, index) throws(RenderError) in
       try mapErrors(to: RenderError.during("encoding frame \(index) of the segment")) { () throws(MediaError) in
         if let factor = control?.nextFactor() { try encoder.setRateFactor(factor) }
         try encoder.send(frame, pts: Int64(index))
@@ -54,13 +58,15 @@ package enum VideoRenderer {
 
   /// Makes the frames of a segment whose task was checked in a thread of their own, and passes each on in order.
   static func makeFrames(
-    _ task: VideoTask, inputs: [String: any ByteSource], movement: Movement?, damage: DamageLog,
+    _ task: VideoTask, inputs: [String: any ByteSource], compositors: CompositorRegistry, movement: Movement?,
+    damage: DamageLog,
     _ pass: (Frame, Int) throws(RenderError) -> Void
   ) throws(RenderError) {
     let frames = try mapErrors(to: RenderError.during("making frames")) { () throws(MediaError) in
       try FramePipeline<RenderError>(count: task.frameCount, ahead: framesAhead(task.format.size)) {
         () throws(RenderError) in
-        let maker = try FrameMaker(task, inputs: inputs, movement: movement, damage: damage)
+        let maker = try FrameMaker(
+          task, inputs: inputs, compositors: compositors, movement: movement, damage: damage)
         return { index throws(RenderError) in try maker.frame(index) }
       }
     }
@@ -129,6 +135,7 @@ extension Span {
       switch layer {
       case .clip(let clip): [clip]
       case .transition(let from, let to, _, _, _): [from, to].compactMap(\.self)
+      case .compositor(let layer): layer.sources.map(\.clip)
       }
     }
   }

@@ -19,6 +19,8 @@ struct CostModel {
   private static let mask = 0.2
   /// A still overlay is blended; a text has ink on a small part of the frame.
   private static let textShare = 0.05
+  /// Of a compositor of the author's own, whose real work is not known.
+  private static let compositor = 0.5
 
   private func pixels(_ size: PixelSize) -> Double { Double(size.width * size.height) }
 
@@ -37,6 +39,7 @@ struct CostModel {
       }
     }
     for filter in (span.filters ?? []) + (filters ?? []) { cost += outputPixels * filter.kind.cost }
+    for layer in span.layers where layer.isCustom { cost += outputPixels * CostModel.compositor }
     return cost + Double(max(0, span.layers.count - 1)) * outputPixels * CostModel.blend
   }
 

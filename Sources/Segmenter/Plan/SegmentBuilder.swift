@@ -86,6 +86,19 @@ struct SegmentBuilder {
       return .transition(
         from: from, to: to, progress: progress, style: layer.style == .dissolve ? nil : layer.style,
         matte: try layer.matte.map { matte throws(PlanError) in try used.index(ofStill: matte, for: "a transition") })
+    case .compositor(let layer):
+      let sources = try layer.sources.map { clip throws(PlanError) in
+        PlannedCompositor.Source(
+          track: clip.track, clip: try plan(clip, clock: clock, firstFrame: firstFrame, used: &used))
+      }
+      return try mapErrors(to: PlanError.time("the instruction over \(layer.progress.over)")) { () throws(TimeError) in
+        var progress = layer.progress
+        progress.over = try progress.over.shifted(by: clock.offset)
+        return .compositor(
+          PlannedCompositor(
+            sources: sources, progress: progress, filmStart: try timeline.grid.time(of: clock.frames.lowerBound),
+            compositor: layer.compositor))
+      }
     }
   }
 

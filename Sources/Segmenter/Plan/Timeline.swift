@@ -51,11 +51,22 @@ extension TimelineSpan {
 enum TimelineLayer: Equatable {
   case clip(TimelineClip)
   case transition(TimelineTransition)
+  case compositor(TimelineCompositor)
 
   var clips: [TimelineClip] {
     switch self {
     case .clip(let clip): [clip]
     case .transition(let transition): [transition.from, transition.to].compactMap(\.self)
+    case .compositor(let layer): layer.sources
+    }
+  }
+
+  /// Whether a compositor of the author's own makes its picture.
+  var isCustom: Bool {
+    switch self {
+    case .clip: return false
+    case .transition(let transition): if case .custom = transition.style.kind { return true } else { return false }
+    case .compositor: return true
     }
   }
 }
@@ -67,6 +78,13 @@ struct TimelineTransition: Equatable {
   var progress: Ramp
   var style: TransitionStyle
   var matte: AssetID?
+}
+
+/// A compositor with the clips that it makes a picture of. Tracks in a gap are left out.
+struct TimelineCompositor: Equatable {
+  var sources: [TimelineClip]
+  var progress: Ramp
+  var compositor: CustomCompositor
 }
 
 /// A clip with the style of its layer, and its track.
@@ -164,6 +182,10 @@ struct Timeline {
       guard from != nil || to != nil else { return nil }
       return .transition(
         TimelineTransition(from: from, to: to, progress: layer.progress, style: layer.style, matte: layer.matte))
+    case .compositor(let layer):
+      return .compositor(
+        TimelineCompositor(
+          sources: layer.sources.compactMap(clip), progress: layer.progress, compositor: layer.compositor))
     }
   }
 }

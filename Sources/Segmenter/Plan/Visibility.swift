@@ -34,10 +34,13 @@ struct Visibility {
     switch layer {
     case .clip(let clip): return try hides(clip, in: frames, grid: grid)
     case .transition(let transition):
+      // A compositor of the author's own may show what lies below.
+      if case .custom = transition.style.kind { return false }
       guard let from = transition.from, let to = transition.to, try hides(from, in: frames, grid: grid) else {
         return false
       }
       return try hides(to, in: frames, grid: grid)
+    case .compositor: return false
     }
   }
 

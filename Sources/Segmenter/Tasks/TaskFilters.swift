@@ -37,6 +37,7 @@ extension PlannedLayer {
     switch self {
     case .clip(let clip): [clip]
     case .transition(let from, let to, _, _, _): [from, to].compactMap(\.self)
+    case .compositor(let layer): layer.sources.map(\.clip)
     }
   }
 }

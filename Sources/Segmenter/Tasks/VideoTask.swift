@@ -82,9 +82,10 @@ package enum PlannedLayer: Sendable, Hashable, Codable {
   /// A style that is nil is a dissolve without easing; `matte` is the index in `VideoTask.sources` of the still picture of
   /// a luma transition.
   case transition(from: ClipLayer?, to: ClipLayer?, progress: Ramp, style: TransitionStyle?, matte: Int?)
+  case compositor(PlannedCompositor)
 
   private enum CodingKeys: String, CodingKey {
-    case clip
+    case clip, compositor
     // The only kind of earlier versions. Under another name every film's dissolves would be rendered again.
     case transition = "dissolve"
   }

@@ -2,6 +2,8 @@ import CSandbox
 import Glibc
 import Media
 import Renderer
+import Segmenter
+import SheafCompositing
 import SwiftProtobuf
 import SystemSupport
 
@@ -13,6 +15,7 @@ struct ForkServerMain {
   /// The exit code of a process that could not be forked or confined.
   private static let startFailure: Int32 = 126
 
+  private let compositors: CompositorRegistry
   private let socket: OpenFile
   private let confinement: Confinement
   /// Can be read when a child may have ended.
@@ -20,15 +23,22 @@ struct ForkServerMain {
   /// The agent's numbers of processes by process id.
   private var numbers: [pid_t: UInt32] = [:]
 
-  /// The build of libraries and renderer.
+  /// The most bytes that a coordinator accepts.
+  private static let longestBuild = 1024
+
+  /// The build of libraries, renderer and compositors. Throws if there are too many compositors.
   /// - Parameter libraries: `LoadedLibraries.all()`.
-  static func build(_ libraries: [LoadedLibrary]) -> String {
-    "\(MediaBuild.identity), \(RendererBuild.identity(libraries))"
+  static func build(_ libraries: [LoadedLibrary], _ compositors: CompositorRegistry) throws(ControlError) -> String {
+    let linked = LinkedCompositors(compositors.list.map { .init(name: $0.name, revision: $0.revision) })
+    let build = "\(MediaBuild.identity), \(RendererBuild.identity(libraries))\(linked.buildPart)"
+    if build.utf8.count <= longestBuild { return build }
+    throw ControlError(
+      "the names of the \(linked.list.count) compositors make the worker's build longer than \(longestBuild) bytes")
   }
 
-  static func run() -> Never {
+  static func run(_ compositors: CompositorRegistry) -> Never {
     do {
-      var server = try ForkServerMain()
+      var server = try ForkServerMain(compositors)
       try server.serve()
     } catch {
       // The agent reads standard error, and puts it into its own message.
@@ -36,7 +46,8 @@ struct ForkServerMain {
     }
   }
 
-  private init() throws(SystemError) {
+  private init(_ compositors: CompositorRegistry) throws(SystemError) {
+    self.compositors = compositors
     socket = OpenFile(owning: 0, name: "the agent")
     confinement = try Confinement.confineFiles()
     childWatch = sandbox_watch_children()
@@ -46,7 +57,7 @@ struct ForkServerMain {
   private mutating func serve() throws -> Never {
     // Task processes inherit it.
     MediaBuild.pinProcessor()
-    let build = try Self.buildOfChild()
+    let build = try Self.buildOfChild(compositors)
     report(
       .with {
         $0.ready = .with {
@@ -63,8 +74,8 @@ struct ForkServerMain {
 
   /// The build, determined in a child that ends with it: to name all libraries, some are loaded that few tasks need and
   /// that may start threads.
-  private static func buildOfChild() throws -> String {
-    let (child, output) = try startBuildProcess()
+  private static func buildOfChild(_ compositors: CompositorRegistry) throws -> String {
+    let (child, output) = try startBuildProcess(compositors)
     var bytes: [UInt8] = []
     while true {
       let more = try output.readSome(4096)
@@ -81,12 +92,14 @@ struct ForkServerMain {
   }
 
   /// Starts the child. Its output, which ends with it, is the build or an error.
-  private static func startBuildProcess() throws(SystemError) -> (child: pid_t, output: OpenFile) {
+  private static func startBuildProcess(
+    _ compositors: CompositorRegistry
+  ) throws(SystemError) -> (child: pid_t, output: OpenFile) {
     let (reading, writing) = try OpenFile.pipe()
     let child = sandbox_fork(writing.descriptor, writing.descriptor)
     if child == 0 {
       do {
-        try OpenFile(owning: 1, name: "the fork server").write(Array(build(LoadedLibraries.all()).utf8))
+        try OpenFile(owning: 1, name: "the fork server").write(Array(build(LoadedLibraries.all(), compositors).utf8))
         _exit(0)
       } catch {
         endProcess(startFailure, "\(error)")
@@ -114,7 +127,7 @@ struct ForkServerMain {
   private mutating func fork(_ number: UInt32) throws(SystemError) {
     let given = try socket.receiveDescriptors(2)
     let child = sandbox_fork(given[0], given[1])
-    if child == 0 { TaskMain.run(confinement: confinement) }
+    if child == 0 { TaskMain.run(confinement: confinement, compositors: compositors) }
     for descriptor in given { close(descriptor) }
     if child > 0 {
       numbers[child] = number

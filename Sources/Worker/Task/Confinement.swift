@@ -54,12 +54,12 @@ enum ConfinementReport {
     do {
       let files = try Confinement.confineFiles(usingLandlock: !arguments.contains(withoutLandlock))
       let force = try files.confineCalls()
-      WorkerMain.write("in force: \(force.contains(.landlock) ? "seccomp, Landlock" : "seccomp")")
+      WorkerProgram.write("in force: \(force.contains(.landlock) ? "seccomp, Landlock" : "seccomp")")
     } catch {
-      WorkerMain.write("\(error)")
+      WorkerProgram.write("\(error)")
       exit(71)
     }
-    for (attempt, outcome) in attempts() { WorkerMain.write("\(attempt): \(outcome)") }
+    for (attempt, outcome) in attempts() { WorkerProgram.write("\(attempt): \(outcome)") }
     exit(0)
   }
 

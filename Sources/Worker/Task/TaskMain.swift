@@ -3,6 +3,7 @@ import FoundationEssentials
 import Glibc
 import Media
 import Segmenter
+import SheafCompositing
 import Synchronization
 import SystemSupport
 
@@ -10,7 +11,7 @@ import SystemSupport
 /// by the agent too.
 enum TaskMain {
   /// - Parameter confinement: What confines the fork server, and so this process.
-  static func run(confinement: Confinement) -> Never {
+  static func run(confinement: Confinement, compositors: CompositorRegistry) -> Never {
     let agent = AgentConnection(OpenFile(owning: 0, name: "the agent"))
     do {
       agent.send(.ready(try confinement.confineCalls()))
@@ -20,7 +21,7 @@ enum TaskMain {
       let descriptors = try agent.receiveDescriptors(task.inputs.count + 1)
       let output = OpenFile(owning: descriptors[0], name: "the task's output")
       let sources = try sources(of: task, descriptors.dropFirst(), agent)
-      let result = result(of: task, sources, output, agent)
+      let result = result(of: task, sources, output, agent, compositors)
       for source in sources { source.report() }
       agent.send(result)
     } catch {
@@ -48,14 +49,15 @@ enum TaskMain {
   }
 
   private static func result(
-    of task: Control_Task, _ sources: [CheckedByteSource], _ output: OpenFile, _ agent: AgentConnection
+    of task: Control_Task, _ sources: [CheckedByteSource], _ output: OpenFile, _ agent: AgentConnection,
+    _ compositors: CompositorRegistry
   ) -> TaskMessage {
     let inputs = zip(task.inputs, sources).map { input, source in
       TaskRunner.Input(digest: SHA256Digest(bytes: input.digest), name: input.name, source: source)
     }
     var failed: TaskFailure?
     do throws(TaskFailure) {
-      let runner = TaskRunner(inputs: inputs, output: output)
+      let runner = TaskRunner(inputs: inputs, output: output, compositors: compositors)
       let reporter = ProgressReporter(agent)
       try reporter.start()
       let damage = try runner.run(task.payload, movement: reporter.movement, progress: reporter.report)

@@ -5,6 +5,7 @@ import Glibc
 import Media
 import Renderer
 import Segmenter
+import SheafCompositing
 import Stitcher
 import SystemSupport
 
@@ -21,6 +22,7 @@ struct TaskRunner {
   let inputs: [Input]
   /// Opened for reading and writing; empty.
   let output: OpenFile
+  var compositors = CompositorRegistry.none
 
   /// - Parameters:
   ///   - movement: Advanced with every step of the task.
@@ -40,7 +42,8 @@ struct TaskRunner {
       case .measure(let task): try measure(task, movement: movement, progress: progress)
       case .video(let task):
         return try VideoRenderer.render(
-          task, inputs: sources, to: output.descriptor, movement: movement, progress: progress)
+          task, inputs: sources, compositors: compositors, to: output.descriptor, movement: movement,
+          progress: progress)
       case .audio(let task):
         return try AudioRenderer.render(
           task, inputs: sources, to: output.descriptor, movement: movement, progress: progress)
@@ -68,7 +71,8 @@ struct TaskRunner {
   private func measure(
     _ task: MeasureTask, movement: Movement, progress: (Int64) -> Void
   ) throws {
-    let measurement = try SegmentMeter.measure(task, inputs: sources, movement: movement, progress: progress)
+    let measurement = try SegmentMeter.measure(
+      task, inputs: sources, compositors: compositors, movement: movement, progress: progress)
     try writeJSON(measurement, of: "the measurement")
   }
 

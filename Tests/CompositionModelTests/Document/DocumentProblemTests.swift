@@ -297,7 +297,7 @@ private func instructions(_ instructions: String) -> String {
       composition(#"{"frameRate": 30, "frameDuration": "1/30"}"#), "/videoComposition/frameRate", "not both"),
     Wrong(composition(#"{"background": "black"}"#), "/videoComposition/background", "black", "#rrggbb"),
     Wrong(composition(##"{"background": "#00000080"}"##), "/videoComposition/background", "solid"),
-    Wrong(composition(#"{"compositor": "x"}"#), "/videoComposition/compositor", "yet"),
+    Wrong(composition(#"{"compositor": "x"}"#), "/videoComposition/compositor", "a key of an instruction"),
     Wrong(
       composition(#"{"scale": 0.5}"#, tracks: #"[{"clips": [{"asset": "v", "fit": "none"}]}]"#),
       "/tracks/0/clips/0/fit", "'none'", "scale"),

@@ -47,7 +47,7 @@ import Testing
   @Test func everyExampleParsesAndLowers() throws {
     var examples = try examples()
     #expect(examples.count >= 8)
-    for name in ["first-film", "everyday-edit"] {
+    for name in ["first-film", "everyday-edit", "custom-transition/edit"] {
       examples.append(
         try String(contentsOf: Self.repository.appending(path: "Examples/\(name).json"), encoding: .utf8))
     }

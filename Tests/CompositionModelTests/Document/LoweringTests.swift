@@ -8,6 +8,7 @@ func stacks(_ edit: Edit) -> [String] {
       switch layer {
       case .track(let layer): layer.track
       case .transition(let layer): "\(layer.from.track)>\(layer.to.track) \(layer.progress.over)"
+      case .compositor(let layer): "\(layer.compositor.name)(\(layer.sources.map(\.track)))"
       }
     }
     return "\(instruction.over): \(layers.joined(separator: ", "))"

@@ -1,0 +1,73 @@
+import CompositionModel
+import Jobs
+import Segmenter
+
+/// The builds of the connected workers, and the compositors of the author's own that each has.
+struct ConnectedBuilds: Sendable {
+  private struct Build: Sendable {
+    var slots = 0
+    var compositors: Set<String>
+  }
+
+  private var builds: [String: Build] = [:]
+
+  init(_ workers: [WorkerRecord]) {
+    for worker in workers {
+      builds[worker.build, default: Build(compositors: LinkedCompositors(build: worker.build).names)].slots +=
+        Int(worker.slots)
+    }
+  }
+
+  init(_ store: any JobStore) async throws(JobStoreError) { self.init(try await store.workers()) }
+
+  /// Whether no worker is connected.
+  var isEmpty: Bool { builds.isEmpty }
+
+  /// The build with the most slots among those that have some compositors.
+  func best(with compositors: [String]) -> String? {
+    builds.filter { $0.value.compositors.isSuperset(of: compositors) }
+      .max { ($0.value.slots, $1.key) < ($1.value.slots, $0.key) }?.key
+  }
+
+  /// What is missing, for a person who waits; nil if a build has all of some compositors.
+  func lacking(_ compositors: [String]) -> String? {
+    if best(with: compositors) != nil { return nil }
+    let known = builds.values.reduce(into: Set()) { $0.formUnion($1.compositors) }
+    let missing = compositors.filter { !known.contains($0) }
+    switch missing.count {
+    case 0: return "no worker that is connected has all of the compositors \(Self.list(compositors))"
+    case 1: return "no worker that is connected has the compositor \(Self.list(missing))"
+    default: return "no worker that is connected has the compositors \(Self.list(missing))"
+    }
+  }
+
+  /// The places of a document that name compositors that no build has together with the others.
+  func problems(of request: JobRequest) -> [Problem] {
+    guard let reason = lacking(request.compositors ?? []) else { return [] }
+    let known = builds.values.reduce(into: Set()) { $0.formUnion($1.compositors) }
+    let uses = request.compositorUses.filter { !known.contains($0.compositor.name) }
+    let found = known.isEmpty ? "it has none" : "it has \(Self.list(known.sorted()))"
+    let hint = "a worker program that has it is given by --worker-executable"
+    if uses.isEmpty { return [Problem(pointer: "", message: reason)] }
+    return uses.map {
+      Problem(
+        pointer: $0.pointer,
+        message: "the worker's program has no compositor '\($0.compositor.name)'; \(found); \(hint)")
+    }
+  }
+
+  private static func list(_ names: [String]) -> String { names.map { "'\($0)'" }.joined(separator: ", ") }
+}
+
+extension JobRequest {
+  /// The compositors that the document names; none if it cannot be read, which is found when the job is planned.
+  var compositorUses: [CompositorUse] {
+    guard compositors != nil, let document = try? Document.examine([UInt8](document.utf8)) else { return [] }
+    return document.compositors
+  }
+
+  /// The place of the compositor that a message of a task begins with.
+  func place(ofCompositorIn message: String) -> String? {
+    compositorUses.first { message.hasPrefix("\($0.compositor.title) ") }?.pointer
+  }
+}

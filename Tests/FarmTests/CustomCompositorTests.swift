@@ -1,0 +1,163 @@
+import Foundation
+import TestPrograms
+import Testing
+
+/// Workers with compositors of their own: the example's, and one whose compositors fail.
+struct CustomCompositorTests {
+  private struct Status: Decodable {
+    var state: String
+    var waitsFor: String?
+  }
+
+  private let files: Workspace
+  private let example = Place.products.appendingPathComponent("ExampleWorker").path
+  private let test = Place.products.appendingPathComponent("TestWorker").path
+
+  init() throws {
+    files = try Workspace()
+    for (name, hue) in [("a", "0"), ("b", "140")] {
+      _ = try Tool.ffmpeg(
+        "-f", "lavfi", "-i", "testsrc2=size=160x90:rate=24:duration=3,hue=h=\(hue)", "-pix_fmt", "yuv420p", "-c:v",
+        "ffv1", files.path("\(name).mov"))
+    }
+  }
+
+  /// The example's document with small media.
+  private func edit(_ name: String, _ change: (String) -> String = { $0 }) throws -> String {
+    let text = try String(contentsOfFile: Place.example("custom-transition/edit.json"), encoding: .utf8)
+      .replacingOccurrences(of: "../media/flower.mp4", with: files.path("a.mov"))
+      .replacingOccurrences(of: "../media/big-buck-bunny-trailer.mp4", with: files.path("b.mov"))
+      .replacingOccurrences(of: "\"20..23\"", with: "\"0..3\"")
+      .replacingOccurrences(of: "[640, 360]", with: "[160, 90]")
+    return try files.write(change(text), to: name)
+  }
+
+  private func transition(_ transition: String) throws -> String {
+    try edit("\(UUID().uuidString).json") { text in
+      text.replacingOccurrences(
+        of: #""transition": \{[^}]*\}[^}]*\}"#, with: "\"transition\": \(transition)", options: .regularExpression)
+    }
+  }
+
+  private func data(_ name: String) throws -> Data { try Data(contentsOf: URL(fileURLWithPath: files.path(name))) }
+
+  @Test
+  func `a farm renders a compositor's film on workers that have it, and waits for them`() async throws {
+    defer { files.remove() }
+    let edit = try edit("edit.json")
+    let one = try await Command.sheaf(
+      "render", edit, "-o", files.path("one.mp4"), "--store", files.path("store"), "--worker-executable", example
+    ).run()
+    try #require(one.status == 0, "\(one.errors)")
+
+    let farm = try await Farm(workers: 1, slots: 1)
+    defer { farm.stop() }
+    let submitted = try await farm.sheaf("submit", edit, "--segment-duration", "1/2").run()
+    let job = submitted.output.trimmingCharacters(in: .whitespacesAndNewlines)
+    try await farm.eventually("the reason why the job waits") {
+      let status = try await farm.sheaf("status", job, "--json").run()
+      let found = try JSONDecoder().decode(Status.self, from: Data(status.output.utf8))
+      return found.state == "probing"
+        && found.waitsFor == "no worker that is connected has the compositor 'diagonal-blinds'"
+    }
+    let probes = try farm.tasksStarted(byWorker: 0)
+    #expect(probes == 2)
+    for _ in 0..<2 { try farm.startWorker(program: "ExampleWorker") }
+    try await farm.waitUntil(job: job) { $0.tasks.contains { $0.state == "running" && $0.kind == "video" } }
+    farm.killWorker(1)
+    try await farm.waitUntil(job: job) { $0.state == "done" }
+    // The worker without the compositor was given none of the job's other tasks.
+    #expect(try farm.tasksStarted(byWorker: 0) == probes)
+    #expect(try farm.tasksStarted(byWorker: 2) > 0)
+    let fetch = try await farm.sheaf("fetch", job, "-o", files.path("farm.mp4")).run()
+    try #require(fetch.status == 0, "\(fetch.errors)")
+    let again = try await Command.sheaf(
+      "render", edit, "-o", files.path("again.mp4"), "--store", files.path("store"), "--worker-executable", example,
+      "--segment-duration", "1/2"
+    ).run()
+    try #require(again.status == 0, "\(again.errors)")
+    #expect(try data("farm.mp4") == data("again.mp4"))
+    let (a, b) = (
+      try await FrameHashes.video(files.path("one.mp4")).frames,
+      try await FrameHashes.video(files.path("farm.mp4")).frames
+    )
+    #expect(a.count == 108 && b.count == 108)
+  }
+
+  @Test
+  func `without its compositor a film is refused with the place and the way to have it`() async throws {
+    defer { files.remove() }
+    let edit = try edit("edit.json")
+    for command in ["check", "plan", "render"] {
+      let result = try await Command.sheaf(
+        command, edit, "--store", files.path("store"), "--worker-executable", test,
+        environment: ["SHEAF_OUTPUT": files.path("film.mp4")]
+      ).run()
+      #expect(result.status == 65)
+      #expect(
+        result.errors.contains(
+          "/tracks/0/clips/1/transition: the worker's program has no compositor 'diagonal-blinds'; it has 'faulty', "
+            + "'moving-border'; a worker program that has it is given by --worker-executable"),
+        "\(command): \(result.errors)")
+    }
+    #expect(!FileManager.default.fileExists(atPath: files.path("film.mp4")))
+  }
+
+  @Test(arguments: [
+    (
+      #"{ "kind": "custom", "name": "faulty", "parameters": { "throwsAt": 0.5 } }"#, Int32(65),
+      #"/tracks/0/clips/1/transition: the compositor 'faulty' with {"throwsAt":0.5} failed "#
+        + "1/2 s after the start of its transition, which lasts 1 s: this is not to my taste"
+    ),
+    (
+      #"{ "kind": "custom", "name": "faulty", "parameters": { "throwsAt": "now" } }"#, 65,
+      "/tracks/0/clips/1/transition: the compositor 'faulty' with {\"throwsAt\":\"now\"} cannot read its parameters: "
+        + "/parameters/throwsAt: this is not a Double"
+    ),
+    (
+      #"{ "kind": "custom", "name": "faulty", "parameters": { "trapsAt": 0.5 } }"#, 1,
+      "the compositor is beside itself"
+    ),
+  ])
+  func `a compositor that fails fails the job with its reason`(
+    style: String, status: Int32, reason: String
+  ) async throws {
+    defer { files.remove() }
+    let result = try await Command.sheaf(
+      "render", try transition(style), "-o", files.path("film.mp4"), "--store", files.path("store"),
+      "--worker-executable", test
+    ).run()
+    #expect(result.status == status && result.errors.contains(reason), "\(result.status): \(result.errors)")
+  }
+
+  @Test
+  func `any cut of an instruction with a compositor decodes to the same pictures`() async throws {
+    defer { files.remove() }
+    let edit = try files.write(
+      """
+      { "sheaf": 1, "assets": { "a": "a.mov", "b": "b.mov" },
+        "tracks": [ { "id": "A", "clips": [ { "asset": "a", "use": "0..3" } ] },
+                    { "id": "B", "clips": [ { "asset": "b", "use": "0..2", "at": 1/2, "fit": "none" } ] } ],
+        "videoComposition": { "renderSize": [128, 96], "frameDuration": "1/24", "instructions": [
+          { "over": "0..1/4", "passthrough": "A" },
+          { "over": "1/4..3", "layers": [ { "track": "A", "opacity": 0.5 }, { "track": "B" } ], "background": "#303030",
+            "compositor": { "name": "moving-border", "parameters": { "left": "A", "right": "B" } } } ] },
+        "export": { "to": "film.mkv", "video": { "codec": "ffv1", "pixelFormat": "yuv420p" } } }
+      """.replacingOccurrences(of: "\"at\": 1/2", with: "\"at\": \"1/2\""), to: "edit.json")
+    var hashes: [[FrameHashes.Frame]] = []
+    for duration in ["100", "1", "5/24"] {
+      let film = files.path("film.mkv")
+      let render = try await Command.sheaf(
+        "render", edit, "-o", film, "--segment-duration", duration, "--store", files.path("store"),
+        "--worker-executable",
+        test
+      ).run()
+      try #require(render.status == 0, "\(render.errors)")
+      hashes.append(try await FrameHashes.video(film).frames)
+      try FileManager.default.removeItem(atPath: film)
+    }
+    #expect(hashes[0].count == 72 && Set(hashes[0].map(\.hash)).count > 60)
+    #expect(hashes[1] == hashes[0])
+    #expect(hashes[2] == hashes[0])
+  }
+}

@@ -1,0 +1,94 @@
+import CompositionModel
+import Testing
+
+@testable import Segmenter
+
+/// The tasks of segments that a compositor of the author's own makes.
+struct CustomCompositorTaskTests {
+  private let blinds = CustomCompositor(name: "blinds", parameters: #"{"stripes":3}"#)
+
+  /// Two clips that overlap from `start` + 2 to `start` + 4, with the layers of an instruction from `start` to `start` + 6.
+  private func tasks(start: Int64, _ layers: (MediaTimeRange) -> [Layer]) throws -> [VideoTask] {
+    let length = try Synthetic.range(0, 4)
+    let tracks = [
+      CompositionTrack(
+        id: "A", type: .video,
+        clips: [
+          Synthetic.clip("before", use: try Synthetic.range(0, start), at: try Synthetic.range(0, start)),
+          Synthetic.clip("a", use: length, at: try Synthetic.range(start, start + 4)),
+        ].filter { !$0.target.isEmpty }),
+      CompositionTrack(
+        id: "B", type: .video, clips: [Synthetic.clip("b", use: length, at: try Synthetic.range(start + 2, start + 6))]),
+    ]
+    var edit = try Synthetic.edit(tracks: tracks, layers: [.track(TrackLayer(track: "A"))])
+    func instruction(_ from: Int64, _ length: Int64, _ layers: [Layer]) throws -> Instruction {
+      Instruction(over: try Synthetic.range(from, from + length), background: .black, layers: layers)
+    }
+    let over = try Synthetic.range(start + 2, start + 4)
+    edit.videoComposition.instructions = [
+      try instruction(0, start + 2, [.track(TrackLayer(track: "A"))]), try instruction(start + 2, 2, layers(over)),
+      try instruction(start + 4, 2, [.track(TrackLayer(track: "B"))]),
+    ]
+    return try RenderPlanner.plan(
+      edit,
+      assets: Synthetic.assets([
+        "a": Synthetic.film(frames: 200), "b": Synthetic.film(frames: 200),
+        "before": Synthetic.film(frames: 2000),
+      ])
+    ).segments.map(\.task)
+  }
+
+  private func transition(_ over: MediaTimeRange) -> [Layer] {
+    [
+      .transition(
+        TransitionLayer(
+          from: TrackLayer(track: "A"), to: TrackLayer(track: "B"), progress: Ramp(over: over, from: 0, to: 1),
+          style: TransitionStyle(.custom(blinds))))
+    ]
+  }
+
+  private func instruction(_ over: MediaTimeRange) -> [Layer] {
+    [
+      .compositor(
+        CompositorLayer(
+          sources: [TrackLayer(track: "A"), TrackLayer(track: "B")], progress: Ramp(over: over, from: 0, to: 1),
+          compositor: blinds))
+    ]
+  }
+
+  @Test func `a transition has the same task wherever it is in the film`() throws {
+    let first = try #require(tasks(start: 0, transition).first { !$0.compositors.isEmpty })
+    let later = try #require(tasks(start: 20, transition).first { !$0.compositors.isEmpty })
+    #expect(first == later)
+    #expect(first.compositors == [blinds])
+  }
+
+  @Test func `an instruction has the time of the film`() throws {
+    for start in [Int64(0), 20] {
+      let task = try #require(tasks(start: start, instruction).first { !$0.compositors.isEmpty })
+      let layer = try #require(task.spans.flatMap(\.layers).first { $0.customCompositor != nil })
+      guard case .compositor(let planned) = layer else {
+        Issue.record("\(layer)")
+        continue
+      }
+      #expect(planned.sources.map(\.track) == ["A", "B"])
+      #expect(try planned.filmStart + planned.progress.over.start == MediaTime(seconds: start + 2))
+    }
+  }
+
+  @Test func `what lies below a compositor is in the task`() throws {
+    for layers in [transition, instruction] {
+      let alone = try tasks(start: 0, layers)
+      let over = try tasks(start: 0) { layers($0) + [.track(TrackLayer(track: "B"))] }
+      #expect(alone != over)
+    }
+  }
+
+  @Test func `the compositors of a build are read as they were written`() {
+    let linked = LinkedCompositors([.init(name: "ripple", revision: 12), .init(name: "a.b-c", revision: 1)])
+    #expect(linked.buildPart == ", compositors a.b-c:1 ripple:12")
+    #expect(LinkedCompositors(build: "media 6, libraries-67" + linked.buildPart) == linked)
+    #expect(LinkedCompositors(build: "media 6, libraries-67").list.isEmpty)
+    #expect(LinkedCompositors([]).buildPart.isEmpty)
+  }
+}

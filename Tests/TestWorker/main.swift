@@ -1,0 +1,52 @@
+import SheafWorker
+
+// A worker for the tests of compositors that fail, and of those of instructions.
+
+/// Shows the second picture, unless it is to fail.
+struct Faulty: VideoCompositing {
+  struct Parameters: Decodable {
+    /// Seconds of the transition.
+    var throwsAt: Double?
+    var trapsAt: Double?
+  }
+
+  static let name = "faulty"
+  static let revision = 3
+
+  let parameters: Parameters
+
+  init(parameters: Parameters, size: PixelSize) { self.parameters = parameters }
+
+  func compose(_ request: VideoCompositionRequest, into picture: inout MutablePixelBuffer) throws {
+    let time = request.time.approximateSeconds
+    if let limit = parameters.throwsAt, time >= limit { throw CompositorError("this is not to my taste") }
+    if let limit = parameters.trapsAt, time >= limit { fatalError("the compositor is beside itself") }
+    let to = try request.to
+    picture.setEachSample(of: .luma) { x, y in to[.luma, x, y] }
+  }
+}
+
+/// The first track at the left of a border that moves on the film's time, the second one at its right.
+struct MovingBorder: VideoCompositing {
+  struct Parameters: Decodable {
+    var left: String
+    var right: String
+  }
+
+  static let name = "moving-border"
+  static let revision = 1
+
+  let parameters: Parameters
+
+  init(parameters: Parameters, size: PixelSize) { self.parameters = parameters }
+
+  func compose(_ request: VideoCompositionRequest, into picture: inout MutablePixelBuffer) throws {
+    let (left, right) = (try request.source(parameters.left), try request.source(parameters.right))
+    let seconds = request.compositionTime?.approximateSeconds ?? 0
+    let border = Int(seconds * 20) % picture.width
+    let below = PixelColour.clear
+    picture.setEachPixel { x, y in (x < border ? left : right)?.pixel(x, y) ?? below }
+  }
+}
+
+WorkerMain.run(compositors: [Faulty.self, MovingBorder.self])
