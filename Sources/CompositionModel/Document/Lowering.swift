@@ -44,7 +44,6 @@ struct Lowering {
     let composition = Composition(tracks: tracks.flatMap(\.composed))
     film =
       exact(at: .root) { () throws(TimeError) in try MediaTimeRange(start: .zero, end: composition.duration) } ?? film
-    checkDynamicRange()
     let format = outputFormat()
     frameSize = format.size
     let export = exportSettings(format)
@@ -62,7 +61,7 @@ struct Lowering {
       composition: composition,
       videoComposition: VideoComposition(
         renderSize: size, frameDuration: frameDuration, instructions: instructions, overlays: overlays,
-        filters: filters),
+        filters: filters, toneMapping: entry.toneMapping),
       audioMix: audioMix, export: export)
     // A number of frames that does not fit an `Int` is too large as well.
     if (try? edit.frameCount) ?? .max > Int(Int32.max) {

@@ -10,20 +10,24 @@ struct VideoCompositionEntry: Sendable {
   var instructions: [InstructionEntry]?
   var overlays: [OverlayEntry] = []
   var filters: [FilterEntry] = []
+  /// Nil: the first clip's.
+  var color: ColourTags?
+  var toneMapping: ToneMapping?
   var pointer: JSONPointer
   /// Nothing is wrong with its transitions and instructions as written.
   var isComplete = true
 
   static let keys = [
     "renderSize", "scale", "frameDuration", "frameRate", "background", "transitions", "instructions", "overlays",
-    "filters",
+    "filters", "color", "toneMapping",
   ]
-  static let notYet = ["color", "compositor"]
+  static let notYet = ["compositor"]
   static let instead = [
     "fps": "did you mean 'frameRate'?", "size": "did you mean 'renderSize'?",
     "resolution": "did you mean 'renderSize'?", "width": "the size of the film is 'renderSize'",
     "height": "the size of the film is 'renderSize'", "titles": "texts are among 'overlays'",
-    "text": "texts are among 'overlays'", "images": "pictures on top are among 'overlays'",
+    "colour": "did you mean 'color'?", "text": "texts are among 'overlays'",
+    "images": "pictures on top are among 'overlays'",
   ]
 
   /// The pixels on a side of a frame.
@@ -99,6 +103,8 @@ extension DocumentReader {
     }
     entry.isComplete = problems.count == found
     entry.filters = filters(fields["filters"], ofFilm: true)
+    entry.color = filmColour(fields["color"])
+    entry.toneMapping = choice(fields["toneMapping"], "tone mapping")
     entry.overlays = items(fields["overlays"], "overlays").compactMap { overlay($0) }
     return entry
   }
@@ -184,7 +190,7 @@ extension Lowering {
   // MARK: Format
 
   /// The video clips in order of time, the upper one first if two start together.
-  private var clipsInOrder: [(clip: LoweredClip, video: VideoFormat)] {
+  var clipsInOrder: [(clip: LoweredClip, video: VideoFormat)] {
     tracks.filter { $0.entry.type == .video }.flatMap(\.clips.entries)
       .compactMap { entry in
         assets[entry.element.clip.asset]?.defaultTrack(.video)?.video.map { (entry.element, $0) }
@@ -204,18 +210,22 @@ extension Lowering {
     let first = formats.first { !$0.isStill } ?? formats.first
     let written = document.export.video.settings
     let codec = (written?.codec ?? .standard).definition
+    var colour = ColourTags()
+    if let first, !first.isRGB {
+      colour = first.colour
+      if first.pixelFormat.hasPrefix("yuvj") { colour.isFullRange = true }
+    }
+    if let color = document.videoComposition.color {
+      let location = colour.chromaLocation
+      colour = color
+      colour.chromaLocation = location
+    }
     // A profile that is asked for may have 8 bits only.
-    let isHDR = first?.colour.highDynamicRange != nil && written?.profile == nil
+    let isHDR = colour.highDynamicRange != nil && written?.profile == nil
     let pixelFormat =
       written?.pixelFormat
       ?? codec.defaultPixelFormat(source: first.map { PixelFormat(nearest: $0) } ?? .yuv420p, isHDR: isHDR)
-    var format = LoweredFormat(size: nil, pixelFormat: pixelFormat, colour: ColourTags())
-    if let first, !first.isRGB {
-      format.colour = first.colour
-      if first.pixelFormat.hasPrefix("yuvj") { format.colour.isFullRange = true }
-    }
-    format.size = renderSize(formats, pixelFormat)
-    return format
+    return LoweredFormat(size: renderSize(formats, pixelFormat), pixelFormat: pixelFormat, colour: colour)
   }
 
   /// The document's size, or that of the largest clip, scaled and fitted to the pixel format.
@@ -257,33 +267,6 @@ extension Lowering {
       "\(size.width)x\(size.height) has \(size.area) pixels; a frame has at most \(PixelSize.largestArea)")
     return nil
   }
-
-  // MARK: Dynamic range
-
-  /// Reports a film of both high and standard dynamic range, between which the renderer does not convert yet.
-  mutating func checkDynamicRange() {
-    var first: (range: String, name: AssetID)?
-    let clips = clipsInOrder.map { (id: $0.clip.clip.asset, $0.video, $0.clip.entry.pointer.key("asset")) }
-    let overlays = document.videoComposition.overlays.compactMap { overlay in
-      guard case .image(let id, _, _) = overlay.content, let video = assets[id]?.defaultTrack(.video)?.video else {
-        return nil as (id: AssetID, VideoFormat, JSONPointer)?
-      }
-      return (id, video, overlay.pointer.key("image"))
-    }
-    for (id, video, pointer) in clips + overlays {
-      let range = video.dynamicRange
-      guard let known = first else {
-        first = (range, id)
-        continue
-      }
-      guard known.range != range else { continue }
-      problems.add(
-        pointer,
-        "'\(id)' is \(range) and '\(known.name)' is \(known.range); mixing them is part of the document's language but "
-          + "this version cannot render it yet")
-      return
-    }
-  }
 }
 
 extension PixelSize {
@@ -300,17 +283,6 @@ extension Int {
     let correction: Int128 = rule == .down ? (rest < 0 ? -1 : 0) : isPastHalf ? rest.signum() : 0
     return Int(quotient + correction)
   }
-}
-
-extension VideoFormat {
-  /// Stored as red, green and blue and not as luma and chroma.
-  fileprivate var isRGB: Bool {
-    let name = pixelFormat
-    return ["rgb", "bgr", "gbr", "pal8", "xyz", "bayer"].contains { name.contains($0) }
-      || ["argb", "abgr"].contains { name.hasPrefix($0) } || colour.matrix == "gbr" || colour.matrix == "rgb"
-  }
-
-  fileprivate var dynamicRange: String { colour.highDynamicRange ?? "standard dynamic range" }
 }
 
 extension ColourTags {

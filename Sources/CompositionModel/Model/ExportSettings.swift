@@ -79,6 +79,15 @@ public enum PixelFormat: String, Sendable, Hashable, Codable, CaseIterable {
     }
   }
 
+  /// The format with 10 bits and the same subsampling.
+  var deep: PixelFormat {
+    switch self {
+    case .yuv420p, .yuv420p10: .yuv420p10
+    case .yuv422p, .yuv422p10: .yuv422p10
+    case .yuv444p, .yuv444p10: .yuv444p10
+    }
+  }
+
   /// The powers of two by which chroma planes are narrower and lower than the luma plane.
   public var chromaShift: (horizontal: Int, vertical: Int) {
     switch self {
