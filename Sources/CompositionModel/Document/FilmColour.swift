@@ -55,6 +55,20 @@ extension DocumentReader {
 }
 
 extension Lowering {
+  /// What a film in PQ states of its brightness: the mastering display of the first clip in PQ, and the greatest levels of
+  /// all such clips, if each states them. Nil for other films.
+  func hdrMetadata(_ film: ColourTags) -> HDRMetadata? {
+    guard TransferFunction(tag: film.transfer) == .pq else { return nil }
+    let clips = clipsInOrder.map(\.video).filter { TransferFunction(tag: $0.colour.transfer) == .pq }
+    let lights = clips.compactMap { $0.hdr?.light }
+    var metadata = HDRMetadata(display: clips.first?.hdr?.display)
+    if lights.count == clips.count, let brightest = lights.map(\.maximum).max() {
+      metadata.light = ContentLightLevel(
+        maximum: brightest, maximumAverage: lights.map(\.maximumAverage).max() ?? 0)
+    }
+    return metadata.display == nil && metadata.light == nil ? nil : metadata
+  }
+
   /// Assets whose colours are converted, one warning each. Another matrix or range is no change of colours.
   func addColourConversions(_ edit: Edit, to warnings: inout ProblemList) {
     guard let film = edit.export.video?.colour else { return }

@@ -157,6 +157,7 @@ struct LoweredFormat {
   var size: PixelSize?
   var pixelFormat: PixelFormat
   var colour: ColourTags
+  var hdr: HDRMetadata?
 }
 
 extension Lowering {
@@ -225,7 +226,8 @@ extension Lowering {
     let pixelFormat =
       written?.pixelFormat
       ?? codec.defaultPixelFormat(source: first.map { PixelFormat(nearest: $0) } ?? .yuv420p, isHDR: isHDR)
-    return LoweredFormat(size: renderSize(formats, pixelFormat), pixelFormat: pixelFormat, colour: colour)
+    return LoweredFormat(
+      size: renderSize(formats, pixelFormat), pixelFormat: pixelFormat, colour: colour, hdr: hdrMetadata(colour))
   }
 
   /// The document's size, or that of the largest clip, scaled and fitted to the pixel format.

@@ -46,11 +46,14 @@ public struct VideoSettings: Sendable, Hashable, Codable {
   public var pixelFormat: PixelFormat
   /// The colour tags of the output. Pictures are converted to this matrix and range.
   public var colour: ColourTags
+  /// What the output states of its brightness. Nil: nothing.
+  public var hdr: HDRMetadata?
 
   public init(
     codec: VideoCodec, rateControl: RateControl, preset: String?, profile: String?, keyframeInterval: Int,
-    pixelFormat: PixelFormat, colour: ColourTags
+    pixelFormat: PixelFormat, colour: ColourTags, hdr: HDRMetadata? = nil
   ) {
+    self.hdr = hdr
     self.codec = codec
     self.rateControl = rateControl
     self.preset = preset

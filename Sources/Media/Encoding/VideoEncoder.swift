@@ -32,7 +32,7 @@ package final class VideoEncoder {
       media: .video(
         EncodedVideo(
           size: size, pixelFormat: format.name, pixelAspect: pixelAspect, colour: settings.colour,
-          reorderDepth: Int(context.has_b_frames))))
+          hdr: settings.hdr, reorderDepth: Int(context.has_b_frames))))
   }
 
   private static func configure(

@@ -212,7 +212,8 @@ final class SourceFitter {
 
   private func colourConversion() -> ColourConversion? {
     let path = ColourPath(video, film: format.colour, size: format.size)
-    return path.isSame ? nil : ColourConversion(LightPath(path, toneMapping: format.toneMapping ?? .bt2390))
+    if path.isSame { return nil }
+    return ColourConversion(LightPath(path, toneMapping: format.toneMapping ?? .bt2390, peak: video.hdr?.peak))
   }
 
   private func converted(

@@ -67,6 +67,36 @@ import Testing
     #expect(eight.warnings.contains { $0.message.contains("8 bits") })
   }
 
+  // MARK: Mastering
+
+  @Test func aFilmInPQStatesTheBrightnessOfItsClips() throws {
+    let display = MasteringDisplay(
+      red: .init(x: 35400, y: 14600), green: .init(x: 8500, y: 39850), blue: .init(x: 6550, y: 2300),
+      white: .init(x: 15635, y: 16450), maximumLuminance: 10_000_000, minimumLuminance: 1)
+    func stated(_ first: HDRMetadata?, _ second: HDRMetadata?, _ composition: String) throws -> HDRMetadata? {
+      var assets = try standardAssets()
+      for (id, hdr) in [("v", first), ("w", second)] {
+        var asset = try SyntheticAssets.video(colour: Self.pq)
+        asset.tracks[0].video?.hdr = hdr
+        assets[id] = asset
+      }
+      let text = documentText(
+        tracks: #"[{"clips": [{"asset": "v", "use": "0..2"}, {"asset": "w", "use": "0..2"}]}]"#,
+        #""videoComposition": \#(composition)"#)
+      return try Document.parse(Array(text.utf8)).lower(assets: assets, output: nil).export.video?.hdr
+    }
+    let bright = HDRMetadata(display: display, light: ContentLightLevel(maximum: 900, maximumAverage: 100))
+    let brighter = HDRMetadata(light: ContentLightLevel(maximum: 950, maximumAverage: 90))
+    #expect(
+      try stated(bright, brighter, "{}")
+        == HDRMetadata(display: display, light: ContentLightLevel(maximum: 950, maximumAverage: 100)))
+    // One of them may be brighter than the other states.
+    #expect(try stated(bright, nil, "{}") == HDRMetadata(display: display))
+    #expect(try stated(nil, nil, "{}") == nil)
+    #expect(try stated(bright, bright, #"{"color": "bt709"}"#) == nil)
+    #expect(try stated(bright, bright, #"{"color": "hlg"}"#) == nil)
+  }
+
   // MARK: Missing tags
 
   struct Missing: Sendable {
