@@ -252,6 +252,18 @@ enum ProbeText {
     }
     if video.orientation != .upright { parts.append("rotated by \(video.orientation.clockwise)°") }
     if video.isInterlaced { parts.append("interlaced") }
+    return parts + brightness(video)
+  }
+
+  private static func brightness(_ video: VideoFormat) -> [String] {
+    var parts: [String] = []
+    if let display = video.hdr?.display {
+      let (least, most) = (Double(display.minimumLuminance) / 10000, Double(display.maximumLuminance) / 10000)
+      parts.append("mastered on a display of \(least) to \(most) cd/m2")
+    }
+    if let light = video.hdr?.light {
+      parts.append("MaxCLL \(light.maximum) cd/m2, MaxFALL \(light.maximumAverage) cd/m2")
+    }
     return parts
   }
 

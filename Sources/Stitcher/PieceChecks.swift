@@ -59,6 +59,9 @@ enum PieceChecks {
     if video.pixelFormat != name, video.pixelFormat != name + "le", video.pixelFormat != name + "be" {
       throw StitchError(.piece, piece: piece, "has pixels of \(video.pixelFormat); the output has \(name)")
     }
+    if video.hdr != task.encoder.hdr {
+      throw StitchError(.piece, piece: piece, "states another brightness of high dynamic range than the output")
+    }
     if video.colour != task.encoder.colour {
       throw StitchError(
         .piece, piece: piece, "has the colours \(text(video.colour)); the output has \(text(task.encoder.colour))")

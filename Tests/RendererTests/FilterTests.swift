@@ -74,7 +74,7 @@ import Testing
   private func least(_ format: PixelFormat) -> Double { format.bitDepth > 8 ? 60 : 50 }
 
   @Test(arguments: PixelFormat.allCases) func colourFiltersAreTheirFormulas(format: PixelFormat) throws {
-    let gain = pow(2, 0.7 / 2.4)
+    let gain: Double = pow(2, 0.7 / 2.4)
     let turn = 40.0 * .pi / 180
     let cases: [(Filter<RampList>, (inout FilterReference) -> Void)] = [
       (try filter(.exposure, [0.7]), { $0.change { (gain * $0, gain * $1, gain * $2) } }),

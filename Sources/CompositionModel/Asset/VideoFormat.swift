@@ -14,6 +14,8 @@ public struct VideoFormat: Sendable, Hashable, Codable {
   /// How the stored picture is turned to be upright.
   public var orientation: Orientation
   public var colour: ColourTags
+  /// Nil if the file has none.
+  public var hdr: HDRMetadata?
   /// Whether pictures are two fields woven together.
   public var isInterlaced: Bool
   /// The rate that the file specifies or that most frames have, in frames a second; zero for a still image.

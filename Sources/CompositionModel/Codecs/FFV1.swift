@@ -9,8 +9,8 @@ struct FFV1: VideoCodecDefinition {
   let defaultPreset: String? = nil
   let profiles: [String] = []
 
-  /// The source's own format, so that nothing is lost.
-  func defaultPixelFormat(source: PixelFormat, isHDR: Bool) -> PixelFormat { source }
+  /// The source's own format, so that nothing is lost. High dynamic range has too few steps in 8 bits.
+  func defaultPixelFormat(source: PixelFormat, isHDR: Bool) -> PixelFormat { isHDR ? source.deep : source }
 
   func rateControl(quality: Double?, bitRate: Int?) -> VideoSettings.RateControl { .lossless }
 

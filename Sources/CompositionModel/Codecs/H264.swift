@@ -128,6 +128,13 @@ struct H264: VideoCodecDefinition {
     var parameters =
       "stitchable=1:cpu-independent=1:open-gop=0:threads=\(Self.threadCount):lookahead-threads=1:sliced-threads=0"
     if let frames = boundedLookahead(settings, size) { parameters += ":rc-lookahead=\(frames)" }
+    if let display = settings.hdr?.display {
+      func place(_ name: String, _ place: MasteringDisplay.Chromaticity) -> String { "\(name)(\(place.x),\(place.y))" }
+      parameters +=
+        ":mastering-display=" + place("G", display.green) + place("B", display.blue) + place("R", display.red)
+        + place("WP", display.white) + "L(\(display.maximumLuminance),\(display.minimumLuminance))"
+    }
+    if let light = settings.hdr?.light { parameters += ":cll=\(light.maximum),\(light.maximumAverage)" }
     parameters += more
     setup.options.append(("x264-params", parameters))
     setup.options.append(("a53cc", "0"))

@@ -321,7 +321,7 @@ extension Lowering {
     let settings = VideoSettings(
       codec: name, rateControl: codec.rateControl(quality: entry.quality, bitRate: entry.bitRate),
       preset: entry.preset ?? codec.defaultPreset, profile: entry.profile, keyframeInterval: keyframeInterval(entry),
-      pixelFormat: format.pixelFormat, colour: format.colour)
+      pixelFormat: format.pixelFormat, colour: format.colour, hdr: format.hdr)
     if let problem = codec.problem(with: settings) { problems.add(entry.pointer.key(problem.key), problem.message) }
     return settings
   }

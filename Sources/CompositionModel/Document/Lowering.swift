@@ -45,7 +45,6 @@ struct Lowering {
     film =
       exact(at: .root) { () throws(TimeError) in try MediaTimeRange(start: .zero, end: composition.duration) } ?? film
     checkMaskTracks()
-    checkDynamicRange()
     let format = outputFormat()
     frameSize = format.size
     let export = exportSettings(format)
@@ -63,7 +62,7 @@ struct Lowering {
       composition: composition,
       videoComposition: VideoComposition(
         renderSize: size, frameDuration: frameDuration, instructions: instructions, overlays: overlays,
-        filters: filters),
+        filters: filters, toneMapping: entry.toneMapping),
       audioMix: audioMix, export: export)
     // A number of frames that does not fit an `Int` is too large as well.
     if (try? edit.frameCount) ?? .max > Int(Int32.max) {

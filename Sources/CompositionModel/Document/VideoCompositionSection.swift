@@ -10,20 +10,24 @@ struct VideoCompositionEntry: Sendable {
   var instructions: [InstructionEntry]?
   var overlays: [OverlayEntry] = []
   var filters: [FilterEntry] = []
+  /// Nil: the first clip's.
+  var color: ColourTags?
+  var toneMapping: ToneMapping?
   var pointer: JSONPointer
   /// Nothing is wrong with its transitions and instructions as written.
   var isComplete = true
 
   static let keys = [
     "renderSize", "scale", "frameDuration", "frameRate", "background", "transitions", "instructions", "overlays",
-    "filters",
+    "filters", "color", "toneMapping",
   ]
-  static let notYet = ["color"]
+  static let notYet: [String] = []
   static let instead = [
     "fps": "did you mean 'frameRate'?", "size": "did you mean 'renderSize'?",
     "resolution": "did you mean 'renderSize'?", "width": "the size of the film is 'renderSize'",
     "height": "the size of the film is 'renderSize'", "titles": "texts are among 'overlays'",
-    "text": "texts are among 'overlays'", "compositor": "'compositor' is a key of an instruction",
+    "colour": "did you mean 'color'?", "text": "texts are among 'overlays'",
+    "compositor": "'compositor' is a key of an instruction",
     "images": "pictures on top are among 'overlays'",
   ]
 
@@ -100,6 +104,8 @@ extension DocumentReader {
     }
     entry.isComplete = problems.count == found
     entry.filters = filters(fields["filters"], ofFilm: true)
+    entry.color = filmColour(fields["color"])
+    entry.toneMapping = choice(fields["toneMapping"], "tone mapping")
     entry.overlays = items(fields["overlays"], "overlays").compactMap { overlay($0) }
     return entry
   }
@@ -152,6 +158,7 @@ struct LoweredFormat {
   var size: PixelSize?
   var pixelFormat: PixelFormat
   var colour: ColourTags
+  var hdr: HDRMetadata?
 }
 
 extension Lowering {
@@ -185,7 +192,7 @@ extension Lowering {
   // MARK: Format
 
   /// The video clips in order of time, the upper one first if two start together.
-  private var clipsInOrder: [(clip: LoweredClip, video: VideoFormat)] {
+  var clipsInOrder: [(clip: LoweredClip, video: VideoFormat)] {
     tracks.filter { $0.entry.type == .video }.flatMap(\.clips.entries)
       .compactMap { entry in
         assets[entry.element.clip.asset]?.defaultTrack(.video)?.video.map { (entry.element, $0) }
@@ -204,14 +211,22 @@ extension Lowering {
     // A photograph or a title card before the first shot does not decide how the film is stored.
     let first = formats.first { !$0.isStill } ?? formats.first
     let written = document.export.video.settings
-    let pixelFormat = written?.pixelFormat ?? defaultPixelFormat(first)
-    var format = LoweredFormat(size: nil, pixelFormat: pixelFormat, colour: ColourTags())
+    var colour = ColourTags()
     if let first, !first.isRGB {
-      format.colour = first.colour
-      if first.pixelFormat.hasPrefix("yuvj") { format.colour.isFullRange = true }
+      colour = first.colour
+      if first.pixelFormat.hasPrefix("yuvj") { colour.isFullRange = true }
     }
+    if let color = document.videoComposition.color {
+      let location = colour.chromaLocation
+      colour = color
+      colour.chromaLocation = location
+    }
+    let pixelFormat = written?.pixelFormat ?? defaultPixelFormat(first, isHDR: colour.highDynamicRange != nil)
+    var format = LoweredFormat(size: nil, pixelFormat: pixelFormat, colour: colour, hdr: hdrMetadata(colour))
     format.size = renderSize(formats, pixelFormat)
-    if let size = format.size, !document.export.video.isNone, let reason = videoCodec.definition.problem(with: size, pixelFormat) {
+    if let size = format.size, !document.export.video.isNone,
+      let reason = videoCodec.definition.problem(with: size, pixelFormat)
+    {
       let entry = document.videoComposition
       problems.add(
         entry.renderSize == nil ? entry.pointer : entry.pointer.key("renderSize"),
@@ -221,12 +236,12 @@ extension Lowering {
     return format
   }
 
-  /// The pixel format of a document that gives none, for a first clip of a format.
-  private func defaultPixelFormat(_ first: VideoFormat?) -> PixelFormat {
+  /// The pixel format of a document that gives none, for a first clip of a format and a film of high dynamic range or not.
+  private func defaultPixelFormat(_ first: VideoFormat?, isHDR: Bool) -> PixelFormat {
     let (entry, name) = (document.export.video.settings, videoCodec)
     let source = first.map { PixelFormat(nearest: $0) } ?? .yuv420p
     let plain = name.definition.defaultPixelFormat(source: source, isHDR: false)
-    guard first?.colour.highDynamicRange != nil else { return plain }
+    guard isHDR else { return plain }
     let deep = name.definition.defaultPixelFormat(source: source, isHDR: true)
     // A profile that is asked for may have 8 bits only.
     let settings = VideoSettings(
@@ -274,33 +289,6 @@ extension Lowering {
       "\(size.width)x\(size.height) has \(size.area) pixels; a frame has at most \(PixelSize.largestArea)")
     return nil
   }
-
-  // MARK: Dynamic range
-
-  /// Reports a film of both high and standard dynamic range, between which the renderer does not convert yet.
-  mutating func checkDynamicRange() {
-    var first: (range: String, name: AssetID)?
-    let clips = clipsInOrder.map { (id: $0.clip.clip.asset, $0.video, $0.clip.entry.pointer.key("asset")) }
-    let overlays = document.videoComposition.overlays.compactMap { overlay in
-      guard case .image(let id, _, _) = overlay.content, let video = assets[id]?.defaultTrack(.video)?.video else {
-        return nil as (id: AssetID, VideoFormat, JSONPointer)?
-      }
-      return (id, video, overlay.pointer.key("image"))
-    }
-    for (id, video, pointer) in clips + overlays {
-      let range = video.dynamicRange
-      guard let known = first else {
-        first = (range, id)
-        continue
-      }
-      guard known.range != range else { continue }
-      problems.add(
-        pointer,
-        "'\(id)' is \(range) and '\(known.name)' is \(known.range); mixing them is part of the document's language but "
-          + "this version cannot render it yet")
-      return
-    }
-  }
 }
 
 extension PixelSize {
@@ -317,17 +305,6 @@ extension Int {
     let correction: Int128 = rule == .down ? (rest < 0 ? -1 : 0) : isPastHalf ? rest.signum() : 0
     return Int(quotient + correction)
   }
-}
-
-extension VideoFormat {
-  /// Stored as red, green and blue and not as luma and chroma.
-  fileprivate var isRGB: Bool {
-    let name = pixelFormat
-    return ["rgb", "bgr", "gbr", "pal8", "xyz", "bayer"].contains { name.contains($0) }
-      || ["argb", "abgr"].contains { name.hasPrefix($0) } || colour.matrix == "gbr" || colour.matrix == "rgb"
-  }
-
-  fileprivate var dynamicRange: String { colour.highDynamicRange ?? "standard dynamic range" }
 }
 
 extension ColourTags {

@@ -18,6 +18,7 @@ extension Lowering {
       addUnseen(edit.videoComposition, cell, to: &warnings)
       addLongFrames(to: &warnings)
       addDynamicRange(edit, to: &warnings)
+      addColourConversions(edit, to: &warnings)
     }
     addUnheard(edit, to: &warnings)
     return warnings.problems
@@ -58,9 +59,10 @@ extension Lowering {
     if format.bitDepth == 8 {
       warnings.add(pointer, "the film is \(range), and \(format) has 8 bits, in which its gradients show steps")
     } else if document.export.video.settings?.pixelFormat == nil {
+      let reason = document.videoComposition.color == nil ? ", as its first clip," : ""
       warnings.add(
         pointer,
-        "the film is \(range), as its first clip, and is stored with 10 bits: \"pixelFormat\": \"\(format)\"")
+        "the film is \(range)\(reason) and is stored with 10 bits: \"pixelFormat\": \"\(format)\"")
     }
   }
 

@@ -48,11 +48,14 @@ public struct VideoSettings: Sendable, Hashable, Codable {
   public var pixelFormat: PixelFormat
   /// The colour tags of the output. Pictures are converted to this matrix and range.
   public var colour: ColourTags
+  /// What the output states of its brightness. Nil: nothing.
+  public var hdr: HDRMetadata?
 
   public init(
     codec: VideoCodec, rateControl: RateControl, preset: String?, profile: String?, keyframeInterval: Int,
-    pixelFormat: PixelFormat, colour: ColourTags
+    pixelFormat: PixelFormat, colour: ColourTags, hdr: HDRMetadata? = nil
   ) {
+    self.hdr = hdr
     self.codec = codec
     self.rateControl = rateControl
     self.preset = preset
@@ -78,6 +81,15 @@ public enum PixelFormat: String, Sendable, Hashable, Codable, CaseIterable {
     switch self {
     case .yuv420p, .yuv422p, .yuv444p: 8
     case .yuv420p10, .yuv422p10, .yuv444p10: 10
+    }
+  }
+
+  /// The format with 10 bits and the same subsampling.
+  var deep: PixelFormat {
+    switch self {
+    case .yuv420p, .yuv420p10: .yuv420p10
+    case .yuv422p, .yuv422p10: .yuv422p10
+    case .yuv444p, .yuv444p10: .yuv444p10
     }
   }
 

@@ -10,12 +10,15 @@ public struct VideoComposition: Sendable, Hashable, Codable {
   public var overlays: [Overlay]
   /// Of the composited frame without overlays, in order, on the composition's timeline.
   public var filters: [Filter<RampList>]?
+  /// How clips of high dynamic range are brought into a film that cannot show them as they are. Nil: as BT.2390.
+  public var toneMapping: ToneMapping?
 
   public init(
     renderSize: PixelSize, frameDuration: MediaTime, instructions: [Instruction], overlays: [Overlay] = [],
-    filters: [Filter<RampList>]? = nil
+    filters: [Filter<RampList>]? = nil, toneMapping: ToneMapping? = nil
   ) {
     self.filters = filters
+    self.toneMapping = toneMapping
     self.renderSize = renderSize
     self.frameDuration = frameDuration
     self.instructions = instructions

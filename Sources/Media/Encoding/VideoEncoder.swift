@@ -33,7 +33,7 @@ package final class VideoEncoder {
       media: .video(
         EncodedVideo(
           size: size, pixelFormat: format.name, pixelAspect: pixelAspect, colour: settings.colour,
-          reorderDepth: setup.reorderDepth ?? Int(context.has_b_frames))))
+          hdr: settings.hdr, reorderDepth: setup.reorderDepth ?? Int(context.has_b_frames))))
   }
 
   private static func configure(

@@ -47,13 +47,16 @@ package struct EncodedVideo: Sendable, Hashable, Codable {
   package var pixelFormat: String
   package var pixelAspect: AspectRatio
   package var colour: ColourTags
+  package var hdr: HDRMetadata?
   /// In frames: minus the first packet's dts, where the first frame shown has pts 0. Packet i in decoding order is decoded
   /// at i - reorderDepth, so that no packet is shown before it is decoded. 0 if packets are in order of presentation.
   package var reorderDepth: Int
 
   package init(
-    size: PixelSize, pixelFormat: String, pixelAspect: AspectRatio, colour: ColourTags, reorderDepth: Int
+    size: PixelSize, pixelFormat: String, pixelAspect: AspectRatio, colour: ColourTags, hdr: HDRMetadata? = nil,
+    reorderDepth: Int
   ) {
+    self.hdr = hdr
     self.size = size
     self.pixelFormat = pixelFormat
     self.pixelAspect = pixelAspect
@@ -122,6 +125,7 @@ extension PieceHeader {
     case .video(let video):
       try video.size.check(subject)
       video.fill(parameters)
+      try video.hdr?.fill(stream, subject)
     case .audio(let audio): try audio.fill(parameters, subject)
     }
   }

@@ -86,6 +86,7 @@ struct VideoTrackProbe {
       frames: FrameTimes(times), keyframes: keyframes,
       startsProvedBy: isStill ? nil : self.proof(of: keyframes, proof), decoderStates: states,
       damagedFrames: damage.pictures, isStill: isStill)
+    finding.description.video?.hdr = HDRMetadata(first, stream)
   }
 
   /// The first picture, decoded from its packet alone, which is at the head of the file and presented first. Nil if the

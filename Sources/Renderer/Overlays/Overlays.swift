@@ -22,7 +22,7 @@ enum Overlays {
     let origin = placement.origin(of: size, in: format.size)
     let placed = PixelRect(x: origin.x, y: origin.y, size: size)
     guard placed.intersection(PixelRect(format.size)) != nil else { return nil }
-    let whole = try fitter.rgba(frame, size: size)
+    let whole = try fitter.coloured(frame, size: size)
     // What is transparent throughout need not be drawn.
     guard let visible = whole.covered?.shifted(x: origin.x, y: origin.y).intersection(PixelRect(format.size)) else {
       return nil
@@ -66,6 +66,7 @@ enum Overlays {
     let cell = ChromaCell(format.pixelFormat)
     let box = cell.enclosing(visible, in: format.size)
     let drawn = try block.draw(box.shifted(x: -origin.x, y: -origin.y))
+    try ColourConversion.graphics(format)?.convert(drawn)
     return try BlendPicture(drawn, rect: box, cell: cell, matrix: YCbCrMatrix(format))
   }
 

@@ -10,6 +10,8 @@ struct YCbCrMatrix: Sendable, Hashable {
   let blue: Double
   let isFullRange: Bool
   let depth: Int
+  /// From the colours of a document to the film's. Nil if they are the same.
+  private let graphics: ColourPath?
 
   /// A matrix without such weights, or none, is replaced by BT.709 from 720 lines on and by BT.601 below.
   init(_ format: VideoTaskFormat) {
@@ -17,6 +19,16 @@ struct YCbCrMatrix: Sendable, Hashable {
     (red, blue) = YCbCrMatrix.weights[matrix] ?? (format.size.height >= 720 ? (0.2126, 0.0722) : (0.299, 0.114))
     isFullRange = format.colour.isFullRange
     depth = format.pixelFormat.bitDepth
+    let path = ColourPath(graphicsIn: format.colour, size: format.size)
+    graphics = path.isSame ? nil : path
+  }
+
+  /// Of a source whose tags are complete.
+  init(_ tags: ColourTags, depth: Int) {
+    (red, blue) = YCbCrMatrix.weights[tags.matrix ?? ""] ?? (0.2126, 0.0722)
+    isFullRange = tags.isFullRange
+    self.depth = depth
+    graphics = nil
   }
 
   private static let weights: [String: (red: Double, blue: Double)] = [
@@ -25,13 +37,13 @@ struct YCbCrMatrix: Sendable, Hashable {
   ]
 
   private var step: Double { Double(1 << (depth - 8)) }
-  private var lumaOffset: Double { isFullRange ? 0 : 16 * step }
-  private var chromaOffset: Double { 128 * step }
-  private var lumaScale: Double { isFullRange ? 256 * step - 1 : 219 * step }
-  private var chromaScale: Double { isFullRange ? 256 * step - 1 : 224 * step }
+  var lumaOffset: Double { isFullRange ? 0 : 16 * step }
+  var chromaOffset: Double { 128 * step }
+  var lumaScale: Double { isFullRange ? 256 * step - 1 : 219 * step }
+  var chromaScale: Double { isFullRange ? 256 * step - 1 : 224 * step }
 
   /// The weights of red, green and blue, each 0…1, and of a constant 1, in codes; for luma, Cb and Cr.
-  private var codeRows: [(red: Double, green: Double, blue: Double, one: Double)] {
+  var codeRows: [(red: Double, green: Double, blue: Double, one: Double)] {
     let green = 1 - red - blue
     let (cb, cr) = (chromaScale / (2 * (1 - blue)), chromaScale / (2 * (1 - red)))
     return [
@@ -43,8 +55,10 @@ struct YCbCrMatrix: Sendable, Hashable {
 
   /// The nearest codes of an opaque colour. A colour with alpha is drawn over black.
   func codes(_ color: Color) -> (luma: Int, cb: Int, cr: Int) {
-    let alpha = Double(color.alpha) / 65025
-    let (red, green, blue) = (Double(color.red) * alpha, Double(color.green) * alpha, Double(color.blue) * alpha)
+    var numbers = [color.red, color.green, color.blue].map { Double($0) / 255 }
+    if let graphics { numbers = LightPath(graphics, toneMapping: .bt2390).converted(numbers) }
+    let alpha = Double(color.alpha) / 255
+    let (red, green, blue) = (numbers[0] * alpha, numbers[1] * alpha, numbers[2] * alpha)
     let highest = Double(1 << depth) - 1
     let codes = codeRows.map { row in
       Int(min(highest, max(0, (row.red * red + row.green * green + row.blue * blue + row.one).rounded())))
@@ -76,18 +90,24 @@ struct YCbCrMatrix: Sendable, Hashable {
 
 /// The colour tags of a source and of the composition, with the missing ones filled in.
 ///
-/// An untagged source has the composition's matrix. If the composition is untagged too, nothing is converted between
-/// them, and RGB is converted to BT.709 from 720 lines on, to BT.601 below.
+/// The primaries and the transfer functions are those of `ColourPath`. An untagged source has the composition's matrix, or
+/// that of its size if the composition's primaries are not of standard television. If the composition is untagged too,
+/// nothing is converted between them, and RGB is converted to BT.709 from 720 lines on, to BT.601 below.
 struct SourceColour {
   let source: ColourTags
   let composition: ColourTags
+  let path: ColourPath
 
   init(_ video: VideoFormat, frameFormat: FrameFormat, composition format: VideoTaskFormat) {
+    path = ColourPath(video, film: format.colour, size: format.size)
     let named = format.colour.matrix.flatMap { SourceColour.family[$0] }
     let target = named ?? (format.size.height >= 720 ? "bt709" : "smpte170m")
+    let untagged =
+      path.film.primaries.isStandard
+      ? target : path.source.primaries == .bt2020 ? "bt2020nc" : video.size.height >= 720 ? "bt709" : "smpte170m"
     var (from, to) = (video.colour, format.colour)
     to.matrix = target
-    from.matrix = named == nil ? target : video.colour.matrix.flatMap { SourceColour.family[$0] } ?? target
+    from.matrix = named == nil ? target : video.colour.matrix.flatMap { SourceColour.family[$0] } ?? untagged
     if frameFormat.isRGB || frameFormat.name.hasPrefix("yuvj") { from.isFullRange = true }
     // Grey images use the full range, and their formats have no tag for it.
     if frameFormat.name.hasPrefix("gray") || frameFormat.name.hasPrefix("ya"), video.isStill { from.isFullRange = true }
@@ -97,7 +117,7 @@ struct SourceColour {
 
   /// Whether the numbers of a YUV frame mean the same in the source and in the composition.
   var isSame: Bool {
-    source.matrix == composition.matrix && source.isFullRange == composition.isFullRange
+    source.matrix == composition.matrix && source.isFullRange == composition.isFullRange && path.isSame
   }
 
   /// The matrices that conversions support, with one name for each set of weights.

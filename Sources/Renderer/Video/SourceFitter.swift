@@ -22,6 +22,8 @@ final class SourceFitter {
   private var copyPlacer: (size: PixelSize, placer: PicturePlacer)?
   /// The latest picture that was made ready to be placed and is not simply the source's.
   var latestPrepared: (key: PreparedPicture.Key, prepared: PreparedPicture)?
+  /// To the film's colours; nil if the source has them.
+  private lazy var conversion = colourConversion()
   /// The latest pictures that were placed, the oldest first. A picture that moves has a new place in every frame.
   private var placed: [(key: PlacedKey, picture: LayerPicture?)] = []
   /// The latest frame, upright and in the composition's format; and with alpha.
@@ -123,7 +125,7 @@ final class SourceFitter {
       part = PixelRect(whole.size)
     }
     if whole.format != output || !colours.isSame || part != PixelRect(whole.size) {
-      whole = try converted(whole, part: part, colour: colours.source, to: part.size, output, colours.composition)
+      whole = try composed(whole, part: part, colours, to: part.size)
     }
     upright = (frame.pts, whole)
     return whole
@@ -134,13 +136,20 @@ final class SourceFitter {
     if let uprightBlend, uprightBlend.pts == frame.pts { return uprightBlend.picture }
     let size = video.orientation.uprightSize(aperture(of: frame).size)
     let whole = try BlendPicture(
-      rgba(frame, size: size), rect: PixelRect(size), cell: ChromaCell(horizontalShift: 0, verticalShift: 0),
+      coloured(frame, size: size), rect: PixelRect(size), cell: ChromaCell(horizontalShift: 0, verticalShift: 0),
       matrix: YCbCrMatrix(format))
     uprightBlend = (frame.pts, whole)
     return whole
   }
 
-  /// A frame of the source, upright and premultiplied, at a size in pixels.
+  /// A frame of the source, upright and premultiplied, at a size in pixels and in the film's colours.
+  func coloured(_ frame: Frame, size: PixelSize) throws(RenderError) -> RGBAPicture {
+    let picture = try rgba(frame, size: size)
+    try conversion?.convert(picture)
+    return picture
+  }
+
+  /// A frame of the source, upright and premultiplied, at a size in pixels and in its own colours.
   func rgba(_ frame: Frame, size: PixelSize) throws(RenderError) -> RGBAPicture {
     let name = frame.format.bitDepth > 8 ? "rgba64le" : "rgba"
     guard let packed = FrameFormat(name: name) else { throw RenderError(.infrastructure, "libav has no \(name)") }
@@ -163,7 +172,7 @@ final class SourceFitter {
   }
 
   private func blended(_ frame: Frame, _ fitting: Fitting) throws(RenderError) -> LayerPicture {
-    var picture = try rgba(frame, size: fitting.scaled)
+    var picture = try coloured(frame, size: fitting.scaled)
     if fitting.shown != PixelRect(fitting.scaled) {
       picture = try picture.placed(fitting.shown, x: 0, y: 0, in: fitting.target.size)
     }
@@ -188,12 +197,10 @@ final class SourceFitter {
     let shown = fitting.shown.shifted(x: part.x, y: part.y)
     if !isScaled, source.format.startsOnChroma(shown) {
       // Only the format changes, so the shown part alone is converted.
-      let picture = try converted(
-        source, part: shown, colour: colours.source, to: shown.size, output, colours.composition)
+      let picture = try composed(source, part: shown, colours, to: shown.size)
       return .opaque(frame: picture, x: 0, y: 0, rect: fitting.target)
     }
-    let picture = try converted(
-      source, part: part, colour: colours.source, to: fitting.scaled, output, colours.composition)
+    let picture = try composed(source, part: part, colours, to: fitting.scaled)
     return .opaque(frame: picture, x: fitting.shown.x, y: fitting.shown.y, rect: fitting.target)
   }
 
@@ -213,6 +220,38 @@ final class SourceFitter {
   func scaled(_ frame: Frame, _ part: PixelRect, to size: PixelSize) throws(RenderError) -> Frame {
     let colour = SourceColour(video, frameFormat: frame.format, composition: format).composition
     return try converted(frame, part: part, colour: colour, to: size, frame.format, colour)
+  }
+
+  /// A part of a frame at a size, in the composition's format and colours. Where primaries or transfer functions differ, it
+  /// is scaled first, in the source's colours and at least 12 bits deep.
+  private func composed(
+    _ frame: Frame, part: PixelRect, _ colours: SourceColour, to size: PixelSize
+  ) throws(RenderError) -> Frame {
+    let output = FrameFormat(format.pixelFormat)
+    guard let conversion else {
+      return try converted(frame, part: part, colour: colours.source, to: size, output, colours.composition)
+    }
+    var (planar, x, y) = (frame, part.x, part.y)
+    if !ColourConversion.canConvert(frame.format, to: output) || part.size != size || !output.startsOnChroma(part) {
+      let name = format.pixelFormat.rawValue.prefix(7) + "12le"
+      guard let deep = FrameFormat(name: String(name)) else {
+        throw RenderError(.infrastructure, "libav has no \(name)")
+      }
+      planar = try converted(frame, part: part, colour: colours.source, to: size, deep, colours.source)
+      (x, y) = (0, 0)
+    }
+    let target = try mapErrors(to: RenderError.during("\(title): converting colours")) { () throws(MediaError) in
+      try Frame(size: size, format: output, colour: colours.composition)
+    }
+    try conversion.convert(
+      planar, x: x, y: y, YCbCrMatrix(colours.source, depth: planar.format.bitDepth), into: target, YCbCrMatrix(format))
+    return target
+  }
+
+  private func colourConversion() -> ColourConversion? {
+    let path = ColourPath(video, film: format.colour, size: format.size)
+    if path.isSame { return nil }
+    return ColourConversion(LightPath(path, toneMapping: format.toneMapping ?? .bt2390, peak: video.hdr?.peak))
   }
 
   private func converted(

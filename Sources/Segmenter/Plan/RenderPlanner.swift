@@ -34,7 +34,8 @@ package enum RenderPlanner {
     if let encoder = edit.export.video {
       let made = VideoTaskFormat(
         size: edit.videoComposition.renderSize, pixelFormat: encoder.pixelFormat, colour: encoder.colour,
-        frameDuration: edit.videoComposition.frameDuration)
+        frameDuration: edit.videoComposition.frameDuration,
+        toneMapping: edit.videoComposition.toneMapping == .bt2390 ? nil : edit.videoComposition.toneMapping)
       format = made
       segments = try self.segments(
         of: edit, format: made, encoder: encoder, frameCount: frameCount,

@@ -50,8 +50,14 @@ package struct VideoTaskFormat: Sendable, Hashable, Codable {
   package var pixelFormat: PixelFormat
   package var colour: ColourTags
   package var frameDuration: MediaTime
+  /// Nil: as BT.2390.
+  package var toneMapping: ToneMapping?
 
-  package init(size: PixelSize, pixelFormat: PixelFormat, colour: ColourTags, frameDuration: MediaTime) {
+  package init(
+    size: PixelSize, pixelFormat: PixelFormat, colour: ColourTags, frameDuration: MediaTime,
+    toneMapping: ToneMapping? = nil
+  ) {
+    self.toneMapping = toneMapping
     self.size = size
     self.pixelFormat = pixelFormat
     self.colour = colour
