@@ -111,7 +111,7 @@ extension Reference {
       // Of a file that was not made here, the rate is what most of its frames have.
       let isMade = if case .existing? = source.steps.first { false } else { true }
       let rate = try isMade ? source.rate?.exact : picture.video?.nominalFrameRate.exact
-      try video.setRule(source, rate: rate)
+      try video.setRule(source, container: description.container, rate: rate)
       self.video = video
     }
     for track in description.tracks where starts[track.index] == nil && (track.type == .video || track.type == .audio) {
@@ -176,7 +176,7 @@ extension Reference {
 
 extension Reference.Video {
   /// Decides how times follow from stored ones.
-  fileprivate mutating func setRule(_ source: Source, rate: Rational?) throws {
+  fileprivate mutating func setRule(_ source: Source, container: String, rate: Rational?) throws {
     if source.isJoined, let rate {
       let step = try (Rational(1) / (rate * tick)).rounded
       for index in frames.indices.dropFirst() { frames[index].time = frames[index - 1].time + Int64(step) }
@@ -189,7 +189,7 @@ extension Reference.Video {
       shown.append(frame)
     }
     frames = shown
-    guard ["mkv", "webm", "mka", "flv"].contains(source.fileExtension) else { return }
+    guard container.contains("matroska") || container == "flv" else { return }
     rule = .rounded
     guard let rate else { return }
     let ticksAFrame = try Rational(1) / (rate * tick)

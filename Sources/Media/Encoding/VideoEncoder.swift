@@ -10,6 +10,9 @@ package final class VideoEncoder {
   private let encoder: Encoder
   private let size: PixelSize
   private let format: FrameFormat
+  /// What the set-up states; nil if the encoder's own decoding times are used.
+  private let reorderDepth: Int?
+  private var packetCount: Int64 = 0
 
   /// - Parameter isMeasuring: whether the encoder is the codec's fast one, whose packets are counted and not kept.
   /// - Throws: `.unsupported` if the settings contradict one another (profile and pixel format, an odd size in 4:2:0).
@@ -22,6 +25,7 @@ package final class VideoEncoder {
     format = FrameFormat(settings.pixelFormat)
     try size.check("the \(codec.name) encoder")
     let setup = isMeasuring ? codec.measuringSetup(settings, size: size) : codec.encoderSetup(settings, size: size)
+    reorderDepth = setup.reorderDepth
     encoder = try Encoder(setup.encoder, isAlone: setup.isAlone)
     try VideoEncoder.configure(encoder.context, setup, settings, size, frameDuration, pixelAspect)
     try encoder.open(setup.options)
@@ -103,6 +107,11 @@ package final class VideoEncoder {
   package func receive() throws(MediaError) -> Packet? {
     guard let packet = try encoder.receive() else { return nil }
     packet.duration = 1
+    if let reorderDepth {
+      // x265 has no decoding times for a stream that is shorter than its delay.
+      packet.dts = packetCount - Int64(reorderDepth)
+      packetCount += 1
+    }
     return packet
   }
 }
