@@ -129,6 +129,7 @@ extension Reference {
       let first = try ((start - Rational((zero / tick).rounded) * tick) * Rational(format.sampleRate)).rounded
       audio = Audio(
         first: Int64(first), rate: Int64(format.sampleRate), channels: format.channels, samples: data.floats)
+      if isMovie, case .existing? = source.steps.first { try audio?.openGaps(path, track: sound.index, tick: tick) }
     }
   }
 
@@ -171,6 +172,33 @@ extension Reference {
       throw Tool.Failure(description: "\(path): ffprobe finds no time in track \(track)")
     }
     return try Rational(time) * Rational(tick[0], tick[1])
+  }
+}
+
+extension Reference.Audio {
+  /// Puts silence where the stored time of a frame is more than a millisecond after the end of the one before: what
+  /// `ffmpeg` writes to a stream without times has it left out.
+  fileprivate mutating func openGaps(_ path: String, track: Int, tick: Rational) throws {
+    let frames = try Tool.ffprobe(
+      "-threads", "1", "-select_streams", "\(track)", "-show_entries", "frame=best_effort_timestamp,nb_samples", path
+    ).compactMap { fields -> (time: Int64, count: Int64)? in
+      guard fields.count >= 2, let time = Int64(fields[0]), let count = Int64(fields[1]) else { return nil }
+      return (time, count)
+    }
+    guard Int(frames.map(\.count).reduce(0, +)) * channels == samples.count else { return }
+    var (placed, taken, end): ([Float], Int, Int64?) = ([], 0, nil)
+    for frame in frames {
+      let position = Int64(try (Rational(frame.time) * tick * Rational(rate)).rounded)
+      if let expected = end, position > expected + rate / 1000 {
+        placed += Array(repeating: 0, count: Int(position - expected) * channels)
+        end = position
+      }
+      let values = Int(frame.count) * channels
+      placed += samples[taken..<taken + values]
+      taken += values
+      end = (end ?? position) + frame.count
+    }
+    samples = placed
   }
 }
 

@@ -72,6 +72,10 @@ import Testing
       var random = SeededRandom(seed: seed &* 0x1_0000 &+ UInt64(number))
       let folder = try TemporaryFolder()
       let attack = try Attack(source, in: folder, clipCount: clipCount, random: &random)
+      if let reason = nothingToCompare(attack) {
+        row.source.remark = reason
+        return row
+      }
       let edit = try folder.write(Data(attack.document.utf8), "edit.json")
       var films: [Data] = []
       // The number of workers changes no byte; it is tried for one source in eight.
@@ -89,6 +93,17 @@ import Testing
       row.failure = "\(error)".split(separator: "\n").joined(separator: " ")
     }
     return row
+  }
+
+  /// Why a source cannot be cut or heard as it is, in the words of the table. Nil: it can.
+  private static func nothingToCompare(_ attack: Attack) -> String? {
+    if attack.asset.defaultTrack(.video)?.video?.isStill == true { return "a still picture has no frames to cut" }
+    if let channels = attack.asset.defaultTrack(.audio)?.audio?.channels,
+      !AudioCodec.pcm.definition.channelCounts.contains(channels)
+    {
+      return "\(channels) channels can only be heard mixed to fewer"
+    }
+    return nil
   }
 
   private static func compare(_ film: String, with attack: Attack, into comparison: inout Comparison) throws {

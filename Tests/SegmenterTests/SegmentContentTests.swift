@@ -30,6 +30,26 @@ struct SegmentContentTests {
     }
   }
 
+  @Test func `a clip between the frames of an uneven source shows those that are due`() throws {
+    // 15 frames a second in times of 1/100 s: 0, 7, 13, 20, …, so that some steps are those of the output and some are not.
+    var film = try Synthetic.film(frames: 120, interval: 120)
+    film.tracks[0].timebase = MediaTime(value: 1, timescale: 100)
+    film.tracks[0].video?.frames = FrameTimes((0..<60).map { ($0 * 20 + 1) / 3 })
+    let assets = Synthetic.assets(["a": film])
+    let frameDuration = MediaTime(value: 7, timescale: 100)
+    for count in [1, 2, 3, 5] as [Int64] {
+      let target = try Synthetic.range(0, 7 * count, 100)
+      for start in stride(from: 999 as Int64, to: 30_000, by: 100) {
+        let use = try Synthetic.range(start, start + 700 * count, 10_000)
+        let track = CompositionTrack(id: "t", type: .video, clips: [Synthetic.clip("a", use: use, at: target)])
+        let edit = try Synthetic.edit(tracks: [track], frameDuration: frameDuration)
+        for segment in try RenderPlanner.plan(edit, assets: assets).segments {
+          for frame in segment.frames { try compare(frame, of: segment, with: edit, assets) }
+        }
+      }
+    }
+  }
+
   /// The tasks of clips of "a", which fills the frame, of "wide", which leaves a border, and of a still with alpha: the
   /// first is on top.
   private func tasks(

@@ -52,7 +52,10 @@ struct SourceLookup {
     guard !format.isStill, !track.hasRoundedTimes, clip.source.duration == clip.target.duration,
       let shown = try shownFrame(of: clip, track: track, format: format, at: first),
       let run = format.frames.run(from: shown), run.count >= frames.count || run.last == format.frames.last,
-      try track.timebase.exact * Rational(run.step) == grid.frameDuration.exact
+      try track.timebase.exact * Rational(run.step) == grid.frameDuration.exact,
+      // What follows the run may be due before its last frame has been shown for as long as the others.
+      try shownFrame(of: clip, track: track, format: format, at: grid.time(of: frames.upperBound - 1))
+        == min(run.last, shown + Int64(frames.count - 1) * run.step)
     else { return exact }
     let stored = try track.timebase.exact * Rational(shown - track.origin)
     // Before its first frame a source shows that frame.
