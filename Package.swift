@@ -168,7 +168,8 @@ let package = Package(
     .testTarget(
       name: "WireTests",
       dependencies: nio + [
-        .product(name: "NIOEmbedded", package: "swift-nio"), "Wire", "Digest", "SystemSupport", logging, protobuf,
+        .product(name: "NIOEmbedded", package: "swift-nio"), "Wire", "Digest", "SystemSupport", "TestPrograms", logging,
+        protobuf,
       ],
       swiftSettings: strict),
     .testTarget(

@@ -6,6 +6,7 @@ import NIOCore
 import NIOPosix
 import SwiftProtobuf
 import SystemSupport
+import TestPrograms
 import Testing
 
 @testable import Wire

@@ -1,15 +1,18 @@
 import Glibc
 
 /// A TCP port of 127.0.0.1 that is taken and has no listener.
-struct ReservedPort {
-  let number: Int
+///
+/// It is not beside the tests of connections: where NIO is imported, its module of C declarations may be the one that has the
+/// socket's address, and then the members cannot be used without importing it.
+public struct ReservedPort {
+  public let number: Int
   private let descriptor: Int32
 
-  struct Failure: Error {
-    var errno: Int32
+  public struct Failure: Error {
+    public var errno: Int32
   }
 
-  init() throws {
+  public init() throws {
     let opened = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     guard opened >= 0 else { throw Failure(errno: errno) }
     var address = sockaddr_in()
@@ -30,5 +33,5 @@ struct ReservedPort {
     number = Int(UInt16(bigEndian: address.sin_port))
   }
 
-  func release() { close(descriptor) }
+  public func release() { close(descriptor) }
 }
