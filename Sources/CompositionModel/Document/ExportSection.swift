@@ -299,9 +299,10 @@ extension Lowering {
   ) where Codec.RawValue == String {
     guard let container, !codecs(container).contains(codec) else { return }
     let others = Container.allCases.filter { codecs($0).contains(codec) }.map(\.rawValue)
+    let stored = codecs(container).map(\.rawValue)
     problems.add(
       pointer.key("codec"),
-      "\(codec.rawValue) cannot be stored in \(container), which takes \(list(codecs(container).map(\.rawValue))); "
+      "\(codec.rawValue) cannot be stored in \(container), which \(stored.isEmpty ? "has sound alone" : "takes \(list(stored))"); "
         + "\(codec.rawValue) goes into \(list(others))")
   }
 

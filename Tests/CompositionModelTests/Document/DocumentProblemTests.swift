@@ -556,6 +556,7 @@ private func instructions(_ instructions: String) -> String {
     Wrong(video(#"{"keyframeInterval": "0"}"#), "/export/video/keyframeInterval", "0 s", "from 1"),
     Wrong(video(#"{"pixelFormat": "yuv420p10le"}"#), "/export/video/pixelFormat", "'yuv420p10le'", "'yuv420p10'"),
     Wrong(video(#"{"level": 4}"#), "/export/video/level", "yet"),
+    Wrong(video(#"{"codec": "h264"}"#, to: "a.m4a"), "/export/video/codec", "m4a, which has sound alone", "mp4"),
     Wrong(audio(#"{"codec": "vorbis"}"#), "/export/audio/codec", "'vorbis'", "aac, opus"),
     Wrong(
       audio(#"{"codec": "mp3", "bitRate": 100000}"#, to: "a.mp4"), "/export/audio/bitRate", "100000", "96000, 112000"),
