@@ -33,7 +33,9 @@ struct TaskRunner {
     do {
       task = try JSONDecoder().decode(TaskPayload.self, from: payload)
     } catch {
-      throw TaskFailure(.document, "the task cannot be read by this version of the worker: \(error)")
+      // A task is given to workers of the build that it was planned for, which can read it: it has been damaged on its way
+      // and is sent again.
+      throw TaskFailure(.media, "the task has been damaged on its way, or is that of another version: \(error)")
     }
     do {
       switch task {
