@@ -4,6 +4,9 @@
 public enum AudioCodec: String, Sendable, Hashable, Codable, CaseIterable {
   case aac, opus, mp3, flac, alac, pcm
 
+  /// The codec of a document that names none: the container's first, or that of most films if it is not known.
+  static func standard(in container: Container?) -> AudioCodec { container?.audioCodecs.first ?? .aac }
+
   /// Every fact about the codec.
   package var definition: any AudioCodecDefinition {
     switch self {

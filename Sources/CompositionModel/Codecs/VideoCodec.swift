@@ -4,6 +4,9 @@
 public enum VideoCodec: String, Sendable, Hashable, Codable, CaseIterable {
   case h264, hevc, prores422, prores4444, vp9, av1, ffv1
 
+  /// The codec of a document that names none: the container's first, or that of most films if it is not known or has none.
+  static func standard(in container: Container?) -> VideoCodec { container?.videoCodecs.first ?? .h264 }
+
   /// Every fact about the codec.
   package var definition: any VideoCodecDefinition {
     switch self {

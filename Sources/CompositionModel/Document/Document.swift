@@ -32,15 +32,18 @@ public struct Document: Sendable {
   ]
 
   /// Reads a document. Throws every problem that can be found without its media.
-  public static func parse(_ bytes: [UInt8]) throws(DocumentError) -> Document {
-    let document = try examine(bytes)
+  /// - Parameter output: as in `examine`.
+  public static func parse(_ bytes: [UInt8], output: String? = nil) throws(DocumentError) -> Document {
+    let document = try examine(bytes, output: output)
     guard document.problems.isEmpty else { throw DocumentError(problems: document.problems) }
     return document
   }
 
   /// Reads a document as far as possible and keeps its problems, so that `lower` can report them together with the
   /// problems that depend on its media. Throws only if the bytes are not a JSON object.
-  public static func examine(_ bytes: [UInt8]) throws(DocumentError) -> Document {
+  /// - Parameter output: the path that the command line gives, with which the document will be lowered. Its container
+  ///   has the codecs that settings without one are for.
+  public static func examine(_ bytes: [UInt8], output: String? = nil) throws(DocumentError) -> Document {
     let root: (value: JSONValue, duplicates: [JSONPointer])
     do {
       root = try JSONReader.read(bytes)
@@ -48,7 +51,7 @@ public struct Document: Sendable {
       let place = "line \(error.line), column \(error.column): "
       throw DocumentError(problems: [Problem(pointer: "", message: "not JSON at \(place)\(error.message)")])
     }
-    var reader = DocumentReader()
+    var reader = DocumentReader(output: output)
     for duplicate in root.duplicates { reader.problems.add(duplicate, "this key occurs twice in its object") }
     guard let document = reader.document(root.value) else {
       throw DocumentError(problems: reader.problems.problems)

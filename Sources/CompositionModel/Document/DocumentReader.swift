@@ -3,6 +3,8 @@
 /// Each section of the document extends it in the section's own file. The functions here read single values. They
 /// return nil and add a problem if a value is wrong, and return nil alone if there is no value.
 struct DocumentReader {
+  /// The output's path from the command line.
+  let output: String?
   var problems = ProblemList()
   var names = DeclaredNames()
   /// The font files that texts name by their paths.

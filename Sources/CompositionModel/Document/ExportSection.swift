@@ -79,7 +79,8 @@ extension DocumentReader {
         value, "'export'", keys: ExportEntry.keys, notYet: ExportEntry.notYet, instead: ExportEntry.instead)
     else { return entry }
     entry.to = name(fields["to"], "the output's path")
-    let container = entry.to.flatMap { try? Container(path: $0) }
+    // What is wrong with the path is found when the document is lowered.
+    let container = (output ?? entry.to).flatMap { try? Container(path: $0) }
     if let video = fields["video"] { entry.video = videoChoice(video, container) }
     if let audio = fields["audio"] { entry.audio = audioChoice(audio, container) }
     entry.optimizeForNetworkUse = boolean(fields["optimizeForNetworkUse"]) ?? true
@@ -94,8 +95,7 @@ extension DocumentReader {
     return entry
   }
 
-  /// - Parameter container: of the path in the document, whose first codec the settings of an object without `codec` are
-  ///   for.
+  /// - Parameter container: Its first codec is that of an object without `codec`. Nil: it is not known.
   private mutating func videoChoice(_ value: JSONValue, _ container: Container?) -> Choice<VideoEntry> {
     if case .boolean(let isThere) = value.content { return isThere ? .automatic : .none }
     var entry = VideoEntry(pointer: value.pointer)
@@ -112,11 +112,9 @@ extension DocumentReader {
       entry.pixelFormat = format
       return .settings(entry)
     }
-    let assumed = written ?? container?.videoCodecs.first ?? .h264
-    let codec = assumed.definition
-    // Settings are one codec's: with them the codec is that one in any container.
-    let isOnes = VideoEntry.keys.contains { $0 != "keyframeInterval" && fields.has($0) }
-    entry.codec = isOnes ? assumed : nil
+    entry.codec = written
+    let name = written ?? .standard(in: container)
+    let codec = name.definition
     if let qualities = codec.qualities { entry.quality = number(fields["quality"], in: qualities) }
     if let bitRates = codec.bitRates { entry.bitRate = integer(fields["bitRate"], in: bitRates) }
     if !codec.presets.isEmpty { entry.preset = choice(fields["preset"], "preset", among: codec.presets) }
@@ -124,7 +122,7 @@ extension DocumentReader {
     entry.pixelFormat = choice(
       fields["pixelFormat"], "pixel format", among: codec.pixelFormats.map(\.rawValue), notYet: PixelFormat.notYet
     ).flatMap(PixelFormat.init(rawValue:))
-    checkKeys(fields, of: assumed) { $0.definition.settingKeys }
+    checkKeys(fields, of: name) { $0.definition.settingKeys }
     if codec.qualities != nil, codec.bitRates != nil, fields.has("quality"), let bitRate = fields["bitRate"] {
       problems.add(bitRate.pointer, "'quality' and 'bitRate' exclude each other: give one of them")
     }
@@ -153,14 +151,14 @@ extension DocumentReader {
       entry.channels = member(fields["channels"], of: counts, "a number of channels")
       return .settings(entry)
     }
-    let assumed = written ?? container?.audioCodecs.first ?? .aac
-    let codec = assumed.definition
-    entry.codec = AudioEntry.keys.contains { fields.has($0) } ? assumed : nil
-    entry.sampleRate = member(fields["sampleRate"], of: codec.sampleRates, "a sample rate for \(assumed)")
+    entry.codec = written
+    let name = written ?? .standard(in: container)
+    let codec = name.definition
+    entry.sampleRate = member(fields["sampleRate"], of: codec.sampleRates, "a sample rate for \(name)")
     entry.channels = member(fields["channels"], of: codec.channelCounts, "a number of channels")
     if let bitRates = codec.bitRates { entry.bitRate = integer(fields["bitRate"], in: bitRates) }
     if !codec.bitDepths.isEmpty { entry.bitDepth = member(fields["bitDepth"], of: codec.bitDepths, "a bit depth") }
-    checkKeys(fields, of: assumed) { $0.definition.settingKeys }
+    checkKeys(fields, of: name) { $0.definition.settingKeys }
     return .settings(entry)
   }
 
@@ -310,7 +308,7 @@ extension Lowering {
 
   /// The codec of the output's video, if it has any.
   var videoCodec: VideoCodec {
-    document.export.video.settings?.codec ?? (try? document.container(for: output))?.videoCodecs.first ?? .h264
+    document.export.video.settings?.codec ?? .standard(in: try? document.container(for: output))
   }
 
   private mutating func videoSettings(
@@ -352,7 +350,7 @@ extension Lowering {
   }
 
   private mutating func audioSettings(_ entry: AudioEntry, _ container: Container?) -> AudioSettings {
-    let name = entry.codec ?? container?.audioCodecs.first ?? .aac
+    let name = entry.codec ?? .standard(in: container)
     check(name, isStoredIn: container, codecs: \.audioCodecs, at: entry.pointer)
     let (codec, standard) = (name.definition, AudioSettings.standard)
     let (sampleRate, channels) = (entry.sampleRate ?? codec.defaultSampleRate, entry.channels ?? standard.channels)

@@ -152,12 +152,7 @@ extension Lowering {
     case .ramps(let entries):
       guard let placed = timeline(entries), let first = placed.first else { return nil }
       if let range {
-        for entry in placed where range.duration < entry.ramp.over.end || entry.ramp.over.start < .zero {
-          problems.add(
-            entry.pointer,
-            "the ramp at \(entry.ramp.over) goes beyond \(owner), which lasts \(seconds(range.duration)); "
-              + "its times count from the start of \(owner)")
-        }
+        for entry in placed { checkPlace(of: entry.ramp.over, within: range, owner: owner, at: entry.pointer) }
       }
       return exact(at: first.pointer) { () throws(TimeError) in
         let list = try RampList(placed.map(\.ramp)).shifted(by: range?.start ?? .zero)

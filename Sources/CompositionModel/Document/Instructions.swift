@@ -16,7 +16,6 @@ struct InstructionEntry: Sendable {
   var pointer: JSONPointer
 
   static let keys = ["over", "background", "layers", "passthrough", "compositor", "filters", "wantsOverlays"]
-  static let notYet: [String] = []
   static let instead = ["overlays": "did you mean 'wantsOverlays'?"]
 }
 
@@ -39,7 +38,6 @@ struct LayerEntry: Sendable {
   static let keys = [
     "track", "fit", "crop", "frame", "transform", "opacity", "blendMode", "mask", "ramps", "filters",
   ]
-  static let notYet: [String] = []
 }
 
 extension DocumentReader {
@@ -47,7 +45,7 @@ extension DocumentReader {
   mutating func instruction(_ value: JSONValue) -> InstructionEntry? {
     guard
       let fields = fields(
-        value, "an instruction", keys: InstructionEntry.keys, notYet: InstructionEntry.notYet,
+        value, "an instruction", keys: InstructionEntry.keys,
         instead: InstructionEntry.instead)
     else { return nil }
     let over = range(required(fields, "over", "an instruction"), mayBeNegative: true)
@@ -86,7 +84,7 @@ extension DocumentReader {
     var shown: Set<TrackID> = []
     var layers: [LayerEntry] = []
     for item in items(value, "layers") {
-      guard let fields = fields(item, "a layer", keys: LayerEntry.keys, notYet: LayerEntry.notYet) else { continue }
+      guard let fields = fields(item, "a layer", keys: LayerEntry.keys) else { continue }
       let track = videoTrack(required(fields, "track", "a layer"))
       let (geometry, ramps) = geometry(fields, mayBeNegative: true)
       let layer = LayerEntry(

@@ -21,7 +21,6 @@ struct VideoCompositionEntry: Sendable {
     "renderSize", "scale", "frameDuration", "frameRate", "background", "transitions", "instructions", "overlays",
     "filters", "color", "toneMapping",
   ]
-  static let notYet: [String] = []
   static let instead = [
     "fps": "did you mean 'frameRate'?", "size": "did you mean 'renderSize'?",
     "resolution": "did you mean 'renderSize'?", "width": "the size of the film is 'renderSize'",
@@ -82,7 +81,7 @@ extension DocumentReader {
     var entry = VideoCompositionEntry(pointer: pointer)
     guard let value,
       let fields = fields(
-        value, "'videoComposition'", keys: VideoCompositionEntry.keys, notYet: VideoCompositionEntry.notYet,
+        value, "'videoComposition'", keys: VideoCompositionEntry.keys,
         instead: VideoCompositionEntry.instead)
     else { return entry }
     entry.renderSize = size(fields["renderSize"], in: VideoCompositionEntry.sides)

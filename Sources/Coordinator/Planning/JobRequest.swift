@@ -150,7 +150,7 @@ package struct JobSubmission: Sendable {
     }
     if document.isEmpty { return (request, []) }
     do {
-      let parsed = try Document.examine([UInt8](document))
+      let parsed = try Document.examine([UInt8](document), output: output.isEmpty ? nil : output)
       let names = Set(parsed.compositors.map(\.compositor.name)).sorted()
       if !names.isEmpty { request.compositors = names }
       let submitted = Set(assets.map(\.id))

@@ -87,9 +87,9 @@ struct PlannedJob: Sendable {
   static func plan(
     _ request: JobRequest, _ descriptions: [AssetID: AssetDescription], _ fonts: FoundFonts
   ) throws -> (RenderPlan, warnings: [Problem]) {
-    let document = try Document.examine([UInt8](request.document.utf8))
-    let (edit, warnings) = try document.lowerWithWarnings(
-      assets: descriptions, output: request.output.isEmpty ? nil : request.output)
+    let output = request.output.isEmpty ? nil : request.output
+    let document = try Document.examine([UInt8](request.document.utf8), output: output)
+    let (edit, warnings) = try document.lowerWithWarnings(assets: descriptions, output: output)
     var planned: [AssetID: PlannedAsset] = [:]
     for asset in request.assets {
       guard let description = descriptions[asset.id] else { continue }

@@ -581,6 +581,25 @@ private func instructions(_ instructions: String) -> String {
     #expect(try problems(documentText(tracks: film, export: "{}"), output: "film.mp4").isEmpty)
   }
 
+  @Test func settingsWithoutACodecAreForThatOfTheContainerThatIsWritten() throws {
+    let sound = documentText(
+      tracks: #"[{"sound": true, "clips": [{"asset": "v", "use": "0..2"}]}]"#,
+      export: #"{"to": "film.mp4", "video": true, "audio": {"channels": 1}}"#)
+    for (output, video, audio) in [
+      ("a.webm", VideoCodec.vp9, AudioCodec.opus), ("a.ogg", nil, .opus), ("a.m4a", nil, .aac), ("a.wav", nil, .pcm),
+      ("a.mov", .h264, .aac),
+    ] as [(String, VideoCodec?, AudioCodec)] {
+      let export = try lowered(sound, output: output).export
+      #expect(export.video?.codec == video && export.audio?.codec == audio, "\(output)")
+      #expect(export.audio?.channels == 1)
+    }
+    let quick = documentText(tracks: film, export: #"{"to": "film.mp4", "video": {"preset": "veryfast"}}"#)
+    #expect(try problems(quick).isEmpty)
+    let found = try problems(quick, output: "film.webm")
+    #expect(
+      found.map(\.pointer) == ["/export/video/preset"] && found[0].message.contains("allowed are 5, 4"), "\(found)")
+  }
+
   @Test func oddWidthsAreRefusedFor422AndAnySizeIsFineFor444() throws {
     func size(_ size: String, _ format: String) throws -> Int {
       try problems(

@@ -68,7 +68,7 @@ func documentText(tracks: String, _ others: String = "", export: String = #"{"to
 
 /// The edit of a document's text.
 func lowered(_ text: String, assets: [AssetID: AssetDescription]? = nil, output: String? = nil) throws -> Edit {
-  try Document.parse(Array(text.utf8)).lower(assets: try assets ?? standardAssets(), output: output)
+  try Document.parse(Array(text.utf8), output: output).lower(assets: try assets ?? standardAssets(), output: output)
 }
 
 /// Every problem of a text and its media, as `sheaf check` reports them.
@@ -77,7 +77,7 @@ func problems(
   unreadable: [AssetID: String] = [:]
 ) throws -> [Problem] {
   do {
-    _ = try Document.examine(Array(text.utf8)).lower(
+    _ = try Document.examine(Array(text.utf8), output: output).lower(
       assets: try assets ?? standardAssets(), output: output, unreadable: unreadable)
     return []
   } catch let error as DocumentError {
