@@ -6,9 +6,6 @@ FILM ?= out/first-film.mp4
 RELEASE := .build/release
 SWIFT_FILES := $(shell git ls-files '*.swift' 2>/dev/null | grep -v '/Generated/')
 
-# The modules whose tests compute and wait for nothing.
-COMPUTING := CompositionModelTests|SegmenterTests|MediaTests|RendererTests|StitcherTests|ExactnessTests
-
 .PHONY: setup build release demo gallery test lint format bench chaos exactness clean
 
 setup: ## install the system packages that are missing
@@ -36,12 +33,7 @@ test: setup ## every test, with a throwaway PostgreSQL
 	swift build --product sheaf-worker
 	# Not --build-tests, which would also compile every tool of every dependency.
 	swift build --product sheafPackageTests
-	# Apart from the others, whose connections would wait while these compute on every thread.
-	swift test --skip-build --disable-xctest --filter '^($(COMPUTING))\.'
-	pg_virtualenv -t -o max_connections=200 -o fsync=off \
-		swift test --skip-build --disable-xctest --skip '^(FarmTests|$(COMPUTING))\.'
-	# Whole farms, one at a time, so that each test has all of the machine's cores.
-	pg_virtualenv -t -o max_connections=200 -o fsync=off swift test --skip-build --disable-xctest --filter '^FarmTests\.' --no-parallel
+	scripts/test
 
 lint:
 	@swift format lint --strict $(SWIFT_FILES)

@@ -79,9 +79,10 @@ let package = Package(
         .embedInCode("Migrations/0005_measuring.sql"),
       ],
       swiftSettings: strict),
+    .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
     .target(
-      name: "Wire", dependencies: nio + [protobuf, logging, "Digest", "SystemSupport"], exclude: ["sheaf.proto"],
-      swiftSettings: strict),
+      name: "Wire", dependencies: nio + [protobuf, logging, "CZlib", "Digest", "SystemSupport"],
+      exclude: ["sheaf.proto"], swiftSettings: strict),
     .target(name: "CFiles", cSettings: optimised),
     .target(name: "ContentStorage", dependencies: ["CFiles", "Digest", "SystemSupport"], swiftSettings: strict),
     .target(

@@ -60,7 +60,7 @@ package struct Reconnection: Sendable, Hashable {
   package mutating func failed(_ error: WireError, at now: Duration) -> Action {
     switch error.code {
     case .refused(.shuttingDown), .refused(.unavailable): break
-    case .unreachable, .closed, .timeout: if !hasAnswered { return .giveUp }
+    case .unreachable, .closed, .timeout, .damaged: if !hasAnswered { return .giveUp }
     case .refused, .violation, .content, .temporary, .addressInUse: return .giveUp
     }
     let isFirst = lostAt == nil

@@ -4,7 +4,9 @@ package typealias WireMessage = Sheaf_Frame.OneOf_Message
 /// Numbers that both ends of a connection obey (`docs/wire.md`).
 package enum WireProtocol {
   /// Both ends must have the same version.
-  package static let version: UInt32 = 5
+  package static let version: UInt32 = 6
+  /// The version since which every frame has a checksum.
+  static let firstWithChecksums: UInt32 = 6
   /// The most bytes of content in one `ContentData` or `UploadChunk`. Other messages wait for one of them at most.
   package static let maximumChunk = 256 << 10
   /// How many chunks an uploader may send beyond those that were answered.
@@ -55,6 +57,8 @@ package struct WireError: Error, Sendable, Hashable, CustomStringConvertible {
     case refused(Sheaf_Refusal.Code)
     /// The peer sent something that the protocol does not allow.
     case violation
+    /// A frame was damaged on its way. The same messages may arrive whole over another connection.
+    case damaged
     /// The peer took too long.
     case timeout
     /// The connection is closed.
@@ -83,7 +87,7 @@ package struct WireError: Error, Sendable, Hashable, CustomStringConvertible {
     case .refused(let code): code
     case .unreachable, .addressInUse, .temporary: .unavailable
     // The peer may have been stopped, as by a laptop's lid, and repeats what it did.
-    case .timeout: .unavailable
+    case .timeout, .damaged: .unavailable
     case .violation, .closed, .content: .protocol
     }
   }

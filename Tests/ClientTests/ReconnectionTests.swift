@@ -33,7 +33,7 @@ struct ReconnectionTests {
   }
 
   @Test func aCoordinatorThatHasNeverAnsweredMayHaveAnotherAddress() {
-    for error in [unreachable, lost, WireError(.timeout, "no answer")] {
+    for error in [unreachable, lost, WireError(.timeout, "no answer"), WireError(.damaged, "a frame was damaged")] {
       var reconnection = Reconnection()
       let action = reconnection.failed(error, at: .zero)
       #expect(action == .giveUp)

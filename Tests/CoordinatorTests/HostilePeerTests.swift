@@ -33,7 +33,7 @@ import Testing
         while true {
           let step = try decoder.next()
           if case .needsBytes = step { break }
-          if case .frame(let body) = step { frames.append(try Sheaf_Frame(body: body)) }
+          if case .frame(let body) = step { frames.append(try Sheaf_Frame(message: body.withoutChecksum())) }
           if case .needsRoom(let bytes, _) = step { decoder.grantRoom(bytes) }
         }
       }
@@ -80,6 +80,21 @@ import Testing
         // Bytes that are no message, with their correct length.
         try await expectRefusal(
           coordinator, ByteBuffer(bytes: [0, 0, 0, 3, 0xFF, 0xFF, 0xFF]), .protocol, "not a message")
+        // Frames that were damaged on their way: the first one, and a later one.
+        var damaged = try stream(hello(coordinator, .client) { $0.name = "host" })
+        damaged.setInteger(UInt8(ascii: "x"), at: damaged.writerIndex - 6)
+        try await expectRefusal(coordinator, damaged, .unavailable, "damaged on its way")
+        damaged = try stream(hello(coordinator, .client), .cancelJob(.with { $0.job = "job" }))
+        damaged.setInteger(UInt8(ascii: "x"), at: damaged.writerIndex - 6)
+        try await expectRefusal(coordinator, damaged, .unavailable, "damaged on its way")
+        // A version that sends no checksums.
+        var older = ByteBuffer()
+        try older.writeLengthPrefixed(as: UInt32.self) {
+          $0.writeBytes(
+            try Sheaf_Frame.with { $0.message = hello(coordinator, .client) { $0.protocolVersion = 5 } }
+              .serializedBytes() as [UInt8])
+        }
+        try await expectRefusal(coordinator, older, .protocol, "of the protocol, not 5")
         // No hello first.
         try await expectRefusal(coordinator, stream(.workersQuery(.init())), .protocol, "first frame must be a hello")
         try await expectRefusal(

@@ -10,7 +10,7 @@ struct FramingTests {
   private func frames(_ decoder: inout FrameDecoder, _ bytes: ByteBuffer) throws -> [Sheaf_Frame] {
     decoder.append(bytes)
     var frames: [Sheaf_Frame] = []
-    while case .frame(let body) = try decoder.next() { frames.append(try Sheaf_Frame(body: body)) }
+    while case .frame(let body) = try decoder.next() { frames.append(try Sheaf_Frame(message: body.withoutChecksum())) }
     return frames
   }
 
@@ -18,10 +18,42 @@ struct FramingTests {
     .with { $0.message = .cancelJob(.with { $0.job = job }) }
   }
 
-  @Test func aFrameIsItsLengthAndItsMessage() throws {
-    var bytes = try frame("j").framed()
-    #expect(bytes.readInteger(as: UInt32.self) == UInt32(bytes.readableBytes))
-    #expect(try Sheaf_Frame(serializedBytes: [UInt8](bytes.readableBytesView)) == frame("j"))
+  /// The checksum is that of Python's `zlib.crc32`.
+  @Test func aFrameIsItsLengthAndItsMessageAndItsChecksum() throws {
+    let bytes = try frame("j").framed()
+    #expect([UInt8](bytes.readableBytesView) == [0, 0, 0, 11, 0x92, 0x02, 3, 0x0A, 1, 0x6A, 0x75] + [0xB4, 0xD6, 0xF2, 0x30])
+  }
+
+  @Test func aChangedByteAnywhereInAFrameIsFound() throws {
+    let whole = try frame("the name of a job").framed()
+    for place in 4..<whole.readableBytes {
+      for bit in 0..<8 {
+        var bytes = whole
+        let byte = try #require(bytes.getInteger(at: place, as: UInt8.self))
+        bytes.setInteger(byte ^ 1 << bit, at: place)
+        var decoder = FrameDecoder(limit: 1000)
+        let error = #expect(throws: WireError.self) { try frames(&decoder, bytes) }
+        #expect(error?.code == .damaged, "bit \(bit) of byte \(place)")
+      }
+    }
+  }
+
+  @Test func aFirstFrameWithoutAChecksumIsThatOfAnotherVersionOrDamaged() throws {
+    func first(_ frame: Sheaf_Frame) throws -> Sheaf_Frame {
+      try Sheaf_Frame(first: ByteBuffer(bytes: frame.serializedBytes() as [UInt8]))
+    }
+    func hello(_ version: UInt32) -> Sheaf_Frame {
+      .with { $0.message = .hello(.with { $0.protocolVersion = version }) }
+    }
+    #expect(try first(hello(5)) == hello(5))
+    let refusal = Sheaf_Frame.with { $0.message = .refusal(.with { $0.message = "version 5 is expected" }) }
+    #expect(try first(refusal) == refusal)
+    #expect(throws: WireError.self) { try first(hello(WireProtocol.version)) }
+    #expect(throws: WireError.self) { try first(frame("j")) }
+    // And such a version reads a frame that has a checksum.
+    var bytes = try refusal.framed()
+    bytes.moveReaderIndex(forwardBy: 4)
+    #expect(try Sheaf_Frame(serializedBytes: [UInt8](bytes.readableBytesView)).message == refusal.message)
   }
 
   @Test func framesComeOutHoweverTheStreamIsCut() throws {
@@ -90,7 +122,7 @@ struct FramingTests {
     var found: Sheaf_Frame?
     while found == nil {
       switch try decoder.next() {
-      case .frame(let body): found = try Sheaf_Frame(body: body)
+      case .frame(let body): found = try Sheaf_Frame(message: body.withoutChecksum())
       case .needsBytes:
         let part = bytes.readSlice(length: min(60_000, bytes.readableBytes))
         decoder.append(try #require(part))
@@ -112,6 +144,7 @@ struct FramingTests {
     var bytes = ByteBuffer()
     bytes.writeInteger(UInt32(body.count))
     bytes.writeBytes(body)
+    bytes.appendChecksum()
     var decoder = FrameDecoder(limit: 1000)
     let error = #expect(throws: WireError.self) { try frames(&decoder, bytes) }
     #expect(error?.code == .violation)

@@ -32,7 +32,7 @@ struct ConnectedBuilds: Sendable {
   /// What is missing, for a person who waits; nil if a build has all of some compositors.
   func lacking(_ compositors: [String]) -> String? {
     if best(with: compositors) != nil { return nil }
-    let known = builds.values.reduce(into: Set()) { $0.formUnion($1.compositors) }
+    let known = known
     let missing = compositors.filter { !known.contains($0) }
     switch missing.count {
     case 0: return "no worker that is connected has all of the compositors \(Self.list(compositors))"
@@ -44,7 +44,7 @@ struct ConnectedBuilds: Sendable {
   /// The places of a document that name compositors that no build has together with the others.
   func problems(of request: JobRequest) -> [Problem] {
     guard let reason = lacking(request.compositors ?? []) else { return [] }
-    let known = builds.values.reduce(into: Set()) { $0.formUnion($1.compositors) }
+    let known = known
     let uses = request.compositorUses.filter { !known.contains($0.compositor.name) }
     let found = known.isEmpty ? "it has none" : "it has \(Self.list(known.sorted()))"
     let hint = "a worker program that has it is given by --worker-executable"
@@ -55,6 +55,9 @@ struct ConnectedBuilds: Sendable {
         message: "the worker's program has no compositor '\($0.compositor.name)'; \(found); \(hint)")
     }
   }
+
+  /// The compositors that any build has.
+  private var known: Set<String> { builds.values.reduce(into: []) { $0.formUnion($1.compositors) } }
 
   private static func list(_ names: [String]) -> String { names.map { "'\($0)'" }.joined(separator: ", ") }
 }

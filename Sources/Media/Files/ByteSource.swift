@@ -11,6 +11,24 @@ package protocol ByteSource: AnyObject, Sendable {
   func read(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer) throws(MediaError) -> Int
 }
 
+extension ByteSource {
+  /// The bytes from a position on: as many as wanted, fewer only at the end.
+  package func bytes(at offset: Int64 = 0, count: Int) throws(MediaError) -> [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: count)
+    var read = 0
+    while read < count {
+      let part = try bytes.withUnsafeMutableBufferPointer { buffer throws(MediaError) in
+        let rest = UnsafeMutableBufferPointer(rebasing: buffer[read...])
+        return try self.read(at: offset + Int64(read), into: UnsafeMutableRawBufferPointer(rest))
+      }
+      if part == 0 { break }
+      read += part
+    }
+    bytes.removeLast(count - read)
+    return bytes
+  }
+}
+
 /// An open file, closed with the last reference.
 package final class FileByteSource: ByteSource {
   package let byteCount: Int64

@@ -21,7 +21,7 @@ package struct CubeFile: Sendable {
 
   /// Whether a file is meant as a table: its first line that is not empty and no comment begins with one of the keywords.
   package static func isOne(_ source: any ByteSource) throws(MediaError) -> Bool {
-    let head = try bytes(of: source, count: Int(min(source.byteCount, 65_536)))
+    let head = try source.bytes(count: Int(min(source.byteCount, 65_536)))
     var lines = Lines(head)
     while let line = lines.next() {
       guard let first = line.words.first else { continue }
@@ -43,7 +43,7 @@ package struct CubeFile: Sendable {
     var (lowest, highest) = ([0.0, 0, 0], [1.0, 1, 1])
     var values: [Float] = []
     var expected = 0
-    var lines = Lines(try CubeFile.bytes(of: source, count: Int(source.byteCount)))
+    var lines = Lines(try source.bytes(count: Int(source.byteCount)))
     while let line = lines.next() {
       guard let first = line.words.first else { continue }
       guard let keyword = CubeFile.keywords.first(where: { first.elementsEqual($0.utf8) }) else {
@@ -106,20 +106,6 @@ package struct CubeFile: Sendable {
     self.format = format
     self.values = values
     domain = zip(lowest, highest).map { $0...$1 }
-  }
-
-  private static func bytes(of source: any ByteSource, count: Int) throws(MediaError) -> [UInt8] {
-    var bytes = [UInt8](repeating: 0, count: count)
-    var read = 0
-    while read < count {
-      let part = try bytes.withUnsafeMutableBufferPointer { buffer throws(MediaError) in
-        try source.read(
-          at: Int64(read), into: UnsafeMutableRawBufferPointer(UnsafeMutableBufferPointer(rebasing: buffer[read...])))
-      }
-      if part == 0 { break }
-      read += part
-    }
-    return Array(bytes.prefix(read))
   }
 
   /// A finite number, such as `-1.5e-3`.

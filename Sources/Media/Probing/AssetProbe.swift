@@ -165,19 +165,9 @@ package enum AssetProbe {
 
   /// The bytes from the header of a second Flash video on, which begins at most 4 KiB after the last packet of the first.
   private static func secondFile(_ source: any ByteSource, from end: Int64) throws(MediaError) -> Int64? {
-    var bytes = [UInt8](repeating: 0, count: 4096)
-    var count = 0
-    while count < bytes.count {
-      let read = try bytes.withUnsafeMutableBufferPointer { buffer throws(MediaError) in
-        try source.read(
-          at: end + Int64(count),
-          into: UnsafeMutableRawBufferPointer(UnsafeMutableBufferPointer(rebasing: buffer[count...])))
-      }
-      if read == 0 { break }
-      count += read
-    }
+    let bytes = try source.bytes(at: end, count: 4096)
     // The name, the version, flags, and the header's size.
-    let place = bytes[..<count].indices.dropLast(8).first {
+    let place = bytes.indices.dropLast(8).first {
       bytes[$0..<($0 + 4)].elementsEqual([0x46, 0x4C, 0x56, 1])
         && bytes[($0 + 5)..<($0 + 9)].elementsEqual([0, 0, 0, 9])
     }
@@ -186,11 +176,8 @@ package enum AssetProbe {
 
   /// Whether a file is a WebP picture whose header says that it is animated. libavcodec finds no picture in one.
   private static func isAnimatedWebP(_ source: any ByteSource) throws(MediaError) -> Bool {
-    var head = [UInt8](repeating: 0, count: 21)
-    let count = try head.withUnsafeMutableBufferPointer { buffer throws(MediaError) in
-      try source.read(at: 0, into: UnsafeMutableRawBufferPointer(buffer))
-    }
-    return count == head.count && head[0..<4].elementsEqual("RIFF".utf8) && head[8..<16].elementsEqual("WEBPVP8X".utf8)
+    let head = try source.bytes(count: 21)
+    return head.count == 21 && head[0..<4].elementsEqual("RIFF".utf8) && head[8..<16].elementsEqual("WEBPVP8X".utf8)
       && head[20] & 2 != 0
   }
 
@@ -199,14 +186,11 @@ package enum AssetProbe {
     var offset: Int64 = 0
     var boxes = 0
     while offset <= source.byteCount - 8, boxes < 100_000 {
-      var head = [UInt8](repeating: 0, count: 16)
-      let count = try head.withUnsafeMutableBufferPointer { buffer throws(MediaError) in
-        try source.read(at: offset, into: UnsafeMutableRawBufferPointer(buffer))
-      }
-      guard count >= 8 else { return false }
+      let head = try source.bytes(at: offset, count: 16)
+      guard head.count >= 8 else { return false }
       if head[4..<8].elementsEqual("moof".utf8) { return true }
       var size = head[0..<4].reduce(Int64(0)) { $0 << 8 | Int64($1) }
-      if size == 1, count == 16 { size = head[8..<16].reduce(Int64(0)) { $0 << 8 | Int64($1) } }
+      if size == 1, head.count == 16 { size = head[8..<16].reduce(Int64(0)) { $0 << 8 | Int64($1) } }
       guard size >= 8, size <= source.byteCount - offset else { return false }
       offset += size
       boxes += 1

@@ -9,13 +9,10 @@ package enum FontProbe {
   /// The description of a file, by its first bytes; nil if it is not a TrueType or OpenType font or a collection of them.
   /// - Throws: `.media` if it is damaged.
   package static func probe(_ source: any ByteSource, name: String) throws(RenderError) -> AssetDescription? {
-    var head = [UInt8](repeating: 0, count: 4)
-    let count = try mapErrors(to: RenderError.during("reading \(name)")) { () throws(MediaError) in
-      try head.withUnsafeMutableBufferPointer { buffer throws(MediaError) in
-        try source.read(at: 0, into: UnsafeMutableRawBufferPointer(buffer))
-      }
+    let head = try mapErrors(to: RenderError.during("reading \(name)")) { () throws(MediaError) in
+      try source.bytes(count: 4)
     }
-    guard count == 4, [[0, 1, 0, 0], Array("OTTO".utf8), Array("ttcf".utf8), Array("true".utf8)].contains(head) else {
+    guard [[0, 1, 0, 0], Array("OTTO".utf8), Array("ttcf".utf8), Array("true".utf8)].contains(head) else {
       return nil
     }
     func refusal(_ message: String) -> RenderError {

@@ -1,3 +1,4 @@
+import CZlib
 import NIOCore
 import SwiftProtobuf
 
@@ -78,23 +79,83 @@ struct FrameDecoder {
 }
 
 extension Sheaf_Frame {
-  /// The frame as it is sent: a big-endian length of four bytes, then the message.
+  /// The frame as it is sent: a big-endian length of four bytes, then the message, whose last field is its checksum.
   func framed() throws(WireError) -> ByteBuffer {
     do {
       let bytes: FrameBytes = try serializedBytes()
-      return bytes.buffer
+      var buffer = bytes.buffer
+      buffer.appendChecksum()
+      return buffer
     } catch {
       throw WireError(.violation, "a frame could not be encoded: \(error)")
     }
   }
 
-  init(body: ByteBuffer) throws(WireError) {
+  /// The first frame of a connection. One without a checksum comes from another version of the protocol, whose number the
+  /// caller refuses.
+  init(first body: ByteBuffer) throws(WireError) {
+    let checked = Result { () throws(WireError) in try body.withoutChecksum() }
+    guard case .failure(let damaged) = checked else {
+      try self.init(message: checked.get())
+      return
+    }
+    do throws(WireError) {
+      try self.init(message: body)
+    } catch {
+      throw body.checksumField == nil ? error : damaged
+    }
+    switch message {
+    case .hello(let hello) where hello.protocolVersion < WireProtocol.firstWithChecksums: break
+    case .welcome(let welcome) where welcome.protocolVersion < WireProtocol.firstWithChecksums: break
+    case .refusal where checksum == 0: break
+    default: throw damaged
+    }
+  }
+
+  /// - Parameter message: A frame without its length and its checksum.
+  init(message: ByteBuffer) throws(WireError) {
     do {
-      try self.init(serializedBytes: FrameBytes(body: body))
+      try self.init(serializedBytes: FrameBytes(body: message))
     } catch {
       throw WireError(.violation, "a frame is not a message of this protocol")
     }
-    guard message != nil else { throw WireError(.violation, "a frame contains no message of this protocol version") }
+    guard self.message != nil else {
+      throw WireError(.violation, "a frame contains no message of this protocol version")
+    }
+  }
+}
+
+/// The checksum is the last field of a frame, so that a version without checksums can read the message all the same.
+extension ByteBuffer {
+  /// The field's number and type, one byte, before its four bytes.
+  private static let checksumTag: UInt8 = 14 << 3 | 5
+  fileprivate static let checksumSize = 5
+
+  /// Adds the checksum to a frame that begins with its length.
+  mutating func appendChecksum() {
+    let message = readableBytesView.dropFirst(FrameBytes.prefix)
+    let checksum = Self.checksum(of: message)
+    setInteger(UInt32(message.count + Self.checksumSize), at: readerIndex)
+    writeInteger(Self.checksumTag)
+    writeInteger(checksum, endianness: .little)
+  }
+
+  /// Where the checksum is in a frame without its length. Nil if it has none.
+  fileprivate var checksumField: Int? {
+    let field = readerIndex + readableBytes - Self.checksumSize
+    return field >= readerIndex && getInteger(at: field, as: UInt8.self) == Self.checksumTag ? field : nil
+  }
+
+  /// The message of a frame without its length. Throws `.damaged` if the checksum is not that of the message.
+  func withoutChecksum() throws(WireError) -> ByteBuffer {
+    guard let field = checksumField, let message = getSlice(at: readerIndex, length: field - readerIndex),
+      getInteger(at: field + 1, endianness: .little) == Self.checksum(of: message.readableBytesView)
+    else { throw WireError(.damaged, "a frame was damaged on its way: connect again and repeat it") }
+    return message
+  }
+
+  private static func checksum(of bytes: ByteBufferView) -> UInt32 {
+    bytes.withUnsafeBytes { UInt32(truncatingIfNeeded: crc32_z(0, $0.baseAddress, $0.count)) }
   }
 }
 
@@ -178,7 +239,7 @@ private struct FrameBytes: SwiftProtobufContiguousBytes {
 
   init(repeating byte: UInt8, count: Int) {
     buffer = ByteBuffer()
-    buffer.reserveCapacity(Self.prefix + count)
+    buffer.reserveCapacity(Self.prefix + count + ByteBuffer.checksumSize)
     buffer.writeInteger(UInt32(count))
     buffer.writeRepeatingByte(byte, count: count)
     isPrefixed = true

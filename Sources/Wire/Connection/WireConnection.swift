@@ -183,7 +183,8 @@ package struct WireInbound: AsyncSequence, Sendable {
     /// connection has brought, if it has no effect besides its answer. Throws `WireError`.
     package mutating func next() async throws -> WireMessage? {
       memory.replace(nil, decoded: nil)
-      guard let received = try await nextToReceive() else { return nil }
+      guard var received = try await nextToReceive() else { return nil }
+      received.body = try received.body.withoutChecksum()
       var decoded: MemoryBudget.Reservation?
       if let limits {
         let size = try received.decodedSize(for: limits.share)
@@ -193,7 +194,7 @@ package struct WireInbound: AsyncSequence, Sendable {
         }
       }
       memory.replace(received.memory, decoded: decoded)
-      guard let message = try Sheaf_Frame(body: received.body).message else { return nil }
+      guard let message = try Sheaf_Frame(message: received.body).message else { return nil }
       if case .refusal(let refusal) = message { throw WireError(.refused(refusal.code), refusal.message) }
       return message
     }

@@ -291,6 +291,9 @@ package nonisolated struct Sheaf_Frame: Sendable {
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
+  /// The last field of every frame: the CRC-32 (as zlib's) of the bytes of the frame before this field.
+  package var checksum: UInt32 = 0
+
   package var message: Sheaf_Frame.OneOf_Message? = nil
 
   /// The first frame each way.
@@ -1808,7 +1811,7 @@ nonisolated extension Sheaf_AttemptEnd: SwiftProtobuf._ProtoNameProviding {
 
 nonisolated extension Sheaf_Frame: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".Frame"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}hello\0\u{1}welcome\0\u{1}refusal\0\u{2}\u{7}heartbeat\0\u{1}publish\0\u{1}failure\0\u{4}\u{3}heartbeat_reply\0\u{1}grant\0\u{3}publish_reply\0\u{3}failure_reply\0\u{4}\u{2}read_content\0\u{3}content_data\0\u{3}upload_begin\0\u{3}upload_chunk\0\u{3}upload_reply\0\u{4}\u{6}find_missing\0\u{1}submit\0\u{3}status_query\0\u{3}watch_job\0\u{3}cancel_job\0\u{3}workers_query\0\u{3}inspect_document\0\u{3}retry_job\0\u{3}delete_job\0\u{1}fetched\0\u{3}find_missing_reply\0\u{3}submit_reply\0\u{3}status_reply\0\u{3}cancel_reply\0\u{3}workers_reply\0\u{3}inspect_reply\0\u{3}retry_reply\0\u{3}delete_reply\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}hello\0\u{1}welcome\0\u{1}refusal\0\u{2}\u{7}heartbeat\0\u{1}publish\0\u{1}failure\0\u{2}\u{2}checksum\0\u{3}heartbeat_reply\0\u{1}grant\0\u{3}publish_reply\0\u{3}failure_reply\0\u{4}\u{2}read_content\0\u{3}content_data\0\u{3}upload_begin\0\u{3}upload_chunk\0\u{3}upload_reply\0\u{4}\u{6}find_missing\0\u{1}submit\0\u{3}status_query\0\u{3}watch_job\0\u{3}cancel_job\0\u{3}workers_query\0\u{3}inspect_document\0\u{3}retry_job\0\u{3}delete_job\0\u{1}fetched\0\u{3}find_missing_reply\0\u{3}submit_reply\0\u{3}status_reply\0\u{3}cancel_reply\0\u{3}workers_reply\0\u{3}inspect_reply\0\u{3}retry_reply\0\u{3}delete_reply\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -1894,6 +1897,7 @@ nonisolated extension Sheaf_Frame: SwiftProtobuf.Message, SwiftProtobuf._Message
           self.message = .failure(v)
         }
       }()
+      case 14: try { try decoder.decodeSingularFixed32Field(value: &self.checksum) }()
       case 15: try {
         var v: Sheaf_HeartbeatReply?
         var hadOneofValue = false
@@ -2280,6 +2284,12 @@ nonisolated extension Sheaf_Frame: SwiftProtobuf.Message, SwiftProtobuf._Message
       guard case .failure(let v)? = self.message else { preconditionFailure() }
       try visitor.visitSingularMessageField(value: v, fieldNumber: 12)
     }()
+    default: break
+    }
+    if self.checksum != 0 {
+      try visitor.visitSingularFixed32Field(value: self.checksum, fieldNumber: 14)
+    }
+    switch self.message {
     case .heartbeatReply?: try {
       guard case .heartbeatReply(let v)? = self.message else { preconditionFailure() }
       try visitor.visitSingularMessageField(value: v, fieldNumber: 15)
@@ -2388,12 +2398,13 @@ nonisolated extension Sheaf_Frame: SwiftProtobuf.Message, SwiftProtobuf._Message
       guard case .deleteReply(let v)? = self.message else { preconditionFailure() }
       try visitor.visitSingularMessageField(value: v, fieldNumber: 47)
     }()
-    case nil: break
+    default: break
     }
     try unknownFields.traverse(visitor: &visitor)
   }
 
   package static func ==(lhs: Sheaf_Frame, rhs: Sheaf_Frame) -> Bool {
+    if lhs.checksum != rhs.checksum {return false}
     if lhs.message != rhs.message {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true

@@ -1,0 +1,3 @@
+// zlib's CRC-32, and nothing else of it.
+#pragma once
+#include <zlib.h>
