@@ -110,9 +110,11 @@ struct WorkerCommand: ParsableCommand {
   }
 
   private func run(_ agent: Agent) async throws {
+    // Trapped before the agent connects, so that no signal ends a worker that a coordinator has seen.
+    let trapped = await UnixSignalsSequence(trapping: .sigterm, .sigint)
     let signals = Task {
       var isFirst = true
-      for await _ in await UnixSignalsSequence(trapping: .sigterm, .sigint) {
+      for await _ in trapped {
         if isFirst { agent.drain() } else { agent.stop() }
         isFirst = false
       }

@@ -127,6 +127,7 @@ import Wire
   @Test func theFreeSlotsOfAllWorkersAreOneClaim() async throws {
     try await TestCoordinator.runObstructed { coordinator, store in
       store.hang([.claim])
+      let (answers, answered) = AsyncStream.makeStream(of: Int.self)
       try await withThrowingTaskGroup(of: Void.self) { group in
         for number in 0..<5 {
           group.addTask {
@@ -134,13 +135,14 @@ import Wire
             try await ManualWorker.run(hello, at: coordinator) { worker in
               try await worker.heartbeat(free: 2)
               _ = try await worker.heartbeatReply()
+              answered.yield(number)
               _ = try await worker.grant()
             }
           }
         }
-        // The first worker's claim does not return, and the others wait for it.
+        // The first worker's claim does not return, and the others, whose slots are known, wait for it.
         try await eventually("a claim hangs") { store.calls(.claim) == 1 }
-        try await eventually("all workers are registered") { try await coordinator.store.workers().count == 5 }
+        _ = await answers.prefix(5).reduce(0, +)
         try await coordinator.render(10)
         store.free()
         try await group.waitForAll()

@@ -83,15 +83,15 @@ package struct WireConnection: Sendable {
     return try await memory.reserve(bytes, for: share)
   }
 
-  /// Sends a refusal as the last message and closes the connection. Waits at most a second for the peer to read it.
+  /// Sends a refusal as the last message and closes the connection. Waits at most five seconds for the peer to read it.
   package func refuse(_ code: Sheaf_Refusal.Code, _ message: String) async {
     let refusal = Sheaf_Refusal.with {
       $0.code = code
       $0.message = message
     }
     let sent = Task { try await send(.refusal(refusal)) }
-    // A peer that does not read must not delay this end: the channel is closed after a second in any case.
-    let closing = channel.eventLoop.scheduleTask(in: .seconds(1)) { [channel] in channel.close(promise: nil) }
+    // A peer that does not read must not delay this end: the channel is closed after five seconds in any case.
+    let closing = channel.eventLoop.scheduleTask(in: .seconds(5)) { [channel] in channel.close(promise: nil) }
     // It fails if the channel is closed already, and then there is no input to discard.
     try? await channel.triggerUserOutboundEvent(FrameHandler.Command.discard).get()
     do {
@@ -99,7 +99,7 @@ package struct WireConnection: Sendable {
       writer.finish()
       try await channel.closeFuture.get()
     } catch {
-      // The channel is closed already, by the peer or because the second is over.
+      // The channel is closed already, by the peer or because the time is over.
     }
     closing.cancel()
   }
