@@ -41,9 +41,13 @@ public struct Document: Sendable {
 
   /// Reads a document as far as possible and keeps its problems, so that `lower` can report them together with the
   /// problems that depend on its media. Throws only if the bytes are not a JSON object.
-  /// - Parameter output: the path that the command line gives, with which the document will be lowered. Its container
-  ///   has the codecs that settings without one are for.
-  public static func examine(_ bytes: [UInt8], output: String? = nil) throws(DocumentError) -> Document {
+  /// - Parameters:
+  ///   - output: the path that the command line gives, with which the document will be lowered. Its container has the
+  ///     codecs that settings without one are for.
+  ///   - preset: takes the place of the document's preset. Nil: the document's.
+  public static func examine(
+    _ bytes: [UInt8], output: String? = nil, preset: ExportPreset? = nil
+  ) throws(DocumentError) -> Document {
     let root: (value: JSONValue, duplicates: [JSONPointer])
     do {
       root = try JSONReader.read(bytes)
@@ -51,7 +55,7 @@ public struct Document: Sendable {
       let place = "line \(error.line), column \(error.column): "
       throw DocumentError(problems: [Problem(pointer: "", message: "not JSON at \(place)\(error.message)")])
     }
-    var reader = DocumentReader(output: output)
+    var reader = DocumentReader(output: output, preset: preset)
     for duplicate in root.duplicates { reader.problems.add(duplicate, "this key occurs twice in its object") }
     guard let document = reader.document(root.value) else {
       throw DocumentError(problems: reader.problems.problems)

@@ -5,6 +5,8 @@
 struct DocumentReader {
   /// The output's path from the command line.
   let output: String?
+  /// Takes the place of the document's preset. Nil: the document's.
+  let preset: ExportPreset?
   var problems = ProblemList()
   var names = DeclaredNames()
   /// The font files that texts name by their paths.

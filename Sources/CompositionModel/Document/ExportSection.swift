@@ -17,15 +17,40 @@ struct ExportEntry: Sendable {
   var audio: Choice<AudioEntry> = .automatic
   var optimizeForNetworkUse = true
   var metadata: [String: String] = [:]
+  /// Of the composition. Nil: all of it.
+  var timeRange: WrittenRange?
+  var preset: ExportPreset?
   var pointer: JSONPointer
 
-  static let keys = ["to", "video", "audio", "optimizeForNetworkUse", "metadata"]
-  static let notYet = ["preset", "timeRange", "metadataFilter"]
+  static let keys = ["to", "video", "audio", "optimizeForNetworkUse", "metadata", "timeRange", "preset"]
+  static let notYet = ["metadataFilter"]
   static let instead = [
     "path": "did you mean 'to'?", "file": "did you mean 'to'?", "output": "did you mean 'to'?",
     "format": "the extension of 'to' decides the container", "container": "the extension of 'to' decides the container",
     "faststart": "did you mean 'optimizeForNetworkUse'?",
   ]
+}
+
+extension ExportEntry {
+  /// The video as written, or without any key, with what the preset sets and the document does not.
+  var presetVideo: VideoEntry {
+    var entry = video.settings ?? VideoEntry(pointer: pointer.key("video"))
+    guard let preset = preset?.video else { return entry }
+    entry.codec = entry.codec ?? preset.codec
+    if entry.codec == preset.codec, entry.quality == nil, entry.bitRate == nil { entry.quality = preset.quality }
+    return entry
+  }
+
+  /// The audio in the same way.
+  var presetAudio: AudioEntry {
+    var entry = audio.settings ?? AudioEntry(pointer: pointer.key("audio"))
+    guard let preset = preset?.audio else { return entry }
+    entry.codec = entry.codec ?? preset.codec
+    if entry.codec == preset.codec, entry.bitRate == nil {
+      entry.bitRate = preset.bitRate(channels: entry.channels ?? AudioSettings.standard.channels)
+    }
+    return entry
+  }
 }
 
 /// `export.video` as written.
@@ -74,6 +99,7 @@ extension DocumentReader {
   /// Reads `export`.
   mutating func export(_ value: JSONValue?, at pointer: JSONPointer) -> ExportEntry {
     var entry = ExportEntry(pointer: pointer)
+    entry.preset = preset
     guard let value,
       let fields = fields(
         value, "'export'", keys: ExportEntry.keys, notYet: ExportEntry.notYet, instead: ExportEntry.instead)
@@ -81,9 +107,11 @@ extension DocumentReader {
     entry.to = name(fields["to"], "the output's path")
     // What is wrong with the path is found when the document is lowered.
     let container = (output ?? entry.to).flatMap { try? Container(path: $0) }
-    if let video = fields["video"] { entry.video = videoChoice(video, container) }
-    if let audio = fields["audio"] { entry.audio = audioChoice(audio, container) }
+    if preset == nil { entry.preset = exportPreset(fields["preset"]) }
+    if let video = fields["video"] { entry.video = videoChoice(video, container, entry.preset) }
+    if let audio = fields["audio"] { entry.audio = audioChoice(audio, container, entry.preset) }
     entry.optimizeForNetworkUse = boolean(fields["optimizeForNetworkUse"]) ?? true
+    entry.timeRange = range(fields["timeRange"])
     for (key, value) in members(fields["metadata"], "strings by name, such as {\"title\": \"A day\"}") {
       if key.isEmpty || key.utf8.contains(0) || key.contains("=") {
         problems.add(value.pointer, "a name of metadata must not be empty or contain '=' or a null character")
@@ -95,8 +123,18 @@ extension DocumentReader {
     return entry
   }
 
-  /// - Parameter container: Its first codec is that of an object without `codec`. Nil: it is not known.
-  private mutating func videoChoice(_ value: JSONValue, _ container: Container?) -> Choice<VideoEntry> {
+  private mutating func exportPreset(_ value: JSONValue?) -> ExportPreset? {
+    guard let value, let name = string(value) else { return nil }
+    if let preset = ExportPreset(rawValue: name) { return preset }
+    problems.add(value.pointer, ExportPreset.unknown(name))
+    return nil
+  }
+
+  /// - Parameters:
+  ///   - container: Its first codec is that of an object without `codec`, unless a preset gives it. Nil: it is not known.
+  private mutating func videoChoice(
+    _ value: JSONValue, _ container: Container?, _ preset: ExportPreset?
+  ) -> Choice<VideoEntry> {
     if case .boolean(let isThere) = value.content { return isThere ? .automatic : .none }
     var entry = VideoEntry(pointer: value.pointer)
     guard
@@ -113,7 +151,7 @@ extension DocumentReader {
       return .settings(entry)
     }
     entry.codec = written
-    let name = written ?? .standard(in: container)
+    let name = written ?? preset?.video?.codec ?? .standard(in: container)
     let codec = name.definition
     if let qualities = codec.qualities { entry.quality = number(fields["quality"], in: qualities) }
     if let bitRates = codec.bitRates { entry.bitRate = integer(fields["bitRate"], in: bitRates) }
@@ -135,7 +173,9 @@ extension DocumentReader {
     return integer(value, in: VideoSettings.keyframeIntervals).map { .frames($0) }
   }
 
-  private mutating func audioChoice(_ value: JSONValue, _ container: Container?) -> Choice<AudioEntry> {
+  private mutating func audioChoice(
+    _ value: JSONValue, _ container: Container?, _ preset: ExportPreset?
+  ) -> Choice<AudioEntry> {
     if case .boolean(let isThere) = value.content { return isThere ? .automatic : .none }
     var entry = AudioEntry(pointer: value.pointer)
     guard
@@ -152,7 +192,7 @@ extension DocumentReader {
       return .settings(entry)
     }
     entry.codec = written
-    let name = written ?? .standard(in: container)
+    let name = written ?? preset?.audio.codec ?? .standard(in: container)
     let codec = name.definition
     entry.sampleRate = member(fields["sampleRate"], of: codec.sampleRates, "a sample rate for \(name)")
     entry.channels = member(fields["channels"], of: codec.channelCounts, "a number of channels")
@@ -228,18 +268,18 @@ extension Lowering {
     case .none: break
     case .automatic:
       // A container of sound alone has the sound of a film with pictures.
-      if hasVideo, container?.videoCodecs.isEmpty != true {
-        video = videoSettings(VideoEntry(pointer: entry.pointer.key("video")), format, container)
-      }
-    case .settings(let written): video = videoSettings(written, format, container)
+      if hasVideo, container?.videoCodecs.isEmpty != true { video = videoSettings(format, container) }
+    case .settings: video = videoSettings(format, container)
     }
     var audio: AudioSettings?
     switch entry.audio {
     case .none: break
-    case .automatic: if hasAudio { audio = audioSettings(AudioEntry(pointer: entry.pointer.key("audio")), container) }
-    case .settings(let written): audio = audioSettings(written, container)
+    case .automatic: if hasAudio { audio = audioSettings(container) }
+    case .settings: audio = audioSettings(container)
     }
-    if let settings = audio, filmIsKnown, !film.isEmpty, !containsSample(at: settings.sampleRate) {
+    if let preset = entry.preset { check(preset, container, hasVideo: hasVideo) }
+    let timeRange = exportedRange()
+    if let settings = audio, filmIsKnown, !film.isEmpty, !contains(timeRange ?? film, sampleAt: settings.sampleRate) {
       // A film with video is rendered without the audio, which would be empty.
       if video != nil { audio = nil } else { problems.add(entry.pointer, "the film is shorter than a sample") }
     }
@@ -256,26 +296,58 @@ extension Lowering {
     if filmIsKnown, video != nil, !hasClips, document.videoComposition.renderSize == nil {
       problems.add(document.videoComposition.pointer, "no clip gives the film's size: give 'renderSize'")
     }
-    if document.videoComposition.scale != .one { checkFit() }
+    if scale != .one { checkFit() }
     return container.map { container in
       ExportSettings(
         path: entry.to, container: container, video: video, audio: audio,
-        optimizeForNetworkUse: entry.optimizeForNetworkUse, metadata: entry.metadata)
+        optimizeForNetworkUse: entry.optimizeForNetworkUse, metadata: entry.metadata, timeRange: timeRange)
     }
   }
 
-  /// Whether the film lasts for at least one sample, rounded to nearest.
-  private mutating func containsSample(at sampleRate: Int) -> Bool {
-    let duration = film.duration
-    let count = exact(at: .root) { () throws(TimeError) in try (duration.exact * Rational(sampleRate)).rounded }
+  /// Reports a preset that the container cannot hold or the film cannot meet.
+  private mutating func check(_ preset: ExportPreset, _ container: Container?, hasVideo: Bool) {
+    let pointer = document.export.pointer.key("preset")
+    if let container, !preset.containers.contains(container) {
+      let able = ExportPreset.allCases.filter { $0.containers.contains(container) }.map(\.rawValue)
+      problems.add(
+        pointer,
+        "the preset '\(preset.rawValue)' cannot be written to \(container): it goes into "
+          + "\(list(preset.containers.map(\.rawValue)))"
+          + (able.isEmpty ? "" : "; presets for \(container) are \(list(able))"))
+    }
+    if preset.video != nil, !hasVideo, filmIsKnown, !film.isEmpty {
+      problems.add(
+        pointer, "the preset '\(preset.rawValue)' has pictures, and no track has any; 'appleM4A' has sound alone")
+    }
+  }
+
+  /// The part of the film that is exported. Nil: all of it, or it cannot be used.
+  private mutating func exportedRange() -> MediaTimeRange? {
+    let pointer = document.export.pointer.key("timeRange")
+    guard let written = document.export.timeRange, let range = resolve(written, at: pointer) else { return nil }
+    guard filmIsKnown, !film.isEmpty else { return range }
+    if film.end < range.end {
+      problems.add(pointer, "\(range) ends after the film, which is \(seconds(film.duration)) long")
+      return nil
+    }
+    return range
+  }
+
+  /// Whether a part of the film has at least one sample, where both its ends are rounded to the nearest one.
+  private mutating func contains(_ range: MediaTimeRange, sampleAt sampleRate: Int) -> Bool {
+    let rate = Rational(sampleRate)
+    let count = exact(at: .root) { () throws(TimeError) in
+      try (range.end.exact * rate).rounded - (range.start.exact * rate).rounded
+    }
     return count != 0
   }
 
   /// Reports pictures at their own size in a frame that is made smaller, which does not make them smaller yet.
   private mutating func checkFit() {
+    let reason = scale == document.videoComposition.scale ? "'scale'" : "the preset"
     for clip in document.tracks.flatMap(\.clips) where clip.fit == .none {
       problems.add(
-        clip.pointer.key("fit"), "the fit 'none' in a document with a 'scale' below 1 cannot be rendered yet")
+        clip.pointer.key("fit"), "the fit 'none' in a film that \(reason) makes smaller cannot be rendered yet")
     }
   }
 
@@ -308,14 +380,16 @@ extension Lowering {
 
   /// The codec of the output's video, if it has any.
   var videoCodec: VideoCodec {
-    document.export.video.settings?.codec ?? .standard(in: try? document.container(for: output))
+    document.export.presetVideo.codec ?? .standard(in: try? document.container(for: output))
   }
 
-  private mutating func videoSettings(
-    _ entry: VideoEntry, _ format: LoweredFormat, _ container: Container?
-  ) -> VideoSettings {
+  private mutating func videoSettings(_ format: LoweredFormat, _ container: Container?) -> VideoSettings {
+    let entry = document.export.presetVideo
     let name = videoCodec
-    check(name, isStoredIn: container, codecs: \.videoCodecs, at: entry.pointer)
+    // What a preset cannot be written to is reported for the preset.
+    if document.export.preset == nil || document.export.video.settings?.codec != nil {
+      check(name, isStoredIn: container, codecs: \.videoCodecs, at: entry.pointer)
+    }
     let codec = name.definition
     let settings = VideoSettings(
       codec: name, rateControl: codec.rateControl(quality: entry.quality, bitRate: entry.bitRate),
@@ -349,9 +423,12 @@ extension Lowering {
     }
   }
 
-  private mutating func audioSettings(_ entry: AudioEntry, _ container: Container?) -> AudioSettings {
+  private mutating func audioSettings(_ container: Container?) -> AudioSettings {
+    let entry = document.export.presetAudio
     let name = entry.codec ?? .standard(in: container)
-    check(name, isStoredIn: container, codecs: \.audioCodecs, at: entry.pointer)
+    if document.export.preset == nil || document.export.audio.settings?.codec != nil {
+      check(name, isStoredIn: container, codecs: \.audioCodecs, at: entry.pointer)
+    }
     let (codec, standard) = (name.definition, AudioSettings.standard)
     let (sampleRate, channels) = (entry.sampleRate ?? codec.defaultSampleRate, entry.channels ?? standard.channels)
     let settings = AudioSettings(

@@ -130,7 +130,6 @@ extension Lowering {
   /// Filters whose lengths are smaller with the frame, as `scale` of `videoComposition` makes it.
   /// - Parameter geometry: Of the picture. A matrix is scaled itself, and lengths are in the picture's own pixels then.
   func scaled(_ filters: [Filter<RampList>]?, _ geometry: LayerGeometry? = nil) -> [Filter<RampList>]? {
-    let scale = document.videoComposition.scale
     if case .matrix? = geometry?.transform { return filters }
     return scale == .one ? filters : filters?.map { $0.scaled(by: scale.approximate) }
   }

@@ -383,7 +383,7 @@ extension Lowering {
   ) -> LayerGeometry? {
     guard let frame = frameSize, let steps = placed else { return nil }
     if let known = steps.resolved[picture] { return known }
-    let scale = document.videoComposition.scale.approximate
+    let scale = scale.approximate
     var geometry = LayerGeometry()
     if !steps.crop.isEmpty {
       for step in steps.crop { checkCrop(step, asset, picture) }

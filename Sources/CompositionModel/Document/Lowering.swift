@@ -22,6 +22,9 @@ struct Lowering {
   private var trackNumbers: [TrackID: Int] = [:]
   /// Whether the place of every clip is known, and so the film's duration.
   var filmIsKnown = false
+  /// How much smaller the film is made than its author has measured it: `scale` of the document, or less if the preset has
+  /// smaller frames.
+  var scale: Rational
   /// The size of a frame. Nil if it is not known.
   var frameSize: PixelSize?
   /// [0, the film's duration), as far as it is known.
@@ -31,6 +34,7 @@ struct Lowering {
     self.document = document
     self.assets = assets.filter { unreadable[$0.key] == nil }
     self.output = output
+    scale = document.videoComposition.scale
     problems = document.problemList
     checkAssets(unreadable: unreadable)
   }

@@ -307,7 +307,7 @@ extension Lowering {
       return moving(id, asset, track, use: use, turns: (loop ?? .times(1)).turns, size, frame, entry)
     case .text(var text, let size):
       // An eighteenth of the frame's height is 60 pixels at 1080.
-      text.size = size.map { $0 * document.videoComposition.scale.approximate } ?? Double(frame?.height ?? 18) / 18
+      text.size = size.map { $0 * scale.approximate } ?? Double(frame?.height ?? 18) / 18
       text.width = text.width.map { max(1, scaled($0)) }
       scaleStyle(of: &text)
       guard checkFont(of: text, at: entry.pointer.key("font")) else { return nil }
@@ -366,7 +366,7 @@ extension Lowering {
 
   /// The width and height of a picture in pixels of the frame.
   private func sides(_ size: OverlaySize, own: PixelSize, _ frame: PixelSize?) -> (width: Int?, height: Int?) {
-    let hasOwnSize = size.width == nil && size.height == nil && document.videoComposition.scale != .one
+    let hasOwnSize = size.width == nil && size.height == nil && scale != .one
     let width = size.width.map { pixels($0, of: frame?.width) } ?? (hasOwnSize ? scaled(own.width) : nil)
     let height = size.height.map { pixels($0, of: frame?.height) }
     func within(_ side: Int) -> Int { min(max(1, side), PixelSize.largestSide) }
@@ -390,6 +390,6 @@ extension Lowering {
   }
 
   func scaled(_ length: Int) -> Int {
-    length.scaled(by: document.videoComposition.scale, .toNearestOrAwayFromZero)
+    length.scaled(by: scale, .toNearestOrAwayFromZero)
   }
 }

@@ -76,7 +76,6 @@ extension DocumentReader {
 extension Lowering {
   /// Makes the style's lengths smaller with the frame.
   func scaleStyle(of text: inout StyledText) {
-    let scale = document.videoComposition.scale
     guard scale != .one else { return }
     if let outline = text.outline { text.outline?.width = outline.width * scale.approximate }
     if let shadow = text.shadow {

@@ -209,7 +209,7 @@ extension Lowering {
     let formats = clipsInOrder.map(\.video)
     // A photograph or a title card before the first shot does not decide how the film is stored.
     let first = formats.first { !$0.isStill } ?? formats.first
-    let written = document.export.video.settings
+    let written = document.export.presetVideo
     var colour = ColourTags()
     if let first, !first.isRGB {
       colour = first.colour
@@ -220,7 +220,7 @@ extension Lowering {
       colour = color
       colour.chromaLocation = location
     }
-    let pixelFormat = written?.pixelFormat ?? defaultPixelFormat(first, isHDR: colour.highDynamicRange != nil)
+    let pixelFormat = written.pixelFormat ?? defaultPixelFormat(first, isHDR: colour.highDynamicRange != nil)
     var format = LoweredFormat(size: nil, pixelFormat: pixelFormat, colour: colour, hdr: hdrMetadata(colour))
     format.size = renderSize(formats, pixelFormat)
     if let size = format.size, !document.export.video.isNone,
@@ -237,15 +237,15 @@ extension Lowering {
 
   /// The pixel format of a document that gives none, for a first clip of a format and a film of high dynamic range or not.
   private func defaultPixelFormat(_ first: VideoFormat?, isHDR: Bool) -> PixelFormat {
-    let (entry, name) = (document.export.video.settings, videoCodec)
+    let (entry, name) = (document.export.presetVideo, videoCodec)
     let source = first.map { PixelFormat(nearest: $0) } ?? .yuv420p
     let plain = name.definition.defaultPixelFormat(source: source, isHDR: false)
     guard isHDR else { return plain }
     let deep = name.definition.defaultPixelFormat(source: source, isHDR: true)
     // A profile that is asked for may have 8 bits only.
     let settings = VideoSettings(
-      codec: name, rateControl: name.definition.rateControl(quality: entry?.quality, bitRate: entry?.bitRate),
-      preset: entry?.preset, profile: entry?.profile, keyframeInterval: 1, pixelFormat: deep, colour: ColourTags())
+      codec: name, rateControl: name.definition.rateControl(quality: entry.quality, bitRate: entry.bitRate),
+      preset: entry.preset, profile: entry.profile, keyframeInterval: 1, pixelFormat: deep, colour: ColourTags())
     return name.definition.problem(with: settings)?.key == "profile" ? plain : deep
   }
 
@@ -253,7 +253,12 @@ extension Lowering {
   private mutating func renderSize(_ formats: [VideoFormat], _ pixelFormat: PixelFormat) -> PixelSize? {
     let entry = document.videoComposition
     let (across, down) = (1 << pixelFormat.chromaShift.horizontal, 1 << pixelFormat.chromaShift.vertical)
-    if let size = entry.renderSize, entry.scale == .one {
+    var largest = entry.renderSize
+    if largest == nil {
+      for size in formats.map(\.presentationSize) where size.area > largest?.area ?? 0 { largest = size }
+    }
+    if let largest, let preset = document.export.preset?.video { scale = min(scale, preset.scale(of: largest)) }
+    if let size = entry.renderSize, scale == .one {
       let even = PixelSize(width: size.width / across * across, height: size.height / down * down)
       if even == size || document.export.video.isNone { return checkedArea(size, entry.pointer.key("renderSize")) }
       let side =
@@ -265,12 +270,8 @@ extension Lowering {
           + "the nearest that it can is \(even.width)x\(even.height)")
       return nil
     }
-    var largest = entry.renderSize
-    if largest == nil {
-      for size in formats.map(\.presentationSize) where size.area > largest?.area ?? 0 { largest = size }
-    }
     guard let largest else { return nil }
-    func fitted(_ length: Int, step: Int) -> Int { max(2, length.scaled(by: entry.scale, .down) / step * step) }
+    func fitted(_ length: Int, step: Int) -> Int { max(2, length.scaled(by: scale, .down) / step * step) }
     let scaled = PixelSize(width: fitted(largest.width, step: across), height: fitted(largest.height, step: down))
     let greatest = PixelSize.largestSide
     if scaled.width <= greatest, scaled.height <= greatest { return checkedArea(scaled, entry.pointer) }

@@ -20,10 +20,18 @@ public struct Edit: Sendable, Hashable, Codable {
     self.export = export
   }
 
-  /// The frames of the output: exactly ceil(duration / frameDuration).
+  /// The part of the composition that is exported: all of it, or the settings' `timeRange`.
+  public var exportedRange: MediaTimeRange {
+    get throws(TimeError) {
+      if let range = export.timeRange { return range }
+      return try MediaTimeRange(start: .zero, end: composition.duration)
+    }
+  }
+
+  /// The frames of the output: exactly ceil(duration of the exported range / frameDuration).
   public var frameCount: Int {
     get throws(TimeError) {
-      guard let count = Int(exactly: try (composition.duration / videoComposition.frameDuration).ceiling) else {
+      guard let count = Int(exactly: try (exportedRange.duration / videoComposition.frameDuration).ceiling) else {
         throw .overflow
       }
       return count

@@ -10,11 +10,14 @@ public struct ExportSettings: Sendable, Hashable, Codable {
   /// Whether the index is at the start of the file.
   public var optimizeForNetworkUse: Bool
   public var metadata: [String: String]
+  /// The part of the composition that is exported. Nil: all of it.
+  public var timeRange: MediaTimeRange?
 
   public init(
     path: String?, container: Container, video: VideoSettings?, audio: AudioSettings?,
-    optimizeForNetworkUse: Bool = true, metadata: [String: String] = [:]
+    optimizeForNetworkUse: Bool = true, metadata: [String: String] = [:], timeRange: MediaTimeRange? = nil
   ) {
+    self.timeRange = timeRange
     self.path = path
     self.container = container
     self.video = video

@@ -79,7 +79,8 @@ package struct PlanReport: Sendable, Hashable, Codable {
         pixelFormat: format.pixelFormat.rawValue, frameDuration: format.frameDuration)
       for (segment, task) in zip(plan.segments, planned.tasks) {
         segments.append(
-          try Segment(segment, planned.isMeasuring ? "measured" : task.action, format.frameDuration))
+          try Segment(
+            segment, planned.isMeasuring ? "measured" : task.action, start: plan.start, format.frameDuration))
       }
     }
     if let task = plan.audio, let planned = planned.audio {
@@ -95,12 +96,15 @@ extension NewTask {
 }
 
 extension PlanReport.Segment {
-  fileprivate init(_ segment: Segmenter.Segment, _ action: String, _ frameDuration: MediaTime) throws {
+  /// - Parameter start: The time of the composition at which the output starts.
+  fileprivate init(
+    _ segment: Segmenter.Segment, _ action: String, start: MediaTime, _ frameDuration: MediaTime
+  ) throws {
     firstFrame = segment.frames.lowerBound
     endFrame = segment.frames.upperBound
     range = try MediaTimeRange(
-      start: frameDuration * Rational(segment.frames.lowerBound),
-      end: frameDuration * Rational(segment.frames.upperBound))
+      start: start + frameDuration * Rational(segment.frames.lowerBound),
+      end: start + frameDuration * Rational(segment.frames.upperBound))
     cost = segment.cost
     boundary =
       switch segment.boundary {

@@ -39,11 +39,17 @@ package enum AudioRenderer {
         "\(task.encoder.channels) channels at \(task.encoder.sampleRate) Hz and \(task.sampleCount) samples "
           + "cannot be rendered; possible are \(channelCounts.map(String.init).joined(separator: ", ")) channels")
     }
+    let firstSample = task.firstSample ?? 0
+    let (end, overflow) = firstSample.addingReportingOverflow(task.sampleCount)
+    guard firstSample >= 0, !overflow else {
+      throw RenderError(.task, "\(task.sampleCount) samples from sample \(firstSample) on cannot be rendered")
+    }
     var tracks: [TrackMixer] = []
     for track in task.tracks {
       tracks.append(
         try mapErrors(to: RenderError.audioTime) { () throws(TimeError) in
-          try TrackMixer(track, rate: task.encoder.sampleRate, sampleCount: task.sampleCount)
+          try TrackMixer(
+            track, rate: task.encoder.sampleRate, firstSample: firstSample, sampleCount: task.sampleCount)
         })
     }
     let damage = DamageLog()
@@ -52,16 +58,16 @@ package enum AudioRenderer {
     let size = output.blockSize(near: blockSize)
     let mix = SampleBlock(channels: task.encoder.channels, capacity: size)
     let scratch = SampleBlock(channels: task.encoder.channels, capacity: size)
-    var done: Int64 = 0
-    while done < task.sampleCount {
-      let samples = done..<min(task.sampleCount, done + Int64(size))
+    var next = firstSample
+    while next < end {
+      let samples = next..<min(end, next + Int64(size))
       mix.clear(0, samples.count)
-      damage.move(to: Double(done) / Double(task.encoder.sampleRate))
+      damage.move(to: Double(next - firstSample) / Double(task.encoder.sampleRate))
       for index in tracks.indices { try tracks[index].add(samples, to: mix, scratch: scratch, opening: opener) }
       try output.encode(mix, count: samples.count)
-      done = samples.upperBound
+      next = samples.upperBound
       movement?.advance()
-      progress(done)
+      progress(next - firstSample)
     }
     try output.finish(damage.damage)
     return damage.damage

@@ -15,12 +15,15 @@ struct TrackMixer {
   private var next = 0
   private var playing: ClipOpener.OpenClip?
 
-  init(_ track: PlannedAudioTrack, rate: Int, sampleCount: Int64) throws(TimeError) {
+  /// - Parameter firstSample: The sample of the composition that is the output's first.
+  init(
+    _ track: PlannedAudioTrack, rate: Int, firstSample: Int64 = 0, sampleCount: Int64
+  ) throws(TimeError) {
     volume = try VolumeCurve(track.volume, rate: rate)
     fades = try track.fades.map { fades throws(TimeError) in try VolumeCurve(fades, rate: rate) }
     var clips: [(placement: ClipPlacement, clip: PlannedAudioClip)] = []
     for clip in track.clips {
-      let placement = try ClipPlacement(clip, rate: rate, sampleCount: sampleCount)
+      let placement = try ClipPlacement(clip, rate: rate, firstSample: firstSample, sampleCount: sampleCount)
       if !placement.output.isEmpty { clips.append((placement, clip)) }
     }
     self.clips = clips
@@ -84,7 +87,7 @@ struct TrackMixer {
 /// A clip's place among the output's samples and in its asset, computed exactly from absolute times, so that neighbouring
 /// clips share their edit point.
 struct ClipPlacement: Sendable, Equatable {
-  /// The output's samples [round(start · rate), round(end · rate)), limited to those that the output has.
+  /// The composition's samples [round(start · rate), round(end · rate)), limited to those that the output has.
   let output: Range<Int64>
   /// Seconds of the asset that are played in a second of the output. Positive.
   let speed: Rational
@@ -93,13 +96,15 @@ struct ClipPlacement: Sendable, Equatable {
   /// The asset's time, in seconds, at the sample `output.lowerBound`.
   let sourceStart: Rational
 
-  /// `rate` is the output's, in samples a second; `sampleCount` is the output's length.
-  init(_ clip: PlannedAudioClip, rate: Int, sampleCount: Int64) throws(TimeError) {
+  /// `rate` is the output's, in samples a second. `firstSample` is the sample of the composition that is the output's first,
+  /// and `sampleCount` is the output's length.
+  init(_ clip: PlannedAudioClip, rate: Int, firstSample: Int64 = 0, sampleCount: Int64) throws(TimeError) {
     let rate = Rational(rate)
     let start = try ClipPlacement.sample(at: clip.targetRange.start, rate: rate)
     let end = try ClipPlacement.sample(at: clip.targetRange.end, rate: rate)
-    let first = min(max(0, start), sampleCount)
-    output = first..<max(first, min(end, sampleCount))
+    let limit = firstSample + sampleCount
+    let first = min(max(firstSample, start), limit)
+    output = first..<max(first, min(end, limit))
     speed =
       clip.sourceRange.duration == clip.targetRange.duration
       ? .one : try clip.sourceRange.duration / clip.targetRange.duration

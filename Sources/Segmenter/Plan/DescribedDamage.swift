@@ -4,6 +4,8 @@ import CompositionModel
 enum DescribedDamage {
   static func shown(by edit: Edit, sources: SourceLookup) throws(PlanError) -> ShownDamage {
     var counter = DamageCounter(limit: ShownDamage.placesOfFilm)
+    let range = try mapErrors(to: PlanError.time("the film's start")) { () throws(TimeError) in try edit.exportedRange }
+    let (exportStart, exportEnd) = (range.start.approximateSeconds, range.end.approximateSeconds)
     let clips = edit.composition.tracks.filter { $0.type == .video }.flatMap(\.clips) + edit.movingOverlays
     for clip in clips.sorted(by: { $0.target.start < $1.target.start }) {
       let (asset, track, video) = try sources.video(of: clip)
@@ -18,8 +20,10 @@ enum DescribedDamage {
           let seconds = Double(time - track.origin) * track.timebase.approximateSeconds
           guard time == first || seconds < end, !clip.source.isEmpty || time == first else { break }
           let output = clip.target.start.approximateSeconds + max(0, seconds - start) / speed
+          guard exportStart <= output, output < exportEnd else { continue }
           counter.add(
-            .init(source: seconds, output: output), digest: asset.digest, track: track.index, type: .video)
+            .init(source: seconds, output: output - exportStart), digest: asset.digest, track: track.index, type: .video
+          )
         }
       }
     }

@@ -22,8 +22,8 @@ package enum RenderPlanner {
   ) throws(PlanError) -> RenderPlan {
     let lookup = SourceLookup(assets: assets)
     if let segmentDuration { try check(segmentDuration, edit.videoComposition.frameDuration) }
-    let frameCount = try mapErrors(to: PlanError.time("the film's length")) { () throws(TimeError) in
-      try edit.frameCount
+    let (range, frameCount) = try mapErrors(to: PlanError.time("the film's length")) { () throws(TimeError) in
+      (try edit.exportedRange, try edit.frameCount)
     }
     let audio = try edit.export.audio.map { encoder throws(PlanError) in
       try AudioPlanner(edit: edit, sources: lookup).task(encoder)
@@ -48,8 +48,11 @@ package enum RenderPlanner {
       optimizeForNetworkUse: edit.export.optimizeForNetworkUse, metadata: edit.export.metadata)
     let damage = edit.export.video == nil ? ShownDamage() : try DescribedDamage.shown(by: edit, sources: lookup)
     return RenderPlan(
-      frameCount: frameCount, duration: edit.composition.duration, format: format,
-      instructions: edit.videoComposition.instructions, segments: segments, audio: audio, stitch: stitch,
+      frameCount: frameCount, start: range.start, duration: range.duration, format: format,
+      instructions: edit.videoComposition.instructions.filter {
+        $0.over.start < range.end && range.start < $0.over.end
+      },
+      segments: segments, audio: audio, stitch: stitch,
       damage: damage)
   }
 
@@ -67,7 +70,10 @@ package enum RenderPlanner {
     of edit: Edit, format: VideoTaskFormat, encoder: VideoSettings, frameCount: Int, segmentDuration: MediaTime,
     lookup: SourceLookup, fonts: [FontRequest: TextFonts]
   ) throws(PlanError) -> [Segment] {
-    let grid = FrameGrid(frameDuration: format.frameDuration, frameCount: frameCount)
+    let start = try mapErrors(to: PlanError.time("the film's start")) { () throws(TimeError) in
+      try edit.exportedRange.start
+    }
+    let grid = FrameGrid(frameDuration: format.frameDuration, frameCount: frameCount, start: start)
     let timeline = try Timeline(edit, grid: grid, visibility: Visibility(format: format, sources: lookup))
     let costs = CostModel(
       format: format, encoder: encoder, sources: lookup, filters: edit.videoComposition.filters)
@@ -105,9 +111,13 @@ package enum RenderPlanner {
 package struct RenderPlan: Sendable, Hashable, Codable {
   /// The frames of the output: ceil(duration / frameDuration).
   package var frameCount: Int
+  /// The time of the composition at which the output starts.
+  package var start: MediaTime
+  /// Of the output.
   package var duration: MediaTime
   /// Nil if the output has no video.
   package var format: VideoTaskFormat?
+  /// Those that have a part in the output, on the composition's timeline.
   package var instructions: [Instruction]
   /// They tile 0..<frameCount. Empty if the output has no video.
   package var segments: [Segment]
@@ -118,10 +128,12 @@ package struct RenderPlan: Sendable, Hashable, Codable {
   package var damage: ShownDamage
 
   package init(
-    frameCount: Int, duration: MediaTime, format: VideoTaskFormat?, instructions: [Instruction], segments: [Segment],
+    frameCount: Int, start: MediaTime = .zero, duration: MediaTime, format: VideoTaskFormat?,
+    instructions: [Instruction], segments: [Segment],
     audio: AudioTask?, stitch: StitchTask, damage: ShownDamage = ShownDamage()
   ) {
     self.frameCount = frameCount
+    self.start = start
     self.duration = duration
     self.format = format
     self.instructions = instructions

@@ -278,7 +278,7 @@ struct SegmentClock {
     start = try grid.time(of: frames.lowerBound)
     end = try grid.time(of: frames.upperBound)
     offset = try MediaTime.zero - start
-    duration = try grid.frameDuration * Rational(frames.count)
+    duration = try grid.duration(of: frames.count)
   }
 
   /// Frames of the output as frames of the segment.
@@ -297,11 +297,11 @@ struct SegmentClock {
     }
     let shown = try grid.frames(in: clip.target).clamped(to: frames)
     do throws(TimeError) {
-      let length = try grid.time(of: shown.count)
+      let length = try grid.duration(of: shown.count)
       let speed = try clip.source.duration / clip.target.duration
       return (
         try MediaTimeRange(start: MediaTime(sourceTime(shown)), duration: length * speed),
-        try MediaTimeRange(start: grid.time(of: shown.lowerBound - frames.lowerBound), duration: length)
+        try MediaTimeRange(start: grid.duration(of: shown.lowerBound - frames.lowerBound), duration: length)
       )
     } catch {
       guard error == .overflow else { throw error }

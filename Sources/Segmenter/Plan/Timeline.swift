@@ -1,13 +1,15 @@
 import CompositionModel
 
-/// The output's frames on the composition's timeline: frame n is at exactly n·frameDuration.
+/// The output's frames on the composition's timeline: frame n is at exactly start + n·frameDuration.
 struct FrameGrid {
   let frameDuration: MediaTime
   let frameCount: Int
+  /// The time of frame 0.
+  var start = MediaTime.zero
 
   /// The first frame at or after a time, within 0…frameCount.
   func firstFrame(atOrAfter time: Rational) throws(TimeError) -> Int {
-    let frame = try (time / frameDuration.exact).ceiling
+    let frame = try ((time - start.exact) / frameDuration.exact).ceiling
     return Int(min(max(frame, 0), Int128(frameCount)))
   }
 
@@ -23,7 +25,12 @@ struct FrameGrid {
 
   /// The time of a frame.
   func time(of frame: Int) throws(TimeError) -> MediaTime {
-    try frameDuration * Rational(frame)
+    try start + duration(of: frame)
+  }
+
+  /// The duration of a number of frames.
+  func duration(of count: Int) throws(TimeError) -> MediaTime {
+    try frameDuration * Rational(count)
   }
 }
 

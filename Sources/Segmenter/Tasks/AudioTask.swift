@@ -3,11 +3,14 @@ package import CompositionModel
 /// The whole audio of the output, mixed and encoded by one task.
 package struct AudioTask: Sendable, Hashable, Codable {
   package var encoder: AudioSettings
-  /// round(duration · sampleRate) samples of each channel.
+  /// Samples of each channel: round(end · sampleRate) - round(start · sampleRate) for an output from `start` to `end` of
+  /// the composition.
   package var sampleCount: Int64
   package var tracks: [PlannedAudioTrack]
   /// In the order of the task's inputs.
   package var sources: [PlannedAudioSource]
+  /// The sample of the composition, round(start · sampleRate), that is the output's first. Nil: 0.
+  package var firstSample: Int64?
 
   package init(
     encoder: AudioSettings, sampleCount: Int64, tracks: [PlannedAudioTrack], sources: [PlannedAudioSource]
@@ -40,7 +43,7 @@ package struct PlannedAudioClip: Sendable, Hashable, Codable {
   package var source: Int
   /// On the asset's timeline.
   package var sourceRange: MediaTimeRange
-  /// On the composition's timeline. It fills the output's samples [round(start·rate), round(end·rate)).
+  /// On the composition's timeline. It fills the composition's samples [round(start·rate), round(end·rate)).
   package var targetRange: MediaTimeRange
 
   package init(source: Int, sourceRange: MediaTimeRange, targetRange: MediaTimeRange) {
@@ -83,12 +86,13 @@ struct AudioPlanner {
   let sources: SourceLookup
 
   func task(_ encoder: AudioSettings) throws(PlanError) -> AudioTask {
+    let (range, samples) = try exportedSamples(rate: encoder.sampleRate)
     var used: [PlannedAudioSource] = []
     var indices: [PlannedAudioSource: Int] = [:]
     var tracks: [PlannedAudioTrack] = []
     for track in edit.composition.tracks where track.type == .audio && !track.clips.isEmpty {
       var clips: [PlannedAudioClip] = []
-      for clip in track.clips {
+      for clip in track.clips where clip.target.start < range.end && range.start < clip.target.end {
         let (asset, description) = try sources.track(of: clip)
         guard let audio = description.audio else {
           throw PlanError(.noTrack(asset: clip.asset, index: clip.sourceTrack), "the audio of '\(clip.asset)'")
@@ -107,12 +111,22 @@ struct AudioPlanner {
         PlannedAudioTrack(
           volume: edit.audioMix.volumes[track.id] ?? .one, fades: edit.audioMix.fades[track.id], clips: clips))
     }
-    let sampleCount = try mapErrors(to: PlanError.time("the audio's length")) { () throws(TimeError) in
-      try (edit.composition.duration.exact * Rational(encoder.sampleRate)).rounded
+    var task = AudioTask(encoder: encoder, sampleCount: Int64(samples.count), tracks: tracks, sources: used)
+    if samples.lowerBound > 0 { task.firstSample = samples.lowerBound }
+    return task
+  }
+
+  /// What is exported of the composition, as a range of time and as samples.
+  private func exportedSamples(rate: Int) throws(PlanError) -> (range: MediaTimeRange, samples: Range<Int64>) {
+    let (range, first, end) = try mapErrors(to: PlanError.time("the audio's length")) { () throws(TimeError) in
+      let range = try edit.exportedRange
+      return (
+        range, try (range.start.exact * Rational(rate)).rounded, try (range.end.exact * Rational(rate)).rounded
+      )
     }
-    guard let sampleCount = Int64(exactly: sampleCount) else {
+    guard let first = Int64(exactly: first), let end = Int64(exactly: end), first <= end else {
       throw PlanError(.time(.overflow), "the audio's length")
     }
-    return AudioTask(encoder: encoder, sampleCount: sampleCount, tracks: tracks, sources: used)
+    return (range, first..<end)
   }
 }

@@ -533,8 +533,25 @@ private func instructions(_ instructions: String) -> String {
     Wrong(export(#"{"to": "out.mp4/film"}"#), "/export/to", "must end in"),
     Wrong(export(#"{"to": "out/.mp4"}"#), "/export/to", "must end in"),
     Wrong(export(#"{"to": "a.mxf"}"#), "/export/to", "'.mxf'", "yet", "mp4, mov"),
-    Wrong(export(#"{"to": "a.mkv", "preset": "highest"}"#), "/export/preset", "yet"),
-    Wrong(export(#"{"to": "a.mkv", "timeRange": "0..1"}"#), "/export/timeRange", "yet"),
+    Wrong(export(#"{"to": "a.mkv", "preset": "highest"}"#), "/export/preset", "'highestQuality'", "1920x1080"),
+    Wrong(
+      export(#"{"to": "a.mp4", "preset": "AVAssetExportPresetHEVC1920x1080"}"#), "/export/preset",
+      "mean 'hevc1920x1080'"),
+    Wrong(export(#"{"to": "a.mp4", "preset": "medium"}"#), "/export/preset", "'preset' of 'video'"),
+    Wrong(export(#"{"to": "a.mp4", "preset": "1280x702"}"#), "/export/preset", "mean '1280x720'"),
+    Wrong(export(#"{"to": "a.mp4", "preset": "passthrough"}"#), "/export/preset", "yet"),
+    Wrong(export(#"{"to": "a.webm", "preset": "1280x720"}"#), "/export/preset", "webm", "mp4, mov, m4v, mkv"),
+    Wrong(
+      export(#"{"to": "a.mp4", "preset": "appleProRes422LPCM"}"#), "/export/preset", "mp4", "mov, mkv",
+      "hevc1920x1080"),
+    Wrong(
+      documentText(
+        tracks: #"[{"type": "audio", "clips": [{"asset": "v", "use": "0..2"}]}]"#,
+        export: #"{"to": "a.mp4", "preset": "1280x720"}"#), "/export/preset", "no track has any", "appleM4A"),
+    Wrong(export(#"{"to": "a.mkv", "timeRange": "4..11"}"#), "/export/timeRange", "4..11", "10 s long"),
+    Wrong(export(#"{"to": "a.mkv", "timeRange": "3..3"}"#), "/export/timeRange", "empty"),
+    Wrong(export(#"{"to": "a.mkv", "timeRange": "-1..3"}"#), "/export/timeRange", "before 0"),
+    Wrong(export(#"{"to": "a.mkv", "timeRange": 4}"#), "/export/timeRange", "\"4..9\""),
     Wrong(export(#"{"to": "a.mkv", "metadata": {"title": 5}}"#), "/export/metadata/title", "string"),
     Wrong(export(#"{"to": "a.mkv", "video": false}"#), "/export", "nothing would be in the output", "'video' is false"),
     Wrong(video(#"{"codec": "dnxhd"}"#), "/export/video/codec", "'dnxhd'", "h264, hevc"),

@@ -1,0 +1,263 @@
+import ArgumentParser
+import Client
+import CompositionModel
+import ContentStorage
+import Coordinator
+import FoundationEssentials
+import SwiftProtobuf
+import SystemSupport
+import Wire
+
+struct PresetsCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "presets", abstract: "Show the presets of exports, and what they make of a document or a file.",
+    discussion: """
+      Without an input it prints the presets, with the containers that each can be written to. With a document or a media \
+      file it adds which of them the input can meet, and why not the others. With --preset it prints the settings and the \
+      container that this preset gives for the input.
+
+      --json prints an array of preset (name, avFoundationName, video: codec, quality, longerSide, shorterSide; audio: codec, \
+      bitRate; containers, problems: pointer, message; without an input there are no problems), or with --preset an \
+      object (preset, container, width, height, frameDuration, video: codec, quality, preset, keyframeInterval, \
+      pixelFormat; audio: codec, bitRate, bitDepth, sampleRate, channels).
+      """)
+
+  @Argument(
+    help: ArgumentHelp(
+      "A document, whose name ends in .json (- reads it from standard input), or a media file.", valueName: "file"))
+  var input: String?
+
+  @Option(help: ArgumentHelp("The preset whose settings are printed. [SHEAF_PRESET]", valueName: "name"))
+  var preset: String?
+
+  @OptionGroup var farm: LocalFarmOptions
+  @OptionGroup var json: JSONOption
+
+  func run() async throws {
+    try await reporting(json: json.isOn ? .lines : .none, document: input) {
+      let chosen = try chosenPreset()
+      guard let input else {
+        guard chosen == nil else { throw ValidationError("--preset needs a document or a media file") }
+        return try print(ExportPreset.allCases.map { PresetReport($0, problems: nil) })
+      }
+      let configuration = try farm.configuration()
+      let media = try await PresetInput.read(input, configuration)
+      if let chosen {
+        let settings = try mapErrors { () throws(DocumentError) in try media.settings(chosen) }
+        return try print(SettingsReport(settings))
+      }
+      var reports: [PresetReport] = []
+      for preset in ExportPreset.allCases { reports.append(PresetReport(preset, problems: media.problems(preset))) }
+      let others = reports.flatMap { $0.problems ?? [] }.filter { !$0.pointer.hasPrefix("/export") }
+      guard others.isEmpty else {
+        var seen: Set<Problem> = []
+        throw CommandFailure(problems: others.filter { seen.insert($0).inserted })
+      }
+      try print(reports)
+    }
+  }
+
+  private func mapErrors<Value>(_ body: () throws(DocumentError) -> Value) throws -> Value {
+    do {
+      return try body()
+    } catch {
+      throw CommandFailure(problems: error.problems)
+    }
+  }
+
+  private func chosenPreset() throws -> ExportPreset? {
+    guard let name = Setting.text(preset, "SHEAF_PRESET") else { return nil }
+    if let preset = ExportPreset(rawValue: name) { return preset }
+    throw ValidationError(ExportPreset.unknown(name))
+  }
+
+  private func print(_ reports: [PresetReport]) throws {
+    if json.isOn { return try Console.printJSON(reports) }
+    var table = Table(columns: [
+      .init(header: "PRESET"), .init(header: "VIDEO"), .init(header: "AT MOST"), .init(header: "AUDIO"),
+      .init(header: "CONTAINERS"),
+    ])
+    if input != nil { table.columns.append(.init(header: "INPUT")) }
+    for (index, report) in reports.enumerated() {
+      table.rows.append(report.cells(withInput: input != nil))
+      let problems = report.problems ?? []
+      if !problems.isEmpty { table.notes[index] = problems.map { "  \($0.message)" } }
+    }
+    for line in table.lines(width: nil) { try Console.print(line) }
+  }
+
+  private func print(_ report: SettingsReport) throws {
+    if json.isOn { return try Console.printJSON(report) }
+    for line in report.lines { try Console.print(line) }
+  }
+}
+
+/// The document or the media file for which presets are asked.
+private struct PresetInput {
+  /// Nil: a media file.
+  var document: [UInt8]?
+  var descriptions: [AssetID: AssetDescription]
+
+  static func read(_ input: String, _ configuration: LocalFarm.Configuration) async throws -> PresetInput {
+    let isDocument = input == "-" || input.lowercased().hasSuffix(".json")
+    let edit = isDocument ? try EditFile(input) : nil
+    var assets: [Sheaf_SubmittedAsset] = []
+    if let edit {
+      let (found, missing) = try await edit.assets(configuration.contents)
+      guard missing.isEmpty else { throw CommandFailure(problems: missing) }
+      assets = found
+    } else {
+      let contents = configuration.contents
+      switch try await BlockingWork.run(.hashing, { AssetFile.content(input, contents) }) {
+      case .success(let content):
+        assets.append(
+          .with {
+            $0.id = input
+            $0.path = input
+            $0.content = content
+          })
+      case .failure(let error): throw CommandFailure(problems: [Problem(pointer: "", message: "\(error)")])
+      }
+    }
+    let (inspected, farm) = (assets, configuration)
+    let reply = try await Interruption.cancelling {
+      try await LocalInspection(edit: nil, assets: inspected).run(farm)
+    }
+    guard reply.problems.isEmpty else { throw CommandFailure(problems: reply.problems.map { Problem($0) }) }
+    let descriptions = try reply.descriptions.mapValues { try JSONDecoder().decode(AssetDescription.self, from: $0) }
+    return PresetInput(document: edit?.bytes, descriptions: descriptions)
+  }
+
+  func settings(_ preset: ExportPreset) throws(DocumentError) -> SuggestedSettings {
+    guard let document else { return try SuggestedSettings(preset: preset, media: Array(descriptions.values)) }
+    return try SuggestedSettings(
+      preset: preset, document: Document.examine(document, preset: preset), assets: descriptions)
+  }
+
+  /// Why the preset cannot be met. Empty if it can.
+  func problems(_ preset: ExportPreset) -> [Problem] {
+    do {
+      _ = try settings(preset)
+      return []
+    } catch {
+      return error.problems
+    }
+  }
+}
+
+/// A preset, as `sheaf presets --json` prints it.
+private struct PresetReport: Encodable {
+  struct Video: Encodable {
+    var codec: String
+    var quality: Double?
+    var longerSide: Int?
+    var shorterSide: Int?
+  }
+
+  struct Audio: Encodable {
+    var codec: String
+    var bitRate: Int?
+  }
+
+  var name: String
+  var avFoundationName: String
+  var video: Video?
+  var audio: Audio
+  var containers: [String]
+  /// Nil: there is no input.
+  var problems: [Problem]?
+
+  init(_ preset: ExportPreset, problems: [Problem]?) {
+    name = preset.rawValue
+    avFoundationName = preset.avFoundationName
+    video = preset.video.map {
+      Video(
+        codec: $0.codec.rawValue, quality: $0.quality, longerSide: $0.greatestSize?.width,
+        shorterSide: $0.greatestSize?.height)
+    }
+    audio = Audio(codec: preset.audio.codec.rawValue, bitRate: preset.audio.bitRate)
+    containers = preset.containers.map(\.rawValue)
+    self.problems = problems
+  }
+
+  func cells(withInput: Bool) -> [String] {
+    let quality = video?.quality.map { " quality \(Int($0))" } ?? ""
+    let size = video.map { video in
+      if let long = video.longerSide, let short = video.shorterSide { "\(long)x\(short)" } else { "its own size" }
+    }
+    return [
+      name, video.map { $0.codec + quality } ?? "-", size ?? "-",
+      audio.codec + (audio.bitRate.map { " \($0 / 1000) kbit/s" } ?? ""), containers.joined(separator: ", "),
+    ] + (withInput ? [problems?.isEmpty == true ? "yes" : "no"] : [])
+  }
+}
+
+/// The settings assistant's answer, as `sheaf presets --preset NAME --json` prints it.
+private struct SettingsReport: Encodable {
+  struct Video: Encodable {
+    var codec: String
+    var quality: Double?
+    var preset: String?
+    var keyframeInterval: Int
+    var pixelFormat: String
+  }
+
+  struct Audio: Encodable {
+    var codec: String
+    var bitRate: Int?
+    var bitDepth: Int?
+    var sampleRate: Int
+    var channels: Int
+  }
+
+  var preset: String
+  var container: String
+  var width: Int?
+  var height: Int?
+  var frameDuration: MediaTime?
+  var video: Video?
+  var audio: Audio?
+
+  init(_ settings: SuggestedSettings) {
+    preset = settings.preset.rawValue
+    container = settings.container.rawValue
+    width = settings.size?.width
+    height = settings.size?.height
+    frameDuration = settings.frameDuration
+    video = settings.video.map { video in
+      var quality: Double?
+      if case .quality(let value) = video.rateControl { quality = value }
+      return Video(
+        codec: video.codec.rawValue, quality: quality, preset: video.preset, keyframeInterval: video.keyframeInterval,
+        pixelFormat: video.pixelFormat.rawValue)
+    }
+    audio = settings.audio.map { audio in
+      Audio(
+        codec: audio.codec.rawValue, bitRate: audio.bitRate, bitDepth: audio.bitRate == nil ? audio.bitDepth : nil,
+        sampleRate: audio.sampleRate, channels: audio.channels)
+    }
+  }
+
+  var lines: [String] {
+    var lines = ["preset: \(preset)", "container: \(container)"]
+    if let video, let width, let height, let frameDuration {
+      var parts = [video.codec, "\(width)x\(height)", video.pixelFormat, "a frame every \(frameDuration) s"]
+      if let quality = video.quality { parts.append("quality \(quality.formatted)") }
+      if let preset = video.preset { parts.append("encoder's preset \(preset)") }
+      parts.append("a keyframe every \(video.keyframeInterval) frames at least")
+      lines.append("video: " + parts.joined(separator: ", "))
+    }
+    if let audio {
+      var parts = [audio.codec, "\(audio.sampleRate) Hz", "channels: \(audio.channels)"]
+      if let bitRate = audio.bitRate { parts.append("\(bitRate) bit/s") }
+      if let bitDepth = audio.bitDepth { parts.append("\(bitDepth) bits a sample") }
+      lines.append("audio: " + parts.joined(separator: ", "))
+    }
+    return lines
+  }
+}
+
+extension Double {
+  /// Without a needless `.0`.
+  fileprivate var formatted: String { self == rounded() ? "\(Int(self))" : "\(self)" }
+}
