@@ -18,7 +18,8 @@ struct SheafCommand: AsyncParsableCommand {
       """,
     version: Product.version,
     subcommands: [
-      RenderCommand.self, CheckCommand.self, PlanCommand.self, ProbeCommand.self, ServeCommand.self,
+      RenderCommand.self, CheckCommand.self, PlanCommand.self, ProbeCommand.self, ImageCommand.self,
+      ServeCommand.self,
       SubmitCommand.self, StatusCommand.self, WorkersCommand.self, FetchCommand.self, RetryCommand.self,
       CancelCommand.self, DeleteCommand.self,
     ])
