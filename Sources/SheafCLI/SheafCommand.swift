@@ -19,6 +19,7 @@ struct SheafCommand: AsyncParsableCommand {
     version: Product.version,
     subcommands: [
       RenderCommand.self, CheckCommand.self, PlanCommand.self, ProbeCommand.self, PresetsCommand.self,
+      ImageCommand.self,
       ServeCommand.self,
       SubmitCommand.self, StatusCommand.self, WorkersCommand.self, FetchCommand.self, RetryCommand.self,
       CancelCommand.self, DeleteCommand.self,

@@ -8,7 +8,7 @@ import SwiftProtobuf
 import SystemSupport
 import Wire
 
-/// Answers `check`, `plan` and `probe`: probes the media and plans, but renders nothing. Each file is probed by a job of
+/// Answers `check`, `plan`, `probe` and `image`: probes the media and plans, and renders nothing but still pictures. Each file is probed by a job of
 /// its own, so that a problem with one file does not hide the problems of the others.
 struct Inspection: Sendable {
   /// An older inspection was abandoned, because its coordinator has stopped.
@@ -28,7 +28,19 @@ struct Inspection: Sendable {
     var reply = Sheaf_InspectReply()
     let encoder = JSONCoding.encoder
     for (id, description) in probed.descriptions { reply.descriptions[id] = try encoder.encode(description) }
-    if !message.document.isEmpty {
+    if !message.images.isEmpty {
+      guard let images = try? JSONDecoder().decode(ImageRequest.self, from: message.images) else {
+        throw WireError(.violation, "the request for pictures is that of another version")
+      }
+      if !message.document.isEmpty { problems += try await workerBuild(for: request).problems }
+      do {
+        if problems.isEmpty { reply.images = try encoder.encode(try await self.images(images, request, probed)) }
+      } catch let error as DocumentError {
+        problems += error.problems
+      } catch let error as PlanError {
+        problems = [Problem(pointer: "", message: "\(error)")]
+      }
+    } else if !message.document.isEmpty {
       let (build, lacking) = try await workerBuild(for: request)
       problems += lacking
       do {
@@ -100,6 +112,47 @@ struct Inspection: Sendable {
       }
       try await cancel(jobs)
       return result
+    } catch {
+      try await cancel(jobs)
+      throw error
+    }
+  }
+
+  /// Makes still pictures: a job for each task, so that those of the others are made if one fails.
+  private func images(
+    _ images: ImageRequest, _ request: JobRequest, _ probed: Findings
+  ) async throws -> ImageReply {
+    let encoded = try request.encoded()
+    let name = JobSubmission.freshName()
+    let (planned, tasks) = try await BlockingWork.run(.planning) {
+      let planned = try ImageTasks(images, request, descriptions: probed.descriptions, fonts: probed.fonts)
+      return (planned, try planned.tasks())
+    }
+    var jobs: [JobID] = []
+    do {
+      for (number, task) in tasks.enumerated() {
+        let id = JobID("\(name)-\(number)")
+        jobs.append(id)
+        _ = try await service.store.submit(
+          NewJob(
+            id: id, name: "pictures", purpose: .inspection, priority: .max, request: encoded, tasks: [task]))
+      }
+      var results: [Result<Content, ImageFailure>] = []
+      for id in jobs {
+        let (job, tasks) = try await end(of: id)
+        if let result = tasks.first?.result {
+          results.append(.success(result))
+        } else {
+          let failure = FailureReport(job, tasks, request)
+          let messages = (failure?.problems.map(\.message) ?? []) + [failure?.error ?? "the job was cancelled"]
+          results.append(.failure(ImageFailure(message: messages.first { !$0.isEmpty } ?? "it failed")))
+        }
+      }
+      let reply = try await BlockingWork.run(.hashing) { [results, store = service.content.store] in
+        try planned.reply(results, store: store)
+      }
+      try await cancel(jobs)
+      return reply
     } catch {
       try await cancel(jobs)
       throw error

@@ -26,7 +26,10 @@ package final class FrameScaler {
   private var intermediate: Frame?
 
   /// Throws `.tooLarge` for sizes beyond `PixelSize.largestSide`, and `.unsupported` if libswscale has no such conversion.
-  package init(from source: Side, to destination: Side) throws(MediaError) {
+  /// - Parameter hasFullChroma: Whether each pixel of packed RGB gets a chroma of its own, and not that of two.
+  package init(
+    from source: Side, to destination: Side, hasFullChroma: Bool = false
+  ) throws(MediaError) {
     sheaf_log_capture()
     self.source = source
     self.destination = destination
@@ -47,7 +50,7 @@ package final class FrameScaler {
       ("srcw", source.size.width), ("srch", source.size.height), ("src_format", Int(source.format.rawValue)),
       ("src_range", source.isFullRange ? 1 : 0), ("dstw", destination.size.width), ("dsth", destination.size.height),
       ("dst_format", Int(destination.format.rawValue)), ("dst_range", destination.isFullRange ? 1 : 0),
-      ("sws_flags", Int(FrameScaler.flags(source))),
+      ("sws_flags", Int(FrameScaler.flags(source) | (hasFullChroma ? SWS_FULL_CHR_H_INT : 0))),
     ]
     for (name, value) in settings {
       try check(

@@ -29,7 +29,12 @@ final class SourceStream {
   /// The frame shown at a time of the asset; for a still, its only one.
   func frame(at time: Rational) throws(RenderError) -> Frame {
     if source.video.isStill { return try onlyFrame() }
-    let tick = try source.tick(at: time)
+    return try frame(atTick: source.tick(at: time))
+  }
+
+  /// The last frame at or before a stored timestamp, or the first; for a still, its only one.
+  func frame(atTick tick: Int64) throws(RenderError) -> Frame {
+    if source.video.isStill { return try onlyFrame() }
     let nearest = cursors.indices.filter { cursors[$0].canReach(tick) }
       .max { cursors[$0].current.pts < cursors[$1].current.pts }
     let cursor: SourceCursor

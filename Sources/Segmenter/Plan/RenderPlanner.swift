@@ -32,10 +32,7 @@ package enum RenderPlanner {
     var format: VideoTaskFormat?
     var video: StitchedVideo?
     if let encoder = edit.export.video {
-      let made = VideoTaskFormat(
-        size: edit.videoComposition.renderSize, pixelFormat: encoder.pixelFormat, colour: encoder.colour,
-        frameDuration: edit.videoComposition.frameDuration,
-        toneMapping: edit.videoComposition.toneMapping == .bt2390 ? nil : edit.videoComposition.toneMapping)
+      let made = VideoTaskFormat(edit.videoComposition, encoder)
       format = made
       segments = try self.segments(
         of: edit, format: made, encoder: encoder, frameCount: frameCount,
@@ -54,6 +51,24 @@ package enum RenderPlanner {
       },
       segments: segments, audio: audio, stitch: stitch,
       damage: damage)
+  }
+
+  /// The tasks of some frames of a film alone, each range as a segment of its own.
+  /// - Parameter ranges: Rising and apart; within the film.
+  static func tasks(
+    _ edit: Edit, _ encoder: VideoSettings, assets: [AssetID: PlannedAsset], fonts: [FontRequest: TextFonts],
+    of ranges: [Range<Int>]
+  ) throws(PlanError) -> [VideoTask] {
+    let frameCount = try mapErrors(to: PlanError.time("the film's length")) { () throws(TimeError) in
+      try edit.frameCount
+    }
+    let (lookup, format) = (SourceLookup(assets: assets), VideoTaskFormat(edit.videoComposition, encoder))
+    let grid = FrameGrid(frameDuration: format.frameDuration, frameCount: frameCount)
+    let timeline = try Timeline(edit, grid: grid, visibility: Visibility(format: format, sources: lookup))
+    let builder = try SegmentBuilder(
+      edit: edit, timeline: timeline, format: format, encoder: encoder, sources: lookup, fonts: fonts,
+      segments: ranges)
+    return try ranges.indices.map { index throws(PlanError) in try builder.task(index) }
   }
 
   private static func check(_ segmentDuration: MediaTime, _ frameDuration: MediaTime) throws(PlanError) {
@@ -104,6 +119,15 @@ package enum RenderPlanner {
           boundary: choice.boundary, task: try builder.task(index)))
     }
     return segments
+  }
+}
+
+extension VideoTaskFormat {
+  fileprivate init(_ composition: VideoComposition, _ encoder: VideoSettings) {
+    self.init(
+      size: composition.renderSize, pixelFormat: encoder.pixelFormat, colour: encoder.colour,
+      frameDuration: composition.frameDuration,
+      toneMapping: composition.toneMapping == .bt2390 ? nil : composition.toneMapping)
   }
 }
 
@@ -195,6 +219,8 @@ package struct PlanError: Error, Sendable, Hashable, CustomStringConvertible {
     case assetNotDescribed(AssetID)
     case noTrack(asset: AssetID, index: Int)
     case fontsNotFound(text: String)
+    /// Pictures are asked for, and there is sound alone.
+    case noPictures
     /// The intended duration of a segment is below the least, in seconds.
     case segmentTooShort(least: MediaTime, frames: Int)
     /// There is not one complete measurement for each segment.
@@ -218,6 +244,7 @@ package struct PlanError: Error, Sendable, Hashable, CustomStringConvertible {
     case .assetNotDescribed(let asset): "\(subject): asset '\(asset)' has not been probed"
     case .noTrack(let asset, let index): "\(subject): asset '\(asset)' has no usable track \(index)"
     case .fontsNotFound(let text): "\(subject): the fonts of the text \"\(text.prefix(40))\" were not found"
+    case .noPictures: "\(subject) has no pictures, only sound"
     case .segmentTooShort(let least, let frames):
       "\(subject) is too short; the shortest is \(frames) frames, \(least) s"
     case .notMeasured: "\(subject): not every segment has been measured"

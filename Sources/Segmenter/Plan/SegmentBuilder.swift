@@ -12,7 +12,7 @@ struct SegmentBuilder {
   private let overlays: OverlayIndex
   private let filters: [Filter<RampList>]?
 
-  /// - Parameter segments: the frames of every segment. They tile the film.
+  /// - Parameter segments: the frames of every segment, rising and apart.
   init(
     edit: Edit, timeline: Timeline, format: VideoTaskFormat, encoder: VideoSettings, sources: SourceLookup,
     fonts: [FontRequest: TextFonts], segments: [Range<Int>]

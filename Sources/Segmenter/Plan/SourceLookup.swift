@@ -92,7 +92,7 @@ extension SourceLookup {
 
 extension VideoFormat {
   /// What is deinterlaced of a clip. Every output is progressive.
-  fileprivate func deinterlacing(_ wanted: Deinterlacing?) -> PlannedDeinterlacing? {
+  func deinterlacing(_ wanted: Deinterlacing?) -> PlannedDeinterlacing? {
     switch wanted {
     case .always: isStill ? nil : .all
     case .never: nil
@@ -205,18 +205,28 @@ struct SegmentSources {
   private mutating func add(
     _ key: Key, asset: PlannedAsset, track: TrackDescription, video: VideoFormat, decodeFrom: Int?, starts: Range<Int>?
   ) -> Int {
+    sources.append(PlannedSource(asset, track, video, decodeFrom: decodeFrom, starts: starts))
+    sources[sources.count - 1].alpha = key.alpha
+    indices[key] = sources.count - 1
+    return sources.count - 1
+  }
+}
+
+extension PlannedSource {
+  /// - Parameters:
+  ///   - decodeFrom: The index of a keyframe.
+  ///   - starts: The indices of the keyframes that the task needs.
+  init(
+    _ asset: PlannedAsset, _ track: TrackDescription, _ video: VideoFormat, decodeFrom: Int?, starts: Range<Int>?
+  ) {
     var format = video.withKeyframes(in: starts ?? 0..<0)
     format.frames = FrameTimes([])
     format.startsProvedBy = nil
     format.damagedFrames = nil
     let start = decodeFrom.map { format.keyframes[$0 - (starts?.lowerBound ?? 0)] }
-    sources.append(
-      PlannedSource(
-        digest: asset.digest, track: track.index, codec: track.codec, timebase: track.timebase, origin: track.origin,
-        hasRoundedTimes: track.hasRoundedTimes, discontinuities: track.discontinuities, decodeFrom: start,
-        video: format))
-    sources[sources.count - 1].alpha = key.alpha
-    indices[key] = sources.count - 1
-    return sources.count - 1
+    self.init(
+      digest: asset.digest, track: track.index, codec: track.codec, timebase: track.timebase, origin: track.origin,
+      hasRoundedTimes: track.hasRoundedTimes, discontinuities: track.discontinuities, decodeFrom: start,
+      video: format)
   }
 }

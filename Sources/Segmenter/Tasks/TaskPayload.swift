@@ -8,6 +8,9 @@ package enum TaskPayload: Sendable, Hashable, Codable {
   /// Finds the fonts of texts. There are no inputs, and the result is a `FontList` with the fonts' files. It is a task of the
   /// kind `probe`: it comes before planning, and any worker may run it.
   case fonts(FontTask)
+  /// Makes still pictures. The inputs are the files that its parts name, and the result is an `ImageList` after the pictures.
+  /// It is a task of the kind `probe` too: it belongs to no plan.
+  case images(ImageTask)
   /// Measures a segment of a film with an average bit rate. The inputs are the task's sources, and the result is a
   /// `Measurement` as JSON.
   case measure(MeasureTask)

@@ -1762,6 +1762,10 @@ package nonisolated struct Sheaf_InspectDocument: Sendable {
 
   package var output: String = String()
 
+  /// The still pictures that are asked for, as JSON (`ImageRequest`); empty: none. They are of the film, or, with an empty
+  /// document, of the one asset.
+  package var images: Data = Data()
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
@@ -1779,6 +1783,9 @@ package nonisolated struct Sheaf_InspectReply: Sendable {
 
   /// Descriptions by asset id, as JSON.
   package var descriptions: Dictionary<String,Data> = [:]
+
+  /// The still pictures, as JSON (`ImageReply`); empty if none were asked for, or there are problems.
+  package var images: Data = Data()
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -4472,7 +4479,7 @@ nonisolated extension Sheaf_WorkersReply.Worker: SwiftProtobuf.Message, SwiftPro
 
 nonisolated extension Sheaf_InspectDocument: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".InspectDocument"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}document\0\u{1}assets\0\u{3}segment_duration\0\u{1}output\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}document\0\u{1}assets\0\u{3}segment_duration\0\u{1}output\0\u{1}images\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -4484,6 +4491,7 @@ nonisolated extension Sheaf_InspectDocument: SwiftProtobuf.Message, SwiftProtobu
       case 2: try { try decoder.decodeRepeatedMessageField(value: &self.assets) }()
       case 3: try { try decoder.decodeSingularStringField(value: &self.segmentDuration) }()
       case 4: try { try decoder.decodeSingularStringField(value: &self.output) }()
+      case 5: try { try decoder.decodeSingularBytesField(value: &self.images) }()
       default: break
       }
     }
@@ -4502,6 +4510,9 @@ nonisolated extension Sheaf_InspectDocument: SwiftProtobuf.Message, SwiftProtobu
     if !self.output.isEmpty {
       try visitor.visitSingularStringField(value: self.output, fieldNumber: 4)
     }
+    if !self.images.isEmpty {
+      try visitor.visitSingularBytesField(value: self.images, fieldNumber: 5)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -4510,6 +4521,7 @@ nonisolated extension Sheaf_InspectDocument: SwiftProtobuf.Message, SwiftProtobu
     if lhs.assets != rhs.assets {return false}
     if lhs.segmentDuration != rhs.segmentDuration {return false}
     if lhs.output != rhs.output {return false}
+    if lhs.images != rhs.images {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -4517,7 +4529,7 @@ nonisolated extension Sheaf_InspectDocument: SwiftProtobuf.Message, SwiftProtobu
 
 nonisolated extension Sheaf_InspectReply: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".InspectReply"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}problems\0\u{1}plan\0\u{1}descriptions\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}problems\0\u{1}plan\0\u{1}descriptions\0\u{1}images\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -4528,6 +4540,7 @@ nonisolated extension Sheaf_InspectReply: SwiftProtobuf.Message, SwiftProtobuf._
       case 1: try { try decoder.decodeRepeatedMessageField(value: &self.problems) }()
       case 2: try { try decoder.decodeSingularBytesField(value: &self.plan) }()
       case 3: try { try decoder.decodeMapField(fieldType: SwiftProtobuf._ProtobufMap<SwiftProtobuf.ProtobufString,SwiftProtobuf.ProtobufBytes>.self, value: &self.descriptions) }()
+      case 4: try { try decoder.decodeSingularBytesField(value: &self.images) }()
       default: break
       }
     }
@@ -4543,6 +4556,9 @@ nonisolated extension Sheaf_InspectReply: SwiftProtobuf.Message, SwiftProtobuf._
     if !self.descriptions.isEmpty {
       try visitor.visitMapField(fieldType: SwiftProtobuf._ProtobufMap<SwiftProtobuf.ProtobufString,SwiftProtobuf.ProtobufBytes>.self, value: self.descriptions, fieldNumber: 3)
     }
+    if !self.images.isEmpty {
+      try visitor.visitSingularBytesField(value: self.images, fieldNumber: 4)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -4550,6 +4566,7 @@ nonisolated extension Sheaf_InspectReply: SwiftProtobuf.Message, SwiftProtobuf._
     if lhs.problems != rhs.problems {return false}
     if lhs.plan != rhs.plan {return false}
     if lhs.descriptions != rhs.descriptions {return false}
+    if lhs.images != rhs.images {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

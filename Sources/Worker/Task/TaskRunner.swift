@@ -41,6 +41,9 @@ struct TaskRunner {
       switch task {
       case .probe: try probe(movement)
       case .fonts(let task): try FontFinder.find(task, to: output, movement: movement)
+      case .images(let task):
+        try ImageRenderer.render(
+          task, inputs: sources, compositors: compositors, to: output, movement: movement, progress: progress)
       case .measure(let task): try measure(task, movement: movement, progress: progress)
       case .video(let task):
         return try VideoRenderer.render(

@@ -1,0 +1,158 @@
+package import CompositionModel
+import ContentStorage
+package import Coordinator
+import Digest
+import FoundationEssentials
+import Glibc
+import SwiftProtobuf
+import SystemSupport
+package import Wire
+
+/// Makes still pictures on a local farm, and writes their files.
+package struct LocalImages: Sendable {
+  /// Where the pictures go.
+  package enum Output: Sendable, Hashable {
+    /// One picture, or a contact sheet.
+    case file(String)
+    /// A path with one number of so many digits at least: `prefix`, the picture's number from 1, `suffix`.
+    case numbered(prefix: String, digits: Int, suffix: String)
+
+    /// - Parameter number: Counts the pictures from 0.
+    package func path(_ number: Int) -> String {
+      switch self {
+      case .file(let path): return path
+      case .numbered(let prefix, let digits, let suffix):
+        let text = "\(number + 1)"
+        return prefix + String(repeating: "0", count: max(0, digits - text.count)) + text + suffix
+      }
+    }
+
+    /// Reads a path of which `%d` or such as `%03d` is replaced by the number, and `%%` by one per cent sign. Nil if the path
+    /// has a per cent sign that is neither, or several numbers.
+    package init?(pattern: String) {
+      var (prefix, suffix) = ("", "")
+      var digits: Int?
+      var rest = pattern[...]
+      while let character = rest.popFirst() {
+        var text = String(character)
+        if character == "%" {
+          if rest.first == "%" {
+            rest.removeFirst()
+          } else {
+            let width = rest.prefix { $0.isASCII && $0.isNumber }
+            rest = rest.dropFirst(width.count)
+            guard rest.popFirst() == "d", digits == nil, width.isEmpty || width.hasPrefix("0") || width.count == 1,
+              let count = width.isEmpty ? 1 : Int(width), (1...9).contains(count)
+            else { return nil }
+            digits = count
+            text = ""
+          }
+        }
+        if digits == nil { prefix += text } else { suffix += text }
+      }
+      self = digits.map { .numbered(prefix: prefix, digits: $0, suffix: suffix) } ?? .file(prefix)
+    }
+  }
+
+  /// A picture as it was written.
+  package struct Written: Sendable {
+    package var picture: ImageReply.Picture
+    /// Nil if it failed, or is part of a contact sheet.
+    package var path: String?
+  }
+
+  package struct Result: Sendable {
+    /// In the order of the request.
+    package var pictures: [Written]
+    package var sheet: Written?
+  }
+
+  private let edit: EditFile?
+  private let assets: [Sheaf_SubmittedAsset]
+  private let request: ImageRequest
+  private let output: Output
+
+  /// - Parameters:
+  ///   - edit: Nil: the pictures are of the one asset.
+  ///   - assets: Of the document, or the one.
+  package init(edit: EditFile?, assets: [Sheaf_SubmittedAsset], request: ImageRequest, output: Output) {
+    self.edit = edit
+    self.assets = assets
+    self.request = request
+    self.output = output
+  }
+
+  /// Starts a farm, makes the pictures and writes those that could be made. A file of the same name is replaced by a complete
+  /// one. Throws with every problem of the document and its media, and of the request.
+  /// - Parameter found: The problems of files that could not be read.
+  package func run(_ configuration: LocalFarm.Configuration, found: [Problem]) async throws -> Result {
+    // Where the first picture cannot be written the others cannot either.
+    _ = try OutputFile(output.path(0))
+    let message = Sheaf_InspectDocument.with {
+      $0.document = Data(edit?.bytes ?? [])
+      $0.assets = assets
+    }
+    let inspection = LocalInspection(edit: edit, assets: assets)
+    return try await LocalFarm.run(configuration) { farm in
+      let reply = try await CoordinatorClient.run(farm.endpoint) { client in
+        try await JobRun(client).provide(assets)
+        var message = message
+        // With problems of its own, a document is only examined for the others.
+        if found.isEmpty, edit?.document.problems.isEmpty ?? true {
+          message.images = try JSONCoding.encoder.encode(request)
+        }
+        guard case .inspectReply(let reply) = try await client.request(.inspectDocument(message)) else {
+          throw CoordinatorClient.unexpected
+        }
+        return reply
+      }
+      let problems = inspection.problems(reply, and: found)
+      guard problems.isEmpty else { throw CommandFailure(problems: problems) }
+      let pictures = try JSONDecoder().decode(ImageReply.self, from: reply.images)
+      return try await BlockingWork.run { try write(pictures, farm.store) }
+    }
+  }
+
+  private func write(_ reply: ImageReply, _ store: ContentStore) throws -> Result {
+    var result = Result(pictures: [], sheet: nil)
+    var contents: [String: OpenFile] = [:]
+    func write(_ picture: ImageReply.Picture, _ number: Int) throws -> Written {
+      guard let place = picture.place else { return Written(picture: picture, path: nil) }
+      guard let digest = SHA256Digest(hex: place.digest) else { throw CoordinatorClient.unexpected }
+      let content: OpenFile
+      if let known = contents[place.digest] {
+        content = known
+      } else {
+        content = try OpenFile.open(store.path(of: digest))
+        contents[place.digest] = content
+      }
+      let path = output.path(number)
+      let bytes = try content.read(at: place.offset, length: Int(place.byteCount))
+      guard bytes.count == Int(place.byteCount) else {
+        throw CommandFailure(.work, "\(path) could not be read from the content store")
+      }
+      try Self.write(bytes, to: path)
+      return Written(picture: picture, path: path)
+    }
+    for (number, picture) in reply.pictures.enumerated() { result.pictures.append(try write(picture, number)) }
+    result.sheet = try reply.sheet.map { try write($0, 0) }
+    // The files are the output now.
+    for content in contents.keys { SHA256Digest(hex: content).map { store.remove($0) } }
+    return result
+  }
+
+  /// Writes a file under another name first, so that there is never a part of one.
+  private static func write(_ bytes: [UInt8], to path: String) throws {
+    let name = path.split(separator: "/").last.map { String($0.prefix(100)) } ?? "picture"
+    let temporary =
+      "\(Directories.parent(of: path))/.\(name).\(String(UInt64.random(in: .min ... .max), radix: 36)).part"
+    do {
+      let file = try OpenFile.open(temporary, O_WRONLY | O_CREAT | O_EXCL, permissions: 0o666)
+      try file.write(bytes)
+      guard rename(temporary, path) == 0 else { throw SystemError(errno, "renaming to \(path)") }
+    } catch let error {
+      unlink(temporary)
+      throw CommandFailure(.work, "\(path) could not be written: \(error)")
+    }
+  }
+}

@@ -1,0 +1,313 @@
+import ArgumentParser
+import Client
+import CompositionModel
+import Coordinator
+import FoundationEssentials
+import Glibc
+import SwiftProtobuf
+import SystemSupport
+import Wire
+
+struct ImageCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "image", abstract: "Write still pictures of a media file, or of the film of a document.",
+    discussion: """
+      A picture is the one that is shown at its time: of a media file, its own, upright and in square pixels; of a document, \
+      the frame of the film. Pictures of high dynamic range are converted to standard range. Each picture succeeds or \
+      fails by itself; if one fails, the exit code is 1 and the others are written.
+
+      A time is written as in documents: 5, 1.5, 7/30, 90f (frames), 1:02.5 or 1:00:02.5.
+
+      --json prints an object: pictures, an array of requested and actual (exact, a fraction of seconds as text, and \
+      seconds; no actual: there is no picture), file, width, height, isDamaged and error; and sheet, the contact sheet's \
+      file, width and height.
+      """)
+
+  @Argument(
+    help: ArgumentHelp("A media file, or a document; - reads a document from standard input.", valueName: "file"))
+  var file: String
+
+  @Option(help: ArgumentHelp("The times of the pictures, separated by commas. [SHEAF_AT]", valueName: "times"))
+  var at: String?
+
+  @Option(help: ArgumentHelp("A picture at 0 and after each of this time. [SHEAF_EVERY]", valueName: "time"))
+  var every: String?
+
+  @Option(
+    help: ArgumentHelp("So many pictures, each in the middle of an equal part. [SHEAF_COUNT]", valueName: "n"))
+  var count: String?
+
+  @Option(
+    name: [.short, .long],
+    help: ArgumentHelp(
+      """
+      The picture's file; its extension selects the format: png, jpg or webp. Several pictures need a name with %d or \
+      such as %03d for their number from 1, or a folder. [SHEAF_OUTPUT]
+      """, valueName: "file"))
+  var output: String?
+
+  @Option(
+    help: ArgumentHelp("The format of pictures in a folder; the default is png. [SHEAF_FORMAT]", valueName: "format"))
+  var format: String?
+
+  @Option(
+    help: ArgumentHelp(
+      """
+      How far a picture may be from its time, before and after: 1,0.5, or one time for both; inf allows any. Within it \
+      the nearest keyframe of a file, or start of a segment, is taken, which is faster. The default is exact. \
+      [SHEAF_TOLERANCE]
+      """, valueName: "times"))
+  var tolerance: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "The greatest size; larger pictures are made smaller, with their aspect kept. On a contact sheet the default is 320x320. [SHEAF_SIZE]",
+      valueName: "WxH"))
+  var size: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "The quality of JPEG and WebP, 1 to 100; the default is 90. WebP at 100 has no loss. [SHEAF_QUALITY]",
+      valueName: "n"))
+  var quality: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "One picture of so many columns and rows; without times, so many pictures. [SHEAF_SHEET]", valueName: "CxR"))
+  var sheet: String?
+
+  @Flag(help: "Write its time into each picture of the contact sheet. [SHEAF_TIMES]")
+  var times = false
+
+  @OptionGroup var farm: LocalFarmOptions
+  @OptionGroup var json: JSONOption
+
+  private struct Report: Encodable {
+    struct Picture: Encodable {
+      var requested: ImageReply.Time
+      var actual: ImageReply.Time?
+      var file: String?
+      var width: Int?
+      var height: Int?
+      var isDamaged: Bool
+      var error: String?
+    }
+
+    struct Sheet: Encodable {
+      var file: String?
+      var width: Int?
+      var height: Int?
+    }
+
+    var pictures: [Picture]
+    var sheet: Sheet?
+
+    init(_ result: LocalImages.Result) {
+      pictures = result.pictures.map { written in
+        let picture = written.picture
+        return Picture(
+          requested: picture.requested, actual: picture.actual, file: written.path, width: picture.size?.width,
+          height: picture.size?.height, isDamaged: picture.isDamaged, error: picture.error)
+      }
+      sheet = result.sheet.map {
+        Sheet(file: $0.path, width: $0.picture.size?.width, height: $0.picture.size?.height)
+      }
+    }
+  }
+
+  func run() async throws {
+    try await reporting(document: file) {
+      let configuration = try farm.configuration()
+      let (request, output) = try options()
+      let images: LocalImages
+      var found: [Problem] = []
+      if file == "-" || Self.isDocument(file) {
+        let edit = try EditFile(file)
+        let (assets, missing) = try await edit.assets(configuration.contents)
+        found = missing
+        images = LocalImages(edit: edit, assets: assets, request: request, output: output)
+      } else {
+        let content = try await BlockingWork.run(.hashing) { [file] in
+          AssetFile.content(file, configuration.contents)
+        }
+        let asset: Sheaf_SubmittedAsset
+        switch content {
+        case .success(let content):
+          asset = .with {
+            $0.id = file
+            $0.path = file
+            $0.content = content
+          }
+        case .failure(let error): throw CommandFailure(.document, "\(error)")
+        }
+        images = LocalImages(edit: nil, assets: [asset], request: request, output: output)
+      }
+      let problems = found
+      let result = try await Interruption.cancelling { try await images.run(configuration, found: problems) }
+      if json.isOn { try Console.printJSON(Report(result)) } else { try print(result) }
+      guard result.pictures.allSatisfy({ $0.picture.error == nil }) else {
+        throw ExitCode(CommandFailure.Code.work.rawValue)
+      }
+    }
+  }
+
+  /// Whether the first character of a file that is no space is that of a JSON object.
+  private static func isDocument(_ path: String) -> Bool {
+    // A file that cannot be read is reported when it is opened as a media file.
+    guard let file = try? OpenFile.open(path, O_RDONLY | O_NONBLOCK), let head = try? file.read(at: 0, length: 4096)
+    else { return false }
+    let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
+    let text = head.starts(with: mark) ? head.dropFirst(mark.count) : head[...]
+    return text.first { !$0.isASCIIWhitespace } == UInt8(ascii: "{")
+  }
+
+  private func print(_ result: LocalImages.Result) throws {
+    for written in result.pictures {
+      let picture = written.picture
+      let requested = Self.text(picture.requested)
+      guard let actual = picture.actual else {
+        Console.printError("sheaf: at \(requested) s: \(picture.error ?? "there is no picture")")
+        continue
+      }
+      let name = written.path.map { "\($0): " } ?? ""
+      let size = picture.size.map { ", \($0.width)x\($0.height)" } ?? ""
+      let damage = picture.isDamaged ? ", damaged" : ""
+      try Console.print(
+        "\(name)\(Self.text(actual)) s\(actual == picture.requested ? "" : " for \(requested) s")\(size)\(damage)")
+    }
+    if let sheet = result.sheet, let path = sheet.path, let size = sheet.picture.size {
+      try Console.print("\(path): \(size.width)x\(size.height)")
+    }
+  }
+
+  /// Seconds as a decimal if few digits are exact, else with the fraction.
+  private static func text(_ time: ImageReply.Time) -> String {
+    let milliseconds = (time.seconds * 1000).rounded() / 1000
+    let rounded = milliseconds == milliseconds.rounded() ? "\(Int(milliseconds))" : "\(milliseconds)"
+    return milliseconds == time.seconds ? rounded : "\(rounded) (\(time.exact))"
+  }
+
+  // MARK: Options
+
+  private func options() throws -> (ImageRequest, LocalImages.Output) {
+    guard let path = try OutputPath.value(output) else {
+      throw ValidationError("the pictures need a name: give -o a file, a name with %d, or a folder")
+    }
+    let sheet = try self.sheetOption()
+    let times = try self.timesOption(sheet)
+    let isSeries = sheet == nil && times.isSeries
+    let (output, format) = try self.output(path, isSeries: isSeries)
+    let qualityText = Setting.text(quality, "SHEAF_QUALITY")
+    if qualityText != nil, !format.hasQuality {
+      throw ValidationError("PNG has no quality: leave --quality out, or choose jpg or webp")
+    }
+    let range = Int64(ImageFormat.qualities.lowerBound)...Int64(ImageFormat.qualities.upperBound)
+    let quality = try Setting.number(quality, "--quality", "SHEAF_QUALITY", in: range)
+    var box = try Setting.text(size, "SHEAF_SIZE").map { text in
+      guard let box = Self.pair(text), box.0 <= PixelSize.largestSide, box.1 <= PixelSize.largestSide else {
+        throw ValidationError("--size \(text) is no size; write width and height in pixels, such as 640x360")
+      }
+      return PixelSize(width: box.0, height: box.1)
+    }
+    if sheet != nil, box == nil { box = PixelSize(width: 320, height: 320) }
+    let tolerance = Setting.text(tolerance, "SHEAF_TOLERANCE")?.split(
+      separator: ",", omittingEmptySubsequences: false
+    ).map { String($0) }
+    return (
+      ImageRequest(
+        times: times, tolerance: tolerance, format: format,
+        quality: quality.map { Int($0) } ?? ImageFormat.defaultQuality, box: box, sheet: sheet),
+      output
+    )
+  }
+
+  private func sheetOption() throws -> ImageRequest.Sheet? {
+    let hasTimes = Setting.flag(times, "SHEAF_TIMES")
+    guard let text = Setting.text(sheet, "SHEAF_SHEET") else {
+      if hasTimes { throw ValidationError("--times is for a contact sheet: give --sheet too") }
+      return nil
+    }
+    let most = ImageRequest.Sheet.most
+    guard let (columns, rows) = Self.pair(text), columns <= most, rows <= most else {
+      throw ValidationError("--sheet \(text) is no contact sheet; write columns and rows, 1 to \(most), such as 4x3")
+    }
+    return ImageRequest.Sheet(columns: columns, rows: rows, hasTimes: hasTimes)
+  }
+
+  private func timesOption(_ sheet: ImageRequest.Sheet?) throws -> ImageRequest.Times {
+    let at = Setting.text(at, "SHEAF_AT")
+    let every = Setting.text(every, "SHEAF_EVERY")
+    let count = try Setting.number(count, "--count", "SHEAF_COUNT", in: 1...Int64(ImageRequest.mostPictures))
+    guard [at != nil, every != nil, count != nil].count(where: { $0 }) <= 1 else {
+      throw ValidationError("give one of --at, --every and --count")
+    }
+    if let at {
+      let list = at.split(separator: ",", omittingEmptySubsequences: false).map { String($0) }
+      if let sheet, list.count > sheet.columns * sheet.rows {
+        throw ValidationError("\(list.count) pictures do not fit a contact sheet of \(sheet.columns)x\(sheet.rows)")
+      }
+      return .list(list)
+    }
+    if let every { return .every(every) }
+    if let count { return .count(Int(count)) }
+    if let sheet { return .count(sheet.columns * sheet.rows) }
+    throw ValidationError("which pictures? Give --at, --every or --count")
+  }
+
+  private func output(_ path: String, isSeries: Bool) throws -> (LocalImages.Output, ImageFormat) {
+    let named = try Setting.text(format, "SHEAF_FORMAT").map { text in
+      guard let format = ImageFormat(fileExtension: text) else {
+        throw ValidationError("--format \(text) is no format of pictures; choose png, jpg or webp")
+      }
+      return format
+    }
+    var status = stat()
+    if path.hasSuffix("/") || stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR {
+      do {
+        try Directories.make(path)
+      } catch {
+        throw CommandFailure(.document, "the folder \(path) cannot be made: \(error)")
+      }
+      let format = named ?? .png
+      let name =
+        file == "-" ? "picture" : String(file.split(separator: "/").last?.split(separator: ".").first ?? "picture")
+      let folder = path.hasSuffix("/") ? path : path + "/"
+      return (.numbered(prefix: "\(folder)\(name)-", digits: 3, suffix: ".\(format.fileExtension)"), format)
+    }
+    guard let output = LocalImages.Output(pattern: path) else {
+      throw ValidationError("the name \(path) has a % that is no number; write %d or such as %03d once, and %% for %")
+    }
+    if isSeries, case .file = output {
+      throw ValidationError("several pictures need several names: write %d or %03d in \(path), or name a folder")
+    }
+    let dot = path.lastIndex(of: ".").map { path[path.index(after: $0)...] } ?? ""
+    guard let format = named ?? ImageFormat(fileExtension: dot) else {
+      throw ValidationError("the extension of \(path) selects no format of pictures; choose png, jpg or webp")
+    }
+    return (output, format)
+  }
+
+  /// Two whole numbers above zero around an x.
+  private static func pair(_ text: String) -> (Int, Int)? {
+    let parts = text.split(separator: "x", omittingEmptySubsequences: false)
+    guard parts.count == 2, let first = Int(parts[0]), let second = Int(parts[1]), first > 0, second > 0 else {
+      return nil
+    }
+    return (first, second)
+  }
+}
+
+extension ImageRequest.Times {
+  /// Whether it asks for several pictures.
+  fileprivate var isSeries: Bool {
+    switch self {
+    case .list(let times): times.count > 1
+    case .every: true
+    case .count(let count): count > 1
+    }
+  }
+}
+
+extension UInt8 {
+  fileprivate var isASCIIWhitespace: Bool { self == 0x20 || (0x09...0x0D).contains(self) }
+}

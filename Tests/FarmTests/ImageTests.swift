@@ -1,0 +1,181 @@
+import Foundation
+import TestPrograms
+import Testing
+
+/// `sheaf image`: the oracle is ffmpeg, on the file itself or on the film that `sheaf render` makes without loss.
+struct ImageTests {
+  /// As `sheaf image` converts to red, green and blue.
+  private static let toRGB = "scale=flags=bicubic+accurate_rnd+bitexact+full_chroma_int"
+
+  private struct Report: Decodable {
+    struct Time: Decodable {
+      var exact: String
+      var seconds: Double
+    }
+
+    struct Picture: Decodable {
+      var requested: Time
+      var actual: Time?
+      var file: String?
+      var width: Int?
+      var height: Int?
+      var error: String?
+    }
+
+    struct Sheet: Decodable {
+      var file: String?
+      var width: Int?
+      var height: Int?
+    }
+
+    var pictures: [Picture]
+    var sheet: Sheet?
+  }
+
+  private let files: Workspace
+
+  init() throws {
+    files = try Workspace()
+  }
+
+  private func image(_ arguments: String...) async throws -> (report: Report, result: Command.Result) {
+    let command = Command(
+      executable: Command.sheaf().executable,
+      arguments: ["image", "--json", "--store", files.path("store")] + arguments)
+    let result = try await command.run()
+    guard let report = try? JSONDecoder().decode(Report.self, from: Data(result.output.utf8)) else {
+      throw Command.Failure(description: "\(arguments): \(result.status) \(result.output) \(result.errors)")
+    }
+    return (report, result)
+  }
+
+  /// The bytes of a picture, or of a frame of a film, as packed red, green and blue.
+  private func pixels(_ path: String, frame: Int = 0, _ filter: String = toRGB) throws -> Data {
+    try Data(
+      Tool.run(
+        "ffmpeg",
+        [
+          "-v", "error", "-i", path, "-vf", "select=eq(n\\,\(frame)),\(filter)", "-frames:v", "1", "-pix_fmt", "rgb24",
+          "-f", "rawvideo", "-",
+        ]
+      ).output)
+  }
+
+  private func greatestDifference(_ left: Data, _ right: Data) -> Int {
+    guard left.count == right.count else { return .max }
+    return zip(left, right).reduce(0) { max($0, abs(Int($1.0) - Int($1.1))) }
+  }
+
+  @Test func `a series has the picture that is shown at each time, and a time outside fails alone`() async throws {
+    defer { files.remove() }
+    let film = Place.media("bottle-detection.mp4")
+    // 179/6 frames a second, in ticks of 1/179 s or finer: frame n is shown from 6n/179 s on.
+    let (report, result) = try await image(film, "--at", "0,7.5,40,60f,7.55", "-o", files.path("still-%02d.png"))
+    #expect(result.status == 1)
+    let frames = [0, 223, nil, 60, 225]
+    for (index, frame) in frames.enumerated() {
+      let picture = report.pictures[index]
+      guard let frame else {
+        #expect(picture.file == nil && picture.actual == nil && picture.error?.contains("not within") == true)
+        continue
+      }
+      #expect(picture.file == files.path("still-0\(index + 1).png") && picture.error == nil)
+      #expect(abs((picture.actual?.seconds ?? -1) - Double(frame) * 6 / 179) < 1e-9)
+      #expect(try pixels(picture.file ?? "", 0, "null") == pixels(film, frame: frame))
+    }
+    #expect(try files.contents().filter { $0.hasSuffix(".png") }.count == 4)
+  }
+
+  @Test func `a rotated film's picture is upright, and within the size that is asked for`() async throws {
+    defer { files.remove() }
+    let film = Place.media("friday-rotated.mp4")
+    let (report, _) = try await image(
+      film, "--at", "1", "--size", "300x300", "-o", files.path("still.jpg"), "--quality", "95")
+    #expect(report.pictures.first?.width == 225 && report.pictures.first?.height == 300)
+    let expected = try pixels(film, frame: 30, "scale=225:300:flags=bicubic")
+    let made = try pixels(files.path("still.jpg"), 0, "null")
+    try #require(made.count == expected.count)
+    let mean = zip(made, expected).reduce(0) { $0 + abs(Int($1.0) - Int($1.1)) }
+    #expect(Double(mean) / Double(made.count) < 3)
+  }
+
+  @Test func `WebP and JPEG have the picture too, and a tolerance takes the nearest keyframe`() async throws {
+    defer { files.remove() }
+    let film = Place.media("flower-hevc.mp4")
+    let (exact, _) = try await image(film, "--at", "1", "-o", files.path("a.webp"), "--quality", "100")
+    #expect(exact.pictures.first?.actual?.exact == "29029/30000")
+    let expected = try pixels(film, frame: 29)
+    #expect(try pixels(files.path("a.webp"), 0, "null") == expected)
+    _ = try await image(film, "--at", "1", "-o", files.path("a.jpg"), "--quality", "100")
+    #expect(greatestDifference(try pixels(files.path("a.jpg"), 0, "null"), expected) <= 8)
+    let (near, _) = try await image(film, "--at", "1,0.3,3", "--tolerance", "0.5,0.7", "-o", files.path("b%d.png"))
+    // Keyframes are at 0, 1.6016 and 3.2032 s.
+    #expect(near.pictures.map(\.actual?.exact) == ["1001/625", "0", "2002/625"])
+  }
+
+  @Test func `a picture of a document is the film's frame`() async throws {
+    defer { files.remove() }
+    let edit = try files.write(
+      """
+      { "sheaf": 1, "assets": { "a": "\(Place.media("bottle-detection.mp4"))", "b": "\(Place.media("friday.mp4"))" },
+        "tracks": [ { "id": "A", "type": "video", "sound": false, "clips": [
+          { "asset": "a", "use": "5..7" }, { "transition": "dissolve", "duration": 0.5 }, { "asset": "b", "use": "1..3" } ] } ],
+        "overlays": [ { "text": "still", "at": 1, "for": 2, "size": 40, "anchor": "center" } ],
+        "videoComposition": { "renderSize": [320, 240], "frameDuration": "1/25" },
+        "export": { "video": { "codec": "ffv1", "pixelFormat": "yuv420p" }, "audio": false } }
+      """, to: "edit.json")
+    let film = files.path("film.mkv")
+    let render = try await Command.sheaf("render", edit, "-o", film, "--store", files.path("store")).run()
+    try #require(render.status == 0, "\(render.errors)")
+    let (report, result) = try await image(edit, "--at", "0.5,1.7,3.4,9", "-o", files.path("still%d.png"))
+    #expect(result.status == 1 && report.pictures[3].file == nil)
+    for (index, frame) in [12, 42, 85].enumerated() {
+      #expect(abs((report.pictures[index].actual?.seconds ?? -1) - Double(frame) / 25) < 1e-9)
+      let made = try pixels(files.path("still\(index + 1).png"), 0, "null")
+      #expect(made == (try pixels(film, frame: frame)), "frame \(frame)")
+    }
+    // A document with problems is reported as `check` does.
+    let broken = try files.write(
+      "{ \"sheaf\": 1, \"assets\": { \"a\": \"none.mov\" }, \"tracks\": 5 }", to: "broken.json")
+    let refused = try await Command.sheaf(
+      "image", broken, "--at", "0", "-o", files.path("x.png"), "--store", files.path("store")
+    ).run()
+    #expect(refused.status == 65 && refused.errors.contains("/tracks") && refused.errors.contains("/assets/a"))
+  }
+
+  @Test func `a contact sheet has its pictures in rows`() async throws {
+    defer { files.remove() }
+    let film = Place.media("bottle-detection.mp4")
+    let sheet = files.path("sheet.png")
+    let (report, _) = try await image(film, "--sheet", "3x2", "--size", "160x160", "-o", sheet)
+    #expect(report.pictures.count == 6 && report.pictures.allSatisfy { $0.actual != nil && $0.file == nil })
+    #expect(report.sheet?.width == 3 * 164 + 4 && report.sheet?.height == 2 * 94 + 4)
+    // The middle of the fifth of six parts: 4.5/6 of 7134/179 s.
+    let made = try pixels(sheet, 0, "crop=160:90:168:98")
+    let expected = try pixels(film, frame: 891, "scale=160:90:flags=bicubic+accurate_rnd+bitexact+full_chroma_int")
+    #expect(made == expected)
+    let labelled = files.path("labelled.png")
+    _ = try await image(film, "--sheet", "3x2", "--size", "160x160", "--times", "-o", labelled)
+    #expect(try pixels(labelled, 0, "crop=160:80:168:98") == pixels(sheet, 0, "crop=160:80:168:98"))
+    #expect(try pixels(labelled, 0, "crop=160:9:168:179") != pixels(sheet, 0, "crop=160:9:168:179"))
+  }
+
+  @Test(arguments: [
+    (["--at", "x"], "is no time"), (["--at", "1,2"], "several pictures need several names"),
+    (["--sheet", "0x3"], "is no contact sheet"), (["--every", "0"], "must be above zero"),
+    (["--at", "1", "--quality", "50"], "PNG has no quality"), (["--at", "1", "--every", "2"], "give one of"),
+    (["--every", "1/1000"], "there must be 1 to 10000"), ([], "which pictures"),
+  ])
+  func `a wrong request is refused`(options: [String], message: String) async throws {
+    defer { files.remove() }
+    let name = message.contains("above zero") || message.contains("there must") ? "x%d.png" : "x.png"
+    let result = try await Command(
+      executable: Command.sheaf().executable,
+      arguments: ["image", Place.media("flower-hevc.mp4"), "-o", files.path(name), "--store", files.path("store")]
+        + (message.contains("there must") ? ["--every", "1/4000"] : options)
+    ).run()
+    #expect(result.status == 64 || result.status == 65)
+    #expect(result.errors.contains(message), "\(result.errors)")
+    #expect(!FileManager.default.fileExists(atPath: files.path("x.png")))
+  }
+}

@@ -1,0 +1,73 @@
+import CompositionModel
+import Testing
+
+@testable import Segmenter
+
+/// Which pictures are planned for times, without media.
+struct ImagePlannerTests {
+  private func asset(_ frames: Int = 300) throws -> (PlannedAsset, TrackDescription, VideoFormat) {
+    let description = try Synthetic.film(frames: frames)
+    let track = try #require(description.defaultTrack(.video))
+    return (PlannedAsset(description: description, digest: "film"), track, try #require(track.video))
+  }
+
+  private func plan(
+    _ times: [Rational], _ tolerance: ImageTolerance = .exact, isWhole: Bool = false
+  ) throws -> ImagePlan {
+    let (asset, track, video) = try asset()
+    return try ImagePlanner.plan(asset, track, video, times: times, tolerance: tolerance, isWhole: isWhole)
+  }
+
+  /// The times of the planned pictures by number.
+  private func times(_ plan: ImagePlan) throws -> [Int: Rational] {
+    var times: [Int: Rational] = [:]
+    for part in plan.parts {
+      for picture in part.part.pictures { times[picture.number] = try part.time(of: picture.place) }
+    }
+    return times
+  }
+
+  @Test func aPictureIsTheOneThatIsShown() throws {
+    let plan = try plan([Rational(1, 1), Rational(101, 100), try Rational(1, 31), Rational(10), Rational(-1)])
+    #expect(try times(plan) == [0: .one, 1: .one, 2: .zero])
+    #expect(Set(plan.errors.keys) == [3, 4])
+  }
+
+  @Test func aToleranceTakesTheNearestKeyframeWithinIt() throws {
+    // Keyframes are at 0, 2, 4, 6 and 8 s.
+    let near = ImageTolerance(before: MediaTime(value: 1, timescale: 2), after: MediaTime(seconds: 1))
+    let plan = try plan([try Rational(23, 10), Rational(3), try Rational(16, 5), try Rational(26, 10)], near)
+    #expect(try times(plan) == [0: Rational(2), 1: Rational(4), 2: Rational(4), 3: try Rational(13, 5)])
+    let any = ImageTolerance(before: .positiveInfinity, after: .zero)
+    #expect(try times(self.plan([try Rational(39, 10)], any)) == [0: Rational(2)])
+  }
+
+  @Test func picturesAreReadInOrderOfTimeInAFewParts() throws {
+    let times = (0..<100).map { Rational(Int128(99 - $0)) }.map { try! $0 / Rational(11) }
+    let plan = try plan(times)
+    #expect(plan.parts.count == 15)
+    let places = plan.parts.flatMap { $0.part.pictures.map(\.place) }
+    #expect(places == places.sorted() && places.count == 100)
+    for part in plan.parts {
+      guard case .asset(let source) = part.part.source else { continue }
+      #expect(source.decodeFrom == nil && !source.video.keyframes.isEmpty)
+    }
+    #expect(try self.plan(times, isWhole: true).parts.count == 1)
+  }
+
+  @Test func aPictureIsMadeSmallerAndNeverLarger() {
+    func size(_ box: PixelSize, _ picture: PixelSize) -> PixelSize {
+      ImageOutput(format: .png, quality: 90, box: box).size(of: picture)
+    }
+    let film = PixelSize(width: 1920, height: 1080)
+    #expect(size(PixelSize(width: 640, height: 640), film) == PixelSize(width: 640, height: 360))
+    #expect(size(PixelSize(width: 640, height: 100), film) == PixelSize(width: 178, height: 100))
+    #expect(size(PixelSize(width: 4000, height: 4000), film) == film)
+    #expect(size(PixelSize(width: 1, height: 1), film) == PixelSize(width: 1, height: 1))
+  }
+
+  @Test func timesAreWrittenAsPeopleReadThem() throws {
+    #expect(try Rational(1001, 30).clockText == "0:33.366")
+    #expect(Rational(3723).clockText == "1:02:03.000")
+  }
+}
