@@ -182,6 +182,8 @@ package struct PlanError: Error, Sendable, Hashable, CustomStringConvertible {
     case time(TimeError)
     case assetNotDescribed(AssetID)
     case noTrack(asset: AssetID, index: Int)
+    /// A clip of an audio track has a speed over time.
+    case changingSpeed(asset: AssetID)
     case fontsNotFound(text: String)
     /// The intended duration of a segment is below the least, in seconds.
     case segmentTooShort(least: MediaTime, frames: Int)
@@ -205,6 +207,7 @@ package struct PlanError: Error, Sendable, Hashable, CustomStringConvertible {
     case .time(let error): "\(subject): \(error)"
     case .assetNotDescribed(let asset): "\(subject): asset '\(asset)' has not been probed"
     case .noTrack(let asset, let index): "\(subject): asset '\(asset)' has no usable track \(index)"
+    case .changingSpeed: "\(subject) has a speed that changes, which sound cannot follow; give it one speed"
     case .fontsNotFound(let text): "\(subject): the fonts of the text \"\(text.prefix(40))\" were not found"
     case .segmentTooShort(let least, let frames):
       "\(subject) is too short; the shortest is \(frames) frames, \(least) s"
