@@ -61,8 +61,8 @@ struct BadInputTests {
     Case(testDescription: "zero frames", document: document(clips: ""), status: 65, words: ["clip"]),
     Case(
       testDescription: "something that cannot be rendered yet",
-      document: document(clips: #"{ "asset": "a", "use": "0..1", "reverse": true }"#), status: 65,
-      words: ["reverse", "/tracks/0/clips/0"]),
+      document: document(clips: #"{ "asset": "a", "use": "0..1", "timeRange": "0..1" }"#), status: 65,
+      words: ["timeRange", "/tracks/0/clips/0"]),
     Case(
       testDescription: "output directory missing", document: document(), output: "no/such/folder/film.mp4", status: 65,
       words: ["no/such/folder"]),

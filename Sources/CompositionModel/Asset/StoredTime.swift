@@ -27,20 +27,24 @@ public enum StoredTime {
   ///   - origin: the tick of the asset's time zero.
   ///   - isRounded: whether the container rounds times to its ticks.
   ///   - cadence: the constant rate behind the rounded times, if it is known.
+  ///   - isBefore: whether the tick must be due before the time, and not only at it: what is shown backwards at a time is
+  ///     what is shown forwards just before it.
   public static func lastTick(
-    dueAt time: Rational, timebase: MediaTime, origin: Int64, isRounded: Bool, cadence: Cadence? = nil
+    dueAt time: Rational, timebase: MediaTime, origin: Int64, isRounded: Bool, cadence: Cadence? = nil,
+    isBefore: Bool = false
   ) throws(TimeError) -> Int64 {
+    func last(_ number: Rational) -> Int128 { isBefore ? number.ceiling - 1 : number.floor }
     let ticks = try time / timebase.exact
     if isRounded, let cadence {
       let sinceFirst = try time - timebase.exact * Rational(cadence.first - origin)
-      let frame = try (sinceFirst * cadence.rate.exact).floor
+      let frame = last(try sinceFirst * cadence.rate.exact)
       // This tick lies between this frame's stored time and the next one's, whichever way both were rounded.
       if frame >= 0 {
         let place = try (Rational(frame) / (cadence.rate.exact * timebase.exact)).floor + 1
         return Int64(clamping: place + Int128(cadence.first))
       }
     }
-    let due = !isRounded ? ticks.floor : origin == 0 ? try (ticks + Rational(1, 2)).floor : ticks.ceiling
+    let due = !isRounded ? last(ticks) : origin == 0 ? last(try ticks + Rational(1, 2)) : ticks.ceiling
     return Int64(clamping: due + Int128(origin))
   }
 }

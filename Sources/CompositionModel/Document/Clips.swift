@@ -13,6 +13,7 @@ struct ClipEntry: Sendable {
   var duration: WrittenTime?
   /// Seconds of the asset a second of the film. Nil if not written.
   var speed: Rational?
+  var retiming = RetimingEntry()
   var until: End?
   /// From the clip before it on the track.
   var transition: ClipTransitionEntry?
@@ -36,13 +37,13 @@ struct ClipEntry: Sendable {
   /// No problem makes its asset or its times uncertain. (An unknown key may be a misspelt one of those.)
   var timesAreKnown = false
 
-  static let keys = ["asset", "use", "at", "duration", "speed", "until", "loop", "transition"] + keysOfVideo
+  static let keys = ["asset", "use", "at", "duration", "speed", "reverse", "until", "loop", "transition"] + keysOfVideo
   /// The keys of clips on video tracks only.
   static let keysOfVideo = [
     "fit", "crop", "frame", "transform", "opacity", "blendMode", "mask", "ramps", "filters", "deinterlace",
-    "alpha",
+    "alpha", "freeze", "sound",
   ]
-  static let notYet = ["pitch", "reverse", "timeRange"]
+  static let notYet = ["pitch", "timeRange"]
 
   static let instead = [
     "volume": "the volume of a track is set in 'audioMix'", "start": "did you mean 'at'?",
@@ -85,8 +86,8 @@ extension DocumentReader {
     clip.duration = time(fields["duration"])
     let loops = boolean(fields["loop"]) ?? false
     clip.loops = loops
-    clip.speed = rational(fields["speed"], in: ClipEntry.speeds)
-    if fields.has("duration"), let speed = fields["speed"] {
+    (clip.speed, clip.retiming) = retiming(fields, loops: loops)
+    if fields.has("duration"), let speed = fields["speed"], clip.retiming.speed.isEmpty {
       // The length of a clip that is repeated does not change its speed.
       if !loops { problems.add(speed.pointer, "a clip has 'speed' or 'duration', not both") }
     }
@@ -178,20 +179,25 @@ extension Lowering {
     guard let id = entry.asset, let asset = assets[id], let source = source(entry, track.type, id, asset) else {
       return nil
     }
-    let natural = lasting(source.lasting, speed: entry.speed, at: pointer.key("speed"))
+    guard let retiming = retiming(entry, track, asset, id, at: place ?? .zero) else { return nil }
+    let natural =
+      retiming?.speed.map { curve in
+        lasting(source.lasting, curve, isCut: duration != nil || entry.until != nil, at: pointer.key("speed"))
+      } ?? lasting(source.lasting, speed: entry.speed, at: pointer.key("speed"))
     guard let place, duration != .some(.none),
       let lasting = duration ?? length(of: entry, from: place, natural: natural, filmEnd: filmEnd),
       let target = exact(
         at: pointer, { () throws(TimeError) in try MediaTimeRange(start: place, duration: lasting) })
     else { return nil }
-    let turns = entry.loops ? turns(of: source.range, natural: natural, target, at: pointer) : nil
+    let turns = entry.loops ? turns(of: source.range, retiming, natural: natural, target, at: pointer) : nil
     if entry.loops, turns == nil { return nil }
     var clip = Clip(asset: id, sourceTrack: source.track, source: source.range, target: target)
-    if entry.duration == nil, let natural, lasting < natural, !source.range.isEmpty {
-      guard let cut = cut(source.range, to: lasting, of: natural, at: pointer) else { return nil }
+    clip.retiming = retiming
+    if entry.duration == nil, let natural, lasting < natural, !source.range.isEmpty, retiming?.speed == nil {
+      guard let cut = cut(source.range, retiming, to: lasting, of: natural, at: pointer) else { return nil }
       clip.source = cut
     }
-    guard entry.loops || checkSpeed(clip.source, target, at: pointer), entry.timesAreKnown else { return nil }
+    guard entry.loops || checkSpeed(clip, at: pointer), entry.timesAreKnown else { return nil }
     let opacity = ramps.flatMap { rampList($0, opacity: entry.opacity, within: target, owner: "the clip") }
     let geometry = placed(entry.geometry, within: target, at: pointer)
     var layer = TrackLayer(
@@ -258,7 +264,8 @@ extension Lowering {
 
   /// The turns of a clip that is repeated: what each uses, and where it is. Nil and a problem if there are too many.
   private mutating func turns(
-    of source: MediaTimeRange, natural: MediaTime?, _ target: MediaTimeRange, at pointer: JSONPointer
+    of source: MediaTimeRange, _ retiming: Retiming?, natural: MediaTime?, _ target: MediaTimeRange,
+    at pointer: JSONPointer
   ) -> [(MediaTimeRange, MediaTimeRange)]? {
     guard let natural, !source.isEmpty else {
       problems.add(pointer.key("loop"), "a still picture has nothing to repeat: give 'until' or 'duration' alone")
@@ -284,7 +291,9 @@ extension Lowering {
         start = turn.end
         continue
       }
-      guard let used = cut(source, to: turn.duration, of: natural, at: pointer.key("loop")) else { return nil }
+      guard let used = cut(source, retiming, to: turn.duration, of: natural, at: pointer.key("loop")) else {
+        return nil
+      }
       turns.append((used, turn))
       start = turn.end
     }
@@ -293,11 +302,12 @@ extension Lowering {
 
   /// The part of a range that plays in the first `length` of the `natural` duration that all of it lasts.
   private mutating func cut(
-    _ source: MediaTimeRange, to length: MediaTime, of natural: MediaTime, at pointer: JSONPointer
+    _ source: MediaTimeRange, _ retiming: Retiming?, to length: MediaTime, of natural: MediaTime,
+    at pointer: JSONPointer
   ) -> MediaTimeRange? {
     exact(at: pointer) { () throws(TimeError) in
-      let part = try (source.duration / natural) * length.exact
-      return try MediaTimeRange(start: source.start, duration: MediaTime(part))
+      let part = try MediaTime((source.duration / natural) * length.exact)
+      return try MediaTimeRange(start: retiming.isReversed ? source.end - part : source.start, duration: part)
     }
   }
 
@@ -326,8 +336,8 @@ extension Lowering {
       if use == nil { return nil }
     }
     if type == .video, track.video?.isStill == true {
-      if entry.speed != nil {
-        problems.add(pointer.key("speed"), "'\(id)' is a still picture, which has no speed: give 'duration'")
+      if let key = entry.speed != nil ? "speed" : entry.retiming.keys.first {
+        problems.add(pointer.key(key), "'\(id)' is a still picture, which has no speed: give 'duration'")
         return nil
       }
       if use == nil, entry.duration == nil, entry.until == nil, !entry.loops {
@@ -346,6 +356,9 @@ extension Lowering {
       problems.add(pointer.key("asset"), "'\(id)' has a duration of 0: there is nothing in it to play")
       return nil
     }
+    if let written = entry.retiming.freeze {
+      return frozen(written, entry, of: asset, id).map { (track.index, $0, nil) }
+    }
     if let use, !whole.contains(use) {
       problems.add(
         pointer.key("use"),
@@ -355,9 +368,10 @@ extension Lowering {
     return (track.index, use ?? whole, (use ?? whole).duration)
   }
 
-  private mutating func checkSpeed(_ source: MediaTimeRange, _ target: MediaTimeRange, at pointer: JSONPointer) -> Bool
-  {
+  private mutating func checkSpeed(_ clip: Clip, at pointer: JSONPointer) -> Bool {
+    let (source, target) = (clip.source, clip.target)
     guard !source.isEmpty else { return true }
+    if let curve = clip.retiming?.speed { return checkSpeed(curve, clip, at: pointer) }
     let speeds = ClipEntry.speeds
     let checked = exact(at: pointer) { () throws(TimeError) in
       let speed = try source.duration / target.duration

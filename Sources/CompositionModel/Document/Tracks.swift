@@ -264,7 +264,9 @@ extension Lowering {
       id: id, type: .audio,
       clips: clips.entries.compactMap { entry in
         var clip = entry.element.clip
-        guard let track = assets[clip.asset]?.defaultTrack(.audio), !clip.source.isEmpty else { return nil }
+        guard let track = assets[clip.asset]?.defaultTrack(.audio), !clip.source.isEmpty,
+          !entry.element.entry.retiming.dropsSound
+        else { return nil }
         clip.sourceTrack = track.index
         clip.source = entry.element.used
         return clip

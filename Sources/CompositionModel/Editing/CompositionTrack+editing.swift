@@ -57,6 +57,10 @@ extension CompositionTrack {
         let start = try range.start + (target.start - range.start) * rate
         return try MediaTimeRange(start: start, duration: target.duration * rate)
       }
+      guard target.start < range.end, let speed = edited.clips[index].retiming?.speed else { continue }
+      edited.clips[index].retiming?.speed = try mapErrors(to: EditingError.time) { () throws(TimeError) in
+        try speed.lasting(rate)
+      }
     }
     self = edited
   }
@@ -100,8 +104,12 @@ extension CompositionTrack {
       second.target = try MediaTimeRange(start: time, end: clip.target.end)
       if !clip.source.isEmpty {
         let middle = try MediaTime(clip.sourceTime(at: time))
-        first.source = try MediaTimeRange(start: clip.source.start, end: middle)
-        second.source = try MediaTimeRange(start: middle, end: clip.source.end)
+        let before = try MediaTimeRange(start: clip.source.start, end: middle)
+        let after = try MediaTimeRange(start: middle, end: clip.source.end)
+        (first.source, second.source) = clip.retiming.isReversed ? (after, before) : (before, after)
+        if let speed = clip.retiming?.speed {
+          second.retiming?.speed = try speed.suffix(from: time - clip.target.start)
+        }
       }
       return [first, second]
     }

@@ -78,7 +78,8 @@ public struct Clip: Sendable, Hashable, Codable {
   public var asset: AssetID
   /// The stream's index in the asset.
   public var sourceTrack: Int
-  /// The part that is used, on the asset's timeline. Empty for a still image.
+  /// The part that is used, on the asset's timeline. Empty for a still image, and for a frozen picture of a video. With a
+  /// `retiming` that has a speed over time, the clip may end before it has played all of it.
   public var source: MediaTimeRange
   /// The place on the composition's timeline. Its duration differs from the source's if the speed is changed.
   public var target: MediaTimeRange
@@ -86,6 +87,8 @@ public struct Clip: Sendable, Hashable, Codable {
   public var deinterlace: Deinterlacing?
   /// How the colours of pictures with alpha are stored. Nil: straight.
   public var alpha: AlphaMode?
+  /// Nil: forwards, at one speed.
+  public var retiming: Retiming?
 
   public init(asset: AssetID, sourceTrack: Int, source: MediaTimeRange, target: MediaTimeRange) {
     self.asset = asset
@@ -94,10 +97,11 @@ public struct Clip: Sendable, Hashable, Codable {
     self.target = target
   }
 
-  /// The exact time of the asset that the clip shows at a time of the composition.
+  /// The exact time of the asset that the clip shows at a time of the composition. A reversed clip shows the picture just
+  /// before it.
   public func sourceTime(at time: MediaTime) throws(TimeError) -> Rational {
     let elapsed = try time.exact - target.start.exact
-    return try source.start.exact + elapsed * (source.duration / target.duration)
+    return try retiming.sourceTime(after: elapsed, of: source, lasting: target.duration)
   }
 }
 

@@ -91,9 +91,10 @@ struct ClipPlacement: Sendable, Equatable {
   let output: Range<Int64>
   /// Seconds of the asset that are played in a second of the output. Positive.
   let speed: Rational
-  /// The first sample of an asset that has the output's own rate: round(source start · rate).
+  /// The first sample of an asset that has the output's own rate: round(source start · rate). Of a reversed clip it is that
+  /// of the reversed asset, whose time is minus the asset's.
   let alignedSource: Int64
-  /// The asset's time, in seconds, at the sample `output.lowerBound`.
+  /// The time, in seconds, of the asset, or the reversed one, at the sample `output.lowerBound`.
   let sourceStart: Rational
 
   /// `rate` is the output's, in samples a second. `firstSample` is the sample of the composition that is the output's first,
@@ -108,9 +109,10 @@ struct ClipPlacement: Sendable, Equatable {
     speed =
       clip.sourceRange.duration == clip.targetRange.duration
       ? .one : try clip.sourceRange.duration / clip.targetRange.duration
-    alignedSource = try ClipPlacement.sample(at: clip.sourceRange.start, rate: rate) + (first - start)
+    let source = clip.isReversed == true ? try .zero - clip.sourceRange.end : clip.sourceRange.start
+    alignedSource = try ClipPlacement.sample(at: source, rate: rate) + (first - start)
     let elapsed = try Rational(first) / rate - clip.targetRange.start.exact
-    sourceStart = try clip.sourceRange.start.exact + elapsed * speed
+    sourceStart = try source.exact + elapsed * speed
   }
 
   /// The sample nearest to a time; halves are rounded away from zero.
@@ -158,19 +160,20 @@ final class ClipOpener {
     guard planned.audio.sampleRate > 0, planned.audio.channels > 0 else {
       throw RenderError(.task, "source \(clip.source) has no sample rate or no channels")
     }
-    let track = try track(clip.source, planned, near: placement)
+    let track = try track(clip.source, planned, near: clip.isReversed == true ? nil : placement)
+    let samples: any SampleSource = clip.isReversed == true ? try reversed(track, clip) : track
     let (rate, channels) = (task.encoder.sampleRate, task.encoder.channels)
     let plan = ChannelPlan(from: planned.audio, to: channels)
     let isStretched = placement.speed != .one
     let runUp = isStretched ? StretchedStream.runUp(sampleRate: rate) : 0
     let stream: any SampleStream
     if plan == .same, planned.audio.sampleRate == rate {
-      stream = CopiedStream(track, from: placement.alignedSource - Int64(runUp))
+      stream = CopiedStream(samples, from: placement.alignedSource - Int64(runUp))
     } else {
       let start = try mapErrors(to: RenderError.audioTime) { () throws(TimeError) in
         try placement.sourceStart - Rational(Int128(runUp), Int128(rate))
       }
-      stream = try ConvertedStream(track, plan: plan, start: start, outputRate: rate, outputChannels: channels)
+      stream = try ConvertedStream(samples, plan: plan, start: start, outputRate: rate, outputChannels: channels)
     }
     guard isStretched else { return OpenClip(stream: stream, track: track, source: clip.source) }
     let stretched = try StretchedStream(stream, tempo: placement.speed, sampleRate: rate, channels: channels)
@@ -183,14 +186,29 @@ final class ClipOpener {
     if idle.count > Self.maximumIdle { idle.removeFirst() }
   }
 
-  private func track(
-    _ source: Int, _ planned: PlannedAudioSource, near placement: ClipPlacement
-  ) throws(RenderError) -> DecodedTrack {
-    let start = try mapErrors(to: RenderError.audioTime) { () throws(TimeError) in
-      Int64(clamping: try (placement.sourceStart * Rational(planned.audio.sampleRate)).floor)
+  private func reversed(_ track: DecodedTrack, _ clip: PlannedAudioClip) throws(RenderError) -> ReversedTrack {
+    let (first, end) = try mapErrors(to: RenderError.audioTime) { () throws(TimeError) in
+      let rate = Rational(track.sampleRate)
+      return (
+        Int64(clamping: try (clip.sourceRange.start.exact * rate).floor),
+        Int64(clamping: try (clip.sourceRange.end.exact * rate).ceiling)
+      )
     }
-    if let index = idle.lastIndex(where: { $0.source == source && $0.track.isNear(start) }) {
-      return idle.remove(at: index).track
+    // A conversion reads a little more than the clip has.
+    return ReversedTrack(track, from: max(0, first), count: end - first + Int64(track.sampleRate / 4))
+  }
+
+  /// - Parameter placement: Nil: what is read first is not known.
+  private func track(
+    _ source: Int, _ planned: PlannedAudioSource, near placement: ClipPlacement?
+  ) throws(RenderError) -> DecodedTrack {
+    if let placement {
+      let start = try mapErrors(to: RenderError.audioTime) { () throws(TimeError) in
+        Int64(clamping: try (placement.sourceStart * Rational(planned.audio.sampleRate)).floor)
+      }
+      if let index = idle.lastIndex(where: { $0.source == source && $0.track.isNear(start) }) {
+        return idle.remove(at: index).track
+      }
     }
     guard let input = inputs[planned.digest] else {
       throw RenderError(.task, "source \(source), \(planned.digest), is not among the task's inputs")

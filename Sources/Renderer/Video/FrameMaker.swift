@@ -124,11 +124,11 @@ package final class FrameMaker {
       var shown: [Frame] = []
       for use in layer.clips {
         let stream = try stream(use.source).stream
-        shown.append(try stream.frame(at: use.time))
+        shown.append(try stream.frame(at: use.time, isReversed: use.isReversed))
         record(stream, of: use.source)
         guard let mask = use.mask, let time = mask.time else { continue }
         let matte = try self.stream(mask.source).stream
-        shown.append(try matte.frame(at: time))
+        shown.append(try matte.frame(at: time, isReversed: mask.isReversed))
         record(matte, of: mask.source)
       }
       key.items.append(.layer(layer.withoutTimes, shown: shown.map(\.pts)))

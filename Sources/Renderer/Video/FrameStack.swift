@@ -65,6 +65,8 @@ struct ClipUse: Hashable {
   var source: Int
   /// On the asset's timeline.
   var time: Rational
+  /// Whether the picture just before `time` is shown.
+  var isReversed = false
   var fit: Fit
   /// In 1/16384; never zero.
   var weight: Int
@@ -83,6 +85,8 @@ struct MaskUse: Hashable {
   var source: Int
   /// On the asset's timeline. Nil for a still picture.
   var time: Rational?
+  /// Whether the picture just before `time` is shown.
+  var isReversed = false
   var channel: LayerMask.Channel
   var isInverted: Bool
 }
@@ -256,7 +260,8 @@ struct StackPlanner {
       if placement == nil { return nil }
     }
     return ClipUse(
-      source: clip.source, time: video.isStill ? .zero : try clip.sourceTime(at: time), fit: clip.fit, weight: weight,
+      source: clip.source, time: video.isStill ? .zero : try clip.sourceTime(at: time),
+      isReversed: clip.retiming.isReversed, fit: clip.fit, weight: weight,
       filters: try values(of: clip.filters, at: time), placement: placement, blendMode: clip.blendMode,
       mask: try mask(clip.mask, at: time))
   }
@@ -264,8 +269,8 @@ struct StackPlanner {
   private func mask(_ planned: PlannedMask?, at time: MediaTime) throws(TimeError) -> MaskUse? {
     guard let planned else { return nil }
     return MaskUse(
-      source: planned.source, time: try planned.sourceTime(at: time), channel: planned.channel,
-      isInverted: planned.isInverted)
+      source: planned.source, time: try planned.sourceTime(at: time), isReversed: planned.retiming.isReversed,
+      channel: planned.channel, isInverted: planned.isInverted)
   }
 
   /// The filters that change something at a time.

@@ -15,6 +15,7 @@ final class SourceStream {
   /// Least recently used first.
   private var cursors: [SourceCursor] = []
   private var still: Frame?
+  private var reversed: ReversedFrames?
   /// The stored timestamp of the picture that the last request should have shown, if that is damaged.
   private(set) var damage: Int64?
 
@@ -27,9 +28,16 @@ final class SourceStream {
   }
 
   /// The frame shown at a time of the asset; for a still, its only one.
-  func frame(at time: Rational) throws(RenderError) -> Frame {
+  /// - Parameter isReversed: whether the frame just before the time is meant, and times fall.
+  func frame(at time: Rational, isReversed: Bool = false) throws(RenderError) -> Frame {
     if source.video.isStill { return try onlyFrame() }
-    return try frame(atTick: source.tick(at: time))
+    let tick = try source.tick(at: time, isBefore: isReversed)
+    guard isReversed else { return try frame(atTick: tick) }
+    let reversed = self.reversed ?? ReversedFrames(source, input: input, movement: movement)
+    self.reversed = reversed
+    let frame: Frame
+    (frame, damage) = try reversed.frame(at: tick)
+    return frame
   }
 
   /// The last frame at or before a stored timestamp, or the first; for a still, its only one.
@@ -131,12 +139,13 @@ extension PlannedSource {
   /// A stored timestamp on the asset's timeline, in seconds.
   func seconds(of tick: Int64) -> Double { Double(tick &- origin) * timebase.approximateSeconds }
 
-  /// The greatest stored timestamp that is due at a time of the asset.
-  fileprivate func tick(at time: Rational) throws(RenderError) -> Int64 {
+  /// The greatest stored timestamp that is due at a time of the asset, or before it.
+  fileprivate func tick(at time: Rational, isBefore: Bool) throws(RenderError) -> Int64 {
     try mapErrors(to: RenderError.caused(.task, "\(title) has no timestamp for \(time) s")) {
       () throws(TimeError) in
       try StoredTime.lastTick(
-        dueAt: time, timebase: timebase, origin: origin, isRounded: hasRoundedTimes, cadence: video.cadence)
+        dueAt: time, timebase: timebase, origin: origin, isRounded: hasRoundedTimes, cadence: video.cadence,
+        isBefore: isBefore)
     }
   }
 }

@@ -81,7 +81,8 @@ struct BoundaryChooser {
     let clips = span.layers.reversed().flatMap(\.clips)
     for clip in clips {
       let (_, track, video) = try sources.video(of: clip.clip)
-      guard !video.isStill, !clip.clip.source.isEmpty else { continue }
+      // What a clip with a speed over time shows at its places depends on more than its source.
+      guard !video.isStill, !clip.clip.source.isEmpty, clip.clip.retiming?.speed == nil else { continue }
       return try mapErrors(to: PlanError.time("the clip of '\(clip.clip.asset)' at \(clip.clip.target.start)")) {
         () throws(TimeError) in
         try SourceDivision(
@@ -153,8 +154,11 @@ private struct SourceDivision {
 
   /// The places in a span's frames but the first, rising.
   func places(in frames: Range<Int>) throws(TimeError) -> [BoundaryChooser.Choice] {
-    let from = try clip.sourceTime(at: grid.time(of: frames.lowerBound))
-    let to = try clip.sourceTime(at: grid.time(of: frames.upperBound))
+    let ends = [
+      try clip.sourceTime(at: grid.time(of: frames.lowerBound)),
+      try clip.sourceTime(at: grid.time(of: frames.upperBound)),
+    ]
+    let (from, to) = clip.retiming.isReversed ? (ends[1], ends[0]) : (ends[0], ends[1])
     let multiples = max(1, try (from / step).floor)...max(1, try (to / step).ceiling)
     var choices: [BoundaryChooser.Choice] = []
     var last: Keyframe? = multiples.lowerBound > 1 ? try keyframe(near: multiples.lowerBound - 1) : nil
@@ -171,7 +175,7 @@ private struct SourceDivision {
         BoundaryChooser.Choice(
           frame: frame, boundary: current == nil ? .nominalLength : .sourceKeyframe(asset: clip.asset)))
     }
-    return choices
+    return clip.retiming.isReversed ? choices.reversed() : choices
   }
 
   /// Of the asset.
@@ -179,17 +183,24 @@ private struct SourceDivision {
     try track.timebase.exact * Rational(key.pts - track.origin)
   }
 
-  /// The first frame of the output at or after a time of the asset.
+  /// The first frame of the output at or after a time of the asset; of a reversed clip the first that shows what is before
+  /// that time.
   private func frame(at time: Rational) throws(TimeError) -> Int {
-    try grid.firstFrame(atOrAfter: clip.target.start.exact + (time - clip.source.start.exact) / speed)
+    let isReversed = clip.retiming.isReversed
+    let played = isReversed ? try clip.source.end.exact - time : try time - clip.source.start.exact
+    return try grid.firstFrame(atOrAfter: clip.target.start.exact + played / speed)
   }
 
   /// Whether a title is shown between the keyframes around a time of the asset.
   private func isTitled(around time: Rational) throws(TimeError) -> Bool {
     let pts = Int64(clamping: try (time / track.timebase.exact).floor + Int128(track.origin))
     let next = video.keyframes.partitionPoint { pts < $0.pts }
-    let start = next > 0 ? try frame(at: self.time(of: video.keyframes[next - 1])) : 0
-    let end = next < video.keyframes.count ? try frame(at: self.time(of: video.keyframes[next])) : grid.frameCount
+    let isReversed = clip.retiming.isReversed
+    let before = next > 0 ? try frame(at: self.time(of: video.keyframes[next - 1])) : isReversed ? grid.frameCount : 0
+    let after =
+      next < video.keyframes.count
+      ? try frame(at: self.time(of: video.keyframes[next])) : isReversed ? 0 : grid.frameCount
+    let (start, end) = isReversed ? (after, before) : (before, after)
     return titles.areShown(in: start..<max(start, end))
   }
 

@@ -99,7 +99,10 @@ struct CostModel {
       guard !video.isStill else { continue }
       cost += try mapErrors(to: PlanError.time("the clip of '\(clip.asset)' at frame \(frame)")) {
         () throws(TimeError) in
-        let time = try grid.time(of: frame)
+        // A reversed clip is decoded from before what it shows last.
+        let time =
+          clip.retiming.isReversed
+          ? max(clip.target.start, try clip.target.end - grid.frameDuration) : try grid.time(of: frame)
         guard let shown = try sources.shownFrame(of: clip, track: track, format: video, at: time),
           let key = try sources.keyframe(of: clip, track: track, format: video, at: time)
         else { return 0 }

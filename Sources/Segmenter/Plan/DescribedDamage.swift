@@ -13,13 +13,13 @@ enum DescribedDamage {
       try mapErrors(to: PlanError.time("the clip of '\(clip.asset)' at \(clip.target.start)")) {
         () throws(TimeError) in
         // The frame that is shown first may be due before the clip starts.
-        let first = try sources.shownFrame(of: clip, track: track, format: video, at: clip.target.start) ?? .min
+        let whole = clip.retiming.isReversed ? clip.target.end : clip.target.start
+        let first = try sources.shownFrame(of: clip, track: track, format: video, at: whole) ?? .min
         let (start, end) = (clip.source.start.approximateSeconds, clip.source.end.approximateSeconds)
-        let speed = clip.source.isEmpty ? 1 : try (clip.source.duration / clip.target.duration).approximate
         for time in damaged.times where time >= first {
           let seconds = Double(time - track.origin) * track.timebase.approximateSeconds
           guard time == first || seconds < end, !clip.source.isEmpty || time == first else { break }
-          let output = clip.target.start.approximateSeconds + max(0, seconds - start) / speed
+          let output = try clip.place(of: max(start, seconds))
           guard exportStart <= output, output < exportEnd else { continue }
           counter.add(
             .init(source: seconds, output: output - exportStart), digest: asset.digest, track: track.index, type: .video
@@ -28,6 +28,26 @@ enum DescribedDamage {
       }
     }
     return counter.damage
+  }
+}
+
+extension Clip {
+  /// About when it shows a time of the asset, in seconds of the composition: its end if it does not.
+  fileprivate func place(of seconds: Double) throws(TimeError) -> Double {
+    let (start, length) = (target.start.approximateSeconds, target.duration.approximateSeconds)
+    guard !source.isEmpty else { return start }
+    let played =
+      retiming.isReversed ? source.end.approximateSeconds - seconds : seconds - source.start.approximateSeconds
+    guard let curve = retiming?.speed else {
+      return start + played / (try source.duration / target.duration).approximate
+    }
+    var (low, high) = (Int32(0), Int32(1 << 12))
+    while high - low > 1 {
+      let middle = (low + high) / 2
+      let time = try target.duration.exact * Rational(middle, over: 1 << 12)
+      if try curve.played(in: time).approximate <= played { low = middle } else { high = middle }
+    }
+    return start + length * Double(low) / Double(1 << 12)
   }
 }
 

@@ -47,7 +47,7 @@ struct OverlayVideoPlanner {
       try mapErrors(to: error) { () throws(TimeError) in
         var clip = clip
         clip.target = try clip.target.shifted(by: video.source.duration * Rational(turn))
-        let (source, target) = try clock.local(clip) { frames throws(TimeError) in
+        let (source, target, _) = try clock.local(clip) { frames throws(TimeError) in
           try used.lookup.time(of: clip, track: track, format: format, in: frames, grid: grid)
         }
         (planned.sourceRange, planned.start) = (source, target.start)

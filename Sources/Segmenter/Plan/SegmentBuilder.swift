@@ -113,14 +113,15 @@ struct SegmentBuilder {
     }
     return try mapErrors(to: PlanError.time("the clip of '\(clip.asset)' at \(clip.target.start)")) {
       () throws(TimeError) in
-      let (sourceRange, targetRange) = try clock.local(clip) { frames throws(TimeError) in
+      let local = try clock.local(clip) { frames throws(TimeError) in
         try sources.time(of: clip, track: track, format: video, in: frames, grid: timeline.grid)
       }
       var planned = ClipLayer(
-        source: source, sourceRange: sourceRange, targetRange: targetRange, fit: layer.fit,
+        source: source, sourceRange: local.source, targetRange: local.target, fit: layer.fit,
         opacity: try clock.local(layer.opacity), geometry: try clock.local(layer.geometry),
         blendMode: layer.blendMode, mask: mask)
       planned.filters = try clock.local(layer.filters, digests: sources.digest(of:))
+      planned.retiming = local.retiming
       return planned
     }
   }
@@ -147,6 +148,7 @@ struct SegmentBuilder {
         }
       }
       (planned.sourceRange, planned.targetRange) = (ranges.source, ranges.target)
+      planned.retiming = ranges.retiming
       return planned
     }
   }
@@ -291,22 +293,51 @@ struct SegmentClock {
   /// - Parameter sourceTime: the source time of the first of some frames.
   func local(
     _ clip: Clip, sourceTime: (_ frames: Range<Int>) throws(TimeError) -> Rational
-  ) throws(TimeError) -> (source: MediaTimeRange, target: MediaTimeRange) {
+  ) throws(TimeError) -> (source: MediaTimeRange, target: MediaTimeRange, retiming: Retiming?) {
     guard !clip.source.isEmpty else {
-      return (clip.source, try MediaTimeRange(start: .zero, duration: duration))
+      return (clip.source, try MediaTimeRange(start: .zero, duration: duration), clip.retiming)
     }
     let shown = try grid.frames(in: clip.target).clamped(to: frames)
     do throws(TimeError) {
+      if let curve = clip.retiming?.speed { return try local(clip, curve, shown) }
       let length = try grid.duration(of: shown.count)
       let speed = try clip.source.duration / clip.target.duration
+      let (time, played) = (try MediaTime(sourceTime(shown)), try length * speed)
       return (
-        try MediaTimeRange(start: MediaTime(sourceTime(shown)), duration: length * speed),
-        try MediaTimeRange(start: grid.duration(of: shown.lowerBound - frames.lowerBound), duration: length)
+        try MediaTimeRange(start: clip.retiming.isReversed ? time - played : time, duration: played),
+        try MediaTimeRange(start: grid.duration(of: shown.lowerBound - frames.lowerBound), duration: length),
+        clip.retiming
       )
     } catch {
       guard error == .overflow else { throw error }
-      return (clip.source, try clip.target.shifted(by: offset))
+      return (clip.source, try clip.target.shifted(by: offset), clip.retiming)
     }
+  }
+
+  /// A clip with a speed over time, from the last point of its curve before the frames that show it up to the first after
+  /// them.
+  private func local(
+    _ clip: Clip, _ curve: SpeedCurve, _ shown: Range<Int>
+  ) throws(TimeError) -> (source: MediaTimeRange, target: MediaTimeRange, retiming: Retiming?) {
+    let from = try grid.time(of: shown.lowerBound) - clip.target.start
+    let through = try grid.time(of: max(shown.lowerBound, shown.upperBound - 1)) - clip.target.start
+    let start = curve.points.last { $0.at <= from }?.at ?? .zero
+    var kept = try curve.suffix(from: start)
+    let length = try through - start
+    if let end = kept.points.firstIndex(where: { length <= $0.at }) { kept.points.removeSubrange((end + 1)...) }
+    // The whole of this is played, and the last frame is before its end.
+    let end = max(kept.points.last?.at ?? length, try length + grid.frameDuration)
+    let place = try MediaTime(
+      clip.retiming.sourceTime(
+        after: start.exact, of: clip.source, lasting: clip.target.duration))
+    let played = try MediaTime(kept.played(in: (kept.points.last?.at ?? end).exact))
+    let range =
+      clip.retiming.isReversed
+      ? try MediaTimeRange(start: place - played, end: place) : try MediaTimeRange(start: place, duration: played)
+    return (
+      range, try MediaTimeRange(start: clip.target.start + start, duration: end).shifted(by: offset),
+      Retiming(isReversed: clip.retiming.isReversed, speed: kept)
+    )
   }
 
   /// The ramps that have an effect between the segment's first frame and its end.

@@ -29,14 +29,14 @@ struct SourceLookup {
   }
 
   /// The stored timestamp of the frame that a clip shows at a time of the composition: the greatest that is not after
-  /// the source time, or the first. Nil for a track without frames.
+  /// the source time (before it, if the clip is reversed), or the first. Nil for a track without frames.
   func shownFrame(
     of clip: Clip, track: TrackDescription, format: VideoFormat, at time: MediaTime
   ) throws(TimeError) -> Int64? {
     guard !format.isStill else { return format.frames.first }
     let tick = try StoredTime.lastTick(
       dueAt: clip.sourceTime(at: time), timebase: track.timebase, origin: track.origin,
-      isRounded: track.hasRoundedTimes, cadence: format.cadence
+      isRounded: track.hasRoundedTimes, cadence: format.cadence, isBefore: clip.retiming.isReversed
     )
     return format.frames.last(atOrBefore: tick) ?? format.frames.first
   }
@@ -49,7 +49,7 @@ struct SourceLookup {
   ) throws(TimeError) -> Rational {
     let first = try grid.time(of: frames.lowerBound)
     let exact = try clip.sourceTime(at: first)
-    guard !format.isStill, !track.hasRoundedTimes, clip.source.duration == clip.target.duration,
+    guard !format.isStill, !track.hasRoundedTimes, clip.retiming == nil, clip.source.duration == clip.target.duration,
       let shown = try shownFrame(of: clip, track: track, format: format, at: first),
       let run = format.frames.run(from: shown), run.count >= frames.count || run.last == format.frames.last,
       try track.timebase.exact * Rational(run.step) == grid.frameDuration.exact,
@@ -145,10 +145,11 @@ struct SegmentSources {
     if let index = indices[key] { return index }
     let (start, end) = try mapErrors(to: PlanError.time("the clip of '\(clip.asset)' at frame \(frame)")) {
       () throws(TimeError) in
-      let last = try grid.frames(in: clip.target).clamped(to: frames).last ?? frame
+      let last = max(frame, try grid.frames(in: clip.target).clamped(to: frames).last ?? frame)
+      let (earliest, latest) = clip.retiming.isReversed ? (last, frame) : (frame, last)
       return (
-        try lookup.keyframe(of: clip, track: description, format: video, at: grid.time(of: frame)),
-        try lookup.keyframe(of: clip, track: description, format: video, at: grid.time(of: max(frame, last)))
+        try lookup.keyframe(of: clip, track: description, format: video, at: grid.time(of: earliest)),
+        try lookup.keyframe(of: clip, track: description, format: video, at: grid.time(of: latest))
       )
     }
     let deinterlacing = video.deinterlacing(clip.deinterlace)

@@ -45,6 +45,8 @@ package struct PlannedAudioClip: Sendable, Hashable, Codable {
   package var sourceRange: MediaTimeRange
   /// On the composition's timeline. It fills the composition's samples [round(start·rate), round(end·rate)).
   package var targetRange: MediaTimeRange
+  /// True: the last sample is heard first. Nil: forwards.
+  package var isReversed: Bool?
 
   package init(source: Int, sourceRange: MediaTimeRange, targetRange: MediaTimeRange) {
     self.source = source
@@ -105,7 +107,11 @@ struct AudioPlanner {
           used.append(source)
           indices[source] = index
         }
+        guard clip.retiming?.speed == nil else {
+          throw PlanError(.changingSpeed(asset: clip.asset), "the audio of '\(clip.asset)' at \(clip.target.start)")
+        }
         clips.append(PlannedAudioClip(source: index, sourceRange: clip.source, targetRange: clip.target))
+        if clip.retiming.isReversed { clips[clips.count - 1].isReversed = true }
       }
       tracks.append(
         PlannedAudioTrack(

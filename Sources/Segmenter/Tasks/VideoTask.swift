@@ -115,6 +115,8 @@ package struct ClipLayer: Sendable, Hashable, Codable {
   /// Nil: drawn over what is below.
   package var blendMode: BlendMode?
   package var mask: PlannedMask?
+  /// Nil: forwards, at one speed.
+  package var retiming: Retiming?
 
   package init(
     source: Int, sourceRange: MediaTimeRange, targetRange: MediaTimeRange, fit: Fit, opacity: RampList,
@@ -130,11 +132,12 @@ package struct ClipLayer: Sendable, Hashable, Codable {
     self.mask = mask
   }
 
-  /// The asset's time that is shown at a time of the segment's clock. For a still picture it is always the same.
+  /// The asset's time that is shown at a time of the segment's clock. For a still picture it is always the same. If the
+  /// clip is reversed, the picture just before it is shown.
   package func sourceTime(at time: MediaTime) throws(TimeError) -> Rational {
-    if sourceRange.isEmpty { return try sourceRange.start.exact }
+    if sourceRange.isEmpty, retiming == nil { return try sourceRange.start.exact }
     let elapsed = try time.exact - targetRange.start.exact
-    return try sourceRange.start.exact + elapsed * (sourceRange.duration / targetRange.duration)
+    return try retiming.sourceTime(after: elapsed, of: sourceRange, lasting: targetRange.duration)
   }
 }
 
@@ -147,6 +150,7 @@ package struct PlannedMask: Sendable, Hashable, Codable {
   /// The part of the asset that is a moving mask, and when, as in `ClipLayer`. Nil for a still picture.
   package var sourceRange: MediaTimeRange?
   package var targetRange: MediaTimeRange?
+  package var retiming: Retiming?
 
   package init(source: Int, channel: LayerMask.Channel, isInverted: Bool) {
     self.source = source
@@ -158,7 +162,7 @@ package struct PlannedMask: Sendable, Hashable, Codable {
   package func sourceTime(at time: MediaTime) throws(TimeError) -> Rational? {
     guard let sourceRange, let targetRange else { return nil }
     let elapsed = try time.exact - targetRange.start.exact
-    return try sourceRange.start.exact + elapsed * (sourceRange.duration / targetRange.duration)
+    return try retiming.sourceTime(after: elapsed, of: sourceRange, lasting: targetRange.duration)
   }
 }
 
