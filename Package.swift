@@ -27,6 +27,8 @@ let unixSignals: Target.Dependency = .product(name: "UnixSignals", package: "swi
 let package = Package(
   name: "sheaf",
   products: [
+    // Editing, reading, writing and export from Swift.
+    .library(name: "Sheaf", targets: ["Sheaf"]),
     .library(name: "CompositionModel", targets: ["CompositionModel"]),
     // A worker with compositors of one's own.
     .library(name: "SheafWorker", targets: ["SheafWorker"]),
@@ -110,6 +112,14 @@ let package = Package(
       swiftSettings: strict),
     .target(
       name: "SheafWorker", dependencies: ["Worker", "SheafCompositing", "CompositionModel"], swiftSettings: strict),
+
+    .target(
+      name: "Sheaf",
+      dependencies: [
+        "Client", "Coordinator", "CompositionModel", "ContentStorage", "Digest", "Media", "Renderer", "Segmenter",
+        "SystemSupport", "Wire", protobuf,
+      ],
+      swiftSettings: strict),
 
     // The two executables.
     .executableTarget(
@@ -205,6 +215,13 @@ let package = Package(
     .testTarget(
       name: "WorkerTests",
       dependencies: nio + ["Worker", "Wire", "Media", "Digest", "SystemSupport", "TestPrograms", logging, protobuf],
+      swiftSettings: strict),
+    // Runs `sheaf-worker` and `sheaf`: they are named so that they are built first.
+    .testTarget(
+      name: "SheafTests",
+      dependencies: [
+        "Sheaf", "SheafCLI", "SheafWorkerCLI", "Client", "CompositionModel", "TestPrograms", "Wire",
+      ],
       swiftSettings: strict),
     // Workers with compositors of their own: the example's, and one for failures.
     .executableTarget(

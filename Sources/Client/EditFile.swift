@@ -47,6 +47,24 @@ package struct EditFile: Sendable {
     }
   }
 
+  /// A document that is not a file. Its problems are kept in `document`. Throws with exit code 65 if it is too long, or not
+  /// a JSON object.
+  /// - Parameter folder: The absolute folder that relative paths are relative to.
+  package init(_ bytes: [UInt8], name: String, folder: String) throws(CommandFailure) {
+    guard bytes.count <= JobSubmission.maximumDocument else {
+      throw CommandFailure(
+        .document, "the document \(name) is too long; it must have at most \(JobSubmission.maximumDocument) bytes")
+    }
+    path = name
+    self.bytes = bytes
+    self.folder = folder
+    do {
+      document = try Document.examine(bytes)
+    } catch {
+      throw CommandFailure(problems: error.problems)
+    }
+  }
+
   /// For people: the file's name.
   package var name: String {
     path == Self.standardInput ? "standard input" : String(path.split(separator: "/").last ?? "")

@@ -76,7 +76,7 @@ extension DocumentReader {
 
 extension JSONValue {
   /// The value as JSON without spaces, the keys of objects sorted. Numbers are as they were written.
-  var canonicalText: String {
+  package var canonicalText: String {
     switch content {
     case .null: "null"
     case .boolean(let value): value ? "true" : "false"

@@ -1,16 +1,16 @@
 /// Why a text is not JSON, and the place of the error.
-struct JSONSyntaxError: Error {
+package struct JSONSyntaxError: Error {
   /// From 1.
-  var line: Int
+  package var line: Int
   /// From 1, in characters of the line.
-  var column: Int
-  var message: String
+  package var column: Int
+  package var message: String
 }
 
 /// Reads JSON (RFC 8259) strictly: no comments, no trailing commas, nothing after the value, valid UTF-8, bounded in
 /// size and depth. If a key occurs twice in an object, its first value is kept and the second is reported in
 /// `duplicates`.
-struct JSONReader {
+package struct JSONReader {
   static let greatestByteCount = 4 << 20
   static let greatestDepth = 32
 
@@ -24,7 +24,7 @@ struct JSONReader {
     self.bytes = bytes
   }
 
-  static func read(_ bytes: [UInt8]) throws(JSONSyntaxError) -> (value: JSONValue, duplicates: [JSONPointer]) {
+  package static func read(_ bytes: [UInt8]) throws(JSONSyntaxError) -> (value: JSONValue, duplicates: [JSONPointer]) {
     var reader = JSONReader(bytes)
     guard bytes.count <= greatestByteCount else {
       throw JSONSyntaxError(
@@ -228,8 +228,8 @@ struct JSONReader {
 }
 
 /// One value of a JSON text and its place. Numbers keep their text, so that a time never becomes a `Double`.
-struct JSONValue: Sendable {
-  enum Content: Sendable {
+package struct JSONValue: Sendable {
+  package enum Content: Sendable {
     case null
     case boolean(Bool)
     case number(String)
@@ -239,11 +239,17 @@ struct JSONValue: Sendable {
     case object([(key: String, value: JSONValue)])
   }
 
-  let content: Content
-  let pointer: JSONPointer
+  package let content: Content
+  package let pointer: JSONPointer
+
+  /// - Parameter pointer: That of a value that is in no text yet is the root.
+  package init(content: Content, pointer: JSONPointer = .root) {
+    self.content = content
+    self.pointer = pointer
+  }
 
   /// The value for a message: scalars as they are written, long ones cut.
-  var shown: String {
+  package var shown: String {
     switch content {
     case .null: "null"
     case .boolean(let value): value ? "true" : "false"
@@ -265,16 +271,16 @@ extension String {
 
 /// The place of a value in a document (RFC 6901). It is a chain, so that a value costs one link at any depth. The text
 /// is made only for a problem.
-indirect enum JSONPointer: Sendable, Hashable {
+package indirect enum JSONPointer: Sendable, Hashable {
   case root
   case key(String, in: JSONPointer)
   case index(Int, in: JSONPointer)
 
-  func key(_ key: String) -> JSONPointer { .key(key, in: self) }
-  func index(_ index: Int) -> JSONPointer { .index(index, in: self) }
+  package func key(_ key: String) -> JSONPointer { .key(key, in: self) }
+  package func index(_ index: Int) -> JSONPointer { .index(index, in: self) }
 
   /// Such as `/tracks/0/clips/2/use`. Empty for the whole document.
-  var text: String {
+  package var text: String {
     var parts: [String] = []
     var place = self
     while true {

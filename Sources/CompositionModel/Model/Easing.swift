@@ -53,7 +53,7 @@ public enum Easing: Sendable, Hashable {
 
 extension Easing {
   /// The names in documents of those that have one.
-  static let named: [(name: String, easing: Easing)] = [
+  package static let named: [(name: String, easing: Easing)] = [
     ("linear", .linear), ("ease-in", .easeIn), ("ease-out", .easeOut), ("ease-in-out", .easeInOut), ("hold", .hold),
   ]
 }

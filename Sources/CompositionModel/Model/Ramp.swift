@@ -38,7 +38,7 @@ public struct RampList: Sendable, Hashable, Codable {
   public static let one = RampList()
 
   /// About 68 years before zero. It is before any film, and small enough that sums with any time of a film are exact.
-  static let earliest = MediaTime(seconds: Int64(Int32.min))
+  package static let earliest = MediaTime(seconds: Int64(Int32.min))
 
   /// Always `value`.
   public static func constant(_ value: Double) throws(TimeError) -> RampList {

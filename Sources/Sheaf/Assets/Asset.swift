@@ -1,0 +1,140 @@
+public import CompositionModel
+public import FoundationEssentials
+import Synchronization
+
+/// A media file: AVFoundation's `AVURLAsset`. Nothing is read before a property is loaded. The file is probed once, in
+/// a confined process, and every property comes from that probe.
+///
+///     let asset = Asset(url)
+///     let (duration, tracks) = try await asset.load(.duration, .tracks)
+public final class Asset: Sendable {
+  /// What a property's loading has come to.
+  public enum Status<Value: Sendable>: Sendable {
+    case notYetLoaded
+    case loading
+    case loaded(Value)
+    case failed(SheafError)
+  }
+
+  public let path: String
+  private let renderer: LocalRenderer
+  private let probe: Mutex<Probe>
+
+  private struct Probe {
+    var task: Task<AssetDescription, any Error>?
+    var result: Result<AssetDescription, SheafError>?
+  }
+
+  /// - Parameter renderer: Where the file is probed.
+  public init(path: String, renderer: LocalRenderer = LocalRenderer()) {
+    self.path = path
+    self.renderer = renderer
+    probe = Mutex(Probe())
+  }
+
+  /// - Parameter url: Of a file on this machine.
+  public convenience init(_ url: URL, renderer: LocalRenderer = LocalRenderer()) {
+    self.init(path: url.path, renderer: renderer)
+  }
+
+  /// What the file contains. The first call probes the file.
+  public var description: AssetDescription {
+    get async throws(SheafError) { try await described().get() }
+  }
+
+  /// The value of a property.
+  public func load<Value>(_ property: AssetProperty<Value>) async throws(SheafError) -> Value {
+    try property.value(await description)
+  }
+
+  /// The values of several properties. Throws if one of them fails; `result(of:)` gives each by itself.
+  public func load<First, Second, each Other>(
+    _ first: AssetProperty<First>, _ second: AssetProperty<Second>, _ other: repeat AssetProperty<each Other>
+  ) async throws(SheafError) -> (First, Second, repeat each Other) {
+    let description = try await description
+    return (try first.value(description), try second.value(description), repeat try (each other).value(description))
+  }
+
+  /// The value of a property, or why it has none.
+  public func result<Value>(of property: AssetProperty<Value>) async -> Result<Value, SheafError> {
+    await described().flatMap { description in
+      Result { () throws(SheafError) in try property.value(description) }
+    }
+  }
+
+  /// What is known of a property, without loading it.
+  public func status<Value>(of property: AssetProperty<Value>) -> Status<Value> {
+    let (isLoading, result) = probe.withLock { ($0.task != nil, $0.result) }
+    guard let result else { return isLoading ? .loading : .notYetLoaded }
+    do throws(SheafError) {
+      return .loaded(try property.value(result.get()))
+    } catch {
+      return .failed(error)
+    }
+  }
+
+  private func described() async -> Result<AssetDescription, SheafError> {
+    let task = probe.withLock { probe in
+      if let task = probe.task { return task }
+      let task = Task { [path, renderer] in
+        try await renderer.describe([path])[path]?.get() ?? { throw SheafError(.failed, "\(path) was not probed") }()
+      }
+      probe.task = task
+      return task
+    }
+    let result: Result<AssetDescription, SheafError>
+    do { result = .success(try await task.value) } catch { result = .failure(SheafError(error)) }
+    probe.withLock { $0.result = result }
+    return result
+  }
+}
+
+/// A property of an asset that is loaded.
+public struct AssetProperty<Value: Sendable>: Sendable {
+  let value: @Sendable (AssetDescription) throws(SheafError) -> Value
+
+  private static func ofMedia(
+    _ name: String, _ value: @escaping @Sendable (AssetDescription) throws(SheafError) -> Value
+  ) -> AssetProperty {
+    AssetProperty { (description) throws(SheafError) in
+      guard description.font == nil, description.colourTable == nil else {
+        throw SheafError(.noSuchProperty, "a file of the kind '\(description.container)' has no \(name)")
+      }
+      return try value(description)
+    }
+  }
+}
+
+extension AssetProperty<MediaTime> {
+  /// The end of the last track, exactly. 0 for a still picture.
+  public static var duration: Self {
+    ofMedia("duration") { (description) throws(SheafError) in description.duration }
+  }
+}
+
+extension AssetProperty<[TrackDescription]> {
+  /// In the file's order.
+  public static var tracks: Self { ofMedia("tracks") { (description) throws(SheafError) in description.tracks } }
+
+  /// The tracks of a type.
+  public static func tracks(_ type: MediaType) -> Self {
+    ofMedia("tracks") { (description) throws(SheafError) in description.tracks.filter { $0.type == type } }
+  }
+}
+
+extension AssetProperty<[String: String]> {
+  /// By format key, such as `title`.
+  public static var metadata: Self { AssetProperty { (description) throws(SheafError) in description.metadata } }
+}
+
+extension AssetProperty<PixelSize> {
+  /// Of the first video track as it is seen: clean aperture, pixel aspect and orientation are applied.
+  public static var presentationSize: Self {
+    ofMedia("pictures") { (description) throws(SheafError) in
+      guard let video = description.defaultTrack(.video)?.video else {
+        throw SheafError(.noSuchProperty, "the file has no video track")
+      }
+      return video.presentationSize
+    }
+  }
+}

@@ -1,0 +1,217 @@
+import CompositionModel
+
+// A part of an edit is written as a value of a document, and read from one. What a document has beyond an edit is an
+// error, never left out: an edit that is read and written again renders to the same film.
+
+/// A part of an edit that is one value of a document.
+protocol DocumentValue {
+  init(_ value: JSONValue) throws(DocumentError)
+  func written() throws(DocumentError) -> JSONValue
+}
+
+// MARK: Reading
+
+extension JSONValue {
+  func problem(_ message: String) -> DocumentError {
+    DocumentError(problems: [Problem(pointer: pointer.text, message: message)])
+  }
+
+  var text: String {
+    get throws(DocumentError) {
+      guard case .string(let text) = content else { throw problem("\(shown) should be a string") }
+      return text
+    }
+  }
+
+  var flag: Bool {
+    get throws(DocumentError) {
+      guard case .boolean(let flag) = content else { throw problem("\(shown) should be true or false") }
+      return flag
+    }
+  }
+
+  var number: Double {
+    get throws(DocumentError) {
+      guard case .number(let text) = content, let number = Double(text), number.isFinite else {
+        throw problem("\(shown) should be a number")
+      }
+      return number == 0 ? 0 : number
+    }
+  }
+
+  var integer: Int {
+    get throws(DocumentError) {
+      guard case .number(let text) = content, let number = Int(text) else {
+        throw problem("\(shown) should be a whole number")
+      }
+      return number
+    }
+  }
+
+  var items: [JSONValue] {
+    get throws(DocumentError) {
+      guard case .array(let items) = content else { throw problem("\(shown) should be an array") }
+      return items
+    }
+  }
+
+  /// An array of so many values.
+  func items(_ count: Int, _ noun: String) throws(DocumentError) -> [JSONValue] {
+    let items = try items
+    if items.count == count { return items }
+    throw problem("\(shown) should be \(noun)")
+  }
+
+  var members: [(key: String, value: JSONValue)] {
+    get throws(DocumentError) {
+      guard case .object(let members) = content else { throw problem("\(shown) should be an object") }
+      return members
+    }
+  }
+
+  /// A time in seconds. Times in frames have no meaning without the film's frame rate.
+  var time: MediaTime {
+    get throws(DocumentError) {
+      switch content {
+      case .number(let text), .string(let text): if let time = MediaTime(notation: text) { return time }
+      default: break
+      }
+      throw problem("\(shown) should be a time in seconds, such as \"7/30\" or 1.5")
+    }
+  }
+
+  /// A range such as `"4..9"`, in seconds.
+  var range: MediaTimeRange {
+    get throws(DocumentError) {
+      let text = try text
+      if let dots = text.firstRange(of: ".."), let start = MediaTime(notation: String(text[..<dots.lowerBound])),
+        let end = MediaTime(notation: String(text[dots.upperBound...])),
+        let range = try? MediaTimeRange(start: start, end: end)
+      {
+        return range
+      }
+      throw problem("\(shown) should be a range in seconds, such as \"4..9\"")
+    }
+  }
+
+  func choice<Choice: RawRepresentable & CaseIterable>(
+    _ noun: String
+  ) throws(DocumentError) -> Choice where Choice.RawValue == String {
+    let text = try text
+    if let choice = Choice(rawValue: text) { return choice }
+    let allowed = Choice.allCases.map(\.rawValue).joined(separator: ", ")
+    throw problem("\(shown) is not a \(noun); allowed are \(allowed)")
+  }
+
+  func list<Element>(_ read: (JSONValue) throws(DocumentError) -> Element) throws(DocumentError) -> [Element] {
+    var list: [Element] = []
+    for item in try items { list.append(try read(item)) }
+    return list
+  }
+
+  func list<Element: DocumentValue>() throws(DocumentError) -> [Element] {
+    try list { (item) throws(DocumentError) in try Element(item) }
+  }
+
+  /// The members of an object that has no other keys than `keys`.
+  func fields(_ noun: String, _ keys: [String]) throws(DocumentError) -> DocumentFields {
+    var fields: [String: JSONValue] = [:]
+    for (key, value) in try members {
+      guard keys.contains(key) else {
+        throw value.problem("an edit has no '\(key)' in \(noun); it has \(keys.joined(separator: ", "))")
+      }
+      fields[key] = value
+    }
+    return DocumentFields(owner: self, noun: noun, fields: fields)
+  }
+}
+
+/// The members of an object.
+struct DocumentFields {
+  let owner: JSONValue
+  let noun: String
+  fileprivate let fields: [String: JSONValue]
+
+  subscript(_ key: String) -> JSONValue? { fields[key] }
+
+  func required(_ key: String) throws(DocumentError) -> JSONValue {
+    if let value = fields[key] { return value }
+    throw owner.problem("\(noun) of an edit needs '\(key)'")
+  }
+
+  /// The value of a key that may be absent.
+  func read<Value>(
+    _ key: String, _ read: (JSONValue) throws(DocumentError) -> Value
+  ) throws(DocumentError) -> Value? {
+    guard let value = fields[key] else { return nil }
+    return try read(value)
+  }
+
+  func text(_ key: String) throws(DocumentError) -> String? {
+    try read(key) { (value) throws(DocumentError) in try value.text }
+  }
+  func flag(_ key: String) throws(DocumentError) -> Bool? {
+    try read(key) { (value) throws(DocumentError) in try value.flag }
+  }
+  func number(_ key: String) throws(DocumentError) -> Double? {
+    try read(key) { (value) throws(DocumentError) in try value.number }
+  }
+  func integer(_ key: String) throws(DocumentError) -> Int? {
+    try read(key) { (value) throws(DocumentError) in try value.integer }
+  }
+  func choice<Choice: RawRepresentable & CaseIterable>(
+    _ key: String, _ noun: String
+  ) throws(DocumentError) -> Choice? where Choice.RawValue == String {
+    try read(key) { (value) throws(DocumentError) -> Choice in try value.choice(noun) }
+  }
+  func list<Element: DocumentValue>(_ key: String) throws(DocumentError) -> [Element] {
+    try read(key) { (value) throws(DocumentError) -> [Element] in try value.list() } ?? []
+  }
+}
+
+// MARK: Writing
+
+extension JSONValue {
+  /// An object of the members that are not nil.
+  static func object(_ members: [(String, JSONValue?)]) -> JSONValue {
+    JSONValue(content: .object(members.compactMap { key, value in value.map { (key: key, value: $0) } }))
+  }
+
+  static func array(_ items: [JSONValue]) -> JSONValue { JSONValue(content: .array(items)) }
+  static func text(_ text: String) -> JSONValue { JSONValue(content: .string(text)) }
+  static func flag(_ flag: Bool) -> JSONValue { JSONValue(content: .boolean(flag)) }
+  static func integer(_ number: Int) -> JSONValue { JSONValue(content: .number("\(number)")) }
+  static func time(_ time: MediaTime) -> JSONValue { .text(time.description) }
+  static func range(_ range: MediaTimeRange) -> JSONValue { .text(range.description) }
+
+  static func number(_ number: Double) throws(DocumentError) -> JSONValue {
+    guard number.isFinite else {
+      throw DocumentError(problems: [Problem(pointer: "", message: "\(number) is in the edit; numbers must be finite")])
+    }
+    return JSONValue(content: .number("\(number)"))
+  }
+
+  static func numbers(_ numbers: [Double]) throws(DocumentError) -> JSONValue {
+    var items: [JSONValue] = []
+    for number in numbers { items.append(try .number(number)) }
+    return .array(items)
+  }
+
+  /// An array of parts; nil if there are none.
+  static func list(_ parts: [some DocumentValue]) throws(DocumentError) -> JSONValue? {
+    parts.isEmpty ? nil : try .array(written(parts))
+  }
+
+  static func written(_ parts: [some DocumentValue]) throws(DocumentError) -> [JSONValue] {
+    var values: [JSONValue] = []
+    for part in parts { values.append(try part.written()) }
+    return values
+  }
+}
+
+extension Optional {
+  func written(_ write: (Wrapped) throws(DocumentError) -> JSONValue) throws(DocumentError) -> JSONValue? {
+    guard let self else { return nil }
+    return try write(self)
+  }
+}

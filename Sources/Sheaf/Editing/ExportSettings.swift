@@ -1,0 +1,160 @@
+public import CompositionModel
+
+/// How the output is encoded. What is nil has the default of `docs/document.md`, which depends on the container and on
+/// the clips.
+public struct ExportSettings: Sendable, Hashable {
+  /// The pictures or the sound of the output.
+  public enum Stream<Settings: Sendable & Hashable>: Sendable, Hashable {
+    /// There if the composition has something for it, with the defaults of the container.
+    case automatic
+    /// Not in the output.
+    case none
+    case settings(Settings)
+  }
+
+  /// How pictures are encoded.
+  public struct Video: Sendable, Hashable {
+    public var codec: VideoCodec?
+    /// The encoder's own measure of constant quality; lower is better. Not with `bitRate`.
+    public var quality: Double?
+    /// Bits a second, on average over the film.
+    public var bitRate: Int?
+    /// One of the codec's presets, such as `medium`.
+    public var preset: String?
+    public var profile: String?
+    /// The most frames from one keyframe to the next.
+    public var keyframeInterval: Int?
+    public var pixelFormat: PixelFormat?
+
+    public init(
+      codec: VideoCodec? = nil, quality: Double? = nil, bitRate: Int? = nil, preset: String? = nil,
+      profile: String? = nil, keyframeInterval: Int? = nil, pixelFormat: PixelFormat? = nil
+    ) {
+      self.codec = codec
+      self.quality = quality
+      self.bitRate = bitRate
+      self.preset = preset
+      self.profile = profile
+      self.keyframeInterval = keyframeInterval
+      self.pixelFormat = pixelFormat
+    }
+  }
+
+  /// How sound is encoded.
+  public struct Audio: Sendable, Hashable {
+    public var codec: AudioCodec?
+    /// Bits a second.
+    public var bitRate: Int?
+    /// Samples a second of each channel.
+    public var sampleRate: Int?
+    public var channels: Int?
+    /// Bits a sample, of codecs with such a setting.
+    public var bitDepth: Int?
+
+    public init(
+      codec: AudioCodec? = nil, bitRate: Int? = nil, sampleRate: Int? = nil, channels: Int? = nil, bitDepth: Int? = nil
+    ) {
+      self.codec = codec
+      self.bitRate = bitRate
+      self.sampleRate = sampleRate
+      self.channels = channels
+      self.bitDepth = bitDepth
+    }
+  }
+
+  /// The output's path in the document. An export session writes to its own.
+  public var path: String?
+  public var video: Stream<Video>
+  public var audio: Stream<Audio>
+  /// Whether the index is at the start of the file.
+  public var optimizeForNetworkUse: Bool
+  /// Metadata by format key, such as `title`.
+  public var metadata: [String: String]
+
+  public init(
+    path: String? = nil, video: Stream<Video> = .automatic, audio: Stream<Audio> = .automatic,
+    optimizeForNetworkUse: Bool = true, metadata: [String: String] = [:]
+  ) {
+    self.path = path
+    self.video = video
+    self.audio = audio
+    self.optimizeForNetworkUse = optimizeForNetworkUse
+    self.metadata = metadata
+  }
+}
+
+extension ExportSettings: DocumentValue {
+  init(_ value: JSONValue) throws(DocumentError) {
+    let fields = try value.fields("'export'", ["to", "video", "audio", "optimizeForNetworkUse", "metadata"])
+    self.init(path: try fields.text("to"), optimizeForNetworkUse: try fields.flag("optimizeForNetworkUse") ?? true)
+    if let video = fields["video"] { self.video = try Stream(video) }
+    if let audio = fields["audio"] { self.audio = try Stream(audio) }
+    for (key, text) in try fields["metadata"]?.members ?? [] { metadata[key] = try text.text }
+  }
+
+  func written() throws(DocumentError) -> JSONValue {
+    .object([
+      ("to", path.map { .text($0) }), ("video", try video.written()), ("audio", try audio.written()),
+      ("optimizeForNetworkUse", optimizeForNetworkUse ? nil : .flag(false)),
+      ("metadata", metadata.isEmpty ? nil : .object(metadata.map { ($0.key, .text($0.value)) })),
+    ])
+  }
+}
+
+extension ExportSettings.Stream where Settings: DocumentValue {
+  fileprivate init(_ value: JSONValue) throws(DocumentError) {
+    if case .boolean(let isThere) = value.content {
+      self = isThere ? .automatic : .none
+    } else {
+      self = .settings(try Settings(value))
+    }
+  }
+
+  fileprivate func written() throws(DocumentError) -> JSONValue? {
+    switch self {
+    case .automatic: nil
+    case .none: .flag(false)
+    case .settings(let settings): try settings.written()
+    }
+  }
+}
+
+extension ExportSettings.Video: DocumentValue {
+  init(_ value: JSONValue) throws(DocumentError) {
+    let fields = try value.fields(
+      "'video'", ["codec", "quality", "bitRate", "preset", "profile", "keyframeInterval", "pixelFormat"])
+    self.init(
+      codec: try fields.choice("codec", "video codec"), quality: try fields.number("quality"),
+      bitRate: try fields.integer("bitRate"), preset: try fields.text("preset"), profile: try fields.text("profile"),
+      keyframeInterval: try fields.integer("keyframeInterval"),
+      pixelFormat: try fields.choice("pixelFormat", "pixel format"))
+  }
+
+  func written() throws(DocumentError) -> JSONValue {
+    .object([
+      ("codec", codec.map { .text($0.rawValue) }),
+      ("quality", try quality.written { (number) throws(DocumentError) in try .number(number) }),
+      ("bitRate", bitRate.map { .integer($0) }), ("preset", preset.map { .text($0) }),
+      ("profile", profile.map { .text($0) }), ("keyframeInterval", keyframeInterval.map { .integer($0) }),
+      ("pixelFormat", pixelFormat.map { .text($0.rawValue) }),
+    ])
+  }
+}
+
+extension ExportSettings.Audio: DocumentValue {
+  init(_ value: JSONValue) throws(DocumentError) {
+    let fields = try value.fields("'audio'", ["codec", "bitRate", "sampleRate", "channels", "bitDepth"])
+    self.init(
+      codec: try fields.choice("codec", "audio codec"), bitRate: try fields.integer("bitRate"),
+      sampleRate: try fields.integer("sampleRate"), channels: try fields.integer("channels"),
+      bitDepth: try fields.integer("bitDepth"))
+  }
+
+  func written() throws(DocumentError) -> JSONValue {
+    .object([
+      ("codec", codec.map { .text($0.rawValue) }), ("bitRate", bitRate.map { .integer($0) }),
+      ("sampleRate", sampleRate.map { .integer($0) }), ("channels", channels.map { .integer($0) }),
+      ("bitDepth", bitDepth.map { .integer($0) }),
+    ])
+  }
+}

@@ -1,0 +1,157 @@
+import Client
+import ContentStorage
+import Coordinator
+import Digest
+public import FoundationEssentials
+import Synchronization
+import Wire
+
+/// Renders an edit to a file: AVFoundation's `AVAssetExportSession`. It runs on this machine or on a farm; the file is
+/// the same, byte for byte.
+///
+///     let session = ExportSession(edit, to: url)
+///     let export = Task { try await session.export() }
+///     for await progress in session.progress { print(progress.fraction) }
+///     let film = try await export.value
+///
+/// The file appears under its name when it is complete, and replaces an earlier one only then.
+public final class ExportSession: Sendable {
+  /// Where the work is done.
+  public enum Place: Sendable {
+    case local(LocalRenderer)
+    case farm(Farm)
+
+    /// In task processes on this machine.
+    public static var thisMachine: Place { .local(LocalRenderer()) }
+  }
+
+  /// How far an export has come.
+  public struct Progress: Sendable, Hashable {
+    /// 0…1; never less than before, and 1 when the film is at its place.
+    public var fraction: Double
+    public var framesDone: Int
+    /// 0 until the film is planned.
+    public var framesTotal: Int
+  }
+
+  /// A film at its place.
+  public struct Film: Sendable, Hashable {
+    public var url: URL
+    public var frames: Int
+    public var bytes: Int
+    /// SHA-256 of the file, in hexadecimal digits.
+    public var digest: String
+    /// How many of its segments were rendered before.
+    public var segmentsFromCache: Int
+    public var segments: Int
+    /// What is allowed in the edit but most likely not meant.
+    public var warnings: [Edit.Problem]
+  }
+
+  public let edit: Edit
+  public let url: URL
+  public let place: Place
+  /// Ends with the export. One task may read it.
+  public let progress: AsyncStream<Progress>
+  private let reports: AsyncStream<Progress>.Continuation
+  private let state = Mutex(State())
+
+  private struct State {
+    var task: Task<Film, any Error>?
+    var isCancelled = false
+    var highest = Progress(fraction: 0, framesDone: 0, framesTotal: 0)
+  }
+
+  /// - Parameters:
+  ///   - url: The film's place, whose extension selects the container.
+  ///   - place: Where the work is done.
+  public init(_ edit: Edit, to url: URL, on place: Place = .thisMachine) {
+    self.edit = edit
+    self.url = url
+    self.place = place
+    (progress, reports) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+  }
+
+  deinit { reports.finish() }
+
+  /// Renders the film. A session exports once. When the task or the session is cancelled it throws `.cancelled`, and
+  /// there is no file, or the earlier one.
+  public func export() async throws(SheafError) -> Film {
+    let task: Task<Film, any Error> = try state.withLock { (state) throws(SheafError) in
+      if state.task != nil { throw SheafError(.misuse, "a session exports once") }
+      if state.isCancelled { throw SheafError(.cancelled, "cancelled") }
+      let task = Task { try await run() }
+      state.task = task
+      return task
+    }
+    defer { reports.finish() }
+    do {
+      return try await withTaskCancellationHandler {
+        try await task.value
+      } onCancel: {
+        task.cancel()
+      }
+    } catch {
+      throw task.isCancelled ? SheafError(.cancelled, "cancelled") : SheafError(error)
+    }
+  }
+
+  /// Ends the export. Without one, a later `export()` throws.
+  public func cancel() {
+    state.withLock { state in
+      state.isCancelled = true
+      state.task?.cancel()
+    }
+    reports.finish()
+  }
+
+  private func run() async throws -> Film {
+    let file = try EditFile(edit)
+    let path = url.path
+    try file.checkOutput(path)
+    let status: Sheaf_JobStatus
+    switch place {
+    case .local(let renderer):
+      let render = LocalRender(edit: file, output: path, segmentDuration: "")
+      status = try await render.run(try renderer.configuration()) { [self] in report($0) }
+    case .farm(let farm):
+      // What cannot be written is found before any work.
+      let output = try OutputFile(path)
+      let job = try await farm.submit(file, as: path, over: path)
+      _ = try await farm.client.wait(for: job, cancelsJob: true) { [self] status, _ in
+        if status.state != .done { report(status) }
+      }
+      status = try await farm.client.fetch(job, into: output) { _ in }
+      report(status)
+    }
+    return Film(status, at: url)
+  }
+
+  private func report(_ status: Sheaf_JobStatus) {
+    let progress = state.withLock { state in
+      state.highest = Progress(status, after: state.highest)
+      return state.highest
+    }
+    reports.yield(progress)
+  }
+}
+
+extension ExportSession.Progress {
+  /// The farm's own numbers may fall: a task that starts again begins at its first frame.
+  init(_ status: Sheaf_JobStatus, after earlier: Self) {
+    let total = Int(clamping: status.framesTotal)
+    let done = min(total, max(Int(clamping: status.framesDone), total == earlier.framesTotal ? earlier.framesDone : 0))
+    // The last part is the joining of the segments.
+    let fraction = status.state == .done ? 1 : total == 0 ? 0 : Double(done) / Double(total) * 0.99
+    self.init(fraction: max(earlier.fraction, fraction), framesDone: done, framesTotal: total)
+  }
+}
+
+extension ExportSession.Film {
+  init(_ status: Sheaf_JobStatus, at url: URL) {
+    self.init(
+      url: url, frames: Int(clamping: status.framesTotal), bytes: Int(clamping: status.output.size),
+      digest: status.output.content?.digest.hex ?? "", segmentsFromCache: Int(status.segmentsCached),
+      segments: Int(status.segmentsTotal), warnings: status.warnings.map { Edit.Problem($0) })
+  }
+}

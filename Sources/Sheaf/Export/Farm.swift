@@ -1,0 +1,118 @@
+import Client
+import ContentStorage
+import Coordinator
+public import FoundationEssentials
+import SystemSupport
+import Wire
+
+/// A farm's coordinator. Each operation connects again when the connection is lost, and goes on where it was.
+public struct Farm: Sendable {
+  let client: FarmClient
+
+  /// - Parameters:
+  ///   - token: The farm's token; empty if it has none.
+  public init(host: String, port: Int = 7433, token: String = "") {
+    client = FarmClient(
+      CoordinatorClient.Endpoint(address: WireAddress(host: host, port: port), token: token)
+    ) { _ in }
+  }
+
+  /// A job of the farm.
+  public struct Job: Sendable, Hashable {
+    public let id: String
+
+    /// A job that was submitted before, by this program or another.
+    public init(id: String) { self.id = id }
+  }
+
+  public enum JobState: Sendable, Hashable {
+    case probing, measuring, rendering, done, failed, cancelled
+    /// A state of a newer coordinator.
+    case unknown
+  }
+
+  public struct JobStatus: Sendable, Hashable {
+    public var state: JobState
+    public var progress: ExportSession.Progress
+    /// Why the job failed; empty otherwise.
+    public var error: String
+    public var problems: [Edit.Problem]
+    /// What the job waits for, for a person; empty if its tasks run.
+    public var waitsFor: String
+  }
+
+  /// Uploads the media that the farm does not have, and submits the edit. Throws with every problem of the edit.
+  /// - Parameters:
+  ///   - name: The film's name, whose extension selects the container. Nil: the edit's own path.
+  ///   - priority: Jobs of a higher priority are rendered first.
+  public func submit(_ edit: Edit, as name: String? = nil, priority: Int = 0) async throws(SheafError) -> Job {
+    try await sheafErrors {
+      let file = try EditFile(edit)
+      try file.checkOutput(name)
+      return Job(id: try await submit(file, as: name ?? "", over: nil, priority: Int32(clamping: priority)))
+    }
+  }
+
+  /// - Parameter over: The local path of the film; nil if it is not fetched.
+  func submit(_ file: EditFile, as output: String, over path: String?, priority: Int32 = 0) async throws -> String {
+    let (assets, missing) = try await file.assets(FileContentCache(directory: try ProcessEnvironment.cacheDirectory))
+    let problems = file.document.problems + missing + (path.map { EditFile.replaced(by: $0, assets) } ?? [])
+    guard problems.isEmpty else { throw CommandFailure(problems: problems) }
+    let submission = JobRun.Submission(file, assets, output: output, segmentDuration: "", priority: priority)
+    return try await client.submit(submission) { _ in }
+  }
+
+  public func status(of job: Job) async throws(SheafError) -> JobStatus {
+    try await sheafErrors { JobStatus(try await client.run { try await $0.status(of: job.id) }) }
+  }
+
+  /// Waits until a job has ended, in whatever state.
+  /// - Parameter report: Receives the status at each change.
+  @discardableResult
+  public func wait(
+    for job: Job, report: @escaping @Sendable (JobStatus) -> Void = { _ in }
+  ) async throws(SheafError) -> JobStatus {
+    try await sheafErrors {
+      JobStatus(
+        try await client.wait(for: job.id, cancelsJob: false) { status, _ in report(JobStatus(status)) })
+    }
+  }
+
+  /// Fetches the film of a job that is done, and checks it. The file appears under its name when it is complete.
+  public func fetch(_ job: Job, to url: URL) async throws(SheafError) -> ExportSession.Film {
+    try await sheafErrors {
+      let output = try OutputFile(url.path)
+      return ExportSession.Film(try await client.fetch(job.id, into: output) { _ in }, at: url)
+    }
+  }
+
+  /// Stops a job. Returns the state that it is in then.
+  @discardableResult
+  public func cancel(_ job: Job) async throws(SheafError) -> JobState {
+    try await sheafErrors { JobState(try await client.run { try await $0.cancel(job.id) }) }
+  }
+}
+
+extension Farm.JobState {
+  init(_ state: Sheaf_JobState) {
+    self =
+      switch state {
+      case .probing: .probing
+      case .measuring: .measuring
+      case .rendering: .rendering
+      case .done: .done
+      case .failed: .failed
+      case .cancelled: .cancelled
+      case .unspecified, .UNRECOGNIZED: .unknown
+      }
+  }
+}
+
+extension Farm.JobStatus {
+  init(_ status: Sheaf_JobStatus) {
+    self.init(
+      state: Farm.JobState(status.state),
+      progress: ExportSession.Progress(status, after: .init(fraction: 0, framesDone: 0, framesTotal: 0)),
+      error: status.error, problems: status.problems.map { Edit.Problem($0) }, waitsFor: status.waitsFor)
+  }
+}

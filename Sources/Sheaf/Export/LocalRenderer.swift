@@ -1,0 +1,103 @@
+import Client
+import CompositionModel
+import Coordinator
+public import FoundationEssentials
+import SwiftProtobuf
+import SystemSupport
+import Wire
+
+/// Renders and probes on this machine, as `sheaf render` does: media are opened in confined processes, which the
+/// program `sheaf-worker` starts. A crash of a decoder ends such a process, and not the caller's.
+public struct LocalRenderer: Sendable, Hashable {
+  /// The program `sheaf-worker`, or a worker with compositors of one's own. Nil: `SHEAF_WORKER_EXECUTABLE`, or
+  /// `sheaf-worker` in the folder of this program, or the first on `PATH`.
+  public var worker: URL?
+  /// The folder of the content store, where finished pieces stay for later renders. Nil: as for `sheaf`.
+  public var store: URL?
+  /// How many tasks run at once. Nil: as many as there are processor cores.
+  public var slots: Int?
+
+  public init(worker: URL? = nil, store: URL? = nil, slots: Int? = nil) {
+    self.worker = worker
+    self.store = store
+    self.slots = slots
+  }
+
+  func configuration() throws -> LocalFarm.Configuration {
+    var configuration = try LocalFarm.Configuration(store: store?.path, slots: slots)
+    configuration.workerExecutable = try worker?.path ?? Self.findWorker()
+    return configuration
+  }
+
+  private static func findWorker() throws(CommandFailure) -> String {
+    do {
+      return try LocalWorker.find()
+    } catch {
+      let name = "sheaf-worker"
+      let folders = ProcessEnvironment.value("PATH")?.split(separator: ":") ?? []
+      let found = folders.map { "\($0)/\(name)" }.first { FileManager.default.isExecutableFile(atPath: $0) }
+      if let found { return found }
+      throw CommandFailure(.work, "\(error.message), or put it on PATH, or give its path as `LocalRenderer.worker`")
+    }
+  }
+
+  // MARK: Probing
+
+  /// What files contain, by path, or why one cannot be used. Each fails by itself.
+  func describe(_ paths: [String]) async throws -> [String: Result<AssetDescription, SheafError>] {
+    let configuration = try configuration()
+    var found: [String: Result<AssetDescription, SheafError>] = [:]
+    var assets: [Sheaf_SubmittedAsset] = []
+    for path in Set(paths) {
+      let content = try await BlockingWork.run(.hashing) { AssetFile.content(path, configuration.contents) }
+      switch content {
+      case .success(let content):
+        assets.append(
+          .with {
+            $0.id = path
+            $0.path = path
+            $0.content = content
+          })
+      case .failure(let error): found[path] = .failure(SheafError(.invalidMedia, "\(error)"))
+      }
+    }
+    if assets.isEmpty { return found }
+    let reply = try await LocalInspection(edit: nil, assets: assets).run(configuration)
+    for asset in assets {
+      if let description = reply.descriptions[asset.id] {
+        found[asset.id] = .success(try JSONDecoder().decode(AssetDescription.self, from: description))
+      } else {
+        let pointer = Problem(asset: asset.id, message: "").pointer
+        let message = reply.problems.first { $0.pointer == pointer }?.message ?? "the file cannot be probed"
+        found[asset.id] = .failure(SheafError(.invalidMedia, message))
+      }
+    }
+    return found
+  }
+
+  /// Every problem of an edit and its media, as `sheaf check` reports them: the media are probed.
+  /// - Parameter output: The film's place, which selects the container. Nil: the edit's own path.
+  public func check(_ edit: Edit, output: URL? = nil) async throws(SheafError) -> [Edit.Problem] {
+    try await sheafErrors {
+      let configuration = try configuration()
+      let file: EditFile
+      do throws(CommandFailure) {
+        file = try EditFile(edit)
+      } catch {
+        return error.problems
+      }
+      let (assets, missing) = try await file.assets(configuration.contents)
+      let inspection = LocalInspection(edit: file, assets: assets, output: output?.path ?? "")
+      return inspection.problems(try await inspection.run(configuration), and: missing)
+    }
+  }
+}
+
+extension EditFile {
+  /// An edit whose relative paths are relative to the program's working folder.
+  init(_ edit: Edit) throws(CommandFailure) {
+    let bytes: [UInt8]
+    do { bytes = try edit.document() } catch { throw CommandFailure(problems: error.problems) }
+    try self.init(bytes, name: "edit", folder: FileManager.default.currentDirectoryPath)
+  }
+}

@@ -1,0 +1,246 @@
+import Foundation
+import Sheaf
+import TestPrograms
+
+import struct CompositionModel.FrameTimes
+
+/// Descriptions of media without files.
+enum DescribedMedia {
+  static let all: [AssetID: AssetDescription] = [
+    "shot": video(seconds: 60), "other": video(seconds: 40), "music": sound(seconds: 90), "logo": still(),
+  ]
+
+  private static func range(_ seconds: Int64) -> MediaTimeRange {
+    guard let range = try? MediaTimeRange(start: .zero, duration: MediaTime(seconds: seconds)) else { fatalError() }
+    return range
+  }
+
+  private static func sound(index: Int, _ seconds: Int64) -> TrackDescription {
+    TrackDescription(
+      index: index, type: .audio, codec: "aac", timebase: MediaTime(value: 1, timescale: 48000), range: range(seconds),
+      audio: AudioFormat(sampleRate: 48000, channels: 2, layout: "stereo"))
+  }
+
+  private static func picture(_ seconds: Int64, still: Bool) -> TrackDescription {
+    TrackDescription(
+      index: 0, type: .video, codec: still ? "png" : "h264", timebase: MediaTime(value: 1, timescale: 90000),
+      range: range(seconds),
+      video: VideoFormat(
+        size: PixelSize(width: 640, height: 360), pixelFormat: still ? "rgba" : "yuv420p", hasAlpha: still,
+        nominalFrameRate: still ? .zero : MediaTime(seconds: 30), frames: FrameTimes(still ? [0] : [0, 3000]),
+        keyframes: [], isStill: still))
+  }
+
+  static func video(seconds: Int64) -> AssetDescription {
+    AssetDescription(
+      container: "mov", duration: MediaTime(seconds: seconds),
+      tracks: [picture(seconds, still: false), sound(index: 1, seconds)])
+  }
+
+  static func sound(seconds: Int64) -> AssetDescription {
+    AssetDescription(container: "mov", duration: MediaTime(seconds: seconds), tracks: [sound(index: 0, seconds)])
+  }
+
+  static func still() -> AssetDescription {
+    AssetDescription(container: "png_pipe", duration: .zero, tracks: [picture(0, still: true)])
+  }
+}
+
+/// Makes edits at random that have no problems.
+struct RandomEdits {
+  var random: SeededRandom
+
+  mutating func edit() throws -> Edit {
+    var edit = Edit(assets: ["shot": "a/shot.mov", "other": "other.mp4", "music": "music.m4a", "logo": "logo.png"])
+    edit.composition = try composition()
+    let duration = edit.composition.duration
+    for track in edit.composition.tracks where track.type == .audio && flip() {
+      try edit.audioMix.setVolume(number(0, 2), of: track.id)
+      for range in try pieces(of: duration, 3).dropFirst() where flip() {
+        edit.audioMix.setVolumeRamp(of: track.id, from: number(0, 2), to: number(0, 2), over: range, easing: easing())
+      }
+    }
+    if flip(), let track = edit.composition.tracks.first(where: { $0.type == .audio }) {
+      edit.audioMix.inputParameters[track.id] = .init(volume: try .constant(number(0, 4)))
+    }
+    edit.videoComposition = try videoComposition(edit.composition)
+    edit.export = export()
+    return edit
+  }
+
+  // MARK: Values
+
+  mutating func flip() -> Bool { Bool.random(using: &random) }
+  mutating func number(_ low: Double, _ high: Double) -> Double { Double.random(in: low...high, using: &random) }
+  mutating func whole(_ range: ClosedRange<Int>) -> Int { Int.random(in: range, using: &random) }
+
+  /// A time below `end`, on one of the usual grids.
+  private mutating func time(below end: MediaTime) -> MediaTime {
+    let scale: Int32 = [1, 30, 600].randomElement(using: &random) ?? 1
+    let last = max(1, Int64(end.approximateSeconds * Double(scale)) - 1)
+    return MediaTime(value: Int64.random(in: 0...last, using: &random), timescale: scale)
+  }
+
+  private mutating func easing() -> Easing? {
+    [nil, .easeIn, .hold, .cubicBezier(x1: number(0, 1), y1: number(-1, 2), x2: 0.5, y2: 1)]
+      .randomElement(using: &random) ?? nil
+  }
+
+  private mutating func color(opaque: Bool = true) -> VideoComposition.Color {
+    VideoComposition.Color(
+      red: UInt8(whole(0...255)), green: UInt8(whole(0...255)), blue: UInt8(whole(0...255)),
+      alpha: opaque ? 255 : UInt8(whole(0...255)))
+  }
+
+  /// [0, duration) cut at random times.
+  private mutating func pieces(of duration: MediaTime, _ count: Int) throws -> [MediaTimeRange] {
+    var cuts = Set((0..<count).map { _ in time(below: duration) })
+    cuts.insert(.zero)
+    let ends = cuts.sorted() + [duration]
+    return try zip(ends, ends.dropFirst()).map { try MediaTimeRange(start: $0, end: $1) }.filter { !$0.isEmpty }
+  }
+
+  // MARK: Parts
+
+  private mutating func composition() throws -> Composition {
+    var composition = Composition()
+    let (shot, other) = (
+      AssetSource(id: "shot", description: DescribedMedia.video(seconds: 60)),
+      AssetSource(id: "other", description: DescribedMedia.video(seconds: 40))
+    )
+    let music = AssetSource(id: "music", description: DescribedMedia.sound(seconds: 90))
+    let logo = AssetSource(id: "logo", description: DescribedMedia.still())
+    let (low, high) = (try composition.addTrack(.video), try composition.addTrack(.video, id: "top"))
+    let bed = try composition.addTrack(.audio, id: "bed")
+    try composition.editTrack(low) { (track) throws(EditingError) in
+      try track.insert(shot.range(from: .zero, to: MediaTime(seconds: 20)))
+    }
+    for _ in 0..<whole(1...5) {
+      let start = time(below: MediaTime(seconds: 30))
+      let range = try MediaTimeRange(
+        start: start, duration: MediaTime(value: 600 + Int64(whole(0...3000)), timescale: 600))
+      let place = time(below: composition.duration)
+      let source = [shot, other, music, logo].randomElement(using: &random) ?? shot
+      // An edit that cannot be exact leaves the composition as it was.
+      switch whole(0...5) {
+      case 0: try? composition.insert(source.range(range), at: place)
+      case 1: try? composition.insertEmpty(try MediaTimeRange(start: place, duration: range.duration))
+      case 2: try? composition.remove(try MediaTimeRange(start: place, duration: MediaTime(seconds: 1)))
+      case 3:
+        try? composition.scale(try MediaTimeRange(start: place, duration: range.duration), to: MediaTime(seconds: 4))
+      case 4: try? composition.editTrack(high) { (track) throws(EditingError) in try track.insert(logo.range(range)) }
+      default: try? composition.editTrack(bed) { (track) throws(EditingError) in try track.insert(music.range(range)) }
+      }
+    }
+    return composition
+  }
+
+  private mutating func videoComposition(_ composition: Composition) throws -> VideoComposition {
+    var video = VideoComposition(background: color())
+    if flip() { video.renderSize = PixelSize(width: 2 * whole(100...400), height: 2 * whole(100...300)) }
+    if flip() { video.frameDuration = MediaTime(value: 1001, timescale: 30000) }
+    if flip() { video.filters = [.saturation(amount: try .constant(number(0, 4)))] }
+    if flip() { video.toneMapping = .clip }
+    if flip() {
+      video.colorProperties = .init(primaries: "bt709", transfer: "bt709", matrix: "bt709")
+    }
+    let duration = composition.duration
+    if flip() {
+      video.instructions = try pieces(of: duration, whole(0...4)).map { range in
+        var instruction = VideoComposition.Instruction(
+          timeRange: range, layers: try composition.tracks.filter { $0.type == .video }.map { try layer($0.id, range) },
+          background: flip() ? color() : nil, wantsOverlays: flip())
+        if flip() { instruction.filters = [.blur(radius: try ramps(0, 40, range))] }
+        return instruction
+      }
+    }
+    for _ in 0..<whole(0...3) { video.overlays.append(try overlay(below: duration)) }
+    return video
+  }
+
+  private mutating func ramps(_ low: Double, _ high: Double, _ range: MediaTimeRange) throws -> RampList {
+    var list = RampList()
+    try list.set(number(low, high), at: range.start)
+    list.addRamp(from: number(low, high), to: number(low, high), over: range, easing: easing())
+    return list
+  }
+
+  private mutating func rectangle() -> VideoComposition.Rectangle {
+    VideoComposition.Rectangle(x: number(0, 100), y: number(0, 100), width: number(1, 400), height: number(1, 200))
+  }
+
+  private mutating func turn() -> VideoComposition.Turn {
+    VideoComposition.Turn(
+      rotation: number(-360, 360), scaleX: number(0.1, 2), scaleY: -number(0.1, 2), x: number(-50, 50), y: 0,
+      anchorX: flip() ? .center : .init(fraction: number(0, 100) / 100, pixels: 0),
+      anchorY: .init(fraction: 0, pixels: 12.5))
+  }
+
+  private mutating func layer(_ track: TrackID, _ range: MediaTimeRange) throws -> VideoComposition.LayerInstruction {
+    var layer = VideoComposition.LayerInstruction(track: track)
+    if flip() { layer.opacity = try ramps(0, 1, range) }
+    if flip() { try layer.setCrop(rectangle()) }
+    if flip() { layer.setCropRamp(from: rectangle(), to: rectangle(), over: range, easing: easing()) }
+    if flip() { layer.blendMode = .multiply }
+    if flip() { layer.mask = .init(image: "logo", channel: .luma, isInverted: flip()) }
+    if flip() {
+      layer.filters = [
+        .chromaKey(
+          color: color(), similarity: try .constant(0.2), blend: try ramps(0, 1, range), spill: try .constant(1))
+      ]
+    }
+    switch whole(0...2) {
+    case 0:
+      try layer.setTransform(AffineMatrix(a: number(0.5, 2), b: 0.1, c: -0.1, d: 1, tx: number(-9, 9), ty: 1e-7))
+      layer.setTransformRamp(
+        from: .identity, to: AffineMatrix(a: 2, b: 0, c: 0, d: 2, tx: 3, ty: 4),
+        over: try MediaTimeRange(start: MediaTime(value: 1, timescale: 7), duration: MediaTime(seconds: 1)))
+    case 1:
+      layer.fit = .cover
+      layer.frame = .constant(rectangle())
+      var turns = ValueRampList.constant(turn())
+      turns.addRamp(from: turn(), to: turn(), over: range)
+      layer.transform = .turn(turns)
+    default: break
+    }
+    return layer
+  }
+
+  private mutating func overlay(below end: MediaTime) throws -> VideoComposition.Overlay {
+    let range = try MediaTimeRange(start: .zero, end: end)
+    var overlay: VideoComposition.Overlay
+    switch whole(0...2) {
+    case 0:
+      overlay = .init(.image("logo", width: .percent(number(1, 50)), height: flip() ? .pixels(40) : nil))
+      overlay.crop = .constant(rectangle())
+    case 1:
+      let use = flip() ? try MediaTimeRange(start: .zero, duration: MediaTime(seconds: 2)) : nil
+      overlay = .init(.video("other", use: use, width: .pixels(64), loop: flip() ? nil : 3))
+    default:
+      var text = StyledText(text: "A \"day\"\n/ \\ é", size: number(10, 90), color: color(opaque: false))
+      text.outline = TextOutline(width: 2, color: color())
+      text.shadow = TextShadow(x: whole(-3...3), y: 1, blur: 2.5)
+      if flip() { text.box = TextBox(color: color(opaque: false), padding: 3, radius: 2) }
+      if flip() { (text.isBold, text.alignment, text.lineSpacing) = (true, .justify, 1.25) }
+      overlay = .init(.text(text))
+    }
+    overlay.place =
+      flip() ? .anchor(.bottomRight, inset: .percent(number(0, 5))) : .point(x: .pixels(whole(-9...9)), y: .percent(3))
+    overlay.opacity = flip() ? 1 : number(0, 1)
+    overlay.timeRange = range
+    if flip() { overlay.opacityRamps = try ramps(0, 1, range) }
+    if flip() { overlay.transform = .constant(turn()) }
+    if flip() { overlay.blendMode = .screen }
+    return overlay
+  }
+
+  private mutating func export() -> ExportSettings {
+    var export = ExportSettings(path: "film.mkv", optimizeForNetworkUse: flip(), metadata: ["title": "A \"day\"\u{1}"])
+    switch whole(0...2) {
+    case 0: export.video = .settings(.init(codec: .h264, quality: number(10, 40), preset: "fast", keyframeInterval: 48))
+    case 1: export.video = .settings(.init(codec: .ffv1, pixelFormat: .yuv444p))
+    default: export.audio = .settings(.init(codec: .flac, sampleRate: 44100, channels: 2))
+    }
+    return export
+  }
+}

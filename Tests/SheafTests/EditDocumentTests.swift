@@ -1,0 +1,97 @@
+import Sheaf
+import TestPrograms
+import Testing
+
+import struct CompositionModel.Document
+
+struct EditDocumentTests {
+  @Test(arguments: 0..<40) func anEditBecomesADocumentAndBackUnchanged(seed: UInt64) throws {
+    var edits = RandomEdits(random: SeededRandom(seed: seed))
+    for _ in 0..<5 {
+      let edit = try edits.edit()
+      let document = try edit.document()
+      let back = try Edit(document: document, assets: DescribedMedia.all)
+      let isSame = back == edit
+      #expect(isSame, "\(String(decoding: document, as: UTF8.self))")
+      #expect(edit.validate(against: DescribedMedia.all) == [])
+    }
+  }
+
+  /// What the planner gets is what the edit has.
+  @Test func aDocumentOfAnEditIsLoweredToTheSameClips() throws {
+    var edits = RandomEdits(random: SeededRandom(seed: 1000))
+    for _ in 0..<20 {
+      let edit = try edits.edit()
+      let lowered = try Document.parse(try edit.document()).lower(assets: DescribedMedia.all, output: nil)
+      #expect(lowered.composition.tracks.map(\.id) == edit.composition.tracks.map(\.id))
+      for (track, planned) in zip(edit.composition.tracks, lowered.composition.tracks) {
+        #expect(planned.clips.map(\.target) == track.clips.map(\.target))
+        #expect(planned.clips.map(\.asset) == track.clips.map(\.asset))
+      }
+    }
+  }
+
+  @Test func everyProblemIsReportedWithItsPlace() throws {
+    var edit = Edit(assets: ["shot": "shot.mov"])
+    let shot = AssetSource(id: "shot", description: DescribedMedia.video(seconds: 60))
+    try edit.composition.insert(shot.range(from: .zero, to: MediaTime(seconds: 4)))
+    edit.audioMix.setVolumeRamp(
+      of: "audio1", from: 1, to: 99, over: try MediaTimeRange(start: .zero, duration: MediaTime(seconds: 1)))
+    edit.videoComposition.instructions = [
+      .init(
+        timeRange: try MediaTimeRange(start: .zero, end: MediaTime(seconds: 3)),
+        layers: [.init(track: "nowhere")])
+    ]
+    edit.export.path = "film.mkv"
+    let problems = edit.validate(against: ["shot": DescribedMedia.video(seconds: 60)])
+    #expect(
+      Set(problems.map(\.pointer)) == [
+        "/audioMix/audio1/0/volume/1", "/videoComposition/instructions/0/layers/0/track",
+      ])
+    edit.videoComposition.instructions?[0].layers[0].track = "video1"
+    let uncovered = edit.validate(against: ["shot": DescribedMedia.video(seconds: 60)])
+    #expect(uncovered.map(\.pointer).contains("/videoComposition/instructions/0/over"))
+    // With another description of the file its clips are beyond it.
+    #expect(
+      edit.validate(against: ["shot": DescribedMedia.video(seconds: 2)]).contains {
+        $0.pointer == "/tracks/0/clips/0/use"
+      })
+  }
+
+  @Test func whatAnEditHasNotIsAnErrorAndNotLeftOut() throws {
+    func problem(_ document: String) throws -> String {
+      do {
+        _ = try Edit(document: Array(document.utf8), assets: DescribedMedia.all)
+        return "none"
+      } catch {
+        return "\(error)"
+      }
+    }
+    #expect(
+      try problem(#"{"sheaf": 1, "tracks": [{"id": "A", "clips": [{"asset": "shot", "loop": true}]}]}"#)
+        == "/tracks/0/clips/0/loop: an edit has no 'loop' in a clip; "
+        + "it has asset, use, at, duration, deinterlace, alpha")
+    #expect(
+      try problem(#"{"sheaf": 1, "tracks": [{"id": "A", "clips": [{"asset": "shot"}]}]}"#)
+        == "/tracks/0/clips/0: a clip of an edit needs 'at'")
+    #expect(try problem(#"{"sheaf": 1"#).hasPrefix("not JSON at line 1"))
+    #expect(try problem(#"{"sheaf": 1, "tracks": [], "tracks": []}"#) == "/tracks: this key occurs twice in its object")
+  }
+
+  @Test func anEditThatCannotBeWrittenIsAnError() {
+    var edit = Edit()
+    edit.audioMix.inputParameters["music"] = .init(volume: RampList([]))
+    edit.videoComposition.renderScale = .nan
+    #expect(throws: DocumentError.self) { try edit.document() }
+  }
+
+  @Test func assetsOfTheSameNameGetNamesOfTheirOwn() {
+    var edit = Edit()
+    let description = DescribedMedia.video(seconds: 1)
+    #expect(edit.add(path: "a/shot.mov", description).id == "shot")
+    #expect(edit.add(path: "b/shot.mov", description).id == "shot-2")
+    #expect(edit.add(path: "a/shot.mov", description).id == "shot")
+    #expect(edit.add(path: "c/shot.mov", description, as: "third").id == "third")
+    #expect(edit.assets == ["shot": "a/shot.mov", "shot-2": "b/shot.mov", "third": "c/shot.mov"])
+  }
+}

@@ -1,0 +1,172 @@
+import Client
+import Foundation
+import Sheaf
+import TestPrograms
+import Testing
+import Wire
+
+/// Two short films and a picture, and an edit of them.
+struct SmallMedia {
+  let folder: TemporaryFolder
+  let renderer: LocalRenderer
+
+  init() throws {
+    folder = try TemporaryFolder()
+    renderer = LocalRenderer(store: folder.url.appendingPathComponent("store"), slots: 2)
+    let options = ["-pix_fmt", "yuv420p", "-c:v", "libx264", "-preset", "ultrafast", "-c:a", "aac"]
+    for (name, source) in [("one", "testsrc"), ("two", "testsrc2")] {
+      try Tool.ffmpeg(
+        ["-f", "lavfi", "-i", "\(source)=s=160x90:r=25:d=3", "-f", "lavfi", "-i", "sine=f=440:r=48000:d=3"] + options
+          + ["-metadata", "title=\(name)", folder.path("\(name).mp4")])
+    }
+    try Tool.ffmpeg("-f", "lavfi", "-i", "color=red:s=32x32", "-frames:v", "1", folder.path("logo.png"))
+  }
+
+  func url(_ name: String) -> URL { folder.url.appendingPathComponent(name) }
+  func asset(_ name: String) -> Asset { Asset(url(name), renderer: renderer) }
+
+  /// A dissolve from one film to the other, with a logo and a title, and music that becomes softer.
+  func edit() async throws -> Edit {
+    var edit = Edit()
+    let one = try await edit.add(asset("one.mp4"))
+    let two = try await edit.add(asset("two.mp4"))
+    let logo = try await edit.add(asset("logo.png"))
+    let seconds = { (count: Int64) in MediaTime(seconds: count) }
+    let (a, b) = (try edit.composition.addTrack(.video, id: "A"), try edit.composition.addTrack(.video, id: "B"))
+    try edit.composition.editTrack(a) { (track) throws(EditingError) in
+      try track.insert(one.range(from: .zero, to: seconds(2)))
+    }
+    try edit.composition.editTrack(b) { (track) throws(EditingError) in
+      try track.insert(two.range(from: .zero, to: seconds(2)), at: seconds(1))
+    }
+    let sound = try edit.composition.addTrack(.audio)
+    try edit.composition.editTrack(sound) { (track) throws(EditingError) in try track.insert(one.whole()) }
+    let overlap = try MediaTimeRange(start: seconds(1), end: seconds(2))
+    edit.videoComposition.transitions = [.init(from: a, to: b, timeRange: overlap)]
+    edit.videoComposition.overlays = [
+      .init(.image(logo.id), place: .anchor(.topRight, inset: .pixels(4))),
+      .init(.text(StyledText(text: "Sheaf", size: 20)), place: .anchor(.bottom)),
+    ]
+    edit.audioMix.setVolumeRamp(of: sound, from: 1, to: 0.2, over: overlap)
+    return edit
+  }
+}
+
+/// Each needs the processor's cores.
+@Suite(.serialized) struct ExportTests {
+  @Test func eachPropertyOfAnAssetIsLoadedOrFailsByItself() async throws {
+    let media = try SmallMedia()
+    let asset = media.asset("one.mp4")
+    guard case .notYetLoaded = asset.status(of: .duration) else {
+      Issue.record("loaded before it was asked for")
+      return
+    }
+    let (duration, tracks, metadata) = try await asset.load(.duration, .tracks, .metadata)
+    #expect(duration == MediaTime(seconds: 3))
+    #expect(tracks.map(\.type) == [.video, .audio])
+    #expect(metadata["title"] == "one")
+    #expect(try await asset.load(.presentationSize) == PixelSize(width: 160, height: 90))
+    guard case .loaded(MediaTime(seconds: 3)) = asset.status(of: .duration) else {
+      Issue.record("not loaded")
+      return
+    }
+    try "TITLE \"x\"\nLUT_1D_SIZE 2\n0 0 0\n1 1 1\n".write(
+      to: media.url("look.cube"), atomically: true, encoding: .utf8)
+    let table = media.asset("look.cube")
+    #expect(try await table.load(.metadata) == [:])
+    await #expect(throws: SheafError.self) { try await table.load(.duration) }
+    guard case .failure(let error) = await media.asset("missing.mp4").result(of: .duration) else {
+      Issue.record("a file that is not there was loaded")
+      return
+    }
+    #expect(error.code == .invalidMedia)
+    #expect(error.message.contains("there is no file"))
+  }
+
+  @Test func aFilmOfOneMachineIsThatOfAFarmByteForByte() async throws {
+    let media = try SmallMedia()
+    let edit = try await media.edit()
+    #expect(try await media.renderer.check(edit, output: media.url("film.mp4")) == [])
+    let session = ExportSession(edit, to: media.url("film.mp4"), on: .local(media.renderer))
+    let export = Task { try await session.export() }
+    var fractions: [Double] = []
+    for await progress in session.progress { fractions.append(progress.fraction) }
+    let film = try await export.value
+    #expect(fractions == fractions.sorted())
+    #expect(fractions.last == 1)
+    #expect(film.frames == 75)
+    #expect(film.warnings == [])
+    let stream = try Tool.ffprobe(
+      "-count_frames", "-select_streams", "v", "-show_entries", "stream=width,height,nb_read_frames",
+      film.url.path)
+    #expect(stream == [["160", "90", "75"]])
+    await #expect(throws: SheafError(.misuse, "a session exports once")) { try await session.export() }
+
+    // Another store, so that nothing is rendered before.
+    var configuration = try LocalFarm.Configuration(store: media.folder.path("farm"), slots: 2)
+    configuration.workerExecutable = try LocalWorker.find()
+    try await LocalFarm.run(configuration) { local in
+      let address = local.endpoint.address
+      let farm = Farm(host: address.host, port: address.port, token: local.endpoint.token)
+      let job = try await farm.submit(edit, as: "film.mp4")
+      let ended = try await farm.wait(for: job)
+      #expect(ended.state == .done)
+      #expect(ended.progress.fraction == 1)
+      #expect(try await farm.status(of: job).state == .done)
+      let fetched = try await farm.fetch(job, to: media.url("fetched.mp4"))
+      #expect(fetched.digest == film.digest)
+      let again = try await ExportSession(edit, to: media.url("again.mp4"), on: .farm(farm)).export()
+      #expect(again.segmentsFromCache == again.segments)
+    }
+    let bytes = try Data(contentsOf: film.url)
+    #expect(try Data(contentsOf: media.url("fetched.mp4")) == bytes)
+    #expect(try Data(contentsOf: media.url("again.mp4")) == bytes)
+  }
+
+  @Test func aCancelledExportLeavesTheEarlierFileAndNoHalfOne() async throws {
+    let media = try SmallMedia()
+    let edit = try await media.edit()
+    let url = media.url("film.mkv")
+    try Data("earlier".utf8).write(to: url)
+    let before = try FileManager.default.contentsOfDirectory(atPath: media.folder.url.path).sorted()
+    let session = ExportSession(edit, to: url, on: .local(media.renderer))
+    let export = Task { try await session.export() }
+    for await _ in session.progress {
+      session.cancel()
+      break
+    }
+    await #expect {
+      try await export.value
+    } throws: { error in
+      (error as? SheafError)?.code == .cancelled
+    }
+    #expect(try FileManager.default.contentsOfDirectory(atPath: media.folder.url.path).sorted() == before)
+    #expect(try Data(contentsOf: url) == Data("earlier".utf8))
+  }
+
+  @Test func theProblemsOfAnExportAreThoseOfACheck() async throws {
+    let media = try SmallMedia()
+    var edit = try await media.edit()
+    edit.videoComposition.transitions[0].to = "C"
+    edit.audioMix.inputParameters["nobody"] = .init()
+    let problems = try await media.renderer.check(edit, output: media.url("film.mp4"))
+    #expect(problems.map(\.pointer).sorted() == ["/audioMix/nobody", "/videoComposition/transitions/0/to"])
+    await #expect {
+      try await ExportSession(edit, to: media.url("film.mp4"), on: .local(media.renderer)).export()
+    } throws: { error in
+      (error as? SheafError)?.problems == problems
+    }
+    edit = try await media.edit()
+    await #expect {
+      try await ExportSession(edit, to: media.url("film.doc"), on: .local(media.renderer)).export()
+    } throws: { error in
+      (error as? SheafError)?.code == .invalidEdit
+    }
+    await #expect {
+      let nowhere = Farm(host: "127.0.0.1", port: 1)
+      _ = try await nowhere.status(of: Farm.Job(id: "1"))
+    } throws: { error in
+      (error as? SheafError)?.code == .unavailable
+    }
+  }
+}
