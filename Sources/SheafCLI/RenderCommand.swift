@@ -3,6 +3,7 @@ import Client
 import CompositionModel
 import Coordinator
 import Digest
+import Glibc
 import SystemSupport
 import Wire
 
@@ -23,8 +24,15 @@ struct RenderCommand: AsyncParsableCommand {
 
   @Option(
     name: [.short, .long],
-    help: ArgumentHelp("The film; the default is the document's export.to. [SHEAF_OUTPUT]", valueName: "file"))
+    help: ArgumentHelp(
+      """
+      The film; the default is the document's export.to. - writes it to standard output, in the container of export.to or \
+      --container. [SHEAF_OUTPUT]
+      """, valueName: "file"))
   var output: String?
+
+  @Option(help: ArgumentHelp("The container of -o -, such as mkv. [SHEAF_CONTAINER]", valueName: "extension"))
+  var container: String?
 
   @OptionGroup var farm: LocalFarmOptions
   @OptionGroup var segments: SegmentOptions
@@ -35,8 +43,12 @@ struct RenderCommand: AsyncParsableCommand {
   func run() async throws {
     try await reporting(json: json.isOn ? .lines : .none, document: edit) {
       let configuration = try farm.configuration()
-      let named = try OutputPath.value(output)
+      var named = try OutputPath.value(output)
       let edit = try EditFile(edit)
+      let stream = try named == "-" ? StreamedFilm(edit, container, configuration, hasReport: json.isOn) : nil
+      defer { stream?.remove() }
+      guard stream != nil || container == nil else { throw ValidationError("--container is for -o -") }
+      if let stream { named = stream.path }
       guard let output = named ?? edit.outputPath else {
         if !edit.document.problems.isEmpty { throw CommandFailure(problems: edit.document.problems) }
         throw ValidationError("the document has no export.to, so name the film with -o")
@@ -48,13 +60,67 @@ struct RenderCommand: AsyncParsableCommand {
         edit: edit, output: output, segmentDuration: segments.value, strictMedia: strictMedia.isOn,
         strict: strict.isOn)
       let status = try await Interruption.cancelling {
-        try await render.run(configuration) { progress.report($0, film: output) }
+        try await render.run(configuration) { progress.report($0, film: stream == nil ? output : "standard output") }
       }
       progress.end()
       status.printWarnings()
+      try stream?.write()
       if json.isOn { try Console.printJSON(RenderSummary(status, output: output)) }
     }
   }
+}
+
+/// A film that is written to standard output when it is complete.
+private struct StreamedFilm {
+  /// Where it is rendered to.
+  let path: String
+
+  /// - Parameters:
+  ///   - option: The container that the command line names; nil: that of the document's output.
+  ///   - hasReport: Whether something else is to be printed on standard output.
+  init(
+    _ edit: EditFile, _ option: String?, _ configuration: LocalFarm.Configuration, hasReport: Bool
+  ) throws {
+    guard !hasReport else { throw ValidationError("--json and -o - both write to standard output: give one of them") }
+    let indexFirst = edit.document.optimizesForNetworkUse
+    let streamable = Container.allCases.filter { $0.isStreamable(indexFirst: indexFirst) }.map(\.rawValue)
+    let written = Setting.text(option, "SHEAF_CONTAINER")
+    guard let name = written ?? edit.outputPath?.split(separator: ".").last.map({ $0.lowercased() }) else {
+      throw ValidationError(
+        "the document has no export.to, so name the container of -o - with --container: "
+          + streamable.joined(separator: ", "))
+    }
+    guard streamable.contains(name) else {
+      let reason =
+        Container(rawValue: name) == nil
+        ? "'\(name)' is no container"
+        : !indexFirst && Container(rawValue: name)?.isStreamable(indexFirst: true) == true
+          ? "a reader of standard output cannot find the index at the end of \(name) ('optimizeForNetworkUse' is false)"
+          : "\(name) cannot be read from a pipe"
+      throw CommandFailure(.document, "\(reason); -o - writes \(streamable.joined(separator: ", "))")
+    }
+    let folder = configuration.store
+    try Directories.make(folder)
+    path = "\(folder)/.stream-\(UInt64.random(in: .min ... .max)).\(name)"
+  }
+
+  /// Copies the film to standard output. Throws `OutputError` if that cannot be written.
+  func write() throws {
+    let file = try OpenFile.open(path)
+    remove()
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 4096)
+    defer { buffer.deallocate() }
+    var offset: Int64 = 0
+    while true {
+      let count = try file.read(into: buffer, at: offset)
+      if count == 0 { return }
+      try StandardOutput.write(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+      offset += Int64(count)
+    }
+  }
+
+  /// Removes the file, if it is there.
+  func remove() { unlink(path) }
 }
 
 /// What `render --json` and `submit --wait --json` print of a finished film.

@@ -165,7 +165,8 @@ private struct OutputFile {
     muxer = try mapErrors(to: StitchError.writing) { () throws(MediaError) in
       try FileMuxer(
         descriptor: descriptor, name: "the output", container: task.container, tracks: tracks,
-        indexFirst: task.optimizeForNetworkUse, metadata: task.metadata, movement: movement)
+        indexFirst: task.optimizeForNetworkUse, metadata: task.metadata, chapters: task.chapters ?? [],
+        rotation: task.rotation ?? 0, movement: movement)
     }
   }
 

@@ -17,10 +17,15 @@ package enum StandardOutput {
   package static func write(_ text: String) throws(OutputError) {
     let bytes = Array(text.utf8)
     let result = bytes.withUnsafeBytes { buffer in
-      Result { () throws(SystemError) in try writeAll(STDOUT_FILENO, buffer, name: "standard output") }
+      Result { () throws(OutputError) in try write(buffer) }
     }
+    try result.get()
+  }
+
+  /// Writes all of some bytes.
+  package static func write(_ bytes: UnsafeRawBufferPointer) throws(OutputError) {
     do {
-      try result.get()
+      try writeAll(STDOUT_FILENO, bytes, name: "standard output")
     } catch {
       throw OutputError(error)
     }

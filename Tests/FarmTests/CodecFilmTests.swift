@@ -52,7 +52,7 @@ struct CodecFilmTests {
     defer { farm.stop() }
     for (codec, container, audio) in [
       ("h264", "mp4", "aac"), ("hevc", "mov", "alac"), ("prores422", "mov", "pcm"), ("prores4444", "mkv", "flac"),
-      ("vp9", "webm", "opus"), ("av1", "mp4", "opus"), ("ffv1", "mkv", "pcm"),
+      ("vp9", "webm", "opus"), ("av1", "mp4", "opus"), ("ffv1", "mkv", "pcm"), ("prores422", "mxf", "pcm"),
     ] {
       let name = "\(codec).\(container)"
       let edit = try files.write(

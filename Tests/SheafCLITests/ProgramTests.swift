@@ -187,8 +187,8 @@ import Wire
     #expect(result.status == 65)
     #expect(
       result.errors
-        == "edit.json: the output 'film.mp42' must end in one of .mp4, .mov, .m4v, .mkv, .webm, .m4a, .wav, .flac, .mp3, .ogg; "
-        + "did you mean '.mp4'?\n")
+        == "edit.json: the output 'film.mp42' must end in one of .mp4, .mov, .m4v, .mkv, .webm, .mxf, .m4a, .wav, "
+        + ".flac, .mp3, .ogg; did you mean '.mp4'?\n")
     #expect(
       try FileManager.default.contentsOfDirectory(atPath: folder.url.path).sorted() == [
         "edit.json", "errors", "output",

@@ -19,7 +19,8 @@ struct Film {
   let sampleCount: Int64
 
   init(
-    _ frameCounts: [Int], codec: VideoCodec = .h264, audio: AudioCodec? = .aac, seconds: Double? = nil
+    _ frameCounts: [Int], codec: VideoCodec = .h264, audio: AudioCodec? = .aac, seconds: Double? = nil,
+    sampleRate: Int? = nil
   ) throws {
     folder = try TemporaryFolder()
     self.frameCounts = frameCounts
@@ -29,12 +30,12 @@ struct Film {
       profile: nil, keyframeInterval: 30, pixelFormat: definition.defaultPixelFormat(source: .yuv420p, isHDR: false),
       colour: ColourTags(primaries: "bt709", transfer: "bt709", matrix: "bt709", chromaLocation: "left"))
     self.audio = audio.map {
-      let rate = $0.definition.defaultSampleRate
+      let rate = sampleRate ?? $0.definition.defaultSampleRate
       return AudioSettings(
         codec: $0, bitRate: $0.definition.defaultBitRate(sampleRate: rate, channels: 2), sampleRate: rate, channels: 2)
     }
     let total = frameCounts.reduce(0, +)
-    let rate = audio?.definition.defaultSampleRate ?? 44100
+    let rate = sampleRate ?? audio?.definition.defaultSampleRate ?? 44100
     sampleCount = seconds.map { Int64($0 * Double(rate)) } ?? Int64(total) * 1001 * Int64(rate) / 30000
   }
 

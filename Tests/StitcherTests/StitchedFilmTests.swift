@@ -122,7 +122,9 @@ extension Container {
       let duration = try Probe(path, stream: "a:0").streams[0].durationTs
       #expect(duration == film.sampleCount)
     } else {
-      #expect(decoded == film.sampleCount)
+      // MXF has whole frames of sound: the last one is filled with silence.
+      let frame = container == .mxf ? Int64(1602) : 0
+      #expect((film.sampleCount...film.sampleCount + frame).contains(decoded), "\(decoded) of \(film.sampleCount)")
       // ffprobe counts what a decoder discards: of Opus 312 samples at 48 kHz before zero, in milliseconds, and of MP3
       // files 1105 samples after zero, in its ticks of 1/320 sample.
       let start = try Probe(path, stream: "a:0").streams[0].startPts ?? 0
@@ -163,13 +165,15 @@ extension Container {
 
   @Test(arguments: Cell.all) func everyTimestampAndSampleIsInItsPlace(_ cell: Cell) throws {
     let film =
-      try cell.video.map { try Film([48, 1, 2, 30, 15], codec: $0, audio: cell.audio) }
+      try cell.video.map {
+        try Film([48, 1, 2, 30, 15], codec: $0, audio: cell.audio, sampleRate: cell.container == .mxf ? 48000 : nil)
+      }
       ?? Film([], audio: cell.audio, seconds: 3.3)
     let task = film.task(cell.container, metadata: ["title": "A day at Maroubra"])
     let path = try film.stitch(task, film.pieces())
     try checkFile(path, film, task)
     // WAV and MP3 have names of their own for it, and FLAC's and Ogg's are the stream's.
-    guard cell.video != nil else { return }
+    guard cell.video != nil, cell.container != .mxf else { return }
     let tags = try Probe(path, stream: "v:0").format.tags ?? [:]
     #expect(tags["title"] == "A day at Maroubra" || tags["TITLE"] == "A day at Maroubra")
     #expect(!tags.keys.contains("creation_time"))

@@ -1,13 +1,38 @@
 /// The format of the output file. The raw value is the extension of the output's path.
 public enum Container: String, Sendable, Hashable, Codable, CaseIterable {
-  case mp4, mov, m4v, mkv, webm, m4a, wav, flac, mp3, ogg
-
-  /// Extensions of containers of the document's language that this version cannot write.
-  static let notYet = ["mxf"]
+  case mp4, mov, m4v, mkv, webm, mxf, m4a, wav, flac, mp3, ogg
 
   /// The codecs whose definitions list the container. The first is that of a document that names none.
   package var videoCodecs: [VideoCodec] { VideoCodec.allCases.filter { $0.definition.containers.contains(self) } }
   package var audioCodecs: [AudioCodec] { AudioCodec.allCases.filter { $0.definition.containers.contains(self) } }
+}
+
+extension Container {
+  /// The samples a second that it can store, the first of them the default. Nil: those of the codec.
+  var sampleRates: [Int]? { self == .mxf ? [48000] : nil }
+
+  /// The seconds a frame that it can store, if these are few; then it has sound with pictures alone. Nil: any.
+  var frameDurations: [MediaTime]? {
+    guard self == .mxf else { return nil }
+    return [
+      MediaTime(value: 1001, timescale: 24000), MediaTime(value: 1, timescale: 24), MediaTime(value: 1, timescale: 25),
+      MediaTime(value: 1001, timescale: 30000), MediaTime(value: 1, timescale: 30), MediaTime(value: 1, timescale: 48),
+      MediaTime(value: 1, timescale: 50), MediaTime(value: 1001, timescale: 60000), MediaTime(value: 1, timescale: 60),
+    ]
+  }
+
+  /// Whether it can state how players turn its pictures.
+  var hasTransforms: Bool { [.mp4, .mov, .m4v].contains(self) }
+
+  /// Whether a file can be read from its first byte to its last without going back, as from a pipe.
+  /// - Parameter indexFirst: whether its index is at its start.
+  public func isStreamable(indexFirst: Bool) -> Bool {
+    switch self {
+    case .mp4, .mov, .m4v, .m4a: indexFirst
+    case .mkv, .webm, .wav, .flac, .mp3, .ogg: true
+    case .mxf: false
+    }
+  }
 }
 
 extension Container {
@@ -28,11 +53,6 @@ extension Container {
     }
     let names = Container.allCases.map(\.rawValue)
     let shown = String(name).shortened
-    if Container.notYet.contains(ending) {
-      throw UnknownExtension(
-        message: "the container '.\(ending)' of '\(shown)' is part of the document's language but this version cannot "
-          + "write it yet; it can write \(list(names))")
-    }
     let guess = ending.isEmpty ? nil : nearest(to: ending, among: names)
     throw UnknownExtension(
       message: "the output '\(shown)' must end in one of .\(names.joined(separator: ", ."))"

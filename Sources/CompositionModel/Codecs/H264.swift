@@ -1,11 +1,12 @@
 /// H.264, encoded by x264.
-struct H264: VideoCodecDefinition {
+struct H264: LeveledVideoCodecDefinition {
   let name = "h264"
   let containers = [Container.mp4, .mov, .m4v, .mkv]
   let pixelFormats = PixelFormat.allCases
   /// x264's constant rate factor. Lower is better and larger.
   let qualities: ClosedRange<Double>? = 0...51
   let bitRates: ClosedRange<Int>? = 1000...1_000_000_000
+  let maxBitRates: ClosedRange<Int>? = RateLimit.bitRates
   let defaultPreset: String? = "medium"
 
   private static let defaultQuality = 23.0
@@ -76,6 +77,55 @@ struct H264: VideoCodecDefinition {
 
   var profiles: [String] { Self.profileTable.map(\.name) }
 
+  // MARK: Levels
+
+  /// ISO/IEC 14496-10, table A-1.
+  let levelTable = LevelTable(
+    unit: "macroblocks",
+    [
+      ("1", 99, 1485, 64_000, 175_000), ("1.1", 396, 3000, 192_000, 500_000),
+      ("1.2", 396, 6000, 384_000, 1_000_000),
+      ("1.3", 396, 11880, 768_000, 2_000_000), ("2", 396, 11880, 2_000_000, 2_000_000),
+      ("2.1", 792, 19800, 4_000_000, 4_000_000), ("2.2", 1620, 20250, 4_000_000, 4_000_000),
+      ("3", 1620, 40500, 10_000_000, 10_000_000), ("3.1", 3600, 108_000, 14_000_000, 14_000_000),
+      ("3.2", 5120, 216_000, 20_000_000, 20_000_000), ("4", 8192, 245_760, 20_000_000, 25_000_000),
+      ("4.1", 8192, 245_760, 50_000_000, 62_500_000),
+      ("4.2", 8704, 522_240, 50_000_000, 62_500_000),
+      ("5", 22080, 589_824, 135_000_000, 135_000_000),
+      ("5.1", 36864, 983_040, 240_000_000, 240_000_000),
+      ("5.2", 36864, 2_073_600, 240_000_000, 240_000_000),
+      ("6", 139_264, 4_177_920, 240_000_000, 240_000_000),
+      ("6.1", 139_264, 8_355_840, 480_000_000, 480_000_000),
+      ("6.2", 139_264, 16_711_680, 800_000_000, 800_000_000),
+    ])
+
+  /// Table A-2. x264 chooses the plainest profile that has what the preset and the pixel format need.
+  func bitAllowance(_ settings: VideoSettings) -> (thousandths: Int, profile: String) {
+    let format = settings.pixelFormat
+    let own =
+      format.chromaShift == (0, 0)
+      ? Self.losslessProfile
+      : format.chromaShift == (1, 0)
+        ? "high422" : format.bitDepth > 8 ? "high10" : Self.plainProfile(settings)
+    let profile = settings.profile ?? own
+    switch profile {
+    case "high422", Self.losslessProfile: return (4000, profile)
+    case "high10": return (3000, profile)
+    case "high": return (1250, profile)
+    default: return (1000, profile)
+    }
+  }
+
+  /// The preset `ultrafast` uses nothing of `high`.
+  private static func plainProfile(_ settings: VideoSettings) -> String {
+    settings.preset == "ultrafast" ? "baseline" : "high"
+  }
+
+  func pictures(_ size: PixelSize, _ frameDuration: MediaTime) -> CodecLevel.Pictures {
+    CodecLevel.Pictures(
+      width: (size.width + 15) / 16, height: (size.height + 15) / 16, frameDuration: frameDuration)
+  }
+
   // MARK: Settings
 
   // High dynamic range has too few steps in 8 bits: they are seen as bands.
@@ -86,6 +136,13 @@ struct H264: VideoCodecDefinition {
   }
 
   func problem(with settings: VideoSettings) -> (key: String, message: String)? {
+    if case .quality(let quality) = settings.rateControl, quality < 1, settings.pixelFormat.bitDepth == 8,
+      settings.rateLimit != nil || settings.level != nil
+    {
+      return (
+        "quality", "a quality below 1 is lossless, which takes any number of bits: there is no limit of bits then"
+      )
+    }
     guard let name = settings.profile, let profile = Self.profileTable.first(where: { $0.name == name }) else {
       return nil
     }
@@ -121,12 +178,15 @@ struct H264: VideoCodecDefinition {
     case .lossless, .profile: break
     }
     if let profile = settings.profile { setup.options.append(("profile", profile)) }
+    if let level = settings.level { setup.options.append(("level", level)) }
+    // With a limit of bits, frames that are encoded at once get bits by each other's progress, which differs from run to run.
+    let threadCount = settings.rateLimit == nil ? Self.threadCount : 1
     // `stitchable` keeps what depends on the pictures out of the parameter sets. `cpu-independent` makes the bytes the
     // same on every type of processor. Without it they differ even from run to run with AVX-512, because x264 164 reads
     // memory there that it has not written. The bytes also depend on the number of threads, so it is always the same one,
     // on any machine.
     var parameters =
-      "stitchable=1:cpu-independent=1:open-gop=0:threads=\(Self.threadCount):lookahead-threads=1:sliced-threads=0"
+      "stitchable=1:cpu-independent=1:open-gop=0:threads=\(threadCount):lookahead-threads=1:sliced-threads=0"
     if let frames = boundedLookahead(settings, size) { parameters += ":rc-lookahead=\(frames)" }
     if let display = settings.hdr?.display {
       func place(_ name: String, _ place: MasteringDisplay.Chromaticity) -> String { "\(name)(\(place.x),\(place.y))" }
@@ -177,7 +237,9 @@ struct H264: VideoCodecDefinition {
       corrections: isHasty ? Self.hasty : Self.thorough)
   }
 
-  var lateFrames: Int { Self.threadCount - 1 }
+  func lateFrames(_ settings: VideoSettings) -> Int {
+    settings.rateLimit == nil ? Self.threadCount - 1 : 0
+  }
 
   /// The frame types come from the lookahead, which the options below do not change. A preset that does less by itself
   /// keeps what it does.

@@ -1,11 +1,12 @@
 /// HEVC (H.265), encoded by x265.
-struct HEVC: VideoCodecDefinition {
+struct HEVC: LeveledVideoCodecDefinition {
   let name = "hevc"
   let containers = [Container.mp4, .mov, .m4v, .mkv]
   let pixelFormats = PixelFormat.allCases
   /// x265's constant rate factor. Lower is better and larger.
   let qualities: ClosedRange<Double>? = 0...51
   let bitRates: ClosedRange<Int>? = nil
+  let maxBitRates: ClosedRange<Int>? = RateLimit.bitRates
   let defaultPreset: String? = "medium"
 
   private static let defaultQuality = 28.0
@@ -34,6 +35,49 @@ struct HEVC: VideoCodecDefinition {
   ]
 
   var profiles: [String] { Self.profileTable.map(\.name) }
+
+  // MARK: Levels
+
+  /// ISO/IEC 23008-2, tables A.8 and A.9, of the main tier.
+  let levelTable = LevelTable(
+    unit: "luma samples",
+    [
+      ("1", 36864, 552_960, 128_000, 350_000), ("2", 122_880, 3_686_400, 1_500_000, 1_500_000),
+      ("2.1", 245_760, 7_372_800, 3_000_000, 3_000_000),
+      ("3", 552_960, 16_588_800, 6_000_000, 6_000_000),
+      ("3.1", 983_040, 33_177_600, 10_000_000, 10_000_000),
+      ("4", 2_228_224, 66_846_720, 12_000_000, 12_000_000),
+      ("4.1", 2_228_224, 133_693_440, 20_000_000, 20_000_000),
+      ("5", 8_912_896, 267_386_880, 25_000_000, 25_000_000),
+      ("5.1", 8_912_896, 534_773_760, 40_000_000, 40_000_000),
+      ("5.2", 8_912_896, 1_069_547_520, 60_000_000, 60_000_000),
+      ("6", 35_651_584, 1_069_547_520, 60_000_000, 60_000_000),
+      ("6.1", 35_651_584, 2_139_095_040, 120_000_000, 120_000_000),
+      ("6.2", 35_651_584, 4_278_190_080, 240_000_000, 240_000_000),
+    ])
+
+  /// Table A.10: the factor of `main` and `main10` is 1000.
+  func bitAllowance(_ settings: VideoSettings) -> (thousandths: Int, profile: String) {
+    let format = settings.pixelFormat
+    let own =
+      format.chromaShift == (0, 0)
+      ? (format.bitDepth > 8 ? "main444-10" : "main444-8")
+      : format.chromaShift == (1, 0) ? "main422-10" : format.bitDepth > 8 ? "main10" : "main"
+    let profile = settings.profile ?? own
+    switch profile {
+    case "main422-10": return (1667, profile)
+    case "main444-8": return (2000, profile)
+    case "main444-10": return (2500, profile)
+    default: return (1000, profile)
+    }
+  }
+
+  /// x265 codes whole blocks of 8x8 luma samples.
+  func pictures(_ size: PixelSize, _ frameDuration: MediaTime) -> CodecLevel.Pictures {
+    CodecLevel.Pictures(
+      width: (size.width + 7) / 8 * 8, height: (size.height + 7) / 8 * 8,
+      frameDuration: frameDuration)
+  }
 
   // MARK: Settings
 
@@ -70,7 +114,12 @@ struct HEVC: VideoCodecDefinition {
     if let profile = settings.profile { setup.options.append(("profile", profile)) }
     // x265's instruction sets compute alike, but whether it codes rows of a frame side by side changes the bytes, and it
     // does not if it has no pool of threads. So the pool and the number of frames at once are always the same.
-    setup.options.append(("x265-params", "log-level=error:info=0:open-gop=0:wpp=1:pools=4:frame-threads=2"))
+    var parameters = "log-level=error:info=0:open-gop=0:wpp=1:pools=4:"
+    // With a limit of bits, frames that are encoded at once, and rows of one, get bits by each other's progress unless they
+    // are kept from it.
+    parameters += settings.rateLimit == nil ? "frame-threads=2" : "frame-threads=1:const-vbv=1"
+    if let level = settings.level { parameters += ":level-idc=\(level):high-tier=0" }
+    setup.options.append(("x265-params", parameters))
     return setup
   }
 

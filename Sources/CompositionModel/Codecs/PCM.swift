@@ -1,6 +1,6 @@
 /// Uncompressed samples: little-endian integers of 16 or 24 bits.
 struct PCM: LosslessAudioCodecDefinition {
-  let containers = [Container.mov, .mkv, .wav]
+  let containers = [Container.mov, .mkv, .mxf, .wav]
 
   func encoderSetup(bitDepth: Int) -> AudioEncoderSetup? {
     AudioSampleLayout.SampleType(integerBits: bitDepth).map {

@@ -9,7 +9,7 @@ struct ProRes: VideoCodecDefinition {
   }
 
   let name = "prores"
-  let containers = [Container.mov, .mkv]
+  let containers = [Container.mov, .mkv, .mxf]
   let pixelFormats: [PixelFormat]
   let qualities: ClosedRange<Double>? = nil
   let bitRates: ClosedRange<Int>? = nil

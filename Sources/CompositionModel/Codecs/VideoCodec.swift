@@ -40,6 +40,10 @@ package protocol VideoCodecDefinition: Sendable {
   var defaultPreset: String? { get }
   /// What a document may give as `profile`. Empty: the codec has no such setting.
   var profiles: [String] { get }
+  /// What a document may give as `level`, rising. Empty: the codec has no such setting.
+  var levels: [String] { get }
+  /// What a document may give as `maxBitRate`, in bits a second. Nil: the codec has no such setting.
+  var maxBitRates: ClosedRange<Int>? { get }
 
   /// The pixel format of a document that gives none.
   /// - Parameters:
@@ -58,6 +62,17 @@ package protocol VideoCodecDefinition: Sendable {
   /// there is none.
   func problem(with size: PixelSize, _ pixelFormat: PixelFormat) -> String?
 
+  /// A reason why the settings' level, or any level, cannot hold the film's pictures or bits: a key of `export.video`, and
+  /// a message for the document's author. Nil if there is none.
+  func problem(
+    with settings: VideoSettings, size: PixelSize, frameDuration: MediaTime
+  ) -> (key: String, message: String)?
+
+  /// The settings with the limit of bits that follows from their level, or the level that follows from their limit. Settings
+  /// with neither are returned as they are.
+  func completed(_ settings: VideoSettings, size: PixelSize, frameDuration: MediaTime)
+    -> VideoSettings
+
   /// How libavcodec's encoder is set up.
   /// - Parameter size: the size of a frame. Both sides are positive.
   func encoderSetup(_ settings: VideoSettings, size: PixelSize) -> VideoEncoderSetup
@@ -73,7 +88,7 @@ package protocol VideoCodecDefinition: Sendable {
   func measuringSetup(_ settings: VideoSettings, size: PixelSize) -> VideoEncoderSetup
 
   /// How many frames the encoder begins after one before it returns that one's packet, because it encodes several at once.
-  var lateFrames: Int { get }
+  func lateFrames(_ settings: VideoSettings) -> Int
 
   /// The estimated work to encode one pixel. The unit is one pixel through x264's preset `medium`.
   func costPerPixel(_ settings: VideoSettings) -> Double
@@ -82,7 +97,18 @@ package protocol VideoCodecDefinition: Sendable {
 extension VideoCodecDefinition {
   package func problem(with size: PixelSize, _ pixelFormat: PixelFormat) -> String? { nil }
   package func bitRateModel(_ settings: VideoSettings) -> BitRateModel? { nil }
-  package var lateFrames: Int { 0 }
+  package func lateFrames(_ settings: VideoSettings) -> Int { 0 }
+  package var levels: [String] { [] }
+  package var maxBitRates: ClosedRange<Int>? { nil }
+
+  package func problem(
+    with settings: VideoSettings, size: PixelSize, frameDuration: MediaTime
+  ) -> (key: String, message: String)? { nil }
+
+  package func completed(
+    _ settings: VideoSettings, size: PixelSize, frameDuration: MediaTime
+  ) -> VideoSettings { settings }
+
   package func quickTimeTag(_ settings: VideoSettings) -> String? { nil }
 
   package func measuringSetup(_ settings: VideoSettings, size: PixelSize) -> VideoEncoderSetup {
@@ -93,7 +119,9 @@ extension VideoCodecDefinition {
   var settingKeys: [String] {
     [
       ("quality", qualities != nil), ("bitRate", bitRates != nil), ("preset", !presets.isEmpty),
-      ("profile", !profiles.isEmpty),
+      ("profile", !profiles.isEmpty), ("level", !levels.isEmpty),
+      ("maxBitRate", maxBitRates != nil),
+      ("bufferDuration", maxBitRates != nil),
     ].filter(\.1).map(\.0)
   }
 }

@@ -81,6 +81,9 @@ public struct Document: Sendable {
   /// The output's path as the document gives it. Nil if it gives none.
   public var outputPath: String? { export.to }
 
+  /// Whether the output's index is at the start of its file.
+  public var optimizesForNetworkUse: Bool { export.optimizeForNetworkUse }
+
   /// The edit that the document means, with every default filled in.
   ///
   /// - Parameters:

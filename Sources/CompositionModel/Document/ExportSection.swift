@@ -16,14 +16,18 @@ struct ExportEntry: Sendable {
   var video: Choice<VideoEntry> = .automatic
   var audio: Choice<AudioEntry> = .automatic
   var optimizeForNetworkUse = true
-  var metadata: [String: String] = [:]
+  var metadata = MetadataEntry()
+  var chapters: [ChapterEntry] = []
   /// Of the composition. Nil: all of it.
   var timeRange: WrittenRange?
   var preset: ExportPreset?
   var pointer: JSONPointer
 
-  static let keys = ["to", "video", "audio", "optimizeForNetworkUse", "metadata", "timeRange", "preset"]
-  static let notYet = ["metadataFilter"]
+  static let keys = [
+    "to", "video", "audio", "optimizeForNetworkUse", "timeRange", "preset", "metadata", "carryMetadata",
+    "metadataFilter", "chapters",
+  ]
+  static let notYet = ["artwork"]
   static let instead = [
     "path": "did you mean 'to'?", "file": "did you mean 'to'?", "output": "did you mean 'to'?",
     "format": "the extension of 'to' decides the container", "container": "the extension of 'to' decides the container",
@@ -66,14 +70,24 @@ struct VideoEntry: Sendable {
   var bitRate: Int?
   var preset: String?
   var profile: String?
+  var level: String?
+  var maxBitRate: Int?
+  var bufferDuration: WrittenTime?
+  /// Degrees clockwise.
+  var rotation: Int?
   var keyframeInterval: KeyframeInterval?
   var pixelFormat: PixelFormat?
   var pointer: JSONPointer
 
-  static let keys = ["codec", "quality", "bitRate", "preset", "profile", "keyframeInterval", "pixelFormat"]
-  static let notYet = ["level", "maxBitRate", "color", "size", "targetQuality", "tune", "passthrough"]
+  static let keys = [
+    "codec", "quality", "bitRate", "maxBitRate", "bufferDuration", "preset", "profile", "level", "keyframeInterval",
+    "pixelFormat", "rotation",
+  ]
+  static let notYet = ["color", "size", "targetQuality", "tune", "passthrough"]
   static let instead = [
-    "crf": "did you mean 'quality'?", "gop": "did you mean 'keyframeInterval'?",
+    "crf": "did you mean 'quality'?", "maxrate": "did you mean 'maxBitRate'?",
+    "bufsize": "'bufferDuration' is the size of the buffer divided by 'maxBitRate'",
+    "gop": "did you mean 'keyframeInterval'?",
     "pix_fmt": "did you mean 'pixelFormat'?", "fps": "the rate of the film is 'frameRate' of 'videoComposition'",
     "framerate": "the rate of the film is 'frameRate' of 'videoComposition'",
     "width": "the size of the film is 'renderSize' of 'videoComposition'",
@@ -112,14 +126,8 @@ extension DocumentReader {
     if let audio = fields["audio"] { entry.audio = audioChoice(audio, container, entry.preset) }
     entry.optimizeForNetworkUse = boolean(fields["optimizeForNetworkUse"]) ?? true
     entry.timeRange = range(fields["timeRange"])
-    for (key, value) in members(fields["metadata"], "strings by name, such as {\"title\": \"A day\"}") {
-      if key.isEmpty || key.utf8.contains(0) || key.contains("=") {
-        problems.add(value.pointer, "a name of metadata must not be empty or contain '=' or a null character")
-      }
-      guard let text = string(value) else { continue }
-      if text.utf8.contains(0) { problems.add(value.pointer, "metadata must not contain a null character") }
-      entry.metadata[key] = text
-    }
+    entry.metadata = metadata(fields)
+    entry.chapters = chapters(fields["chapters"])
     return entry
   }
 
@@ -143,6 +151,7 @@ extension DocumentReader {
         instead: VideoEntry.instead)
     else { return .settings(entry) }
     entry.keyframeInterval = keyframeInterval(fields["keyframeInterval"])
+    entry.rotation = member(fields["rotation"], of: [0, 90, 180, 270], "a rotation in degrees clockwise")
     let written: VideoCodec? = choice(fields["codec"], "video codec")
     if written == nil, fields.has("codec") {
       // The codec is unknown, and with it what most of the other keys may be.
@@ -157,6 +166,19 @@ extension DocumentReader {
     if let bitRates = codec.bitRates { entry.bitRate = integer(fields["bitRate"], in: bitRates) }
     if !codec.presets.isEmpty { entry.preset = choice(fields["preset"], "preset", among: codec.presets) }
     if !codec.profiles.isEmpty { entry.profile = choice(fields["profile"], "profile", among: codec.profiles) }
+    if !codec.levels.isEmpty { entry.level = level(fields["level"], among: codec.levels) }
+    if let maxBitRates = codec.maxBitRates {
+      entry.maxBitRate = integer(fields["maxBitRate"], in: maxBitRates)
+      entry.bufferDuration = time(fields["bufferDuration"])
+      if let buffer = fields["bufferDuration"], !fields.has("maxBitRate") {
+        problems.add(
+          buffer.pointer, "'bufferDuration' is the seconds of 'maxBitRate' that the buffer holds: give both")
+      }
+    }
+    if let rate = entry.bitRate, let most = entry.maxBitRate, most < rate, let value = fields["maxBitRate"] {
+      problems.add(
+        value.pointer, "\(most) is below 'bitRate', \(rate): the most cannot be less than the average")
+    }
     entry.pixelFormat = choice(
       fields["pixelFormat"], "pixel format", among: codec.pixelFormats.map(\.rawValue), notYet: PixelFormat.notYet
     ).flatMap(PixelFormat.init(rawValue:))
@@ -165,6 +187,20 @@ extension DocumentReader {
       problems.add(bitRate.pointer, "'quality' and 'bitRate' exclude each other: give one of them")
     }
     return .settings(entry)
+  }
+
+  /// A level, as a string or a number: `"4.1"`, `4.1`, `4`.
+  private mutating func level(_ value: JSONValue?, among levels: [String]) -> String? {
+    guard let value else { return nil }
+    var name: String?
+    switch value.content {
+    case .string(let text), .number(let text):
+      name = text.hasSuffix(".0") ? String(text.dropLast(2)) : text
+    default: break
+    }
+    if let name, levels.contains(name) { return name }
+    problems.add(value.pointer, "\(value.shown) is not a level; allowed are \(list(levels))")
+    return nil
   }
 
   private mutating func keyframeInterval(_ value: JSONValue?) -> VideoEntry.KeyframeInterval? {
@@ -297,10 +333,14 @@ extension Lowering {
       problems.add(document.videoComposition.pointer, "no clip gives the film's size: give 'renderSize'")
     }
     if scale != .one { checkFit() }
+    checkTracks(container, video, audio)
+    let metadata = outputMetadata(in: container)
+    let chapters = outputChapters(in: container, range: timeRange ?? film)
     return container.map { container in
       ExportSettings(
         path: entry.to, container: container, video: video, audio: audio,
-        optimizeForNetworkUse: entry.optimizeForNetworkUse, metadata: entry.metadata, timeRange: timeRange)
+        optimizeForNetworkUse: entry.optimizeForNetworkUse, metadata: metadata, timeRange: timeRange,
+        chapters: chapters.isEmpty ? nil : chapters, rotation: entry.presetVideo.rotation)
     }
   }
 
@@ -331,6 +371,33 @@ extension Lowering {
       return nil
     }
     return range
+  }
+
+  /// Reports what the container cannot have besides codecs: rates, turned pictures, and sound alone.
+  private mutating func checkTracks(_ container: Container?, _ video: VideoSettings?, _ audio: AudioSettings?) {
+    guard let container else { return }
+    let pointer = document.export.pointer
+    if let rates = container.sampleRates, let audio, !rates.contains(audio.sampleRate) {
+      problems.add(
+        pointer.key("audio").key("sampleRate"),
+        "\(audio.sampleRate) samples a second cannot be stored in \(container), which takes "
+          + list(rates.map(String.init)))
+    }
+    if let durations = container.frameDurations {
+      if video == nil, audio != nil { problems.add(pointer, "\(container) has no sound without pictures") }
+      if video != nil, !durations.contains(frameDuration) {
+        problems.add(
+          document.videoComposition.pointer,
+          "a frame every \(frameDuration) s cannot be stored in \(container), which takes one every "
+            + list(durations.map { "\($0)" }))
+      }
+    }
+    if let rotation = document.export.presetVideo.rotation, rotation != 0, !container.hasTransforms {
+      let others = Container.allCases.filter(\.hasTransforms).map(\.rawValue)
+      problems.add(
+        pointer.key("video").key("rotation"),
+        "\(container) cannot state how its pictures are turned; \(list(others)) can")
+    }
   }
 
   /// Whether a part of the film has at least one sample, where both its ends are rounded to the nearest one.
@@ -394,9 +461,43 @@ extension Lowering {
     let settings = VideoSettings(
       codec: name, rateControl: codec.rateControl(quality: entry.quality, bitRate: entry.bitRate),
       preset: entry.preset ?? codec.defaultPreset, profile: entry.profile, keyframeInterval: keyframeInterval(entry),
-      pixelFormat: format.pixelFormat, colour: format.colour, hdr: format.hdr)
+      pixelFormat: format.pixelFormat, colour: format.colour, hdr: format.hdr, level: entry.level,
+      rateLimit: rateLimit(entry))
     if let problem = codec.problem(with: settings) { problems.add(entry.pointer.key(problem.key), problem.message) }
-    return settings
+    guard let size = format.size else { return settings }
+    if let problem = codec.problem(with: settings, size: size, frameDuration: frameDuration) {
+      problems.add(entry.pointer.key(problem.key), problem.message)
+    }
+    return codec.completed(settings, size: size, frameDuration: frameDuration)
+  }
+
+  /// The limit of `maxBitRate` and `bufferDuration`.
+  private mutating func rateLimit(_ entry: VideoEntry) -> RateLimit? {
+    guard let rate = entry.maxBitRate else { return nil }
+    let pointer = entry.pointer.key("bufferDuration")
+    let frameDuration = frameDuration
+    let frames = exact(at: pointer) { () throws(TimeError) in
+      try frameDuration * Rational(RateLimit.fewestFrames)
+    }
+    guard let frames else { return nil }
+    var duration = max(RateLimit.bufferDurations.standard, frames)
+    if let written = entry.bufferDuration {
+      guard let time = resolve(written, at: pointer) else { return nil }
+      let shortest = max(RateLimit.bufferDurations.shortest, frames)
+      let longest = max(RateLimit.bufferDurations.longest, frames)
+      guard shortest <= time, time <= longest else {
+        problems.add(
+          pointer,
+          "\(seconds(time)) should be from \(seconds(shortest)) to \(seconds(longest)), and "
+            + "\(RateLimit.fewestFrames) frames at least")
+        return nil
+      }
+      duration = time
+    }
+    let size = exact(at: pointer) { () throws(TimeError) in
+      try (duration.exact * Rational(rate)).rounded
+    }
+    return size.map { RateLimit(bitRate: rate, bufferSize: Int(clamping: $0)) }
   }
 
   /// The frames from one keyframe to the next, by default as many as fit best into two seconds.
@@ -430,7 +531,8 @@ extension Lowering {
       check(name, isStoredIn: container, codecs: \.audioCodecs, at: entry.pointer)
     }
     let (codec, standard) = (name.definition, AudioSettings.standard)
-    let (sampleRate, channels) = (entry.sampleRate ?? codec.defaultSampleRate, entry.channels ?? standard.channels)
+    let standardRate = container?.sampleRates?.first ?? codec.defaultSampleRate
+    let (sampleRate, channels) = (entry.sampleRate ?? standardRate, entry.channels ?? standard.channels)
     let settings = AudioSettings(
       codec: name,
       bitRate: entry.bitRate ?? codec.defaultBitRate(sampleRate: sampleRate, channels: channels),

@@ -12,18 +12,36 @@ public struct ExportSettings: Sendable, Hashable, Codable {
   public var metadata: [String: String]
   /// The part of the composition that is exported. Nil: all of it.
   public var timeRange: MediaTimeRange?
+  /// On the output's own timeline, rising, none overlapping another. Nil: there are none.
+  public var chapters: [Chapter]?
+  /// Degrees clockwise, 0, 90, 180 or 270, by which players turn the pictures. Nil: 0.
+  public var rotation: Int?
 
   public init(
     path: String?, container: Container, video: VideoSettings?, audio: AudioSettings?,
-    optimizeForNetworkUse: Bool = true, metadata: [String: String] = [:], timeRange: MediaTimeRange? = nil
+    optimizeForNetworkUse: Bool = true, metadata: [String: String] = [:], timeRange: MediaTimeRange? = nil,
+    chapters: [Chapter]? = nil, rotation: Int? = nil
   ) {
     self.timeRange = timeRange
+    self.chapters = chapters
+    self.rotation = rotation
     self.path = path
     self.container = container
     self.video = video
     self.audio = audio
     self.optimizeForNetworkUse = optimizeForNetworkUse
     self.metadata = metadata
+  }
+}
+
+/// A named part of the output.
+public struct Chapter: Sendable, Hashable, Codable {
+  public var range: MediaTimeRange
+  public var title: String
+
+  public init(range: MediaTimeRange, title: String) {
+    self.range = range
+    self.title = title
   }
 }
 
@@ -53,11 +71,18 @@ public struct VideoSettings: Sendable, Hashable, Codable {
   public var colour: ColourTags
   /// What the output states of its brightness. Nil: nothing.
   public var hdr: HDRMetadata?
+  /// One of the codec's levels, such as `4.1`, which the output states. Nil: the encoder's choice.
+  public var level: String?
+  /// The most bits that a player takes. Nil: there is no limit.
+  public var rateLimit: RateLimit?
 
   public init(
     codec: VideoCodec, rateControl: RateControl, preset: String?, profile: String?, keyframeInterval: Int,
-    pixelFormat: PixelFormat, colour: ColourTags, hdr: HDRMetadata? = nil
+    pixelFormat: PixelFormat, colour: ColourTags, hdr: HDRMetadata? = nil, level: String? = nil,
+    rateLimit: RateLimit? = nil
   ) {
+    self.level = level
+    self.rateLimit = rateLimit
     self.hdr = hdr
     self.codec = codec
     self.rateControl = rateControl

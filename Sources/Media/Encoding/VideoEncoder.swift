@@ -14,11 +14,13 @@ package final class VideoEncoder {
   private let reorderDepth: Int?
   private var packetCount: Int64 = 0
 
-  /// - Parameter isMeasuring: whether the encoder is the codec's fast one, whose packets are counted and not kept.
+  /// - Parameters:
+  ///   - limit: What the encoder is held to, with a buffer that is full at first. Nil: there is no limit.
+  ///   - isMeasuring: whether the encoder is the codec's fast one, whose packets are counted and not kept.
   /// - Throws: `.unsupported` if the settings contradict one another (profile and pixel format, an odd size in 4:2:0).
   package init(
     _ settings: VideoSettings, size: PixelSize, frameDuration: MediaTime, pixelAspect: AspectRatio = .square,
-    isMeasuring: Bool = false
+    limit: RateLimit? = nil, isMeasuring: Bool = false
   ) throws(MediaError) {
     let codec = settings.codec.definition
     self.size = size
@@ -28,6 +30,11 @@ package final class VideoEncoder {
     reorderDepth = setup.reorderDepth
     encoder = try Encoder(setup.encoder, isAlone: setup.isAlone)
     try VideoEncoder.configure(encoder.context, setup, settings, size, frameDuration, pixelAspect)
+    if let limit {
+      encoder.context.pointee.rc_max_rate = Int64(limit.bitRate)
+      encoder.context.pointee.rc_buffer_size = Int32(clamping: limit.bufferSize)
+      encoder.context.pointee.rc_initial_buffer_occupancy = encoder.context.pointee.rc_buffer_size
+    }
     try encoder.open(setup.options)
     let context = encoder.context.pointee
     header = PieceHeader(

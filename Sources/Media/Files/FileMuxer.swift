@@ -31,10 +31,12 @@ package final class FileMuxer {
   ///   - name: The output's name, for messages.
   ///   - indexFirst: Puts the index before the data, so that a player can start with the file's first bytes.
   ///   - metadata: By libavformat's key, such as `title`.
+  ///   - chapters: On the output's timeline, kept to the microsecond.
+  ///   - rotation: Degrees clockwise, 0, 90, 180 or 270, by which players turn the pictures.
   ///   - movement: Advanced with every packet that is written.
   package init(
     descriptor: Int32, name: String, container: Container, tracks: [Track], indexFirst: Bool,
-    metadata: [String: String], movement: Movement? = nil
+    metadata: [String: String], chapters: [Chapter] = [], rotation: Int = 0, movement: Movement? = nil
   ) throws(MediaError) {
     sheaf_log_capture()
     self.name = name
@@ -52,11 +54,12 @@ package final class FileMuxer {
     // Allows FLAC in MP4, which libavformat still lists as experimental.
     context.pointee.strict_std_compliance = FF_COMPLIANCE_EXPERIMENTAL
     sheaf_refuse_other_files(context)
+    let layout = IndexLayout(container: container, tracks: tracks, metadata: metadata, chapters: chapters)
     for (key, value) in metadata.sorted(by: { $0.key < $1.key }) {
-      av_dict_set(&context.pointee.metadata, key, value, 0)
+      av_dict_set(&context.pointee.metadata, layout.storedKey(key), value, 0)
     }
-    for track in tracks { try addStream(track) }
-    let layout = IndexLayout(container: container, tracks: tracks, metadata: metadata)
+    for track in tracks { try addStream(track, rotation: rotation) }
+    for (index, chapter) in chapters.enumerated() { try add(chapter, number: index + 1) }
     var options: OpaquePointer?
     defer { av_dict_free(&options) }
     for option in layout.options(indexFirst: indexFirst) { av_dict_set(&options, option.key, option.value, 0) }
@@ -69,7 +72,37 @@ package final class FileMuxer {
     avformat_free_context(context)
   }
 
-  private func addStream(_ track: Track) throws(MediaError) {
+  private func add(_ chapter: Chapter, number: Int) throws(MediaError) {
+    // libavformat frees it with the context, once it is in its list.
+    let bytes = try allocated(av_mallocz(MemoryLayout<AVChapter>.size), "adding a chapter")
+    let made = bytes.bindMemory(to: AVChapter.self, capacity: 1)
+    func microseconds(_ time: MediaTime) -> Int64 {
+      (try? time.rescaled(to: 1_000_000).time.value) ?? .max
+    }
+    made.pointee.id = Int64(number)
+    made.pointee.time_base = AVRational(num: 1, den: 1_000_000)
+    made.pointee.start = microseconds(chapter.range.start)
+    made.pointee.end = microseconds(chapter.range.end)
+    av_dict_set(&made.pointee.metadata, "title", chapter.title, 0)
+    var count = Int32(clamping: context.pointee.nb_chapters)
+    let result = av_dynarray_add_nofree(&context.pointee.chapters, &count, made)
+    context.pointee.nb_chapters = UInt32(clamping: count)
+    if result < 0 {
+      av_dict_free(&made.pointee.metadata)
+      av_free(bytes)
+      try check(result, "adding a chapter", name)
+    }
+  }
+
+  /// States in the file how players turn the pictures.
+  private func turn(_ stream: UnsafeMutablePointer<AVStream>, by degrees: Int) throws(MediaError) {
+    let size = 9 * MemoryLayout<Int32>.size
+    let bytes = try allocated(
+      av_stream_new_side_data(stream, AV_PKT_DATA_DISPLAYMATRIX, size), "opening the output")
+    bytes.withMemoryRebound(to: Int32.self, capacity: 9) { av_display_rotation_set($0, Double(degrees)) }
+  }
+
+  private func addStream(_ track: Track, rotation: Int) throws(MediaError) {
     var header = track.header
     if container == .flac || container == .ogg { header.stateSampleCount(track.duration) }
     let stream = try allocated(avformat_new_stream(context, nil), "opening the output")
@@ -83,6 +116,7 @@ package final class FileMuxer {
       stream.pointee.avg_frame_rate = AVRational(num: header.avTimebase.den, den: header.avTimebase.num)
       stream.pointee.r_frame_rate = stream.pointee.avg_frame_rate
       stream.pointee.sample_aspect_ratio = video.pixelAspect.avRational
+      if rotation != 0 { try turn(stream, by: rotation) }
     }
   }
 
@@ -150,6 +184,7 @@ extension Container {
     case .m4a: "ipod"
     case .mkv: "matroska"
     case .webm: "webm"
+    case .mxf: "mxf"
     case .wav: "wav"
     case .flac: "flac"
     case .mp3: "mp3"
@@ -176,21 +211,20 @@ private struct IndexLayout {
   let container: Container
   let tracks: [FileMuxer.Track]
   let metadata: [String: String]
+  let chapters: [Chapter]
 
   func options(indexFirst: Bool) -> [(key: String, value: String)] {
     switch container {
     case .mkv, .webm: return indexFirst ? [("reserve_index_space", "\(cuesBound)")] : []
     // From 4 GiB on a file has the 64-bit form.
     case .wav: return [("rf64", "auto")]
-    case .flac, .mp3, .ogg: return []
+    case .flac, .mp3, .ogg, .mxf: return []
     case .mp4, .mov, .m4v, .m4a:
       var options = [(key: "movie_timescale", value: "\(movieTimescale)")]
       if let timescale = videoTimescale { options.append(("video_track_timescale", "\(timescale)")) }
       if container == .m4v { options.append(("brand", "M4V ")) }
       if indexFirst { options.append(("moov_size", "\(moovBound)")) }
-      if metadata.keys.contains(where: { !IndexLayout.atoms.contains($0) }) {
-        options.append(("movflags", "use_metadata_tags"))
-      }
+      if hasFreeKeys { options.append(("movflags", "use_metadata_tags")) }
       return options
     }
   }
@@ -200,6 +234,29 @@ private struct IndexLayout {
     "title", "artist", "album_artist", "composer", "album", "date", "comment", "genre", "copyright", "grouping",
     "lyrics", "description", "synopsis", "show", "episode_id", "network", "keywords", "track", "disc",
   ]
+
+  /// Whether metadata are stored by their keys' names, in the form `mdta`.
+  private var hasFreeKeys: Bool {
+    switch container {
+    case .mp4, .mov, .m4v, .m4a: metadata.keys.contains { !IndexLayout.atoms.contains($0) }
+    default: false
+    }
+  }
+
+  /// The names that QuickTime's players know of the form `mdta`, by those of documents.
+  private static let quickTimeKeys: [String: String] = {
+    let same = [
+      "title", "artist", "album", "author", "comment", "copyright", "description", "genre", "keywords", "make", "model",
+      "software", "director", "producer", "publisher", "year", "performer", "composer",
+    ]
+    var keys = Dictionary(uniqueKeysWithValues: same.map { ($0, "com.apple.quicktime.\($0)") })
+    keys["location"] = "com.apple.quicktime.location.ISO6709"
+    keys["date"] = "com.apple.quicktime.creationdate"
+    return keys
+  }()
+
+  /// The key by which a file of this container stores what documents call `key`.
+  func storedKey(_ key: String) -> String { hasFreeKeys ? Self.quickTimeKeys[key] ?? key : key }
 
   /// The frame duration's timescale, doubled until it is fine enough for players that round to it.
   private var videoTimescale: Int32? {
@@ -228,7 +285,9 @@ private struct IndexLayout {
   /// An upper bound in bytes for the headers of these tracks and metadata, without what grows with the packets.
   private var fixedBound: Int {
     let texts = metadata.reduce(0) { $0 + $1.key.utf8.count + $1.value.utf8.count + 128 }
-    return 4096 + texts + tracks.reduce(0) { $0 + $1.header.extradata.count + 2048 }
+    // In the movie's own list and in a track of texts.
+    let titles = chapters.reduce(chapters.isEmpty ? 0 : 2048) { $0 + $1.title.utf8.count + 128 }
+    return 4096 + texts + titles + tracks.reduce(0) { $0 + $1.header.extradata.count + 2048 }
   }
 
   /// A packet takes at most: size 4, sync sample 4, decoding time 8, composition offset 8, and, if it is a chunk of its

@@ -1,5 +1,6 @@
 import CompositionModel
 internal import FoundationEssentials
+internal import Glibc
 internal import SystemSupport
 
 /// The bytes of a piece. All integers are little-endian.
@@ -59,6 +60,15 @@ package final class PieceWriter {
     }
     let length = PieceFormat.bytes(UInt32(json.count))
     try append(PieceFormat.magic + PieceFormat.bytes(PieceFormat.version) + length + json)
+  }
+
+  /// Removes what was written to a descriptor before, for a piece that is made again.
+  package static func clear(_ descriptor: Int32) throws(MediaError) {
+    guard ftruncate(descriptor, 0) == 0, lseek(descriptor, 0, SEEK_SET) == 0 else {
+      throw MediaError(
+        .io, operation: "writing", subject: subject,
+        message: "it cannot be made empty: \(String(cString: strerror(errno)))")
+    }
   }
 
   /// Appends a packet, whose timestamps are in ticks of the header's timebase.

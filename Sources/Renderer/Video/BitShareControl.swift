@@ -84,7 +84,7 @@ extension VideoTask {
         throw RenderError(.task, "a share of bits for \(share.frameBits.count) of \(frameCount) frames")
       }
       return BitShareControl(
-        planned: factor, share: share, concurrency: encoder.codec.definition.lateFrames)
+        planned: factor, share: share, concurrency: encoder.codec.definition.lateFrames(encoder))
     }
   }
 }

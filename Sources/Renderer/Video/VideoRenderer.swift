@@ -24,14 +24,60 @@ package enum VideoRenderer {
     progress: (Int64) -> Void
   ) throws(RenderError) -> ShownDamage {
     try task.check()
+    guard let limit = task.encoder.rateLimit else {
+      return try encode(
+        task, limit: nil, inputs: inputs, compositors: compositors, to: descriptor,
+        movement: movement,
+        progress: progress
+      ).damage
+    }
+    // Encoders keep a limit nearly always. Where one did not, the segment is made again with less. What counts is the limit
+    // of the whole film, so the result is the same wherever the segment is.
+    var greatest: Int64 = 0
+    let frame = task.format.frameDuration.approximateSeconds
+    for share in limitShares {
+      try mapErrors(to: RenderError.during("writing the piece")) { () throws(MediaError) in
+        try PieceWriter.clear(descriptor)
+      }
+      let made = try encode(
+        task, limit: limit.ofSegment(duration: frame * Double(task.frameCount), share: share),
+        inputs: inputs,
+        compositors: compositors, to: descriptor, movement: movement
+      ) { done in
+        guard done > greatest else { return }
+        greatest = done
+        progress(done)
+      }
+      if limit.isKept(bits: made.packetBits, frameDuration: frame) { return made.damage }
+    }
+    throw RenderError(
+      .task,
+      "the segment's \(task.frameCount) frames take more than \(limit.bitRate) bits a second with a buffer of "
+        + "\(limit.bufferSize) bits, whatever their quality: 'maxBitRate' or 'bufferDuration' must be greater"
+    )
+  }
+
+  /// The parts of a film's limit with which a segment is tried.
+  private static let limitShares = [1, 0.85, 0.7, 0.5, 0.3]
+
+  /// Makes the segment's frames and writes the piece.
+  /// - Parameter limit: Of the encoder.
+  /// - Returns: The damaged pictures, and the bits of each packet, in order of decoding.
+  private static func encode(
+    _ task: VideoTask, limit: RateLimit?, inputs: [String: any ByteSource],
+    compositors: CompositorRegistry,
+    to descriptor: Int32, movement: Movement?, progress: (Int64) -> Void
+  ) throws(RenderError) -> (damage: ShownDamage, packetBits: [Int]) {
     let damage = DamageLog()
     let encoder = try mapErrors(to: RenderError.during("opening the encoder")) { () throws(MediaError) in
-      try VideoEncoder(task.encoder, size: task.format.size, frameDuration: task.format.frameDuration)
+      try VideoEncoder(
+        task.encoder, size: task.format.size, frameDuration: task.format.frameDuration, limit: limit)
     }
     let writer = try mapErrors(to: RenderError.during("writing the piece")) { () throws(MediaError) in
       try PieceWriter(descriptor: descriptor, header: encoder.header)
     }
     var control = try task.shareControl
+    var packetBits: [Int] = []
     try makeFrames(task, inputs: inputs, compositors: compositors, movement: movement, damage: damage) {
       (frame, index) throws(RenderError) in
       try mapErrors(to: RenderError.during("encoding frame \(index) of the segment")) { () throws(MediaError) in
@@ -40,6 +86,7 @@ package enum VideoRenderer {
         while let packet = try encoder.receive() {
           movement?.advance()
           control?.receive(frame: Int(packet.pts), bits: 8 * packet.byteCount)
+          packetBits.append(8 * packet.byteCount)
           try writer.write(packet)
         }
       }
@@ -49,11 +96,12 @@ package enum VideoRenderer {
       try encoder.finish()
       while let packet = try encoder.receive() {
         movement?.advance()
+        packetBits.append(8 * packet.byteCount)
         try writer.write(packet)
       }
       try writer.finish(damage: damage.damage.encoded())
     }
-    return damage.damage
+    return (damage.damage, packetBits)
   }
 
   /// Makes the frames of a segment whose task was checked in a thread of their own, and passes each on in order.

@@ -16,6 +16,8 @@ extension RenderPlan {
       var video = segment.task
       if let model = video.encoder.bitRateModel {
         video.encoder.rateControl = .quality(model.measuringFactors[0])
+        // Nothing in a measurement depends on how many bits a film is to have.
+        (video.encoder.level, video.encoder.rateLimit) = (nil, nil)
       }
       return MeasureTask(video: video)
     }

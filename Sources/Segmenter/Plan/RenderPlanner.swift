@@ -42,7 +42,8 @@ package enum RenderPlanner {
     let stitch = StitchTask(
       container: edit.export.container, video: video,
       audio: audio.map { StitchedAudio(encoder: $0.encoder, sampleCount: $0.sampleCount) },
-      optimizeForNetworkUse: edit.export.optimizeForNetworkUse, metadata: edit.export.metadata)
+      optimizeForNetworkUse: edit.export.optimizeForNetworkUse, metadata: edit.export.metadata,
+      chapters: edit.export.chapters, rotation: edit.export.rotation == 0 ? nil : edit.export.rotation)
     let damage = edit.export.video == nil ? ShownDamage() : try DescribedDamage.shown(by: edit, sources: lookup)
     return RenderPlan(
       frameCount: frameCount, start: range.start, duration: range.duration, format: format,

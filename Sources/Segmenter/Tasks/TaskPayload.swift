@@ -32,11 +32,17 @@ package struct StitchTask: Sendable, Hashable, Codable {
   /// Whether the index is at the start of the file.
   package var optimizeForNetworkUse: Bool
   package var metadata: [String: String]
+  /// Nil: there are none.
+  package var chapters: [Chapter]?
+  /// Degrees clockwise, 90, 180 or 270, by which players turn the pictures. Nil: they do not.
+  package var rotation: Int?
 
   package init(
     container: Container, video: StitchedVideo?, audio: StitchedAudio?, optimizeForNetworkUse: Bool,
-    metadata: [String: String]
+    metadata: [String: String], chapters: [Chapter]? = nil, rotation: Int? = nil
   ) {
+    self.chapters = chapters
+    self.rotation = rotation
     self.container = container
     self.video = video
     self.audio = audio

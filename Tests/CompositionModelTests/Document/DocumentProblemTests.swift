@@ -532,7 +532,6 @@ private func instructions(_ instructions: String) -> String {
     Wrong(export(#"{"to": "film"}"#), "/export/to", "'film'", ".mkv"),
     Wrong(export(#"{"to": "out.mp4/film"}"#), "/export/to", "must end in"),
     Wrong(export(#"{"to": "out/.mp4"}"#), "/export/to", "must end in"),
-    Wrong(export(#"{"to": "a.mxf"}"#), "/export/to", "'.mxf'", "yet", "mp4, mov"),
     Wrong(export(#"{"to": "a.mkv", "preset": "highest"}"#), "/export/preset", "'highestQuality'", "1920x1080"),
     Wrong(
       export(#"{"to": "a.mp4", "preset": "AVAssetExportPresetHEVC1920x1080"}"#), "/export/preset",
@@ -548,6 +547,36 @@ private func instructions(_ instructions: String) -> String {
       documentText(
         tracks: #"[{"type": "audio", "clips": [{"asset": "v", "use": "0..2"}]}]"#,
         export: #"{"to": "a.mp4", "preset": "1280x720"}"#), "/export/preset", "no track has any", "appleM4A"),
+    Wrong(export(#"{"to": "a.mkv", "metadataFilter": "forSharing"}"#), "/export/metadataFilter", "carryMetadata"),
+    Wrong(
+      export(#"{"to": "a.mkv", "carryMetadata": true, "metadataFilter": "all"}"#), "/export/metadataFilter", "'all'",
+      "forSharing"),
+    Wrong(export(#"{"to": "a.mkv", "carryMetadata": "x"}"#), "/export/carryMetadata", "no asset 'x'"),
+    Wrong(export(#"{"to": "a.mkv", "carryMetadata": 1}"#), "/export/carryMetadata", "true, false or the name"),
+    Wrong(
+      export(#"{"to": "a.webm", "chapters": [{"at": 0, "title": "A"}]}"#), "/export/chapters", "webm",
+      "mp4, mov, m4v, m4a, mkv"),
+    Wrong(
+      export(#"{"to": "a.mp4", "chapters": [{"at": 2, "title": "A"}, {"at": 2, "title": "B"}]}"#),
+      "/export/chapters/1/at", "after the chapter before it"),
+    Wrong(export(#"{"to": "a.mp4", "chapters": [{"at": 10, "title": "A"}]}"#), "/export/chapters/0/at", "10 s long"),
+    Wrong(export(#"{"to": "a.mp4", "chapters": [{"at": 0}]}"#), "/export/chapters/0", "needs 'title'"),
+    Wrong(video(#"{"rotation": 45}"#, to: "a.mp4"), "/export/video/rotation", "45", "0, 90, 180, 270"),
+    Wrong(video(#"{"rotation": 90}"#), "/export/video/rotation", "mkv", "mp4, mov, m4v"),
+    Wrong(
+      documentText(
+        tracks: film, #""videoComposition": { "frameRate": 12 }"#, export: #"{"to": "a.mxf"}"#), "/videoComposition",
+      "1/12", "mxf", "1/25"),
+    Wrong(
+      documentText(
+        tracks: #"[{"sound": true, "clips": [{"asset": "v", "use": "0..2"}]}]"#,
+        export: #"{"to": "a.mxf", "audio": {"sampleRate": 44100}}"#), "/export/audio/sampleRate", "mxf", "48000"),
+    Wrong(
+      documentText(
+        tracks: #"[{"sound": true, "clips": [{"asset": "v", "use": "0..2"}]}]"#,
+        export: #"{"to": "a.mxf", "video": false}"#), "/export", "no sound without pictures"),
+    Wrong(
+      export(#"{"to": "a.mxf", "metadata": {"title": "T"}}"#), "/export/metadata/title", "mxf cannot store 'title'"),
     Wrong(export(#"{"to": "a.mkv", "timeRange": "4..11"}"#), "/export/timeRange", "4..11", "10 s long"),
     Wrong(export(#"{"to": "a.mkv", "timeRange": "3..3"}"#), "/export/timeRange", "empty"),
     Wrong(export(#"{"to": "a.mkv", "timeRange": "-1..3"}"#), "/export/timeRange", "before 0"),
@@ -572,7 +601,25 @@ private func instructions(_ instructions: String) -> String {
     Wrong(video(#"{"keyframeInterval": 0}"#), "/export/video/keyframeInterval", "0", "from 1"),
     Wrong(video(#"{"keyframeInterval": "0"}"#), "/export/video/keyframeInterval", "0 s", "from 1"),
     Wrong(video(#"{"pixelFormat": "yuv420p10le"}"#), "/export/video/pixelFormat", "'yuv420p10le'", "'yuv420p10'"),
-    Wrong(video(#"{"level": 4}"#), "/export/video/level", "yet"),
+    Wrong(video(#"{"level": 4.3}"#), "/export/video/level", "4.3", "4.1, 4.2, 5"),
+    Wrong(
+      video(#"{"level": "3"}"#), "/export/video/level", "3600 macroblocks", "allows 1620", "lowest that can is 3.1"),
+    Wrong(
+      video(#"{"codec": "hevc", "level": 3}"#), "/export/video/level", "921600 luma samples", "lowest that can is 3.1"),
+    Wrong(
+      video(#"{"level": 3.1, "maxBitRate": 20000000}"#), "/export/video/maxBitRate", "20000000",
+      "level 3.1 of high allows, 17500000", "3.2"),
+    Wrong(
+      video(#"{"level": 3.1, "maxBitRate": 10000000, "bufferDuration": 2}"#), "/export/video/bufferDuration",
+      "20000000 bits", "17500000"),
+    Wrong(video(#"{"maxBitRate": 1000}"#), "/export/video/maxBitRate", "from 50000"),
+    Wrong(video(#"{"bitRate": 2000000, "maxBitRate": 1000000}"#), "/export/video/maxBitRate", "below 'bitRate'"),
+    Wrong(video(#"{"bufferDuration": 2}"#), "/export/video/bufferDuration", "give both"),
+    Wrong(
+      video(#"{"maxBitRate": 1000000, "bufferDuration": "1/20"}"#), "/export/video/bufferDuration", "0.05 s",
+      "from 0.133 s (2/15) to 60 s"),
+    Wrong(video(#"{"quality": 0, "maxBitRate": 1000000}"#), "/export/video/quality", "lossless"),
+    Wrong(video(#"{"codec": "vp9", "maxBitRate": 1000000}"#), "/export/video/maxBitRate", "h264, hevc", "vp9"),
     Wrong(video(#"{"codec": "h264"}"#, to: "a.m4a"), "/export/video/codec", "m4a, which has sound alone", "mp4"),
     Wrong(audio(#"{"codec": "vorbis"}"#), "/export/audio/codec", "'vorbis'", "aac, opus"),
     Wrong(
