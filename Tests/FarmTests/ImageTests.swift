@@ -119,9 +119,9 @@ struct ImageTests {
       """
       { "sheaf": 1, "assets": { "a": "\(Place.media("bottle-detection.mp4"))", "b": "\(Place.media("friday.mp4"))" },
         "tracks": [ { "id": "A", "type": "video", "sound": false, "clips": [
-          { "asset": "a", "use": "5..7" }, { "transition": "dissolve", "duration": 0.5 }, { "asset": "b", "use": "1..3" } ] } ],
-        "overlays": [ { "text": "still", "at": 1, "for": 2, "size": 40, "anchor": "center" } ],
-        "videoComposition": { "renderSize": [320, 240], "frameDuration": "1/25" },
+          { "asset": "a", "use": "5..7" }, { "asset": "b", "use": "1..3", "transition": 0.5 } ] } ],
+        "videoComposition": { "renderSize": [320, 240], "frameDuration": "1/25",
+          "overlays": [ { "text": "still", "over": "1..3", "size": 40, "anchor": "center" } ] },
         "export": { "video": { "codec": "ffv1", "pixelFormat": "yuv420p" }, "audio": false } }
       """, to: "edit.json")
     let film = files.path("film.mkv")

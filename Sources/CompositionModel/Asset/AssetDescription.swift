@@ -97,6 +97,8 @@ public struct TrackDescription: Sendable, Hashable, Codable {
   public var id: Int?
   /// The container's name of the format, such as `avc1` or `mp4a`. Nil if it has none.
   public var formatTag: String?
+  /// A digest of the codec's parameter sets, in hexadecimal: equal ones have equal digests. Nil if it has none.
+  public var parameterSets: String?
   /// The level of the codec's profile as its standard numbers it, such as 40 for H.264's 4.0. Nil if it is not known.
   public var level: Int?
   /// Bits a second, as the file states them. Nil if it does not.

@@ -17,10 +17,12 @@ struct ExportEntry: Sendable {
   var audio: Choice<AudioEntry> = .automatic
   var optimizeForNetworkUse = true
   var metadata: [String: String] = [:]
+  /// Whether stored packets are copied and nothing is rendered.
+  var isPassthrough = false
   var pointer: JSONPointer
 
-  static let keys = ["to", "video", "audio", "optimizeForNetworkUse", "metadata"]
-  static let notYet = ["preset", "timeRange", "metadataFilter"]
+  static let keys = ["to", "preset", "video", "audio", "optimizeForNetworkUse", "metadata"]
+  static let notYet = ["timeRange", "metadataFilter"]
   static let instead = [
     "path": "did you mean 'to'?", "file": "did you mean 'to'?", "output": "did you mean 'to'?",
     "format": "the extension of 'to' decides the container", "container": "the extension of 'to' decides the container",
@@ -81,8 +83,18 @@ extension DocumentReader {
     entry.to = name(fields["to"], "the output's path")
     // What is wrong with the path is found when the document is lowered.
     let container = (output ?? entry.to).flatMap { try? Container(path: $0) }
+    entry.isPassthrough =
+      choice(fields["preset"], "preset", among: [Passthrough.name], notYet: Passthrough.otherPresets) != nil
     if let video = fields["video"] { entry.video = videoChoice(video, container) }
     if let audio = fields["audio"] { entry.audio = audioChoice(audio, container) }
+    if entry.isPassthrough {
+      for (key, isEncoded) in [("video", entry.video.settings != nil), ("audio", entry.audio.settings != nil)]
+      where isEncoded {
+        problems.add(
+          entry.pointer.key(key), "the preset '\(Passthrough.name)' encodes nothing: leave '\(key)' out, or write false"
+        )
+      }
+    }
     entry.optimizeForNetworkUse = boolean(fields["optimizeForNetworkUse"]) ?? true
     for (key, value) in members(fields["metadata"], "strings by name, such as {\"title\": \"A day\"}") {
       if key.isEmpty || key.utf8.contains(0) || key.contains("=") {
@@ -220,6 +232,16 @@ extension Lowering {
   mutating func exportSettings(_ format: LoweredFormat) -> ExportSettings? {
     let entry = document.export
     let container = container()
+    if entry.isPassthrough {
+      checkPassthrough(container)
+      return container.map { container in
+        var settings = ExportSettings(
+          path: entry.to, container: container, video: nil, audio: nil,
+          optimizeForNetworkUse: entry.optimizeForNetworkUse, metadata: entry.metadata)
+        settings.passthrough = (entry.video.isNone ? [] : [.video]) + (entry.audio.isNone ? [] : [.audio])
+        return settings
+      }
+    }
     let hasClips = tracks.contains { $0.entry.type == .video && !$0.entry.clips.isEmpty }
     let hasVideo = hasClips || !document.videoComposition.overlays.isEmpty
     let hasAudio = tracks.flatMap(\.composed).contains { $0.type == .audio && !$0.clips.isEmpty }

@@ -10,6 +10,9 @@ public struct ExportSettings: Sendable, Hashable, Codable {
   /// Whether the index is at the start of the file.
   public var optimizeForNetworkUse: Bool
   public var metadata: [String: String]
+  /// The types of tracks whose stored packets are copied; nothing is rendered then, and `video` and `audio` are nil. Nil:
+  /// the film is rendered.
+  public var passthrough: [MediaType]?
 
   public init(
     path: String?, container: Container, video: VideoSettings?, audio: AudioSettings?,

@@ -34,6 +34,12 @@ struct PlannedJob: Sendable {
     let files = Dictionary(contents.map { ($0.digest.hex, $0) }) { first, _ in first }
     let names = TaskLabel(request)
     tasks = []
+    if let task = plan.passthrough {
+      let size = task.digests.reduce(0) { $0 + (files[$1]?.size ?? 0) }
+      audio = try Self.task(
+        .audio, .passthrough(task), label: names.copy(of: task.digests), digests: task.digests, files, build,
+        cost: 1, work: Int(clamping: size), result)
+    }
     if let task = plan.audio {
       // The audio is one task, however long the film is, so it has the highest cost and starts first.
       let digests = task.sources.map(\.digest)
@@ -161,6 +167,8 @@ struct TaskLabel: Sendable {
   func measure(_ frames: Range<Int>) -> String { "measurement of \(video(frames, of: []))" }
 
   func audio(of digests: [String]) -> String { digests.isEmpty ? "silence" : "audio of \(list(digests))" }
+
+  func copy(of digests: [String]) -> String { "copy of \(list(digests))" }
 
   func stitch(pieces: Int) -> String { "stitch of \(pieces) \(pieces == 1 ? "piece" : "pieces")" }
 

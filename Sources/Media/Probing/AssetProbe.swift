@@ -316,6 +316,7 @@ struct TrackFinding {
         try MediaTimeRange(start: .zero, duration: .zero)
       }, metadata: metadata)
     if takesDefaultAsEnabled || stream.pointee.id != 0 { description.id = Int(stream.pointee.id) }
+    description.parameterSets = Self.digest(of: stream.parameterSets)
     description.formatTag = Self.tag(parameters.pointee.codec_tag)
     if parameters.pointee.level > 0 { description.level = Int(parameters.pointee.level) }
     if parameters.pointee.bit_rate > 0 { description.bitRate = Int(exactly: parameters.pointee.bit_rate) }
@@ -326,6 +327,13 @@ struct TrackFinding {
       return av_disposition_to_string(flag).map { String(cString: $0) }
     }
     if !names.isEmpty { description.characteristics = names }
+  }
+
+  /// FNV-1a with 64 bits. Nil for no bytes.
+  private static func digest(of bytes: [UInt8]) -> String? {
+    if bytes.isEmpty { return nil }
+    let digest = bytes.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
+    return String(digest, radix: 16)
   }
 
   /// Four characters; nil for numbers that are none.

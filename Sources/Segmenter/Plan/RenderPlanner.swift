@@ -25,6 +25,7 @@ package enum RenderPlanner {
     let frameCount = try mapErrors(to: PlanError.time("the film's length")) { () throws(TimeError) in
       try edit.frameCount
     }
+    if edit.export.passthrough != nil { return try copying(edit, frameCount: frameCount, lookup) }
     let audio = try edit.export.audio.map { encoder throws(PlanError) in
       try AudioPlanner(edit: edit, sources: lookup).task(encoder)
     }
@@ -48,6 +49,23 @@ package enum RenderPlanner {
       frameCount: frameCount, duration: edit.composition.duration, format: format,
       instructions: edit.videoComposition.instructions, segments: segments, audio: audio, stitch: stitch,
       damage: damage)
+  }
+
+  /// The plan of a film that is copied.
+  private static func copying(
+    _ edit: Edit, frameCount: Int, _ lookup: SourceLookup
+  ) throws(PlanError) -> RenderPlan {
+    let task = try PassthroughPlanner.task(edit, sources: lookup)
+    var stitch = StitchTask(
+      container: edit.export.container, video: nil, audio: nil,
+      optimizeForNetworkUse: edit.export.optimizeForNetworkUse, metadata: edit.export.metadata)
+    stitch.copied = CopiedOutput(durations: task.tracks.map(\.duration))
+    var plan = RenderPlan(
+      frameCount: frameCount, duration: edit.composition.duration, format: nil, instructions: [], segments: [],
+      audio: nil,
+      stitch: stitch)
+    plan.passthrough = task
+    return plan
   }
 
   /// The tasks of some frames of a film alone, each range as a segment of its own.
@@ -140,6 +158,8 @@ package struct RenderPlan: Sendable, Hashable, Codable {
   package var stitch: StitchTask
   /// The damaged frames that the film shows, as far as the descriptions have them.
   package var damage: ShownDamage
+  /// Nil if the film is rendered.
+  package var passthrough: PassthroughTask?
 
   package init(
     frameCount: Int, duration: MediaTime, format: VideoTaskFormat?, instructions: [Instruction], segments: [Segment],
