@@ -69,7 +69,9 @@ let package = Package(
         "Media", "Segmenter", "CompositionModel", "CMedia", "CPango", "Digest", "SheafCompositing", "SystemSupport",
       ],
       swiftSettings: strict),
-    .target(name: "Stitcher", dependencies: ["Media", "Segmenter", "CompositionModel"], swiftSettings: strict),
+    .target(
+      name: "Stitcher", dependencies: ["Media", "Segmenter", "CompositionModel", "SystemSupport"], swiftSettings: strict
+    ),
 
     // The farm. Jobs and Wire contain no code for media and no composition.
     .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),

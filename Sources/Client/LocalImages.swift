@@ -91,6 +91,8 @@ package struct LocalImages: Sendable {
     let message = Sheaf_InspectDocument.with {
       $0.document = Data(edit?.bytes ?? [])
       $0.assets = assets
+      // The container has no effect on pictures, and this one takes every codec of pictures.
+      if let edit, edit.outputPath == nil { $0.output = "film.mkv" }
     }
     let inspection = LocalInspection(edit: edit, assets: assets)
     return try await LocalFarm.run(configuration) { farm in

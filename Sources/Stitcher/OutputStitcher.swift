@@ -24,6 +24,15 @@ package enum OutputStitcher {
     _ task: StitchTask, pieces: [any ByteSource], to descriptor: Int32, movement: Movement? = nil,
     progress: (Int64) -> Void
   ) throws(StitchError) -> ShownDamage {
+    if let copied = task.copied {
+      guard let film = pieces.first, pieces.count == 1 else {
+        throw StitchError(.task, "\(pieces.count) pieces were given; a film that was copied is one")
+      }
+      try MovieIndex.finish(
+        copied, container: task.container, indexFirst: task.optimizeForNetworkUse, film: film, to: descriptor,
+        movement: movement, progress: progress)
+      return ShownDamage()
+    }
     let videoCount = task.video?.frameCounts.count ?? 0
     let expected = videoCount + (task.audio == nil ? 0 : 1)
     guard pieces.count == expected else {

@@ -50,7 +50,7 @@ struct ImageTests {
   }
 
   /// The bytes of a picture, or of a frame of a film, as packed red, green and blue.
-  private func pixels(_ path: String, frame: Int = 0, _ filter: String = toRGB) throws -> Data {
+  private func pixels(_ path: String, frame: Int = 0, as filter: String = toRGB) throws -> Data {
     try Data(
       Tool.run(
         "ffmpeg",
@@ -63,7 +63,7 @@ struct ImageTests {
 
   private func greatestDifference(_ left: Data, _ right: Data) -> Int {
     guard left.count == right.count else { return .max }
-    return zip(left, right).reduce(0) { max($0, abs(Int($1.0) - Int($1.1))) }
+    return zip(left, right).reduce(0) { (most: Int, pair) in max(most, abs(Int(pair.0) - Int(pair.1))) }
   }
 
   @Test func `a series has the picture that is shown at each time, and a time outside fails alone`() async throws {
@@ -81,7 +81,7 @@ struct ImageTests {
       }
       #expect(picture.file == files.path("still-0\(index + 1).png") && picture.error == nil)
       #expect(abs((picture.actual?.seconds ?? -1) - Double(frame) * 6 / 179) < 1e-9)
-      #expect(try pixels(picture.file ?? "", 0, "null") == pixels(film, frame: frame))
+      #expect(try pixels(picture.file ?? "", as: "null") == pixels(film, frame: frame))
     }
     #expect(try files.contents().filter { $0.hasSuffix(".png") }.count == 4)
   }
@@ -92,11 +92,11 @@ struct ImageTests {
     let (report, _) = try await image(
       film, "--at", "1", "--size", "300x300", "-o", files.path("still.jpg"), "--quality", "95")
     #expect(report.pictures.first?.width == 225 && report.pictures.first?.height == 300)
-    let expected = try pixels(film, frame: 30, "scale=225:300:flags=bicubic")
-    let made = try pixels(files.path("still.jpg"), 0, "null")
+    let expected = try pixels(film, frame: 30, as: "scale=225:300:flags=bicubic")
+    let made = try pixels(files.path("still.jpg"), as: "null")
     try #require(made.count == expected.count)
-    let mean = zip(made, expected).reduce(0) { $0 + abs(Int($1.0) - Int($1.1)) }
-    #expect(Double(mean) / Double(made.count) < 3)
+    let total = zip(made, expected).reduce(0) { (sum: Int, pair) in sum + abs(Int(pair.0) - Int(pair.1)) }
+    #expect(total < 3 * made.count)
   }
 
   @Test func `WebP and JPEG have the picture too, and a tolerance takes the nearest keyframe`() async throws {
@@ -105,9 +105,9 @@ struct ImageTests {
     let (exact, _) = try await image(film, "--at", "1", "-o", files.path("a.webp"), "--quality", "100")
     #expect(exact.pictures.first?.actual?.exact == "29029/30000")
     let expected = try pixels(film, frame: 29)
-    #expect(try pixels(files.path("a.webp"), 0, "null") == expected)
+    #expect(try pixels(files.path("a.webp"), as: "null") == expected)
     _ = try await image(film, "--at", "1", "-o", files.path("a.jpg"), "--quality", "100")
-    #expect(greatestDifference(try pixels(files.path("a.jpg"), 0, "null"), expected) <= 8)
+    #expect(greatestDifference(try pixels(files.path("a.jpg"), as: "null"), expected) <= 8)
     let (near, _) = try await image(film, "--at", "1,0.3,3", "--tolerance", "0.5,0.7", "-o", files.path("b%d.png"))
     // Keyframes are at 0, 1.6016 and 3.2032 s.
     #expect(near.pictures.map(\.actual?.exact) == ["1001/625", "0", "2002/625"])
@@ -119,9 +119,9 @@ struct ImageTests {
       """
       { "sheaf": 1, "assets": { "a": "\(Place.media("bottle-detection.mp4"))", "b": "\(Place.media("friday.mp4"))" },
         "tracks": [ { "id": "A", "type": "video", "sound": false, "clips": [
-          { "asset": "a", "use": "5..7" }, { "transition": "dissolve", "duration": 0.5 }, { "asset": "b", "use": "1..3" } ] } ],
-        "overlays": [ { "text": "still", "at": 1, "for": 2, "size": 40, "anchor": "center" } ],
-        "videoComposition": { "renderSize": [320, 240], "frameDuration": "1/25" },
+          { "asset": "a", "use": "5..7" }, { "asset": "b", "use": "1..3", "transition": 0.5 } ] } ],
+        "videoComposition": { "renderSize": [320, 240], "frameDuration": "1/25",
+          "overlays": [ { "text": "still", "over": "1..3", "size": 40, "anchor": "center" } ] },
         "export": { "video": { "codec": "ffv1", "pixelFormat": "yuv420p" }, "audio": false } }
       """, to: "edit.json")
     let film = files.path("film.mkv")
@@ -131,7 +131,7 @@ struct ImageTests {
     #expect(result.status == 1 && report.pictures[3].file == nil)
     for (index, frame) in [12, 42, 85].enumerated() {
       #expect(abs((report.pictures[index].actual?.seconds ?? -1) - Double(frame) / 25) < 1e-9)
-      let made = try pixels(files.path("still\(index + 1).png"), 0, "null")
+      let made = try pixels(files.path("still\(index + 1).png"), as: "null")
       #expect(made == (try pixels(film, frame: frame)), "frame \(frame)")
     }
     // A document with problems is reported as `check` does.
@@ -151,13 +151,13 @@ struct ImageTests {
     #expect(report.pictures.count == 6 && report.pictures.allSatisfy { $0.actual != nil && $0.file == nil })
     #expect(report.sheet?.width == 3 * 164 + 4 && report.sheet?.height == 2 * 94 + 4)
     // The middle of the fifth of six parts: 4.5/6 of 7134/179 s.
-    let made = try pixels(sheet, 0, "crop=160:90:168:98")
-    let expected = try pixels(film, frame: 891, "scale=160:90:flags=bicubic+accurate_rnd+bitexact+full_chroma_int")
+    let made = try pixels(sheet, as: "crop=160:90:168:98")
+    let expected = try pixels(film, frame: 891, as: "scale=160:90:flags=bicubic+accurate_rnd+bitexact+full_chroma_int")
     #expect(made == expected)
     let labelled = files.path("labelled.png")
     _ = try await image(film, "--sheet", "3x2", "--size", "160x160", "--times", "-o", labelled)
-    #expect(try pixels(labelled, 0, "crop=160:80:168:98") == pixels(sheet, 0, "crop=160:80:168:98"))
-    #expect(try pixels(labelled, 0, "crop=160:9:168:179") != pixels(sheet, 0, "crop=160:9:168:179"))
+    #expect(try pixels(labelled, as: "crop=160:80:168:98") == pixels(sheet, as: "crop=160:80:168:98"))
+    #expect(try pixels(labelled, as: "crop=160:9:168:179") != pixels(sheet, as: "crop=160:9:168:179"))
   }
 
   @Test(arguments: [

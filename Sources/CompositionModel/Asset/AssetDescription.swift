@@ -13,6 +13,14 @@ public struct AssetDescription: Sendable, Hashable, Codable {
   public var font: FontDescription?
   /// Set for a look-up table of colours (`.cube`), which has no tracks.
   public var colourTable: ColourTableFormat?
+  /// The pictures that are no tracks, such as cover art. Nil if there are none.
+  public var attachedPictures: [AttachedPicture]?
+  /// In order of time. Nil if there are none.
+  public var chapters: [Chapter]?
+  /// The tracks that cannot be described, each with its own reason; they are not among `tracks`. Nil if there are none.
+  public var failures: [TrackFailure]?
+  /// Bits a second of the whole file, as the file's size and duration give them. Nil if it is not known.
+  public var bitRate: Int?
   /// How many bytes of a Flash video follow its last packet, where another file begins that is not read. Nil if there are
   /// none.
   public var unreadBytes: Int64?
@@ -84,6 +92,22 @@ public struct TrackDescription: Sendable, Hashable, Codable {
   public var video: VideoFormat?
   /// Set for audio tracks only.
   public var audio: AudioFormat?
+  /// The container's own number of the track, such as a QuickTime track's ID or a transport stream's PID. Nil if the
+  /// container has none.
+  public var id: Int?
+  /// The container's name of the format, such as `avc1` or `mp4a`. Nil if it has none.
+  public var formatTag: String?
+  /// A digest of the codec's parameter sets, in hexadecimal: equal ones have equal digests. Nil if it has none.
+  public var parameterSets: String?
+  /// The level of the codec's profile as its standard numbers it, such as 40 for H.264's 4.0. Nil if it is not known.
+  public var level: Int?
+  /// Bits a second, as the file states them. Nil if it does not.
+  public var bitRate: Int?
+  /// What the track is for, in libavformat's names, such as `forced`, `comment` or `hearing_impaired`. Nil: nothing is
+  /// stated.
+  public var characteristics: [String]?
+  /// How many packets a subtitle or a metadata track has. Nil for other tracks.
+  public var packetCount: Int?
 
   public init(
     index: Int, type: MediaType, codec: String, profile: String? = nil, language: String? = nil,
@@ -104,6 +128,56 @@ public struct TrackDescription: Sendable, Hashable, Codable {
     self.metadata = metadata
     self.video = video
     self.audio = audio
+  }
+}
+
+/// A picture of a file that is no track, such as cover art.
+public struct AttachedPicture: Sendable, Hashable, Codable {
+  /// The stream's index in the file.
+  public var index: Int
+  /// libavcodec's name of the format, such as `mjpeg`.
+  public var codec: String
+  /// Nil if the file does not state it.
+  public var size: PixelSize?
+  /// Metadata by format key, such as `title` or `comment`.
+  public var metadata: [String: String]
+
+  public init(index: Int, codec: String, size: PixelSize?, metadata: [String: String]) {
+    self.index = index
+    self.codec = codec
+    self.size = size
+    self.metadata = metadata
+  }
+}
+
+/// A part of a file that has a name.
+public struct Chapter: Sendable, Hashable, Codable {
+  /// On the asset's timeline.
+  public var range: MediaTimeRange
+  /// Nil if it has none.
+  public var title: String?
+
+  public init(range: MediaTimeRange, title: String?) {
+    self.range = range
+    self.title = title
+  }
+}
+
+/// A track that cannot be described.
+public struct TrackFailure: Sendable, Hashable, Codable {
+  /// The stream's index in the file.
+  public var index: Int
+  public var type: MediaType
+  /// libavcodec's name of the codec; `unknown` if it has none.
+  public var codec: String
+  /// Why.
+  public var message: String
+
+  public init(index: Int, type: MediaType, codec: String, message: String) {
+    self.index = index
+    self.type = type
+    self.codec = codec
+    self.message = message
   }
 }
 

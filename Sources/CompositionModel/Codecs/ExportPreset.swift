@@ -14,9 +14,7 @@ public enum ExportPreset: String, Sendable, Hashable, Codable, CaseIterable {
   case appleProRes422LPCM, appleProRes4444LPCM, appleM4A
 
   /// Presets of the document's language that this version cannot render.
-  static let notYet = [
-    "passthrough", "hevcHighestQualityWithAlpha", "hevc1920x1080WithAlpha", "hevc3840x2160WithAlpha",
-  ]
+  static let notYet = ["hevcHighestQualityWithAlpha", "hevc1920x1080WithAlpha", "hevc3840x2160WithAlpha"]
 
   /// The pictures that a preset gives.
   public struct Video: Sendable, Hashable {

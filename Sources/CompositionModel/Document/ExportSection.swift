@@ -21,6 +21,8 @@ struct ExportEntry: Sendable {
   /// Of the composition. Nil: all of it.
   var timeRange: WrittenRange?
   var preset: ExportPreset?
+  /// Whether stored packets are copied and nothing is rendered: the preset `passthrough`.
+  var isPassthrough = false
   var pointer: JSONPointer
 
   static let keys = [
@@ -121,9 +123,17 @@ extension DocumentReader {
     entry.to = name(fields["to"], "the output's path")
     // What is wrong with the path is found when the document is lowered.
     let container = (output ?? entry.to).flatMap { try? Container(path: $0) }
-    if preset == nil { entry.preset = exportPreset(fields["preset"]) }
+    if preset == nil { readPreset(fields["preset"], into: &entry) }
     if let video = fields["video"] { entry.video = videoChoice(video, container, entry.preset) }
     if let audio = fields["audio"] { entry.audio = audioChoice(audio, container, entry.preset) }
+    if entry.isPassthrough {
+      for (key, isEncoded) in [("video", entry.video.settings != nil), ("audio", entry.audio.settings != nil)]
+      where isEncoded {
+        problems.add(
+          entry.pointer.key(key), "the preset '\(Passthrough.name)' encodes nothing: leave '\(key)' out, or write false"
+        )
+      }
+    }
     entry.optimizeForNetworkUse = boolean(fields["optimizeForNetworkUse"]) ?? true
     entry.timeRange = range(fields["timeRange"])
     entry.metadata = metadata(fields)
@@ -131,11 +141,11 @@ extension DocumentReader {
     return entry
   }
 
-  private mutating func exportPreset(_ value: JSONValue?) -> ExportPreset? {
-    guard let value, let name = string(value) else { return nil }
-    if let preset = ExportPreset(rawValue: name) { return preset }
-    problems.add(value.pointer, ExportPreset.unknown(name))
-    return nil
+  private mutating func readPreset(_ value: JSONValue?, into entry: inout ExportEntry) {
+    guard let value, let name = string(value) else { return }
+    entry.preset = ExportPreset(rawValue: name)
+    entry.isPassthrough = name == Passthrough.name
+    if entry.preset == nil, !entry.isPassthrough { problems.add(value.pointer, ExportPreset.unknown(name)) }
   }
 
   /// - Parameters:
@@ -296,6 +306,17 @@ extension Lowering {
   mutating func exportSettings(_ format: LoweredFormat) -> ExportSettings? {
     let entry = document.export
     let container = container()
+    if entry.isPassthrough {
+      checkPassthrough(container)
+      let metadata = outputMetadata(in: container)
+      return container.map { container in
+        var settings = ExportSettings(
+          path: entry.to, container: container, video: nil, audio: nil,
+          optimizeForNetworkUse: entry.optimizeForNetworkUse, metadata: metadata)
+        settings.passthrough = (entry.video.isNone ? [] : [.video]) + (entry.audio.isNone ? [] : [.audio])
+        return settings
+      }
+    }
     let hasClips = tracks.contains { $0.entry.type == .video && !$0.entry.clips.isEmpty }
     let hasVideo = hasClips || !document.videoComposition.overlays.isEmpty
     let hasAudio = tracks.flatMap(\.composed).contains { $0.type == .audio && !$0.clips.isEmpty }

@@ -34,6 +34,12 @@ struct PlannedJob: Sendable {
     let files = Dictionary(contents.map { ($0.digest.hex, $0) }) { first, _ in first }
     let names = TaskLabel(request)
     tasks = []
+    if let task = plan.passthrough {
+      let size = task.digests.reduce(0) { $0 + (files[$1]?.size ?? 0) }
+      audio = try Self.task(
+        .audio, .passthrough(task), label: names.copy(of: task.digests), digests: task.digests, files, build,
+        cost: 1, work: Int(clamping: size), result)
+    }
     if let task = plan.audio {
       // The audio is one task, however long the film is, so it has the highest cost and starts first.
       let digests = task.sources.map(\.digest)
@@ -162,6 +168,8 @@ struct TaskLabel: Sendable {
 
   func audio(of digests: [String]) -> String { digests.isEmpty ? "silence" : "audio of \(list(digests))" }
 
+  func copy(of digests: [String]) -> String { "copy of \(list(digests))" }
+
   func stitch(pieces: Int) -> String { "stitch of \(pieces) \(pieces == 1 ? "piece" : "pieces")" }
 
   private func list(_ digests: [String]) -> String {
@@ -184,7 +192,7 @@ enum TaskFingerprint {
 
   /// What takes the place of the build for a probe task, whose result does not depend on it: a description has what is
   /// in the file. To be raised when descriptions change.
-  static let probeVersion = "probe 5"
+  static let probeVersion = "probe 6"
 
   /// - Parameters:
   ///   - build: Of the worker that runs the task: library versions. A probe task's does not depend on it.

@@ -177,7 +177,7 @@ package final class FileMuxer {
 
 extension Container {
   /// libavformat's name of the muxer.
-  fileprivate var formatName: String {
+  var formatName: String {
     switch self {
     case .mp4, .m4v: "mp4"
     case .mov: "mov"

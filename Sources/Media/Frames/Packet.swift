@@ -41,6 +41,11 @@ package final class Packet {
     set { pointer.pointee.dts = newValue }
   }
 
+  /// Whether a presentation time is stored.
+  package var hasPresentationTime: Bool { pts != sheaf_no_pts }
+  /// The decoding time, or the presentation time of a packet that has none.
+  package var decodingTime: Int64 { dts == sheaf_no_pts ? pts : dts }
+
   /// In ticks of the track's timebase; 0 if unknown.
   package var duration: Int64 {
     get { pointer.pointee.duration }

@@ -28,18 +28,19 @@ package enum AssetProbe {
     }
     var demuxer = try Demuxer(source, name: name, movement: movement)
     var places = DiscontinuityScan(demuxer)
-    var (scans, sounds) = try scan(demuxer) { (packet, stream) throws(MediaError) in
+    var (scans, sounds, others) = try scan(demuxer) { (packet, stream) throws(MediaError) in
       try places.add(packet, of: stream)
     }
     let discontinuities = try places.discontinuities()
     if !discontinuities.isEmpty {
       // Once more, with the times corrected.
       demuxer = try Demuxer(source, name: name, discontinuities: discontinuities, movement: movement)
-      (scans, sounds) = try scan(demuxer) { (_, _) throws(MediaError) in }
+      (scans, sounds, others) = try scan(demuxer) { (_, _) throws(MediaError) in }
     }
     let isMovie = demuxer.formatName.hasPrefix("mov,")
     var findings: [TrackFinding] = []
     var refusal: MediaError?
+    var failures: [TrackFailure] = []
     for case let stream? in demuxer.streams {
       guard let type = mediaType(of: stream) else { continue }
       var finding = try TrackFinding(
@@ -51,12 +52,15 @@ package enum AssetProbe {
           let track = VideoTrackProbe(source, demuxer, stream, movement: movement)
           try track.probe(&finding, &scans[finding.index]!)
         case .audio: try probeAudio(stream, sounds[finding.index]!, &finding, name: name)
-        case .subtitle, .metadata: break
+        case .subtitle, .metadata: finding.add(others[finding.index])
         }
         findings.append(finding)
       } catch {
         if error.code == .io || error.code == .outOfMemory { throw error }
         refusal = refusal ?? error
+        failures.append(
+          TrackFailure(
+            index: finding.index, type: type, codec: finding.description.codec, message: error.message))
       }
     }
     guard findings.contains(where: { $0.type == .video || $0.type == .audio }) else {
@@ -67,6 +71,13 @@ package enum AssetProbe {
     let isFragmented = isMovie ? try hasFragments(source) : false
     let zero = isMovie && !isFragmented ? .zero : try earliestStart(findings)
     var description = try finish(&findings, zero: zero, demuxer)
+    if !failures.isEmpty { description.failures = failures }
+    description.attachedPictures = attachedPictures(demuxer)
+    description.chapters = chapters(demuxer, zero: zero)
+    if description.duration > .zero {
+      description.bitRate = Int(
+        exactly: (Double(source.byteCount) * 8 / description.duration.approximateSeconds).rounded())
+    }
     // libavformat takes the header of another file for a tag, and ends there or skips what it seems to hold.
     if demuxer.formatName == "flv" { description.unreadBytes = try secondFile(source, from: places.end) }
     return description
@@ -89,7 +100,10 @@ package enum AssetProbe {
   private static func scan(
     _ demuxer: Demuxer,
     visit: (Packet, UnsafeMutablePointer<AVStream>) throws(MediaError) -> Void
-  ) throws(MediaError) -> (video: [Int: PacketScan], audio: [Int: Result<AudioScan, MediaError>]) {
+  ) throws(MediaError) -> (
+    video: [Int: PacketScan], audio: [Int: Result<AudioScan, MediaError>], other: [Int: PacketExtent]
+  ) {
+    var other: [Int: PacketExtent] = [:]
     var video: [Int: PacketScan] = [:]
     var audio: [Int: Result<AudioScan, MediaError>] = [:]
     for case let stream? in demuxer.streams {
@@ -97,18 +111,61 @@ package enum AssetProbe {
       switch mediaType(of: stream) {
       case .video: video[index] = PacketScan(stream)
       case .audio: audio[index] = Result { () throws(MediaError) in try AudioScan(stream, demuxer) }
-      default: break
+      case .subtitle, .metadata: other[index] = PacketExtent()
+      case nil: break
       }
     }
-    demuxer.select { video[Int($0.pointee.index)] != nil || audio[Int($0.pointee.index)] != nil }
+    demuxer.select {
+      let index = Int($0.pointee.index)
+      return video[index] != nil || audio[index] != nil || other[index] != nil
+    }
     let packet = try Packet()
     while try demuxer.read(into: packet) {
       let index = Int(packet.pointer.pointee.stream_index)
+      if other[index] != nil {
+        other[index]?.add(packet)
+        continue
+      }
       if let stream = demuxer.streams[index] { try visit(packet, stream) }
       try video[index]?.add(packet)
       if case .success(let scan)? = audio[index] { try scan.add(packet) }
     }
-    return (video, audio)
+    return (video, audio, other)
+  }
+
+  private static func attachedPictures(_ demuxer: Demuxer) -> [AttachedPicture]? {
+    var pictures: [AttachedPicture] = []
+    for case let stream? in demuxer.streams
+    where stream.pointee.codecpar.pointee.codec_type == AVMEDIA_TYPE_VIDEO && mediaType(of: stream) == nil {
+      let parameters = stream.pointee.codecpar!
+      let size = PixelSize(width: Int(parameters.pointee.width), height: Int(parameters.pointee.height))
+      pictures.append(
+        AttachedPicture(
+          index: Int(stream.pointee.index), codec: Decoder.codecName(parameters),
+          size: size.width > 0 && size.height > 0 ? size : nil,
+          metadata: [String: String](metadata: stream.pointee.metadata)))
+    }
+    return pictures.isEmpty ? nil : pictures
+  }
+
+  /// The most chapters that a description has.
+  private static let mostChapters = 10_000
+
+  /// Those whose times exact arithmetic can hold.
+  private static func chapters(_ demuxer: Demuxer, zero: Rational) -> [Chapter]? {
+    let count = min(Int(demuxer.context.pointee.nb_chapters), mostChapters)
+    let chapters = (0..<count).compactMap { index -> Chapter? in
+      guard let chapter = demuxer.context.pointee.chapters[index] else { return nil }
+      let tick = MediaTime(chapter.pointee.time_base)
+      do throws(TimeError) {
+        let start = try MediaTime(tick.exact * Rational(chapter.pointee.start) - zero)
+        let end = try MediaTime(tick.exact * Rational(chapter.pointee.end) - zero)
+        return Chapter(
+          range: try MediaTimeRange(start: start, end: max(start, end)),
+          title: [String: String](metadata: chapter.pointee.metadata)["title"])
+      } catch { return nil }
+    }
+    return chapters.isEmpty ? nil : chapters.sorted { $0.range.start < $1.range.start }
   }
 
   private static func probeAudio(
@@ -149,7 +206,9 @@ package enum AssetProbe {
       findings[index].description.hasRoundedTimes = roundsTimes(demuxer, findings[index].description)
       try findings[index].restoreCadence()
       let track = findings[index].description
-      if track.video?.isStill != true { duration = max(duration, track.range.end) }
+      // Subtitles and metadata may go on after the last picture.
+      guard track.type == .video || track.type == .audio, track.video?.isStill != true else { continue }
+      duration = max(duration, track.range.end)
     }
     let container = demuxer.formatName.split(separator: ",").first.map { String($0) } ?? demuxer.formatName
     return AssetDescription(
@@ -199,6 +258,20 @@ package enum AssetProbe {
   }
 }
 
+/// Where the packets of a track that is not decoded are, in ticks.
+struct PacketExtent {
+  private(set) var count = 0
+  private(set) var start: Int64?
+  private(set) var end: Int64?
+
+  mutating func add(_ packet: Packet) {
+    count += 1
+    guard packet.pts != sheaf_no_pts else { return }
+    start = min(start ?? .max, packet.pts)
+    end = max(end ?? .min, packet.pts &+ max(0, packet.duration))
+  }
+}
+
 /// A track as far as it can be described before the asset's time zero is determined.
 struct TrackFinding {
   let index: Int
@@ -226,6 +299,38 @@ struct TrackFinding {
       range: try mapErrors(to: MediaError.init(outOfRange:)) { () throws(TimeError) in
         try MediaTimeRange(start: .zero, duration: .zero)
       }, metadata: metadata)
+    if takesDefaultAsEnabled || stream.pointee.id != 0 { description.id = Int(stream.pointee.id) }
+    description.parameterSets = Self.digest(of: stream.parameterSets)
+    description.formatTag = Self.tag(parameters.pointee.codec_tag)
+    if parameters.pointee.level > 0 { description.level = Int(parameters.pointee.level) }
+    if parameters.pointee.bit_rate > 0 { description.bitRate = Int(exactly: parameters.pointee.bit_rate) }
+    let names = (0..<31).compactMap { bit -> String? in
+      let flag = Int32(1) << bit
+      // Whether it is enabled is a property of its own.
+      guard stream.pointee.disposition & flag != 0, flag != AV_DISPOSITION_DEFAULT else { return nil }
+      return av_disposition_to_string(flag).map { String(cString: $0) }
+    }
+    if !names.isEmpty { description.characteristics = names }
+  }
+
+  /// FNV-1a with 64 bits. Nil for no bytes.
+  private static func digest(of bytes: [UInt8]) -> String? {
+    if bytes.isEmpty { return nil }
+    let digest = bytes.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
+    return String(digest, radix: 16)
+  }
+
+  /// Four characters; nil for numbers that are none.
+  private static func tag(_ number: UInt32) -> String? {
+    let bytes = (0..<4).map { UInt8(truncatingIfNeeded: number >> (8 * $0)) }
+    guard number != 0, bytes.allSatisfy({ (0x20...0x7E).contains($0) }) else { return nil }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  /// Adds the packets of a track that is not decoded.
+  mutating func add(_ packets: PacketExtent?) {
+    description.packetCount = packets?.count ?? 0
+    (start, end) = (packets?.start, packets?.end)
   }
 
   /// Places the track on a timeline whose zero is at `zero` seconds.

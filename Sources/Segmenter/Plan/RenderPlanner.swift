@@ -25,6 +25,7 @@ package enum RenderPlanner {
     let (range, frameCount) = try mapErrors(to: PlanError.time("the film's length")) { () throws(TimeError) in
       (try edit.exportedRange, try edit.frameCount)
     }
+    if edit.export.passthrough != nil { return try copying(edit, frameCount: frameCount, lookup) }
     let audio = try edit.export.audio.map { encoder throws(PlanError) in
       try AudioPlanner(edit: edit, sources: lookup).task(encoder)
     }
@@ -52,6 +53,23 @@ package enum RenderPlanner {
       },
       segments: segments, audio: audio, stitch: stitch,
       damage: damage)
+  }
+
+  /// The plan of a film that is copied.
+  private static func copying(
+    _ edit: Edit, frameCount: Int, _ lookup: SourceLookup
+  ) throws(PlanError) -> RenderPlan {
+    let task = try PassthroughPlanner.task(edit, sources: lookup)
+    var stitch = StitchTask(
+      container: edit.export.container, video: nil, audio: nil,
+      optimizeForNetworkUse: edit.export.optimizeForNetworkUse, metadata: edit.export.metadata)
+    stitch.copied = CopiedOutput(durations: task.tracks.map(\.duration))
+    var plan = RenderPlan(
+      frameCount: frameCount, duration: edit.composition.duration, format: nil, instructions: [], segments: [],
+      audio: nil,
+      stitch: stitch)
+    plan.passthrough = task
+    return plan
   }
 
   /// The tasks of some frames of a film alone, each range as a segment of its own.
@@ -151,6 +169,8 @@ package struct RenderPlan: Sendable, Hashable, Codable {
   package var stitch: StitchTask
   /// The damaged frames that the film shows, as far as the descriptions have them.
   package var damage: ShownDamage
+  /// Nil if the film is rendered.
+  package var passthrough: PassthroughTask?
 
   package init(
     frameCount: Int, start: MediaTime = .zero, duration: MediaTime, format: VideoTaskFormat?,

@@ -18,6 +18,9 @@ package enum TaskPayload: Sendable, Hashable, Codable {
   case video(VideoTask)
   /// Mixes the audio. The inputs are the task's sources, and the result is a piece.
   case audio(AudioTask)
+  /// Copies stored packets. The inputs are the files that the clips name, and the result is the film but for its index. It
+  /// takes the place of the audio task of a film with the preset `passthrough`, which has no other before its stitch task.
+  case passthrough(PassthroughTask)
   /// Makes the output file. The inputs are the pieces.
   case stitch(StitchTask)
 }
@@ -36,6 +39,8 @@ package struct StitchTask: Sendable, Hashable, Codable {
   package var chapters: [Chapter]?
   /// Degrees clockwise, 90, 180 or 270, by which players turn the pictures. Nil: they do not.
   package var rotation: Int?
+  /// Set if the one input is a film that was copied. Nil: the inputs are pieces.
+  package var copied: CopiedOutput?
 
   package init(
     container: Container, video: StitchedVideo?, audio: StitchedAudio?, optimizeForNetworkUse: Bool,
@@ -49,6 +54,12 @@ package struct StitchTask: Sendable, Hashable, Codable {
     self.optimizeForNetworkUse = optimizeForNetworkUse
     self.metadata = metadata
   }
+}
+
+/// What remains to be done for a film that was copied.
+package struct CopiedOutput: Sendable, Hashable, Codable {
+  /// Seconds that each track presents, from zero, in the order of the tracks.
+  package var durations: [MediaTime]
 }
 
 /// The video of the output: what every video piece must agree with.

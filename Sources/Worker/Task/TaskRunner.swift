@@ -52,6 +52,8 @@ struct TaskRunner {
       case .audio(let task):
         return try AudioRenderer.render(
           task, inputs: sources, to: output.descriptor, movement: movement, progress: progress)
+      case .passthrough(let task):
+        try CopiedFilm.copy(task, inputs: sources, to: output.descriptor, movement: movement, progress: progress)
       case .stitch(let task):
         return try OutputStitcher.stitch(
           task, pieces: inputs.map(\.source), to: output.descriptor, movement: movement, progress: progress)

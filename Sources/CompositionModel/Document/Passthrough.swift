@@ -1,0 +1,232 @@
+/// The preset `passthrough`: the stored pictures and samples are copied, and nothing is rendered.
+enum Passthrough {
+  static let name = "passthrough"
+
+  /// libavcodec's names of the codecs that a container stores. Nil: all of them.
+  static func codecs(_ container: Container) -> Set<String>? {
+    switch container {
+    case .mkv: nil
+    case .mp4, .m4v:
+      ["h264", "hevc", "av1", "vp9", "mpeg4", "mpeg2video", "aac", "mp3", "ac3", "eac3", "alac", "flac", "opus"]
+    case .mov:
+      [
+        "h264", "hevc", "mpeg4", "prores", "mjpeg", "dvvideo", "dnxhd", "qtrle", "aac", "mp3", "ac3", "eac3", "alac",
+        "pcm_s16le", "pcm_s16be", "pcm_s24le", "pcm_s24be", "pcm_s32le", "pcm_s32be", "pcm_f32le", "pcm_f64le",
+      ]
+    case .webm: ["vp8", "vp9", "av1", "opus", "vorbis"]
+    case .m4a: ["aac", "alac"]
+    case .wav: ["pcm_u8", "pcm_s16le", "pcm_s24le", "pcm_s32le", "pcm_f32le", "pcm_f64le"]
+    case .flac: ["flac"]
+    case .mp3: ["mp3"]
+    case .ogg: ["opus", "vorbis", "flac"]
+    case .mxf: []
+    }
+  }
+}
+
+extension Container {
+  /// Whether edit lists say which part of the stored pictures and samples is presented, so that a cut may be anywhere.
+  package var hasEditLists: Bool {
+    switch self {
+    case .mp4, .mov, .m4v, .m4a: true
+    case .mkv, .webm, .mxf, .wav, .flac, .mp3, .ogg: false
+    }
+  }
+}
+
+extension Lowering {
+  /// Reports everything that copying cannot do, each with its place.
+  mutating func checkPassthrough(_ container: Container?) {
+    let composition = document.videoComposition
+    refuse(
+      [
+        ("renderSize", composition.renderSize != nil), ("scale", composition.scale != .one),
+        ("background", composition.background != .black), ("transitions", !composition.transitions.isEmpty),
+        ("instructions", composition.instructions != nil), ("overlays", !composition.overlays.isEmpty),
+        ("filters", !composition.filters.isEmpty), ("color", composition.color != nil),
+        ("toneMapping", composition.toneMapping != nil),
+      ], at: composition.pointer)
+    if document.export.timeRange != nil {
+      problems.add(
+        document.export.pointer.key("timeRange"),
+        "the preset '\(Passthrough.name)' copies all of the film: cut its clips with 'use'")
+    }
+    if !document.export.chapters.isEmpty {
+      problems.add(
+        document.export.pointer.key("chapters"),
+        "the preset '\(Passthrough.name)' writes no chapters: leave them out, or leave the preset out")
+    }
+    for volume in document.audioMix { refuse([(volume.track, true)], at: .root.key("audioMix")) }
+    var taken: Set<MediaType> = []
+    for track in tracks {
+      let entry = track.entry
+      refuse(
+        [
+          ("blendMode", entry.blendMode != nil), ("mask", entry.mask != nil), ("filters", !entry.filters.isEmpty),
+        ], at: entry.pointer)
+      for clip in entry.clips { check(clip) }
+      for type in Set(track.composed.filter { !$0.clips.isEmpty }.map(\.type)) where isCopied(type) {
+        if !taken.insert(type).inserted {
+          problems.add(
+            entry.pointer,
+            "the preset '\(Passthrough.name)' copies one track of \(type == .video ? "pictures" : "sound"); this is another"
+          )
+        }
+        checkPlaces(track, type, container)
+      }
+    }
+    if filmIsKnown, taken.isEmpty, !film.isEmpty {
+      problems.add(document.export.pointer, "nothing would be in the output: no clip has what is to be copied")
+    }
+  }
+
+  /// Whether the output has tracks of this type.
+  private func isCopied(_ type: MediaType) -> Bool {
+    type == .video ? !document.export.video.isNone : !document.export.audio.isNone
+  }
+
+  private mutating func refuse(_ keys: [(key: String, isUsed: Bool)], at pointer: JSONPointer) {
+    for (key, isUsed) in keys where isUsed {
+      problems.add(
+        pointer.key(key),
+        "the preset '\(Passthrough.name)' copies what is stored, and this has to be rendered: leave it out, or leave "
+          + "the preset out")
+    }
+  }
+
+  private mutating func check(_ clip: ClipEntry) {
+    refuse(
+      [
+        ("speed", clip.speed.map { $0 != .one } ?? false), ("loop", clip.loops), ("transition", clip.transition != nil),
+        ("fit", clip.fit != .contain), ("opacity", clip.opacity != 1), ("ramps", !clip.ramps.isEmpty),
+        ("filters", !clip.filters.isEmpty), ("deinterlace", clip.deinterlace != nil), ("alpha", clip.alpha != nil),
+        ("blendMode", clip.blendMode != nil), ("mask", clip.mask != nil),
+      ] + clip.geometry.used.map { ($0, true) }, at: clip.pointer)
+  }
+
+  /// Checks that the clips of a track can follow one another as they are stored.
+  private mutating func checkPlaces(_ track: LoweredTrack, _ type: MediaType, _ container: Container?) {
+    var last: TrackDescription?
+    var end = MediaTime.zero
+    let clips = track.composed.filter { $0.type == type }.flatMap(\.clips)
+    for (index, clip) in clips.enumerated() {
+      let entry = track.clips.entries.first { $0.range == clip.target }?.element.entry
+      let pointer = entry?.pointer ?? track.entry.pointer
+      guard let source = assets[clip.asset]?.tracks.first(where: { $0.index == clip.sourceTrack && $0.type == type })
+      else { continue }
+      if clip.source.isEmpty || source.video?.isStill == true {
+        problems.add(pointer.key("asset"), "the preset '\(Passthrough.name)' cannot make a film of a still picture")
+        continue
+      }
+      if clip.source.duration != clip.target.duration {
+        problems.add(
+          pointer.key("duration"), "the preset '\(Passthrough.name)' keeps the speed: leave 'duration' out, or 'speed'")
+      }
+      if clip.target.start != end {
+        problems.add(pointer, "the preset '\(Passthrough.name)' leaves no gap: this clip must start at \(seconds(end))")
+      }
+      end = clip.target.end
+      if let container, let codecs = Passthrough.codecs(container), !codecs.contains(source.codec) {
+        problems.add(
+          pointer.key("asset"),
+          "\(source.codec) cannot be copied into \(container); "
+            + (codecs.isEmpty ? "nothing can" : "\(list(codecs.sorted())) can"))
+      }
+      if let last, let difference = source.difference(from: last) {
+        problems.add(
+          pointer.key("asset"), "it cannot be joined to the clip before without encoding, because \(difference)")
+      }
+      if let video = source.video {
+        checkCuts(clip, source, video, pointer, isFirst: index == 0, isLast: index == clips.count - 1, container)
+      }
+      last = source
+    }
+  }
+
+  /// Reports a cut of pictures that the container, or the clips beside it, do not allow.
+  private mutating func checkCuts(
+    _ clip: Clip, _ track: TrackDescription, _ video: VideoFormat, _ pointer: JSONPointer, isFirst: Bool, isLast: Bool,
+    _ container: Container?
+  ) {
+    let hidesRunUp = container?.hasEditLists ?? true
+    let use = pointer.key("use")
+    let problem = exact(at: use) { () throws(TimeError) -> String? in
+      if !(isFirst && hidesRunUp) {
+        let frame = try track.firstFrame(in: clip.source.start)
+        if !video.keyframes.contains(where: { $0.pts == frame }) {
+          return try "starts at \(clip.source.start) s, which is no keyframe"
+            + track.nearestKeyframes(clip.source.start)
+        }
+      }
+      if !(isLast && hidesRunUp), let next = try track.firstFrame(from: clip.source.end),
+        !video.keyframes.contains(where: { $0.pts == next })
+      {
+        return try "ends at \(clip.source.end) s, before a picture that is no keyframe"
+          + track.nearestKeyframes(clip.source.end)
+      }
+      return nil
+    }
+    if let problem = problem ?? nil {
+      let reason = hidesRunUp ? "where clips are joined" : "in \(container.map { "\($0)" } ?? "this container")"
+      problems.add(use, "without encoding, pictures are cut at keyframes \(reason); the clip \(problem)")
+    }
+  }
+}
+
+extension TrackDescription {
+  /// The stored timestamp of the picture that is shown at a time. Nil for a track without pictures.
+  package func firstFrame(in time: MediaTime) throws(TimeError) -> Int64? {
+    guard let video else { return nil }
+    let tick = try StoredTime.lastTick(
+      dueAt: time.exact, timebase: timebase, origin: origin, isRounded: hasRoundedTimes, cadence: video.cadence)
+    return video.frames.last(atOrBefore: tick) ?? video.frames.first
+  }
+
+  /// The stored timestamp of the first picture that is not shown before a time. Nil if there is none.
+  package func firstFrame(from time: MediaTime) throws(TimeError) -> Int64? {
+    guard let video, let shown = try firstFrame(in: time) else { return nil }
+    let stored = try timebase.exact * Rational(shown - origin)
+    // A picture that begins to be shown at this time, within the rounding of the container.
+    let isBegun = hasRoundedTimes ? try stored + timebase.exact >= time.exact : try stored >= time.exact
+    if isBegun { return shown }
+    return video.frames.times.first { $0 > shown }
+  }
+
+  /// The keyframes before and after a time, for a message.
+  fileprivate func nearestKeyframes(_ time: MediaTime) throws(TimeError) -> String {
+    guard let video else { return "" }
+    var times: [String] = []
+    let exact = try time.exact
+    var before: Rational?
+    for keyframe in video.keyframes {
+      let place = try timebase.exact * Rational(keyframe.pts - origin)
+      if place <= exact {
+        before = place
+        continue
+      }
+      times.append("\(place)")
+      break
+    }
+    if let before { times.insert("\(before)", at: 0) }
+    return times.isEmpty ? "" : "; the nearest are at \(times.joined(separator: " and ")) s"
+  }
+
+  /// Why the packets of another track cannot follow those of this one, or the other way round. Nil: they can.
+  fileprivate func difference(from other: TrackDescription) -> String? {
+    func text(_ what: String, _ own: some Equatable, _ theirs: some Equatable) -> String? {
+      "\(own)" == "\(theirs)" ? nil : "\(what) differs: \(own) after \(theirs)"
+    }
+    return text("the codec", codec, other.codec) ?? text("the profile", profile ?? "none", other.profile ?? "none")
+      ?? text("the timescale", timebase, other.timebase)
+      ?? text("the size", video?.size.text ?? "", other.video?.size.text ?? "")
+      ?? text("the pixel format", video?.pixelFormat ?? "", other.video?.pixelFormat ?? "")
+      ?? text("the orientation", video?.orientation.clockwise ?? 0, other.video?.orientation.clockwise ?? 0)
+      ?? text("the sample rate", audio?.sampleRate ?? 0, other.audio?.sampleRate ?? 0)
+      ?? text("the channel layout", audio?.layout ?? "", other.audio?.layout ?? "")
+      ?? (parameterSets == other.parameterSets ? nil : "their parameter sets differ")
+  }
+}
+
+extension PixelSize {
+  fileprivate var text: String { "\(width)x\(height)" }
+}

@@ -1,0 +1,39 @@
+import CompositionModel
+
+/// Plans a film that is copied. Lowering has checked that it can be.
+enum PassthroughPlanner {
+  static func task(_ edit: Edit, sources: SourceLookup) throws(PlanError) -> PassthroughTask {
+    var task = PassthroughTask(
+      container: edit.export.container, tracks: [], optimizeForNetworkUse: edit.export.optimizeForNetworkUse,
+      metadata: edit.export.metadata)
+    let copied = edit.export.passthrough
+    for type in [MediaType.video, .audio] where copied?.contains(type) == true {
+      guard let track = edit.composition.tracks.first(where: { $0.type == type && !$0.clips.isEmpty }) else { continue }
+      var clips: [PassthroughTask.Clip] = []
+      for clip in track.clips { clips.append(try plan(clip, sources)) }
+      task.tracks.append(PassthroughTask.Track(type: type, clips: clips, duration: track.end))
+    }
+    return task
+  }
+
+  private static func plan(_ clip: Clip, _ sources: SourceLookup) throws(PlanError) -> PassthroughTask.Clip {
+    let (asset, track) = try sources.track(of: clip)
+    return try mapErrors(to: PlanError.time("the clip of '\(clip.asset)' at \(clip.target.start)")) {
+      () throws(TimeError) in
+      func tick(_ time: MediaTime) throws(TimeError) -> Int64 {
+        Int64(clamping: try (time / track.timebase).rounded + Int128(track.origin))
+      }
+      let start = try tick(clip.source.start)
+      var planned = PassthroughTask.Clip(
+        digest: asset.digest, track: track.index, codec: track.codec, timebase: track.timebase,
+        discontinuities: track.discontinuities, from: nil, start: start, end: try tick(clip.source.end),
+        target: Int64(clamping: try (clip.target.start / track.timebase).rounded))
+      if let video = track.video, let shown = try track.firstFrame(in: clip.source.start) {
+        planned.from = video.keyframes.last { $0.pts <= shown }
+        // The first picture is presented from the start on, if the container rounds its time to after it.
+        if shown > start, shown - start <= 1 { planned.start = shown }
+      }
+      return planned
+    }
+  }
+}

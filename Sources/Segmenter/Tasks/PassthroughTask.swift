@@ -1,0 +1,45 @@
+package import CompositionModel
+
+/// Makes a film of stored packets: no picture and no sample is decoded. The inputs are the files that the clips name, and
+/// the result is the film.
+package struct PassthroughTask: Sendable, Hashable, Codable {
+  package struct Clip: Sendable, Hashable, Codable {
+    /// The SHA-256 of the file, in lower-case hexadecimal.
+    package var digest: String
+    /// The stream's index in the file.
+    package var track: Int
+    /// libavcodec's name of the codec.
+    package var codec: String
+    /// Seconds a tick of the stored timestamps, which all clips of a track have in common.
+    package var timebase: MediaTime
+    package var discontinuities: [Discontinuity]?
+    /// Where reading begins. Nil: at the head of the file.
+    package var from: Keyframe?
+    /// The stored timestamps that are presented: from `start` to before `end`.
+    package var start: Int64
+    package var end: Int64
+    /// The place of `start` on the film's timeline, in ticks.
+    package var target: Int64
+  }
+
+  package struct Track: Sendable, Hashable, Codable {
+    package var type: MediaType
+    /// They follow one another without a gap.
+    package var clips: [Clip]
+    /// Seconds that are presented, from zero.
+    package var duration: MediaTime
+  }
+
+  package var container: Container
+  /// The pictures first.
+  package var tracks: [Track]
+  /// Whether the index is at the start of the file.
+  package var optimizeForNetworkUse: Bool
+  package var metadata: [String: String]
+
+  /// In order of first appearance, each once.
+  package var digests: [String] {
+    var seen: Set<String> = []
+    return tracks.flatMap(\.clips).map(\.digest).filter { seen.insert($0).inserted }
+  }
+}

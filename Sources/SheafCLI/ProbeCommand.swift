@@ -1,0 +1,265 @@
+import ArgumentParser
+import Client
+import CompositionModel
+import FoundationEssentials
+import SwiftProtobuf
+import SystemSupport
+import Wire
+
+struct ProbeCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "probe", abstract: "Show what is in media files.",
+    discussion: """
+      Of each file: its tracks by number, with what they are for, their formats and times; chapters, pictures that are no \
+      tracks, and metadata, by the common keys and by those of the format. A track that cannot be described is listed with \
+      the reason, and the others are described.
+
+      --json prints an object: the description of each file, exact and complete, by the file's name, as \
+      docs/operations.md describes it.
+      """)
+
+  @Argument(help: ArgumentHelp("Media files.", valueName: "file"))
+  var files: [String]
+
+  @Flag(help: "Print the time of each keyframe at which decoding can start. [SHEAF_KEYFRAMES]")
+  var keyframes = false
+
+  @OptionGroup var farm: LocalFarmOptions
+  @OptionGroup var json: JSONOption
+
+  func run() async throws {
+    try await reporting {
+      let configuration = try farm.configuration()
+      let contents = configuration.contents
+      var assets: [Sheaf_SubmittedAsset] = []
+      var problems: [Problem] = []
+      for file in files {
+        let result = try await BlockingWork.run(.hashing) { AssetFile.content(file, contents) }
+        switch result {
+        case .success(let content):
+          assets.append(
+            .with {
+              $0.id = file
+              $0.path = file
+              $0.content = content
+            })
+        case .failure(let error): problems.append(Problem(pointer: "", message: "\(error)"))
+        }
+      }
+      var found: [String: AssetDescription] = [:]
+      if !assets.isEmpty {
+        let inspection = LocalInspection(edit: nil, assets: assets)
+        let reply = try await Interruption.cancelling { try await inspection.run(configuration) }
+        found = try reply.descriptions.mapValues { try JSONDecoder().decode(AssetDescription.self, from: $0) }
+        problems += reply.problems.map { Problem(pointer: "", message: $0.message) }
+      }
+      if json.isOn {
+        try Console.printJSON(found.mapValues { ProbeReport(description: $0) })
+      } else {
+        let showsKeyframes = Setting.flag(keyframes, "SHEAF_KEYFRAMES")
+        for file in files {
+          if let description = found[file] {
+            for line in ProbeText.lines(file, description, keyframes: showsKeyframes) { try Console.print(line) }
+          }
+        }
+      }
+      if !problems.isEmpty { throw CommandFailure(problems: problems) }
+    }
+  }
+}
+
+/// A file's description as JSON: its own keys, and those that follow from them.
+struct ProbeReport: Encodable {
+  var description: AssetDescription
+
+  private enum CodingKeys: String, CodingKey {
+    case commonMetadata
+  }
+
+  func encode(to encoder: any Encoder) throws {
+    try description.encode(to: encoder)
+    let common = description.commonMetadata
+    if common.isEmpty { return }
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encode(
+      Dictionary(uniqueKeysWithValues: common.map { ($0.key.rawValue, $0.value) }), forKey: .commonMetadata)
+  }
+}
+
+/// A file's description as text.
+enum ProbeText {
+  static func lines(_ file: String, _ description: AssetDescription, keyframes: Bool = false) -> [String] {
+    if let font = description.font {
+      let characters = font.characters.reduce(0) { $0 + $1.count }
+      return ["\(file): a \(font.format) font, \(font.family) \(font.style), \(characters) characters"]
+    }
+    if let table = description.colourTable {
+      let shape = Array(repeating: "\(table.size)", count: table.dimensions).joined(separator: "x")
+      return ["\(file): \(description.container), a look-up table of colours, \(shape)"]
+    }
+    let duration = description.duration == .zero ? "a still" : time(description.duration)
+    var lines = [
+      "\(file): " + ([description.container, duration] + bitRate(description.bitRate)).joined(separator: ", ")
+    ]
+    for track in description.tracks {
+      lines.append("  \(track.index) \(track.type.rawValue): " + parts(track).joined(separator: ", "))
+      lines += metadata(track.metadata, indent: "      ")
+      if keyframes { lines += times(ofKeyframes: track).map { "      " + $0 } }
+    }
+    for failure in description.failures ?? [] {
+      lines.append(
+        "  \(failure.index) \(failure.type.rawValue): \(failure.codec), cannot be described: \(failure.message)")
+    }
+    for picture in description.attachedPictures ?? [] {
+      let size = picture.size.map { ", \($0.width)x\($0.height)" } ?? ""
+      let title = (picture.metadata["title"] ?? picture.metadata["comment"]).map { ", \($0)" } ?? ""
+      lines.append("  \(picture.index) attached picture: \(picture.codec)\(size)\(title)")
+    }
+    for (number, chapter) in (description.chapters ?? []).enumerated() {
+      lines.append("  chapter \(number + 1): \(range(chapter.range))" + (chapter.title.map { ", \($0)" } ?? ""))
+    }
+    let common = description.commonMetadata
+    for key in CommonMetadataKey.allCases { if let value = common[key] { lines.append("  \(key.rawValue): \(value)") } }
+    if !description.metadata.isEmpty { lines.append("  metadata by the format's keys:") }
+    lines += metadata(description.metadata, indent: "    ")
+    return lines + warnings(description).map { "  warning: \($0)" }
+  }
+
+  private static func metadata(_ values: [String: String], indent: String) -> [String] {
+    values.sorted { $0.key < $1.key }.map { "\(indent)\($0.key): \($0.value)" }
+  }
+
+  private static func parts(_ track: TrackDescription) -> [String] {
+    var codec = track.codec
+    let profile = [track.profile, track.level.map { "level \($0)" }, track.formatTag.map { "'\($0)'" }]
+      .compactMap(\.self)
+    if !profile.isEmpty { codec += " (\(profile.joined(separator: ", ")))" }
+    var parts = [codec]
+    if let id = track.id, id != track.index { parts.append("id \(id)") }
+    if !track.isEnabled { parts.append("not enabled") }
+    if let video = track.video { parts += self.parts(video) }
+    if let damage = damage(track) { parts.append(damage) }
+    if let audio = track.audio {
+      parts += [
+        "\(audio.sampleRate) Hz", audio.layout, "\(audio.channels) \(audio.channels == 1 ? "channel" : "channels")",
+      ]
+      if let depth = audio.bitDepth { parts.append("\(depth) bits") }
+    }
+    if let count = track.packetCount { parts.append("\(count) \(count == 1 ? "packet" : "packets")") }
+    parts += bitRate(track.bitRate)
+    if let language = track.language { parts.append(language) }
+    parts += track.characteristics ?? []
+    if track.video?.isStill != true, track.packetCount != 0 { parts.append(range(track.range)) }
+    return parts
+  }
+
+  private static func bitRate(_ rate: Int?) -> [String] { rate.map { ["\(($0 + 500) / 1000) kb/s"] } ?? [] }
+
+  /// As people read it, with the exact fraction of seconds if that is another text: `1:02.500 (125/2 s)`.
+  static func time(_ time: MediaTime) -> String {
+    let seconds = time.approximateSeconds
+    guard time.isNumeric, abs(seconds) < 1e9 else { return "\(time) s" }
+    let milliseconds = Int((abs(seconds) * 1000).rounded())
+    func padded(_ value: Int, _ count: Int) -> String {
+      let digits = "\(value)"
+      return String(repeating: "0", count: max(0, count - digits.count)) + digits
+    }
+    let rest = "\(padded(milliseconds / 1000 % 60, 2)).\(padded(milliseconds % 1000, 3))"
+    let (minutes, hours) = (milliseconds / 60_000 % 60, milliseconds / 3_600_000)
+    let clock = hours > 0 ? "\(hours):\(padded(minutes, 2)):\(rest)" : "\(minutes):\(rest)"
+    return "\(seconds < 0 ? "-" : "")\(clock) (\(time) s)"
+  }
+
+  private static func range(_ range: MediaTimeRange) -> String { "\(time(range.start)) to \(time(range.end))" }
+
+  /// On the asset's timeline, ten to a line.
+  private static func times(ofKeyframes track: TrackDescription) -> [String] {
+    let times = (track.video?.keyframes ?? []).map { keyframe in
+      let seconds = Double(keyframe.pts &- track.origin) * track.timebase.approximateSeconds
+      return "\((seconds * 1000).rounded() / 1000)"
+    }
+    return stride(from: 0, to: times.count, by: 10).map { start in
+      (start == 0 ? "keyframes at " : "  ") + times[start..<min(start + 10, times.count)].joined(separator: ", ") + " s"
+    }
+  }
+
+  /// At most so many places are listed.
+  private static let mostPlaces = 20
+
+  /// What may not be as the file's maker meant it: the places at which its timestamps jump, and a part that is not read.
+  static func warnings(_ description: AssetDescription) -> [String] {
+    jumps(description)
+      + (description.unreadBytes.map { ["another file begins in its last \($0) bytes, which are not read"] } ?? [])
+  }
+
+  private static func jumps(_ description: AssetDescription) -> [String] {
+    let jumps = description.timeJumps
+    let listed = jumps.prefix(mostPlaces).map {
+      "the timestamps jump by \($0.jump) s at \($0.time) s; what follows continues there"
+    }
+    let rest = jumps.count - listed.count
+    return rest > 0 ? listed + ["the timestamps jump at \(rest) more places"] : listed
+  }
+
+  private static func parts(_ video: VideoFormat) -> [String] {
+    let seen = video.presentationSize
+    var parts = [
+      "\(video.size.width)x\(video.size.height)"
+        + (seen == video.size ? "" : ", shown as \(seen.width)x\(seen.height)"), video.pixelFormat,
+    ]
+    if !video.isStill {
+      parts += [
+        "\(video.nominalFrameRate) frames/s",
+        "\(video.frames.count) frames", starts(video),
+      ]
+    }
+    let colour = [video.colour.primaries, video.colour.transfer, video.colour.matrix].map { $0 ?? "?" }
+    if colour.contains(where: { $0 != "?" }) { parts.append(colour.joined(separator: "/")) }
+    parts.append(video.colour.isFullRange ? "full range" : "limited range")
+    if let location = video.colour.chromaLocation { parts.append("chroma \(location)") }
+    if video.pixelAspect != .square {
+      parts.append("pixel aspect \(video.pixelAspect.horizontal):\(video.pixelAspect.vertical)")
+    }
+    if let clean = video.cleanAperture {
+      parts.append("clean aperture \(clean.size.width)x\(clean.size.height) at (\(clean.x), \(clean.y))")
+    }
+    if video.hasAlpha { parts.append("alpha") }
+    if video.orientation != .upright {
+      parts.append("\(video.orientation.isMirrored ? "mirrored and " : "")rotated by \(video.orientation.clockwise)°")
+    }
+    if video.isInterlaced { parts.append("interlaced") }
+    return parts + brightness(video)
+  }
+
+  private static func brightness(_ video: VideoFormat) -> [String] {
+    var parts: [String] = []
+    if let display = video.hdr?.display {
+      let (least, most) = (Double(display.minimumLuminance) / 10000, Double(display.maximumLuminance) / 10000)
+      parts.append("mastered on a display of \(least) to \(most) cd/m2")
+    }
+    if let light = video.hdr?.light {
+      parts.append("MaxCLL \(light.maximum) cd/m2, MaxFALL \(light.maximumAverage) cd/m2")
+    }
+    return parts
+  }
+
+  /// The frames that are damaged, as far as the probe has found them.
+  private static func damage(_ track: TrackDescription) -> String? {
+    guard let frames = track.video?.damagedFrames, let first = frames.first else { return nil }
+    let seconds = (Double(first - track.origin) * track.timebase.approximateSeconds * 1000).rounded() / 1000
+    return "\(frames.count) damaged \(frames.count == 1 ? "frame" : "frames"), the first at \(seconds) s"
+  }
+
+  /// Where decoding can start, and how that was proved.
+  private static func starts(_ video: VideoFormat) -> String {
+    let count = video.keyframes.count
+    let keyframes = count == 1 ? "1 keyframe" : "\(count) keyframes"
+    switch video.startsProvedBy {
+    case .headOnly: return "decoded from the start"
+    case .intraOnly: return "every frame a keyframe"
+    case .bitstream: return "\(keyframes) (proved by the packets' headers)"
+    case .decoding: return "\(keyframes) (proved by decoding)"
+    case nil: return count == 0 ? "decoded from the start" : keyframes
+    }
+  }
+}

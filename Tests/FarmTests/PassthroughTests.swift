@@ -1,0 +1,179 @@
+import Foundation
+import TestPrograms
+import Testing
+
+/// The preset `passthrough`: ffmpeg is the oracle for the packets and for what is decoded of them.
+struct PassthroughTests {
+  private let files: Workspace
+
+  init() throws {
+    files = try Workspace()
+  }
+
+  /// A film of 6 s with a keyframe every second, B-frames, and sound.
+  private func source(_ name: String = "source.mp4", bFrames: Int = 2) throws -> String {
+    let path = files.path(name)
+    _ = try Tool.ffmpeg([
+      "-f", "lavfi", "-i", "testsrc2=size=160x120:rate=25:duration=6", "-f", "lavfi", "-i",
+      "aevalsrc=sin(1000*t*t):s=48000:d=6", "-c:v", "libx264", "-g", "25", "-sc_threshold", "0", "-bf", "\(bFrames)",
+      "-c:a",
+      "aac", "-movflags", "+faststart", path,
+    ])
+    return path
+  }
+
+  private func document(_ clips: String, to output: String, assets: String) throws -> String {
+    try files.write(
+      """
+      { "sheaf": 1, "assets": { \(assets) },
+        "tracks": [ { "id": "A", "type": "video", "sound": true, "clips": [ \(clips) ] } ],
+        "export": { "to": "\(output)", "preset": "passthrough" } }
+      """, to: "edit.json")
+  }
+
+  private func render(_ edit: String) async throws -> Command.Result {
+    try await Command.sheaf("render", edit, "--store", files.path("store")).run()
+  }
+
+  /// The digests of a file's packets of a type.
+  private func packets(_ path: String, _ stream: String) throws -> [Substring] {
+    let list = try Tool.run(
+      "ffmpeg", ["-v", "error", "-i", path, "-map", "0:\(stream)", "-c", "copy", "-f", "framemd5", "-"]
+    ).output
+    return String(decoding: list, as: UTF8.self).split(separator: "\n").filter { !$0.hasPrefix("#") }
+      .compactMap { $0.split(separator: ",").last }
+  }
+
+  /// The digests of a file's decoded frames.
+  private func frames(_ path: String, _ options: [String] = []) throws -> [Substring] {
+    let list = try Tool.run(
+      "ffmpeg", ["-v", "error", "-i", path] + options + ["-map", "0:v", "-f", "framemd5", "-"]
+    ).output
+    return String(decoding: list, as: UTF8.self).split(separator: "\n").filter { !$0.hasPrefix("#") }
+      .compactMap { $0.split(separator: ",").last }
+  }
+
+  private func samples(_ path: String) throws -> [Float] {
+    let bytes = try Tool.run("ffmpeg", ["-v", "error", "-i", path, "-f", "f32le", "-ac", "1", "-"]).output
+    return bytes.withUnsafeBytes { Array($0.bindMemory(to: Float.self)) }
+  }
+
+  private func probe(_ path: String, _ entries: String) throws -> [String] {
+    let output = try Tool.run(
+      "ffprobe", ["-v", "error", "-show_entries", entries, "-of", "default=nw=1:nk=1", path]
+    ).output
+    return String(decoding: output, as: UTF8.self).split(separator: "\n").map(String.init)
+  }
+
+  @Test func `a whole film's packets are those of the source`() async throws {
+    defer { files.remove() }
+    let source = try source()
+    let edit = try document(
+      #"{ "asset": "a" }"#, to: files.path("copy.mkv"), assets: "\"a\": \"\(source)\"")
+    let result = try await render(edit)
+    try #require(result.status == 0, "\(result.errors)")
+    for stream in ["v", "a"] {
+      let (copied, stored) = (try packets(files.path("copy.mkv"), stream), try packets(source, stream))
+      #expect(copied.count >= stored.count - 1 && Set(copied).isSubset(of: Set(stored)), "\(stream)")
+    }
+    #expect(try frames(files.path("copy.mkv")) == frames(source))
+  }
+
+  @Test(arguments: ["mp4", "mov"])
+  func `a cut anywhere presents exactly its pictures and samples`(container: String) async throws {
+    defer { files.remove() }
+    let source = try source()
+    let film = files.path("cut.\(container)")
+    let edit = try document(
+      #"{ "asset": "a", "use": "1.48..3.32" }"#, to: film, assets: "\"a\": \"\(source)\"")
+    let result = try await render(edit)
+    try #require(result.status == 0, "\(result.errors)")
+    let shown = try frames(film)
+    // Frames 37 to 82.
+    #expect(shown == Array(try frames(source)[37..<83]))
+    #expect(Set(try packets(film, "v")).isSubset(of: Set(try packets(source, "v"))))
+    #expect(Set(try packets(film, "a")).isSubset(of: Set(try packets(source, "a"))))
+    for duration in try probe(film, "stream=duration") { #expect(abs((Double(duration) ?? 0) - 1.84) < 0.0005) }
+    for start in try probe(film, "stream=start_time") { #expect(abs(Double(start) ?? 1) < 0.0005) }
+    // Sound begins with the sample that is asked for, and has as many as are asked for.
+    let (cut, whole) = (try samples(film), try samples(source))
+    #expect(cut.count == 88320)
+    let differences = zip(cut, whole[71040...]).map { abs($0 - $1) }
+    #expect(differences.max() ?? 1 < 0.001)
+    // The index is first.
+    let head = try Data(contentsOf: URL(fileURLWithPath: film)).prefix(64)
+    #expect(head.range(of: Data("moov".utf8)) != nil)
+    // A second render gives the same bytes.
+    let first = try Data(contentsOf: URL(fileURLWithPath: film))
+    let again = try await Command.sheaf("render", edit, "--store", files.path("other"), "--workers", "1").run()
+    #expect(again.status == 0)
+    #expect(try Data(contentsOf: URL(fileURLWithPath: film)) == first)
+  }
+
+  @Test func `clips that agree are joined at keyframes`() async throws {
+    defer { files.remove() }
+    let source = try source()
+    let film = files.path("joined.mp4")
+    let edit = try document(
+      #"{ "asset": "a", "use": "3.6..5" }, { "asset": "a", "use": "1..2" }, { "asset": "a", "use": "4..4.8" }"#,
+      to: film,
+      assets: "\"a\": \"\(source)\"")
+    let result = try await render(edit)
+    try #require(result.status == 0, "\(result.errors)")
+    let all = try frames(source)
+    #expect(try frames(film) == Array(all[90..<125]) + Array(all[25..<50]) + Array(all[100..<120]))
+    #expect(abs((Double(try probe(film, "format=duration").first ?? "") ?? 0) - 3.2) < 0.001)
+    let matroska = files.path("joined.mkv")
+    let keyed = try document(
+      #"{ "asset": "a", "use": "3..5" }, { "asset": "a", "use": "1..2" }"#, to: matroska, assets: "\"a\": \"\(source)\""
+    )
+    let second = try await render(keyed)
+    try #require(second.status == 0, "\(second.errors)")
+    #expect(try frames(matroska) == Array(all[75..<125]) + Array(all[25..<50]))
+  }
+
+  @Test func `what cannot be copied is refused with its place`() async throws {
+    defer { files.remove() }
+    let source = try source()
+    let other = files.path("other.mp4")
+    _ = try Tool.ffmpeg([
+      "-f", "lavfi", "-i", "testsrc2=size=320x240:rate=25:duration=2", "-c:v", "libx264", other,
+    ])
+    func problems(_ text: String) async throws -> String {
+      let edit = try files.write(text, to: "wrong.json")
+      let result = try await Command.sheaf("check", edit, "--store", files.path("store")).run()
+      #expect(result.status == 65)
+      return result.errors
+    }
+    let assets = "\"a\": \"\(source)\", \"b\": \"\(other)\""
+    let rendered = try await problems(
+      """
+      { "sheaf": 1, "assets": { \(assets) },
+        "tracks": [ { "id": "A", "type": "video", "sound": true, "clips": [
+          { "asset": "a", "use": "0..2", "opacity": 0.5 }, { "asset": "a", "use": "2..4", "speed": 2 } ] } ],
+        "videoComposition": { "overlays": [ { "text": "x", "over": "0..1" } ] }, "audioMix": { "A.sound": 0.5 },
+        "export": { "to": "a.mp4", "preset": "passthrough", "video": { "codec": "h264" } } }
+      """)
+    for place in [
+      "/tracks/0/clips/0/opacity", "/tracks/0/clips/1/speed", "/videoComposition/overlays", "/audioMix/A.sound",
+      "/export/video",
+    ] { #expect(rendered.contains("\(place): "), "\(place) in \(rendered)") }
+    let joined = try await problems(
+      """
+      { "sheaf": 1, "assets": { \(assets) },
+        "tracks": [ { "id": "A", "type": "video", "sound": false, "clips": [
+          { "asset": "a", "use": "0..2.5" }, { "asset": "b", "use": "0..1" } ] } ],
+        "export": { "to": "a.mp4", "preset": "passthrough" } }
+      """)
+    #expect(joined.contains("/tracks/0/clips/0/use: ") && joined.contains("at 2 and 3 s"), "\(joined)")
+    #expect(joined.contains("/tracks/0/clips/1/asset: ") && joined.contains("differ"), "\(joined)")
+    let container = try await problems(
+      """
+      { "sheaf": 1, "assets": { \(assets) },
+        "tracks": [ { "id": "A", "type": "video", "sound": true, "clips": [ { "asset": "a", "use": "0.5..2" } ] } ],
+        "export": { "to": "a.webm", "preset": "passthrough" } }
+      """)
+    #expect(
+      container.contains("h264 cannot be copied into webm") && container.contains("is no keyframe"), "\(container)")
+  }
+}
