@@ -119,7 +119,7 @@ let package = Package(
       name: "Sheaf",
       dependencies: [
         "Client", "Coordinator", "CompositionModel", "ContentStorage", "Digest", "Media", "Renderer", "Segmenter",
-        "SystemSupport", "Wire", protobuf,
+        "SheafCompositing", "Stitcher", "SystemSupport", "Wire", protobuf,
       ],
       swiftSettings: strict),
 

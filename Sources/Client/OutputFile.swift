@@ -23,8 +23,8 @@ package final class OutputFile: @unchecked Sendable {
   /// The content that the output has after a download.
   private var fetched: SHA256Digest?
 
-  /// Checks everything that can be checked before the film is rendered: that the folder exists and takes files, and that
-  /// the name is not that of a folder or a device. Throws with exit code 65.
+  /// Checks everything that can be checked before the film is rendered: that the folder exists and takes files, and
+  /// that the name is not that of a folder or a device. Throws with exit code 65.
   package init(_ path: String) throws(CommandFailure) {
     self.path = path
     name = String(path.split(separator: "/").last ?? "output")
@@ -96,6 +96,14 @@ package final class OutputFile: @unchecked Sendable {
     self.temporary = nil
   }
 
+  /// Renames what was written, which is complete, to the output.
+  package func commit() throws(ContentStoreError) {
+    guard let temporary else { return }
+    try mapErrors { () throws(SystemError) in try temporary.sync() }
+    try rename(temporary.name)
+    self.temporary = nil
+  }
+
   /// Removes what was written. Does nothing after `commit`.
   package func discard() {
     guard let temporary else { return }
@@ -103,8 +111,8 @@ package final class OutputFile: @unchecked Sendable {
     self.temporary = nil
   }
 
-  /// Makes a complete file of this machine the output: by a second link to it if possible, else by copying. The first link
-  /// stays. Throws `.missing` if there is no such file, `.mismatch` if its bytes do not have the digest.
+  /// Makes a complete file of this machine the output: by a second link to it if possible, else by copying. The first
+  /// link stays. Throws `.missing` if there is no such file, `.mismatch` if its bytes do not have the digest.
   package func take(_ source: String, digest: SHA256Digest) throws(ContentStoreError) {
     discard()
     let temporary = freshTemporary()
@@ -137,9 +145,9 @@ package final class OutputFile: @unchecked Sendable {
   /// Reads up to `length` bytes of the film from `offset`.
   package typealias Read = @Sendable (_ offset: Int64, _ length: Int) async throws -> Data
 
-  /// Fetches content into the output: reads ranges, several at once, and writes them in order. If it is interrupted, what
-  /// was fetched stays in a hidden file beside the output, and the next download of the same content goes on there. Throws
-  /// with exit code 1 if another process fetches the same content to the same path.
+  /// Fetches content into the output: reads ranges, several at once, and writes them in order. If it is interrupted,
+  /// what was fetched stays in a hidden file beside the output, and the next download of the same content goes on
+  /// there. Throws with exit code 1 if another process fetches the same content to the same path.
   package func download(
     _ content: Content, progress: @escaping @Sendable (TransferProgress) -> Void = { _ in }, read: @escaping Read
   ) async throws {

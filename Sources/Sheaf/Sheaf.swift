@@ -31,3 +31,6 @@
 @_exported public import struct CompositionModel.ValueRampList
 @_exported public import enum CompositionModel.VideoCodec
 @_exported public import struct CompositionModel.VideoFormat
+@_exported public import struct SheafCompositing.MutablePixelBuffer
+@_exported public import struct SheafCompositing.PixelBuffer
+@_exported public import enum SheafCompositing.PixelPlane

@@ -151,11 +151,25 @@ public struct PixelBuffer: Sendable {
   }
 }
 
+extension PixelBuffer {
+  /// Copies the rows of a plane to memory with rows of `stride` bytes.
+  package func copyRows(of plane: PixelPlane, to target: UnsafeMutableRawPointer, stride: Int) {
+    let source = memory.plane(plane)
+    let bytes = source.size.width * (format.bitDepth > 8 ? 2 : 1)
+    withExtendedLifetime(memory.owner) {
+      for row in 0..<source.size.height {
+        (target + row * stride).copyMemory(from: source.base + row * source.stride, byteCount: bytes)
+      }
+    }
+  }
+}
+
 /// The picture that a compositor makes, in the film's size and format. It has no transparency.
 public struct MutablePixelBuffer: ~Copyable {
   let memory: PixelMemory
 
-  /// - Parameter planes: luma, Cb and Cr: the first byte, and bytes from one row to the next. The caller keeps the memory.
+  /// - Parameter planes: luma, Cb and Cr: the first byte, and bytes from one row to the next. The caller keeps the
+  ///   memory.
   package init(_ layout: PixelLayout, planes: [(base: UnsafeMutableRawPointer, stride: Int)]) {
     memory = PixelMemory(layout, planes, nil)
   }
@@ -179,7 +193,8 @@ public struct MutablePixelBuffer: ~Copyable {
   }
 
   /// The samples of a plane, to be changed: rows from top to bottom, each `stride` samples after the one before it.
-  /// - Parameter type: `UInt8` in formats of 8 bits, otherwise `UInt16`, of which no sample may be above the highest of the
+  /// - Parameter type: `UInt8` in formats of 8 bits, otherwise `UInt16`, of which no sample may be above the highest of
+  ///   the
   ///   format.
   public mutating func withMutableSamples<Sample: PixelSample, Result>(
     of plane: PixelPlane, as type: Sample.Type,

@@ -214,10 +214,7 @@ private final class Coverage {
 
 extension PixelLayout {
   fileprivate init(_ format: VideoTaskFormat) {
-    let space = YCbCrMatrix(format).codeSpace
-    self.init(
-      size: format.size, format: format.pixelFormat, colour: format.colour, weights: (space.red, space.blue),
-      luma: (space.luma_offset, space.luma_scale), chroma: (space.chroma_offset, space.chroma_scale))
+    self.init(size: format.size, format: format.pixelFormat, colour: format.colour)
   }
 }
 

@@ -1,0 +1,96 @@
+public import CompositionModel
+import FoundationEssentials
+import SystemSupport
+
+/// Reads the pictures and the sound of an edit: AVFoundation's `AVAssetReader` with a video composition output and an
+/// audio mix output.
+///
+/// They come from the compositor and the mixer that make a film, in confined processes: the edit is rendered without
+/// loss to a temporary file, which is read in the caller's process. Pictures have the film's pixel format, and sound
+/// its rate and channels, in 24 bits.
+public final class CompositionReader: Sendable {
+  private let folder: String
+  private let reader: AssetReader
+  public let renderSize: PixelSize
+  public let frameDuration: MediaTime
+  public let duration: MediaTime
+  private let format: PixelFormat?
+
+  /// Renders the edit. Throws with every problem of the edit.
+  public init(_ edit: Edit, renderer: LocalRenderer = LocalRenderer()) async throws(SheafError) {
+    let film: CompositionModel.Edit
+    (folder, film, reader) = try await sheafErrors {
+      let descriptions = try await Self.descriptions(of: edit, renderer)
+      var lossless = edit
+      let film = try Document.parse(edit.document(), output: "film.mkv").lower(
+        assets: descriptions, output: "film.mkv")
+      lossless.export = Self.lossless(film.export)
+      let folder = try Self.temporaryFolder()
+      let path = folder + "/film.mkv"
+      do {
+        _ = try await ExportSession(lossless, to: URL(fileURLWithPath: path), on: .local(renderer)).export()
+        let description = try await renderer.describe([path])[path]?.get()
+        guard let description else { throw SheafError(.failed, "\(path) was not probed") }
+        return (folder, film, AssetReader(path: path, description))
+      } catch {
+        Self.remove(folder)
+        throw error
+      }
+    }
+    renderSize = film.videoComposition.renderSize
+    frameDuration = film.videoComposition.frameDuration
+    duration = film.composition.duration
+    format = film.export.video?.pixelFormat
+  }
+
+  deinit { Self.remove(folder) }
+
+  /// The film's frames.
+  /// - Parameter range: Begins with the frame that is shown at its start. Nil: all.
+  public func pictures(in range: MediaTimeRange? = nil) throws(SheafError) -> SampleBuffers<VideoSample> {
+    guard let track = reader.description.defaultTrack(.video), let format else {
+      throw SheafError(.misuse, "the edit has no pictures")
+    }
+    return try reader.pictures(of: track, as: format, in: range).keeping(self)
+  }
+
+  /// The mix of all audio tracks.
+  public func sound(in range: MediaTimeRange? = nil) throws(SheafError) -> SampleBuffers<AudioSample> {
+    guard let track = reader.description.defaultTrack(.audio) else {
+      throw SheafError(.misuse, "the edit has no sound")
+    }
+    return try reader.sound(of: track, in: range).keeping(self)
+  }
+
+  private static func descriptions(
+    of edit: Edit, _ renderer: LocalRenderer
+  ) async throws -> [AssetID: AssetDescription] {
+    let described = try await renderer.describe(Array(edit.assets.values))
+    var descriptions: [AssetID: AssetDescription] = [:]
+    for (id, path) in edit.assets { descriptions[id] = try described[path]?.get() }
+    return descriptions
+  }
+
+  /// What keeps every sample of a film.
+  private static func lossless(_ film: CompositionModel.ExportSettings) -> ExportSettings {
+    let video = film.video.map {
+      ExportSettings.Stream.settings(ExportSettings.Video(codec: .ffv1, pixelFormat: $0.pixelFormat))
+    }
+    let audio = film.audio.map {
+      ExportSettings.Stream.settings(
+        ExportSettings.Audio(codec: .pcm, sampleRate: $0.sampleRate, channels: $0.channels, bitDepth: 24))
+    }
+    return ExportSettings(video: video ?? .none, audio: audio ?? .none)
+  }
+
+  private static func temporaryFolder() throws -> String {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("sheaf-\(UUID().uuidString)").path
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    return folder
+  }
+
+  private static func remove(_ folder: String) {
+    // What cannot be removed is left to the owner of the folder for temporary files.
+    _ = try? FileManager.default.removeItem(atPath: folder)
+  }
+}

@@ -1,0 +1,95 @@
+import SystemSupport
+
+/// Samples of a track or of a composition, in order: an asynchronous sequence that reads while it is iterated. Each
+/// iteration begins anew, with a decoder and a thread of its own. At most one sample is read ahead, so memory does not
+/// grow.
+public struct SampleBuffers<Sample: Sendable>: AsyncSequence, Sendable {
+  public typealias Element = Sample
+  public typealias Failure = SheafError
+
+  private let open: @Sendable () throws -> any SampleSource<Sample>
+
+  init(_ open: @escaping @Sendable () throws -> any SampleSource<Sample>) {
+    self.open = open
+  }
+
+  /// The same samples. They keep an object, such as the owner of the file that they are read from.
+  func keeping(_ owner: some AnyObject & Sendable) -> SampleBuffers {
+    SampleBuffers { [open] in try OwningSource(open(), owner) }
+  }
+
+  public func makeAsyncIterator() -> Iterator { Iterator(open: open) }
+
+  /// A position in the samples. It belongs to one task.
+  public struct Iterator: AsyncIteratorProtocol {
+    fileprivate let open: @Sendable () throws -> any SampleSource<Sample>
+    private var thread: SampleThread<Sample>?
+    private var isAtEnd = false
+
+    fileprivate init(open: @escaping @Sendable () throws -> any SampleSource<Sample>) {
+      self.open = open
+    }
+
+    /// The next sample; nil after the last, and after an error.
+    public mutating func next() async throws(SheafError) -> Sample? {
+      if isAtEnd { return nil }
+      do {
+        try Task.checkCancellation()
+        let thread = try self.thread ?? SampleThread(open)
+        self.thread = thread
+        let sample = try await thread.next()
+        if sample == nil { end() }
+        return sample
+      } catch {
+        end()
+        throw SheafError(error)
+      }
+    }
+
+    private mutating func end() {
+      isAtEnd = true
+      thread = nil
+    }
+  }
+}
+
+/// What samples are read from, in one thread.
+protocol SampleSource<Sample>: AnyObject {
+  associatedtype Sample: Sendable
+
+  /// The next sample; nil after the last.
+  func next() throws -> Sample?
+}
+
+private final class OwningSource<Sample: Sendable>: SampleSource {
+  private let source: any SampleSource<Sample>
+  private let owner: any AnyObject & Sendable
+
+  init(_ source: any SampleSource<Sample>, _ owner: any AnyObject & Sendable) {
+    (self.source, self.owner) = (source, owner)
+  }
+
+  func next() throws -> Sample? { try withExtendedLifetime(owner) { try source.next() } }
+}
+
+/// The thread of one reader: decoding blocks, and the threads of Swift's tasks must not wait for it.
+private actor SampleThread<Sample: Sendable> {
+  private let thread: SerialThread
+  private let open: @Sendable () throws -> any SampleSource<Sample>
+  private var source: (any SampleSource<Sample>)?
+
+  nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
+
+  init(_ open: @escaping @Sendable () throws -> any SampleSource<Sample>) throws {
+    thread = try SerialThread()
+    self.open = open
+  }
+
+  deinit { thread.stop() }
+
+  func next() throws -> Sample? {
+    let source = try self.source ?? open()
+    self.source = source
+    return try source.next()
+  }
+}

@@ -1,0 +1,222 @@
+import Client
+public import CompositionModel
+import ContentStorage
+public import FoundationEssentials
+import Glibc
+public import SheafCompositing
+import SystemSupport
+
+/// Writes a film from pictures and sound that a program makes or reads: AVFoundation's `AVAssetWriter`.
+///
+/// It encodes **in the caller's process**, in one thread. Pictures that come from media of strangers should be made by
+/// an `ExportSession` instead.
+///
+///     let writer = try AssetWriter(to: url)
+///     let pictures = try await writer.addVideo(size: size, frameDuration: MediaTime(value: 1, timescale: 25))
+///     let sound = try await writer.addAudio(sampleRate: 48000, channels: 2)
+///     for try await sample in read { try await pictures.append(sample) }
+///     for try await sample in heard { try await sound.append(sample) }
+///     let film = try await writer.finish()
+///
+/// The inputs may be filled in any order: what is encoded waits on the disk, and the tracks are interleaved at the end.
+/// The file appears under its name when it is complete.
+public actor AssetWriter {
+  /// A film at its place.
+  public struct Film: Sendable, Hashable {
+    public var url: URL
+    /// 0 without pictures.
+    public var frames: Int
+    /// Of each channel; 0 without sound.
+    public var samples: Int64
+    public var bytes: Int
+  }
+
+  /// Takes the pictures of a film.
+  public struct VideoInput: Sendable {
+    fileprivate let writer: AssetWriter
+    /// Makes pictures of the film's size and format.
+    public let pool: PixelBufferPool
+
+    /// Appends a picture. Times rise, and may have any distance: each frame of the film shows the last picture that is
+    /// not later. Returns when the picture is taken, so that a fast source waits for the encoder.
+    public func append(_ sample: VideoSample) async throws(SheafError) { try await writer.append(sample) }
+
+    /// Appends a picture that is shown until the next.
+    public func append(_ buffer: PixelBuffer, at time: MediaTime) async throws(SheafError) {
+      try await append(VideoSample(presentationTime: time, duration: .zero, buffer: buffer))
+    }
+  }
+
+  /// Takes the sound of a film.
+  public struct AudioInput: Sendable {
+    fileprivate let writer: AssetWriter
+
+    /// Appends samples. Before a later position there is silence; what overlaps earlier samples is left out.
+    public func append(_ sample: AudioSample) async throws(SheafError) { try await writer.append(sample) }
+  }
+
+  public nonisolated let url: URL
+  private let thread: SerialThread
+  private let output: OutputFile
+  private let name: String
+  private let metadata: [String: String]
+  private let optimizeForNetworkUse: Bool
+  private var video: VideoTrackWriter?
+  private var audio: AudioTrackWriter?
+  private var session: (start: MediaTime, end: MediaTime?) = (.zero, nil)
+  private var state = State.open
+
+  private enum State {
+    case open, finished, cancelled, failed
+  }
+
+  public nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
+
+  /// Checks the place. Nothing is at it before the film is complete.
+  /// - Parameters:
+  ///   - url: Its extension selects the container.
+  ///   - metadata: By format key, such as `title`.
+  public init(
+    to url: URL, metadata: [String: String] = [:], optimizeForNetworkUse: Bool = true
+  ) throws(SheafError) {
+    self.url = url
+    self.metadata = metadata
+    self.optimizeForNetworkUse = optimizeForNetworkUse
+    name = url.lastPathComponent
+    do {
+      output = try OutputFile(url.path)
+      thread = try SerialThread()
+    } catch {
+      throw SheafError(error)
+    }
+  }
+
+  deinit { thread.stop() }
+
+  // MARK: Inputs
+
+  /// Adds the film's pictures. A writer has one such input.
+  /// - Parameters:
+  ///   - settings: What is nil has the default of `docs/document.md` for the container.
+  ///   - size: Of every picture.
+  ///   - frameDuration: Seconds from one frame of the film to the next.
+  ///   - colour: What the pictures' numbers mean, which is written into the file.
+  public func addVideo(
+    _ settings: ExportSettings.Video = .init(), size: PixelSize, frameDuration: MediaTime,
+    colour: VideoComposition.ColorProperties = .init()
+  ) throws(SheafError) -> VideoInput {
+    try checkIsOpen()
+    guard video == nil else { throw SheafError(.misuse, "a film has one video track") }
+    let plan = try WriterPlan(video: settings, size: size, frameDuration: frameDuration, colour: colour, name: name)
+    guard let encoder = plan.export.video else { throw SheafError(.failed, "no settings for the video") }
+    do {
+      video = try VideoTrackWriter(encoder, size: size, frameDuration: frameDuration)
+    } catch {
+      throw SheafError(error)
+    }
+    return VideoInput(
+      writer: self, pool: PixelBufferPool(size: size, format: encoder.pixelFormat, colour: encoder.colour))
+  }
+
+  /// Adds the film's sound. A writer has one such input. Samples are not converted: the settings have the rate and the
+  /// channels of what is appended.
+  public func addAudio(
+    _ settings: ExportSettings.Audio = .init(), sampleRate: Int, channels: Int
+  ) throws(SheafError) -> AudioInput {
+    try checkIsOpen()
+    guard audio == nil else { throw SheafError(.misuse, "a film has one audio track") }
+    var settings = settings
+    (settings.sampleRate, settings.channels) = (sampleRate, channels)
+    let plan = try WriterPlan(audio: settings, name: name)
+    guard let encoder = plan.export.audio else { throw SheafError(.failed, "no settings for the audio") }
+    do { audio = try AudioTrackWriter(encoder) } catch { throw SheafError(error) }
+    return AudioInput(writer: self)
+  }
+
+  /// The time of what is appended at which the film starts; 0 without this call. What is earlier is left out. It must
+  /// be called before anything is appended.
+  public func startSession(at time: MediaTime) throws(SheafError) {
+    try checkIsOpen()
+    guard video?.isEmpty != false, audio?.isEmpty != false else {
+      throw SheafError(.misuse, "a session starts before anything is appended")
+    }
+    guard time.isNumeric else { throw SheafError(.misuse, "a session cannot start at \(time)") }
+    session.start = time
+  }
+
+  /// The time of what is appended at which the film ends. What is later is left out.
+  public func endSession(at time: MediaTime) throws(SheafError) {
+    try checkIsOpen()
+    guard time.isNumeric, session.start < time else {
+      throw SheafError(.misuse, "a session that starts at \(session.start) cannot end at \(time)")
+    }
+    session.end = time
+  }
+
+  // MARK: Samples
+
+  fileprivate func append(_ sample: VideoSample) throws(SheafError) {
+    try checkIsOpen()
+    try writing { try video?.append(sample, start: session.start, end: session.end) }
+  }
+
+  fileprivate func append(_ sample: AudioSample) throws(SheafError) {
+    try checkIsOpen()
+    try writing { try audio?.append(sample, start: session.start, end: session.end) }
+  }
+
+  /// Encodes what is left, joins the tracks, and puts the film in its place. Nothing can be appended afterwards.
+  public func finish() throws(SheafError) -> Film {
+    try checkIsOpen()
+    let film = try writing { () throws -> Film in
+      let frames = try video?.finish(start: session.start, end: session.end)
+      let samples = try audio?.finish(start: session.start, end: session.end)
+      guard video != nil || audio != nil else { throw SheafError(.misuse, "a film needs pictures or sound") }
+      let file = try output.open()
+      try WriterPlan.join(
+        video, audio, container: Container.named(name), optimizeForNetworkUse: optimizeForNetworkUse,
+        metadata: metadata, to: file.descriptor)
+      let size = Int(try file.status().st_size)
+      try output.commit()
+      return Film(url: url, frames: frames ?? 0, samples: samples ?? 0, bytes: size)
+    }
+    state = .finished
+    (video, audio) = (nil, nil)
+    return film
+  }
+
+  /// Ends the writing without a film. Nothing is left of it.
+  public func cancel() {
+    guard state == .open else { return }
+    state = .cancelled
+    discard()
+  }
+
+  private func discard() {
+    output.discard()
+    (video, audio) = (nil, nil)
+  }
+
+  private func writing<Value>(_ body: () throws -> Value) throws(SheafError) -> Value {
+    do {
+      return try body()
+    } catch {
+      let error = SheafError(error)
+      // A wrong call changes nothing, and the writer can go on.
+      if error.code != .misuse {
+        state = .failed
+        discard()
+      }
+      throw error
+    }
+  }
+
+  private func checkIsOpen() throws(SheafError) {
+    switch state {
+    case .open: return
+    case .finished: throw SheafError(.misuse, "the film is finished")
+    case .cancelled: throw SheafError(.cancelled, "the writing was cancelled")
+    case .failed: throw SheafError(.failed, "the writing has failed")
+    }
+  }
+}

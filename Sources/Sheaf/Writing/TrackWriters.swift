@@ -1,0 +1,215 @@
+import CompositionModel
+import FoundationEssentials
+import Glibc
+import Media
+import Renderer
+import SheafCompositing
+import SystemSupport
+
+/// What is encoded of one track until the film is joined: a file without a name, which is gone with its descriptor.
+final class TrackPiece {
+  private let file: OpenFile
+  private let writer: PieceWriter
+
+  init(_ header: PieceHeader) throws {
+    let folder = FileManager.default.temporaryDirectory.path
+    let path = "\(folder)/sheaf-\(UUID().uuidString)"
+    file = try OpenFile.open(path, O_RDWR | O_CREAT | O_EXCL, permissions: 0o600)
+    unlink(path)
+    writer = try PieceWriter(descriptor: file.descriptor, header: header)
+  }
+
+  func write(_ packet: Packet) throws { try writer.write(packet) }
+
+  func finish() throws { try writer.finish() }
+
+  /// The bytes, once finished.
+  func source() throws -> any ByteSource {
+    let descriptor = dup(file.descriptor)
+    guard descriptor >= 0 else { throw SystemError(errno, "opening an encoded track") }
+    return FileByteSource(descriptor: descriptor)
+  }
+}
+
+/// Encodes the pictures of a film at a constant rate.
+final class VideoTrackWriter {
+  let settings: VideoSettings
+  let size: PixelSize
+  let frameDuration: MediaTime
+  let piece: TrackPiece
+  private let encoder: VideoEncoder
+  private(set) var frameCount = 0
+  /// The latest picture, which is shown until the next one.
+  private var shown: VideoSample?
+  /// Its frame, made once for all frames that show it.
+  private var frame: Frame?
+
+  init(_ settings: VideoSettings, size: PixelSize, frameDuration: MediaTime) throws {
+    (self.settings, self.size, self.frameDuration) = (settings, size, frameDuration)
+    encoder = try VideoEncoder(settings, size: size, frameDuration: frameDuration)
+    piece = try TrackPiece(encoder.header)
+  }
+
+  var isEmpty: Bool { shown == nil }
+
+  func append(_ sample: VideoSample, start: MediaTime, end: MediaTime?) throws {
+    let buffer = sample.buffer
+    guard buffer.size == size, buffer.format == settings.pixelFormat else {
+      throw SheafError(
+        .misuse,
+        "a picture of \(buffer.width)x\(buffer.height) \(buffer.format) was appended to a track of "
+          + "\(size.width)x\(size.height) \(settings.pixelFormat)")
+    }
+    guard sample.presentationTime.isNumeric, sample.duration.isNumeric else {
+      throw SheafError(.misuse, "a picture has the time \(sample.presentationTime) and the duration \(sample.duration)")
+    }
+    if let shown {
+      guard shown.presentationTime < sample.presentationTime else {
+        throw SheafError(
+          .misuse, "a picture at \(sample.presentationTime) was appended after one at \(shown.presentationTime)")
+      }
+      try encode(until: end.map { min($0, sample.presentationTime) } ?? sample.presentationTime, from: start)
+    }
+    shown = sample
+    frame = nil
+  }
+
+  /// Encodes the frames before a time, all of which show the latest picture.
+  private func encode(until end: MediaTime, from start: MediaTime) throws {
+    while try start + frameDuration * Rational(frameCount) < end {
+      guard let shown else { return }
+      let frame = try self.frame ?? shown.buffer.copied()
+      self.frame = frame
+      try encoder.send(frame, pts: Int64(frameCount))
+      frameCount += 1
+      try writePackets()
+    }
+  }
+
+  /// - Returns: The number of frames.
+  func finish(start: MediaTime, end: MediaTime?) throws -> Int {
+    guard let shown else { throw SheafError(.misuse, "no picture was appended to the video track") }
+    let lasting = shown.duration > .zero ? shown.duration : frameDuration
+    let last = try shown.presentationTime + lasting
+    try encode(until: end ?? last, from: start)
+    guard frameCount > 0 else { throw SheafError(.misuse, "no picture is within the session") }
+    try encoder.finish()
+    try writePackets()
+    try piece.finish()
+    return frameCount
+  }
+
+  private func writePackets() throws {
+    while let packet = try encoder.receive() { try piece.write(packet) }
+  }
+}
+
+/// Encodes the sound of a film.
+final class AudioTrackWriter {
+  let settings: AudioSettings
+  let piece: TrackPiece
+  private let encoder: AudioEncoder
+  /// Samples of each channel that were appended within the session, and encoded or waiting.
+  private(set) var sampleCount: Int64 = 0
+  private(set) var isEmpty = true
+  /// For each channel the samples that do not fill a frame of the encoder yet.
+  private var waiting: [[Float]]
+
+  init(_ settings: AudioSettings) throws {
+    self.settings = settings
+    encoder = try AudioEncoder(settings)
+    piece = try TrackPiece(encoder.header)
+    waiting = Array(repeating: [], count: settings.channels)
+  }
+
+  /// The positions of the session's samples.
+  private func session(_ start: MediaTime, _ end: MediaTime?) throws -> Range<Int64> {
+    let first = try (start.exact * Rational(settings.sampleRate)).rounded
+    let last = try end.map { try ($0.exact * Rational(settings.sampleRate)).rounded }
+    return Int64(clamping: first)..<max(Int64(clamping: first), last.map { Int64(clamping: $0) } ?? .max / 2)
+  }
+
+  func append(_ sample: AudioSample, start: MediaTime, end: MediaTime?) throws {
+    guard sample.sampleRate == settings.sampleRate, sample.channels.count == settings.channels,
+      sample.channels.allSatisfy({ $0.count == sample.count })
+    else {
+      throw SheafError(
+        .misuse,
+        "\(sample.channels.count) channels at \(sample.sampleRate) Hz were appended to a track of \(settings.channels) "
+          + "at \(settings.sampleRate) Hz")
+    }
+    isEmpty = false
+    let session = try session(start, end)
+    let next = session.lowerBound + sampleCount
+    guard let part = sample.clamped(to: next..<max(next, session.upperBound)) else { return }
+    try appendSilence(part.position - next)
+    for channel in waiting.indices { waiting[channel] += part.channels[channel] }
+    sampleCount += Int64(part.count)
+    try encode(all: false)
+  }
+
+  private func appendSilence(_ count: Int64) throws {
+    var rest = count
+    while rest > 0 {
+      let part = Int(min(rest, 1 << 16))
+      for channel in waiting.indices { waiting[channel] += Array(repeating: 0, count: part) }
+      sampleCount += Int64(part)
+      rest -= Int64(part)
+      try encode(all: false)
+    }
+  }
+
+  /// - Returns: The number of samples of each channel.
+  func finish(start: MediaTime, end: MediaTime?) throws -> Int64 {
+    guard sampleCount > 0 else { throw SheafError(.misuse, "no sound within the session was appended") }
+    try encode(all: true)
+    try encoder.finish()
+    try writePackets()
+    try piece.finish()
+    return sampleCount
+  }
+
+  /// - Parameter all: Whether the samples that do not fill a frame are encoded too.
+  private func encode(all: Bool) throws {
+    let size = encoder.frameSize
+    var first = 0
+    let count = waiting.first?.count ?? 0
+    while count - first >= (all ? 1 : size) {
+      let part = min(size, count - first)
+      try encoder.send(count: part) { rows in fill(rows, from: first, count: part) }
+      first += part
+      try writePackets()
+    }
+    for channel in waiting.indices { waiting[channel].removeFirst(first) }
+  }
+
+  private func fill(_ rows: [UnsafeMutableRawPointer], from first: Int, count: Int) {
+    let layout = encoder.sampleLayout
+    for channel in waiting.indices {
+      let (row, offset, stride) = layout.place(ofChannel: channel, of: settings.channels)
+      waiting[channel].withUnsafeBufferPointer { samples in
+        for index in 0..<count {
+          let place = offset + index * stride
+          let sample = samples[first + index].isNaN ? 0 : samples[first + index]
+          switch layout.type {
+          case .float32:
+            rows[row].storeBytes(of: min(1, max(-1, sample)), toByteOffset: place * 4, as: Float.self)
+          case .int16:
+            let code = min(32767, max(-32768, (sample * 32768).rounded()))
+            rows[row].storeBytes(of: Int16(code), toByteOffset: place * 2, as: Int16.self)
+          case .int32:
+            let code = min(8_388_607, max(-8_388_608, (Double(sample) * 8_388_608).rounded()))
+            rows[row].storeBytes(of: Int32(code) << 8, toByteOffset: place * 4, as: Int32.self)
+          }
+        }
+      }
+    }
+  }
+
+  private func writePackets() throws {
+    while let packet = try encoder.receive() {
+      // The last packet of an encoder that works in frames may hold nothing but the encoder's own padding.
+      if packet.pts < sampleCount { try piece.write(packet) }
+    }
+  }
+}

@@ -1,0 +1,91 @@
+import CompositionModel
+import Media
+import Segmenter
+import Stitcher
+
+/// The settings of a film that a program writes. They are those that a document with the same `export` has: its
+/// defaults, ranges and messages.
+struct WriterPlan {
+  let export: CompositionModel.ExportSettings
+
+  /// - Parameter name: The film's, whose extension selects the container.
+  init(
+    video settings: ExportSettings.Video, size: PixelSize, frameDuration: MediaTime, colour: ColourTags, name: String
+  ) throws(SheafError) {
+    let source = VideoFormat(
+      size: size, pixelFormat: (settings.pixelFormat ?? .yuv420p).rawValue, colour: colour,
+      nominalFrameRate: MediaTime(seconds: 1), frames: FrameTimes([0]), keyframes: [])
+    try self.init(
+      .video, video: source,
+      VideoComposition(renderSize: size, frameDuration: frameDuration),
+      ExportSettings(path: name, video: .settings(settings), audio: .none))
+  }
+
+  init(audio settings: ExportSettings.Audio, name: String) throws(SheafError) {
+    let source = AudioFormat(sampleRate: 48000, channels: 2, layout: "stereo")
+    try self.init(
+      .audio, audio: source, VideoComposition(),
+      ExportSettings(path: name, video: .none, audio: .settings(settings)))
+  }
+
+  private init(
+    _ type: MediaType, video: VideoFormat? = nil, audio: AudioFormat? = nil, _ composition: VideoComposition,
+    _ export: ExportSettings
+  ) throws(SheafError) {
+    let input: MediaTimeRange
+    do {
+      // As long as the longest frame.
+      input = try MediaTimeRange(start: .zero, duration: MediaTime(seconds: 60))
+    } catch {
+      throw SheafError(error)
+    }
+    do {
+      let track = TrackDescription(
+        index: 0, type: type, codec: "input", timebase: MediaTime(value: 1, timescale: 1), range: input, video: video,
+        audio: audio)
+      let asset = AssetDescription(container: "input", duration: input.duration, tracks: [track])
+      var edit = Edit(assets: ["input": "input"], videoComposition: composition, export: export)
+      edit.composition.tracks = [
+        CompositionTrack(
+          id: "input", type: type,
+          clips: [Clip(asset: "input", sourceTrack: 0, source: input, target: input)])
+      ]
+      self.export = try Document.parse(edit.document()).lower(assets: ["input": asset], output: nil).export
+    } catch {
+      throw SheafError(.invalidEdit, "", problems: error.problems)
+    }
+  }
+
+  /// Joins the tracks to a file that can seek.
+  static func join(
+    _ video: VideoTrackWriter?, _ audio: AudioTrackWriter?, container: Container, optimizeForNetworkUse: Bool,
+    metadata: [String: String], to descriptor: Int32
+  ) throws {
+    let stitched = video.map { track in
+      StitchedVideo(
+        format: VideoTaskFormat(
+          size: track.size, pixelFormat: track.settings.pixelFormat, colour: track.settings.colour,
+          frameDuration: track.frameDuration),
+        encoder: track.settings, frameCounts: [track.frameCount])
+    }
+    let task = StitchTask(
+      container: container, video: stitched,
+      audio: audio.map { StitchedAudio(encoder: $0.settings, sampleCount: $0.sampleCount) },
+      optimizeForNetworkUse: optimizeForNetworkUse, metadata: metadata)
+    var pieces: [any ByteSource] = []
+    if let video { pieces.append(try video.piece.source()) }
+    if let audio { pieces.append(try audio.piece.source()) }
+    try OutputStitcher.stitch(task, pieces: pieces, to: descriptor) { _ in }
+  }
+}
+
+extension Container {
+  /// That of a name whose extension was checked when an input was added.
+  static func named(_ name: String) throws(SheafError) -> Container {
+    let ending = name.split(separator: ".").last.map { $0.lowercased() } ?? ""
+    guard let container = Container(rawValue: ending) else {
+      throw SheafError(.misuse, "'\(name)' has no extension of a container")
+    }
+    return container
+  }
+}

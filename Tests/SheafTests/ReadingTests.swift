@@ -1,0 +1,142 @@
+import Foundation
+import Sheaf
+import TestPrograms
+import Testing
+
+@Suite(.serialized) struct ReadingTests {
+  /// The SHA-free fingerprint of planes: their samples, rows without padding.
+  private func bytes(_ buffer: PixelBuffer) -> [UInt8] {
+    var bytes: [UInt8] = []
+    for plane in [PixelPlane.luma, .cb, .cr] {
+      let size = buffer.size(of: plane)
+      buffer.withSamples(of: plane, as: UInt8.self) { samples, stride in
+        for row in 0..<size.height {
+          for column in 0..<size.width { bytes.append(samples[row * stride + column]) }
+        }
+      }
+    }
+    return bytes
+  }
+
+  @Test func picturesAreThoseThatFFmpegDecodes() async throws {
+    let media = try SmallMedia()
+    let reader = try await AssetReader(media.asset("one.mp4"))
+    let track = try #require(reader.description.defaultTrack(.video))
+    var read: [UInt8] = []
+    var times: [MediaTime] = []
+    for try await sample in try reader.pictures(of: track) {
+      read += bytes(sample.buffer)
+      times.append(sample.presentationTime)
+      #expect(sample.duration == MediaTime(value: 1, timescale: 25))
+    }
+    #expect(times == (0..<75).map { MediaTime(value: $0, timescale: 25) })
+    let expected = try Tool.ffmpeg("-i", media.folder.path("one.mp4"), "-f", "rawvideo", "-pix_fmt", "yuv420p", "-")
+    #expect(read == Array(expected))
+
+    // From the picture that is shown at the range's start to the last before its end.
+    let range = try MediaTimeRange(
+      start: MediaTime(value: 101, timescale: 100), duration: MediaTime(value: 1, timescale: 10))
+    var part: [UInt8] = []
+    var partTimes: [MediaTime] = []
+    for try await sample in try reader.pictures(of: track, in: range) {
+      part += bytes(sample.buffer)
+      partTimes.append(sample.presentationTime)
+    }
+    #expect(partTimes == [25, 26, 27].map { MediaTime(value: $0, timescale: 25) })
+    let size = 160 * 90 * 3 / 2
+    #expect(part == Array(expected[25 * size..<28 * size]))
+
+    // Ten bits of another size.
+    var iterator = try reader.pictures(of: track, as: .yuv444p10, size: PixelSize(width: 80, height: 44))
+      .makeAsyncIterator()
+    let first = try #require(try await iterator.next())
+    #expect(first.buffer.format == .yuv444p10)
+    #expect(first.buffer.size(of: .cb) == PixelSize(width: 80, height: 44))
+  }
+
+  @Test func soundIsWhatFFmpegDecodesToTheSample() async throws {
+    let media = try SmallMedia()
+    let reader = try await AssetReader(media.asset("one.mp4"))
+    let track = try #require(reader.description.defaultTrack(.audio))
+    var read: [Float] = []
+    for try await sample in try reader.sound(of: track) {
+      #expect(sample.position == Int64(read.count))
+      read += sample.channels[0]
+    }
+    let bytes = try Tool.ffmpeg("-i", media.folder.path("one.mp4"), "-map", "0:a", "-f", "f32le", "-")
+    let expected = bytes.withUnsafeBytes { Array($0.bindMemory(to: Float.self)) }
+    #expect(read == expected)
+    let range = try MediaTimeRange(start: MediaTime(value: 1, timescale: 3), duration: MediaTime(seconds: 1))
+    var part: [Float] = []
+    var start: MediaTime?
+    for try await sample in try reader.sound(of: track, in: range) {
+      start = start ?? sample.presentationTime
+      part += sample.channels[0]
+    }
+    #expect(start == MediaTime(value: 1, timescale: 3))
+    #expect(part == Array(expected[16000..<64000]))
+  }
+
+  @Test func storedSamplesAreThePacketsOfTheFile() async throws {
+    let media = try SmallMedia()
+    let reader = try await AssetReader(media.asset("one.mp4"))
+    for track in reader.description.tracks {
+      var sizes: [Int] = []
+      var bytes: [UInt8] = []
+      for try await sample in try reader.storedSamples(of: track) {
+        sizes.append(sample.bytes.count)
+        bytes += sample.bytes
+      }
+      let packets = try Tool.ffprobe(
+        "-select_streams", "\(track.index)", "-show_entries", "packet=size", media.folder.path("one.mp4"))
+      #expect(sizes == packets.compactMap { Int($0[0]) })
+      let stored = try Tool.ffmpeg(
+        "-i", media.folder.path("one.mp4"), "-map", "0:\(track.index)", "-c", "copy", "-f", "data", "-")
+      #expect(bytes == Array(stored))
+    }
+    // A range begins with the keyframe that its first picture needs.
+    let video = try #require(reader.description.defaultTrack(.video))
+    let range = try MediaTimeRange(start: MediaTime(seconds: 2), duration: MediaTime(value: 1, timescale: 2))
+    var samples: [StoredSample] = []
+    for try await sample in try reader.storedSamples(of: video, in: range) { samples.append(sample) }
+    #expect(samples.first?.isKeyframe == true)
+    #expect(try #require(samples.first).presentationTime <= range.start)
+    #expect(try #require(samples.last).decodingTime < range.end)
+  }
+
+  @Test func theReaderOfACompositionHasTheFilmsPicturesAndSound() async throws {
+    let media = try SmallMedia()
+    var edit = try await media.edit()
+    let reader = try await CompositionReader(edit, renderer: media.renderer)
+    #expect(reader.renderSize == PixelSize(width: 160, height: 90))
+    #expect(reader.duration == MediaTime(seconds: 3))
+    edit.export.video = .settings(.init(codec: .ffv1, pixelFormat: .yuv420p))
+    edit.export.audio = .settings(.init(codec: .pcm, bitDepth: 24))
+    let film = try await ExportSession(edit, to: media.url("film.mkv"), on: .local(media.renderer)).export()
+    var pictures: [UInt8] = []
+    for try await sample in try reader.pictures() { pictures += bytes(sample.buffer) }
+    let decoded = try Tool.ffmpeg("-i", film.url.path, "-f", "rawvideo", "-pix_fmt", "yuv420p", "-")
+    #expect(pictures == Array(decoded))
+    var sound: [[Float]] = [[], []]
+    for try await sample in try reader.sound() {
+      for channel in 0..<2 { sound[channel] += sample.channels[channel] }
+    }
+    let mixed = try Tool.ffmpeg("-i", film.url.path, "-f", "f32le", "-").withUnsafeBytes {
+      Array($0.bindMemory(to: Float.self))
+    }
+    #expect(sound[0] == stride(from: 0, to: mixed.count, by: 2).map { mixed[$0] })
+    #expect(sound[1] == stride(from: 1, to: mixed.count, by: 2).map { mixed[$0] })
+  }
+
+  @Test func aTrackOfAnotherTypeIsRefused() async throws {
+    let media = try SmallMedia()
+    let reader = try await AssetReader(media.asset("one.mp4"))
+    let sound = try #require(reader.description.defaultTrack(.audio))
+    #expect(throws: SheafError.self) { try reader.pictures(of: sound) }
+    // The file has gone since it was described.
+    try FileManager.default.removeItem(at: media.url("one.mp4"))
+    var iterator = try reader.sound(of: sound).makeAsyncIterator()
+    await #expect(throws: SheafError.self) { try await iterator.next() }
+    #expect(try await iterator.next() == nil)
+  }
+}

@@ -1,0 +1,148 @@
+import Foundation
+import Sheaf
+import TestPrograms
+import Testing
+
+struct WritingTests {
+  private let folder: TemporaryFolder
+  private let size = PixelSize(width: 64, height: 48)
+
+  init() throws { folder = try TemporaryFolder() }
+
+  private func url(_ name: String) -> URL { folder.url.appendingPathComponent(name) }
+
+  /// A grey picture.
+  private func grey(_ level: UInt8, _ pool: PixelBufferPool) -> PixelBuffer {
+    pool.makeBuffer { picture in
+      for plane in PixelPlane.allCases where plane != .alpha {
+        picture.withMutableSamples(of: plane, as: UInt8.self) { samples, _ in
+          for index in samples.indices { samples[index] = plane == .luma ? level : 128 }
+        }
+      }
+    }
+  }
+
+  /// The luma of the first pixel of each frame.
+  private func levels(_ url: URL) throws -> [UInt8] {
+    let decoded = try Tool.ffmpeg("-i", url.path, "-map", "0:v", "-f", "rawvideo", "-pix_fmt", "yuv420p", "-")
+    return stride(from: 0, to: decoded.count, by: 64 * 48 * 3 / 2).map { decoded[$0] }
+  }
+
+  private func time(_ value: Int64, _ scale: Int32 = 25) -> MediaTime { MediaTime(value: value, timescale: scale) }
+
+  @Test func aFilmHasThePicturesAndTheSoundThatWereAppended() async throws {
+    let writer = try AssetWriter(to: url("film.mkv"), metadata: ["title": "Grey"])
+    let pictures = try await writer.addVideo(.init(codec: .ffv1), size: size, frameDuration: time(1))
+    let sound = try await writer.addAudio(.init(codec: .flac), sampleRate: 48000, channels: 1)
+    for index in 0..<10 { try await pictures.append(grey(UInt8(20 * index), pictures.pool), at: time(Int64(index))) }
+    let samples = (0..<19200).map { Float(($0 * 37) % 20001 - 10000) / 32768 }
+    // In parts that are no whole frames of the encoder.
+    for start in stride(from: 0, to: samples.count, by: 1000) {
+      let part = Array(samples[start..<min(start + 1000, samples.count)])
+      try await sound.append(AudioSample(position: Int64(start), sampleRate: 48000, channels: [part]))
+    }
+    #expect(!FileManager.default.fileExists(atPath: url("film.mkv").path))
+    let film = try await writer.finish()
+    #expect(film.frames == 10)
+    #expect(film.samples == 19200)
+    #expect(try levels(url("film.mkv")) == (0..<10).map { UInt8(20 * $0) })
+    let decoded = try Tool.ffmpeg("-i", film.url.path, "-map", "0:a", "-f", "s16le", "-").withUnsafeBytes {
+      Array($0.bindMemory(to: Int16.self))
+    }
+    #expect(decoded == samples.map { Int16($0 * 32768) })
+    #expect(
+      try Tool.ffprobe("-show_entries", "format_tags=title", film.url.path).contains { $0.last == "Grey" })
+    await #expect(throws: SheafError(.misuse, "the film is finished")) { try await writer.finish() }
+  }
+
+  @Test func aSessionTrimsWhatIsBeforeAndAfterIt() async throws {
+    let writer = try AssetWriter(to: url("film.mkv"))
+    let pictures = try await writer.addVideo(.init(codec: .ffv1), size: size, frameDuration: time(1))
+    let sound = try await writer.addAudio(.init(codec: .pcm, bitDepth: 16), sampleRate: 8000, channels: 1)
+    try await writer.startSession(at: time(2))
+    try await writer.endSession(at: time(7))
+    // A cadence of its own: each frame shows the last picture that is not later.
+    for (tick, level) in [(0, 10), (3, 20), (6, 30), (11, 40), (20, 50)] as [(Int64, UInt8)] {
+      try await pictures.append(grey(level, pictures.pool), at: time(tick, 50))
+    }
+    try await sound.append(
+      AudioSample(position: 0, sampleRate: 8000, channels: [(0..<4000).map { Float($0) / 32768 }]))
+    let film = try await writer.finish()
+    #expect(film.frames == 5)
+    // At 4, 6, 8, 10 and 12 fiftieths.
+    #expect(try levels(url("film.mkv")) == [20, 30, 30, 30, 40])
+    let decoded = try Tool.ffmpeg("-i", film.url.path, "-map", "0:a", "-f", "s16le", "-").withUnsafeBytes {
+      Array($0.bindMemory(to: Int16.self))
+    }
+    #expect(decoded == (640..<2240).map { Int16($0) })
+  }
+
+  @Test func aGapInTheSoundIsSilenceAndAnOverlapIsLeftOut() async throws {
+    let writer = try AssetWriter(to: url("sound.wav"))
+    let sound = try await writer.addAudio(sampleRate: 8000, channels: 2)
+    func append(_ position: Int64, _ level: Float, _ count: Int) async throws {
+      let row = Array(repeating: level, count: count)
+      try await sound.append(AudioSample(position: position, sampleRate: 8000, channels: [row, row.map { -$0 }]))
+    }
+    try await append(0, 0.25, 10)
+    try await append(20, 0.5, 10)
+    try await append(25, 1, 10)
+    #expect(try await writer.finish().samples == 35)
+    let decoded = try Tool.ffmpeg("-i", url("sound.wav").path, "-f", "s16le", "-").withUnsafeBytes {
+      Array($0.bindMemory(to: Int16.self))
+    }
+    let left = Array(repeating: 8192, count: 10) + Array(repeating: 0, count: 10) + Array(repeating: 16384, count: 10)
+    #expect(stride(from: 0, to: 60, by: 2).map { Int(decoded[$0]) } == left)
+    #expect(decoded[1] == -8192)
+    #expect(Array(decoded.suffix(2)) == [32767, -32768])
+  }
+
+  @Test func aCancelledFilmLeavesNothing() async throws {
+    let writer = try AssetWriter(to: url("film.mp4"))
+    let pictures = try await writer.addVideo(size: size, frameDuration: time(1))
+    try await pictures.append(grey(1, pictures.pool), at: .zero)
+    await writer.cancel()
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.url.path) == [])
+    await #expect(throws: SheafError(.cancelled, "the writing was cancelled")) {
+      try await pictures.append(grey(1, pictures.pool), at: time(1))
+    }
+  }
+
+  @Test func wrongCallsAreRefusedAndChangeNothing() async throws {
+    #expect(throws: SheafError.self) { try AssetWriter(to: url("nowhere/film.mp4")) }
+    let writer = try AssetWriter(to: url("film.mp4"))
+    await #expect {
+      try await writer.addVideo(.init(codec: .ffv1), size: size, frameDuration: time(1))
+    } throws: { error in
+      (error as? SheafError)?.problems.map(\.pointer) == ["/export/video/codec"]
+    }
+    await #expect(throws: SheafError.self) {
+      try await writer.addVideo(size: PixelSize(width: 63, height: 48), frameDuration: time(1))
+    }
+    let pictures = try await writer.addVideo(size: size, frameDuration: time(1))
+    try await pictures.append(grey(1, pictures.pool), at: .zero)
+    await #expect(throws: SheafError(.misuse, "a picture at 0 was appended after one at 0")) {
+      try await pictures.append(grey(1, pictures.pool), at: .zero)
+    }
+    let other = PixelBufferPool(size: PixelSize(width: 32, height: 32), format: .yuv420p)
+    await #expect(throws: SheafError.self) { try await pictures.append(grey(1, other), at: time(1)) }
+    await #expect(throws: SheafError.self) { try await writer.startSession(at: time(1)) }
+    #expect(try await writer.finish().frames == 1)
+    #expect(try Tool.ffprobe("-show_entries", "stream=codec_name", url("film.mp4").path) == [["h264"]])
+  }
+
+  @Test func aPoolUsesMemoryAgain() throws {
+    let pool = PixelBufferPool(size: size, format: .yuv420p)
+    var addresses: Set<Int> = []
+    for level in 0..<50 {
+      let buffer = grey(UInt8(level), pool)
+      #expect(buffer[.luma, 63, 47] == level)
+      buffer.withSamples(of: .luma, as: UInt8.self) { samples, _ in
+        samples.withUnsafeBufferPointer { _ = addresses.insert(Int(bitPattern: $0.baseAddress)) }
+      }
+    }
+    #expect(addresses.count == 1)
+    let held = (0..<3).map { grey(UInt8($0), pool) }
+    #expect(held.map { $0[.luma, 0, 0] } == [0, 1, 2])
+  }
+}
