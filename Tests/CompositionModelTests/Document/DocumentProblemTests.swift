@@ -538,7 +538,7 @@ private func instructions(_ instructions: String) -> String {
       "mean 'hevc1920x1080'"),
     Wrong(export(#"{"to": "a.mp4", "preset": "medium"}"#), "/export/preset", "'preset' of 'video'"),
     Wrong(export(#"{"to": "a.mp4", "preset": "1280x702"}"#), "/export/preset", "mean '1280x720'"),
-    Wrong(export(#"{"to": "a.mp4", "preset": "passthrough"}"#), "/export/preset", "yet"),
+    Wrong(export(#"{"to": "a.mp4", "preset": "hevc1920x1080WithAlpha"}"#), "/export/preset", "yet"),
     Wrong(export(#"{"to": "a.webm", "preset": "1280x720"}"#), "/export/preset", "webm", "mp4, mov, m4v, mkv"),
     Wrong(
       export(#"{"to": "a.mp4", "preset": "appleProRes422LPCM"}"#), "/export/preset", "mp4", "mov, mkv",
