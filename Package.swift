@@ -63,10 +63,13 @@ let package = Package(
     // What an author's own compositor sees. No C.
     .target(name: "SheafCompositing", dependencies: ["CompositionModel"], swiftSettings: strict + optimisedSwift),
     .systemLibrary(name: "CPango", pkgConfig: "pangocairo", providers: [.apt(["libpango1.0-dev"])]),
+    .systemLibrary(name: "CRubberBand", pkgConfig: "rubberband", providers: [.apt(["librubberband-dev"])]),
+    .systemLibrary(name: "CEBUR128", pkgConfig: "libebur128", providers: [.apt(["libebur128-dev"])]),
     .target(
       name: "Renderer",
       dependencies: [
-        "Media", "Segmenter", "CompositionModel", "CMedia", "CPango", "Digest", "SheafCompositing", "SystemSupport",
+        "Media", "Segmenter", "CompositionModel", "CEBUR128", "CMedia", "CPango", "CRubberBand", "Digest",
+        "SheafCompositing", "SystemSupport",
       ],
       swiftSettings: strict),
     .target(

@@ -17,7 +17,8 @@ package enum LoadedLibraries {
   /// The starts of the libraries' names.
   private static let names: [String] = [
     // libav* and the decoders and encoders under it.
-    "avcodec", "avfilter", "avformat", "avutil", "swresample", "swscale", "aom", "bz2", "codec2", "dav1d", "gme", "gsm",
+    "avcodec", "avfilter", "avformat", "avutil", "swresample", "swscale", "aom", "bz2", "codec2", "dav1d", "ebur128",
+    "gme", "gsm",
     "jxl", "lcms2", "lzma", "mp3lame", "mpg123", "openh264", "openjp2", "openmpt", "opus", "rav1e", "rsvg",
     "rubberband", "fftw", "samplerate", "shine", "snappy", "soxr", "speex", "svtav1", "theora", "twolame", "vorbis",
     "vpx", "webp", "x264", "x265", "xvidcore", "z.",
@@ -28,12 +29,12 @@ package enum LoadedLibraries {
     "m.", "mvec.",
   ]
 
-  /// Sorted by name. libavfilter, which is linked by none and loaded when audio is stretched, is loaded by this. Throws if
+  /// Sorted by name. libavfilter, which is linked by none and loaded when audio is filtered, is loaded by this. Throws if
   /// a library's identity cannot be determined.
   package static func all() throws(RenderError) -> [LoadedLibrary] {
-    // Without libavfilter no audio can be stretched, and a task that needs it fails with the reason.
+    // Without libavfilter no audio can be filtered, and a task that needs it fails with the reason.
     var reason = [CChar](repeating: 0, count: 256)
-    _ = sheaf_stretch_load(&reason, reason.count)
+    _ = sheaf_audio_filters_load(&reason, reason.count)
     var found: [(path: String, id: [UInt8])] = []
     withUnsafeMutablePointer(to: &found) { found in
       sheaf_each_library(

@@ -149,12 +149,18 @@ private func read(_ stream: any SampleStream, channels: Int, count: Int, steps: 
     return real * real + imaginary * imaginary
   }
 
+  private func stretched(
+    _ source: ComputedSource, _ pitch: PitchAlgorithm, tempo: Rational
+  ) throws -> StretchedStream {
+    let stretcher = try TimeStretcher(pitch, tempo: tempo, sampleRate: source.sampleRate, channels: source.channels)
+    return StretchedStream(CopiedStream(source, from: -Int64(stretcher.runUp)), stretcher)
+  }
+
   @Test(arguments: [(4, 5), (19, 20), (21, 20), (5, 4)])
   func burstsLandWithinAFewMilliseconds(_ numerator: Int, _ denominator: Int) throws {
     let tempo = try Rational(Int128(numerator), Int128(denominator))
     let step: Int64 = 24_000
-    let input = CopiedStream(bursts(48000, every: step), from: -Int64(StretchedStream.runUp(sampleRate: 48000)))
-    let stream = try StretchedStream(input, tempo: tempo, sampleRate: 48000, channels: 1)
+    let stream = try stretched(bursts(48000, every: step), .spectral, tempo: tempo)
     let count = Int(Double(step) * 8 / tempo.approximate)
     let converted = try read(stream, channels: 1, count: count)[0]
     for burst in 0..<8 {
@@ -168,12 +174,12 @@ private func read(_ stream: any SampleStream, channels: Int, count: Int, steps: 
     }
   }
 
-  @Test func pitchIsKept() throws {
+  @Test(arguments: [PitchAlgorithm.spectral, .timeDomain])
+  func pitchIsKept(_ pitch: PitchAlgorithm) throws {
     let source = ComputedSource(sampleRate: 48000, channels: 2) { channel, position in
       Float(0.5 * sin(2 * .pi * (channel == 0 ? 440 : 1000) * Double(position) / 48000))
     }
-    let stream = try StretchedStream(
-      CopiedStream(source, from: 0), tempo: Rational(3, 2), sampleRate: 48000, channels: 2)
+    let stream = try stretched(source, pitch, tempo: Rational(3, 2))
     let converted = try read(stream, channels: 2, count: 96_000)
     for (channel, frequency) in [(0, 440.0), (1, 1000)] {
       let sound = converted[channel][24_000..<72_000]
@@ -182,21 +188,82 @@ private func read(_ stream: any SampleStream, channels: Int, count: Int, steps: 
     }
   }
 
-  @Test func theSameInputGivesTheSameSamples() throws {
+  @Test(arguments: [PitchAlgorithm.spectral, .timeDomain])
+  func theSameInputGivesTheSameSamples(_ pitch: PitchAlgorithm) throws {
     let sounds = try (0..<2).map { _ in
-      let stream = try StretchedStream(
-        CopiedStream(bursts(44100, every: 5000), from: 0), tempo: Rational(7, 5), sampleRate: 44100, channels: 1)
-      return try read(stream, channels: 1, count: 30_000)[0]
+      try read(stretched(bursts(44100, every: 5000), pitch, tempo: Rational(7, 5)), channels: 1, count: 30_000)[0]
     }
     #expect(sounds[0] == sounds[1])
+  }
+
+  /// The time of a click in milliseconds after `expected`: the centre of its energy above the tone.
+  private func miss(_ sound: [Float], _ expected: Double) -> Double {
+    let window = Int(expected) - 9600..<Int(expected) + 9600
+    var (sum, moment) = (0.0, 0.0)
+    for index in window where index >= 2 {
+      let bend = Double(sound[index]) - 2 * Double(sound[index - 1]) + Double(sound[index - 2])
+      sum += bend * bend
+      moment += bend * bend * (Double(index - 1) - expected)
+    }
+    return moment / sum / 48
+  }
+
+  @Test(arguments: [PitchAlgorithm.spectral, .timeDomain], [(1, 4), (1, 2), (9, 10), (3, 2), (2, 1), (4, 1)])
+  func aClickComesWithinAFewMillisecondsOfItsTime(_ pitch: PitchAlgorithm, _ speed: (Int, Int)) throws {
+    let tempo = try Rational(Int128(speed.0), Int128(speed.1))
+    // The first click, and one that follows it, are 1/2 s apart in the output.
+    let step = Int64(24_000 * tempo.approximate)
+    let source = ComputedSource(sampleRate: 48000) { _, position in
+      let tone = 0.1 * sin(2 * .pi * 330 * Double(position) / 48000)
+      return Float(position > 0 && position % step == step / 2 ? 0.8 : tone)
+    }
+    let converted = try read(stretched(source, pitch, tempo: tempo), channels: 1, count: 24_000 * 7)[0]
+    for click in 0..<6 {
+      let expected = (Double(click) + 0.5) * Double(step) / tempo.approximate
+      let miss = miss(converted, expected)
+      #expect(abs(miss) < (speed == (1, 4) ? 11 : 6), "click \(click) at \(tempo) is \(miss) ms from its time")
+    }
+  }
+
+  @Test(arguments: [(1, 4), (1, 2), (9, 10), (3, 2), (2, 1), (4, 1), (1, 100), (100, 1)], [44100, 48000])
+  func varispeedPutsEveryClickOnItsSample(_ speed: (Int, Int), _ rate: Int) throws {
+    let tempo = try Rational(Int128(speed.0), Int128(speed.1))
+    let step = Int64((Double(rate) * tempo.approximate / 2).rounded())
+    let source = ComputedSource(sampleRate: rate) { _, position in
+      position > 0 && position % step == step / 2 ? 1 : 0
+    }
+    let stream = try ConvertedStream(
+      source, plan: .same, start: Rational(Int128(step / 4), Int128(rate)), speed: tempo, outputRate: 48000,
+      outputChannels: 1)
+    let converted = try read(stream, channels: 1, count: 96_000)[0]
+    for click in 0..<3 {
+      let place = Double(Int64(click) * step + step / 2 - step / 4) / tempo.approximate / Double(rate) * 48000
+      let near = max(0, Int(place) - 5000)..<Int(place) + 5000
+      let peak = near.max { abs(converted[$0]) < abs(converted[$1]) } ?? 0
+      #expect(abs(Double(peak) - place) <= 1, "click \(click) at \(tempo) is at \(peak), not \(place)")
+    }
+  }
+
+  @Test func varispeedMovesThePitchWithTheSpeed() throws {
+    let source = ComputedSource(sampleRate: 44100) { _, position in
+      Float(0.5 * sin(2 * .pi * 440 * Double(position) / 44100))
+    }
+    let stream = try ConvertedStream(
+      source, plan: .same, start: .zero, speed: Rational(3, 2), outputRate: 48000, outputChannels: 1)
+    let converted = try read(stream, channels: 1, count: 48000)[0]
+    for index in 0..<48000 {
+      let expected = 0.5 * sin(2 * .pi * 660 * Double(index) / 48000)
+      guard abs(Double(converted[index]) - expected) < 3e-4 else {
+        Issue.record("sample \(index) is \(converted[index]), not \(expected)")
+        break
+      }
+    }
   }
 
   @Test func speedsOutOfRangeAreRefused() {
     let source = ComputedSource(sampleRate: 48000) { _, _ in 0 }
     for tempo in [Rational(101), Rational.zero] {
-      #expect(throws: RenderError.self) {
-        try StretchedStream(CopiedStream(source, from: 0), tempo: tempo, sampleRate: 48000, channels: 1)
-      }
+      #expect(throws: RenderError.self) { try stretched(source, .spectral, tempo: tempo) }
     }
   }
 }

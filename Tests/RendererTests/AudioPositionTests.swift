@@ -59,7 +59,8 @@ private func clip(_ source: (MediaTime, MediaTime), _ target: (MediaTime, MediaT
   @Test(arguments: [(44100, 48000), (48000, 44100), (22050, 48000), (96000, 44100), (8000, 44100), (11025, 48000)])
   func conversionStartsWhereTheGridMeetsTheRequestedTime(_ source: Int, _ output: Int) throws {
     for start in [time(0), time(1, 3), time(1001, 30000), time(12_345_677, 90000), time(-1, 7)] {
-      let phase = try ResamplePhase(sourceStart: start.exact, sourceRate: source, outputRate: output, runUp: 32)
+      let phase = try ResamplePhase(
+        sourceStart: start.exact, sourceRate: source, step: Rational(Int128(source), Int128(output)), runUp: 32)
       let met =
         try Rational(phase.firstSource) + Rational(phase.discarded) * Rational(Int128(source), Int128(output))
       let requested = try start.exact * Rational(source)

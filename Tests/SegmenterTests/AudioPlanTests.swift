@@ -1,4 +1,5 @@
 import CompositionModel
+import Foundation
 import Testing
 
 @testable import Segmenter
@@ -38,5 +39,47 @@ struct AudioPlanTests {
     edit.export.video = nil
     let plan = try RenderPlanner.plan(edit, assets: assets)
     #expect(plan.segments.isEmpty && plan.stitch.video == nil && plan.format == nil)
+  }
+
+  @Test
+  func `a task without effects is the JSON that it was before there were any`() throws {
+    let whole = try Synthetic.range(0, 4)
+    var edit = try Synthetic.edit(tracks: [
+      CompositionTrack(
+        id: "m", type: .audio, clips: [Clip(asset: "a", sourceTrack: 1, source: whole, target: whole)])
+    ])
+    let assets = Synthetic.assets(["a": try Synthetic.film(frames: 120)])
+    func keys() throws -> String {
+      let encoder = JSONEncoder()
+      encoder.outputFormatting = .sortedKeys
+      return String(decoding: try encoder.encode(RenderPlanner.plan(edit, assets: assets).audio), as: UTF8.self)
+    }
+    let plain = try keys()
+    for key in ["pitch", "pan", "filters", "ducking", "lanes", "loudness"] { #expect(!plain.contains("\"\(key)\"")) }
+    // The pitch of a clip at its own speed is heard nowhere.
+    edit.composition.tracks[0].clips[0].pitch = .varispeed
+    #expect(try keys() == plain)
+    edit.audioMix.loudness = LoudnessTarget(target: -16)
+    #expect(try keys() != plain)
+  }
+
+  @Test
+  func `the lanes of a track with filters are one track, and ducking names the track it listens to`() throws {
+    func track(_ id: TrackID, _ start: Int64) throws -> CompositionTrack {
+      let range = try Synthetic.range(start, start + 4)
+      return CompositionTrack(
+        id: id, type: .audio, clips: [Clip(asset: "a", sourceTrack: 1, source: range, target: range)])
+    }
+    var edit = try Synthetic.edit(tracks: [try track("m", 0), try track("m.B", 3), try track("v", 0)])
+    edit.audioMix.lanes = ["m.B": "m"]
+    let assets = Synthetic.assets(["a": try Synthetic.film(frames: 600)])
+    #expect(try RenderPlanner.plan(edit, assets: assets).audio?.tracks.count == 3)
+    edit.audioMix.filters["m"] = [.highPass(frequency: 100, q: 0.7)]
+    edit.audioMix.ducking["m"] = Ducking(under: "v", levels: DuckingLevels())
+    let tracks = try #require(try RenderPlanner.plan(edit, assets: assets).audio).tracks
+    #expect(tracks.count == 2)
+    #expect(tracks[0].lanes?.count == 1)
+    #expect(tracks[0].filters?.count == 1)
+    #expect(tracks[0].ducking?.under == 1)
   }
 }

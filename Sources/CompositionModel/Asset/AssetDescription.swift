@@ -150,9 +150,9 @@ public struct AttachedPicture: Sendable, Hashable, Codable {
   }
 }
 
-/// A part of a file that has a name.
+/// A part of a file that has a name: of an asset, or of the output.
 public struct Chapter: Sendable, Hashable, Codable {
-  /// On the asset's timeline.
+  /// On the file's timeline.
   public var range: MediaTimeRange
   /// Nil if it has none.
   public var title: String?

@@ -33,17 +33,20 @@ struct ClipEntry: Sendable {
   /// Whether it has a mode of its own, which may be `normal`.
   var setsBlendMode = false
   var mask: MaskEntry?
+  var sound = ClipSoundEntry()
   var pointer: JSONPointer
   /// No problem makes its asset or its times uncertain. (An unknown key may be a misspelt one of those.)
   var timesAreKnown = false
 
-  static let keys = ["asset", "use", "at", "duration", "speed", "reverse", "until", "loop", "transition"] + keysOfVideo
+  static let keys =
+    ["asset", "use", "at", "duration", "speed", "reverse", "until", "loop", "transition"] + ClipSoundEntry.keys
+    + keysOfVideo
   /// The keys of clips on video tracks only.
   static let keysOfVideo = [
     "fit", "crop", "frame", "transform", "opacity", "blendMode", "mask", "ramps", "filters", "deinterlace",
     "alpha", "freeze", "sound",
   ]
-  static let notYet = ["pitch", "timeRange"]
+  static let notYet = ["timeRange"]
 
   static let instead = [
     "volume": "the volume of a track is set in 'audioMix'", "start": "did you mean 'at'?",
@@ -74,7 +77,8 @@ struct ClipEntry: Sendable {
 
 extension DocumentReader {
   /// Reads a clip of a track of a type.
-  mutating func clip(_ value: JSONValue, _ type: MediaType) -> ClipEntry {
+  /// - Parameter hasSound: Whether the clip's sound is in the mix.
+  mutating func clip(_ value: JSONValue, _ type: MediaType, hasSound: Bool) -> ClipEntry {
     let found = problems.count
     var clip = ClipEntry(pointer: value.pointer)
     guard
@@ -98,6 +102,7 @@ extension DocumentReader {
     clip.timesAreKnown = problems.count == found
     clip.transition = clipTransition(fields["transition"], type)
     if let transition = clip.transition, !transition.timesAreKnown { clip.timesAreKnown = false }
+    clip.sound = clipSound(fields, hasSound: hasSound)
     if type == .video {
       clip.fit = choice(fields["fit"], "fit") ?? .contain
       clip.opacity = number(fields["opacity"], in: 0...1) ?? 1
@@ -151,6 +156,8 @@ struct LoweredClip {
   var clip: Clip
   /// The part of the asset as written. The clip's own may start a part of a tick later.
   var used: MediaTimeRange
+  /// The index of the asset's audio track that is heard. Nil: there is none.
+  var soundTrack: Int?
   /// Its layer in the instructions that show it, on the composition's timeline.
   var layer: TrackLayer
   /// Nil: fitted into the whole frame.
@@ -207,6 +214,8 @@ extension Lowering {
     let filters = (filters(entry.filters, within: target) ?? []) + style.filters
     layer.filters = filters.isEmpty ? nil : filters
     if track.type == .video { checkFit(entry.fit, of: asset, id, at: pointer) }
+    let soundTrack = track.hasSound ? soundTrack(of: entry.sound, in: asset, id, at: pointer) : nil
+    lower(entry.sound, of: track, into: &clip)
     clip.deinterlace = entry.deinterlace
     clip.alpha = entry.alpha
     if track.type == .video { checkAlpha(entry.alpha, of: asset, id, at: pointer) }
@@ -221,7 +230,9 @@ extension Lowering {
         clip.source = moved
       }
       lowered.append(
-        LoweredClip(entry: entry, number: number, clip: clip, used: used, layer: layer, geometry: geometry))
+        LoweredClip(
+          entry: entry, number: number, clip: clip, used: used, soundTrack: soundTrack?.index, layer: layer,
+          geometry: geometry))
     }
     return lowered
   }
@@ -323,7 +334,11 @@ extension Lowering {
     _ entry: ClipEntry, _ type: MediaType, _ id: AssetID, _ asset: AssetDescription
   ) -> (track: Int, range: MediaTimeRange, lasting: MediaTime?)? {
     let pointer = entry.pointer
-    guard let track = asset.defaultTrack(type) else {
+    let chosen =
+      type == .audio && asset.defaultTrack(.audio) != nil
+      ? soundTrack(of: entry.sound, in: asset, id, at: pointer) : asset.defaultTrack(type)
+    guard let track = chosen else {
+      if asset.defaultTrack(type) != nil { return nil }
       let types = Set(asset.tracks.map(\.type)).map(\.rawValue).sorted()
       problems.add(
         pointer.key("asset"),

@@ -19,7 +19,7 @@ public struct Document: Sendable {
   /// No problem makes the time of a clip uncertain.
   let timesAreKnown: Bool
   let videoComposition: VideoCompositionEntry
-  let audioMix: [VolumeEntry]
+  let audioMix: AudioMixEntry
   let export: ExportEntry
   let problemList: ProblemList
 

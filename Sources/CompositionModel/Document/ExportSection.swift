@@ -108,7 +108,10 @@ struct AudioEntry: Sendable {
   var pointer: JSONPointer
 
   static let keys = ["codec", "bitRate", "sampleRate", "channels", "bitDepth"]
-  static let notYet = ["layout", "quality", "loudness", "passthrough"]
+  static let notYet = ["quality", "passthrough"]
+  static let instead = [
+    "loudness": "'loudness' is a key of 'audioMix'", "layout": "did you mean 'channels'? 6 is 5.1, and 8 is 7.1",
+  ]
 }
 
 extension DocumentReader {
@@ -226,7 +229,8 @@ extension DocumentReader {
     var entry = AudioEntry(pointer: value.pointer)
     guard
       let fields = fields(
-        value, "'audio' (which may also be false)", keys: AudioEntry.keys, notYet: AudioEntry.notYet)
+        value, "'audio' (which may also be false)", keys: AudioEntry.keys, notYet: AudioEntry.notYet,
+        instead: AudioEntry.instead)
     else { return .settings(entry) }
     let written: AudioCodec? = choice(fields["codec"], "audio codec")
     if written == nil, fields.has("codec") {

@@ -56,6 +56,7 @@ struct Lowering {
     let overlays = entry.overlays.compactMap { lower($0, frame: format.size) }
     let filters = scaled(filters(entry.filters))
     let audioMix = lowerAudioMix()
+    if let sampleRate = export?.audio?.sampleRate { checkAudioFilters(sampleRate: sampleRate) }
     if filmIsKnown, film.isEmpty {
       problems.add(.root.key("tracks"), "the film has no frames: there is no clip on any track")
     }

@@ -56,7 +56,8 @@ extension Lowering {
         document.export.pointer.key("chapters"),
         "the preset '\(Passthrough.name)' writes no chapters: leave them out, or leave the preset out")
     }
-    for volume in document.audioMix { refuse([(volume.track, true)], at: .root.key("audioMix")) }
+    refuse(document.audioMix.tracks.map { ($0.track, true) }, at: .root.key("audioMix"))
+    refuse([(AudioMixEntry.loudnessKey, document.audioMix.loudness != nil)], at: .root.key("audioMix"))
     var taken: Set<MediaType> = []
     for track in tracks {
       let entry = track.entry
@@ -100,8 +101,9 @@ extension Lowering {
         ("speed", clip.speed.map { $0 != .one } ?? false), ("loop", clip.loops), ("transition", clip.transition != nil),
         ("fit", clip.fit != .contain), ("opacity", clip.opacity != 1), ("ramps", !clip.ramps.isEmpty),
         ("filters", !clip.filters.isEmpty), ("deinterlace", clip.deinterlace != nil), ("alpha", clip.alpha != nil),
-        ("blendMode", clip.blendMode != nil), ("mask", clip.mask != nil),
-      ] + clip.geometry.used.map { ($0, true) }, at: clip.pointer)
+        ("blendMode", clip.blendMode != nil), ("mask", clip.mask != nil), ("pitch", clip.sound.pitch != nil),
+        ("pan", !clip.sound.pan.isEmpty), ("audioFilters", !clip.sound.filters.isEmpty),
+      ] + (clip.retiming.keys + clip.geometry.used).map { ($0, true) }, at: clip.pointer)
   }
 
   /// Checks that the clips of a track can follow one another as they are stored.

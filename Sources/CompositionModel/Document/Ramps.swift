@@ -13,7 +13,7 @@ struct RampEntry: Sendable {
     /// Keys of its ramps that belong to the document's language and cannot be rendered yet.
     var notYet: [String]
 
-    static let opacity = Quantity(key: "opacity", range: 0...1, notYet: ["transform", "crop", "pitch", "pan"])
+    static let opacity = Quantity(key: "opacity", range: 0...1, notYet: ["transform", "crop"])
   }
 
   var place: Place

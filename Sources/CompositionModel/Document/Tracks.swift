@@ -9,15 +9,16 @@ struct TrackEntry: Sendable {
   var mask: MaskEntry?
   /// After those of each clip, on the composition's timeline.
   var filters: [FilterEntry] = []
+  /// Of clips that have none of their own.
+  var pitch: PitchAlgorithm?
   var clips: [ClipEntry]
   var pointer: JSONPointer
   /// No problem makes the time of its clips uncertain.
   var timesAreKnown: Bool
 
-  static let keys = ["id", "type", "sound", "clips"] + keysOfVideo
+  static let keys = ["id", "type", "sound", "pitch", "clips"] + keysOfVideo
   /// The keys of video tracks only, which change the pictures of all clips.
   static let keysOfVideo = ["blendMode", "mask", "filters"]
-  static let notYet = ["pitch"]
   static let instead = [
     "audio": "did you mean 'sound'?", "mute": "a video track has sound if it has \"sound\": true",
     "muted": "a video track has sound if it has \"sound\": true",
@@ -74,7 +75,7 @@ extension DocumentReader {
     let found = problems.count
     guard
       let fields = fields(
-        value, "a track", keys: TrackEntry.keys, notYet: TrackEntry.notYet, instead: TrackEntry.instead)
+        value, "a track", keys: TrackEntry.keys, instead: TrackEntry.instead)
     else { return nil }
     // A track without a usable name or type is left out, but the problems of its clips are found.
     var (type, isKnown) = (MediaType.video, true)
@@ -105,7 +106,12 @@ extension DocumentReader {
         problems.add(fields.pointer.key(key), "'\(key)' is for video tracks")
       }
     }
-    let clips = written.map { clip($0, type) }
+    if let pitch = fields["pitch"], type == .video, !hasSound {
+      problems.add(pitch.pointer, "'pitch' is for sound, which this track does not have: give it \"sound\": true")
+    } else {
+      track.pitch = choice(fields["pitch"], "pitch algorithm")
+    }
+    let clips = written.map { clip($0, type, hasSound: hasSound || type == .audio) }
     if let transition = clips.first?.transition {
       problems.add(
         transition.pointer, "the first clip of a track has none before it from which a transition could start")
@@ -264,10 +270,9 @@ extension Lowering {
       id: id, type: .audio,
       clips: clips.entries.compactMap { entry in
         var clip = entry.element.clip
-        guard let track = assets[clip.asset]?.defaultTrack(.audio), !clip.source.isEmpty,
-          !entry.element.entry.retiming.dropsSound
+        guard let track = entry.element.soundTrack, !clip.source.isEmpty, !entry.element.entry.retiming.dropsSound
         else { return nil }
-        clip.sourceTrack = track.index
+        clip.sourceTrack = track
         clip.source = entry.element.used
         return clip
       })

@@ -182,7 +182,7 @@ extension Lowering {
 
   /// Audio tracks whose volume is 0 from beginning to end.
   private func addUnheard(_ edit: Edit, to warnings: inout ProblemList) {
-    for entry in document.audioMix {
+    for entry in document.audioMix.tracks {
       guard let volume = edit.audioMix.volumes[entry.track], !volume.isEverAboveZero(in: film),
         edit.composition.track(entry.track)?.clips.isEmpty == false
       else { continue }

@@ -89,6 +89,12 @@ public struct Clip: Sendable, Hashable, Codable {
   public var alpha: AlphaMode?
   /// Nil: forwards, at one speed.
   public var retiming: Retiming?
+  /// Of sound whose speed is changed. Nil: spectral.
+  public var pitch: PitchAlgorithm?
+  /// Of the clip's sound, from -1 to 1, on the composition's timeline. Nil: 0.
+  public var pan: RampList?
+  /// Of the clip's sound, applied in order.
+  public var audioFilters: [AudioFilter]?
 
   public init(asset: AssetID, sourceTrack: Int, source: MediaTimeRange, target: MediaTimeRange) {
     self.asset = asset
@@ -118,18 +124,4 @@ public enum Deinterlacing: String, Sendable, Hashable, Codable {
   /// All, whether they are flagged or not.
   case always
   case never
-}
-
-/// The volume of each audio track over time: AVFoundation's `AVAudioMix`.
-public struct AudioMix: Sendable, Hashable, Codable {
-  /// On the composition's timeline. A track that is not in it plays at volume 1.
-  public var volumes: [TrackID: RampList]
-  /// A second volume, with which the first is multiplied: that of the cross-fades between clips. A track that is not in
-  /// it has none.
-  public var fades: [TrackID: RampList]
-
-  public init(volumes: [TrackID: RampList] = [:], fades: [TrackID: RampList] = [:]) {
-    self.volumes = volumes
-    self.fades = fades
-  }
 }

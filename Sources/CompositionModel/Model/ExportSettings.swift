@@ -37,17 +37,6 @@ public struct ExportSettings: Sendable, Hashable, Codable {
   }
 }
 
-/// A named part of the output.
-public struct Chapter: Sendable, Hashable, Codable {
-  public var range: MediaTimeRange
-  public var title: String
-
-  public init(range: MediaTimeRange, title: String) {
-    self.range = range
-    self.title = title
-  }
-}
-
 /// How the output's video is encoded.
 public struct VideoSettings: Sendable, Hashable, Codable {
   public enum RateControl: Sendable, Hashable, Codable {

@@ -286,7 +286,7 @@ private struct IndexLayout {
   private var fixedBound: Int {
     let texts = metadata.reduce(0) { $0 + $1.key.utf8.count + $1.value.utf8.count + 128 }
     // In the movie's own list and in a track of texts.
-    let titles = chapters.reduce(chapters.isEmpty ? 0 : 2048) { $0 + $1.title.utf8.count + 128 }
+    let titles = chapters.reduce(chapters.isEmpty ? 0 : 2048) { $0 + ($1.title?.utf8.count ?? 0) + 128 }
     return 4096 + texts + titles + tracks.reduce(0) { $0 + $1.header.extradata.count + 2048 }
   }
 

@@ -12,6 +12,8 @@ package import Segmenter
 ///   changed with the pitch kept.
 /// - Tracks are added in 32-bit float, without normalisation: samples beyond full scale are clipped where they are encoded,
 ///   as in AVFoundation's mixer. A document that adds loud tracks should lower their volumes.
+/// - A track with filters or ducking is mixed, filtered, and then gets its volume, its pan and its ducking. With a target of
+///   loudness the mix is measured first, and gets a gain, and a limiter where its true peaks would be too high.
 /// - Where nothing plays, or a source has no samples (it starts late, ends early, or has a gap), there is silence.
 package enum AudioRenderer {
   /// About how many samples are mixed at a time: few enough to stay in the processor's cache.
@@ -40,34 +42,52 @@ package enum AudioRenderer {
           + "cannot be rendered; possible are \(channelCounts.map(String.init).joined(separator: ", ")) channels")
     }
     let firstSample = task.firstSample ?? 0
-    let (end, overflow) = firstSample.addingReportingOverflow(task.sampleCount)
-    guard firstSample >= 0, !overflow else {
+    guard firstSample >= 0, !firstSample.addingReportingOverflow(task.sampleCount).overflow else {
       throw RenderError(.task, "\(task.sampleCount) samples from sample \(firstSample) on cannot be rendered")
     }
-    var tracks: [TrackMixer] = []
-    for track in task.tracks {
-      tracks.append(
-        try mapErrors(to: RenderError.audioTime) { () throws(TimeError) in
-          try TrackMixer(
-            track, rate: task.encoder.sampleRate, firstSample: firstSample, sampleCount: task.sampleCount)
-        })
-    }
     let damage = DamageLog()
-    let opener = ClipOpener(task, inputs: inputs, movement: movement, damage: damage)
+    let (rate, channels) = (task.encoder.sampleRate, task.encoder.channels)
     let output = try AudioPieceEncoder(task.encoder, sampleCount: task.sampleCount, to: descriptor, movement)
     let size = output.blockSize(near: blockSize)
-    let mix = SampleBlock(channels: task.encoder.channels, capacity: size)
-    let scratch = SampleBlock(channels: task.encoder.channels, capacity: size)
-    var next = firstSample
-    while next < end {
-      let samples = next..<min(end, next + Int64(size))
-      mix.clear(0, samples.count)
-      damage.move(to: Double(next - firstSample) / Double(task.encoder.sampleRate))
-      for index in tracks.indices { try tracks[index].add(samples, to: mix, scratch: scratch, opening: opener) }
-      try output.encode(mix, count: samples.count)
-      next = samples.upperBound
-      movement?.advance()
-      progress(next - firstSample)
+    let block = SampleBlock(channels: channels, capacity: size)
+    func mastered(_ mastering: Mastering, _ damage: DamageLog?) throws(RenderError) -> MasteredMix {
+      let opener = ClipOpener(task, inputs: inputs, movement: movement, damage: damage)
+      let mixer = try FilmMixer(task, opening: opener, capacity: size)
+      while mixer.position < firstSample {
+        try mixer.mix(Int(min(Int64(size), firstSample - mixer.position)), into: block)
+        movement?.advance()
+      }
+      return try MasteredMix(mixer, mastering, sampleRate: rate, channels: channels)
+    }
+    func forEachBlock(_ body: (Range<Int64>) throws(RenderError) -> Void) throws(RenderError) {
+      for start in stride(from: 0, to: task.sampleCount, by: size) {
+        try body(start..<min(task.sampleCount, start + Int64(size)))
+        movement?.advance()
+      }
+    }
+    var mastering = Mastering()
+    var measured: Int64 = 0
+    if let loudness = task.loudness {
+      mastering = try Mastering.find(loudness) { (mastering) throws(RenderError) in
+        let mix = try mastered(mastering, nil)
+        let meter = try LoudnessMeter(sampleRate: rate, channels: channels)
+        try forEachBlock { (samples) throws(RenderError) in
+          try mix.mix(samples.count, into: block)
+          try meter.add(block, count: samples.count)
+          // The first of two passes at least.
+          measured = max(measured, samples.upperBound / 2)
+          progress(measured)
+        }
+        return meter
+      }
+    }
+    let mix = try mastered(mastering, damage)
+    try forEachBlock { (samples) throws(RenderError) in
+      damage.move(to: Double(samples.lowerBound) / Double(rate))
+      try mix.mix(samples.count, into: block)
+      try output.encode(block, count: samples.count)
+      let share = Double(samples.upperBound) / Double(task.sampleCount)
+      progress(measured == 0 ? samples.upperBound : measured + Int64(Double(task.sampleCount - measured) * share))
     }
     try output.finish(damage.damage)
     return damage.damage

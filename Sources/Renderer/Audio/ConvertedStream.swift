@@ -1,7 +1,7 @@
 import CompositionModel
 import Media
 
-/// Samples of another rate or other channels, converted to the output's.
+/// Samples of another rate, other channels or another speed, converted to the output's. The pitch follows the speed.
 final class ConvertedStream: SampleStream {
   /// Half the length of the converter's filter, in samples of the slower of the two rates.
   private static let filterReach = 16
@@ -18,23 +18,30 @@ final class ConvertedStream: SampleStream {
   private var discarded: Int64
 
   /// A stream at the output's rate, whose first sample is the one at `start` seconds of the asset's timeline.
+  /// - Parameter speed: Seconds of the source in a second of the output, from 1/100 to 100.
   init(
-    _ source: any SampleSource, plan: ChannelPlan, start: Rational, outputRate: Int, outputChannels: Int
+    _ source: any SampleSource, plan: ChannelPlan, start: Rational, speed: Rational = .one, outputRate: Int,
+    outputChannels: Int
   ) throws(RenderError) {
     self.source = source
+    let rates = try mapErrors(to: RenderError.audioTime) { () throws(TimeError) in
+      try Self.rates(from: source.sampleRate, to: outputRate, speed: speed)
+    }
     let phase = try mapErrors(to: RenderError.audioTime) { () throws(TimeError) in
-      if source.sampleRate == outputRate {
-        guard let first = Int64(exactly: try (start * Rational(outputRate)).rounded) else { throw TimeError.overflow }
+      if rates.source == rates.output {
+        let requested = try start * Rational(source.sampleRate)
+        guard let first = Int64(exactly: requested.rounded) else { throw TimeError.overflow }
         return ResamplePhase(firstSource: first, discarded: 0)
       }
-      let reach = Self.filterReach * max(1, (source.sampleRate + outputRate - 1) / outputRate)
+      let reach = Self.filterReach * max(1, (rates.source + rates.output - 1) / rates.output)
       return try ResamplePhase(
-        sourceStart: start, sourceRate: source.sampleRate, outputRate: outputRate, runUp: reach)
+        sourceStart: start, sourceRate: source.sampleRate, step: Rational(Int128(rates.source), Int128(rates.output)),
+        runUp: reach)
     }
     (position, discarded) = (phase.firstSource, phase.discarded)
-    input = SampleBlock(channels: source.channels, capacity: 4096)
-    output = SampleBlock(
-      channels: outputChannels, capacity: 4096 * (outputRate / source.sampleRate + 1) + Self.filterReach * 64)
+    let growth = rates.output / rates.source + 1
+    input = SampleBlock(channels: source.channels, capacity: min(4096, max(64, 262_144 / growth)))
+    output = SampleBlock(channels: outputChannels, capacity: input.capacity * growth + Self.filterReach * 64)
     let mixing: SampleConverter.Mixing =
       switch plan {
       // Only the rate changes: each channel is converted by itself, whatever the layout's name.
@@ -44,9 +51,26 @@ final class ConvertedStream: SampleStream {
     converter = try mapErrors(to: RenderError.caused(.task, "audio cannot be converted to the output's format")) {
       () throws(MediaError) in
       try SampleConverter(
-        fromRate: source.sampleRate, channels: source.channels, toRate: outputRate, channels: outputChannels,
+        fromRate: rates.source, channels: source.channels, toRate: rates.output, channels: outputChannels,
         mixing: mixing)
     }
+  }
+
+  /// The rates between which the converter converts, which it takes as whole numbers: the source's samples in some time
+  /// of the output, and the output's.
+  private static func rates(
+    from source: Int, to output: Int, speed: Rational
+  ) throws(TimeError) -> (source: Int, output: Int) {
+    guard speed != .one else { return (source, output) }
+    var step = try Rational(Int128(source), Int128(output)) * speed
+    let greatest: Int128 = 1 << 30
+    if step.numerator > greatest || step.denominator > greatest {
+      // The nearest with a denominator for which both fit: less than a sample off in an hour.
+      let denominator = greatest / max(1, step.ceiling)
+      step = try Rational((step * Rational(denominator)).rounded, denominator)
+    }
+    guard let from = Int(exactly: step.numerator), let to = Int(exactly: step.denominator) else { throw .overflow }
+    return (from, to)
   }
 
   func read(into block: SampleBlock, _ range: SampleRange) throws(RenderError) {
@@ -94,9 +118,9 @@ struct ResamplePhase: Sendable, Equatable {
   /// - Parameters:
   ///   - sourceStart: The requested time in seconds of the source's timeline.
   ///   - runUp: The smallest number of source samples to start early.
-  init(sourceStart: Rational, sourceRate: Int, outputRate: Int, runUp: Int) throws(TimeError) {
+  ///   - step: Source samples from one output to the next.
+  init(sourceStart: Rational, sourceRate: Int, step: Rational, runUp: Int) throws(TimeError) {
     let requested = try sourceStart * Rational(sourceRate)
-    let step = try Rational(Int128(sourceRate), Int128(outputRate))
     let least = try (Rational(runUp) / step).ceiling
     // The fraction of a source sample by which the grid misses, in parts of `whole`, for each number of outputs.
     let (whole, overflow) = requested.denominator.multipliedReportingOverflow(by: step.denominator)

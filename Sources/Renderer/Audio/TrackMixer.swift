@@ -1,9 +1,8 @@
-import CMedia
 import CompositionModel
 import Media
 import Segmenter
 
-/// Mixes one track: its clips one after another, at the track's volume. Each clip is opened when its first sample is mixed
+/// Mixes the clips of one track, one after another, at the track's volume. Each clip is opened when its first sample is mixed
 /// and closed after its last.
 struct TrackMixer {
   private let volume: VolumeCurve
@@ -11,22 +10,24 @@ struct TrackMixer {
   private let fades: VolumeCurve?
   /// The samples of a block with their fades.
   private var faded: SampleBlock?
-  private let clips: [(placement: ClipPlacement, clip: PlannedAudioClip)]
+  private let clips: [(placement: ClipPlacement, clip: PlannedAudioClip, pan: PanCurve?)]
   private var next = 0
   private var playing: ClipOpener.OpenClip?
 
-  /// - Parameter firstSample: The sample of the composition that is the output's first.
+  /// - Parameter samples: Of the composition; those that are mixed.
   init(
-    _ track: PlannedAudioTrack, rate: Int, firstSample: Int64 = 0, sampleCount: Int64
+    _ clips: [PlannedAudioClip], volume: RampList, fades: RampList?, rate: Int, samples: Range<Int64>
   ) throws(TimeError) {
-    volume = try VolumeCurve(track.volume, rate: rate)
-    fades = try track.fades.map { fades throws(TimeError) in try VolumeCurve(fades, rate: rate) }
-    var clips: [(placement: ClipPlacement, clip: PlannedAudioClip)] = []
-    for clip in track.clips {
-      let placement = try ClipPlacement(clip, rate: rate, firstSample: firstSample, sampleCount: sampleCount)
-      if !placement.output.isEmpty { clips.append((placement, clip)) }
+    self.volume = try VolumeCurve(volume, rate: rate)
+    self.fades = try fades.map { fades throws(TimeError) in try VolumeCurve(fades, rate: rate) }
+    var placed: [(placement: ClipPlacement, clip: PlannedAudioClip, pan: PanCurve?)] = []
+    for clip in clips {
+      let placement = try ClipPlacement(
+        clip, rate: rate, firstSample: samples.lowerBound, sampleCount: Int64(samples.count))
+      let pan = try clip.pan.map { pan throws(TimeError) in try PanCurve(pan, rate: rate) }
+      if !placement.output.isEmpty { placed.append((placement, clip, pan)) }
     }
-    self.clips = clips
+    self.clips = placed
   }
 
   /// Adds the track's part of `samples` to `mix`, whose first sample is the first of `samples`. Successive calls pass
@@ -35,7 +36,7 @@ struct TrackMixer {
     _ samples: Range<Int64>, to mix: SampleBlock, scratch: SampleBlock, opening opener: ClipOpener
   ) throws(RenderError) {
     while next < clips.count, clips[next].placement.output.lowerBound < samples.upperBound {
-      let (placement, clip) = clips[next]
+      let (placement, clip, pan) = clips[next]
       let part = placement.output.clamped(to: samples)
       if !part.isEmpty {
         let current: ClipOpener.OpenClip
@@ -43,8 +44,9 @@ struct TrackMixer {
         playing = current
         let offset = Int(part.lowerBound - samples.lowerBound)
         try current.stream.read(into: scratch, SampleRange(start: offset, count: part.count))
-        try mixIn(
-          part, try fade(part, scratch, origin: samples.lowerBound), to: mix, volume, origin: samples.lowerBound)
+        try pan?.apply(part, to: scratch, origin: samples.lowerBound)
+        let faded = try fade(part, scratch, origin: samples.lowerBound)
+        try volume.add(part, of: faded, to: mix, origin: samples.lowerBound)
       }
       guard placement.output.upperBound <= samples.upperBound else { return }
       if let playing { opener.close(playing) }
@@ -61,26 +63,8 @@ struct TrackMixer {
     let result = faded ?? SampleBlock(channels: block.channels, capacity: block.capacity)
     faded = result
     result.clear(Int(samples.lowerBound - origin), samples.count)
-    try mixIn(samples, block, to: result, fades, origin: origin)
+    try fades.add(samples, of: block, to: result, origin: origin)
     return result
-  }
-
-  private func mixIn(
-    _ samples: Range<Int64>, _ block: SampleBlock, to mix: SampleBlock, _ volume: VolumeCurve, origin: Int64
-  ) throws(RenderError) {
-    let runs = try mapErrors(to: RenderError.audioTime) { () throws(TimeError) in try volume.runs(in: samples) }
-    for run in runs {
-      let (start, count) = (Int(run.samples.lowerBound - origin), run.samples.count)
-      for channel in 0..<mix.channels {
-        let (to, from) = (mix.row(channel) + start, block.row(channel) + start)
-        switch run.shape {
-        case .constant(1): sheaf_mix_add(to, from, count)
-        case .constant(let gain): sheaf_mix_scaled(to, from, gain, count)
-        case .line(let start, let rise, let first, let step, let whole):
-          sheaf_mix_line(to, from, start, rise, first, step, whole, count)
-        }
-      }
-    }
   }
 }
 
@@ -164,20 +148,39 @@ final class ClipOpener {
     let samples: any SampleSource = clip.isReversed == true ? try reversed(track, clip) : track
     let (rate, channels) = (task.encoder.sampleRate, task.encoder.channels)
     let plan = ChannelPlan(from: planned.audio, to: channels)
-    let isStretched = placement.speed != .one
-    let runUp = isStretched ? StretchedStream.runUp(sampleRate: rate) : 0
-    let stream: any SampleStream
-    if plan == .same, planned.audio.sampleRate == rate {
-      stream = CopiedStream(samples, from: placement.alignedSource - Int64(runUp))
-    } else {
-      let start = try mapErrors(to: RenderError.audioTime) { () throws(TimeError) in
-        try placement.sourceStart - Rational(Int128(runUp), Int128(rate))
-      }
-      stream = try ConvertedStream(samples, plan: plan, start: start, outputRate: rate, outputChannels: channels)
+    var stream = try stream(clip, placement, of: samples, plan: plan, rate: rate, channels: channels)
+    if let filters = clip.filters, !filters.isEmpty {
+      stream = try FilteredStream(stream, filters, sampleRate: rate, channels: channels)
     }
-    guard isStretched else { return OpenClip(stream: stream, track: track, source: clip.source) }
-    let stretched = try StretchedStream(stream, tempo: placement.speed, sampleRate: rate, channels: channels)
-    return OpenClip(stream: stretched, track: track, source: clip.source)
+    return OpenClip(stream: stream, track: track, source: clip.source)
+  }
+
+  private func stream(
+    _ clip: PlannedAudioClip, _ placement: ClipPlacement, of track: any SampleSource, plan: ChannelPlan, rate: Int,
+    channels: Int
+  ) throws(RenderError) -> any SampleStream {
+    let isCopied = plan == .same && track.sampleRate == rate
+    guard placement.speed != .one else {
+      if isCopied { return CopiedStream(track, from: placement.alignedSource) }
+      return try ConvertedStream(
+        track, plan: plan, start: placement.sourceStart, outputRate: rate, outputChannels: channels)
+    }
+    let pitch = clip.pitch ?? .spectral
+    if pitch == .varispeed {
+      return try ConvertedStream(
+        track, plan: plan, start: placement.sourceStart, speed: placement.speed, outputRate: rate,
+        outputChannels: channels)
+    }
+    let stretcher = try TimeStretcher(pitch, tempo: placement.speed, sampleRate: rate, channels: channels)
+    let (start, first) = try mapErrors(to: RenderError.audioTime) { () throws(TimeError) in
+      let start = try placement.sourceStart - Rational(Int128(stretcher.runUp), Int128(rate))
+      return (start, Int64(clamping: try (start * Rational(rate)).rounded))
+    }
+    let input: any SampleStream =
+      isCopied
+      ? CopiedStream(track, from: first)
+      : try ConvertedStream(track, plan: plan, start: start, outputRate: rate, outputChannels: channels)
+    return StretchedStream(input, stretcher)
   }
 
   /// Keeps the track of a finished clip for the next one.

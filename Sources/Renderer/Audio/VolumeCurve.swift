@@ -1,6 +1,8 @@
+import CMedia
 import CompositionModel
+import Media
 
-/// A track's volume at each sample of the output, where sample k is at k/rate seconds: a `RampList`, which is 1 before the
+/// A track's volume, or another value of it, at each sample of the output, where sample k is at k/rate seconds: a `RampList`, which is 1 before the
 /// first ramp and keeps its last value after each ramp.
 struct VolumeCurve: Sendable {
   /// Consecutive samples over which the volume is constant or linear. An eased ramp has many.
@@ -28,9 +30,12 @@ struct VolumeCurve: Sendable {
   }
 
   private let pieces: [Piece]
+  /// An easing that goes beyond its ends is limited to them.
+  private let limits: ClosedRange<Double>
 
   /// `rate` is in samples a second.
-  init(_ list: RampList, rate: Int) throws(TimeError) {
+  init(_ list: RampList, rate: Int, limits: ClosedRange<Double> = 0...10) throws(TimeError) {
+    self.limits = limits
     var pieces: [Piece] = []
     for ramp in list.ramps {
       let start = try ramp.over.start.exact * Rational(rate)
@@ -63,7 +68,7 @@ struct VolumeCurve: Sendable {
         let held = min(max(piece.held, position), end)
         if position < held {
           if let easing = piece.ramp.easing {
-            runs += try Self.eased(piece, easing, position..<held)
+            runs += try eased(piece, easing, position..<held)
           } else {
             runs.append(Run(samples: position..<held, shape: try Self.line(piece, position..<held)))
           }
@@ -85,11 +90,12 @@ struct VolumeCurve: Sendable {
   private static let distance: Int64 = 64
 
   /// The runs of an eased ramp. Where they start depends on the ramp alone.
-  private static func eased(_ piece: Piece, _ easing: Easing, _ samples: Range<Int64>) throws(TimeError) -> [Run] {
+  private func eased(_ piece: Piece, _ easing: Easing, _ samples: Range<Int64>) throws(TimeError) -> [Run] {
+    let (longestExact, distance) = (Self.longestExact, Self.distance)
     let rise = piece.ramp.to - piece.ramp.from
     func value(_ sample: Int64) throws(TimeError) -> Double {
       let position = try (piece.scale * Rational(sample) + piece.offset).approximate
-      return min(10, max(0, piece.ramp.from + rise * easing(position)))
+      return min(limits.upperBound, max(limits.lowerBound, piece.ramp.from + rise * easing(position)))
     }
     let isExact = piece.held - piece.first <= longestExact
     var runs: [Run] = []
@@ -134,5 +140,58 @@ struct VolumeCurve: Sendable {
     }
     // The numbers are too large for a Double to hold exactly: the values are the nearest that it can hold.
     return .line(start: start, rise: rise, first: atFirst.approximate, step: piece.scale.approximate, whole: 1)
+  }
+}
+
+extension VolumeCurve {
+  /// Adds a block at the volume to `mix`. The first sample of both is `origin`.
+  func add(_ samples: Range<Int64>, of block: SampleBlock, to mix: SampleBlock, origin: Int64) throws(RenderError) {
+    let runs = try mapErrors(to: RenderError.audioTime) { () throws(TimeError) in try self.runs(in: samples) }
+    for run in runs {
+      let (start, count) = (Int(run.samples.lowerBound - origin), run.samples.count)
+      for channel in 0..<mix.channels {
+        let (to, from) = (mix.row(channel) + start, block.row(channel) + start)
+        switch run.shape {
+        case .constant(1): sheaf_mix_add(to, from, count)
+        case .constant(let gain): sheaf_mix_scaled(to, from, gain, count)
+        case .line(let start, let rise, let first, let step, let whole):
+          sheaf_mix_line(to, from, start, rise, first, step, whole, count)
+        }
+      }
+    }
+  }
+}
+
+/// Where a sound is between left and right at each sample of the output: a `RampList` from -1 to 1. The speakers of the
+/// other side become quieter, linearly, and nothing becomes louder: ffmpeg's stereo balance.
+struct PanCurve: Sendable {
+  private let curve: VolumeCurve
+
+  init(_ list: RampList, rate: Int) throws(TimeError) {
+    curve = try VolumeCurve(list, rate: rate, limits: -1...1)
+  }
+
+  /// 1 for a left speaker, -1 for a right one, and 0 for one in the middle, of libavutil's mono, stereo, 5.1 and 7.1.
+  static func side(ofChannel channel: Int, of channels: Int) -> Double {
+    let sides: [Double] = channels == 1 ? [0] : [1, -1, 0, 0, 1, -1, 1, -1]
+    return sides.indices.contains(channel) ? sides[channel] : 0
+  }
+
+  /// Changes a block, whose first sample is `origin`.
+  func apply(_ samples: Range<Int64>, to block: SampleBlock, origin: Int64) throws(RenderError) {
+    let runs = try mapErrors(to: RenderError.audioTime) { () throws(TimeError) in try curve.runs(in: samples) }
+    for run in runs where run.shape != .constant(0) {
+      let (start, count) = (Int(run.samples.lowerBound - origin), run.samples.count)
+      for channel in 0..<block.channels {
+        let side = Self.side(ofChannel: channel, of: block.channels)
+        guard side != 0 else { continue }
+        let row = block.row(channel) + start
+        switch run.shape {
+        case .constant(let pan): sheaf_pan_line(row, side, Double(pan), 0, 0, 0, 1, count)
+        case .line(let start, let rise, let first, let step, let whole):
+          sheaf_pan_line(row, side, start, rise, first, step, whole, count)
+        }
+      }
+    }
   }
 }

@@ -11,10 +11,14 @@ package struct AudioTask: Sendable, Hashable, Codable {
   package var sources: [PlannedAudioSource]
   /// The sample of the composition, round(start · sampleRate), that is the output's first. Nil: 0.
   package var firstSample: Int64?
+  /// Of the whole mix. Nil: as it is.
+  package var loudness: LoudnessTarget?
 
   package init(
-    encoder: AudioSettings, sampleCount: Int64, tracks: [PlannedAudioTrack], sources: [PlannedAudioSource]
+    encoder: AudioSettings, sampleCount: Int64, tracks: [PlannedAudioTrack], sources: [PlannedAudioSource],
+    loudness: LoudnessTarget? = nil
   ) {
+    self.loudness = loudness
     self.encoder = encoder
     self.sampleCount = sampleCount
     self.tracks = tracks
@@ -22,18 +26,66 @@ package struct AudioTask: Sendable, Hashable, Codable {
   }
 }
 
-/// An audio track: its clips and its volume.
+extension AudioTask {
+  /// Whether a sample depends on all that was heard before it, because filters and ducking have a state.
+  package var hasState: Bool {
+    tracks.contains { track in
+      track.filters != nil || track.ducking != nil || (track.clips + (track.lanes ?? []).flatMap(\.clips)).contains {
+        $0.filters != nil
+      }
+    }
+  }
+}
+
+/// An audio track: its clips, how they are changed together, and its volume.
 package struct PlannedAudioTrack: Sendable, Hashable, Codable {
   /// On the composition's timeline.
   package var volume: RampList
   /// With which the volume is multiplied, on the composition's timeline. Nil for a track without cross-fades.
   package var fades: RampList?
   package var clips: [PlannedAudioClip]
+  /// From -1 to 1, on the composition's timeline. Nil: 0.
+  package var pan: RampList?
+  /// Before the volume and the pan. Nil: none.
+  package var filters: [AudioFilter]?
+  package var ducking: PlannedDucking?
+  /// The other lanes of the track, which are mixed with its own clips before the filters. Nil: none.
+  package var lanes: [PlannedAudioLane]?
 
-  package init(volume: RampList, fades: RampList? = nil, clips: [PlannedAudioClip]) {
+  package init(
+    volume: RampList, fades: RampList? = nil, clips: [PlannedAudioClip], pan: RampList? = nil,
+    filters: [AudioFilter]? = nil, ducking: PlannedDucking? = nil, lanes: [PlannedAudioLane]? = nil
+  ) {
     self.volume = volume
     self.fades = fades
     self.clips = clips
+    self.pan = pan
+    self.filters = filters
+    self.ducking = ducking
+    self.lanes = lanes
+  }
+}
+
+/// Clips of a track that overlap its others by cross-fades.
+package struct PlannedAudioLane: Sendable, Hashable, Codable {
+  package var fades: RampList?
+  package var clips: [PlannedAudioClip]
+
+  package init(fades: RampList? = nil, clips: [PlannedAudioClip]) {
+    self.fades = fades
+    self.clips = clips
+  }
+}
+
+/// Lowers a track while another is heard.
+package struct PlannedDucking: Sendable, Hashable, Codable {
+  /// Index in `AudioTask.tracks`.
+  package var under: Int
+  package var levels: DuckingLevels
+
+  package init(under: Int, levels: DuckingLevels) {
+    self.under = under
+    self.levels = levels
   }
 }
 
@@ -47,8 +99,20 @@ package struct PlannedAudioClip: Sendable, Hashable, Codable {
   package var targetRange: MediaTimeRange
   /// True: the last sample is heard first. Nil: forwards.
   package var isReversed: Bool?
+  /// Of a clip whose speed is changed. Nil: spectral.
+  package var pitch: PitchAlgorithm?
+  /// From -1 to 1, on the composition's timeline. Nil: 0.
+  package var pan: RampList?
+  /// Before the pan. Nil: none.
+  package var filters: [AudioFilter]?
 
-  package init(source: Int, sourceRange: MediaTimeRange, targetRange: MediaTimeRange) {
+  package init(
+    source: Int, sourceRange: MediaTimeRange, targetRange: MediaTimeRange, pitch: PitchAlgorithm? = nil,
+    pan: RampList? = nil, filters: [AudioFilter]? = nil
+  ) {
+    self.pitch = pitch
+    self.pan = pan
+    self.filters = filters
     self.source = source
     self.sourceRange = sourceRange
     self.targetRange = targetRange
@@ -87,37 +151,49 @@ struct AudioPlanner {
   let edit: Edit
   let sources: SourceLookup
 
-  func task(_ encoder: AudioSettings) throws(PlanError) -> AudioTask {
-    let (range, samples) = try exportedSamples(rate: encoder.sampleRate)
+  private struct Sources {
     var used: [PlannedAudioSource] = []
     var indices: [PlannedAudioSource: Int] = [:]
+
+    mutating func index(of source: PlannedAudioSource) -> Int {
+      if let index = indices[source] { return index }
+      indices[source] = used.count
+      used.append(source)
+      return used.count - 1
+    }
+  }
+
+  func task(_ encoder: AudioSettings) throws(PlanError) -> AudioTask {
+    let (range, samples) = try exportedSamples(rate: encoder.sampleRate)
+    let mix = edit.audioMix
+    var used = Sources()
     var tracks: [PlannedAudioTrack] = []
+    // By the first lane of a track.
+    var places: [TrackID: Int] = [:]
+    var duckings: [(place: Int, ducking: Ducking)] = []
+    let keys = Set(mix.ducking.values.map(\.under))
     for track in edit.composition.tracks where track.type == .audio && !track.clips.isEmpty {
-      var clips: [PlannedAudioClip] = []
-      for clip in track.clips where clip.target.start < range.end && range.start < clip.target.end {
-        let (asset, description) = try sources.track(of: clip)
-        guard let audio = description.audio else {
-          throw PlanError(.noTrack(asset: clip.asset, index: clip.sourceTrack), "the audio of '\(clip.asset)'")
-        }
-        let source = PlannedAudioSource(
-          digest: asset.digest, track: description.index, timebase: description.timebase, origin: description.origin,
-          discontinuities: description.discontinuities, audio: audio)
-        let index = indices[source] ?? used.count
-        if index == used.count {
-          used.append(source)
-          indices[source] = index
-        }
-        guard clip.retiming?.speed == nil else {
-          throw PlanError(.changingSpeed(asset: clip.asset), "the audio of '\(clip.asset)' at \(clip.target.start)")
-        }
-        clips.append(PlannedAudioClip(source: index, sourceRange: clip.source, targetRange: clip.target))
-        if clip.retiming.isReversed { clips[clips.count - 1].isReversed = true }
+      let clips = try self.clips(of: track, in: range, &used)
+      let id = mix.lanes[track.id] ?? track.id
+      // The lanes of a track that nothing changes as a whole are tracks of their own.
+      let isWhole = mix.filters[id] != nil || mix.ducking[id] != nil || keys.contains(id)
+      if isWhole, let place = places[id] {
+        tracks[place].lanes = (tracks[place].lanes ?? []) + [PlannedAudioLane(fades: mix.fades[track.id], clips: clips)]
+        continue
       }
+      if isWhole { places[id] = tracks.count }
+      if let ducking = mix.ducking[id] { duckings.append((tracks.count, ducking)) }
       tracks.append(
         PlannedAudioTrack(
-          volume: edit.audioMix.volumes[track.id] ?? .one, fades: edit.audioMix.fades[track.id], clips: clips))
+          volume: mix.volumes[track.id] ?? .one, fades: mix.fades[track.id], clips: clips, pan: mix.pans[track.id],
+          filters: mix.filters[id]))
     }
-    var task = AudioTask(encoder: encoder, sampleCount: Int64(samples.count), tracks: tracks, sources: used)
+    // A track without sound lowers none.
+    for (place, ducking) in duckings {
+      tracks[place].ducking = places[ducking.under].map { PlannedDucking(under: $0, levels: ducking.levels) }
+    }
+    var task = AudioTask(
+      encoder: encoder, sampleCount: Int64(samples.count), tracks: tracks, sources: used.used, loudness: mix.loudness)
     if samples.lowerBound > 0 { task.firstSample = samples.lowerBound }
     return task
   }
@@ -134,5 +210,35 @@ struct AudioPlanner {
       throw PlanError(.time(.overflow), "the audio's length")
     }
     return (range, first..<end)
+  }
+
+  /// - Parameter range: What is heard of the composition. Of a mix that depends on all before it, the clips before the range
+  ///   are kept too.
+  private func clips(
+    of track: CompositionTrack, in range: MediaTimeRange, _ used: inout Sources
+  ) throws(PlanError) -> [PlannedAudioClip] {
+    let hasState =
+      !edit.audioMix.filters.isEmpty || !edit.audioMix.ducking.isEmpty
+      || edit.composition.tracks.contains { $0.clips.contains { $0.audioFilters != nil } }
+    var clips: [PlannedAudioClip] = []
+    for clip in track.clips where clip.target.start < range.end && (hasState || range.start < clip.target.end) {
+      let (asset, description) = try sources.track(of: clip)
+      guard let audio = description.audio else {
+        throw PlanError(.noTrack(asset: clip.asset, index: clip.sourceTrack), "the audio of '\(clip.asset)'")
+      }
+      let source = PlannedAudioSource(
+        digest: asset.digest, track: description.index, timebase: description.timebase, origin: description.origin,
+        discontinuities: description.discontinuities, audio: audio)
+      guard clip.retiming?.speed == nil else {
+        throw PlanError(.changingSpeed(asset: clip.asset), "the audio of '\(clip.asset)' at \(clip.target.start)")
+      }
+      let keepsSpeed = clip.source.duration == clip.target.duration
+      var planned = PlannedAudioClip(
+        source: used.index(of: source), sourceRange: clip.source, targetRange: clip.target,
+        pitch: keepsSpeed ? nil : clip.pitch, pan: clip.pan, filters: clip.audioFilters)
+      if clip.retiming.isReversed { planned.isReversed = true }
+      clips.append(planned)
+    }
+    return clips
   }
 }

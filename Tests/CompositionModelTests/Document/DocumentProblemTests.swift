@@ -103,7 +103,7 @@ private func instructions(_ instructions: String) -> String {
       "1 should be true or false"),
     Wrong(
       documentText(tracks: #"[{"pitch": "spectral", "clips": [{"asset": "v"}]}]"#),
-      "/tracks/0/pitch", "'pitch' is part of the document's language", "yet"),
+      "/tracks/0/pitch", "'pitch' is for sound", "\"sound\": true"),
     Wrong(documentText(tracks: #"[{"id": "A", "clips": []}]"#), "/tracks", "no frames"),
     Wrong(documentText(tracks: "[]"), "/tracks", "no frames"),
   ])
@@ -162,7 +162,9 @@ private func instructions(_ instructions: String) -> String {
     Wrong(clips(#"{"asset": "v", "fit": "containn"}"#), "/tracks/0/clips/0/fit", "'containn'", "'contain'", "cover"),
     Wrong(clips(#"{"asset": "v", "opacity": 1.5}"#), "/tracks/0/clips/0/opacity", "1.5", "from 0 to 1"),
     Wrong(clips(#"{"asset": "v", "opacity": 1e999}"#), "/tracks/0/clips/0/opacity", "1e999"),
-    Wrong(clips(#"{"asset": "v", "pitch": "spectral"}"#), "/tracks/0/clips/0/pitch", "'pitch'", "cannot render it yet"),
+    Wrong(
+      clips(#"{"asset": "v", "pitch": "spectral"}"#), "/tracks/0/clips/0/pitch", "'pitch' is for sound",
+      "\"sound\": true"),
     Wrong(
       documentText(tracks: #"[{"type": "audio", "clips": [{"asset": "s", "opacity": 1}]}]"#),
       "/tracks/0/clips/0/opacity", "video tracks", "audioMix"),

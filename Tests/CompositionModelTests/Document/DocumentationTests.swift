@@ -38,7 +38,10 @@ import Testing
       case "cube":
         assets[id] = AssetDescription(
           container: "cube", duration: .zero, tracks: [], colourTable: ColourTableFormat(dimensions: 3, size: 33))
-      default: assets[id] = try SyntheticAssets.video(seconds: hour)
+      default:
+        var film = try SyntheticAssets.video(seconds: hour)
+        for index in film.tracks.indices { film.tracks[index].language = "deu" }
+        assets[id] = film
       }
     }
     return assets

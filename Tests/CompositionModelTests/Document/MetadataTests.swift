@@ -58,7 +58,7 @@ import Testing
   @Test func `chapters last until the next one and are those of the part that is exported`() throws {
     let chapters = #""chapters": [{"at": 1, "title": "A"}, {"at": "5", "title": "B"}, {"at": "8", "title": "C"}]"#
     func found(_ keys: String) throws -> [String] {
-      (try export(keys).chapters ?? []).map { "\($0.title) \($0.range)" }
+      (try export(keys).chapters ?? []).map { "\($0.title ?? "") \($0.range)" }
     }
     #expect(try found(chapters) == ["A 1..5", "B 5..8", "C 8..10"])
     #expect(try found(chapters + #", "timeRange": "2..8""#) == ["A 0..3", "B 3..6"])

@@ -1,0 +1,6 @@
+#ifndef SHEAF_CRUBBERBAND_SHIM_H
+#define SHEAF_CRUBBERBAND_SHIM_H
+
+#include <rubberband/rubberband-c.h>
+
+#endif

@@ -1,0 +1,129 @@
+/// What a clip sets for its sound, as written: on an audio track, or on a video track with sound.
+struct ClipSoundEntry: Sendable {
+  /// Nil: that of its track.
+  var pitch: PitchAlgorithm?
+  var choice: TrackChoice?
+  /// On the clip's own time.
+  var pan: [RampEntry] = []
+  var filters: [AudioFilterEntry] = []
+
+  static let keys = ["pitch", "track", "language", "pan", "audioFilters"]
+
+  /// Which of an asset's audio tracks is heard.
+  enum TrackChoice: Sendable {
+    /// By its number among the asset's audio tracks, from 0.
+    case number(Int)
+    /// By its language, as ISO 639-2 has it. The first of them.
+    case language(String)
+  }
+
+  /// The greatest number of an asset's audio track.
+  static let numbers = 0...999
+}
+
+extension DocumentReader {
+  /// Reads what a clip sets for its sound.
+  /// - Parameter hasSound: Whether the clip's track has sound. If not, the keys are problems.
+  mutating func clipSound(_ fields: Fields, hasSound: Bool) -> ClipSoundEntry {
+    var entry = ClipSoundEntry()
+    guard hasSound else {
+      for key in ClipSoundEntry.keys where fields.has(key) {
+        problems.add(
+          fields.pointer.key(key),
+          "'\(key)' is for sound, which this track does not have: give the track \"sound\": true")
+      }
+      return entry
+    }
+    entry.pitch = choice(fields["pitch"], "pitch algorithm")
+    if let number = integer(fields["track"], in: ClipSoundEntry.numbers) { entry.choice = .number(number) }
+    if let language = language(fields["language"]) {
+      if let track = fields["track"] {
+        problems.add(track.pointer, "a clip has 'track' or 'language', not both")
+        entry.choice = nil
+      } else {
+        entry.choice = .language(language)
+      }
+    }
+    entry.pan = clipPan(fields["pan"])
+    entry.filters = audioFilters(fields["audioFilters"])
+    return entry
+  }
+
+  /// A number, or ramps of `value` on the clip's own time.
+  private mutating func clipPan(_ value: JSONValue?) -> [RampEntry] {
+    guard let value else { return [] }
+    if case .array = value.content {
+      return ramps(value, of: RampEntry.Quantity(key: "value", range: RampEntry.Quantity.pan.range, notYet: []))
+    }
+    return number(value, in: RampEntry.Quantity.pan.range).map {
+      [RampEntry(place: .at(.seconds(.zero)), from: $0, to: $0, pointer: value.pointer)]
+    } ?? []
+  }
+
+  private mutating func language(_ value: JSONValue?) -> String? {
+    guard let value, let text = string(value) else { return nil }
+    if text.utf8.count == 3, text.utf8.allSatisfy({ (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0 | 0x20) }) {
+      return text.lowercased()
+    }
+    problems.add(
+      value.pointer, "\(value.shown) is not a language of three letters, such as \"eng\", \"deu\" or \"fra\"")
+    return nil
+  }
+}
+
+extension Lowering {
+  /// Puts what a clip sets for its sound into the composition's clip.
+  mutating func lower(_ entry: ClipSoundEntry, of track: TrackEntry, into clip: inout Clip) {
+    let pitch = entry.pitch ?? track.pitch
+    clip.pitch = pitch == .spectral ? nil : pitch
+    clip.audioFilters = entry.filters.isEmpty ? nil : entry.filters.map(\.filter)
+    guard let ramps = timeline(entry.pan) else { return }
+    for ramp in ramps { checkPlace(of: ramp.ramp.over, within: clip.target, owner: "the clip", at: ramp.pointer) }
+    clip.pan = centred(ramps, from: clip.target.start)
+  }
+
+  /// The audio track of its asset that a clip uses. Nil if the asset has none, or nil and a problem if it does not have the
+  /// one that the clip names.
+  mutating func soundTrack(
+    of entry: ClipSoundEntry, in asset: AssetDescription, _ id: AssetID, at pointer: JSONPointer
+  ) -> TrackDescription? {
+    let tracks = asset.tracks.filter { $0.type == .audio }
+    let (key, wanted): (String, String)
+    switch entry.choice {
+    case nil: return asset.defaultTrack(.audio)
+    case .number(let number):
+      if tracks.indices.contains(number) { return tracks[number] }
+      (key, wanted) = ("track", "audio track \(number)")
+    case .language(let language):
+      if let track = tracks.first(where: { $0.language.map { Languages.areEqual($0, language) } ?? false }) {
+        return track
+      }
+      (key, wanted) = ("language", "audio track in the language '\(language)'")
+    }
+    let listed = tracks.enumerated().prefix(8).map { number, track in
+      let parts = [track.language, track.codec, track.audio.map { $0.layout }].compactMap(\.self)
+      return "\(number) (\(list(parts)))"
+    }
+    let rest = tracks.count - listed.count
+    problems.add(
+      pointer.key(key),
+      "'\(id.shortened)' has no \(wanted); "
+        + (listed.isEmpty ? "it has no audio track" : "it has \(list(listed))\(rest > 0 ? " and \(rest) more" : "")"))
+    return nil
+  }
+}
+
+/// Names of languages in ISO 639-2, which has two codes for twenty of them.
+private enum Languages {
+  /// By the bibliographic code, the terminological one.
+  private static let terminological = [
+    "alb": "sqi", "arm": "hye", "baq": "eus", "bur": "mya", "chi": "zho", "cze": "ces", "dut": "nld", "fre": "fra",
+    "geo": "kat", "ger": "deu", "gre": "ell", "ice": "isl", "mac": "mkd", "mao": "mri", "may": "msa", "per": "fas",
+    "rum": "ron", "slo": "slk", "tib": "bod", "wel": "cym",
+  ]
+
+  static func areEqual(_ a: String, _ b: String) -> Bool {
+    let (a, b) = (a.lowercased(), b.lowercased())
+    return terminological[a] ?? a == terminological[b] ?? b
+  }
+}

@@ -1,0 +1,162 @@
+internal import CEBUR128
+import CMedia
+import CompositionModel
+import Glibc
+import Media
+
+/// Integrated loudness and true peak of a sound by EBU R 128, measured by libebur128.
+final class LoudnessMeter {
+  private var state: UnsafeMutablePointer<ebur128_state>?
+  private let channels: Int
+  private var interleaved: [Float] = []
+
+  init(sampleRate: Int, channels: Int) throws(RenderError) {
+    self.channels = channels
+    let mode = EBUR128_MODE_I.rawValue | EBUR128_MODE_TRUE_PEAK.rawValue
+    state = ebur128_init(UInt32(clamping: channels), UInt(sampleRate), Int32(mode))
+    guard state != nil else { throw RenderError(.infrastructure, "loudness cannot be measured: there is no memory") }
+    // The surround speakers of 7.1: ffmpeg's meter weights those at the back as those at the sides.
+    if channels == 8 {
+      for (channel, place) in [(6, EBUR128_LEFT_SURROUND), (7, EBUR128_RIGHT_SURROUND)] {
+        ebur128_set_channel(state, UInt32(channel), Int32(place.rawValue))
+      }
+    }
+  }
+
+  deinit { ebur128_destroy(&state) }
+
+  /// Measures the first `count` samples of a block.
+  func add(_ block: SampleBlock, count: Int) throws(RenderError) {
+    if interleaved.count < count * channels { interleaved = [Float](repeating: 0, count: count * channels) }
+    for channel in 0..<channels {
+      let row = block.row(channel)
+      for index in 0..<count { interleaved[index * channels + channel] = row[index] }
+    }
+    let result = ebur128_add_frames_float(state, interleaved, count)
+    guard result == Int32(EBUR128_SUCCESS.rawValue) else {
+      throw RenderError(.infrastructure, "loudness cannot be measured: libebur128 returned \(result)")
+    }
+  }
+
+  /// In LUFS. Nil for silence, and for sound that is too short.
+  var integrated: Double? {
+    var loudness = 0.0
+    guard ebur128_loudness_global(state, &loudness) == Int32(EBUR128_SUCCESS.rawValue), loudness.isFinite else {
+      return nil
+    }
+    return loudness
+  }
+
+  /// In decibels of full scale; minus infinity for silence.
+  var truePeak: Double {
+    var highest = 0.0
+    for channel in 0..<channels {
+      var peak = 0.0
+      if ebur128_true_peak(state, UInt32(channel), &peak) == Int32(EBUR128_SUCCESS.rawValue) {
+        highest = max(highest, peak)
+      }
+    }
+    return 20 * log10(highest)
+  }
+}
+
+/// What is done to the mix so that it has a loudness: a gain, and a limiter if its true peaks would be too high with it.
+struct Mastering: Equatable {
+  /// Decibels.
+  var gain = 0.0
+  /// Of the limiter, in decibels of full scale. Nil: there is none.
+  var ceiling: Double?
+
+  /// How often the mix is measured at most.
+  static let greatestPasses = 9
+  /// Decibels that the limiter takes from the highest peak at most. A sound that would need more, such as short beeps in
+  /// silence, stays below the target.
+  static let greatestLimiting = 24.0
+  /// How far from the target is near enough, in LU.
+  private static let tolerance = 0.1
+
+  /// Decides on the mastering by measuring the mix as often as needed: once if a gain is enough; with a limiter, which
+  /// takes loudness away, until what it gives has the loudness.
+  /// - Parameter measure: Measures the whole mix with a mastering.
+  static func find(
+    _ target: LoudnessTarget, _ measure: (Mastering) throws(RenderError) -> LoudnessMeter
+  ) throws(RenderError) -> Mastering {
+    let mix = try measure(Mastering())
+    guard let loudness = mix.integrated else { return Mastering() }
+    let gain = target.target - loudness
+    // The highest gain at which no peak is too high.
+    let plain = target.truePeak - mix.truePeak
+    guard gain > plain else { return Mastering(gain: gain) }
+    var mastering = Mastering(gain: gain, ceiling: target.truePeak)
+    // The gains between which the right one is, and what each misses: a higher gain never gives less.
+    var low = (gain: min(plain, gain), missing: target.target - (loudness + min(plain, gain)))
+    var high: (gain: Double, missing: Double)?
+    // A sound with few loud peaks gets louder by little at first: the steps grow.
+    var step = 1.5
+    for _ in 1..<greatestPasses {
+      mastering.gain = min(mastering.gain, plain + greatestLimiting)
+      let meter = try measure(mastering)
+      guard let loudness = meter.integrated else { return mastering }
+      let missing = target.target - loudness
+      let over = meter.truePeak - target.truePeak
+      if abs(missing) <= tolerance, over <= 0.01 { return mastering }
+      if over > 0.01 { mastering.ceiling = (mastering.ceiling ?? target.truePeak) - over }
+      if missing > tolerance, mastering.gain >= plain + greatestLimiting { return mastering }
+      if missing > 0 { low = (mastering.gain, missing) } else { high = (mastering.gain, missing) }
+      guard let high else {
+        mastering.gain += missing * step
+        step *= 1.5
+        continue
+      }
+      // On the line between the two, but not too near to either.
+      let share = low.missing / (low.missing - high.missing)
+      mastering.gain = low.gain + (high.gain - low.gain) * min(0.95, max(0.05, share))
+    }
+    return mastering
+  }
+}
+
+/// The mix of a film with its mastering, from the first sample on.
+final class MasteredMix {
+  private let mixer: FilmMixer
+  private let gain: Double
+  private let limiter: OpaquePointer?
+  /// How many samples the limiter is late: they are dropped before the first.
+  private var discarded = 0
+
+  init(_ mixer: FilmMixer, _ mastering: Mastering, sampleRate: Int, channels: Int) throws(RenderError) {
+    self.mixer = mixer
+    gain = amplitude(mastering.gain)
+    guard let ceiling = mastering.ceiling else {
+      limiter = nil
+      return
+    }
+    limiter = sheaf_limiter_open(Int32(channels), Int32(sampleRate), amplitude(ceiling))
+    guard let limiter else { throw RenderError(.infrastructure, "there is no memory for a limiter") }
+    discarded = Int(sheaf_limiter_latency(limiter))
+  }
+
+  deinit { sheaf_limiter_close(limiter) }
+
+  /// Mixes the next `count` samples into the first of `block`, which has the mixer's capacity.
+  func mix(_ count: Int, into block: SampleBlock) throws(RenderError) {
+    while discarded > 0 {
+      let part = min(discarded, block.capacity)
+      try run(part, block)
+      discarded -= part
+    }
+    try run(count, block)
+  }
+
+  private func run(_ count: Int, _ block: SampleBlock) throws(RenderError) {
+    try mixer.mix(count, into: block)
+    if let limiter {
+      block.withRows(from: 0) { sheaf_limiter_run(limiter, UnsafePointer($0), gain, count) }
+    } else if gain != 1 {
+      for channel in 0..<block.channels {
+        let row = block.row(channel)
+        for index in 0..<count { row[index] *= Float(gain) }
+      }
+    }
+  }
+}

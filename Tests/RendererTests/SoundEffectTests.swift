@@ -1,0 +1,261 @@
+import CompositionModel
+import Foundation
+import Media
+import Segmenter
+import TestMedia
+import TestPrograms
+import Testing
+
+@testable import Renderer
+
+/// Pan, filters, ducking and loudness of audio tasks, against ffmpeg or a plain computation in double precision.
+@Suite struct SoundEffectTests {
+  private let fixture: AudioFixture
+
+  init() throws {
+    fixture = try AudioFixture()
+  }
+
+  /// A file of 24-bit samples in stereo, made by a source filter of ffmpeg.
+  private func file(_ name: String, _ source: String, rate: Int = 48000) throws -> String {
+    let path = fixture.folder.path(name)
+    _ = try Tool.ffmpeg(["-f", "lavfi", "-i", source, "-ac", "2", "-ar", "\(rate)", "-c:a", "pcm_s24le", path])
+    return path
+  }
+
+  private func whole(_ source: Int = 0, seconds: Int64, pan: RampList? = nil) throws -> PlannedAudioClip {
+    let range = try AudioFixture.range(.zero, MediaTime(seconds))
+    return PlannedAudioClip(source: source, sourceRange: range, targetRange: range, pan: pan)
+  }
+
+  private func task(
+    _ paths: [String], seconds: Int64, rate: Int = 48000, loudness: LoudnessTarget? = nil,
+    _ tracks: [PlannedAudioTrack]
+  ) throws -> AudioTask {
+    AudioTask(
+      encoder: AudioFixture.pcm(rate, 2, bitDepth: 24), sampleCount: seconds * Int64(rate), tracks: tracks,
+      sources: try paths.map { try AudioFixture.planned($0) }, loudness: loudness)
+  }
+
+  private static let filters: [(AudioFilter, String)] = [
+    (.equalizer(frequency: 1000, gain: -12, q: 2), "equalizer=f=1000:t=q:w=2:g=-12:precision=f64"),
+    (.highPass(frequency: 120, q: 0.707), "highpass=f=120:t=q:w=0.707:precision=f64"),
+    (.lowPass(frequency: 3000, q: 1.5), "lowpass=f=3000:t=q:w=1.5:precision=f64"),
+    (
+      .compressor(threshold: -30, ratio: 6, attack: 0.01, release: 0.1, knee: 6, makeup: 3),
+      "acompressor=threshold=-30dB:ratio=6:attack=10:release=100:knee=6dB:makeup=3dB:link=maximum"
+    ),
+    (.limiter(limit: -20, attack: 0.005, release: 0.05), "alimiter=limit=-20dB:attack=5:release=50:level=0:latency=1"),
+    (.delay(time: 0.1), "adelay=4800S:all=1"),
+  ]
+
+  @Test(arguments: SoundEffectTests.filters.indices)
+  func aFilterOfATrackGivesTheSamplesOfFfmpeg(_ index: Int) throws {
+    let (filter, text) = Self.filters[index]
+    let path = try file("noise.wav", "anoisesrc=r=48000:d=3:a=0.5:seed=5:c=pink,tremolo=f=2:d=0.9")
+    let rendered = try fixture.render(
+      task([path], seconds: 3, [PlannedAudioTrack(volume: .one, clips: [whole(seconds: 3)], filters: [filter])]))
+    let judged = try Tool.ffmpeg(["-i", path, "-af", text, "-c:a", "pcm_s24le", "-f", "s24le", "-"]).samples24
+    #expect(judged.count >= rendered.count)
+    let differences = zip(rendered, judged).map { abs($0 - $1) }
+    #expect((differences.max() ?? .max) <= 2, "\(filter.kind)")
+    #expect(rendered != (try Tool.ffmpeg(["-i", path, "-f", "s24le", "-"]).samples24))
+  }
+
+  @Test func aFilterOfAClipBeginsWithTheClip() throws {
+    let path = try file("tone.wav", "aevalsrc=0.25:s=48000:d=4")
+    let range = try AudioFixture.range(MediaTime(1), MediaTime(2))
+    let clip = PlannedAudioClip(
+      source: 0, sourceRange: range, targetRange: try AudioFixture.range(MediaTime(1, 2), MediaTime(3, 2)),
+      filters: [.delay(time: 0.25)])
+    let rendered = try fixture.render(task([path], seconds: 3, [PlannedAudioTrack(volume: .one, clips: [clip])]))
+    let sounding = rendered.indices.filter { rendered[$0] != 0 }
+    #expect(sounding == Array(2 * 36_000..<2 * 72_000))
+  }
+
+  @Test func aPanTurnsDownTheOtherSideAsFfmpegsBalanceDoes() throws {
+    let path = try file("noise.wav", "anoisesrc=r=48000:d=2:a=0.5:seed=8")
+    let samples = try Tool.ffmpeg(["-i", path, "-f", "s24le", "-"]).samples24
+    for pan in [-1, -0.4, 0.75] {
+      let list = try RampList.constant(pan)
+      let (left, right) = (1 - max(0, pan), 1 + min(0, pan))
+      for track in [
+        PlannedAudioTrack(volume: .one, clips: [try whole(seconds: 2)], pan: list),
+        PlannedAudioTrack(volume: .one, clips: [try whole(seconds: 2, pan: list)]),
+      ] {
+        let rendered = try fixture.render(task([path], seconds: 2, [track]))
+        let worst = rendered.indices.map {
+          abs(Double(rendered[$0]) - Double(samples[$0]) * ($0 % 2 == 0 ? left : right))
+        }.max()
+        #expect((worst ?? .infinity) <= 1)
+      }
+      let judged = try Tool.ffmpeg([
+        "-i", path, "-af", "stereotools=balance_out=\(pan)", "-c:a", "pcm_s24le", "-f", "s24le", "-",
+      ]).samples24
+      let task = try task([path], seconds: 2, [PlannedAudioTrack(volume: .one, clips: [whole(seconds: 2)], pan: list)])
+      #expect((zip(try fixture.render(task), judged).map { abs($0 - $1) }.max() ?? .max) <= 2)
+    }
+  }
+
+  @Test func aRampOfPanIsAccurateToTheSample() throws {
+    let path = try file("level.wav", "aevalsrc=0.5:s=48000:d=2")
+    let level = try Tool.ffmpeg(["-i", path, "-f", "s24le", "-"]).samples24[0]
+    let ramp = Ramp(over: try AudioFixture.range(MediaTime(1, 2), MediaTime(3, 2)), from: -1, to: 1)
+    let list = RampList(try RampList.constant(-1).ramps + [ramp])
+    let rendered = try fixture.render(
+      task([path], seconds: 2, [PlannedAudioTrack(volume: .one, clips: [whole(seconds: 2)], pan: list)]))
+    for sample in stride(from: 0, to: 96_000, by: 7) {
+      let pan = min(1, max(-1, Double(sample - 24_000) / 48_000 * 2 - 1))
+      #expect(abs(Double(rendered[sample * 2]) - Double(level) * (1 - max(0, pan))) <= 1)
+      #expect(abs(Double(rendered[sample * 2 + 1]) - Double(level) * (1 + min(0, pan))) <= 1)
+    }
+  }
+
+  @Test func aPanLeavesTheMiddleOfASurroundSoundAlone() {
+    #expect((0..<6).map { PanCurve.side(ofChannel: $0, of: 6) } == [1, -1, 0, 0, 1, -1])
+    #expect((0..<8).map { PanCurve.side(ofChannel: $0, of: 8) } == [1, -1, 0, 0, 1, -1, 1, -1])
+    #expect(PanCurve.side(ofChannel: 0, of: 1) == 0)
+  }
+
+  @Test func aTrackIsLoweredWhileAnotherIsHeard() throws {
+    let music = try file("music.wav", "aevalsrc=0.5:s=48000:d=6")
+    let voice = try file("voice.wav", "aevalsrc='if(between(t,2,3),0.3*sin(2*PI*1000*t),0)':s=48000:d=6")
+    let levels = DuckingLevels(by: -12, threshold: -30, attack: 0.1, hold: 0.25, release: 0.5)
+    let tracks = [
+      PlannedAudioTrack(
+        volume: .one, clips: [try whole(0, seconds: 6)], ducking: PlannedDucking(under: 1, levels: levels)),
+      PlannedAudioTrack(volume: .one, clips: [try whole(1, seconds: 6)]),
+    ]
+    let rendered = try fixture.render(task([music, voice], seconds: 6, tracks))
+    let level = try Double(Tool.ffmpeg(["-i", music, "-f", "s24le", "-"]).samples24[0])
+    let spoken = try Tool.ffmpeg(["-i", voice, "-f", "s24le", "-"]).samples24.map(Double.init)
+    let (threshold, gain) = (pow(10, -30.0 / 20), pow(10, -12.0 / 20))
+    var (position, held, worst) = (0.0, 0, 0.0)
+    for sample in 0..<6 * 48000 {
+      held = abs(spoken[sample * 2]) / 8_388_608 >= threshold ? 12_001 : max(0, held - 1)
+      position = held > 0 ? min(1, position + 1 / 4800) : max(0, position - 1 / 24000)
+      let expected = level * (1 + (gain - 1) * position) + spoken[sample * 2]
+      worst = max(worst, abs(Double(rendered[sample * 2]) - expected))
+    }
+    #expect(worst <= 3)
+    #expect(abs(Double(rendered[2 * 5 * 48000]) - level) <= 1)
+  }
+
+  /// What ffmpeg measures of a sound of 24 bits in stereo at 48 kHz.
+  private func measure(_ samples: [Int32]) throws -> (loudness: Double, truePeak: Double) {
+    let path = fixture.folder.path("measured.s32")
+    try samples.map { ($0 << 8).littleEndian }.withUnsafeBytes { Data($0) }.write(to: URL(fileURLWithPath: path))
+    let log = try Tool.run(
+      "ffmpeg",
+      [
+        "-nostdin", "-hide_banner", "-f", "s32le", "-ar", "48000", "-ac", "2", "-i", path, "-af",
+        "ebur128=peak=true:framelog=verbose", "-f", "null", "-",
+      ]
+    ).log
+    let summary = try #require(log.components(separatedBy: "Summary:").last)
+    func number(after label: String) throws -> Double {
+      let text = summary.components(separatedBy: label).dropFirst().first?.split(separator: " ").first
+      return try #require(text.flatMap { Double($0) })
+    }
+    return (try number(after: "I:"), try number(after: "Peak:"))
+  }
+
+  @Test(arguments: [
+    ("anoisesrc=r=48000:d=8:a=0.02:seed=4:c=pink", -23.0, -1.0),
+    ("aevalsrc='0.05*sin(2*PI*220*t)+if(lt(mod(t,1),0.01),0.8*sin(2*PI*3000*t),0)':s=48000:d=8", -16, -1.5),
+    ("anoisesrc=r=48000:d=8:a=0.9:seed=6:c=brown,tremolo=f=1:d=0.8", -14, -2),
+  ])
+  func theMixHasTheLoudnessAndKeepsTheTruePeak(_ source: String, _ target: Double, _ truePeak: Double) throws {
+    let path = try file("source.wav", source)
+    let loudness = LoudnessTarget(target: target, truePeak: truePeak)
+    let found = try measure(
+      fixture.render(
+        task([path], seconds: 8, loudness: loudness, [PlannedAudioTrack(volume: .one, clips: [whole(seconds: 8)])])))
+    #expect(abs(found.loudness - target) <= 0.2)
+    #expect(found.truePeak <= truePeak + 0.15)
+  }
+
+  /// Real files: speech, music and noise of several codecs, rates and channels.
+  private static let realFiles: [String] = {
+    let repository = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent()
+    let named = ProcessInfo.processInfo.environment["SHEAF_SHARED_MEDIA"].map { URL(fileURLWithPath: $0) }
+    let shared = named ?? repository.deletingLastPathComponent().appendingPathComponent("shared/media")
+    let names = [
+      "gh-WyattBlue+auto-editor/example.mp4", "gh-meta-pytorch+torchcodec/test/resources/nasa_13013.mp4",
+      "pypi-iscc_samples-0.6.0/iscc_samples/files/audio/demo.ogg", "gh-Eyevinn+mp4ff/mp4/testdata/bbb_prog_10s.mp4",
+      "gh-mdn+interactive-examples/live-examples/media/cc0-audio/t-rex-roar.mp3",
+      "gh-mdn+interactive-examples/live-examples/media/cc0-videos/friday.mp4",
+      "pypi-iscc_samples-0.6.0/iscc_samples/files/video/demo.mkv",
+      "timelines-tlRender/etc/SampleData/PSR63_2012-06-02.mov", "gh-WyattBlue+auto-editor/resources/mono.mp3",
+      "gh-mdn+interactive-examples/live-examples/media/examples/stream-of-water.webm",
+    ]
+    let found = names.map { shared.appendingPathComponent($0).path }.filter {
+      FileManager.default.fileExists(atPath: $0)
+    }
+    if found.isEmpty { print("no shared media at \(shared.path): loudness is not measured on real files") }
+    return found
+  }()
+
+  @Test(arguments: realFiles)
+  func aRealFileGetsTheLoudness(_ path: String) throws {
+    let description = try AssetProbe.probe(openSource(path), name: path)
+    let length = try #require(description.defaultTrack(.audio)).range.duration
+    let seconds = max(1, min(15, Int64(length.approximateSeconds)))
+    let clips = [try whole(seconds: seconds)]
+    for loudness in [LoudnessTarget(target: -16, truePeak: -1), LoudnessTarget(target: -23, truePeak: -2)] {
+      let found = try measure(
+        fixture.render(
+          task([path], seconds: seconds, loudness: loudness, [PlannedAudioTrack(volume: .one, clips: clips)])))
+      #expect(abs(found.loudness - loudness.target) <= 0.3)
+      #expect(found.truePeak <= loudness.truePeak + 0.2)
+    }
+  }
+
+  @Test func aGainAloneIsUsedWhereItIsEnough() throws {
+    var measured = 0
+    let mastering = try Mastering.find(LoudnessTarget(target: -23, truePeak: -1)) { (mastering) throws(RenderError) in
+      measured += 1
+      let meter = try LoudnessMeter(sampleRate: 48000, channels: 1)
+      let block = SampleBlock(channels: 1, capacity: 48000)
+      for index in 0..<48000 { block.row(0)[index] = Float(0.1 * sin(2 * .pi * 997 * Double(index) / 48000)) }
+      for _ in 0..<3 { try meter.add(block, count: 48000) }
+      return meter
+    }
+    #expect(measured == 1)
+    #expect(mastering.ceiling == nil)
+    // A sine of 997 Hz at -20 dBFS in one channel has -23 LUFS.
+    #expect(abs(mastering.gain) < 0.1)
+  }
+
+  @Test func silenceStaysSilent() throws {
+    let task = try task([], seconds: 1, loudness: LoudnessTarget(target: -16), [])
+    #expect(try fixture.render(task).allSatisfy { $0 == 0 })
+  }
+
+  @Test func aToneCutAtRandomPlacesHasNoClicks() throws {
+    let path = try file("tone.wav", "sine=f=440:r=44100:d=20,volume=0.5", rate: 44100)
+    var random = SeededRandom(seed: 200)
+    let cuts = (0..<200).map { _ in Int64.random(in: 1..<19_999_999, using: &random) }.sorted()
+    var clips: [PlannedAudioClip] = []
+    for (start, end) in zip([0] + cuts, cuts + [20_000_000]) where start < end {
+      let range = try AudioFixture.range(MediaTime(start, 1_000_000), MediaTime(end, 1_000_000))
+      clips.append(PlannedAudioClip(source: 0, sourceRange: range, targetRange: range))
+    }
+    for rate in [44100, 48000] {
+      let whole = try fixture.render(
+        task([path], seconds: 20, rate: rate, [PlannedAudioTrack(volume: .one, clips: [whole(seconds: 20)])]))
+      let cut = try fixture.render(
+        task([path], seconds: 20, rate: rate, [PlannedAudioTrack(volume: .one, clips: clips)]))
+      if rate == 44100 {
+        #expect(cut == whole)
+        continue
+      }
+      func roughness(_ samples: [Int32]) -> Int32 {
+        (4..<samples.count).map { abs(samples[$0] - 2 * samples[$0 - 2] + samples[$0 - 4]) }.max() ?? .max
+      }
+      // Of the full scale of 2^23, a conversion may begin half a 320th of a sample beside its place.
+      #expect(roughness(cut) < roughness(whole) + 1200, "\(roughness(cut)), \(roughness(whole))")
+    }
+  }
+}
