@@ -158,7 +158,8 @@ import Testing
     let name = UUID().uuidString
     let samples = try Encoding.sound(settings, sampleCount: sampleCount, to: scratch.create(name))
     let seconds = MediaTime(value: Int64(sampleCount), timescale: Int32(settings.sampleRate))
-    for container in settings.codec.definition.containers {
+    // MXF has sound beside pictures alone: `StitchedFilmTests` has it.
+    for container in settings.codec.definition.containers where container != .mxf {
       let (header, packets) = try Encoding.packets(scratch.path(name))
       let path = try write(header, packets, seconds: seconds, in: container)
       try checkNames(path, header)
