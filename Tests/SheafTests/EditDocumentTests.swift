@@ -88,10 +88,10 @@ struct EditDocumentTests {
   @Test func assetsOfTheSameNameGetNamesOfTheirOwn() {
     var edit = Edit()
     let description = DescribedMedia.video(seconds: 1)
-    #expect(edit.add(path: "a/shot.mov", description).id == "shot")
-    #expect(edit.add(path: "b/shot.mov", description).id == "shot-2")
-    #expect(edit.add(path: "a/shot.mov", description).id == "shot")
-    #expect(edit.add(path: "c/shot.mov", description, as: "third").id == "third")
+    #expect(edit.add(LoadedAsset(path: "a/shot.mov", description: description)).id == "shot")
+    #expect(edit.add(LoadedAsset(path: "b/shot.mov", description: description)).id == "shot-2")
+    #expect(edit.add(LoadedAsset(path: "a/shot.mov", description: description)).id == "shot")
+    #expect(edit.add(LoadedAsset(path: "c/shot.mov", description: description), as: "third").id == "third")
     #expect(edit.assets == ["shot": "a/shot.mov", "shot-2": "b/shot.mov", "third": "c/shot.mov"])
   }
 }

@@ -28,9 +28,9 @@ struct SmallMedia {
   /// A dissolve from one film to the other, with a logo and a title, and music that becomes softer.
   func edit() async throws -> Edit {
     var edit = Edit()
-    let one = try await edit.add(asset("one.mp4"))
-    let two = try await edit.add(asset("two.mp4"))
-    let logo = try await edit.add(asset("logo.png"))
+    let one = edit.add(try await asset("one.mp4").load())
+    let two = edit.add(try await asset("two.mp4").load())
+    let logo = edit.add(try await asset("logo.png").load())
     let seconds = { (count: Int64) in MediaTime(seconds: count) }
     let (a, b) = (try edit.composition.addTrack(.video, id: "A"), try edit.composition.addTrack(.video, id: "B"))
     try edit.composition.editTrack(a) { (track) throws(EditingError) in
