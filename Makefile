@@ -39,9 +39,9 @@ test: setup ## every test, with a throwaway PostgreSQL
 	# Apart from the others, whose connections would wait while these compute on every thread.
 	swift test --skip-build --disable-xctest --filter '^($(COMPUTING))\.'
 	pg_virtualenv -t -o max_connections=200 -o fsync=off \
-		swift test --skip-build --disable-xctest --skip '^(FarmTests|$(COMPUTING))\.'
+		swift test --skip-build --disable-xctest --skip '^(FarmTests|SheafTests|$(COMPUTING))\.'
 	# Whole farms, one at a time, so that each test has all of the machine's cores.
-	pg_virtualenv -t -o max_connections=200 -o fsync=off swift test --skip-build --disable-xctest --filter '^FarmTests\.' --no-parallel
+	pg_virtualenv -t -o max_connections=200 -o fsync=off swift test --skip-build --disable-xctest --filter '^(FarmTests|SheafTests)\.' --no-parallel
 
 lint:
 	@swift format lint --strict $(SWIFT_FILES)

@@ -7,7 +7,7 @@ import struct CompositionModel.Document
 struct EditDocumentTests {
   @Test(arguments: 0..<40) func anEditBecomesADocumentAndBackUnchanged(seed: UInt64) throws {
     var edits = RandomEdits(random: SeededRandom(seed: seed))
-    for _ in 0..<5 {
+    for _ in 0..<3 {
       let edit = try edits.edit()
       let document = try edit.document()
       let back = try Edit(document: document, assets: DescribedMedia.all)
