@@ -221,11 +221,22 @@ let package = Package(
       name: "WorkerTests",
       dependencies: nio + ["Worker", "Wire", "Media", "Digest", "SystemSupport", "TestPrograms", logging, protobuf],
       swiftSettings: strict),
-    // Runs `sheaf-worker` and `sheaf`: they are named so that they are built first.
+    // The examples of the library, each a package of its own as well.
+    .executableTarget(
+      name: "ExampleReencode", dependencies: ["Sheaf"], path: "Examples/reencode/Sources/Reencode",
+      swiftSettings: strict),
+    .executableTarget(
+      name: "ExampleEditing", dependencies: ["Sheaf"], path: "Examples/editing/Sources/EditTwoClips",
+      swiftSettings: strict),
+    .executableTarget(
+      name: "ExampleExport", dependencies: ["Sheaf"], path: "Examples/export/Sources/ExportFilm",
+      swiftSettings: strict),
+    // Runs `sheaf-worker` and the examples: they are named so that they are built first.
     .testTarget(
       name: "SheafTests",
       dependencies: [
-        "Sheaf", "SheafCLI", "SheafWorkerCLI", "Client", "CompositionModel", "TestPrograms", "Wire",
+        "Sheaf", "SheafWorkerCLI", "ExampleReencode", "ExampleEditing", "ExampleExport", "Client", "CompositionModel",
+        "TestPrograms", "Wire",
       ],
       swiftSettings: strict),
     // Workers with compositors of their own: the example's, and one for failures.

@@ -3,11 +3,14 @@ import TestPrograms
 import Testing
 
 import struct CompositionModel.Document
+import enum CompositionModel.Filter
+import enum CompositionModel.FilterKind
+import enum CompositionModel.TransitionKind
 
 struct EditDocumentTests {
   @Test(arguments: 0..<40) func anEditBecomesADocumentAndBackUnchanged(seed: UInt64) throws {
     var edits = RandomEdits(random: SeededRandom(seed: seed))
-    for _ in 0..<5 {
+    for _ in 0..<3 {
       let edit = try edits.edit()
       let document = try edit.document()
       let back = try Edit(document: document, assets: DescribedMedia.all)
@@ -15,6 +18,46 @@ struct EditDocumentTests {
       #expect(isSame, "\(String(decoding: document, as: UTF8.self))")
       #expect(edit.validate(against: DescribedMedia.all) == [])
     }
+  }
+
+  @Test func everyStyleOfATransitionAndEveryFilterIsKept() throws {
+    var edit = Edit(assets: ["shot": "shot.mov", "title": "Title.ttf"])
+    let color = VideoComposition.Color(red: 1, green: 2, blue: 254)
+    let own = VideoComposition.Compositor(name: "blinds", parameters: #"{"a":1.50,"b":[true,null,"x"]}"#)
+    let kinds: [TransitionKind] = [
+      .dissolve, .fade(through: color), .wipe(.upLeft, softness: 0.25), .slide(.down), .push(.right),
+      .circle(x: 0.1, y: 0.9, softness: 1), .luma(softness: 0.5, isInverted: true), .custom(own),
+    ]
+    for (index, kind) in kinds.enumerated() {
+      let range = try MediaTimeRange(
+        start: MediaTime(seconds: Int64(index)), duration: MediaTime(value: 1, timescale: 3))
+      let easing: Easing = index % 2 == 0 ? .linear : .cubicBezier(x1: 0.1, y1: -2, x2: 1, y2: 1e-3)
+      edit.videoComposition.transitions.append(
+        .init(from: "A", to: "B", timeRange: range, style: TransitionStyle(kind, easing: easing), matte: "shot"))
+    }
+    for kind in FilterKind.allCases {
+      var moving = RampList()
+      moving.addRamp(
+        from: 0, to: 1, over: try MediaTimeRange(start: .zero, duration: MediaTime(seconds: 1)), easing: .easeInOut)
+      let values = try kind.parameters.indices.map { $0 == 0 ? moving : try RampList.constant(0.75) }
+      edit.videoComposition.filters.append(
+        Filter(kind, values, color: kind == .chromaKey ? color : nil, table: kind == .lut ? "shot" : nil))
+    }
+    edit.videoComposition.overlays = [
+      .init(.text(StyledText(text: "x", fontFile: "title", size: 12)), place: .point(x: .percent(1), y: .pixels(-2)))
+    ]
+    let back = try Edit(document: edit.document(), assets: [:])
+    #expect(back.videoComposition.transitions == edit.videoComposition.transitions)
+    #expect(back.videoComposition.filters == edit.videoComposition.filters)
+    #expect(back == edit)
+    // With a compositor in an instruction.
+    edit.videoComposition.transitions = []
+    edit.videoComposition.instructions = [
+      .init(
+        timeRange: try MediaTimeRange(start: .zero, duration: MediaTime(seconds: 1)), layers: [.init(track: "A")],
+        compositor: own)
+    ]
+    #expect(try Edit(document: edit.document(), assets: [:]) == edit)
   }
 
   /// What the planner gets is what the edit has.
@@ -88,10 +131,10 @@ struct EditDocumentTests {
   @Test func assetsOfTheSameNameGetNamesOfTheirOwn() {
     var edit = Edit()
     let description = DescribedMedia.video(seconds: 1)
-    #expect(edit.add(path: "a/shot.mov", description).id == "shot")
-    #expect(edit.add(path: "b/shot.mov", description).id == "shot-2")
-    #expect(edit.add(path: "a/shot.mov", description).id == "shot")
-    #expect(edit.add(path: "c/shot.mov", description, as: "third").id == "third")
+    #expect(edit.add(LoadedAsset(path: "a/shot.mov", description: description)).id == "shot")
+    #expect(edit.add(LoadedAsset(path: "b/shot.mov", description: description)).id == "shot-2")
+    #expect(edit.add(LoadedAsset(path: "a/shot.mov", description: description)).id == "shot")
+    #expect(edit.add(LoadedAsset(path: "c/shot.mov", description: description), as: "third").id == "third")
     #expect(edit.assets == ["shot": "a/shot.mov", "shot-2": "b/shot.mov", "third": "c/shot.mov"])
   }
 }

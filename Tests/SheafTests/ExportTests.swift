@@ -28,9 +28,10 @@ struct SmallMedia {
   /// A dissolve from one film to the other, with a logo and a title, and music that becomes softer.
   func edit() async throws -> Edit {
     var edit = Edit()
-    let one = try await edit.add(asset("one.mp4"))
-    let two = try await edit.add(asset("two.mp4"))
-    let logo = try await edit.add(asset("logo.png"))
+    let loaded = try await renderer.load(["one.mp4", "two.mp4", "logo.png"].map(folder.path))
+    let one = edit.add(try loaded[0].get())
+    let two = edit.add(try loaded[1].get())
+    let logo = edit.add(try loaded[2].get())
     let seconds = { (count: Int64) in MediaTime(seconds: count) }
     let (a, b) = (try edit.composition.addTrack(.video, id: "A"), try edit.composition.addTrack(.video, id: "B"))
     try edit.composition.editTrack(a) { (track) throws(EditingError) in
@@ -75,7 +76,9 @@ struct SmallMedia {
     let table = media.asset("look.cube")
     #expect(try await table.load(.metadata) == [:])
     await #expect(throws: SheafError.self) { try await table.load(.duration) }
-    guard case .failure(let error) = await media.asset("missing.mp4").result(of: .duration) else {
+    let both = try await media.renderer.load([media.folder.path("missing.mp4"), media.folder.path("two.mp4")])
+    #expect(try both[1].get().description.duration == MediaTime(seconds: 3))
+    guard case .failure(let error) = both[0] else {
       Issue.record("a file that is not there was loaded")
       return
     }
@@ -87,7 +90,9 @@ struct SmallMedia {
     let media = try SmallMedia()
     let edit = try await media.edit()
     #expect(try await media.renderer.check(edit, output: media.url("film.mp4")) == [])
-    let session = ExportSession(edit, to: media.url("film.mp4"), on: .local(media.renderer))
+    let session = ExportSession(
+      edit, to: media.url("film.mp4"), settings: ExportSettings(video: .settings(.init(codec: .h264, quality: 25))),
+      on: .local(media.renderer))
     let export = Task { try await session.export() }
     var fractions: [Double] = []
     for await progress in session.progress { fractions.append(progress.fraction) }
@@ -108,6 +113,7 @@ struct SmallMedia {
     try await LocalFarm.run(configuration) { local in
       let address = local.endpoint.address
       let farm = Farm(host: address.host, port: address.port, token: local.endpoint.token)
+      let edit = session.edit
       let job = try await farm.submit(edit, as: "film.mp4")
       let ended = try await farm.wait(for: job)
       #expect(ended.state == .done)

@@ -65,7 +65,8 @@ import Testing
     }
     let bytes = try Tool.ffmpeg("-i", media.folder.path("one.mp4"), "-map", "0:a", "-f", "f32le", "-")
     let expected = bytes.withUnsafeBytes { Array($0.bindMemory(to: Float.self)) }
-    #expect(read == expected)
+    // The codec's packets go beyond the three seconds of the track.
+    #expect(read == Array(expected.prefix(144_000)))
     let range = try MediaTimeRange(start: MediaTime(value: 1, timescale: 3), duration: MediaTime(seconds: 1))
     var part: [Float] = []
     var start: MediaTime?

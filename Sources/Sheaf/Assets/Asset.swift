@@ -42,6 +42,11 @@ public final class Asset: Sendable {
     get async throws(SheafError) { try await described().get() }
   }
 
+  /// The whole of what is known of the file, which an edit takes.
+  public func load() async throws(SheafError) -> LoadedAsset {
+    LoadedAsset(path: path, description: try await description)
+  }
+
   /// The value of a property.
   public func load<Value>(_ property: AssetProperty<Value>) async throws(SheafError) -> Value {
     try property.value(await description)
@@ -86,6 +91,18 @@ public final class Asset: Sendable {
     do { result = .success(try await task.value) } catch { result = .failure(SheafError(error)) }
     probe.withLock { $0.result = result }
     return result
+  }
+}
+
+/// A file and what it contains.
+public struct LoadedAsset: Sendable, Hashable {
+  public var path: String
+  public var description: AssetDescription
+
+  /// - Parameter description: From an earlier probe of the file.
+  public init(path: String, description: AssetDescription) {
+    self.path = path
+    self.description = description
   }
 }
 

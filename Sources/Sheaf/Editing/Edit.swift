@@ -29,20 +29,12 @@ public struct Edit: Sendable, Hashable {
 
   // MARK: Assets
 
-  /// Loads an asset and gives it a name in the edit. Its ranges can then be inserted into the composition.
+  /// Gives an asset a name in the edit. Its ranges can then be inserted into the composition.
   /// - Parameter name: Nil: the file's name without its extension, with a number if another file has it.
-  public mutating func add(_ asset: Asset, as name: AssetID? = nil) async throws(SheafError) -> AssetSource {
-    let description = try await asset.description
-    return add(path: asset.path, description, as: name)
-  }
-
-  /// Gives a file that was described before a name in the edit.
-  public mutating func add(
-    path: String, _ description: AssetDescription, as name: AssetID? = nil
-  ) -> AssetSource {
-    let id = name ?? unusedName(for: path)
-    assets[id] = path
-    return AssetSource(id: id, description: description)
+  public mutating func add(_ asset: LoadedAsset, as name: AssetID? = nil) -> AssetSource {
+    let id = name ?? unusedName(for: asset.path)
+    assets[id] = asset.path
+    return AssetSource(id: id, description: asset.description)
   }
 
   private func unusedName(for path: String) -> AssetID {

@@ -64,8 +64,11 @@ public final class ExportSession: Sendable {
 
   /// - Parameters:
   ///   - url: The film's place, whose extension selects the container.
+  ///   - settings: In place of those of the edit.
   ///   - place: Where the work is done.
-  public init(_ edit: Edit, to url: URL, on place: Place = .thisMachine) {
+  public init(_ edit: Edit, to url: URL, settings: ExportSettings? = nil, on place: Place = .thisMachine) {
+    var edit = edit
+    if let settings { edit.export = settings }
     self.edit = edit
     self.url = url
     self.place = place

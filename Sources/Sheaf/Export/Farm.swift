@@ -17,6 +17,14 @@ public struct Farm: Sendable {
     ) { _ in }
   }
 
+  /// - Parameter address: Such as `farm.example:7433`, or a host alone.
+  public init(_ address: String, token: String = "") throws(SheafError) {
+    guard let parsed = WireAddress(address), parsed.port > 0 else {
+      throw SheafError(.misuse, "\"\(address)\" is not an address; an address is host:port, such as farm.example:7433")
+    }
+    self.init(host: parsed.host, port: parsed.port, token: token)
+  }
+
   /// A job of the farm.
   public struct Job: Sendable, Hashable {
     public let id: String

@@ -43,6 +43,18 @@ public struct LocalRenderer: Sendable, Hashable {
 
   // MARK: Probing
 
+  /// Probes several files at once, each of which is loaded or fails by itself. The results are in the order of the paths.
+  /// Throws if nothing can be probed, such as without `sheaf-worker`.
+  public func load(_ paths: [String]) async throws(SheafError) -> [Result<LoadedAsset, SheafError>] {
+    try await sheafErrors {
+      let described = try await describe(paths)
+      return paths.map { path in
+        let found = described[path] ?? .failure(SheafError(.failed, "\(path) was not probed"))
+        return found.map { LoadedAsset(path: path, description: $0) }
+      }
+    }
+  }
+
   /// What files contain, by path, or why one cannot be used. Each fails by itself.
   func describe(_ paths: [String]) async throws -> [String: Result<AssetDescription, SheafError>] {
     let configuration = try configuration()

@@ -71,8 +71,10 @@ public struct AssetReader: Sendable {
     guard let audio = track.audio else {
       throw SheafError(.misuse, "track \(track.index) of \(path) is \(track.type), which has no sound")
     }
-    let positions = try sampleRange(range, rate: audio.sampleRate)
-    return SampleBuffers { try SoundSource(path, track, audio, positions) }
+    // A decoder's padding after the track's end is no part of it.
+    var positions = try sampleRange(track.range, rate: audio.sampleRate)
+    if let range { positions = positions.clamped(to: try sampleRange(range, rate: audio.sampleRate)) }
+    return SampleBuffers { [positions] in try SoundSource(path, track, audio, positions) }
   }
 
   private func checked(_ track: TrackDescription) throws(SheafError) -> TrackDescription {
@@ -84,8 +86,7 @@ public struct AssetReader: Sendable {
 }
 
 /// The positions [round(start · rate), round(end · rate)) of a range's samples.
-func sampleRange(_ range: MediaTimeRange?, rate: Int) throws(SheafError) -> Range<Int64> {
-  guard let range else { return Int64.min / 2..<Int64.max / 2 }
+private func sampleRange(_ range: MediaTimeRange, rate: Int) throws(SheafError) -> Range<Int64> {
   do throws(TimeError) {
     let rate = Rational(rate)
     let start = Int64(clamping: try (range.start.exact * rate).rounded)
