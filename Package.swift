@@ -61,10 +61,12 @@ let package = Package(
     // What an author's own compositor sees. No C.
     .target(name: "SheafCompositing", dependencies: ["CompositionModel"], swiftSettings: strict + optimisedSwift),
     .systemLibrary(name: "CPango", pkgConfig: "pangocairo", providers: [.apt(["libpango1.0-dev"])]),
+    .systemLibrary(name: "CAss", pkgConfig: "libass", providers: [.apt(["libass-dev"])]),
     .target(
       name: "Renderer",
       dependencies: [
-        "Media", "Segmenter", "CompositionModel", "CMedia", "CPango", "Digest", "SheafCompositing", "SystemSupport",
+        "Media", "Segmenter", "CompositionModel", "CMedia", "CAss", "CPango", "Digest", "SheafCompositing",
+        "SystemSupport",
       ],
       swiftSettings: strict),
     .target(name: "Stitcher", dependencies: ["Media", "Segmenter", "CompositionModel"], swiftSettings: strict),

@@ -84,6 +84,8 @@ public struct TrackDescription: Sendable, Hashable, Codable {
   public var video: VideoFormat?
   /// Set for audio tracks only.
   public var audio: AudioFormat?
+  /// Set for text tracks whose captions are text; nil if they are pictures.
+  public var captions: CaptionsFormat?
 
   public init(
     index: Int, type: MediaType, codec: String, profile: String? = nil, language: String? = nil,

@@ -26,16 +26,17 @@ package enum AssetProbe {
         .unsupported, operation: "probing", subject: name,
         message: "it is an animated WebP picture, which cannot be decoded; use an animated PNG or a video with alpha")
     }
+    try SubRipCheck.check(source, name: name)
     var demuxer = try Demuxer(source, name: name, movement: movement)
     var places = DiscontinuityScan(demuxer)
-    var (scans, sounds) = try scan(demuxer) { (packet, stream) throws(MediaError) in
+    var (scans, sounds, texts) = try scan(demuxer) { (packet, stream) throws(MediaError) in
       try places.add(packet, of: stream)
     }
     let discontinuities = try places.discontinuities()
     if !discontinuities.isEmpty {
       // Once more, with the times corrected.
       demuxer = try Demuxer(source, name: name, discontinuities: discontinuities, movement: movement)
-      (scans, sounds) = try scan(demuxer) { (_, _) throws(MediaError) in }
+      (scans, sounds, texts) = try scan(demuxer) { (_, _) throws(MediaError) in }
     }
     let isMovie = demuxer.formatName.hasPrefix("mov,")
     var findings: [TrackFinding] = []
@@ -51,7 +52,9 @@ package enum AssetProbe {
           let track = VideoTrackProbe(source, demuxer, stream, movement: movement)
           try track.probe(&finding, &scans[finding.index]!)
         case .audio: try probeAudio(stream, sounds[finding.index]!, &finding, name: name)
-        case .subtitle, .metadata: break
+        case .subtitle:
+          if let extent = texts[finding.index]?.extent { (finding.start, finding.end) = extent }
+        case .metadata: break
         }
         findings.append(finding)
       } catch {
@@ -59,14 +62,15 @@ package enum AssetProbe {
         refusal = refusal ?? error
       }
     }
-    guard findings.contains(where: { $0.type == .video || $0.type == .audio }) else {
+    let hasMedia = findings.contains { $0.type == .video || $0.type == .audio }
+    guard hasMedia || !texts.isEmpty else {
       throw refusal
         ?? MediaError(
           .unsupported, operation: "probing", subject: name, message: "it has no video track and no audio track")
     }
     let isFragmented = isMovie ? try hasFragments(source) : false
     let zero = isMovie && !isFragmented ? .zero : try earliestStart(findings)
-    var description = try finish(&findings, zero: zero, demuxer)
+    var description = try finish(&findings, zero: zero, texts, hasMedia: hasMedia, demuxer)
     // libavformat takes the header of another file for a tag, and ends there or skips what it seems to hold.
     if demuxer.formatName == "flv" { description.unreadBytes = try secondFile(source, from: places.end) }
     return description
@@ -89,26 +93,37 @@ package enum AssetProbe {
   private static func scan(
     _ demuxer: Demuxer,
     visit: (Packet, UnsafeMutablePointer<AVStream>) throws(MediaError) -> Void
-  ) throws(MediaError) -> (video: [Int: PacketScan], audio: [Int: Result<AudioScan, MediaError>]) {
+  ) throws(MediaError) -> (
+    video: [Int: PacketScan], audio: [Int: Result<AudioScan, MediaError>], texts: [Int: CaptionScan]
+  ) {
     var video: [Int: PacketScan] = [:]
     var audio: [Int: Result<AudioScan, MediaError>] = [:]
+    var texts: [Int: CaptionScan] = [:]
     for case let stream? in demuxer.streams {
       let index = Int(stream.pointee.index)
       switch mediaType(of: stream) {
       case .video: video[index] = PacketScan(stream)
       case .audio: audio[index] = Result { () throws(MediaError) in try AudioScan(stream, demuxer) }
+      case .subtitle: texts[index] = try CaptionScan(stream, name: demuxer.name)
       default: break
       }
     }
-    demuxer.select { video[Int($0.pointee.index)] != nil || audio[Int($0.pointee.index)] != nil }
+    demuxer.select { stream in
+      let index = Int(stream.pointee.index)
+      return video[index] != nil || audio[index] != nil || texts[index] != nil
+    }
     let packet = try Packet()
     while try demuxer.read(into: packet) {
       let index = Int(packet.pointer.pointee.stream_index)
+      if let text = texts[index] {
+        try text.add(packet)
+        continue
+      }
       if let stream = demuxer.streams[index] { try visit(packet, stream) }
       try video[index]?.add(packet)
       if case .success(let scan)? = audio[index] { try scan.add(packet) }
     }
-    return (video, audio)
+    return (video, audio, texts)
   }
 
   private static func probeAudio(
@@ -140,16 +155,20 @@ package enum AssetProbe {
     return earliest ?? .zero
   }
 
+  /// - Parameter hasMedia: whether the file's duration is that of its pictures and sound, and not of its captions.
   private static func finish(
-    _ findings: inout [TrackFinding], zero: Rational, _ demuxer: Demuxer
+    _ findings: inout [TrackFinding], zero: Rational, _ texts: [Int: CaptionScan], hasMedia: Bool, _ demuxer: Demuxer
   ) throws(MediaError) -> AssetDescription {
     var duration = MediaTime.zero
     for index in findings.indices {
       try findings[index].place(zero: zero)
       findings[index].description.hasRoundedTimes = roundsTimes(demuxer, findings[index].description)
       try findings[index].restoreCadence()
+      findings[index].description.captions = try texts[findings[index].index]?.captions(zero: zero)
       let track = findings[index].description
-      if track.video?.isStill != true { duration = max(duration, track.range.end) }
+      if track.video?.isStill != true, track.type != .subtitle || !hasMedia {
+        duration = max(duration, track.range.end)
+      }
     }
     let container = demuxer.formatName.split(separator: ",").first.map { String($0) } ?? demuxer.formatName
     return AssetDescription(

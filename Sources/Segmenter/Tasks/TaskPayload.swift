@@ -29,6 +29,8 @@ package struct StitchTask: Sendable, Hashable, Codable {
   /// Whether the index is at the start of the file.
   package var optimizeForNetworkUse: Bool
   package var metadata: [String: String]
+  /// After video and audio. Nil: none.
+  package var texts: [StitchedText]?
 
   package init(
     container: Container, video: StitchedVideo?, audio: StitchedAudio?, optimizeForNetworkUse: Bool,
@@ -39,6 +41,24 @@ package struct StitchTask: Sendable, Hashable, Codable {
     self.audio = audio
     self.optimizeForNetworkUse = optimizeForNetworkUse
     self.metadata = metadata
+  }
+}
+
+/// A text track of the output with its captions.
+package struct StitchedText: Sendable, Hashable, Codable {
+  package var codec: CaptionCodec
+  /// The head of the captions' script.
+  package var header: String
+  package var description: CaptionTrack
+  /// In order of their start, in milliseconds of the film, within it. Of a codec that shows one at a time they follow one
+  /// another from the film's start to its end; where nothing is shown, `fields` is empty.
+  package var events: [CaptionEvent]
+
+  package init(codec: CaptionCodec, header: String, description: CaptionTrack, events: [CaptionEvent]) {
+    self.codec = codec
+    self.header = header
+    self.description = description
+    self.events = events
   }
 }
 

@@ -40,7 +40,7 @@ struct TaskRunner {
     do {
       switch task {
       case .probe: try probe(movement)
-      case .fonts(let task): try FontFinder.find(task, to: output, movement: movement)
+      case .fonts(let task): try FontFinder.find(task, inputs: sources, to: output, movement: movement)
       case .measure(let task): try measure(task, movement: movement, progress: progress)
       case .video(let task):
         return try VideoRenderer.render(
