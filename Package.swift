@@ -65,10 +65,11 @@ let package = Package(
     .systemLibrary(name: "CPango", pkgConfig: "pangocairo", providers: [.apt(["libpango1.0-dev"])]),
     .systemLibrary(name: "CRubberBand", pkgConfig: "rubberband", providers: [.apt(["librubberband-dev"])]),
     .systemLibrary(name: "CEBUR128", pkgConfig: "libebur128", providers: [.apt(["libebur128-dev"])]),
+    .systemLibrary(name: "CAss", pkgConfig: "libass", providers: [.apt(["libass-dev"])]),
     .target(
       name: "Renderer",
       dependencies: [
-        "Media", "Segmenter", "CompositionModel", "CEBUR128", "CMedia", "CPango", "CRubberBand", "Digest",
+        "Media", "Segmenter", "CompositionModel", "CAss", "CEBUR128", "CMedia", "CPango", "CRubberBand", "Digest",
         "SheafCompositing", "SystemSupport",
       ],
       swiftSettings: strict),

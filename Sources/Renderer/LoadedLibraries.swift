@@ -23,7 +23,8 @@ package enum LoadedLibraries {
     "rubberband", "fftw", "samplerate", "shine", "snappy", "soxr", "speex", "svtav1", "theora", "twolame", "vorbis",
     "vpx", "webp", "x264", "x265", "xvidcore", "z.",
     // Text.
-    "brotli", "cairo", "datrie", "fontconfig", "freetype", "fribidi", "glib-2", "graphite2", "harfbuzz", "pango",
+    "ass.", "brotli", "cairo", "datrie", "fontconfig", "freetype", "fribidi", "glib-2", "graphite2", "harfbuzz",
+    "pango",
     "pixman", "png", "thai",
     // Mathematical functions.
     "m.", "mvec.",

@@ -52,19 +52,23 @@ package enum OutputStitcher {
       audio = opened.packets
       tracks.append(opened.track)
     }
-    var output = try OutputFile(task, tracks: tracks, descriptor: descriptor, movement)
+    var texts = try TextPackets(task.texts ?? [])
+    var output = try OutputFile(task, tracks: tracks, texts: texts.tracks, descriptor: descriptor, movement)
     let order = Interleaving(
       frameDuration: task.video?.format.frameDuration ?? .zero, sampleRate: task.audio?.encoder.sampleRate ?? 1)
     while video?.next != nil || audio?.next != nil {
       let (frame, samples) = (video?.next, audio?.next)
       if let frame, samples.map({ order.putsVideoFirst(frame: frame.dts, sample: $0.pts) }) ?? true {
+        try texts.write(through: order.milliseconds(frame: frame.dts), to: output.muxer)
         try output.write(frame, track: 0, progress: progress)
         try video?.advance()
       } else if let samples {
+        try texts.write(through: order.milliseconds(sample: samples.pts), to: output.muxer)
         try output.write(samples, track: tracks.count - 1, discarded: audio?.discarded ?? 0, progress: progress)
         try audio?.advance()
       }
     }
+    try texts.write(through: .max, to: output.muxer)
     try output.finish(progress: progress)
     return try damage(video, audio, frameDuration: task.video?.format.frameDuration ?? .zero)
   }
@@ -154,6 +158,16 @@ struct Interleaving: Sendable {
     self.sampleRate = Int128(sampleRate)
   }
 
+  /// The time, rounded down, at which a frame is decoded.
+  func milliseconds(frame decoding: Int64) -> Int64 {
+    Int64(clamping: Int128(decoding) * frame.numerator * 1000 / max(1, frame.denominator))
+  }
+
+  /// The time, rounded down, of a sample.
+  func milliseconds(sample presentation: Int64) -> Int64 {
+    Int64(clamping: Int128(presentation) * 1000 / max(1, sampleRate))
+  }
+
   /// Whether the frame with this decoding time goes before the audio packet at this sample. At the same time it does.
   func putsVideoFirst(frame decoding: Int64, sample presentation: Int64) -> Bool {
     Int128(decoding) * frame.numerator * sampleRate <= Int128(presentation) * frame.denominator
@@ -165,15 +179,15 @@ private struct OutputFile {
   /// The bytes from one report of progress to the next.
   private static let step: Int64 = 1 << 20
 
-  private let muxer: FileMuxer
+  let muxer: FileMuxer
   private var reported: Int64 = 0
 
   init(
-    _ task: StitchTask, tracks: [FileMuxer.Track], descriptor: Int32, _ movement: Movement?
+    _ task: StitchTask, tracks: [FileMuxer.Track], texts: [TextTrack], descriptor: Int32, _ movement: Movement?
   ) throws(StitchError) {
     muxer = try mapErrors(to: StitchError.writing) { () throws(MediaError) in
       try FileMuxer(
-        descriptor: descriptor, name: "the output", container: task.container, tracks: tracks,
+        descriptor: descriptor, name: "the output", container: task.container, tracks: tracks, texts: texts,
         indexFirst: task.optimizeForNetworkUse, metadata: task.metadata, chapters: task.chapters ?? [],
         rotation: task.rotation ?? 0, movement: movement)
     }

@@ -108,6 +108,8 @@ public struct TrackDescription: Sendable, Hashable, Codable {
   public var characteristics: [String]?
   /// How many packets a subtitle or a metadata track has. Nil for other tracks.
   public var packetCount: Int?
+  /// Set for text tracks whose captions are text; nil if they are pictures.
+  public var captions: CaptionsFormat?
 
   public init(
     index: Int, type: MediaType, codec: String, profile: String? = nil, language: String? = nil,

@@ -16,17 +16,20 @@ public struct Document: Sendable {
   /// Those that something in the document refers to.
   let usedAssets: Set<AssetID>
   let tracks: [TrackEntry]
+  let subtitleTracks: [SubtitleTrackEntry]
   /// No problem makes the time of a clip uncertain.
   let timesAreKnown: Bool
   let videoComposition: VideoCompositionEntry
   let audioMix: AudioMixEntry
+  let captions: [CaptionsEntry]
   let export: ExportEntry
   let problemList: ProblemList
 
-  static let keys = ["sheaf", "assets", "tracks", "videoComposition", "audioMix", "export"]
+  static let keys = ["sheaf", "assets", "tracks", "videoComposition", "audioMix", "captions", "export"]
   static let instead = [
     "clips": "clips are listed in a track of 'tracks'", "version": "did you mean 'sheaf'?",
-    "output": "did you mean 'export'?", "overlays": "'overlays' is a key of 'videoComposition'",
+    "output": "did you mean 'export'?", "subtitles": "did you mean 'captions'?",
+    "overlays": "'overlays' is a key of 'videoComposition'",
     "transitions": "'transitions' is a key of 'videoComposition'", "audio": "did you mean 'audioMix'?",
     "framerate": "'frameRate' is a key of 'videoComposition'", "fps": "'frameRate' is a key of 'videoComposition'",
   ]
@@ -122,14 +125,16 @@ extension DocumentReader {
       }
     }
     let assets = assets(fields["assets"])
-    let tracks = tracks(required(fields, "tracks", "a document"))
+    let (tracks, subtitleTracks) = tracks(required(fields, "tracks", "a document"))
     let timesAreKnown = fields.has("tracks") && names.tracksAreKnown && tracks.allSatisfy(\.timesAreKnown)
     let videoComposition = videoComposition(fields["videoComposition"], at: fields.pointer.key("videoComposition"))
     let audioMix = audioMix(fields["audioMix"])
+    let captions = captions(fields["captions"])
     let export = export(fields["export"], at: fields.pointer.key("export"))
     return Document(
       problems: problems.problems, assets: assets + fontFiles, usedAssets: names.usedAssets, tracks: tracks,
+      subtitleTracks: subtitleTracks,
       timesAreKnown: timesAreKnown,
-      videoComposition: videoComposition, audioMix: audioMix, export: export, problemList: problems)
+      videoComposition: videoComposition, audioMix: audioMix, captions: captions, export: export, problemList: problems)
   }
 }

@@ -57,18 +57,21 @@ struct Lowering {
     let filters = scaled(filters(entry.filters))
     let audioMix = lowerAudioMix()
     if let sampleRate = export?.audio?.sampleRate { checkAudioFilters(sampleRate: sampleRate) }
+    let captions = lowerCaptions(frame: format.size, export) + lowerSubtitleTracks(export)
+    checkSize(captions)
     if filmIsKnown, film.isEmpty {
       problems.add(.root.key("tracks"), "the film has no frames: there is no clip on any track")
     }
     // A film without video still has a size, which is not used.
     guard let export, let size = format.size ?? (export.video == nil ? PixelSize(width: 2, height: 2) : nil)
     else { return nil }
-    let edit = Edit(
+    var edit = Edit(
       composition: composition,
       videoComposition: VideoComposition(
         renderSize: size, frameDuration: frameDuration, instructions: instructions, overlays: overlays,
         filters: filters, toneMapping: entry.toneMapping),
       audioMix: audioMix, export: export)
+    edit.captions = captions.isEmpty ? nil : captions
     // A number of frames that does not fit an `Int` is too large as well.
     if (try? edit.frameCount) ?? .max > Int(Int32.max) {
       problems.add(.root, "the film has more frames than a file can hold: it lasts \(seconds(composition.duration))")

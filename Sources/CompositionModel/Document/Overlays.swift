@@ -30,15 +30,14 @@ struct OverlayEntry: Sendable {
   static let keysOfImages = ["image", "width", "height", "loop", "crop", "alpha"]
   static let keysOfVideos = ["video", "use", "width", "height", "loop", "crop", "alpha"]
   static let keysOfTexts = ["text", "font", "bold", "italic", "size", "color", "align", "width"] + TextStyleKeys.all
-  static let notYet = ["captions"]
-
   static let instead = [
     "scale": "the size is 'width' or 'height', or 'transform' with 'scale'", "rotation": "did you mean 'rotate'?",
     "angle": "did you mean 'rotate'?", "position": "the place is 'anchor' with 'inset', or 'x' and 'y'",
     "fontsize": "did you mean 'size'?",
     "colour": "did you mean 'color'?", "at": "the time is 'over', a range", "start": "the time is 'over', a range",
     "end": "the time is 'over', a range", "duration": "the time is 'over', a range",
-    "stroke": "did you mean 'outline'?", "background": "did you mean 'box'?", "gif": "did you mean 'image'?",
+    "captions": "'captions' is a key of the document", "stroke": "did you mean 'outline'?",
+    "background": "did you mean 'box'?", "gif": "did you mean 'image'?",
   ]
 
   /// The greatest inset, and the greatest distance of `x` and `y` from 0, in pixels.
@@ -97,7 +96,7 @@ extension DocumentReader {
     if !isOne { for key in contents.flatMap(\.2) where !own.contains(key) { own.append(key) } }
     guard
       let fields = fields(
-        value, isOne ? written[0].1 : "an overlay", keys: own + OverlayEntry.keys, notYet: OverlayEntry.notYet,
+        value, isOne ? written[0].1 : "an overlay", keys: own + OverlayEntry.keys,
         instead: OverlayEntry.instead)
     else { return nil }
     if !isOne {

@@ -122,16 +122,41 @@ extension Document {
           "the font family '\(text.font.shortened)' is not installed; '\(substitute)' is used instead")
       }
       let own = text.fontFile.flatMap { assets[$0]?.font }
-      let missing = found.missing.filter { own?.has($0) != true }.compactMap(Unicode.Scalar.init)
+      let missing = found.missing.filter { own?.has($0) != true }
       guard !missing.isEmpty else { continue }
-      let shown = missing.prefix(8).map { scalar in
-        let code = String(scalar.value, radix: 16, uppercase: true)
-        return "'\(scalar)' (U+\(String(repeating: "0", count: max(0, 4 - code.count)))\(code))"
-      }
-      let others = missing.count > shown.count ? " and \(missing.count - shown.count) more" : ""
       warnings.add(
-        overlay.pointer.key("text"), "no font has \(list(shown))\(others); a box with its number is shown instead")
+        overlay.pointer.key("text"),
+        "no font has \(Self.list(characters: missing)); a box with its number is shown instead")
     }
     return warnings.problems
+  }
+
+  /// The warnings about the fonts of captions that are drawn.
+  /// - Parameter findings: what was found for the texts of each entry of `captions`; empty for one that is not drawn.
+  package func captionWarnings(_ findings: [[FontRequest: FontFindings]]) -> [Problem] {
+    var warnings = ProblemList()
+    for (entry, found) in zip(captions, findings) {
+      for (request, own) in found.sorted(by: { $0.key.font < $1.key.font }) {
+        guard let substitute = own.substitute else { continue }
+        warnings.add(
+          entry.pointer.key(entry.font == nil ? "asset" : "font"),
+          "the font family '\(request.font.shortened)' is not installed; '\(substitute)' is used instead")
+      }
+      let missing = Set(found.values.flatMap(\.missing)).sorted()
+      guard !missing.isEmpty else { continue }
+      warnings.add(
+        entry.pointer.key("asset"), "no font has \(Self.list(characters: missing)); boxes are shown instead")
+    }
+    return warnings.problems
+  }
+
+  private static func list(characters: [UInt32]) -> String {
+    let scalars = characters.compactMap(Unicode.Scalar.init)
+    let shown = scalars.prefix(8).map { scalar in
+      let code = String(scalar.value, radix: 16, uppercase: true)
+      return "'\(scalar)' (U+\(String(repeating: "0", count: max(0, 4 - code.count)))\(code))"
+    }
+    let others = scalars.count > shown.count ? " and \(scalars.count - shown.count) more" : ""
+    return shown.joined(separator: ", ") + others
   }
 }

@@ -25,7 +25,7 @@ struct TrackEntry: Sendable {
     "volume": "the volume of a track is set in 'audioMix'", "name": "did you mean 'id'?",
     "items": "did you mean 'clips'?",
   ]
-  static let typesNotYet = ["subtitle", "metadata", "text"]
+  static let typesNotYet = ["metadata"]
 
   /// Whether the film's other clips decide when its last clip ends.
   var endsWithTheFilm: Bool { clips.contains(where: \.endsWithTheFilm) }
@@ -44,11 +44,18 @@ struct TrackEntry: Sendable {
 
 extension DocumentReader {
   /// Reads `tracks` and declares their names.
-  mutating func tracks(_ value: JSONValue?) -> [TrackEntry] {
+  mutating func tracks(_ value: JSONValue?) -> (tracks: [TrackEntry], subtitles: [SubtitleTrackEntry]) {
     var tracks: [TrackEntry] = []
+    var subtitles: [SubtitleTrackEntry] = []
     if let value, case .array = value.content {} else { names.tracksAreKnown = false }
     var taken: Set<TrackID> = []
     for item in items(value, "tracks") {
+      if SubtitleTrackEntry.isOne(item) {
+        guard let track = subtitleTrack(item, number: subtitles.count + 1) else { continue }
+        if !taken.insert(track.id).inserted { addTaken(track.id, at: track.pointer) }
+        subtitles.append(track)
+        continue
+      }
       guard let track = track(item) else {
         names.tracksAreKnown = false
         continue
@@ -56,10 +63,7 @@ extension DocumentReader {
       let audioTrack = TrackEntry.audioTrack(of: track.id)
       let ids = track.hasSound ? [track.id, audioTrack] : [track.id]
       let lanes = track.hasTransitions ? ids.map(ClipTransitionEntry.lane(of:)) : []
-      for id in ids + lanes where !taken.insert(id).inserted {
-        problems.add(
-          track.pointer.key("id"), "there is another track '\(id.shortened)'; every track needs a name of its own")
-      }
+      for id in ids + lanes where !taken.insert(id).inserted { addTaken(id, at: track.pointer) }
       for id in ids where names.tracks[id] == nil { names.tracks[id] = id == track.id ? track.type : .audio }
       if track.type == .video { names.videoTracks.append(track.id) } else { names.audioTracks.append(track.id) }
       if track.hasSound {
@@ -68,7 +72,11 @@ extension DocumentReader {
       }
       tracks.append(track)
     }
-    return tracks
+    return (tracks, subtitles)
+  }
+
+  private mutating func addTaken(_ id: TrackID, at pointer: JSONPointer) {
+    problems.add(pointer.key("id"), "there is another track '\(id.shortened)'; every track needs a name of its own")
   }
 
   private mutating func track(_ value: JSONValue) -> TrackEntry? {
@@ -81,7 +89,8 @@ extension DocumentReader {
     var (type, isKnown) = (MediaType.video, true)
     if let written = fields["type"] {
       let name = choice(
-        written, "track type", among: [MediaType.video, .audio].map(\.rawValue), notYet: TrackEntry.typesNotYet)
+        written, "track type", among: [MediaType.video, .audio, .subtitle].map(\.rawValue),
+        notYet: TrackEntry.typesNotYet)
       let known = name.flatMap(MediaType.init(rawValue:))
       (type, isKnown) = (known ?? .video, known != nil)
     }

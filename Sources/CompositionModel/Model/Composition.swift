@@ -10,6 +10,8 @@ public struct Edit: Sendable, Hashable, Codable {
   public var videoComposition: VideoComposition
   public var audioMix: AudioMix
   public var export: ExportSettings
+  /// Over the film, and its text tracks, in the order of the document. Nil: none.
+  public var captions: [Captions]?
 
   public init(
     composition: Composition, videoComposition: VideoComposition, audioMix: AudioMix, export: ExportSettings

@@ -26,22 +26,37 @@ enum FontTasks {
   /// changed, and with equal fonts its result is equal.
   static func make(_ request: JobRequest) throws -> [NewTask] {
     let texts = texts(of: request)
-    if texts.isEmpty { return [] }
-    let payload = try PlannedJob.payload(.fonts(FontTask(texts: texts)))
+    let captions = try captions(of: request)
+    if texts.isEmpty, captions.isEmpty { return [] }
+    let payload = try PlannedJob.payload(
+      .fonts(FontTask(texts: texts, captions: captions.isEmpty ? nil : captions.map(\.task))))
+    var inputs: [Content] = []
+    for (_, file) in captions where !inputs.contains(file) { inputs.append(file) }
+    let count = texts.count + captions.count
     return [
       NewTask(
-        kind: .probe, label: "fonts of \(texts.count) \(texts.count == 1 ? "text" : "texts")", payload: payload,
-        inputs: [], fingerprint: TaskFingerprint.of(build: "", kind: .probe, payload: payload, inputs: []), cost: 0,
-        work: 0)
+        kind: .probe, label: "fonts of \(count) \(count == 1 ? "text" : "texts")", payload: payload,
+        inputs: inputs,
+        fingerprint: TaskFingerprint.of(build: "", kind: .probe, payload: payload, inputs: inputs.map(\.digest)),
+        cost: 0, work: 0)
     ]
+  }
+
+  /// Whether the result of a probe task is a list of fonts, and not the description of a file. Blocks.
+  static func isList(_ content: Content, store: ContentStore) throws -> Bool {
+    let file = try mapErrors { () throws(SystemError) in try OpenFile.open(store.path(of: content.digest)) }
+    let head = try mapErrors { () throws(SystemError) in try file.read(at: 0, length: FontList.headSize) }
+    return FontList.length(inHead: head) != nil
   }
 
   /// The fonts of the request's texts, whose files are stored each as content of its own; none if the task is not done.
   /// Throws `.mismatch` if the list does not have its digest. Blocks.
   static func read(_ tasks: [RenderTask], _ request: JobRequest, store: ContentStore) throws -> FoundFonts {
-    guard let task = tasks.first(where: { $0.kind == .probe && $0.inputs.isEmpty && $0.state == .done }),
-      let result = task.result
-    else { return FoundFonts() }
+    let found = try tasks.first { task in
+      guard task.kind == .probe, task.state == .done, let result = task.result else { return false }
+      return try task.inputs.isEmpty || isList(result, store: store)
+    }
+    guard let result = found?.result else { return FoundFonts() }
     let file = try mapErrors { () throws(SystemError) in try OpenFile.open(store.path(of: result.digest)) }
     // A list that a disk fault changed may still be one, with other fonts for the texts.
     guard try mapErrors({ () throws(SystemError) in try file.content() }) == result else {
@@ -50,21 +65,33 @@ enum FontTasks {
     let head = try read(FontList.headSize, of: file, at: 0)
     guard let length = FontList.length(inHead: head), length <= maximumBytes else { throw invalid(result) }
     let list = try FontList(json: read(length, of: file, at: Int64(FontList.headSize)))
-    let texts = texts(of: request)
+    let texts = texts(of: request) + (list.textsOfCaptions ?? [])
     var offset = Int64(FontList.headSize + length)
     guard list.covers(texts), list.files.reduce(offset, { $0 &+ $1.size }) == result.size else {
       throw invalid(result)
     }
-    var found = FoundFonts(texts: Dictionary(zip(texts, list.texts)) { first, _ in first })
-    found.findings = Dictionary(zip(texts, list.findings ?? [])) { first, _ in first }
+    var fonts = FoundFonts(texts: Dictionary(zip(texts, list.texts)) { first, _ in first })
+    fonts.findings = Dictionary(zip(texts, list.findings ?? [])) { first, _ in first }
     for font in list.files {
       guard let digest = SHA256Digest(hex: font.digest) else { throw invalid(result) }
       let content = Content(digest: digest, size: font.size)
       if !store.contains(content) { try copy(content, from: file, at: offset, to: store) }
-      found.files.append(content)
+      fonts.files.append(content)
       offset += font.size
     }
-    return found
+    return fonts
+  }
+
+  /// The files of captions that the request's film draws.
+  private static func captions(of request: JobRequest) throws -> [(task: FontTaskCaptions, file: Content)] {
+    guard let document = try? Document.examine([UInt8](request.document.utf8)) else { return [] }
+    let files = Dictionary(try request.files().map { ($0.digest.hex, $0) }) { first, _ in first }
+    return document.drawnCaptions.compactMap { drawn in
+      guard let asset = request.assets.first(where: { $0.id == drawn.asset }), let file = files[asset.digest] else {
+        return nil
+      }
+      return (FontTaskCaptions(digest: asset.digest, style: drawn.style), file)
+    }
   }
 
   /// None if the document cannot be read, which is reported elsewhere.

@@ -102,10 +102,27 @@ struct PlannedJob: Sendable {
       planned[asset.id] = PlannedAsset(description: description, digest: asset.digest)
     }
     let duration = try segmentDuration(request.segmentDuration, edit)
-    let ofFonts = document.fontWarnings(fonts.findings, assets: descriptions)
+    let ofFonts =
+      document.fontWarnings(fonts.findings, assets: descriptions)
+      + document.captionWarnings(captionFindings(edit, descriptions, fonts))
     return (
       try RenderPlanner.plan(edit, assets: planned, fonts: fonts.texts, segmentDuration: duration), warnings + ofFonts
     )
+  }
+
+  /// What was found for the texts of each captions of an edit.
+  private static func captionFindings(
+    _ edit: Edit, _ descriptions: [AssetID: AssetDescription], _ fonts: FoundFonts
+  ) -> [[FontRequest: FontFindings]] {
+    (edit.captions ?? []).map { captions in
+      guard case .drawn(let style) = captions.use,
+        let format = descriptions[captions.asset]?.tracks.first(where: { $0.index == captions.sourceTrack })?.captions
+      else { return [:] }
+      let requests = CaptionScript(format, style: style, frame: edit.videoComposition.renderSize).requests
+      return Dictionary(requests.compactMap { request in fonts.findings[request].map { (request, $0) } }) { first, _ in
+        first
+      }
+    }
   }
 
   static func payload(_ payload: TaskPayload) throws -> [UInt8] {

@@ -34,7 +34,8 @@ enum ProbeTasks {
   ) throws -> [AssetID: AssetDescription] {
     var descriptions: [AssetID: AssetDescription] = [:]
     for task in tasks where task.kind == .probe && task.state == .done {
-      guard let input = task.inputs.first, let result = task.result else { continue }
+      guard let input = task.inputs.first, let result = task.result, try !FontTasks.isList(result, store: store)
+      else { continue }
       let bytes = try store.read(result.digest, limit: maximumBytes)
       let description = try JSONDecoder().decode(AssetDescription.self, from: Data(bytes))
       for asset in request.assets(of: input.digest) { descriptions[asset.id] = description }

@@ -18,9 +18,9 @@ package final class FileMuxer {
     }
   }
 
-  private let context: UnsafeMutablePointer<AVFormatContext>
+  let context: UnsafeMutablePointer<AVFormatContext>
   private let io: LibavIO
-  private let name: String
+  let name: String
   private let tracks: [Track]
   private let movement: Movement?
   private let container: Container
@@ -29,13 +29,14 @@ package final class FileMuxer {
   /// - Parameters:
   ///   - descriptor: Of an empty file. The caller closes it.
   ///   - name: The output's name, for messages.
+  ///   - texts: The text tracks, which follow `tracks`.
   ///   - indexFirst: Puts the index before the data, so that a player can start with the file's first bytes.
   ///   - metadata: By libavformat's key, such as `title`.
   ///   - chapters: On the output's timeline, kept to the microsecond.
   ///   - rotation: Degrees clockwise, 0, 90, 180 or 270, by which players turn the pictures.
   ///   - movement: Advanced with every packet that is written.
   package init(
-    descriptor: Int32, name: String, container: Container, tracks: [Track], indexFirst: Bool,
+    descriptor: Int32, name: String, container: Container, tracks: [Track], texts: [TextTrack] = [], indexFirst: Bool,
     metadata: [String: String], chapters: [Chapter] = [], rotation: Int = 0, movement: Movement? = nil
   ) throws(MediaError) {
     sheaf_log_capture()
@@ -54,11 +55,13 @@ package final class FileMuxer {
     // Allows FLAC in MP4, which libavformat still lists as experimental.
     context.pointee.strict_std_compliance = FF_COMPLIANCE_EXPERIMENTAL
     sheaf_refuse_other_files(context)
-    let layout = IndexLayout(container: container, tracks: tracks, metadata: metadata, chapters: chapters)
+    let layout = IndexLayout(
+      container: container, tracks: tracks, texts: texts, metadata: metadata, chapters: chapters)
     for (key, value) in metadata.sorted(by: { $0.key < $1.key }) {
       av_dict_set(&context.pointee.metadata, layout.storedKey(key), value, 0)
     }
     for track in tracks { try addStream(track, rotation: rotation) }
+    for text in texts { try addStream(text) }
     for (index, chapter) in chapters.enumerated() { try add(chapter, number: index + 1) }
     var options: OpaquePointer?
     defer { av_dict_free(&options) }
@@ -144,6 +147,17 @@ package final class FileMuxer {
     movement?.advance()
   }
 
+  func writeText(_ packet: Packet, track: Int) throws(MediaError) {
+    guard let stream = context.pointee.streams[tracks.count + track] else { return }
+    packet.pointer.pointee.stream_index = Int32(tracks.count + track)
+    packet.pointer.pointee.pos = -1
+    av_packet_rescale_ts(packet.pointer, AVRational(num: 1, den: 1000), stream.pointee.time_base)
+    let result = av_interleaved_write_frame(context, packet.pointer)
+    try io.rethrow()
+    try check(result, "writing", name)
+    movement?.advance()
+  }
+
   /// Matroska has no edit lists. Opus has a codec delay there, which players subtract from the blocks' times, so that the
   /// first block is at zero. libavformat writes it for no other codec: of those a packet before time zero is placed at
   /// zero and marked so that all its samples are discarded.
@@ -210,6 +224,7 @@ extension PieceHeader {
 private struct IndexLayout {
   let container: Container
   let tracks: [FileMuxer.Track]
+  let texts: [TextTrack]
   let metadata: [String: String]
   let chapters: [Chapter]
 
@@ -284,21 +299,24 @@ private struct IndexLayout {
 
   /// An upper bound in bytes for the headers of these tracks and metadata, without what grows with the packets.
   private var fixedBound: Int {
-    let texts = metadata.reduce(0) { $0 + $1.key.utf8.count + $1.value.utf8.count + 128 }
+    let values = metadata.reduce(0) { $0 + $1.key.utf8.count + $1.value.utf8.count + 128 }
     // In the movie's own list and in a track of texts.
     let titles = chapters.reduce(chapters.isEmpty ? 0 : 2048) { $0 + ($1.title?.utf8.count ?? 0) + 128 }
-    return 4096 + texts + titles + tracks.reduce(0) { $0 + $1.header.extradata.count + 2048 }
+    return 4096 + values + titles + tracks.reduce(0) { $0 + $1.header.extradata.count + 2048 }
+      + texts.reduce(0) { $0 + $1.extradata.count + 4096 }
   }
 
   /// A packet takes at most: size 4, sync sample 4, decoding time 8, composition offset 8, and, if it is a chunk of its
   /// own, 12 + 8.
   private var moovBound: Int {
     fixedBound + tracks.reduce(0) { $0 + $1.packetCount * ($1.header.isVideo ? 44 : 32) }
+      + texts.reduce(0) { $0 + $1.packetCount * 44 }
   }
 
   /// A cue point takes at most: its head 2, time 10, position's head 2, track 3, cluster 10, relative position 10.
   private var cuesBound: Int {
     let cued = tracks.first { $0.header.isVideo } ?? tracks.first
-    return 64 + (cued?.packetCount ?? 0) * 40
+    // Each caption is cued too.
+    return 64 + ((cued?.packetCount ?? 0) + texts.reduce(0) { $0 + $1.packetCount }) * 40
   }
 }

@@ -26,16 +26,17 @@ package enum AssetProbe {
         .unsupported, operation: "probing", subject: name,
         message: "it is an animated WebP picture, which cannot be decoded; use an animated PNG or a video with alpha")
     }
+    try SubRipCheck.check(source, name: name)
     var demuxer = try Demuxer(source, name: name, movement: movement)
     var places = DiscontinuityScan(demuxer)
-    var (scans, sounds, others) = try scan(demuxer) { (packet, stream) throws(MediaError) in
+    var (scans, sounds, others, texts) = try scan(demuxer) { (packet, stream) throws(MediaError) in
       try places.add(packet, of: stream)
     }
     let discontinuities = try places.discontinuities()
     if !discontinuities.isEmpty {
       // Once more, with the times corrected.
       demuxer = try Demuxer(source, name: name, discontinuities: discontinuities, movement: movement)
-      (scans, sounds, others) = try scan(demuxer) { (_, _) throws(MediaError) in }
+      (scans, sounds, others, texts) = try scan(demuxer) { (_, _) throws(MediaError) in }
     }
     let isMovie = demuxer.formatName.hasPrefix("mov,")
     var findings: [TrackFinding] = []
@@ -52,7 +53,9 @@ package enum AssetProbe {
           let track = VideoTrackProbe(source, demuxer, stream, movement: movement)
           try track.probe(&finding, &scans[finding.index]!)
         case .audio: try probeAudio(stream, sounds[finding.index]!, &finding, name: name)
-        case .subtitle, .metadata: finding.add(others[finding.index])
+        case .subtitle, .metadata:
+          finding.add(others[finding.index])
+          if let extent = texts[finding.index]?.extent { (finding.start, finding.end) = extent }
         }
         findings.append(finding)
       } catch {
@@ -63,14 +66,15 @@ package enum AssetProbe {
             index: finding.index, type: type, codec: finding.description.codec, message: error.message))
       }
     }
-    guard findings.contains(where: { $0.type == .video || $0.type == .audio }) else {
+    let hasMedia = findings.contains { $0.type == .video || $0.type == .audio }
+    guard hasMedia || !texts.isEmpty else {
       throw refusal
         ?? MediaError(
           .unsupported, operation: "probing", subject: name, message: "it has no video track and no audio track")
     }
     let isFragmented = isMovie ? try hasFragments(source) : false
     let zero = isMovie && !isFragmented ? .zero : try earliestStart(findings)
-    var description = try finish(&findings, zero: zero, demuxer)
+    var description = try finish(&findings, zero: zero, texts, hasMedia: hasMedia, demuxer)
     if !failures.isEmpty { description.failures = failures }
     description.attachedPictures = attachedPictures(demuxer)
     description.chapters = chapters(demuxer, zero: zero)
@@ -101,17 +105,22 @@ package enum AssetProbe {
     _ demuxer: Demuxer,
     visit: (Packet, UnsafeMutablePointer<AVStream>) throws(MediaError) -> Void
   ) throws(MediaError) -> (
-    video: [Int: PacketScan], audio: [Int: Result<AudioScan, MediaError>], other: [Int: PacketExtent]
+    video: [Int: PacketScan], audio: [Int: Result<AudioScan, MediaError>], other: [Int: PacketExtent],
+    texts: [Int: CaptionScan]
   ) {
     var other: [Int: PacketExtent] = [:]
     var video: [Int: PacketScan] = [:]
     var audio: [Int: Result<AudioScan, MediaError>] = [:]
+    var texts: [Int: CaptionScan] = [:]
     for case let stream? in demuxer.streams {
       let index = Int(stream.pointee.index)
       switch mediaType(of: stream) {
       case .video: video[index] = PacketScan(stream)
       case .audio: audio[index] = Result { () throws(MediaError) in try AudioScan(stream, demuxer) }
-      case .subtitle, .metadata: other[index] = PacketExtent()
+      case .subtitle:
+        other[index] = PacketExtent()
+        texts[index] = try CaptionScan(stream, name: demuxer.name)
+      case .metadata: other[index] = PacketExtent()
       case nil: break
       }
     }
@@ -124,13 +133,14 @@ package enum AssetProbe {
       let index = Int(packet.pointer.pointee.stream_index)
       if other[index] != nil {
         other[index]?.add(packet)
+        try texts[index]?.add(packet)
         continue
       }
       if let stream = demuxer.streams[index] { try visit(packet, stream) }
       try video[index]?.add(packet)
       if case .success(let scan)? = audio[index] { try scan.add(packet) }
     }
-    return (video, audio, other)
+    return (video, audio, other, texts)
   }
 
   private static func attachedPictures(_ demuxer: Demuxer) -> [AttachedPicture]? {
@@ -197,17 +207,19 @@ package enum AssetProbe {
     return earliest ?? .zero
   }
 
+  /// - Parameter hasMedia: whether the file's duration is that of its pictures and sound, and not of its captions.
   private static func finish(
-    _ findings: inout [TrackFinding], zero: Rational, _ demuxer: Demuxer
+    _ findings: inout [TrackFinding], zero: Rational, _ texts: [Int: CaptionScan], hasMedia: Bool, _ demuxer: Demuxer
   ) throws(MediaError) -> AssetDescription {
     var duration = MediaTime.zero
     for index in findings.indices {
       try findings[index].place(zero: zero)
       findings[index].description.hasRoundedTimes = roundsTimes(demuxer, findings[index].description)
       try findings[index].restoreCadence()
+      findings[index].description.captions = try texts[findings[index].index]?.captions(zero: zero)
       let track = findings[index].description
       // Subtitles and metadata may go on after the last picture.
-      guard track.type == .video || track.type == .audio, track.video?.isStill != true else { continue }
+      guard track.type == .video || track.type == .audio || !hasMedia, track.video?.isStill != true else { continue }
       duration = max(duration, track.range.end)
     }
     let container = demuxer.formatName.split(separator: ",").first.map { String($0) } ?? demuxer.formatName

@@ -11,11 +11,14 @@ package import SystemSupport
 package enum FontFinder {
   /// Writes the result of a font task.
   /// - Parameters:
+  ///   - inputs: The files of captions by digest.
   ///   - output: Open for writing.
   ///   - movement: Advanced with every text and every font.
   /// - Throws: `.media` if no fonts are installed.
-  package static func find(_ task: FontTask, to output: OpenFile, movement: Movement? = nil) throws(RenderError) {
-    let (list, contents) = try find(task, movement: movement)
+  package static func find(
+    _ task: FontTask, inputs: [String: any ByteSource] = [:], to output: OpenFile, movement: Movement? = nil
+  ) throws(RenderError) {
+    let (list, contents) = try find(task, inputs: inputs, movement: movement)
     do {
       try output.write(try list.encoded())
       for bytes in contents { try output.write(bytes) }
@@ -26,7 +29,7 @@ package enum FontFinder {
 
   /// The fonts of a task's texts, and the bytes of the list's files.
   static func find(
-    _ task: FontTask, movement: Movement? = nil
+    _ task: FontTask, inputs: [String: any ByteSource] = [:], movement: Movement? = nil
   ) throws(RenderError) -> (list: FontList, contents: [[UInt8]]) {
     guard let config = FcInitLoadConfigAndFonts() else {
       throw RenderError(.infrastructure, "the font engine (fontconfig) did not start")
@@ -35,13 +38,38 @@ package enum FontFinder {
     var finding = try Finding(config: config)
     var texts: [TextFonts] = []
     var findings: [FontFindings] = []
-    for text in task.texts {
+    let ofCaptions = try requests(of: task.captions ?? [], inputs: inputs, movement: movement)
+    for text in task.texts + ofCaptions {
       let (fonts, found) = try finding.fonts(of: text)
       texts.append(fonts)
       findings.append(found)
       movement?.advance()
     }
-    return (FontList(files: finding.files, texts: texts, findings: findings), finding.contents)
+    var list = FontList(files: finding.files, texts: texts, findings: findings)
+    list.textsOfCaptions = ofCaptions.isEmpty ? nil : ofCaptions
+    return (list, finding.contents)
+  }
+
+  /// What fonts are found for, of captions that are drawn.
+  private static func requests(
+    of captions: [FontTaskCaptions], inputs: [String: any ByteSource], movement: Movement?
+  ) throws(RenderError) -> [FontRequest] {
+    var requests: [FontRequest] = []
+    for captions in captions {
+      guard let source = inputs[captions.digest] else {
+        throw RenderError(.task, "the captions \(captions.digest) are not among the task's inputs")
+      }
+      let name = "the captions \(captions.digest.prefix(12))"
+      let description = try mapErrors(to: RenderError.during(name)) { () throws(MediaError) in
+        try AssetProbe.probe(source, name: name, movement: movement)
+      }
+      // A file without them is a problem of the document, which is found when the film is planned.
+      guard let format = description.defaultTrack(.subtitle)?.captions else { continue }
+      let script = CaptionScript(
+        format, style: format.hasStyles ? nil : captions.style, frame: PixelSize(width: 384, height: 288))
+      requests += script.requests.filter { !requests.contains($0) }
+    }
+    return requests
   }
 }
 

@@ -28,6 +28,8 @@ package final class FrameMaker {
   private var posedTexts: [Int: PosedText] = [:]
   /// The mattes of transitions by index in `task.sources`.
   private var mattes: [Int: MatteLevels] = [:]
+  /// By index in `task.captions`.
+  private var captionPainters: [CaptionPainter] = []
   /// The last span that shows each source.
   private let lastSpan: [Int: Int]
   private var span = 0
@@ -43,6 +45,8 @@ package final class FrameMaker {
       case layer(StackLayer, shown: [Int64])
       /// `shown` is of an overlay that moves.
       case overlay(StackOverlay, shown: Int64?)
+      /// The picture of captions that are drawn, by its number.
+      case captions(Int, picture: Int)
     }
 
     var background: Color
@@ -102,6 +106,9 @@ package final class FrameMaker {
       }
     }
     self.lastSpan = lastSpan
+    for captions in task.captions ?? [] {
+      captionPainters.append(try CaptionPainter(captions, format: task.format, inputs: inputs))
+    }
   }
 
   /// A frame of the segment. Indices must rise from call to call. The frame is shared and must not be changed.
@@ -148,18 +155,26 @@ package final class FrameMaker {
       key.items.append(.overlay(still, shown: shown.pts))
       shownByOverlays.append(shown)
     }
+    var captions: [BlendPicture] = []
+    for (number, painter) in captionPainters.enumerated() {
+      let drawn = try painter.picture(index)
+      guard let picture = drawn.picture else { continue }
+      key.items.append(.captions(number, picture: drawn.number))
+      captions.append(picture)
+    }
     defer { movement?.advance() }
     if let latest, latest.key == key { return latest.frame }
-    let frame = try composite(stack, frames, shownByOverlays, key)
+    let frame = try composite(stack, frames, shownByOverlays, captions, key)
     latest = (key, frame)
     return frame
   }
 
   /// The frame with all items. Those that are the same as in the frame before, from the lowest on, are drawn once for all.
   private func composite(
-    _ stack: FrameStack, _ frames: [[Frame]], _ shownByOverlays: [Frame?], _ key: CompositeKey
+    _ stack: FrameStack, _ frames: [[Frame]], _ shownByOverlays: [Frame?], _ captions: [BlendPicture],
+    _ key: CompositeKey
   ) throws(RenderError) -> Frame {
-    guard stack.filters.isEmpty else { return try filteredComposite(stack, frames, shownByOverlays) }
+    guard stack.filters.isEmpty else { return try filteredComposite(stack, frames, shownByOverlays, captions) }
     let shared = latest.map { key.shared(with: $0.key) } ?? 0
     let kept = key.prefix(shared)
     if standing?.key != kept { standing = nil }
@@ -170,6 +185,10 @@ package final class FrameMaker {
     for (index, overlay) in stack.overlays.enumerated()
     where standing == nil || stack.layers.count + index >= shared {
       if let drawn = try item(overlay, shownByOverlays[index]) { items.append(drawn) }
+    }
+    for (index, picture) in captions.enumerated()
+    where standing == nil || stack.layers.count + stack.overlays.count + index >= shared {
+      items.append(.overlay(.blend(picture), weight: Weight.one, nil))
     }
     if let standing {
       let canvas = try compositor.copy(standing.frame)
@@ -192,7 +211,7 @@ package final class FrameMaker {
 
   /// The frame of a stack whose composited layers are filtered.
   private func filteredComposite(
-    _ stack: FrameStack, _ frames: [[Frame]], _ shownByOverlays: [Frame?]
+    _ stack: FrameStack, _ frames: [[Frame]], _ shownByOverlays: [Frame?], _ captions: [BlendPicture]
   ) throws(RenderError) -> Frame {
     var layers: [Compositor.Item] = []
     for (index, layer) in stack.layers.enumerated() {
@@ -210,6 +229,7 @@ package final class FrameMaker {
     for (index, overlay) in stack.overlays.enumerated() {
       if let drawn = try item(overlay, shownByOverlays[index]) { overlays.append(drawn) }
     }
+    overlays += captions.map { .overlay(.blend($0), weight: Weight.one, nil) }
     // The filtered frame shares its planes with nothing.
     if !overlays.isEmpty { try compositor.draw(overlays, on: filtered) }
     return filtered

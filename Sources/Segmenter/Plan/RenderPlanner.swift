@@ -40,11 +40,12 @@ package enum RenderPlanner {
         segmentDuration: segmentDuration ?? defaultSegmentDuration, lookup: lookup, fonts: fonts)
       video = StitchedVideo(format: made, encoder: encoder, frameCounts: segments.map(\.frames.count))
     }
-    let stitch = StitchTask(
+    var stitch = StitchTask(
       container: edit.export.container, video: video,
       audio: audio.map { StitchedAudio(encoder: $0.encoder, sampleCount: $0.sampleCount) },
       optimizeForNetworkUse: edit.export.optimizeForNetworkUse, metadata: edit.export.metadata,
       chapters: edit.export.chapters, rotation: edit.export.rotation == 0 ? nil : edit.export.rotation)
+    stitch.texts = try CarriedCaptions.tracks(of: edit, sources: lookup)
     let damage = edit.export.video == nil ? ShownDamage() : try DescribedDamage.shown(by: edit, sources: lookup)
     return RenderPlan(
       frameCount: frameCount, start: range.start, duration: range.duration, format: format,
@@ -250,6 +251,8 @@ package struct PlanError: Error, Sendable, Hashable, CustomStringConvertible {
     case notMeasured
     /// The overlays are in more places of segments than the limit.
     case tooManyOverlays(limit: Int)
+    /// The captions of all segments' tasks have more bytes than the limit.
+    case tooManyCaptions(limit: Int)
   }
 
   package var code: Code
@@ -272,6 +275,8 @@ package struct PlanError: Error, Sendable, Hashable, CustomStringConvertible {
     case .segmentTooShort(let least, let frames):
       "\(subject) is too short; the shortest is \(frames) frames, \(least) s"
     case .notMeasured: "\(subject): not every segment has been measured"
+    case .tooManyCaptions(let limit):
+      "\(subject) would take more than \(limit) bytes in the film's segments, because too many are shown at the same time"
     case .tooManyOverlays(let limit):
       "\(subject) are shown in more than \(limit) places of the film's segments; show fewer overlays, or each for a "
         + "shorter time"

@@ -11,6 +11,7 @@ struct SegmentBuilder {
   private let segments: [Range<Int>]
   private let overlays: OverlayIndex
   private let filters: [Filter<RampList>]?
+  private let captions: CaptionPlanner
 
   /// - Parameter segments: the frames of every segment, rising and apart.
   init(
@@ -24,6 +25,7 @@ struct SegmentBuilder {
     self.fonts = fonts
     self.segments = segments
     filters = edit.videoComposition.filters
+    captions = try CaptionPlanner(edit, grid: timeline.grid, sources: sources, fonts: fonts)
     overlays = try OverlayIndex(edit.videoComposition.overlays, timeline: timeline, segments: segments)
   }
 
@@ -62,6 +64,7 @@ struct SegmentBuilder {
     task.filters = try mapErrors(to: PlanError.time("the film's filters")) { () throws(TimeError) in
       try clock.local(filters, digests: sources.digest(of:))
     }
+    task.captions = try captions.captions(in: frames)
     return task
   }
 

@@ -6,9 +6,25 @@ import FoundationEssentials
 package struct FontTask: Sendable, Hashable, Codable {
   /// Each once.
   package var texts: [FontRequest]
+  /// Files of captions, by the task's inputs, whose texts are only known when they are read. Nil: none.
+  package var captions: [FontTaskCaptions]?
 
-  package init(texts: [FontRequest]) {
+  package init(texts: [FontRequest], captions: [FontTaskCaptions]? = nil) {
     self.texts = texts
+    self.captions = captions
+  }
+}
+
+/// Captions that a film draws, of which the fonts are found.
+package struct FontTaskCaptions: Sendable, Hashable, Codable {
+  /// The SHA-256 of the file, in lower-case hexadecimal.
+  package var digest: String
+  /// That of a file without styles. Its sizes have no effect.
+  package var style: CaptionStyle
+
+  package init(digest: String, style: CaptionStyle) {
+    self.digest = digest
+    self.style = style
   }
 }
 
@@ -95,6 +111,8 @@ package struct FontList: Sendable, Hashable, Codable {
   package var texts: [TextFonts]
   /// What is not there, by index in `FontTask.texts`. Nil in a list of an earlier version.
   package var findings: [FontFindings]?
+  /// What was asked for after the task's texts: the texts of its captions. Nil: nothing.
+  package var textsOfCaptions: [FontRequest]?
 
   package init(files: [File], texts: [TextFonts], findings: [FontFindings]? = nil) {
     self.files = files

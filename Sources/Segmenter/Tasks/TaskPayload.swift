@@ -41,6 +41,8 @@ package struct StitchTask: Sendable, Hashable, Codable {
   package var rotation: Int?
   /// Set if the one input is a film that was copied. Nil: the inputs are pieces.
   package var copied: CopiedOutput?
+  /// After video and audio. Nil: none.
+  package var texts: [StitchedText]?
 
   package init(
     container: Container, video: StitchedVideo?, audio: StitchedAudio?, optimizeForNetworkUse: Bool,
@@ -60,6 +62,24 @@ package struct StitchTask: Sendable, Hashable, Codable {
 package struct CopiedOutput: Sendable, Hashable, Codable {
   /// Seconds that each track presents, from zero, in the order of the tracks.
   package var durations: [MediaTime]
+}
+
+/// A text track of the output with its captions.
+package struct StitchedText: Sendable, Hashable, Codable {
+  package var codec: CaptionCodec
+  /// The head of the captions' script.
+  package var header: String
+  package var description: CaptionTrack
+  /// In order of their start, in milliseconds of the film, within it. Of a codec that shows one at a time they follow one
+  /// another from the film's start to its end; where nothing is shown, `fields` is empty.
+  package var events: [CaptionEvent]
+
+  package init(codec: CaptionCodec, header: String, description: CaptionTrack, events: [CaptionEvent]) {
+    self.codec = codec
+    self.header = header
+    self.description = description
+    self.events = events
+  }
 }
 
 /// The video of the output: what every video piece must agree with.

@@ -18,6 +18,8 @@ package struct VideoTask: Sendable, Hashable, Codable {
   package var share: BitShare?
   /// Of the composited frames without overlays, in order, on the segment's clock. Nil: none.
   package var filters: [Filter<RampList>]?
+  /// Drawn over everything else. Nil: none.
+  package var captions: [PlannedCaptions]?
 
   package init(
     format: VideoTaskFormat, encoder: VideoSettings, frameCount: Int, spans: [Span], overlays: [PlannedOverlay],
@@ -38,9 +40,10 @@ extension VideoTask {
   /// task, after those of the sources.
   package var fontDigests: [String] {
     var seen: Set<String> = []
-    return overlays.flatMap { overlay -> [PlannedFont] in
+    let ofTexts = overlays.flatMap { overlay -> [PlannedFont] in
       if case .text(_, let fonts) = overlay.content { fonts.fonts } else { [] }
-    }.map(\.digest).filter { seen.insert($0).inserted }
+    }
+    return (ofTexts + (captions ?? []).flatMap(\.fonts)).map(\.digest).filter { seen.insert($0).inserted }
   }
 }
 

@@ -40,7 +40,7 @@ struct TaskRunner {
     do {
       switch task {
       case .probe: try probe(movement)
-      case .fonts(let task): try FontFinder.find(task, to: output, movement: movement)
+      case .fonts(let task): try FontFinder.find(task, inputs: sources, to: output, movement: movement)
       case .images(let task):
         try ImageRenderer.render(
           task, inputs: sources, compositors: compositors, to: output, movement: movement, progress: progress)

@@ -38,9 +38,12 @@ import Testing
       case "cube":
         assets[id] = AssetDescription(
           container: "cube", duration: .zero, tracks: [], colourTable: ColourTableFormat(dimensions: 3, size: 33))
+      case "srt", "vtt": assets[id] = try SyntheticAssets.captions(hasStyles: false)
+      case "ass": assets[id] = try SyntheticAssets.captions(hasStyles: true)
       default:
         var film = try SyntheticAssets.video(seconds: hour)
         for index in film.tracks.indices { film.tracks[index].language = "deu" }
+        film.tracks += try SyntheticAssets.captions(hasStyles: false).tracks
         assets[id] = film
       }
     }
@@ -69,11 +72,13 @@ import Testing
       "/tracks/0/clips/0/transition", "/videoComposition/transitions/0", "/videoComposition/instructions/0",
       "/videoComposition/instructions/0/layers/0",
       "/videoComposition/overlays/0", "/videoComposition/overlays/1", "/audioMix/m/0", "/export", "/export/video",
-      "/export/audio",
+      "/export/audio", "/captions/0", "/tracks/0/clips/0/speed/0", "/tracks/1", "/tracks/1/clips/0",
     ]
     let text = """
       { "sheaf": 1, "?": 0, "assets": {},
-        "tracks": [ { "?": 0, "clips": [ { "?": 0, "transition": { "?": 0 }, "ramps": [ { "?": 0 } ] } ] } ],
+        "tracks": [ { "?": 0, "clips": [ { "?": 0, "transition": { "?": 0 }, "ramps": [ { "?": 0 } ],
+                                          "speed": [ { "?": 0 } ] } ] },
+                    { "type": "subtitle", "?": 0, "clips": [ { "?": 0 } ] } ], "captions": [ { "?": 0 } ],
         "videoComposition": { "?": 0, "transitions": [ { "?": 0 } ],
           "instructions": [ { "?": 0, "layers": [ { "?": 0 } ] } ], "overlays": [ { "image": "x", "?": 0 }, { "text": "x", "?": 0 } ] },
         "audioMix": { "m": [ { "?": 0 } ] }, "export": { "?": 0, "video": { "?": 0 }, "audio": { "?": 0 } } }

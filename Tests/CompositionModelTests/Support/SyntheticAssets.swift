@@ -40,6 +40,17 @@ enum SyntheticAssets {
       ])
   }
 
+  static func captions(hasStyles: Bool) throws -> AssetDescription {
+    let range = try MediaTimeRange(start: .zero, duration: MediaTime(seconds: 9))
+    var track = TrackDescription(
+      index: 2, type: .subtitle, codec: hasStyles ? "ass" : "subrip",
+      timebase: MediaTime(value: 1, timescale: 1000), range: range)
+    track.captions = CaptionsFormat(
+      header: "[Script Info]", hasStyles: hasStyles,
+      events: [CaptionEvent(start: 1000, end: 2000, fields: "0,0,Default,,0,0,0,,Hi")])
+    return AssetDescription(container: hasStyles ? "ass" : "srt", duration: range.end, tracks: [track])
+  }
+
   private static func soundTrack(index: Int, _ range: MediaTimeRange) -> TrackDescription {
     TrackDescription(
       index: index, type: .audio, codec: "aac", timebase: MediaTime(value: 1, timescale: 48000), range: range,

@@ -1,0 +1,52 @@
+/// The captions of a text track, whatever the file's format, as events of Advanced SubStation Alpha (ASS).
+public struct CaptionsFormat: Sendable, Hashable, Codable {
+  /// The script's head: `[Script Info]`, the styles and the form of events.
+  public var header: String
+  /// Whether the styles are the author's own, as in a file of ASS or SSA, and not those that a decoder assumes.
+  public var hasStyles: Bool
+  /// In order of their start.
+  public var events: [CaptionEvent]
+
+  public init(header: String, hasStyles: Bool, events: [CaptionEvent]) {
+    self.header = header
+    self.hasStyles = hasStyles
+    self.events = events
+  }
+
+  /// The most events of a track.
+  package static let greatestCount = 200_000
+  /// The most bytes of a track's header and events together.
+  package static let greatestSize = 32 << 20
+}
+
+/// One caption.
+public struct CaptionEvent: Sendable, Hashable, Codable {
+  /// In milliseconds of the asset's timeline.
+  public var start: Int64
+  /// In milliseconds of the asset's timeline; after the start.
+  public var end: Int64
+  /// The fields `ReadOrder, Layer, Style, Name, MarginL, MarginR, MarginV, Effect, Text`, separated by commas.
+  public var fields: String
+
+  public init(start: Int64, end: Int64, fields: String) {
+    self.start = start
+    self.end = end
+    self.fields = fields
+  }
+
+  /// Whether its place may depend on that of others that are shown with it: it states none.
+  package var isPlacedFreely: Bool { !fields.contains("\\pos(") && !fields.contains("\\move(") }
+
+  public init(from decoder: any Decoder) throws {
+    var container = try decoder.unkeyedContainer()
+    try self.init(
+      start: container.decode(Int64.self), end: container.decode(Int64.self), fields: container.decode(String.self))
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.unkeyedContainer()
+    try container.encode(start)
+    try container.encode(end)
+    try container.encode(fields)
+  }
+}

@@ -1,0 +1,249 @@
+/// Captions as written: a file, or an asset with a text track, that is drawn over the film or carried as a track of the
+/// output.
+struct CaptionsEntry: Sendable {
+  enum Use: String, Sendable, CaseIterable {
+    case picture, track
+  }
+
+  /// Nil if the document gives none, or one that it does not declare.
+  var asset: AssetID?
+  var use: Use
+  /// When `part` starts; without it, when the asset's time zero is.
+  var at: WrittenTime?
+  var part: WrittenRange?
+  var font: String?
+  var isBold = false
+  var isItalic = false
+  var size: Double?
+  var color: Color?
+  var outline: Double?
+  var outlineColor: Color?
+  var anchor: Anchor?
+  var margin: Int?
+  var track = CaptionTrack()
+  /// The keys of the style that are written.
+  var styleKeys: [String]
+  var pointer: JSONPointer
+
+  static let keys = ["asset", "as", "use", "at"]
+  static let keysOfStyle = [
+    "font", "bold", "italic", "size", "color", "outline", "outlineColor", "anchor", "margin",
+  ]
+  static let keysOfTracks = ["language", "title", "default"]
+  static let instead = [
+    "file": "did you mean 'asset'?", "src": "did you mean 'asset'?", "path": "did you mean 'asset'?",
+    "start": "did you mean 'at'?", "offset": "did you mean 'at'?", "delay": "did you mean 'at'?",
+    "burn": "captions are drawn unless \"as\": \"track\" is given", "lang": "did you mean 'language'?",
+    "fontsize": "did you mean 'size'?", "position": "did you mean 'anchor'?", "inset": "did you mean 'margin'?",
+    "style": "the keys of the style are \(CaptionsEntry.keysOfStyle.joined(separator: ", "))",
+  ]
+
+  /// The most captions of a film, drawn and carried together.
+  static let greatestCount = 32
+  /// The most characters of a track's title.
+  static let greatestTitle = 200
+
+  /// The most captions of all text tracks of the output together, and their bytes.
+  static let greatestTracks = 40_000
+  static let greatestTracksSize = 4 << 20
+
+  static let standardFont = "sans-serif"
+
+  /// What is drawn, if the file has no styles of its own. Sizes that are not written are parts of the frame's height.
+  /// - Parameter scale: the size of the film to that for which sizes are written.
+  func style(frame height: Int, scale: Double) -> CaptionStyle {
+    let height = Double(height)
+    return CaptionStyle(
+      font: font ?? Self.standardFont, isBold: isBold, isItalic: isItalic,
+      size: size.map { $0 * scale } ?? max(1, (height / 18).rounded()), color: color ?? .white,
+      outline: outline.map { $0 * scale } ?? max(1, (height / 360).rounded()), outlineColor: outlineColor ?? .black,
+      anchor: anchor ?? .bottom,
+      margin: margin.map { Int((Double($0) * scale).rounded()) } ?? Int((height / 27).rounded()))
+  }
+}
+
+extension DocumentReader {
+  /// Reads `captions`.
+  mutating func captions(_ value: JSONValue?) -> [CaptionsEntry] {
+    let written = items(value, "captions")
+    if let value, written.count > CaptionsEntry.greatestCount {
+      problems.add(
+        value.pointer, "\(written.count) captions; a film has at most \(CaptionsEntry.greatestCount) of them")
+      return []
+    }
+    return written.compactMap { caption($0) }
+  }
+
+  private mutating func caption(_ value: JSONValue) -> CaptionsEntry? {
+    guard
+      let fields = fields(
+        value, "captions", keys: CaptionsEntry.keys + CaptionsEntry.keysOfStyle + CaptionsEntry.keysOfTracks,
+        instead: CaptionsEntry.instead)
+    else { return nil }
+    let use: CaptionsEntry.Use? = choice(fields["as"], "use of captions")
+    var entry = CaptionsEntry(
+      asset: asset(required(fields, "asset", "captions")), use: use ?? .picture,
+      at: time(fields["at"], mayBeNegative: true),
+      styleKeys: CaptionsEntry.keysOfStyle.filter { fields.has($0) }, pointer: value.pointer)
+    entry.part = range(fields["use"])
+    entry.font = name(fields["font"], "a font")
+    entry.isBold = boolean(fields["bold"]) ?? false
+    entry.isItalic = boolean(fields["italic"]) ?? false
+    entry.size = number(fields["size"], in: OverlayEntry.fontSizes)
+    entry.color = color(fields["color"])
+    entry.outline = number(fields["outline"], in: TextStyleKeys.outlines)
+    entry.outlineColor = color(fields["outlineColor"])
+    entry.anchor = choice(fields["anchor"], "anchor")
+    entry.margin = integer(fields["margin"], in: 0...4096)
+    entry.track = captionTrack(fields)
+    let foreign = entry.use == .picture ? CaptionsEntry.keysOfTracks : CaptionsEntry.keysOfStyle
+    if use != nil || !fields.has("as") {
+      for key in foreign where fields.has(key) {
+        problems.add(
+          fields.pointer.key(key),
+          entry.use == .picture
+            ? "'\(key)' is for captions that are a track of the output: \"as\": \"track\""
+            : "'\(key)' is for captions that are drawn; a player decides how a track looks")
+      }
+    }
+    return entry
+  }
+
+  /// Reads `language`, `title` and `default`.
+  mutating func captionTrack(_ fields: Fields) -> CaptionTrack {
+    CaptionTrack(
+      language: language(fields["language"]), title: title(fields["title"]),
+      isDefault: boolean(fields["default"]) ?? false)
+  }
+
+  private mutating func language(_ value: JSONValue?) -> String? {
+    guard let value, let text = string(value) else { return nil }
+    if text.utf8.count == 3, text.utf8.allSatisfy({ (97...122).contains($0) }) { return text }
+    problems.add(
+      value.pointer, "\(value.shown) is not a language: three small letters of ISO 639-2, such as \"eng\" or \"jpn\"")
+    return nil
+  }
+
+  private mutating func title(_ value: JSONValue?) -> String? {
+    guard let value, let text = name(value, "a title") else { return nil }
+    if text.count <= CaptionsEntry.greatestTitle { return text }
+    problems.add(
+      value.pointer, "the title has \(text.count) characters; at most \(CaptionsEntry.greatestTitle) are allowed")
+    return nil
+  }
+}
+
+extension Document {
+  /// The captions that the film draws, for which fonts are found. The sizes of the style are not those of the film.
+  public var drawnCaptions: [(asset: AssetID, style: CaptionStyle)] {
+    captions.compactMap { entry in
+      guard entry.use == .picture, let asset = entry.asset else { return nil }
+      return (
+        asset,
+        CaptionStyle(
+          font: entry.font ?? CaptionsEntry.standardFont, isBold: entry.isBold, isItalic: entry.isItalic, size: 1,
+          outline: 0,
+          margin: 0)
+      )
+    }
+  }
+}
+
+extension Lowering {
+  /// The text track of an asset, with its captions. Nil and a problem if there is none.
+  mutating func captions(
+    of asset: AssetDescription, _ id: AssetID, at pointer: JSONPointer
+  ) -> (TrackDescription, CaptionsFormat)? {
+    guard let track = asset.defaultTrack(.subtitle) else {
+      problems.add(
+        pointer.key("asset"),
+        "'\(id.shortened)' has no captions; a file of captions is of the kind SRT, WebVTT, ASS or SSA, and a movie may "
+          + "have a text track")
+      return nil
+    }
+    guard let format = track.captions else {
+      problems.add(
+        pointer.key("asset"),
+        "the captions of '\(id.shortened)' are pictures (\(track.codec)) or cannot be read; captions of text can be used"
+      )
+      return nil
+    }
+    return (track, format)
+  }
+
+  /// Reports text tracks of the output that have too many captions together.
+  mutating func checkSize(_ captions: [Captions]) {
+    var (count, size) = (0, 0)
+    for captions in captions {
+      guard case .track = captions.use,
+        let format = assets[captions.asset]?.tracks.first(where: { $0.index == captions.sourceTrack })?.captions
+      else { continue }
+      size += format.header.utf8.count
+      for event in format.events where (try? captions.used(event.start..<event.end)) ?? nil != nil {
+        count += 1
+        size += event.fields.utf8.count
+      }
+    }
+    guard count > CaptionsEntry.greatestTracks || size > CaptionsEntry.greatestTracksSize else { return }
+    problems.add(
+      .root,
+      "the text tracks of the output have \(count) captions of \(size) bytes together; at most "
+        + "\(CaptionsEntry.greatestTracks) captions of \(CaptionsEntry.greatestTracksSize) bytes are allowed")
+  }
+}
+
+extension Lowering {
+  /// The captions on the film's timeline.
+  mutating func lowerCaptions(frame: PixelSize?, _ export: ExportSettings?) -> [Captions] {
+    var captions: [Captions] = []
+    for entry in document.captions {
+      guard let lowered = lower(entry, frame: frame, export) else { continue }
+      captions.append(lowered)
+    }
+    return captions
+  }
+
+  private mutating func lower(_ entry: CaptionsEntry, frame: PixelSize?, _ export: ExportSettings?) -> Captions? {
+    let pointer = entry.pointer
+    let at = entry.at.map { resolve($0, at: pointer.key("at")) } ?? .zero
+    // `.some(.none)` is a part that cannot be used.
+    let part = entry.part.map { resolve($0, at: pointer.key("use")) }
+    guard let id = entry.asset, let asset = assets[id] else { return nil }
+    guard let (track, format) = self.captions(of: asset, id, at: pointer) else { return nil }
+    if entry.use == .picture, format.hasStyles, let key = entry.styleKeys.first {
+      problems.add(pointer.key(key), "'\(id.shortened)' has styles of its own, which are used; leave out '\(key)'")
+      return nil
+    }
+    guard let at, part != .some(.none) else { return nil }
+    let source = part ?? nil
+    let start = exact(at: pointer.key("at")) { () throws(TimeError) in
+      try source.map { range throws(TimeError) in try at - range.start } ?? at
+    }
+    guard let start else { return nil }
+    let use: CaptionUse
+    switch entry.use {
+    case .picture:
+      guard export?.video != nil else {
+        if export != nil {
+          problems.add(pointer, "captions cannot be drawn, because the output has no video; write \"as\": \"track\"")
+        }
+        return nil
+      }
+      use = .drawn(
+        format.hasStyles
+          ? nil : entry.style(frame: frame?.height ?? 1080, scale: document.videoComposition.scale.approximate))
+    case .track:
+      guard let container = export?.container else { return nil }
+      guard CaptionCodec(container) != nil else {
+        let possible = Container.allCases.filter { CaptionCodec($0) != nil }.map(\.rawValue)
+        problems.add(
+          pointer.key("as"),
+          "a .\(container.rawValue) file cannot have a text track; \(list(possible)) can, or leave out 'as' to draw them"
+        )
+        return nil
+      }
+      use = .track(entry.track)
+    }
+    return Captions(asset: id, sourceTrack: track.index, start: start, source: source, use: use)
+  }
+}

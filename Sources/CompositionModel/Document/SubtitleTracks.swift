@@ -1,0 +1,113 @@
+/// A track of captions as written: it becomes a text track of the output, with the captions of its clips one after the
+/// other.
+struct SubtitleTrackEntry: Sendable {
+  struct Clip: Sendable {
+    /// Nil if the document gives none, or one that it does not declare.
+    var asset: AssetID?
+    var use: WrittenRange?
+    /// Nil: at the end of the clip before it.
+    var at: WrittenTime?
+    var pointer: JSONPointer
+
+    static let keys = ["asset", "use", "at"]
+  }
+
+  var id: TrackID
+  var description: CaptionTrack
+  var clips: [Clip]
+  var pointer: JSONPointer
+
+  static let keys = ["id", "type", "language", "title", "default", "clips"]
+  static let type = MediaType.subtitle.rawValue
+  /// The most clips of a track.
+  static let greatestCount = 1000
+
+  /// Whether a track is one of captions.
+  static func isOne(_ value: JSONValue) -> Bool {
+    guard case .object(let members) = value.content else { return false }
+    return members.contains { key, member in
+      if key == "type", case .string(type) = member.content { true } else { false }
+    }
+  }
+}
+
+extension DocumentReader {
+  /// Reads a track of captions. Nil if its name cannot be used.
+  /// - Parameter number: of the track among those of its type.
+  mutating func subtitleTrack(_ value: JSONValue, number: Int) -> SubtitleTrackEntry? {
+    guard let fields = fields(value, "a subtitle track", keys: SubtitleTrackEntry.keys, instead: TrackEntry.instead)
+    else { return nil }
+    let id = fields.has("id") ? name(fields["id"], "a track's id") : "\(SubtitleTrackEntry.type)\(number)"
+    let description = captionTrack(fields)
+    let written = items(required(fields, "clips", "a track"), "clips")
+    guard written.count <= SubtitleTrackEntry.greatestCount else {
+      problems.add(
+        fields.pointer.key("clips"),
+        "\(written.count) clips; a subtitle track has at most \(SubtitleTrackEntry.greatestCount) of them")
+      return nil
+    }
+    let clips = written.compactMap { item -> SubtitleTrackEntry.Clip? in
+      guard
+        let fields = self.fields(
+          item, "a clip of a subtitle track", keys: SubtitleTrackEntry.Clip.keys, instead: ClipEntry.instead)
+      else { return nil }
+      return SubtitleTrackEntry.Clip(
+        asset: asset(required(fields, "asset", "a clip")), use: range(fields["use"]), at: time(fields["at"]),
+        pointer: item.pointer)
+    }
+    guard let id else { return nil }
+    return SubtitleTrackEntry(id: id, description: description, clips: clips, pointer: value.pointer)
+  }
+}
+
+extension Lowering {
+  /// The captions of the subtitle tracks, on the film's timeline.
+  mutating func lowerSubtitleTracks(_ export: ExportSettings?) -> [Captions] {
+    var captions: [Captions] = []
+    for track in document.subtitleTracks {
+      if let container = export?.container, CaptionCodec(container) == nil {
+        let possible = Container.allCases.filter { CaptionCodec($0) != nil }.map(\.rawValue)
+        problems.add(
+          track.pointer, "a .\(container.rawValue) file cannot have a text track; \(list(possible)) can")
+        continue
+      }
+      var description = track.description
+      description.id = track.id
+      var end: MediaTime? = .zero
+      for clip in track.clips {
+        let placed = lower(clip, from: end)
+        end = placed?.end
+        guard let placed else { continue }
+        captions.append(
+          Captions(
+            asset: placed.asset, sourceTrack: placed.track, start: placed.start, source: placed.source,
+            use: .track(description)))
+      }
+    }
+    return captions
+  }
+
+  /// - Parameter start: where the clip starts if it has no `at`. Nil if it is unknown.
+  private mutating func lower(
+    _ clip: SubtitleTrackEntry.Clip, from start: MediaTime?
+  ) -> (asset: AssetID, track: Int, start: MediaTime, source: MediaTimeRange, end: MediaTime)? {
+    let pointer = clip.pointer
+    guard let place = clip.at.map({ resolve($0, at: pointer.key("at")) }) ?? start else { return nil }
+    guard let id = clip.asset, let asset = assets[id], let (track, _) = captions(of: asset, id, at: pointer) else {
+      return nil
+    }
+    var use: MediaTimeRange?
+    if let written = clip.use {
+      use = resolve(written, at: pointer.key("use"))
+      if use == nil { return nil }
+    }
+    let whole = exact(at: pointer) { () throws(TimeError) in
+      try MediaTimeRange(start: .zero, duration: max(asset.duration, track.range.end))
+    }
+    guard let whole else { return nil }
+    let used = use ?? whole
+    return exact(at: pointer) { () throws(TimeError) in
+      (id, track.index, try place - used.start, used, try place + used.duration)
+    }
+  }
+}

@@ -1,0 +1,89 @@
+/// The captions of one text track of an asset, on the film's timeline: drawn over the pictures and their overlays, or
+/// carried as a text track of the output.
+public struct Captions: Sendable, Hashable, Codable {
+  public var asset: AssetID
+  /// The stream's index in the asset.
+  public var sourceTrack: Int
+  /// The film's time of the asset's time zero; may be negative.
+  public var start: MediaTime
+  /// The part that is used, on the asset's timeline. Nil: all.
+  public var source: MediaTimeRange?
+  public var use: CaptionUse
+
+  public init(asset: AssetID, sourceTrack: Int, start: MediaTime, source: MediaTimeRange? = nil, use: CaptionUse) {
+    self.source = source
+    self.asset = asset
+    self.sourceTrack = sourceTrack
+    self.start = start
+    self.use = use
+  }
+}
+
+extension Captions {
+  /// The part of a caption, in milliseconds of the asset's timeline, that is used. Nil: nothing of it.
+  package func used(_ range: Range<Int64>) throws(TimeError) -> Range<Int64>? {
+    guard let source else { return range }
+    let start = Int64(clamping: try (source.start.exact * Rational(1000)).rounded)
+    let end = Int64(clamping: try (source.end.exact * Rational(1000)).rounded)
+    let used = range.clamped(to: start..<max(start, end))
+    return used.isEmpty ? nil : used
+  }
+}
+
+/// What becomes of captions.
+public enum CaptionUse: Sendable, Hashable, Codable {
+  /// They are drawn. The style is nil for a file with styles of its own.
+  case drawn(CaptionStyle?)
+  case track(CaptionTrack)
+}
+
+/// How captions without styles of their own are drawn.
+public struct CaptionStyle: Sendable, Hashable, Codable {
+  /// A font family, found by fontconfig.
+  public var font: String
+  public var isBold: Bool
+  public var isItalic: Bool
+  /// The height of a line's letters, from the top of the highest to the bottom of the lowest, in pixels of the frame.
+  public var size: Double
+  public var color: Color
+  /// The outline's width in pixels; 0 is none.
+  public var outline: Double
+  public var outlineColor: Color
+  public var anchor: Anchor
+  /// Pixels between the text and the frame's edges.
+  public var margin: Int
+
+  public init(
+    font: String = "sans-serif", isBold: Bool = false, isItalic: Bool = false, size: Double, color: Color = .white,
+    outline: Double, outlineColor: Color = .black, anchor: Anchor = .bottom, margin: Int
+  ) {
+    self.font = font
+    self.isBold = isBold
+    self.isItalic = isItalic
+    self.size = size
+    self.color = color
+    self.outline = outline
+    self.outlineColor = outlineColor
+    self.anchor = anchor
+    self.margin = margin
+  }
+}
+
+/// A text track of the output.
+public struct CaptionTrack: Sendable, Hashable, Codable {
+  /// The name of a subtitle track of the document: captions with the same name are one track. Nil: they are a track of
+  /// their own.
+  public var id: TrackID?
+  /// Three letters of ISO 639-2, such as `eng`. Nil: not stated.
+  public var language: String?
+  /// For people, such as `English for the hard of hearing`.
+  public var title: String?
+  /// Whether players show it unless they are told otherwise.
+  public var isDefault: Bool
+
+  public init(language: String? = nil, title: String? = nil, isDefault: Bool = false) {
+    self.language = language
+    self.title = title
+    self.isDefault = isDefault
+  }
+}

@@ -1,0 +1,237 @@
+import CAss
+import CMedia
+import CPango
+import CompositionModel
+import Media
+import Segmenter
+
+/// Draws the captions of a segment, with libass and with the fonts that were found for them.
+///
+/// libass keeps the place of a caption as long as that is shown, so a picture depends on those that were drawn before. Here
+/// it depends on the task alone: whenever other captions are shown than before, libass begins anew, and draws the frames in
+/// which the captions that overlap these have appeared.
+final class CaptionPainter {
+  private let planned: PlannedCaptions
+  private let format: VideoTaskFormat
+  private let library: OpaquePointer
+  private let renderer: OpaquePointer
+  private var track: UnsafeMutablePointer<ASS_Track>?
+  /// The events with the names of their fonts.
+  private let events: [(event: CaptionEvent, fields: String)]
+  /// Whether an event's size changes while it is shown, so that its place may.
+  private let changes: [Bool]
+  /// The events that the latest frame shows.
+  private var shown: [Int] = []
+  private var latest: (number: Int, picture: BlendPicture?) = (0, nil)
+
+  /// - Parameter inputs: The fonts' files by digest.
+  init(
+    _ planned: PlannedCaptions, format: VideoTaskFormat, inputs: [String: any ByteSource]
+  ) throws(RenderError) {
+    self.planned = planned
+    self.format = format
+    TextEngine.lock()
+    defer { TextEngine.unlock() }
+    guard let library = ass_library_init() else { throw Self.noEngine }
+    sheaf_ass_be_silent(library)
+    ass_set_extract_fonts(library, 0)
+    var names: [String] = []
+    var loaded: Set<String> = []
+    do throws(RenderError) {
+      for font in planned.fonts {
+        guard let source = inputs[font.digest] else {
+          throw RenderError(.task, "the font \(font.digest) is not among the task's inputs")
+        }
+        names.append(try Self.family(of: font, source))
+        if loaded.insert(font.digest).inserted { try Self.load(source, into: library) }
+      }
+    } catch {
+      ass_library_done(library)
+      throw error
+    }
+    guard let renderer = ass_renderer_init(library) else {
+      ass_library_done(library)
+      throw Self.noEngine
+    }
+    self.library = library
+    self.renderer = renderer
+    let (width, height) = (Int32(format.size.width), Int32(format.size.height))
+    ass_set_frame_size(renderer, width, height)
+    ass_set_storage_size(renderer, width, height)
+    ass_set_hinting(renderer, ASS_HINTING_NONE)
+    ass_set_fonts(renderer, nil, nil, Int32(ASS_FONTPROVIDER_NONE.rawValue), nil, 0)
+    events = planned.events.map { event in
+      var fields = event.fields
+      for (index, name) in names.enumerated() {
+        fields = fields.replacing(CaptionScript.place(ofFont: index), with: name)
+      }
+      return (event, fields)
+    }
+    changes = planned.events.map { $0.fields.contains("\\t(") }
+  }
+
+  deinit {
+    if let track { ass_free_track(track) }
+    ass_renderer_done(renderer)
+    ass_library_done(library)
+  }
+
+  private static var noEngine: RenderError {
+    RenderError(.infrastructure, "the caption engine (libass) did not start")
+  }
+
+  /// The name by which libass finds a font.
+  private static func family(of font: PlannedFont, _ source: any ByteSource) throws(RenderError) -> String {
+    let path = try FontFiles.path(of: font.digest, source)
+    var faces: Int32 = 0
+    guard let pattern = FcFreeTypeQuery(path, UInt32(font.index & 0xFFFF), nil, &faces) else {
+      throw RenderError(.task, "the font \(font.digest) cannot be read")
+    }
+    defer { FcPatternDestroy(pattern) }
+    return (pattern.string(FC_FAMILY) ?? "").filter { !"\\{}".contains($0) }
+  }
+
+  private static func load(_ source: any ByteSource, into library: OpaquePointer) throws(RenderError) {
+    var bytes = [UInt8](repeating: 0, count: Int(source.byteCount))
+    var count = 0
+    while count < bytes.count {
+      let read = try mapErrors(to: RenderError.during("reading a font")) { () throws(MediaError) in
+        try bytes.withUnsafeMutableBufferPointer { buffer throws(MediaError) in
+          try source.read(
+            at: Int64(count),
+            into: UnsafeMutableRawBufferPointer(UnsafeMutableBufferPointer(rebasing: buffer[count...])))
+        }
+      }
+      guard read > 0 else { throw RenderError(.infrastructure, "a font is shorter than its content") }
+      count += read
+    }
+    bytes.withUnsafeMutableBufferPointer { buffer in
+      buffer.withMemoryRebound(to: CChar.self) { ass_add_font(library, "font", $0.baseAddress, Int32($0.count)) }
+    }
+  }
+
+  // MARK: Frames
+
+  /// The captions of a frame of the segment, nil if there are none, with a number that another picture does not have.
+  /// Indices must rise from call to call.
+  func picture(_ frame: Int) throws(RenderError) -> (number: Int, picture: BlendPicture?) {
+    TextEngine.lock()
+    defer { TextEngine.unlock() }
+    let time = try self.time(of: frame)
+    let now = events.indices.filter { events[$0].event.start <= time && time < events[$0].event.end }
+    let begins = now != shown || track == nil || now.contains { changes[$0] }
+    shown = now
+    guard !now.isEmpty else {
+      if latest.picture != nil { latest = (latest.number + 1, nil) }
+      return latest
+    }
+    if begins { try begin(before: frame, now) }
+    var change: Int32 = 0
+    let images = ass_render_frame(renderer, track, time, &change)
+    if begins || change != 0 { latest = (latest.number + 1, try draw(images)) }
+    return latest
+  }
+
+  private func time(of frame: Int) throws(RenderError) -> Int64 {
+    try mapErrors(to: RenderError.caused(.task, "the captions have no time for frame \(frame)")) {
+      () throws(TimeError) in try planned.time(of: frame, frameDuration: format.frameDuration)
+    }
+  }
+
+  /// Begins anew, and draws the frames before one in which captions appeared that are connected with those it shows.
+  private func begin(before frame: Int, _ shown: [Int]) throws(RenderError) {
+    if let track { ass_free_track(track) }
+    guard let made = ass_new_track(library) else { throw Self.noEngine }
+    track = made
+    ass_set_check_readorder(made, 0)
+    withBytes(of: planned.header) { ass_process_codec_private(made, $0, $1) }
+    let time = try self.time(of: frame)
+    var from = time
+    var connected: [Int] = []
+    for index in events.indices.reversed() where events[index].event.start <= time {
+      let event = events[index].event
+      guard event.end > from, event.isPlacedFreely || shown.contains(index) else { continue }
+      connected.append(index)
+      if event.isPlacedFreely { from = min(from, event.start) }
+    }
+    for index in connected.reversed() {
+      let (event, fields) = events[index]
+      withBytes(of: fields) { ass_process_chunk(made, $0, $1, event.start, event.end - event.start) }
+    }
+    var frames: Set<Int> = []
+    for index in connected {
+      let first = try mapErrors(to: RenderError.caused(.task, "a caption has no frame")) { () throws(TimeError) in
+        try planned.frame(at: events[index].event.start, frameDuration: format.frameDuration)
+      }
+      if first < frame { frames.insert(first) }
+    }
+    for earlier in frames.sorted() { _ = ass_render_frame(renderer, made, try self.time(of: earlier), nil) }
+  }
+
+  private func withBytes(of text: String, _ body: (UnsafeMutablePointer<CChar>?, Int32) -> Void) {
+    var bytes = text.utf8CString
+    bytes.withUnsafeMutableBufferPointer { body($0.baseAddress, Int32($0.count - 1)) }
+  }
+
+  /// Nil if nothing of it is within the frame.
+  private func draw(_ images: UnsafeMutablePointer<ASS_Image>?) throws(RenderError) -> BlendPicture? {
+    let whole = PixelRect(format.size)
+    var parts: [ASS_Image] = []
+    var covered: PixelRect?
+    var next = images
+    while let image = next?.pointee {
+      next = image.next
+      let size = PixelSize(width: Int(image.w), height: Int(image.h))
+      guard size.width > 0, size.height > 0,
+        let rect = PixelRect(x: Int(image.dst_x), y: Int(image.dst_y), size: size).intersection(whole)
+      else { continue }
+      parts.append(image)
+      covered = covered.map { $0.enclosing(rect) } ?? rect
+    }
+    guard let covered else { return nil }
+    let cell = ChromaCell(format.pixelFormat)
+    let box = cell.enclosing(covered, in: format.size)
+    let picture = try RGBAPicture(box.size)
+    for part in parts { picture.draw(part, from: box, within: covered) }
+    try ColourConversion.graphics(format)?.convert(picture)
+    return try BlendPicture(picture, rect: box, cell: cell, matrix: YCbCrMatrix(format))
+  }
+}
+
+extension PixelRect {
+  /// The smallest rectangle with all pixels of both.
+  fileprivate func enclosing(_ other: PixelRect) -> PixelRect {
+    PixelRect(
+      x: min(columns.lowerBound, other.columns.lowerBound)..<max(columns.upperBound, other.columns.upperBound),
+      y: min(rows.lowerBound, other.rows.lowerBound)..<max(rows.upperBound, other.rows.upperBound))
+  }
+}
+
+extension RGBAPicture {
+  /// Draws a coverage in one colour over what is there.
+  /// - Parameters:
+  ///   - origin: The rectangle of the frame that the picture is.
+  ///   - visible: What is drawn, in pixels of the frame.
+  fileprivate func draw(_ image: ASS_Image, from origin: PixelRect, within visible: PixelRect) {
+    let opacity = 255 - (image.color & 0xFF)
+    let color = [image.color >> 24, image.color >> 16 & 0xFF, image.color >> 8 & 0xFF, 255].map { $0 * 257 }
+    let size = PixelSize(width: Int(image.w), height: Int(image.h))
+    guard opacity > 0, let bitmap = image.bitmap,
+      let rect = PixelRect(x: Int(image.dst_x), y: Int(image.dst_y), size: size).intersection(visible)
+    else { return }
+    for y in rect.y..<(rect.y + rect.size.height) {
+      let row = bitmap + (y - Int(image.dst_y)) * Int(image.stride)
+      let start = (y - origin.y) * stride / 2 - origin.x
+      for x in rect.x..<(rect.x + rect.size.width) {
+        // 65025 is one.
+        let share = UInt32(row[x - Int(image.dst_x)]) * opacity
+        if share == 0 { continue }
+        for index in 0..<4 {
+          let sample = plane(index) + start + x
+          let below = UInt64(sample.pointee) * UInt64(65025 - share)
+          sample.pointee = UInt16((UInt64(color[index]) * UInt64(share) + below + 32512) / 65025)
+        }
+      }
+    }
+  }
+}

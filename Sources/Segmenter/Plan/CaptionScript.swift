@@ -1,0 +1,321 @@
+package import CompositionModel
+
+/// Captions taken apart for drawing: the texts for which fonts are found, and the events with these fonts.
+///
+/// The renderer of ASS looks a font up by its family, and draws a box where that has no glyph. The fonts of each character
+/// are found by Pango, as for other texts, and named in the events: before each part of a text that has another font, there
+/// is `\fn` with a place for the font's name.
+package struct CaptionScript: Sendable {
+  /// What decides the fonts of a part of a text.
+  fileprivate struct Face: Hashable {
+    var font: String
+    var isBold: Bool
+    var isItalic: Bool
+  }
+
+  package struct Event: Sendable {
+    package var start: Int64
+    package var end: Int64
+    /// Up to the comma before the text.
+    fileprivate var head: String
+    fileprivate var parts: [Part]
+    /// Whether its place may depend on that of others which are shown with it.
+    package var isPlacedFreely: Bool
+  }
+
+  fileprivate struct Part: Sendable {
+    /// Override tags in braces. Nil: text.
+    var tags: String?
+    var text = ""
+    /// Index in `requests`.
+    var face = 0
+    /// In bytes of the text of its request.
+    var offset = 0
+  }
+
+  /// The head of the script that is drawn.
+  package let header: String
+  /// In order of their start.
+  package private(set) var events: [Event] = []
+  /// For each face that is used, all of its text.
+  package private(set) var requests: [FontRequest] = []
+  private var faces: [Face: Int] = [:]
+
+  /// - Parameters:
+  ///   - style: for a track without styles of its own.
+  ///   - frame: the size of the film. The requests do not depend on it.
+  package init(_ captions: CaptionsFormat, style: CaptionStyle?, frame: PixelSize) {
+    let styles: Styles
+    if let style {
+      header = style.header(frame)
+      styles = Styles(default: Face(font: style.font, isBold: style.isBold, isItalic: style.isItalic))
+    } else {
+      header = captions.header
+      styles = Styles(captions.header)
+    }
+    // What tags of files without styles mean by a size is a part of a screen that is 288 high.
+    let scale = style == nil ? 1 : Double(frame.height) / 288
+    for event in captions.events { add(event, styles, scale: scale) }
+  }
+
+  private mutating func add(_ event: CaptionEvent, _ styles: Styles, scale: Double) {
+    let fields = event.fields.split(separator: ",", maxSplits: 8, omittingEmptySubsequences: false)
+    guard fields.count == 9 else { return }
+    let own = styles.face(String(fields[2]))
+    var face = own
+    var parts: [Part] = []
+    var rest = fields[8]
+    while !rest.isEmpty {
+      if rest.first == "{", let end = rest.firstIndex(of: "}") {
+        let tags = String(rest[...end])
+        rest = rest[rest.index(after: end)...]
+        face = styles.face(after: tags, from: face, own: own)
+        parts.append(Part(tags: scale == 1 ? tags : Self.scaled(tags, by: scale)))
+        continue
+      }
+      let end = rest.dropFirst().firstIndex(of: "{") ?? rest.endIndex
+      let text = String(rest[..<end])
+      rest = rest[end...]
+      let (index, offset) = request(face, text)
+      parts.append(Part(tags: nil, text: text, face: index, offset: offset))
+    }
+    events.append(
+      Event(
+        start: event.start, end: event.end, head: fields[..<8].joined(separator: ",") + ",", parts: parts,
+        isPlacedFreely: event.isPlacedFreely))
+  }
+
+  /// Adds a text to the request of its face. Returns the face's index and the text's place.
+  private mutating func request(_ face: Face, _ text: String) -> (face: Int, offset: Int) {
+    let index: Int
+    if let known = faces[face] {
+      index = known
+    } else {
+      index = requests.count
+      faces[face] = index
+      requests.append(FontRequest(text: "", font: face.font, isBold: face.isBold, isItalic: face.isItalic))
+    }
+    let offset = requests[index].text.utf8.count
+    for (shown, _) in Self.characters(of: text) { requests[index].text.unicodeScalars.append(shown) }
+    requests[index].text += "\n"
+    return (index, offset)
+  }
+
+  /// The characters that a text shows, each with how it is written: `\N` and `\n` end a line, `\h` is a hard space.
+  private static func characters(of text: String) -> [(shown: Unicode.Scalar, written: String)] {
+    var characters: [(shown: Unicode.Scalar, written: String)] = []
+    var isEscaped = false
+    for scalar in text.unicodeScalars {
+      if isEscaped {
+        isEscaped = false
+        if let escape: Unicode.Scalar = ["N": "\n", "n": "\n", "h": "\u{A0}"][scalar] {
+          characters[characters.count - 1] = (escape, "\\\(scalar)")
+          continue
+        }
+      }
+      isEscaped = scalar == "\\"
+      characters.append((scalar, String(scalar)))
+    }
+    return characters
+  }
+
+  /// Tags with their sizes of letters multiplied.
+  private static func scaled(_ tags: String, by factor: Double) -> String {
+    var result = ""
+    var rest = tags[...]
+    while let place = rest.firstRange(of: "\\fs") {
+      result += rest[..<place.upperBound]
+      rest = rest[place.upperBound...]
+      let number = rest.prefix { $0.isASCII && ($0.isNumber || $0 == ".") }
+      if let size = Double(number) {
+        result += "\((size * factor * 100).rounded() / 100)"
+        rest = rest[number.endIndex...]
+      }
+    }
+    return result + rest
+  }
+
+  /// Cuts the events. The requests stay those of the whole script.
+  mutating func cut(_ used: (Range<Int64>) throws(TimeError) -> Range<Int64>?) throws(TimeError) {
+    var kept: [Event] = []
+    for var event in events {
+      guard let range = try used(event.start..<event.end) else { continue }
+      (event.start, event.end) = (range.lowerBound, range.upperBound)
+      kept.append(event)
+    }
+    events = kept
+  }
+
+  // MARK: Events with fonts
+
+  /// The place of a font's name in an event's text.
+  package static func place(ofFont index: Int) -> String { "\u{1}\(index)\u{1}" }
+
+  /// The fields of an event in which the font of each part of its text is named.
+  /// - Parameter fonts: of `requests`. Each that is used is added to `used`.
+  func fields(_ event: Event, fonts: CaptionFonts, used: inout [PlannedFont]) -> String {
+    var fields = event.head
+    var current: PlannedFont?
+    for part in event.parts {
+      if let tags = part.tags {
+        fields += tags
+        // They may have set another font.
+        current = nil
+        continue
+      }
+      var offset = part.offset
+      for (shown, written) in Self.characters(of: part.text) {
+        if let font = fonts.font(of: part.face, at: offset), font != current {
+          let index = used.firstIndex(of: font) ?? used.count
+          if index == used.count { used.append(font) }
+          fields += "{\\fn\(Self.place(ofFont: index))}"
+          current = font
+        }
+        fields += written
+        offset += UTF8.width(shown)
+      }
+    }
+    return fields
+  }
+}
+
+/// The fonts of a script's requests.
+struct CaptionFonts {
+  private let fonts: [TextFonts]
+  /// Where each run ends, in bytes of its request's text.
+  private let ends: [[Int]]
+
+  init(_ fonts: [TextFonts]) {
+    self.fonts = fonts
+    ends = fonts.map { fonts in
+      var end = 0
+      return fonts.runs.map { run in
+        end += run.length
+        return end
+      }
+    }
+  }
+
+  func font(of request: Int, at offset: Int) -> PlannedFont? {
+    let run = ends[request].partitionPoint { offset < $0 }
+    return run < ends[request].count ? fonts[request].fonts[fonts[request].runs[run].font] : nil
+  }
+}
+
+// MARK: Styles
+
+/// The faces of a script's styles.
+private struct Styles {
+  private var faces: [String: CaptionScript.Face] = [:]
+  private let standard: CaptionScript.Face
+
+  init(default face: CaptionScript.Face) {
+    standard = face
+  }
+
+  /// Reads the styles of a script's head.
+  init(_ header: String) {
+    var names: [String] = []
+    var isStyles = false
+    var first: CaptionScript.Face?
+    for line in header.split(whereSeparator: \.isNewline) {
+      let line = line.trimming
+      if line.hasPrefix("[") { isStyles = line.lowercased().hasPrefix("[v4") }
+      guard isStyles, let colon = line.firstIndex(of: ":") else { continue }
+      let values = line[line.index(after: colon)...].split(separator: ",", omittingEmptySubsequences: false).map {
+        String($0.trimming)
+      }
+      switch line[..<colon].lowercased() {
+      case "format": names = values.map { $0.lowercased() }
+      case "style":
+        func value(_ name: String) -> String? {
+          names.firstIndex(of: name).flatMap { values.indices.contains($0) ? values[$0] : nil }
+        }
+        guard let name = value("name"), let font = value("fontname") else { continue }
+        let face = CaptionScript.Face(
+          font: font.isEmpty ? "sans-serif" : font, isBold: (Int(value("bold") ?? "") ?? 0) != 0,
+          isItalic: (Int(value("italic") ?? "") ?? 0) != 0)
+        first = first ?? face
+        faces[Self.key(name)] = face
+      default: break
+      }
+    }
+    standard =
+      faces[Self.key("Default")] ?? first ?? CaptionScript.Face(font: "sans-serif", isBold: false, isItalic: false)
+  }
+
+  private static func key(_ name: some StringProtocol) -> String { String(name.drop { $0 == "*" }) }
+
+  func face(_ style: some StringProtocol) -> CaptionScript.Face { faces[Self.key(style)] ?? standard }
+
+  /// The face after override tags.
+  func face(after tags: String, from face: CaptionScript.Face, own: CaptionScript.Face) -> CaptionScript.Face {
+    var face = face
+    for tag in tags.dropFirst().dropLast().split(separator: "\\") {
+      let tag = tag.trimming
+      if tag.hasPrefix("fn") {
+        let name = tag.dropFirst(2).trimming
+        face.font = name.isEmpty ? own.font : String(name)
+      } else if tag.hasPrefix("r") {
+        let name = tag.dropFirst().trimming
+        face = name.isEmpty ? own : self.face(name)
+      } else if tag == "b" || tag == "i" {
+        if tag == "b" { face.isBold = own.isBold } else { face.isItalic = own.isItalic }
+      } else if tag.hasPrefix("b"), let weight = Int(tag.dropFirst()) {
+        face.isBold = weight == 1 || weight >= 600
+      } else if tag.hasPrefix("i"), let value = Int(tag.dropFirst()) {
+        face.isItalic = value != 0
+      }
+    }
+    return face
+  }
+}
+
+extension Substring {
+  fileprivate var trimming: Substring {
+    let rest = drop(while: \.isWhitespace)
+    return rest.lastIndex { !$0.isWhitespace }.map { rest[...$0] } ?? ""
+  }
+}
+
+extension CaptionStyle {
+  /// The head of a script with this as its one style. Lengths are pixels of the frame.
+  fileprivate func header(_ frame: PixelSize) -> String {
+    func written(_ color: Color) -> String {
+      let parts = [255 - color.alpha, color.blue, color.green, color.red]
+      return "&H" + parts.map { ($0 < 16 ? "0" : "") + String($0, radix: 16, uppercase: true) }.joined()
+    }
+    let place =
+      switch anchor {
+      case .bottomLeft: 1
+      case .bottom: 2
+      case .bottomRight: 3
+      case .left: 4
+      case .center: 5
+      case .right: 6
+      case .topLeft: 7
+      case .top: 8
+      case .topRight: 9
+      }
+    let (bold, italic) = (isBold ? -1 : 0, isItalic ? -1 : 0)
+    return """
+      [Script Info]
+      ScriptType: v4.00+
+      PlayResX: \(frame.width)
+      PlayResY: \(frame.height)
+      ScaledBorderAndShadow: yes
+      WrapStyle: 0
+
+      [V4+ Styles]
+      Format: Name, Fontname, Fontsize, PrimaryColour, SecondaryColour, OutlineColour, BackColour, Bold, Italic, \
+      Underline, StrikeOut, ScaleX, ScaleY, Spacing, Angle, BorderStyle, Outline, Shadow, Alignment, MarginL, MarginR, \
+      MarginV, Encoding
+      Style: Default,sans-serif,\(size),\(written(color)),\(written(color)),\(written(outlineColor)),\
+      \(written(outlineColor)),\(bold),\(italic),0,0,100,100,0,0,1,\(outline),0,\(place),\(margin),\(margin),\(margin),1
+
+      [Events]
+      Format: Layer, Start, End, Style, Name, MarginL, MarginR, MarginV, Effect, Text
+
+      """
+  }
+}

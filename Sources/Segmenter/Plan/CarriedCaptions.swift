@@ -1,0 +1,95 @@
+import CompositionModel
+
+/// The text tracks of an edit.
+enum CarriedCaptions {
+  /// Nil if there are none.
+  static func tracks(of edit: Edit, sources: SourceLookup) throws(PlanError) -> [StitchedText]? {
+    var texts: [StitchedText] = []
+    let (range, end) = try mapErrors(to: PlanError.time("the film's length")) { () throws(TimeError) in
+      let range = try edit.exportedRange
+      return (range, Int64(clamping: try (range.duration.exact * Rational(1000)).floor))
+    }
+    for captions in edit.captions ?? [] {
+      guard case .track(let description) = captions.use, let plain = CaptionCodec(edit.export.container) else {
+        continue
+      }
+      let format = try sources.captions(of: captions)
+      // Matroska has the author's styles as they are.
+      let codec = plain == .subRip && format.hasStyles ? .ass : plain
+      let events = try mapErrors(to: PlanError.time("the captions '\(captions.asset)'")) { () throws(TimeError) in
+        try placed(format.events, of: captions, from: range.start, end: end)
+      }
+      if let index = texts.firstIndex(where: { $0.description.id != nil && $0.description.id == description.id }) {
+        // Styles of several files are not one file's.
+        if texts[index].codec != codec || texts[index].header != format.header { texts[index].codec = plain }
+        texts[index].events += events
+      } else {
+        texts.append(StitchedText(codec: codec, header: format.header, description: description, events: events))
+      }
+    }
+    for index in texts.indices {
+      let events = texts[index].events
+      let order = events.indices.sorted { (events[$0].start, $0) < (events[$1].start, $1) }
+      // A player takes captions with the number of another for the same.
+      texts[index].events = order.enumerated().map { number, event in
+        var event = events[event]
+        event.fields = "\(number)" + event.fields.drop { $0 != "," }
+        return event
+      }
+      if texts[index].codec == .movText { texts[index].events = following(texts[index].events, end: end) }
+    }
+    return texts.isEmpty ? nil : texts
+  }
+
+  /// The captions on the output's timeline, within the output.
+  /// - Parameters:
+  ///   - origin: The output's start on the composition's timeline.
+  ///   - end: The output's end, in milliseconds.
+  private static func placed(
+    _ events: [CaptionEvent], of captions: Captions, from origin: MediaTime, end: Int64
+  ) throws(TimeError) -> [CaptionEvent] {
+    let start = Int64(clamping: try ((captions.start.exact - origin.exact) * Rational(1000)).rounded)
+    var placed: [CaptionEvent] = []
+    for event in events {
+      guard let used = try captions.used(event.start..<event.end) else { continue }
+      let moved = CaptionEvent(
+        start: max(0, used.lowerBound &+ start), end: min(end, used.upperBound &+ start), fields: event.fields)
+      if moved.start < moved.end { placed.append(moved) }
+    }
+    return placed
+  }
+
+  /// Captions of which one is shown at a time, from 0 to the film's end. Those that overlap are one below the other, the
+  /// earlier first.
+  private static func following(_ events: [CaptionEvent], end: Int64) -> [CaptionEvent] {
+    let times = Set(events.flatMap { [$0.start, $0.end] } + [0, end]).sorted()
+    var following: [CaptionEvent] = []
+    var shown: [CaptionEvent] = []
+    var next = 0
+    for (start, end) in zip(times, times.dropFirst()) {
+      shown.removeAll { $0.end <= start }
+      while next < events.count, events[next].start <= start {
+        shown.append(events[next])
+        next += 1
+      }
+      let fields = joined(shown)
+      if let last = following.last, last.fields == fields {
+        following[following.count - 1].end = end
+      } else {
+        following.append(CaptionEvent(start: start, end: end, fields: fields))
+      }
+    }
+    return following
+  }
+
+  /// The fields of one event with the texts of several. Empty: there are none.
+  private static func joined(_ events: [CaptionEvent]) -> String {
+    guard let first = events.first else { return "" }
+    guard events.count > 1 else { return first.fields }
+    func split(_ event: CaptionEvent) -> [Substring] {
+      event.fields.split(separator: ",", maxSplits: 8, omittingEmptySubsequences: false)
+    }
+    let texts = events.map { split($0).last ?? "" }
+    return split(first).dropLast().joined(separator: ",") + "," + texts.joined(separator: "{\\r}\\N")
+  }
+}

@@ -1,0 +1,76 @@
+import Foundation
+import Testing
+
+/// Captions that are a track of the output, as `ffprobe` reads them.
+@Suite struct CarriedCaptionTests {
+  @Test func `each container has the captions at their times, with their language`() async throws {
+    let files = try Workspace()
+    defer { files.remove() }
+    _ = try await Command.output(
+      "ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc2=s=64x64:r=25:d=6", "-c:v", "ffv1", "-pix_fmt", "yuv420p",
+      files.path("sea.mkv"))
+    _ = try files.write(
+      """
+      1
+      00:00:01,000 --> 00:00:02,500
+      <i>first</i>
+
+      2
+      00:00:02,000 --> 00:00:03,200
+      second
+
+      3
+      00:00:05,500 --> 00:00:09,000
+      beyond the end
+
+      """, to: "talk.srt")
+    // Where QuickTime's text shows one at a time, what overlaps is joined.
+    let separate = ["1.500 1.500 first", "2.500 1.200 second", "6.000 0.480 beyond the end"]
+    let joined = [
+      "1.500 1.000 first", "2.500 0.500 first second", "3.000 0.700 second", "6.000 0.480 beyond the end",
+    ]
+    for (container, video, codec, expected) in [
+      ("mkv", "h264", "subrip", separate), ("webm", "vp9", "webvtt", separate), ("mp4", "h264", "mov_text", joined),
+      ("mov", "h264", "mov_text", joined),
+    ] {
+      let edit = try files.write(
+        """
+        { "sheaf": 1, "assets": { "a": "sea.mkv", "c": "talk.srt" },
+          "tracks": [ { "clips": [ { "asset": "a" }, { "asset": "a", "use": "0..12f" } ] } ],
+          "videoComposition": { "frameDuration": "1/25" },
+          "captions": [ { "asset": "c", "as": "track", "at": 0.5, "language": "ger", "title": "Deutsch", "default": true },
+                        { "asset": "c", "as": "track", "use": "2..3", "language": "eng" } ],
+          "export": { "to": "film.\(container)", "optimizeForNetworkUse": true, "video": { "codec": "\(video)" } } }
+        """, to: "\(container).json")
+      let film = files.path("film.\(container)")
+      let render = try await Command.sheaf("render", edit, "-o", film, "--store", files.path("store")).run()
+      try #require(render.status == 0, "\(container): \(render.errors)")
+      let streams = try await Command.output(
+        "ffprobe", "-v", "error", "-select_streams", "s", "-show_entries",
+        "stream=codec_name:stream_tags=language:stream_disposition=default", "-of", "compact=p=0:nk=1", film)
+      #expect(
+        streams.split(separator: "\n").map(String.init) == ["\(codec)|1|ger", "\(codec)|0|eng"], "\(container)")
+      // As ffmpeg decodes them.
+      let text = try await Command.output("ffmpeg", "-v", "warning", "-i", film, "-map", "0:s:0", "-f", "srt", "-")
+      var found: [String] = []
+      for block in text.replacingOccurrences(of: "\r", with: "").components(separatedBy: "\n\n") {
+        let lines = block.split(separator: "\n")
+        guard lines.count >= 3 else { continue }
+        let times = lines[1].components(separatedBy: " --> ").map { time in
+          time.split { $0 == ":" || $0 == "," }.compactMap { Int($0) }.reduce(into: (0, 0)) { sum, part in
+            sum = (sum.1 < 3 ? sum.0 * 60 + part : sum.0 * 1000 + part, sum.1 + 1)
+          }.0
+        }
+        let words = lines.dropFirst(2).joined(separator: " ").replacing(/<[^>]*>/, with: "")
+        found.append(
+          "\(String(format: "%.3f", Double(times[0]) / 1000)) "
+            + "\(String(format: "%.3f", Double(times[1] - times[0]) / 1000)) \(words)")
+      }
+      #expect(found == expected, "\(container): \(text)")
+      let frames = try await Command.output(
+        "ffprobe", "-v", "error", "-select_streams", "v", "-count_packets", "-show_entries", "stream=nb_read_packets",
+        "-of", "csv=p=0", film)
+      #expect(frames.hasPrefix("162"), "\(container)")
+    }
+  }
+}
