@@ -41,11 +41,12 @@ lint:
 format:
 	@swift format --in-place $(SWIFT_FILES)
 
-bench: release ## Sheaf, ffmpeg and melt in turn, as ratios; films of a bit rate; transitions alone; then a coordinator under load
+bench: release ## Sheaf, ffmpeg and melt in turn, as ratios; films of a bit rate; stills; transitions alone; then a coordinator under load
 	@scripts/install-packages test bench
 	Benchmarks/run
 	Benchmarks/overlay
 	Benchmarks/bitrate
+	Benchmarks/stills
 	swift build -c release --product FrameLoad
 	Benchmarks/transitions
 	swift build -c release --product FarmLoad

@@ -126,6 +126,9 @@ enum PlanText {
         "audio: \(audio.codec), \(audio.sampleRate) Hz, channels: \(audio.channels), samples: \(audio.samples), \(audio.action)"
       )
     }
+    if plan.video == nil, plan.audio == nil {
+      return lines + ["what is stored is copied, and nothing is rendered"]
+    }
     lines.append("instructions:")
     for instruction in plan.instructions {
       let layers = instruction.layers.isEmpty ? "nothing" : instruction.layers.joined(separator: " over ")

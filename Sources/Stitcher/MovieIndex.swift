@@ -26,7 +26,7 @@ package enum MovieIndex {
   ) throws(StitchError) {
     var written: Int64 = 0
     func write(_ bytes: [UInt8]) throws(StitchError) {
-      try mapErrors(to: { StitchError(.infrastructure, "the output could not be written: \($0)") }) {
+      try mapErrors(to: StitchError.systemFailure) {
         () throws(SystemError) in
         try bytes.withUnsafeBufferPointer { buffer throws(SystemError) in
           try writeAll(descriptor, UnsafeRawBufferPointer(buffer), name: "the output")
@@ -197,5 +197,12 @@ private struct Index {
         }
       }
     }
+  }
+}
+
+extension StitchError {
+  /// The output could not be written.
+  fileprivate static func systemFailure(_ error: SystemError) -> StitchError {
+    StitchError(.infrastructure, "the output could not be written: \(error)")
   }
 }

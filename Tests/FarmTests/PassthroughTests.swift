@@ -41,7 +41,8 @@ struct PassthroughTests {
       "ffmpeg", ["-v", "error", "-i", path, "-map", "0:\(stream)", "-c", "copy", "-f", "framemd5", "-"]
     ).output
     return String(decoding: list, as: UTF8.self).split(separator: "\n").filter { !$0.hasPrefix("#") }
-      .compactMap { $0.split(separator: ",").last }
+      // Side data follow the digest.
+      .map { $0.split(separator: ",")[5] }
   }
 
   /// The digests of a file's decoded frames.
@@ -95,10 +96,11 @@ struct PassthroughTests {
     #expect(Set(try packets(film, "a")).isSubset(of: Set(try packets(source, "a"))))
     for duration in try probe(film, "stream=duration") { #expect(abs((Double(duration) ?? 0) - 1.84) < 0.0005) }
     for start in try probe(film, "stream=start_time") { #expect(abs(Double(start) ?? 1) < 0.0005) }
-    // Sound begins with the sample that is asked for, and has as many as are asked for.
+    // Sound begins with the sample that is asked for. ffmpeg 5.1 decodes the last packet as a whole, whose stored duration
+    // is that of its samples which are presented.
     let (cut, whole) = (try samples(film), try samples(source))
-    #expect(cut.count == 88320)
-    let differences = zip(cut, whole[71040...]).map { abs($0 - $1) }
+    #expect((88320..<(88320 + 1024)).contains(cut.count))
+    let differences = zip(cut.prefix(88320), whole[71040...]).map { abs($0 - $1) }
     #expect(differences.max() ?? 1 < 0.001)
     // The index is first.
     let head = try Data(contentsOf: URL(fileURLWithPath: film)).prefix(64)

@@ -125,7 +125,10 @@ extension Lowering {
           pointer.key("duration"), "the preset '\(Passthrough.name)' keeps the speed: leave 'duration' out, or 'speed'")
       }
       if clip.target.start != end {
-        problems.add(pointer, "the preset '\(Passthrough.name)' leaves no gap: this clip must start at \(seconds(end))")
+        problems.add(
+          pointer,
+          "the preset '\(Passthrough.name)' leaves no gap in the \(type == .video ? "pictures" : "sound"): this clip must start at \(seconds(end))"
+        )
       }
       end = clip.target.end
       if let container, let codecs = Passthrough.codecs(container), !codecs.contains(source.codec) {
@@ -133,6 +136,13 @@ extension Lowering {
           pointer.key("asset"),
           "\(source.codec) cannot be copied into \(container); "
             + (codecs.isEmpty ? "nothing can" : "\(list(codecs.sorted())) can"))
+      }
+      if let container, container == .mkv || container == .webm, let video = source.video, video.orientation != .upright
+      {
+        problems.add(
+          pointer.key("asset"),
+          "its pictures are stored turned, which \(container) does not state; copy it into mp4 or mov, or leave the preset out"
+        )
       }
       if let last, let difference = source.difference(from: last) {
         problems.add(

@@ -64,6 +64,7 @@ final class ImageFitter {
       let packed = try fitter.coloured(frame, size: size).packed(hasAlpha: output.hasAlpha)
       return try converted(packed, packed.colour, to: output, colour)
     }
+    fitter.forgetWhole()
     let whole = try fitter.whole(frame)
     let own = SourceColour(video, frameFormat: frame.format, composition: format).composition
     return try converted(whole, own, to: output, colour)

@@ -113,6 +113,12 @@ final class SourceFitter {
     return placer
   }
 
+  /// Forgets the latest whole frame. For frames that have no timestamps of their own, as those of a film.
+  func forgetWhole() {
+    upright = nil
+    uprightBlend = nil
+  }
+
   /// All of an opaque frame, upright, in the composition's format, at its own size.
   func whole(_ frame: Frame) throws(RenderError) -> Frame {
     if let upright, upright.pts == frame.pts { return upright.frame }
