@@ -54,6 +54,7 @@ bench: release ## Sheaf, ffmpeg and melt in turn, as ratios; films of a bit rate
 	Benchmarks/run
 	Benchmarks/overlay
 	Benchmarks/bitrate
+	Benchmarks/sound
 	swift build -c release --product FrameLoad
 	Benchmarks/transitions
 	swift build -c release --product FarmLoad

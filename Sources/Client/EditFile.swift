@@ -47,6 +47,26 @@ package struct EditFile: Sendable {
     }
   }
 
+  /// A document that was made from another, or from a file.
+  /// - Parameters:
+  ///   - name: What it is called in messages.
+  ///   - folder: The absolute folder that relative paths are relative to.
+  package init(_ bytes: [UInt8], name: String, folder: String) throws(CommandFailure) {
+    path = name
+    self.bytes = bytes
+    self.folder = folder
+    do {
+      document = try Document.examine(bytes)
+    } catch {
+      throw CommandFailure(problems: error.problems)
+    }
+  }
+
+  /// A document of other bytes in the same place.
+  package func replacing(_ bytes: [UInt8]) throws(CommandFailure) -> EditFile {
+    try EditFile(bytes, name: path, folder: folder)
+  }
+
   /// For people: the file's name.
   package var name: String {
     path == Self.standardInput ? "standard input" : String(path.split(separator: "/").last ?? "")

@@ -18,9 +18,9 @@ struct SheafCommand: AsyncParsableCommand {
       """,
     version: Product.version,
     subcommands: [
-      RenderCommand.self, CheckCommand.self, PlanCommand.self, ProbeCommand.self, ServeCommand.self,
-      SubmitCommand.self, StatusCommand.self, WorkersCommand.self, FetchCommand.self, RetryCommand.self,
-      CancelCommand.self, DeleteCommand.self,
+      RenderCommand.self, CheckCommand.self, PlanCommand.self, ProbeCommand.self, WaveformCommand.self,
+      ServeCommand.self, SubmitCommand.self, StatusCommand.self, WorkersCommand.self, FetchCommand.self,
+      RetryCommand.self, CancelCommand.self, DeleteCommand.self,
     ])
 }
 

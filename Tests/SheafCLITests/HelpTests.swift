@@ -9,7 +9,8 @@ import Testing
 struct HelpTests {
   static let commands: [(name: String, type: any ParsableCommand.Type)] = [
     ("sheaf", SheafCommand.self), ("render", RenderCommand.self), ("check", CheckCommand.self),
-    ("plan", PlanCommand.self), ("probe", ProbeCommand.self), ("serve", ServeCommand.self),
+    ("plan", PlanCommand.self), ("probe", ProbeCommand.self),
+    ("waveform", WaveformCommand.self), ("serve", ServeCommand.self),
     ("submit", SubmitCommand.self), ("status", StatusCommand.self), ("workers", WorkersCommand.self),
     ("cancel", CancelCommand.self), ("fetch", FetchCommand.self), ("retry", RetryCommand.self),
     ("delete", DeleteCommand.self),
