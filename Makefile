@@ -47,6 +47,7 @@ bench: release ## Sheaf, ffmpeg and melt in turn, as ratios; films of a bit rate
 	Benchmarks/overlay
 	Benchmarks/bitrate
 	Benchmarks/stills
+	Benchmarks/sound
 	swift build -c release --product FrameLoad
 	Benchmarks/transitions
 	swift build -c release --product FarmLoad

@@ -65,6 +65,11 @@ package struct EditFile: Sendable {
     }
   }
 
+  /// A document of other bytes in the same place.
+  package func replacing(_ bytes: [UInt8]) throws(CommandFailure) -> EditFile {
+    try EditFile(bytes, name: path, folder: folder)
+  }
+
   /// For people: the file's name.
   package var name: String {
     path == Self.standardInput ? "standard input" : String(path.split(separator: "/").last ?? "")

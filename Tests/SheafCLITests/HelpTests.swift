@@ -10,8 +10,7 @@ struct HelpTests {
   static let commands: [(name: String, type: any ParsableCommand.Type)] = [
     ("sheaf", SheafCommand.self), ("render", RenderCommand.self), ("check", CheckCommand.self),
     ("plan", PlanCommand.self), ("probe", ProbeCommand.self), ("presets", PresetsCommand.self),
-    ("image", ImageCommand.self),
-    ("serve", ServeCommand.self),
+    ("image", ImageCommand.self), ("waveform", WaveformCommand.self), ("serve", ServeCommand.self),
     ("submit", SubmitCommand.self), ("status", StatusCommand.self), ("workers", WorkersCommand.self),
     ("cancel", CancelCommand.self), ("fetch", FetchCommand.self), ("retry", RetryCommand.self),
     ("delete", DeleteCommand.self),

@@ -6,8 +6,9 @@ struct ClipSoundEntry: Sendable {
   /// On the clip's own time.
   var pan: [RampEntry] = []
   var filters: [AudioFilterEntry] = []
+  var layout: SpeakerLayout?
 
-  static let keys = ["pitch", "track", "language", "pan", "audioFilters"]
+  static let keys = ["pitch", "track", "language", "layout", "pan", "audioFilters"]
 
   /// Which of an asset's audio tracks is heard.
   enum TrackChoice: Sendable {
@@ -44,6 +45,7 @@ extension DocumentReader {
         entry.choice = .language(language)
       }
     }
+    entry.layout = choice(fields["layout"], "layout")
     entry.pan = clipPan(fields["pan"])
     entry.filters = audioFilters(fields["audioFilters"])
     return entry
@@ -73,7 +75,22 @@ extension DocumentReader {
 
 extension Lowering {
   /// Puts what a clip sets for its sound into the composition's clip.
-  mutating func lower(_ entry: ClipSoundEntry, of track: TrackEntry, into clip: inout Clip) {
+  /// - Parameter source: The asset's audio track that is heard.
+  mutating func lower(
+    _ entry: ClipSoundEntry, of track: TrackEntry, _ source: TrackDescription?, into clip: inout Clip,
+    at pointer: JSONPointer
+  ) {
+    if let layout = entry.layout, let format = source?.audio {
+      if layout.channels == format.channels {
+        clip.layout = layout
+      } else {
+        let allowed = SpeakerLayout.allCases.filter { $0.channels == format.channels }.map(\.rawValue)
+        problems.add(
+          pointer.key("layout"),
+          "'\(layout.rawValue)' has \(layout.channels) channels, and the sound of '\(clip.asset.shortened)' has "
+            + "\(format.channels)\(allowed.isEmpty ? ", for which there is no layout" : ": \(list(allowed))")")
+      }
+    }
     let pitch = entry.pitch ?? track.pitch
     clip.pitch = pitch == .spectral ? nil : pitch
     clip.audioFilters = entry.filters.isEmpty ? nil : entry.filters.map(\.filter)
@@ -110,6 +127,28 @@ extension Lowering {
       "'\(id.shortened)' has no \(wanted); "
         + (listed.isEmpty ? "it has no audio track" : "it has \(list(listed))\(rest > 0 ? " and \(rest) more" : "")"))
     return nil
+  }
+}
+
+extension Lowering {
+  /// Sounds of more than two channels whose file does not say which speakers they are for, one warning an asset.
+  func addUnnamedSpeakers(to warnings: inout ProblemList) {
+    var reported: Set<AssetID> = []
+    for track in tracks where track.entry.type == .audio || track.entry.hasSound {
+      for (_, lowered) in track.clips.entries where lowered.clip.layout == nil {
+        let index = track.entry.type == .audio ? lowered.clip.sourceTrack : lowered.soundTrack
+        guard let format = assets[lowered.clip.asset]?.tracks.first(where: { $0.index == index })?.audio,
+          format.channels > 2, format.layout.hasSuffix("channels"), reported.insert(lowered.clip.asset).inserted
+        else { continue }
+        let names = SpeakerLayout.allCases.filter { $0.channels == format.channels }.map(\.rawValue)
+        let usual = SpeakerLayout.usual(format.channels)?.rawValue
+        warnings.add(
+          lowered.entry.pointer,
+          "the \(format.channels) channels of '\(lowered.clip.asset.shortened)' have no names of speakers and are taken "
+            + (usual.map { "as \($0)" } ?? "for left and right in turn")
+            + (names.isEmpty ? "" : "; 'layout' says what they are: \(list(names))"))
+      }
+    }
   }
 }
 

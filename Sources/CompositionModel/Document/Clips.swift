@@ -215,7 +215,8 @@ extension Lowering {
     layer.filters = filters.isEmpty ? nil : filters
     if track.type == .video { checkFit(entry.fit, of: asset, id, at: pointer) }
     let soundTrack = track.hasSound ? soundTrack(of: entry.sound, in: asset, id, at: pointer) : nil
-    lower(entry.sound, of: track, into: &clip)
+    let heard = asset.tracks.first { $0.index == (track.type == .audio ? source.track : soundTrack?.index) }
+    lower(entry.sound, of: track, heard, into: &clip, at: pointer)
     clip.deinterlace = entry.deinterlace
     clip.alpha = entry.alpha
     if track.type == .video { checkAlpha(entry.alpha, of: asset, id, at: pointer) }

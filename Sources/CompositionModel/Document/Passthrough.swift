@@ -46,6 +46,10 @@ extension Lowering {
         ("filters", !composition.filters.isEmpty), ("color", composition.color != nil),
         ("toneMapping", composition.toneMapping != nil),
       ], at: composition.pointer)
+    refuse([("captions", !document.captions.isEmpty)], at: .root)
+    for track in document.subtitleTracks {
+      problems.add(track.pointer, "the preset '\(Passthrough.name)' copies pictures and sound: leave this track out")
+    }
     if document.export.timeRange != nil {
       problems.add(
         document.export.pointer.key("timeRange"),

@@ -20,6 +20,7 @@ extension Lowering {
       addDynamicRange(edit, to: &warnings)
       addColourConversions(edit, to: &warnings)
     }
+    addUnnamedSpeakers(to: &warnings)
     addUnheard(edit, to: &warnings)
     return warnings.problems
   }

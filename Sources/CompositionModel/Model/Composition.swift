@@ -93,6 +93,8 @@ public struct Clip: Sendable, Hashable, Codable {
   public var retiming: Retiming?
   /// Of sound whose speed is changed. Nil: spectral.
   public var pitch: PitchAlgorithm?
+  /// Of the clip's sound. Nil: as the file says.
+  public var layout: SpeakerLayout?
   /// Of the clip's sound, from -1 to 1, on the composition's timeline. Nil: 0.
   public var pan: RampList?
   /// Of the clip's sound, applied in order.

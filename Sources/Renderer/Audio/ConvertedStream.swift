@@ -150,8 +150,9 @@ enum ChannelPlan: Sendable, Equatable {
 
   /// `channels` is the output's: 1 mono, 2 stereo, 6 5.1 or 8 7.1.
   init(from input: AudioFormat, to channels: Int) {
-    let output = Self.defaultLayouts[channels] ?? "\(channels) channels"
-    let named = Self.namesSpeakers(input.layout) ? input.layout : Self.defaultLayouts[input.channels] ?? ""
+    let output = SpeakerLayout.usual(channels)?.rawValue ?? "\(channels) channels"
+    let named =
+      Self.namesSpeakers(input.layout) ? input.layout : SpeakerLayout.usual(input.channels)?.rawValue ?? ""
     if input.layout.hasPrefix("ambisonic") {
       self = .mixed(.matrix(Self.ambisonic(input.channels, to: channels)))
     } else if named == output || (channels == 6 && named == "5.1(side)") {
@@ -162,11 +163,6 @@ enum ChannelPlan: Sendable, Equatable {
       self = .mixed(.matrix(Self.unplaced(input.channels, to: channels)))
     }
   }
-
-  /// libavutil's names of the usual layout for each number of channels.
-  private static let defaultLayouts = [
-    1: "mono", 2: "stereo", 3: "2.1", 4: "4.0", 5: "5.0", 6: "5.1", 7: "6.1", 8: "7.1",
-  ]
 
   /// Whether libavutil's description of a layout names its speakers; `16 channels` does not.
   private static func namesSpeakers(_ layout: String) -> Bool {

@@ -147,7 +147,14 @@ final class ClipOpener {
     let track = try track(clip.source, planned, near: clip.isReversed == true ? nil : placement)
     let samples: any SampleSource = clip.isReversed == true ? try reversed(track, clip) : track
     let (rate, channels) = (task.encoder.sampleRate, task.encoder.channels)
-    let plan = ChannelPlan(from: planned.audio, to: channels)
+    var format = planned.audio
+    if let layout = clip.layout {
+      guard layout.channels == format.channels else {
+        throw RenderError(.task, "a clip of \(format.channels) channels cannot have the layout \(layout.rawValue)")
+      }
+      format.layout = layout.rawValue
+    }
+    let plan = ChannelPlan(from: format, to: channels)
     var stream = try stream(clip, placement, of: samples, plan: plan, rate: rate, channels: channels)
     if let filters = clip.filters, !filters.isEmpty {
       stream = try FilteredStream(stream, filters, sampleRate: rate, channels: channels)

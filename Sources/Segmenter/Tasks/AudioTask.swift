@@ -101,6 +101,8 @@ package struct PlannedAudioClip: Sendable, Hashable, Codable {
   package var isReversed: Bool?
   /// Of a clip whose speed is changed. Nil: spectral.
   package var pitch: PitchAlgorithm?
+  /// What the source's channels are. Nil: as its format says.
+  package var layout: SpeakerLayout?
   /// From -1 to 1, on the composition's timeline. Nil: 0.
   package var pan: RampList?
   /// Before the pan. Nil: none.
@@ -108,8 +110,9 @@ package struct PlannedAudioClip: Sendable, Hashable, Codable {
 
   package init(
     source: Int, sourceRange: MediaTimeRange, targetRange: MediaTimeRange, pitch: PitchAlgorithm? = nil,
-    pan: RampList? = nil, filters: [AudioFilter]? = nil
+    layout: SpeakerLayout? = nil, pan: RampList? = nil, filters: [AudioFilter]? = nil
   ) {
+    self.layout = layout
     self.pitch = pitch
     self.pan = pan
     self.filters = filters
@@ -235,7 +238,7 @@ struct AudioPlanner {
       let keepsSpeed = clip.source.duration == clip.target.duration
       var planned = PlannedAudioClip(
         source: used.index(of: source), sourceRange: clip.source, targetRange: clip.target,
-        pitch: keepsSpeed ? nil : clip.pitch, pan: clip.pan, filters: clip.audioFilters)
+        pitch: keepsSpeed ? nil : clip.pitch, layout: clip.layout, pan: clip.pan, filters: clip.audioFilters)
       if clip.retiming.isReversed { planned.isReversed = true }
       clips.append(planned)
     }

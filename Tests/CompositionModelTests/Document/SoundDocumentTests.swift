@@ -150,6 +150,24 @@ import Testing
     #expect(try problems(film(mix: mix)).map(\.pointer) == ["/audioMix/music/duck", "/audioMix/voice/duck"])
   }
 
+  @Test func channelsWithoutSpeakersGetALayoutByName() throws {
+    var assets = try standardAssets()
+    assets["s"]?.tracks[0].audio = AudioFormat(sampleRate: 48000, channels: 16, layout: "16 channels")
+    func warnings(_ text: String) throws -> [Problem] {
+      try Document.parse(Array(text.utf8)).lowerWithWarnings(assets: assets, output: nil).warnings
+    }
+    let found = try warnings(film()).filter { $0.message.contains("speakers") }
+    #expect(found.map(\.pointer) == ["/tracks/1/clips/0"])
+    #expect(found.first?.message.contains("left and right in turn; 'layout' says what they are: hexadecagonal") == true)
+    assets["s"]?.tracks[0].audio = AudioFormat(sampleRate: 48000, channels: 6, layout: "6 channels")
+    #expect(try warnings(film()).contains { $0.message.contains("are taken as 5.1") })
+    let text = film(clip: #", "layout": "5.1""#)
+    #expect(try lowered(text, assets: assets).composition.track("music")?.clips.first?.layout == .surround51)
+    let wrong = try problems(film(clip: #", "layout": "quad""#), assets: assets)
+    #expect(wrong.map(\.pointer) == ["/tracks/1/clips/0/layout"])
+    #expect(wrong.first?.message.contains("has 6: 5.1") == true)
+  }
+
   @Test func keysOfSoundNeedATrackWithSound() throws {
     let text = documentText(
       tracks:

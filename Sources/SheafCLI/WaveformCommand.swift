@@ -1,0 +1,130 @@
+import ArgumentParser
+import Client
+import CompositionModel
+import Coordinator
+import FoundationEssentials
+import Glibc
+import SwiftProtobuf
+import SystemSupport
+import Wire
+
+struct WaveformCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "waveform", abstract: "Write the waveform of a media file's sound, or of a document's mix, as JSON.",
+    discussion: """
+      The JSON is an object: sampleRate, channels, samples (of each channel), and min, max and rms, arrays with a number \
+      for each point: the lowest and the highest sample, from -1 to 1, and the root mean square, over all channels. The \
+      points divide the sound into equal parts.
+      """)
+
+  @Argument(
+    help: ArgumentHelp("A media file, or a document; - reads a document from standard input.", valueName: "file"))
+  var file: String
+
+  @Option(
+    help: ArgumentHelp(
+      """
+      Of a document an audio track's name, such as music or A.sound: the track as it is in the mix, but for ducking and \
+      loudness. Of a media file the number of an audio track, from 0. The default is the mix, and the file's default \
+      track. [SHEAF_TRACK]
+      """, valueName: "name"))
+  var track: String?
+
+  @Option(help: ArgumentHelp("How many points; the default is 1000. [SHEAF_POINTS]", valueName: "n"))
+  var points: String?
+
+  @Option(help: ArgumentHelp("How many points a second, in place of --points. [SHEAF_RATE]", valueName: "n"))
+  var rate: String?
+
+  @Option(
+    name: [.short, .long],
+    help: ArgumentHelp("The JSON's file; the default is standard output. [SHEAF_OUTPUT]", valueName: "file"))
+  var output: String?
+
+  @OptionGroup var farm: LocalFarmOptions
+
+  func run() async throws {
+    try await reporting(document: file) {
+      let configuration = try farm.configuration()
+      let resolution = try self.resolution()
+      let output = Setting.text(output, "SHEAF_OUTPUT")
+      // A place that cannot be written is reported before any work.
+      if let output { _ = try OutputFile(output) }
+      let folder = ProcessEnvironment.value("TMPDIR") ?? "/tmp"
+      let sound = "\(folder)/sheaf-\(String(UInt64.random(in: .min ... .max), radix: 36)).wav"
+      defer { unlink(sound) }
+      let edit = try await self.edit(sound, configuration)
+      let render = LocalRender(edit: edit, output: sound, segmentDuration: "")
+      let status = try await Interruption.cancelling { try await render.run(configuration) { _ in } }
+      status.printWarnings()
+      let waveform = try await BlockingWork.run {
+        try Waveform(OpenFile.open(sound), resolution)
+      }
+      guard let output else { return try Console.printJSON(waveform, lines: false) }
+      let json = try [UInt8](JSONCoding.encoder.encode(waveform))
+      try OpenFile.open(output, O_WRONLY | O_CREAT | O_TRUNC, permissions: 0o644).write(json + [UInt8(ascii: "\n")])
+    }
+  }
+
+  private func resolution() throws -> Waveform.Resolution {
+    let count = try Setting.number(points, "--points", "SHEAF_POINTS", in: 1...Int64(Waveform.pointCounts.upperBound))
+    guard let text = Setting.text(rate, "SHEAF_RATE") else { return .points(count.map { Int($0) } ?? 1000) }
+    guard count == nil else { throw ValidationError("--points and --rate exclude each other") }
+    guard let rate = Double(text), Waveform.rates.contains(rate) else {
+      throw ValidationError(
+        "--rate must be a number from \(Waveform.rates.lowerBound) to \(Waveform.rates.upperBound), not \(text)")
+    }
+    return .rate(rate)
+  }
+
+  /// The document that is rendered: that of the sound.
+  private func edit(_ sound: String, _ configuration: LocalFarm.Configuration) async throws -> EditFile {
+    let track = Setting.text(track, "SHEAF_TRACK")
+    if file == "-" || Self.isDocument(file) {
+      let edit = try EditFile(file)
+      let bytes = try mapErrors(to: Self.failure) { () throws(DocumentError) in
+        try Document.ofSound(edit.bytes, track: track, output: sound)
+      }
+      return try edit.replacing(bytes)
+    }
+    let number = try track.map { text in
+      guard let number = Int(text), number >= 0 else {
+        throw ValidationError("--track of a media file is the number of an audio track, from 0, not \(text)")
+      }
+      return number
+    }
+    let (path, contents) = (file, configuration.contents)
+    let result = try await BlockingWork.run(.hashing) { AssetFile.content(path, contents) }
+    let asset: Sheaf_SubmittedAsset
+    switch result {
+    case .success(let content):
+      asset = .with {
+        $0.id = path
+        $0.path = path
+        $0.content = content
+      }
+    case .failure(let error): throw CommandFailure(.document, "\(error)")
+    }
+    let inspection = LocalInspection(edit: nil, assets: [asset])
+    let reply = try await Interruption.cancelling { try await inspection.run(configuration) }
+    guard let json = reply.descriptions[path] else {
+      throw CommandFailure(problems: reply.problems.map { Problem(pointer: "", message: $0.message) })
+    }
+    let description = try JSONDecoder().decode(AssetDescription.self, from: json)
+    let absolute = try Directories.resolve(path)
+    let bytes = try mapErrors(to: Self.failure) { () throws(DocumentError) in
+      try Document.ofSound(path: absolute, description, track: number)
+    }
+    return try EditFile(bytes, name: path, folder: "/")
+  }
+
+  private static func failure(_ error: DocumentError) -> CommandFailure { CommandFailure(problems: error.problems) }
+
+  /// Whether the first character of a file that is no space is that of a JSON object.
+  private static func isDocument(_ path: String) -> Bool {
+    // A file that cannot be read is reported when it is opened as a media file.
+    guard let file = try? OpenFile.open(path, O_RDONLY | O_NONBLOCK), let head = try? file.read(at: 0, length: 4096)
+    else { return false }
+    return head.first { ![0x20, 0x09, 0x0A, 0x0D].contains($0) } == UInt8(ascii: "{")
+  }
+}
