@@ -70,6 +70,17 @@ package struct EditFile: Sendable {
     try EditFile(bytes, name: path, folder: folder)
   }
 
+  /// Whether a path is that of a document, or of standard input, and not of a media file: the first character that is no
+  /// space is that of a JSON object. A file that cannot be read is reported when it is opened as a media file.
+  package static func isDocument(_ path: String) -> Bool {
+    if path == standardInput { return true }
+    guard let file = try? OpenFile.open(path, O_RDONLY | O_NONBLOCK), let head = try? file.read(at: 0, length: 4096)
+    else { return false }
+    let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
+    let text = head.starts(with: mark) ? head.dropFirst(mark.count) : head[...]
+    return text.first { ![0x20, 0x09, 0x0A, 0x0D].contains($0) } == UInt8(ascii: "{")
+  }
+
   /// For people: the file's name.
   package var name: String {
     path == Self.standardInput ? "standard input" : String(path.split(separator: "/").last ?? "")

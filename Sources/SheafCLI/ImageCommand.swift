@@ -121,7 +121,7 @@ struct ImageCommand: AsyncParsableCommand {
       let (request, output) = try options()
       let images: LocalImages
       var found: [Problem] = []
-      if file == "-" || Self.isDocument(file) {
+      if EditFile.isDocument(file) {
         let edit = try EditFile(file)
         let (assets, missing) = try await edit.assets(configuration.contents)
         found = missing
@@ -149,16 +149,6 @@ struct ImageCommand: AsyncParsableCommand {
         throw ExitCode(CommandFailure.Code.work.rawValue)
       }
     }
-  }
-
-  /// Whether the first character of a file that is no space is that of a JSON object.
-  private static func isDocument(_ path: String) -> Bool {
-    // A file that cannot be read is reported when it is opened as a media file.
-    guard let file = try? OpenFile.open(path, O_RDONLY | O_NONBLOCK), let head = try? file.read(at: 0, length: 4096)
-    else { return false }
-    let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
-    let text = head.starts(with: mark) ? head.dropFirst(mark.count) : head[...]
-    return text.first { !$0.isASCIIWhitespace } == UInt8(ascii: "{")
   }
 
   private func print(_ result: LocalImages.Result) throws {
@@ -306,8 +296,4 @@ extension ImageRequest.Times {
     case .count(let count): count > 1
     }
   }
-}
-
-extension UInt8 {
-  fileprivate var isASCIIWhitespace: Bool { self == 0x20 || (0x09...0x0D).contains(self) }
 }

@@ -99,7 +99,7 @@ private struct PresetInput {
   var descriptions: [AssetID: AssetDescription]
 
   static func read(_ input: String, _ configuration: LocalFarm.Configuration) async throws -> PresetInput {
-    let isDocument = input == "-" || input.lowercased().hasSuffix(".json")
+    let isDocument = EditFile.isDocument(input)
     let edit = isDocument ? try EditFile(input) : nil
     var assets: [Sheaf_SubmittedAsset] = []
     if let edit {

@@ -80,7 +80,7 @@ struct WaveformCommand: AsyncParsableCommand {
   /// The document that is rendered: that of the sound.
   private func edit(_ sound: String, _ configuration: LocalFarm.Configuration) async throws -> EditFile {
     let track = Setting.text(track, "SHEAF_TRACK")
-    if file == "-" || Self.isDocument(file) {
+    if EditFile.isDocument(file) {
       let edit = try EditFile(file)
       let bytes = try mapErrors(to: Self.failure) { () throws(DocumentError) in
         try Document.ofSound(edit.bytes, track: track, output: sound)
@@ -119,12 +119,4 @@ struct WaveformCommand: AsyncParsableCommand {
   }
 
   private static func failure(_ error: DocumentError) -> CommandFailure { CommandFailure(problems: error.problems) }
-
-  /// Whether the first character of a file that is no space is that of a JSON object.
-  private static func isDocument(_ path: String) -> Bool {
-    // A file that cannot be read is reported when it is opened as a media file.
-    guard let file = try? OpenFile.open(path, O_RDONLY | O_NONBLOCK), let head = try? file.read(at: 0, length: 4096)
-    else { return false }
-    return head.first { ![0x20, 0x09, 0x0A, 0x0D].contains($0) } == UInt8(ascii: "{")
-  }
 }

@@ -21,7 +21,8 @@ struct FramingTests {
   /// The checksum is that of Python's `zlib.crc32`.
   @Test func aFrameIsItsLengthAndItsMessageAndItsChecksum() throws {
     let bytes = try frame("j").framed()
-    #expect([UInt8](bytes.readableBytesView) == [0, 0, 0, 11, 0x92, 0x02, 3, 0x0A, 1, 0x6A, 0x75] + [0xB4, 0xD6, 0xF2, 0x30])
+    #expect(
+      [UInt8](bytes.readableBytesView) == [0, 0, 0, 11, 0x92, 0x02, 3, 0x0A, 1, 0x6A, 0x75] + [0xB4, 0xD6, 0xF2, 0x30])
   }
 
   @Test func aChangedByteAnywhereInAFrameIsFound() throws {

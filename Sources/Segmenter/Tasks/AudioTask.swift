@@ -30,9 +30,10 @@ extension AudioTask {
   /// Whether a sample depends on all that was heard before it, because filters and ducking have a state.
   package var hasState: Bool {
     tracks.contains { track in
-      track.filters != nil || track.ducking != nil || (track.clips + (track.lanes ?? []).flatMap(\.clips)).contains {
-        $0.filters != nil
-      }
+      track.filters != nil || track.ducking != nil
+        || (track.clips + (track.lanes ?? []).flatMap(\.clips)).contains {
+          $0.filters != nil
+        }
     }
   }
 }
