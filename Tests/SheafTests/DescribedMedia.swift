@@ -65,6 +65,7 @@ struct RandomEdits {
     }
     edit.videoComposition = try videoComposition(edit.composition)
     edit.export = export()
+    if flip() { edit.export.timeRange = try MediaTimeRange(start: .zero, end: duration) }
     return edit
   }
 
@@ -241,6 +242,8 @@ struct RandomEdits {
     case 1: export.video = .settings(.init(codec: .ffv1, pixelFormat: .yuv444p))
     default: export.audio = .settings(.init(codec: .flac, sampleRate: 44100, channels: 2))
     }
+    if flip() { (export.carriedMetadata, export.metadataFilter) = (.first, flip() ? .forSharing : nil) }
+    if flip() { (export.video, export.audio, export.preset) = (.automatic, .automatic, .encode(.size1280x720)) }
     return export
   }
 }

@@ -60,6 +60,30 @@ struct EditDocumentTests {
     #expect(try Edit(document: edit.document(), assets: [:]) == edit)
   }
 
+  @Test func aClipsSpeedAndSoundAreKept() throws {
+    var edit = Edit(assets: ["shot": "shot.mov"])
+    let shot = AssetSource(id: "shot", description: DescribedMedia.video(seconds: 60))
+    try edit.composition.insert(shot.range(from: .zero, to: MediaTime(seconds: 4)))
+    let curve = SpeedCurve(points: [
+      .init(at: .zero, speed: .one), .init(at: MediaTime(seconds: 1), speed: try Rational(1, 2)),
+    ])
+    for index in edit.composition.tracks.indices {
+      if edit.composition.tracks[index].type == .video {
+        edit.composition.tracks[index].clips[0].retiming = Retiming(isReversed: true, speed: curve)
+      } else {
+        edit.composition.tracks[index].clips[0].pitch = .varispeed
+        edit.composition.tracks[index].clips[0].layout = .stereo
+      }
+    }
+    edit.export.path = "film.mkv"
+    let described = ["shot": shot.description]
+    #expect(try Edit(document: edit.document(), assets: described) == edit)
+    #expect(edit.validate(against: described) == [])
+    // What a document of the library cannot have is an error, and is not left out.
+    edit.composition.tracks[1].clips[0].pan = try .constant(-1)
+    #expect(edit.validate(against: described).map(\.pointer) == ["/tracks/1/clips/0"])
+  }
+
   /// What the planner gets is what the edit has.
   @Test func aDocumentOfAnEditIsLoweredToTheSameClips() throws {
     var edits = RandomEdits(random: SeededRandom(seed: 1000))
@@ -113,7 +137,7 @@ struct EditDocumentTests {
     #expect(
       try problem(#"{"sheaf": 1, "tracks": [{"id": "A", "clips": [{"asset": "shot", "loop": true}]}]}"#)
         == "/tracks/0/clips/0/loop: an edit has no 'loop' in a clip; "
-        + "it has asset, use, at, duration, deinterlace, alpha")
+        + "it has asset, use, at, duration, deinterlace, alpha, reverse, speed, pitch, layout")
     #expect(
       try problem(#"{"sheaf": 1, "tracks": [{"id": "A", "clips": [{"asset": "shot"}]}]}"#)
         == "/tracks/0/clips/0: a clip of an edit needs 'at'")

@@ -109,7 +109,9 @@ extension Edit {
   /// The edit as a JSON document. Throws if a number in it is not finite, or cannot be written otherwise.
   public func document() throws(DocumentError) -> [UInt8] {
     var tracks: [JSONValue] = []
-    for track in composition.tracks { tracks.append(Self.written(track)) }
+    for (number, track) in composition.tracks.enumerated() {
+      tracks.append(try Self.written(track, at: "/tracks/\(number)"))
+    }
     var members: [(String, JSONValue?)] = [
       ("sheaf", .integer(1)), ("assets", .object(assets.map { ($0.key, .text($0.value)) })), ("tracks", .array(tracks)),
     ]
@@ -156,14 +158,35 @@ extension Edit {
     }
   }
 
-  private static func written(_ track: CompositionTrack) -> JSONValue {
-    let clips = track.clips.map { clip in
-      JSONValue.object([
-        ("asset", .text(clip.asset)), ("use", clip.source.isEmpty ? nil : .range(clip.source)),
-        ("at", .time(clip.target.start)), ("duration", .time(clip.target.duration)),
-        ("deinterlace", clip.deinterlace.map { .flag($0 == .always) }),
-        ("alpha", clip.alpha.map { .text($0.rawValue) }),
-      ])
+  private static func written(_ track: CompositionTrack, at pointer: String) throws(DocumentError) -> JSONValue {
+    var clips: [JSONValue] = []
+    for (number, clip) in track.clips.enumerated() {
+      let own = [
+        ("pan", clip.pan != nil), ("audioFilters", clip.audioFilters != nil),
+        ("a frozen picture", clip.source.isEmpty && clip.source.start != .zero),
+      ]
+      if let key = own.first(where: \.1)?.0 {
+        throw DocumentError(
+          problems: [
+            Problem(
+              pointer: "\(pointer)/clips/\(number)", message: "\(key) of a clip cannot be exported by this library yet")
+          ])
+      }
+      clips.append(
+        .object([
+          ("asset", .text(clip.asset)), ("use", clip.source.isEmpty ? nil : .range(clip.source)),
+          ("at", .time(clip.target.start)), ("duration", .time(clip.target.duration)),
+          ("deinterlace", clip.deinterlace.map { .flag($0 == .always) }),
+          ("alpha", clip.alpha.map { .text($0.rawValue) }),
+          ("reverse", clip.retiming?.isReversed == true ? .flag(true) : nil),
+          (
+            "speed",
+            clip.retiming?.speed.map { curve in
+              .array(curve.points.map { .object([("at", .time($0.at)), ("value", .speed($0.speed))]) })
+            }
+          ),
+          ("pitch", clip.pitch.map { .text($0.rawValue) }), ("layout", clip.layout.map { .text($0.rawValue) }),
+        ]))
     }
     return .object([("id", .text(track.id)), ("type", .text(track.type.rawValue)), ("clips", .array(clips))])
   }
@@ -175,7 +198,11 @@ extension Edit {
     let type: MediaType = try fields.choice("type", "track type") ?? .video
     var track = CompositionTrack(id: try fields.required("id").text, type: type)
     track.clips = try fields.required("clips").list { (item) throws(DocumentError) in
-      let fields = try item.fields("a clip", ["asset", "use", "at", "duration", "deinterlace", "alpha"])
+      let fields = try item.fields(
+        "a clip",
+        [
+          "asset", "use", "at", "duration", "deinterlace", "alpha", "reverse", "speed", "pitch", "layout",
+        ])
       let asset = try fields.required("asset")
       guard let source = descriptions[try asset.text]?.defaultTrack(type) else {
         throw asset.problem("\(asset.shown) has no \(type) track, or is not described")
@@ -188,6 +215,22 @@ extension Edit {
           source: try fields["use"]?.range ?? MediaTimeRange(start: .zero, duration: .zero), target: target)
         clip.deinterlace = try fields.flag("deinterlace").map { $0 ? .always : .never }
         clip.alpha = try fields.choice("alpha", "alpha")
+        let points = try fields.read("speed") { (value) throws(DocumentError) in
+          try value.list { (point) throws(DocumentError) in
+            let fields = try point.fields("a point of a speed", ["at", "value"])
+            let speed = try fields.required("value")
+            guard let value = speed.speed else {
+              throw speed.problem("\(speed.shown) should be a fraction such as \"1/3\"")
+            }
+            return SpeedCurve.Point(at: try fields.required("at").time, speed: value)
+          }
+        }
+        let isReversed = try fields.flag("reverse") ?? false
+        if isReversed || points != nil {
+          clip.retiming = Retiming(isReversed: isReversed, speed: points.map { SpeedCurve(points: $0) })
+        }
+        clip.pitch = try fields.choice("pitch", "pitch algorithm")
+        clip.layout = try fields.choice("layout", "layout of speakers")
         return clip
       } catch let error as DocumentError {
         throw error
@@ -196,5 +239,20 @@ extension Edit {
       }
     }
     return track
+  }
+}
+
+extension JSONValue {
+  /// A number if it is whole, and otherwise a fraction such as "1/3".
+  fileprivate static func speed(_ speed: Rational) -> JSONValue {
+    speed == Rational(speed.floor) ? JSONValue(content: .number("\(speed)")) : .text("\(speed)")
+  }
+
+  /// Nil if it is none.
+  fileprivate var speed: Rational? {
+    switch content {
+    case .number(let text), .string(let text): try? MediaTime(notation: text)?.exact
+    default: nil
+    }
   }
 }

@@ -62,6 +62,34 @@ public struct ExportSettings: Sendable, Hashable {
     }
   }
 
+  /// What the settings that are not given are: AVFoundation's export presets.
+  public enum Preset: Sendable, Hashable {
+    case encode(ExportPreset)
+    /// What is stored is copied and nothing is rendered.
+    case passthrough
+  }
+
+  /// An asset whose metadata become the film's.
+  public enum MetadataSource: Sendable, Hashable {
+    /// The one that is seen first, or else heard first.
+    case first
+    case asset(AssetID)
+  }
+
+  /// Which of the metadata that are carried are left out.
+  public enum MetadataFilter: String, Sendable, Hashable, CaseIterable {
+    /// What is personal, such as a place: AVFoundation's `AVMetadataItemFilter.forSharing()`.
+    case forSharing
+  }
+
+  /// Nil: the container's defaults.
+  public var preset: Preset?
+  /// The part of the composition that is exported. Nil: all of it.
+  public var timeRange: MediaTimeRange?
+  /// Nil: the film has no metadata but `metadata`.
+  public var carriedMetadata: MetadataSource?
+  /// Of `carriedMetadata`.
+  public var metadataFilter: MetadataFilter?
   /// The output's path in the document. An export session writes to its own.
   public var path: String?
   public var video: Stream<Video>
@@ -85,19 +113,57 @@ public struct ExportSettings: Sendable, Hashable {
 
 extension ExportSettings: DocumentValue {
   init(_ value: JSONValue) throws(DocumentError) {
-    let fields = try value.fields("'export'", ["to", "video", "audio", "optimizeForNetworkUse", "metadata"])
+    let fields = try value.fields(
+      "'export'",
+      [
+        "to", "preset", "timeRange", "video", "audio", "optimizeForNetworkUse", "metadata", "carryMetadata",
+        "metadataFilter",
+      ])
     self.init(path: try fields.text("to"), optimizeForNetworkUse: try fields.flag("optimizeForNetworkUse") ?? true)
     if let video = fields["video"] { self.video = try Stream(video) }
     if let audio = fields["audio"] { self.audio = try Stream(audio) }
+    preset = try fields.read("preset") { (value) throws(DocumentError) in
+      try value.text == "passthrough" ? .passthrough : .encode(value.choice("preset"))
+    }
+    timeRange = try fields.read("timeRange") { (value) throws(DocumentError) in try value.range }
+    if let source = fields["carryMetadata"] {
+      if case .string(let id) = source.content {
+        carriedMetadata = .asset(id)
+      } else {
+        carriedMetadata = try source.flag ? .first : nil
+      }
+    }
+    metadataFilter = try fields.choice("metadataFilter", "metadata filter")
     for (key, text) in try fields["metadata"]?.members ?? [] { metadata[key] = try text.text }
   }
 
   func written() throws(DocumentError) -> JSONValue {
     .object([
-      ("to", path.map { .text($0) }), ("video", try video.written()), ("audio", try audio.written()),
+      ("to", path.map { .text($0) }), ("preset", preset.map { .text($0.name) }),
+      ("timeRange", timeRange.map { .range($0) }), ("video", try video.written()), ("audio", try audio.written()),
       ("optimizeForNetworkUse", optimizeForNetworkUse ? nil : .flag(false)),
       ("metadata", metadata.isEmpty ? nil : .object(metadata.map { ($0.key, .text($0.value)) })),
+      ("carryMetadata", carriedMetadata.map { $0.written }),
+      ("metadataFilter", metadataFilter.map { .text($0.rawValue) }),
     ])
+  }
+}
+
+extension ExportSettings.Preset {
+  fileprivate var name: String {
+    switch self {
+    case .encode(let preset): preset.rawValue
+    case .passthrough: "passthrough"
+    }
+  }
+}
+
+extension ExportSettings.MetadataSource {
+  fileprivate var written: JSONValue {
+    switch self {
+    case .first: .flag(true)
+    case .asset(let id): .text(id)
+    }
   }
 }
 
