@@ -84,6 +84,23 @@ struct BadInputTests {
   }
 
   @Test
+  func `a file that has no captions is one problem`() async throws {
+    let files = try Workspace()
+    defer { files.remove() }
+    let film = Place.repository.appendingPathComponent("Tests/Media/friday.mp4").path
+    let edit = try files.write(
+      """
+      { "sheaf": 1, "assets": { "a": "\(film)", "words": "words.srt" }, "tracks": [ { "clips": [ { "asset": "a" } ] } ],
+        "captions": [ { "asset": "words" } ], "export": { "to": "film.mp4" } }
+      """, to: "edit.json")
+    _ = try files.write("No captions.", to: "words.srt")
+    let result = try await Command.sheaf("check", edit, "--store", files.path("store")).run()
+    #expect(result.status == 65)
+    #expect(
+      result.errors.split(separator: "\n").count == 1 && result.errors.contains("/assets/words"), "\(result.errors)")
+  }
+
+  @Test
   func `every problem is reported in one pass`() async throws {
     let files = try Workspace()
     defer { files.remove() }

@@ -60,8 +60,15 @@ package enum FontFinder {
         throw RenderError(.task, "the captions \(captions.digest) are not among the task's inputs")
       }
       let name = "the captions \(captions.digest.prefix(12))"
-      let description = try mapErrors(to: RenderError.during(name)) { () throws(MediaError) in
-        try AssetProbe.probe(source, name: name, movement: movement)
+      let description: AssetDescription
+      do {
+        description = try AssetProbe.probe(source, name: name, movement: movement)
+      } catch {
+        switch error.code {
+        case .io, .outOfSpace, .outOfMemory: throw RenderError.during(name)(error)
+        // What is wrong with the file is reported by the task that describes it.
+        default: continue
+        }
       }
       // A file without them is a problem of the document, which is found when the film is planned.
       guard let format = description.defaultTrack(.subtitle)?.captions else { continue }
