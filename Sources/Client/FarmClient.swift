@@ -61,7 +61,7 @@ package final class FarmClient: Sendable {
     case .retry(let pause, let isFirst):
       if isFirst { notice(.lost(reason: error.message)) }
       try await Task.sleep(for: pause)
-    case .giveUp where reconnection.withLock({ $0.isAway }):
+    case .outlasted:
       let minutes = limits.longestOutage.components.seconds / 60
       throw CommandFailure(
         .unavailable, "the coordinator at \(endpoint.address) has not answered for \(minutes) minutes: \(error.message)"

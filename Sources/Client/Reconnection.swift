@@ -28,8 +28,10 @@ package struct Reconnection: Sendable, Hashable {
     /// Connect again after the pause.
     /// - Parameter isFirst: Whether the outage has just begun, so that the user is to be informed.
     case retry(after: Duration, isFirst: Bool)
-    /// Throw the error.
+    /// Throw the error: another connection cannot change it.
     case giveUp
+    /// The coordinator has been away for `longestOutage`.
+    case outlasted
   }
 
   private let limits: Limits
@@ -38,9 +40,6 @@ package struct Reconnection: Sendable, Hashable {
   /// When the outage began; nil while the coordinator answers.
   private var lostAt: Duration?
   private var pause: Duration
-
-  /// Whether the coordinator has answered before and does not now.
-  package var isAway: Bool { hasAnswered && lostAt != nil }
 
   package init(_ limits: Limits = Limits()) {
     self.limits = limits
@@ -59,13 +58,14 @@ package struct Reconnection: Sendable, Hashable {
   /// - Parameter now: On a clock that never goes back.
   package mutating func failed(_ error: WireError, at now: Duration) -> Action {
     switch error.code {
-    case .refused(.shuttingDown), .refused(.unavailable): break
-    case .unreachable, .closed, .timeout, .damaged: if !hasAnswered { return .giveUp }
+    // A damaged frame is a sign of a coordinator, too.
+    case .refused(.shuttingDown), .refused(.unavailable), .damaged: break
+    case .unreachable, .closed, .timeout: if !hasAnswered { return .giveUp }
     case .refused, .violation, .content, .temporary, .addressInUse: return .giveUp
     }
     let isFirst = lostAt == nil
     let start = lostAt ?? now
-    guard now - start < limits.longestOutage else { return .giveUp }
+    guard now - start < limits.longestOutage else { return hasAnswered ? .outlasted : .giveUp }
     lostAt = start
     defer { pause = min(pause * 2, limits.longestPause) }
     return .retry(after: pause, isFirst: isFirst)

@@ -5,8 +5,6 @@ package typealias WireMessage = Sheaf_Frame.OneOf_Message
 package enum WireProtocol {
   /// Both ends must have the same version.
   package static let version: UInt32 = 6
-  /// The version since which every frame has a checksum.
-  static let firstWithChecksums: UInt32 = 6
   /// The most bytes of content in one `ContentData` or `UploadChunk`. Other messages wait for one of them at most.
   package static let maximumChunk = 256 << 10
   /// How many chunks an uploader may send beyond those that were answered.

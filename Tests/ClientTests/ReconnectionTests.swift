@@ -15,9 +15,8 @@ struct ReconnectionTests {
       .milliseconds(250), .milliseconds(500), .seconds(1), .seconds(2), .seconds(3), .seconds(3), .seconds(3),
     ]
     #expect(actions == pauses.enumerated().map { .retry(after: $1, isFirst: $0 == 0) })
-    #expect(reconnection.isAway)
     let endsOne = reconnection.answered()
-    #expect(!endsNone && endsOne && !reconnection.isAway)
+    #expect(!endsNone && endsOne)
     actions = [reconnection.failed(lost, at: .seconds(10))]
     #expect(actions == [.retry(after: .milliseconds(250), isFirst: true)])
   }
@@ -27,21 +26,21 @@ struct ReconnectionTests {
     var ended: [Bool] = []
     for (answers, second) in [(true, 0), (false, 299), (true, 301), (false, 600), (false, 601)] {
       if answers { _ = reconnection.answered() }
-      ended.append(reconnection.failed(unreachable, at: .seconds(second)) == .giveUp)
+      ended.append(reconnection.failed(unreachable, at: .seconds(second)) == .outlasted)
     }
     #expect(ended == [false, false, false, false, true])
   }
 
   @Test func aCoordinatorThatHasNeverAnsweredMayHaveAnotherAddress() {
-    for error in [unreachable, lost, WireError(.timeout, "no answer"), WireError(.damaged, "a frame was damaged")] {
+    for error in [unreachable, lost, WireError(.timeout, "no answer")] {
       var reconnection = Reconnection()
       let action = reconnection.failed(error, at: .zero)
       #expect(action == .giveUp)
     }
     // These are answers of a coordinator that is there.
-    for code in [Sheaf_Refusal.Code.shuttingDown, .unavailable] {
+    for code in [WireError.Code.refused(.shuttingDown), .refused(.unavailable), .damaged] {
       var reconnection = Reconnection()
-      let action = reconnection.failed(WireError(.refused(code), "later"), at: .zero)
+      let action = reconnection.failed(WireError(code, "later"), at: .zero)
       #expect(action != .giveUp)
     }
   }

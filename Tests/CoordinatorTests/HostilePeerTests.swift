@@ -121,7 +121,7 @@ import Testing
         // Too long for a worker.
         var long = try stream(hello(coordinator, .worker))
         long.writeInteger(UInt32(2 << 20))
-        try await expectRefusal(coordinator, long, .protocol, "longer than")
+        try await expectRefusal(coordinator, long, .unavailable, "longer than")
         // A lease, a digest and an upload that are invalid.
         try await expectRefusal(
           coordinator, stream(hello(coordinator, .worker), .publish(.with { $0.digest = Data(count: 32) })), .protocol,

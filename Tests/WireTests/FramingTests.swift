@@ -50,6 +50,15 @@ struct FramingTests {
     let refusal = Sheaf_Frame.with { $0.message = .refusal(.with { $0.message = "version 5 is expected" }) }
     #expect(try first(refusal) == refusal)
     #expect(throws: WireError.self) { try first(hello(WireProtocol.version)) }
+    // A newer one without checksums, and a number that was damaged.
+    #expect(try first(hello(7)) == hello(7))
+    var changed = try hello(WireProtocol.version).framed()
+    changed.moveReaderIndex(forwardBy: 4)
+    let version = changed.readerIndex + changed.readableBytes - 6
+    #expect(changed.getInteger(at: version, as: UInt8.self) == UInt8(WireProtocol.version))
+    changed.setInteger(UInt8(2), at: version)
+    let error = #expect(throws: WireError.self) { try Sheaf_Frame(first: changed) }
+    #expect(error?.code == .damaged)
     #expect(throws: WireError.self) { try first(frame("j")) }
     // And such a version reads a frame that has a checksum.
     var bytes = try refusal.framed()
@@ -81,6 +90,10 @@ struct FramingTests {
     #expect(throws: WireError(.violation, "a frame of 1001 bytes is longer than the 1000 that are allowed here")) {
       try frames(&decoder, header)
     }
+    decoder = FrameDecoder(limit: 1000)
+    decoder.peerIsKnown = true
+    let error = #expect(throws: WireError.self) { try frames(&decoder, header) }
+    #expect(error?.code == .damaged)
     decoder = FrameDecoder(limit: 1000)
     var longest = ByteBuffer()
     longest.writeInteger(UInt32(1000))

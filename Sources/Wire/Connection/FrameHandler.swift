@@ -239,6 +239,7 @@ final class FrameHandler: ChannelDuplexHandler {
       deadline?.cancel()
       state = .open
       (decoder.limit, share) = rules.later(frame)
+      decoder.peerIsKnown = true
       promise.succeed(frame)
     case .open: context.fireChannelRead(wrapInboundOut(ReceivedFrame(body: body, memory: memory)))
     case .discarding: break

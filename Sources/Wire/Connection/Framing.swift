@@ -26,6 +26,8 @@ struct FrameDecoder {
 
   /// The longest frame that is accepted now, in bytes.
   var limit: Int
+  /// Whether what is too long has been damaged on its way, because the peer has sent a frame of the protocol before.
+  var peerIsKnown = false
   private var buffer = ByteBuffer()
   /// The bytes of the frame that there is room for.
   private var room = 0
@@ -47,14 +49,16 @@ struct FrameDecoder {
     buffer.reserveCapacity(minimumWritableBytes: max(0, Self.prefix + room - buffer.readableBytes))
   }
 
-  /// Throws `.violation` if a frame is too long.
+  /// Throws `.violation` if a frame is too long, or `.damaged` if the peer is known.
   mutating func next() throws(WireError) -> Step {
     guard let length = buffer.getInteger(at: buffer.readerIndex, as: UInt32.self).map(Int.init) else {
       compact()
       return .needsBytes
     }
     guard length <= limit else {
-      throw WireError(.violation, "a frame of \(length) bytes is longer than the \(limit) that are allowed here")
+      throw WireError(
+        peerIsKnown ? .damaged : .violation,
+        "a frame of \(length) bytes is longer than the \(limit) that are allowed here")
     }
     // The first step is granted before the frame's bytes are taken, the others when the one before is filled.
     if length > Self.smallFrame, room < length, room == 0 || buffer.readableBytes >= Self.prefix + room {
@@ -91,8 +95,8 @@ extension Sheaf_Frame {
     }
   }
 
-  /// The first frame of a connection. One without a checksum comes from another version of the protocol, whose number the
-  /// caller refuses.
+  /// The first frame of a connection. One without a checksum may come from another version of the protocol, whose number
+  /// the caller refuses.
   init(first body: ByteBuffer) throws(WireError) {
     let checked = Result { () throws(WireError) in try body.withoutChecksum() }
     guard case .failure(let damaged) = checked else {
@@ -104,10 +108,11 @@ extension Sheaf_Frame {
     } catch {
       throw body.checksumField == nil ? error : damaged
     }
+    guard body.checksumField == nil else { throw damaged }
     switch message {
-    case .hello(let hello) where hello.protocolVersion < WireProtocol.firstWithChecksums: break
-    case .welcome(let welcome) where welcome.protocolVersion < WireProtocol.firstWithChecksums: break
-    case .refusal where checksum == 0: break
+    case .hello(let hello) where hello.protocolVersion != WireProtocol.version: break
+    case .welcome(let welcome) where welcome.protocolVersion != WireProtocol.version: break
+    case .refusal: break
     default: throw damaged
     }
   }
