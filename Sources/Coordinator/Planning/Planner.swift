@@ -22,19 +22,16 @@ struct Planner: Sendable {
   /// Plans a job, unless no worker is connected whose build it could be bound to.
   func plan(_ id: JobID) async throws(JobStoreError) {
     guard let job = try await store.job(id), job.state.precedesPlan else { return }
-    let request: JobRequest
-    do {
-      request = try JobRequest(encoded: job.request)
-    } catch {
-      return try await fail(id, "\(error)")
-    }
+    // What cannot be read is reported when the job is planned.
+    let decoded = Result { try JobRequest(encoded: job.request) }
+    let request = try? decoded.get()
     // A job that is measured is bound already.
     var build = job.build
     var lacking: [Problem] = []
     if build == nil {
       let builds = try await ConnectedBuilds(store)
-      build = builds.best(with: request.compositors ?? [])
-      if build == nil, !waitsForCompositors {
+      build = builds.best(with: request?.compositors ?? [])
+      if build == nil, !waitsForCompositors, let request {
         // The other problems are found with any build.
         build = builds.best(with: [])
         lacking = builds.problems(of: request)
@@ -45,6 +42,7 @@ struct Planner: Sendable {
     let planned: PlannedJob
     do {
       planned = try await BlockingWork.run(.planning) { [content, results, notes] in
+        let request = try decoded.get()
         let descriptions = try ProbeTasks.read(tasks, request, store: content.store)
         let fonts = try FontTasks.read(tasks, request, store: content.store)
         let measured = Measurements.results(tasks)
