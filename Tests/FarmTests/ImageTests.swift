@@ -134,6 +134,13 @@ struct ImageTests {
       let made = try pixels(files.path("still\(index + 1).png"), as: "null")
       #expect(made == (try pixels(film, frame: frame)), "frame \(frame)")
     }
+    // Whatever part of it is exported.
+    let text = try String(contentsOfFile: edit, encoding: .utf8)
+    let part = try files.write(
+      text.replacingOccurrences(of: #""audio": false"#, with: #""audio": false, "timeRange": "0.5..1""#), to: "part.json")
+    let (ofPart, _) = try await image(part, "--at", "3.4", "-o", files.path("part.png"))
+    #expect(ofPart.pictures.map(\.actual?.seconds) == [3.4])
+    #expect(try pixels(files.path("part.png"), as: "null") == pixels(film, frame: 85))
     // A document with problems is reported as `check` does.
     let broken = try files.write(
       "{ \"sheaf\": 1, \"assets\": { \"a\": \"none.mov\" }, \"tracks\": 5 }", to: "broken.json")

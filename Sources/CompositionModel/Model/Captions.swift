@@ -78,7 +78,7 @@ public struct CaptionTrack: Sendable, Hashable, Codable {
   public var language: String?
   /// For people, such as `English for the hard of hearing`.
   public var title: String?
-  /// Whether players show it unless they are told otherwise.
+  /// Whether players show it without being asked.
   public var isDefault: Bool
 
   public init(language: String? = nil, title: String? = nil, isDefault: Bool = false) {

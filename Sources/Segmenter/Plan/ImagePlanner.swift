@@ -99,13 +99,18 @@ package enum ImagePlanner {
     }
   }
 
-  /// The parameters are those of `RenderPlanner.plan`, and of the plan of an asset.
-  /// - Throws: `.noPictures` if the film has sound alone.
+  /// Plans frames of a composition, whatever part of it is exported. The parameters are those of `RenderPlanner.plan`, and of
+  /// the plan of an asset.
+  /// - Throws: `.noPictures` if the film has sound alone, `.copied` if it is not rendered.
   package static func plan(
     _ edit: Edit, assets: [AssetID: PlannedAsset], fonts: [FontRequest: TextFonts], times: [Rational],
     tolerance: ImageTolerance, isWhole: Bool = false, isLabelled: Bool = false
   ) throws(PlanError) -> ImagePlan {
-    guard let encoder = edit.export.video else { throw PlanError(.noPictures, "the film") }
+    guard let encoder = edit.export.video else {
+      throw PlanError(edit.export.passthrough == nil ? .noPictures : .copied, "the film")
+    }
+    var edit = edit
+    edit.export.timeRange = nil
     let frameDuration = edit.videoComposition.frameDuration
     var starts: [Int] = []
     if tolerance != .exact {

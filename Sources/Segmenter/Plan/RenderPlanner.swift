@@ -245,6 +245,8 @@ package struct PlanError: Error, Sendable, Hashable, CustomStringConvertible {
     case fontsNotFound(text: String)
     /// Pictures are asked for, and there is sound alone.
     case noPictures
+    /// Pictures are asked for, and the film is copied.
+    case copied
     /// The intended duration of a segment is below the least, in seconds.
     case segmentTooShort(least: MediaTime, frames: Int)
     /// There is not one complete measurement for each segment.
@@ -272,6 +274,8 @@ package struct PlanError: Error, Sendable, Hashable, CustomStringConvertible {
     case .changingSpeed: "\(subject) has a speed that changes, which sound cannot follow; give it one speed"
     case .fontsNotFound(let text): "\(subject): the fonts of the text \"\(text.prefix(40))\" were not found"
     case .noPictures: "\(subject) has no pictures, only sound"
+    case .copied:
+      "\(subject) is not rendered: its preset copies what is stored; take pictures of its media, or leave the preset out"
     case .segmentTooShort(let least, let frames):
       "\(subject) is too short; the shortest is \(frames) frames, \(least) s"
     case .notMeasured: "\(subject): not every segment has been measured"

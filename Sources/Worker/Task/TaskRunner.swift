@@ -33,9 +33,7 @@ struct TaskRunner {
     do {
       task = try JSONDecoder().decode(TaskPayload.self, from: payload)
     } catch {
-      // A task is given to workers of the build that it was planned for, which can read it: it has been damaged on its way
-      // and is sent again.
-      throw TaskFailure(.media, "the task has been damaged on its way, or is that of another version: \(error)")
+      throw TaskFailure(.document, "the task cannot be read by this version of the worker: \(error)")
     }
     do {
       switch task {
