@@ -137,7 +137,8 @@ struct ImageTests {
     // Whatever part of it is exported.
     let text = try String(contentsOfFile: edit, encoding: .utf8)
     let part = try files.write(
-      text.replacingOccurrences(of: #""audio": false"#, with: #""audio": false, "timeRange": "0.5..1""#), to: "part.json")
+      text.replacingOccurrences(of: #""audio": false"#, with: #""audio": false, "timeRange": "0.5..1""#),
+      to: "part.json")
     let (ofPart, _) = try await image(part, "--at", "3.4", "-o", files.path("part.png"))
     #expect(ofPart.pictures.map(\.actual?.seconds) == [3.4])
     #expect(try pixels(files.path("part.png"), as: "null") == pixels(film, frame: 85))
