@@ -41,7 +41,7 @@ lint:
 format:
 	@swift format --in-place $(SWIFT_FILES)
 
-bench: release ## Sheaf, ffmpeg and melt in turn, as ratios; films of a bit rate; stills; transitions alone; then a coordinator under load
+bench: release ## Sheaf, ffmpeg and melt in turn, as ratios; films of a bit rate; stills; transitions alone; then a coordinator under load, and with a large film
 	@scripts/install-packages test bench
 	Benchmarks/run
 	Benchmarks/overlay
@@ -52,6 +52,7 @@ bench: release ## Sheaf, ffmpeg and melt in turn, as ratios; films of a bit rate
 	Benchmarks/transitions
 	swift build -c release --product FarmLoad
 	pg_virtualenv -t -o max_connections=200 Benchmarks/load
+	pg_virtualenv -t Benchmarks/plan
 
 chaos: release ## the example film on farms on which something fails, as a table; SEED=n TRIES=n choose the times
 	@scripts/install-packages test

@@ -59,10 +59,10 @@ extension Lowering {
   /// all such clips, if each states them. Nil for other films.
   func hdrMetadata(_ film: ColourTags) -> HDRMetadata? {
     guard TransferFunction(tag: film.transfer) == .pq else { return nil }
-    let clips = clipsInOrder.map(\.video).filter { TransferFunction(tag: $0.colour.transfer) == .pq }
-    let lights = clips.compactMap { $0.hdr?.light }
-    var metadata = HDRMetadata(display: clips.first?.hdr?.display)
-    if lights.count == clips.count, let brightest = lights.map(\.maximum).max() {
+    let formats = shownAssets.map(\.video).filter { TransferFunction(tag: $0.colour.transfer) == .pq }
+    let lights = formats.compactMap { $0.hdr?.light }
+    var metadata = HDRMetadata(display: formats.first?.hdr?.display)
+    if lights.count == formats.count, let brightest = lights.map(\.maximum).max() {
       metadata.light = ContentLightLevel(
         maximum: brightest, maximumAverage: lights.map(\.maximumAverage).max() ?? 0)
     }
@@ -87,7 +87,7 @@ extension Lowering {
       warnings.add(
         pointer, "the colours of '\(id.shortened)' are converted from \(path.source) to \(path.film)\(brightness)")
     }
-    for clip in clipsInOrder.map(\.clip) { add(clip.clip.asset, clip.entry.pointer) }
+    for (asset, _, clip) in shownAssets { add(asset, clip) }
     for overlay in document.videoComposition.overlays {
       switch overlay.content {
       case .image(let id, _, _): add(id, overlay.pointer)

@@ -108,7 +108,7 @@ extension Lowering {
     case nil: return nil
     case .asset(let id): return id
     case .first:
-      if let clip = clipsInOrder.first { return clip.clip.clip.asset }
+      if let first = shownAssets.first { return first.asset }
       let heard = tracks.flatMap(\.composed).flatMap(\.clips)
       return heard.min { $0.target.start < $1.target.start }?.asset
     }

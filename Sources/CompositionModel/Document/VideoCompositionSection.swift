@@ -190,23 +190,24 @@ extension Lowering {
 
   // MARK: Format
 
-  /// The video clips in order of time, the upper one first if two start together.
-  var clipsInOrder: [(clip: LoweredClip, video: VideoFormat)] {
-    tracks.filter { $0.entry.type == .video }.flatMap(\.clips.entries)
-      .compactMap { entry in
-        assets[entry.element.clip.asset]?.defaultTrack(.video)?.video.map { (entry.element, $0) }
+  /// The assets of the video clips in the order in which they are first shown, the upper one first if two start together,
+  /// each with its first clip.
+  var shownAssets: [(asset: AssetID, video: VideoFormat, clip: JSONPointer)] {
+    let clips = tracks.lazy.filter { $0.entry.type == .video }.flatMap(\.clips.entries)
+    var firsts: [AssetID: (start: MediaTime, number: Int, clip: JSONPointer)] = [:]
+    for (number, (range, clip)) in clips.enumerated() {
+      if let first = firsts[clip.clip.asset], first.start <= range.start { continue }
+      firsts[clip.clip.asset] = (range.start, number, clip.entry.pointer)
+    }
+    return firsts.sorted { a, b in (a.value.start, a.value.number) < (b.value.start, b.value.number) }
+      .compactMap { asset, first in
+        assets[asset]?.defaultTrack(.video)?.video.map { (asset, $0, first.clip) }
       }
-      .enumerated()
-      .sorted { a, b in
-        let (first, second) = (a.element.clip.clip.target.start, b.element.clip.clip.target.start)
-        return first == second ? a.offset < b.offset : first < second
-      }
-      .map(\.element)
   }
 
   /// The size, pixel format and colours of the output's frames.
   mutating func outputFormat() -> LoweredFormat {
-    let formats = clipsInOrder.map(\.video)
+    let formats = shownAssets.map(\.video)
     // A photograph or a title card before the first shot does not decide how the film is stored.
     let first = formats.first { !$0.isStill } ?? formats.first
     let written = document.export.presetVideo

@@ -40,6 +40,7 @@ struct Planner: Sendable {
     guard let build else { return }
     let tasks = try await store.tasks(of: id, payloads: false)
     let planned: PlannedJob
+    let started = ContinuousClock.now
     do {
       planned = try await BlockingWork.run(.planning) { [content, results, notes] in
         let request = try decoded.get()
@@ -108,6 +109,7 @@ struct Planner: Sendable {
       metadata: [
         "job": "\(id)", "name": "\(job.name)", "tasks": "\(planned.tasks.count)",
         "cached": "\(planned.tasks.count { $0.cached != nil })", "frames": "\(planned.plan.frameCount)",
+        "seconds": "\((ContinuousClock.now - started).seconds)",
       ])
   }
 
