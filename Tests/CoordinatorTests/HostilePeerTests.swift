@@ -72,14 +72,35 @@ import Testing
     #expect(refusal.message.contains(words), "\(refusal.message)", sourceLocation: sourceLocation)
   }
 
+  // A peer that connects again after a damaged hello is admitted, so no damage may be refused as if its sender were wrong.
+  @Test func aHelloWithAnyWrongBitIsRefusedAsDamaged() async throws {
+    try await TestCoordinator.run { coordinator in
+      let whole = try stream(hello(coordinator, .client) { $0.name = "host" })
+      let length = whole.readableBytes
+      for bit in 0..<length * 8 {
+        var damaged = whole
+        let byte = try #require(damaged.getInteger(at: damaged.readerIndex + bit / 8, as: UInt8.self))
+        damaged.setInteger(byte ^ 1 << (bit % 8), at: damaged.readerIndex + bit / 8)
+        let claimed = Int(try #require(damaged.getInteger(at: damaged.readerIndex, as: UInt32.self)))
+        // The coordinator waits for the rest of a longer frame, and refuses it as late.
+        if (length - 4 + 1...FrameLimits.fromClient.first).contains(claimed) { continue }
+        let frames = try await send(damaged, to: coordinator)
+        guard case .refusal(let refusal)? = frames.last?.message, refusal.code == .unavailable else {
+          Issue.record("bit \(bit): \(frames)")
+          continue
+        }
+      }
+    }
+  }
+
   @Test func badPeersAreRefusedAndAGoodOneIsServedThroughout() async throws {
     try await TestCoordinator.run { coordinator in
       try await CoordinatorClient.run(coordinator.endpoint) { good in
         // Another protocol: its first four bytes are a huge length.
-        try await expectRefusal(coordinator, ByteBuffer(string: "GET / HTTP/1.1\r\n\r\n"), .protocol, "longer than")
+        try await expectRefusal(coordinator, ByteBuffer(string: "GET / HTTP/1.1\r\n\r\n"), .unavailable, "longer than")
         // Bytes that are no message, with their correct length.
         try await expectRefusal(
-          coordinator, ByteBuffer(bytes: [0, 0, 0, 3, 0xFF, 0xFF, 0xFF]), .protocol, "not a message")
+          coordinator, ByteBuffer(bytes: [0, 0, 0, 3, 0xFF, 0xFF, 0xFF]), .unavailable, "not a message")
         // Frames that were damaged on their way: the first one, and a later one.
         var damaged = try stream(hello(coordinator, .client) { $0.name = "host" })
         damaged.setInteger(UInt8(ascii: "x"), at: damaged.writerIndex - 6)

@@ -120,7 +120,14 @@ package struct WireServer: Sendable {
   }
 
   private func hello(_ first: EventLoopFuture<Sheaf_Frame>) async throws -> Sheaf_Hello {
-    guard case .hello(let hello) = try await first.get().message else {
+    let frame: Sheaf_Frame
+    do {
+      frame = try await first.get()
+    } catch let error as WireError where error.code == .violation {
+      // The bytes may be those of a hello that was damaged on its way, whose sender then connects again.
+      throw WireError(.damaged, error.message)
+    }
+    guard case .hello(let hello) = frame.message else {
       throw WireError(.violation, "the first frame must be a hello")
     }
     guard hello.protocolVersion == WireProtocol.version else {
