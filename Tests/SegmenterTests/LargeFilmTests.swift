@@ -76,6 +76,19 @@ struct LargeFilmTests {
   }
 
   @Test
+  func `a segment duration beyond any film makes one segment`() throws {
+    let clip = Synthetic.clip("still", use: try Synthetic.range(0, 0), at: try Synthetic.range(0, 100))
+    let title = Overlay(
+      content: .text(StyledText(text: "A", size: 20)), over: clip.target, placement: .anchor(.center, inset: 0))
+    let edit = try Synthetic.edit(
+      tracks: [CompositionTrack(id: "A", type: .video, clips: [clip])], overlays: [title])
+    let plan = try RenderPlanner.plan(
+      edit, assets: Synthetic.assets(["still": Synthetic.still()]), fonts: Synthetic.fonts(edit),
+      segmentDuration: MediaTime(seconds: .max))
+    #expect(plan.segments.count == 1)
+  }
+
+  @Test
   func `segments of fewer than five frames are refused`() throws {
     let whole = try Synthetic.range(0, 20)
     let clip = Synthetic.clip("still", use: try Synthetic.range(0, 0), at: whole)

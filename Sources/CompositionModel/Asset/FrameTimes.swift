@@ -20,7 +20,10 @@ public struct FrameTimes: Sendable, Hashable, Codable {
     public init(from decoder: any Decoder) throws {
       let container = try decoder.singleValueContainer()
       let fields = try container.decode([Int64].self)
-      guard fields.count == 3, fields[2] > 0 else {
+      guard fields.count == 3, fields[2] > 0, fields[2] == 1 ? fields[1] >= 0 : fields[1] > 0,
+        case (let length, let overflow) = fields[1].multipliedReportingOverflow(by: fields[2] - 1), !overflow,
+        !fields[0].addingReportingOverflow(length).overflow
+      else {
         throw DecodingError.dataCorruptedError(in: container, debugDescription: "a run is [start, step, count]")
       }
       self.init(start: fields[0], step: fields[1], count: Int(fields[2]))

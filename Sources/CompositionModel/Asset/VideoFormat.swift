@@ -142,6 +142,21 @@ public struct AspectRatio: Sendable, Hashable, Codable {
   }
 
   public static let square = AspectRatio(horizontal: 1, vertical: 1)
+
+  private enum CodingKeys: CodingKey {
+    case horizontal, vertical
+  }
+
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    horizontal = try container.decode(Int.self, forKey: .horizontal)
+    vertical = try container.decode(Int.self, forKey: .vertical)
+    let allowed = 1...Int(Int32.max)
+    guard allowed.contains(horizontal), allowed.contains(vertical) else {
+      throw DecodingError.dataCorruptedError(
+        forKey: .vertical, in: container, debugDescription: "both sides of an aspect ratio are at least 1")
+    }
+  }
 }
 
 /// The eight ways to show a stored picture: first mirrored left-right or not, then turned clockwise. A probe reports

@@ -8,14 +8,16 @@ struct AAC: AudioCodecDefinition {
 
   /// 64 kbit/s a channel, as far as the codec can use it.
   func defaultBitRate(sampleRate: Int, channels: Int) -> Int? {
-    min(64000 * channels, greatestBitRate(sampleRate: sampleRate, channels: channels))
+    min(64000 * channels, greatest(sampleRate: sampleRate, channels: channels))
   }
 
   /// A frame of 1024 samples has at most 6144 bits a channel.
-  private func greatestBitRate(sampleRate: Int, channels: Int) -> Int { 6 * sampleRate * channels }
+  private func greatest(sampleRate: Int, channels: Int) -> Int { 6 * sampleRate * channels }
+
+  func greatestBitRate(sampleRate: Int, channels: Int) -> Int? { greatest(sampleRate: sampleRate, channels: channels) }
 
   func problem(with settings: AudioSettings) -> (key: String, message: String)? {
-    let greatest = greatestBitRate(sampleRate: settings.sampleRate, channels: settings.channels)
+    let greatest = greatest(sampleRate: settings.sampleRate, channels: settings.channels)
     guard let bitRate = settings.bitRate, bitRate > greatest else { return nil }
     return (
       "bitRate",

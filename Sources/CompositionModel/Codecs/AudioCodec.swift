@@ -39,6 +39,9 @@ package protocol AudioCodecDefinition: Sendable {
   /// The bit rate of a document that gives none. Nil: the codec has no such setting.
   func defaultBitRate(sampleRate: Int, channels: Int) -> Int?
 
+  /// The highest bit rate that the codec can use. Nil: any of `bitRates`.
+  func greatestBitRate(sampleRate: Int, channels: Int) -> Int?
+
   /// A reason why no encoder can follow the settings: a key of `export.audio`, and a message for the document's author.
   /// Nil if there is none.
   func problem(with settings: AudioSettings) -> (key: String, message: String)?
@@ -50,6 +53,8 @@ package protocol AudioCodecDefinition: Sendable {
 extension AudioCodecDefinition {
   var defaultSampleRate: Int { 44100 }
   var channelCounts: [Int] { AudioSettings.channelCounts }
+
+  func greatestBitRate(sampleRate: Int, channels: Int) -> Int? { nil }
 
   /// The keys of `export.audio` for settings that not every codec has.
   var settingKeys: [String] { [("bitRate", bitRates != nil), ("bitDepth", !bitDepths.isEmpty)].filter(\.1).map(\.0) }

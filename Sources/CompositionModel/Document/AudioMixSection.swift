@@ -132,12 +132,18 @@ extension DocumentReader {
   private mutating func checkDucking(_ tracks: [TrackMixEntry]) {
     let pairs = tracks.compactMap { entry in entry.ducking.map { (entry.track, $0.under) } }
     let unders = Dictionary(pairs) { first, _ in first }
+    var visited: Set<TrackID> = []
+    var circular: Set<TrackID> = []
     for entry in tracks where entry.ducking != nil {
-      var (track, steps) = (entry.track, 0)
-      while let under = unders[track], under != entry.track, steps < unders.count {
-        (track, steps) = (under, steps + 1)
+      var path: [TrackID] = []
+      var track: TrackID? = entry.track
+      while let next = track, visited.insert(next).inserted {
+        path.append(next)
+        track = unders[next]
       }
-      guard unders[track] == entry.track else { continue }
+      if let track, let first = path.firstIndex(of: track) { circular.formUnion(path[first...]) }
+    }
+    for entry in tracks where entry.ducking != nil && circular.contains(entry.track) {
       problems.add(
         entry.pointer.key("duck"),
         "'\(entry.track.shortened)' is lowered under '\(unders[entry.track]?.shortened ?? "")', which is lowered under "

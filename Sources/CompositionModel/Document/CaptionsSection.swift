@@ -116,14 +116,6 @@ extension DocumentReader {
       isDefault: boolean(fields["default"]) ?? false)
   }
 
-  private mutating func language(_ value: JSONValue?) -> String? {
-    guard let value, let text = string(value) else { return nil }
-    if text.utf8.count == 3, text.utf8.allSatisfy({ (97...122).contains($0) }) { return text }
-    problems.add(
-      value.pointer, "\(value.shown) is not a language: three small letters of ISO 639-2, such as \"eng\" or \"jpn\"")
-    return nil
-  }
-
   private mutating func title(_ value: JSONValue?) -> String? {
     guard let value, let text = name(value, "a title") else { return nil }
     if text.count <= CaptionsEntry.greatestTitle { return text }
@@ -174,21 +166,25 @@ extension Lowering {
   /// Reports text tracks of the output that have too many captions together.
   mutating func checkSize(_ captions: [Captions]) {
     var (count, size) = (0, 0)
+    var timelines: [AssetID: CaptionTimeline] = [:]
     for captions in captions {
       guard case .track = captions.use,
-        let format = assets[captions.asset]?.tracks.first(where: { $0.index == captions.sourceTrack })?.captions
+        let format = assets[captions.asset]?.tracks.first(where: { $0.index == captions.sourceTrack })?.captions,
+        let used = exact(at: .root, { () throws(TimeError) in try captions.used })
       else { continue }
-      size += format.header.utf8.count
-      for event in format.events where (try? captions.used(event.start..<event.end)) ?? nil != nil {
-        count += 1
-        size += event.fields.utf8.count
-      }
+      // Captions are always of an asset's default text track.
+      let timeline = timelines[captions.asset] ?? CaptionTimeline(format.events)
+      timelines[captions.asset] = timeline
+      let events = timeline.events(in: used)
+      count += events.count
+      size += format.header.utf8.count + events.reduce(0) { $0 + $1.fields.utf8.count }
+      guard count > CaptionsEntry.greatestTracks || size > CaptionsEntry.greatestTracksSize else { continue }
+      problems.add(
+        .root,
+        "the text tracks of the output have too many captions: at most \(CaptionsEntry.greatestTracks) of "
+          + "\(CaptionsEntry.greatestTracksSize) bytes together are allowed")
+      return
     }
-    guard count > CaptionsEntry.greatestTracks || size > CaptionsEntry.greatestTracksSize else { return }
-    problems.add(
-      .root,
-      "the text tracks of the output have \(count) captions of \(size) bytes together; at most "
-        + "\(CaptionsEntry.greatestTracks) captions of \(CaptionsEntry.greatestTracksSize) bytes are allowed")
   }
 }
 

@@ -62,13 +62,15 @@ extension DocumentReader {
     } ?? []
   }
 
-  private mutating func language(_ value: JSONValue?) -> String? {
+  /// Reads a language of ISO 639-2.
+  mutating func language(_ value: JSONValue?) -> String? {
     guard let value, let text = string(value) else { return nil }
     if text.utf8.count == 3, text.utf8.allSatisfy({ (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0 | 0x20) }) {
       return text.lowercased()
     }
     problems.add(
-      value.pointer, "\(value.shown) is not a language of three letters, such as \"eng\", \"deu\" or \"fra\"")
+      value.pointer,
+      "\(value.shown) is not a language: three letters of ISO 639-2, such as \"eng\", \"deu\" or \"fra\"")
     return nil
   }
 }

@@ -46,12 +46,11 @@ struct ClipEntry: Sendable {
     "fit", "crop", "frame", "transform", "opacity", "blendMode", "mask", "ramps", "filters", "deinterlace",
     "alpha", "freeze", "sound",
   ]
-  static let notYet = ["timeRange"]
-
   static let instead = [
     "volume": "the volume of a track is set in 'audioMix'", "start": "did you mean 'at'?",
     "in": "the part of the asset is 'use'", "out": "the part of the asset is 'use'",
-    "trim": "did you mean 'use'?", "range": "did you mean 'use'?", "length": "did you mean 'duration'?",
+    "trim": "did you mean 'use'?", "timeRange": "the part of the asset is 'use'", "range": "did you mean 'use'?",
+    "length": "did you mean 'duration'?",
     "source": "did you mean 'asset'?", "src": "did you mean 'asset'?", "file": "did you mean 'asset'?",
     "rate": "did you mean 'speed'?", "x": "the place is 'frame', [x, y, width, height], or 'transform'",
     "y": "the place is 'frame', [x, y, width, height], or 'transform'", "position": "did you mean 'frame'?",
@@ -65,6 +64,8 @@ struct ClipEntry: Sendable {
 
   /// How often a clip is repeated at most.
   static let greatestCount = 10_000
+  /// The most turns of all clips of a film that are repeated, together.
+  static let greatestTurns = 20_000
 
   /// Whether the film's other clips decide when it ends.
   var endsWithTheFilm: Bool { if case .film = until { true } else { until == nil && loops && duration == nil } }
@@ -82,7 +83,7 @@ extension DocumentReader {
     let found = problems.count
     var clip = ClipEntry(pointer: value.pointer)
     guard
-      let fields = fields(value, "a clip", keys: ClipEntry.keys, notYet: ClipEntry.notYet, instead: ClipEntry.instead)
+      let fields = fields(value, "a clip", keys: ClipEntry.keys, instead: ClipEntry.instead)
     else { return clip }
     clip.asset = asset(required(fields, "asset", "a clip"))
     clip.use = range(fields["use"])
@@ -225,7 +226,7 @@ extension Lowering {
       // The sound stays at the time that is written.
       clip.source = used
       clip.target = target
-      if track.type == .video, !used.isEmpty, let description = asset.defaultTrack(.video) {
+      if track.type == .video, let description = asset.defaultTrack(.video) {
         guard let moved = exact(at: pointer.key("use"), { () throws(TimeError) in try description.shown(used) })
         else { return nil }
         clip.source = moved
@@ -289,6 +290,16 @@ extension Lowering {
       problems.add(
         pointer.key("loop"),
         "\(seconds(natural)) would be repeated \(count) times; at most \(ClipEntry.greatestCount) times are allowed")
+      return nil
+    }
+    let isFirstTooMany = turnCount <= ClipEntry.greatestTurns
+    turnCount += Int(count)
+    guard turnCount <= ClipEntry.greatestTurns else {
+      if isFirstTooMany {
+        problems.add(
+          pointer.key("loop"),
+          "with this clip the film's clips are repeated more than \(ClipEntry.greatestTurns) times together")
+      }
       return nil
     }
     var turns: [(MediaTimeRange, MediaTimeRange)] = []

@@ -24,8 +24,11 @@ struct VideoEntry: Sendable {
     "codec", "quality", "bitRate", "maxBitRate", "bufferDuration", "preset", "profile", "level", "keyframeInterval",
     "pixelFormat", "rotation",
   ]
-  static let notYet = ["color", "size", "targetQuality", "tune", "passthrough"]
+  static let notYet = ["targetQuality", "tune"]
   static let instead = [
+    "color": "the colours of the film are 'color' of 'videoComposition'",
+    "size": "the size of the film is 'renderSize' of 'videoComposition'",
+    "passthrough": "what is stored is copied by the preset of the export: \"preset\": \"passthrough\"",
     "crf": "did you mean 'quality'?", "maxrate": "did you mean 'maxBitRate'?",
     "bufsize": "'bufferDuration' is the size of the buffer divided by 'maxBitRate'",
     "gop": "did you mean 'keyframeInterval'?",

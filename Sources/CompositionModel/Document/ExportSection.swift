@@ -53,7 +53,10 @@ extension ExportEntry {
     guard let preset = preset?.audio else { return entry }
     entry.codec = entry.codec ?? preset.codec
     if entry.codec == preset.codec, entry.bitRate == nil {
-      entry.bitRate = preset.bitRate(channels: entry.channels ?? AudioSettings.standard.channels)
+      let (codec, channels) = (preset.codec.definition, entry.channels ?? AudioSettings.standard.channels)
+      let greatest = codec.greatestBitRate(
+        sampleRate: entry.sampleRate ?? codec.defaultSampleRate, channels: channels)
+      entry.bitRate = preset.bitRate(channels: channels).map { min($0, greatest ?? $0) }
     }
     return entry
   }
@@ -269,9 +272,24 @@ extension Lowering {
   /// Reports pictures at their own size in a frame that is made smaller, which does not make them smaller yet.
   private mutating func checkFit() {
     let reason = scale == document.videoComposition.scale ? "'scale'" : "the preset"
-    for clip in document.tracks.flatMap(\.clips) where clip.fit == .none {
+    var places: [JSONPointer] = []
+    // The tracks that are shown as their clips are fitted. Nil: all.
+    var fitted: Set<TrackID>?
+    for instruction in document.videoComposition.instructions ?? [] {
+      fitted = fitted ?? []
+      switch instruction.content {
+      case .passthrough(let track): fitted?.insert(track)
+      case .layers(let layers):
+        for layer in layers where layer.fit == nil { fitted?.insert(layer.track) }
+        places += layers.filter { $0.fit == Fit.none }.map(\.pointer)
+      }
+    }
+    for track in document.tracks where fitted?.contains(track.id) ?? true {
+      places += track.clips.filter { $0.fit == Fit.none }.map(\.pointer)
+    }
+    for pointer in places {
       problems.add(
-        clip.pointer.key("fit"), "the fit 'none' in a film that \(reason) makes smaller cannot be rendered yet")
+        pointer.key("fit"), "the fit 'none' in a film that \(reason) makes smaller cannot be rendered yet")
     }
   }
 

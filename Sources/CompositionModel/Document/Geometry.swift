@@ -125,9 +125,11 @@ extension DocumentReader {
   ) {
     let quantity = RampEntry.Quantity.opacity
     let quantities = [quantity.key] + keys
-    guard let fields = fields(value, "a ramp", keys: RampEntry.keys + quantities, notYet: ["pitch", "pan"]) else {
-      return
-    }
+    guard
+      let fields = fields(
+        value, "a ramp", keys: RampEntry.keys + quantities,
+        instead: ["pan": "'pan' is a key of clips, not of their ramps"])
+    else { return }
     guard quantities.contains(where: fields.has) else {
       let names = quantities.map { "'\($0)'" }
       problems.add(

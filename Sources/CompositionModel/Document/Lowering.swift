@@ -20,6 +20,8 @@ struct Lowering {
     }
   }
   private var trackNumbers: [TrackID: Int] = [:]
+  /// How often the clips that are repeated play, together.
+  var turnCount = 0
   /// Whether the place of every clip is known, and so the film's duration.
   var filmIsKnown = false
   /// How much smaller the film is made than its author has measured it: `scale` of the document, or less if the preset has

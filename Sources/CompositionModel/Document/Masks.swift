@@ -57,12 +57,15 @@ extension Lowering {
 
   /// Reports masks of tracks that cannot be used, and what has no effect on a track that is a mask.
   mutating func checkMaskTracks() {
+    let videos = document.tracks.filter { $0.type == .video }
+    let tracks = Dictionary(videos.map { ($0.id, $0) }) { first, _ in first }
+    var opaque: [TrackID: AssetID?] = [:]
     var checked: Set<TrackID> = []
     for (entry, owner) in document.masks {
       guard let id = entry.mask.track else { continue }
       let pointer = entry.pointer.key("track")
-      guard let track = document.tracks.first(where: { $0.id == id && $0.type == .video }) else {
-        let names = document.tracks.filter { $0.type == .video }.map(\.id)
+      guard let track = tracks[id] else {
+        let names = videos.map(\.id)
         problems.add(
           pointer, "there is no video track '\(id.shortened)'\(suggestion(for: id, amongDeclared: names))")
         continue
@@ -71,22 +74,24 @@ extension Lowering {
         problems.add(pointer, "a track cannot be the mask of its own clips; put the mask on another track")
         continue
       }
-      if entry.mask.channel == .alpha { checkTransparency(of: track, at: entry.pointer) }
+      if entry.mask.channel == .alpha {
+        let asset = opaque[id] ?? firstOpaqueAsset(of: track)
+        opaque[id] = .some(asset)
+        if let asset {
+          problems.add(
+            entry.pointer,
+            "'\(asset.shortened)' on track '\(id.shortened)' has no transparency, which is what counts of a mask: "
+              + "write \"channel\": \"luma\"")
+        }
+      }
       guard checked.insert(id).inserted else { continue }
       check(track, maskAt: entry.pointer)
     }
   }
 
-  /// Reports the alpha channel of pictures that have none.
-  private mutating func checkTransparency(of track: TrackEntry, at pointer: JSONPointer) {
-    for clip in track.clips {
-      guard let id = clip.asset, let video = assets[id]?.defaultTrack(.video)?.video, !video.hasAlpha else { continue }
-      problems.add(
-        pointer,
-        "'\(id.shortened)' on track '\(track.id.shortened)' has no transparency, which is what counts of a mask: "
-          + "write \"channel\": \"luma\"")
-      return
-    }
+  /// The asset of the first clip whose pictures have no alpha channel. Nil: all have one.
+  private func firstOpaqueAsset(of track: TrackEntry) -> AssetID? {
+    track.clips.lazy.compactMap(\.asset).first { assets[$0]?.defaultTrack(.video)?.video?.hasAlpha == false }
   }
 
   /// Reports what a track that is a mask cannot have.

@@ -148,6 +148,12 @@ extension Lowering {
         pointer,
         "the speed ends at 0 before \(seconds(natural)) of media have been played, so the clip has no end: give its "
           + "length with 'duration' or 'until'")
+    } else if lasting == .zero {
+      problems.add(
+        pointer,
+        "\(seconds(natural)) of media are played in less than a frame of the film, so the clip has no length: use more, "
+          + "or give its length with 'duration'")
+      return nil
     }
     return lasting
   }

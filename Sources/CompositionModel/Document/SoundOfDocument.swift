@@ -12,8 +12,14 @@ extension Document {
       throw DocumentError(problems: document.problems)
     }
     var texts: [(key: String, text: String)] = []
-    for (key, value) in members where key != "export" && (key != "audioMix" || track == nil) {
-      texts.append((key, value.canonicalText))
+    for (key, value) in members
+    where key != "export" && key != "captions" && (key != "audioMix" || track == nil) {
+      if key == "tracks", case .array(let tracks) = value.content {
+        let heard = tracks.filter { !SubtitleTrackEntry.isOne($0) }.map(\.canonicalText)
+        texts.append((key, "[\(heard.joined(separator: ","))]"))
+      } else {
+        texts.append((key, value.canonicalText))
+      }
     }
     if let track {
       let tracks = document.tracks.compactMap { entry in

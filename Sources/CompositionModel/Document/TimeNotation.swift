@@ -168,7 +168,7 @@ func exactDecimal(_ text: some StringProtocol) throws(TimeNotationError) -> Rati
   if !rest.isEmpty {
     guard let exponent = Int(rest.dropFirst()) else { return nil }
     guard digits != 0 else { return .zero }
-    guard abs(exponent) < 100 else { throw .tooPrecise }
+    guard (-99...99).contains(exponent) else { throw .tooPrecise }
     scale += exponent
   }
   do {

@@ -201,6 +201,8 @@ extension Lowering {
       let filmEnd = isKnown ? lowered.compactMap(\.clips.entries.last?.range.end).max() ?? .zero : nil
       for (number, track) in document.tracks.enumerated() where track.endsWithTheFilm {
         if filmEnd != nil {
+          // Its other clips are placed once more.
+          turnCount -= lowered[number].clips.entries.count { $0.element.entry.loops }
           lowered[number] = lower(track, filmEnd: filmEnd)
         } else {
           lowered[number].isComplete = false

@@ -2,7 +2,7 @@
 extension Lowering {
   /// Seconds that a track may play on after the last picture, without a warning.
   private static let longestTail = MediaTime(seconds: 1)
-  /// Seconds of a frame that nobody wants to be longer.
+  /// A longer duration of a frame, in seconds, is most likely an error.
   private static let longestFrame = MediaTime(seconds: 1)
   /// How many times larger than it is a picture may be shown.
   private static let greatestEnlargement = 2.0
@@ -115,7 +115,7 @@ extension Lowering {
     }
   }
 
-  // MARK: What nobody sees or hears
+  // MARK: What is not seen or heard
 
   /// Clips of video tracks that are nowhere seen: behind opaque ones, without opacity, or in no instruction.
   private func addUnseen(_ composition: VideoComposition, _ cell: ChromaCell, to warnings: inout ProblemList) {
@@ -142,7 +142,8 @@ extension Lowering {
       for (range, clip) in track.clips.entries where !seen.contains(clip.entry.pointer.text) {
         warnings.add(
           clip.entry.pointer,
-          "nobody sees '\(clip.clip.asset)' at \(range): it is behind other pictures, transparent or outside the frame")
+          "the clip of '\(clip.clip.asset)' at \(range) is never visible: it is behind other pictures, transparent or outside the frame"
+        )
       }
     }
   }
@@ -188,7 +189,7 @@ extension Lowering {
         edit.composition.track(entry.track)?.clips.isEmpty == false
       else { continue }
       warnings.add(
-        .root.key("audioMix").key(entry.track), "nobody hears '\(entry.track)': its volume is 0 throughout")
+        .root.key("audioMix").key(entry.track), "the track '\(entry.track)' is silent: its volume is 0 throughout")
     }
   }
 }

@@ -20,13 +20,43 @@ public struct Captions: Sendable, Hashable, Codable {
 }
 
 extension Captions {
-  /// The part of a caption, in milliseconds of the asset's timeline, that is used. Nil: nothing of it.
-  package func used(_ range: Range<Int64>) throws(TimeError) -> Range<Int64>? {
-    guard let source else { return range }
-    let start = Int64(clamping: try (source.start.exact * Rational(1000)).rounded)
-    let end = Int64(clamping: try (source.end.exact * Rational(1000)).rounded)
-    let used = range.clamped(to: start..<max(start, end))
-    return used.isEmpty ? nil : used
+  /// The part that is used, in milliseconds of the asset's timeline.
+  package var used: Range<Int64> {
+    get throws(TimeError) {
+      guard let source else { return Int64.min..<Int64.max }
+      let start = Int64(clamping: try (source.start.exact * Rational(1000)).rounded)
+      let end = Int64(clamping: try (source.end.exact * Rational(1000)).rounded)
+      return start..<max(start, end)
+    }
+  }
+}
+
+/// The captions of a track, of which those of a range of time are found without reading the others.
+package struct CaptionTimeline: Sendable {
+  private let events: [CaptionEvent]
+  /// For each event, the latest end of it and of those before it.
+  private let latestEnds: [Int64]
+
+  /// - Parameter events: in order of their start.
+  package init(_ events: [CaptionEvent]) {
+    self.events = events
+    var latest = Int64.min
+    latestEnds = events.map { event in
+      latest = max(latest, event.end)
+      return latest
+    }
+  }
+
+  /// The captions that are shown in a range, in milliseconds, cut to it.
+  package func events(in range: Range<Int64>) -> [CaptionEvent] {
+    let first = latestEnds.partitionPoint { range.lowerBound < $0 }
+    let end = events.partitionPoint { range.upperBound <= $0.start }
+    guard first < end else { return [] }
+    return events[first..<end].compactMap { event in
+      let shown = (event.start..<event.end).clamped(to: range)
+      return shown.isEmpty
+        ? nil : CaptionEvent(start: shown.lowerBound, end: shown.upperBound, fields: event.fields)
+    }
   }
 }
 

@@ -64,7 +64,7 @@ struct CaptionPlanner {
       var script = CaptionScript(
         try sources.captions(of: captions), style: style, frame: edit.videoComposition.renderSize)
       try mapErrors(to: PlanError.time("the captions '\(captions.asset)'")) { () throws(TimeError) in
-        try script.cut { range throws(TimeError) in try captions.used(range) }
+        script.cut(to: try captions.used)
       }
       var found: [TextFonts] = []
       for request in script.requests {

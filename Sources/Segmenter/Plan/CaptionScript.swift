@@ -65,15 +65,19 @@ package struct CaptionScript: Sendable {
     var face = own
     var parts: [Part] = []
     var rest = fields[8]
+    // From the first brace on that nothing closes, all is text.
+    var hasTags = true
     while !rest.isEmpty {
-      if rest.first == "{", let end = rest.firstIndex(of: "}") {
+      let closing = hasTags && rest.first == "{" ? rest.firstIndex(of: "}") : nil
+      if rest.first == "{", closing == nil { hasTags = false }
+      if let end = closing {
         let tags = String(rest[...end])
         rest = rest[rest.index(after: end)...]
         face = styles.face(after: tags, from: face, own: own)
         parts.append(Part(tags: scale == 1 ? tags : Self.scaled(tags, by: scale)))
         continue
       }
-      let end = rest.dropFirst().firstIndex(of: "{") ?? rest.endIndex
+      let end = (hasTags ? rest.dropFirst().firstIndex(of: "{") : nil) ?? rest.endIndex
       let text = String(rest[..<end])
       rest = rest[end...]
       let (index, offset) = request(face, text)
@@ -136,10 +140,11 @@ package struct CaptionScript: Sendable {
   }
 
   /// Cuts the events. The requests stay those of the whole script.
-  mutating func cut(_ used: (Range<Int64>) throws(TimeError) -> Range<Int64>?) throws(TimeError) {
+  mutating func cut(to used: Range<Int64>) {
     var kept: [Event] = []
     for var event in events {
-      guard let range = try used(event.start..<event.end) else { continue }
+      let range = (event.start..<event.end).clamped(to: used)
+      if range.isEmpty { continue }
       (event.start, event.end) = (range.lowerBound, range.upperBound)
       kept.append(event)
     }

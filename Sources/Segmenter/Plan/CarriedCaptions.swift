@@ -2,6 +2,13 @@ import CompositionModel
 
 /// The text tracks of an edit.
 enum CarriedCaptions {
+  /// Between captions that are shown at the same time.
+  private static let separator = "{\\r}\\N"
+  /// The most bytes of the captions that a QuickTime text track shows at a time: it states their length in 16 bits.
+  private static let greatestText = 60_000
+  /// The most bytes of a QuickTime text track, in which a caption is repeated whenever another one begins or ends.
+  private static let greatestSize = 64 << 20
+
   /// Nil if there are none.
   static func tracks(of edit: Edit, sources: SourceLookup) throws(PlanError) -> [StitchedText]? {
     var texts: [StitchedText] = []
@@ -9,6 +16,7 @@ enum CarriedCaptions {
       let range = try edit.exportedRange
       return (range, Int64(clamping: try (range.duration.exact * Rational(1000)).floor))
     }
+    var timelines: [AssetID: CaptionTimeline] = [:]
     for captions in edit.captions ?? [] {
       guard case .track(let description) = captions.use, let plain = CaptionCodec(edit.export.container) else {
         continue
@@ -17,7 +25,10 @@ enum CarriedCaptions {
       // Matroska has the author's styles as they are.
       let codec = plain == .subRip && format.hasStyles ? .ass : plain
       let events = try mapErrors(to: PlanError.time("the captions '\(captions.asset)'")) { () throws(TimeError) in
-        try placed(format.events, of: captions, from: range.start, end: end)
+        // Captions are always of an asset's default text track.
+        let timeline = timelines[captions.asset] ?? CaptionTimeline(format.events)
+        timelines[captions.asset] = timeline
+        return try placed(timeline.events(in: captions.used), of: captions, from: range.start, end: end)
       }
       if let index = texts.firstIndex(where: { $0.description.id != nil && $0.description.id == description.id }) {
         // Styles of several files are not one file's.
@@ -36,13 +47,14 @@ enum CarriedCaptions {
         event.fields = "\(number)" + event.fields.drop { $0 != "," }
         return event
       }
-      if texts[index].codec == .movText { texts[index].events = following(texts[index].events, end: end) }
+      if texts[index].codec == .movText { texts[index].events = try following(texts[index].events, end: end) }
     }
     return texts.isEmpty ? nil : texts
   }
 
   /// The captions on the output's timeline, within the output.
   /// - Parameters:
+  ///   - events: Those that are used.
   ///   - origin: The output's start on the composition's timeline.
   ///   - end: The output's end, in milliseconds.
   private static func placed(
@@ -51,9 +63,8 @@ enum CarriedCaptions {
     let start = Int64(clamping: try ((captions.start.exact - origin.exact) * Rational(1000)).rounded)
     var placed: [CaptionEvent] = []
     for event in events {
-      guard let used = try captions.used(event.start..<event.end) else { continue }
       let moved = CaptionEvent(
-        start: max(0, used.lowerBound &+ start), end: min(end, used.upperBound &+ start), fields: event.fields)
+        start: max(0, event.start &+ start), end: min(end, event.end &+ start), fields: event.fields)
       if moved.start < moved.end { placed.append(moved) }
     }
     return placed
@@ -61,7 +72,8 @@ enum CarriedCaptions {
 
   /// Captions of which one is shown at a time, from 0 to the film's end. Those that overlap are one below the other, the
   /// earlier first.
-  private static func following(_ events: [CaptionEvent], end: Int64) -> [CaptionEvent] {
+  private static func following(_ events: [CaptionEvent], end: Int64) throws(PlanError) -> [CaptionEvent] {
+    var size = 0
     let times = Set(events.flatMap { [$0.start, $0.end] } + [0, end]).sorted()
     var following: [CaptionEvent] = []
     var shown: [CaptionEvent] = []
@@ -71,6 +83,14 @@ enum CarriedCaptions {
       while next < events.count, events[next].start <= start {
         shown.append(events[next])
         next += 1
+      }
+      let length = shown.reduce(0) { $0 + $1.fields.utf8.count + separator.utf8.count }
+      guard length <= greatestText else {
+        throw PlanError(.captionsTooLong(limit: greatestText, at: start), "the text track")
+      }
+      size += length
+      guard size <= greatestSize else {
+        throw PlanError(.tooManyCaptions(limit: greatestSize), "the text track")
       }
       let fields = joined(shown)
       if let last = following.last, last.fields == fields {
@@ -90,6 +110,6 @@ enum CarriedCaptions {
       event.fields.split(separator: ",", maxSplits: 8, omittingEmptySubsequences: false)
     }
     let texts = events.map { split($0).last ?? "" }
-    return split(first).dropLast().joined(separator: ",") + "," + texts.joined(separator: "{\\r}\\N")
+    return split(first).dropLast().joined(separator: ",") + "," + texts.joined(separator: separator)
   }
 }

@@ -116,7 +116,8 @@ package enum RenderPlanner {
       Int(clamping: max(1, try (segmentDuration / format.frameDuration).rounded))
     }
     let shortestFrames = (frameCount + greatestSegmentCount - 1) / greatestSegmentCount
-    let nominalFrames = max(wantedFrames, shortestFrames)
+    // A longer one is longer than any film.
+    let nominalFrames = min(max(wantedFrames, shortestFrames), Int(Int32.max))
     let cumulative = try CumulativeCost(
       timeline: timeline, overlays: edit.videoComposition.overlays, costs: costs)
     let chooser = BoundaryChooser(
@@ -255,6 +256,8 @@ package struct PlanError: Error, Sendable, Hashable, CustomStringConvertible {
     case tooManyOverlays(limit: Int)
     /// The captions of all segments' tasks have more bytes than the limit.
     case tooManyCaptions(limit: Int)
+    /// The captions of a text track that are shown together at a time, in milliseconds, have more bytes than the limit.
+    case captionsTooLong(limit: Int, at: Int64)
   }
 
   package var code: Code
@@ -281,6 +284,8 @@ package struct PlanError: Error, Sendable, Hashable, CustomStringConvertible {
     case .notMeasured: "\(subject): not every segment has been measured"
     case .tooManyCaptions(let limit):
       "\(subject) would take more than \(limit) bytes in the film's segments, because too many are shown at the same time"
+    case .captionsTooLong(let limit, let time):
+      "\(subject) would show more than \(limit) bytes of captions together, at \(Double(time) / 1000) s"
     case .tooManyOverlays(let limit):
       "\(subject) are shown in more than \(limit) places of the film's segments; show fewer overlays, or each for a "
         + "shorter time"

@@ -27,6 +27,12 @@ import Testing
     if let quality = preset.video?.quality { #expect(export.video?.rateControl == .quality(quality)) }
   }
 
+  @Test func `the bit rate of a preset is at most what its codec can use`() throws {
+    let made = try edit(
+      #"{"to": "a.mp4", "preset": "highestQuality", "audio": {"sampleRate": 8000, "channels": 1}}"#)
+    #expect(made.export.audio?.bitRate == 48_000)
+  }
+
   @Test func `presets have AVFoundation's names`() {
     #expect(ExportPreset.size1920x1080.avFoundationName == "AVAssetExportPreset1920x1080")
     #expect(ExportPreset.hevcHighestQuality.avFoundationName == "AVAssetExportPresetHEVCHighestQuality")

@@ -313,6 +313,11 @@ private func instructions(_ instructions: String) -> String {
       composition(#"{"scale": 0.5}"#, tracks: #"[{"clips": [{"asset": "v", "fit": "none"}]}]"#),
       "/tracks/0/clips/0/fit", "'none'", "scale"),
     Wrong(
+      composition(
+        #"{"scale": 0.5, "instructions": [{"over": "0..4", "layers": [{"track": "A", "fit": "none"}]}]}"#,
+        tracks: #"[{"id": "A", "clips": [{"asset": "v", "use": "0..4"}]}]"#),
+      "/videoComposition/instructions/0/layers/0/fit", "'none'", "scale"),
+    Wrong(
       documentText(
         tracks: #"[{"type": "audio", "clips": [{"asset": "s"}]}]"#,
         #""videoComposition": {"overlays": [{"text": "hi"}]}"#),

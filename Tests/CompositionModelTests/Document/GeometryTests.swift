@@ -165,7 +165,7 @@ import Testing
     #expect(layers.first?.mask == LayerMask(.track("M"), channel: .luma, isInverted: true))
     let warnings = try Document.parse(Array(text.utf8)).lowerWithWarnings(assets: standardAssets(), output: nil)
       .warnings
-    #expect(!warnings.contains { $0.message.contains("nobody sees") }, "\(warnings)")
+    #expect(!warnings.contains { $0.message.contains("is never visible") }, "\(warnings)")
   }
 
   @Test(arguments: [
@@ -206,9 +206,9 @@ import Testing
     // All of the frame is covered, by a rectangle or a turned picture.
     #expect(try warnings(#"{"asset": "v", "use": "0..5", "frame": [-10, -10, 700, 400], "fit": "fill"}"#).count == 1)
     let turned = #"{"asset": "v", "use": "0..5", "transform": {"rotate": 45, "scale": 4}}"#
-    #expect(try warnings(turned).contains { $0.hasPrefix("/tracks/1/clips/0: nobody sees 'w'") })
+    #expect(try warnings(turned).contains { $0.hasPrefix("/tracks/1/clips/0: the clip of 'w'") })
     let outside = try warnings(#"{"asset": "v", "use": "0..5", "frame": [640, 0, 320, 180]}"#)
-    #expect(outside.count == 1 && outside[0].hasPrefix("/tracks/0/clips/0: nobody sees 'v'"), "\(outside)")
+    #expect(outside.count == 1 && outside[0].hasPrefix("/tracks/0/clips/0: the clip of 'v'"), "\(outside)")
     let enlarged = try warnings(
       #"{"asset": "v", "use": "0..5", \#(inset), "ramps": [{"over": "0..4", "crop": [[0, 0, 1280, 720], [0, 0, 128, 72]]}]}"#
     )

@@ -21,6 +21,40 @@ import Testing
     #expect(found.count == 1 && found[0].message.contains("layers"))
   }
 
+  @Test func clipsThatAreRepeatedTooOftenTogetherAreRefusedOnce() throws {
+    let clips = many(100) { _ in #"{"asset":"v","use":"0..1/600","loop":true,"duration":16}"# }
+    let found = try problems(documentText(tracks: #"[{"clips":[\#(clips)]}]"#))
+    #expect(found.map { "\($0)" }.filter { $0.contains("more than 20000 times together") }.count == 1, "\(found)")
+    let few = many(2) { _ in #"{"asset":"v","use":"0..1/600","loop":true,"duration":16}"# }
+    #expect(try lowered(documentText(tracks: #"[{"clips":[\#(few)]}]"#)).composition.tracks[0].clips.count == 19_200)
+  }
+
+  @Test func aLongChainOfDuckedTracksIsReadInTheTimeOfItsLength() throws {
+    let count = 20_000
+    let tracks = many(count) { #"{"id":"t\#($0)","type":"audio","clips":[]}"# }
+    func mix(_ last: Int) -> String {
+      many(count) { #""t\#($0)":{"duck":{"under":"t\#($0 + 1 < count ? $0 + 1 : last)"}}"# }
+    }
+    let text = documentText(
+      tracks: #"[{"clips":[{"asset":"v"}]},\#(tracks)]"#, #""audioMix":{\#(mix(count - 3))}"#)
+    // Walking from each to the end of the chain would take minutes. The last three are a circle.
+    let found = try problems(text).map { "\($0)" }.filter { $0.contains("in turn") }
+    #expect(found.count == 3 && found.allSatisfy { $0.contains("t1999") })
+  }
+
+  @Test func manySubtitleClipsOfManyCaptionsAreCountedWithoutReadingAll() throws {
+    var assets = try standardAssets()
+    assets["w"] = try SyntheticAssets.captions(hasStyles: false)
+    assets["w"]?.tracks[0].captions?.events = (0..<40_000).map {
+      CaptionEvent(start: 2000 + $0 / 100, end: 2001 + $0 / 100, fields: "0,0,Default,,0,0,0,,a")
+    }
+    let clips = many(1000) { _ in #"{"asset":"w","use":"8..8.01"}"# }
+    let tracks = many(30) { #"{"id":"s\#($0)","type":"subtitle","clips":[\#(clips)]}"# }
+    let text = documentText(
+      tracks: #"[{"clips":[{"asset":"v","use":"0..8"}]},\#(tracks)]"#, export: #"{"to":"out.mkv"}"#)
+    #expect(try lowered(text, assets: assets).captions?.count == 30_000)
+  }
+
   @Test func manyReferencesToMissingTracksHaveAShortReport() throws {
     let tracks = many(500) { "{\"id\":\"track\($0)\",\"clips\":[]}" }
     let transitions = many(4000) { "{\"from\":\"x\($0)\",\"to\":\"y\($0)\",\"over\":\"0..1\"}" }

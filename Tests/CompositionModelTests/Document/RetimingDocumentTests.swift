@@ -40,6 +40,11 @@ import Testing
     #expect(try length(#"[{"value": 0}, {"at": 4, "value": 4}]"#, "0..1") == "7/5")
   }
 
+  @Test func aClipOfLessThanAFrameIsRefused() throws {
+    let found = try messages(#"{"asset": "v", "use": "0..1/100", "speed": [{"value": 1}, {"at": 1, "value": 2}]}"#)
+    #expect(found.count == 1 && found[0].contains("/speed") && found[0].contains("less than a frame"), "\(found)")
+  }
+
   @Test func aSplitCurvePlaysAsTheWholeDid() throws {
     let clip = try clips(
       #"{"asset": "v", "use": "0..6", "speed": [{"value": 1}, {"at": 2, "value": 0.5}], "reverse": true}"#)[0]

@@ -21,6 +21,19 @@ import Testing
       range: try spanning("0", "60"), audio: AudioFormat(sampleRate: 48000, channels: 2, layout: "stereo"))
   }
 
+  @Test func theSoundOfADocumentHasNoneOfItsCaptions() throws {
+    let text = documentText(
+      tracks: #"""
+        [{"id": "A", "sound": true, "clips": [{"asset": "v", "use": "0..10"}]},
+         {"type": "subtitle", "clips": [{"asset": "w"}]}]
+        """#, #""captions": [{"asset": "w"}, {"asset": "w", "as": "track"}]"#, export: #"{"to": "out.mkv"}"#)
+    var assets = try standardAssets()
+    assets["w"] = try SyntheticAssets.captions(hasStyles: false)
+    let sound = try Document.ofSound([UInt8](text.utf8), track: nil, output: "sound.wav")
+    let edit = try lowered(String(decoding: sound, as: UTF8.self), assets: assets)
+    #expect(edit.captions == nil && edit.export.video == nil && edit.composition.track("A.sound") != nil)
+  }
+
   @Test func pitchIsThatOfTheClipOrElseOfItsTrack() throws {
     func pitches(_ clip: String, _ track: String) throws -> [PitchAlgorithm?] {
       try lowered(film(clip: clip, track: track)).composition.track("music")?.clips.map(\.pitch) ?? []

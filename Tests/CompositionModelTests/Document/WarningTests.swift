@@ -86,7 +86,9 @@ import Testing
   ])
   func aClipBehindOthers(_ upper: String, _ lower: String, _ isHidden: Bool) throws {
     let found = try warnings(film(#"{"clips": [\#(upper)]}"#, #"{"clips": [\#(lower)]}"#))
-    #expect(found.map { $0.hasPrefix("/tracks/1/clips/0: nobody sees 'w' at 0..2") } == (isHidden ? [true] : []))
+    #expect(
+      found.map { $0.hasPrefix("/tracks/1/clips/0: the clip of 'w' at 0..2 is never visible") }
+        == (isHidden ? [true] : []))
   }
 
   @Test(arguments: [
@@ -103,7 +105,7 @@ import Testing
     let tracks = #"{"id": "A", "sound": true, "clips": [{"asset": "v", "use": "0..10"}]}"#
     #expect(
       try warnings(film(tracks, mix: #"{"A.sound": 0}"#)) == [
-        "/audioMix/A.sound: nobody hears 'A.sound': its volume is 0 throughout"
+        "/audioMix/A.sound: the track 'A.sound' is silent: its volume is 0 throughout"
       ])
     #expect(try warnings(film(tracks, mix: #"{"A.sound": [{"volume": 0}, {"over": "5..6", "volume": [0, 1]}]}"#)) == [])
   }

@@ -1,0 +1,49 @@
+import CompositionModel
+import Testing
+
+@testable import Segmenter
+
+/// Captions that are made to exhaust time or memory.
+@Suite(.timeLimit(.minutes(5))) struct HostileCaptionTests {
+  private func format(_ events: [CaptionEvent]) -> CaptionsFormat {
+    CaptionsFormat(header: "[Script Info]", hasStyles: true, events: events)
+  }
+
+  private func event(_ range: Range<Int64>, _ text: String) -> CaptionEvent {
+    CaptionEvent(start: range.lowerBound, end: range.upperBound, fields: "0,0,Default,,0,0,0,,\(text)")
+  }
+
+  @Test func bracesThatNothingClosesAreText() {
+    // To look for the end of each would take hours.
+    let braces = String(repeating: "{", count: 1_000_000)
+    let script = CaptionScript(
+      format([event(0..<1000, "{\\i1}a{\\i0}" + braces)]), style: nil, frame: PixelSize(width: 640, height: 360))
+    #expect(script.events.count == 1)
+    #expect(script.requests.map { $0.text.filter { $0 == "{" }.count }.reduce(0, +) == braces.count)
+  }
+
+  /// The plan of a film of 100 s whose text track has captions.
+  private func plan(_ events: [CaptionEvent]) throws -> RenderPlan {
+    let clip = Synthetic.clip("still", use: try Synthetic.range(0, 0), at: try Synthetic.range(0, 100))
+    var edit = try Synthetic.edit(tracks: [CompositionTrack(id: "A", type: .video, clips: [clip])])
+    edit.captions = [Captions(asset: "text", sourceTrack: 0, start: .zero, use: .track(CaptionTrack()))]
+    let whole = try Synthetic.range(0, 100)
+    var track = TrackDescription(
+      index: 0, type: .subtitle, codec: "subrip", timebase: MediaTime(value: 1, timescale: 1000), range: whole)
+    track.captions = format(events)
+    let text = AssetDescription(container: "srt", duration: whole.end, tracks: [track])
+    return try RenderPlanner.plan(
+      edit, assets: Synthetic.assets(["still": Synthetic.still(), "text": text]))
+  }
+
+  @Test func captionsThatAreShownTogetherAreLimitedInAQuickTimeTrack() throws {
+    let long = String(repeating: "a", count: 800)
+    let few = try plan((0..<50).map { event($0..<90_000, long) })
+    #expect(few.stitch.texts?.first?.events.map { $0.fields.utf8.count > 40_000 } == [true, false])
+    let together = #expect(throws: PlanError.self) { _ = try plan((0..<200).map { event($0..<90_000, long) }) }
+    #expect(together?.code == .captionsTooLong(limit: 60_000, at: 0))
+    let repeated = (0..<4000).map { Int64($0) }.map { event($0 * 20..<$0 * 20 + 1400, long) }
+    let error = #expect(throws: PlanError.self) { _ = try plan(repeated) }
+    #expect(error?.code == .tooManyCaptions(limit: 64 << 20))
+  }
+}
