@@ -24,16 +24,26 @@ package struct Waveform: Encodable, Equatable, Sendable {
   package static let pointCounts = 1...1_000_000
   package static let rates = 0.001...100_000
 
-  /// Reads a file of linear PCM of 24 bits as this program writes it: RIFF or RF64. Blocks.
-  package init(_ file: OpenFile, _ resolution: Resolution) throws(SystemError) {
+  /// Reads a file of linear PCM of 24 bits as this program writes it: RIFF or RF64. Blocks. Throws if it cannot be read, is
+  /// no such file, or has more points at a rate than a waveform may have.
+  package init(_ file: OpenFile, _ resolution: Resolution) throws {
     let header = try WaveHeader(file)
     (sampleRate, channels, samples) = (header.sampleRate, header.channels, header.samples)
-    let wanted: Int =
-      switch resolution {
-      case .points(let count): count
-      case .rate(let rate): Int((Double(samples) / Double(sampleRate) * rate).rounded(.up))
+    var wanted = 0.0
+    switch resolution {
+    case .points(let count): wanted = Double(count)
+    case .rate(let rate):
+      let seconds = Double(samples) / Double(sampleRate)
+      wanted = (seconds * rate).rounded(.up)
+      let most = Self.pointCounts.upperBound
+      guard wanted <= Double(most) else {
+        throw CommandFailure(
+          .document,
+          "\(rate) points a second of \(seconds) s of sound are \(Int64(wanted)) points; a waveform has \(most) at most, "
+            + "which are \((Double(most) / seconds * 1000).rounded(.down) / 1000) a second")
       }
-    let count = Int(Swift.min(samples, Int64(Swift.min(Self.pointCounts.upperBound, Swift.max(1, wanted)))))
+    }
+    let count = Int(Swift.min(samples, Int64(Swift.max(1, wanted))))
     (min, max, rms) = ([], [], [])
     var reader = WaveReader(file, header)
     for point in 0..<count {
@@ -48,33 +58,48 @@ package struct Waveform: Encodable, Equatable, Sendable {
   }
 }
 
-/// The chunks of a WAVE file up to its samples.
+/// The chunks of a WAVE file of 24-bit samples up to those.
 private struct WaveHeader {
   var sampleRate = 0
   var channels = 0
   var samples: Int64 = 0
   var start: Int64 = 12
 
-  init(_ file: OpenFile) throws(SystemError) {
+  init(_ file: OpenFile) throws {
     let size = Int64(try file.status().st_size)
+    func failure(_ reason: String) -> CommandFailure {
+      CommandFailure(.work, "\(file.name) is no sound of which a waveform can be made: \(reason)")
+    }
+    func text(at offset: Int64) throws(SystemError) -> String {
+      String(decoding: try file.read(at: offset, length: 4), as: UTF8.self)
+    }
+    guard size >= 12, ["RIFF", "RF64"].contains(try text(at: 0)), try text(at: 8) == "WAVE" else {
+      throw failure("it is no WAVE file")
+    }
     func number(_ count: Int, at offset: Int64) throws(SystemError) -> Int64 {
       try file.read(at: offset, length: count).reversed().reduce(0) { $0 << 8 | Int64($1) }
     }
     while start + 8 <= size {
-      let name = String(decoding: try file.read(at: start, length: 4), as: UTF8.self)
+      let name = try text(at: start)
       let length = try number(4, at: start + 4)
-      if name == "fmt " {
+      if name == "fmt ", start + 24 <= size {
         channels = Int(try number(2, at: start + 10))
         sampleRate = Int(try number(4, at: start + 12))
+        let bits = try number(2, at: start + 22)
+        guard channels > 0, sampleRate > 0, bits == 24 else {
+          throw failure("it has \(channels) channels of \(bits) bits at \(sampleRate) Hz, and not 24 bits")
+        }
       } else if name == "data" {
+        guard channels > 0 else { throw failure("its samples have no format") }
         start += 8
         // The length of a file of more than 4 GiB is elsewhere; its samples are the rest of it.
         let bytes = length < 0xFFFF_FFFF ? Swift.min(length, size - start) : size - start
-        samples = channels > 0 ? bytes / Int64(3 * channels) : 0
+        samples = bytes / Int64(3 * channels)
         return
       }
       start += 8 + length + length % 2
     }
+    throw failure("it has no samples")
   }
 }
 

@@ -10,6 +10,7 @@ final class DamageLog: Sendable {
   private struct State {
     var counter = DamageCounter(limit: ShownDamage.placesOfPiece)
     var output = 0.0
+    var isShown = true
   }
 
   private let state = Mutex(State())
@@ -22,9 +23,20 @@ final class DamageLog: Sendable {
     state.withLock { $0.output = output }
   }
 
+  /// Calls `body`. What is added meanwhile is left out: it is computed, and not shown.
+  func leavingOut<E: Error>(_ body: () throws(E) -> Void) throws(E) {
+    let before = state.withLock { state in
+      defer { state.isShown = false }
+      return state.isShown
+    }
+    defer { state.withLock { $0.isShown = before } }
+    try body()
+  }
+
   /// - Parameter source: On the asset's timeline, in seconds.
   func add(source: Double, digest: String, track: Int, type: MediaType) {
     state.withLock { state in
+      guard state.isShown else { return }
       state.counter.add(.init(source: source, output: state.output), digest: digest, track: track, type: type)
     }
   }

@@ -49,7 +49,7 @@ struct WaveformCommand: AsyncParsableCommand {
       let resolution = try self.resolution()
       let output = Setting.text(output, "SHEAF_OUTPUT")
       // A place that cannot be written is reported before any work.
-      if let output { _ = try OutputFile(output) }
+      let written = try output.map { try OutputFile($0) }
       let folder = ProcessEnvironment.value("TMPDIR") ?? "/tmp"
       let sound = "\(folder)/sheaf-\(String(UInt64.random(in: .min ... .max), radix: 36)).wav"
       defer { unlink(sound) }
@@ -60,9 +60,12 @@ struct WaveformCommand: AsyncParsableCommand {
       let waveform = try await BlockingWork.run {
         try Waveform(OpenFile.open(sound), resolution)
       }
-      guard let output else { return try Console.printJSON(waveform, lines: false) }
-      let json = try [UInt8](JSONCoding.encoder.encode(waveform))
-      try OpenFile.open(output, O_WRONLY | O_CREAT | O_TRUNC, permissions: 0o644).write(json + [UInt8(ascii: "\n")])
+      guard let written else { return try Console.printJSON(waveform, lines: false) }
+      let json = try [UInt8](JSONCoding.encoder.encode(waveform)) + [UInt8(ascii: "\n")]
+      try await BlockingWork.run {
+        try written.open().write(json)
+        try written.commit()
+      }
     }
   }
 

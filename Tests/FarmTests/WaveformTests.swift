@@ -56,6 +56,14 @@ struct WaveformTests {
     #expect(abs(mix.rms[2] - 0.5 / 2.0.squareRoot()) < 1e-6)
     let track = try await waveform(edit, "--track", "voice", "--points", "4", "--store", store)
     #expect(track.max == mix.max && track.rms == mix.rms)
+    // A file that is there is replaced as a whole: its other name keeps what it was.
+    let output = try work.write("before", to: "out.json")
+    try FileManager.default.linkItem(atPath: output, toPath: work.path("other.json"))
+    let replaced = try await Command.sheaf("waveform", music, "--points", "8", "-o", output, "--store", store).run()
+    #expect(replaced.status == 0)
+    #expect(try String(contentsOfFile: work.path("other.json"), encoding: .utf8) == "before")
+    let written = try JSONDecoder().decode(Waveform.self, from: Data(contentsOf: URL(fileURLWithPath: output)))
+    #expect(written.max == file.max)
     let wrong = try await Command.sheaf("waveform", edit, "--track", "choir", "--store", store).run()
     #expect(wrong.status == 65 && wrong.errors.contains("no audio track 'choir'; declared are 'music', 'voice'"))
   }

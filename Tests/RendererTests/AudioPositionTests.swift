@@ -40,8 +40,9 @@ private func clip(_ source: (MediaTime, MediaTime), _ target: (MediaTime, MediaT
   @Test func aClipThatReachesBeyondTheOutputIsCut() throws {
     let placement = try ClipPlacement(clip((time(2), time(5)), (time(-1), time(2))), rate: 100, sampleCount: 150)
     #expect(placement.output == 0..<150)
-    #expect(placement.alignedSource == 300)
-    #expect(placement.sourceStart == Rational(3))
+    #expect(placement.skipped == 100)
+    #expect(placement.alignedSource == 200)
+    #expect(placement.sourceStart == Rational(2))
     let after = try ClipPlacement(clip((time(0), time(1)), (time(9), time(10))), rate: 100, sampleCount: 150)
     #expect(after.output.isEmpty)
   }
@@ -68,6 +69,12 @@ private func clip(_ source: (MediaTime, MediaTime), _ target: (MediaTime, MediaT
       let phases = min(1024, Double(try Rational(Int128(source), Int128(output)).denominator))
       #expect(miss <= 0.5 / phases + 1e-12, "\(source) to \(output) at \(start) misses by \(miss) samples")
       #expect(try (requested - Rational(phase.firstSource)).approximate >= 31)
+      // A part of the outputs starts on the same grid, and not long before the first that is needed.
+      let step = try Rational(Int128(source), Int128(output))
+      let later = try phase.skipping(1_234_567, step: step)
+      let place = try Rational(later.firstSource) + Rational(later.discarded) * step
+      #expect(try place == met + Rational(1_234_567) * step)
+      #expect(later.discarded >= 2 * phase.discarded - 1 && later.discarded < 3 * phase.discarded + 1000)
     }
   }
 }

@@ -82,4 +82,34 @@ struct AudioPlanTests {
     #expect(tracks[0].filters?.count == 1)
     #expect(tracks[0].ducking?.under == 1)
   }
+
+  @Test
+  func `a part has the clips before it if what is heard depends on them, and no others`() throws {
+    func clip(_ asset: AssetID, _ start: Int64, _ end: Int64) throws -> Clip {
+      let range = try Synthetic.range(start, end)
+      return Clip(asset: asset, sourceTrack: 1, source: range, target: range)
+    }
+    var edit = try Synthetic.edit(tracks: [
+      CompositionTrack(id: "m", type: .audio, clips: [try clip("a", 0, 2), try clip("b", 2, 5), try clip("c", 5, 7)])
+    ])
+    edit.export.timeRange = try Synthetic.range(3, 4)
+    let film = try Synthetic.film(frames: 300)
+    let assets = Synthetic.assets(["a": film, "b": film, "c": film])
+    func sources() throws -> [String] {
+      let task = try #require(try RenderPlanner.plan(edit, assets: assets).audio)
+      #expect(task.firstSample == 3 * 44100 && task.sampleCount == 44100)
+      return task.sources.map(\.digest)
+    }
+    #expect(try sources() == ["digest of b"])
+    // Filters of clips begin with each clip; that of the one before and of the one after are not heard.
+    let filters = [AudioFilter.highPass(frequency: 100, q: 0.7)]
+    for index in 0..<3 { edit.composition.tracks[0].clips[index].audioFilters = filters }
+    #expect(try sources() == ["digest of b"])
+    // Those of a track without a clip, and ducking under it, change nothing.
+    edit.composition.tracks.append(CompositionTrack(id: "none", type: .audio, clips: []))
+    edit.audioMix.filters["none"] = filters
+    #expect(try sources() == ["digest of b"])
+    edit.audioMix.filters["m"] = filters
+    #expect(try sources() == ["digest of a", "digest of b"])
+  }
 }

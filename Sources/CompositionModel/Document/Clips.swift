@@ -187,7 +187,7 @@ extension Lowering {
     guard let id = entry.asset, let asset = assets[id], let source = source(entry, track.type, id, asset) else {
       return nil
     }
-    guard let retiming = retiming(entry, track, asset, id, at: place ?? .zero) else { return nil }
+    guard let retiming = retiming(entry, asset, at: place ?? .zero) else { return nil }
     let natural =
       retiming?.speed.map { curve in
         lasting(source.lasting, curve, isCut: duration != nil || entry.until != nil, at: pointer.key("speed"))

@@ -84,12 +84,9 @@ extension DocumentReader {
 }
 
 extension Lowering {
-  /// How a clip is played; `.some(nil)` if it is forwards at one speed. Nil and a problem if that is unknown, or its sound
-  /// cannot follow.
+  /// How a clip is played; `.some(nil)` if it is forwards at one speed. Nil and a problem if that is unknown.
   /// - Parameter place: where the clip starts.
-  mutating func retiming(
-    _ clip: ClipEntry, _ track: TrackEntry, _ asset: AssetDescription, _ id: AssetID, at place: MediaTime
-  ) -> Retiming?? {
+  mutating func retiming(_ clip: ClipEntry, _ asset: AssetDescription, at place: MediaTime) -> Retiming?? {
     let entry = clip.retiming
     guard !entry.speed.isEmpty else { return .some(Retiming(isReversed: entry.isReversed).orNil) }
     let pointer = clip.pointer.key("speed")
@@ -114,22 +111,7 @@ extension Lowering {
       )
       return nil
     }
-    guard !hasSound(clip, track, asset) else {
-      let what =
-        track.type == .audio ? "sound cannot follow a speed that changes" : "the sound of '\(id)' cannot follow"
-      let instead =
-        track.type == .audio
-        ? "give the clip one speed, or several clips with one speed each"
-        : "write \"sound\": \"drop\" to leave it out, or give the clip one speed"
-      problems.add(pointer, "\(what), because it is stretched by one factor for a whole clip: \(instead)")
-      return nil
-    }
     return Retiming(isReversed: entry.isReversed, speed: curve)
-  }
-
-  private func hasSound(_ clip: ClipEntry, _ track: TrackEntry, _ asset: AssetDescription) -> Bool {
-    if track.type == .audio { return true }
-    return track.hasSound && !clip.retiming.dropsSound && asset.defaultTrack(.audio) != nil
   }
 
   /// How long a clip with a speed over time lasts if it plays all that it uses. Nil if it never does, and a problem if

@@ -60,11 +60,12 @@ public struct SpeedCurve: Sendable, Hashable, Codable {
   }
 
   /// The time over which the speed goes linearly from one value to another. The last stretch has no end.
-  private struct Stretch {
-    var start: Rational
-    var end: Rational?
-    var from: Rational
-    var to: Rational
+  package struct Stretch: Sendable, Hashable {
+    /// Seconds from the start of the clip.
+    package var start: Rational
+    package var end: Rational?
+    package var from: Rational
+    package var to: Rational
 
     func speed(at time: Rational) throws(TimeError) -> Rational {
       guard let end, from != to else { return from }
@@ -72,12 +73,13 @@ public struct SpeedCurve: Sendable, Hashable, Codable {
     }
 
     /// What is played from its start up to a time in it.
-    func played(until time: Rational) throws(TimeError) -> Rational {
+    package func played(until time: Rational) throws(TimeError) -> Rational {
       try (time - start) * ((from + speed(at: time)) * Rational(1, over: 2))
     }
   }
 
-  private var stretches: [Stretch] {
+  /// From the start of the clip on, each where the one before it ends.
+  package var stretches: [Stretch] {
     get throws(TimeError) {
       guard let first = points.first, let last = points.last else {
         return [Stretch(start: .zero, end: nil, from: .one, to: .one)]

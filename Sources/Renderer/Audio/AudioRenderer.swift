@@ -53,10 +53,13 @@ package enum AudioRenderer {
     func mastered(_ mastering: Mastering, _ damage: DamageLog?) throws(RenderError) -> MasteredMix {
       let opener = ClipOpener(task, inputs: inputs, movement: movement, damage: damage)
       let mixer = try FilmMixer(task, opening: opener, capacity: size)
-      while mixer.position < firstSample {
-        try mixer.mix(Int(min(Int64(size), firstSample - mixer.position)), into: block)
-        movement?.advance()
+      func runUp() throws(RenderError) {
+        while mixer.position < firstSample {
+          try mixer.mix(Int(min(Int64(size), firstSample - mixer.position)), into: block)
+          movement?.advance()
+        }
       }
+      if let damage { try damage.leavingOut(runUp) } else { try runUp() }
       return try MasteredMix(mixer, mastering, sampleRate: rate, channels: channels)
     }
     func forEachBlock(_ body: (Range<Int64>) throws(RenderError) -> Void) throws(RenderError) {

@@ -18,10 +18,12 @@ final class ConvertedStream: SampleStream {
   private var discarded: Int64
 
   /// A stream at the output's rate, whose first sample is the one at `start` seconds of the asset's timeline.
-  /// - Parameter speed: Seconds of the source in a second of the output, from 1/100 to 100.
+  /// - Parameters:
+  ///   - speed: Seconds of the source in a second of the output, from 1/100 to 100.
+  ///   - skipped: How many of the stream's samples are left out. Those that are read are the same as without.
   init(
-    _ source: any SampleSource, plan: ChannelPlan, start: Rational, speed: Rational = .one, outputRate: Int,
-    outputChannels: Int
+    _ source: any SampleSource, plan: ChannelPlan, start: Rational, speed: Rational = .one, skipping skipped: Int64 = 0,
+    outputRate: Int, outputChannels: Int
   ) throws(RenderError) {
     self.source = source
     let rates = try mapErrors(to: RenderError.audioTime) { () throws(TimeError) in
@@ -31,12 +33,12 @@ final class ConvertedStream: SampleStream {
       if rates.source == rates.output {
         let requested = try start * Rational(source.sampleRate)
         guard let first = Int64(exactly: requested.rounded) else { throw TimeError.overflow }
-        return ResamplePhase(firstSource: first, discarded: 0)
+        return ResamplePhase(firstSource: first + skipped, discarded: 0)
       }
       let reach = Self.filterReach * max(1, (rates.source + rates.output - 1) / rates.output)
-      return try ResamplePhase(
-        sourceStart: start, sourceRate: source.sampleRate, step: Rational(Int128(rates.source), Int128(rates.output)),
-        runUp: reach)
+      let step = try Rational(Int128(rates.source), Int128(rates.output))
+      return try ResamplePhase(sourceStart: start, sourceRate: source.sampleRate, step: step, runUp: reach)
+        .skipping(skipped, step: step)
     }
     (position, discarded) = (phase.firstSource, phase.discarded)
     let growth = rates.output / rates.source + 1
@@ -139,6 +141,18 @@ struct ResamplePhase: Sendable, Equatable {
     guard let first = Int64(exactly: try (requested - Rational(best.discarded) * step).rounded) else { throw .overflow }
     firstSource = first
     discarded = Int64(best.discarded)
+  }
+
+  /// The phase of which the outputs are the same, without the first `count` after those that are discarded.
+  ///
+  /// After as many outputs as the step's denominator the converter is where it was on a sample of the source, so it may
+  /// start there. It starts earlier by twice the run-up, because it makes up what is before its first sample.
+  func skipping(_ count: Int64, step: Rational) throws(TimeError) -> ResamplePhase {
+    let periods = max(0, (Int128(count) - Int128(discarded)) / step.denominator)
+    guard let first = Int64(exactly: Int128(firstSource) + periods * step.numerator),
+      let discarded = Int64(exactly: Int128(discarded) + Int128(count) - periods * step.denominator)
+    else { throw .overflow }
+    return ResamplePhase(firstSource: first, discarded: discarded)
   }
 }
 

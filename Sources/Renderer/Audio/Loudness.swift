@@ -76,7 +76,8 @@ struct Mastering: Equatable {
   private static let tolerance = 0.1
 
   /// Decides on the mastering by measuring the mix as often as needed: once if a gain is enough; with a limiter, which
-  /// takes loudness away, until what it gives has the loudness.
+  /// takes loudness away, until what it gives has the loudness. The result is one that was measured: the nearest to the
+  /// target of those that keep the true peak.
   /// - Parameter measure: Measures the whole mix with a mastering.
   static func find(
     _ target: LoudnessTarget, _ measure: (Mastering) throws(RenderError) -> LoudnessMeter
@@ -93,15 +94,17 @@ struct Mastering: Equatable {
     var high: (gain: Double, missing: Double)?
     // A sound with few loud peaks gets louder by little at first: the steps grow.
     var step = 1.5
+    var best: (mastering: Mastering, over: Double, missing: Double)?
     for _ in 1..<greatestPasses {
       mastering.gain = min(mastering.gain, plain + greatestLimiting)
       let meter = try measure(mastering)
-      guard let loudness = meter.integrated else { return mastering }
+      guard let loudness = meter.integrated else { break }
       let missing = target.target - loudness
-      let over = meter.truePeak - target.truePeak
-      if abs(missing) <= tolerance, over <= 0.01 { return mastering }
-      if over > 0.01 { mastering.ceiling = (mastering.ceiling ?? target.truePeak) - over }
-      if missing > tolerance, mastering.gain >= plain + greatestLimiting { return mastering }
+      let over = max(0, meter.truePeak - target.truePeak - 0.01)
+      if best.map({ (over, abs(missing)) < ($0.over, abs($0.missing)) }) ?? true { best = (mastering, over, missing) }
+      let isLoudest = mastering.gain >= plain + greatestLimiting
+      if over == 0, abs(missing) <= tolerance || (missing > 0 && isLoudest) { break }
+      if over > 0 { mastering.ceiling = (mastering.ceiling ?? target.truePeak) - over - 0.01 }
       if missing > 0 { low = (mastering.gain, missing) } else { high = (mastering.gain, missing) }
       guard let high else {
         mastering.gain += missing * step
@@ -112,7 +115,7 @@ struct Mastering: Equatable {
       let share = low.missing / (low.missing - high.missing)
       mastering.gain = low.gain + (high.gain - low.gain) * min(0.95, max(0.05, share))
     }
-    return mastering
+    return best?.mastering ?? mastering
   }
 }
 

@@ -55,6 +55,10 @@ final class TimeStretcher {
   /// How many samples to send at a time. Each becomes 1/tempo samples, for which the library has bounded room.
   let inputSize: Int
   private let state: RubberBandState
+  /// The samples of one window, of which the first is taken out when the next window starts.
+  private let windowSize: Int
+  private let pad: Double
+  private let isFine: Bool
 
   /// - Parameters:
   ///   - pitch: `spectral` or `timeDomain`.
@@ -68,7 +72,7 @@ final class TimeStretcher {
         .task, "a clip's audio cannot be played at \(tempo.approximate) times its speed; 1/100 to 100 times is possible"
       )
     }
-    let isFine = pitch != .timeDomain
+    isFine = pitch != .timeDomain
     let engine = isFine ? RubberBandOptionEngineFiner : RubberBandOptionWindowShort
     // `together` keeps the phase between channels, and with it the direction of each sound.
     let options = [
@@ -82,18 +86,35 @@ final class TimeStretcher {
     }
     state = made
     self.channels = channels
-    let pad = Double(rubberband_get_preferred_start_pad(made))
-    let isSlow = tempo < .one
-    runUp = Int(pad * (isSlow ? isFine ? 1.07 : 0.55 : 1))
+    pad = Double(rubberband_get_preferred_start_pad(made))
+    windowSize = Int(rubberband_get_samples_required(made))
+    runUp = Int(Self.middle(pad, isFine: isFine, isSlow: tempo < .one))
     inputSize = Int(max(16, min(1024, 1024 * tempo.approximate)))
   }
 
   deinit { rubberband_delete(state) }
 
-  /// Takes all samples of a block.
-  func send(_ block: SampleBlock) {
-    block.withConstantRows { rubberband_process(state, $0, UInt32(block.capacity), 0) }
+  /// How far after its start the point of a window is whose time is kept, in samples.
+  func middle(tempo: Double) -> Double { Self.middle(pad, isFine: isFine, isSlow: tempo < 1) }
+
+  private static func middle(_ pad: Double, isFine: Bool, isSlow: Bool) -> Double {
+    pad * (isSlow ? isFine ? 1.07 : 0.55 : 1)
   }
+
+  /// Takes all samples of a block.
+  func send(_ block: SampleBlock) { send(block, count: block.capacity) }
+
+  /// Takes the first samples of a block.
+  func send(_ block: SampleBlock, count: Int) {
+    block.withConstantRows { rubberband_process(state, $0, UInt32(count), 0) }
+  }
+
+  /// Sets the speed of the windows from now on. With `spectral` it may be set at any time.
+  func setTempo(_ tempo: Double) { rubberband_set_time_ratio(state, 1 / tempo) }
+
+  /// How many of the samples that were sent are before the first of the next window.
+  /// - Parameter sent: How many were sent in all.
+  func position(after sent: Int) -> Int { sent - (windowSize - Int(rubberband_get_samples_required(state))) }
 
   /// Writes at most `capacity` samples. Returns how many: 0 if more input is needed first.
   func receive(into block: SampleBlock, start: Int, capacity: Int) -> Int {

@@ -73,13 +73,19 @@ struct TrackMixer {
 struct ClipPlacement: Sendable, Equatable {
   /// The composition's samples [round(start · rate), round(end · rate)), limited to those that the output has.
   let output: Range<Int64>
-  /// Seconds of the asset that are played in a second of the output. Positive.
+  /// How many samples of the clip are before `output`.
+  let skipped: Int64
+  /// Seconds of the asset that are played in a second of the output. Positive. 1 if it changes.
   let speed: Rational
-  /// The first sample of an asset that has the output's own rate: round(source start · rate). Of a reversed clip it is that
-  /// of the reversed asset, whose time is minus the asset's.
+  /// The asset's sample at the clip's first, if its rate is the output's: round(source start · rate). Of a reversed clip it
+  /// is that of the reversed asset, whose time is minus the asset's.
   let alignedSource: Int64
-  /// The time, in seconds, of the asset, or the reversed one, at the sample `output.lowerBound`.
+  /// The time, in seconds, of the asset, or the reversed one, at the start of the clip.
+  let source: Rational
+  /// The same at the clip's first sample, at `speed`.
   let sourceStart: Rational
+  /// The time from the start of the clip, in seconds, of its first sample: it is half a sample beside it at most.
+  let firstTime: Rational
 
   /// `rate` is the output's, in samples a second. `firstSample` is the sample of the composition that is the output's first,
   /// and `sampleCount` is the output's length.
@@ -90,19 +96,34 @@ struct ClipPlacement: Sendable, Equatable {
     let limit = firstSample + sampleCount
     let first = min(max(firstSample, start), limit)
     output = first..<max(first, min(end, limit))
+    skipped = first - start
     speed =
-      clip.sourceRange.duration == clip.targetRange.duration
+      clip.speed != nil || clip.sourceRange.duration == clip.targetRange.duration
       ? .one : try clip.sourceRange.duration / clip.targetRange.duration
-    let source = clip.isReversed == true ? try .zero - clip.sourceRange.end : clip.sourceRange.start
-    alignedSource = try ClipPlacement.sample(at: source, rate: rate) + (first - start)
-    let elapsed = try Rational(first) / rate - clip.targetRange.start.exact
-    sourceStart = try source.exact + elapsed * speed
+    let played = clip.isReversed == true ? try .zero - clip.sourceRange.end : clip.sourceRange.start
+    source = try played.exact
+    alignedSource = try ClipPlacement.sample(at: played, rate: rate)
+    firstTime = try Rational(start) / rate - clip.targetRange.start.exact
+    sourceStart = try source + firstTime * speed
+  }
+
+  /// About the time of the asset that is read first.
+  func firstTimeRead(of clip: PlannedAudioClip, rate: Int) throws(TimeError) -> Rational {
+    clip.hasState || clip.speed != nil ? source : try sourceStart + Rational(Int128(skipped), Int128(rate)) * speed
   }
 
   /// The sample nearest to a time; halves are rounded away from zero.
   private static func sample(at time: MediaTime, rate: Rational) throws(TimeError) -> Int64 {
     guard let sample = Int64(exactly: try (time.exact * rate).rounded) else { throw .overflow }
     return sample
+  }
+}
+
+extension PlannedAudioClip {
+  /// Whether a sample depends on those before it in the clip, so that the clip is always made from its first one on.
+  var hasState: Bool {
+    let changesSpeed = speed != nil || sourceRange.duration != targetRange.duration
+    return filters?.isEmpty == false || (changesSpeed && pitch != .varispeed)
   }
 }
 
@@ -144,7 +165,10 @@ final class ClipOpener {
     guard planned.audio.sampleRate > 0, planned.audio.channels > 0 else {
       throw RenderError(.task, "source \(clip.source) has no sample rate or no channels")
     }
-    let track = try track(clip.source, planned, near: clip.isReversed == true ? nil : placement)
+    let time = try mapErrors(to: RenderError.audioTime) { () throws(TimeError) in
+      clip.isReversed == true ? nil : try placement.firstTimeRead(of: clip, rate: task.encoder.sampleRate)
+    }
+    let track = try track(clip.source, planned, near: time)
     let samples: any SampleSource = clip.isReversed == true ? try reversed(track, clip) : track
     let (rate, channels) = (task.encoder.sampleRate, task.encoder.channels)
     var format = planned.audio
@@ -159,7 +183,21 @@ final class ClipOpener {
     if let filters = clip.filters, !filters.isEmpty {
       stream = try FilteredStream(stream, filters, sampleRate: rate, channels: channels)
     }
+    if clip.hasState { try drop(placement.skipped, of: stream, channels: channels) }
     return OpenClip(stream: stream, track: track, source: clip.source)
+  }
+
+  /// Reads the first samples of a clip, which are not heard but decide about those that are.
+  private func drop(_ count: Int64, of stream: any SampleStream, channels: Int) throws(RenderError) {
+    guard count > 0 else { return }
+    let block = SampleBlock(channels: channels, capacity: 8192)
+    func read() throws(RenderError) {
+      for start in stride(from: 0, to: count, by: block.capacity) {
+        try stream.read(into: block, SampleRange(start: 0, count: Int(min(Int64(block.capacity), count - start))))
+        movement?.advance()
+      }
+    }
+    if let damage { try damage.leavingOut(read) } else { try read() }
   }
 
   private func stream(
@@ -167,15 +205,33 @@ final class ClipOpener {
     channels: Int
   ) throws(RenderError) -> any SampleStream {
     let isCopied = plan == .same && track.sampleRate == rate
-    guard placement.speed != .one else {
-      if isCopied { return CopiedStream(track, from: placement.alignedSource) }
-      return try ConvertedStream(
-        track, plan: plan, start: placement.sourceStart, outputRate: rate, outputChannels: channels)
-    }
+    let skipped = clip.hasState ? 0 : placement.skipped
     let pitch = clip.pitch ?? .spectral
+    if let curve = clip.speed {
+      let path = try mapErrors(to: RenderError.audioTime) { () throws(TimeError) in
+        try SourcePath(
+          curve, from: placement.source, sourceRate: pitch == .varispeed ? track.sampleRate : rate, outputRate: rate,
+          firstTime: placement.firstTime)
+      }
+      if pitch == .varispeed {
+        return try VarispeedStream(track, plan: plan, path, skipping: skipped, outputChannels: channels)
+      }
+      return VariableStretchStream(path, outputRate: rate, outputChannels: channels) { (first) throws(RenderError) in
+        if isCopied { return CopiedStream(track, from: first.whole) }
+        let start = try mapErrors(to: RenderError.audioTime) { () throws(TimeError) in
+          try first.exact / Rational(rate)
+        }
+        return try ConvertedStream(track, plan: plan, start: start, outputRate: rate, outputChannels: channels)
+      }
+    }
+    guard placement.speed != .one else {
+      if isCopied { return CopiedStream(track, from: placement.alignedSource + skipped) }
+      return try ConvertedStream(
+        track, plan: plan, start: placement.sourceStart, skipping: skipped, outputRate: rate, outputChannels: channels)
+    }
     if pitch == .varispeed {
       return try ConvertedStream(
-        track, plan: plan, start: placement.sourceStart, speed: placement.speed, outputRate: rate,
+        track, plan: plan, start: placement.sourceStart, speed: placement.speed, skipping: skipped, outputRate: rate,
         outputChannels: channels)
     }
     let stretcher = try TimeStretcher(pitch, tempo: placement.speed, sampleRate: rate, channels: channels)
@@ -208,13 +264,14 @@ final class ClipOpener {
     return ReversedTrack(track, from: max(0, first), count: end - first + Int64(track.sampleRate / 4))
   }
 
-  /// - Parameter placement: Nil: what is read first is not known.
+  /// - Parameter time: On the asset's timeline, in seconds: of the first sample that is read, or a little after it. Nil: it
+  ///   is not known.
   private func track(
-    _ source: Int, _ planned: PlannedAudioSource, near placement: ClipPlacement?
+    _ source: Int, _ planned: PlannedAudioSource, near time: Rational?
   ) throws(RenderError) -> DecodedTrack {
-    if let placement {
+    if let time {
       let start = try mapErrors(to: RenderError.audioTime) { () throws(TimeError) in
-        Int64(clamping: try (placement.sourceStart * Rational(planned.audio.sampleRate)).floor)
+        Int64(clamping: try (time * Rational(planned.audio.sampleRate)).floor)
       }
       if let index = idle.lastIndex(where: { $0.source == source && $0.track.isNear(start) }) {
         return idle.remove(at: index).track

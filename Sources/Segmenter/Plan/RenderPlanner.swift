@@ -241,8 +241,6 @@ package struct PlanError: Error, Sendable, Hashable, CustomStringConvertible {
     case time(TimeError)
     case assetNotDescribed(AssetID)
     case noTrack(asset: AssetID, index: Int)
-    /// A clip of an audio track has a speed over time.
-    case changingSpeed(asset: AssetID)
     case fontsNotFound(text: String)
     /// Pictures are asked for, and there is sound alone.
     case noPictures
@@ -274,7 +272,6 @@ package struct PlanError: Error, Sendable, Hashable, CustomStringConvertible {
     case .time(let error): "\(subject): \(error)"
     case .assetNotDescribed(let asset): "\(subject): asset '\(asset)' has not been probed"
     case .noTrack(let asset, let index): "\(subject): asset '\(asset)' has no usable track \(index)"
-    case .changingSpeed: "\(subject) has a speed that changes, which sound cannot follow; give it one speed"
     case .fontsNotFound(let text): "\(subject): the fonts of the text \"\(text.prefix(40))\" were not found"
     case .noPictures: "\(subject) has no pictures, only sound"
     case .copied:

@@ -27,13 +27,12 @@ package struct AudioTask: Sendable, Hashable, Codable {
 }
 
 extension AudioTask {
-  /// Whether a sample depends on all that was heard before it, because filters and ducking have a state.
+  /// Whether a sample depends on all that was heard before it, because the filters and the ducking of a track have a state.
+  /// What has a state of its own in a clip, such as the clip's filters, begins with the clip.
   package var hasState: Bool {
     tracks.contains { track in
-      track.filters != nil || track.ducking != nil
-        || (track.clips + (track.lanes ?? []).flatMap(\.clips)).contains {
-          $0.filters != nil
-        }
+      (track.filters != nil || track.ducking != nil)
+        && (!track.clips.isEmpty || track.lanes?.contains { !$0.clips.isEmpty } == true)
     }
   }
 }
@@ -100,6 +99,8 @@ package struct PlannedAudioClip: Sendable, Hashable, Codable {
   package var targetRange: MediaTimeRange
   /// True: the last sample is heard first. Nil: forwards.
   package var isReversed: Bool?
+  /// The speed over the clip's own time. Nil: one speed, at which all of `sourceRange` is played.
+  package var speed: SpeedCurve?
   /// Of a clip whose speed is changed. Nil: spectral.
   package var pitch: PitchAlgorithm?
   /// What the source's channels are. Nil: as its format says.
@@ -169,6 +170,21 @@ struct AudioPlanner {
 
   func task(_ encoder: AudioSettings) throws(PlanError) -> AudioTask {
     let (range, samples) = try exportedSamples(rate: encoder.sampleRate)
+    guard samples.lowerBound > 0 else { return try task(encoder, samples, hearing: range) }
+    // A mix that depends on all before the range has the clips before it too.
+    let whole = try mapErrors(to: PlanError.time("the audio's length")) { () throws(TimeError) in
+      try MediaTimeRange(start: .zero, end: range.end)
+    }
+    var task = try task(encoder, samples, hearing: whole)
+    if !task.hasState { task = try self.task(encoder, samples, hearing: range) }
+    task.firstSample = samples.lowerBound
+    return task
+  }
+
+  /// - Parameter range: Of the composition; clips outside of it are left out.
+  private func task(
+    _ encoder: AudioSettings, _ samples: Range<Int64>, hearing range: MediaTimeRange
+  ) throws(PlanError) -> AudioTask {
     let mix = edit.audioMix
     var used = Sources()
     var tracks: [PlannedAudioTrack] = []
@@ -196,10 +212,8 @@ struct AudioPlanner {
     for (place, ducking) in duckings {
       tracks[place].ducking = places[ducking.under].map { PlannedDucking(under: $0, levels: ducking.levels) }
     }
-    var task = AudioTask(
+    return AudioTask(
       encoder: encoder, sampleCount: Int64(samples.count), tracks: tracks, sources: used.used, loudness: mix.loudness)
-    if samples.lowerBound > 0 { task.firstSample = samples.lowerBound }
-    return task
   }
 
   /// What is exported of the composition, as a range of time and as samples.
@@ -216,16 +230,11 @@ struct AudioPlanner {
     return (range, first..<end)
   }
 
-  /// - Parameter range: What is heard of the composition. Of a mix that depends on all before it, the clips before the range
-  ///   are kept too.
   private func clips(
     of track: CompositionTrack, in range: MediaTimeRange, _ used: inout Sources
   ) throws(PlanError) -> [PlannedAudioClip] {
-    let hasState =
-      !edit.audioMix.filters.isEmpty || !edit.audioMix.ducking.isEmpty
-      || edit.composition.tracks.contains { $0.clips.contains { $0.audioFilters != nil } }
     var clips: [PlannedAudioClip] = []
-    for clip in track.clips where clip.target.start < range.end && (hasState || range.start < clip.target.end) {
+    for clip in track.clips where clip.target.start < range.end && range.start < clip.target.end {
       let (asset, description) = try sources.track(of: clip)
       guard let audio = description.audio else {
         throw PlanError(.noTrack(asset: clip.asset, index: clip.sourceTrack), "the audio of '\(clip.asset)'")
@@ -233,14 +242,12 @@ struct AudioPlanner {
       let source = PlannedAudioSource(
         digest: asset.digest, track: description.index, timebase: description.timebase, origin: description.origin,
         discontinuities: description.discontinuities, audio: audio)
-      guard clip.retiming?.speed == nil else {
-        throw PlanError(.changingSpeed(asset: clip.asset), "the audio of '\(clip.asset)' at \(clip.target.start)")
-      }
-      let keepsSpeed = clip.source.duration == clip.target.duration
+      let keepsSpeed = clip.retiming?.speed == nil && clip.source.duration == clip.target.duration
       var planned = PlannedAudioClip(
         source: used.index(of: source), sourceRange: clip.source, targetRange: clip.target,
         pitch: keepsSpeed ? nil : clip.pitch, layout: clip.layout, pan: clip.pan, filters: clip.audioFilters)
       if clip.retiming.isReversed { planned.isReversed = true }
+      planned.speed = clip.retiming?.speed
       clips.append(planned)
     }
     return clips
