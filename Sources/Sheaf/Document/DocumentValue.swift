@@ -184,18 +184,10 @@ extension JSONValue {
   static func time(_ time: MediaTime) -> JSONValue { .text(time.description) }
   static func range(_ range: MediaTimeRange) -> JSONValue { .text(range.description) }
 
-  static func number(_ number: Double) throws(DocumentError) -> JSONValue {
-    guard number.isFinite else {
-      throw DocumentError(problems: [Problem(pointer: "", message: "\(number) is in the edit; numbers must be finite")])
-    }
-    return JSONValue(content: .number("\(number)"))
-  }
+  /// `checkNumbers` of the whole document finds a number that is not finite, with its place.
+  static func number(_ number: Double) -> JSONValue { JSONValue(content: .number("\(number)")) }
 
-  static func numbers(_ numbers: [Double]) throws(DocumentError) -> JSONValue {
-    var items: [JSONValue] = []
-    for number in numbers { items.append(try .number(number)) }
-    return .array(items)
-  }
+  static func numbers(_ numbers: [Double]) -> JSONValue { .array(numbers.map { .number($0) }) }
 
   /// An array of parts; nil if there are none.
   static func list(_ parts: [some DocumentValue]) throws(DocumentError) -> JSONValue? {
@@ -206,6 +198,25 @@ extension JSONValue {
     var values: [JSONValue] = []
     for part in parts { values.append(try part.written()) }
     return values
+  }
+}
+
+extension JSONValue {
+  /// Throws with the place of every number that JSON cannot have.
+  func checkNumbers() throws(DocumentError) {
+    var problems: [Problem] = []
+    func check(_ value: JSONValue, at pointer: JSONPointer) {
+      switch value.content {
+      case .number(let text):
+        guard ["nan", "inf", "-inf"].contains(text) else { return }
+        problems.append(Problem(pointer: pointer.text, message: "\(text) cannot be written; numbers must be finite"))
+      case .array(let items): for (index, item) in items.enumerated() { check(item, at: pointer.index(index)) }
+      case .object(let members): for (key, member) in members { check(member, at: pointer.key(key)) }
+      case .null, .boolean, .string: break
+      }
+    }
+    check(self, at: .root)
+    if !problems.isEmpty { throw DocumentError(problems: problems) }
   }
 }
 

@@ -14,16 +14,23 @@ public struct Edit: Sendable, Hashable {
   public var composition: Composition
   public var audioMix: AudioMix
   public var videoComposition: VideoComposition
+  /// Drawn over the pictures and their overlays, or carried as text tracks of the film.
+  public var captions: [Captions]
+  /// Text tracks of the film that are put together from clips.
+  public var subtitleTracks: [SubtitleTrack]
   public var export: ExportSettings
 
   public init(
     assets: [AssetID: String] = [:], composition: Composition = Composition(), audioMix: AudioMix = AudioMix(),
-    videoComposition: VideoComposition = VideoComposition(), export: ExportSettings = ExportSettings()
+    videoComposition: VideoComposition = VideoComposition(), captions: [Captions] = [],
+    subtitleTracks: [SubtitleTrack] = [], export: ExportSettings = ExportSettings()
   ) {
     self.assets = assets
     self.composition = composition
     self.audioMix = audioMix
     self.videoComposition = videoComposition
+    self.captions = captions
+    self.subtitleTracks = subtitleTracks
     self.export = export
   }
 
@@ -59,13 +66,14 @@ public struct Edit: Sendable, Hashable {
     var problems: [Problem] = []
     for (number, track) in composition.tracks.enumerated() {
       for (index, clip) in track.clips.enumerated() {
-        guard let standard = assets[clip.asset]?.defaultTrack(track.type)?.index, standard != clip.sourceTrack else {
-          continue
-        }
+        guard let asset = assets[clip.asset], let played = asset.track(track.type, number: clip.trackNumber),
+          played.index != clip.sourceTrack
+        else { continue }
         problems.append(
           Problem(
             pointer: "/tracks/\(number)/clips/\(index)",
-            message: "the clip plays track \(clip.sourceTrack) of '\(clip.asset)'; a document plays track \(standard)"))
+            message: "the clip has track \(clip.sourceTrack) of '\(clip.asset)', and its 'trackNumber' is that of track "
+              + "\(played.index)"))
       }
     }
     do {
@@ -106,20 +114,41 @@ public struct AssetSource: Sendable, Hashable {
 // MARK: As a document
 
 extension Edit {
-  /// The edit as a JSON document. Throws if a number in it is not finite, or cannot be written otherwise.
+  /// The edit as a JSON document. Throws, with the place in the document, if a number of the edit is not finite or a part
+  /// cannot be written otherwise.
   public func document() throws(DocumentError) -> [UInt8] {
     var tracks: [JSONValue] = []
-    for (number, track) in composition.tracks.enumerated() {
-      tracks.append(try Self.written(track, at: "/tracks/\(number)"))
+    for track in composition.tracks {
+      tracks.append(try Self.at("/tracks/\(tracks.count)") { () throws(DocumentError) in try track.written() })
     }
+    for track in subtitleTracks { tracks.append(try track.written()) }
     var members: [(String, JSONValue?)] = [
       ("sheaf", .integer(1)), ("assets", .object(assets.map { ($0.key, .text($0.value)) })), ("tracks", .array(tracks)),
     ]
-    let standard = (AudioMix(), VideoComposition(), ExportSettings())
-    if audioMix != standard.0 { members.append(("audioMix", try audioMix.written())) }
-    if videoComposition != standard.1 { members.append(("videoComposition", try videoComposition.written())) }
-    if export != standard.2 { members.append(("export", try export.written())) }
-    return Array(JSONValue.object(members).canonicalText.utf8)
+    if audioMix != AudioMix() {
+      let mix = try Self.at("/audioMix") { () throws(DocumentError) in try audioMix.written(tracks: composition.tracks) }
+      members.append(("audioMix", mix))
+    }
+    if videoComposition != VideoComposition() {
+      let video = try Self.at("/videoComposition") { () throws(DocumentError) in try videoComposition.written() }
+      members.append(("videoComposition", video))
+    }
+    members.append(("captions", try .list(captions)))
+    if export != ExportSettings() { members.append(("export", try export.written())) }
+    let document = JSONValue.object(members)
+    try document.checkNumbers()
+    return Array(document.canonicalText.utf8)
+  }
+
+  /// Puts the problems of a part of the document below the part's place.
+  private static func at(
+    _ pointer: String, _ write: () throws(DocumentError) -> JSONValue
+  ) throws(DocumentError) -> JSONValue {
+    do {
+      return try write()
+    } catch {
+      throw DocumentError(problems: error.problems.map { Problem(pointer: pointer + $0.pointer, message: $0.message) })
+    }
   }
 
   /// Reads an edit from a document that gives the place and the part of each clip, as `document()` writes it. Throws if
@@ -139,120 +168,26 @@ extension Edit {
       throw DocumentError(problems: [problem])
     }
     let fields = try read.value.fields(
-      "a document", ["sheaf", "assets", "tracks", "videoComposition", "audioMix", "export"])
+      "a document", ["sheaf", "assets", "tracks", "videoComposition", "audioMix", "captions", "export"])
     let version = try fields.required("sheaf")
     guard case .number("1") = version.content else { throw version.problem("\(version.shown) is not version 1") }
     self.init()
     for (id, path) in try fields["assets"]?.members ?? [] { assets[id] = try path.text }
-    composition.tracks = try fields.required("tracks").list { (track) throws(DocumentError) in
-      try Self.track(track, descriptions)
+    for track in try fields.required("tracks").items {
+      switch try track.trackType {
+      case .subtitle: subtitleTracks.append(try SubtitleTrack(track))
+      case let type: composition.tracks.append(try CompositionTrack(track, type, descriptions))
+      }
     }
-    if let mix = fields["audioMix"] { audioMix = try AudioMix(mix) }
+    if let mix = fields["audioMix"] { audioMix = try AudioMix(mix, tracks: composition.tracks) }
     if let video = fields["videoComposition"] { videoComposition = try VideoComposition(video) }
+    captions = try fields.list("captions")
     if let export = fields["export"] { self.export = try ExportSettings(export) }
     for index in videoComposition.overlays.indices {
       // The name of an asset is a font's file, and any other a family.
       guard case .text(var text) = videoComposition.overlays[index].content, assets[text.font] != nil else { continue }
       (text.fontFile, text.font) = (text.font, "sans-serif")
       videoComposition.overlays[index].content = .text(text)
-    }
-  }
-
-  private static func written(_ track: CompositionTrack, at pointer: String) throws(DocumentError) -> JSONValue {
-    var clips: [JSONValue] = []
-    for (number, clip) in track.clips.enumerated() {
-      let own = [
-        ("pan", clip.pan != nil), ("audioFilters", clip.audioFilters != nil),
-        ("a frozen picture", clip.source.isEmpty && clip.source.start != .zero),
-      ]
-      if let key = own.first(where: \.1)?.0 {
-        throw DocumentError(
-          problems: [
-            Problem(
-              pointer: "\(pointer)/clips/\(number)", message: "\(key) of a clip cannot be exported by this library yet")
-          ])
-      }
-      clips.append(
-        .object([
-          ("asset", .text(clip.asset)), ("use", clip.source.isEmpty ? nil : .range(clip.source)),
-          ("at", .time(clip.target.start)), ("duration", .time(clip.target.duration)),
-          ("deinterlace", clip.deinterlace.map { .flag($0 == .always) }),
-          ("alpha", clip.alpha.map { .text($0.rawValue) }),
-          ("reverse", clip.retiming?.isReversed == true ? .flag(true) : nil),
-          (
-            "speed",
-            clip.retiming?.speed.map { curve in
-              .array(curve.points.map { .object([("at", .time($0.at)), ("value", .speed($0.speed))]) })
-            }
-          ),
-          ("pitch", clip.pitch.map { .text($0.rawValue) }), ("layout", clip.layout.map { .text($0.rawValue) }),
-        ]))
-    }
-    return .object([("id", .text(track.id)), ("type", .text(track.type.rawValue)), ("clips", .array(clips))])
-  }
-
-  private static func track(
-    _ value: JSONValue, _ descriptions: [AssetID: AssetDescription]
-  ) throws(DocumentError) -> CompositionTrack {
-    let fields = try value.fields("a track", ["id", "type", "clips"])
-    let type: MediaType = try fields.choice("type", "track type") ?? .video
-    var track = CompositionTrack(id: try fields.required("id").text, type: type)
-    track.clips = try fields.required("clips").list { (item) throws(DocumentError) in
-      let fields = try item.fields(
-        "a clip",
-        [
-          "asset", "use", "at", "duration", "deinterlace", "alpha", "reverse", "speed", "pitch", "layout",
-        ])
-      let asset = try fields.required("asset")
-      guard let source = descriptions[try asset.text]?.defaultTrack(type) else {
-        throw asset.problem("\(asset.shown) has no \(type) track, or is not described")
-      }
-      do {
-        let target = try MediaTimeRange(
-          start: try fields.required("at").time, duration: try fields.required("duration").time)
-        var clip = Clip(
-          asset: try asset.text, sourceTrack: source.index,
-          source: try fields["use"]?.range ?? MediaTimeRange(start: .zero, duration: .zero), target: target)
-        clip.deinterlace = try fields.flag("deinterlace").map { $0 ? .always : .never }
-        clip.alpha = try fields.choice("alpha", "alpha")
-        let points = try fields.read("speed") { (value) throws(DocumentError) in
-          try value.list { (point) throws(DocumentError) in
-            let fields = try point.fields("a point of a speed", ["at", "value"])
-            let speed = try fields.required("value")
-            guard let value = speed.speed else {
-              throw speed.problem("\(speed.shown) should be a fraction such as \"1/3\"")
-            }
-            return SpeedCurve.Point(at: try fields.required("at").time, speed: value)
-          }
-        }
-        let isReversed = try fields.flag("reverse") ?? false
-        if isReversed || points != nil {
-          clip.retiming = Retiming(isReversed: isReversed, speed: points.map { SpeedCurve(points: $0) })
-        }
-        clip.pitch = try fields.choice("pitch", "pitch algorithm")
-        clip.layout = try fields.choice("layout", "layout of speakers")
-        return clip
-      } catch let error as DocumentError {
-        throw error
-      } catch {
-        throw item.problem("\(error)")
-      }
-    }
-    return track
-  }
-}
-
-extension JSONValue {
-  /// A number if it is whole, and otherwise a fraction such as "1/3".
-  fileprivate static func speed(_ speed: Rational) -> JSONValue {
-    speed == Rational(speed.floor) ? JSONValue(content: .number("\(speed)")) : .text("\(speed)")
-  }
-
-  /// Nil if it is none.
-  fileprivate var speed: Rational? {
-    switch content {
-    case .number(let text), .string(let text): try? MediaTime(notation: text)?.exact
-    default: nil
     }
   }
 }

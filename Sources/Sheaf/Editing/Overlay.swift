@@ -114,7 +114,7 @@ extension VideoComposition.Overlay: DocumentValue {
     let geometry = LayerGeometry(crop: crop, transform: transform.map { .turn($0) })
     return .object(
       (try contentMembers()) + (try place.members()) + [
-        ("over", timeRange.map { .range($0) }), ("opacity", opacity == 1 ? nil : try .number(opacity)),
+        ("over", timeRange.map { .range($0) }), ("opacity", opacity == 1 ? nil : .number(opacity)),
         ("filters", try .list(filters)), ("alpha", alpha.map { .text($0.rawValue) }),
         ("blendMode", blendMode.map { .text($0.rawValue) }),
       ] + (try WrittenGeometry(opacity: opacityRamps, geometry: geometry).written()))
@@ -213,21 +213,20 @@ extension StyledText {
   fileprivate func members() throws(DocumentError) -> [(String, JSONValue?)] {
     [
       ("text", .text(text)), ("font", .text(fontFile ?? font)), ("bold", isBold ? .flag(true) : nil),
-      ("italic", isItalic ? .flag(true) : nil), ("size", try .number(size)), ("color", try color.written()),
+      ("italic", isItalic ? .flag(true) : nil), ("size", .number(size)), ("color", try color.written()),
       ("align", .text(alignment.rawValue)), ("width", width.map { .integer($0) }),
-      ("lineSpacing", try lineSpacing.written { (number) throws(DocumentError) in try .number(number) }),
-      ("letterSpacing", try letterSpacing.written { (number) throws(DocumentError) in try .number(number) }),
+      ("lineSpacing", lineSpacing.map { .number($0) }), ("letterSpacing", letterSpacing.map { .number($0) }),
       (
         "outline",
         try outline.written { (outline) throws(DocumentError) in
-          .object([("width", try .number(outline.width)), ("color", try outline.color.written())])
+          .object([("width", .number(outline.width)), ("color", try outline.color.written())])
         }
       ),
       (
         "shadow",
         try shadow.written { (shadow) throws(DocumentError) in
           .object([
-            ("x", .integer(shadow.x)), ("y", .integer(shadow.y)), ("blur", try .number(shadow.blur)),
+            ("x", .integer(shadow.x)), ("y", .integer(shadow.y)), ("blur", .number(shadow.blur)),
             ("color", try shadow.color.written()),
           ])
         }

@@ -32,7 +32,7 @@ extension Filter<RampList>: DocumentValue {
       if let written = fields[parameter.key] {
         values.append(try Self.parameter(written))
       } else if let standard = parameter.standard {
-        values.append(try Self.parameter(try .number(standard)))
+        values.append(try Self.parameter(.number(standard)))
       } else {
         _ = try fields.required(parameter.key)
       }
@@ -51,11 +51,7 @@ extension Filter<RampList>: DocumentValue {
     var members: [(String, JSONValue?)] = [("kind", .text(kind.rawValue)), ("asset", table.map { .text($0) })]
     if case .chromaKey(let color, _, _, _) = self { members.append(("color", try color.written())) }
     for (parameter, list) in zip(kind.parameters, values) {
-      if let constant = list.constant {
-        members.append((parameter.key, try .number(constant)))
-      } else {
-        members.append((parameter.key, .array(try list.written("value"))))
-      }
+      members.append((parameter.key, list.constant.map { .number($0) } ?? .array(list.written("value"))))
     }
     return .object(members)
   }
@@ -145,12 +141,12 @@ extension TransitionStyle {
     case .dissolve: own = []
     case .fade(let color): own = [("color", try color.written())]
     case .wipe(let direction, let softness):
-      own = [("direction", .text(direction.rawValue)), ("softness", try .number(softness))]
+      own = [("direction", .text(direction.rawValue)), ("softness", .number(softness))]
     case .slide(let direction), .push(let direction): own = [("direction", .text(direction.rawValue))]
     case .circle(let x, let y, let softness):
-      own = [("center", try .numbers([x, y])), ("softness", try .number(softness))]
+      own = [("center", .numbers([x, y])), ("softness", .number(softness))]
     case .luma(let softness, let isInverted):
-      own = [("softness", try .number(softness)), ("invert", isInverted ? .flag(true) : nil)]
+      own = [("softness", .number(softness)), ("invert", isInverted ? .flag(true) : nil)]
     case .custom(let compositor): own = try compositor.members()
     }
     return [("kind", .text(kind.name.rawValue)), ("easing", easing == .linear ? nil : easing.written)] + own

@@ -213,7 +213,7 @@ extension VideoComposition: DocumentValue {
   func written() throws(DocumentError) -> JSONValue {
     .object([
       ("renderSize", renderSize.map { .array([.integer($0.width), .integer($0.height)]) }),
-      ("scale", renderScale == 1 ? nil : try .number(renderScale)),
+      ("scale", renderScale == 1 ? nil : .number(renderScale)),
       ("frameDuration", frameDuration.map { .time($0) }),
       ("background", background == .black ? nil : try background.written()),
       ("transitions", try .list(transitions)),
