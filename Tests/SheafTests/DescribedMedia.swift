@@ -98,9 +98,12 @@ struct RandomEdits {
           clips: [.init("words", source: try MediaTimeRange(start: .zero, end: MediaTime(seconds: 2))), .init("words")])
       ]
     }
+    if flip() { try addMetadata(to: &edit, below: duration) }
     edit.export = export()
     if flip() { edit.export.timeRange = try MediaTimeRange(start: .zero, end: duration) }
-    if flip() { edit.export.chapters = [.init(at: .zero, title: "One"), .init(at: time(below: duration), title: "Two")] }
+    if flip() {
+      edit.export.chapters = [.init(at: .zero, title: "One"), .init(at: time(below: duration), title: "Two")]
+    }
     if edit.export.chapters.last?.start == .zero { edit.export.chapters.removeLast() }
     return edit
   }
@@ -123,6 +126,31 @@ struct RandomEdits {
         edit.composition.tracks[index].clips[clip].pan = flip() ? pan : try .constant(number(-1, 1))
         edit.composition.tracks[index].clips[clip].audioFilters = filters()
       }
+    }
+  }
+
+  private mutating func addMetadata(to edit: inout Edit, below end: MediaTime) throws {
+    let ranges = try pieces(of: end, 4)
+    edit.metadataTracks = [
+      .init(id: "place", items: ranges.filter { _ in flip() }.map { .init(over: $0, .text("A \"place\"\n")) }),
+      .init(
+        id: "speed",
+        items: ranges.map { range in
+          let number = number(-50, 50)
+          return .init(over: range, .number(from: number, to: flip() ? number : self.number(-50, 50)))
+        }),
+    ]
+    let style = StyledText(text: "", size: number(10, 40), color: color())
+    edit.videoComposition.overlays += [
+      .init(.metadata("place", style), place: .anchor(.top)),
+      .init(.metadata("speed", style, decimals: whole(0...1), prefix: "≈ ", suffix: flip() ? " km/h" : "")),
+    ]
+    let own = VideoComposition.Compositor(name: "own", metadata: ["speed", "place"])
+    for index in edit.videoComposition.instructions?.indices ?? 0..<0 where flip() {
+      for layer in edit.videoComposition.instructions?[index].layers.indices ?? 0..<0 {
+        edit.videoComposition.instructions?[index].layers[layer].blendMode = nil
+      }
+      edit.videoComposition.instructions?[index].compositor = own
     }
   }
 

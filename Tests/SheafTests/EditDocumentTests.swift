@@ -104,10 +104,9 @@ struct EditDocumentTests {
         #expect(planned.clips.map(\.sourceTrack) == track.clips.map(\.sourceTrack))
         #expect(planned.clips.map(\.audioFilters) == track.clips.map(\.audioFilters))
         for (clip, planned) in zip(track.clips, planned.clips) {
-          // Before the first ramp it is what that starts with, which the planner has as a ramp of its own.
-          let time = clip.target.start
-          #expect(try planned.pan?.value(at: time) == clip.pan?.value(at: time))
-          #expect(planned.pan?.ramps.suffix(clip.pan?.ramps.count ?? 0) ?? [] == clip.pan?.ramps[...] ?? [])
+          for time in [clip.target.start, clip.target.end] {
+            #expect(try planned.pan?.value(at: time) == clip.pan?.value(at: time))
+          }
         }
         let mixed = edit.audioMix.inputParameters[track.id]
         #expect(lowered.audioMix.filters[track.id] ?? [] == mixed?.filters ?? [])
@@ -203,8 +202,18 @@ struct EditDocumentTests {
         timeRange: try MediaTimeRange(start: .zero, duration: .zero), layers: [],
         compositor: .init(name: "own", parameters: "{"))
     ]
-    #expect(problems(writing: edit).allSatisfy { $0.hasPrefix("/videoComposition: the parameters") })
-    #expect(problems(writing: edit).count == 1)
+    #expect(
+      problems(writing: edit).map { String($0.prefix(while: { $0 != ":" })) } == [
+        "/videoComposition/instructions/0/compositor"
+      ])
+    edit = Edit()
+    edit.videoComposition.overlays = [
+      .init(.image("logo")), .init(.metadata("speed", StyledText(text: "mine", size: 9))),
+    ]
+    #expect(
+      problems(writing: edit) == [
+        "/videoComposition/overlays/1: the style of a metadata track's overlay has the text \"mine\"; it must be empty"
+      ])
   }
 
   @Test func theLoudnessOfTheFilmAndATrackOfThatNameAreKeptApart() throws {

@@ -12,6 +12,8 @@ public struct Edit: Sendable, Hashable, Codable {
   public var export: ExportSettings
   /// Over the film, and its text tracks, in the order of the document. Nil: none.
   public var captions: [Captions]?
+  /// The tracks whose values compositors are given. Nil: none.
+  public var metadata: [MetadataTrack]?
 
   public init(
     composition: Composition, videoComposition: VideoComposition, audioMix: AudioMix, export: ExportSettings

@@ -3,9 +3,21 @@ import CompositionModel
 // A part of an edit is written as a value of a document, and read from one. What a document has beyond an edit is an
 // error, never left out: an edit that is read and written again renders to the same film.
 
+extension DocumentError {
+  /// The problems of a part of a document, with places in the whole.
+  func below(_ pointer: String) -> DocumentError {
+    DocumentError(problems: problems.map { Problem(pointer: pointer + $0.pointer, message: $0.message) })
+  }
+}
+
 /// A part of an edit that is one value of a document.
-protocol DocumentValue {
+protocol DocumentValue: WritableValue {
   init(_ value: JSONValue) throws(DocumentError)
+}
+
+/// A part of an edit that is one value of a document. Reading it needs more than the value.
+protocol WritableValue {
+  /// The places of problems are below that of the value.
   func written() throws(DocumentError) -> JSONValue
 }
 
@@ -189,14 +201,27 @@ extension JSONValue {
 
   static func numbers(_ numbers: [Double]) -> JSONValue { .array(numbers.map { .number($0) }) }
 
-  /// An array of parts; nil if there are none.
-  static func list(_ parts: [some DocumentValue]) throws(DocumentError) -> JSONValue? {
-    parts.isEmpty ? nil : try .array(written(parts))
+  /// A member of an object. The places of its problems begin with its key.
+  static func member(
+    _ key: String, _ write: () throws(DocumentError) -> JSONValue?
+  ) throws(DocumentError) -> (String, JSONValue?) {
+    do { return (key, try write()) } catch { throw error.below("/\(key)") }
   }
 
-  static func written(_ parts: [some DocumentValue]) throws(DocumentError) -> [JSONValue] {
+  /// A member that is an array of parts; nil if there are none.
+  static func member(_ key: String, _ parts: [some DocumentValue]) throws(DocumentError) -> (String, JSONValue?) {
+    try member(key) { () throws(DocumentError) in parts.isEmpty ? nil : .array(try written(parts)) }
+  }
+
+  static func written(_ parts: [some WritableValue]) throws(DocumentError) -> [JSONValue] {
     var values: [JSONValue] = []
-    for part in parts { values.append(try part.written()) }
+    for part in parts {
+      do {
+        values.append(try part.written())
+      } catch {
+        throw error.below("/\(values.count)")
+      }
+    }
     return values
   }
 }

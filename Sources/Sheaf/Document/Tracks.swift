@@ -21,7 +21,7 @@ extension AssetDescription {
   }
 }
 
-extension CompositionTrack {
+extension CompositionTrack: WritableValue {
   init(
     _ value: JSONValue, _ type: MediaType, _ descriptions: [AssetID: AssetDescription]
   ) throws(DocumentError) {
@@ -30,10 +30,11 @@ extension CompositionTrack {
     clips = try fields.required("clips").list { (item) throws(DocumentError) in try Clip(item, type, descriptions) }
   }
 
-  /// The places of problems are below that of the track.
   func written() throws(DocumentError) -> JSONValue {
     var written: [JSONValue] = []
-    for clip in clips { written.append(try clip.written(type, at: "/clips/\(written.count)")) }
+    for clip in clips {
+      do { written.append(try clip.written(type)) } catch { throw error.below("/clips/\(written.count)") }
+    }
     return .object([("id", .text(id)), ("type", .text(type.rawValue)), ("clips", .array(written))])
   }
 }
@@ -86,11 +87,10 @@ extension Clip {
     audioFilters = try fields.read("audioFilters") { (value) throws(DocumentError) in try value.list() }
   }
 
-  /// - Parameter pointer: The clip's place, for problems.
-  fileprivate func written(_ type: MediaType, at pointer: String) throws(DocumentError) -> JSONValue {
+  fileprivate func written(_ type: MediaType) throws(DocumentError) -> JSONValue {
     if type == .video, trackNumber != nil {
       let message = "a document plays the default video track of '\(asset)', and not track \(sourceTrack)"
-      throw DocumentError(problems: [Problem(pointer: pointer, message: message)])
+      throw DocumentError(problems: [Problem(pointer: "", message: message)])
     }
     return .object([
       ("asset", .text(asset)), ("track", trackNumber.map { .integer($0) }),
@@ -99,7 +99,9 @@ extension Clip {
       ("alpha", alpha.map { .text($0.rawValue) }), ("reverse", retiming?.isReversed == true ? .flag(true) : nil),
       ("speed", retiming?.speed.map { curve in .array(curve.points.map(\.written)) }),
       ("pitch", pitch.map { .text($0.rawValue) }), ("layout", layout.map { .text($0.rawValue) }),
-      ("pan", try pan.written { (pan) throws(DocumentError) in try self.written(pan, at: pointer + "/pan") }),
+      try JSONValue.member("pan") { () throws(DocumentError) in
+        try pan.written { (pan) throws(DocumentError) in try self.written(pan) }
+      },
       (
         "audioFilters",
         try audioFilters.written { (filters) throws(DocumentError) in .array(try JSONValue.written(filters)) }
@@ -118,7 +120,7 @@ extension Clip {
 
   /// Before its first ramp a document's pan is what that ramp starts with, so a value from the beginning on is written only
   /// if it is the whole.
-  private func written(_ pan: RampList, at pointer: String) throws(DocumentError) -> JSONValue {
+  private func written(_ pan: RampList) throws(DocumentError) -> JSONValue {
     if let constant = pan.constant, !pan.ramps.isEmpty { return .number(constant) }
     var ramps = pan.ramps
     if ramps.count > 1, ramps[0].over == MediaTimeRange(emptyAt: RampList.earliest), ramps[0].to == ramps[1].from {
@@ -127,8 +129,53 @@ extension Clip {
     do {
       return .array(try RampList(ramps).shifted(by: MediaTime.zero.subtracting(target.start)).written("value"))
     } catch {
-      throw DocumentError(problems: [Problem(pointer: pointer, message: "\(error)")])
+      throw DocumentError(problems: [Problem(pointer: "", message: "\(error)")])
     }
+  }
+}
+
+extension MetadataTrack: DocumentValue {
+  init(_ value: JSONValue) throws(DocumentError) {
+    let fields = try value.fields("a metadata track", ["id", "type", "values"])
+    self.init(
+      id: try fields.required("id").text,
+      items: try fields.required("values").list { (item) throws(DocumentError) in try TimedMetadata(item) })
+  }
+
+  func written() throws(DocumentError) -> JSONValue {
+    .object([
+      ("id", .text(id)), ("type", .text(MediaType.metadata.rawValue)),
+      (
+        "values",
+        .array(
+          items.map { item in
+            let value: JSONValue =
+              switch item.content {
+              case .text(let text): .text(text)
+              case .number(let from, let to): from == to ? .number(from) : .numbers([from, to])
+              }
+            return .object([("over", .range(item.over)), ("value", value)])
+          })
+      ),
+    ])
+  }
+}
+
+extension TimedMetadata {
+  fileprivate init(_ value: JSONValue) throws(DocumentError) {
+    let fields = try value.fields("a value of a metadata track", ["over", "value"])
+    let written = try fields.required("value")
+    let content: Content
+    switch written.content {
+    case .string(let text): content = .text(text)
+    case .array:
+      let ends = try written.items(2, "the numbers at the start and at the end of 'over'")
+      content = .number(from: try ends[0].number, to: try ends[1].number)
+    default:
+      let number = try written.number
+      content = .number(from: number, to: number)
+    }
+    self.init(over: try fields.required("over").range, content)
   }
 }
 

@@ -171,8 +171,9 @@ extension AudioMix.InputParameters: DocumentValue {
     let writtenVolume = volume.writtenValue("volume")
     if pan.ramps.isEmpty, filters.isEmpty, ducking == nil { return writtenVolume }
     return .object([
-      ("volume", volume.ramps.isEmpty ? nil : writtenVolume), ("pan", pan.ramps.isEmpty ? nil : pan.writtenValue("pan")),
-      ("filters", try .list(filters)),
+      ("volume", volume.ramps.isEmpty ? nil : writtenVolume),
+      ("pan", pan.ramps.isEmpty ? nil : pan.writtenValue("pan")),
+      try JSONValue.member("filters", filters),
       ("duck", try ducking.written { (ducking) throws(DocumentError) in try ducking.written() }),
     ])
   }

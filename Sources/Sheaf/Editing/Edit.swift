@@ -8,6 +8,10 @@ public import CompositionModel
 public struct Edit: Sendable, Hashable {
   /// One thing that is wrong in an edit, with its place in the edit's document.
   public typealias Problem = CompositionModel.Problem
+  /// Values over time that drive a compositor or an overlay, without pictures or sound of their own.
+  public typealias MetadataTrack = CompositionModel.MetadataTrack
+  /// A number, a number that changes, or a text over a range of time: AVFoundation's `AVTimedMetadataGroup`.
+  public typealias TimedMetadata = CompositionModel.TimedMetadata
 
   /// The path of each file by the name that clips and overlays refer to.
   public var assets: [AssetID: String]
@@ -18,12 +22,16 @@ public struct Edit: Sendable, Hashable {
   public var captions: [Captions]
   /// Text tracks of the film that are put together from clips.
   public var subtitleTracks: [SubtitleTrack]
+  /// Each has numbers or texts. An overlay shows them by `Overlay.Content.metadata`, and a compositor of your own is given
+  /// those that it names.
+  public var metadataTracks: [MetadataTrack]
   public var export: ExportSettings
 
   public init(
     assets: [AssetID: String] = [:], composition: Composition = Composition(), audioMix: AudioMix = AudioMix(),
     videoComposition: VideoComposition = VideoComposition(), captions: [Captions] = [],
-    subtitleTracks: [SubtitleTrack] = [], export: ExportSettings = ExportSettings()
+    subtitleTracks: [SubtitleTrack] = [], metadataTracks: [MetadataTrack] = [],
+    export: ExportSettings = ExportSettings()
   ) {
     self.assets = assets
     self.composition = composition
@@ -31,6 +39,7 @@ public struct Edit: Sendable, Hashable {
     self.videoComposition = videoComposition
     self.captions = captions
     self.subtitleTracks = subtitleTracks
+    self.metadataTracks = metadataTracks
     self.export = export
   }
 
@@ -72,7 +81,8 @@ public struct Edit: Sendable, Hashable {
         problems.append(
           Problem(
             pointer: "/tracks/\(number)/clips/\(index)",
-            message: "the clip has track \(clip.sourceTrack) of '\(clip.asset)', and its 'trackNumber' is that of track "
+            message:
+              "the clip has track \(clip.sourceTrack) of '\(clip.asset)', and its 'trackNumber' is that of track "
               + "\(played.index)"))
       }
     }
@@ -117,38 +127,25 @@ extension Edit {
   /// The edit as a JSON document. Throws, with the place in the document, if a number of the edit is not finite or a part
   /// cannot be written otherwise.
   public func document() throws(DocumentError) -> [UInt8] {
-    var tracks: [JSONValue] = []
-    for track in composition.tracks {
-      tracks.append(try Self.at("/tracks/\(tracks.count)") { () throws(DocumentError) in try track.written() })
+    let tracks = try JSONValue.member("tracks") { () throws(DocumentError) in
+      try .array(
+        JSONValue.written(composition.tracks) + JSONValue.written(subtitleTracks) + JSONValue.written(metadataTracks))
     }
-    for track in subtitleTracks { tracks.append(try track.written()) }
-    var members: [(String, JSONValue?)] = [
-      ("sheaf", .integer(1)), ("assets", .object(assets.map { ($0.key, .text($0.value)) })), ("tracks", .array(tracks)),
-    ]
-    if audioMix != AudioMix() {
-      let mix = try Self.at("/audioMix") { () throws(DocumentError) in try audioMix.written(tracks: composition.tracks) }
-      members.append(("audioMix", mix))
+    let mix = try JSONValue.member("audioMix") { () throws(DocumentError) in
+      audioMix == AudioMix() ? nil : try audioMix.written(tracks: composition.tracks)
     }
-    if videoComposition != VideoComposition() {
-      let video = try Self.at("/videoComposition") { () throws(DocumentError) in try videoComposition.written() }
-      members.append(("videoComposition", video))
+    let video = try JSONValue.member("videoComposition") { () throws(DocumentError) in
+      videoComposition == VideoComposition() ? nil : try videoComposition.written()
     }
-    members.append(("captions", try .list(captions)))
-    if export != ExportSettings() { members.append(("export", try export.written())) }
-    let document = JSONValue.object(members)
+    let export = try JSONValue.member("export") { () throws(DocumentError) in
+      self.export == ExportSettings() ? nil : try self.export.written()
+    }
+    let document = JSONValue.object([
+      ("sheaf", .integer(1)), ("assets", .object(assets.map { ($0.key, .text($0.value)) })), tracks, mix, video,
+      try JSONValue.member("captions", captions), export,
+    ])
     try document.checkNumbers()
     return Array(document.canonicalText.utf8)
-  }
-
-  /// Puts the problems of a part of the document below the part's place.
-  private static func at(
-    _ pointer: String, _ write: () throws(DocumentError) -> JSONValue
-  ) throws(DocumentError) -> JSONValue {
-    do {
-      return try write()
-    } catch {
-      throw DocumentError(problems: error.problems.map { Problem(pointer: pointer + $0.pointer, message: $0.message) })
-    }
   }
 
   /// Reads an edit from a document that gives the place and the part of each clip, as `document()` writes it. Throws if
@@ -176,6 +173,7 @@ extension Edit {
     for track in try fields.required("tracks").items {
       switch try track.trackType {
       case .subtitle: subtitleTracks.append(try SubtitleTrack(track))
+      case .metadata: metadataTracks.append(try MetadataTrack(track))
       case let type: composition.tracks.append(try CompositionTrack(track, type, descriptions))
       }
     }
@@ -185,9 +183,9 @@ extension Edit {
     if let export = fields["export"] { self.export = try ExportSettings(export) }
     for index in videoComposition.overlays.indices {
       // The name of an asset is a font's file, and any other a family.
-      guard case .text(var text) = videoComposition.overlays[index].content, assets[text.font] != nil else { continue }
-      (text.fontFile, text.font) = (text.font, "sans-serif")
-      videoComposition.overlays[index].content = .text(text)
+      videoComposition.overlays[index].changeText { text in
+        if assets[text.font] != nil { (text.fontFile, text.font) = (text.font, "sans-serif") }
+      }
     }
   }
 }

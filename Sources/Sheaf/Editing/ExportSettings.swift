@@ -173,7 +173,7 @@ extension ExportSettings: DocumentValue {
       ("optimizeForNetworkUse", optimizeForNetworkUse ? nil : .flag(false)),
       ("metadata", metadata.isEmpty ? nil : .object(metadata.map { ($0.key, .text($0.value)) })),
       ("carryMetadata", carriedMetadata.map { $0.written }),
-      ("metadataFilter", metadataFilter.map { .text($0.rawValue) }), ("chapters", try .list(chapters)),
+      ("metadataFilter", metadataFilter.map { .text($0.rawValue) }), try JSONValue.member("chapters", chapters),
     ])
   }
 }

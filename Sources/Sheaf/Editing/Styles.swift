@@ -19,7 +19,7 @@ extension Color: DocumentValue {
   }
 }
 
-extension Filter<RampList>: DocumentValue {
+extension Filter<RampList>: DocumentValue, WritableValue {
   init(_ value: JSONValue) throws(DocumentError) {
     guard let written = try value.members.first(where: { $0.key == "kind" })?.value else {
       throw value.problem("a filter of an edit needs 'kind'")
@@ -86,12 +86,15 @@ extension LayerMask: DocumentValue {
 
 extension CustomCompositor: DocumentValue {
   init(_ value: JSONValue) throws(DocumentError) {
-    try self.init(value.fields("a compositor", ["name", "parameters"]))
+    try self.init(value.fields("a compositor", ["name", "parameters", "metadata"]))
   }
 
   fileprivate init(_ fields: DocumentFields) throws(DocumentError) {
     self.init(
-      name: try fields.required("name").text, parameters: fields["parameters"]?.canonicalText ?? "{}")
+      name: try fields.required("name").text, parameters: fields["parameters"]?.canonicalText ?? "{}",
+      metadata: try fields.read("metadata") { (value) throws(DocumentError) in
+        try value.list { (item) throws(DocumentError) in try item.text }
+      })
   }
 
   func written() throws(DocumentError) -> JSONValue { .object(try members()) }
@@ -99,7 +102,10 @@ extension CustomCompositor: DocumentValue {
   fileprivate func members() throws(DocumentError) -> [(String, JSONValue?)] {
     do {
       let value = try JSONReader.read(Array(parameters.utf8)).value
-      return [("name", .text(name)), ("parameters", parameters == "{}" ? nil : value)]
+      return [
+        ("name", .text(name)), ("parameters", parameters == "{}" ? nil : value),
+        ("metadata", metadata.map { .array($0.map { .text($0) }) }),
+      ]
     } catch {
       let message = "the parameters of the compositor '\(name)' are not JSON: \(error.message)"
       throw DocumentError(problems: [Problem(pointer: "", message: message)])
@@ -110,7 +116,7 @@ extension CustomCompositor: DocumentValue {
 extension TransitionStyle {
   /// Those of a document, without the matte.
   static let keys = [
-    "kind", "direction", "color", "center", "softness", "matte", "invert", "name", "parameters", "easing",
+    "kind", "direction", "color", "center", "softness", "matte", "invert", "name", "parameters", "metadata", "easing",
   ]
 
   init(_ fields: DocumentFields) throws(DocumentError) {
