@@ -23,7 +23,7 @@ public protocol VideoCompositing: Sendable {
   static var revision: Int { get }
 
   /// Whether the picture depends on `progress`, `time` or `compositionTime`. If it does not, all three are zero or nil, and
-  /// frames of equal sources are made once. True by default.
+  /// frames of equal sources and equal metadata are made once. True by default.
   static var dependsOnTime: Bool { get }
 
   /// Makes the compositor of a segment.
@@ -79,6 +79,7 @@ public struct VideoCompositionRequest: Sendable {
   public let duration: MediaTime
   /// The time of the film. Nil in a transition, whose pictures are used again wherever it is moved to.
   public let compositionTime: MediaTime?
+  private var metadata: [String: MetadataValue?] = [:]
 
   init(
     _ content: Content, progress: Double, time: MediaTime, duration: MediaTime, compositionTime: MediaTime?
@@ -130,6 +131,21 @@ public struct VideoCompositionRequest: Sendable {
   /// The picture of a track of an instruction: fitted, filtered and in its place in the film's frame, transparent where it
   /// is not, and by its opacity. Nil if the track is not among the layers, or has no picture now. Throws in a transition.
   public func source(_ track: String) throws -> PixelBuffer? { try sources[track] }
+
+  /// The value that a metadata track has now: AVFoundation's `sourceTimedMetadata(byTrackID:)`. Nil if it has none now.
+  /// Throws if the track is not among those that the document gives the compositor with `metadata`.
+  public func metadata(_ track: String) throws -> MetadataValue? {
+    if let value = metadata[track] { return value }
+    let given = metadata.keys.sorted().map { "'\($0)'" }.joined(separator: ", ")
+    throw CompositorError(
+      "the compositor asks for the metadata track '\(track)'; it is given "
+        + (given.isEmpty ? "none: name it in 'metadata'" : given))
+  }
+
+  /// - Parameter tracks: Those of which the compositor is given the values.
+  package mutating func setMetadata(_ values: [String: MetadataValue], of tracks: [String]) {
+    metadata = Dictionary(tracks.map { ($0, values[$0]) }) { first, _ in first }
+  }
 
   private var sources: [String: PixelBuffer] {
     get throws {

@@ -3,6 +3,7 @@ import Worker
 
 @_exported public import struct CompositionModel.ColourTags
 @_exported public import struct CompositionModel.MediaTime
+@_exported public import enum CompositionModel.MetadataValue
 @_exported public import enum CompositionModel.PixelFormat
 @_exported public import struct CompositionModel.PixelSize
 

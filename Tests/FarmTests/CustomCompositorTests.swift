@@ -97,7 +97,7 @@ struct CustomCompositorTests {
       #expect(
         result.errors.contains(
           "/tracks/0/clips/1/transition: the worker's program has no compositor 'diagonal-blinds'; it has 'faulty', "
-            + "'moving-border'; a worker program that has it is given by --worker-executable"),
+            + "'gauge', 'moving-border'; a worker program that has it is given by --worker-executable"),
         "\(command): \(result.errors)")
     }
     #expect(!FileManager.default.fileExists(atPath: files.path("film.mp4")))
@@ -159,5 +159,86 @@ struct CustomCompositorTests {
     #expect(hashes[0].count == 72 && Set(hashes[0].map(\.hash)).count > 60)
     #expect(hashes[1] == hashes[0])
     #expect(hashes[2] == hashes[0])
+  }
+
+  /// Pixels of one frame's first row, of a film whose frames have so many bytes.
+  private func bar(_ luma: Data, frame: Int, width: Int, size: Int) -> (width: Int, luma: UInt8) {
+    let row = luma[(luma.startIndex + frame * size)..<(luma.startIndex + frame * size + width)]
+    return (row.count { $0 > 50 }, row.max() ?? 0)
+  }
+
+  @Test
+  func `metadata drives a compositor and a text, at any cut into segments`() async throws {
+    defer { files.remove() }
+    func document(_ overlays: String) -> String {
+      """
+      { "sheaf": 1, "assets": { "a": "a.mov" },
+        "tracks": [
+          { "id": "A", "clips": [ { "asset": "a", "use": "0..3" } ] },
+          { "id": "level", "type": "metadata", "values": [
+            { "over": "1/4..2", "value": [0, 42] }, { "over": "2..5/2", "value": 120 } ] },
+          { "id": "tone", "type": "metadata", "values": [
+            { "at": 0, "value": "dark" }, { "at": 1, "value": "bright" } ] } ],
+        "videoComposition": { "renderSize": [128, 96], "frameDuration": "1/24",
+          "instructions": [ { "over": "0..3", "layers": [],
+            "compositor": { "name": "gauge", "metadata": ["level", "tone"] } } ],
+          "overlays": [ \(overlays) ] },
+        "export": { "to": "film.mkv", "video": { "codec": "ffv1", "pixelFormat": "yuv420p" } } }
+      """
+    }
+    let text = """
+      { "text": { "track": "tone", "prefix": "[", "suffix": "]" }, "size": 12, "anchor": "bottom" },
+      { "text": { "track": "level", "decimals": 0 }, "size": 12, "anchor": "right" }
+      """
+    // The same texts, written one by one.
+    var written = [
+      #"{ "text": "[dark]", "over": "0..1", "size": 12, "anchor": "bottom" }"#,
+      #"{ "text": "[bright]", "over": "1..3", "size": 12, "anchor": "bottom" }"#,
+      #"{ "text": "120", "over": "2..5/2", "size": 12, "anchor": "right" }"#,
+    ]
+    for frame in 6..<48 {
+      written.append(
+        #"{ "text": "\#(frame - 6)", "over": "\#(frame)/24..\#(frame + 1)/24", "size": 12, "anchor": "right" }"#)
+    }
+    let edit = try files.write(document(text), to: "edit.json")
+    let plain = try files.write(document(written.joined(separator: ", ")), to: "plain.json")
+    let film = files.path("film.mkv")
+    var hashes: [[FrameHashes.Frame]] = []
+    for (document, duration) in [(edit, "100"), (edit, "5/12"), (plain, "100")] {
+      let render = try await Command.sheaf(
+        "render", document, "-o", film, "--segment-duration", duration, "--store", files.path("store"),
+        "--worker-executable", test
+      ).run()
+      try #require(render.status == 0, "\(render.errors)")
+      hashes.append(try await FrameHashes.video(film).frames)
+    }
+    #expect(hashes[0].count == 72)
+    #expect(hashes[1] == hashes[0])
+    #expect(hashes[2] == hashes[0])
+    let luma = try Tool.ffmpeg("-i", film, "-pix_fmt", "yuv420p", "-f", "rawvideo", "-")
+    for frame in 0..<72 {
+      let shown = bar(luma, frame: frame, width: 128, size: 128 * 96 * 3 / 2)
+      // 42 pixels in 42 frames, from frame 6 on; then 120 for half a second.
+      let expected = frame < 6 ? 0 : frame < 48 ? frame - 6 : frame < 60 ? 120 : 0
+      #expect(shown.width == expected, "frame \(frame)")
+      if expected > 0 { #expect(shown.luma == (frame < 24 ? 100 : 200), "frame \(frame)") }
+    }
+  }
+
+  @Test
+  func `a compositor that asks for metadata that it is not given fails with the reason`() async throws {
+    defer { files.remove() }
+    let edit = try files.write(
+      """
+      { "sheaf": 1, "assets": { "a": "a.mov" }, "tracks": [ { "id": "A", "clips": [ { "asset": "a" } ] } ],
+        "videoComposition": { "instructions": [ { "over": "0..3", "layers": [], "compositor": { "name": "gauge" } } ] } }
+      """, to: "edit.json")
+    let result = try await Command.sheaf(
+      "render", edit, "-o", files.path("film.mp4"), "--store", files.path("store"), "--worker-executable", test
+    ).run()
+    #expect(result.status == 65)
+    #expect(
+      result.errors.contains("asks for the metadata track 'level'; it is given none: name it in 'metadata'"),
+      "\(result.errors)")
   }
 }

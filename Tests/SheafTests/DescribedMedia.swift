@@ -2,12 +2,15 @@ import Foundation
 import Sheaf
 import TestPrograms
 
+import struct CompositionModel.CaptionEvent
+import struct CompositionModel.CaptionsFormat
 import struct CompositionModel.FrameTimes
 
 /// Descriptions of media without files.
 enum DescribedMedia {
   static let all: [AssetID: AssetDescription] = [
     "shot": video(seconds: 60), "other": video(seconds: 40), "music": sound(seconds: 90), "logo": still(),
+    "words": captions(seconds: 30), "dubbed": dubbed(seconds: 50),
   ]
 
   private static func range(_ seconds: Int64) -> MediaTimeRange {
@@ -41,6 +44,23 @@ enum DescribedMedia {
     AssetDescription(container: "mov", duration: MediaTime(seconds: seconds), tracks: [sound(index: 0, seconds)])
   }
 
+  /// Pictures with the sound of three languages, of which the second is the default.
+  static func dubbed(seconds: Int64) -> AssetDescription {
+    var sounds = (1...3).map { sound(index: $0, seconds) }
+    for index in [0, 2] { sounds[index].isEnabled = false }
+    return AssetDescription(
+      container: "mov", duration: MediaTime(seconds: seconds), tracks: [picture(seconds, still: false)] + sounds)
+  }
+
+  static func captions(seconds: Int64) -> AssetDescription {
+    var track = TrackDescription(
+      index: 0, type: .subtitle, codec: "subrip", timebase: MediaTime(value: 1, timescale: 1000), range: range(seconds))
+    track.captions = CaptionsFormat(
+      header: "[Script Info]\n", hasStyles: false,
+      events: [CaptionEvent(start: 0, end: seconds * 1000, fields: "0,0,Default,,0,0,0,,word")])
+    return AssetDescription(container: "srt", duration: MediaTime(seconds: seconds), tracks: [track])
+  }
+
   static func still() -> AssetDescription {
     AssetDescription(container: "png_pipe", duration: .zero, tracks: [picture(0, still: true)])
   }
@@ -51,7 +71,10 @@ struct RandomEdits {
   var random: SeededRandom
 
   mutating func edit() throws -> Edit {
-    var edit = Edit(assets: ["shot": "a/shot.mov", "other": "other.mp4", "music": "music.m4a", "logo": "logo.png"])
+    var edit = Edit(assets: [
+      "shot": "a/shot.mov", "other": "other.mp4", "music": "music.m4a", "logo": "logo.png", "words": "words.srt",
+      "dubbed": "dubbed.mov",
+    ])
     edit.composition = try composition()
     let duration = edit.composition.duration
     for track in edit.composition.tracks where track.type == .audio && flip() {
@@ -63,10 +86,92 @@ struct RandomEdits {
     if flip(), let track = edit.composition.tracks.first(where: { $0.type == .audio }) {
       edit.audioMix.inputParameters[track.id] = .init(volume: try .constant(number(0, 4)))
     }
+    let sounds = edit.composition.tracks.filter { $0.type == .audio }.map(\.id)
+    for track in sounds where flip() { try mix(track, among: sounds, of: &edit) }
+    if flip() { edit.audioMix.loudness = .init(target: number(-30, -10), truePeak: number(-3, 0)) }
     edit.videoComposition = try videoComposition(edit.composition)
+    edit.captions = try captions()
+    if flip() {
+      edit.subtitleTracks = [
+        .init(
+          id: "subtitles", description: .init(language: "eng", title: "A \"title\"", isDefault: flip()),
+          clips: [.init("words", source: try MediaTimeRange(start: .zero, end: MediaTime(seconds: 2))), .init("words")])
+      ]
+    }
+    if flip() { try addMetadata(to: &edit, below: duration) }
     edit.export = export()
     if flip() { edit.export.timeRange = try MediaTimeRange(start: .zero, end: duration) }
+    if flip() {
+      edit.export.chapters = [.init(at: .zero, title: "One"), .init(at: time(below: duration), title: "Two")]
+    }
+    if edit.export.chapters.last?.start == .zero { edit.export.chapters.removeLast() }
     return edit
+  }
+
+  private mutating func mix(_ track: TrackID, among sounds: [TrackID], of edit: inout Edit) throws {
+    try edit.audioMix.setPan(number(-1, 1), of: track)
+    if flip() {
+      let range = try MediaTimeRange(start: MediaTime(seconds: 1), duration: MediaTime(seconds: 3))
+      edit.audioMix.setPanRamp(of: track, from: number(-1, 1), to: number(-1, 1), over: range, easing: easing())
+    }
+    edit.audioMix.inputParameters[track]?.filters = filters()
+    if flip(), track != sounds[0] {
+      edit.audioMix.duck(track, under: sounds[0], levels: .init(by: number(-40, 0), hold: number(0, 2)))
+    }
+    for index in edit.composition.tracks.indices where edit.composition.tracks[index].id == track {
+      for clip in edit.composition.tracks[index].clips.indices where flip() {
+        let target = edit.composition.tracks[index].clips[clip].target
+        var pan = RampList()
+        pan.addRamp(from: -1, to: number(-1, 1), over: target, easing: easing())
+        edit.composition.tracks[index].clips[clip].pan = flip() ? pan : try .constant(number(-1, 1))
+        edit.composition.tracks[index].clips[clip].audioFilters = filters()
+      }
+    }
+  }
+
+  private mutating func addMetadata(to edit: inout Edit, below end: MediaTime) throws {
+    let ranges = try pieces(of: end, 4)
+    edit.metadataTracks = [
+      .init(id: "place", items: ranges.filter { _ in flip() }.map { .init(over: $0, .text("A \"place\"\n")) }),
+      .init(
+        id: "speed",
+        items: ranges.map { range in
+          let number = number(-50, 50)
+          return .init(over: range, .number(from: number, to: flip() ? number : self.number(-50, 50)))
+        }),
+    ]
+    let style = StyledText(text: "", size: number(10, 40), color: color())
+    edit.videoComposition.overlays += [
+      .init(.metadata("place", style), place: .anchor(.top)),
+      .init(.metadata("speed", style, decimals: whole(0...1), prefix: "≈ ", suffix: flip() ? " km/h" : "")),
+    ]
+    let own = VideoComposition.Compositor(name: "own", metadata: ["speed", "place"])
+    for index in edit.videoComposition.instructions?.indices ?? 0..<0 where flip() {
+      for layer in edit.videoComposition.instructions?[index].layers.indices ?? 0..<0 {
+        edit.videoComposition.instructions?[index].layers[layer].blendMode = nil
+      }
+      edit.videoComposition.instructions?[index].compositor = own
+    }
+  }
+
+  private mutating func filters() -> [AudioMix.Filter] {
+    [
+      .equalizer(frequency: number(20, 9000), gain: number(-9, 9), q: 1), .highPass(frequency: 80, q: number(0.5, 2)),
+      .compressor(threshold: number(-40, 0), ratio: 4, attack: 0.01, release: 0.5, knee: 3, makeup: number(0, 9)),
+      .limiter(limit: -1, attack: 0.005, release: number(0.01, 1)), .delay(time: number(0, 1)),
+    ].filter { _ in flip() } + [.lowPass(frequency: number(100, 9000), q: 0.707)]
+  }
+
+  private mutating func captions() throws -> [Edit.Captions] {
+    let part = try MediaTimeRange(start: MediaTime(seconds: 1), end: MediaTime(seconds: 9))
+    let style = Edit.Captions.Style(
+      font: "serif", isItalic: flip(), size: number(10, 60), color: color(), outline: number(0, 4), anchor: .top,
+      margin: flip() ? whole(0...99) : nil)
+    return [
+      Edit.Captions("words", source: flip() ? part : nil, at: MediaTime(value: -1, timescale: 3)),
+      Edit.Captions("words", use: .drawn(style)),
+      Edit.Captions("words", use: .track(.init(language: "deu", isDefault: flip()))),
+    ].filter { _ in flip() }
   }
 
   // MARK: Values
@@ -111,6 +216,7 @@ struct RandomEdits {
     )
     let music = AssetSource(id: "music", description: DescribedMedia.sound(seconds: 90))
     let logo = AssetSource(id: "logo", description: DescribedMedia.still())
+    let dubbed = AssetSource(id: "dubbed", description: DescribedMedia.dubbed(seconds: 50))
     let (low, high) = (try composition.addTrack(.video), try composition.addTrack(.video, id: "top"))
     let bed = try composition.addTrack(.audio, id: "bed")
     try composition.editTrack(low) { (track) throws(EditingError) in
@@ -121,7 +227,7 @@ struct RandomEdits {
       let range = try MediaTimeRange(
         start: start, duration: MediaTime(value: 600 + Int64(whole(0...3000)), timescale: 600))
       let place = time(below: composition.duration)
-      let source = [shot, other, music, logo].randomElement(using: &random) ?? shot
+      let source = [shot, other, music, logo, dubbed].randomElement(using: &random) ?? shot
       // An edit that cannot be exact leaves the composition as it was.
       switch whole(0...5) {
       case 0: try? composition.insert(source.range(range), at: place)
@@ -238,7 +344,11 @@ struct RandomEdits {
   private mutating func export() -> ExportSettings {
     var export = ExportSettings(path: "film.mkv", optimizeForNetworkUse: flip(), metadata: ["title": "A \"day\"\u{1}"])
     switch whole(0...2) {
-    case 0: export.video = .settings(.init(codec: .h264, quality: number(10, 40), preset: "fast", keyframeInterval: 48))
+    case 0:
+      export.video = .settings(
+        .init(
+          codec: .h264, quality: number(10, 40), preset: "fast", level: "4.1", maxBitRate: 9_000_000,
+          bufferDuration: flip() ? MediaTime(value: 1, timescale: 3) : nil, keyframeInterval: 48))
     case 1: export.video = .settings(.init(codec: .ffv1, pixelFormat: .yuv444p))
     default: export.audio = .settings(.init(codec: .flac, sampleRate: 44100, channels: 2))
     }

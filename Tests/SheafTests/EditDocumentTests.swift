@@ -79,9 +79,16 @@ struct EditDocumentTests {
     let described = ["shot": shot.description]
     #expect(try Edit(document: edit.document(), assets: described) == edit)
     #expect(edit.validate(against: described) == [])
-    // What a document of the library cannot have is an error, and is not left out.
-    edit.composition.tracks[1].clips[0].pan = try .constant(-1)
-    #expect(edit.validate(against: described).map(\.pointer) == ["/tracks/1/clips/0"])
+    // A pan outside of the clip is reported where it is written.
+    edit.composition.tracks[1].clips[0].pan = RampList()
+    try edit.composition.tracks[1].clips[0].pan?.set(-1, at: MediaTime(seconds: 9))
+    #expect(edit.validate(against: described).map(\.pointer) == ["/tracks/1/clips/0/pan/0"])
+    edit.composition.tracks[1].clips[0].pan = nil
+    edit.export.video = .settings(.init(codec: .h264, rotation: 90))
+    edit.export.path = "film.mp4"
+    #expect(try Edit(document: edit.document(), assets: described) == edit)
+    #expect(edit.validate(against: described) == [])
+    #expect(edit.validate(against: described, output: "film.mkv").map(\.pointer) == ["/export/video/rotation"])
   }
 
   /// What the planner gets is what the edit has.
@@ -94,7 +101,22 @@ struct EditDocumentTests {
       for (track, planned) in zip(edit.composition.tracks, lowered.composition.tracks) {
         #expect(planned.clips.map(\.target) == track.clips.map(\.target))
         #expect(planned.clips.map(\.asset) == track.clips.map(\.asset))
+        #expect(planned.clips.map(\.sourceTrack) == track.clips.map(\.sourceTrack))
+        #expect(planned.clips.map(\.audioFilters) == track.clips.map(\.audioFilters))
+        for (clip, planned) in zip(track.clips, planned.clips) {
+          for time in [clip.target.start, clip.target.end] {
+            #expect(try planned.pan?.value(at: time) == clip.pan?.value(at: time))
+          }
+        }
+        let mixed = edit.audioMix.inputParameters[track.id]
+        #expect(lowered.audioMix.filters[track.id] ?? [] == mixed?.filters ?? [])
+        #expect(lowered.audioMix.ducking[track.id] == mixed?.ducking)
       }
+      #expect(lowered.audioMix.loudness == edit.audioMix.loudness)
+      let carried = (lowered.captions ?? []).filter { if case .track = $0.use { true } else { false } }
+      let written = edit.captions.filter { if case .track = $0.use { true } else { false } }
+      #expect(carried.count == written.count + edit.subtitleTracks.flatMap(\.clips).count)
+      #expect(lowered.export.chapters?.count ?? 0 == edit.export.chapters.count)
     }
   }
 
@@ -137,19 +159,118 @@ struct EditDocumentTests {
     #expect(
       try problem(#"{"sheaf": 1, "tracks": [{"id": "A", "clips": [{"asset": "shot", "loop": true}]}]}"#)
         == "/tracks/0/clips/0/loop: an edit has no 'loop' in a clip; "
-        + "it has asset, use, at, duration, deinterlace, alpha, reverse, speed, pitch, layout")
+        + "it has asset, track, use, freeze, at, duration, deinterlace, alpha, reverse, speed, pitch, layout, pan, "
+        + "audioFilters")
     #expect(
       try problem(#"{"sheaf": 1, "tracks": [{"id": "A", "clips": [{"asset": "shot"}]}]}"#)
         == "/tracks/0/clips/0: a clip of an edit needs 'at'")
+    #expect(
+      try problem(#"{"sheaf": 1, "tracks": [{"id": "A", "clips": [{"asset": "shot", "at": 0, "duration": 1}]}]}"#)
+        == "/tracks/0/clips/0: a clip of an edit needs 'use' or 'freeze'")
+    #expect(
+      try problem(#"{"sheaf": 1, "tracks": [], "captions": [{"asset": "words", "size": 9, "language": "eng"}]}"#)
+        .hasPrefix("/captions/0/language: an edit has no 'language' in captions"))
+    #expect(
+      try problem(#"{"sheaf": 1, "tracks": [], "audioMix": {"A": {"filters": [{"kind": "delay"}]}}}"#)
+        == "/audioMix/A/filters/0: a filter 'delay' of an edit needs 'time'")
     #expect(try problem(#"{"sheaf": 1"#).hasPrefix("not JSON at line 1"))
     #expect(try problem(#"{"sheaf": 1, "tracks": [], "tracks": []}"#) == "/tracks: this key occurs twice in its object")
   }
 
-  @Test func anEditThatCannotBeWrittenIsAnError() {
+  /// The places and messages of what cannot be written.
+  private func problems(writing edit: Edit) -> [String] {
+    do {
+      _ = try edit.document()
+      return []
+    } catch {
+      return error.problems.map(\.description)
+    }
+  }
+
+  @Test func whatCannotBeWrittenIsAnErrorWithItsPlace() throws {
     var edit = Edit()
-    edit.audioMix.inputParameters["music"] = .init(volume: RampList([]))
+    edit.audioMix.inputParameters["music"] = .init(volume: RampList([]), filters: [.delay(time: .infinity)])
     edit.videoComposition.renderScale = .nan
-    #expect(throws: DocumentError.self) { try edit.document() }
+    #expect(
+      Set(problems(writing: edit)) == [
+        "/audioMix/music/filters/0/time: inf cannot be written; numbers must be finite",
+        "/videoComposition/scale: nan cannot be written; numbers must be finite",
+      ])
+    edit = Edit()
+    edit.videoComposition.instructions = [
+      .init(
+        timeRange: try MediaTimeRange(start: .zero, duration: .zero), layers: [],
+        compositor: .init(name: "own", parameters: "{"))
+    ]
+    #expect(
+      problems(writing: edit).map { String($0.prefix(while: { $0 != ":" })) } == [
+        "/videoComposition/instructions/0/compositor"
+      ])
+    edit = Edit()
+    edit.videoComposition.overlays = [
+      .init(.image("logo")), .init(.metadata("speed", StyledText(text: "mine", size: 9))),
+    ]
+    #expect(
+      problems(writing: edit) == [
+        "/videoComposition/overlays/1: the style of a metadata track's overlay has the text \"mine\"; it must be empty"
+      ])
+  }
+
+  @Test func theLoudnessOfTheFilmAndATrackOfThatNameAreKeptApart() throws {
+    var edit = Edit()
+    try edit.composition.addTrack(.audio, id: "loudness")
+    try edit.audioMix.setVolume(0.5, of: "loudness")
+    #expect(try Edit(document: edit.document(), assets: [:]) == edit)
+    edit.audioMix.loudness = .init(target: -16)
+    #expect(problems(writing: edit).first?.hasPrefix("/audioMix/loudness: the film has a loudness") == true)
+    edit.composition = Composition()
+    #expect(problems(writing: edit) == ["/audioMix/loudness: there is no audio track 'loudness'"])
+    edit.audioMix.inputParameters = [:]
+    #expect(try Edit(document: edit.document(), assets: [:]) == edit)
+  }
+
+  /// A multiple insert puts the second sound of a file on the second audio track: the document has to say so.
+  @Test func theTracksOfAFileThatAreNotItsDefaultOnesAreKept() throws {
+    var edit = Edit(assets: ["dubbed": "dubbed.mov"])
+    let dubbed = AssetSource(id: "dubbed", description: DescribedMedia.dubbed(seconds: 50))
+    try edit.composition.insert(dubbed.range(from: .zero, to: MediaTime(seconds: 4)))
+    edit.export.path = "film.mkv"
+    let described = ["dubbed": dubbed.description]
+    let sounds = edit.composition.tracks.filter { $0.type == .audio }.flatMap(\.clips)
+    #expect(sounds.map(\.sourceTrack) == [1, 2, 3])
+    let document = try Document.parse(edit.document())
+    let lowered = try document.lower(assets: described, output: "film.mkv").composition
+    #expect(lowered.tracks.filter { $0.type == .audio }.flatMap(\.clips).map(\.sourceTrack) == [1, 2, 3])
+    #expect(try Edit(document: edit.document(), assets: described) == edit)
+    #expect(edit.validate(against: described) == [])
+    edit.composition.tracks[1].clips[0].trackNumber = 2
+    #expect(edit.validate(against: described).map(\.pointer) == ["/tracks/1/clips/0"])
+    edit.composition.tracks[0].clips[0].trackNumber = 1
+    #expect(
+      problems(writing: edit) == [
+        "/tracks/0/clips/0: a document plays the default video track of 'dubbed', and not track 0"
+      ])
+  }
+
+  /// Without a time of its own a document would play the whole of the video in the clip's time.
+  @Test func aPictureFrozenAtTheStartOfAVideoStaysOne() throws {
+    var edit = Edit(assets: ["shot": "shot.mov", "logo": "logo.png"])
+    let track = try edit.composition.addTrack(.video, id: "A")
+    try edit.composition.editTrack(track) { (track) throws(EditingError) in
+      for name in ["shot", "logo", "shot"] {
+        guard let description = DescribedMedia.all[name] else { return }
+        try track.insert(AssetSource(id: name, description: description).range(from: .zero, to: MediaTime(seconds: 2)))
+      }
+    }
+    let still = edit.composition.tracks[0].clips[1].source
+    edit.composition.tracks[0].clips[0].source = still
+    edit.composition.tracks[0].clips[2].source = try MediaTimeRange(start: MediaTime(seconds: 7), duration: .zero)
+    edit.export.path = "film.mkv"
+    #expect(edit.validate(against: DescribedMedia.all) == [])
+    let lowered = try Document.parse(edit.document()).lower(assets: DescribedMedia.all, output: nil)
+    let clips = lowered.composition.tracks.flatMap(\.clips)
+    #expect(clips.map(\.source) == edit.composition.tracks[0].clips.map(\.source))
+    #expect(try Edit(document: edit.document(), assets: DescribedMedia.all) == edit)
   }
 
   @Test func assetsOfTheSameNameGetNamesOfTheirOwn() {

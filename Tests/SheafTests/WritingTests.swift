@@ -55,6 +55,22 @@ struct WritingTests {
     await #expect(throws: SheafError(.misuse, "the film is finished")) { try await writer.finish() }
   }
 
+  @Test func theRotationIsWrittenAndImpossibleMetadataIsReported() async throws {
+    let writer = try AssetWriter(to: url("film.mov"))
+    let pictures = try await writer.addVideo(.init(codec: .h264, rotation: 90), size: size, frameDuration: time(1))
+    try await pictures.append(grey(80, pictures.pool), at: .zero)
+    let film = try await writer.finish()
+    let turned = try Tool.ffprobe("-show_entries", "stream_side_data=rotation", film.url.path)
+    #expect(turned.contains { $0.last == "-90" }, "\(turned)")
+    let sound = try AssetWriter(to: url("sound.wav"), metadata: ["mood": "grey"])
+    do {
+      _ = try await sound.addAudio(sampleRate: 48000, channels: 1)
+      Issue.record("wav has no field for a mood")
+    } catch {
+      #expect(error.problems.map(\.pointer) == ["/export/metadata/mood"])
+    }
+  }
+
   @Test func aSessionTrimsWhatIsBeforeAndAfterIt() async throws {
     let writer = try AssetWriter(to: url("film.mkv"))
     let pictures = try await writer.addVideo(.init(codec: .ffv1), size: size, frameDuration: time(1))

@@ -49,4 +49,20 @@ struct MovingBorder: VideoCompositing {
   }
 }
 
-WorkerMain.run(compositors: [Faulty.self, MovingBorder.self])
+/// A bar whose width in pixels is the number of the track `level`, in the luma that the text of the track `tone` names, over
+/// the first track.
+struct Gauge: VideoCompositing {
+  static let name = "gauge"
+  static let revision = 1
+  static let dependsOnTime = false
+
+  init(parameters: NoParameters, size: PixelSize) {}
+
+  func compose(_ request: VideoCompositionRequest, into picture: inout MutablePixelBuffer) throws {
+    guard let level = try request.metadata("level")?.number else { return }
+    let luma = try request.metadata("tone")?.text == "bright" ? 200 : 100
+    picture.setEachSample(of: .luma) { x, _ in Double(x) + 0.5 < level ? luma : 16 }
+  }
+}
+
+WorkerMain.run(compositors: [Faulty.self, MovingBorder.self, Gauge.self])

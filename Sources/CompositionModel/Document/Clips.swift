@@ -363,8 +363,12 @@ extension Lowering {
       if use == nil { return nil }
     }
     if type == .video, track.video?.isStill == true {
-      if let key = entry.speed != nil ? "speed" : entry.retiming.keys.first {
+      if let key = entry.speed != nil ? "speed" : entry.retiming.keys.first(where: { $0 != "freeze" }) {
         problems.add(pointer.key(key), "'\(id)' is a still picture, which has no speed: give 'duration'")
+        return nil
+      }
+      if let freeze = entry.retiming.freeze, resolve(freeze, at: pointer.key("freeze")) != .zero {
+        problems.add(pointer.key("freeze"), "'\(id)' is a still picture, whose only time is 0")
         return nil
       }
       if use == nil, entry.duration == nil, entry.until == nil, !entry.loops {

@@ -12,7 +12,7 @@ public struct CompositorUse: Sendable, Hashable {
 
 /// What a document says of a compositor: in an instruction, or in a transition of the kind `custom`.
 enum CompositorEntry {
-  static let keys = ["name", "parameters"]
+  static let keys = ["name", "parameters", "metadata"]
   /// The most bytes of a compositor's parameters. Every segment's task has them.
   static let greatestParameters = 16 << 10
 }
@@ -46,8 +46,11 @@ extension DocumentReader {
   mutating func compositor(_ fields: Fields, _ noun: String) -> CustomCompositor? {
     let name = compositorName(required(fields, "name", noun))
     let parameters = parameters(fields["parameters"])
+    let metadata = items(fields["metadata"], "the names of metadata tracks").compactMap { metadataReference($0) }
     guard let name, let parameters else { return nil }
-    return CustomCompositor(name: name, parameters: parameters)
+    var compositor = CustomCompositor(name: name, parameters: parameters)
+    if !metadata.isEmpty { compositor.metadata = metadata }
+    return compositor
   }
 
   private mutating func compositorName(_ value: JSONValue?) -> String? {

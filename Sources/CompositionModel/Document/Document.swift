@@ -17,6 +17,9 @@ public struct Document: Sendable {
   let usedAssets: Set<AssetID>
   let tracks: [TrackEntry]
   let subtitleTracks: [SubtitleTrackEntry]
+  let metadataTracks: [MetadataTrackEntry]
+  /// Those that something in the document refers to.
+  let usedMetadataTracks: Set<TrackID>
   /// No problem makes the time of a clip uncertain.
   let timesAreKnown: Bool
   let videoComposition: VideoCompositionEntry
@@ -75,10 +78,7 @@ public struct Document: Sendable {
   /// What the fonts are found for: the texts of the overlays, each once.
   public var fontRequests: [FontRequest] {
     var seen: Set<FontRequest> = []
-    return videoComposition.overlays.compactMap { overlay in
-      guard case .text(let text, _) = overlay.content, seen.insert(text.fontRequest).inserted else { return nil }
-      return text.fontRequest
-    }
+    return videoComposition.overlays.flatMap(texts).map(\.fontRequest).filter { seen.insert($0).inserted }
   }
 
   /// The output's path as the document gives it. Nil if it gives none.
@@ -126,15 +126,17 @@ extension DocumentReader {
     }
     let assets = assets(fields["assets"])
     let (tracks, subtitleTracks) = tracks(required(fields, "tracks", "a document"))
+    let metadataTracks = metadataTracks
     let timesAreKnown = fields.has("tracks") && names.tracksAreKnown && tracks.allSatisfy(\.timesAreKnown)
     let videoComposition = videoComposition(fields["videoComposition"], at: fields.pointer.key("videoComposition"))
     let audioMix = audioMix(fields["audioMix"])
     let captions = captions(fields["captions"])
     let export = export(fields["export"], at: fields.pointer.key("export"))
+    checkMetadataUses(metadataTracks)
     return Document(
       problems: problems.problems, assets: assets + fontFiles, usedAssets: names.usedAssets, tracks: tracks,
-      subtitleTracks: subtitleTracks,
-      timesAreKnown: timesAreKnown,
+      subtitleTracks: subtitleTracks, metadataTracks: metadataTracks,
+      usedMetadataTracks: Set(metadataUses.map(\.track)), timesAreKnown: timesAreKnown,
       videoComposition: videoComposition, audioMix: audioMix, captions: captions, export: export, problemList: problems)
   }
 }

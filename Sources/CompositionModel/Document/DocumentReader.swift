@@ -9,6 +9,13 @@ struct DocumentReader {
   let preset: ExportPreset?
   var problems = ProblemList()
   var names = DeclaredNames()
+  var metadataTracks: [MetadataTrackEntry] = []
+  /// How many values they have together.
+  var metadataCount = 0
+  var metadataUses: [MetadataUse] = []
+  /// The overlays with a text of a metadata track, and how many different texts they have together.
+  var trackTextOverlayCount = 0
+  var trackTextCount = 0
   /// The font files that texts name by their paths.
   var fontFiles: [AssetEntry] = []
   var fontFileNames: Set<AssetID> = []

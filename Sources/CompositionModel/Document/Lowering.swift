@@ -22,6 +22,10 @@ struct Lowering {
   private var trackNumbers: [TrackID: Int] = [:]
   /// How often the clips that are repeated play, together.
   var turnCount = 0
+  /// On the composition's timeline.
+  var metadata: [MetadataTrack] = []
+  /// How often the texts of metadata tracks change, as far as they are lowered.
+  var textChanges = 0
   /// Whether the place of every clip is known, and so the film's duration.
   var filmIsKnown = false
   /// How much smaller the film is made than its author has measured it: `scale` of the document, or less if the preset has
@@ -50,12 +54,13 @@ struct Lowering {
     let composition = Composition(tracks: tracks.flatMap(\.composed))
     film =
       exact(at: .root) { () throws(TimeError) in try MediaTimeRange(start: .zero, end: composition.duration) } ?? film
+    metadata = lowerMetadataTracks()
     checkMaskTracks()
     let format = outputFormat()
     frameSize = format.size
     let export = exportSettings(format)
     let instructions = entry.instructions.map { lower($0) } ?? derivedInstructions()
-    let overlays = entry.overlays.compactMap { lower($0, frame: format.size) }
+    let overlays = entry.overlays.flatMap { self.overlays($0, frame: format.size) }
     let filters = scaled(filters(entry.filters))
     let audioMix = lowerAudioMix()
     if let sampleRate = export?.audio?.sampleRate { checkAudioFilters(sampleRate: sampleRate) }
@@ -74,6 +79,8 @@ struct Lowering {
         filters: filters, toneMapping: entry.toneMapping),
       audioMix: audioMix, export: export)
     edit.captions = captions.isEmpty ? nil : captions
+    let given = Set(document.compositors.flatMap { $0.compositor.metadata ?? [] })
+    if !given.isEmpty { edit.metadata = metadata.filter { given.contains($0.id) } }
     // A number of frames that does not fit an `Int` is too large as well.
     if (try? edit.frameCount) ?? .max > Int(Int32.max) {
       problems.add(.root, "the film has more frames than a file can hold: it lasts \(seconds(composition.duration))")

@@ -4,8 +4,8 @@ struct OverlayEntry: Sendable {
     /// `loop` is nil if not written.
     case image(AssetID, OverlaySize, loop: OverlayLoop?)
     case video(AssetID, use: WrittenRange?, OverlaySize, loop: OverlayLoop?)
-    /// If `size` is nil, it follows the frame's height.
-    case text(StyledText, size: Double?)
+    /// If `size` is nil, it follows the frame's height. With `track` the text itself comes from there.
+    case text(StyledText, size: Double?, track: TrackText?)
   }
 
   var content: Content
@@ -193,7 +193,13 @@ extension DocumentReader {
   }
 
   private mutating func text(_ fields: Fields) -> OverlayEntry.Content? {
-    var text = name(fields["text"], "an overlay's text")
+    var (text, track): (String?, TrackText?)
+    if let value = fields["text"], case .object = value.content {
+      track = trackText(value)
+      text = track.map { _ in "" }
+    } else {
+      text = name(fields["text"], "an overlay's text")
+    }
     let greatest = OverlayEntry.greatestTextLength
     if let length = text?.unicodeScalars.count, length > greatest {
       problems.add(fields.pointer.key("text"), "a text of \(length) characters; at most \(greatest) are allowed")
@@ -209,7 +215,7 @@ extension DocumentReader {
       alignment: choice(fields["align"], "alignment") ?? .center,
       width: integer(fields["width"], in: OverlayEntry.sides))
     readStyle(fields, of: &styled)
-    return text == nil || font == nil ? nil : .text(styled, size: size)
+    return text == nil || font == nil ? nil : .text(styled, size: size, track: track)
   }
 
   /// The place of an overlay. By default it is the centre. If only one of `x` and `y` is given, the other is 0.
@@ -234,8 +240,14 @@ extension DocumentReader {
 }
 
 extension Lowering {
-  /// An overlay on the composition's timeline. `scale` makes its lengths in pixels smaller with the frame.
-  mutating func lower(_ entry: OverlayEntry, frame: PixelSize?) -> Overlay? {
+  /// What an overlay becomes on the composition's timeline. `scale` makes its lengths in pixels smaller with the frame.
+  mutating func overlays(_ entry: OverlayEntry, frame: PixelSize?) -> [Overlay] {
+    guard let overlay = lower(entry, frame: frame) else { return [] }
+    guard case .text(_, _, let track?) = entry.content else { return [overlay] }
+    return overlays(overlay, of: track, at: entry.pointer)
+  }
+
+  private mutating func lower(_ entry: OverlayEntry, frame: PixelSize?) -> Overlay? {
     let content = content(entry, frame: frame)
     let ramps = timeline(entry.ramps)
     var over = film
@@ -304,7 +316,7 @@ extension Lowering {
         return nil
       }
       return moving(id, asset, track, use: use, turns: (loop ?? .times(1)).turns, size, frame, entry)
-    case .text(var text, let size):
+    case .text(var text, let size, _):
       // An eighteenth of the frame's height is 60 pixels at 1080.
       text.size = size.map { $0 * scale.approximate } ?? Double(frame?.height ?? 18) / 18
       text.width = text.width.map { max(1, scaled($0)) }

@@ -55,9 +55,9 @@ extension DocumentReader {
   }
 
   /// The time of a ramp. Nil and a problem if it cannot be used.
-  mutating func rampTime(_ fields: Fields, mayBeNegative: Bool) -> RampTime? {
+  mutating func rampTime(_ fields: Fields, mayBeNegative: Bool, noun: String = "a ramp") -> RampTime? {
     if fields.has("over"), let at = fields["at"] {
-      problems.add(at.pointer, "a ramp has 'over', a range, or 'at', a time, not both")
+      problems.add(at.pointer, "\(noun) has 'over', a range, or 'at', a time, not both")
       return nil
     }
     guard fields.has("over") else {
@@ -125,7 +125,7 @@ extension Lowering {
   /// The indices of the ramps of one value in order of time, with their ranges. Nil and problems if a time cannot be kept
   /// exactly, or ramps overlap.
   mutating func ordered(
-    _ entries: [(place: RampEntry.Place, pointer: JSONPointer)]
+    _ entries: [(place: RampEntry.Place, pointer: JSONPointer)], noun: String = "ramp"
   ) -> [(index: Int, over: MediaTimeRange)]? {
     let found = problems.count
     var ramps: [(index: Int, over: MediaTimeRange)] = []
@@ -144,8 +144,8 @@ extension Lowering {
     where later.over.start < earlier.over.end || later.over.start == earlier.over.start {
       problems.add(
         entries[later.index].pointer,
-        "the ramp at \(later.over) overlaps the one at \(earlier.over) (\(entries[earlier.index].pointer.text)); "
-          + "a value has one ramp at a time")
+        "the \(noun) at \(later.over) overlaps the one at \(earlier.over) (\(entries[earlier.index].pointer.text)); "
+          + (noun == "ramp" ? "a value has one ramp at a time" : "a track has one value at a time"))
     }
     return problems.count == found ? ramps : nil
   }

@@ -115,18 +115,21 @@ extension Document {
   ) -> [Problem] {
     var warnings = ProblemList()
     for overlay in videoComposition.overlays {
-      guard case .text(let text, _) = overlay.content, let found = findings[text.fontRequest] else { continue }
-      if let substitute = found.substitute, text.fontFile == nil {
-        warnings.add(
-          overlay.pointer.key("font"),
-          "the font family '\(text.font.shortened)' is not installed; '\(substitute)' is used instead")
+      var missing: Set<UInt32> = []
+      for text in texts(of: overlay) {
+        guard let found = findings[text.fontRequest] else { continue }
+        if let substitute = found.substitute, text.fontFile == nil {
+          warnings.add(
+            overlay.pointer.key("font"),
+            "the font family '\(text.font.shortened)' is not installed; '\(substitute)' is used instead")
+        }
+        let own = text.fontFile.flatMap { assets[$0]?.font }
+        missing.formUnion(found.missing.filter { own?.has($0) != true })
       }
-      let own = text.fontFile.flatMap { assets[$0]?.font }
-      let missing = found.missing.filter { own?.has($0) != true }
       guard !missing.isEmpty else { continue }
       warnings.add(
         overlay.pointer.key("text"),
-        "no font has \(Self.list(characters: missing)); a box with its number is shown instead")
+        "no font has \(Self.list(characters: missing.sorted())); a box with its number is shown instead")
     }
     return warnings.problems
   }

@@ -25,8 +25,6 @@ struct TrackEntry: Sendable {
     "volume": "the volume of a track is set in 'audioMix'", "name": "did you mean 'id'?",
     "items": "did you mean 'clips'?",
   ]
-  static let typesNotYet = ["metadata"]
-
   /// Whether the film's other clips decide when its last clip ends.
   var endsWithTheFilm: Bool { clips.contains(where: \.endsWithTheFilm) }
 
@@ -50,6 +48,19 @@ extension DocumentReader {
     if let value, case .array = value.content {} else { names.tracksAreKnown = false }
     var taken: Set<TrackID> = []
     for item in items(value, "tracks") {
+      if Self.isMetadataTrack(item) {
+        guard let track = metadataTrack(item) else {
+          names.tracksAreKnown = false
+          continue
+        }
+        if taken.insert(track.id).inserted {
+          metadataTracks.append(track)
+          names.tracks[track.id] = .metadata
+        } else {
+          addTaken(track.id, at: track.pointer)
+        }
+        continue
+      }
       if SubtitleTrackEntry.isOne(item) {
         guard let track = subtitleTrack(item, number: subtitles.count + 1) else { continue }
         if !taken.insert(track.id).inserted { addTaken(track.id, at: track.pointer) }
@@ -89,8 +100,7 @@ extension DocumentReader {
     var (type, isKnown) = (MediaType.video, true)
     if let written = fields["type"] {
       let name = choice(
-        written, "track type", among: [MediaType.video, .audio, .subtitle].map(\.rawValue),
-        notYet: TrackEntry.typesNotYet)
+        written, "track type", among: MediaType.allCases.map(\.rawValue))
       let known = name.flatMap(MediaType.init(rawValue:))
       (type, isKnown) = (known ?? .video, known != nil)
     }

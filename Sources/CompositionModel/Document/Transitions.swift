@@ -16,14 +16,15 @@ struct TransitionStyleEntry: Sendable {
   var matte: AssetID?
 
   static let keys = [
-    "kind", "direction", "color", "center", "softness", "matte", "invert", "name", "parameters", "easing",
+    "kind", "direction", "color", "center", "softness", "matte", "invert", "name", "parameters", "metadata",
+    "easing",
   ]
 
   /// The kinds that each key is for. A key that is not listed is for all.
   static let kinds: [(key: String, kinds: [TransitionKind.Name])] = [
     ("direction", [.wipe, .slide, .push]), ("color", [.fade]), ("center", [.circle]),
     ("softness", [.wipe, .circle, .luma]), ("matte", [.luma]), ("invert", [.luma]),
-    ("name", [.custom]), ("parameters", [.custom]),
+    ("name", [.custom]), ("parameters", [.custom]), ("metadata", [.custom]),
   ]
 }
 

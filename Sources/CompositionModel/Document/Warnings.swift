@@ -11,6 +11,7 @@ extension Lowering {
   func warnings(_ edit: Edit) -> [Problem] {
     var warnings = ProblemList()
     addUnusedAssets(to: &warnings)
+    addUnusedMetadata(to: &warnings)
     if edit.export.video != nil {
       addTails(to: &warnings)
       let cell = ChromaCell(edit.export.video?.pixelFormat ?? .yuv420p)

@@ -151,11 +151,19 @@ public struct AssetRange: Sendable, Hashable {
       let moment = try mapErrors(to: EditingError.time) { () throws(TimeError) in
         try MediaTimeRange(start: .zero, duration: .zero)
       }
-      return Clip(asset: asset, sourceTrack: track.index, source: moment, target: target)
+      return clip(track, source: moment, target: target)
     }
     guard .zero <= range.start, range.end <= description.duration else {
       throw .beyondAsset(range, of: asset, duration: description.duration)
     }
-    return Clip(asset: asset, sourceTrack: track.index, source: range, target: target)
+    return clip(track, source: range, target: target)
+  }
+
+  private func clip(_ track: TrackDescription, source: MediaTimeRange, target: MediaTimeRange) -> Clip {
+    var clip = Clip(asset: asset, sourceTrack: track.index, source: source, target: target)
+    if description.defaultTrack(track.type)?.index != track.index {
+      clip.trackNumber = description.tracks.filter { $0.type == track.type }.firstIndex { $0.index == track.index }
+    }
+    return clip
   }
 }

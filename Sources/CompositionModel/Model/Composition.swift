@@ -12,6 +12,8 @@ public struct Edit: Sendable, Hashable, Codable {
   public var export: ExportSettings
   /// Over the film, and its text tracks, in the order of the document. Nil: none.
   public var captions: [Captions]?
+  /// The tracks whose values compositors are given. Nil: none.
+  public var metadata: [MetadataTrack]?
 
   public init(
     composition: Composition, videoComposition: VideoComposition, audioMix: AudioMix, export: ExportSettings
@@ -80,6 +82,8 @@ public struct Clip: Sendable, Hashable, Codable {
   public var asset: AssetID
   /// The stream's index in the asset.
   public var sourceTrack: Int
+  /// The number of `sourceTrack` among the asset's tracks of its type, from 0. Nil: it is the asset's default track.
+  public var trackNumber: Int?
   /// The part that is used, on the asset's timeline. Empty for a still image, and for a frozen picture of a video. With a
   /// `retiming` that has a speed over time, the clip may end before it has played all of it.
   public var source: MediaTimeRange

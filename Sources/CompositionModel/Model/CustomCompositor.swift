@@ -5,11 +5,14 @@ public struct CustomCompositor: Sendable, Hashable, Codable {
   public var name: String
   /// A JSON object without spaces, its keys sorted: what the author's type is decoded from.
   public var parameters: String
+  /// The metadata tracks whose values it is given. Nil: none.
+  public var metadata: [TrackID]?
 
   /// - Parameter parameters: the text of a JSON object.
-  public init(name: String, parameters: String = "{}") {
+  public init(name: String, parameters: String = "{}", metadata: [TrackID]? = nil) {
     self.name = name
     self.parameters = parameters
+    self.metadata = metadata
   }
 
   /// Whether a text can be the name of a compositor: 1 to 40 ASCII letters, digits and `-`, `_`, `.`. Names are part of a

@@ -180,7 +180,7 @@ public struct MediaTimeRange: Sendable, Hashable, Codable {
   }
 
   /// The empty range at a finite time.
-  init(emptyAt start: MediaTime) {
+  package init(emptyAt start: MediaTime) {
     self.start = start
     duration = .zero
     end = start

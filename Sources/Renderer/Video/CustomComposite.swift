@@ -38,6 +38,8 @@ struct StackCompositor: Hashable {
   var content: Content
   /// Nil if the picture does not depend on time.
   var moment: Moment?
+  /// Of the compositor's metadata tracks, as far as they have a value.
+  var metadata: [TrackID: MetadataValue] = [:]
 
   /// In the order of the content.
   var clips: [ClipUse] {
@@ -94,12 +96,14 @@ struct CustomLayer {
 
   let compositor: CustomCompositor
   let moment: StackCompositor.Moment?
+  let metadata: [TrackID: MetadataValue]
   let composer: any VideoCompositing
   let content: Content
 
   init(_ layer: StackCompositor, _ composer: any VideoCompositing, _ content: Content) {
     compositor = layer.compositor
     moment = layer.moment
+    metadata = layer.metadata
     self.composer = composer
     self.content = content
   }
@@ -110,7 +114,7 @@ extension Compositor {
   func draw(_ layer: CustomLayer, on planes: Planes) throws(RenderError) {
     let layout = PixelLayout(format)
     let (moment, zero) = (layer.moment, MediaTime.zero)
-    let request: VideoCompositionRequest
+    var request: VideoCompositionRequest
     switch layer.content {
     case .transition(let from, let to):
       request = .transition(
@@ -123,6 +127,7 @@ extension Compositor {
         sources, progress: moment?.progress ?? 0, time: moment?.time ?? zero, duration: moment?.duration ?? zero,
         compositionTime: moment?.filmTime)
     }
+    request.setMetadata(layer.metadata, of: layer.compositor.metadata ?? [])
     var picture = MutablePixelBuffer(layout, planes: planes.addresses)
     do {
       try layer.composer.compose(request, into: &picture)

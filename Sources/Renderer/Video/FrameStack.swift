@@ -135,11 +135,13 @@ struct StackPlanner {
   private let cell: ChromaCell
   /// Compositors of the author's own whose pictures do not depend on time.
   private let timeless: Set<CustomCompositor>
+  private let metadata: [TrackID: MetadataTrack]
 
   init(_ task: VideoTask, timeless: Set<CustomCompositor> = []) {
     self.task = task
     self.timeless = timeless
     isOpaque = task.sources.map { !$0.video.hasAlpha }
+    metadata = Dictionary((task.metadata ?? []).map { ($0.id, $0) }) { first, _ in first }
     cell = ChromaCell(task.format.pixelFormat)
   }
 
@@ -223,7 +225,8 @@ struct StackPlanner {
           StackCompositor(
             compositor: compositor, content: .transition(from: from, to: to),
             moment: timeless.contains(compositor)
-              ? nil : try StackCompositor.Moment(at: time, in: position.over, progress: progress)))
+              ? nil : try StackCompositor.Moment(at: time, in: position.over, progress: progress),
+            metadata: try values(of: compositor.metadata, at: time)))
       }
     case .compositor(let layer):
       var tracks: [StackCompositor.Track] = []
@@ -239,8 +242,17 @@ struct StackPlanner {
         moment?.filmTime = try layer.filmStart + time
       }
       return .compositor(
-        StackCompositor(compositor: layer.compositor, content: .tracks(tracks), moment: moment))
+        StackCompositor(
+          compositor: layer.compositor, content: .tracks(tracks), moment: moment,
+          metadata: try values(of: layer.compositor.metadata, at: time)))
     }
+  }
+
+  /// The values of metadata tracks, of those that have one.
+  private func values(of tracks: [TrackID]?, at time: MediaTime) throws(TimeError) -> [TrackID: MetadataValue] {
+    var values: [TrackID: MetadataValue] = [:]
+    for track in tracks ?? [] { values[track] = try metadata[track]?.value(at: time) }
+    return values
   }
 
   /// Nil for a side of a transition that has no clip or no weight.

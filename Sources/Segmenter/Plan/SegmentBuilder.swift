@@ -12,6 +12,7 @@ struct SegmentBuilder {
   private let overlays: OverlayIndex
   private let filters: [Filter<RampList>]?
   private let captions: CaptionPlanner
+  private let metadata: [TrackID: MetadataTrack]
 
   /// - Parameter segments: the frames of every segment, rising and apart.
   init(
@@ -25,6 +26,7 @@ struct SegmentBuilder {
     self.fonts = fonts
     self.segments = segments
     filters = edit.videoComposition.filters
+    metadata = Dictionary((edit.metadata ?? []).map { ($0.id, $0) }) { first, _ in first }
     captions = try CaptionPlanner(edit, grid: timeline.grid, sources: sources, fonts: fonts)
     overlays = try OverlayIndex(edit.videoComposition.overlays, timeline: timeline, segments: segments)
   }
@@ -65,6 +67,12 @@ struct SegmentBuilder {
       try clock.local(filters, digests: sources.digest(of:))
     }
     task.captions = try captions.captions(in: frames)
+    let given = Set(task.compositors.flatMap { $0.metadata ?? [] }).sorted()
+    if !given.isEmpty {
+      task.metadata = try mapErrors(to: PlanError.time("the metadata tracks")) { () throws(TimeError) in
+        try given.compactMap { metadata[$0] }.map { track throws(TimeError) in try clock.local(track) }
+      }
+    }
     return task
   }
 
@@ -362,6 +370,22 @@ struct SegmentClock {
     case .matrix(let matrices): local.transform = .matrix(try self.local(matrices) ?? .constant(.identity))
     case .turn(let turns): local.transform = try self.local(turns).map { .turn($0) }
     case nil: break
+    }
+    return local
+  }
+
+  /// The values that a track has in the segment. A number that changes keeps its whole range, on which each of its values
+  /// depends.
+  func local(_ track: MetadataTrack) throws(TimeError) -> MetadataTrack {
+    var local = MetadataTrack(id: track.id)
+    let first = track.items.partitionPoint { start < $0.over.end }
+    for item in track.items[first...].prefix(while: { $0.over.start < end }) {
+      var over = item.over
+      switch item.content {
+      case .number(let from, let to) where from != to: break
+      case .number, .text: over = try MediaTimeRange(start: max(over.start, start), end: min(over.end, end))
+      }
+      local.items.append(TimedMetadata(over: try over.shifted(by: offset), item.content))
     }
     return local
   }

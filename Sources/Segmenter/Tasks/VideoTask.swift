@@ -20,6 +20,9 @@ package struct VideoTask: Sendable, Hashable, Codable {
   package var filters: [Filter<RampList>]?
   /// Drawn over everything else. Nil: none.
   package var captions: [PlannedCaptions]?
+  /// The metadata tracks that compositors are given, by name, as far as their values are within the segment, on the
+  /// segment's clock. Nil: none.
+  package var metadata: [MetadataTrack]?
 
   package init(
     format: VideoTaskFormat, encoder: VideoSettings, frameCount: Int, spans: [Span], overlays: [PlannedOverlay],

@@ -17,7 +17,7 @@ public final class Asset: Sendable {
   }
 
   public let path: String
-  private let renderer: LocalRenderer
+  let renderer: LocalRenderer
   private let probe: Mutex<Probe>
 
   private struct Probe {

@@ -3,9 +3,21 @@ import CompositionModel
 // A part of an edit is written as a value of a document, and read from one. What a document has beyond an edit is an
 // error, never left out: an edit that is read and written again renders to the same film.
 
+extension DocumentError {
+  /// The problems of a part of a document, with places in the whole.
+  func below(_ pointer: String) -> DocumentError {
+    DocumentError(problems: problems.map { Problem(pointer: pointer + $0.pointer, message: $0.message) })
+  }
+}
+
 /// A part of an edit that is one value of a document.
-protocol DocumentValue {
+protocol DocumentValue: WritableValue {
   init(_ value: JSONValue) throws(DocumentError)
+}
+
+/// A part of an edit that is one value of a document. Reading it needs more than the value.
+protocol WritableValue {
+  /// The places of problems are below that of the value.
   func written() throws(DocumentError) -> JSONValue
 }
 
@@ -184,28 +196,52 @@ extension JSONValue {
   static func time(_ time: MediaTime) -> JSONValue { .text(time.description) }
   static func range(_ range: MediaTimeRange) -> JSONValue { .text(range.description) }
 
-  static func number(_ number: Double) throws(DocumentError) -> JSONValue {
-    guard number.isFinite else {
-      throw DocumentError(problems: [Problem(pointer: "", message: "\(number) is in the edit; numbers must be finite")])
-    }
-    return JSONValue(content: .number("\(number)"))
+  /// `checkNumbers` of the whole document finds a number that is not finite, with its place.
+  static func number(_ number: Double) -> JSONValue { JSONValue(content: .number("\(number)")) }
+
+  static func numbers(_ numbers: [Double]) -> JSONValue { .array(numbers.map { .number($0) }) }
+
+  /// A member of an object. The places of its problems begin with its key.
+  static func member(
+    _ key: String, _ write: () throws(DocumentError) -> JSONValue?
+  ) throws(DocumentError) -> (String, JSONValue?) {
+    do { return (key, try write()) } catch { throw error.below("/\(key)") }
   }
 
-  static func numbers(_ numbers: [Double]) throws(DocumentError) -> JSONValue {
-    var items: [JSONValue] = []
-    for number in numbers { items.append(try .number(number)) }
-    return .array(items)
+  /// A member that is an array of parts; nil if there are none.
+  static func member(_ key: String, _ parts: [some DocumentValue]) throws(DocumentError) -> (String, JSONValue?) {
+    try member(key) { () throws(DocumentError) in parts.isEmpty ? nil : .array(try written(parts)) }
   }
 
-  /// An array of parts; nil if there are none.
-  static func list(_ parts: [some DocumentValue]) throws(DocumentError) -> JSONValue? {
-    parts.isEmpty ? nil : try .array(written(parts))
-  }
-
-  static func written(_ parts: [some DocumentValue]) throws(DocumentError) -> [JSONValue] {
+  static func written(_ parts: [some WritableValue]) throws(DocumentError) -> [JSONValue] {
     var values: [JSONValue] = []
-    for part in parts { values.append(try part.written()) }
+    for part in parts {
+      do {
+        values.append(try part.written())
+      } catch {
+        throw error.below("/\(values.count)")
+      }
+    }
     return values
+  }
+}
+
+extension JSONValue {
+  /// Throws with the place of every number that JSON cannot have.
+  func checkNumbers() throws(DocumentError) {
+    var problems: [Problem] = []
+    func check(_ value: JSONValue, at pointer: JSONPointer) {
+      switch value.content {
+      case .number(let text):
+        guard ["nan", "inf", "-inf"].contains(text) else { return }
+        problems.append(Problem(pointer: pointer.text, message: "\(text) cannot be written; numbers must be finite"))
+      case .array(let items): for (index, item) in items.enumerated() { check(item, at: pointer.index(index)) }
+      case .object(let members): for (key, member) in members { check(member, at: pointer.key(key)) }
+      case .null, .boolean, .string: break
+      }
+    }
+    check(self, at: .root)
+    if !problems.isEmpty { throw DocumentError(problems: problems) }
   }
 }
 

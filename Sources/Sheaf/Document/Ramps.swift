@@ -5,7 +5,7 @@ protocol RampValue: Interpolatable, DocumentValue {}
 
 extension Double: DocumentValue {
   init(_ value: JSONValue) throws(DocumentError) { self = try value.number }
-  func written() throws(DocumentError) -> JSONValue { try .number(self) }
+  func written() throws(DocumentError) -> JSONValue { .number(self) }
 }
 
 extension Rectangle: RampValue {
@@ -15,7 +15,7 @@ extension Rectangle: RampValue {
       x: try numbers[0].number, y: try numbers[1].number, width: try numbers[2].number, height: try numbers[3].number)
   }
 
-  func written() throws(DocumentError) -> JSONValue { try .numbers([x, y, width, height]) }
+  func written() throws(DocumentError) -> JSONValue { .numbers([x, y, width, height]) }
 }
 
 extension AffineMatrix: RampValue {
@@ -26,7 +26,7 @@ extension AffineMatrix: RampValue {
       tx: try numbers[4].number, ty: try numbers[5].number)
   }
 
-  func written() throws(DocumentError) -> JSONValue { try .numbers([a, b, c, d, tx, ty]) }
+  func written() throws(DocumentError) -> JSONValue { .numbers([a, b, c, d, tx, ty]) }
 }
 
 extension LayerTurn: RampValue {
@@ -46,8 +46,8 @@ extension LayerTurn: RampValue {
 
   func written() throws(DocumentError) -> JSONValue {
     .object([
-      ("rotate", try .number(rotation)), ("scale", try .numbers([scaleX, scaleY])),
-      ("translate", try .numbers([x, y])), ("anchor", try .array([anchorX.written(), anchorY.written()])),
+      ("rotate", .number(rotation)), ("scale", .numbers([scaleX, scaleY])),
+      ("translate", .numbers([x, y])), ("anchor", try .array([anchorX.written(), anchorY.written()])),
     ])
   }
 }
@@ -65,7 +65,7 @@ extension LayerTurn.Coordinate: DocumentValue {
   }
 
   func written() throws(DocumentError) -> JSONValue {
-    guard fraction != 0 else { return try .number(pixels) }
+    guard fraction != 0 else { return .number(pixels) }
     guard pixels == 0, fraction.isFinite else {
       let message = "an anchor is \(fraction) of a side and \(pixels) pixels; a document has one of them"
       throw DocumentError(problems: [Problem(pointer: "", message: message)])
@@ -146,14 +146,16 @@ extension RampList {
     return ramp.to
   }
 
-  func written(_ key: String) throws(DocumentError) -> [JSONValue] {
-    var values: [JSONValue] = []
-    for ramp in ramps {
-      values.append(
-        .ramp(
-          key, over: ramp.over, easing: ramp.easing, from: try .number(ramp.from), to: try .number(ramp.to)))
+  func written(_ key: String) -> [JSONValue] {
+    ramps.map {
+      .ramp(key, over: $0.over, easing: $0.easing, from: .number($0.from), to: .number($0.to))
     }
-    return values
+  }
+
+  /// A number if the list never changes, and otherwise its ramps.
+  func writtenValue(_ key: String) -> JSONValue {
+    if let constant, !ramps.isEmpty { return .number(constant) }
+    return .array(written(key))
   }
 
   /// Reads ramps of one key.
@@ -165,7 +167,7 @@ extension RampList {
     }
   }
 
-  fileprivate mutating func append(_ fields: DocumentFields, _ key: String) throws(DocumentError) {
+  mutating func append(_ fields: DocumentFields, _ key: String) throws(DocumentError) {
     let time = try RampTime(fields)
     let (from, to) = try time.values(fields.required(key)) { (value) throws(DocumentError) in try value.number }
     ramps.append(Ramp(over: time.over, from: from, to: to, easing: time.easing))
@@ -215,7 +217,7 @@ struct WrittenGeometry {
   static let keys = ["crop", "frame", "transform", "ramps"]
 
   func written() throws(DocumentError) -> [(String, JSONValue?)] {
-    var ramps = try opacity.written("opacity")
+    var ramps = opacity.written("opacity")
     ramps += try crop?.written("crop") ?? []
     ramps += try frame?.written("frame") ?? []
     var constant: JSONValue?

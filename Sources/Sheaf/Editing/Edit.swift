@@ -8,22 +8,38 @@ public import CompositionModel
 public struct Edit: Sendable, Hashable {
   /// One thing that is wrong in an edit, with its place in the edit's document.
   public typealias Problem = CompositionModel.Problem
+  /// Values over time that drive a compositor or an overlay, without pictures or sound of their own.
+  public typealias MetadataTrack = CompositionModel.MetadataTrack
+  /// A number, a number that changes, or a text over a range of time: AVFoundation's `AVTimedMetadataGroup`.
+  public typealias TimedMetadata = CompositionModel.TimedMetadata
 
   /// The path of each file by the name that clips and overlays refer to.
   public var assets: [AssetID: String]
   public var composition: Composition
   public var audioMix: AudioMix
   public var videoComposition: VideoComposition
+  /// Drawn over the pictures and their overlays, or carried as text tracks of the film.
+  public var captions: [Captions]
+  /// Text tracks of the film that are put together from clips.
+  public var subtitleTracks: [SubtitleTrack]
+  /// Each has numbers or texts. An overlay shows them by `Overlay.Content.metadata`, and a compositor of your own is given
+  /// those that it names.
+  public var metadataTracks: [MetadataTrack]
   public var export: ExportSettings
 
   public init(
     assets: [AssetID: String] = [:], composition: Composition = Composition(), audioMix: AudioMix = AudioMix(),
-    videoComposition: VideoComposition = VideoComposition(), export: ExportSettings = ExportSettings()
+    videoComposition: VideoComposition = VideoComposition(), captions: [Captions] = [],
+    subtitleTracks: [SubtitleTrack] = [], metadataTracks: [MetadataTrack] = [],
+    export: ExportSettings = ExportSettings()
   ) {
     self.assets = assets
     self.composition = composition
     self.audioMix = audioMix
     self.videoComposition = videoComposition
+    self.captions = captions
+    self.subtitleTracks = subtitleTracks
+    self.metadataTracks = metadataTracks
     self.export = export
   }
 
@@ -59,13 +75,15 @@ public struct Edit: Sendable, Hashable {
     var problems: [Problem] = []
     for (number, track) in composition.tracks.enumerated() {
       for (index, clip) in track.clips.enumerated() {
-        guard let standard = assets[clip.asset]?.defaultTrack(track.type)?.index, standard != clip.sourceTrack else {
-          continue
-        }
+        guard let asset = assets[clip.asset], let played = asset.track(track.type, number: clip.trackNumber),
+          played.index != clip.sourceTrack
+        else { continue }
         problems.append(
           Problem(
             pointer: "/tracks/\(number)/clips/\(index)",
-            message: "the clip plays track \(clip.sourceTrack) of '\(clip.asset)'; a document plays track \(standard)"))
+            message:
+              "the clip has track \(clip.sourceTrack) of '\(clip.asset)', and its 'trackNumber' is that of track "
+              + "\(played.index)"))
       }
     }
     do {
@@ -106,20 +124,28 @@ public struct AssetSource: Sendable, Hashable {
 // MARK: As a document
 
 extension Edit {
-  /// The edit as a JSON document. Throws if a number in it is not finite, or cannot be written otherwise.
+  /// The edit as a JSON document. Throws, with the place in the document, if a number of the edit is not finite or a part
+  /// cannot be written otherwise.
   public func document() throws(DocumentError) -> [UInt8] {
-    var tracks: [JSONValue] = []
-    for (number, track) in composition.tracks.enumerated() {
-      tracks.append(try Self.written(track, at: "/tracks/\(number)"))
+    let tracks = try JSONValue.member("tracks") { () throws(DocumentError) in
+      try .array(
+        JSONValue.written(composition.tracks) + JSONValue.written(subtitleTracks) + JSONValue.written(metadataTracks))
     }
-    var members: [(String, JSONValue?)] = [
-      ("sheaf", .integer(1)), ("assets", .object(assets.map { ($0.key, .text($0.value)) })), ("tracks", .array(tracks)),
-    ]
-    let standard = (AudioMix(), VideoComposition(), ExportSettings())
-    if audioMix != standard.0 { members.append(("audioMix", try audioMix.written())) }
-    if videoComposition != standard.1 { members.append(("videoComposition", try videoComposition.written())) }
-    if export != standard.2 { members.append(("export", try export.written())) }
-    return Array(JSONValue.object(members).canonicalText.utf8)
+    let mix = try JSONValue.member("audioMix") { () throws(DocumentError) in
+      audioMix == AudioMix() ? nil : try audioMix.written(tracks: composition.tracks)
+    }
+    let video = try JSONValue.member("videoComposition") { () throws(DocumentError) in
+      videoComposition == VideoComposition() ? nil : try videoComposition.written()
+    }
+    let export = try JSONValue.member("export") { () throws(DocumentError) in
+      self.export == ExportSettings() ? nil : try self.export.written()
+    }
+    let document = JSONValue.object([
+      ("sheaf", .integer(1)), ("assets", .object(assets.map { ($0.key, .text($0.value)) })), tracks, mix, video,
+      try JSONValue.member("captions", captions), export,
+    ])
+    try document.checkNumbers()
+    return Array(document.canonicalText.utf8)
   }
 
   /// Reads an edit from a document that gives the place and the part of each clip, as `document()` writes it. Throws if
@@ -139,120 +165,27 @@ extension Edit {
       throw DocumentError(problems: [problem])
     }
     let fields = try read.value.fields(
-      "a document", ["sheaf", "assets", "tracks", "videoComposition", "audioMix", "export"])
+      "a document", ["sheaf", "assets", "tracks", "videoComposition", "audioMix", "captions", "export"])
     let version = try fields.required("sheaf")
     guard case .number("1") = version.content else { throw version.problem("\(version.shown) is not version 1") }
     self.init()
     for (id, path) in try fields["assets"]?.members ?? [] { assets[id] = try path.text }
-    composition.tracks = try fields.required("tracks").list { (track) throws(DocumentError) in
-      try Self.track(track, descriptions)
+    for track in try fields.required("tracks").items {
+      switch try track.trackType {
+      case .subtitle: subtitleTracks.append(try SubtitleTrack(track))
+      case .metadata: metadataTracks.append(try MetadataTrack(track))
+      case let type: composition.tracks.append(try CompositionTrack(track, type, descriptions))
+      }
     }
-    if let mix = fields["audioMix"] { audioMix = try AudioMix(mix) }
+    if let mix = fields["audioMix"] { audioMix = try AudioMix(mix, tracks: composition.tracks) }
     if let video = fields["videoComposition"] { videoComposition = try VideoComposition(video) }
+    captions = try fields.list("captions")
     if let export = fields["export"] { self.export = try ExportSettings(export) }
     for index in videoComposition.overlays.indices {
       // The name of an asset is a font's file, and any other a family.
-      guard case .text(var text) = videoComposition.overlays[index].content, assets[text.font] != nil else { continue }
-      (text.fontFile, text.font) = (text.font, "sans-serif")
-      videoComposition.overlays[index].content = .text(text)
-    }
-  }
-
-  private static func written(_ track: CompositionTrack, at pointer: String) throws(DocumentError) -> JSONValue {
-    var clips: [JSONValue] = []
-    for (number, clip) in track.clips.enumerated() {
-      let own = [
-        ("pan", clip.pan != nil), ("audioFilters", clip.audioFilters != nil),
-        ("a frozen picture", clip.source.isEmpty && clip.source.start != .zero),
-      ]
-      if let key = own.first(where: \.1)?.0 {
-        throw DocumentError(
-          problems: [
-            Problem(
-              pointer: "\(pointer)/clips/\(number)", message: "\(key) of a clip cannot be exported by this library yet")
-          ])
+      videoComposition.overlays[index].changeText { text in
+        if assets[text.font] != nil { (text.fontFile, text.font) = (text.font, "sans-serif") }
       }
-      clips.append(
-        .object([
-          ("asset", .text(clip.asset)), ("use", clip.source.isEmpty ? nil : .range(clip.source)),
-          ("at", .time(clip.target.start)), ("duration", .time(clip.target.duration)),
-          ("deinterlace", clip.deinterlace.map { .flag($0 == .always) }),
-          ("alpha", clip.alpha.map { .text($0.rawValue) }),
-          ("reverse", clip.retiming?.isReversed == true ? .flag(true) : nil),
-          (
-            "speed",
-            clip.retiming?.speed.map { curve in
-              .array(curve.points.map { .object([("at", .time($0.at)), ("value", .speed($0.speed))]) })
-            }
-          ),
-          ("pitch", clip.pitch.map { .text($0.rawValue) }), ("layout", clip.layout.map { .text($0.rawValue) }),
-        ]))
-    }
-    return .object([("id", .text(track.id)), ("type", .text(track.type.rawValue)), ("clips", .array(clips))])
-  }
-
-  private static func track(
-    _ value: JSONValue, _ descriptions: [AssetID: AssetDescription]
-  ) throws(DocumentError) -> CompositionTrack {
-    let fields = try value.fields("a track", ["id", "type", "clips"])
-    let type: MediaType = try fields.choice("type", "track type") ?? .video
-    var track = CompositionTrack(id: try fields.required("id").text, type: type)
-    track.clips = try fields.required("clips").list { (item) throws(DocumentError) in
-      let fields = try item.fields(
-        "a clip",
-        [
-          "asset", "use", "at", "duration", "deinterlace", "alpha", "reverse", "speed", "pitch", "layout",
-        ])
-      let asset = try fields.required("asset")
-      guard let source = descriptions[try asset.text]?.defaultTrack(type) else {
-        throw asset.problem("\(asset.shown) has no \(type) track, or is not described")
-      }
-      do {
-        let target = try MediaTimeRange(
-          start: try fields.required("at").time, duration: try fields.required("duration").time)
-        var clip = Clip(
-          asset: try asset.text, sourceTrack: source.index,
-          source: try fields["use"]?.range ?? MediaTimeRange(start: .zero, duration: .zero), target: target)
-        clip.deinterlace = try fields.flag("deinterlace").map { $0 ? .always : .never }
-        clip.alpha = try fields.choice("alpha", "alpha")
-        let points = try fields.read("speed") { (value) throws(DocumentError) in
-          try value.list { (point) throws(DocumentError) in
-            let fields = try point.fields("a point of a speed", ["at", "value"])
-            let speed = try fields.required("value")
-            guard let value = speed.speed else {
-              throw speed.problem("\(speed.shown) should be a fraction such as \"1/3\"")
-            }
-            return SpeedCurve.Point(at: try fields.required("at").time, speed: value)
-          }
-        }
-        let isReversed = try fields.flag("reverse") ?? false
-        if isReversed || points != nil {
-          clip.retiming = Retiming(isReversed: isReversed, speed: points.map { SpeedCurve(points: $0) })
-        }
-        clip.pitch = try fields.choice("pitch", "pitch algorithm")
-        clip.layout = try fields.choice("layout", "layout of speakers")
-        return clip
-      } catch let error as DocumentError {
-        throw error
-      } catch {
-        throw item.problem("\(error)")
-      }
-    }
-    return track
-  }
-}
-
-extension JSONValue {
-  /// A number if it is whole, and otherwise a fraction such as "1/3".
-  fileprivate static func speed(_ speed: Rational) -> JSONValue {
-    speed == Rational(speed.floor) ? JSONValue(content: .number("\(speed)")) : .text("\(speed)")
-  }
-
-  /// Nil if it is none.
-  fileprivate var speed: Rational? {
-    switch content {
-    case .number(let text), .string(let text): try? MediaTime(notation: text)?.exact
-    default: nil
     }
   }
 }

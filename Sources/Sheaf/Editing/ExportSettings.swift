@@ -22,21 +22,34 @@ public struct ExportSettings: Sendable, Hashable {
     /// One of the codec's presets, such as `medium`.
     public var preset: String?
     public var profile: String?
+    /// One of the codec's levels, such as `4.1`.
+    public var level: String?
+    /// Bits a second that a decoder with a buffer of `bufferDuration` is never given too late.
+    public var maxBitRate: Int?
+    /// Seconds of `maxBitRate` that the buffer holds. Only with `maxBitRate`.
+    public var bufferDuration: MediaTime?
     /// The most frames from one keyframe to the next.
     public var keyframeInterval: Int?
     public var pixelFormat: PixelFormat?
+    /// By how many degrees clockwise players turn the pictures: 0, 90, 180 or 270.
+    public var rotation: Int?
 
     public init(
       codec: VideoCodec? = nil, quality: Double? = nil, bitRate: Int? = nil, preset: String? = nil,
-      profile: String? = nil, keyframeInterval: Int? = nil, pixelFormat: PixelFormat? = nil
+      profile: String? = nil, level: String? = nil, maxBitRate: Int? = nil, bufferDuration: MediaTime? = nil,
+      keyframeInterval: Int? = nil, pixelFormat: PixelFormat? = nil, rotation: Int? = nil
     ) {
       self.codec = codec
       self.quality = quality
       self.bitRate = bitRate
       self.preset = preset
       self.profile = profile
+      self.level = level
+      self.maxBitRate = maxBitRate
+      self.bufferDuration = bufferDuration
       self.keyframeInterval = keyframeInterval
       self.pixelFormat = pixelFormat
+      self.rotation = rotation
     }
   }
 
@@ -82,6 +95,18 @@ public struct ExportSettings: Sendable, Hashable {
     case forSharing
   }
 
+  /// A named place of the film, to the next chapter's start or the film's end.
+  public struct Chapter: Sendable, Hashable {
+    /// On the composition's timeline.
+    public var start: MediaTime
+    public var title: String
+
+    public init(at start: MediaTime, title: String) {
+      self.start = start
+      self.title = title
+    }
+  }
+
   /// Nil: the container's defaults.
   public var preset: Preset?
   /// The part of the composition that is exported. Nil: all of it.
@@ -98,16 +123,19 @@ public struct ExportSettings: Sendable, Hashable {
   public var optimizeForNetworkUse: Bool
   /// Metadata by format key, such as `title`.
   public var metadata: [String: String]
+  /// In order of time.
+  public var chapters: [Chapter]
 
   public init(
     path: String? = nil, video: Stream<Video> = .automatic, audio: Stream<Audio> = .automatic,
-    optimizeForNetworkUse: Bool = true, metadata: [String: String] = [:]
+    optimizeForNetworkUse: Bool = true, metadata: [String: String] = [:], chapters: [Chapter] = []
   ) {
     self.path = path
     self.video = video
     self.audio = audio
     self.optimizeForNetworkUse = optimizeForNetworkUse
     self.metadata = metadata
+    self.chapters = chapters
   }
 }
 
@@ -117,7 +145,7 @@ extension ExportSettings: DocumentValue {
       "'export'",
       [
         "to", "preset", "timeRange", "video", "audio", "optimizeForNetworkUse", "metadata", "carryMetadata",
-        "metadataFilter",
+        "metadataFilter", "chapters",
       ])
     self.init(path: try fields.text("to"), optimizeForNetworkUse: try fields.flag("optimizeForNetworkUse") ?? true)
     if let video = fields["video"] { self.video = try Stream(video) }
@@ -135,6 +163,7 @@ extension ExportSettings: DocumentValue {
     }
     metadataFilter = try fields.choice("metadataFilter", "metadata filter")
     for (key, text) in try fields["metadata"]?.members ?? [] { metadata[key] = try text.text }
+    chapters = try fields.list("chapters")
   }
 
   func written() throws(DocumentError) -> JSONValue {
@@ -144,9 +173,18 @@ extension ExportSettings: DocumentValue {
       ("optimizeForNetworkUse", optimizeForNetworkUse ? nil : .flag(false)),
       ("metadata", metadata.isEmpty ? nil : .object(metadata.map { ($0.key, .text($0.value)) })),
       ("carryMetadata", carriedMetadata.map { $0.written }),
-      ("metadataFilter", metadataFilter.map { .text($0.rawValue) }),
+      ("metadataFilter", metadataFilter.map { .text($0.rawValue) }), try JSONValue.member("chapters", chapters),
     ])
   }
+}
+
+extension ExportSettings.Chapter: DocumentValue {
+  init(_ value: JSONValue) throws(DocumentError) {
+    let fields = try value.fields("a chapter", ["at", "title"])
+    self.init(at: try fields.required("at").time, title: try fields.required("title").text)
+  }
+
+  func written() throws(DocumentError) -> JSONValue { .object([("at", .time(start)), ("title", .text(title))]) }
 }
 
 extension ExportSettings.Preset {
@@ -188,21 +226,29 @@ extension ExportSettings.Stream where Settings: DocumentValue {
 extension ExportSettings.Video: DocumentValue {
   init(_ value: JSONValue) throws(DocumentError) {
     let fields = try value.fields(
-      "'video'", ["codec", "quality", "bitRate", "preset", "profile", "keyframeInterval", "pixelFormat"])
+      "'video'",
+      [
+        "codec", "quality", "bitRate", "preset", "profile", "level", "maxBitRate", "bufferDuration", "keyframeInterval",
+        "pixelFormat", "rotation",
+      ])
     self.init(
       codec: try fields.choice("codec", "video codec"), quality: try fields.number("quality"),
       bitRate: try fields.integer("bitRate"), preset: try fields.text("preset"), profile: try fields.text("profile"),
+      level: try fields.text("level"), maxBitRate: try fields.integer("maxBitRate"),
+      bufferDuration: try fields.read("bufferDuration") { (value) throws(DocumentError) in try value.time },
       keyframeInterval: try fields.integer("keyframeInterval"),
-      pixelFormat: try fields.choice("pixelFormat", "pixel format"))
+      pixelFormat: try fields.choice("pixelFormat", "pixel format"), rotation: try fields.integer("rotation"))
   }
 
   func written() throws(DocumentError) -> JSONValue {
     .object([
       ("codec", codec.map { .text($0.rawValue) }),
-      ("quality", try quality.written { (number) throws(DocumentError) in try .number(number) }),
+      ("quality", quality.map { .number($0) }),
       ("bitRate", bitRate.map { .integer($0) }), ("preset", preset.map { .text($0) }),
-      ("profile", profile.map { .text($0) }), ("keyframeInterval", keyframeInterval.map { .integer($0) }),
-      ("pixelFormat", pixelFormat.map { .text($0.rawValue) }),
+      ("profile", profile.map { .text($0) }), ("level", level.map { .text($0) }),
+      ("maxBitRate", maxBitRate.map { .integer($0) }), ("bufferDuration", bufferDuration.map { .time($0) }),
+      ("keyframeInterval", keyframeInterval.map { .integer($0) }),
+      ("pixelFormat", pixelFormat.map { .text($0.rawValue) }), ("rotation", rotation.map { .integer($0) }),
     ])
   }
 }

@@ -17,6 +17,9 @@ extension VideoComposition {
       /// A video that plays `loop` times, nil for as long as it is shown. `use` is the part that plays; nil: all of it.
       case video(AssetID, use: MediaTimeRange? = nil, width: Length? = nil, height: Length? = nil, loop: Int? = 1)
       case text(StyledText)
+      /// The values of a metadata track in the style of a text, whose own `text` is empty. Numbers are rounded to
+      /// `decimals` of them, at most 6. Where the track has no value nothing is drawn.
+      case metadata(TrackID, StyledText, decimals: Int = 0, prefix: String = "", suffix: String = "")
     }
 
     public enum Place: Sendable, Hashable {
@@ -82,7 +85,7 @@ extension VideoComposition.Overlay: DocumentValue {
     )
     let content: Content
     if has("text") {
-      content = .text(try StyledText(fields))
+      content = try Self.text(fields)
     } else if has("video") {
       var loop: Int? = 1
       if let value = fields["loop"] {
@@ -110,14 +113,36 @@ extension VideoComposition.Overlay: DocumentValue {
     blendMode = try fields.choice("blendMode", "blend mode")
   }
 
+  private static func text(_ fields: DocumentFields) throws(DocumentError) -> Content {
+    let written = try fields.required("text")
+    guard case .object = written.content else { return .text(try StyledText(try written.text, fields)) }
+    let source = try written.fields("a text of a metadata track", ["track", "decimals", "prefix", "suffix"])
+    return .metadata(
+      try source.required("track").text, try StyledText("", fields), decimals: try source.integer("decimals") ?? 0,
+      prefix: try source.text("prefix") ?? "", suffix: try source.text("suffix") ?? "")
+  }
+
   func written() throws(DocumentError) -> JSONValue {
     let geometry = LayerGeometry(crop: crop, transform: transform.map { .turn($0) })
     return .object(
       (try contentMembers()) + (try place.members()) + [
-        ("over", timeRange.map { .range($0) }), ("opacity", opacity == 1 ? nil : try .number(opacity)),
-        ("filters", try .list(filters)), ("alpha", alpha.map { .text($0.rawValue) }),
+        ("over", timeRange.map { .range($0) }), ("opacity", opacity == 1 ? nil : .number(opacity)),
+        try JSONValue.member("filters", filters), ("alpha", alpha.map { .text($0.rawValue) }),
         ("blendMode", blendMode.map { .text($0.rawValue) }),
       ] + (try WrittenGeometry(opacity: opacityRamps, geometry: geometry).written()))
+  }
+
+  /// Changes the style of a text overlay.
+  mutating func changeText(_ change: (inout StyledText) -> Void) {
+    switch content {
+    case .text(var text):
+      change(&text)
+      content = .text(text)
+    case .metadata(let track, var style, let decimals, let prefix, let suffix):
+      change(&style)
+      content = .metadata(track, style, decimals: decimals, prefix: prefix, suffix: suffix)
+    case .image, .video: break
+    }
   }
 
   private func contentMembers() throws(DocumentError) -> [(String, JSONValue?)] {
@@ -129,7 +154,21 @@ extension VideoComposition.Overlay: DocumentValue {
         ("video", .text(asset)), ("use", use.map { .range($0) }),
         ("loop", loop == 1 ? nil : loop.map { .integer($0) } ?? .flag(true)),
       ] + (try Length.members(width, height))
-    case .text(let text): try text.members()
+    case .text(let text): try text.members(.text(text.text))
+    // The text of the style has no place in a document.
+    case .metadata(_, let style, _, _, _) where !style.text.isEmpty:
+      throw DocumentError(
+        problems: [
+          Problem(
+            pointer: "",
+            message: "the style of a metadata track's overlay has the text \"\(style.text)\"; it must be empty")
+        ])
+    case .metadata(let track, let style, let decimals, let prefix, let suffix):
+      try style.members(
+        .object([
+          ("track", .text(track)), ("decimals", decimals == 0 ? nil : .integer(decimals)),
+          ("prefix", prefix.isEmpty ? nil : .text(prefix)), ("suffix", suffix.isEmpty ? nil : .text(suffix)),
+        ]))
     }
   }
 }
@@ -180,14 +219,14 @@ extension VideoComposition.Overlay.Place {
 }
 
 extension StyledText {
-  fileprivate init(_ fields: DocumentFields) throws(DocumentError) {
+  fileprivate init(_ text: String, _ fields: DocumentFields) throws(DocumentError) {
     func color(_ fields: DocumentFields, _ standard: CompositionModel.Color) throws(DocumentError)
       -> CompositionModel.Color
     {
       try fields.read("color") { (value) throws(DocumentError) in try Color(value) } ?? standard
     }
     self.init(
-      text: try fields.required("text").text, isBold: try fields.flag("bold") ?? false,
+      text: text, isBold: try fields.flag("bold") ?? false,
       isItalic: try fields.flag("italic") ?? false, size: try fields.required("size").number,
       color: try color(fields, .white), alignment: try fields.choice("align", "alignment") ?? .center,
       width: try fields.integer("width"), lineSpacing: try fields.number("lineSpacing"),
@@ -210,24 +249,23 @@ extension StyledText {
     }
   }
 
-  fileprivate func members() throws(DocumentError) -> [(String, JSONValue?)] {
+  fileprivate func members(_ text: JSONValue) throws(DocumentError) -> [(String, JSONValue?)] {
     [
-      ("text", .text(text)), ("font", .text(fontFile ?? font)), ("bold", isBold ? .flag(true) : nil),
-      ("italic", isItalic ? .flag(true) : nil), ("size", try .number(size)), ("color", try color.written()),
+      ("text", text), ("font", .text(fontFile ?? font)), ("bold", isBold ? .flag(true) : nil),
+      ("italic", isItalic ? .flag(true) : nil), ("size", .number(size)), ("color", try color.written()),
       ("align", .text(alignment.rawValue)), ("width", width.map { .integer($0) }),
-      ("lineSpacing", try lineSpacing.written { (number) throws(DocumentError) in try .number(number) }),
-      ("letterSpacing", try letterSpacing.written { (number) throws(DocumentError) in try .number(number) }),
+      ("lineSpacing", lineSpacing.map { .number($0) }), ("letterSpacing", letterSpacing.map { .number($0) }),
       (
         "outline",
         try outline.written { (outline) throws(DocumentError) in
-          .object([("width", try .number(outline.width)), ("color", try outline.color.written())])
+          .object([("width", .number(outline.width)), ("color", try outline.color.written())])
         }
       ),
       (
         "shadow",
         try shadow.written { (shadow) throws(DocumentError) in
           .object([
-            ("x", .integer(shadow.x)), ("y", .integer(shadow.y)), ("blur", try .number(shadow.blur)),
+            ("x", .integer(shadow.x)), ("y", .integer(shadow.y)), ("blur", .number(shadow.blur)),
             ("color", try shadow.color.written()),
           ])
         }

@@ -19,7 +19,7 @@ extension Color: DocumentValue {
   }
 }
 
-extension Filter<RampList>: DocumentValue {
+extension Filter<RampList>: DocumentValue, WritableValue {
   init(_ value: JSONValue) throws(DocumentError) {
     guard let written = try value.members.first(where: { $0.key == "kind" })?.value else {
       throw value.problem("a filter of an edit needs 'kind'")
@@ -32,7 +32,7 @@ extension Filter<RampList>: DocumentValue {
       if let written = fields[parameter.key] {
         values.append(try Self.parameter(written))
       } else if let standard = parameter.standard {
-        values.append(try Self.parameter(try .number(standard)))
+        values.append(try Self.parameter(.number(standard)))
       } else {
         _ = try fields.required(parameter.key)
       }
@@ -51,11 +51,7 @@ extension Filter<RampList>: DocumentValue {
     var members: [(String, JSONValue?)] = [("kind", .text(kind.rawValue)), ("asset", table.map { .text($0) })]
     if case .chromaKey(let color, _, _, _) = self { members.append(("color", try color.written())) }
     for (parameter, list) in zip(kind.parameters, values) {
-      if let constant = list.constant {
-        members.append((parameter.key, try .number(constant)))
-      } else {
-        members.append((parameter.key, .array(try list.written("value"))))
-      }
+      members.append((parameter.key, list.constant.map { .number($0) } ?? .array(list.written("value"))))
     }
     return .object(members)
   }
@@ -90,12 +86,15 @@ extension LayerMask: DocumentValue {
 
 extension CustomCompositor: DocumentValue {
   init(_ value: JSONValue) throws(DocumentError) {
-    try self.init(value.fields("a compositor", ["name", "parameters"]))
+    try self.init(value.fields("a compositor", ["name", "parameters", "metadata"]))
   }
 
   fileprivate init(_ fields: DocumentFields) throws(DocumentError) {
     self.init(
-      name: try fields.required("name").text, parameters: fields["parameters"]?.canonicalText ?? "{}")
+      name: try fields.required("name").text, parameters: fields["parameters"]?.canonicalText ?? "{}",
+      metadata: try fields.read("metadata") { (value) throws(DocumentError) in
+        try value.list { (item) throws(DocumentError) in try item.text }
+      })
   }
 
   func written() throws(DocumentError) -> JSONValue { .object(try members()) }
@@ -103,7 +102,10 @@ extension CustomCompositor: DocumentValue {
   fileprivate func members() throws(DocumentError) -> [(String, JSONValue?)] {
     do {
       let value = try JSONReader.read(Array(parameters.utf8)).value
-      return [("name", .text(name)), ("parameters", parameters == "{}" ? nil : value)]
+      return [
+        ("name", .text(name)), ("parameters", parameters == "{}" ? nil : value),
+        ("metadata", metadata.map { .array($0.map { .text($0) }) }),
+      ]
     } catch {
       let message = "the parameters of the compositor '\(name)' are not JSON: \(error.message)"
       throw DocumentError(problems: [Problem(pointer: "", message: message)])
@@ -114,7 +116,7 @@ extension CustomCompositor: DocumentValue {
 extension TransitionStyle {
   /// Those of a document, without the matte.
   static let keys = [
-    "kind", "direction", "color", "center", "softness", "matte", "invert", "name", "parameters", "easing",
+    "kind", "direction", "color", "center", "softness", "matte", "invert", "name", "parameters", "metadata", "easing",
   ]
 
   init(_ fields: DocumentFields) throws(DocumentError) {
@@ -145,12 +147,12 @@ extension TransitionStyle {
     case .dissolve: own = []
     case .fade(let color): own = [("color", try color.written())]
     case .wipe(let direction, let softness):
-      own = [("direction", .text(direction.rawValue)), ("softness", try .number(softness))]
+      own = [("direction", .text(direction.rawValue)), ("softness", .number(softness))]
     case .slide(let direction), .push(let direction): own = [("direction", .text(direction.rawValue))]
     case .circle(let x, let y, let softness):
-      own = [("center", try .numbers([x, y])), ("softness", try .number(softness))]
+      own = [("center", .numbers([x, y])), ("softness", .number(softness))]
     case .luma(let softness, let isInverted):
-      own = [("softness", try .number(softness)), ("invert", isInverted ? .flag(true) : nil)]
+      own = [("softness", .number(softness)), ("invert", isInverted ? .flag(true) : nil)]
     case .custom(let compositor): own = try compositor.members()
     }
     return [("kind", .text(kind.name.rawValue)), ("easing", easing == .linear ? nil : easing.written)] + own

@@ -213,14 +213,14 @@ extension VideoComposition: DocumentValue {
   func written() throws(DocumentError) -> JSONValue {
     .object([
       ("renderSize", renderSize.map { .array([.integer($0.width), .integer($0.height)]) }),
-      ("scale", renderScale == 1 ? nil : try .number(renderScale)),
+      ("scale", renderScale == 1 ? nil : .number(renderScale)),
       ("frameDuration", frameDuration.map { .time($0) }),
       ("background", background == .black ? nil : try background.written()),
-      ("transitions", try .list(transitions)),
-      (
-        "instructions", try instructions.written { (list) throws(DocumentError) in .array(try JSONValue.written(list)) }
-      ),
-      ("overlays", try .list(overlays)), ("filters", try .list(filters)),
+      try JSONValue.member("transitions", transitions),
+      try JSONValue.member("instructions") { () throws(DocumentError) in
+        try instructions.written { (list) throws(DocumentError) in .array(try JSONValue.written(list)) }
+      },
+      try JSONValue.member("overlays", overlays), try JSONValue.member("filters", filters),
       (
         "color",
         colorProperties.map { color in
@@ -251,9 +251,9 @@ extension VideoComposition.Instruction: DocumentValue {
     .object([
       ("over", .range(timeRange)),
       ("background", try background.written { (color) throws(DocumentError) in try color.written() }),
-      ("layers", try .list(layers)), ("wantsOverlays", wantsOverlays ? nil : .flag(false)),
-      ("compositor", try compositor.written { (compositor) throws(DocumentError) in try compositor.written() }),
-      ("filters", try .list(filters)),
+      try JSONValue.member("layers", layers), ("wantsOverlays", wantsOverlays ? nil : .flag(false)),
+      try JSONValue.member("compositor") { () throws(DocumentError) in try compositor?.written() },
+      try JSONValue.member("filters", filters),
     ])
   }
 }
@@ -278,7 +278,7 @@ extension VideoComposition.LayerInstruction: DocumentValue {
         ("track", .text(track)), ("fit", fit == .contain ? nil : .text(fit.rawValue)),
         ("blendMode", blendMode.map { .text($0.rawValue) }),
         ("mask", try mask.written { (mask) throws(DocumentError) in try mask.written() }),
-        ("filters", try .list(filters)),
+        try JSONValue.member("filters", filters),
       ] + (try WrittenGeometry(opacity: opacity, geometry: geometry).written()))
   }
 }

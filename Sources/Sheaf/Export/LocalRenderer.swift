@@ -55,22 +55,29 @@ public struct LocalRenderer: Sendable, Hashable {
     }
   }
 
+  /// A file as an asset of its path, or why it cannot be read.
+  static func submitted(
+    _ path: String, _ configuration: LocalFarm.Configuration
+  ) async throws -> Result<Sheaf_SubmittedAsset, SheafError> {
+    let content = try await BlockingWork.run(.hashing) { AssetFile.content(path, configuration.contents) }
+    return content.map { content in
+      .with {
+        $0.id = path
+        $0.path = path
+        $0.content = content
+      }
+    }.mapError { SheafError(.invalidMedia, "\($0)") }
+  }
+
   /// What files contain, by path, or why one cannot be used. Each fails by itself.
   func describe(_ paths: [String]) async throws -> [String: Result<AssetDescription, SheafError>] {
     let configuration = try configuration()
     var found: [String: Result<AssetDescription, SheafError>] = [:]
     var assets: [Sheaf_SubmittedAsset] = []
     for path in Set(paths) {
-      let content = try await BlockingWork.run(.hashing) { AssetFile.content(path, configuration.contents) }
-      switch content {
-      case .success(let content):
-        assets.append(
-          .with {
-            $0.id = path
-            $0.path = path
-            $0.content = content
-          })
-      case .failure(let error): found[path] = .failure(SheafError(.invalidMedia, "\(error)"))
+      switch try await Self.submitted(path, configuration) {
+      case .success(let asset): assets.append(asset)
+      case .failure(let error): found[path] = .failure(error)
       }
     }
     if assets.isEmpty { return found }

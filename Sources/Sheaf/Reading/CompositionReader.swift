@@ -9,7 +9,7 @@ import SystemSupport
 /// loss to a temporary file, which is read in the caller's process. Pictures have the film's pixel format, and sound
 /// its rate and channels, in 24 bits.
 public final class CompositionReader: Sendable {
-  private let folder: String
+  private let folder: TemporaryFolder
   private let reader: AssetReader
   public let renderSize: PixelSize
   public let frameDuration: MediaTime
@@ -25,25 +25,18 @@ public final class CompositionReader: Sendable {
       let film = try Document.parse(edit.document(), output: "film.mkv").lower(
         assets: descriptions, output: "film.mkv")
       lossless.export = Self.lossless(film.export)
-      let folder = try Self.temporaryFolder()
-      let path = folder + "/film.mkv"
-      do {
-        _ = try await ExportSession(lossless, to: URL(fileURLWithPath: path), on: .local(renderer)).export()
-        let description = try await renderer.describe([path])[path]?.get()
-        guard let description else { throw SheafError(.failed, "\(path) was not probed") }
-        return (folder, film, AssetReader(path: path, description))
-      } catch {
-        Self.remove(folder)
-        throw error
-      }
+      let folder = try TemporaryFolder()
+      let path = folder.path + "/film.mkv"
+      _ = try await ExportSession(lossless, to: URL(fileURLWithPath: path), on: .local(renderer)).export()
+      let description = try await renderer.describe([path])[path]?.get()
+      guard let description else { throw SheafError(.failed, "\(path) was not probed") }
+      return (folder, film, AssetReader(path: path, description))
     }
     renderSize = film.videoComposition.renderSize
     frameDuration = film.videoComposition.frameDuration
     duration = film.composition.duration
     format = film.export.video?.pixelFormat
   }
-
-  deinit { Self.remove(folder) }
 
   /// The film's frames.
   /// - Parameter range: Begins with the frame that is shown at its start. Nil: all.
@@ -81,16 +74,5 @@ public final class CompositionReader: Sendable {
         ExportSettings.Audio(codec: .pcm, sampleRate: $0.sampleRate, channels: $0.channels, bitDepth: 24))
     }
     return ExportSettings(video: video ?? .none, audio: audio ?? .none)
-  }
-
-  private static func temporaryFolder() throws -> String {
-    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("sheaf-\(UUID().uuidString)").path
-    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-    return folder
-  }
-
-  private static func remove(_ folder: String) {
-    // What cannot be removed is left to the owner of the folder for temporary files.
-    _ = try? FileManager.default.removeItem(atPath: folder)
   }
 }

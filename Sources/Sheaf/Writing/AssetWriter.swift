@@ -107,10 +107,12 @@ public actor AssetWriter {
   ) throws(SheafError) -> VideoInput {
     try checkIsOpen()
     guard video == nil else { throw SheafError(.misuse, "a film has one video track") }
-    let plan = try WriterPlan(video: settings, size: size, frameDuration: frameDuration, colour: colour, name: name)
+    let plan = try WriterPlan(
+      video: settings, size: size, frameDuration: frameDuration, colour: colour, name: name, metadata: metadata)
     guard let encoder = plan.export.video else { throw SheafError(.failed, "no settings for the video") }
     do {
-      video = try VideoTrackWriter(encoder, size: size, frameDuration: frameDuration)
+      video = try VideoTrackWriter(
+        encoder, size: size, frameDuration: frameDuration, rotation: plan.export.rotation)
     } catch {
       throw SheafError(error)
     }
@@ -127,7 +129,7 @@ public actor AssetWriter {
     guard audio == nil else { throw SheafError(.misuse, "a film has one audio track") }
     var settings = settings
     (settings.sampleRate, settings.channels) = (sampleRate, channels)
-    let plan = try WriterPlan(audio: settings, name: name)
+    let plan = try WriterPlan(audio: settings, name: name, metadata: metadata)
     guard let encoder = plan.export.audio else { throw SheafError(.failed, "no settings for the audio") }
     do { audio = try AudioTrackWriter(encoder) } catch { throw SheafError(error) }
     return AudioInput(writer: self)

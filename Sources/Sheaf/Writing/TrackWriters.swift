@@ -36,6 +36,8 @@ final class VideoTrackWriter {
   let settings: VideoSettings
   let size: PixelSize
   let frameDuration: MediaTime
+  /// Degrees clockwise. Nil: none.
+  let rotation: Int?
   let piece: TrackPiece
   private let encoder: VideoEncoder
   private(set) var frameCount = 0
@@ -44,8 +46,9 @@ final class VideoTrackWriter {
   /// Its frame, made once for all frames that show it.
   private var frame: Frame?
 
-  init(_ settings: VideoSettings, size: PixelSize, frameDuration: MediaTime) throws {
+  init(_ settings: VideoSettings, size: PixelSize, frameDuration: MediaTime, rotation: Int?) throws {
     (self.settings, self.size, self.frameDuration) = (settings, size, frameDuration)
+    self.rotation = rotation == 0 ? nil : rotation
     encoder = try VideoEncoder(settings, size: size, frameDuration: frameDuration)
     piece = try TrackPiece(encoder.header)
   }

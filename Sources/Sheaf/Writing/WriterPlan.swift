@@ -10,7 +10,8 @@ struct WriterPlan {
 
   /// - Parameter name: The film's, whose extension selects the container.
   init(
-    video settings: ExportSettings.Video, size: PixelSize, frameDuration: MediaTime, colour: ColourTags, name: String
+    video settings: ExportSettings.Video, size: PixelSize, frameDuration: MediaTime, colour: ColourTags, name: String,
+    metadata: [String: String]
   ) throws(SheafError) {
     let source = VideoFormat(
       size: size, pixelFormat: (settings.pixelFormat ?? .yuv420p).rawValue, colour: colour,
@@ -18,14 +19,14 @@ struct WriterPlan {
     try self.init(
       .video, video: source,
       VideoComposition(renderSize: size, frameDuration: frameDuration),
-      ExportSettings(path: name, video: .settings(settings), audio: .none))
+      ExportSettings(path: name, video: .settings(settings), audio: .none, metadata: metadata))
   }
 
-  init(audio settings: ExportSettings.Audio, name: String) throws(SheafError) {
+  init(audio settings: ExportSettings.Audio, name: String, metadata: [String: String]) throws(SheafError) {
     let source = AudioFormat(sampleRate: 48000, channels: 2, layout: "stereo")
     try self.init(
       .audio, audio: source, VideoComposition(),
-      ExportSettings(path: name, video: .none, audio: .settings(settings)))
+      ExportSettings(path: name, video: .none, audio: .settings(settings), metadata: metadata))
   }
 
   private init(
@@ -71,7 +72,7 @@ struct WriterPlan {
     let task = StitchTask(
       container: container, video: stitched,
       audio: audio.map { StitchedAudio(encoder: $0.settings, sampleCount: $0.sampleCount) },
-      optimizeForNetworkUse: optimizeForNetworkUse, metadata: metadata)
+      optimizeForNetworkUse: optimizeForNetworkUse, metadata: metadata, rotation: video?.rotation)
     var pieces: [any ByteSource] = []
     if let video { pieces.append(try video.piece.source()) }
     if let audio { pieces.append(try audio.piece.source()) }

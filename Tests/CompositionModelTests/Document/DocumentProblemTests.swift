@@ -86,7 +86,6 @@ private func instructions(_ instructions: String) -> String {
     Wrong(documentText(tracks: #"[{"id": "", "clips": [{"asset": "v"}]}]"#), "/tracks/0/id", "empty"),
     Wrong(
       documentText(tracks: #"[{"type": "vidoe", "clips": [{"asset": "v"}]}]"#), "/tracks/0/type", "'vidoe'", "'video'"),
-    Wrong(documentText(tracks: #"[{"type": "metadata", "clips": []}]"#), "/tracks/0/type", "'metadata'", "yet"),
     Wrong(
       documentText(tracks: #"[{"id": "A", "clips": [{"asset": "v"}]}, {"id": "A", "clips": []}]"#),
       "/tracks/1/id", "another track 'A'"),
