@@ -21,7 +21,7 @@ static void widen_row(uint16_t *to, const uint16_t *from, int width, int shift) 
     memcpy(to, from, (size_t)width * sizeof *to);
     return;
   }
-  for (int x = 0; x + 1 < width; x += 2) to[x] = to[x + 1] = from[x >> 1];
+  for (int x = 0; x < width / 2; x++) to[2 * x] = to[2 * x + 1] = from[x];
   if (width & 1) to[width - 1] = from[width >> 1];
 }
 
@@ -69,66 +69,6 @@ void sheaf_filter_mix_colours(
 
 // MARK: Look-up tables
 
-static inline uint32_t place(const struct sheaf_colour_table *table, int channel, int sample) {
-  int64_t place = (sample * table->scale[channel] + table->offset[channel]) >> 16;
-  int64_t highest = (int64_t)(table->size - 1) << 14;
-  return (uint32_t)(place < 0 ? 0 : place > highest ? highest : place);
-}
-
-static inline uint16_t mixed(uint32_t from, uint32_t to, int amount) {
-  return (uint16_t)((from * (uint32_t)(SHEAF_ONE - amount) + to * (uint32_t)amount + 8192) >> 14);
-}
-
-static void look_up_curves(const struct sheaf_colour_table *table, uint16_t *const rgb[3], int width) {
-  for (int channel = 0; channel < 3; channel++) {
-    const uint16_t *curve = table->entries + (ptrdiff_t)channel * table->size;
-    for (int x = 0; x < width; x++) {
-      uint32_t at = place(table, channel, rgb[channel][x]), entry = at >> 14, part = at & 16383;
-      uint32_t next = entry + (part != 0);
-      uint32_t value = (curve[entry] * (16384 - part) + curve[next] * part + 8192) >> 14;
-      rgb[channel][x] = mixed(rgb[channel][x], value, table->amount);
-    }
-  }
-}
-
-static void look_up_cube(const struct sheaf_colour_table *table, uint16_t *const rgb[3], int width) {
-  const ptrdiff_t steps[3] = {4, 4 * (ptrdiff_t)table->size, 4 * (ptrdiff_t)table->size * table->size};
-  for (int x = 0; x < width; x++) {
-    const uint16_t *corner = table->entries;
-    uint32_t parts[3];
-    ptrdiff_t step[3];
-    for (int channel = 0; channel < 3; channel++) {
-      uint32_t at = place(table, channel, rgb[channel][x]);
-      corner += steps[channel] * (ptrdiff_t)(at >> 14);
-      parts[channel] = at & 16383;
-      // At an entry, and so at the last one, the next is not needed.
-      step[channel] = parts[channel] ? steps[channel] : 0;
-    }
-    // The way from the cell's first corner to its last goes along the axes in the order of their parts.
-    int order[3] = {0, 1, 2};
-    if (parts[order[0]] < parts[order[1]]) order[0] = 1, order[1] = 0;
-    if (parts[order[1]] < parts[order[2]]) {
-      int last = order[2];
-      order[2] = order[1];
-      order[1] = last;
-      if (parts[order[0]] < parts[order[1]]) {
-        int middle = order[1];
-        order[1] = order[0];
-        order[0] = middle;
-      }
-    }
-    uint32_t high = parts[order[0]], middle = parts[order[1]], low = parts[order[2]];
-    const uint16_t *second = corner + step[order[0]], *third = second + step[order[1]];
-    const uint16_t *fourth = third + step[order[2]];
-    for (int channel = 0; channel < 3; channel++) {
-      uint32_t value = (corner[channel] * (16384 - high) + second[channel] * (high - middle)
-                        + third[channel] * (middle - low) + fourth[channel] * low + 8192)
-        >> 14;
-      rgb[channel][x] = mixed(rgb[channel][x], value, table->amount);
-    }
-  }
-}
-
 // Straight colour from premultiplied, rounded to nearest; 0 where nothing is covered.
 static inline uint16_t straight(uint32_t colour, uint32_t coverage) {
   if (coverage == 0) return 0;
@@ -166,9 +106,9 @@ void sheaf_filter_look_up(
           for (int x = 0; x < picture.width; x++)
             colours[channel][x] = straight(colours[channel][x], covered[x]);
       if (table.dimensions == 1)
-        look_up_curves(&table, colours, picture.width);
+        kernels->look_up_curves(&table, colours, picture.width);
       else
-        look_up_cube(&table, colours, picture.width);
+        kernels->look_up_cube(&table, colours, picture.width);
       if (!is_opaque)
         for (int channel = 0; channel < 3; channel++)
           for (int x = 0; x < picture.width; x++)
@@ -282,17 +222,12 @@ void sheaf_enlarge(
 // MARK: Single filters
 
 void sheaf_filter_fade(
-  uint16_t *plane, ptrdiff_t stride, const uint16_t *coverage, ptrdiff_t coverage_stride, const uint16_t *factor,
-  ptrdiff_t factor_stride, int width, int height, int offset) {
-  for (int y = 0; y < height; y++) {
-    uint16_t *row = ROW(uint16_t, plane, stride, y);
-    const uint16_t *covered = CONST_ROW(uint16_t, coverage, coverage_stride, y);
-    const uint16_t *factors = CONST_ROW(uint16_t, factor, factor_stride, y);
-    for (int x = 0; x < width; x++) {
-      uint32_t base = (covered[x] * (uint32_t)offset + 8192) >> 14, kept = factors[x];
-      row[x] = (uint16_t)((row[x] * kept + base * (SHEAF_ONE - kept) + 8192) >> 14);
-    }
-  }
+  const struct sheaf_filter_kernels *kernels, uint16_t *plane, ptrdiff_t stride, const uint16_t *coverage,
+  ptrdiff_t coverage_stride, const uint16_t *factor, ptrdiff_t factor_stride, int width, int height, int offset) {
+  for (int y = 0; y < height; y++)
+    kernels->fade(
+      ROW(uint16_t, plane, stride, y), CONST_ROW(uint16_t, coverage, coverage_stride, y),
+      CONST_ROW(uint16_t, factor, factor_stride, y), offset, width);
 }
 
 void sheaf_filter_rescale(

@@ -98,18 +98,52 @@ AVX2 static inline __m256i over16_codes(struct over over, __m256i under, __m256i
   return _mm256_packs_epi32(low, high);
 }
 
-AVX2 static void over8(
+// The same at full opacity, for depths below 14, where the sum needs no more than 16 bits: of c*2^14 + p + 2^(13+s), in
+// which p is (d << s)*(16384 - a), only whole multiples of 2^14 matter, as s is at least 1. `under` is d << s + 2.
+AVX2 static inline __m256i full_codes(__m256i under, __m256i colour, __m256i coverage, __m256i half, __m128i shift) {
+  __m256i rest = _mm256_sub_epi16(_mm256_set1_epi16(SHEAF_ONE), coverage);
+  return _mm256_srl_epi16(_mm256_add_epi16(_mm256_add_epi16(colour, half), _mm256_mulhi_epu16(under, rest)), shift);
+}
+
+// Returns how many columns were drawn.
+AVX2 static int over8_full(
   uint8_t *under, ptrdiff_t under_stride, const uint16_t *colour, ptrdiff_t colour_stride, const uint16_t *coverage,
-  ptrdiff_t coverage_stride, int width, int height, int opacity) {
-  const struct over over = over_prepare(opacity, 8);
-  int whole = width & ~15;
+  ptrdiff_t coverage_stride, int width, int height) {
+  const __m256i half = _mm256_set1_epi16(1 << 5);
+  const __m128i shift = _mm_cvtsi32_si128(6);
+  int whole = width & ~31;
   for (int y = 0; y < height; y++) {
     uint8_t *row = under + y * under_stride;
     const uint16_t *colours = CONST_ROW(uint16_t, colour, colour_stride, y);
     const uint16_t *coverages = CONST_ROW(uint16_t, coverage, coverage_stride, y);
-    for (int x = 0; x < whole; x += 16) {
-      __m256i covering = load(coverages + x);
+    for (int x = 0; x < whole; x += 32) {
+      __m256i first = load(coverages + x), second = load(coverages + x + 16), either = _mm256_or_si256(first, second);
       // Transparent here, as most of a title is.
+      if (_mm256_testz_si256(either, either)) continue;
+      __m256i codes = load(row + x);
+      __m256i low = _mm256_slli_epi16(_mm256_cvtepu8_epi16(_mm256_castsi256_si128(codes)), 8);
+      __m256i high = _mm256_slli_epi16(_mm256_cvtepu8_epi16(_mm256_extracti128_si256(codes, 1)), 8);
+      low = full_codes(low, load(colours + x), first, half, shift);
+      high = full_codes(high, load(colours + x + 16), second, half, shift);
+      store(row + x, _mm256_permute4x64_epi64(_mm256_packus_epi16(low, high), 0xd8));
+    }
+  }
+  return whole;
+}
+
+AVX2 static void over8(
+  uint8_t *under, ptrdiff_t under_stride, const uint16_t *colour, ptrdiff_t colour_stride, const uint16_t *coverage,
+  ptrdiff_t coverage_stride, int width, int height, int opacity) {
+  const struct over over = over_prepare(opacity, 8);
+  int whole = width & ~15, start = 0;
+  if (over.is_full)
+    start = over8_full(under, under_stride, colour, colour_stride, coverage, coverage_stride, width, height);
+  for (int y = 0; y < height && start < whole; y++) {
+    uint8_t *row = under + y * under_stride;
+    const uint16_t *colours = CONST_ROW(uint16_t, colour, colour_stride, y);
+    const uint16_t *coverages = CONST_ROW(uint16_t, coverage, coverage_stride, y);
+    for (int x = start; x < whole; x += 16) {
+      __m256i covering = load(coverages + x);
       if (_mm256_testz_si256(covering, covering)) continue;
       __m256i codes = _mm256_cvtepu8_epi16(_mm_loadu_si128((const __m128i *)(row + x)));
       __m256i result = over16_codes(over, codes, load(colours + x), covering);
@@ -126,7 +160,9 @@ AVX2 static void over16(
   uint16_t *under, ptrdiff_t under_stride, const uint16_t *colour, ptrdiff_t colour_stride, const uint16_t *coverage,
   ptrdiff_t coverage_stride, int width, int height, int opacity, int depth) {
   const struct over over = over_prepare(opacity, depth);
-  const __m256i highest = _mm256_set1_epi16((short)((1 << depth) - 1));
+  const __m256i highest = _mm256_set1_epi16((short)((1 << depth) - 1)), half = _mm256_set1_epi16(1 << (14 - depth) >> 1);
+  const __m128i shift = _mm_cvtsi32_si128(14 - depth), up = _mm_cvtsi32_si128(16 - depth);
+  const int is_narrow = over.is_full && depth < 14;
   int whole = width & ~15;
   for (int y = 0; y < height; y++) {
     uint16_t *row = ROW(uint16_t, under, under_stride, y);
@@ -135,7 +171,9 @@ AVX2 static void over16(
     for (int x = 0; x < whole; x += 16) {
       __m256i covering = load(coverages + x);
       if (_mm256_testz_si256(covering, covering)) continue;
-      __m256i result = over16_codes(over, load(row + x), load(colours + x), covering);
+      __m256i result = is_narrow
+        ? full_codes(_mm256_sll_epi16(load(row + x), up), load(colours + x), covering, half, shift)
+        : over16_codes(over, load(row + x), load(colours + x), covering);
       store(row + x, _mm256_min_epi16(result, highest));
     }
   }

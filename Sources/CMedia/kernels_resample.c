@@ -2,6 +2,8 @@
 #include "kernel_rows.h"
 #include "sheaf_resample.h"
 
+#include <string.h>
+
 static inline int limited(int value, int lowest, int highest) {
   return value < lowest ? lowest : value > highest ? highest : value;
 }
@@ -119,33 +121,105 @@ AVX2 static inline void store_row(int16_t *to, __m256i low, __m256i high, int de
   _mm_storeu_si128((__m128i *)to, _mm256_castsi256_si128(packed));
 }
 
+// Sixteen bytes from each of two places.
+AVX2 static inline __m256i sixteen(const void *low, const void *high) {
+  __m256i both = _mm256_castsi128_si256(_mm_loadu_si128((const __m128i *)low));
+  return _mm256_inserti128_si256(both, _mm_loadu_si128((const __m128i *)high), 1);
+}
+
+// Eight bytes from each of four places, in order.
+AVX2 static inline __m256i eight(const void *a, const void *b, const void *c, const void *d) {
+  __m128 low = _mm_castsi128_ps(_mm_loadl_epi64((const __m128i *)a));
+  __m128 high = _mm_castsi128_ps(_mm_loadl_epi64((const __m128i *)c));
+  low = _mm_loadh_pi(low, (const __m64 *)b);
+  high = _mm_loadh_pi(high, (const __m64 *)d);
+  return _mm256_inserti128_si256(_mm256_castps_si256(_mm256_castps128_ps256(low)), _mm_castps_si128(high), 1);
+}
+
+// Four bytes from each of eight places, in order.
+AVX2 static inline __m256i fours(const uint8_t *const at[8], ptrdiff_t offset) {
+  int samples[8];
+  for (int i = 0; i < 8; i++) memcpy(samples + i, at[i] + offset, 4);
+  return _mm256_setr_epi32(
+    samples[0], samples[1], samples[2], samples[3], samples[4], samples[5], samples[6], samples[7]);
+}
+
+// The sums of products of outputs 0 to 3, and of 4 to 7, in pairs.
+struct sums {
+  __m256i low, high;
+};
+
+// Adds four taps. One half of `samples` has those of outputs 0, 1, 4 and 5, and the other those of 2, 3, 6 and 7, so that
+// unpacking each half leaves outputs as the weights are.
+AVX2 static inline void add_taps8(struct sums *sums, __m256i samples, const int16_t *weights) {
+  const __m256i zero = _mm256_setzero_si256();
+  __m256i low = _mm256_madd_epi16(_mm256_unpacklo_epi8(samples, zero), load(weights));
+  __m256i high = _mm256_madd_epi16(_mm256_unpackhi_epi8(samples, zero), load(weights + 16));
+  sums->low = _mm256_add_epi32(sums->low, low);
+  sums->high = _mm256_add_epi32(sums->high, high);
+}
+
+// The samples of an output are next to one another, so they are loaded together and transposed: a gather takes longer.
 AVX2 static void row8_avx2(int16_t *to, const uint8_t *from, const struct sheaf_filter *filter) {
+  const ptrdiff_t step = (ptrdiff_t)filter->count * 4;
   for (int i = 0; i < filter->count; i += 8) {
-    __m256i first = load(filter->first + i), low = _mm256_setzero_si256(), high = low;
-    for (int k = 0; k < filter->taps; k += 4) {
-      __m256i samples = _mm256_i32gather_epi32((const int *)(from + k), first, 1);
-      const int16_t *weights = filter->weights + ((ptrdiff_t)(k / 4) * filter->count + i) * 4;
-      __m256i of_low = _mm256_cvtepu8_epi16(_mm256_castsi256_si128(samples));
-      __m256i of_high = _mm256_cvtepu8_epi16(_mm256_extracti128_si256(samples, 1));
-      low = _mm256_add_epi32(low, _mm256_madd_epi16(of_low, load(weights)));
-      high = _mm256_add_epi32(high, _mm256_madd_epi16(of_high, load(weights + 16)));
+    const int16_t *weights = filter->weights + (ptrdiff_t)i * 4;
+    const int32_t *first = filter->first + i;
+    const uint8_t *const at[8] = {
+      from + first[0], from + first[1], from + first[4], from + first[5],
+      from + first[2], from + first[3], from + first[6], from + first[7]};
+    struct sums sums = {_mm256_setzero_si256(), _mm256_setzero_si256()};
+    int k = 0;
+    for (; k + 16 <= filter->taps; k += 16, weights += 4 * step) {
+      __m256i a = sixteen(at[0] + k, at[4] + k), b = sixteen(at[1] + k, at[5] + k);
+      __m256i c = sixteen(at[2] + k, at[6] + k), d = sixteen(at[3] + k, at[7] + k);
+      __m256i ab = _mm256_unpacklo_epi32(a, b), cd = _mm256_unpacklo_epi32(c, d);
+      add_taps8(&sums, _mm256_unpacklo_epi64(ab, cd), weights);
+      add_taps8(&sums, _mm256_unpackhi_epi64(ab, cd), weights + step);
+      ab = _mm256_unpackhi_epi32(a, b), cd = _mm256_unpackhi_epi32(c, d);
+      add_taps8(&sums, _mm256_unpacklo_epi64(ab, cd), weights + 2 * step);
+      add_taps8(&sums, _mm256_unpackhi_epi64(ab, cd), weights + 3 * step);
     }
-    store_row(to + i, low, high, 8);
+    if (k + 8 <= filter->taps) {
+      __m256 low = _mm256_castsi256_ps(eight(at[0] + k, at[1] + k, at[4] + k, at[5] + k));
+      __m256 high = _mm256_castsi256_ps(eight(at[2] + k, at[3] + k, at[6] + k, at[7] + k));
+      add_taps8(&sums, _mm256_castps_si256(_mm256_shuffle_ps(low, high, 0x88)), weights);
+      add_taps8(&sums, _mm256_castps_si256(_mm256_shuffle_ps(low, high, 0xdd)), weights + step);
+      k += 8, weights += 2 * step;
+    }
+    if (k < filter->taps) {
+      add_taps8(&sums, fours(at, k), weights);
+    }
+    store_row(to + i, sums.low, sums.high, 8);
   }
 }
 
+AVX2 static inline void add_taps16(struct sums *sums, __m256i low, __m256i high, const int16_t *weights) {
+  sums->low = _mm256_add_epi32(sums->low, _mm256_madd_epi16(low, load(weights)));
+  sums->high = _mm256_add_epi32(sums->high, _mm256_madd_epi16(high, load(weights + 16)));
+}
+
 AVX2 static void row16_avx2(int16_t *to, const uint16_t *from, const struct sheaf_filter *filter, int depth) {
+  const ptrdiff_t step = (ptrdiff_t)filter->count * 4;
   for (int i = 0; i < filter->count; i += 8) {
-    __m256i first = load(filter->first + i), low = _mm256_setzero_si256(), high = low;
-    for (int k = 0; k < filter->taps; k += 4) {
-      const int16_t *weights = filter->weights + ((ptrdiff_t)(k / 4) * filter->count + i) * 4;
-      const long long *base = (const long long *)(const void *)(from + k);
-      __m256i of_low = _mm256_i32gather_epi64(base, _mm256_castsi256_si128(first), 2);
-      __m256i of_high = _mm256_i32gather_epi64(base, _mm256_extracti128_si256(first, 1), 2);
-      low = _mm256_add_epi32(low, _mm256_madd_epi16(of_low, load(weights)));
-      high = _mm256_add_epi32(high, _mm256_madd_epi16(of_high, load(weights + 16)));
+    const int16_t *weights = filter->weights + (ptrdiff_t)i * 4;
+    const int32_t *first = filter->first + i;
+    const uint16_t *const at[8] = {
+      from + first[0], from + first[1], from + first[4], from + first[5],
+      from + first[2], from + first[3], from + first[6], from + first[7]};
+    struct sums sums = {_mm256_setzero_si256(), _mm256_setzero_si256()};
+    int k = 0;
+    for (; k + 8 <= filter->taps; k += 8, weights += 2 * step) {
+      __m256i a = sixteen(at[0] + k, at[4] + k), b = sixteen(at[1] + k, at[5] + k);
+      __m256i c = sixteen(at[2] + k, at[6] + k), d = sixteen(at[3] + k, at[7] + k);
+      add_taps16(&sums, _mm256_unpacklo_epi64(a, b), _mm256_unpacklo_epi64(c, d), weights);
+      add_taps16(&sums, _mm256_unpackhi_epi64(a, b), _mm256_unpackhi_epi64(c, d), weights + step);
     }
-    store_row(to + i, low, high, depth);
+    if (k < filter->taps) {
+      __m256i low = eight(at[0] + k, at[1] + k, at[4] + k, at[5] + k);
+      add_taps16(&sums, low, eight(at[2] + k, at[3] + k, at[6] + k, at[7] + k), weights);
+    }
+    store_row(to + i, sums.low, sums.high, depth);
   }
 }
 
@@ -272,9 +346,13 @@ AVX2 static void sample8_avx2(
     __m256i to_high = _mm256_unpackhi_epi32(across.first, across.second);
     __m256i index = _mm256_add_epi32(
       _mm256_mullo_epi32(_mm256_srai_epi32(at_y, 16), strides), _mm256_srai_epi32(at_x, 16));
+    int places[8];
+    _mm256_storeu_si256((__m256i *)(void *)places, index);
+    const uint8_t *at[8];
+    for (int i = 0; i < 8; i++) at[i] = from + places[i];
     __m256i rows[4];
     for (int j = 0; j < 4; j++) {
-      __m256i samples = _mm256_i32gather_epi32((const int *)(const void *)(from + (j - 1) * stride - 1), index, 1);
+      __m256i samples = fours(at, (j - 1) * stride - 1);
       rows[j] = ACROSS(_mm256_unpacklo_epi8(samples, zero), _mm256_unpackhi_epi8(samples, zero));
     }
     __m256i codes = down_codes(rows, down, half, shift, most);
@@ -304,14 +382,17 @@ AVX2 static void sample16_avx2(
     __m256i to_high = _mm256_unpackhi_epi32(across.first, across.second);
     __m256i index = _mm256_add_epi32(
       _mm256_mullo_epi32(_mm256_srai_epi32(at_y, 16), strides), _mm256_srai_epi32(at_x, 16));
-    // Samples 0, 1, 4 and 5 in one half, and the others in the other, as the weights are.
-    index = _mm256_permute4x64_epi64(index, 0xd8);
-    __m128i of_low = _mm256_castsi256_si128(index), of_high = _mm256_extracti128_si256(index, 1);
+    int places[8];
+    _mm256_storeu_si256((__m256i *)(void *)places, index);
+    const uint16_t *at[8];
+    for (int i = 0; i < 8; i++) at[i] = from + places[i];
     __m256i rows[4];
     for (int j = 0; j < 4; j++) {
-      const long long *base =
-        (const long long *)(const void *)(CONST_ROW(uint16_t, from, stride, j - 1) - 1);
-      rows[j] = ACROSS(_mm256_i32gather_epi64(base, of_low, 2), _mm256_i32gather_epi64(base, of_high, 2));
+      const ptrdiff_t offset = (j - 1) * (stride / 2) - 1;
+      // Samples 0, 1, 4 and 5 in one half, and the others in the other, as the weights are.
+      rows[j] = ACROSS(
+        eight(at[0] + offset, at[1] + offset, at[4] + offset, at[5] + offset),
+        eight(at[2] + offset, at[3] + offset, at[6] + offset, at[7] + offset));
     }
     __m256i codes = down_codes(rows, down, half, shift, most);
     codes = _mm256_permute4x64_epi64(_mm256_packus_epi32(codes, codes), 0x08);

@@ -16,12 +16,40 @@ struct sheaf_sum {
   int shift;
 };
 
+// A look-up table of colours. Samples are 0...16384.
+struct sheaf_colour_table {
+  // 1: three curves of `size` entries, one after the other. 3: size^3 entries of red, green, blue and 0, red changing
+  // fastest.
+  int dimensions, size;
+  const uint16_t *entries;
+  // The place of a sample v in the table, in 1/16384 of the distance of two entries, for red, green and blue:
+  // (v*scale + offset) >> 16, limited to the table.
+  int64_t scale[3], offset[3];
+  // Of the looked-up colour in the result, 0...16384.
+  int amount;
+};
+
+// How a vignette's factors fall off, by the square of the distance from the centre, in halves of the diagonal: 1 up to
+// `radius`, 1 - amount from radius + softness on, and 1 - amount*t*t*(3 - 2*t) between, in which t rises from 0 to 1.
+struct sheaf_falloff {
+  double amount, radius, softness;
+};
+
 struct sheaf_filter_kernels {
   // The sum of a row's samples, limited to 0...from[3]. `to` may be one of `from`. No sample is above 16384.
   void (*sum)(uint16_t *to, const uint16_t *const from[4], struct sheaf_sum sum, int width);
   // to[x] = (rows[0][x]*weights[0] + ... + 16384) >> 15. Weights are 0...32767 and sum up to 32768. No sample is above
   // 16384. `to` is none of `rows`.
   void (*convolve)(uint16_t *to, const uint16_t *const *rows, const int16_t *weights, int count, int width);
+  // Looks a row's red, green and blue up, in place: linear interpolation in curves, tetrahedral in a cube, rounded to
+  // nearest, and then the mix with the row by the table's amount. No sample is above 16384.
+  void (*look_up_curves)(const struct sheaf_colour_table *table, uint16_t *const rgb[3], int width);
+  void (*look_up_cube)(const struct sheaf_colour_table *table, uint16_t *const rgb[3], int width);
+  // row = row*factor + offset*coverage*(1 - factor), the products with coverage and factor each rounded to nearest.
+  // `offset` and all samples are 0...16384.
+  void (*fade)(uint16_t *row, const uint16_t *coverage, const uint16_t *factor, int offset, int width);
+  // The factors of a vignette in 1/16384, rounded to nearest, where the square of the distance is across[x] + down.
+  void (*falloff)(uint16_t *to, const double *across, double down, struct sheaf_falloff falloff, int width);
 };
 
 const struct sheaf_filter_kernels *sheaf_filter_kernels_plain(void);
@@ -47,19 +75,6 @@ size_t sheaf_filter_scratch(int width);
 void sheaf_filter_mix_colours(
   const struct sheaf_filter_kernels *kernels, struct sheaf_filter_picture picture, const struct sheaf_sum sums[3],
   uint16_t *scratch);
-
-// A look-up table of colours. Samples are 0...16384.
-struct sheaf_colour_table {
-  // 1: three curves of `size` entries, one after the other. 3: size^3 entries of red, green, blue and 0, red changing
-  // fastest.
-  int dimensions, size;
-  const uint16_t *entries;
-  // The place of a sample v in the table, in 1/16384 of the distance of two entries, for red, green and blue:
-  // (v*scale + offset) >> 16, limited to the table.
-  int64_t scale[3], offset[3];
-  // Of the looked-up colour in the result, 0...16384.
-  int amount;
-};
 
 // Converts a picture to red, green and blue with the sums `to_rgb` of luma, Cb, Cr and coverage (Cb and Cr those of the
 // pixel's cell), looks the colours up (tetrahedral interpolation in a cube, linear in curves), and converts them back with
@@ -93,8 +108,8 @@ void sheaf_enlarge(
 // to = from*factor + offset*coverage*(1 - factor): the distance from a colour whose code is `offset` becomes shorter.
 // `offset` and factors are 0...16384.
 void sheaf_filter_fade(
-  uint16_t *plane, ptrdiff_t stride, const uint16_t *coverage, ptrdiff_t coverage_stride, const uint16_t *factor,
-  ptrdiff_t factor_stride, int width, int height, int offset);
+  const struct sheaf_filter_kernels *kernels, uint16_t *plane, ptrdiff_t stride, const uint16_t *coverage,
+  ptrdiff_t coverage_stride, const uint16_t *factor, ptrdiff_t factor_stride, int width, int height, int offset);
 
 // to = limited(from*by/of) to 0...by, rounded to nearest; 0 where `of` is 0.
 void sheaf_filter_rescale(

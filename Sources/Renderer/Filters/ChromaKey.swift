@@ -69,6 +69,7 @@ struct ChromaKey {
   private func multiply(_ planes: BlendPicture, _ plane: BlendPicture.Plane, by factor: UnsafePointer<UInt16>) {
     let (size, stride) = (planes.rect(of: plane).size, planes.strideInBytes(plane))
     sheaf_filter_fade(
-      planes.plane(plane), stride, factor, stride, factor, stride, Int32(size.width), Int32(size.height), 0)
+      FilterKernels.best, planes.plane(plane), stride, factor, stride, factor, stride, Int32(size.width),
+      Int32(size.height), 0)
   }
 }

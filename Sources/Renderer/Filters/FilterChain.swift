@@ -153,7 +153,7 @@ final class FilterChain {
       let size = work.planes.rect(of: plane).size
       let factors = plane.isChroma ? map.chroma : map.luma
       sheaf_filter_fade(
-        work.planes.plane(plane), work.planes.strideInBytes(plane), work.planes.plane(coverage),
+        FilterKernels.best, work.planes.plane(plane), work.planes.strideInBytes(plane), work.planes.plane(coverage),
         work.planes.strideInBytes(coverage), factors.base, size.width * 2, Int32(size.width), Int32(size.height),
         Int32((offset * Double(Weight.one)).rounded()))
     }

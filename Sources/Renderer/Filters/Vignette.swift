@@ -1,3 +1,4 @@
+import CMedia
 import CompositionModel
 import Segmenter
 
@@ -34,15 +35,11 @@ struct VignetteMap {
       let distance = ((Double(x) + 0.5) * Double(stepX) - centreX) * lengths.across
       return distance * distance * scale
     }
+    let falloff = sheaf_falloff(amount: key.amount, radius: key.radius, softness: key.softness)
     for y in 0..<size.height {
       let distance = ((Double(y) + 0.5) * Double(stepY) - centreY) * lengths.down
-      let down = distance * distance * scale
-      let row = plane.base + y * size.width
-      for x in 0..<size.width {
-        let beyond = (across[x] + down).squareRoot() - key.radius
-        let part = beyond <= 0 ? 0 : beyond >= key.softness ? 1 : beyond / key.softness
-        row[x] = UInt16(((1 - key.amount * (part * part * (3 - 2 * part))) * Double(Weight.one)).rounded())
-      }
+      FilterKernels.best.pointee.falloff(
+        plane.base + y * size.width, across, distance * distance * scale, falloff, Int32(size.width))
     }
     return plane
   }

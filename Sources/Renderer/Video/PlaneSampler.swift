@@ -65,6 +65,9 @@ final class PlaneSampler {
   private let kernels = sheaf_resampling_best()
   private var filtered = Scratch()
   private var extended = Scratch()
+  /// The latest filters, the oldest first: both planes of chroma need the same two, as do all frames of a picture that
+  /// stays in its place.
+  private var filters: [AxisFilter] = []
 
   /// Memory that is used again.
   private struct Scratch: ~Copyable {
@@ -141,33 +144,58 @@ final class PlaneSampler {
     let isUpright = map.d >= 0
     let rows = isUpright ? source : source.upsideDown
     let offset = isUpright ? map.v : Double(source.height - 1) - map.v
-    withFilter(outputs: target.width, step: map.a, offset: map.u, size: source.width) { across in
-      withFilter(outputs: target.height, step: abs(map.d), offset: offset, size: source.height) { down in
-        let scratch = filtered.bytes(2 * (Int(across.count) * Int(down.taps) + Int(across.taps) + 32))
-        var (across, down) = (across, down)
-        sheaf_resample(
-          kernels, target.base, target.stride, Int32(target.width), Int32(target.height), &across, &down, rows.base,
-          rows.stride, Int32(source.width), Int32(source.height), Int32(source.depth), Int32(source.highest),
-          scratch.assumingMemoryBound(to: Int16.self))
-      }
+    let across = filter(AxisFilter.Key(outputs: target.width, step: map.a, offset: map.u, size: source.width))
+    let down = filter(AxisFilter.Key(outputs: target.height, step: abs(map.d), offset: offset, size: source.height))
+    let scratch = filtered.bytes(2 * (Int(across.filter.count) * Int(down.filter.taps) + Int(across.filter.taps) + 32))
+    withExtendedLifetime((across, down)) {
+      var (ofRows, ofColumns) = (across.filter, down.filter)
+      sheaf_resample(
+        kernels, target.base, target.stride, Int32(target.width), Int32(target.height), &ofRows, &ofColumns, rows.base,
+        rows.stride, Int32(source.width), Int32(source.height), Int32(source.depth), Int32(source.highest),
+        scratch.assumingMemoryBound(to: Int16.self))
     }
   }
 
-  private func withFilter(
-    outputs: Int, step: Double, offset: Double, size: Int, _ body: (sheaf_filter) -> Void
-  ) {
-    let taps = Int(sheaf_filter_taps(step, Int32(size)))
-    let count = (outputs + 7) & ~7
-    withUnsafeTemporaryAllocation(byteCount: count * 4 + count * taps * 2 + taps * 8, alignment: 64) { memory in
-      let base = memory.baseAddress.unsafelyUnwrapped
-      let numbers = base.assumingMemoryBound(to: Double.self)
-      let first = (base + taps * 8).assumingMemoryBound(to: Int32.self)
-      let weights = (base + taps * 8 + count * 4).assumingMemoryBound(to: Int16.self)
-      var filter = sheaf_filter(first: first, weights: weights, taps: Int32(taps), count: Int32(count))
-      sheaf_filter_fill(&filter, Int32(outputs), step, offset, Int32(size), numbers)
-      body(filter)
-    }
+  private func filter(_ key: AxisFilter.Key) -> AxisFilter {
+    if let known = filters.first(where: { $0.key == key }) { return known }
+    if filters.count == 8 { filters.removeFirst() }
+    let made = AxisFilter(key)
+    filters.append(made)
+    return made
   }
+}
+
+/// The weights with which a plane is resampled along one of its axes.
+private final class AxisFilter {
+  /// Output i is at the sample offset + step·i of `size`.
+  struct Key: Equatable {
+    var outputs: Int
+    var step: Double
+    var offset: Double
+    var size: Int
+  }
+
+  let key: Key
+  /// Valid as long as this object.
+  let filter: sheaf_filter
+  private let memory: UnsafeMutableRawBufferPointer
+
+  init(_ key: Key) {
+    self.key = key
+    let taps = Int(sheaf_filter_taps(key.step, Int32(key.size)))
+    let count = (key.outputs + 7) & ~7
+    memory = .allocate(byteCount: count * 4 + count * taps * 2, alignment: 64)
+    let base = memory.baseAddress.unsafelyUnwrapped
+    let first = base.assumingMemoryBound(to: Int32.self)
+    let weights = (base + count * 4).assumingMemoryBound(to: Int16.self)
+    var filter = sheaf_filter(first: first, weights: weights, taps: Int32(taps), count: Int32(count))
+    withUnsafeTemporaryAllocation(of: Double.self, capacity: taps) { numbers in
+      sheaf_filter_fill(&filter, Int32(key.outputs), key.step, key.offset, Int32(key.size), numbers.baseAddress)
+    }
+    self.filter = filter
+  }
+
+  deinit { memory.deallocate() }
 }
 
 /// A map in units of 2^-32 of a sample. Sums wrap around; those of samples within the source do not.

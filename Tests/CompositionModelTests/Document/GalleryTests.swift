@@ -48,6 +48,10 @@ import Testing
       let ofChannel = masks.filter { ($0["channel"] as? String ?? "alpha") == channel.rawValue }
       #expect(ofChannel.contains { $0["invert"] as? Bool == true } && ofChannel.contains { $0["invert"] == nil })
     }
+    let ofTracks = try fragments("Masks").compactMap { ($0 as? [String: Any])?["mask"] as? [String: Any] }
+      .filter { $0["track"] != nil }
+    expect(Set(ofTracks.map { $0["channel"] as? String ?? "alpha" }), contain: LayerMask.Channel.allCases)
+    #expect(ofTracks.contains { $0["invert"] as? Bool == true })
     let easings = try fragments("Easing").compactMap { ($0 as? [String: Any])?["easing"] }
     for (name, _) in Easing.named {
       #expect(easings.contains { $0 as? String == name }, "no picture of '\(name)'")
@@ -61,6 +65,22 @@ import Testing
     expect(names(in: shown, "align"), contain: StyledText.Alignment.allCases)
     let overlays = try fragments("Overlays").compactMap { $0 as? [Any] }.joined().compactMap { $0 as? [String: Any] }
     expect(names(in: overlays, "anchor"), contain: Anchor.allCases)
+  }
+
+  @Test func everyWayToPlaceAnOverlayHasAPicture() throws {
+    let overlays = try fragments("Overlays").compactMap { $0 as? [Any] }.joined().compactMap { $0 as? [String: Any] }
+    for kind in ["image", "video", "text"] {
+      let ofKind = overlays.filter { $0[kind] != nil }
+      #expect(ofKind.contains { $0["rotate"] != nil || $0["transform"] != nil }, "no turned \(kind)")
+    }
+    for key in ["x", "y", "width", "height", "rotate", "transform", "crop", "filters", "opacity", "blendMode", "ramps"]
+    {
+      #expect(overlays.contains { $0[key] != nil }, "no picture of '\(key)'")
+    }
+    let ramps = overlays.compactMap { $0["ramps"] as? [[String: Any]] }.joined()
+    for key in ["opacity", "transform", "crop"] {
+      #expect(ramps.contains { $0[key] != nil }, "no picture of a ramp of '\(key)'")
+    }
   }
 
   @Test func everyPictureIsOfAValidDocument() throws {
