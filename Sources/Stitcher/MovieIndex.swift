@@ -12,7 +12,7 @@ package enum MovieIndex {
   private static let chunk = 1 << 20
 
   private struct Box {
-    var type: [UInt8]
+    var type: String
     var offset: Int64
     var size: Int64
   }
@@ -46,59 +46,44 @@ package enum MovieIndex {
     }
     guard container.hasEditLists else { return try copy(0, film.byteCount) }
     let boxes = try boxes(of: film)
-    guard let place = boxes.firstIndex(where: { $0.type == Array("moov".utf8) }), boxes[place].size <= longest,
-      boxes.filter({ $0.type == Array("moov".utf8) }).count == 1
+    guard let place = boxes.firstIndex(where: { $0.type == "moov" }), boxes[place].size <= longest,
+      boxes.filter({ $0.type == "moov" }).count == 1
     else { throw StitchError(.task, "the copied film has no index") }
     let moov = boxes[place]
     var index = Index(try read(film, moov.offset, Int(moov.size)))
     try index.present(copied.durations)
-    let isAfterData = boxes[..<place].contains { $0.type == Array("mdat".utf8) }
+    let isAfterData = boxes[..<place].contains { $0.type == "mdat" }
     // Chunk offsets of 32 bits may have no room for the move.
     let moves = indexFirst && isAfterData && film.byteCount < Int64(UInt32.max)
     if moves { index.moveChunks(by: moov.size) }
     for box in boxes {
-      if box.type == Array("moov".utf8) {
+      if box.type == "moov" {
         if !moves { try write(index.bytes) }
         continue
       }
-      if moves, box.offset == boxes.first(where: { $0.type != Array("ftyp".utf8) })?.offset { try write(index.bytes) }
+      if moves, box.offset == boxes.first(where: { $0.type != "ftyp" })?.offset { try write(index.bytes) }
       try copy(box.offset, box.size)
     }
   }
 
   private static func read(_ film: any ByteSource, _ offset: Int64, _ count: Int) throws(StitchError) -> [UInt8] {
-    var bytes = [UInt8](repeating: 0, count: count)
-    var done = 0
-    while done < count {
-      let part = try mapErrors(to: StitchError.reading(0)) { () throws(MediaError) in
-        try bytes.withUnsafeMutableBufferPointer { buffer throws(MediaError) in
-          try film.read(
-            at: offset + Int64(done),
-            into: UnsafeMutableRawBufferPointer(UnsafeMutableBufferPointer(rebasing: buffer[done...])))
-        }
-      }
-      guard part > 0 else {
-        throw StitchError(.piece, piece: 0, "the copied film ends at byte \(offset + Int64(done))")
-      }
-      done += part
+    let bytes = try mapErrors(to: StitchError.reading(0)) { () throws(MediaError) in
+      try film.bytes(at: offset, count: count)
+    }
+    guard bytes.count == count else {
+      throw StitchError(.piece, piece: 0, "the copied film ends at byte \(offset + Int64(bytes.count))")
     }
     return bytes
   }
 
   private static func boxes(of film: any ByteSource) throws(StitchError) -> [Box] {
+    var reader = MovieBoxes(film)
     var boxes: [Box] = []
-    var offset: Int64 = 0
-    while offset < film.byteCount {
-      guard film.byteCount - offset >= 8 else { throw StitchError(.piece, piece: 0, "has a box that is cut off") }
-      let head = try read(film, offset, Int(min(16, film.byteCount - offset)))
-      var size = head[0..<4].reduce(Int64(0)) { $0 << 8 | Int64($1) }
-      if size == 1, head.count == 16 { size = head[8..<16].reduce(Int64(0)) { $0 << 8 | Int64($1) } }
-      if size == 0 { size = film.byteCount - offset }
-      guard size >= 8, size <= film.byteCount - offset else {
-        throw StitchError(.piece, piece: 0, "has a box of \(size) bytes at \(offset)")
+    while let box = try mapErrors(to: StitchError.reading(0), { () throws(MediaError) in try reader.next() }) {
+      guard let size = box.size else {
+        throw StitchError(.piece, piece: 0, "has a box at byte \(box.offset) that goes on after the end of the film")
       }
-      boxes.append(Box(type: Array(head[4..<8]), offset: offset, size: size))
-      offset += size
+      boxes.append(Box(type: box.type, offset: box.offset, size: size))
     }
     return boxes
   }

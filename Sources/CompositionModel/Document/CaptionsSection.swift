@@ -155,6 +155,11 @@ extension Lowering {
     of asset: AssetDescription, _ id: AssetID, at pointer: JSONPointer
   ) -> (TrackDescription, CaptionsFormat)? {
     guard let track = asset.defaultTrack(.subtitle) else {
+      if let failure = asset.failures?.first(where: { $0.type == .subtitle }) {
+        problems.add(
+          pointer.key("asset"), "the captions of '\(id.shortened)' cannot be read: \(failure.message)")
+        return nil
+      }
       problems.add(
         pointer.key("asset"),
         "'\(id.shortened)' has no captions; a file of captions is of the kind SRT, WebVTT, ASS or SSA, and a movie may "

@@ -92,18 +92,11 @@ final class CaptionPainter {
   }
 
   private static func load(_ source: any ByteSource, into library: OpaquePointer) throws(RenderError) {
-    var bytes = [UInt8](repeating: 0, count: Int(source.byteCount))
-    var count = 0
-    while count < bytes.count {
-      let read = try mapErrors(to: RenderError.during("reading a font")) { () throws(MediaError) in
-        try bytes.withUnsafeMutableBufferPointer { buffer throws(MediaError) in
-          try source.read(
-            at: Int64(count),
-            into: UnsafeMutableRawBufferPointer(UnsafeMutableBufferPointer(rebasing: buffer[count...])))
-        }
-      }
-      guard read > 0 else { throw RenderError(.infrastructure, "a font is shorter than its content") }
-      count += read
+    var bytes = try mapErrors(to: RenderError.during("reading a font")) { () throws(MediaError) in
+      try source.bytes(count: Int(source.byteCount))
+    }
+    guard bytes.count == Int(source.byteCount) else {
+      throw RenderError(.infrastructure, "a font is shorter than its content")
     }
     bytes.withUnsafeMutableBufferPointer { buffer in
       buffer.withMemoryRebound(to: CChar.self) { ass_add_font(library, "font", $0.baseAddress, Int32($0.count)) }
