@@ -10,6 +10,7 @@ final class DamageLog: Sendable {
   private struct State {
     var counter = DamageCounter(limit: ShownDamage.placesOfPiece)
     var output = 0.0
+    var isShown = false
   }
 
   private let state = Mutex(State())
@@ -17,14 +18,21 @@ final class DamageLog: Sendable {
   /// What was added up to now.
   var damage: ShownDamage { state.withLock { $0.counter.damage } }
 
+  /// Whether anything was added since the last `move`, even if it was added before that too.
+  var isShown: Bool { state.withLock { $0.isShown } }
+
   /// Sets the time of the output, in seconds, that what is added from now on is shown at.
   func move(to output: Double) {
-    state.withLock { $0.output = output }
+    state.withLock { state in
+      state.output = output
+      state.isShown = false
+    }
   }
 
   /// - Parameter source: On the asset's timeline, in seconds.
   func add(source: Double, digest: String, track: Int, type: MediaType) {
     state.withLock { state in
+      state.isShown = true
       state.counter.add(.init(source: source, output: state.output), digest: digest, track: track, type: type)
     }
   }
