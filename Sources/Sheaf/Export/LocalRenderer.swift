@@ -43,8 +43,8 @@ public struct LocalRenderer: Sendable, Hashable {
 
   // MARK: Probing
 
-  /// Probes several files at once, each of which is loaded or fails by itself. The results are in the order of the paths.
-  /// Throws if nothing can be probed, such as without `sheaf-worker`.
+  /// Probes several files at once, each of which is loaded or fails by itself. The results are in the order of the
+  /// paths. Throws if nothing can be probed, such as without `sheaf-worker`.
   public func load(_ paths: [String]) async throws(SheafError) -> [Result<LoadedAsset, SheafError>] {
     try await sheafErrors {
       let described = try await describe(paths)
@@ -61,15 +61,8 @@ public struct LocalRenderer: Sendable, Hashable {
     var found: [String: Result<AssetDescription, SheafError>] = [:]
     var assets: [Sheaf_SubmittedAsset] = []
     for path in Set(paths) {
-      let content = try await BlockingWork.run(.hashing) { AssetFile.content(path, configuration.contents) }
-      switch content {
-      case .success(let content):
-        assets.append(
-          .with {
-            $0.id = path
-            $0.path = path
-            $0.content = content
-          })
+      switch try await AssetFile.asset(path, configuration.contents) {
+      case .success(let asset): assets.append(asset)
       case .failure(let error): found[path] = .failure(SheafError(.invalidMedia, "\(error)"))
       }
     }
