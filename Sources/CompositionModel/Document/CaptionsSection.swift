@@ -169,7 +169,8 @@ extension Lowering {
     guard let format = track.captions else {
       problems.add(
         pointer.key("asset"),
-        "the captions of '\(id.shortened)' are pictures (\(track.codec)) or cannot be read; captions of text can be used"
+        "the captions of '\(id.shortened)' are pictures (\(track.codec)) or cannot be read; captions of text can be "
+          + "used"
       )
       return nil
     }
@@ -243,7 +244,8 @@ extension Lowering {
         let possible = Container.allCases.filter { CaptionCodec($0) != nil }.map(\.rawValue)
         problems.add(
           pointer.key("as"),
-          "a .\(container.rawValue) file cannot have a text track; \(list(possible)) can, or leave out 'as' to draw them"
+          "a .\(container.rawValue) file cannot have a text track; \(list(possible)) can, or leave out 'as' to draw "
+            + "them"
         )
         return nil
       }

@@ -4,11 +4,11 @@ package import CompositionModel
 /// Describes the contents of a media file exactly.
 ///
 /// All packets of the video and audio tracks are read. The first and the last packets of each audio track are decoded.
-/// Of each video track only the first frame is decoded, unless the packets do not determine the frames' times (times are
-/// missing, doubled or contradictory, or the packets do not show which of them are pictures): then the whole track is
-/// decoded. Time zero is the movie's own in files of the mov family that are not fragmented, in which edit lists place
-/// the tracks; in other files it is the earliest time at which a video or audio track presents anything. Tracks whose
-/// codec this build cannot decode are left out, unless the file has no other.
+/// Of each video track only the first frame is decoded, unless the packets do not determine the frames' times (times
+/// are missing, doubled or contradictory, or the packets do not show which of them are pictures): then the whole track
+/// is decoded. Time zero is the movie's own in files of the mov family that are not fragmented, in which edit lists
+/// place the tracks; in other files it is the earliest time at which a video or audio track presents anything. Tracks
+/// whose codec this build cannot decode are left out, unless the file has no other.
 package enum AssetProbe {
   /// - Parameters:
   ///   - name: The file's name, for messages.
@@ -102,8 +102,8 @@ package enum AssetProbe {
     }
   }
 
-  /// Reads the whole file, and calls `visit` with each packet of its video and audio tracks. An audio track, or captions,
-  /// that cannot be decoded have their error in the place of their scan.
+  /// Reads the whole file, and calls `visit` with each packet of its video and audio tracks. An audio track, or
+  /// captions, that cannot be decoded have their error in the place of their scan.
   private static func scan(
     _ demuxer: Demuxer,
     visit: (Packet, UnsafeMutablePointer<AVStream>) throws(MediaError) -> Void
@@ -239,7 +239,8 @@ package enum AssetProbe {
     return isMillisecond && (demuxer.formatName.hasPrefix("matroska") || demuxer.formatName == "flv")
   }
 
-  /// The bytes from the header of a second Flash video on, which begins at most 4 KiB after the last packet of the first.
+  /// The bytes from the header of a second Flash video on, which begins at most 4 KiB after the last packet of the
+  /// first.
   private static func secondFile(_ source: any ByteSource, from end: Int64) throws(MediaError) -> Int64? {
     let bytes = try source.bytes(at: end, count: 4096)
     // The name, the version, flags, and the header's size.
@@ -371,8 +372,8 @@ struct TrackFinding {
     description.range = range
   }
 
-  /// Corrects the range of a track of constant rate in a container that rounds times, and records the rate. For example, 65
-  /// frames at 30 a second are 65/30 s; Matroska stores 2.167 s, which would be 66 frames of the output.
+  /// Corrects the range of a track of constant rate in a container that rounds times, and records the rate. For
+  /// example, 65 frames at 30 a second are 65/30 s; Matroska stores 2.167 s, which would be 66 frames of the output.
   mutating func restoreCadence() throws(MediaError) {
     guard description.hasRoundedTimes, let video = description.video, video.nominalFrameRate > .zero,
       let first = video.frames.first

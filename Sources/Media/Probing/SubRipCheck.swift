@@ -1,7 +1,7 @@
 import CompositionModel
 
-/// Checks a file of captions in SubRip's format (SRT), line by line. libavformat takes whatever it cannot read for the text
-/// of a caption.
+/// Checks a file of captions in SubRip's format (SRT), line by line. libavformat takes whatever it cannot read for the
+/// text of a caption.
 enum SubRipCheck {
   private static let largestSize: Int64 = 32 << 20
 

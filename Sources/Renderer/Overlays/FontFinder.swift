@@ -182,8 +182,8 @@ private struct Finding {
     return runs
   }
 
-  /// - Parameter pattern: Of the font as Pango prepared it for the text. The properties of the font itself are looked up:
-  ///   those of the pattern may be what was asked for.
+  /// - Parameter pattern: Of the font as Pango prepared it for the text. The properties of the font itself are looked
+  ///   up: those of the pattern may be what was asked for.
   private mutating func font(
     _ pattern: OpaquePointer, _ path: String, _ index: Int
   ) throws(RenderError) -> PlannedFont {
