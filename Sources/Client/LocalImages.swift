@@ -3,7 +3,6 @@ import ContentStorage
 package import Coordinator
 import Digest
 import FoundationEssentials
-import Glibc
 import SwiftProtobuf
 import SystemSupport
 package import Wire
