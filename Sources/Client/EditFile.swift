@@ -21,8 +21,8 @@ package struct EditFile: Sendable {
   /// The absolute folder that relative paths are relative to.
   private let folder: String
 
-  /// Reads a document. Its problems are kept in `document`. Throws with exit code 65 if it cannot be read, or is not a JSON
-  /// object.
+  /// Reads a document. Its problems are kept in `document`. Throws with exit code 65 if it cannot be read, or is not a
+  /// JSON object.
   package init(_ path: String) throws(CommandFailure) {
     self.path = path
     if let refusal = AssetFile.refusal(ofURL: path, "a document is a file") { throw CommandFailure(.document, refusal) }
@@ -47,8 +47,8 @@ package struct EditFile: Sendable {
     }
   }
 
-  /// A document that is not a file. Its problems are kept in `document`. Throws with exit code 65 if it is too long, or not
-  /// a JSON object.
+  /// A document that is not a file. Its problems are kept in `document`. Throws with exit code 65 if it is too long, or
+  /// not a JSON object.
   /// - Parameter folder: The absolute folder that relative paths are relative to.
   package init(_ bytes: [UInt8], name: String, folder: String) throws(CommandFailure) {
     guard bytes.count <= JobSubmission.maximumDocument else {
@@ -70,12 +70,20 @@ package struct EditFile: Sendable {
     try EditFile(bytes, name: path, folder: folder)
   }
 
-  /// Whether a path is that of a document, or of standard input, and not of a media file: the first character that is no
-  /// space is that of a JSON object. A file that cannot be read is reported when it is opened as a media file.
-  package static func isDocument(_ path: String) -> Bool {
+  /// Whether a path is that of a document, or of standard input, and not of a media file: the first character that is
+  /// no space is that of a JSON object. A file that cannot be opened is reported when it is opened as a media file.
+  package static func isDocument(_ path: String) throws(CommandFailure) -> Bool {
     if path == standardInput { return true }
-    guard let file = try? OpenFile.open(path, O_RDONLY | O_NONBLOCK), let head = try? file.read(at: 0, length: 4096)
-    else { return false }
+    let head: [UInt8]
+    do throws(SystemError) {
+      let file = try OpenFile.open(path, O_RDONLY | O_NONBLOCK)
+      // A folder or a pipe is no document.
+      guard try file.status().st_mode & S_IFMT == S_IFREG else { return false }
+      head = try file.read(at: 0, length: 4096)
+    } catch {
+      if error.isMissing || error.isDenied { return false }
+      throw CommandFailure(.document, "\(path) cannot be read: \(error)")
+    }
     let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
     let text = head.starts(with: mark) ? head.dropFirst(mark.count) : head[...]
     return text.first { ![0x20, 0x09, 0x0A, 0x0D].contains($0) } == UInt8(ascii: "{")
@@ -104,25 +112,21 @@ package struct EditFile: Sendable {
     let named = document.assetPaths
     var found: [Int: Sheaf_SubmittedAsset] = [:]
     var problems: [Int: Problem] = [:]
-    try await withThrowingTaskGroup(of: (Int, Result<Sheaf_Content, ContentStoreError>).self) { group in
+    try await withThrowingTaskGroup(of: (Int, Result<Sheaf_SubmittedAsset, ContentStoreError>).self) { group in
       for (index, asset) in named.enumerated() {
         if let refusal = AssetFile.refusal(ofURL: asset.path, "assets are files") {
           problems[index] = Problem(pointer: asset.pointer, message: refusal)
           continue
         }
         let path = resolve(asset.path)
-        group.addTask { (index, try await BlockingWork.run(.hashing) { AssetFile.content(path, contents) }) }
+        group.addTask {
+          (index, try await AssetFile.asset(path, id: asset.id, writtenAs: asset.path, contents))
+        }
       }
       for try await (index, result) in group {
-        let asset = named[index]
         switch result {
-        case .success(let content):
-          found[index] = .with {
-            $0.id = asset.id
-            $0.content = content
-            $0.path = asset.path
-          }
-        case .failure(let error): problems[index] = Problem(pointer: asset.pointer, message: "\(error)")
+        case .success(let asset): found[index] = asset
+        case .failure(let error): problems[index] = Problem(pointer: named[index].pointer, message: "\(error)")
         }
       }
     }
@@ -152,12 +156,23 @@ package enum AssetFile {
     return "\(text) is a URL, and \(rule): download it first, and name the file"
   }
 
-  /// The file's content, with its absolute path. Blocks.
-  package static func content(_ path: String, _ contents: FileContentCache) -> Result<Sheaf_Content, ContentStoreError>
-  {
-    Result { () throws(ContentStoreError) in
-      let (file, absolute) = try open(path)
-      return Sheaf_Content(try contents.content(of: file), path: absolute)
+  /// A media file as an asset of a submission, with its content and its absolute path, or why it cannot be read.
+  /// - Parameters:
+  ///   - id: In the document. Nil: the path.
+  ///   - written: The path in the document. Nil: `path`.
+  package static func asset(
+    _ path: String, id: String? = nil, writtenAs written: String? = nil, _ contents: FileContentCache
+  ) async throws -> Result<Sheaf_SubmittedAsset, ContentStoreError> {
+    try await BlockingWork.run(.hashing) {
+      Result { () throws(ContentStoreError) in
+        let (file, absolute) = try open(path)
+        let content = Sheaf_Content(try contents.content(of: file), path: absolute)
+        return .with {
+          $0.id = id ?? path
+          $0.path = written ?? path
+          $0.content = content
+        }
+      }
     }
   }
 

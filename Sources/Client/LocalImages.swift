@@ -3,7 +3,6 @@ import ContentStorage
 package import Coordinator
 import Digest
 import FoundationEssentials
-import Glibc
 import SwiftProtobuf
 import SystemSupport
 package import Wire
@@ -27,8 +26,8 @@ package struct LocalImages: Sendable {
       }
     }
 
-    /// Reads a path of which `%d` or such as `%03d` is replaced by the number, and `%%` by one per cent sign. Nil if the path
-    /// has a per cent sign that is neither, or several numbers.
+    /// Reads a path of which `%d` or such as `%03d` is replaced by the number, and `%%` by one per cent sign. Nil if
+    /// the path has a per cent sign that is neither, or several numbers.
     package init?(pattern: String) {
       var (prefix, suffix) = ("", "")
       var digits: Int?
@@ -82,8 +81,8 @@ package struct LocalImages: Sendable {
     self.output = output
   }
 
-  /// Starts a farm, makes the pictures and writes those that could be made. A file of the same name is replaced by a complete
-  /// one. Throws with every problem of the document and its media, and of the request.
+  /// Starts a farm, makes the pictures and writes those that could be made. A file of the same name is replaced by a
+  /// complete one. Throws with every problem of the document and its media, and of the request.
   /// - Parameter found: The problems of files that could not be read.
   package func run(_ configuration: LocalFarm.Configuration, found: [Problem]) async throws -> Result {
     // Where the first picture cannot be written the others cannot either.
@@ -133,7 +132,12 @@ package struct LocalImages: Sendable {
       guard bytes.count == Int(place.byteCount) else {
         throw CommandFailure(.work, "\(path) could not be read from the content store")
       }
-      try Self.write(bytes, to: path)
+      let file = try OutputFile(path)
+      do {
+        try file.write(bytes)
+      } catch {
+        throw CommandFailure(.work, "\(path) could not be written: \(error)")
+      }
       return Written(picture: picture, path: path)
     }
     for (number, picture) in reply.pictures.enumerated() { result.pictures.append(try write(picture, number)) }
@@ -141,20 +145,5 @@ package struct LocalImages: Sendable {
     // The files are the output now.
     for content in contents.keys { SHA256Digest(hex: content).map { store.remove($0) } }
     return result
-  }
-
-  /// Writes a file under another name first, so that there is never a part of one.
-  private static func write(_ bytes: [UInt8], to path: String) throws {
-    let name = path.split(separator: "/").last.map { String($0.prefix(100)) } ?? "picture"
-    let temporary =
-      "\(Directories.parent(of: path))/.\(name).\(String(UInt64.random(in: .min ... .max), radix: 36)).part"
-    do {
-      let file = try OpenFile.open(temporary, O_WRONLY | O_CREAT | O_EXCL, permissions: 0o666)
-      try file.write(bytes)
-      guard rename(temporary, path) == 0 else { throw SystemError(errno, "renaming to \(path)") }
-    } catch let error {
-      unlink(temporary)
-      throw CommandFailure(.work, "\(path) could not be written: \(error)")
-    }
   }
 }

@@ -104,6 +104,19 @@ package final class OutputFile: @unchecked Sendable {
     self.temporary = nil
   }
 
+  /// Makes these bytes the output. They are not synced to the disk, as thousands of files take long to be.
+  package func write(_ bytes: [UInt8]) throws(ContentStoreError) {
+    let file = try open()
+    do throws(ContentStoreError) {
+      try mapErrors { () throws(SystemError) in try file.write(bytes) }
+      try rename(file.name)
+      temporary = nil
+    } catch {
+      discard()
+      throw error
+    }
+  }
+
   /// Removes what was written. Does nothing after `commit`.
   package func discard() {
     guard let temporary else { return }

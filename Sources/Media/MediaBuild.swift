@@ -3,9 +3,10 @@ internal import CMedia
 /// The part of this build's identity that decides how media is read and written.
 package enum MediaBuild {
   /// Incremented with each change that gives other bytes for the same request and that no library's version shows.
-  private static let revision = 7
+  private static let revision = 8
 
-  /// Limits libav* to the instruction sets of the processor's level (`ProcessorLevel`), from now on and in every thread.
+  /// Limits libav* to the instruction sets of the processor's level (`ProcessorLevel`), from now on and in every
+  /// thread.
   package static func pinProcessor() { _ = ProcessorLevel.pin() }
 
   /// The versions of the libraries in use, this module's own revision, and the level of the processor, which this pins.
@@ -23,8 +24,8 @@ package enum MediaBuild {
 
 /// The instruction sets that this process's libraries may use.
 ///
-/// They decide bytes: floating-point audio is rounded in another order by each set, and without SSSE3 MPEG-1, 2 and 4 are
-/// decoded by other approximations. So libav* is limited to one of three levels of x86-64, which are those of the
+/// They decide bytes: floating-point audio is rounded in another order by each set, and without SSSE3 MPEG-1, 2 and 4
+/// are decoded by other approximations. So libav* is limited to one of three levels of x86-64, which are those of the
 /// processor's psABI as far as libav* uses them: two processors of one level compute alike, whatever else they have.
 struct ProcessorLevel: Equatable {
   var name: String
@@ -46,8 +47,8 @@ struct ProcessorLevel: Equatable {
     private static let third =
       second | AV_CPU_FLAG_AVX | AV_CPU_FLAG_AVX2 | AV_CPU_FLAG_FMA3 | AV_CPU_FLAG_BMI1 | AV_CPU_FLAG_BMI2
 
-    /// The highest level of which a processor has everything. Below the third, the sets that the C library's mathematical
-    /// functions choose by themselves are named too.
+    /// The highest level of which a processor has everything. Below the third, the sets that the C library's
+    /// mathematical functions choose by themselves are named too.
     /// - Parameter flags: libav*'s flags of the processor.
     init(detected flags: Int32) {
       if flags & Self.third == Self.third {

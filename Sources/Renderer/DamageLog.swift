@@ -10,7 +10,10 @@ final class DamageLog: Sendable {
   private struct State {
     var counter = DamageCounter(limit: ShownDamage.placesOfPiece)
     var output = 0.0
-    var isShown = true
+    /// Whether anything was added since the last `move`.
+    var isShown = false
+    /// Whether what is added is left out.
+    var leavesOut = false
   }
 
   private let state = Mutex(State())
@@ -18,25 +21,32 @@ final class DamageLog: Sendable {
   /// What was added up to now.
   var damage: ShownDamage { state.withLock { $0.counter.damage } }
 
+  /// Whether anything was added since the last `move`, even if it was added before that too.
+  var isShown: Bool { state.withLock { $0.isShown } }
+
   /// Sets the time of the output, in seconds, that what is added from now on is shown at.
   func move(to output: Double) {
-    state.withLock { $0.output = output }
+    state.withLock { state in
+      state.output = output
+      state.isShown = false
+    }
   }
 
   /// Calls `body`. What is added meanwhile is left out: it is computed, and not shown.
   func leavingOut<E: Error>(_ body: () throws(E) -> Void) throws(E) {
     let before = state.withLock { state in
-      defer { state.isShown = false }
-      return state.isShown
+      defer { state.leavesOut = true }
+      return state.leavesOut
     }
-    defer { state.withLock { $0.isShown = before } }
+    defer { state.withLock { $0.leavesOut = before } }
     try body()
   }
 
   /// - Parameter source: On the asset's timeline, in seconds.
   func add(source: Double, digest: String, track: Int, type: MediaType) {
     state.withLock { state in
-      guard state.isShown else { return }
+      guard !state.leavesOut else { return }
+      state.isShown = true
       state.counter.add(.init(source: source, output: state.output), digest: digest, track: track, type: type)
     }
   }

@@ -12,9 +12,9 @@ struct ImageCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "image", abstract: "Write still pictures of a media file, or of the film of a document.",
     discussion: """
-      A picture is the one that is shown at its time: of a media file, its own, upright and in square pixels; of a document, \
-      the frame of the film. Pictures of high dynamic range are converted to standard range. Each picture succeeds or \
-      fails by itself; if one fails, the exit code is 1 and the others are written.
+      A picture is the one that is shown at its time: of a media file, its own, upright and in square pixels; of a \
+      document, the frame of the film. Pictures of high dynamic range are converted to standard range. Each picture \
+      succeeds or fails by itself; if one fails, the exit code is 1 and the others are written.
 
       A time is written as in documents: 5, 1.5, 7/30, 90f (frames), 1:02.5 or 1:00:02.5.
 
@@ -61,8 +61,10 @@ struct ImageCommand: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "The greatest size; larger pictures are made smaller, with their aspect kept. On a contact sheet the default is 320x320. [SHEAF_SIZE]",
-      valueName: "WxH"))
+      """
+      The greatest size; larger pictures are made smaller, with their aspect kept. On a contact sheet the default is \
+      320x320. [SHEAF_SIZE]
+      """, valueName: "WxH"))
   var size: String?
 
   @Option(
@@ -118,28 +120,24 @@ struct ImageCommand: AsyncParsableCommand {
   func run() async throws {
     try await reporting(document: file) {
       let configuration = try farm.configuration()
-      let (request, output) = try options()
+      let (request, output, folder) = try options()
+      if let folder {
+        do {
+          try await BlockingWork.run { try Directories.make(folder) }
+        } catch {
+          throw CommandFailure(.document, "the folder \(folder) cannot be made: \(error)")
+        }
+      }
       let images: LocalImages
       var found: [Problem] = []
-      if EditFile.isDocument(file) {
+      if try EditFile.isDocument(file) {
         let edit = try EditFile(file)
         let (assets, missing) = try await edit.assets(configuration.contents)
         found = missing
         images = LocalImages(edit: edit, assets: assets, request: request, output: output)
       } else {
-        let content = try await BlockingWork.run(.hashing) { [file] in
-          AssetFile.content(file, configuration.contents)
-        }
-        let asset: Sheaf_SubmittedAsset
-        switch content {
-        case .success(let content):
-          asset = .with {
-            $0.id = file
-            $0.path = file
-            $0.content = content
-          }
-        case .failure(let error): throw CommandFailure(.document, "\(error)")
-        }
+        let asset = try await mapErrors(
+          to: { CommandFailure(.document, "\($0)") }, AssetFile.asset(file, configuration.contents).get)
         images = LocalImages(edit: nil, assets: [asset], request: request, output: output)
       }
       let problems = found
@@ -179,14 +177,15 @@ struct ImageCommand: AsyncParsableCommand {
 
   // MARK: Options
 
-  private func options() throws -> (ImageRequest, LocalImages.Output) {
+  /// The folder is nil where the pictures' names have one that must be there.
+  private func options() throws -> (ImageRequest, LocalImages.Output, folder: String?) {
     guard let path = try OutputPath.value(output) else {
       throw ValidationError("the pictures need a name: give -o a file, a name with %d, or a folder")
     }
     let sheet = try self.sheetOption()
     let times = try self.timesOption(sheet)
     let isSeries = sheet == nil && times.isSeries
-    let (output, format) = try self.output(path, isSeries: isSeries)
+    let (output, format, folder) = try self.output(path, isSeries: isSeries)
     let qualityText = Setting.text(quality, "SHEAF_QUALITY")
     if qualityText != nil, !format.hasQuality {
       throw ValidationError("PNG has no quality: leave --quality out, or choose jpg or webp")
@@ -207,7 +206,7 @@ struct ImageCommand: AsyncParsableCommand {
       ImageRequest(
         times: times, tolerance: tolerance, format: format,
         quality: quality.map { Int($0) } ?? ImageFormat.defaultQuality, box: box, sheet: sheet),
-      output
+      output, folder
     )
   }
 
@@ -232,11 +231,7 @@ struct ImageCommand: AsyncParsableCommand {
       throw ValidationError("give one of --at, --every and --count")
     }
     if let at {
-      let list = at.split(separator: ",", omittingEmptySubsequences: false).map { String($0) }
-      if let sheet, list.count > sheet.columns * sheet.rows {
-        throw ValidationError("\(list.count) pictures do not fit a contact sheet of \(sheet.columns)x\(sheet.rows)")
-      }
-      return .list(list)
+      return .list(at.split(separator: ",", omittingEmptySubsequences: false).map { String($0) })
     }
     if let every { return .every(every) }
     if let count { return .count(Int(count)) }
@@ -244,7 +239,9 @@ struct ImageCommand: AsyncParsableCommand {
     throw ValidationError("which pictures? Give --at, --every or --count")
   }
 
-  private func output(_ path: String, isSeries: Bool) throws -> (LocalImages.Output, ImageFormat) {
+  private func output(
+    _ path: String, isSeries: Bool
+  ) throws -> (LocalImages.Output, ImageFormat, folder: String?) {
     let named = try Setting.text(format, "SHEAF_FORMAT").map { text in
       guard let format = ImageFormat(fileExtension: text) else {
         throw ValidationError("--format \(text) is no format of pictures; choose png, jpg or webp")
@@ -253,16 +250,11 @@ struct ImageCommand: AsyncParsableCommand {
     }
     var status = stat()
     if path.hasSuffix("/") || stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR {
-      do {
-        try Directories.make(path)
-      } catch {
-        throw CommandFailure(.document, "the folder \(path) cannot be made: \(error)")
-      }
       let format = named ?? .png
       let name =
         file == "-" ? "picture" : String(file.split(separator: "/").last?.split(separator: ".").first ?? "picture")
       let folder = path.hasSuffix("/") ? path : path + "/"
-      return (.numbered(prefix: "\(folder)\(name)-", digits: 3, suffix: ".\(format.fileExtension)"), format)
+      return (.numbered(prefix: "\(folder)\(name)-", digits: 3, suffix: ".\(format.fileExtension)"), format, folder)
     }
     guard let output = LocalImages.Output(pattern: path) else {
       throw ValidationError("the name \(path) has a % that is no number; write %d or such as %03d once, and %% for %")
@@ -271,10 +263,15 @@ struct ImageCommand: AsyncParsableCommand {
       throw ValidationError("several pictures need several names: write %d or %03d in \(path), or name a folder")
     }
     let dot = path.lastIndex(of: ".").map { path[path.index(after: $0)...] } ?? ""
-    guard let format = named ?? ImageFormat(fileExtension: dot) else {
+    let ofName = ImageFormat(fileExtension: dot)
+    guard let format = named ?? ofName else {
       throw ValidationError("the extension of \(path) selects no format of pictures; choose png, jpg or webp")
     }
-    return (output, format)
+    if let ofName, ofName != format {
+      throw ValidationError(
+        "the extension of \(path) selects \(ofName.rawValue), and --format \(format.rawValue): give one of them")
+    }
+    return (output, format, nil)
   }
 
   /// Two whole numbers above zero around an x.

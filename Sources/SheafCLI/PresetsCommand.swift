@@ -12,19 +12,19 @@ struct PresetsCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "presets", abstract: "Show the presets of exports, and what they make of a document or a file.",
     discussion: """
-      Without an input it prints the presets, with the containers that each can be written to. With a document or a media \
-      file it adds which of them the input can meet, and why not the others. With --preset it prints the settings and the \
-      container that this preset gives for the input.
+      Without an input it prints the presets, with the containers that each can be written to. With a document or a \
+      media file it adds which of them the input can meet, and why not the others. With --preset it prints the settings \
+      and the container that this preset gives for the input.
 
-      --json prints an array of preset (name, avFoundationName, video: codec, quality, longerSide, shorterSide; audio: codec, \
-      bitRate; containers, problems: pointer, message; without an input there are no problems), or with --preset an \
-      object (preset, container, width, height, frameDuration, video: codec, quality, preset, keyframeInterval, \
+      --json prints an array of preset (name, avFoundationName, video: codec, quality, longerSide, shorterSide; audio: \
+      codec, bitRate; containers, problems: pointer, message; without an input there are no problems), or with --preset \
+      an object (preset, container, width, height, frameDuration, video: codec, quality, preset, keyframeInterval, \
       pixelFormat; audio: codec, bitRate, bitDepth, sampleRate, channels).
       """)
 
   @Argument(
     help: ArgumentHelp(
-      "A document, whose name ends in .json (- reads it from standard input), or a media file.", valueName: "file"))
+      "A document (- reads it from standard input), or a media file.", valueName: "file"))
   var input: String?
 
   @Option(help: ArgumentHelp("The preset whose settings are printed. [SHEAF_PRESET]", valueName: "name"))
@@ -43,8 +43,7 @@ struct PresetsCommand: AsyncParsableCommand {
       let configuration = try farm.configuration()
       let media = try await PresetInput.read(input, configuration)
       if let chosen {
-        let settings = try mapErrors { () throws(DocumentError) in try media.settings(chosen) }
-        return try print(SettingsReport(settings))
+        return try print(SettingsReport(try media.settings(chosen)))
       }
       var reports: [PresetReport] = []
       for preset in ExportPreset.allCases { reports.append(PresetReport(preset, problems: media.problems(preset))) }
@@ -54,14 +53,6 @@ struct PresetsCommand: AsyncParsableCommand {
         throw CommandFailure(problems: others.filter { seen.insert($0).inserted })
       }
       try print(reports)
-    }
-  }
-
-  private func mapErrors<Value>(_ body: () throws(DocumentError) -> Value) throws -> Value {
-    do {
-      return try body()
-    } catch {
-      throw CommandFailure(problems: error.problems)
     }
   }
 
@@ -99,23 +90,15 @@ private struct PresetInput {
   var descriptions: [AssetID: AssetDescription]
 
   static func read(_ input: String, _ configuration: LocalFarm.Configuration) async throws -> PresetInput {
-    let isDocument = EditFile.isDocument(input)
-    let edit = isDocument ? try EditFile(input) : nil
+    let edit = try EditFile.isDocument(input) ? EditFile(input) : nil
     var assets: [Sheaf_SubmittedAsset] = []
     if let edit {
       let (found, missing) = try await edit.assets(configuration.contents)
       guard missing.isEmpty else { throw CommandFailure(problems: missing) }
       assets = found
     } else {
-      let contents = configuration.contents
-      switch try await BlockingWork.run(.hashing, { AssetFile.content(input, contents) }) {
-      case .success(let content):
-        assets.append(
-          .with {
-            $0.id = input
-            $0.path = input
-            $0.content = content
-          })
+      switch try await AssetFile.asset(input, configuration.contents) {
+      case .success(let asset): assets.append(asset)
       case .failure(let error): throw CommandFailure(problems: [Problem(pointer: "", message: "\(error)")])
       }
     }

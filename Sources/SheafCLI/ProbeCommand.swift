@@ -34,15 +34,8 @@ struct ProbeCommand: AsyncParsableCommand {
       var assets: [Sheaf_SubmittedAsset] = []
       var problems: [Problem] = []
       for file in files {
-        let result = try await BlockingWork.run(.hashing) { AssetFile.content(file, contents) }
-        switch result {
-        case .success(let content):
-          assets.append(
-            .with {
-              $0.id = file
-              $0.path = file
-              $0.content = content
-            })
+        switch try await AssetFile.asset(file, contents) {
+        case .success(let asset): assets.append(asset)
         case .failure(let error): problems.append(Problem(pointer: "", message: "\(error)"))
         }
       }
@@ -157,17 +150,8 @@ enum ProbeText {
 
   /// As people read it, with the exact fraction of seconds if that is another text: `1:02.500 (125/2 s)`.
   static func time(_ time: MediaTime) -> String {
-    let seconds = time.approximateSeconds
-    guard time.isNumeric, abs(seconds) < 1e9 else { return "\(time) s" }
-    let milliseconds = Int((abs(seconds) * 1000).rounded())
-    func padded(_ value: Int, _ count: Int) -> String {
-      let digits = "\(value)"
-      return String(repeating: "0", count: max(0, count - digits.count)) + digits
-    }
-    let rest = "\(padded(milliseconds / 1000 % 60, 2)).\(padded(milliseconds % 1000, 3))"
-    let (minutes, hours) = (milliseconds / 60_000 % 60, milliseconds / 3_600_000)
-    let clock = hours > 0 ? "\(hours):\(padded(minutes, 2)):\(rest)" : "\(minutes):\(rest)"
-    return "\(seconds < 0 ? "-" : "")\(clock) (\(time) s)"
+    guard time.isNumeric, let clock = ClockText.of(seconds: time.approximateSeconds) else { return "\(time) s" }
+    return "\(clock) (\(time) s)"
   }
 
   private static func range(_ range: MediaTimeRange) -> String { "\(time(range.start)) to \(time(range.end))" }
@@ -186,7 +170,8 @@ enum ProbeText {
   /// At most so many places are listed.
   private static let mostPlaces = 20
 
-  /// What may not be as the file's maker meant it: the places at which its timestamps jump, and a part that is not read.
+  /// What may not be as the file's maker meant it: the places at which its timestamps jump, and a part that is not
+  /// read.
   static func warnings(_ description: AssetDescription) -> [String] {
     jumps(description)
       + (description.unreadBytes.map { ["another file begins in its last \($0) bytes, which are not read"] } ?? [])

@@ -4,6 +4,7 @@ import CompositionModel
 import Coordinator
 import Digest
 import Glibc
+import Synchronization
 import SystemSupport
 import Wire
 
@@ -48,7 +49,10 @@ struct RenderCommand: AsyncParsableCommand {
       let stream = try named == "-" ? StreamedFilm(edit, container, configuration, hasReport: json.isOn) : nil
       defer { stream?.remove() }
       guard stream != nil || container == nil else { throw ValidationError("--container is for -o -") }
-      if let stream { named = stream.path }
+      if let stream {
+        try await BlockingWork.run { try Directories.make(stream.folder) }
+        named = stream.path
+      }
       guard let output = named ?? edit.outputPath else {
         if !edit.document.problems.isEmpty { throw CommandFailure(problems: edit.document.problems) }
         throw ValidationError("the document has no export.to, so name the film with -o")
@@ -60,19 +64,28 @@ struct RenderCommand: AsyncParsableCommand {
         edit: edit, output: output, segmentDuration: segments.value, strictMedia: strictMedia.isOn,
         strict: strict.isOn)
       let status = try await Interruption.cancelling {
-        try await render.run(configuration) { progress.report($0, film: stream == nil ? output : "standard output") }
+        let status = try await render.run(configuration) { status in
+          // A film that is streamed is done when it is written.
+          if stream == nil || status.state != .done { progress.report(status, film: output) }
+        }
+        if let stream {
+          progress.end()
+          try await stream.write()
+          progress.report(status, film: "standard output")
+        }
+        return status
       }
       progress.end()
       status.printWarnings()
-      try stream?.write()
       if json.isOn { try Console.printJSON(RenderSummary(status, output: output)) }
     }
   }
 }
 
 /// A film that is written to standard output when it is complete.
-private struct StreamedFilm {
-  /// Where it is rendered to.
+private struct StreamedFilm: Sendable {
+  /// The folder that it is rendered to: that of the store's temporary files.
+  let folder: String
   let path: String
 
   /// - Parameters:
@@ -84,8 +97,8 @@ private struct StreamedFilm {
     guard !hasReport else { throw ValidationError("--json and -o - both write to standard output: give one of them") }
     let indexFirst = edit.document.optimizesForNetworkUse
     let streamable = Container.allCases.filter { $0.isStreamable(indexFirst: indexFirst) }.map(\.rawValue)
-    let written = Setting.text(option, "SHEAF_CONTAINER")
-    guard let name = written ?? edit.outputPath?.split(separator: ".").last.map({ $0.lowercased() }) else {
+    let ofDocument = edit.outputPath?.split(separator: ".").last.map { String($0) }
+    guard let name = (Setting.text(option, "SHEAF_CONTAINER") ?? ofDocument)?.lowercased() else {
       throw ValidationError(
         "the document has no export.to, so name the container of -o - with --container: "
           + streamable.joined(separator: ", "))
@@ -99,24 +112,24 @@ private struct StreamedFilm {
           : "\(name) cannot be read from a pipe"
       throw CommandFailure(.document, "\(reason); -o - writes \(streamable.joined(separator: ", "))")
     }
-    let folder = configuration.store
-    try Directories.make(folder)
-    path = "\(folder)/.stream-\(UInt64.random(in: .min ... .max)).\(name)"
+    folder = configuration.store + "/temporary"
+    path = "\(folder)/stream-\(UInt64.random(in: .min ... .max)).\(name)"
   }
 
-  /// Copies the film to standard output. Throws `OutputError` if that cannot be written.
-  func write() throws {
-    let file = try OpenFile.open(path)
-    remove()
-    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 4096)
-    defer { buffer.deallocate() }
-    var offset: Int64 = 0
-    while true {
-      let count = try file.read(into: buffer, at: offset)
-      if count == 0 { return }
-      try StandardOutput.write(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
-      offset += Int64(count)
+  /// Copies the film to standard output. Throws `OutputError` if that cannot be written, and `CancellationError` if the
+  /// task is cancelled while a reader lets it wait.
+  func write() async throws {
+    let isCancelled = Atomic(false)
+    try await withTaskCancellationHandler {
+      try await BlockingWork.run(.transfers) {
+        let file = try OpenFile.open(path)
+        remove()
+        try StandardOutput.write(file) { !isCancelled.load(ordering: .relaxed) }
+      }
+    } onCancel: {
+      isCancelled.store(true, ordering: .relaxed)
     }
+    try Task.checkCancellation()
   }
 
   /// Removes the file, if it is there.

@@ -83,7 +83,7 @@ struct WaveformCommand: AsyncParsableCommand {
   /// The document that is rendered: that of the sound.
   private func edit(_ sound: String, _ configuration: LocalFarm.Configuration) async throws -> EditFile {
     let track = Setting.text(track, "SHEAF_TRACK")
-    if EditFile.isDocument(file) {
+    if try EditFile.isDocument(file) {
       let edit = try EditFile(file)
       let bytes = try mapErrors(to: Self.failure) { () throws(DocumentError) in
         try Document.ofSound(edit.bytes, track: track, output: sound)
@@ -96,18 +96,9 @@ struct WaveformCommand: AsyncParsableCommand {
       }
       return number
     }
-    let (path, contents) = (file, configuration.contents)
-    let result = try await BlockingWork.run(.hashing) { AssetFile.content(path, contents) }
-    let asset: Sheaf_SubmittedAsset
-    switch result {
-    case .success(let content):
-      asset = .with {
-        $0.id = path
-        $0.path = path
-        $0.content = content
-      }
-    case .failure(let error): throw CommandFailure(.document, "\(error)")
-    }
+    let path = file
+    let asset = try await mapErrors(
+      to: { CommandFailure(.document, "\($0)") }, AssetFile.asset(path, configuration.contents).get)
     let inspection = LocalInspection(edit: nil, assets: [asset])
     let reply = try await Interruption.cancelling { try await inspection.run(configuration) }
     guard let json = reply.descriptions[path] else {

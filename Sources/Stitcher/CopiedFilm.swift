@@ -2,9 +2,12 @@ import CompositionModel
 package import Media
 package import Segmenter
 
-/// Makes a film of stored packets. Of the pictures before a clip's start that its first ones depend on, and of the sound
-/// that a decoder needs before the first sample, the packets have times before zero, which edit lists hide.
+/// Makes a film of stored packets. Of the pictures before a clip's start that its first ones depend on, and of the
+/// sound that a decoder needs before the first sample, the packets have times before zero, which edit lists hide.
 package enum CopiedFilm {
+  /// The bytes from one report of progress to the next.
+  private static let step: Int64 = 1 << 20
+
   /// - Parameters:
   ///   - inputs: The media that the task's clips name, by digest.
   ///   - descriptor: An empty file that can seek. The caller closes it.
@@ -23,6 +26,7 @@ package enum CopiedFilm {
         descriptor: descriptor, name: "the output", container: task.container, tracks: tracks.map(\.format),
         metadata: task.metadata, movement: movement)
     }
+    var reported: Int64 = 0
     while true {
       let waiting = tracks.indices.filter { tracks[$0].next != nil }
       guard let earliest = waiting.min(by: { tracks[$0].seconds < tracks[$1].seconds }) else { break }
@@ -30,7 +34,10 @@ package enum CopiedFilm {
         try mapErrors(to: StitchError.writing) { () throws(MediaError) in try muxer.write(packet, track: earliest) }
       }
       try tracks[earliest].advance()
-      progress(muxer.byteCount)
+      if muxer.byteCount - reported >= step {
+        reported = muxer.byteCount
+        progress(reported)
+      }
     }
     try mapErrors(to: StitchError.writing) { () throws(MediaError) in try muxer.finish() }
     progress(muxer.byteCount)

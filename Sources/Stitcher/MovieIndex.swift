@@ -3,16 +3,16 @@ package import Media
 package import Segmenter
 import SystemSupport
 
-/// Finishes a film that was copied: its edit lists present exactly the durations of its tracks, though the packets go on
-/// after them, and the index is at the start of the file if that is asked for. Files without an index of this kind are
-/// copied as they are.
+/// Finishes a film that was copied: its edit lists present exactly the durations of its tracks, though the packets go
+/// on after them, and the index is at the start of the file if that is asked for. Files without an index of this kind
+/// are copied as they are.
 package enum MovieIndex {
   /// The longest index that is held in memory, in bytes.
   private static let longest: Int64 = 512 << 20
   private static let chunk = 1 << 20
 
   private struct Box {
-    var type: [UInt8]
+    var type: String
     var offset: Int64
     var size: Int64
   }
@@ -46,66 +46,54 @@ package enum MovieIndex {
     }
     guard container.hasEditLists else { return try copy(0, film.byteCount) }
     let boxes = try boxes(of: film)
-    guard let place = boxes.firstIndex(where: { $0.type == Array("moov".utf8) }), boxes[place].size <= longest,
-      boxes.filter({ $0.type == Array("moov".utf8) }).count == 1
+    guard let place = boxes.firstIndex(where: { $0.type == "moov" }), boxes[place].size <= longest,
+      boxes.filter({ $0.type == "moov" }).count == 1
     else { throw StitchError(.task, "the copied film has no index") }
     let moov = boxes[place]
-    var index = Index(try read(film, moov.offset, Int(moov.size)))
+    var index = IndexBox(try read(film, moov.offset, Int(moov.size)))
     try index.present(copied.durations)
-    let isAfterData = boxes[..<place].contains { $0.type == Array("mdat".utf8) }
-    // Chunk offsets of 32 bits may have no room for the move.
-    let moves = indexFirst && isAfterData && film.byteCount < Int64(UInt32.max)
-    if moves { index.moveChunks(by: moov.size) }
+    let isAfterData = boxes[..<place].contains { $0.type == "mdat" }
+    let moves = indexFirst && isAfterData
+    if moves {
+      // No table of 64 bits is more than twice as large as that of 32 bits.
+      if film.byteCount + 2 * moov.size > Int64(UInt32.max) { index.widenChunkOffsets() }
+      index.moveChunks(by: Int64(index.bytes.count))
+    }
     for box in boxes {
-      if box.type == Array("moov".utf8) {
+      if box.type == "moov" {
         if !moves { try write(index.bytes) }
         continue
       }
-      if moves, box.offset == boxes.first(where: { $0.type != Array("ftyp".utf8) })?.offset { try write(index.bytes) }
+      if moves, box.offset == boxes.first(where: { $0.type != "ftyp" })?.offset { try write(index.bytes) }
       try copy(box.offset, box.size)
     }
   }
 
   private static func read(_ film: any ByteSource, _ offset: Int64, _ count: Int) throws(StitchError) -> [UInt8] {
-    var bytes = [UInt8](repeating: 0, count: count)
-    var done = 0
-    while done < count {
-      let part = try mapErrors(to: StitchError.reading(0)) { () throws(MediaError) in
-        try bytes.withUnsafeMutableBufferPointer { buffer throws(MediaError) in
-          try film.read(
-            at: offset + Int64(done),
-            into: UnsafeMutableRawBufferPointer(UnsafeMutableBufferPointer(rebasing: buffer[done...])))
-        }
-      }
-      guard part > 0 else {
-        throw StitchError(.piece, piece: 0, "the copied film ends at byte \(offset + Int64(done))")
-      }
-      done += part
+    let bytes = try mapErrors(to: StitchError.reading(0)) { () throws(MediaError) in
+      try film.bytes(at: offset, count: count)
+    }
+    guard bytes.count == count else {
+      throw StitchError(.piece, piece: 0, "the copied film ends at byte \(offset + Int64(bytes.count))")
     }
     return bytes
   }
 
   private static func boxes(of film: any ByteSource) throws(StitchError) -> [Box] {
+    var reader = MovieBoxes(film)
     var boxes: [Box] = []
-    var offset: Int64 = 0
-    while offset < film.byteCount {
-      guard film.byteCount - offset >= 8 else { throw StitchError(.piece, piece: 0, "has a box that is cut off") }
-      let head = try read(film, offset, Int(min(16, film.byteCount - offset)))
-      var size = head[0..<4].reduce(Int64(0)) { $0 << 8 | Int64($1) }
-      if size == 1, head.count == 16 { size = head[8..<16].reduce(Int64(0)) { $0 << 8 | Int64($1) } }
-      if size == 0 { size = film.byteCount - offset }
-      guard size >= 8, size <= film.byteCount - offset else {
-        throw StitchError(.piece, piece: 0, "has a box of \(size) bytes at \(offset)")
+    while let box = try mapErrors(to: StitchError.reading(0), { () throws(MediaError) in try reader.next() }) {
+      guard let size = box.size else {
+        throw StitchError(.piece, piece: 0, "has a box at byte \(box.offset) that goes on after the end of the film")
       }
-      boxes.append(Box(type: Array(head[4..<8]), offset: offset, size: size))
-      offset += size
+      boxes.append(Box(type: box.type, offset: box.offset, size: size))
     }
     return boxes
   }
 }
 
 /// The index of a movie (`moov`) in memory.
-private struct Index {
+struct IndexBox {
   private(set) var bytes: [UInt8]
 
   init(_ bytes: [UInt8]) {
@@ -181,19 +169,52 @@ private struct Index {
     set(total > before ? total - before : 0, at: list.lowerBound + 8 + (count - 1) * entry, width)
   }
 
+  /// The contents of the boxes that lead to each track's tables, from `trak` to `stbl`.
+  private var paths: [[Range]] {
+    boxes("trak", in: whole).compactMap { track in
+      guard let media = boxes("mdia", in: track).first, let information = boxes("minf", in: media).first,
+        let tables = boxes("stbl", in: information).first
+      else { return nil }
+      return [track, media, information, tables]
+    }
+  }
+
+  /// How many chunks a list of their places has.
+  private func chunkCount(_ list: Range, width: Int) -> Int {
+    max(0, min(Int(number(at: list.lowerBound + 4, 4)), (list.count - 8) / width))
+  }
+
   /// Adds a distance to every chunk's place in the file.
   mutating func moveChunks(by distance: Int64) {
-    for track in boxes("trak", in: whole) {
-      guard let media = boxes("mdia", in: track).first, let information = boxes("minf", in: media).first,
-        let table = boxes("stbl", in: information).first
-      else { continue }
+    for tables in paths.compactMap(\.last) {
       for (type, width) in [("stco", 4), ("co64", 8)] {
-        for list in boxes(type, in: table) {
-          let count = min(Int(number(at: list.lowerBound + 4, 4)), (list.count - 8) / width)
-          for index in 0..<max(0, count) {
+        for list in boxes(type, in: tables) {
+          for index in 0..<chunkCount(list, width: width) {
             let place = list.lowerBound + 8 + index * width
             set(UInt64(Int64(bitPattern: number(at: place, width)) + distance), at: place, width)
           }
+        }
+      }
+    }
+  }
+
+  /// Stores the places of chunks in 64 bits, for which those in a film of 4 GiB have no room in 32.
+  mutating func widenChunkOffsets() {
+    // Backwards, so that what is before a table stays where it is.
+    for path in paths.reversed() {
+      guard let tables = path.last else { continue }
+      for list in boxes("stco", in: tables).reversed() {
+        let count = chunkCount(list, width: 4)
+        var widened = Array("co64".utf8) + bytes[list.lowerBound..<(list.lowerBound + 4)]
+        widened += [UInt8](repeating: 0, count: 4 + 8 * count)
+        let places = (0..<count).map { number(at: list.lowerBound + 8 + 4 * $0, 4) }
+        let start = list.lowerBound - 4
+        let growth = widened.count - (list.upperBound - start)
+        bytes.replaceSubrange(start..<list.upperBound, with: widened)
+        set(UInt64(count), at: list.lowerBound + 4, 4)
+        for (index, place) in places.enumerated() { set(place, at: list.lowerBound + 8 + 8 * index, 8) }
+        for box in [whole.lowerBound] + path.map(\.lowerBound) + [list.lowerBound] {
+          set(UInt64(Int(number(at: box - 8, 4)) + growth), at: box - 8, 4)
         }
       }
     }

@@ -6,9 +6,9 @@ package import Segmenter
 /// Makes the output file from its pieces. Packets are copied and never encoded again.
 ///
 /// Every piece's header is checked against the task and against the others before anything is written, and every packet
-/// when it is copied. Each piece is read once, from its first packet to its last, one packet at a time, so memory depends
-/// neither on the output's length nor on the number of pieces. If a piece is refused, the output is incomplete and
-/// should be deleted.
+/// when it is copied. Each piece is read once, from its first packet to its last, one packet at a time, so memory
+/// depends neither on the output's length nor on the number of pieces. If a piece is refused, the output is incomplete
+/// and should be deleted.
 package enum OutputStitcher {
   /// - Parameters:
   ///   - pieces: The video's pieces by segment, then the audio's piece, as in the task.
@@ -16,8 +16,8 @@ package enum OutputStitcher {
   ///   - movement: Advanced with every piece that is opened and every packet that is read or written.
   ///   - progress: Called with the number of bytes in the file, which only rises, about once for each mebibyte.
   /// - Returns: The damaged media that the film shows, as the pieces have them.
-  /// - Throws: `.piece` for a piece that differs from the task or from the others, `.media` for one that cannot be read and
-  ///   if the container refuses, `.task` for an invalid payload, `.infrastructure` if this machine ran out of
+  /// - Throws: `.piece` for a piece that differs from the task or from the others, `.media` for one that cannot be read
+  ///   and if the container refuses, `.task` for an invalid payload, `.infrastructure` if this machine ran out of
   ///   something.
   @discardableResult
   package static func stitch(
@@ -31,7 +31,7 @@ package enum OutputStitcher {
       try MovieIndex.finish(
         copied, container: task.container, indexFirst: task.optimizeForNetworkUse, film: film, to: descriptor,
         movement: movement, progress: progress)
-      return ShownDamage()
+      return copied.damage ?? ShownDamage()
     }
     let videoCount = task.video?.frameCounts.count ?? 0
     let expected = videoCount + (task.audio == nil ? 0 : 1)
@@ -133,7 +133,8 @@ package enum OutputStitcher {
     return (packets, FileMuxer.Track(header: header, packetCount: Int(packetCount), duration: duration))
   }
 
-  /// The number of packets of a codec whose packets hold any number of samples (PCM), which only reading them all gives.
+  /// The number of packets of a codec whose packets hold any number of samples (PCM), which only reading them all
+  /// gives.
   private static func countedPackets(
     _ piece: any ByteSource, index: Int, _ movement: Movement?
   ) throws(StitchError) -> Int64 {

@@ -3,9 +3,9 @@ import SystemPackage
 
 /// The standard output of a program, for its results.
 package enum StandardOutput {
-  /// Gives each standard descriptor that is closed to a file that can neither be read nor written as the stream is. Else
-  /// the next file that the program opens would have its number, and receive what is meant for the stream. To be called
-  /// before the program opens any file.
+  /// Gives each standard descriptor that is closed to a file that can neither be read nor written as the stream is.
+  /// Else the next file that the program opens would have its number, and receive what is meant for the stream. To be
+  /// called before the program opens any file.
   package static func reserveDescriptors() {
     for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {
       // It gets the lowest number that is free, which is this one.
@@ -27,6 +27,45 @@ package enum StandardOutput {
     do {
       try writeAll(STDOUT_FILENO, bytes, name: "standard output")
     } catch {
+      throw OutputError(error)
+    }
+  }
+}
+
+extension StandardOutput {
+  /// How long to wait for the reader before `isWanted` is asked again, in milliseconds.
+  private static let patience: Int32 = 100
+
+  /// Writes a file from its start. Blocks.
+  /// - Parameter isWanted: Asked again and again, also while a reader takes nothing. Once it is false, this returns.
+  package static func write(_ file: OpenFile, while isWanted: () -> Bool) throws {
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 4096)
+    defer { buffer.deallocate() }
+    var offset: Int64 = 0
+    while true {
+      var rest = UnsafeRawBufferPointer(rebasing: buffer[..<(try file.read(into: buffer, at: offset))])
+      if rest.isEmpty { return }
+      offset += Int64(rest.count)
+      while !rest.isEmpty {
+        guard isWanted() else { return }
+        rest = UnsafeRawBufferPointer(rebasing: rest[(try writeSome(rest))...])
+      }
+    }
+  }
+
+  /// Writes as many bytes as standard output takes without waiting, and returns how many: none if it takes none for a
+  /// while.
+  private static func writeSome(_ bytes: UnsafeRawBufferPointer) throws(OutputError) -> Int {
+    do {
+      var output = pollfd(fd: STDOUT_FILENO, events: Int16(POLLOUT), revents: 0)
+      let count = try retryingOnInterrupt("waiting for the reader of standard output") { poll(&output, 1, patience) }
+      if count == 0 { return 0 }
+      // A pipe that takes anything has room for so much.
+      return try retryingOnInterrupt("writing standard output") {
+        Glibc.write(STDOUT_FILENO, bytes.baseAddress, min(bytes.count, Int(PIPE_BUF)))
+      }
+    } catch {
+      if error.code == .wouldBlock { return 0 }
       throw OutputError(error)
     }
   }

@@ -130,7 +130,8 @@ import Testing
         try await expectRefusal(coordinator, stream(hello(coordinator, .worker) { $0.slots = 0 }), .protocol, "slots")
         try await expectRefusal(
           coordinator, stream(hello(coordinator, .worker) { $0.workerID = "a b" }), .protocol, "id")
-        // A worker's message from a client, a client's from a worker, the coordinator's from a client, and a second hello.
+        // A worker's message from a client, a client's from a worker, the coordinator's from a client, and a second
+        // hello.
         try await expectRefusal(
           coordinator, stream(hello(coordinator, .client), .heartbeat(.init())), .protocol, "not for a client")
         try await expectRefusal(
@@ -181,6 +182,43 @@ import Testing
         guard case .workersReply = try await good.request(.workersQuery(.init())) else {
           throw CoordinatorClient.unexpected
         }
+      }
+    }
+  }
+
+  @Test(arguments: [
+    (#""box":{"width":9223372036854775807,"height":2}"#, "has a side that is not 1 to 16384 pixels"),
+    (#""box":{"width":2,"height":-9223372036854775808}"#, "has a side that is not 1 to 16384 pixels"),
+    (#""box":{"width":0,"height":0}"#, "has a side that is not 1 to 16384 pixels"),
+    (
+      #""sheet":{"columns":9223372036854775807,"rows":2,"hasTimes":true}"#, "a contact sheet has 1 to 64 columns"
+    ),
+  ])
+  func numbersOfARequestForPicturesThatNoPictureHasAreProblems(field: String, problem: String) async throws {
+    try await TestCoordinator.run { coordinator in
+      let folder = try TemporaryFolder()
+      let path = try folder.write(Data("10".utf8), "a.mov")
+      let worker = ScriptedWorker(coordinator.hello(.worker))
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        group.addTask {
+          do { try await worker.run(at: coordinator.endpoint.address) } catch is CancellationError {}
+        }
+        try await CoordinatorClient.run(coordinator.endpoint) { client in
+          let asset = try await AssetFile.asset(path, FileContentCache()).get()
+          try await JobRun(client).provide([asset])
+          let images = #"{"times":{"count":{"_0":1}},"format":"png","quality":9223372036854775807,\#(field)}"#
+          let request = Sheaf_InspectDocument.with {
+            $0.assets = [asset]
+            $0.images = Data(images.utf8)
+          }
+          guard case .inspectReply(let reply) = try await client.request(.inspectDocument(request)) else {
+            throw CoordinatorClient.unexpected
+          }
+          let messages = reply.problems.map(\.message)
+          #expect(messages.contains("the quality 9223372036854775807 must be 1 to 100"), "\(messages)")
+          #expect(messages.contains { $0.contains(problem) }, "\(messages)")
+        }
+        group.cancelAll()
       }
     }
   }

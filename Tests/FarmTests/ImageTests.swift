@@ -19,6 +19,7 @@ struct ImageTests {
       var file: String?
       var width: Int?
       var height: Int?
+      var isDamaged: Bool
       var error: String?
     }
 
@@ -168,22 +169,52 @@ struct ImageTests {
     #expect(try pixels(labelled, as: "crop=160:9:168:179") != pixels(sheet, as: "crop=160:9:168:179"))
   }
 
-  @Test(arguments: [
-    (["--at", "x"], "is no time"), (["--at", "1,2"], "several pictures need several names"),
-    (["--sheet", "0x3"], "is no contact sheet"), (["--every", "0"], "must be above zero"),
-    (["--at", "1", "--quality", "50"], "PNG has no quality"), (["--at", "1", "--every", "2"], "give one of"),
-    (["--every", "1/1000"], "there must be 1 to 10000"), ([], "which pictures"),
-  ])
-  func `a wrong request is refused`(options: [String], message: String) async throws {
+  @Test func `each picture of a damaged frame is damaged`() async throws {
     defer { files.remove() }
-    let name = message.contains("above zero") || message.contains("there must") ? "x%d.png" : "x.png"
+    let movie = files.path("movie.mp4")
+    _ = try Tool.ffmpeg(
+      "-f", "lavfi", "-i", "testsrc2=size=160x120:rate=25:duration=2,noise=alls=8:allf=t", "-pix_fmt", "yuv420p",
+      "-c:v", "libx264", "-preset", "veryfast", "-g", "25", "-bf", "0", movie)
+    var data = try Data(contentsOf: URL(fileURLWithPath: movie))
+    let packets = try Tool.ffprobe("-select_streams", "v:0", "-show_entries", "packet=size,pos", movie)
+      .compactMap { fields in fields.count == 2 ? (size: Int(fields[0])!, position: Int(fields[1])!) : nil }
+    let packet = packets[10]
+    for place in stride(from: packet.size / 3, to: packet.size - 1, by: 7) { data[packet.position + place] ^= 0x55 }
+    try data.write(to: URL(fileURLWithPath: movie))
+    let edit = try files.write(
+      """
+      { "sheaf": 1, "assets": { "a": "movie.mp4" }, "tracks": [ { "clips": [ { "asset": "a" } ] } ],
+        "videoComposition": { "frameDuration": "1/50" } }
+      """, to: "edit.json")
+    // Two frames of the film show one of the file.
+    let (report, result) = try await image(edit, "--at", "19f,20f,21f,60f", "-o", files.path("%d.png"))
+    #expect(report.pictures.map(\.isDamaged) == [false, true, true, false], "\(result.errors)")
+  }
+
+  @Test(arguments: [
+    (["--at", "x"], "x.png", 65, "is no time"), (["--at", "1,2"], "x.png", 64, "several pictures need several names"),
+    (["--sheet", "0x3"], "x.png", 64, "is no contact sheet"), (["--every", "0"], "%d.png", 65, "must be above zero"),
+    (["--at", "1", "--quality", "50"], "x.png", 64, "PNG has no quality"),
+    (["--at", "1", "--every", "2"], "x.png", 64, "give one of"),
+    (["--every", "1/4000"], "%d.png", 65, "there must be 1 to 10000"), ([], "x.png", 64, "which pictures"),
+    (["--at", "1", "--quality", "101"], "x.jpg", 64, "101"),
+    (["--every", "1", "--sheet", "2x2"], "x.png", 65, "pictures do not fit a contact sheet of 2x2"),
+    (["--count", "5", "--sheet", "2x2"], "x.png", 65, "5 pictures do not fit a contact sheet of 2x2"),
+    (["--at", "0,1,2,3,4", "--sheet", "2x2"], "x.png", 65, "5 pictures do not fit a contact sheet of 2x2"),
+    (["--at", "1", "--format", "png"], "x.jpg", 64, "selects jpeg, and --format png"),
+    (["--at", "1", "--size", "0x5"], "new/", 64, "is no size"), (["--at", "1"], "x.gif", 64, "selects no format"),
+  ])
+  func `a wrong request is refused`(options: [String], name: String, status: Int32, message: String) async throws {
+    defer { files.remove() }
+    let film = files.path("film.mkv")
+    _ = try Tool.ffmpeg(
+      "-f", "lavfi", "-i", "color=size=64x48:rate=25:duration=5", "-pix_fmt", "yuv420p", "-c:v", "ffv1", film)
     let result = try await Command(
       executable: Command.sheaf().executable,
-      arguments: ["image", Place.media("flower-hevc.mp4"), "-o", files.path(name), "--store", files.path("store")]
-        + (message.contains("there must") ? ["--every", "1/4000"] : options)
+      arguments: ["image", film, "-o", "\(files.url.path)/\(name)", "--store", files.path("store")] + options
     ).run()
-    #expect(result.status == 64 || result.status == 65)
+    #expect(result.status == status, "\(result.errors)")
     #expect(result.errors.contains(message), "\(result.errors)")
-    #expect(!FileManager.default.fileExists(atPath: files.path("x.png")))
+    #expect(try files.contents().filter { $0 != "store" } == ["film.mkv"])
   }
 }

@@ -73,11 +73,72 @@ struct PassthroughTests {
       #"{ "asset": "a" }"#, to: files.path("copy.mkv"), assets: "\"a\": \"\(source)\"")
     let result = try await render(edit)
     try #require(result.status == 0, "\(result.errors)")
-    for stream in ["v", "a"] {
-      let (copied, stored) = (try packets(files.path("copy.mkv"), stream), try packets(source, stream))
-      #expect(copied.count >= stored.count - 1 && Set(copied).isSubset(of: Set(stored)), "\(stream)")
-    }
+    #expect(try packets(files.path("copy.mkv"), "v") == packets(source, "v"))
+    // Matroska hides no run-up: the packet of the encoder's delay, before time zero, is left out.
+    #expect(try packets(files.path("copy.mkv"), "a") == Array(packets(source, "a").dropFirst()))
     #expect(try frames(files.path("copy.mkv")) == frames(source))
+    let (copied, stored) = (try samples(files.path("copy.mkv")), try samples(source))
+    // The first packet needs the one that is left out, and a decoder fills the last one with noise of its own.
+    #expect(copied.count == stored.count)
+    let differences = zip(copied, stored).dropFirst(1024).dropLast(1024).map { abs($0 - $1) }
+    #expect(differences.max() ?? 1 < 0.001)
+  }
+
+  @Test(arguments: ["mp4", "mov", "mkv"])
+  func `metadata of any key are in the file`(container: String) async throws {
+    defer { files.remove() }
+    let source = try source()
+    let film = files.path("film.\(container)")
+    let edit = try files.write(
+      """
+      { "sheaf": 1, "assets": { "a": "\(source)" }, "tracks": [ { "clips": [ { "asset": "a" } ] } ],
+        "export": { "to": "\(film)", "preset": "passthrough", "metadata": { "title": "T", "scene": "12b" } } }
+      """, to: "edit.json")
+    let result = try await render(edit)
+    try #require(result.status == 0, "\(result.errors)")
+    let text = String(
+      decoding: try Tool.run("ffprobe", ["-v", "quiet", "-show_entries", "format_tags", film]).output, as: UTF8.self)
+    #expect(text.lowercased().contains("scene=12b") && text.contains("=T\n"), "\(text)")
+  }
+
+  @Test func `a farm makes the file that one machine makes`() async throws {
+    defer { files.remove() }
+    let source = try source()
+    let film = files.path("one.mp4")
+    let edit = try document(
+      #"{ "asset": "a", "use": "3.6..5" }, { "asset": "a", "use": "1..2.4" }"#, to: film,
+      assets: "\"a\": \"\(source)\"")
+    let result = try await render(edit)
+    try #require(result.status == 0, "\(result.errors)")
+    let farm = try await Farm(workers: 3, slots: 1)
+    defer { farm.stop() }
+    let submit = try await farm.sheaf("submit", edit, "--wait", "-o", files.path("farm.mp4")).run()
+    try #require(submit.status == 0, "\(submit.errors)")
+    let expected = try Data(contentsOf: URL(fileURLWithPath: film))
+    #expect(expected.count > 10_000)
+    #expect(try Data(contentsOf: URL(fileURLWithPath: files.path("farm.mp4"))) == expected)
+  }
+
+  @Test func `damage that the file shows is a warning, and with strict media an error`() async throws {
+    defer { files.remove() }
+    let movie = files.path("movie.ts")
+    _ = try Tool.ffmpeg(
+      "-f", "lavfi", "-i", "testsrc2=size=160x120:rate=25:duration=4", "-c:v", "mpeg2video", "-g", "8", "-b:v", "800k",
+      movie)
+    var data = try Data(contentsOf: URL(fileURLWithPath: movie))
+    let lost = (data.count / 188 / 2) * 188
+    data.removeSubrange(lost..<(lost + 2 * 188))
+    try data.write(to: URL(fileURLWithPath: movie))
+    let film = files.path("film.mkv")
+    let edit = try document(#"{ "asset": "a" }"#, to: film, assets: "\"a\": \"\(movie)\"")
+    let strict = try await Command.sheaf("render", edit, "--store", files.path("store"), "--strict-media").run()
+    #expect(strict.status == 65 && strict.errors.contains("/assets/a: "), "\(strict.errors)")
+    #expect(strict.errors.contains("damaged") && !FileManager.default.fileExists(atPath: film))
+    for _ in 0..<2 {
+      let result = try await render(edit)
+      #expect(result.status == 0 && result.errors.contains("'movie.ts' "), "\(result.errors)")
+      #expect(result.errors.contains("warning: ") && result.errors.contains("damaged"), "\(result.errors)")
+    }
   }
 
   @Test(arguments: ["mp4", "mov"])
@@ -96,8 +157,8 @@ struct PassthroughTests {
     #expect(Set(try packets(film, "a")).isSubset(of: Set(try packets(source, "a"))))
     for duration in try probe(film, "stream=duration") { #expect(abs((Double(duration) ?? 0) - 1.84) < 0.0005) }
     for start in try probe(film, "stream=start_time") { #expect(abs(Double(start) ?? 1) < 0.0005) }
-    // Sound begins with the sample that is asked for. ffmpeg 5.1 decodes the last packet as a whole, whose stored duration
-    // is that of its samples which are presented.
+    // Sound begins with the sample that is asked for. ffmpeg 5.1 decodes the last packet as a whole, whose stored
+    // duration is that of its samples which are presented.
     let (cut, whole) = (try samples(film), try samples(source))
     #expect((88320..<(88320 + 1024)).contains(cut.count))
     let differences = zip(cut.prefix(88320), whole[71040...]).map { abs($0 - $1) }
@@ -156,6 +217,13 @@ struct PassthroughTests {
         "videoComposition": { "overlays": [ { "text": "x", "over": "0..1" } ] }, "audioMix": { "A.sound": 0.5 },
         "export": { "to": "a.mp4", "preset": "passthrough", "video": { "codec": "h264" } } }
       """)
+    let laidOut = try await problems(
+      """
+      { "sheaf": 1, "assets": { \(assets) },
+        "tracks": [ { "type": "audio", "clips": [ { "asset": "a", "layout": "mono" } ] } ],
+        "export": { "to": "a.m4a", "preset": "passthrough" } }
+      """)
+    #expect(laidOut.contains("/tracks/0/clips/0/layout: the preset 'passthrough' copies"), "\(laidOut)")
     for place in [
       "/tracks/0/clips/0/opacity", "/tracks/0/clips/1/speed", "/videoComposition/overlays", "/audioMix/A.sound",
       "/export/video",

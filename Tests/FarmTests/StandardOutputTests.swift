@@ -1,4 +1,5 @@
 import Foundation
+import TestPrograms
 import Testing
 
 /// A film that goes to standard output.
@@ -18,7 +19,7 @@ struct StandardOutputTests {
     let store = files.path("store")
     let render = Command.sheaf("render", edit, "-o", files.path("film.mp4"), "--store", store)
     try #require(try await render.run().status == 0)
-    for (container, name) in [(nil, "film.mp4"), ("mkv", "film.mkv")] as [(String?, String)] {
+    for (container, name) in [(nil, "film.mp4"), ("MKV", "film.mkv")] as [(String?, String)] {
       let options = container.map { ["--container", $0] } ?? []
       let command = Command.sheaf("render", edit, "-o", "-", "--store", store)
       let shell = Command(
@@ -37,8 +38,44 @@ struct StandardOutputTests {
         "sh", "-c", "ffprobe -v error -show_entries format=format_name -of csv=p=0 - < '\(files.path("stream"))'")
       #expect(format.contains(name == "film.mkv" ? "matroska" : "mp4"))
     }
-    let hidden = try FileManager.default.contentsOfDirectory(atPath: store).filter { $0.hasPrefix(".stream") }
-    #expect(hidden.isEmpty)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: store + "/temporary").isEmpty)
+    let others = try FileManager.default.contentsOfDirectory(atPath: store).filter { $0.contains("stream") }
+    #expect(others.isEmpty)
+  }
+
+  @Test(arguments: [(SIGINT, 130, "interrupted"), (SIGTERM, 143, "ended by SIGTERM")] as [(Int32, Int32, String)])
+  func `a film whose reader takes no more is interrupted`(signal: Int32, status: Int32, message: String) async throws {
+    let files = try Workspace()
+    defer { files.remove() }
+    // Noise has more bytes than a pipe holds.
+    _ = try await Command.output(
+      "ffmpeg", "-v", "error", "-f", "lavfi", "-i", "color=gray:size=320x240:rate=25:duration=1,noise=alls=100:allf=t",
+      "-c:v", "ffv1", "-pix_fmt", "yuv420p", files.path("a.mkv"))
+    let edit = try files.write(
+      """
+      { "sheaf": 1, "assets": { "a": "a.mkv" }, "tracks": [ { "clips": [ { "asset": "a" } ] } ],
+        "export": { "to": "film.mkv", "preset": "passthrough" } }
+      """, to: "edit.json")
+    let command = Command.sheaf("render", edit, "-o", "-", "--store", files.path("store"))
+    let (pipe, log) = (Pipe(), files.path("errors"))
+    _ = FileManager.default.createFile(atPath: log, contents: nil)
+    let errors = try FileHandle(forWritingTo: URL(filePath: log))
+    let program = try RunningProgram(
+      command.executable, command.arguments,
+      streams: .init(
+        output: pipe.fileHandleForWriting.fileDescriptor, errors: errors.fileDescriptor))
+    try pipe.fileHandleForWriting.close()
+    let first: Data? = await withCheckedContinuation { continuation in
+      Thread.detachNewThread {
+        continuation.resume(returning: try? pipe.fileHandleForReading.read(upToCount: 1))
+      }
+    }
+    #expect(first == Data([0x1A]))
+    program.send(signal)
+    #expect(await program.end() == status)
+    let text = try String(contentsOfFile: log, encoding: .utf8)
+    #expect(text.contains(message) && !text.contains("done:"), "\(text)")
+    #expect(try FileManager.default.contentsOfDirectory(atPath: files.path("store/temporary")).isEmpty)
   }
 
   @Test(arguments: [

@@ -68,6 +68,35 @@ import Testing
     }
   }
 
+  @Test func aMovieWithACaptionThatIsDamagedKeepsItsOtherTracks() throws {
+    let folder = try TemporaryFolder()
+    try Data(Self.srt.utf8).write(to: URL(fileURLWithPath: folder.path("a.srt")))
+    for (name, codec) in [("a.mkv", "srt"), ("a.mov", "mov_text")] {
+      let path = folder.path(name)
+      _ = try Tool.ffmpeg([
+        "-f", "lavfi", "-i", "color=s=64x64:r=25:d=3", "-i", folder.path("a.srt"), "-c:v", "libx264", "-c:s", codec,
+        path,
+      ])
+      var bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+      let place = try #require(bytes.range(of: Data("not an arrow".utf8)))
+      bytes[place.lowerBound] = 0xFC
+      try bytes.write(to: URL(fileURLWithPath: path))
+      let asset = try AssetProbe.probe(openSource(path), name: name)
+      #expect(asset.tracks.map(\.type) == [.video] && asset.duration == MediaTime(seconds: 3))
+      #expect(asset.failures?.map(\.type) == [.subtitle])
+      #expect(asset.failures?.first?.message == "the caption at 2.0 s is not text in UTF-8")
+    }
+  }
+
+  @Test func aCaptionWithoutAnEndIsShownUntilTheNextThatStartsLater() throws {
+    let lines = [1, 1, 3, 2, 4].enumerated().map { "Dialogue: 0,0:00:0\($1).00,0:00:0\($1).00,Default,,0,0,0,,\($0)" }
+    let asset = try probe(
+      "[Script Info]\nScriptType: v4.00+\n\n[Events]\n"
+        + "Format: Layer, Start, End, Style, Name, MarginL, MarginR, MarginV, Effect, Text\n"
+        + lines.joined(separator: "\n") + "\n", as: "a.ass")
+    #expect(events(asset) == ["1000-2000 0", "1000-2000 1", "2000-3000 3", "3000-4000 2", "4000-7000 4"])
+  }
+
   @Test func whatIsNoSubRipIsRefusedWithItsLine() throws {
     let cases: [(text: String, words: [String])] = [
       ("1\n00:00:01,000 -> 00:00:02,000\nHi\n\n2\n00:00:03,000 --> 00:00:04,000\nHo\n", ["line 2", "->"]),

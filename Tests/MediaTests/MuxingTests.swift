@@ -134,6 +134,25 @@ import Testing
     #expect(text.lowercased().contains("scene=12b"))
   }
 
+  @Test func `a track that the file does not have, and a chapter beyond all times, are refused`() throws {
+    let folder = try TemporaryFolder()
+    let encoder = try VideoEncoder(Encoding.ffv1(), size: size, frameDuration: MediaTime(value: 1, timescale: 25))
+    let track = FileMuxer.Track(header: encoder.header, packetCount: 10, duration: MediaTime(seconds: 1))
+    let file = try folder.create("film")
+    func muxer(_ chapters: [Chapter] = []) throws -> FileMuxer {
+      try FileMuxer(
+        descriptor: file.fileDescriptor, name: "film", container: .mkv, tracks: [track],
+        indexFirst: false, metadata: [:], chapters: chapters)
+    }
+    let made = try muxer()
+    let lack = #expect(throws: MediaError.self) { try made.write([1], text: 0, start: 0, duration: 5) }
+    #expect(lack?.code == .invalidRequest && lack?.message == "it has no track 1")
+    let chapter = Chapter(
+      range: try MediaTimeRange(start: .zero, end: MediaTime(value: .max / 2, timescale: 1)), title: nil)
+    let error = #expect(throws: MediaError.self) { try muxer([chapter]) }
+    #expect(error?.message.hasPrefix("chapter 1 has a time that cannot be stored in microseconds") == true)
+  }
+
   @Test func `a full disk is reported`() throws {
     let full = open("/dev/full", O_RDWR)
     defer { close(full) }

@@ -147,6 +147,11 @@ extension Lowering {
     of asset: AssetDescription, _ id: AssetID, at pointer: JSONPointer
   ) -> (TrackDescription, CaptionsFormat)? {
     guard let track = asset.defaultTrack(.subtitle) else {
+      if let failure = asset.failures?.first(where: { $0.type == .subtitle }) {
+        problems.add(
+          pointer.key("asset"), "the captions of '\(id.shortened)' cannot be read: \(failure.message)")
+        return nil
+      }
       problems.add(
         pointer.key("asset"),
         "'\(id.shortened)' has no captions; a file of captions is of the kind SRT, WebVTT, ASS or SSA, and a movie may "
@@ -156,7 +161,8 @@ extension Lowering {
     guard let format = track.captions else {
       problems.add(
         pointer.key("asset"),
-        "the captions of '\(id.shortened)' are pictures (\(track.codec)) or cannot be read; captions of text can be used"
+        "the captions of '\(id.shortened)' are pictures (\(track.codec)) or cannot be read; captions of text can be "
+          + "used"
       )
       return nil
     }
@@ -234,7 +240,8 @@ extension Lowering {
         let possible = Container.allCases.filter { CaptionCodec($0) != nil }.map(\.rawValue)
         problems.add(
           pointer.key("as"),
-          "a .\(container.rawValue) file cannot have a text track; \(list(possible)) can, or leave out 'as' to draw them"
+          "a .\(container.rawValue) file cannot have a text track; \(list(possible)) can, or leave out 'as' to draw "
+            + "them"
         )
         return nil
       }

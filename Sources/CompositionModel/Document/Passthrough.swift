@@ -74,7 +74,8 @@ extension Lowering {
         if !taken.insert(type).inserted {
           problems.add(
             entry.pointer,
-            "the preset '\(Passthrough.name)' copies one track of \(type == .video ? "pictures" : "sound"); this is another"
+            "the preset '\(Passthrough.name)' copies one track of \(type == .video ? "pictures" : "sound"); this is "
+              + "another"
           )
         }
         checkPlaces(track, type, container)
@@ -106,7 +107,8 @@ extension Lowering {
         ("fit", clip.fit != .contain), ("opacity", clip.opacity != 1), ("ramps", !clip.ramps.isEmpty),
         ("filters", !clip.filters.isEmpty), ("deinterlace", clip.deinterlace != nil), ("alpha", clip.alpha != nil),
         ("blendMode", clip.blendMode != nil), ("mask", clip.mask != nil), ("pitch", clip.sound.pitch != nil),
-        ("pan", !clip.sound.pan.isEmpty), ("audioFilters", !clip.sound.filters.isEmpty),
+        ("layout", clip.sound.layout != nil), ("pan", !clip.sound.pan.isEmpty),
+        ("audioFilters", !clip.sound.filters.isEmpty),
       ] + (clip.retiming.keys + clip.geometry.used).map { ($0, true) }, at: clip.pointer)
   }
 
@@ -131,7 +133,8 @@ extension Lowering {
       if clip.target.start != end {
         problems.add(
           pointer,
-          "the preset '\(Passthrough.name)' leaves no gap in the \(type == .video ? "pictures" : "sound"): this clip must start at \(seconds(end))"
+          "the preset '\(Passthrough.name)' leaves no gap in the \(type == .video ? "pictures" : "sound"): this clip "
+            + "must start at \(seconds(end))"
         )
       }
       end = clip.target.end
@@ -145,7 +148,8 @@ extension Lowering {
       {
         problems.add(
           pointer.key("asset"),
-          "its pictures are stored turned, which \(container) does not state; copy it into mp4 or mov, or leave the preset out"
+          "its pictures are stored turned, which \(container) does not state; copy it into mp4 or mov, or leave the "
+            + "preset out"
         )
       }
       if let last, let difference = source.difference(from: last) {

@@ -16,8 +16,9 @@ struct FoundFonts: Sendable {
 
 /// The task that finds the fonts of a request's texts, and its result.
 ///
-/// It is a probe task without inputs. The fonts are found once for a job, on one worker, and are inputs of the video tasks
-/// like media: so all segments are drawn with the same fonts, whatever is installed on the workers that draw them.
+/// It is a probe task without inputs. The fonts are found once for a job, on one worker, and are inputs of the video
+/// tasks like media: so all segments are drawn with the same fonts, whatever is installed on the workers that draw
+/// them.
 enum FontTasks {
   private static let maximumBytes = 64 << 20
   private static let chunk = 1 << 20
@@ -25,8 +26,10 @@ enum FontTasks {
   /// One task if the document has texts. It is never taken from the result cache: the fonts that are installed may have
   /// changed, and with equal fonts its result is equal.
   static func make(_ request: JobRequest) throws -> [NewTask] {
-    let texts = texts(of: request)
-    let captions = try captions(of: request)
+    // A document that cannot be read is reported elsewhere.
+    guard let document = try? Document.examine([UInt8](request.document.utf8)) else { return [] }
+    let texts = document.fontRequests
+    let captions = try captions(of: document, request)
     if texts.isEmpty, captions.isEmpty { return [] }
     let payload = try PlannedJob.payload(
       .fonts(FontTask(texts: texts, captions: captions.isEmpty ? nil : captions.map(\.task))))
@@ -65,7 +68,8 @@ enum FontTasks {
     let head = try read(FontList.headSize, of: file, at: 0)
     guard let length = FontList.length(inHead: head), length <= maximumBytes else { throw invalid(result) }
     let list = try FontList(json: read(length, of: file, at: Int64(FontList.headSize)))
-    let texts = texts(of: request) + (list.textsOfCaptions ?? [])
+    let document = try Document.examine([UInt8](request.document.utf8))
+    let texts = document.fontRequests + (list.textsOfCaptions ?? [])
     var offset = Int64(FontList.headSize + length)
     guard list.covers(texts), list.files.reduce(offset, { $0 &+ $1.size }) == result.size else {
       throw invalid(result)
@@ -83,8 +87,9 @@ enum FontTasks {
   }
 
   /// The files of captions that the request's film draws.
-  private static func captions(of request: JobRequest) throws -> [(task: FontTaskCaptions, file: Content)] {
-    guard let document = try? Document.examine([UInt8](request.document.utf8)) else { return [] }
+  private static func captions(
+    of document: Document, _ request: JobRequest
+  ) throws -> [(task: FontTaskCaptions, file: Content)] {
     let files = Dictionary(try request.files().map { ($0.digest.hex, $0) }) { first, _ in first }
     return document.drawnCaptions.compactMap { drawn in
       guard let asset = request.assets.first(where: { $0.id == drawn.asset }), let file = files[asset.digest] else {
@@ -92,11 +97,6 @@ enum FontTasks {
       }
       return (FontTaskCaptions(digest: asset.digest, style: drawn.style), file)
     }
-  }
-
-  /// None if the document cannot be read, which is reported elsewhere.
-  private static func texts(of request: JobRequest) -> [FontRequest] {
-    (try? Document.examine([UInt8](request.document.utf8)))?.fontRequests ?? []
   }
 
   private static func copy(

@@ -100,8 +100,8 @@ package struct ImageReply: Sendable, Hashable, Codable {
   package var sheet: Picture?
 }
 
-/// The tasks that make a request's pictures, and their results. They are probe tasks with another payload. Their results are
-/// never taken from the result cache.
+/// The tasks that make a request's pictures, and their results. They are probe tasks with another payload. Their
+/// results are never taken from the result cache.
 struct ImageTasks: Sendable {
   /// The longest list of pictures, in bytes.
   private static let maximumBytes = 64 << 20
@@ -133,11 +133,13 @@ struct ImageTasks: Sendable {
       }
       title = "pictures of \(asset.path)"
       size = video.presentationSize
-      let rate = try video.nominalFrameRate.exact
-      let frame = video.isStill || rate == .zero ? nil : try MediaTime(Rational.one / rate)
+      let frame = try mapErrors(to: Self.invalidTime) { () throws(TimeError) -> MediaTime? in
+        let rate = try video.nominalFrameRate.exact
+        return video.isStill || rate == .zero ? nil : try MediaTime(Rational.one / rate)
+      }
       times = try images.times(duration: video.isStill ? nil : track.range.end, frameDuration: frame, &problems)
       let tolerance = images.tolerance(frameDuration: frame, &problems)
-      images.check(size, &problems)
+      images.check(size, count: times.count, &problems)
       guard problems.isEmpty else { throw DocumentError(problems: problems) }
       plan = try ImagePlanner.plan(
         PlannedAsset(description: description, digest: asset.content.digest.hex), track, video, times: times,
@@ -151,7 +153,7 @@ struct ImageTasks: Sendable {
       let frame = edit.videoComposition.frameDuration
       times = try images.times(duration: edit.composition.duration, frameDuration: frame, &problems)
       let tolerance = images.tolerance(frameDuration: frame, &problems)
-      images.check(size, &problems)
+      images.check(size, count: times.count, &problems)
       guard problems.isEmpty else { throw DocumentError(problems: problems) }
       var planned: [AssetID: PlannedAsset] = [:]
       for asset in request.assets {
@@ -163,6 +165,8 @@ struct ImageTasks: Sendable {
         isLabelled: isLabelled)
     }
   }
+
+  static func invalidTime(_ error: TimeError) -> PlanError { PlanError(.time(error), "a picture's time") }
 
   /// The tasks, each of which has some of the parts. A contact sheet is one task.
   func tasks() throws -> [NewTask] {
@@ -269,13 +273,22 @@ extension ImageRequest {
   ///   - frameDuration: For times in frames. Nil: there are none.
   fileprivate func times(
     duration: MediaTime?, frameDuration: MediaTime?, _ problems: inout [Problem]
-  ) throws -> [Rational] {
+  ) throws(PlanError) -> [Rational] {
+    do throws(TimeError) {
+      return try exactTimes(duration: duration, frameDuration: frameDuration, &problems)
+    } catch {
+      throw ImageTasks.invalidTime(error)
+    }
+  }
+
+  private func exactTimes(
+    duration: MediaTime?, frameDuration: MediaTime?, _ problems: inout [Problem]
+  ) throws(TimeError) -> [Rational] {
     switch times {
     case .list(let texts):
       if texts.count > Self.mostPictures { problems.append(tooMany(texts.count)) }
-      return try texts.prefix(Self.mostPictures).compactMap { text in
-        try time(text, frameDuration, "the time", &problems)?.exact
-      }
+      let times = texts.prefix(Self.mostPictures).compactMap { time($0, frameDuration, "the time", &problems) }
+      return try times.map { time throws(TimeError) in try time.exact }
     case .every(let text):
       guard let step = time(text, frameDuration, "the step", &problems) else { return [] }
       guard step > .zero else {
@@ -288,14 +301,16 @@ extension ImageRequest {
         problems.append(tooMany(count))
         return []
       }
-      return try (0..<count).map { try step.exact * Rational($0) }
+      return try (0..<count).map { number throws(TimeError) in try step.exact * Rational(number) }
     case .count(let count):
       guard (1...Self.mostPictures).contains(count) else {
         problems.append(tooMany(count))
         return []
       }
       guard let duration else { return [.zero] }
-      return try (0..<count).map { try duration.exact * Rational(Int128(2 * $0 + 1), Int128(2 * count)) }
+      return try (0..<count).map { number throws(TimeError) in
+        try duration.exact * Rational(Int128(2 * number + 1), Int128(2 * count))
+      }
     }
   }
 
@@ -330,8 +345,23 @@ extension ImageRequest {
   }
 
   /// Reports what cannot be written.
-  /// - Parameter picture: The size of a picture in square pixels.
-  fileprivate func check(_ picture: PixelSize, _ problems: inout [Problem]) {
+  /// - Parameters:
+  ///   - picture: The size of a picture in square pixels.
+  ///   - count: Of the pictures.
+  fileprivate func check(_ picture: PixelSize, count: Int, _ problems: inout [Problem]) {
+    if !ImageFormat.qualities.contains(quality) {
+      let (least, most) = (ImageFormat.qualities.lowerBound, ImageFormat.qualities.upperBound)
+      problems.append(Problem(pointer: "", message: "the quality \(quality) must be \(least) to \(most)"))
+    }
+    let sides = 1...PixelSize.largestSide
+    if let box, !sides.contains(box.width) || !sides.contains(box.height) {
+      problems.append(
+        Problem(
+          pointer: "",
+          message: "the greatest size \(box.width)x\(box.height) has a side that is not 1 to \(sides.upperBound) "
+            + "pixels"))
+      return
+    }
     var size = ImageOutput(format: format, quality: quality, box: box).size(of: picture)
     var what = "a picture"
     if let sheet {
@@ -339,6 +369,13 @@ extension ImageRequest {
         problems.append(
           Problem(pointer: "", message: "a contact sheet has 1 to \(Sheet.most) columns and 1 to \(Sheet.most) rows"))
         return
+      }
+      if count > sheet.columns * sheet.rows {
+        problems.append(
+          Problem(
+            pointer: "",
+            message: "\(count) pictures do not fit a contact sheet of \(sheet.columns)x\(sheet.rows): choose fewer "
+              + "pictures, or a larger sheet"))
       }
       what = "a contact sheet"
       size = ImageSheet(columns: sheet.columns, rows: sheet.rows).size(cell: size)
@@ -351,9 +388,6 @@ extension ImageRequest {
           message:
             "\(what) of \(size.width)x\(size.height) pixels; \(format.rawValue) has at most \(most) on a side and "
             + "\(PixelSize.largestArea) in all: choose a smaller size"))
-    }
-    if !ImageFormat.qualities.contains(quality) {
-      problems.append(Problem(pointer: "", message: "the quality \(quality) must be 1 to 100"))
     }
   }
 }

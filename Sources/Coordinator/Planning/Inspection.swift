@@ -3,13 +3,14 @@ import ContentStorage
 import Digest
 import FoundationEssentials
 import Jobs
+import Logging
 import Segmenter
 import SwiftProtobuf
 import SystemSupport
 import Wire
 
-/// Answers `check`, `plan`, `probe` and `image`: probes the media and plans, and renders nothing but still pictures. Each file is probed by a job of
-/// its own, so that a problem with one file does not hide the problems of the others.
+/// Answers `check`, `plan`, `probe` and `image`: probes the media and plans, and renders nothing but still pictures.
+/// Each file is probed by a job of its own, so that a problem with one file does not hide the problems of the others.
 struct Inspection: Sendable {
   /// An older inspection was abandoned, because its coordinator has stopped.
   static let longest: Duration = .seconds(600)
@@ -29,8 +30,11 @@ struct Inspection: Sendable {
     let encoder = JSONCoding.encoder
     for (id, description) in probed.descriptions { reply.descriptions[id] = try encoder.encode(description) }
     if !message.images.isEmpty {
-      guard let images = try? JSONDecoder().decode(ImageRequest.self, from: message.images) else {
-        throw WireError(.violation, "the request for pictures is that of another version")
+      let images: ImageRequest
+      do {
+        images = try JSONDecoder().decode(ImageRequest.self, from: message.images)
+      } catch {
+        throw WireError(.violation, "the request for pictures is that of another version: \(error)")
       }
       if !message.document.isEmpty { problems += try await workerBuild(for: request).problems }
       do {
@@ -65,8 +69,9 @@ struct Inspection: Sendable {
     return reply
   }
 
-  /// The build that a job would be rendered by, whose results are in the cache. A farm that has just been started may know
-  /// what is in the files before its first worker connects: then this waits for it, as the probe of a file does.
+  /// The build that a job would be rendered by, whose results are in the cache. A farm that has just been started may
+  /// have what is in the files in its cache before its first worker connects: then this waits for it, as the probe of a
+  /// file does.
   /// Nobody waits here for a worker that has the author's own compositors: if there is none, that is a problem.
   private func workerBuild(for request: JobRequest) async throws -> (build: String, problems: [Problem]) {
     var seen = await service.changes.count
@@ -86,20 +91,10 @@ struct Inspection: Sendable {
   }
 
   private func probe(_ request: JobRequest) async throws -> Findings {
-    let encoded = try request.encoded()
-    let name = JobSubmission.freshName()
     let tasks = try await BlockingWork.run { [results = service.results] in
       try ProbeTasks.make(request, results: results)
     }
-    var jobs: [JobID] = []
-    do {
-      for (number, task) in tasks.enumerated() {
-        let id = JobID("\(name)-\(number)")
-        jobs.append(id)
-        _ = try await service.store.submit(
-          NewJob(
-            id: id, name: "inspection", purpose: .inspection, priority: .max, request: encoded, tasks: [task]))
-      }
+    return try await withJobs(tasks, request, named: "inspection") { jobs in
       var result = Findings()
       for id in jobs {
         let found = try await results(of: id, request)
@@ -110,11 +105,7 @@ struct Inspection: Sendable {
         result.descriptions.merge(found.descriptions) { first, _ in first }
         if !found.fonts.texts.isEmpty { result.fonts = found.fonts }
       }
-      try await cancel(jobs)
       return result
-    } catch {
-      try await cancel(jobs)
-      throw error
     }
   }
 
@@ -122,21 +113,11 @@ struct Inspection: Sendable {
   private func images(
     _ images: ImageRequest, _ request: JobRequest, _ probed: Findings
   ) async throws -> ImageReply {
-    let encoded = try request.encoded()
-    let name = JobSubmission.freshName()
     let (planned, tasks) = try await BlockingWork.run(.planning) {
       let planned = try ImageTasks(images, request, descriptions: probed.descriptions, fonts: probed.fonts)
       return (planned, try planned.tasks())
     }
-    var jobs: [JobID] = []
-    do {
-      for (number, task) in tasks.enumerated() {
-        let id = JobID("\(name)-\(number)")
-        jobs.append(id)
-        _ = try await service.store.submit(
-          NewJob(
-            id: id, name: "pictures", purpose: .inspection, priority: .max, request: encoded, tasks: [task]))
-      }
+    return try await withJobs(tasks, request, named: "pictures") { jobs in
       var results: [Result<Content, ImageFailure>] = []
       for id in jobs {
         let (job, tasks) = try await end(of: id)
@@ -148,15 +129,39 @@ struct Inspection: Sendable {
           results.append(.failure(ImageFailure(message: messages.first { !$0.isEmpty } ?? "it failed")))
         }
       }
-      let reply = try await BlockingWork.run(.hashing) { [results, store = service.content.store] in
+      return try await BlockingWork.run(.hashing) { [results, store = service.content.store] in
         try planned.reply(results, store: store)
       }
-      try await cancel(jobs)
-      return reply
+    }
+  }
+
+  /// Submits each task as a job of its own, and cancels those that have not ended when `body` has.
+  private func withJobs<R>(
+    _ tasks: [NewTask], _ request: JobRequest, named title: String, _ body: ([JobID]) async throws -> R
+  ) async throws -> R {
+    let encoded = try request.encoded()
+    let name = JobSubmission.freshName()
+    var jobs: [JobID] = []
+    let result: R
+    do {
+      for (number, task) in tasks.enumerated() {
+        let id = JobID("\(name)-\(number)")
+        jobs.append(id)
+        _ = try await service.store.submit(
+          NewJob(id: id, name: title, purpose: .inspection, priority: .max, request: encoded, tasks: [task]))
+      }
+      result = try await body(jobs)
     } catch {
-      try await cancel(jobs)
+      do {
+        try await cancel(jobs)
+      } catch let failure {
+        // They are abandoned, and cancelled later.
+        service.logger.info("jobs of an inspection not cancelled", metadata: ["error": "\(failure)"])
+      }
       throw error
     }
+    try await cancel(jobs)
+    return result
   }
 
   /// What a job has found, when it has. What was lost meanwhile, or before, is found once more.

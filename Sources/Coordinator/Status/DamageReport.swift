@@ -87,19 +87,7 @@ package struct DamageReport: Sendable, Hashable, Codable {
     return text
   }
 
-  /// Minutes, or hours and minutes, seconds and milliseconds.
-  private static func clock(_ seconds: Double) -> String {
-    guard seconds.magnitude < 1e9 else { return "\(seconds) s" }
-    let total = Int64((seconds.magnitude * 1000).rounded())
-    func padded(_ value: Int64, _ digits: Int) -> String {
-      let text = "\(value)"
-      return String(repeating: "0", count: max(0, digits - text.count)) + text
-    }
-    let (minutes, rest) = (total / 60_000, total % 60_000)
-    let tail = "\(padded(rest / 1000, 2)).\(padded(rest % 1000, 3))"
-    let head = minutes < 60 ? "\(minutes)" : "\(minutes / 60):\(padded(minutes % 60, 2))"
-    return (seconds < 0 ? "-" : "") + "\(head):\(tail)"
-  }
+  private static func clock(_ seconds: Double) -> String { ClockText.of(seconds: seconds) ?? "\(seconds) s" }
 }
 
 extension JobRequest {
@@ -140,8 +128,8 @@ extension ResultNotes {
 
   /// The damaged media that the cached results of a plan show: of the film if it is among them, or else of its pieces.
   ///
-  /// A note lists the first places of each track. So a picture that two pieces show and neither note lists is counted by
-  /// neither: of such a track the count is the least that there can be, and `isWhole` is false.
+  /// A note lists the first places of each track. So a picture that two pieces show and neither note lists is counted
+  /// by neither: of such a track the count is the least that there can be, and `isWhole` is false.
   func damage(ofCached tasks: [NewTask]) -> (damage: ShownDamage, isWhole: Bool) {
     let film = tasks.first { $0.kind == .stitch }?.cached
     if let film, let damage = damage(of: film.digest) { return (damage, true) }

@@ -19,11 +19,11 @@ package struct TextTrack: Sendable {
 
 extension FileMuxer {
   func addStream(_ text: TextTrack) throws(MediaError) {
-    let stream = try allocated(avformat_new_stream(context, nil), "opening the output")
+    let stream = try file.newStream()
     guard let encoder = avcodec_find_encoder_by_name(text.codec.rawValue), let parameters = stream.pointee.codecpar
     else {
       throw MediaError(
-        .unsupported, operation: "writing", subject: name,
+        .unsupported, operation: "writing", subject: file.name,
         message: "this build of libavcodec has no encoder \(text.codec.rawValue)")
     }
     parameters.pointee.codec_type = AVMEDIA_TYPE_SUBTITLE

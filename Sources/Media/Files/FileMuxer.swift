@@ -18,13 +18,10 @@ package final class FileMuxer {
     }
   }
 
-  let context: UnsafeMutablePointer<AVFormatContext>
-  private let io: LibavIO
-  let name: String
+  let file: MuxerFile
   private let tracks: [Track]
-  private let movement: Movement?
+  private let texts: [TextTrack]
   private let container: Container
-  private var isFinished = false
 
   /// - Parameters:
   ///   - descriptor: Of an empty file. The caller closes it.
@@ -39,61 +36,47 @@ package final class FileMuxer {
     descriptor: Int32, name: String, container: Container, tracks: [Track], texts: [TextTrack] = [], indexFirst: Bool,
     metadata: [String: String], chapters: [Chapter] = [], rotation: Int = 0, movement: Movement? = nil
   ) throws(MediaError) {
-    sheaf_log_capture()
-    self.name = name
     self.tracks = tracks
+    self.texts = texts
     self.container = container
-    self.movement = movement
-    io = try LibavIO(writing: descriptor, name: name, movement: movement)
-    var made: UnsafeMutablePointer<AVFormatContext>?
-    try check(avformat_alloc_output_context2(&made, nil, container.formatName, nil), "opening the output", name)
-    context = try allocated(made, "opening the output")
-    context.pointee.pb = io.context
-    context.pointee.flags |= AVFMT_FLAG_BITEXACT
-    // Timestamps are final: the container hides the priming before time zero.
-    context.pointee.avoid_negative_ts = 0
-    // Allows FLAC in MP4, which libavformat still lists as experimental.
-    context.pointee.strict_std_compliance = FF_COMPLIANCE_EXPERIMENTAL
-    sheaf_refuse_other_files(context)
-    let layout = IndexLayout(
-      container: container, tracks: tracks, texts: texts, metadata: metadata, chapters: chapters)
-    for (key, value) in metadata.sorted(by: { $0.key < $1.key }) {
-      av_dict_set(&context.pointee.metadata, layout.storedKey(key), value, 0)
-    }
+    file = try MuxerFile(descriptor: descriptor, name: name, container: container, movement: movement)
+    file.add(metadata)
     for track in tracks { try addStream(track, rotation: rotation) }
     for text in texts { try addStream(text) }
     for (index, chapter) in chapters.enumerated() { try add(chapter, number: index + 1) }
-    var options: OpaquePointer?
-    defer { av_dict_free(&options) }
-    for option in layout.options(indexFirst: indexFirst) { av_dict_set(&options, option.key, option.value, 0) }
-    let result = avformat_write_header(context, &options)
-    try io.rethrow()
-    try check(result, "starting", name)
-  }
-
-  deinit {
-    avformat_free_context(context)
+    let layout = IndexLayout(
+      container: container, tracks: tracks, texts: texts, metadata: metadata, chapters: chapters)
+    try file.start(layout.options(indexFirst: indexFirst))
   }
 
   private func add(_ chapter: Chapter, number: Int) throws(MediaError) {
+    let (start, end) = try mapErrors(
+      to: { (error: TimeError) in
+        MediaError(
+          .invalidRequest, operation: "writing", subject: file.name,
+          message: "chapter \(number) has a time that cannot be stored in microseconds: \(error)")
+      },
+      { () throws(TimeError) in
+        (
+          try chapter.range.start.rescaled(to: 1_000_000).time.value,
+          try chapter.range.end.rescaled(to: 1_000_000).time.value
+        )
+      })
     // libavformat frees it with the context, once it is in its list.
     let bytes = try allocated(av_mallocz(MemoryLayout<AVChapter>.size), "adding a chapter")
     let made = bytes.bindMemory(to: AVChapter.self, capacity: 1)
-    func microseconds(_ time: MediaTime) -> Int64 {
-      (try? time.rescaled(to: 1_000_000).time.value) ?? .max
-    }
     made.pointee.id = Int64(number)
     made.pointee.time_base = AVRational(num: 1, den: 1_000_000)
-    made.pointee.start = microseconds(chapter.range.start)
-    made.pointee.end = microseconds(chapter.range.end)
+    made.pointee.start = start
+    made.pointee.end = end
     av_dict_set(&made.pointee.metadata, "title", chapter.title, 0)
-    var count = Int32(clamping: context.pointee.nb_chapters)
-    let result = av_dynarray_add_nofree(&context.pointee.chapters, &count, made)
-    context.pointee.nb_chapters = UInt32(clamping: count)
+    var count = Int32(clamping: file.context.pointee.nb_chapters)
+    let result = av_dynarray_add_nofree(&file.context.pointee.chapters, &count, made)
+    file.context.pointee.nb_chapters = UInt32(clamping: count)
     if result < 0 {
       av_dict_free(&made.pointee.metadata)
       av_free(bytes)
-      try check(result, "adding a chapter", name)
+      try check(result, "adding a chapter", file.name)
     }
   }
 
@@ -108,8 +91,8 @@ package final class FileMuxer {
   private func addStream(_ track: Track, rotation: Int) throws(MediaError) {
     var header = track.header
     if container == .flac || container == .ogg { header.stateSampleCount(track.duration) }
-    let stream = try allocated(avformat_new_stream(context, nil), "opening the output")
-    try header.fill(stream, name)
+    let stream = try file.newStream()
+    try header.fill(stream, file.name)
     stream.pointee.time_base = header.avTimebase
     stream.pointee.disposition = AV_DISPOSITION_DEFAULT
     if let tag = header.quickTimeTag, tag.utf8.count == 4 {
@@ -125,42 +108,31 @@ package final class FileMuxer {
 
   /// Writes a packet, which the muxer may change and keep.
   ///
-  /// Its pts and dts are on the output's timeline, in ticks of the timebase of its track's header: the first frame shown
-  /// has pts 0 (dts may be negative), and audio starts at minus its initial padding. Each track's packets come in order of
-  /// dts. The muxer interleaves the tracks and holds packets back until every track has one, so packets of all tracks
-  /// should come in about the order of time.
+  /// Its pts and dts are on the output's timeline, in ticks of the timebase of its track's header: the first frame
+  /// shown has pts 0 (dts may be negative), and audio starts at minus its initial padding. Each track's packets come in
+  /// order of dts. The muxer interleaves the tracks and holds packets back until every track has one, so packets of all
+  /// tracks should come in about the order of time.
   /// - Parameter discarded: Decoded samples at the end of an audio packet that are not to be presented.
   package func write(_ packet: Packet, track: Int, discarded: Int = 0) throws(MediaError) {
-    guard tracks.indices.contains(track), let stream = context.pointee.streams[track] else {
-      throw MediaError(.invalidRequest, operation: "writing", subject: name, message: "it has no track \(track)")
-    }
-    packet.pointer.pointee.stream_index = Int32(track)
-    packet.pointer.pointee.pos = -1
+    guard tracks.indices.contains(track) else { throw file.lack(ofTrack: track) }
     let isHidden = try hidePriming(packet, tracks[track].header)
     // The muxer of MP3 takes the encoder's delay from the first packet alone.
     let priming = container == .mp3 ? max(0, -Int(packet.pts)) : 0
     if discarded > 0 || priming > 0, !isHidden { try packet.skipSamples(atStart: priming, atEnd: discarded) }
-    av_packet_rescale_ts(packet.pointer, tracks[track].header.avTimebase, stream.pointee.time_base)
-    let result = av_interleaved_write_frame(context, packet.pointer)
-    try io.rethrow()
-    try check(result, "writing", name)
-    movement?.advance()
+    try file.write(packet, stream: track, timebase: tracks[track].header.avTimebase)
   }
 
+  /// - Parameters:
+  ///   - packet: Its times are in milliseconds.
+  ///   - track: Counted from the first text track.
   func writeText(_ packet: Packet, track: Int) throws(MediaError) {
-    guard let stream = context.pointee.streams[tracks.count + track] else { return }
-    packet.pointer.pointee.stream_index = Int32(tracks.count + track)
-    packet.pointer.pointee.pos = -1
-    av_packet_rescale_ts(packet.pointer, AVRational(num: 1, den: 1000), stream.pointee.time_base)
-    let result = av_interleaved_write_frame(context, packet.pointer)
-    try io.rethrow()
-    try check(result, "writing", name)
-    movement?.advance()
+    guard texts.indices.contains(track) else { throw file.lack(ofTrack: tracks.count + track) }
+    try file.write(packet, stream: tracks.count + track, timebase: AVRational(num: 1, den: 1000))
   }
 
-  /// Matroska has no edit lists. Opus has a codec delay there, which players subtract from the blocks' times, so that the
-  /// first block is at zero. libavformat writes it for no other codec: of those a packet before time zero is placed at
-  /// zero and marked so that all its samples are discarded.
+  /// Matroska has no edit lists. Opus has a codec delay there, which players subtract from the blocks' times, so that
+  /// the first block is at zero. libavformat writes it for no other codec: of those a packet before time zero is placed
+  /// at zero and marked so that all its samples are discarded.
   private func hidePriming(_ packet: Packet, _ header: PieceHeader) throws(MediaError) -> Bool {
     guard container.isMatroska, case .audio(let audio) = header.media else { return false }
     if header.codec == "opus" {
@@ -176,42 +148,20 @@ package final class FileMuxer {
   }
 
   /// Writes the packets that are held back, and the index.
-  package func finish() throws(MediaError) {
-    guard !isFinished else { return }
-    isFinished = true
-    let result = av_write_trailer(context)
-    try io.rethrow()
-    try check(result, "finishing", name)
-    try io.flush()
-  }
+  package func finish() throws(MediaError) { try file.finish() }
 
   /// Bytes in the file so far.
-  package var byteCount: Int64 { io.byteCount }
+  package var byteCount: Int64 { file.byteCount }
 }
 
 extension Container {
-  /// libavformat's name of the muxer.
-  var formatName: String {
-    switch self {
-    case .mp4, .m4v: "mp4"
-    case .mov: "mov"
-    case .m4a: "ipod"
-    case .mkv: "matroska"
-    case .webm: "webm"
-    case .mxf: "mxf"
-    case .wav: "wav"
-    case .flac: "flac"
-    case .mp3: "mp3"
-    case .ogg: "ogg"
-    }
-  }
-
   fileprivate var isMatroska: Bool { self == .mkv || self == .webm }
 }
 
 extension PieceHeader {
-  /// Writes the number of samples of FLAC into its stream info, which had none when the encoder began: 36 bits after the
-  /// sample rate, channels and bits a sample (RFC 9639, section 8.2). A FLAC or Ogg file has its duration nowhere else.
+  /// Writes the number of samples of FLAC into its stream info, which had none when the encoder began: 36 bits after
+  /// the sample rate, channels and bits a sample (RFC 9639, section 8.2). A FLAC or Ogg file has its duration nowhere
+  /// else.
   fileprivate mutating func stateSampleCount(_ duration: MediaTime) {
     guard codec == "flac", extradata.count >= 18, duration.timescale == timebase.timescale else { return }
     let count = UInt64(clamping: duration.value)
@@ -235,43 +185,14 @@ private struct IndexLayout {
     case .wav: return [("rf64", "auto")]
     case .flac, .mp3, .ogg, .mxf: return []
     case .mp4, .mov, .m4v, .m4a:
-      var options = [(key: "movie_timescale", value: "\(movieTimescale)")]
+      var options = [
+        (key: "movie_timescale", value: "\(MuxerFile.movieTimescale(tracks.map(\.header.timebase.timescale)))")
+      ]
       if let timescale = videoTimescale { options.append(("video_track_timescale", "\(timescale)")) }
-      if container == .m4v { options.append(("brand", "M4V ")) }
       if indexFirst { options.append(("moov_size", "\(moovBound)")) }
-      if hasFreeKeys { options.append(("movflags", "use_metadata_tags")) }
       return options
     }
   }
-
-  /// Keys that QuickTime's own atoms hold. Any other key needs the `mdta` form, which fewer players read.
-  private static let atoms: Set<String> = [
-    "title", "artist", "album_artist", "composer", "album", "date", "comment", "genre", "copyright", "grouping",
-    "lyrics", "description", "synopsis", "show", "episode_id", "network", "keywords", "track", "disc",
-  ]
-
-  /// Whether metadata are stored by their keys' names, in the form `mdta`.
-  private var hasFreeKeys: Bool {
-    switch container {
-    case .mp4, .mov, .m4v, .m4a: metadata.keys.contains { !IndexLayout.atoms.contains($0) }
-    default: false
-    }
-  }
-
-  /// The names that QuickTime's players know of the form `mdta`, by those of documents.
-  private static let quickTimeKeys: [String: String] = {
-    let same = [
-      "title", "artist", "album", "author", "comment", "copyright", "description", "genre", "keywords", "make", "model",
-      "software", "director", "producer", "publisher", "year", "performer", "composer",
-    ]
-    var keys = Dictionary(uniqueKeysWithValues: same.map { ($0, "com.apple.quicktime.\($0)") })
-    keys["location"] = "com.apple.quicktime.location.ISO6709"
-    keys["date"] = "com.apple.quicktime.creationdate"
-    return keys
-  }()
-
-  /// The key by which a file of this container stores what documents call `key`.
-  func storedKey(_ key: String) -> String { hasFreeKeys ? Self.quickTimeKeys[key] ?? key : key }
 
   /// The frame duration's timescale, doubled until it is fine enough for players that round to it.
   private var videoTimescale: Int32? {
@@ -279,22 +200,6 @@ private struct IndexLayout {
     var timescale = video.header.timebase.timescale
     while timescale < 10000 { timescale *= 2 }
     return timescale
-  }
-
-  /// The smallest timescale in which every track's duration is whole, at least 1000. Edit lists count in it.
-  private var movieTimescale: Int32 {
-    var least: Int64 = 1
-    for track in tracks {
-      let timescale = Int64(track.header.timebase.timescale)
-      let product = least / greatestCommonDivisor(least, timescale) * timescale
-      if product <= Int64(Int32.max) { least = product }
-    }
-    while least < 1000 { least *= 2 }
-    return Int32(least)
-  }
-
-  private func greatestCommonDivisor(_ a: Int64, _ b: Int64) -> Int64 {
-    b == 0 ? a : greatestCommonDivisor(b, a % b)
   }
 
   /// An upper bound in bytes for the headers of these tracks and metadata, without what grows with the packets.

@@ -61,7 +61,7 @@ package final class StoredPackets {
     return nil
   }
 
-  /// The next packet; nil after the last. One without times has those of the one that is missing.
+  /// The next packet; nil after the last.
   package func next() throws(MediaError) -> Packet? {
     if let packet = first {
       first = nil
@@ -82,8 +82,6 @@ package final class StoredPackets {
     default: 0
     }
   }
-
-  package var isVideo: Bool { stream.pointee.codecpar.pointee.codec_type == AVMEDIA_TYPE_VIDEO }
 }
 
 extension UnsafeMutablePointer<AVStream> {
@@ -91,115 +89,4 @@ extension UnsafeMutablePointer<AVStream> {
     let parameters = pointee.codecpar.pointee
     return Array(UnsafeBufferPointer(start: parameters.extradata, count: max(0, Int(parameters.extradata_size))))
   }
-}
-
-/// Writes stored packets of other files to a file, to an open descriptor that can seek and read.
-package final class CopyMuxer {
-  private let context: UnsafeMutablePointer<AVFormatContext>
-  private let io: LibavIO
-  private let name: String
-  private let movement: Movement?
-  private let timebases: [AVRational]
-
-  /// - Parameter tracks: Those whose formats the output's have, in order.
-  package init(
-    descriptor: Int32, name: String, container: Container, tracks: [StoredPackets],
-    metadata: [String: String], movement: Movement? = nil
-  ) throws(MediaError) {
-    sheaf_log_capture()
-    self.name = name
-    self.movement = movement
-    timebases = tracks.map(\.stream.pointee.time_base)
-    io = try LibavIO(writing: descriptor, name: name, movement: movement)
-    var made: UnsafeMutablePointer<AVFormatContext>?
-    try check(avformat_alloc_output_context2(&made, nil, container.formatName, nil), "opening the output", name)
-    context = try allocated(made, "opening the output")
-    context.pointee.pb = io.context
-    context.pointee.flags |= AVFMT_FLAG_BITEXACT
-    context.pointee.avoid_negative_ts = 0
-    context.pointee.strict_std_compliance = FF_COMPLIANCE_EXPERIMENTAL
-    sheaf_refuse_other_files(context)
-    for (key, value) in metadata.sorted(by: { $0.key < $1.key }) {
-      av_dict_set(&context.pointee.metadata, key, value, 0)
-    }
-    for track in tracks { try addStream(like: track.stream) }
-    var options: OpaquePointer?
-    defer { av_dict_free(&options) }
-    if container.hasEditLists {
-      av_dict_set(&options, "movie_timescale", "\(Self.movieTimescale(timebases))", 0)
-      if container == .m4v { av_dict_set(&options, "brand", "M4V ", 0) }
-    }
-    let result = avformat_write_header(context, &options)
-    try io.rethrow()
-    try check(result, "starting", name)
-  }
-
-  deinit {
-    avformat_free_context(context)
-  }
-
-  private func addStream(like source: UnsafeMutablePointer<AVStream>) throws(MediaError) {
-    let stream = try allocated(avformat_new_stream(context, nil), "opening the output")
-    try check(avcodec_parameters_copy(stream.pointee.codecpar, source.pointee.codecpar), "opening", name)
-    let parameters = stream.pointee.codecpar!
-    let format = context.pointee.oformat!
-    // A tag is kept if it means the same in the output.
-    let tag = parameters.pointee.codec_tag
-    if av_codec_get_id(format.pointee.codec_tag, tag) != parameters.pointee.codec_id {
-      parameters.pointee.codec_tag = 0
-    }
-    stream.pointee.time_base = source.pointee.time_base
-    stream.pointee.avg_frame_rate = source.pointee.avg_frame_rate
-    stream.pointee.r_frame_rate = source.pointee.r_frame_rate
-    stream.pointee.sample_aspect_ratio = source.pointee.sample_aspect_ratio
-    stream.pointee.disposition = AV_DISPOSITION_DEFAULT
-    if let language = av_dict_get(source.pointee.metadata, "language", nil, 0) {
-      av_dict_set(&stream.pointee.metadata, "language", language.pointee.value, 0)
-    }
-    for index in 0..<Int(source.pointee.nb_side_data) {
-      // The orientation, and what displays need for high dynamic range.
-      let side = source.pointee.side_data[index]
-      guard side.size > 0, let data = av_stream_new_side_data(stream, side.type, side.size) else { continue }
-      data.update(from: side.data, count: side.size)
-    }
-  }
-
-  /// The smallest timescale in which every track's times are whole, at least 1000. Edit lists count in it.
-  private static func movieTimescale(_ timebases: [AVRational]) -> Int64 {
-    var least: Int64 = 1
-    for timebase in timebases {
-      let scale = Int64(timebase.den)
-      var (a, b) = (least, scale)
-      while b != 0 { (a, b) = (b, a % b) }
-      let product = least / a * scale
-      if product <= Int64(Int32.max) { least = product }
-    }
-    while least < 1000 { least *= 2 }
-    return least
-  }
-
-  /// Writes a packet, whose times are on the output's timeline in ticks of its track.
-  package func write(_ packet: Packet, track: Int) throws(MediaError) {
-    guard timebases.indices.contains(track), let stream = context.pointee.streams[track] else {
-      throw MediaError(.invalidRequest, operation: "writing", subject: name, message: "it has no track \(track)")
-    }
-    packet.pointer.pointee.stream_index = Int32(track)
-    packet.pointer.pointee.pos = -1
-    av_packet_rescale_ts(packet.pointer, timebases[track], stream.pointee.time_base)
-    let result = av_interleaved_write_frame(context, packet.pointer)
-    try io.rethrow()
-    try check(result, "writing", name)
-    movement?.advance()
-  }
-
-  /// Writes the packets that are held back, and the index.
-  package func finish() throws(MediaError) {
-    let result = av_write_trailer(context)
-    try io.rethrow()
-    try check(result, "finishing", name)
-    try io.flush()
-  }
-
-  /// Bytes in the file so far.
-  package var byteCount: Int64 { io.byteCount }
 }

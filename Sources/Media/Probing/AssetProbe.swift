@@ -4,11 +4,11 @@ package import CompositionModel
 /// Describes the contents of a media file exactly.
 ///
 /// All packets of the video and audio tracks are read. The first and the last packets of each audio track are decoded.
-/// Of each video track only the first frame is decoded, unless the packets do not determine the frames' times (times are
-/// missing, doubled or contradictory, or the packets do not show which of them are pictures): then the whole track is
-/// decoded. Time zero is the movie's own in files of the mov family that are not fragmented, in which edit lists place
-/// the tracks; in other files it is the earliest time at which a video or audio track presents anything. Tracks whose
-/// codec this build cannot decode are left out, unless the file has no other.
+/// Of each video track only the first frame is decoded, unless the packets do not determine the frames' times (times
+/// are missing, doubled or contradictory, or the packets do not show which of them are pictures): then the whole track
+/// is decoded. Time zero is the movie's own in files of the mov family that are not fragmented, in which edit lists
+/// place the tracks; in other files it is the earliest time at which a video or audio track presents anything. Tracks
+/// whose codec this build cannot decode are left out, unless the file has no other.
 package enum AssetProbe {
   /// - Parameters:
   ///   - name: The file's name, for messages.
@@ -55,7 +55,7 @@ package enum AssetProbe {
         case .audio: try probeAudio(stream, sounds[finding.index]!, &finding, name: name)
         case .subtitle, .metadata:
           finding.add(others[finding.index])
-          if let extent = texts[finding.index]?.extent { (finding.start, finding.end) = extent }
+          if let extent = try texts[finding.index]?.get().extent { (finding.start, finding.end) = extent }
         }
         findings.append(finding)
       } catch {
@@ -67,14 +67,17 @@ package enum AssetProbe {
       }
     }
     let hasMedia = findings.contains { $0.type == .video || $0.type == .audio }
-    guard hasMedia || !texts.isEmpty else {
+    let scripts = texts.compactMapValues { scan in
+      if case .success(let scan) = scan { scan } else { nil }
+    }
+    guard hasMedia || !scripts.isEmpty else {
       throw refusal
         ?? MediaError(
           .unsupported, operation: "probing", subject: name, message: "it has no video track and no audio track")
     }
     let isFragmented = isMovie ? try hasFragments(source) : false
     let zero = isMovie && !isFragmented ? .zero : try earliestStart(findings)
-    var description = try finish(&findings, zero: zero, texts, hasMedia: hasMedia, demuxer)
+    var description = try finish(&findings, zero: zero, scripts, hasMedia: hasMedia, demuxer)
     if !failures.isEmpty { description.failures = failures }
     description.attachedPictures = attachedPictures(demuxer)
     description.chapters = chapters(demuxer, zero: zero)
@@ -99,19 +102,19 @@ package enum AssetProbe {
     }
   }
 
-  /// Reads the whole file, and calls `visit` with each packet of its video and audio tracks. An audio track that cannot
-  /// be decoded has its error in the place of its scan.
+  /// Reads the whole file, and calls `visit` with each packet of its video and audio tracks. An audio track, or
+  /// captions, that cannot be decoded have their error in the place of their scan.
   private static func scan(
     _ demuxer: Demuxer,
     visit: (Packet, UnsafeMutablePointer<AVStream>) throws(MediaError) -> Void
   ) throws(MediaError) -> (
     video: [Int: PacketScan], audio: [Int: Result<AudioScan, MediaError>], other: [Int: PacketExtent],
-    texts: [Int: CaptionScan]
+    texts: [Int: Result<CaptionScan, MediaError>]
   ) {
     var other: [Int: PacketExtent] = [:]
     var video: [Int: PacketScan] = [:]
     var audio: [Int: Result<AudioScan, MediaError>] = [:]
-    var texts: [Int: CaptionScan] = [:]
+    var texts: [Int: Result<CaptionScan, MediaError>] = [:]
     for case let stream? in demuxer.streams {
       let index = Int(stream.pointee.index)
       switch mediaType(of: stream) {
@@ -119,7 +122,7 @@ package enum AssetProbe {
       case .audio: audio[index] = Result { () throws(MediaError) in try AudioScan(stream, demuxer) }
       case .subtitle:
         other[index] = PacketExtent()
-        texts[index] = try CaptionScan(stream, name: demuxer.name)
+        texts[index] = try CaptionScan(stream, name: demuxer.name).map { .success($0) }
       case .metadata: other[index] = PacketExtent()
       case nil: break
       }
@@ -133,7 +136,9 @@ package enum AssetProbe {
       let index = Int(packet.pointer.pointee.stream_index)
       if other[index] != nil {
         other[index]?.add(packet)
-        try texts[index]?.add(packet)
+        if case .success(let scan)? = texts[index] {
+          do throws(MediaError) { try scan.add(packet) } catch { texts[index] = .failure(error) }
+        }
         continue
       }
       if let stream = demuxer.streams[index] { try visit(packet, stream) }
@@ -234,7 +239,8 @@ package enum AssetProbe {
     return isMillisecond && (demuxer.formatName.hasPrefix("matroska") || demuxer.formatName == "flv")
   }
 
-  /// The bytes from the header of a second Flash video on, which begins at most 4 KiB after the last packet of the first.
+  /// The bytes from the header of a second Flash video on, which begins at most 4 KiB after the last packet of the
+  /// first.
   private static func secondFile(_ source: any ByteSource, from end: Int64) throws(MediaError) -> Int64? {
     let bytes = try source.bytes(at: end, count: 4096)
     // The name, the version, flags, and the header's size.
@@ -252,19 +258,15 @@ package enum AssetProbe {
       && head[20] & 2 != 0
   }
 
+  /// The most boxes of a file that are looked at.
+  private static let mostBoxes = 100_000
+
   /// Whether a file of the mov family has fragments: `moof` boxes at its top level.
   private static func hasFragments(_ source: any ByteSource) throws(MediaError) -> Bool {
-    var offset: Int64 = 0
-    var boxes = 0
-    while offset <= source.byteCount - 8, boxes < 100_000 {
-      let head = try source.bytes(at: offset, count: 16)
-      guard head.count >= 8 else { return false }
-      if head[4..<8].elementsEqual("moof".utf8) { return true }
-      var size = head[0..<4].reduce(Int64(0)) { $0 << 8 | Int64($1) }
-      if size == 1, head.count == 16 { size = head[8..<16].reduce(Int64(0)) { $0 << 8 | Int64($1) } }
-      guard size >= 8, size <= source.byteCount - offset else { return false }
-      offset += size
-      boxes += 1
+    var boxes = MovieBoxes(source)
+    for _ in 0..<mostBoxes {
+      guard let box = try boxes.next() else { return false }
+      if box.type == "moof" { return true }
     }
     return false
   }
@@ -370,8 +372,8 @@ struct TrackFinding {
     description.range = range
   }
 
-  /// Corrects the range of a track of constant rate in a container that rounds times, and records the rate. For example, 65
-  /// frames at 30 a second are 65/30 s; Matroska stores 2.167 s, which would be 66 frames of the output.
+  /// Corrects the range of a track of constant rate in a container that rounds times, and records the rate. For
+  /// example, 65 frames at 30 a second are 65/30 s; Matroska stores 2.167 s, which would be 66 frames of the output.
   mutating func restoreCadence() throws(MediaError) {
     guard description.hasRoundedTimes, let video = description.video, video.nominalFrameRate > .zero,
       let first = video.frames.first

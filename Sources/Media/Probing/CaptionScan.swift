@@ -11,13 +11,14 @@ final class CaptionScan {
   private let timebase: AVRational
   private let name: String
   private let hasStyles: Bool
+  private let codec: String
   private var events: [(start: Int64, end: Int64?, fields: String)] = []
   private var size = 0
 
   /// Nil for a track whose captions are no text, or that cannot be decoded.
   init?(_ stream: UnsafeMutablePointer<AVStream>, name: String) throws(MediaError) {
     let parameters = stream.pointee.codecpar!
-    let codec = Decoder.codecName(parameters)
+    codec = Decoder.codecName(parameters)
     guard Self.codecs.contains(codec), let decoder = avcodec_find_decoder(parameters.pointee.codec_id) else {
       return nil
     }
@@ -35,7 +36,7 @@ final class CaptionScan {
     avcodec_free_context(&context)
   }
 
-  /// Throws `.damaged` for text that is not UTF-8, and `.tooLarge`.
+  /// Throws `.damaged` for a caption that cannot be decoded, such as text that is not UTF-8, and `.tooLarge`.
   func add(_ packet: Packet) throws(MediaError) {
     guard packet.pts != sheaf_no_pts else { return }
     // A place on a screen of unknown size, which SRT may have, is not used.
@@ -43,12 +44,7 @@ final class CaptionScan {
     var subtitle = AVSubtitle()
     var isComplete: Int32 = 0
     let result = avcodec_decode_subtitle2(context, &subtitle, &isComplete, packet.pointer)
-    guard result >= 0 else {
-      let time = Double(packet.pts) * av_q2d(timebase)
-      throw MediaError(
-        .damaged, operation: "reading captions", subject: name,
-        message: "the caption at \((time * 1000).rounded() / 1000) s is not text in UTF-8")
-    }
+    guard result >= 0 else { throw refusal(of: packet, result) }
     guard isComplete != 0 else { return }
     defer { avsubtitle_free(&subtitle) }
     let end = packet.duration > 0 ? packet.pts &+ packet.duration : nil
@@ -66,6 +62,21 @@ final class CaptionScan {
     }
   }
 
+  /// Why a packet cannot be decoded.
+  private func refusal(of packet: Packet, _ result: Int32) -> MediaError {
+    let time = (Double(packet.pts) * av_q2d(timebase) * 1000).rounded() / 1000
+    let error = MediaError(averror: result, operation: "reading captions", subject: name)
+    let bytes = UnsafeBufferPointer(start: packet.pointer.pointee.data, count: Int(packet.pointer.pointee.size))
+    // In an MP4 file the text's length is in front of it, and its styles follow.
+    let length = bytes.count < 2 ? 0 : Int(bytes[0]) << 8 | Int(bytes[1])
+    let text = codec == "mov_text" ? bytes.dropFirst(2).prefix(length) : bytes[...]
+    let isText = String(validating: text, as: UTF8.self) != nil
+    return MediaError(
+      error.code, operation: error.operation, subject: error.subject,
+      message: "the caption at \(time) s "
+        + (error.code == .damaged && !isText ? "is not text in UTF-8" : "cannot be decoded: \(error.message)"))
+  }
+
   /// The track's first and last time, in ticks. Nil if it has no captions.
   var extent: (start: Int64, end: Int64)? {
     guard let start = events.map(\.start).min() else { return nil }
@@ -81,9 +92,8 @@ final class CaptionScan {
       }
     }
     var found: [CaptionEvent] = []
-    for (index, event) in events.enumerated() {
+    for (event, next) in zip(events, nextStarts) {
       // A caption without an end is shown until the next one, or for three seconds.
-      let next = events[(index + 1)...].first { $0.start > event.start }?.start
       let start = try milliseconds(event.start)
       let end = try (event.end ?? next).map(milliseconds) ?? start + 3000
       if start < end { found.append(CaptionEvent(start: start, end: end, fields: event.fields)) }
@@ -94,5 +104,18 @@ final class CaptionScan {
         decoding: UnsafeBufferPointer(start: header, count: Int(context.pointee.subtitle_header_size)), as: UTF8.self)
     }
     return CaptionsFormat(header: header ?? "", hasStyles: hasStyles, events: order.map { found[$0] })
+  }
+
+  /// For each event the start of the next one in the file that starts later. Nil: there is none.
+  private var nextStarts: [Int64?] {
+    // Falling, the next one last.
+    var later: [Int64] = []
+    var next: [Int64?] = []
+    for event in events.reversed() {
+      while let start = later.last, start <= event.start { later.removeLast() }
+      next.append(later.last)
+      later.append(event.start)
+    }
+    return next.reversed()
   }
 }

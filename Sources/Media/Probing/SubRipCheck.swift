@@ -1,16 +1,16 @@
 import CompositionModel
 
-/// Checks a file of captions in SubRip's format (SRT), line by line. libavformat takes whatever it cannot read for the text
-/// of a caption.
+/// Checks a file of captions in SubRip's format (SRT), line by line. libavformat takes whatever it cannot read for the
+/// text of a caption.
 enum SubRipCheck {
   private static let largestSize: Int64 = 32 << 20
 
   /// Throws `.damaged`, with the line, if a file is text with arrows like those of SRT's times, but is not SRT.
   static func check(_ source: any ByteSource, name: String) throws(MediaError) {
     guard source.byteCount > 0, source.byteCount <= largestSize else { return }
-    let head = try read(source, 4096)
+    let head = try source.bytes(count: 4096)
     guard !head.contains(0), !isOther(head) else { return }
-    let bytes = source.byteCount <= 4096 ? head : try read(source, Int(source.byteCount))
+    let bytes = source.byteCount <= 4096 ? head : try source.bytes(count: Int(source.byteCount))
     guard bytes.firstRange(of: Array("-->".utf8)) != nil else { return }
     // What is not text is of another format, in which the bytes of an arrow may be.
     guard !bytes.contains(where: { $0 < 9 }) else { return }
@@ -69,19 +69,5 @@ enum SubRipCheck {
       minutes < 60, whole < 60
     else { return nil }
     return ((hours * 60 + minutes) * 60 + whole) * 1000 + rest
-  }
-
-  private static func read(_ source: any ByteSource, _ most: Int) throws(MediaError) -> [UInt8] {
-    var bytes = [UInt8](repeating: 0, count: most)
-    var count = 0
-    while count < most {
-      let read = try bytes.withUnsafeMutableBufferPointer { buffer throws(MediaError) in
-        try source.read(
-          at: Int64(count), into: UnsafeMutableRawBufferPointer(UnsafeMutableBufferPointer(rebasing: buffer[count...])))
-      }
-      if read == 0 { break }
-      count += read
-    }
-    return Array(bytes[..<count])
   }
 }

@@ -103,10 +103,9 @@ package final class ImageRenderer {
             film, inputs: inputs, compositors: compositors, movement: movement, damage: damage)
         }
         maker = nil
-        let before = damage.damage
         let frame = try current.frame(index)
         maker = current
-        return (frame, picture.place, damage.damage != before)
+        return (frame, picture.place, damage.isShown)
       }
       progress(Int64(list.pictures.count))
     }

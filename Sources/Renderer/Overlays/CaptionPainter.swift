@@ -7,9 +7,9 @@ import Segmenter
 
 /// Draws the captions of a segment, with libass and with the fonts that were found for them.
 ///
-/// libass keeps the place of a caption as long as that is shown, so a picture depends on those that were drawn before. Here
-/// it depends on the task alone: whenever other captions are shown than before, libass begins anew, and draws the frames in
-/// which the captions that overlap these have appeared.
+/// libass keeps the place of a caption as long as that is shown, so a picture depends on those that were drawn before.
+/// Here it depends on the task alone: whenever other captions are shown than before, libass begins anew, and draws the
+/// frames in which the captions that overlap these have appeared.
 final class CaptionPainter {
   private let planned: PlannedCaptions
   private let format: VideoTaskFormat
@@ -18,6 +18,7 @@ final class CaptionPainter {
   private var track: UnsafeMutablePointer<ASS_Track>?
   /// The events with the names of their fonts.
   private let events: [(event: CaptionEvent, fields: String)]
+  private let times: CaptionTimes
   /// Whether an event's size changes while it is shown, so that its place may.
   private let changes: [Bool]
   /// The events that the latest frame shows.
@@ -67,6 +68,8 @@ final class CaptionPainter {
       }
       return (event, fields)
     }
+    times = CaptionTimes(
+      planned.events.map { .init(start: $0.start, end: $0.end, isPlacedFreely: $0.isPlacedFreely) })
     changes = planned.events.map { $0.fields.contains("\\t(") }
   }
 
@@ -92,18 +95,11 @@ final class CaptionPainter {
   }
 
   private static func load(_ source: any ByteSource, into library: OpaquePointer) throws(RenderError) {
-    var bytes = [UInt8](repeating: 0, count: Int(source.byteCount))
-    var count = 0
-    while count < bytes.count {
-      let read = try mapErrors(to: RenderError.during("reading a font")) { () throws(MediaError) in
-        try bytes.withUnsafeMutableBufferPointer { buffer throws(MediaError) in
-          try source.read(
-            at: Int64(count),
-            into: UnsafeMutableRawBufferPointer(UnsafeMutableBufferPointer(rebasing: buffer[count...])))
-        }
-      }
-      guard read > 0 else { throw RenderError(.infrastructure, "a font is shorter than its content") }
-      count += read
+    var bytes = try mapErrors(to: RenderError.during("reading a font")) { () throws(MediaError) in
+      try source.bytes(count: Int(source.byteCount))
+    }
+    guard bytes.count == Int(source.byteCount) else {
+      throw RenderError(.infrastructure, "a font is shorter than its content")
     }
     bytes.withUnsafeMutableBufferPointer { buffer in
       buffer.withMemoryRebound(to: CChar.self) { ass_add_font(library, "font", $0.baseAddress, Int32($0.count)) }
@@ -125,7 +121,7 @@ final class CaptionPainter {
       if latest.picture != nil { latest = (latest.number + 1, nil) }
       return latest
     }
-    if begins { try begin(before: frame, now) }
+    if begins { try begin(before: frame) }
     var change: Int32 = 0
     let images = ass_render_frame(renderer, track, time, &change)
     if begins || change != 0 { latest = (latest.number + 1, try draw(images)) }
@@ -139,22 +135,15 @@ final class CaptionPainter {
   }
 
   /// Begins anew, and draws the frames before one in which captions appeared that are connected with those it shows.
-  private func begin(before frame: Int, _ shown: [Int]) throws(RenderError) {
+  private func begin(before frame: Int) throws(RenderError) {
     if let track { ass_free_track(track) }
     guard let made = ass_new_track(library) else { throw Self.noEngine }
     track = made
     ass_set_check_readorder(made, 0)
     withBytes(of: planned.header) { ass_process_codec_private(made, $0, $1) }
     let time = try self.time(of: frame)
-    var from = time
-    var connected: [Int] = []
-    for index in events.indices.reversed() where events[index].event.start <= time {
-      let event = events[index].event
-      guard event.end > from, event.isPlacedFreely || shown.contains(index) else { continue }
-      connected.append(index)
-      if event.isPlacedFreely { from = min(from, event.start) }
-    }
-    for index in connected.reversed() {
+    let connected = times.connected(from: time, through: time)
+    for index in connected {
       let (event, fields) = events[index]
       withBytes(of: fields) { ass_process_chunk(made, $0, $1, event.start, event.end - event.start) }
     }

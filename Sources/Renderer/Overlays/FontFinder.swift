@@ -54,15 +54,15 @@ package enum FontFinder {
   private static func requests(
     of captions: [FontTaskCaptions], inputs: [String: any ByteSource], movement: Movement?
   ) throws(RenderError) -> [FontRequest] {
-    var requests: [FontRequest] = []
-    for captions in captions {
-      guard let source = inputs[captions.digest] else {
-        throw RenderError(.task, "the captions \(captions.digest) are not among the task's inputs")
+    var formats: [String: CaptionsFormat] = [:]
+    for digest in Set(captions.map(\.digest)) {
+      guard let source = inputs[digest] else {
+        throw RenderError(.task, "the captions \(digest) are not among the task's inputs")
       }
-      let name = "the captions \(captions.digest.prefix(12))"
-      let description: AssetDescription
+      let name = "the captions \(digest.prefix(12))"
       do {
-        description = try AssetProbe.probe(source, name: name, movement: movement)
+        // A file without them is a problem of the document, which is found when the film is planned.
+        formats[digest] = try AssetProbe.probe(source, name: name, movement: movement).defaultTrack(.subtitle)?.captions
       } catch {
         switch error.code {
         case .io, .outOfSpace, .outOfMemory: throw RenderError.during(name)(error)
@@ -70,11 +70,14 @@ package enum FontFinder {
         default: continue
         }
       }
-      // A file without them is a problem of the document, which is found when the film is planned.
-      guard let format = description.defaultTrack(.subtitle)?.captions else { continue }
+    }
+    var requests: [FontRequest] = []
+    var seen: Set<FontRequest> = []
+    for captions in captions {
+      guard let format = formats[captions.digest] else { continue }
       let script = CaptionScript(
         format, style: format.hasStyles ? nil : captions.style, frame: PixelSize(width: 384, height: 288))
-      requests += script.requests.filter { !requests.contains($0) }
+      requests += script.requests.filter { seen.insert($0).inserted }
     }
     return requests
   }
@@ -179,8 +182,8 @@ private struct Finding {
     return runs
   }
 
-  /// - Parameter pattern: Of the font as Pango prepared it for the text. The properties of the font itself are looked up:
-  ///   those of the pattern may be what was asked for.
+  /// - Parameter pattern: Of the font as Pango prepared it for the text. The properties of the font itself are looked
+  ///   up: those of the pattern may be what was asked for.
   private mutating func font(
     _ pattern: OpaquePointer, _ path: String, _ index: Int
   ) throws(RenderError) -> PlannedFont {

@@ -38,8 +38,8 @@ struct CaptionPlanner {
     var captions: Captions
     var script: CaptionScript
     var fonts: CaptionFonts
-    /// For each event, the latest end of the events up to it.
-    var latestEnds: [Int64]
+    /// Of the script's events.
+    var times: CaptionTimes
   }
 
   /// The most bytes of captions in the tasks of all segments together. Each caption is in those of the segments that show
@@ -73,12 +73,9 @@ struct CaptionPlanner {
         }
         found.append(own)
       }
-      var latest = Int64.min
-      let ends = script.events.map { event in
-        latest = max(latest, event.end)
-        return latest
-      }
-      drawn.append(Drawn(captions: captions, script: script, fonts: CaptionFonts(found), latestEnds: ends))
+      let times = CaptionTimes(
+        script.events.map { .init(start: $0.start, end: $0.end, isPlacedFreely: $0.isPlacedFreely) })
+      drawn.append(Drawn(captions: captions, script: script, fonts: CaptionFonts(found), times: times))
     }
     self.drawn = drawn
   }
@@ -106,23 +103,10 @@ struct CaptionPlanner {
       fonts: [])
     let first = try planned.time(of: 0, frameDuration: grid.frameDuration)
     let last = try planned.time(of: frames.count - 1, frameDuration: grid.frameDuration)
-    let events = drawn.script.events
-    let end = events.partitionPoint { last < $0.start }
-    guard events[..<end].contains(where: { first < $0.end }) else { return nil }
-    // From the first event that is connected with a shown one.
-    var from = first
-    var index = end
-    var kept: [Int] = []
-    while index > 0, drawn.latestEnds[index - 1] > from {
-      index -= 1
-      let event = events[index]
-      guard event.end > from else { continue }
-      guard event.end > first || event.isPlacedFreely else { continue }
-      kept.append(index)
-      if event.isPlacedFreely { from = min(from, event.start) }
-    }
-    for index in kept.reversed() {
-      let event = events[index]
+    let connected = drawn.times.connected(from: first, through: last)
+    if connected.isEmpty { return nil }
+    for index in connected {
+      let event = drawn.script.events[index]
       planned.events.append(
         CaptionEvent(
           start: event.start, end: event.end,

@@ -4,26 +4,33 @@ import CompositionModel
 enum DescribedDamage {
   static func shown(by edit: Edit, sources: SourceLookup) throws(PlanError) -> ShownDamage {
     var counter = DamageCounter(limit: ShownDamage.placesOfFilm)
-    let range = try mapErrors(to: PlanError.time("the film's start")) { () throws(TimeError) in try edit.exportedRange }
-    let (exportStart, exportEnd) = (range.start.approximateSeconds, range.end.approximateSeconds)
-    let clips = edit.composition.tracks.filter { $0.type == .video }.flatMap(\.clips) + edit.movingOverlays
-    for clip in clips.sorted(by: { $0.target.start < $1.target.start }) {
+    let film = try mapErrors(to: PlanError.time("the film's start")) { () throws(TimeError) in try edit.exportedRange }
+    var clips = edit.composition.tracks.filter { $0.type == .video }.flatMap(\.clips).map { ($0, over: $0.target) }
+    clips += try edit.movingOverlays
+    for (clip, over) in clips.sorted(by: { $0.over.start < $1.over.start }) {
       let (asset, track, video) = try sources.video(of: clip)
       guard let damaged = video.damagedFrames else { continue }
+      let (start, end) = (max(over.start, film.start), min(over.end, film.end))
+      guard start < end else { continue }
       try mapErrors(to: PlanError.time("the clip of '\(clip.asset)' at \(clip.target.start)")) {
         () throws(TimeError) in
-        // The frame that is shown first may be due before the clip starts.
-        let whole = clip.retiming.isReversed ? clip.target.end : clip.target.start
-        let first = try sources.shownFrame(of: clip, track: track, format: video, at: whole) ?? .min
-        let (start, end) = (clip.source.start.approximateSeconds, clip.source.end.approximateSeconds)
-        for time in damaged.times where time >= first {
-          let seconds = Double(time - track.origin) * track.timebase.approximateSeconds
-          guard time == first || seconds < end, !clip.source.isEmpty || time == first else { break }
-          let output = try clip.place(of: max(start, seconds))
-          guard exportStart <= output, output < exportEnd else { continue }
+        let shown = try clip.frames(from: start, to: end, of: track, video)
+        var times = damaged.times.filter { shown.contains($0) }.map { (time: $0, first: Int64?.some($0)) }
+        if clip.retiming.isReversed {
+          // Backwards, a frame is first shown at the time of the next one.
+          var later = video.frames.times[...]
+          for index in times.indices {
+            later = later[later.partitionPoint { times[index].time < $0 }...]
+            times[index].first = later.first
+          }
+          times.reverse()
+        }
+        for (time, first) in times {
+          let place = try first.map { tick throws(TimeError) in try clip.place(of: track.seconds(of: tick)) }
+          let output = min(max(place ?? 0, start.approximateSeconds), end.approximateSeconds)
           counter.add(
-            .init(source: seconds, output: output - exportStart), digest: asset.digest, track: track.index, type: .video
-          )
+            .init(source: track.seconds(of: time), output: output - film.start.approximateSeconds),
+            digest: asset.digest, track: track.index, type: .video)
         }
       }
     }
@@ -31,8 +38,33 @@ enum DescribedDamage {
   }
 }
 
+extension TrackDescription {
+  /// A stored timestamp on the asset's timeline.
+  fileprivate func seconds(of tick: Int64) -> Double { Double(tick &- origin) * timebase.approximateSeconds }
+}
+
 extension Clip {
-  /// About when it shows a time of the asset, in seconds of the composition: its end if it does not.
+  /// The stored timestamps of the frames that it shows in a part of the composition, from the first to the last in the
+  /// order of the file. A frame that could not be decoded is among them if it would be shown.
+  /// - Parameters:
+  ///   - start: Within the clip.
+  ///   - end: After `start`. What begins to be shown then is not among them.
+  fileprivate func frames(
+    from start: MediaTime, to end: MediaTime, of track: TrackDescription, _ video: VideoFormat
+  ) throws(TimeError) -> ClosedRange<Int64> {
+    let times = [try sourceTime(at: start), try sourceTime(at: end)].sorted()
+    func tick(_ time: Rational, isBefore: Bool) throws(TimeError) -> Int64 {
+      try StoredTime.lastTick(
+        dueAt: time, timebase: track.timebase, origin: track.origin, isRounded: track.hasRoundedTimes,
+        cadence: video.cadence, isBefore: isBefore)
+    }
+    let from = try tick(times[0], isBefore: false)
+    let first = (video.isStill ? nil : video.frames.last(atOrBefore: from)) ?? video.frames.first ?? from
+    return first...max(first, video.isStill ? first : try tick(times[1], isBefore: true))
+  }
+
+  /// About when it shows a time of the asset, in seconds of the composition; before its start or after its end if it
+  /// does not.
   fileprivate func place(of seconds: Double) throws(TimeError) -> Double {
     let (start, length) = (target.start.approximateSeconds, target.duration.approximateSeconds)
     guard !source.isEmpty else { return start }
@@ -52,13 +84,20 @@ extension Clip {
 }
 
 extension Edit {
-  /// The first turn of each moving overlay, as a clip.
-  fileprivate var movingOverlays: [Clip] {
-    videoComposition.overlays.compactMap { overlay in
-      guard case .video(let video) = overlay.content,
-        let target = try? MediaTimeRange(start: overlay.over.start, duration: video.source.duration)
-      else { return nil }
-      return Clip(asset: video.asset, sourceTrack: video.sourceTrack, source: video.source, target: target)
+  /// The first turn of each moving overlay, as a clip, and when it is shown.
+  fileprivate var movingOverlays: [(Clip, over: MediaTimeRange)] {
+    get throws(PlanError) {
+      var clips: [(Clip, over: MediaTimeRange)] = []
+      for overlay in videoComposition.overlays {
+        guard case .video(let video) = overlay.content else { continue }
+        let target = try mapErrors(to: PlanError.time("the overlay of '\(video.asset)' at \(overlay.over.start)")) {
+          () throws(TimeError) in
+          try MediaTimeRange(start: overlay.over.start, duration: video.source.duration)
+        }
+        let clip = Clip(asset: video.asset, sourceTrack: video.sourceTrack, source: video.source, target: target)
+        clips.append((clip, over: target.end < overlay.over.end ? target : overlay.over))
+      }
+      return clips
     }
   }
 }

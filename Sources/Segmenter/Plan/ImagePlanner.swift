@@ -99,8 +99,8 @@ package enum ImagePlanner {
     }
   }
 
-  /// Plans frames of a composition, whatever part of it is exported. The parameters are those of `RenderPlanner.plan`, and of
-  /// the plan of an asset.
+  /// Plans frames of a composition, whatever part of it is exported. The parameters are those of `RenderPlanner.plan`,
+  /// and of the plan of an asset.
   /// - Throws: `.noPictures` if the film has sound alone, `.copied` if it is not rendered.
   package static func plan(
     _ edit: Edit, assets: [AssetID: PlannedAsset], fonts: [FontRequest: TextFonts], times: [Rational],
@@ -199,18 +199,9 @@ extension ImagePlan.Part {
 }
 
 extension Rational {
-  /// Seconds as hours, minutes, seconds and milliseconds: `1:02:03.500`. Hours are left out if there are none. Milliseconds
-  /// are rounded down, so that a time is not after its picture's.
+  /// Seconds as `ClockText` writes them, with the milliseconds rounded down, so that a time is not after its picture's.
   package var clockText: String {
-    let milliseconds = max(0, (try? self * Rational(1000))?.floor ?? 0)
-    func padded(_ value: Int128, _ count: Int) -> String {
-      let digits = "\(value)"
-      return String(repeating: "0", count: max(0, count - digits.count)) + digits
-    }
-    let (seconds, minutes, hours) =
-      (milliseconds / 1000 % 60, milliseconds / 60_000 % 60, milliseconds / 3_600_000)
-    let rest = "\(padded(seconds, 2)).\(padded(milliseconds % 1000, 3))"
-    return hours > 0 ? "\(hours):\(padded(minutes, 2)):\(rest)" : "\(minutes):\(rest)"
+    get throws(TimeError) { ClockText.of(milliseconds: Int64(clamping: max(0, try (self * Rational(1000)).floor))) }
   }
 }
 

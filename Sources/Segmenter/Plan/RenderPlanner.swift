@@ -64,11 +64,12 @@ package enum RenderPlanner {
     var stitch = StitchTask(
       container: edit.export.container, video: nil, audio: nil,
       optimizeForNetworkUse: edit.export.optimizeForNetworkUse, metadata: edit.export.metadata)
-    stitch.copied = CopiedOutput(durations: task.tracks.map(\.duration))
+    let hasVideo = task.tracks.contains { $0.type == .video }
+    let damage = hasVideo ? try DescribedDamage.shown(by: edit, sources: lookup) : ShownDamage()
+    stitch.copied = CopiedOutput(durations: task.tracks.map(\.duration), damage: damage.isEmpty ? nil : damage)
     var plan = RenderPlan(
       frameCount: frameCount, duration: edit.composition.duration, format: nil, instructions: [], segments: [],
-      audio: nil,
-      stitch: stitch)
+      audio: nil, stitch: stitch, damage: damage)
     plan.passthrough = task
     return plan
   }
@@ -275,12 +276,14 @@ package struct PlanError: Error, Sendable, Hashable, CustomStringConvertible {
     case .fontsNotFound(let text): "\(subject): the fonts of the text \"\(text.prefix(40))\" were not found"
     case .noPictures: "\(subject) has no pictures, only sound"
     case .copied:
-      "\(subject) is not rendered: its preset copies what is stored; take pictures of its media, or leave the preset out"
+      "\(subject) is not rendered: its preset copies what is stored; take pictures of its media, or leave the preset "
+        + "out"
     case .segmentTooShort(let least, let frames):
       "\(subject) is too short; the shortest is \(frames) frames, \(least) s"
     case .notMeasured: "\(subject): not every segment has been measured"
     case .tooManyCaptions(let limit):
-      "\(subject) would take more than \(limit) bytes in the film's segments, because too many are shown at the same time"
+      "\(subject) would take more than \(limit) bytes in the film's segments, because too many are shown at the same "
+        + "time"
     case .captionsTooLong(let limit, let time):
       "\(subject) would show more than \(limit) bytes of captions together, at \(Double(time) / 1000) s"
     case .tooManyOverlays(let limit):

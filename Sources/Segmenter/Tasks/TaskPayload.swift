@@ -5,11 +5,11 @@ package import CompositionModel
 package enum TaskPayload: Sendable, Hashable, Codable {
   /// Describes a file, which is the one input. The result is an `AssetDescription` as JSON.
   case probe
-  /// Finds the fonts of texts. There are no inputs, and the result is a `FontList` with the fonts' files. It is a task of the
-  /// kind `probe`: it comes before planning, and any worker may run it.
+  /// Finds the fonts of texts. The inputs are files of captions that are drawn, and the result is a `FontList` with the
+  /// fonts' files. It is a task of the kind `probe`: it comes before planning, and any worker may run it.
   case fonts(FontTask)
-  /// Makes still pictures. The inputs are the files that its parts name, and the result is an `ImageList` after the pictures.
-  /// It is a task of the kind `probe` too: it belongs to no plan.
+  /// Makes still pictures. The inputs are the files that its parts name, and the result is an `ImageList` after the
+  /// pictures. It is a task of the kind `probe` too: it belongs to no plan.
   case images(ImageTask)
   /// Measures a segment of a film with an average bit rate. The inputs are the task's sources, and the result is a
   /// `Measurement` as JSON.
@@ -18,8 +18,9 @@ package enum TaskPayload: Sendable, Hashable, Codable {
   case video(VideoTask)
   /// Mixes the audio. The inputs are the task's sources, and the result is a piece.
   case audio(AudioTask)
-  /// Copies stored packets. The inputs are the files that the clips name, and the result is the film but for its index. It
-  /// takes the place of the audio task of a film with the preset `passthrough`, which has no other before its stitch task.
+  /// Copies stored packets. The inputs are the files that the clips name, and the result is the film but for its index.
+  /// It takes the place of the audio task of a film with the preset `passthrough`, which has no other before its stitch
+  /// task.
   case passthrough(PassthroughTask)
   /// Makes the output file. The inputs are the pieces.
   case stitch(StitchTask)
@@ -62,6 +63,13 @@ package struct StitchTask: Sendable, Hashable, Codable {
 package struct CopiedOutput: Sendable, Hashable, Codable {
   /// Seconds that each track presents, from zero, in the order of the tracks.
   package var durations: [MediaTime]
+  /// The damaged frames that the film shows, as far as the descriptions of its media have them. Nil: none.
+  package var damage: ShownDamage?
+
+  package init(durations: [MediaTime], damage: ShownDamage? = nil) {
+    self.durations = durations
+    self.damage = damage
+  }
 }
 
 /// A text track of the output with its captions.
@@ -70,8 +78,8 @@ package struct StitchedText: Sendable, Hashable, Codable {
   /// The head of the captions' script.
   package var header: String
   package var description: CaptionTrack
-  /// In order of their start, in milliseconds of the film, within it. Of a codec that shows one at a time they follow one
-  /// another from the film's start to its end; where nothing is shown, `fields` is empty.
+  /// In order of their start, in milliseconds of the film, within it. Of a codec that shows one at a time they follow
+  /// one another from the film's start to its end; where nothing is shown, `fields` is empty.
   package var events: [CaptionEvent]
 
   package init(codec: CaptionCodec, header: String, description: CaptionTrack, events: [CaptionEvent]) {

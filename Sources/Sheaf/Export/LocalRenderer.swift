@@ -43,8 +43,8 @@ public struct LocalRenderer: Sendable, Hashable {
 
   // MARK: Probing
 
-  /// Probes several files at once, each of which is loaded or fails by itself. The results are in the order of the paths.
-  /// Throws if nothing can be probed, such as without `sheaf-worker`.
+  /// Probes several files at once, each of which is loaded or fails by itself. The results are in the order of the
+  /// paths. Throws if nothing can be probed, such as without `sheaf-worker`.
   public func load(_ paths: [String]) async throws(SheafError) -> [Result<LoadedAsset, SheafError>] {
     try await sheafErrors {
       let described = try await describe(paths)
@@ -59,14 +59,7 @@ public struct LocalRenderer: Sendable, Hashable {
   static func submitted(
     _ path: String, _ configuration: LocalFarm.Configuration
   ) async throws -> Result<Sheaf_SubmittedAsset, SheafError> {
-    let content = try await BlockingWork.run(.hashing) { AssetFile.content(path, configuration.contents) }
-    return content.map { content in
-      .with {
-        $0.id = path
-        $0.path = path
-        $0.content = content
-      }
-    }.mapError { SheafError(.invalidMedia, "\($0)") }
+    try await AssetFile.asset(path, configuration.contents).mapError { SheafError(.invalidMedia, "\($0)") }
   }
 
   /// What files contain, by path, or why one cannot be used. Each fails by itself.

@@ -1,0 +1,41 @@
+/// The boxes of a file of the mov family at its top level, in order.
+package struct MovieBoxes {
+  package struct Box: Sendable {
+    /// Four characters; empty where the file ends within the box's head.
+    package var type: String
+    /// In bytes from the file's start.
+    package var offset: Int64
+    /// In bytes, with the box's head. Nil if the box does not fit the file; then it is the last one.
+    package var size: Int64?
+  }
+
+  private let source: any ByteSource
+  private var offset: Int64 = 0
+
+  package init(_ source: any ByteSource) {
+    self.source = source
+  }
+
+  /// The next box. Nil after the last. Throws what reading the file throws.
+  package mutating func next() throws(MediaError) -> Box? {
+    guard offset < source.byteCount else { return nil }
+    let head = try source.bytes(at: offset, count: 16)
+    let rest = source.byteCount - offset
+    var box = Box(type: "", offset: offset)
+    if head.count >= 8 {
+      box.type = String(decoding: head[4..<8], as: UTF8.self)
+      let size = Self.number(head[0..<4])
+      switch size {
+      // It goes on up to the file's end.
+      case 0: box.size = rest
+      case 1: box.size = head.count == 16 ? Int64(exactly: Self.number(head[8..<16])) : nil
+      default: box.size = Int64(size)
+      }
+      box.size = box.size.flatMap { (8...rest).contains($0) ? $0 : nil }
+    }
+    offset = box.size.map { offset + $0 } ?? source.byteCount
+    return box
+  }
+
+  private static func number(_ bytes: ArraySlice<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
+}

@@ -1,0 +1,162 @@
+internal import CMedia
+import CompositionModel
+
+/// A file that libavformat writes to an open descriptor that can seek. The same streams and packets in the same order
+/// give the same bytes.
+final class MuxerFile {
+  let context: UnsafeMutablePointer<AVFormatContext>
+  let name: String
+  private let io: LibavIO
+  private let container: Container
+  private let movement: Movement?
+  private var options: [(key: String, value: String)] = []
+  private var isFinished = false
+
+  /// - Parameters:
+  ///   - descriptor: Of an empty file. The caller closes it.
+  ///   - name: The file's name, for messages.
+  ///   - movement: Advanced with every packet that is written.
+  init(descriptor: Int32, name: String, container: Container, movement: Movement?) throws(MediaError) {
+    sheaf_log_capture()
+    self.name = name
+    self.container = container
+    self.movement = movement
+    io = try LibavIO(writing: descriptor, name: name, movement: movement)
+    var made: UnsafeMutablePointer<AVFormatContext>?
+    try check(avformat_alloc_output_context2(&made, nil, container.formatName, nil), "opening the output", name)
+    context = try allocated(made, "opening the output")
+    context.pointee.pb = io.context
+    context.pointee.flags |= AVFMT_FLAG_BITEXACT
+    // Timestamps are final: the container hides the priming before time zero.
+    context.pointee.avoid_negative_ts = 0
+    // Allows FLAC in MP4, which libavformat still lists as experimental.
+    context.pointee.strict_std_compliance = FF_COMPLIANCE_EXPERIMENTAL
+    sheaf_refuse_other_files(context)
+    if container == .m4v { options.append(("brand", "M4V ")) }
+  }
+
+  deinit {
+    avformat_free_context(context)
+  }
+
+  /// Adds metadata of the whole film, by libavformat's keys, such as `title`.
+  func add(_ metadata: [String: String]) {
+    let keys = MetadataKeys(container: container, metadata: metadata)
+    for (key, value) in metadata.sorted(by: { $0.key < $1.key }) {
+      av_dict_set(&context.pointee.metadata, keys.storedKey(key), value, 0)
+    }
+    if keys.hasFreeKeys { options.append(("movflags", "use_metadata_tags")) }
+  }
+
+  func newStream() throws(MediaError) -> UnsafeMutablePointer<AVStream> {
+    try allocated(avformat_new_stream(context, nil), "opening the output")
+  }
+
+  /// Writes the head, after all streams were added.
+  /// - Parameter options: The muxer's.
+  func start(_ options: [(key: String, value: String)]) throws(MediaError) {
+    var dictionary: OpaquePointer?
+    defer { av_dict_free(&dictionary) }
+    for option in self.options + options { av_dict_set(&dictionary, option.key, option.value, 0) }
+    let result = avformat_write_header(context, &dictionary)
+    try io.rethrow()
+    try check(result, "starting", name)
+  }
+
+  /// Writes a packet, which the muxer may change and keep.
+  /// - Parameter timebase: Seconds a tick of the packet's times.
+  func write(_ packet: Packet, stream index: Int, timebase: AVRational) throws(MediaError) {
+    guard let stream = context.pointee.streams[index] else { throw lack(ofTrack: index) }
+    packet.pointer.pointee.stream_index = Int32(index)
+    packet.pointer.pointee.pos = -1
+    av_packet_rescale_ts(packet.pointer, timebase, stream.pointee.time_base)
+    let result = av_interleaved_write_frame(context, packet.pointer)
+    try io.rethrow()
+    try check(result, "writing", name)
+    movement?.advance()
+  }
+
+  func lack(ofTrack index: Int) -> MediaError {
+    MediaError(.invalidRequest, operation: "writing", subject: name, message: "it has no track \(index)")
+  }
+
+  /// Writes the packets that are held back, and the index.
+  func finish() throws(MediaError) {
+    guard !isFinished else { return }
+    isFinished = true
+    let result = av_write_trailer(context)
+    try io.rethrow()
+    try check(result, "finishing", name)
+    try io.flush()
+  }
+
+  /// Bytes in the file so far.
+  var byteCount: Int64 { io.byteCount }
+
+  /// The smallest timescale in which the times of all tracks are whole, at least 1000. Edit lists count in it.
+  /// - Parameter timescales: The tracks'.
+  static func movieTimescale(_ timescales: [Int32]) -> Int32 {
+    var least: Int64 = 1
+    for timescale in timescales {
+      var (divisor, rest) = (least, Int64(timescale))
+      while rest != 0 { (divisor, rest) = (rest, divisor % rest) }
+      let product = least / divisor * Int64(timescale)
+      if product <= Int64(Int32.max) { least = product }
+    }
+    while least < 1000 { least *= 2 }
+    return Int32(least)
+  }
+}
+
+extension Container {
+  /// libavformat's name of the muxer.
+  var formatName: String {
+    switch self {
+    case .mp4, .m4v: "mp4"
+    case .mov: "mov"
+    case .m4a: "ipod"
+    case .mkv: "matroska"
+    case .webm: "webm"
+    case .mxf: "mxf"
+    case .wav: "wav"
+    case .flac: "flac"
+    case .mp3: "mp3"
+    case .ogg: "ogg"
+    }
+  }
+}
+
+/// The keys by which a file of a container stores metadata.
+private struct MetadataKeys {
+  let container: Container
+  let metadata: [String: String]
+
+  /// Keys that QuickTime's own atoms hold. Any other key needs the `mdta` form, which fewer players read.
+  private static let atoms: Set<String> = [
+    "title", "artist", "album_artist", "composer", "album", "date", "comment", "genre", "copyright", "grouping",
+    "lyrics", "description", "synopsis", "show", "episode_id", "network", "keywords", "track", "disc",
+  ]
+
+  /// Whether metadata are stored by their keys' names, in the form `mdta`.
+  var hasFreeKeys: Bool {
+    switch container {
+    case .mp4, .mov, .m4v, .m4a: metadata.keys.contains { !MetadataKeys.atoms.contains($0) }
+    default: false
+    }
+  }
+
+  /// The names that QuickTime's players know of the form `mdta`, by those of documents.
+  private static let quickTimeKeys: [String: String] = {
+    let same = [
+      "title", "artist", "album", "author", "comment", "copyright", "description", "genre", "keywords", "make", "model",
+      "software", "director", "producer", "publisher", "year", "performer", "composer",
+    ]
+    var keys = Dictionary(uniqueKeysWithValues: same.map { ($0, "com.apple.quicktime.\($0)") })
+    keys["location"] = "com.apple.quicktime.location.ISO6709"
+    keys["date"] = "com.apple.quicktime.creationdate"
+    return keys
+  }()
+
+  /// The key by which a file of this container stores what documents call `key`.
+  func storedKey(_ key: String) -> String { hasFreeKeys ? Self.quickTimeKeys[key] ?? key : key }
+}
