@@ -13,6 +13,8 @@ struct SheafVarispeed {
   int64_t reach;
   double *weights;
   double sinc[ZEROS * STEPS + 2];
+  // The weights of the samples around a position at a speed of 1 or less, for each step of its place between two samples.
+  double rows[STEPS + 1][2 * ZEROS];
 };
 
 static double bessel(double x) {
@@ -41,6 +43,8 @@ SheafVarispeed *sheaf_varispeed_open(double fastest) {
     s->sinc[i] = i == 0 ? 1 : i % STEPS == 0 ? 0 : sin(M_PI * x) / (M_PI * x) * window;
   }
   s->sinc[ZEROS * STEPS] = s->sinc[ZEROS * STEPS + 1] = 0;
+  for (int step = 0; step <= STEPS; step++)
+    for (int tap = 0; tap < 2 * ZEROS; tap++) s->rows[step][tap] = s->sinc[abs((tap - ZEROS + 1) * STEPS - step)];
   return s;
 }
 
@@ -53,21 +57,38 @@ void sheaf_varispeed_run(SheafVarispeed *s, SheafPath path, float *const *to, co
     double position = path.fraction + v * (path.step + path.bend / 2 * v);
     double below = floor(position), place = position - below;
     double speed = path.step + path.bend * v;
-    double cutoff = speed > 1 ? 1 / speed : 1;
-    // The samples from `first` to `last`, counted from the one below the position.
-    int64_t first = (int64_t)ceil(place - ZEROS / cutoff), last = (int64_t)floor(place + ZEROS / cutoff);
-    if (first < -s->reach + 1) first = -s->reach + 1;
-    if (last > s->reach) last = s->reach;
-    size_t taps = (size_t)(last - first + 1);
-    double sum = 0, scale = cutoff * STEPS;
-    for (size_t tap = 0; tap < taps; tap++) {
-      double x = fabs((double)(first + (int64_t)tap) - place) * scale;
-      size_t entry = (size_t)x;
-      if (entry > ZEROS * STEPS) entry = ZEROS * STEPS;
-      double low = s->sinc[entry];
-      double weight = low + (x - (double)entry) * (s->sinc[entry + 1] - low);
-      s->weights[tap] = weight;
-      sum += weight;
+    // The samples from `first` on, counted from the one below the position.
+    int64_t first = 1 - ZEROS;
+    size_t taps = 2 * ZEROS;
+    double sum = 0;
+    if (speed <= 1) {
+      double x = place * STEPS;
+      size_t step = (size_t)x;
+      const double *low = s->rows[step], *high = s->rows[step < STEPS ? step + 1 : STEPS];
+      double part = x - (double)step;
+      for (size_t tap = 0; tap < 2 * ZEROS; tap++) s->weights[tap] = low[tap] + part * (high[tap] - low[tap]);
+      double a = 0, b = 0;
+      for (size_t tap = 0; tap < 2 * ZEROS; tap += 2) {
+        a += s->weights[tap];
+        b += s->weights[tap + 1];
+      }
+      sum = a + b;
+    } else {
+      first = (int64_t)ceil(place - ZEROS * speed);
+      int64_t last = (int64_t)floor(place + ZEROS * speed);
+      if (first < -s->reach + 1) first = -s->reach + 1;
+      if (last > s->reach) last = s->reach;
+      taps = (size_t)(last - first + 1);
+      double scale = STEPS / speed;
+      for (size_t tap = 0; tap < taps; tap++) {
+        double x = fabs((double)(first + (int64_t)tap) - place) * scale;
+        size_t entry = (size_t)x;
+        if (entry > ZEROS * STEPS) entry = ZEROS * STEPS;
+        double low = s->sinc[entry];
+        double weight = low + (x - (double)entry) * (s->sinc[entry + 1] - low);
+        s->weights[tap] = weight;
+        sum += weight;
+      }
     }
     int64_t start = path.whole + (int64_t)below + first;
     for (int channel = 0; channel < channels; channel++) {

@@ -189,4 +189,41 @@ import Testing
     #expect(isForwards)
     #expect(silent.samples.dropFirst(96_000).allSatisfy { $0 == 0 })
   }
+
+  @Test func `sound follows a speed that changes, forwards and backwards`() throws {
+    // A click every tenth of a second.
+    let sound = ["-f", "lavfi", "-i", "aevalsrc='if(eq(mod(n,4800),2400),0.9,0)':s=48000:d=3"]
+    let media = try Media(
+      "a.mkv",
+      Array(Self.picture.prefix(4)) + sound + ["-pix_fmt", "yuv420p", "-c:v", "libx264", "-c:a", "flac", "-ac", "2"],
+      hasSound: true)
+    let speed = #"[ { "value": 1 }, { "at": 1, "value": 0.25 }, { "at": 2, "value": 2 } ]"#
+    func played(_ time: Double) -> Double {
+      if time < 1 { return time - 0.375 * time * time }
+      let later = min(time, 2) - 1
+      return 0.625 + 0.25 * later + 0.875 * later * later + 2 * max(0, time - 2)
+    }
+    for isReversed in [false, true] {
+      let film = try media.film(
+        #"{ "asset": "a", "use": "0.2..2.9", "speed": \#(speed), "reverse": \#(isReversed), "pitch": "varispeed" }"#,
+        segment: "20f", sound: true)
+      let left = stride(from: 0, to: film.samples.count, by: 2).map { film.samples[$0] }
+      var heard: [Int] = []
+      for (index, sample) in left.enumerated() where sample > 1_000_000 {
+        // The highest of each click, which is as wide as it is slow.
+        guard let last = heard.last, index - last < 200 else {
+          heard.append(index)
+          continue
+        }
+        if sample > left[last] { heard[heard.count - 1] = index }
+      }
+      // Backwards a sample is heard where its end is mirrored.
+      let clicks = (0..<30).map { Double($0 * 4800 + 2400) / 48000 }.filter { (0.2..<2.9).contains($0) }
+      let due = clicks.map { isReversed ? 2.9 - $0 - 1.0 / 48000 : $0 - 0.2 }.sorted().map { time in
+        left.indices.first { played(Double($0) / 48000) >= time } ?? left.count
+      }
+      #expect(heard.count == due.count, "\(isReversed)")
+      #expect(zip(heard, due).allSatisfy { abs($0 - $1) <= 1 }, "\(zip(heard, due).map { $0 - $1 })")
+    }
+  }
 }
