@@ -277,8 +277,8 @@ AVX2 static void look_up_cube_avx2(const struct sheaf_colour_table *table, uint1
       step[channel] = _mm256_andnot_si256(_mm256_cmpeq_epi32(part[channel], zero), steps[channel]);
       fourth = _mm256_add_epi32(fourth, step[channel]);
     }
-    // The way goes first along the axis of the greatest part, and last along that of the least. Of equal parts either may
-    // be first, because what is between them has no weight.
+    // The way goes first along the axis of the greatest part, and last along that of the least. Of equal parts either
+    // may be first, because what is between them has no weight.
     __m256i high = _mm256_max_epi32(_mm256_max_epi32(part[0], part[1]), part[2]);
     __m256i low = _mm256_min_epi32(_mm256_min_epi32(part[0], part[1]), part[2]);
     __m256i middle = _mm256_sub_epi32(sum, _mm256_add_epi32(high, low));

@@ -160,7 +160,8 @@ AVX2 static void over16(
   uint16_t *under, ptrdiff_t under_stride, const uint16_t *colour, ptrdiff_t colour_stride, const uint16_t *coverage,
   ptrdiff_t coverage_stride, int width, int height, int opacity, int depth) {
   const struct over over = over_prepare(opacity, depth);
-  const __m256i highest = _mm256_set1_epi16((short)((1 << depth) - 1)), half = _mm256_set1_epi16(1 << (14 - depth) >> 1);
+  const __m256i highest = _mm256_set1_epi16((short)((1 << depth) - 1));
+  const __m256i half = _mm256_set1_epi16((short)(1 << (14 - depth) >> 1));
   const __m128i shift = _mm_cvtsi32_si128(14 - depth), up = _mm_cvtsi32_si128(16 - depth);
   const int is_narrow = over.is_full && depth < 14;
   int whole = width & ~15;

@@ -149,8 +149,8 @@ struct sums {
   __m256i low, high;
 };
 
-// Adds four taps. One half of `samples` has those of outputs 0, 1, 4 and 5, and the other those of 2, 3, 6 and 7, so that
-// unpacking each half leaves outputs as the weights are.
+// Adds four taps. One half of `samples` has those of outputs 0, 1, 4 and 5, and the other those of 2, 3, 6 and 7, so
+// that unpacking each half leaves outputs as the weights are.
 AVX2 static inline void add_taps8(struct sums *sums, __m256i samples, const int16_t *weights) {
   const __m256i zero = _mm256_setzero_si256();
   __m256i low = _mm256_madd_epi16(_mm256_unpacklo_epi8(samples, zero), load(weights));
