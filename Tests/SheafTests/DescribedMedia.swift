@@ -145,6 +145,13 @@ struct RandomEdits {
       .init(.metadata("place", style), place: .anchor(.top)),
       .init(.metadata("speed", style, decimals: whole(0...1), prefix: "≈ ", suffix: flip() ? " km/h" : "")),
     ]
+    edit.metadataTracks.append(
+      .init(id: "level", items: ranges.map { .init(over: $0, .number(from: number(0, 1), to: number(0, 1))) }))
+    if flip() {
+      let last = edit.videoComposition.overlays.count - 1
+      edit.videoComposition.overlays[last].opacityTrack = "level"
+      edit.videoComposition.overlays[last].rotationTrack = "speed"
+    }
     let own = VideoComposition.Compositor(name: "own", metadata: ["speed", "place"])
     for index in edit.videoComposition.instructions?.indices ?? 0..<0 where flip() {
       for layer in edit.videoComposition.instructions?[index].layers.indices ?? 0..<0 {

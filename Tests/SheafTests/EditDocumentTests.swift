@@ -207,6 +207,12 @@ struct EditDocumentTests {
         "/videoComposition/instructions/0/compositor"
       ])
     edit = Edit()
+    edit.videoComposition.overlays = [.init(.image("logo"), opacity: 0.5)]
+    edit.videoComposition.overlays[0].opacityTrack = "level"
+    #expect(
+      problems(writing: edit) == [
+        "/videoComposition/overlays/0/opacity: an overlay has the opacity 0.5 or that of the track 'level', not both"
+      ])
     edit.videoComposition.overlays = [
       .init(.image("logo")), .init(.metadata("speed", StyledText(text: "mine", size: 9))),
     ]
@@ -214,6 +220,16 @@ struct EditDocumentTests {
       problems(writing: edit) == [
         "/videoComposition/overlays/1: the style of a metadata track's overlay has the text \"mine\"; it must be empty"
       ])
+  }
+
+  @Test func whatIsMostLikelyNotMeantIsAWarning() throws {
+    var edit = Edit(assets: ["shot": "shot.mov", "logo": "logo.png"], metadataTracks: [.init(id: "speed")])
+    edit.export.path = "film.mkv"
+    #expect(throws: DocumentError.self) { try edit.warnings(for: DescribedMedia.all) }
+    let shot = AssetSource(id: "shot", description: DescribedMedia.video(seconds: 60))
+    try edit.composition.insert(shot.range(from: .zero, to: MediaTime(seconds: 4)))
+    let warnings = try edit.warnings(for: DescribedMedia.all).map(\.pointer)
+    #expect(warnings == ["/assets/logo", "/tracks/2"])
   }
 
   @Test func theLoudnessOfTheFilmAndATrackOfThatNameAreKeptApart() throws {

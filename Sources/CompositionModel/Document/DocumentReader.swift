@@ -16,6 +16,8 @@ struct DocumentReader {
   /// The overlays with a text of a metadata track, and how many different texts they have together.
   var trackTextOverlayCount = 0
   var trackTextCount = 0
+  /// The numbers of overlays that come from metadata tracks.
+  var numberTrackCount = 0
   /// The font files that texts name by their paths.
   var fontFiles: [AssetEntry] = []
   var fontFileNames: Set<AssetID> = []

@@ -198,6 +198,77 @@ extension Lowering {
   }
 }
 
+// MARK: Numbers
+
+extension DocumentReader {
+  /// Reads a metadata track whose numbers are those of an overlay: `{"track": "level"}`.
+  /// - Returns: Whether the value is one, and the track, if it can be used.
+  mutating func numberTrack(
+    _ value: JSONValue?, in range: ClosedRange<Double>
+  ) -> (isWritten: Bool, track: TrackID?) {
+    guard let value, case .object = value.content else { return (false, nil) }
+    let noun = "a number of a metadata track"
+    guard let fields = fields(value, noun, keys: ["track"], instead: ["id": "did you mean 'track'?"]),
+      let track = metadataReference(required(fields, "track", noun)),
+      let entry = metadataTracks.first(where: { $0.id == track })
+    else { return (true, nil) }
+    let pointer = fields.pointer.key("track")
+    numberTrackCount += 1
+    guard numberTrackCount <= TrackText.greatestOverlayCount else {
+      problems.add(
+        pointer, "at most \(TrackText.greatestOverlayCount) numbers of overlays may come from metadata tracks")
+      return (true, nil)
+    }
+    guard !entry.hasTexts else {
+      problems.add(pointer, "the track '\(track.shortened)' has texts; a number is needed")
+      return (true, nil)
+    }
+    for item in entry.items {
+      guard case .number(let from, let to) = item.content, !range.contains(from) || !range.contains(to) else {
+        continue
+      }
+      problems.add(
+        pointer,
+        "the track '\(track.shortened)' has \(plain(range.contains(from) ? to : from)) (\(item.pointer.text)); from "
+          + "\(plain(range.lowerBound)) to \(plain(range.upperBound)) is possible")
+      return (true, nil)
+    }
+    return (true, track)
+  }
+}
+
+extension Lowering {
+  /// Gives an overlay the numbers of its metadata tracks: an opacity, which is 0 where the track has no value, and a
+  /// rotation, which stays there as it was.
+  func drive(_ overlay: inout Overlay, _ entry: OverlayEntry) {
+    func numbers(_ id: TrackID) -> [(over: MediaTimeRange, from: Double, to: Double)] {
+      (metadata.first { $0.id == id }?.items ?? []).compactMap { item in
+        if case .number(let from, let to) = item.content { (item.over, from, to) } else { nil }
+      }
+    }
+    if let track = entry.opacityTrack {
+      var ramps = [Ramp(over: MediaTimeRange(emptyAt: RampList.earliest), from: 0, to: 0)]
+      let numbers = numbers(track)
+      for (index, number) in numbers.enumerated() {
+        ramps.append(Ramp(over: number.over, from: number.from, to: number.to))
+        if index + 1 == numbers.count || numbers[index + 1].over.start != number.over.end {
+          ramps.append(Ramp(over: MediaTimeRange(emptyAt: number.over.end), from: 0, to: 0))
+        }
+      }
+      overlay.ramps = RampList(ramps)
+    }
+    if let track = entry.rotationTrack {
+      var turns = ValueRampList.constant(LayerTurn())
+      turns.ramps += numbers(track).map { number in
+        ValueRamp(over: number.over, from: LayerTurn(rotation: number.from), to: LayerTurn(rotation: number.to))
+      }
+      var geometry = overlay.geometry ?? LayerGeometry()
+      geometry.transform = .turn(turns)
+      overlay.geometry = geometry
+    }
+  }
+}
+
 // MARK: Texts
 
 /// The text of an overlay that comes from a metadata track, as written.

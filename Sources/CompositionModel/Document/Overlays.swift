@@ -13,6 +13,10 @@ struct OverlayEntry: Sendable {
   var over: WrittenRange?
   var placement: WrittenPlacement
   var opacity: Double
+  /// The metadata track whose numbers are the opacity, in place of `opacity`.
+  var opacityTrack: TrackID?
+  /// The metadata track whose numbers are the rotation, in place of a transform.
+  var rotationTrack: TrackID?
   /// On the overlay's own time.
   var ramps: [RampEntry]
   /// `crop` and `transform`, on the overlay's own time.
@@ -112,15 +116,22 @@ extension DocumentReader {
     let content = isOne ? image ?? video ?? text : nil
     let placement = placement(fields)
     let over = range(fields["over"])
-    let opacity = number(fields["opacity"], in: 0...1) ?? 1
+    let opacityTrack = numberTrack(fields["opacity"], in: 0...1)
+    let opacity = opacityTrack.isWritten ? 1 : number(fields["opacity"], in: 0...1) ?? 1
+    let rotationTrack = numberTrack(fields["rotate"], in: GeometryEntry.rotations)
     let (geometry, ramps) = overlayGeometry(fields, hasPicture: !fields.has("text"))
+    if opacityTrack.isWritten, let ramp = ramps.first {
+      problems.add(ramp.pointer, "the opacity is that of a metadata track; there can be no ramp of it")
+    }
     let filters = filters(fields["filters"])
     let alpha = fields.has("text") ? nil : alpha(fields["alpha"])
     let blendMode = blendMode(fields["blendMode"])
     guard let content, let placement, over != nil || !fields.has("over") else { return nil }
-    return OverlayEntry(
+    var entry = OverlayEntry(
       content: content, over: over, placement: placement, opacity: opacity, ramps: ramps, geometry: geometry,
       filters: filters, alpha: alpha, blendMode: blendMode, pointer: fields.pointer)
+    (entry.opacityTrack, entry.rotationTrack) = (opacityTrack.track, rotationTrack.track)
+    return entry
   }
 
   /// `crop`, `transform` and `rotate`, and ramps of them and of the opacity.
@@ -136,7 +147,11 @@ extension DocumentReader {
       problems.add(pointer, "the transform of an overlay is an object such as {\"rotate\": 90}, not a matrix")
       (entry.transform, entry.transformRamps) = (nil, [])
     }
-    if let rotate = fields["rotate"], let degrees = number(rotate, in: GeometryEntry.rotations) {
+    if let rotate = fields["rotate"], case .object = rotate.content {
+      if fields.has("transform") || !entry.transformRamps.isEmpty {
+        problems.add(rotate.pointer, "an overlay has a 'transform', or a 'rotate' of a metadata track, not both")
+      }
+    } else if let rotate = fields["rotate"], let degrees = number(rotate, in: GeometryEntry.rotations) {
       if fields.has("transform") {
         problems.add(rotate.pointer, "'rotate' is a part of 'transform'; write it there")
       } else {
@@ -278,6 +293,7 @@ extension Lowering {
     overlay.alpha = entry.alpha
     overlay.geometry = geometry(of: entry, over)
     overlay.filters = scaled(filters(entry.filters, within: over, owner: "the overlay"))
+    drive(&overlay, entry)
     return overlay
   }
 

@@ -94,6 +94,14 @@ public struct Edit: Sendable, Hashable {
     }
     return problems
   }
+
+  /// What is allowed in the edit but most likely not meant, such as an asset that nothing uses. Throws with every problem if
+  /// there are any. The parameters are those of `validate`.
+  public func warnings(
+    for assets: [AssetID: AssetDescription], output: String? = nil
+  ) throws(DocumentError) -> [Problem] {
+    try Document.parse(document(), output: output).lowerWithWarnings(assets: assets, output: output).warnings
+  }
 }
 
 /// An asset of an edit, of which ranges are inserted into a composition.

@@ -40,6 +40,12 @@ extension VideoComposition {
     /// 0…1. It is multiplied by the value of `opacityRamps`.
     public var opacity: Double
     public var opacityRamps: RampList
+    /// The metadata track whose numbers, 0…1, are the opacity, in place of `opacity` and its ramps. Where it has no value
+    /// nothing is drawn. Nil: none.
+    public var opacityTrack: TrackID?
+    /// The metadata track whose numbers are degrees clockwise about the overlay's centre, in place of `transform`. Where it
+    /// has no value the last one stays. Nil: none.
+    public var rotationTrack: TrackID?
     /// In square pixels of the upright picture.
     public var crop: ValueRampList<Rectangle>?
     /// By its parts, about the overlay's own place.
@@ -65,7 +71,8 @@ extension VideoComposition {
 
 extension VideoComposition.Overlay: DocumentValue {
   private static let common = [
-    "over", "anchor", "inset", "x", "y", "crop", "transform", "opacity", "blendMode", "filters", "ramps", "alpha",
+    "over", "anchor", "inset", "x", "y", "crop", "transform", "rotate", "opacity", "blendMode", "filters", "ramps",
+    "alpha",
   ]
   private static let keysOfText = [
     "text", "font", "bold", "italic", "size", "color", "align", "width", "outline", "shadow", "box", "lineSpacing",
@@ -100,7 +107,11 @@ extension VideoComposition.Overlay: DocumentValue {
     }
     self.init(
       content, timeRange: try fields.read("over") { (value) throws(DocumentError) in try value.range },
-      place: try Place(fields), opacity: try fields.number("opacity") ?? 1)
+      place: try Place(fields))
+    if let value = fields["opacity"] {
+      if case .object = value.content { opacityTrack = try Self.track(value) } else { opacity = try value.number }
+    }
+    rotationTrack = try fields.read("rotate") { (value) throws(DocumentError) in try Self.track(value) }
     let geometry = try WrittenGeometry(fields)
     (opacityRamps, crop) = (geometry.opacity, geometry.crop)
     switch geometry.transform {
@@ -113,6 +124,11 @@ extension VideoComposition.Overlay: DocumentValue {
     blendMode = try fields.choice("blendMode", "blend mode")
   }
 
+  /// The track of a number that comes from one.
+  private static func track(_ value: JSONValue) throws(DocumentError) -> TrackID {
+    try value.fields("a number of a metadata track", ["track"]).required("track").text
+  }
+
   private static func text(_ fields: DocumentFields) throws(DocumentError) -> Content {
     let written = try fields.required("text")
     guard case .object = written.content else { return .text(try StyledText(try written.text, fields)) }
@@ -123,10 +139,18 @@ extension VideoComposition.Overlay: DocumentValue {
   }
 
   func written() throws(DocumentError) -> JSONValue {
+    func number(_ track: TrackID?) -> JSONValue? { track.map { .object([("track", .text($0))]) } }
     let geometry = LayerGeometry(crop: crop, transform: transform.map { .turn($0) })
     return .object(
       (try contentMembers()) + (try place.members()) + [
-        ("over", timeRange.map { .range($0) }), ("opacity", opacity == 1 ? nil : .number(opacity)),
+        ("over", timeRange.map { .range($0) }),
+        try JSONValue.member("opacity") { () throws(DocumentError) in
+          guard opacityTrack == nil || opacity == 1 else {
+            let message = "an overlay has the opacity \(opacity) or that of the track '\(opacityTrack ?? "")', not both"
+            throw DocumentError(problems: [Problem(pointer: "", message: message)])
+          }
+          return number(opacityTrack) ?? (opacity == 1 ? nil : .number(opacity))
+        }, ("rotate", number(rotationTrack)),
         try JSONValue.member("filters", filters), ("alpha", alpha.map { .text($0.rawValue) }),
         ("blendMode", blendMode.map { .text($0.rawValue) }),
       ] + (try WrittenGeometry(opacity: opacityRamps, geometry: geometry).written()))

@@ -125,6 +125,30 @@ struct MetadataTrackTests {
       try lowered(document(#"{"at": 1, "value": 2}"#, composition: overlay(#"{"track": "speed"}"#))).metadata == nil)
   }
 
+  @Test func theNumbersOfATrackAreAnOpacityAndARotation() throws {
+    let values = #"{"over": "1..2", "value": [0, 1]}, {"over": "2..3", "value": 0.5}, {"at": 4, "value": 0.25}"#
+    let edit = try lowered(
+      document(
+        values,
+        composition: """
+          "overlays": [{"image": "logo", "over": "1/2..6", "opacity": {"track": "speed"}, "rotate": {"track": "speed"}}]
+          """))
+    let overlay = try #require(edit.videoComposition.overlays.first)
+    guard case .turn(let turns)? = overlay.geometry?.transform else {
+      Issue.record("no transform")
+      return
+    }
+    let expected: [(tenths: Int64, opacity: Double, rotation: Double)] = [
+      (0, 0, 0), (10, 0, 0), (15, 0.5, 0.5), (20, 0.5, 0.5), (29, 0.5, 0.5), (30, 0, 0.5), (39, 0, 0.5),
+      (40, 0.25, 0.25), (59, 0.25, 0.25),
+    ]
+    for (tenths, opacity, rotation) in expected {
+      let time = MediaTime(value: tenths, timescale: 10)
+      #expect(try overlay.opacity * overlay.ramps.value(at: time) == opacity, "\(tenths)")
+      #expect(try turns.value(at: time)?.rotation == rotation, "\(tenths)")
+    }
+  }
+
   @Test func theFilmIsNotLongerForItsMetadata() throws {
     let edit = try lowered(
       document(
@@ -152,7 +176,28 @@ struct MetadataTrackTests {
       #""videoComposition": {"overlays": [{"text": {"track": "m"}}, {"text": \#(text)}]}"#)
   }
 
+  private static func number(_ overlay: String, _ values: String = #"{"at": 0, "value": 1}"#) -> String {
+    documentText(
+      tracks: #"[\#(clip), {"id": "m", "type": "metadata", "values": [\#(values)]}]"#,
+      #""videoComposition": {"overlays": [{"image": "logo", \#(overlay)}]}"#)
+  }
+
   @Test(arguments: [
+    Wrong(
+      number(#""opacity": {"track": "m"}"#, #"{"at": 0, "value": 1}, {"at": 1, "value": 1.5}"#),
+      "/videoComposition/overlays/0/opacity/track", "has 1.5 (/tracks/1/values/1); from 0 to 1"),
+    Wrong(
+      number(#""opacity": {"track": "m"}"#, #"{"at": 0, "value": "x"}"#),
+      "/videoComposition/overlays/0/opacity/track", "has texts; a number is needed"),
+    Wrong(
+      number(#""opacity": {"track": "m"}, "ramps": [{"over": "0..1", "opacity": [0, 1]}]"#),
+      "/videoComposition/overlays/0/ramps/0", "there can be no ramp of it"),
+    Wrong(
+      number(#""opacity": 0.5, "rotate": {"track": "m"}, "transform": {"scale": 2}"#),
+      "/videoComposition/overlays/0/rotate", "not both"),
+    Wrong(
+      number(#""rotate": {"track": "m", "unit": "deg"}"#), "/videoComposition/overlays/0/rotate/unit",
+      "the keys of a number of a metadata track are track"),
     Wrong(track("").replacing(#""id": "m", "#, with: ""), "/tracks/1", "a metadata track needs 'id'"),
     Wrong(
       track("").replacing(#""values": []"#, with: #""values": [], "clips": []"#), "/tracks/1/clips",
