@@ -24,6 +24,10 @@ package final class FileMuxer {
   private let tracks: [Track]
   private let movement: Movement?
   private let container: Container
+  private let descriptor: Int32
+  private var artwork: ArtworkWriter?
+  /// Of the complete file.
+  private var size: Int64?
   private var isFinished = false
 
   /// - Parameters:
@@ -34,16 +38,19 @@ package final class FileMuxer {
   ///   - metadata: By libavformat's key, such as `title`.
   ///   - chapters: On the output's timeline, kept to the microsecond.
   ///   - rotation: Degrees clockwise, 0, 90, 180 or 270, by which players turn the pictures.
+  ///   - artwork: The picture that players show for the file. The descriptor must be readable then.
   ///   - movement: Advanced with every packet that is written.
   package init(
     descriptor: Int32, name: String, container: Container, tracks: [Track], texts: [TextTrack] = [], indexFirst: Bool,
-    metadata: [String: String], chapters: [Chapter] = [], rotation: Int = 0, movement: Movement? = nil
+    metadata: [String: String], chapters: [Chapter] = [], rotation: Int = 0, artwork: ArtworkFile? = nil,
+    movement: Movement? = nil
   ) throws(MediaError) {
     sheaf_log_capture()
     self.name = name
     self.tracks = tracks
     self.container = container
     self.movement = movement
+    self.descriptor = descriptor
     io = try LibavIO(writing: descriptor, name: name, movement: movement)
     var made: UnsafeMutablePointer<AVFormatContext>?
     try check(avformat_alloc_output_context2(&made, nil, container.formatName, nil), "opening the output", name)
@@ -56,19 +63,25 @@ package final class FileMuxer {
     context.pointee.strict_std_compliance = FF_COMPLIANCE_EXPERIMENTAL
     sheaf_refuse_other_files(context)
     let layout = IndexLayout(
-      container: container, tracks: tracks, texts: texts, metadata: metadata, chapters: chapters)
+      container: container, tracks: tracks, texts: texts, metadata: metadata, chapters: chapters,
+      artworkBound: ArtworkWriter.growth(artwork))
     for (key, value) in metadata.sorted(by: { $0.key < $1.key }) {
       av_dict_set(&context.pointee.metadata, layout.storedKey(key), value, 0)
     }
     for track in tracks { try addStream(track, rotation: rotation) }
     for text in texts { try addStream(text) }
     for (index, chapter) in chapters.enumerated() { try add(chapter, number: index + 1) }
+    self.artwork = try artwork.map { [context] artwork throws(MediaError) in
+      try ArtworkWriter(artwork, to: context, container, name: name)
+    }
     var options: OpaquePointer?
     defer { av_dict_free(&options) }
     for option in layout.options(indexFirst: indexFirst) { av_dict_set(&options, option.key, option.value, 0) }
     let result = avformat_write_header(context, &options)
     try io.rethrow()
     try check(result, "starting", name)
+    try self.artwork?.writePacket(to: context, name: name)
+    try io.rethrow()
   }
 
   deinit {
@@ -183,10 +196,11 @@ package final class FileMuxer {
     try io.rethrow()
     try check(result, "finishing", name)
     try io.flush()
+    size = try artwork?.complete(descriptor, size: io.byteCount, name: name)
   }
 
   /// Bytes in the file so far.
-  package var byteCount: Int64 { io.byteCount }
+  package var byteCount: Int64 { size ?? io.byteCount }
 }
 
 extension Container {
@@ -227,6 +241,7 @@ private struct IndexLayout {
   let texts: [TextTrack]
   let metadata: [String: String]
   let chapters: [Chapter]
+  let artworkBound: Int
 
   func options(indexFirst: Bool) -> [(key: String, value: String)] {
     switch container {
@@ -302,7 +317,7 @@ private struct IndexLayout {
     let values = metadata.reduce(0) { $0 + $1.key.utf8.count + $1.value.utf8.count + 128 }
     // In the movie's own list and in a track of texts.
     let titles = chapters.reduce(chapters.isEmpty ? 0 : 2048) { $0 + ($1.title?.utf8.count ?? 0) + 128 }
-    return 4096 + values + titles + tracks.reduce(0) { $0 + $1.header.extradata.count + 2048 }
+    return 4096 + artworkBound + values + titles + tracks.reduce(0) { $0 + $1.header.extradata.count + 2048 }
       + texts.reduce(0) { $0 + $1.extradata.count + 4096 }
   }
 

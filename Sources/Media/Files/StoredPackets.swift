@@ -100,15 +100,22 @@ package final class CopyMuxer {
   private let name: String
   private let movement: Movement?
   private let timebases: [AVRational]
+  private let descriptor: Int32
+  private var artwork: ArtworkWriter?
+  /// Of the complete file.
+  private var size: Int64?
 
-  /// - Parameter tracks: Those whose formats the output's have, in order.
+  /// - Parameters:
+  ///   - tracks: Those whose formats the output's have, in order.
+  ///   - artwork: The picture that players show for the file.
   package init(
     descriptor: Int32, name: String, container: Container, tracks: [StoredPackets],
-    metadata: [String: String], movement: Movement? = nil
+    metadata: [String: String], artwork: ArtworkFile? = nil, movement: Movement? = nil
   ) throws(MediaError) {
     sheaf_log_capture()
     self.name = name
     self.movement = movement
+    self.descriptor = descriptor
     timebases = tracks.map(\.stream.pointee.time_base)
     io = try LibavIO(writing: descriptor, name: name, movement: movement)
     var made: UnsafeMutablePointer<AVFormatContext>?
@@ -123,6 +130,9 @@ package final class CopyMuxer {
       av_dict_set(&context.pointee.metadata, key, value, 0)
     }
     for track in tracks { try addStream(like: track.stream) }
+    self.artwork = try artwork.map { [context] artwork throws(MediaError) in
+      try ArtworkWriter(artwork, to: context, container, name: name)
+    }
     var options: OpaquePointer?
     defer { av_dict_free(&options) }
     if container.hasEditLists {
@@ -132,6 +142,8 @@ package final class CopyMuxer {
     let result = avformat_write_header(context, &options)
     try io.rethrow()
     try check(result, "starting", name)
+    try self.artwork?.writePacket(to: context, name: name)
+    try io.rethrow()
   }
 
   deinit {
@@ -198,8 +210,9 @@ package final class CopyMuxer {
     try io.rethrow()
     try check(result, "finishing", name)
     try io.flush()
+    size = try artwork?.complete(descriptor, size: io.byteCount, name: name)
   }
 
   /// Bytes in the file so far.
-  package var byteCount: Int64 { io.byteCount }
+  package var byteCount: Int64 { size ?? io.byteCount }
 }

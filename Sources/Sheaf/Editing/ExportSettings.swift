@@ -82,6 +82,14 @@ public struct ExportSettings: Sendable, Hashable {
     case forSharing
   }
 
+  /// The picture that players show for the film, such as a cover.
+  public enum Artwork: Sendable, Hashable {
+    /// None, whatever metadata are carried.
+    case none
+    /// A PNG or a JPEG file, or a file that has such a picture.
+    case asset(AssetID)
+  }
+
   /// Nil: the container's defaults.
   public var preset: Preset?
   /// The part of the composition that is exported. Nil: all of it.
@@ -90,6 +98,8 @@ public struct ExportSettings: Sendable, Hashable {
   public var carriedMetadata: MetadataSource?
   /// Of `carriedMetadata`.
   public var metadataFilter: MetadataFilter?
+  /// Nil: that of `carriedMetadata`, if it has one.
+  public var artwork: Artwork?
   /// The output's path in the document. An export session writes to its own.
   public var path: String?
   public var video: Stream<Video>
@@ -117,7 +127,7 @@ extension ExportSettings: DocumentValue {
       "'export'",
       [
         "to", "preset", "timeRange", "video", "audio", "optimizeForNetworkUse", "metadata", "carryMetadata",
-        "metadataFilter",
+        "metadataFilter", "artwork",
       ])
     self.init(path: try fields.text("to"), optimizeForNetworkUse: try fields.flag("optimizeForNetworkUse") ?? true)
     if let video = fields["video"] { self.video = try Stream(video) }
@@ -133,6 +143,13 @@ extension ExportSettings: DocumentValue {
         carriedMetadata = try source.flag ? .first : nil
       }
     }
+    if let artwork = fields["artwork"] {
+      if case .boolean(false) = artwork.content {
+        self.artwork = Artwork.none
+      } else {
+        self.artwork = .asset(try artwork.text)
+      }
+    }
     metadataFilter = try fields.choice("metadataFilter", "metadata filter")
     for (key, text) in try fields["metadata"]?.members ?? [] { metadata[key] = try text.text }
   }
@@ -144,7 +161,7 @@ extension ExportSettings: DocumentValue {
       ("optimizeForNetworkUse", optimizeForNetworkUse ? nil : .flag(false)),
       ("metadata", metadata.isEmpty ? nil : .object(metadata.map { ($0.key, .text($0.value)) })),
       ("carryMetadata", carriedMetadata.map { $0.written }),
-      ("metadataFilter", metadataFilter.map { .text($0.rawValue) }),
+      ("metadataFilter", metadataFilter.map { .text($0.rawValue) }), ("artwork", artwork.map { $0.written }),
     ])
   }
 }
@@ -162,6 +179,15 @@ extension ExportSettings.MetadataSource {
   fileprivate var written: JSONValue {
     switch self {
     case .first: .flag(true)
+    case .asset(let id): .text(id)
+    }
+  }
+}
+
+extension ExportSettings.Artwork {
+  fileprivate var written: JSONValue {
+    switch self {
+    case .none: .flag(false)
     case .asset(let id): .text(id)
     }
   }

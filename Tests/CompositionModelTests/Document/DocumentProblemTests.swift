@@ -565,6 +565,11 @@ private func instructions(_ instructions: String) -> String {
     Wrong(export(#"{"to": "a.mp4", "chapters": [{"at": 0}]}"#), "/export/chapters/0", "needs 'title'"),
     Wrong(video(#"{"rotation": 45}"#, to: "a.mp4"), "/export/video/rotation", "45", "0, 90, 180, 270"),
     Wrong(video(#"{"rotation": 90}"#), "/export/video/rotation", "mkv", "mp4, mov, m4v"),
+    Wrong(export(#"{"to": "a.mp4", "artwork": "x"}"#), "/export/artwork", "no asset 'x'"),
+    Wrong(export(#"{"to": "a.mp4", "artwork": true}"#), "/export/artwork", "name of an asset, or false"),
+    Wrong(export(#"{"to": "a.mp4", "coverArt": "v"}"#), "/export/coverArt", "mean 'artwork'"),
+    Wrong(export(#"{"to": "a.mp4", "artwork": "v"}"#), "/export/artwork", "'v' is no picture", "PNG or a JPEG"),
+    Wrong(export(#"{"to": "a.webm", "artwork": "logo"}"#), "/export/artwork", "webm", "mp4, mov, m4v, mkv, m4a"),
     Wrong(
       documentText(
         tracks: film, #""videoComposition": { "frameRate": 12 }"#, export: #"{"to": "a.mxf"}"#), "/videoComposition",
