@@ -540,7 +540,9 @@ private func instructions(_ instructions: String) -> String {
       "mean 'hevc1920x1080'"),
     Wrong(export(#"{"to": "a.mp4", "preset": "medium"}"#), "/export/preset", "'preset' of 'video'"),
     Wrong(export(#"{"to": "a.mp4", "preset": "1280x702"}"#), "/export/preset", "mean '1280x720'"),
-    Wrong(export(#"{"to": "a.mp4", "preset": "hevc1920x1080WithAlpha"}"#), "/export/preset", "yet"),
+    Wrong(
+      export(#"{"to": "a.mp4", "preset": "hevc1920x1080WithAlpha"}"#), "/export/preset", "transparent",
+      "'hevc1920x1080'", "appleProRes4444LPCM"),
     Wrong(export(#"{"to": "a.webm", "preset": "1280x720"}"#), "/export/preset", "webm", "mp4, mov, m4v, mkv"),
     Wrong(
       export(#"{"to": "a.mp4", "preset": "appleProRes422LPCM"}"#), "/export/preset", "mp4", "mov, mkv",
@@ -563,13 +565,13 @@ private func instructions(_ instructions: String) -> String {
       "/export/chapters/1/at", "after the chapter before it"),
     Wrong(export(#"{"to": "a.mp4", "chapters": [{"at": 10, "title": "A"}]}"#), "/export/chapters/0/at", "10 s long"),
     Wrong(export(#"{"to": "a.mp4", "chapters": [{"at": 0}]}"#), "/export/chapters/0", "needs 'title'"),
-    Wrong(video(#"{"rotation": 45}"#, to: "a.mp4"), "/export/video/rotation", "45", "0, 90, 180, 270"),
-    Wrong(video(#"{"rotation": 90}"#), "/export/video/rotation", "mkv", "mp4, mov, m4v"),
     Wrong(export(#"{"to": "a.mp4", "artwork": "x"}"#), "/export/artwork", "no asset 'x'"),
     Wrong(export(#"{"to": "a.mp4", "artwork": true}"#), "/export/artwork", "name of an asset, or false"),
     Wrong(export(#"{"to": "a.mp4", "coverArt": "v"}"#), "/export/coverArt", "mean 'artwork'"),
     Wrong(export(#"{"to": "a.mp4", "artwork": "v"}"#), "/export/artwork", "'v' is no picture", "PNG or a JPEG"),
     Wrong(export(#"{"to": "a.webm", "artwork": "logo"}"#), "/export/artwork", "webm", "mp4, mov, m4v, mkv, m4a"),
+    Wrong(video(#"{"rotation": 45}"#, to: "a.mp4"), "/export/video/rotation", "45", "0, 90, 180, 270"),
+    Wrong(video(#"{"rotation": 90}"#), "/export/video/rotation", "mkv", "mp4, mov, m4v"),
     Wrong(
       documentText(
         tracks: film, #""videoComposition": { "frameRate": 12 }"#, export: #"{"to": "a.mxf"}"#), "/videoComposition",
