@@ -30,7 +30,7 @@ struct BitShareSearchTests {
   @Test(arguments: [0.8, 0.9, 0.98, 1, 1.007, 1.05, 1.2, 1.25], [0.08, 0.11, 0.15])
   func `a segment comes near to its share in a few encodings`(first: Double, fall: Double) throws {
     let found = try encode { first * exp(-fall * ($0 - 25)) }
-    #expect(abs(found.taken - 1) < 0.02 && found.count <= 3, "\(found)")
+    #expect(abs(found.taken - 1) < 0.02 && found.count <= 4, "\(found)")
     if abs(first - 1) < 0.01 { #expect(found.count == 1) }
   }
 
@@ -44,7 +44,7 @@ struct BitShareSearchTests {
     // Bits that do not fall as they should.
     let bits = [25.0: 1.1, 25.9: 0.8, 25.3: 1.4]
     let found = try encode { bits[$0] ?? 1.6 }
-    #expect(found.factor == 25 && found.count <= 4, "\(found)")
+    #expect(found.factor == 25 && found.count <= 5, "\(found)")
   }
 
   @Test func `whole numbers are tried where no other is possible`() throws {

@@ -137,13 +137,16 @@ struct HEVC: LeveledVideoCodecDefinition {
   func bitRateModel(_ settings: VideoSettings) -> BitRateModel? {
     BitRateModel(
       rateFactors: 0...51, measuringFactors: [22, 34], corrections: Self.corrections,
-      control: .again(fall: 0.11, range: 3))
+      control: .again(fall: 0.11, range: 12))
   }
 
   /// Fitted to encodings with the preset `medium`. The bits of other presets differ by a factor, which each segment finds.
   private static let corrections = [
-    BitRateModel.Correction(factor: 20, constant: 0.1, slope: 11.3), .init(factor: 28, constant: -0.05, slope: 5),
-    .init(factor: 36, constant: 0.1, slope: -3.3),
+    BitRateModel.Correction(factor: 8, constant: 0.96, slope: 15.8), .init(factor: 12, constant: 0.6, slope: 15.1),
+    .init(factor: 16, constant: 0.3, slope: 13.6), .init(factor: 20, constant: 0.1, slope: 11.3),
+    .init(factor: 24, constant: -0.04, slope: 8.8), .init(factor: 28, constant: -0.05, slope: 5),
+    .init(factor: 32, constant: 0.01, slope: 0.8), .init(factor: 36, constant: 0.1, slope: -3.3),
+    .init(factor: 44, constant: 0.3, slope: -9.9),
   ]
 
   /// The fastest preset, with the lookahead and the adaptive quantisation of `medium`, on which the frame types and the

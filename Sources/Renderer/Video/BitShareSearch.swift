@@ -9,7 +9,7 @@ import Glibc
 /// nearest to the share is the result; it depends on nothing but the segment's frames and its task.
 struct BitShareSearch {
   /// How often the segment is encoded at most to find the rate factor.
-  private static let greatestCount = 3
+  private static let greatestCount = 4
   /// The least difference from the share that is worth another encoding.
   private static let tolerance = 0.01
 
