@@ -26,9 +26,10 @@ package enum VideoRenderer {
     try task.check()
     // A segment may be encoded several times.
     var greatest: Int64 = 0
+    var isWritten = false
     func attempt(_ task: VideoTask) throws(RenderError) -> Made {
       try encodeWithinLimit(
-        task, inputs: inputs, compositors: compositors, to: descriptor, movement: movement
+        task, isWritten: &isWritten, inputs: inputs, compositors: compositors, to: descriptor, movement: movement
       ) { done in
         guard done > greatest else { return }
         greatest = done
@@ -51,14 +52,19 @@ package enum VideoRenderer {
   private typealias Made = (damage: ShownDamage, packetBits: [Int])
 
   /// Makes the segment's frames and writes the piece, in place of one that was written before.
+  /// - Parameter isWritten: whether there is one.
   private static func encodeWithinLimit(
-    _ task: VideoTask, inputs: [String: any ByteSource], compositors: CompositorRegistry, to descriptor: Int32,
+    _ task: VideoTask, isWritten: inout Bool, inputs: [String: any ByteSource], compositors: CompositorRegistry,
+    to descriptor: Int32,
     movement: Movement?, progress: (Int64) -> Void
   ) throws(RenderError) -> Made {
     func made(_ limit: RateLimit?) throws(RenderError) -> Made {
-      try mapErrors(to: RenderError.during("writing the piece")) { () throws(MediaError) in
-        try PieceWriter.clear(descriptor)
+      if isWritten {
+        try mapErrors(to: RenderError.during("writing the piece")) { () throws(MediaError) in
+          try PieceWriter.clear(descriptor)
+        }
       }
+      isWritten = true
       return try encode(
         task, limit: limit, inputs: inputs, compositors: compositors, to: descriptor, movement: movement,
         progress: progress)

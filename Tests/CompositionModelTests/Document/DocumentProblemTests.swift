@@ -628,6 +628,8 @@ private func instructions(_ instructions: String) -> String {
       video(#"{"maxBitRate": 1000000, "bufferDuration": "1/20"}"#), "/export/video/bufferDuration", "0.05 s",
       "from 0.133 s (2/15) to 60 s"),
     Wrong(video(#"{"quality": 0, "maxBitRate": 1000000}"#), "/export/video/quality", "lossless"),
+    Wrong(video(#"{"codec": "vp9", "bitRate": 1000000}"#), "/export/video/bitRate", "h264, hevc", "vp9 has no"),
+    Wrong(video(#"{"codec": "av1", "bitRate": 1000000}"#), "/export/video/bitRate", "h264, hevc", "av1 has no"),
     Wrong(video(#"{"codec": "vp9", "maxBitRate": 1000000}"#), "/export/video/maxBitRate", "h264, hevc", "vp9"),
     Wrong(video(#"{"codec": "h264"}"#, to: "a.m4a"), "/export/video/codec", "m4a, which has sound alone", "mp4"),
     Wrong(audio(#"{"codec": "vorbis"}"#), "/export/audio/codec", "'vorbis'", "aac, opus"),
