@@ -9,7 +9,7 @@ package enum CopiedFilm {
   private static let step: Int64 = 1 << 20
 
   /// - Parameters:
-  ///   - inputs: The media that the task's clips name, by digest.
+  ///   - inputs: The media that the task's clips and artwork name, by digest.
   ///   - descriptor: An empty file that can seek. The caller closes it.
   ///   - movement: Advanced with every packet that is read or written.
   ///   - progress: Called with the number of bytes in the file.
@@ -20,11 +20,17 @@ package enum CopiedFilm {
   ) throws(StitchError) {
     guard !task.tracks.isEmpty else { throw StitchError(.task, "an output needs video or audio") }
     var tracks: [CopiedTrack] = []
+    let artwork = try task.artwork.map { artwork throws(StitchError) in
+      guard let input = inputs[artwork.digest] else {
+        throw StitchError(.task, "media \(artwork.digest.prefix(12)) is not among the task's inputs")
+      }
+      return try artwork.file(in: input, movement)
+    }
     for track in task.tracks { tracks.append(try CopiedTrack(track, task.container, inputs, movement)) }
     let muxer = try mapErrors(to: StitchError.writing) { () throws(MediaError) in
       try CopyMuxer(
         descriptor: descriptor, name: "the output", container: task.container, tracks: tracks.map(\.format),
-        metadata: task.metadata, movement: movement)
+        metadata: task.metadata, artwork: artwork, movement: movement)
     }
     var reported: Int64 = 0
     while true {
@@ -95,17 +101,10 @@ private struct CopiedTrack {
     guard let input = inputs[clip.digest] else {
       throw StitchError(.task, "media \(clip.digest.prefix(12)) is not among the task's inputs")
     }
-    return try mapErrors(to: failure) { () throws(MediaError) in
+    return try mapErrors(to: StitchError.media) { () throws(MediaError) in
       try StoredPackets(
         input, name: "media \(clip.digest.prefix(12))", track: clip.track, codec: clip.codec, timebase: clip.timebase,
         discontinuities: clip.discontinuities, from: clip.from, movement: movement)
-    }
-  }
-
-  private static func failure(_ error: MediaError) -> StitchError {
-    switch error.code {
-    case .io, .outOfSpace, .outOfMemory: StitchError(.infrastructure, "\(error)")
-    default: StitchError(.media(error), "a clip cannot be copied")
     }
   }
 
@@ -115,7 +114,7 @@ private struct CopiedTrack {
   }
 
   private mutating func read() throws(StitchError) {
-    let packet = try mapErrors(to: Self.failure) { () throws(MediaError) in try reader.next() }
+    let packet = try mapErrors(to: StitchError.media) { () throws(MediaError) in try reader.next() }
     guard let packet else { return try endClip() }
     guard packet.hasPresentationTime else {
       throw StitchError(

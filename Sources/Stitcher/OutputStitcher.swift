@@ -11,7 +11,7 @@ package import Segmenter
 /// and should be deleted.
 package enum OutputStitcher {
   /// - Parameters:
-  ///   - pieces: The video's pieces by segment, then the audio's piece, as in the task.
+  ///   - pieces: The video's pieces by segment, then the audio's piece, as in the task, then the file of the artwork.
   ///   - descriptor: An empty file that can seek. The caller closes it.
   ///   - movement: Advanced with every piece that is opened and every packet that is read or written.
   ///   - progress: Called with the number of bytes in the file, which only rises, about once for each mebibyte.
@@ -35,8 +35,13 @@ package enum OutputStitcher {
     }
     let videoCount = task.video?.frameCounts.count ?? 0
     let expected = videoCount + (task.audio == nil ? 0 : 1)
-    guard pieces.count == expected else {
-      throw StitchError(.task, "\(pieces.count) pieces were given; the output has \(expected)")
+    let inputs = pieces
+    let pieces = Array(inputs.prefix(expected))
+    guard inputs.count == expected + (task.artwork == nil ? 0 : 1) else {
+      throw StitchError(
+        .task,
+        "\(inputs.count) inputs were given; the output has \(expected) pieces and "
+          + (task.artwork == nil ? "no artwork" : "artwork"))
     }
     guard expected > 0 else { throw StitchError(.task, "an output needs video or audio") }
     var tracks: [FileMuxer.Track] = []
@@ -53,7 +58,11 @@ package enum OutputStitcher {
       tracks.append(opened.track)
     }
     var texts = try TextPackets(task.texts ?? [])
-    var output = try OutputFile(task, tracks: tracks, texts: texts.tracks, descriptor: descriptor, movement)
+    let artwork = try task.artwork.map { artwork throws(StitchError) in
+      try artwork.file(in: inputs[expected], movement)
+    }
+    var output = try OutputFile(
+      task, tracks: tracks, texts: texts.tracks, artwork: artwork, descriptor: descriptor, movement)
     let order = Interleaving(
       frameDuration: task.video?.format.frameDuration ?? .zero, sampleRate: task.audio?.encoder.sampleRate ?? 1)
     while video?.next != nil || audio?.next != nil {
@@ -148,6 +157,16 @@ package enum OutputStitcher {
   }
 }
 
+extension PlannedArtwork {
+  /// The picture in its file.
+  func file(in source: any ByteSource, _ movement: Movement?) throws(StitchError) -> ArtworkFile {
+    try mapErrors(to: StitchError.media) { () throws(MediaError) in
+      try ArtworkFile(
+        source, name: "media \(digest.prefix(12))", track: track, format: format, movement: movement)
+    }
+  }
+}
+
 /// The order of packets in the file: the one that is presented or decoded first.
 struct Interleaving: Sendable {
   /// Seconds a frame, as a fraction.
@@ -184,13 +203,14 @@ private struct OutputFile {
   private var reported: Int64 = 0
 
   init(
-    _ task: StitchTask, tracks: [FileMuxer.Track], texts: [TextTrack], descriptor: Int32, _ movement: Movement?
+    _ task: StitchTask, tracks: [FileMuxer.Track], texts: [TextTrack], artwork: ArtworkFile?, descriptor: Int32,
+    _ movement: Movement?
   ) throws(StitchError) {
     muxer = try mapErrors(to: StitchError.writing) { () throws(MediaError) in
       try FileMuxer(
         descriptor: descriptor, name: "the output", container: task.container, tracks: tracks, texts: texts,
         indexFirst: task.optimizeForNetworkUse, metadata: task.metadata, chapters: task.chapters ?? [],
-        rotation: task.rotation ?? 0, movement: movement)
+        rotation: task.rotation ?? 0, artwork: artwork, movement: movement)
     }
   }
 

@@ -44,6 +44,14 @@ extension StitchError {
     }
   }
 
+  /// The error of reading media that are no piece.
+  static func media(_ error: MediaError) -> StitchError {
+    switch error.code {
+    case .io, .outOfSpace, .outOfMemory: StitchError(.infrastructure, "\(error)")
+    default: StitchError(.media(error), "its media cannot be copied")
+    }
+  }
+
   /// The error of writing the output.
   static func writing(_ error: MediaError) -> StitchError {
     switch error.code {

@@ -171,7 +171,7 @@ struct SubmittingTests {
     [
       [], [.sample(.stitch)], [.sample(.video)], [.sample(.stitch), .sample(.video)],
       [.sample(.audio), .sample(.video), .sample(.stitch)], [.sample(.audio), .sample(.audio), .sample(.stitch)],
-      [.sample(.probe), .sample(.stitch)], [.sample(.video), .sample(.stitch, inputs: [content(1)])],
+      [.sample(.probe), .sample(.stitch)], [.sample(.video), .sample(.stitch), .sample(.stitch)],
     ] as [[NewTask]])
   func aPlanThatHasNoMeaningIsRejected(_ kind: StoreKind, tasks: [NewTask]) async throws {
     try await kind.run { farm in
@@ -204,6 +204,20 @@ struct SubmittingTests {
       let grant = try #require(try await farm.store.claimOne())
       #expect(grant.kind == .stitch)
       #expect(grant.inputs == [content(1), content(2, size: 3)])
+    }
+  }
+
+  @Test(arguments: StoreKind.allCases)
+  func aStitchTaskReadsItsOwnInputsAfterThePieces(_ kind: StoreKind) async throws {
+    try await kind.run { farm in
+      try await farm.store.submit(.sample("j1"))
+      let stitch = NewTask.sample(.stitch, inputs: [content(5), content(1)])
+      let pieces: [NewTask] = [.sample(.video, cached: content(1)), .sample(.audio, cached: content(2, size: 3))]
+      #expect(try await farm.store.plan(JobID("j1"), build: "b1", tasks: pieces + [stitch]))
+      let grant = try #require(try await farm.store.claimOne())
+      #expect(grant.kind == .stitch)
+      #expect(grant.inputs == [content(1), content(2, size: 3), content(5), content(1)])
+      #expect(try await farm.store.task("j1", 2).inputs == stitch.inputs)
     }
   }
 

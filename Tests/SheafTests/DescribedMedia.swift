@@ -360,6 +360,7 @@ struct RandomEdits {
     default: export.audio = .settings(.init(codec: .flac, sampleRate: 44100, channels: 2))
     }
     if flip() { (export.carriedMetadata, export.metadataFilter) = (.first, flip() ? .forSharing : nil) }
+    if flip() { export.artwork = ExportSettings.Artwork.none }
     if flip() { (export.video, export.audio, export.preset) = (.automatic, .automatic, .encode(.size1280x720)) }
     return export
   }

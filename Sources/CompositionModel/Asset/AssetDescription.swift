@@ -24,6 +24,8 @@ public struct AssetDescription: Sendable, Hashable, Codable {
   /// How many bytes of a Flash video follow its last packet, where another file begins that is not read. Nil if there are
   /// none.
   public var unreadBytes: Int64?
+  /// The size of the file. Nil if it is not known.
+  public var byteCount: Int64?
 
   public init(
     container: String, duration: MediaTime, tracks: [TrackDescription], metadata: [String: String] = [:],
@@ -141,6 +143,8 @@ public struct AttachedPicture: Sendable, Hashable, Codable {
   public var codec: String
   /// Nil if the file does not state it.
   public var size: PixelSize?
+  /// How many bytes it has as it is stored. Nil if the file does not hold it with its index.
+  public var byteCount: Int?
   /// Metadata by format key, such as `title` or `comment`.
   public var metadata: [String: String]
 

@@ -11,6 +11,20 @@ package struct BitRateModel: Sendable {
   package var measuringFactors: [Double]
   /// Ascending by `factor`; two at least.
   package var corrections: [Correction]
+  /// A rate factor is a multiple of 1/`stepsPerUnit`.
+  package var stepsPerUnit = 10
+  package var control = Control.frameByFrame
+
+  /// How a segment is held to its share of the bits.
+  package enum Control: Sendable, Hashable {
+    /// The rate factor moves from one frame to the next.
+    case frameByFrame
+    /// The segment is encoded again with another rate factor, because the encoder keeps the one that it is opened with.
+    /// - Parameters:
+    ///   - fall: The fall of the logarithm of the bits for each unit of the rate factor, about.
+    ///   - range: The most by which the rate factor differs from that of the film.
+    case again(fall: Double, range: Double)
+  }
 
   /// At a rate factor: what the natural logarithm of the real bits differs by from that of the measured bits at the higher
   /// measuring factor.

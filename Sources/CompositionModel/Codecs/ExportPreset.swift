@@ -13,8 +13,8 @@ public enum ExportPreset: String, Sendable, Hashable, Codable, CaseIterable {
   case hevcHighestQuality, hevc1920x1080, hevc3840x2160, hevc7680x4320
   case appleProRes422LPCM, appleProRes4444LPCM, appleM4A
 
-  /// Presets of the document's language that this version cannot render.
-  static let notYet = ["hevcHighestQualityWithAlpha", "hevc1920x1080WithAlpha", "hevc3840x2160WithAlpha"]
+  /// AVFoundation's presets of transparent films, which are refused by name: x265 encodes no transparency.
+  static let transparent = ["hevcHighestQualityWithAlpha", "hevc1920x1080WithAlpha", "hevc3840x2160WithAlpha"]
 
   /// The pictures that a preset gives.
   public struct Video: Sendable, Hashable {
@@ -89,9 +89,10 @@ public enum ExportPreset: String, Sendable, Hashable, Codable, CaseIterable {
   /// Why a name is not that of a preset, for its author.
   public static func unknown(_ name: String) -> String {
     let names = list(allCases.map(\.rawValue))
-    if notYet.contains(name) {
-      return "the preset '\(name)' is part of the document's language but this version cannot render it yet; it can "
-        + "render \(names)"
+    if transparent.contains(name) {
+      return "the preset '\(name)' is for a transparent film, which x265 cannot encode and no other codec here stores; "
+        + "'\(name.dropLast("WithAlpha".count))' has the same pictures without transparency, and "
+        + "'\(appleProRes4444LPCM.rawValue)' has the finest colours"
     }
     let isEncoders = VideoCodec.allCases.contains { $0.definition.presets.contains(name) }
     let hint =
@@ -106,7 +107,7 @@ public enum ExportPreset: String, Sendable, Hashable, Codable, CaseIterable {
     let prefix = "avassetexportpreset"
     var wanted = name.lowercased()
     if wanted.hasPrefix(prefix) { wanted = String(wanted.dropFirst(prefix.count)) }
-    let names = allCases.map(\.rawValue) + notYet
+    let names = allCases.map(\.rawValue) + transparent
     if let same = names.first(where: { $0.lowercased() == wanted }) { return same }
     if wanted.count >= 3, let longer = names.first(where: { $0.lowercased().hasPrefix(wanted) }) { return longer }
     return CompositionModel.nearest(to: wanted, among: names)

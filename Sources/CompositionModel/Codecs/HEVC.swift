@@ -5,7 +5,7 @@ struct HEVC: LeveledVideoCodecDefinition {
   let pixelFormats = PixelFormat.allCases
   /// x265's constant rate factor. Lower is better and larger.
   let qualities: ClosedRange<Double>? = 0...51
-  let bitRates: ClosedRange<Int>? = nil
+  let bitRates: ClosedRange<Int>? = 1000...1_000_000_000
   let maxBitRates: ClosedRange<Int>? = RateLimit.bitRates
   let defaultPreset: String? = "medium"
 
@@ -85,7 +85,7 @@ struct HEVC: LeveledVideoCodecDefinition {
   func defaultPixelFormat(source: PixelFormat, isHDR: Bool) -> PixelFormat { isHDR ? .yuv420p10 : .yuv420p }
 
   func rateControl(quality: Double?, bitRate: Int?) -> VideoSettings.RateControl {
-    .quality(quality ?? Self.defaultQuality)
+    bitRate.map { .averageBitRate($0) } ?? .quality(quality ?? Self.defaultQuality)
   }
 
   func problem(with settings: VideoSettings) -> (key: String, message: String)? {
@@ -105,12 +105,21 @@ struct HEVC: LeveledVideoCodecDefinition {
   // MARK: Encoder
 
   func encoderSetup(_ settings: VideoSettings, size: PixelSize) -> VideoEncoderSetup {
+    encoderSetup(settings, size: size, parameters: "")
+  }
+
+  /// - Parameter more: x265's parameters besides those that every encoder has, after a colon.
+  private func encoderSetup(_ settings: VideoSettings, size: PixelSize, parameters more: String) -> VideoEncoderSetup {
     var setup = VideoEncoderSetup(
       encoder: "libx265", keyframeInterval: settings.keyframeInterval,
       // Every preset has B-frames that B-frames refer to.
       reorderDepth: settings.keyframeInterval == 1 ? 0 : 2, options: [])
     if let preset = settings.preset ?? defaultPreset { setup.options.append(("preset", preset)) }
-    if case .quality(let factor) = settings.rateControl { setup.options.append(("crf", "\(factor)")) }
+    switch settings.rateControl {
+    case .quality(let factor): setup.options.append(("crf", "\(factor)"))
+    case .averageBitRate(let rate): setup.bitRate = rate
+    case .lossless, .profile: break
+    }
     if let profile = settings.profile { setup.options.append(("profile", profile)) }
     // x265's instruction sets compute alike, but whether it codes rows of a frame side by side changes the bytes, and it
     // does not if it has no pool of threads. So the pool and the number of frames at once are always the same.
@@ -119,8 +128,34 @@ struct HEVC: LeveledVideoCodecDefinition {
     // are kept from it.
     parameters += settings.rateLimit == nil ? "frame-threads=2" : "frame-threads=1:const-vbv=1"
     if let level = settings.level { parameters += ":level-idc=\(level):high-tier=0" }
-    setup.options.append(("x265-params", parameters))
+    setup.options.append(("x265-params", parameters + more))
     return setup
+  }
+
+  // MARK: Average bit rate
+
+  func bitRateModel(_ settings: VideoSettings) -> BitRateModel? {
+    BitRateModel(
+      rateFactors: 0...51, measuringFactors: [22, 34], corrections: Self.corrections,
+      control: .again(fall: 0.11, range: 12))
+  }
+
+  /// Fitted to encodings with the preset `medium`. The bits of other presets differ by a factor, which each segment finds.
+  private static let corrections = [
+    BitRateModel.Correction(factor: 8, constant: 0.96, slope: 15.8), .init(factor: 12, constant: 0.6, slope: 15.1),
+    .init(factor: 16, constant: 0.3, slope: 13.6), .init(factor: 20, constant: 0.1, slope: 11.3),
+    .init(factor: 24, constant: -0.04, slope: 8.8), .init(factor: 28, constant: -0.05, slope: 5),
+    .init(factor: 32, constant: 0.01, slope: 0.8), .init(factor: 36, constant: 0.1, slope: -3.3),
+    .init(factor: 44, constant: 0.3, slope: -9.9),
+  ]
+
+  /// The fastest preset, with the lookahead and the adaptive quantisation of `medium`, on which the frame types and the
+  /// distribution of the bits depend.
+  func measuringSetup(_ settings: VideoSettings, size: PixelSize) -> VideoEncoderSetup {
+    var fast = settings
+    fast.preset = "ultrafast"
+    return encoderSetup(
+      fast, size: size, parameters: ":aq-mode=2:cutree=1:rc-lookahead=20:b-adapt=2:bframes=4")
   }
 
   /// `hvc1`: the parameter sets are in the file's index alone, which Apple's players require.

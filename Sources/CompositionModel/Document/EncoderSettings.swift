@@ -50,8 +50,9 @@ struct AudioEntry: Sendable {
   var pointer: JSONPointer
 
   static let keys = ["codec", "bitRate", "sampleRate", "channels", "bitDepth"]
-  static let notYet = ["quality", "passthrough"]
+  static let notYet = ["quality"]
   static let instead = [
+    "passthrough": "what is stored is copied by the preset of the export: \"preset\": \"passthrough\"",
     "loudness": "'loudness' is a key of 'audioMix'", "layout": "did you mean 'channels'? 6 is 5.1, and 8 is 7.1",
   ]
 }

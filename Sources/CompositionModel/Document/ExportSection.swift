@@ -18,6 +18,7 @@ struct ExportEntry: Sendable {
   var optimizeForNetworkUse = true
   var metadata = MetadataEntry()
   var chapters: [ChapterEntry] = []
+  var artwork = ArtworkEntry.carried
   /// Of the composition. Nil: all of it.
   var timeRange: WrittenRange?
   var preset: ExportPreset?
@@ -27,13 +28,13 @@ struct ExportEntry: Sendable {
 
   static let keys = [
     "to", "video", "audio", "optimizeForNetworkUse", "timeRange", "preset", "metadata", "carryMetadata",
-    "metadataFilter", "chapters",
+    "metadataFilter", "chapters", "artwork",
   ]
-  static let notYet = ["artwork"]
   static let instead = [
     "path": "did you mean 'to'?", "file": "did you mean 'to'?", "output": "did you mean 'to'?",
     "format": "the extension of 'to' decides the container", "container": "the extension of 'to' decides the container",
-    "faststart": "did you mean 'optimizeForNetworkUse'?",
+    "faststart": "did you mean 'optimizeForNetworkUse'?", "coverart": "did you mean 'artwork'?",
+    "cover": "did you mean 'artwork'?", "thumbnail": "did you mean 'artwork'?",
   ]
 }
 
@@ -68,8 +69,7 @@ extension DocumentReader {
     var entry = ExportEntry(pointer: pointer)
     entry.preset = preset
     guard let value,
-      let fields = fields(
-        value, "'export'", keys: ExportEntry.keys, notYet: ExportEntry.notYet, instead: ExportEntry.instead)
+      let fields = fields(value, "'export'", keys: ExportEntry.keys, instead: ExportEntry.instead)
     else { return entry }
     entry.to = name(fields["to"], "the output's path")
     // What is wrong with the path is found when the document is lowered.
@@ -89,6 +89,7 @@ extension DocumentReader {
     entry.timeRange = range(fields["timeRange"])
     entry.metadata = metadata(fields)
     entry.chapters = chapters(fields["chapters"])
+    entry.artwork = artwork(fields["artwork"])
     return entry
   }
 
@@ -148,10 +149,12 @@ extension Lowering {
     if entry.isPassthrough {
       checkPassthrough(container)
       let metadata = outputMetadata(in: container)
+      let artwork = outputArtwork(in: container)
       return container.map { container in
         var settings = ExportSettings(
           path: entry.to, container: container, video: nil, audio: nil,
           optimizeForNetworkUse: entry.optimizeForNetworkUse, metadata: metadata)
+        settings.artwork = artwork
         settings.passthrough = (entry.video.isNone ? [] : [.video]) + (entry.audio.isNone ? [] : [.audio])
         return settings
       }
@@ -196,11 +199,14 @@ extension Lowering {
     checkTracks(container, video, audio)
     let metadata = outputMetadata(in: container)
     let chapters = outputChapters(in: container, range: timeRange ?? film)
+    let artwork = outputArtwork(in: container)
     return container.map { container in
-      ExportSettings(
+      var settings = ExportSettings(
         path: entry.to, container: container, video: video, audio: audio,
         optimizeForNetworkUse: entry.optimizeForNetworkUse, metadata: metadata, timeRange: timeRange,
         chapters: chapters.isEmpty ? nil : chapters, rotation: entry.presetVideo.rotation)
+      settings.artwork = artwork
+      return settings
     }
   }
 

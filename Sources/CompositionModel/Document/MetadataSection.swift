@@ -103,7 +103,8 @@ extension Lowering {
     return metadata.merging(entry.texts) { $1 }
   }
 
-  private func carriedAsset(_ source: MetadataEntry.Source?) -> AssetID? {
+  /// The asset whose metadata are carried. Nil: none.
+  func carriedAsset(_ source: MetadataEntry.Source?) -> AssetID? {
     switch source {
     case nil: return nil
     case .asset(let id): return id

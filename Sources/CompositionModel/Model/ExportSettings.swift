@@ -16,6 +16,8 @@ public struct ExportSettings: Sendable, Hashable, Codable {
   public var chapters: [Chapter]?
   /// Degrees clockwise, 0, 90, 180 or 270, by which players turn the pictures. Nil: 0.
   public var rotation: Int?
+  /// Nil: none.
+  public var artwork: Artwork?
   /// The types of tracks whose stored packets are copied; nothing is rendered then, and `video` and `audio` are nil. Nil:
   /// the film is rendered.
   public var passthrough: [MediaType]?

@@ -75,18 +75,21 @@ struct PlannedJob: Sendable {
     }
     if let audio { tasks.append(audio) }
     let payload = try Self.payload(.stitch(plan.stitch))
+    // Its other inputs are the results of the tasks above.
+    let inputs = plan.stitch.artwork.flatMap { files[$0.digest] }.map { [$0] } ?? []
     let pieces = tasks.compactMap(\.cached)
     var cached: Content?
     if pieces.count == tasks.count {
       cached = result(
-        TaskFingerprint.of(build: build, kind: .stitch, payload: payload, inputs: pieces.map(\.digest)))
+        TaskFingerprint.of(build: build, kind: .stitch, payload: payload, inputs: (pieces + inputs).map(\.digest)))
     }
     // The digests of the pieces are known only when the pieces exist. Their fingerprints determine what they will be.
     let fingerprint = TaskFingerprint.of(
-      build: build, kind: .stitch, payload: payload, inputs: tasks.map(\.fingerprint))
+      build: build, kind: .stitch, payload: payload, inputs: tasks.map(\.fingerprint) + inputs.map(\.digest))
     tasks.append(
       NewTask(
-        kind: .stitch, label: names.stitch(pieces: tasks.count), payload: payload, inputs: [], fingerprint: fingerprint,
+        kind: .stitch, label: names.stitch(pieces: tasks.count), payload: payload, inputs: inputs,
+        fingerprint: fingerprint,
         cost: 0, work: 0, cached: cached))
   }
 
@@ -209,7 +212,7 @@ enum TaskFingerprint {
 
   /// What takes the place of the build for a probe task, whose result does not depend on it: a description has what is
   /// in the file. To be raised when descriptions change.
-  static let probeVersion = "probe 6"
+  static let probeVersion = "probe 7"
 
   /// - Parameters:
   ///   - build: Of the worker that runs the task: library versions. A probe task's does not depend on it.

@@ -67,13 +67,13 @@ extension FarmState {
       movedAt: now)
     // The highest epoch of the task, so after its other lease.
     leases.insert(lease, at: leases(at: place).upperBound)
-    let inputs = task.kind == .stitch ? pieces(of: place.number) : task.inputs
+    let inputs = task.kind == .stitch ? pieces(of: place.number) + task.inputs : task.inputs
     return Grant(
       lease: Lease(task: task.id, epoch: task.epoch), holder: holder, kind: task.kind, payload: task.payload,
       inputs: inputs, work: task.work)
   }
 
-  /// The inputs of a stitch task: a plan has its video tasks in order, then the audio task.
+  /// What a stitch task reads before its own inputs: a plan has its video tasks in order, then the audio task.
   private func pieces(of number: Int) -> [Content] {
     jobs[number].tasks.map(\.task).filter { $0.kind == .video || $0.kind == .audio }.compactMap(\.result)
   }

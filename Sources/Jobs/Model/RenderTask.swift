@@ -9,7 +9,7 @@ package struct RenderTask: Sendable, Hashable {
   package var state: TaskState
   /// For the task process; opaque here.
   package var payload: [UInt8]
-  /// The files that the task reads. Empty for a stitch task: its inputs are the results of the job's other tasks.
+  /// The files that the task reads. A stitch task reads the results of the job's other tasks before them.
   package var inputs: [Content]
   /// The digest of everything that the result depends on.
   package var fingerprint: SHA256Digest

@@ -40,10 +40,10 @@ extension [NewTask] {
     try validateEach()
   }
 
-  /// A plan is video tasks, then at most one audio task, then one stitch task, whose inputs are the others' results.
+  /// A plan is video tasks, then at most one audio task, then one stitch task.
   func validatePlan() throws(JobStoreError) {
-    guard let last, last.kind == .stitch, last.inputs.isEmpty else {
-      throw JobStoreError(.invalid, "a plan ends with one stitch task, which has no inputs of its own")
+    guard let last, last.kind == .stitch else {
+      throw JobStoreError(.invalid, "a plan ends with one stitch task")
     }
     let pieces = dropLast()
     guard !pieces.isEmpty, pieces.dropLast().allSatisfy({ $0.kind == .video }),

@@ -222,11 +222,11 @@ extension Statement {
       CASE kind WHEN 'stitch' THEN (
         SELECT array_agg(piece.result_digest ORDER BY piece.ordinal) FROM sheaf.task piece
         WHERE piece.job = granted.job AND piece.kind IN ('video', 'audio')
-      ) ELSE input_digests END,
+      ) || input_digests ELSE input_digests END,
       CASE kind WHEN 'stitch' THEN (
         SELECT array_agg(piece.result_size ORDER BY piece.ordinal) FROM sheaf.task piece
         WHERE piece.job = granted.job AND piece.kind IN ('video', 'audio')
-      ) ELSE input_sizes END,
+      ) || input_sizes ELSE input_sizes END,
       work
     FROM granted ORDER BY place
     """)

@@ -10,15 +10,17 @@ package final class CopyMuxer {
   ///   - descriptor: Of an empty file. The caller closes it.
   ///   - tracks: Those whose formats the output's have, in order.
   ///   - metadata: By libavformat's key, such as `title`.
+  ///   - artwork: The picture that players show for the file.
   ///   - movement: Advanced with every packet that is written.
   package init(
     descriptor: Int32, name: String, container: Container, tracks: [StoredPackets],
-    metadata: [String: String], movement: Movement? = nil
+    metadata: [String: String], artwork: ArtworkFile? = nil, movement: Movement? = nil
   ) throws(MediaError) {
     timebases = tracks.map(\.stream.pointee.time_base)
     file = try MuxerFile(descriptor: descriptor, name: name, container: container, movement: movement)
     file.add(metadata)
     for track in tracks { try addStream(like: track.stream) }
+    if let artwork { try file.add(artwork) }
     let timescale = MuxerFile.movieTimescale(timebases.map(\.den))
     try file.start(container.hasEditLists ? [("movie_timescale", "\(timescale)")] : [])
   }

@@ -31,10 +31,12 @@ package final class FileMuxer {
   ///   - metadata: By libavformat's key, such as `title`.
   ///   - chapters: On the output's timeline, kept to the microsecond.
   ///   - rotation: Degrees clockwise, 0, 90, 180 or 270, by which players turn the pictures.
+  ///   - artwork: The picture that players show for the file. The descriptor must be readable then.
   ///   - movement: Advanced with every packet that is written.
   package init(
     descriptor: Int32, name: String, container: Container, tracks: [Track], texts: [TextTrack] = [], indexFirst: Bool,
-    metadata: [String: String], chapters: [Chapter] = [], rotation: Int = 0, movement: Movement? = nil
+    metadata: [String: String], chapters: [Chapter] = [], rotation: Int = 0, artwork: ArtworkFile? = nil,
+    movement: Movement? = nil
   ) throws(MediaError) {
     self.tracks = tracks
     self.texts = texts
@@ -44,8 +46,10 @@ package final class FileMuxer {
     for track in tracks { try addStream(track, rotation: rotation) }
     for text in texts { try addStream(text) }
     for (index, chapter) in chapters.enumerated() { try add(chapter, number: index + 1) }
+    if let artwork { try file.add(artwork) }
     let layout = IndexLayout(
-      container: container, tracks: tracks, texts: texts, metadata: metadata, chapters: chapters)
+      container: container, tracks: tracks, texts: texts, metadata: metadata, chapters: chapters,
+      artworkBound: ArtworkWriter.growth(artwork))
     try file.start(layout.options(indexFirst: indexFirst))
   }
 
@@ -177,6 +181,7 @@ private struct IndexLayout {
   let texts: [TextTrack]
   let metadata: [String: String]
   let chapters: [Chapter]
+  let artworkBound: Int
 
   func options(indexFirst: Bool) -> [(key: String, value: String)] {
     switch container {
@@ -207,7 +212,7 @@ private struct IndexLayout {
     let values = metadata.reduce(0) { $0 + $1.key.utf8.count + $1.value.utf8.count + 128 }
     // In the movie's own list and in a track of texts.
     let titles = chapters.reduce(chapters.isEmpty ? 0 : 2048) { $0 + ($1.title?.utf8.count ?? 0) + 128 }
-    return 4096 + values + titles + tracks.reduce(0) { $0 + $1.header.extradata.count + 2048 }
+    return 4096 + artworkBound + values + titles + tracks.reduce(0) { $0 + $1.header.extradata.count + 2048 }
       + texts.reduce(0) { $0 + $1.extradata.count + 4096 }
   }
 

@@ -10,10 +10,14 @@ final class MuxerFile {
   private let container: Container
   private let movement: Movement?
   private var options: [(key: String, value: String)] = []
+  private let descriptor: Int32
+  private var artwork: ArtworkWriter?
+  /// Of the complete file, in bytes.
+  private var size: Int64?
   private var isFinished = false
 
   /// - Parameters:
-  ///   - descriptor: Of an empty file. The caller closes it.
+  ///   - descriptor: Of an empty file, which can be read if it is to have artwork. The caller closes it.
   ///   - name: The file's name, for messages.
   ///   - movement: Advanced with every packet that is written.
   init(descriptor: Int32, name: String, container: Container, movement: Movement?) throws(MediaError) {
@@ -21,6 +25,7 @@ final class MuxerFile {
     self.name = name
     self.container = container
     self.movement = movement
+    self.descriptor = descriptor
     io = try LibavIO(writing: descriptor, name: name, movement: movement)
     var made: UnsafeMutablePointer<AVFormatContext>?
     try check(avformat_alloc_output_context2(&made, nil, container.formatName, nil), "opening the output", name)
@@ -48,6 +53,11 @@ final class MuxerFile {
     if keys.hasFreeKeys { options.append(("movflags", "use_metadata_tags")) }
   }
 
+  /// Adds the picture that players show for the file, after all streams were added.
+  func add(_ artwork: ArtworkFile) throws(MediaError) {
+    self.artwork = try ArtworkWriter(artwork, to: context, container, name: name)
+  }
+
   func newStream() throws(MediaError) -> UnsafeMutablePointer<AVStream> {
     try allocated(avformat_new_stream(context, nil), "opening the output")
   }
@@ -61,6 +71,8 @@ final class MuxerFile {
     let result = avformat_write_header(context, &dictionary)
     try io.rethrow()
     try check(result, "starting", name)
+    try artwork?.writePacket(to: context, name: name)
+    try io.rethrow()
   }
 
   /// Writes a packet, which the muxer may change and keep.
@@ -88,10 +100,11 @@ final class MuxerFile {
     try io.rethrow()
     try check(result, "finishing", name)
     try io.flush()
+    size = try artwork?.complete(descriptor, size: io.byteCount, name: name)
   }
 
   /// Bytes in the file so far.
-  var byteCount: Int64 { io.byteCount }
+  var byteCount: Int64 { size ?? io.byteCount }
 
   /// The smallest timescale in which the times of all tracks are whole, at least 1000. Edit lists count in it.
   /// - Parameter timescales: The tracks'.

@@ -79,6 +79,7 @@ package enum AssetProbe {
     let zero = isMovie && !isFragmented ? .zero : try earliestStart(findings)
     var description = try finish(&findings, zero: zero, scripts, hasMedia: hasMedia, demuxer)
     if !failures.isEmpty { description.failures = failures }
+    description.byteCount = source.byteCount
     description.attachedPictures = attachedPictures(demuxer)
     description.chapters = chapters(demuxer, zero: zero)
     if description.duration > .zero {
@@ -153,12 +154,14 @@ package enum AssetProbe {
     for case let stream? in demuxer.streams
     where stream.pointee.codecpar.pointee.codec_type == AVMEDIA_TYPE_VIDEO && mediaType(of: stream) == nil {
       let parameters = stream.pointee.codecpar!
+      let stored = stream.pointee.attached_pic.size
       let size = PixelSize(width: Int(parameters.pointee.width), height: Int(parameters.pointee.height))
-      pictures.append(
-        AttachedPicture(
-          index: Int(stream.pointee.index), codec: Decoder.codecName(parameters),
-          size: size.width > 0 && size.height > 0 ? size : nil,
-          metadata: [String: String](metadata: stream.pointee.metadata)))
+      var picture = AttachedPicture(
+        index: Int(stream.pointee.index), codec: Decoder.codecName(parameters),
+        size: size.width > 0 && size.height > 0 ? size : nil,
+        metadata: [String: String](metadata: stream.pointee.metadata))
+      if stored > 0 { picture.byteCount = Int(stored) }
+      pictures.append(picture)
     }
     return pictures.isEmpty ? nil : pictures
   }

@@ -74,17 +74,36 @@ struct BitShareControl {
 }
 
 extension VideoTask {
-  /// Nil: the rate factor stays. Throws `.task` if the share does not fit the task.
+  /// Nil: the rate factor stays while the segment is encoded. Throws `.task` if the share does not fit the task.
   var shareControl: BitShareControl? {
     get throws(RenderError) {
+      guard let share = try checkedShare, encoder.bitRateModel?.control == .frameByFrame,
+        case .quality(let factor) = encoder.rateControl
+      else { return nil }
+      return BitShareControl(
+        planned: factor, share: share, concurrency: encoder.codec.definition.lateFrames(encoder))
+    }
+  }
+
+  /// Nil: the segment is encoded once. Throws `.task` if the share does not fit the task.
+  var shareSearch: BitShareSearch? {
+    get throws(RenderError) {
+      guard let share = try checkedShare, let model = encoder.bitRateModel,
+        case .quality(let factor) = encoder.rateControl
+      else { return nil }
+      return BitShareSearch(planned: factor, share: share.frameBits.reduce(0, +), model: model)
+    }
+  }
+
+  private var checkedShare: BitShare? {
+    get throws(RenderError) {
       guard let share else { return nil }
-      guard case .quality(let factor) = encoder.rateControl, share.frameBits.count == frameCount,
+      guard case .quality = encoder.rateControl, share.frameBits.count == frameCount,
         share.frameBits.allSatisfy({ $0 > 0 })
       else {
         throw RenderError(.task, "a share of bits for \(share.frameBits.count) of \(frameCount) frames")
       }
-      return BitShareControl(
-        planned: factor, share: share, concurrency: encoder.codec.definition.lateFrames(encoder))
+      return share
     }
   }
 }

@@ -24,31 +24,58 @@ package enum VideoRenderer {
     progress: (Int64) -> Void
   ) throws(RenderError) -> ShownDamage {
     try task.check()
-    guard let limit = task.encoder.rateLimit else {
-      return try encode(
-        task, limit: nil, inputs: inputs, compositors: compositors, to: descriptor,
-        movement: movement,
-        progress: progress
-      ).damage
-    }
-    // Encoders keep a limit nearly always. Where one did not, the segment is made again with less. What counts is the limit
-    // of the whole film, so the result is the same wherever the segment is.
+    // A segment may be encoded several times.
     var greatest: Int64 = 0
-    let frame = task.format.frameDuration.approximateSeconds
-    for share in limitShares {
-      try mapErrors(to: RenderError.during("writing the piece")) { () throws(MediaError) in
-        try PieceWriter.clear(descriptor)
-      }
-      let made = try encode(
-        task, limit: limit.ofSegment(duration: frame * Double(task.frameCount), share: share),
-        inputs: inputs,
-        compositors: compositors, to: descriptor, movement: movement
+    var isWritten = false
+    func attempt(_ task: VideoTask) throws(RenderError) -> Made {
+      try encodeWithinLimit(
+        task, isWritten: &isWritten, inputs: inputs, compositors: compositors, to: descriptor, movement: movement
       ) { done in
         guard done > greatest else { return }
         greatest = done
         progress(done)
       }
-      if limit.isKept(bits: made.packetBits, frameDuration: frame) { return made.damage }
+    }
+    var search = try task.shareSearch
+    var task = task
+    var made = try attempt(task)
+    while case .quality(let factor) = task.encoder.rateControl,
+      let next = search?.next(after: factor, bits: made.packetBits.reduce(0, +))
+    {
+      task.encoder.rateControl = .quality(next)
+      made = try attempt(task)
+    }
+    return made.damage
+  }
+
+  /// The damaged pictures of a piece that is written, and the bits of each packet, in order of decoding.
+  private typealias Made = (damage: ShownDamage, packetBits: [Int])
+
+  /// Makes the segment's frames and writes the piece, in place of one that was written before.
+  /// - Parameter isWritten: whether there is one.
+  private static func encodeWithinLimit(
+    _ task: VideoTask, isWritten: inout Bool, inputs: [String: any ByteSource], compositors: CompositorRegistry,
+    to descriptor: Int32,
+    movement: Movement?, progress: (Int64) -> Void
+  ) throws(RenderError) -> Made {
+    func made(_ limit: RateLimit?) throws(RenderError) -> Made {
+      if isWritten {
+        try mapErrors(to: RenderError.during("writing the piece")) { () throws(MediaError) in
+          try PieceWriter.clear(descriptor)
+        }
+      }
+      isWritten = true
+      return try encode(
+        task, limit: limit, inputs: inputs, compositors: compositors, to: descriptor, movement: movement,
+        progress: progress)
+    }
+    guard let limit = task.encoder.rateLimit else { return try made(nil) }
+    // Encoders keep a limit nearly always. Where one did not, the segment is made again with less. What counts is the limit
+    // of the whole film, so the result is the same wherever the segment is.
+    let frame = task.format.frameDuration.approximateSeconds
+    for share in limitShares {
+      let made = try made(limit.ofSegment(duration: frame * Double(task.frameCount), share: share))
+      if limit.isKept(bits: made.packetBits, frameDuration: frame) { return made }
     }
     throw RenderError(
       .task,
@@ -62,12 +89,11 @@ package enum VideoRenderer {
 
   /// Makes the segment's frames and writes the piece.
   /// - Parameter limit: Of the encoder.
-  /// - Returns: The damaged pictures, and the bits of each packet, in order of decoding.
   private static func encode(
     _ task: VideoTask, limit: RateLimit?, inputs: [String: any ByteSource],
     compositors: CompositorRegistry,
     to descriptor: Int32, movement: Movement?, progress: (Int64) -> Void
-  ) throws(RenderError) -> (damage: ShownDamage, packetBits: [Int]) {
+  ) throws(RenderError) -> Made {
     let damage = DamageLog()
     let encoder = try mapErrors(to: RenderError.during("opening the encoder")) { () throws(MediaError) in
       try VideoEncoder(

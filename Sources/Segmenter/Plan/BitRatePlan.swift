@@ -27,7 +27,8 @@ extension RenderPlan {
   /// together, and each segment's share of the bits.
   ///
   /// A constant rate factor is what the encoder itself chooses when it encodes a film twice: it spends bits where they
-  /// show, so that no segment's quality differs from its neighbour's. The rate factor is a multiple of 1/10, and a share
+  /// show, so that no segment's quality differs from its neighbour's. The rate factor is a multiple of 1/10, or a whole number if the encoder
+  /// takes no other, and a share
   /// depends on nothing but it and the segment: after an edit that changes the film's bits by a little, all other
   /// segments have the tasks that they had.
   /// - Parameter measurements: of `measureTasks`, in order.
@@ -44,7 +45,7 @@ extension RenderPlan {
       try (video.format.frameDuration * Rational(frameCount)).approximateSeconds
     }
     let predictions = measurements.map { BitPrediction($0, model: model) }
-    let factor = RateFactorSearch(model.rateFactors).factor(of: Double(rate) * seconds) { factor in
+    let factor = RateFactorSearch(model).factor(of: Double(rate) * seconds) { factor in
       predictions.reduce(0) { $0 + $1.bits(at: factor) }
     }
     var plan = self
@@ -128,25 +129,29 @@ extension Double {
 
 /// Finds a rate factor by the bits that it gives.
 struct RateFactorSearch {
-  /// In tenths.
   private let steps: ClosedRange<Int>
+  private let stepsPerUnit: Double
 
-  /// - Parameter factors: what may be found.
-  init(_ factors: ClosedRange<Double>) {
-    steps = Int((factors.lowerBound * 10).rounded(.up))...Int((factors.upperBound * 10).rounded(.down))
+  init(_ model: BitRateModel) {
+    stepsPerUnit = Double(model.stepsPerUnit)
+    let factors = model.rateFactors
+    steps =
+      Int((factors.lowerBound * stepsPerUnit).rounded(.up))...Int((factors.upperBound * stepsPerUnit).rounded(.down))
   }
 
-  /// The multiple of 1/10 whose bits are nearest to a number of bits, by their ratio.
+  private func factor(_ step: Int) -> Double { Double(step) / stepsPerUnit }
+
+  /// The rate factor whose bits are nearest to a number of bits, by their ratio.
   /// - Parameter bits: falls with the rate factor.
   func factor(of target: Double, bits: (Double) -> Double) -> Double {
     var (low, high) = (steps.lowerBound, steps.upperBound)
     // The first step whose bits are not above the target, or the last one.
     while low < high {
       let middle = (low + high) / 2
-      if bits(Double(middle) / 10) > target { low = middle + 1 } else { high = middle }
+      if bits(factor(middle)) > target { low = middle + 1 } else { high = middle }
     }
-    guard low > steps.lowerBound else { return Double(low) / 10 }
-    let (below, above) = (bits(Double(low) / 10), bits(Double(low - 1) / 10))
-    return Double(above * below < target * target ? low - 1 : low) / 10
+    guard low > steps.lowerBound else { return factor(low) }
+    let (below, above) = (bits(factor(low)), bits(factor(low - 1)))
+    return factor(above * below < target * target ? low - 1 : low)
   }
 }

@@ -6,6 +6,7 @@ enum PassthroughPlanner {
     var task = PassthroughTask(
       container: edit.export.container, tracks: [], optimizeForNetworkUse: edit.export.optimizeForNetworkUse,
       metadata: edit.export.metadata)
+    task.artwork = sources.artwork(edit.export.artwork)
     let copied = edit.export.passthrough
     for type in [MediaType.video, .audio] where copied?.contains(type) == true {
       guard let track = edit.composition.tracks.first(where: { $0.type == type && !$0.clips.isEmpty }) else { continue }

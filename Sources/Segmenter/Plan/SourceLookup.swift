@@ -7,6 +7,11 @@ struct SourceLookup {
   /// The digest of an asset's file. Empty for an asset without a description, which lowering refuses.
   func digest(of asset: AssetID) -> String { assets[asset]?.digest ?? "" }
 
+  /// The file of the artwork.
+  func artwork(_ artwork: Artwork?) -> PlannedArtwork? {
+    artwork.map { PlannedArtwork(digest: digest(of: $0.asset), track: $0.track, format: $0.format) }
+  }
+
   /// The clip's track.
   func track(of clip: Clip) throws(PlanError) -> (asset: PlannedAsset, track: TrackDescription) {
     func error(_ code: PlanError.Code) -> PlanError {

@@ -1,7 +1,7 @@
 package import CompositionModel
 
-/// Makes a film of stored packets: no picture and no sample is decoded. The inputs are the files that the clips name, and
-/// the result is the film.
+/// Makes a film of stored packets: no picture and no sample is decoded. The inputs are the files that the clips and the
+/// artwork name, and the result is the film.
 package struct PassthroughTask: Sendable, Hashable, Codable {
   package struct Clip: Sendable, Hashable, Codable {
     /// The SHA-256 of the file, in lower-case hexadecimal.
@@ -36,10 +36,14 @@ package struct PassthroughTask: Sendable, Hashable, Codable {
   /// Whether the index is at the start of the file.
   package var optimizeForNetworkUse: Bool
   package var metadata: [String: String]
+  /// Nil: none.
+  package var artwork: PlannedArtwork?
 
-  /// In order of first appearance, each once.
+  /// Of the files that the task reads, in order of first appearance, each once.
   package var digests: [String] {
     var seen: Set<String> = []
-    return tracks.flatMap(\.clips).map(\.digest).filter { seen.insert($0).inserted }
+    return (tracks.flatMap(\.clips).map(\.digest) + [artwork?.digest].compactMap(\.self)).filter {
+      seen.insert($0).inserted
+    }
   }
 }

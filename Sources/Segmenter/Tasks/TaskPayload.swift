@@ -22,11 +22,12 @@ package enum TaskPayload: Sendable, Hashable, Codable {
   /// It takes the place of the audio task of a film with the preset `passthrough`, which has no other before its stitch
   /// task.
   case passthrough(PassthroughTask)
-  /// Makes the output file. The inputs are the pieces.
+  /// Makes the output file. The inputs are the pieces and the file of the artwork.
   case stitch(StitchTask)
 }
 
-/// Makes the output file from its pieces. The inputs are the video pieces by segment, then the audio piece.
+/// Makes the output file from its pieces. The inputs are the video pieces by segment, then the audio piece, then the file
+/// that has the artwork.
 package struct StitchTask: Sendable, Hashable, Codable {
   package var container: Container
   /// Nil if the output has no video.
@@ -44,6 +45,8 @@ package struct StitchTask: Sendable, Hashable, Codable {
   package var copied: CopiedOutput?
   /// After video and audio. Nil: none.
   package var texts: [StitchedText]?
+  /// Nil: none.
+  package var artwork: PlannedArtwork?
 
   package init(
     container: Container, video: StitchedVideo?, audio: StitchedAudio?, optimizeForNetworkUse: Bool,
@@ -56,6 +59,21 @@ package struct StitchTask: Sendable, Hashable, Codable {
     self.audio = audio
     self.optimizeForNetworkUse = optimizeForNetworkUse
     self.metadata = metadata
+  }
+}
+
+/// The picture that players show for the output: a file, or a picture in one.
+package struct PlannedArtwork: Sendable, Hashable, Codable {
+  /// The SHA-256 of the file, in lower-case hexadecimal.
+  package var digest: String
+  /// The stream's index of the picture in a media file. Nil: the file is the picture.
+  package var track: Int?
+  package var format: Artwork.Format
+
+  package init(digest: String, track: Int?, format: Artwork.Format) {
+    self.digest = digest
+    self.track = track
+    self.format = format
   }
 }
 

@@ -105,6 +105,12 @@ public struct ExportSettings: Sendable, Hashable {
       self.start = start
       self.title = title
     }
+  /// The picture that players show for the film, such as a cover.
+  public enum Artwork: Sendable, Hashable {
+    /// None, whatever metadata are carried.
+    case none
+    /// A PNG or a JPEG file, or a file that has such a picture.
+    case asset(AssetID)
   }
 
   /// Nil: the container's defaults.
@@ -115,6 +121,8 @@ public struct ExportSettings: Sendable, Hashable {
   public var carriedMetadata: MetadataSource?
   /// Of `carriedMetadata`.
   public var metadataFilter: MetadataFilter?
+  /// Nil: that of `carriedMetadata`, if it has one.
+  public var artwork: Artwork?
   /// The output's path in the document. An export session writes to its own.
   public var path: String?
   public var video: Stream<Video>
@@ -145,7 +153,7 @@ extension ExportSettings: DocumentValue {
       "'export'",
       [
         "to", "preset", "timeRange", "video", "audio", "optimizeForNetworkUse", "metadata", "carryMetadata",
-        "metadataFilter", "chapters",
+        "metadataFilter", "chapters", "artwork",
       ])
     self.init(path: try fields.text("to"), optimizeForNetworkUse: try fields.flag("optimizeForNetworkUse") ?? true)
     if let video = fields["video"] { self.video = try Stream(video) }
@@ -161,6 +169,13 @@ extension ExportSettings: DocumentValue {
         carriedMetadata = try source.flag ? .first : nil
       }
     }
+    if let artwork = fields["artwork"] {
+      if case .boolean(false) = artwork.content {
+        self.artwork = Artwork.none
+      } else {
+        self.artwork = .asset(try artwork.text)
+      }
+    }
     metadataFilter = try fields.choice("metadataFilter", "metadata filter")
     for (key, text) in try fields["metadata"]?.members ?? [] { metadata[key] = try text.text }
     chapters = try fields.list("chapters")
@@ -174,6 +189,7 @@ extension ExportSettings: DocumentValue {
       ("metadata", metadata.isEmpty ? nil : .object(metadata.map { ($0.key, .text($0.value)) })),
       ("carryMetadata", carriedMetadata.map { $0.written }),
       ("metadataFilter", metadataFilter.map { .text($0.rawValue) }), try JSONValue.member("chapters", chapters),
+      ("artwork", artwork.map { $0.written }),
     ])
   }
 }
@@ -200,6 +216,15 @@ extension ExportSettings.MetadataSource {
   fileprivate var written: JSONValue {
     switch self {
     case .first: .flag(true)
+    case .asset(let id): .text(id)
+    }
+  }
+}
+
+extension ExportSettings.Artwork {
+  fileprivate var written: JSONValue {
+    switch self {
+    case .none: .flag(false)
     case .asset(let id): .text(id)
     }
   }

@@ -544,7 +544,9 @@ private func instructions(_ instructions: String) -> String {
       "mean 'hevc1920x1080'"),
     Wrong(export(#"{"to": "a.mp4", "preset": "medium"}"#), "/export/preset", "'preset' of 'video'"),
     Wrong(export(#"{"to": "a.mp4", "preset": "1280x702"}"#), "/export/preset", "mean '1280x720'"),
-    Wrong(export(#"{"to": "a.mp4", "preset": "hevc1920x1080WithAlpha"}"#), "/export/preset", "yet"),
+    Wrong(
+      export(#"{"to": "a.mp4", "preset": "hevc1920x1080WithAlpha"}"#), "/export/preset", "transparent",
+      "'hevc1920x1080'", "appleProRes4444LPCM"),
     Wrong(export(#"{"to": "a.webm", "preset": "1280x720"}"#), "/export/preset", "webm", "mp4, mov, m4v, mkv"),
     Wrong(
       export(#"{"to": "a.mp4", "preset": "appleProRes422LPCM"}"#), "/export/preset", "mp4", "mov, mkv",
@@ -567,6 +569,11 @@ private func instructions(_ instructions: String) -> String {
       "/export/chapters/1/at", "after the chapter before it"),
     Wrong(export(#"{"to": "a.mp4", "chapters": [{"at": 10, "title": "A"}]}"#), "/export/chapters/0/at", "10 s long"),
     Wrong(export(#"{"to": "a.mp4", "chapters": [{"at": 0}]}"#), "/export/chapters/0", "needs 'title'"),
+    Wrong(export(#"{"to": "a.mp4", "artwork": "x"}"#), "/export/artwork", "no asset 'x'"),
+    Wrong(export(#"{"to": "a.mp4", "artwork": true}"#), "/export/artwork", "name of an asset, or false"),
+    Wrong(export(#"{"to": "a.mp4", "coverArt": "v"}"#), "/export/coverArt", "mean 'artwork'"),
+    Wrong(export(#"{"to": "a.mp4", "artwork": "v"}"#), "/export/artwork", "'v' is no picture", "PNG or a JPEG"),
+    Wrong(export(#"{"to": "a.webm", "artwork": "logo"}"#), "/export/artwork", "webm", "mp4, mov, m4v, mkv, m4a"),
     Wrong(video(#"{"rotation": 45}"#, to: "a.mp4"), "/export/video/rotation", "45", "0, 90, 180, 270"),
     Wrong(video(#"{"rotation": 90}"#), "/export/video/rotation", "mkv", "mp4, mov, m4v"),
     Wrong(
@@ -625,6 +632,8 @@ private func instructions(_ instructions: String) -> String {
       video(#"{"maxBitRate": 1000000, "bufferDuration": "1/20"}"#), "/export/video/bufferDuration", "0.05 s",
       "from 0.133 s (2/15) to 60 s"),
     Wrong(video(#"{"quality": 0, "maxBitRate": 1000000}"#), "/export/video/quality", "lossless"),
+    Wrong(video(#"{"codec": "vp9", "bitRate": 1000000}"#), "/export/video/bitRate", "h264, hevc", "vp9 has no"),
+    Wrong(video(#"{"codec": "av1", "bitRate": 1000000}"#), "/export/video/bitRate", "h264, hevc", "av1 has no"),
     Wrong(video(#"{"codec": "vp9", "maxBitRate": 1000000}"#), "/export/video/maxBitRate", "h264, hevc", "vp9"),
     Wrong(video(#"{"codec": "h264"}"#, to: "a.m4a"), "/export/video/codec", "m4a, which has sound alone", "mp4"),
     Wrong(audio(#"{"codec": "vorbis"}"#), "/export/audio/codec", "'vorbis'", "aac, opus"),

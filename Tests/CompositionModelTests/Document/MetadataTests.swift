@@ -55,6 +55,50 @@ import Testing
     #expect(try lowered(text, assets: assets).export.metadata == ["title": "T"])
   }
 
+  @Test func `artwork is carried with metadata, unless the document has its own or none`() throws {
+    func artwork(_ keys: String, to name: String = "a.mp4", _ change: (inout AssetDescription) -> Void = { _ in })
+      throws -> Artwork?
+    {
+      var assets = try standardAssets()
+      func picture(_ index: Int, _ codec: String, _ comment: String = "Other") -> AttachedPicture {
+        var picture = AttachedPicture(
+          index: index, codec: codec, size: PixelSize(width: 9, height: 8), metadata: ["comment": comment])
+        picture.byteCount = 1000
+        return picture
+      }
+      assets["v"]?.attachedPictures = [
+        picture(3, "bmp", "Cover (front)"), picture(4, "png"), picture(5, "mjpeg", "Cover (front)"),
+      ]
+      assets["w"]?.attachedPictures = [picture(2, "png")]
+      if var v = assets["v"] {
+        change(&v)
+        assets["v"] = v
+      }
+      let text = documentText(tracks: film, export: #"{"to": "\#(name)", \#(keys)}"#)
+      return try lowered(text, assets: assets).export.artwork
+    }
+    let front = Artwork(asset: "v", track: 5, format: .jpeg)
+    let other = Artwork(asset: "w", track: 2, format: .png)
+    #expect(try artwork(#""metadata": {}"#) == nil)
+    #expect(try artwork(#""carryMetadata": true"#) == front)
+    #expect(try artwork(#""carryMetadata": true, "metadataFilter": "forSharing""#) == front)
+    #expect(try artwork(#""carryMetadata": "w""#) == other)
+    #expect(try artwork(#""carryMetadata": true, "artwork": "w""#) == other)
+    #expect(try artwork(#""carryMetadata": true, "artwork": false"#) == nil)
+    #expect(try artwork(#""carryMetadata": true"#, to: "a.webm") == nil)
+    // Pictures that cannot be carried are left out; one that the document names is a problem.
+    #expect(try artwork(#""carryMetadata": true"#) { $0.attachedPictures?[2].byteCount = 20_000_000 } == nil)
+    #expect(throws: DocumentError.self) {
+      try artwork(#""artwork": "v""#) { $0.attachedPictures?[2].byteCount = 20_000_000 }
+    }
+    // A clip that is a picture is not the film's artwork.
+    #expect(
+      try artwork(#""carryMetadata": true"#) {
+        $0.container = "png_pipe"
+        $0.attachedPictures = nil
+      } == nil)
+  }
+
   @Test func `chapters last until the next one and are those of the part that is exported`() throws {
     let chapters = #""chapters": [{"at": 1, "title": "A"}, {"at": "5", "title": "B"}, {"at": "8", "title": "C"}]"#
     func found(_ keys: String) throws -> [String] {

@@ -28,7 +28,7 @@ enum SyntheticAssets {
   static func still(
     size: PixelSize = PixelSize(width: 640, height: 480), pixelFormat: String = "rgba"
   ) throws -> AssetDescription {
-    AssetDescription(
+    var still = AssetDescription(
       container: "png_pipe", duration: .zero,
       tracks: [
         TrackDescription(
@@ -38,6 +38,8 @@ enum SyntheticAssets {
             size: size, pixelFormat: pixelFormat, hasAlpha: true, nominalFrameRate: .zero, frames: FrameTimes([0]),
             keyframes: [], isStill: true))
       ])
+    still.byteCount = 2000
+    return still
   }
 
   static func captions(hasStyles: Bool) throws -> AssetDescription {

@@ -1,0 +1,104 @@
+import CompositionModel
+import Foundation
+import Segmenter
+import Stitcher
+import TestMedia
+import TestPrograms
+import Testing
+
+/// The picture that players show for a film: `ffprobe` finds it, and its bytes are those of the file that it comes from.
+@Suite struct ArtworkTests {
+  private static func picture(_ format: Artwork.Format, in folder: TemporaryFolder) throws -> String {
+    let path = folder.path("cover.\(format.rawValue)")
+    _ = try Tool.ffmpeg(
+      "-f", "lavfi", "-i", "mandelbrot=s=200x120", "-frames:v", "1", "-c:v", format == .png ? "png" : "mjpeg", "-f",
+      "image2", path)
+    return path
+  }
+
+  /// The index of the stream that is an attached picture.
+  private static func attached(_ path: String) throws -> Int? {
+    try Tool.ffprobe("-show_entries", "stream=index:stream_disposition=attached_pic", path)
+      .first { $0.last == "1" }?.first.flatMap { Int($0) }
+  }
+
+  /// The bytes of a stream.
+  private static func copy(_ path: String, _ stream: Int) throws -> Data {
+    try Tool.run("ffmpeg", ["-v", "error", "-i", path, "-map", "0:\(stream)", "-c", "copy", "-f", "data", "-"]).output
+  }
+
+  private struct Kind: Sendable {
+    var container: Container
+    var video: VideoCodec?
+    var audio: AudioCodec
+    var format: Artwork.Format
+    var indexFirst = true
+    var metadata: [String: String] = [:]
+  }
+
+  /// In movies the index is first or last, and the metadata are of each kind that libavformat writes.
+  private static let kinds = [
+    Kind(container: .mp4, video: .h264, audio: .aac, format: .png),
+    Kind(container: .mp4, video: .h264, audio: .aac, format: .jpeg, indexFirst: false, metadata: ["title": "T"]),
+    Kind(container: .m4v, video: .h264, audio: .aac, format: .png, metadata: ["title": "T", "mood": "good"]),
+    Kind(container: .mov, video: .h264, audio: .aac, format: .jpeg),
+    Kind(container: .mov, video: .h264, audio: .aac, format: .png, indexFirst: false, metadata: ["title": "T"]),
+    Kind(container: .mov, video: .h264, audio: .aac, format: .jpeg, metadata: ["title": "T", "mood": "good"]),
+    Kind(container: .m4a, audio: .aac, format: .png, metadata: ["title": "T"]),
+    Kind(container: .mkv, video: .h264, audio: .aac, format: .jpeg, metadata: ["title": "T"]),
+    Kind(container: .flac, audio: .flac, format: .png, metadata: ["title": "T"]),
+    Kind(container: .mp3, audio: .mp3, format: .jpeg, metadata: ["title": "T"]),
+    Kind(container: .ogg, audio: .opus, format: .png, metadata: ["title": "T"]),
+  ]
+
+  @Test(arguments: kinds) private func `a film has its artwork byte for byte`(_ kind: Kind) throws {
+    // The second is longer than libavformat holds sound back for.
+    let film = try Film(kind.video == nil ? [] : [12], audio: kind.audio, seconds: kind.video == nil ? 13 : nil)
+    let pieces = try film.pieces()
+    let picture = try Self.picture(kind.format, in: film.folder)
+    let bytes = try Data(contentsOf: URL(filePath: picture))
+    var task = film.task(kind.container, indexFirst: kind.indexFirst, metadata: kind.metadata)
+    let plain = try film.stitch(task, pieces)
+    task.artwork = PlannedArtwork(digest: "", track: nil, format: kind.format)
+    let path = try film.stitch(task, pieces + [picture])
+    let index = try #require(try Self.attached(path))
+    #expect(try Self.copy(path, index) == bytes)
+    let again = try film.stitch(task, pieces + [picture])
+    #expect(try Data(contentsOf: URL(filePath: path)) == Data(contentsOf: URL(filePath: again)))
+    // Nothing else has changed.
+    let decoded = ["-map", "0:a", "-map", "0:V?", "-f", "framemd5", "-"]
+    #expect(
+      try Tool.run("ffmpeg", ["-v", "error", "-i", plain] + decoded).output
+        == Tool.run("ffmpeg", ["-v", "error", "-i", path] + decoded).output)
+    let tags = try Tool.run("ffprobe", ["-v", "error", "-show_entries", "format_tags:stream_tags", path]).output
+    let hasTitle = String(decoding: tags, as: UTF8.self).lowercased().contains("title=t\n")
+    #expect(hasTitle == (kind.metadata["title"] != nil))
+
+    // As the artwork of another file it is the same.
+    var other = film.task(kind.container)
+    other.artwork = PlannedArtwork(digest: "", track: index, format: kind.format)
+    let carried = try film.stitch(other, pieces + [path])
+    #expect(try Self.copy(carried, try #require(try Self.attached(carried))) == bytes)
+  }
+
+  @Test func `a file that is not the described picture is refused`() throws {
+    let film = try Film([5], audio: nil)
+    let pieces = try film.pieces()
+    var task = film.task(.mp4)
+    task.artwork = PlannedArtwork(digest: "", track: nil, format: .png)
+    for file in [try Self.picture(.jpeg, in: film.folder), pieces[0]] {
+      #expect(throws: StitchError.self) { try film.stitch(task, pieces + [file]) }
+    }
+    #expect(throws: StitchError.self) { try film.stitch(task, pieces) }
+    let long = film.folder.path("long.png")
+    var bytes = try Data(contentsOf: URL(filePath: Self.picture(.png, in: film.folder)))
+    bytes.append(Data(count: 16_000_001 - bytes.count))
+    try bytes.write(to: URL(filePath: long))
+    #expect(throws: StitchError.self) { try film.stitch(task, pieces + [long]) }
+    #expect(throws: Never.self) {
+      try bytes.dropLast().write(to: URL(filePath: long))
+      let path = try film.stitch(task, pieces + [long])
+      #expect(try Self.copy(path, try #require(try Self.attached(path))) == bytes.dropLast())
+    }
+  }
+}
