@@ -105,6 +105,8 @@ public struct ExportSettings: Sendable, Hashable {
       self.start = start
       self.title = title
     }
+  }
+
   /// The picture that players show for the film, such as a cover.
   public enum Artwork: Sendable, Hashable {
     /// None, whatever metadata are carried.
