@@ -72,6 +72,13 @@ public struct FrameTimes: Sendable, Hashable, Codable {
     return run.start + run.step * min((time - run.start) / run.step, Int64(run.count - 1))
   }
 
+  /// The first time that is after `time`. Nil if there is none.
+  func first(after time: Int64) -> Int64? {
+    let next = runs.partitionPoint { time < $0.start }
+    if next > 0, let last = last(atOrBefore: time), last < runs[next - 1].last { return last + runs[next - 1].step }
+    return next < runs.count ? runs[next].start : nil
+  }
+
   /// The frames of equal steps from a frame on. Nil if there is no frame at this time.
   package func run(from time: Int64) -> Run? {
     let next = runs.partitionPoint { time < $0.start }

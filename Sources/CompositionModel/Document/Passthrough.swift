@@ -6,11 +6,12 @@ enum Passthrough {
   static func codecs(_ container: Container) -> Set<String>? {
     switch container {
     case .mkv: nil
-    case .mp4, .m4v:
+    case .mp4:
       ["h264", "hevc", "av1", "vp9", "mpeg4", "mpeg2video", "aac", "mp3", "ac3", "eac3", "alac", "flac", "opus"]
+    case .m4v: ["h264", "hevc", "mpeg4", "aac", "ac3", "eac3", "alac"]
     case .mov:
       [
-        "h264", "hevc", "mpeg4", "prores", "mjpeg", "dvvideo", "dnxhd", "qtrle", "aac", "mp3", "ac3", "eac3", "alac",
+        "h264", "hevc", "mpeg4", "prores", "ffv1", "mjpeg", "dvvideo", "dnxhd", "qtrle", "aac", "mp3", "ac3", "eac3", "alac",
         "pcm_s16le", "pcm_s16be", "pcm_s24le", "pcm_s24be", "pcm_s32le", "pcm_s32be", "pcm_f32le", "pcm_f64le",
       ]
     case .webm: ["vp8", "vp9", "av1", "opus", "vorbis"]
@@ -68,6 +69,7 @@ extension Lowering {
       refuse(
         [
           ("blendMode", entry.blendMode != nil), ("mask", entry.mask != nil), ("filters", !entry.filters.isEmpty),
+          ("pitch", entry.pitch != nil),
         ], at: entry.pointer)
       for clip in entry.clips { check(clip) }
       for type in Set(track.composed.filter { !$0.clips.isEmpty }.map(\.type)) where isCopied(type) {
@@ -117,9 +119,9 @@ extension Lowering {
     var last: TrackDescription?
     var end = MediaTime.zero
     let clips = track.composed.filter { $0.type == type }.flatMap(\.clips)
+    let pointers = Dictionary(track.clips.entries.map { ($0.range, $0.element.entry.pointer) }) { first, _ in first }
     for (index, clip) in clips.enumerated() {
-      let entry = track.clips.entries.first { $0.range == clip.target }?.element.entry
-      let pointer = entry?.pointer ?? track.entry.pointer
+      let pointer = pointers[clip.target] ?? track.entry.pointer
       guard let source = assets[clip.asset]?.tracks.first(where: { $0.index == clip.sourceTrack && $0.type == type })
       else { continue }
       if clip.source.isEmpty || source.video?.isStill == true {
@@ -173,14 +175,12 @@ extension Lowering {
     let problem = exact(at: use) { () throws(TimeError) -> String? in
       if !(isFirst && hidesRunUp) {
         let frame = try track.firstFrame(in: clip.source.start)
-        if !video.keyframes.contains(where: { $0.pts == frame }) {
+        if !video.isKeyframe(frame) {
           return try "starts at \(clip.source.start) s, which is no keyframe"
             + track.nearestKeyframes(clip.source.start)
         }
       }
-      if !(isLast && hidesRunUp), let next = try track.firstFrame(from: clip.source.end),
-        !video.keyframes.contains(where: { $0.pts == next })
-      {
+      if !(isLast && hidesRunUp), let next = try track.firstFrame(from: clip.source.end), !video.isKeyframe(next) {
         return try "ends at \(clip.source.end) s, before a picture that is no keyframe"
           + track.nearestKeyframes(clip.source.end)
       }
@@ -209,25 +209,17 @@ extension TrackDescription {
     // A picture that begins to be shown at this time, within the rounding of the container.
     let isBegun = hasRoundedTimes ? try stored + timebase.exact >= time.exact : try stored >= time.exact
     if isBegun { return shown }
-    return video.frames.times.first { $0 > shown }
+    return video.frames.first(after: shown)
   }
 
   /// The keyframes before and after a time, for a message.
   fileprivate func nearestKeyframes(_ time: MediaTime) throws(TimeError) -> String {
     guard let video else { return "" }
-    var times: [String] = []
-    let exact = try time.exact
-    var before: Rational?
-    for keyframe in video.keyframes {
-      let place = try timebase.exact * Rational(keyframe.pts - origin)
-      if place <= exact {
-        before = place
-        continue
-      }
-      times.append("\(place)")
-      break
+    let tick = Int64(clamping: try (time.exact / timebase.exact).floor + Int128(origin))
+    let next = video.keyframes.partitionPoint { tick < $0.pts }
+    let times = try [next - 1, next].filter { video.keyframes.indices.contains($0) }.map { index throws(TimeError) in
+      "\(try timebase.exact * Rational(video.keyframes[index].pts - origin))"
     }
-    if let before { times.insert("\(before)", at: 0) }
     return times.isEmpty ? "" : "; the nearest are at \(times.joined(separator: " and ")) s"
   }
 
@@ -244,6 +236,14 @@ extension TrackDescription {
       ?? text("the sample rate", audio?.sampleRate ?? 0, other.audio?.sampleRate ?? 0)
       ?? text("the channel layout", audio?.layout ?? "", other.audio?.layout ?? "")
       ?? (parameterSets == other.parameterSets ? nil : "their parameter sets differ")
+  }
+}
+
+extension VideoFormat {
+  fileprivate func isKeyframe(_ pts: Int64?) -> Bool {
+    guard let pts else { return false }
+    let index = keyframes.partitionPoint { pts <= $0.pts }
+    return index < keyframes.count && keyframes[index].pts == pts
   }
 }
 
