@@ -5,6 +5,7 @@ SHELL := /bin/bash
 FILM ?= out/first-film.mp4
 RELEASE := .build/release
 SWIFT_FILES := $(shell git ls-files '*.swift' 2>/dev/null | grep -v '/Generated/')
+C_FILES := $(shell git ls-files '*.c' '*.h' 2>/dev/null)
 
 .PHONY: setup build release demo gallery test lint format bench chaos exactness clean
 
@@ -35,8 +36,9 @@ test: setup ## every test, with a throwaway PostgreSQL
 	swift build --product sheafPackageTests
 	scripts/test
 
-lint:
+lint: # swift format does not look at the length of comments
 	@swift format lint --strict $(SWIFT_FILES)
+	@! LC_ALL=C.UTF-8 grep -nP '^(?=.{121}) *//' $(SWIFT_FILES) $(C_FILES)
 
 format:
 	@swift format --in-place $(SWIFT_FILES)

@@ -1,5 +1,6 @@
 // The CPU time of drawing a picture with alpha over a frame of 1920x1080 in 4:2:0: a copy of the frame, and the kernels
-// that the compositor draws overlays with. Arguments: the picture's width and height, even. Prints milliseconds a frame.
+// that the compositor draws overlays with. Arguments: the picture's width and height, even. Prints milliseconds a
+// frame.
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -75,8 +75,8 @@ struct SheafAudioFilters {
   int64_t sent;
 };
 
-// The recursive filters' states decay to denormal numbers in silence, with which a processor computes a hundred times as
-// slowly. They are zero while a chain computes.
+// The recursive filters' states decay to denormal numbers in silence, with which a processor computes a hundred times
+// as slowly. They are zero while a chain computes.
 #if defined(__SSE2__)
 static unsigned flush_denormals(void) {
   unsigned mode = _mm_getcsr();

@@ -1,8 +1,8 @@
-// Deinterlacing of one plane. Each row that is missing lies between two rows c and e of the field that is kept; the fields
-// before and after have its own row, called p and n here.
+// Deinterlacing of one plane. Each row that is missing lies between two rows c and e of the field that is kept; the
+// fields before and after have its own row, called p and n here.
 //
-// Where little moves the row is the mean of p and n. Where more moves it is interpolated: from the high frequencies of the
-// rows of p and n around it and the low ones of the kept field (Weston, BBC R&D), or from
+// Where little moves the row is the mean of p and n. Where more moves it is interpolated: from the high frequencies of
+// the rows of p and n around it and the low ones of the kept field (Weston, BBC R&D), or from
 // the kept field alone. The result is limited to the mean of p and n plus or minus the movement that yadif measures.
 #include "kernel_rows.h"
 #include "sheaf_filters.h"

@@ -144,8 +144,8 @@ static inline int column(double start, double along, int count) {
 
 void sheaf_matte_circle(uint16_t *to, int count, double start, double across, double centre, double slope) {
   const double square = across * across;
-  // Outside the circle's edge all weights are 0, and inside it one. A pixel more is computed on either side, so that what
-  // is rounded here changes nothing.
+  // Outside the circle's edge all weights are 0, and inside it one. A pixel more is computed on either side, so that
+  // what is rounded here changes nothing.
   double outer = centre / slope + 1, inner = (centre - SHEAF_ONE) / slope - 1;
   double reach = outer > 0 && outer * outer > square ? sqrt(outer * outer - square) + 1 : -1;
   double core = inner > 0 && inner * inner > square ? sqrt(inner * inner - square) - 1 : -1;

@@ -63,7 +63,8 @@ struct SheafLimiter {
   double between[3][2 * REACH];
   // Of each channel the last samples, as a ring of `size`.
   float *samples;
-  // Rings of `ahead` + 1: the gains that are needed, of which the lowest is in front of the queue, and those to be averaged.
+  // Rings of `ahead` + 1: the gains that are needed, of which the lowest is in front of the queue, and those to be
+  // averaged.
   double *queue, *recovered;
   int64_t *places;
   int size, head, tail;

@@ -13,7 +13,8 @@ struct SheafVarispeed {
   int64_t reach;
   double *weights;
   double sinc[ZEROS * STEPS + 2];
-  // The weights of the samples around a position at a speed of 1 or less, for each step of its place between two samples.
+  // The weights of the samples around a position at a speed of 1 or less, for each step of its place between two
+  // samples.
   double rows[STEPS + 1][2 * ZEROS];
 };
 

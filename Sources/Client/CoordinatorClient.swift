@@ -76,8 +76,8 @@ package struct CoordinatorClient: Sendable {
     }
   }
 
-  /// Waits until the coordinator has sent nothing for too long, as when its process is stopped, and returns the error; nil
-  /// if this task is cancelled. A coordinator that has nothing to send is asked.
+  /// Waits until the coordinator has sent nothing for too long, as when its process is stopped, and returns the error;
+  /// nil if this task is cancelled. A coordinator that has nothing to send is asked.
   private static func silence(
     of connection: WireConnection, _ content: ContentExchange, longest: Duration
   ) async -> WireError? {

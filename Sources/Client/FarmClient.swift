@@ -32,9 +32,9 @@ package final class FarmClient: Sendable {
     self.notice = notice
   }
 
-  /// Runs `body` on a connection, and from its beginning on a new one whenever the connection is lost. Throws what `body`
-  /// throws, `CancellationError` if this task is cancelled, or a `CommandFailure` with exit code 69 if the coordinator is
-  /// away for too long.
+  /// Runs `body` on a connection, and from its beginning on a new one whenever the connection is lost. Throws what
+  /// `body` throws, `CancellationError` if this task is cancelled, or a `CommandFailure` with exit code 69 if the
+  /// coordinator is away for too long.
   package func run<R: Sendable>(_ body: @escaping @Sendable (JobRun) async throws -> R) async throws -> R {
     while true {
       do {
@@ -72,8 +72,8 @@ package final class FarmClient: Sendable {
 
   // MARK: Operations
 
-  /// Uploads the media that the farm does not have, and submits the document. It is one job, however often the connection
-  /// is lost meanwhile. Returns the job's name. Throws with the document's problems.
+  /// Uploads the media that the farm does not have, and submits the document. It is one job, however often the
+  /// connection is lost meanwhile. Returns the job's name. Throws with the document's problems.
   /// - Parameter progress: Receives how much is uploaded.
   package func submit(
     _ submission: JobRun.Submission, progress: @escaping @Sendable (TransferProgress) -> Void
@@ -131,8 +131,8 @@ package final class FarmClient: Sendable {
   }
 }
 
-/// The farm does not have the film of a job that is done any more, such as because a disk fault changed it. The document
-/// has to be submitted again, and then only what is missing is made again.
+/// The farm does not have the film of a job that is done any more, such as because a disk fault changed it. The
+/// document has to be submitted again, and then only what is missing is made again.
 package struct LostFilm: Error, Sendable, Hashable {
   package var job: String
   package var reason: String

@@ -79,7 +79,8 @@ package struct LocalRender: Sendable {
     self.segmentDuration = segmentDuration
   }
 
-  /// Returns the status of the job when the film is at its path. Throws with every problem of the document and its media.
+  /// Returns the status of the job when the film is at its path. Throws with every problem of the document and its
+  /// media.
   /// - Parameter report: Receives the status at each change. The job is reported as done when the film is at its path.
   package func run(
     _ configuration: LocalFarm.Configuration, report: @escaping @Sendable (Sheaf_JobStatus) -> Void

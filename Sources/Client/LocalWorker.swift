@@ -4,8 +4,8 @@ import Synchronization
 import SystemPackage
 import SystemSupport
 
-/// The `sheaf-worker` process of a local farm. It is started again when it ends, and it ends with this process: it exits
-/// when its standard input is closed, so even a SIGKILL of this process leaves none behind.
+/// The `sheaf-worker` process of a local farm. It is started again when it ends, and it ends with this process: it
+/// exits when its standard input is closed, so even a SIGKILL of this process leaves none behind.
 package struct LocalWorker: Sendable {
   /// How often the worker is started before `supervise` throws.
   package static let maximumStarts = 3
@@ -25,8 +25,8 @@ package struct LocalWorker: Sendable {
     self.environment = environment
   }
 
-  /// The path of `sheaf-worker`: `SHEAF_WORKER_EXECUTABLE`, or in the folder of this executable. Throws with exit code 1 if
-  /// there is none.
+  /// The path of `sheaf-worker`: `SHEAF_WORKER_EXECUTABLE`, or in the folder of this executable. Throws with exit code
+  /// 1 if there is none.
   /// - Parameter named: In place of these.
   package static func find(_ named: String? = nil) throws(CommandFailure) -> String {
     if let named {
@@ -77,8 +77,8 @@ package struct LocalWorker: Sendable {
     throw CommandFailure(.work, "the worker ended \(Self.maximumStarts) times; its last message was: \(reason)")
   }
 
-  /// Starts the worker and waits for its end. Returns the end of its standard error. When the task is cancelled, closes the
-  /// worker's standard input and kills the worker if it has not ended after `grace`.
+  /// Starts the worker and waits for its end. Returns the end of its standard error. When the task is cancelled, closes
+  /// the worker's standard input and kills the worker if it has not ended after `grace`.
   private func runOnce() async throws -> String {
     let (shutdown, request) = AsyncStream.makeStream(of: Never.self)
     // A task of its own: to cancel the task that runs a subprocess is to kill the subprocess at once.

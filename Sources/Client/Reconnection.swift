@@ -1,7 +1,7 @@
 package import Wire
 
-/// When a client connects again after it has lost its coordinator. Pure: it gets events with their times, and returns what
-/// to do.
+/// When a client connects again after it has lost its coordinator. Pure: it gets events with their times, and returns
+/// what to do.
 package struct Reconnection: Sendable, Hashable {
   /// How long a client waits between attempts, and when it gives up.
   package struct Limits: Sendable, Hashable {

@@ -24,8 +24,8 @@ package struct Waveform: Encodable, Equatable, Sendable {
   package static let pointCounts = 1...1_000_000
   package static let rates = 0.001...100_000
 
-  /// Reads a file of linear PCM of 24 bits as this program writes it: RIFF or RF64. Blocks. Throws if it cannot be read, is
-  /// no such file, or has more points at a rate than a waveform may have.
+  /// Reads a file of linear PCM of 24 bits as this program writes it: RIFF or RF64. Blocks. Throws if it cannot be
+  /// read, is no such file, or has more points at a rate than a waveform may have.
   package init(_ file: OpenFile, _ resolution: Resolution) throws {
     let header = try WaveHeader(file)
     (sampleRate, channels, samples) = (header.sampleRate, header.channels, header.samples)

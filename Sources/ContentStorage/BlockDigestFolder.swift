@@ -3,7 +3,8 @@ import Glibc
 import Synchronization
 import SystemSupport
 
-/// Lists of block digests in a folder, a file `ab/<sha256>` for each content of more than one block. Every method blocks.
+/// Lists of block digests in a folder, a file `ab/<sha256>` for each content of more than one block. Every method
+/// blocks.
 ///
 /// A list is made in the pass over the content that finds the content's own digest, and only those of such passes are
 /// saved here. A file ends with the SHA-256 of all before it, so a list that a disk fault changed is not used. What is

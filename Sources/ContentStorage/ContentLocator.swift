@@ -4,8 +4,8 @@ import Glibc
 import Synchronization
 import SystemSupport
 
-/// Finds content in the content store, or in a file under the media root that coordinator and workers share. Every method
-/// blocks.
+/// Finds content in the content store, or in a file under the media root that coordinator and workers share. Every
+/// method blocks.
 ///
 /// The path at which a file was found is recorded in memory and in `places/` of the store's folder, as a hint for the
 /// next time.
@@ -39,9 +39,9 @@ package final class ContentLocator: Sendable {
 
   /// Whether the content is available. Reads files that may be the content for their digest, unless they were read
   /// before: it takes as long as that.
-  /// - Parameter hint: The path of the file at the client. A file at that path, or at an end of that path under the media
-  ///   root, is the content if it is under the media root and has its size and digest. Of a path with more than 32
-  ///   parts only the 32 shortest ends are searched for.
+  /// - Parameter hint: The path of the file at the client. A file at that path, or at an end of that path under the
+  ///   media root, is the content if it is under the media root and has its size and digest. Of a path with more than
+  ///   32 parts only the 32 shortest ends are searched for.
   package func has(_ content: Content, hint: String = "") -> Bool {
     if store.contains(content) { return true }
     guard let root else { return false }
@@ -54,8 +54,8 @@ package final class ContentLocator: Sendable {
     return false
   }
 
-  /// The path, relative to the media root, at which the content was found before; nil if a worker has to read it from the
-  /// coordinator. Opens no media file: whoever reads the file checks its digest.
+  /// The path, relative to the media root, at which the content was found before; nil if a worker has to read it from
+  /// the coordinator. Opens no media file: whoever reads the file checks its digest.
   package func sharedPath(of content: Content) -> String? {
     guard let root else { return nil }
     if let path = place(of: content.digest, root) { return Self.relative(path, to: root) }
@@ -72,8 +72,8 @@ package final class ContentLocator: Sendable {
   ///
   /// Throws `.missing` if the content is not available, and `.unverified` if it is a file under the media root that was
   /// not read since it changed: call `verify`, and read again.
-  /// - Parameter verifying: Read such a file for its digest at once, however long that takes. A file that changed within
-  ///   the last seconds stays unverified, and is read each time.
+  /// - Parameter verifying: Read such a file for its digest at once, however long that takes. A file that changed
+  ///   within the last seconds stays unverified, and is read each time.
   package func read(
     _ digest: SHA256Digest, offset: UInt64, length: Int, verifying: Bool = false
   ) throws(ContentStoreError) -> Data {
@@ -134,9 +134,9 @@ package final class ContentLocator: Sendable {
     }
   }
 
-  /// Removes the store's object if its bytes do not have the digest, and forgets what is known of the file under the media
-  /// root that was the content: the next `has` reads it, although nothing shows that it has changed. Returns whether an
-  /// object was removed. Takes as long as reading it.
+  /// Removes the store's object if its bytes do not have the digest, and forgets what is known of the file under the
+  /// media root that was the content: the next `has` reads it, although nothing shows that it has changed. Returns
+  /// whether an object was removed. Takes as long as reading it.
   package func removeIfDamaged(_ digest: SHA256Digest) throws(ContentStoreError) -> Bool {
     let wasRemoved = try store.removeIfDamaged(digest)
     // Without a file there is nothing to forget.

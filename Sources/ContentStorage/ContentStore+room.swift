@@ -3,13 +3,13 @@ import Glibc
 import Synchronization
 import SystemSupport
 
-// The room on the disk for uploads. An upload allocates the space of all that it will write before it begins, so that the
-// file system accounts for it: no other upload, of this coordinator or of another one with the same store, counts on that
-// space. What interrupted uploads left is removed when the room is needed.
+// The room on the disk for uploads. An upload allocates the space of all that it will write before it begins, so that
+// the file system accounts for it: no other upload, of this coordinator or of another one with the same store, counts
+// on that space. What interrupted uploads left is removed when the room is needed.
 
 extension ContentStore {
-  /// Reserves the space of what an upload will write to its file. Throws `.outOfSpace` if fewer than `minimumFree` bytes
-  /// would be left on the disk, and no remains of interrupted uploads can be removed for it.
+  /// Reserves the space of what an upload will write to its file. Throws `.outOfSpace` if fewer than `minimumFree`
+  /// bytes would be left on the disk, and no remains of interrupted uploads can be removed for it.
   /// - Parameter range: Of the file.
   /// - Returns: Whether the space is allocated. If not, because the file system cannot, it is counted in this process
   ///   until `release`.
@@ -57,8 +57,8 @@ extension ContentStore {
 
   // MARK: What interrupted uploads left
 
-  /// Removes what interrupted uploads left, the oldest first, until so many bytes are free that were not. Removes nothing
-  /// if all of it together is less. What an open upload writes is locked and stays.
+  /// Removes what interrupted uploads left, the oldest first, until so many bytes are free that were not. Removes
+  /// nothing if all of it together is less. What an open upload writes is locked and stays.
   /// - Returns: The bytes that were freed.
   package func removeRemains(freeing missing: Int64) -> Int64 {
     let remains = Directories.files(in: directory + "/temporary")
@@ -94,7 +94,8 @@ extension OpenFile {
     }
   }
 
-  /// Allocates the blocks of a range and leaves the file's size. Returns false if the file system has no such operation.
+  /// Allocates the blocks of a range and leaves the file's size. Returns false if the file system has no such
+  /// operation.
   fileprivate func allocate(_ range: Range<Int64>) throws(SystemError) -> Bool {
     if range.isEmpty { return true }
     let status = files_allocate(descriptor, off_t(range.lowerBound), off_t(range.count))

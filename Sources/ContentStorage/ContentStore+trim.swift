@@ -7,8 +7,8 @@ import SystemSupport
 // interrupted uploads left.
 
 extension ContentStore {
-  /// Objects that were made or used within this time, in seconds, are never trimmed: an upload may have just arrived for
-  /// a job that is being submitted. Longer than `useInterval`, so that every use that is not recorded is within it.
+  /// Objects that were made or used within this time, in seconds, are never trimmed: an upload may have just arrived
+  /// for a job that is being submitted. Longer than `useInterval`, so that every use that is not recorded is within it.
   static let trimAge: Double = 900
   /// How long what an interrupted upload left is kept, in seconds, unless the room is needed.
   static let partialAge: Double = 86_400
@@ -20,9 +20,9 @@ extension ContentStore {
   static let maximumEntries = 1_000_000
 
   /// Removes objects until those that are left take at most `limit` bytes of the disk: the one that was not used for
-  /// longest first. Objects that were made or used within the last quarter of an hour stay, and so do those in `keeping`,
-  /// so the store may be larger than `limit` afterwards. What refers to removed objects goes too. Takes as long as
-  /// reading the attributes of every file of the store.
+  /// longest first. Objects that were made or used within the last quarter of an hour stay, and so do those in
+  /// `keeping`, so the store may be larger than `limit` afterwards. What refers to removed objects goes too. Takes as
+  /// long as reading the attributes of every file of the store.
   /// - Parameters:
   ///   - limit: In bytes on the disk, as `du` counts them.
   ///   - keeping: What open jobs need, and films that were not fetched. It must have been complete within the last

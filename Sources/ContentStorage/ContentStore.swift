@@ -68,8 +68,8 @@ package final class ContentStore: Sendable {
   }
 
   /// Why the store cannot be used now, for a person: its folder is not there, as when its disk is not mounted, or has
-  /// another store. Nil if it is there. While a store is away nothing can be said about what it has, and nothing is made
-  /// in its place.
+  /// another store. Nil if it is there. While a store is away nothing can be said about what it has, and nothing is
+  /// made in its place.
   package var absence: String? {
     guard access(directory + "/objects", F_OK) == 0 else {
       return "the content store \(directory) is not there: \(SystemError(errno, "").reason)"
@@ -110,13 +110,15 @@ package final class ContentStore: Sendable {
     return recordUse(of: path, status)
   }
 
-  /// Records that an object is used now, at most once in `useInterval`. Returns false if the object is not there any more.
+  /// Records that an object is used now, at most once in `useInterval`. Returns false if the object is not there any
+  /// more.
   func recordUse(of path: String, _ status: stat) -> Bool {
     let last = max(status.st_atim.tv_sec, status.st_mtim.tv_sec)
     guard Double(time(nil) - last) >= Self.useInterval else { return true }
     // UTIME_NOW and UTIME_OMIT, which Swift does not import.
     let times = [timespec(tv_sec: 0, tv_nsec: (1 << 30) - 1), timespec(tv_sec: 0, tv_nsec: (1 << 30) - 2)]
-    // Of another user's file only both times can be set. If not even that is allowed, the object is only trimmed earlier.
+    // Of another user's file only both times can be set. If not even that is allowed, the object is only trimmed
+    // earlier.
     return utimensat(AT_FDCWD, path, times, 0) == 0 || utimensat(AT_FDCWD, path, nil, 0) == 0 || errno != ENOENT
   }
 
@@ -149,8 +151,8 @@ package final class ContentStore: Sendable {
     size(of: digest).flatMap { blocks.list(of: Content(digest: digest, size: $0)) }
   }
 
-  /// Makes the block digests of an object, such as one that an earlier version stored. Reads the whole object; if its bytes
-  /// do not have the digest that is its name, removes it. Nil if the store does not have the object afterwards.
+  /// Makes the block digests of an object, such as one that an earlier version stored. Reads the whole object; if its
+  /// bytes do not have the digest that is its name, removes it. Nil if the store does not have the object afterwards.
   func makeBlockDigests(of digest: SHA256Digest) throws(ContentStoreError) -> BlockDigests? {
     let found: BlockDigests
     do throws(SystemError) {

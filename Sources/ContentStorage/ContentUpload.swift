@@ -7,9 +7,9 @@ import SystemSupport
 /// after `finish` has checked it. Every method blocks.
 ///
 /// An upload that is dropped leaves what it has written, if that is a mebibyte or more, as `temporary/partial-<digest>`
-/// for a day, or until another upload needs the room. The next upload of the same content goes on from there. One upload
-/// at a time writes that file; another one of the same content, of any process, writes a file of its own, of which nothing
-/// is left.
+/// for a day, or until another upload needs the room. The next upload of the same content goes on from there. One
+/// upload at a time writes that file; another one of the same content, of any process, writes a file of its own, of
+/// which nothing is left.
 ///
 /// Unchecked, and safe: one task at a time uses it, and calls its methods one after the other.
 package final class ContentUpload: @unchecked Sendable {
@@ -66,9 +66,9 @@ package final class ContentUpload: @unchecked Sendable {
     }
   }
 
-  /// Reserves the space of what is not written yet, so that uploads that are written at the same time, by any coordinator
-  /// of the store, do not count on the same space. What interrupted uploads left is removed if that makes the room. Throws
-  /// `.outOfSpace` if fewer than `minimumFree` bytes would be left on the disk.
+  /// Reserves the space of what is not written yet, so that uploads that are written at the same time, by any
+  /// coordinator of the store, do not count on the same space. What interrupted uploads left is removed if that makes
+  /// the room. Throws `.outOfSpace` if fewer than `minimumFree` bytes would be left on the disk.
   package func reserve(leaving minimumFree: Int64) throws(ContentStoreError) {
     guard let file else { return }
     isAllocated = try store.reserve(resumed..<content.size, of: file, leaving: minimumFree)
@@ -91,8 +91,8 @@ package final class ContentUpload: @unchecked Sendable {
     received = resumed
   }
 
-  /// Appends bytes. Throws `.mismatch` if there are more than announced, `.outOfSpace` if the disk is full and no remains of
-  /// interrupted uploads can be removed for the rest.
+  /// Appends bytes. Throws `.mismatch` if there are more than announced, `.outOfSpace` if the disk is full and no
+  /// remains of interrupted uploads can be removed for the rest.
   package func write(_ data: Data) throws(ContentStoreError) {
     guard let file, Int64(data.count) <= content.size - received else {
       throw ContentStoreError(.mismatch, "the upload is longer than the announced \(content.size) bytes")

@@ -5,15 +5,15 @@ package import SystemSupport
 
 /// The contents of files that were read before and have not changed since: each file is read for its digest once.
 ///
-/// Which file, and in which state, is its device, inode, size and times (`FileIdentity`). A file that changed within the
-/// last two seconds is read again the next time, because it could change once more with no trace.
+/// Which file, and in which state, is its device, inode, size and times (`FileIdentity`). A file that changed within
+/// the last two seconds is read again the next time, because it could change once more with no trace.
 ///
 /// With a folder, the digests are also kept there, in the file `digests`, which any number of programs may use at once.
 /// It is a cache: lines that a crash damaged are ignored, and it may be removed at any time.
 ///
 /// The identity of a file says that it was left alone, and not that its bytes are the same: a program that has the file
-/// mapped into its memory changes it without a trace, and so does a disk fault. Who uses the bytes of a file whose digest
-/// is known checks them block by block, with `blocks`, and calls `forget` if one is wrong.
+/// mapped into its memory changes it without a trace, and so does a disk fault. Who uses the bytes of a file whose
+/// digest is known checks them block by block, with `blocks`, and calls `forget` if one is wrong.
 package final class FileContentCache: Sendable {
   /// How many files are remembered, in memory and in the folder's file.
   static let maximumCount = 20_000
@@ -35,8 +35,8 @@ package final class FileContentCache: Sendable {
   private let now: @Sendable () -> timespec
 
   /// - Parameters:
-  ///   - directory: Of this user, such as `ProcessEnvironment.cacheDirectory`, or a content store's. Made if it does not
-  ///     exist, and not used if that fails. Nil: digests are kept in memory only.
+  ///   - directory: Of this user, such as `ProcessEnvironment.cacheDirectory`, or a content store's. Made if it does
+  ///     not exist, and not used if that fails. Nil: digests are kept in memory only.
   ///   - lists: Where the block digests of the files that are read are kept; nil: they are not computed.
   package convenience init(directory: String? = nil, lists: BlockDigestFolder? = nil) {
     self.init(directory: directory, lists: lists) {
@@ -59,8 +59,8 @@ package final class FileContentCache: Sendable {
     return lookUp(identity)
   }
 
-  /// The digest and the size of an open file. Reads the file unless it was read before and has not changed. Blocks for as
-  /// long as that takes; several callers that ask for one file read it once.
+  /// The digest and the size of an open file. Reads the file unless it was read before and has not changed. Blocks for
+  /// as long as that takes; several callers that ask for one file read it once.
   ///
   /// Throws `.system` if the file is not a regular one, `.mismatch` if it changes while it is read.
   /// - Parameter progress: Receives the number of bytes that were read so far.
@@ -95,7 +95,8 @@ package final class FileContentCache: Sendable {
     }
   }
 
-  /// Forgets the digest of a file, which is read again the next time: its bytes are others, and its identity is the same.
+  /// Forgets the digest of a file, which is read again the next time: its bytes are others, and its identity is the
+  /// same.
   package func forget(_ identity: FileIdentity) {
     known.withLock { $0.contents.remove(identity) }
     table?.remove(identity)

@@ -1,7 +1,7 @@
 package import Digest
 
-/// What is known of results beyond their bytes: a short text by the result's digest. The notes are files in `notes/` of a
-/// content store, and stay there for some time after the result is gone. Every method blocks.
+/// What is known of results beyond their bytes: a short text by the result's digest. The notes are files in `notes/` of
+/// a content store, and stay there for some time after the result is gone. Every method blocks.
 package final class ResultNotes: Sendable {
   /// Of a note, in bytes.
   private static let limit = 1 << 20

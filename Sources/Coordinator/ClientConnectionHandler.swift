@@ -7,8 +7,8 @@ import Logging
 import SwiftProtobuf
 import Wire
 
-/// Serves one connection of a client. Requests are answered one after the other; watches, inspections, reads and uploads
-/// go on alongside.
+/// Serves one connection of a client. Requests are answered one after the other; watches, inspections, reads and
+/// uploads go on alongside.
 actor ClientConnectionHandler {
   /// How many watches and inspections may be under way at once.
   static let maximumWatches = 16

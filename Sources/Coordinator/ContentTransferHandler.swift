@@ -45,9 +45,10 @@ actor ContentTransferHandler {
 
   /// - Parameter minimumFree: An upload after which the store's disk would have fewer bytes available is answered as
   ///   temporarily impossible. Zero: uploads are taken until the disk is full.
-  /// - Parameter checksReads: What the store reads is compared with its digests, and damaged content is removed, because
-  ///   the peer cannot report it.
-  /// - Parameter waits: Called when an upload waits for room on the disk, with the reason, and with nil when one begins.
+  /// - Parameter checksReads: What the store reads is compared with its digests, and damaged content is removed,
+  ///   because the peer cannot report it.
+  /// - Parameter waits: Called when an upload waits for room on the disk, with the reason, and with nil when one
+  ///   begins.
   init(
     content: ContentLocator, connection: WireConnection, minimumFree: Int64 = 0, checksReads: Bool = false,
     waits: @escaping @Sendable (Content, String?) async -> Void = { _, _ in }
@@ -59,8 +60,8 @@ actor ContentTransferHandler {
     self.waits = waits
   }
 
-  /// Processes a message that belongs to a read or an upload; work that takes long goes on in `group`. Returns false, and
-  /// does nothing, for any other message. Throws `.violation` if the peer exceeds a limit.
+  /// Processes a message that belongs to a read or an upload; work that takes long goes on in `group`. Returns false,
+  /// and does nothing, for any other message. Throws `.violation` if the peer exceeds a limit.
   nonisolated(nonsending) func start(
     _ message: WireMessage, in group: inout ThrowingDiscardingTaskGroup<any Error>
   ) async throws -> Bool {
@@ -122,8 +123,8 @@ actor ContentTransferHandler {
     }
   }
 
-  /// Throws `.unverified` if the content is a file under the media root that was not read since it changed, and `.away` if
-  /// the store is.
+  /// Throws `.unverified` if the content is a file under the media root that was not read since it changed, and `.away`
+  /// if the store is.
   private func serve(
     _ read: Sheaf_ReadContent, _ digest: SHA256Digest, _ length: Int, verifying: Bool
   ) async throws {
@@ -150,8 +151,8 @@ actor ContentTransferHandler {
     try await connection.send(.contentData(.with { ($0.request, $0.error) = (read.request, error) }))
   }
 
-  /// A worker's bytes are not checked here: it checks them, by block digests or by the digest of the whole, and so finds
-  /// what changes on the way too. It reports wrong ones, and `DamagedInputs` looks into it.
+  /// A worker's bytes are not checked here: it checks them, by block digests or by the digest of the whole, and so
+  /// finds what changes on the way too. It reports wrong ones, and `DamagedInputs` looks into it.
   private func data(
     _ read: Sheaf_ReadContent, of digest: SHA256Digest, _ length: Int, _ verifying: Bool
   ) async throws -> Data {

@@ -11,8 +11,8 @@ package struct CoordinatorConfiguration: Sendable {
   package var maximumConnections: Int
   /// The same for all coordinators of a database.
   package var policy: LeasePolicy
-  /// How long results and failures that workers have reported may take to reach the store when the coordinator stops. It
-  /// must be shorter than the time that container engines wait before they kill.
+  /// How long results and failures that workers have reported may take to reach the store when the coordinator stops.
+  /// It must be shorter than the time that container engines wait before they kill.
   package var grace: Duration = .seconds(7)
   /// Below this many free bytes of the content store's disk no task is granted and no upload is taken. 0: there is no
   /// such limit.

@@ -49,8 +49,8 @@ extension CoordinatorService {
     answer(renewals.handle(.left(worker.holder), now: now))
   }
 
-  /// The first heartbeat of a worker's connection lists these leases. Those that its last connection had and that are not
-  /// listed never reached the worker, or it has dropped them: they are free at once.
+  /// The first heartbeat of a worker's connection lists these leases. Those that its last connection had and that are
+  /// not listed never reached the worker, or it has dropped them: they are free at once.
   func returned(_ holder: Holder, with leases: Set<Lease>) async {
     for lease in left.take(holder.worker) where !leases.contains(lease) {
       await fail(lease, holder)
@@ -83,7 +83,8 @@ extension CoordinatorService {
   }
 
   /// Registers all workers and reports closed connections to the store, one call at a time, so that a worker that has
-  /// left is not registered again by an earlier call. What the store does not carry out is tried again at the next tick.
+  /// left is not registered again by an earlier call. What the store does not carry out is tried again at the next
+  /// tick.
   func register() {
     guard !isRegistering, mustRegister || !disconnected.isEmpty else { return }
     isRegistering = true

@@ -4,8 +4,8 @@ package import Jobs
 package import Logging
 package import Wire
 
-/// The coordinator: serves workers and clients, and carries out what the store decides. It keeps nothing that must not be
-/// lost, so any number of coordinators can serve one store.
+/// The coordinator: serves workers and clients, and carries out what the store decides. It keeps nothing that must not
+/// be lost, so any number of coordinators can serve one store.
 package actor CoordinatorService {
   nonisolated let store: any JobStore
   package nonisolated let content: ContentLocator
@@ -118,8 +118,8 @@ package actor CoordinatorService {
   }
 
   /// Stops granting tasks, lets what workers have reported reach the store for at most `configuration.grace`, then
-  /// refuses every connection as shutting down. Tasks that run go on: their workers connect to another coordinator, or to
-  /// the next one at this address.
+  /// refuses every connection as shutting down. Tasks that run go on: their workers connect to another coordinator, or
+  /// to the next one at this address.
   package func drain(_ server: WireServer) async {
     isDraining = true
     hold()

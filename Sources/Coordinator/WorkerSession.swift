@@ -1,8 +1,8 @@
 import Digest
 import Jobs
 
-/// The coordinator's state of one connected worker: events in, effects out, without a clock, a socket or a store. `now` is
-/// the time since any fixed moment.
+/// The coordinator's state of one connected worker: events in, effects out, without a clock, a socket or a store. `now`
+/// is the time since any fixed moment.
 struct WorkerSession: Sendable {
   enum Event: Sendable, Hashable {
     case heartbeat(renewals: [Renewal], freeSlots: Int, isDraining: Bool)
@@ -53,7 +53,8 @@ struct WorkerSession: Sendable {
   private let silence: Duration
   /// By task, so that nothing depends on the order of arrival.
   private var held: [Held] = []
-  /// Leases that have ended and that the worker may still list, because it wrote its heartbeat before it read the answer.
+  /// Leases that have ended and that the worker may still list, because it wrote its heartbeat before it read the
+  /// answer.
   private var ended: [Lease] = []
   /// The free slots of the last heartbeat, less what was granted since.
   private var free = 0
@@ -152,9 +153,9 @@ struct WorkerSession: Sendable {
     return max(0, min(free, 2 * slots - held.count))
   }
 
-  /// Without a pause, a worker that cannot execute anything would take and release every task of the farm within a second.
-  /// Tasks that end together, as when the worker's fork server ended, are one failure. A worker that drains takes no
-  /// tasks in any case.
+  /// Without a pause, a worker that cannot execute anything would take and release every task of the farm within a
+  /// second. Tasks that end together, as when the worker's fork server ended, are one failure. A worker that drains
+  /// takes no tasks in any case.
   private mutating func pause(_ now: Duration, _ reason: String) {
     lastRelease = reason
     guard !isDraining, pausedUntil.map({ now >= $0 }) ?? true else { return }
@@ -162,9 +163,9 @@ struct WorkerSession: Sendable {
     releases += 1
   }
 
-  /// The worker wrote the heartbeat before it read the grants that are on their way to it. Grants that the heartbeat does
-  /// not list yet take slots that it counts as free. Leases that this session has not granted are of the worker's earlier
-  /// connections.
+  /// The worker wrote the heartbeat before it read the grants that are on their way to it. Grants that the heartbeat
+  /// does not list yet take slots that it counts as free. Leases that this session has not granted are of the worker's
+  /// earlier connections.
   private mutating func update(listed: Set<Lease>, freeSlots: Int) {
     held.removeAll { $0.isListed && !listed.contains($0.lease) }
     for index in held.indices where listed.contains(held[index].lease) { held[index].isListed = true }

@@ -35,7 +35,8 @@ package struct BlockDigests: Sendable, Hashable {
 
   package static let digestSize = 32
 
-  /// Nil unless there are 32 bytes for each block of the content, and the digest of a single block is the content's own.
+  /// Nil unless there are 32 bytes for each block of the content, and the digest of a single block is the content's
+  /// own.
   package init?(_ content: Content, bytes: [UInt8]) {
     guard content.size >= 0, bytes.count == Self.byteCount(of: content.size) else { return nil }
     if bytes.count == Self.digestSize, bytes != content.digest.bytes { return nil }
@@ -108,8 +109,8 @@ package struct BlockHasher: ~Copyable {
 }
 
 extension OpenFile {
-  /// The digests of the whole file and of its blocks, in one pass. The descriptor's offset does not change. Blocks for as
-  /// long as it takes to read the file.
+  /// The digests of the whole file and of its blocks, in one pass. The descriptor's offset does not change. Blocks for
+  /// as long as it takes to read the file.
   /// - Parameter progress: Receives the number of bytes that were read so far, after each mebibyte.
   package func blockDigests(progress: ((Int64) -> Void)? = nil) throws(SystemError) -> BlockDigests {
     var hasher = BlockHasher()

@@ -13,8 +13,8 @@ package struct Content: Sendable, Hashable {
 }
 
 extension OpenFile {
-  /// The digest and the size of the whole file. It is read by position, so the descriptor's offset does not change. Blocks
-  /// for as long as it takes to read the file.
+  /// The digest and the size of the whole file. It is read by position, so the descriptor's offset does not change.
+  /// Blocks for as long as it takes to read the file.
   /// - Parameter progress: Receives the number of bytes that were read so far, after each mebibyte.
   package func content(progress: ((Int64) -> Void)? = nil) throws(SystemError) -> Content {
     var hasher = SHA256Hasher()

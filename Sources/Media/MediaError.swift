@@ -1,8 +1,8 @@
 internal import CMedia
 internal import SystemSupport
 
-/// What went wrong with a media file or a codec: what was being done, to what, and why it failed, in words that a person
-/// can act on.
+/// What went wrong with a media file or a codec: what was being done, to what, and why it failed, in words that a
+/// person can act on.
 package struct MediaError: Error, Sendable, Hashable, CustomStringConvertible {
   package enum Code: String, Sendable, Hashable {
     /// Bytes could not be read or written.

@@ -6,8 +6,8 @@ internal import SystemSupport
 package struct LoadedLibrary: Sendable, Hashable {
   /// Such as `libx264.so.164`.
   package var name: String
-  /// Lower-case hexadecimal: what the linker recorded as the identity of the library's contents, or else the SHA-256 of its
-  /// file. Two builds of one version have different ones.
+  /// Lower-case hexadecimal: what the linker recorded as the identity of the library's contents, or else the SHA-256 of
+  /// its file. Two builds of one version have different ones.
   package var identity: String
 }
 
@@ -30,8 +30,8 @@ package enum LoadedLibraries {
     "m.", "mvec.",
   ]
 
-  /// Sorted by name. libavfilter, which is linked by none and loaded when audio is filtered, is loaded by this. Throws if
-  /// a library's identity cannot be determined.
+  /// Sorted by name. libavfilter, which is linked by none and loaded when audio is filtered, is loaded by this. Throws
+  /// if a library's identity cannot be determined.
   package static func all() throws(RenderError) -> [LoadedLibrary] {
     // Without libavfilter no audio can be filtered, and a task that needs it fails with the reason.
     var reason = [CChar](repeating: 0, count: 256)

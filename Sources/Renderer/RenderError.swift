@@ -28,8 +28,8 @@ package struct RenderError: Error, Sendable, CustomStringConvertible {
 }
 
 extension RenderError {
-  /// Makes the error of a step, such as `encoding frame 7`, from a media error. If the machine ran out of something, the
-  /// media is not the cause.
+  /// Makes the error of a step, such as `encoding frame 7`, from a media error. If the machine ran out of something,
+  /// the media is not the cause.
   static func during(_ step: String) -> (MediaError) -> RenderError {
     { error in
       switch error.code {

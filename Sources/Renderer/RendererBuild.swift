@@ -1,7 +1,7 @@
 internal import CPango
 
-/// The part of the renderer's build that decides a task's output besides its payload and its inputs, to which the fonts of
-/// its texts belong. The part of libav* is `MediaBuild`.
+/// The part of the renderer's build that decides a task's output besides its payload and its inputs, to which the fonts
+/// of its texts belong. The part of libav* is `MediaBuild`.
 package enum RendererBuild {
   /// Incremented with every change that may change a picture or a sample by one bit.
   private static let version = 7

@@ -51,7 +51,8 @@ struct Terminal: Sendable {
     self.file = file
   }
 
-  /// Whether a terminal of this type, the value of `TERM`, executes control sequences. It gets lines otherwise, as a pipe.
+  /// Whether a terminal of this type, the value of `TERM`, executes control sequences. It gets lines otherwise, as a
+  /// pipe.
   static func canRepaint(_ type: String?) -> Bool { type != "dumb" }
 
   /// In columns: 80 if the terminal does not say.

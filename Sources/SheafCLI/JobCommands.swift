@@ -123,8 +123,8 @@ private struct FollowedJob {
     return try await followed.finish(client, progress)
   }
 
-  /// Waits for the job's end, and fetches the film. The job is cancelled if this task is. A failure of the way there, not
-  /// of the job, has the commands that go on.
+  /// Waits for the job's end, and fetches the film. The job is cancelled if this task is. A failure of the way there,
+  /// not of the job, has the commands that go on.
   func finish(_ client: FarmClient, _ progress: ProgressReport) async throws -> Sheaf_JobStatus {
     do {
       // The job is reported as done when the film is fetched.

@@ -73,7 +73,8 @@ enum ProgressLine {
     return status.hasAudio_p && !status.audioDone ? "mixing the audio" : "stitching"
   }
 
-  /// The bar takes at least ten columns and at most forty. The parts follow for as long as there is room, in their order.
+  /// The bar takes at least ten columns and at most forty. The parts follow for as long as there is room, in their
+  /// order.
   private static func bar(_ done: UInt64, of total: UInt64, _ percent: String, _ parts: [String], width: Int) -> String
   {
     let room = width - 1

@@ -40,7 +40,8 @@ struct LineFilter {
   private var lastKey: [String] = []
   private var lastTenth: UInt64 = 0
 
-  /// Whether the status is worth a line: another state, another tenth of the work, another reason to wait, or 5 s later.
+  /// Whether the status is worth a line: another state, another tenth of the work, another reason to wait, or 5 s
+  /// later.
   /// - Parameter key: What is always worth a line when it changes.
   mutating func passes(_ done: UInt64, of total: UInt64, key: [String], at now: Duration) -> Bool {
     let tenth = total == 0 ? 0 : UInt64(Double(done) / Double(total) * 10)

@@ -244,8 +244,8 @@ extension CoordinatorConfiguration {
   }
 }
 
-/// SIGTERM and SIGINT of a coordinator: the first one drains it, and the process ends within 10 s whatever does not answer.
-/// The second one ends it at once.
+/// SIGTERM and SIGINT of a coordinator: the first one drains it, and the process ends within 10 s whatever does not
+/// answer. The second one ends it at once.
 private actor StopSignals {
   /// Longer than a coordinator's grace, and shorter than the time that container engines wait before they kill.
   private static let limit = Duration.milliseconds(9500)
@@ -259,8 +259,8 @@ private actor StopSignals {
     self.logger = logger
   }
 
-  /// Takes the signals from now on. Before `serve` was called there is nothing to drain, and the first one ends the process
-  /// at once.
+  /// Takes the signals from now on. Before `serve` was called there is nothing to drain, and the first one ends the
+  /// process at once.
   func listen() async {
     let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
     Task { for await signal in signals { stop(signal) } }

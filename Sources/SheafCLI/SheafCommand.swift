@@ -115,8 +115,8 @@ extension AsyncParsableCommand {
 
 /// Ctrl-C and SIGTERM: the work is cancelled, and removes what it has not finished.
 enum Interruption {
-  /// Runs `body`, and cancels its task at the first signal. A second signal ends the process at once. Throws what `body`
-  /// throws, or the failure with the signal's exit code.
+  /// Runs `body`, and cancels its task at the first signal. A second signal ends the process at once. Throws what
+  /// `body` throws, or the failure with the signal's exit code.
   static func cancelling<R: Sendable>(_ body: @escaping @Sendable () async throws -> R) async throws -> R {
     let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm)
     let received = Mutex<UnixSignal?>(nil)

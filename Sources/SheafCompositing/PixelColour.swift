@@ -34,8 +34,8 @@ extension MutablePixelBuffer {
   /// The colour of a pixel. Its chroma is that of the stored sample that it belongs to.
   public func pixel(_ x: Int, _ y: Int) -> PixelColour { memory.pixel(x, y) }
 
-  /// Sets each pixel to a colour; where its alpha is below 1, it is drawn over what is there. A stored chroma sample is the
-  /// mean of its pixels'.
+  /// Sets each pixel to a colour; where its alpha is below 1, it is drawn over what is there. A stored chroma sample is
+  /// the mean of its pixels'.
   /// - Parameter colour: Called for each pixel, the rows of each chroma sample one after the other.
   public mutating func setEachPixel(_ colour: (_ x: Int, _ y: Int) throws -> PixelColour) rethrows {
     let layout = memory.layout

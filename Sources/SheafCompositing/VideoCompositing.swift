@@ -1,29 +1,30 @@
 public import CompositionModel
 
 /// A compositor of your own: AVFoundation's `AVVideoCompositing`. It makes the picture of a transition of the kind
-/// `custom`, or of an instruction with a `compositor`, from the pictures of their tracks. `docs/compositor.md` describes
-/// how a worker gets it.
+/// `custom`, or of an instruction with a `compositor`, from the pictures of their tracks. `docs/compositor.md`
+/// describes how a worker gets it.
 ///
-/// A film is rendered in segments, on any worker, in any order, and again after an edit. So `compose` must be a function of
-/// its request and of the parameters: no clock, no random numbers without a fixed seed, no state that one call leaves for
-/// the next, no files. The processor must not matter either: no result may depend on the number of cores.
+/// A film is rendered in segments, on any worker, in any order, and again after an edit. So `compose` must be a
+/// function of its request and of the parameters: no clock, no random numbers without a fixed seed, no state that one
+/// call leaves for the next, no files. The processor must not matter either: no result may depend on the number of
+/// cores.
 ///
-/// A segment's compositor is made and called in one thread, in a process without access to files and network. If it traps
-/// there, the attempt is counted as crashed.
+/// A segment's compositor is made and called in one thread, in a process without access to files and network. If it
+/// traps there, the attempt is counted as crashed.
 public protocol VideoCompositing: Sendable {
-  /// What `parameters` of the document are decoded to. Throw from `init(from:)` or from `init(parameters:size:)` if a value
-  /// cannot be used: the job fails with the text of the error.
+  /// What `parameters` of the document are decoded to. Throw from `init(from:)` or from `init(parameters:size:)` if a
+  /// value cannot be used: the job fails with the text of the error.
   associatedtype Parameters: Decodable
 
   /// Its name in documents: 1 to 40 ASCII letters, digits and `-`, `_`, `.`.
   static var name: String { get }
 
-  /// To be incremented with every change that may change a picture: 1 or more. Pieces that another revision has rendered
-  /// are not used again.
+  /// To be incremented with every change that may change a picture: 1 or more. Pieces that another revision has
+  /// rendered are not used again.
   static var revision: Int { get }
 
-  /// Whether the picture depends on `progress`, `time` or `compositionTime`. If it does not, all three are zero or nil, and
-  /// frames of equal sources and equal metadata are made once. True by default.
+  /// Whether the picture depends on `progress`, `time` or `compositionTime`. If it does not, all three are zero or nil,
+  /// and frames of equal sources and equal metadata are made once. True by default.
   static var dependsOnTime: Bool { get }
 
   /// Makes the compositor of a segment.
@@ -33,8 +34,8 @@ public protocol VideoCompositing: Sendable {
   /// Makes one frame.
   /// - Parameters:
   ///   - request: The pictures, and where in its time the frame is.
-  ///   - picture: To be changed. At first it shows what lies below: the background, and for a transition the tracks below
-  ///     both of its tracks.
+  ///   - picture: To be changed. At first it shows what lies below: the background, and for a transition the tracks
+  ///     below both of its tracks.
   /// - Throws: Any error. The job fails with its text.
   func compose(_ request: VideoCompositionRequest, into picture: inout MutablePixelBuffer) throws
 }
@@ -70,8 +71,8 @@ public struct VideoCompositionRequest: Sendable {
 
   let content: Content
 
-  /// The part of the transition's or the instruction's time that has passed: 0 at its start, never above 1. A transition's
-  /// `easing` is applied.
+  /// The part of the transition's or the instruction's time that has passed: 0 at its start, never above 1. A
+  /// transition's `easing` is applied.
   public let progress: Double
   /// Seconds since the transition's or the instruction's start.
   public let time: MediaTime
@@ -128,8 +129,9 @@ public struct VideoCompositionRequest: Sendable {
     get throws { try sources.keys.sorted() }
   }
 
-  /// The picture of a track of an instruction: fitted, filtered and in its place in the film's frame, transparent where it
-  /// is not, and by its opacity. Nil if the track is not among the layers, or has no picture now. Throws in a transition.
+  /// The picture of a track of an instruction: fitted, filtered and in its place in the film's frame, transparent where
+  /// it is not, and by its opacity. Nil if the track is not among the layers, or has no picture now. Throws in a
+  /// transition.
   public func source(_ track: String) throws -> PixelBuffer? { try sources[track] }
 
   /// The value that a metadata track has now: AVFoundation's `sourceTimedMetadata(byTrackID:)`. Nil if it has none now.

@@ -2,8 +2,8 @@ import CompositionModel
 import Media
 import Segmenter
 
-/// Whether pieces are those of the task, and agree with each other: everything that their headers show, before anything is
-/// written.
+/// Whether pieces are those of the task, and agree with each other: everything that their headers show, before anything
+/// is written.
 enum PieceChecks {
   /// The header of the output's video: what all pieces agree on, with the largest reorder depth of any.
   static func video(

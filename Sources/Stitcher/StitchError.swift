@@ -33,7 +33,8 @@ package struct StitchError: Error, Sendable, CustomStringConvertible {
 }
 
 extension StitchError {
-  /// Makes the error of reading a piece. A truncated or foreign piece must be rendered again, like one with wrong frames.
+  /// Makes the error of reading a piece. A truncated or foreign piece must be rendered again, like one with wrong
+  /// frames.
   static func reading(_ piece: Int) -> (MediaError) -> StitchError {
     { error in
       switch error.code {

@@ -59,9 +59,9 @@ struct VideoPackets {
 /// The places of one video piece's packets on the output's timeline. They are computed from the number of packets; the
 /// piece's own times are only checked.
 ///
-/// Packet i of the output in decoding order, over all pieces, is decoded at tick i - delay, where `delay` is the largest
-/// number of frames by which any piece's decoding order is ahead of its presentation. So decoding times rise by one with
-/// each frame, across every join, and are never after the presentation, whatever the encoder wrote.
+/// Packet i of the output in decoding order, over all pieces, is decoded at tick i - delay, where `delay` is the
+/// largest number of frames by which any piece's decoding order is ahead of its presentation. So decoding times rise by
+/// one with each frame, across every join, and are never after the presentation, whatever the encoder wrote.
 struct VideoTimeline: Sendable {
   struct Times: Sendable, Equatable {
     /// In frames of the output.
@@ -112,7 +112,8 @@ struct VideoTimeline: Sendable {
     return Times(presentation: firstFrame + presentation, decoding: firstFrame + Int64(taken) - delay)
   }
 
-  /// Checks the end of the piece. With as many packets as frames, no two equal and none outside, each frame is there once.
+  /// Checks the end of the piece. With as many packets as frames, no two equal and none outside, each frame is there
+  /// once.
   func finish() throws(VideoTimelineFault) {
     guard taken == frameCount else { throw .tooFewFrames(found: taken, expected: frameCount) }
   }

@@ -1,9 +1,10 @@
 extension String {
-  /// With control characters written out, as in `\u{1B}`: names may contain them, and a terminal would execute them. Line
-  /// ends and tabs stay.
+  /// With control characters written out, as in `\u{1B}`: names may contain them, and a terminal would execute them.
+  /// Line ends and tabs stay.
   package var withoutControls: String { replacingControls { "\\u{\($0)}" } }
 
-  /// The same for a JSON text, where only strings can contain them: written out as JSON's own escapes, such as `\u001B`.
+  /// The same for a JSON text, where only strings can contain them: written out as JSON's own escapes, such as
+  /// `\u001B`.
   package var controlsEscapedAsJSON: String {
     replacingControls { "\\u" + String(repeating: "0", count: 4 - $0.count) + $0 }
   }

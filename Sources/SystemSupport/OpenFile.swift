@@ -63,8 +63,8 @@ package final class OpenFile: Sendable {
 // MARK: - Reading and writing
 
 extension OpenFile {
-  /// Reads up to `buffer.count` bytes at a position and leaves the descriptor's offset alone. Returns how many bytes were
-  /// read: fewer only at the file's end.
+  /// Reads up to `buffer.count` bytes at a position and leaves the descriptor's offset alone. Returns how many bytes
+  /// were read: fewer only at the file's end.
   package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(SystemError) -> Int {
     try readAll(descriptor, into: buffer, at: offset, name: name)
   }

@@ -29,8 +29,8 @@ package enum ProcessEnvironment {
   }
 
   /// This user's folder for what can be made again: `$XDG_CACHE_HOME/sheaf`, or `~/.cache/sheaf`. Throws if neither
-  /// variable is an absolute path, or if the folder exists and belongs to another user: no folder that any user can make
-  /// takes its place, because its maker could change what is in it.
+  /// variable is an absolute path, or if the folder exists and belongs to another user: no folder that any user can
+  /// make takes its place, because its maker could change what is in it.
   package static var cacheDirectory: String {
     get throws(SettingError) { try cacheDirectory(value, user: geteuid()) }
   }
@@ -74,8 +74,8 @@ package enum Setting {
     option ?? environment(variable)
   }
 
-  /// The value of an option whose variable had another name in an earlier version. Throws if only the former variable is
-  /// set: to ignore it would mean another value than the one that was meant.
+  /// The value of an option whose variable had another name in an earlier version. Throws if only the former variable
+  /// is set: to ignore it would mean another value than the one that was meant.
   package static func text(
     _ option: String?, _ variable: String, formerly former: String,
     environment: Environment = ProcessEnvironment.value

@@ -1,7 +1,8 @@
 import Glibc
 import SystemPackage
 
-/// Local sockets between a process and its children. Everything here blocks, except what has `WithoutWaiting` in its name.
+/// Local sockets between a process and its children. Everything here blocks, except what has `WithoutWaiting` in its
+/// name.
 extension OpenFile {
   /// Two connected stream sockets; what is written to one is read from the other.
   package static func socketPair() throws(SystemError) -> (OpenFile, OpenFile) {

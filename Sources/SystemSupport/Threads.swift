@@ -51,8 +51,8 @@ package final class Semaphore: @unchecked Sendable {
   }
 }
 
-/// The thread of one actor whose work blocks, so that the cooperative pool never waits for a database or a disk. It runs
-/// the actor's jobs one after the other, in the order in which they were enqueued.
+/// The thread of one actor whose work blocks, so that the cooperative pool never waits for a database or a disk. It
+/// runs the actor's jobs one after the other, in the order in which they were enqueued.
 package final class SerialThread: SerialExecutor {
   private struct Queue {
     var jobs: [UnownedJob] = []

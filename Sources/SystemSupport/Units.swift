@@ -1,8 +1,8 @@
 // Sizes and times as options give them, and sizes as messages do.
 
 extension Setting {
-  /// A number of bytes: plain, or with K, M, G or T for powers of 1024, such as `500M`. Nil if neither the option nor the
-  /// variable is set. Throws if the value has another form.
+  /// A number of bytes: plain, or with K, M, G or T for powers of 1024, such as `500M`. Nil if neither the option nor
+  /// the variable is set. Throws if the value has another form.
   /// - Parameter name: The option's, for the message, such as `--store-limit`.
   package static func bytes(
     _ option: String?, _ name: String, _ variable: String, environment: Environment = ProcessEnvironment.value

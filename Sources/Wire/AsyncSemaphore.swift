@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Admits a number of tasks at a time, in the order in which they came, and none while it is held back. Nothing blocks: a
-/// task that waits is suspended.
+/// Admits a number of tasks at a time, in the order in which they came, and none while it is held back. Nothing blocks:
+/// a task that waits is suspended.
 package final class AsyncSemaphore: Sendable {
   /// What is decided, without the tasks. Pure.
   struct Queue: Sendable {
@@ -77,8 +77,8 @@ package final class AsyncSemaphore: Sendable {
     return try await body()
   }
 
-  /// Waits for the task's turn. Returns whether it has come, and then `leave` must follow; false if the task is cancelled
-  /// before.
+  /// Waits for the task's turn. Returns whether it has come, and then `leave` must follow; false if the task is
+  /// cancelled before.
   func enter() async -> Bool {
     let number = state.withLock { state in
       state.next += 1

@@ -17,7 +17,8 @@ package enum WireProtocol {
   package static let frameTimeout: Duration = .seconds(30)
   /// In bytes. Far below what the slowest link carries in `frameTimeout`.
   package static let leastProgress = 16 << 10
-  /// In bytes. While somebody waits for memory, a frame that holds some must bring this much in a sixth of `frameTimeout`.
+  /// In bytes. While somebody waits for memory, a frame that holds some must bring this much in a sixth of
+  /// `frameTimeout`.
   package static let contendedProgress = 64 << 10
   /// The most bytes that a server holds for all connections together (`MemoryBudget`).
   package static let serverMemory = 256 << 20

@@ -72,7 +72,8 @@ import Testing
     #expect(refusal.message.contains(words), "\(refusal.message)", sourceLocation: sourceLocation)
   }
 
-  // A peer that connects again after a damaged hello is admitted, so no damage may be refused as if its sender were wrong.
+  // A peer that connects again after a damaged hello is admitted, so no damage may be refused as if its sender were
+  // wrong.
   @Test func aHelloWithAnyWrongBitIsRefusedAsDamaged() async throws {
     try await TestCoordinator.run { coordinator in
       let whole = try stream(hello(coordinator, .client) { $0.name = "host" })

@@ -16,7 +16,8 @@ import Wire
 
 /// Jobs from the document to the film, with a worker that uses the protocol.
 @Suite(.timeLimit(.minutes(10))) struct LifeOfAJobTests {
-  /// A document with one clip of each of these files, and the files, of which each has its length in seconds as its text.
+  /// A document with one clip of each of these files, and the files, of which each has its length in seconds as its
+  /// text.
   struct Edit {
     let folder: TemporaryFolder
     let path: String

@@ -10,8 +10,8 @@ import Wire
 
 @testable import Coordinator
 
-/// A worker that uses the protocol and renders nothing: a piece is the digest of its payload and inputs, and the result of
-/// a stitch task is the pieces one after the other. As with a real worker, a result depends on the task alone.
+/// A worker that uses the protocol and renders nothing: a piece is the digest of its payload and inputs, and the result
+/// of a stitch task is the pieces one after the other. As with a real worker, a result depends on the task alone.
 final class ScriptedWorker: Sendable {
   /// How a task ends instead of with a result; nil executes it.
   typealias Failing = @Sendable (Sheaf_Grant) -> Sheaf_AttemptEnd?

@@ -121,8 +121,8 @@ struct CutFilm {
     }
   }
 
-  /// For each sample of a channel of the film the number of the source's sample that must be heard, counted from time zero
-  /// of the asset.
+  /// For each sample of a channel of the film the number of the source's sample that must be heard, counted from time
+  /// zero of the asset.
   func samples(_ audio: Reference.Audio) throws -> [Int64] {
     let rate = Rational(audio.rate)
     var positions: [Int64] = []

@@ -6,8 +6,8 @@ import TestPrograms
 import Testing
 
 /// Many kinds of files, each cut at twenty hard places: each frame and each sample of the film is that which `ffmpeg`'s
-/// decode of the whole file has there, at any segmentation. `make exactness` compares all sources, and the program's own
-/// films. SHEAF_EXACTNESS_ONLY takes other sources: parts of their names, separated by commas.
+/// decode of the whole file has there, at any segmentation. `make exactness` compares all sources, and the program's
+/// own films. SHEAF_EXACTNESS_ONLY takes other sources: parts of their names, separated by commas.
 @Suite struct ExactnessTests {
   @Test(arguments: Sources.all.filter(Sources.isNamed ?? { $0.isQuick }))
   func `frames and samples of a cut film are those of a whole decode, at two segmentations`(source: Source) throws {

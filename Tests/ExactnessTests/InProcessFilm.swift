@@ -8,8 +8,8 @@ import TestPrograms
 
 @testable import Renderer
 
-/// A film that the product's own modules make in this process: its frames as they are before the encoder, and its sound as
-/// the piece has it.
+/// A film that the product's own modules make in this process: its frames as they are before the encoder, and its sound
+/// as the piece has it.
 struct InProcessFilm {
   /// The SHA-256 of each frame, in hexadecimal.
   var frames: [String] = []

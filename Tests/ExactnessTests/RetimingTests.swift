@@ -9,8 +9,8 @@ import Testing
 
 @testable import Renderer
 
-/// Clips that are played backwards or at a speed that changes: each frame is one of `ffmpeg`'s decode of the whole file, at
-/// any segmentation, and each sample too.
+/// Clips that are played backwards or at a speed that changes: each frame is one of `ffmpeg`'s decode of the whole
+/// file, at any segmentation, and each sample too.
 @Suite struct RetimingTests {
   /// A file of pictures, or of samples, and what ffmpeg decodes of it.
   private struct Media {

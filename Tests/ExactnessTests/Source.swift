@@ -9,15 +9,15 @@ struct Source: Sendable, CustomTestStringConvertible {
   /// Its extension is the container's.
   var name: String
   var steps: [Step]
-  /// The constant rate that the picture was made with, in frames a second. Nil: the rate varies, or the file was not made
-  /// here.
+  /// The constant rate that the picture was made with, in frames a second. Nil: the rate varies, or the file was not
+  /// made here.
   var rate: Rate? = Rate(25, 1)
   /// Whether its timestamps start anew at some places, after which each frame follows the one before at the rate.
   var isJoined = false
   /// Whether it is among the sources of `make test`.
   var isQuick = false
-  /// Why its pictures or samples may differ from ffmpeg's, if the difference is one of the exact rules. Each must then be
-  /// the same wherever the films show it.
+  /// Why its pictures or samples may differ from ffmpeg's, if the difference is one of the exact rules. Each must then
+  /// be the same wherever the films show it.
   var remark: String?
 
   var testDescription: String { name }

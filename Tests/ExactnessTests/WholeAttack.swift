@@ -5,8 +5,8 @@ import TestMedia
 import TestPrograms
 import Testing
 
-/// `make exactness`: every source of the table and every file of the shared media, rendered by the program itself on farms
-/// on this machine, as a table. It is run if SHEAF_EXACTNESS is set, to the seed of the cuts.
+/// `make exactness`: every source of the table and every file of the shared media, rendered by the program itself on
+/// farms on this machine, as a table. It is run if SHEAF_EXACTNESS is set, to the seed of the cuts.
 @Suite(.enabled(if: ProcessInfo.processInfo.environment["SHEAF_EXACTNESS"] != nil)) struct WholeAttack {
   private static let environment = ProcessInfo.processInfo.environment
   private static let seed = environment["SHEAF_EXACTNESS"].flatMap { UInt64($0) } ?? 1

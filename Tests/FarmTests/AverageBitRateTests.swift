@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-/// A film of an average bit rate: its bits are where its pictures need them, and it is the same on any farm. The oracle is
-/// two passes of `ffmpeg` over the same pictures.
+/// A film of an average bit rate: its bits are where its pictures need them, and it is the same on any farm. The oracle
+/// is two passes of `ffmpeg` over the same pictures.
 struct AverageBitRateTests {
   private static let rate = 500_000
   private static let seconds = 16

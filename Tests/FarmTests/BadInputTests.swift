@@ -1,7 +1,8 @@
 import Foundation
 import Testing
 
-/// *Bad input*: each gets a message that a person understands, the right exit code, and nothing under the output's name.
+/// *Bad input*: each gets a message that a person understands, the right exit code, and nothing under the output's
+/// name.
 struct BadInputTests {
   struct Case: CustomTestStringConvertible, Sendable {
     var testDescription: String

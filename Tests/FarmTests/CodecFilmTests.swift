@@ -1,7 +1,8 @@
 import Foundation
 import Testing
 
-/// Films of every codec, from one machine and from a farm: the same bytes, with picture and sound where the edit has them.
+/// Films of every codec, from one machine and from a farm: the same bytes, with picture and sound where the edit has
+/// them.
 @Suite(.serialized)
 struct CodecFilmTests {
   /// Black frames of 25 a second, of which the one at 1 s is white, and silence but for a pulse whose top is at 1 s.

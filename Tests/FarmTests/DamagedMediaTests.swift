@@ -2,7 +2,8 @@ import Foundation
 import TestPrograms
 import Testing
 
-/// Damage inside a file's packets, which only decoding finds: it is reported, and it is the same however the film is cut.
+/// Damage inside a file's packets, which only decoding finds: it is reported, and it is the same however the film is
+/// cut.
 struct DamagedMediaTests {
   private struct Summary: Decodable {
     struct Damage: Decodable {

@@ -96,8 +96,8 @@ struct ConcurrencyTests {
     }
   }
 
-  /// Workers that claim, publish, fail and leave, coordinators that expire and cancel, all at once: nothing is published
-  /// twice, also if every task is slow and has two leases, every job ends, and no operation throws.
+  /// Workers that claim, publish, fail and leave, coordinators that expire and cancel, all at once: nothing is
+  /// published twice, also if every task is slow and has two leases, every job ends, and no operation throws.
   @Test(arguments: [1.5, 0]) func everyJobEndsWhenAllOperationsRunAtOnce(slowness: Double) async throws {
     let policy = LeasePolicy(
       lease: .milliseconds(50), hang: .milliseconds(40), maximumFailures: 50, backOff: .milliseconds(1),

@@ -34,7 +34,8 @@ struct RetentionTests {
       #expect(try await farm.store.claim(worker: .bert, build: "b1", limit: 1).count == 1)
       summary = try #require(try await farm.store.summary(of: JobID("j1")))
       #expect(summary.running == 2 && summary.away == 1)
-      // What a lease reports beyond the task's work is not counted, and of two leases the one that has advanced most is.
+      // What a lease reports beyond the task's work is not counted, and of two leases the one that has advanced most
+      // is.
       #expect(try await farm.store.lost(leases[1], of: .anna, done: 31).isEmpty)
       #expect(try await farm.store.summary(of: JobID("j1"))?.work.done == 87)
       #expect(try await farm.store.summaries(.render, limit: 5).map(\.work.done) == [87])

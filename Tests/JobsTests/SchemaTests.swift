@@ -74,7 +74,8 @@ struct SchemaTests {
     }
   }
 
-  /// Task 0 is ready, task 1 is running with two leases, task 2 failed once and is ready, and task 3 is the stitch task.
+  /// Task 0 is ready, task 1 is running with two leases, task 2 failed once and is ready, and task 3 is the stitch
+  /// task.
   @Test(
     arguments: [
       "UPDATE sheaf.task SET state = 'running' WHERE ordinal = 0",

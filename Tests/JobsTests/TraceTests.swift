@@ -139,7 +139,8 @@ private final class Observer {
 
   func advance(by duration: Duration) throws { try connection.advance(by: duration) }
 
-  /// The notifications of a transaction that was committed before come no later than the answer to a statement after it.
+  /// The notifications of a transaction that was committed before come no later than the answer to a statement after
+  /// it.
   func wasNotified() throws -> Bool {
     try connection.script("SELECT 1")
     return try connection.takeNotifications()

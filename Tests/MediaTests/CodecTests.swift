@@ -92,8 +92,9 @@ import Testing
     try #require(try Tool.ffprobe("-bitexact", "-show_entries", "stream=\(entries)", path).first)
   }
 
-  /// Checks the codec and the profile that the file states. It may state no profile, but not another one than the header
-  /// does. One that neither the header nor the parameter sets state would come from a tag that the muxer chose blindly.
+  /// Checks the codec and the profile that the file states. It may state no profile, but not another one than the
+  /// header does. One that neither the header nor the parameter sets state would come from a tag that the muxer chose
+  /// blindly.
   private func checkNames(_ path: String, _ header: PieceHeader) throws {
     let found = try stream("codec_name,profile", path)
     #expect(found[0] == header.codec)

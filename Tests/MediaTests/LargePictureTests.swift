@@ -5,8 +5,8 @@ import TestMedia
 import TestPrograms
 import Testing
 
-/// Pictures that would take gigabytes are refused before they are decoded. The files are small: their headers alone say that
-/// there are so many pixels.
+/// Pictures that would take gigabytes are refused before they are decoded. The files are small: their headers alone say
+/// that there are so many pixels.
 @Suite struct LargePictureTests {
   private let scratch: TemporaryFolder
 

@@ -180,7 +180,8 @@ import Testing
     #expect(track.range.duration == MediaTime(value: 2, timescale: 5))
   }
 
-  /// The samples that an Opus decoder removes at the head are not part of the track: time zero is the first presented one.
+  /// The samples that an Opus decoder removes at the head are not part of the track: time zero is the first presented
+  /// one.
   @Test func `a Matroska file with Opus begins with its audio`() throws {
     let path = scratch.path("movie.mkv")
     try Tool.ffmpeg(

@@ -5,8 +5,8 @@ import TestMedia
 import TestPrograms
 import Testing
 
-/// Two seconds of noise in many codecs and containers, alone and with a picture track. The reference is ffmpeg's decode of
-/// the whole file from its head, and its time of the first samples.
+/// Two seconds of noise in many codecs and containers, alone and with a picture track. The reference is ffmpeg's decode
+/// of the whole file from its head, and its time of the first samples.
 @Suite struct SoundExactnessTests {
   /// A file to be made: its name, and ffmpeg's options for it.
   struct Kind: Sendable, CustomTestStringConvertible {

@@ -7,8 +7,8 @@ import Testing
 
 /// An encoder in small: it begins a frame after `delay` others were sent, and returns its packet `late` frames later.
 struct BitShareControlTests {
-  /// Encodes a segment whose frames take `factor` times what was expected of them, and returns the share of the share that
-  /// was taken, and the rate factor of each frame.
+  /// Encodes a segment whose frames take `factor` times what was expected of them, and returns the share of the share
+  /// that was taken, and the rate factor of each frame.
   private func encode(
     factor: (Int) -> Double, count: Int = 125, delay: Int = 40, late: Int = 3
   ) -> (taken: Double, factors: [Double]) {

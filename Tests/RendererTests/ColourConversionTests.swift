@@ -102,7 +102,8 @@ import Testing
   // MARK: Against ffmpeg
 
   /// In ffmpeg white has the nominal luminance `npl`, as here in high dynamic range. It multiplies HLG's light by its
-  /// system gamma channel by channel, and not by luminance as BT.2100 does: that pair is compared with another reference.
+  /// system gamma channel by channel, and not by luminance as BT.2100 does: that pair is compared with another
+  /// reference.
   @Test(arguments: [
     (10, bt525, bt709), (10, bt625, bt709), (10, bt709, bt525), (10, bt2020, bt709), (10, bt709, bt2020),
     (10, p3, bt709), (10, dci, bt709), (10, pal, bt709), (10, ntsc, bt709), (10, bt709, pq), (10, pq, bt709),
@@ -177,8 +178,8 @@ import Testing
       let exact = ColourReference.codes(numbers, red: into.red, blue: into.blue, depth: depth)
       for plane in 0..<3 { right[plane * count + index] = exact[plane] }
     }
-    // Rounding alone differs from the exact number by a quarter of a code on average, and by half a code at most. R'G'B'
-    // is rounded to 14 bits on the way, which the film's curve enlarges where one of them is nearly black.
+    // Rounding alone differs from the exact number by a quarter of a code on average, and by half a code at most.
+    // R'G'B' is rounded to 14 bits on the way, which the film's curve enlarges where one of them is nearly black.
     Self.expectNear(made, right, mean: 0.27, greatest: depth == 8 ? 1.5 : 3, "\(depth) bits")
   }
 

@@ -1,7 +1,7 @@
 import Foundation
 
-/// Conversions of colours in double precision, as the standards write them, for what no filter of ffmpeg does. Light is in
-/// cd/m2 and of BT.2020's primaries.
+/// Conversions of colours in double precision, as the standards write them, for what no filter of ffmpeg does. Light is
+/// in cd/m2 and of BT.2020's primaries.
 enum ColourReference {
   // MARK: SMPTE 2084
 

@@ -67,8 +67,8 @@ import Testing
     #expect(made[0] == [UInt8](a[0..<bytes]) && made[29] == [UInt8](b[(29 * bytes)...]))
   }
 
-  /// A 4:3 clip dissolves into a 16:9 one over a background. Where only one of them is, the background shows by the other's
-  /// share. The same holds where one of the clips is itself partly transparent.
+  /// A 4:3 clip dissolves into a 16:9 one over a background. Where only one of them is, the background shows by the
+  /// other's share. The same holds where one of the clips is itself partly transparent.
   @Test(arguments: [1, 0.6])
   func aDissolveOfUnlikeShapesMixesCoverageToo(opacity: Double) throws {
     var fixture = try VideoFixture()

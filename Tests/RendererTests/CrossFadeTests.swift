@@ -13,8 +13,8 @@ import Testing
       over: try MediaTimeRange(start: MediaTime(start, 2), end: MediaTime(end, 2)), from: from, to: to)
   }
 
-  /// The same samples on both lanes: the volumes add up to 1, so that the mix is the samples themselves, and the volume of
-  /// the track applies to both.
+  /// The same samples on both lanes: the volumes add up to 1, so that the mix is the samples themselves, and the volume
+  /// of the track applies to both.
   @Test(arguments: [1.0, 0.5])
   func bothVolumesAddUpToOne(volume: Double) throws {
     let fixture = try AudioFixture()

@@ -4,8 +4,8 @@ import Segmenter
 
 @testable import Renderer
 
-/// A picture in double precision: luma 0…1, Cb and Cr -0.5…0.5 for each chroma cell. What the filters of `docs/document.md`
-/// are defined on.
+/// A picture in double precision: luma 0…1, Cb and Cr -0.5…0.5 for each chroma cell. What the filters of
+/// `docs/document.md` are defined on.
 struct FilterReference {
   let size: PixelSize
   let format: PixelFormat

@@ -116,8 +116,8 @@ import Testing
         let right = drawn(Self.plain)
         for kernels in Self.others { #expect(drawn(kernels) == right) }
         let o = Double(opacity) / 16384
-        // Half a code for the rounding of the result, and the largest effect on the highest code of rounding the product of
-        // coverage and opacity to 1/16384.
+        // Half a code for the rounding of the result, and the largest effect on the highest code of rounding the
+        // product of coverage and opacity to 1/16384.
         let bound = 0.5 + Double(highest) / 32768 + 1e-9
         var worst = 0.0
         for y in 0..<height {

@@ -91,8 +91,8 @@ import Testing
     #expect(changed > 10_000 && mean < 1, "\(mean) on average, \(worst) at most, \(changed) changed")
   }
 
-  /// The difference from ffmpeg's frames, over the samples that the upper picture changes. ffmpeg rounds alpha and colours
-  /// to 8 bits before it mixes.
+  /// The difference from ffmpeg's frames, over the samples that the upper picture changes. ffmpeg rounds alpha and
+  /// colours to 8 bits before it mixes.
   private static func difference(
     _ made: [[UInt8]], _ kind: Kind, _ fixture: VideoFixture, at place: String
   ) throws -> (mean: Double, worst: Int, changed: Int) {
@@ -116,7 +116,8 @@ import Testing
     return (Double(sum) / Double(max(1, changed)), worst, changed)
   }
 
-  /// The colours of transparent pixels do not show at the edges of a video that is scaled down: a white disc over white.
+  /// The colours of transparent pixels do not show at the edges of a video that is scaled down: a white disc over
+  /// white.
   @Test func `scaling a video with alpha leaves no halo`() throws {
     var fixture = try VideoFixture()
     let disc =

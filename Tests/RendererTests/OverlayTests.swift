@@ -94,8 +94,8 @@ import Testing
     #expect(origin(.bottomLeft) == [4, 36] && origin(.bottom) == [40, 36] && origin(.bottomRight) == [77, 36])
   }
 
-  /// The colours of transparent pixels must have no effect where an image is scaled down: a white disc on transparent black
-  /// is white to its edge.
+  /// The colours of transparent pixels must have no effect where an image is scaled down: a white disc on transparent
+  /// black is white to its edge.
   @Test func scalingDoesNotBleedHiddenColours() throws {
     var fixture = try VideoFixture()
     var rgba: [UInt8] = []

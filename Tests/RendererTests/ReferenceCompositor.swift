@@ -1,8 +1,8 @@
 import CompositionModel
 
 /// A slow compositor in double precision, written from the rules of `docs/document.md` and `docs/architecture.md` and
-/// sharing no code with the renderer. It draws layers over a background, bottom first. As the renderer's working format is
-/// that of the output, an opaque picture is rounded when it has been placed, and the frame after each layer.
+/// sharing no code with the renderer. It draws layers over a background, bottom first. As the renderer's working format
+/// is that of the output, an opaque picture is rounded when it has been placed, and the frame after each layer.
 struct ReferenceCompositor {
   /// Samples of one plane.
   struct Plane {

@@ -2,8 +2,8 @@ import CMedia
 import TestPrograms
 import Testing
 
-/// The loops of resampling: the plain versions against sums in Double, and every faster version against the plain one, bit
-/// for bit.
+/// The loops of resampling: the plain versions against sums in Double, and every faster version against the plain one,
+/// bit for bit.
 @Suite struct ResamplingKernelTests {
   static let plain = sheaf_resampling_plain().pointee
   static let others = [sheaf_resampling_avx2()?.pointee, sheaf_resampling_best().pointee].compactMap(\.self)

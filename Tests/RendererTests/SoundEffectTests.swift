@@ -266,8 +266,8 @@ import Testing
   }
 
   @Test func theMeterWeightsTheSpeakersOfASurroundSoundAsFfmpegDoes() throws {
-    // One channel of eight is heard at a time: the one at the bottom is not measured, and those at the sides and the back
-    // count more.
+    // One channel of eight is heard at a time: the one at the bottom is not measured, and those at the sides and the
+    // back count more.
     for channel in 0..<8 {
       let path = fixture.folder.path("channel\(channel).wav")
       let channels = (0..<8).map { "\($0 == channel ? "0.2*sin(2*PI*997*t)" : "0")" }.joined(separator: "|")

@@ -81,8 +81,8 @@ import Testing
     #expect(right.middle > right.width * 0.85)
   }
 
-  /// A glyph that no font has is drawn as a box with its number. U+0378 is not assigned and so gives such a box. Letters of
-  /// the scripts in use must look different from it and from each other.
+  /// A glyph that no font has is drawn as a box with its number. U+0378 is not assigned and so gives such a box.
+  /// Letters of the scripts in use must look different from it and from each other.
   @Test func scriptsHaveGlyphsOfTheirOwn() throws {
     let missing = try Self.alpha(Self.block("\u{0378}"))
     var seen: [[[UInt16]]] = [missing]

@@ -29,8 +29,8 @@ import Testing
     return path
   }
 
-  /// White, where the mask of the track "matte" is seen, over black. The mask begins at the fifth frame and ends with the
-  /// 25th.
+  /// White, where the mask of the track "matte" is seen, over black. The mask begins at the fifth frame and ends with
+  /// the 25th.
   private static func edit(isInverted: Bool) throws -> Edit {
     func range(_ frames: Range<Int>) throws -> MediaTimeRange {
       try MediaTimeRange(

@@ -33,8 +33,8 @@ import Testing
     Case(kind: .wipe(.right, softness: 0), filter: "[0][1]xfade=transition=wiperight:duration=1:offset=0"),
     Case(kind: .wipe(.up, softness: 0), filter: "[0][1]xfade=transition=wipeup:duration=1:offset=0"),
     Case(kind: .wipe(.down, softness: 0), filter: "[0][1]xfade=transition=wipedown:duration=1:offset=0"),
-    // xfade's slides, which move both pictures, are a pixel behind in some frames: a position in floats just below a whole
-    // one is cut. Here the pictures lie side by side, and a window moves over them.
+    // xfade's slides, which move both pictures, are a pixel behind in some frames: a position in floats just below a
+    // whole one is cut. Here the pictures lie side by side, and a window moves over them.
     Case(kind: .push(.left), filter: "[0][1]hstack,crop=90:120:'3*n':0", bound: 0),
     Case(kind: .push(.right), filter: "[1][0]hstack,crop=90:120:'90-3*n':0", bound: 0),
     Case(kind: .push(.up), filter: "[0][1]vstack,crop=90:120:0:'4*n'", bound: 0),
@@ -44,8 +44,8 @@ import Testing
     Case(kind: .slide(.right), filter: "[0][1]overlay=x='3*(n-1)-W':y=0:format=yuv444", bound: 0),
     Case(kind: .slide(.up), filter: "[0][1]overlay=y='H-4*(n-1)':x=0:format=yuv444", bound: 0),
     Case(kind: .slide(.down), filter: "[0][1]overlay=y='4*(n-1)-H':x=0:format=yuv444", bound: 0),
-    // xfade's circleopen has an edge half as wide as the frame's diagonal, and its diagonals are not straight: the shapes
-    // are written out. blend counts its frames from 1.
+    // xfade's circleopen has an edge half as wide as the frame's diagonal, and its diagonals are not straight: the
+    // shapes are written out. blend counts its frames from 1.
     Case(
       kind: .circle(x: 0.5, y: 0.5, softness: 0),
       filter: blend("lt(hypot(X+0.5-W/2,Y+0.5-H/2),hypot(W/2,H/2)*(N-1)/30)")),

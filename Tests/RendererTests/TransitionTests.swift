@@ -179,7 +179,8 @@ import Testing
     }
   }
 
-  /// Each kind at several progresses. A slide rounds the moved picture and then the mix; everything else is rounded once.
+  /// Each kind at several progresses. A slide rounds the moved picture and then the mix; everything else is rounded
+  /// once.
   @Test(arguments: formats)
   func everyKindIsItsDefinition(format: PixelFormat, size: PixelSize) throws {
     let pictures = try Pictures(format, size)

@@ -7,7 +7,8 @@ import Testing
 struct CustomCompositorTaskTests {
   private let blinds = CustomCompositor(name: "blinds", parameters: #"{"stripes":3}"#)
 
-  /// Two clips that overlap from `start` + 2 to `start` + 4, with the layers of an instruction from `start` to `start` + 6.
+  /// Two clips that overlap from `start` + 2 to `start` + 4, with the layers of an instruction from `start` to `start`
+  /// + 6.
   private func tasks(
     start: Int64, metadata: [MetadataTrack]? = nil, _ layers: (MediaTimeRange) -> [Layer]
   ) throws -> [VideoTask] {
@@ -79,8 +80,8 @@ struct CustomCompositorTaskTests {
     }
   }
 
-  /// A compositor's task has the values of its tracks that are shown, on its own clock, and is the same whatever they are
-  /// elsewhere.
+  /// A compositor's task has the values of its tracks that are shown, on its own clock, and is the same whatever they
+  /// are elsewhere.
   @Test func `a task has the values of metadata within its segment alone`() throws {
     func track(_ start: Int64, _ id: TrackID = "speed", before: Double, after: Double) throws -> MetadataTrack {
       MetadataTrack(

@@ -4,9 +4,9 @@ import Testing
 
 @testable import Segmenter
 
-/// After an edit, the segments that it does not touch must be the tasks that they were, because finished tasks are found
-/// by their content. The reference for what is untouched is the pictures themselves, computed frame by frame from the
-/// edit: a frame is untouched if the film before the edit has the same picture.
+/// After an edit, the segments that it does not touch must be the tasks that they were, because finished tasks are
+/// found by their content. The reference for what is untouched is the pictures themselves, computed frame by frame from
+/// the edit: a frame is untouched if the film before the edit has the same picture.
 struct EditReuseTests {
   /// A film as an editor has it: clips one after the other, each with its own titles.
   private struct Film {

@@ -31,7 +31,8 @@ struct SegmentContentTests {
   }
 
   @Test func `a clip between the frames of an uneven source shows those that are due`() throws {
-    // 15 frames a second in times of 1/100 s: 0, 7, 13, 20, …, so that some steps are those of the output and some are not.
+    // 15 frames a second in times of 1/100 s: 0, 7, 13, 20, …, so that some steps are those of the output and some are
+    // not.
     var film = try Synthetic.film(frames: 120, interval: 120)
     film.tracks[0].timebase = MediaTime(value: 1, timescale: 100)
     film.tracks[0].video?.frames = FrameTimes((0..<60).map { ($0 * 20 + 1) / 3 })

@@ -6,7 +6,8 @@ import TestMedia
 import TestPrograms
 import Testing
 
-/// The picture that players show for a film: `ffprobe` finds it, and its bytes are those of the file that it comes from.
+/// The picture that players show for a film: `ffprobe` finds it, and its bytes are those of the file that it comes
+/// from.
 @Suite struct ArtworkTests {
   private static func picture(_ format: Artwork.Format, in folder: TemporaryFolder) throws -> String {
     let path = folder.path("cover.\(format.rawValue)")

@@ -1,8 +1,8 @@
 import Glibc
 package import SystemSupport
 
-/// A file that is mapped into memory for writing. What is written here changes the file's bytes and neither its size nor
-/// its times, because its pages count as changed already: no attribute of the file shows it.
+/// A file that is mapped into memory for writing. What is written here changes the file's bytes and neither its size
+/// nor its times, because its pages count as changed already: no attribute of the file shows it.
 package final class MappedFile {
   private let bytes: UnsafeMutableRawBufferPointer
 

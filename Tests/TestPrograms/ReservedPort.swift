@@ -2,8 +2,8 @@ import Glibc
 
 /// A TCP port of 127.0.0.1 that is taken and has no listener.
 ///
-/// It is not beside the tests of connections: where NIO is imported, its module of C declarations may be the one that has the
-/// socket's address, and then the members cannot be used without importing it.
+/// It is not beside the tests of connections: where NIO is imported, its module of C declarations may be the one that
+/// has the socket's address, and then the members cannot be used without importing it.
 public struct ReservedPort {
   public let number: Int
   private let descriptor: Int32

@@ -78,8 +78,8 @@ public final class RunningProgram: Sendable {
 
   /// Blocks until the program has ended.
   ///
-  /// - Returns: Its exit code, or 128 plus the number of the signal that ended it, as in a shell. -1 where other code has
-  ///   reaped it.
+  /// - Returns: Its exit code, or 128 plus the number of the signal that ended it, as in a shell. -1 where other code
+  ///   has reaped it.
   @discardableResult
   public func wait() -> Int32 {
     // Other threads may call `isRunning` meanwhile, so this wait neither holds the lock nor reaps.

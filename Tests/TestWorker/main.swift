@@ -49,8 +49,8 @@ struct MovingBorder: VideoCompositing {
   }
 }
 
-/// A bar whose width in pixels is the number of the track `level`, in the luma that the text of the track `tone` names, over
-/// the first track.
+/// A bar whose width in pixels is the number of the track `level`, in the luma that the text of the track `tone` names,
+/// over the first track.
 struct Gauge: VideoCompositing {
   static let name = "gauge"
   static let revision = 1

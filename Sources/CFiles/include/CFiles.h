@@ -5,8 +5,8 @@
 
 #include <sys/types.h>
 
-// Allocates the blocks of a range of a file, so that the file system accounts for them, and leaves the file's size as it
-// is. Returns 0 or a negative errno, never -EINTR.
+// Allocates the blocks of a range of a file, so that the file system accounts for them, and leaves the file's size as
+// it is. Returns 0 or a negative errno, never -EINTR.
 int files_allocate(int descriptor, off_t offset, off_t length);
 
 #endif

@@ -5,8 +5,8 @@
 
 // A chain of libavfilter's audio filters, each with one input and one output, on 32-bit float samples.
 //
-// libavfilter is opened with dlopen, by the first chain or before. Linking it would add about 28 ms to the start of every
-// process, for the hundred libraries that it depends on.
+// libavfilter is opened with dlopen, by the first chain or before. Linking it would add about 28 ms to the start of
+// every process, for the hundred libraries that it depends on.
 
 typedef struct SheafAudioFilters SheafAudioFilters;
 
@@ -16,7 +16,8 @@ int sheaf_audio_filters_load(char *message, size_t messageSize);
 // A chain without filters. Returns 0, or a negative AVERROR with a message that names what is missing.
 int sheaf_audio_filters_open(SheafAudioFilters **chain, int sampleRate, int channels, char *message, size_t messageSize);
 
-// Adds a filter with `count` options, whose names and values alternate. Returns 0, or a negative AVERROR with a message.
+// Adds a filter with `count` options, whose names and values alternate. Returns 0, or a negative AVERROR with a
+// message.
 int sheaf_audio_filters_add(SheafAudioFilters *chain, const char *filter, const char *const *options, int count,
                             char *message, size_t messageSize);
 

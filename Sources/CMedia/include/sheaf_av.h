@@ -56,8 +56,8 @@ void sheaf_fill_buffers(AVCodecContext *context);
 // Sets an io_open that refuses every file that a file refers to: playlists, references, external tracks.
 void sheaf_refuse_other_files(AVFormatContext *context);
 
-// The size, the format and the pixels of a frame, without padding, as a number above 0. Frames that differ have the same
-// one by a chance of 2^-63. 0 if there is no memory for it.
+// The size, the format and the pixels of a frame, without padding, as a number above 0. Frames that differ have the
+// same one by a chance of 2^-63. 0 if there is no memory for it.
 uint64_t sheaf_frame_hash(const AVFrame *frame);
 
 // 1U << 31 does not fit the int that `flags` is.

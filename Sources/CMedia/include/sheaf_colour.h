@@ -1,9 +1,9 @@
 // Conversion of colours: R'G'B' of one encoding to that of another by way of light, and the same of pictures in Y'CbCr.
 //
-// Samples of R'G'B' have 14 bits: 16384 is one, and SHEAF_COLOUR_TOP the highest. Light is a float. Its arithmetic is that
-// of IEEE 754 in single precision, every operation rounded by itself and in the order that is given here, so that the
-// result is the same on any processor. The kernels exist in plain C, which defines the result, and for AVX2, which gives
-// the same bits. Strides are in bytes, widths in samples, heights in rows.
+// Samples of R'G'B' have 14 bits: 16384 is one, and SHEAF_COLOUR_TOP the highest. Light is a float. Its arithmetic is
+// that of IEEE 754 in single precision, every operation rounded by itself and in the order that is given here, so that
+// the result is the same on any processor. The kernels exist in plain C, which defines the result, and for AVX2, which
+// gives the same bits. Strides are in bytes, widths in samples, heights in rows.
 #ifndef SHEAF_COLOUR_H
 #define SHEAF_COLOUR_H
 
@@ -15,14 +15,14 @@
 // 1.09: the highest luma of 8 bits, 254, is 1.087.
 #define SHEAF_COLOUR_TOP 17858
 
-// A table of a positive float has 128 entries in each octave from 2^-32 to 2^8, and one more at the end; between entries
-// it is linear. What is below or above has the first or the last entry.
+// A table of a positive float has 128 entries in each octave from 2^-32 to 2^8, and one more at the end; between
+// entries it is linear. What is below or above has the first or the last entry.
 #define SHEAF_LIGHT_OCTAVES 40
 #define SHEAF_LIGHT_LEAST (-32)
 #define SHEAF_LIGHT_STEPS 128
 
-// Multiplies light by a table's entry for its brightness, which is the sum of its parts with weights, from left to right,
-// or the greatest part if `is_greatest`. Without a table nothing is done.
+// Multiplies light by a table's entry for its brightness, which is the sum of its parts with weights, from left to
+// right, or the greatest part if `is_greatest`. Without a table nothing is done.
 struct sheaf_light_gain {
   const float *table;
   float weights[3];
@@ -48,8 +48,8 @@ struct sheaf_colour_decoding {
   int depth;
 };
 
-// From R'G'B' to codes. Rows are Y', Cb and Cr, of weights of red, green and blue in 1/32768 that give 14 bits. Offsets are
-// in codes.
+// From R'G'B' to codes. Rows are Y', Cb and Cr, of weights of red, green and blue in 1/32768 that give 14 bits. Offsets
+// are in codes.
 struct sheaf_colour_encoding {
   int32_t weights[3][3];
   int32_t offsets[3];
@@ -84,8 +84,8 @@ struct sheaf_colour_planes {
 // How many units of 4 bytes of scratch memory the functions below take for a width.
 size_t sheaf_colour_scratch(int width);
 
-// Converts a picture to one of the same size and subsampling. The colour of a pixel is that of its luma and of its cell's
-// chroma, and the chroma of a cell is that of the mean of its pixels' R'G'B'.
+// Converts a picture to one of the same size and subsampling. The colour of a pixel is that of its luma and of its
+// cell's chroma, and the chroma of a cell is that of the mean of its pixels' R'G'B'.
 void sheaf_convert_colour(
   const struct sheaf_colour_kernels *kernels, struct sheaf_colour_planes to, struct sheaf_colour_planes from, int width,
   int height, int shift_x, int shift_y, const struct sheaf_colour_decoding *decoding,

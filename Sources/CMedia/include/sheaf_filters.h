@@ -1,8 +1,8 @@
 // The arithmetic of filters. A picture is worked on as blend planes (sheaf_kernels.h): 16-bit samples in which 16384 is
 // one, colour multiplied with coverage. An opaque picture has coverage 16384 everywhere.
 //
-// Every kernel of `sheaf_filter_kernels` exists in plain C, which defines the result, and for AVX2, which gives the same
-// bits. Strides are in bytes, widths in samples, heights in rows.
+// Every kernel of `sheaf_filter_kernels` exists in plain C, which defines the result, and for AVX2, which gives the
+// same bits. Strides are in bytes, widths in samples, heights in rows.
 #ifndef SHEAF_FILTERS_H
 #define SHEAF_FILTERS_H
 
@@ -70,15 +70,15 @@ struct sheaf_filter_picture {
 // How many samples of scratch memory the functions below take for a picture of a width.
 size_t sheaf_filter_scratch(int width);
 
-// Sets luma, Cb and Cr to sums of luma, Cb, Cr and coverage. In the sum of luma, Cb and Cr are those of the pixel's cell;
-// in those of Cb and Cr, luma is the mean of the cell.
+// Sets luma, Cb and Cr to sums of luma, Cb, Cr and coverage. In the sum of luma, Cb and Cr are those of the pixel's
+// cell; in those of Cb and Cr, luma is the mean of the cell.
 void sheaf_filter_mix_colours(
   const struct sheaf_filter_kernels *kernels, struct sheaf_filter_picture picture, const struct sheaf_sum sums[3],
   uint16_t *scratch);
 
 // Converts a picture to red, green and blue with the sums `to_rgb` of luma, Cb, Cr and coverage (Cb and Cr those of the
-// pixel's cell), looks the colours up (tetrahedral interpolation in a cube, linear in curves), and converts them back with
-// the sums `from_rgb` of red, green, blue and coverage. Cb and Cr are made from the mean colour of the cell.
+// pixel's cell), looks the colours up (tetrahedral interpolation in a cube, linear in curves), and converts them back
+// with the sums `from_rgb` of red, green, blue and coverage. Cb and Cr are made from the mean colour of the cell.
 void sheaf_filter_look_up(
   const struct sheaf_filter_kernels *kernels, struct sheaf_filter_picture picture, const struct sheaf_sum to_rgb[3],
   const struct sheaf_sum from_rgb[3], struct sheaf_colour_table table, int is_opaque, uint16_t *scratch);
@@ -94,13 +94,13 @@ void sheaf_convolve_columns(
   ptrdiff_t from_stride, int width, int height, const int16_t *weights, int radius);
 
 // Reduces a plane by 2^shift_x and 2^shift_y: each sample of the result is the mean of a cell, rounded to nearest. The
-// result has (width >> shift) + 2 samples, rounded up, in each direction that is reduced: the first and the last are the
-// picture's edge, repeated. A direction with shift 0 is as it was.
+// result has (width >> shift) + 2 samples, rounded up, in each direction that is reduced: the first and the last are
+// the picture's edge, repeated. A direction with shift 0 is as it was.
 void sheaf_reduce(
   uint16_t *to, ptrdiff_t to_stride, const uint16_t *from, ptrdiff_t from_stride, int width, int height, int shift_x,
   int shift_y);
-// The inverse: linear interpolation between the centres of the cells. width and height are those of `to`. Scratch memory
-// is for the width.
+// The inverse: linear interpolation between the centres of the cells. width and height are those of `to`. Scratch
+// memory is for the width.
 void sheaf_enlarge(
   const struct sheaf_filter_kernels *kernels, uint16_t *to, ptrdiff_t to_stride, const uint16_t *from,
   ptrdiff_t from_stride, int width, int height, int shift_x, int shift_y, uint16_t *scratch);
@@ -123,8 +123,8 @@ struct sheaf_key {
   // What is taken of the part of the remaining colours that points from grey to (cb, cr).
   double spill;
 };
-// Sets `key`, a plane of the chroma's size, to the coverage of each cell, and takes the spill off Cb and Cr. The picture
-// must be opaque.
+// Sets `key`, a plane of the chroma's size, to the coverage of each cell, and takes the spill off Cb and Cr. The
+// picture must be opaque.
 void sheaf_filter_key(struct sheaf_filter_picture picture, struct sheaf_key key, uint16_t *plane, ptrdiff_t stride);
 
 // One plane of three interlaced frames in a row. Samples are codes of 1 byte (depth 8) or 2 bytes (9 to 16).
@@ -137,9 +137,9 @@ struct sheaf_fields {
   int is_top_first;
 };
 
-// Makes a plane of one progressive frame, at the time of the first field: the rows of that field are copied, and each row
-// of the other is made from the rows around it and those of the fields before and after (Weston's three fields with the
-// checks of yadif: what is known as bwdif). Without a frame before, only the rows of the first field are used.
+// Makes a plane of one progressive frame, at the time of the first field: the rows of that field are copied, and each
+// row of the other is made from the rows around it and those of the fields before and after (Weston's three fields with
+// the checks of yadif: what is known as bwdif). Without a frame before, only the rows of the first field are used.
 void sheaf_deinterlace(void *to, ptrdiff_t to_stride, struct sheaf_fields fields);
 
 // 14 bits to codes, rounded to nearest and limited to the highest code.

@@ -1,7 +1,7 @@
 // Mixes of two pictures by a matte, which has a weight for each sample: the arithmetic of transitions with a shape.
 //
-// A matte's samples are whole numbers of 1/16384, 0...16384 (SHEAF_ONE): the share of the second picture. Strides are in
-// bytes, widths in samples, heights in rows; no plane needs any alignment beyond its sample's.
+// A matte's samples are whole numbers of 1/16384, 0...16384 (SHEAF_ONE): the share of the second picture. Strides are
+// in bytes, widths in samples, heights in rows; no plane needs any alignment beyond its sample's.
 #ifndef SHEAF_MATTES_H
 #define SHEAF_MATTES_H
 
@@ -12,8 +12,8 @@
 
 // Like `struct sheaf_kernels`: a plain version that defines the result, and one for AVX2 that gives the same bits.
 struct sheaf_matte_kernels {
-  // to = (a*(16384 - matte) + b*matte + 8192) >> 14, for codes of 8 bits, and of up to 14 bits in 16. `to` may be `a` or
-  // `b`. A matte_stride of 0 repeats one row.
+  // to = (a*(16384 - matte) + b*matte + 8192) >> 14, for codes of 8 bits, and of up to 14 bits in 16. `to` may be `a`
+  // or `b`. A matte_stride of 0 repeats one row.
   void (*mix8)(
     uint8_t *to, ptrdiff_t to_stride, const uint8_t *a, ptrdiff_t a_stride, const uint8_t *b, ptrdiff_t b_stride,
     const uint16_t *matte, ptrdiff_t matte_stride, int width, int height);

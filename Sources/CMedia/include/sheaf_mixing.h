@@ -34,8 +34,8 @@ typedef struct {
 void sheaf_duck(SheafDucking *state, float *const *rows, int channels, const float *const *keys, size_t count,
                 float threshold, int64_t hold, double attack, double release, double gain);
 
-// A limiter of true peaks, as EBU R 128 means them: of the signal at four times the sample rate. Its gain is the mean over
-// 5 ms of the lowest gain that is needed in the next 5 ms, and rises again in about 150 ms.
+// A limiter of true peaks, as EBU R 128 means them: of the signal at four times the sample rate. Its gain is the mean
+// over 5 ms of the lowest gain that is needed in the next 5 ms, and rises again in about 150 ms.
 typedef struct SheafLimiter SheafLimiter;
 
 // `ceiling` is an amplitude above 0. NULL if there is no memory.

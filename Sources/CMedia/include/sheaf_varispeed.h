@@ -9,8 +9,8 @@
 // does not depend on the processor.
 typedef struct SheafVarispeed SheafVarispeed;
 
-// `fastest` is the greatest speed, in samples of the source from one sample of the output to the next. NULL if there is no
-// memory.
+// `fastest` is the greatest speed, in samples of the source from one sample of the output to the next. NULL if there is
+// no memory.
 SheafVarispeed *sheaf_varispeed_open(double fastest);
 
 // How many samples of the source are needed on each side of a position.
@@ -21,8 +21,8 @@ typedef struct {
   // The sample of the source, counted from the first of the rows, and what is added to it.
   int64_t whole;
   double fraction;
-  // How many samples of the output are between the place where the speed is `step` and the first: a whole number, and what
-  // is added to it.
+  // How many samples of the output are between the place where the speed is `step` and the first: a whole number, and
+  // what is added to it.
   int64_t count;
   double elapsed;
   // The speed there, and how much it rises from one sample of the output to the next.

@@ -60,8 +60,8 @@ enum {
 // the flags above.
 int sandbox_confine_files(const char *const readable[]);
 
-// Call after sandbox_confine_files: takes all system calls that decoding media does not need, such as those for sockets,
-// other programs, new processes and opening files for writing. Fails if the kernel has no seccomp.
+// Call after sandbox_confine_files: takes all system calls that decoding media does not need, such as those for
+// sockets, other programs, new processes and opening files for writing. Fails if the kernel has no seccomp.
 int sandbox_confine_calls(void);
 
 // --- descriptors ----------------------------------------------------------------------------------------------------

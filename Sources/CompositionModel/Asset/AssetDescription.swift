@@ -21,8 +21,8 @@ public struct AssetDescription: Sendable, Hashable, Codable {
   public var failures: [TrackFailure]?
   /// Bits a second of the whole file, as the file's size and duration give them. Nil if it is not known.
   public var bitRate: Int?
-  /// How many bytes of a Flash video follow its last packet, where another file begins that is not read. Nil if there are
-  /// none.
+  /// How many bytes of a Flash video follow its last packet, where another file begins that is not read. Nil if there
+  /// are none.
   public var unreadBytes: Int64?
   /// The size of the file. Nil if it is not known.
   public var byteCount: Int64?

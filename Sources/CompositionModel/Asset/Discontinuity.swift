@@ -1,5 +1,5 @@
-/// A place in a file from which on a track's timestamps count from another zero: streams were joined, or a recording was
-/// interrupted. Timestamps of a track are always meant with the offset of the last such place before them.
+/// A place in a file from which on a track's timestamps count from another zero: streams were joined, or a recording
+/// was interrupted. Timestamps of a track are always meant with the offset of the last such place before them.
 public struct Discontinuity: Sendable, Hashable, Codable {
   /// The byte position of the track's first packet after the place.
   public var position: Int64

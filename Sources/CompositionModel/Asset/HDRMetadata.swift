@@ -1,4 +1,5 @@
-/// How a picture of high dynamic range was mastered, and how bright it is. It does not change the pictures: displays use it.
+/// How a picture of high dynamic range was mastered, and how bright it is. It does not change the pictures: displays
+/// use it.
 public struct HDRMetadata: Sendable, Hashable, Codable {
   /// SMPTE ST 2086.
   public var display: MasteringDisplay?

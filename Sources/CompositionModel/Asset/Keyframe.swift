@@ -46,8 +46,8 @@ extension Keyframe {
 /// What packets before a start leave in a decoder that later pictures depend on, and that a decoder which is opened
 /// with the file's own headers lacks.
 public struct DecoderState: Sendable, Hashable, Codable {
-  /// Headers in the form in which the track's packets hold them: parameter sets, sequence headers. They are put in front
-  /// of the start's packet.
+  /// Headers in the form in which the track's packets hold them: parameter sets, sequence headers. They are put in
+  /// front of the start's packet.
   public var headers: [UInt8]
   /// The setup record that took the place of the file's own, in the container's form. Nil if the file's own holds.
   public var record: [UInt8]?

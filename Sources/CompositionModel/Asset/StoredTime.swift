@@ -27,8 +27,8 @@ public enum StoredTime {
   ///   - origin: the tick of the asset's time zero.
   ///   - isRounded: whether the container rounds times to its ticks.
   ///   - cadence: the constant rate behind the rounded times, if it is known.
-  ///   - isBefore: whether the tick must be due before the time, and not only at it: what is shown backwards at a time is
-  ///     what is shown forwards just before it.
+  ///   - isBefore: whether the tick must be due before the time, and not only at it: what is shown backwards at a time
+  ///     is what is shown forwards just before it.
   public static func lastTick(
     dueAt time: Rational, timebase: MediaTime, origin: Int64, isRounded: Bool, cadence: Cadence? = nil,
     isBefore: Bool = false
@@ -52,9 +52,9 @@ public enum StoredTime {
 extension TrackDescription {
   /// The part of this track that is shown for a part of its asset.
   ///
-  /// Rounded times have frame n of a constant rate at n/rate, which may be after the time that the file stores for it. A
-  /// part that starts at such a stored time is moved by the difference, less than a tick: it then starts with that frame,
-  /// and each later frame follows at its time.
+  /// Rounded times have frame n of a constant rate at n/rate, which may be after the time that the file stores for it.
+  /// A part that starts at such a stored time is moved by the difference, less than a tick: it then starts with that
+  /// frame, and each later frame follows at its time.
   public func shown(_ use: MediaTimeRange) throws(TimeError) -> MediaTimeRange {
     guard hasRoundedTimes, let video, let cadence = video.cadence else { return use }
     let ticks = try use.start.exact / timebase.exact

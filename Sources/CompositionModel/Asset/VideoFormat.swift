@@ -27,11 +27,12 @@ public struct VideoFormat: Sendable, Hashable, Codable {
   /// How the keyframes were proved to be starts. Nil for a still image, and in descriptions that were made before this
   /// was recorded.
   public var startsProvedBy: StartProof?
-  /// What decoders are given before they start at a keyframe, each once. `Keyframe.state` is an index. Nil if no keyframe
-  /// needs anything.
+  /// What decoders are given before they start at a keyframe, each once. `Keyframe.state` is an index. Nil if no
+  /// keyframe needs anything.
   public var decoderStates: [DecoderState]?
-  /// The presentation times of frames whose pictures are damaged, or may be: decoders conceal what is missing. Nil if the
-  /// probe found none. A track is decoded to look for them only if its packets show damage, or decoding is needed anyway.
+  /// The presentation times of frames whose pictures are damaged, or may be: decoders conceal what is missing. Nil if
+  /// the probe found none. A track is decoded to look for them only if its packets show damage, or decoding is needed
+  /// anyway.
   public var damagedFrames: FrameTimes?
   /// The constant rate behind rounded times. Nil if the container does not round times, or the rate is not constant.
   public var cadence: StoredTime.Cadence?
@@ -71,7 +72,8 @@ public struct VideoFormat: Sendable, Hashable, Codable {
     return decoderStates[keyframe.state]
   }
 
-  /// The format with some of its keyframes, by index, and the states that these need. Indices past the last are ignored.
+  /// The format with some of its keyframes, by index, and the states that these need. Indices past the last are
+  /// ignored.
   package func withKeyframes(in range: Range<Int>) -> VideoFormat {
     var format = self
     format.keyframes = Array(keyframes[range.clamped(to: keyframes.indices)])
@@ -113,8 +115,8 @@ public struct PixelSize: Sendable, Hashable, Codable {
   public static let largestSide = 16384
   /// The most pixels in all of a picture that is read or made: 16384x8192.
   public static let largestArea = largestSide * 8192
-  /// The most pixels in all of a picture of red, green and blue with more than 8 bits each that is read, so that it takes
-  /// no more memory than others.
+  /// The most pixels in all of a picture of red, green and blue with more than 8 bits each that is read, so that it
+  /// takes no more memory than others.
   public static let largestDeepArea = largestArea / 2
 }
 

@@ -96,8 +96,8 @@ package struct AudioSampleLayout: Sendable, Hashable {
   }
 
   package var type: SampleType
-  /// Whether each channel has a row of its own. Otherwise there is one row, in which the channels of a sample follow one
-  /// another.
+  /// Whether each channel has a row of its own. Otherwise there is one row, in which the channels of a sample follow
+  /// one another.
   package var isPlanar: Bool
 
   static func planar(_ type: SampleType) -> Self { Self(type: type, isPlanar: true) }

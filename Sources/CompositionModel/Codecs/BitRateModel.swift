@@ -1,8 +1,8 @@
 /// How the bits of a segment follow from its measurement, for a codec whose encoder has a rate factor.
 ///
-/// A measurement has the bits at two rate factors, from an encoder that searches less than the real one. On a logarithmic
-/// scale the bits fall with the rate factor nearly in a line, and the real encoder's line differs from the measured one
-/// by what the slope of the latter says. The numbers are fitted to encodings of drawn, filmed and
+/// A measurement has the bits at two rate factors, from an encoder that searches less than the real one. On a
+/// logarithmic scale the bits fall with the rate factor nearly in a line, and the real encoder's line differs from the
+/// measured one by what the slope of the latter says. The numbers are fitted to encodings of drawn, filmed and
 /// generated pictures; `BitPrediction` evaluates them.
 package struct BitRateModel: Sendable {
   /// What the rate factor of a film may be.
@@ -26,8 +26,8 @@ package struct BitRateModel: Sendable {
     case again(fall: Double, range: Double)
   }
 
-  /// At a rate factor: what the natural logarithm of the real bits differs by from that of the measured bits at the higher
-  /// measuring factor.
+  /// At a rate factor: what the natural logarithm of the real bits differs by from that of the measured bits at the
+  /// higher measuring factor.
   package struct Correction: Sendable {
     package var factor: Double
     package var constant: Double

@@ -1,8 +1,9 @@
 /// What an output is for, in one word: AVFoundation's export presets. The raw value is the name in documents: that of
 /// AVFoundation's constant without `AVAssetExportPreset`, beginning with a small letter.
 ///
-/// A preset sets the codecs, the quality, the greatest size of a frame and the containers. A document's own keys override
-/// what it sets of codecs and quality. A film is made smaller to fit a preset's size, never larger, and keeps its shape.
+/// A preset sets the codecs, the quality, the greatest size of a frame and the containers. A document's own keys
+/// override what it sets of codecs and quality. A film is made smaller to fit a preset's size, never larger, and keeps
+/// its shape.
 public enum ExportPreset: String, Sendable, Hashable, Codable, CaseIterable {
   case lowQuality, mediumQuality, highestQuality
   case size640x480 = "640x480"

@@ -32,8 +32,8 @@ struct FFV1: VideoCodecDefinition {
   /// The smallest number of slices with which libavcodec's encoder stores frames of a size. Nil if there is none.
   ///
   /// It is fixed because libavcodec would choose it by the number of its threads. The rule is the encoder's own: slices
-  /// are the cells of a grid of `down` rows, and of at least as many and less than twice as many columns. Above CIF there
-  /// are two rows at least, a cell has one chroma sample at least, and it must not have too many bits.
+  /// are the cells of a grid of `down` rows, and of at least as many and less than twice as many columns. Above CIF
+  /// there are two rows at least, a cell has one chroma sample at least, and it must not have too many bits.
   private func slices(_ size: PixelSize, _ pixelFormat: PixelFormat) -> Int? {
     let shift = pixelFormat.chromaShift
     let mostAcross = size.width.dividedUp(by: 1 << shift.horizontal)

@@ -179,12 +179,13 @@ struct H264: LeveledVideoCodecDefinition {
     }
     if let profile = settings.profile { setup.options.append(("profile", profile)) }
     if let level = settings.level { setup.options.append(("level", level)) }
-    // With a limit of bits, frames that are encoded at once get bits by each other's progress, which differs from run to run.
+    // With a limit of bits, frames that are encoded at once get bits by each other's progress, which differs from run
+    // to run.
     let threadCount = settings.rateLimit == nil ? Self.threadCount : 1
     // `stitchable` keeps what depends on the pictures out of the parameter sets. `cpu-independent` makes the bytes the
     // same on every type of processor. Without it they differ even from run to run with AVX-512, because x264 164 reads
-    // memory there that it has not written. The bytes also depend on the number of threads, so it is always the same one,
-    // on any machine.
+    // memory there that it has not written. The bytes also depend on the number of threads, so it is always the same
+    // one, on any machine.
     var parameters =
       "stitchable=1:cpu-independent=1:open-gop=0:threads=\(threadCount):lookahead-threads=1:sliced-threads=0"
     if let frames = boundedLookahead(settings, size) { parameters += ":rc-lookahead=\(frames)" }

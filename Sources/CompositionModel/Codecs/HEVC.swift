@@ -121,11 +121,11 @@ struct HEVC: LeveledVideoCodecDefinition {
     case .lossless, .profile: break
     }
     if let profile = settings.profile { setup.options.append(("profile", profile)) }
-    // x265's instruction sets compute alike, but whether it codes rows of a frame side by side changes the bytes, and it
-    // does not if it has no pool of threads. So the pool and the number of frames at once are always the same.
+    // x265's instruction sets compute alike, but whether it codes rows of a frame side by side changes the bytes, and
+    // it does not if it has no pool of threads. So the pool and the number of frames at once are always the same.
     var parameters = "log-level=error:info=0:open-gop=0:wpp=1:pools=4:"
-    // With a limit of bits, frames that are encoded at once, and rows of one, get bits by each other's progress unless they
-    // are kept from it.
+    // With a limit of bits, frames that are encoded at once, and rows of one, get bits by each other's progress unless
+    // they are kept from it.
     parameters += settings.rateLimit == nil ? "frame-threads=2" : "frame-threads=1:const-vbv=1"
     if let level = settings.level { parameters += ":level-idc=\(level):high-tier=0" }
     setup.options.append(("x265-params", parameters + more))
@@ -140,7 +140,8 @@ struct HEVC: LeveledVideoCodecDefinition {
       control: .again(fall: 0.11, range: 12))
   }
 
-  /// Fitted to encodings with the preset `medium`. The bits of other presets differ by a factor, which each segment finds.
+  /// Fitted to encodings with the preset `medium`. The bits of other presets differ by a factor, which each segment
+  /// finds.
   private static let corrections = [
     BitRateModel.Correction(factor: 8, constant: 0.96, slope: 15.8), .init(factor: 12, constant: 0.6, slope: 15.1),
     .init(factor: 16, constant: 0.3, slope: 13.6), .init(factor: 20, constant: 0.1, slope: 11.3),

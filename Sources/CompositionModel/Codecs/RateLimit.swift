@@ -21,19 +21,21 @@ extension RateLimit {
     shortest: MediaTime(value: 1, timescale: 10), longest: MediaTime(seconds: 60),
     standard: MediaTime(seconds: 1)
   )
-  /// The fewest frames for which the buffer must suffice. The encoder of a segment has half of it, and a frame must fit.
+  /// The fewest frames for which the buffer must suffice. The encoder of a segment has half of it, and a frame must
+  /// fit.
   static let fewestFrames = 4
 
-  /// The limit that an encoder of one segment is given, so that the film keeps its own whatever the other segments take:
-  /// the film's buffer is at least half full when a segment starts, and again when it ends.
+  /// The limit that an encoder of one segment is given, so that the film keeps its own whatever the other segments
+  /// take: the film's buffer is at least half full when a segment starts, and again when it ends.
   ///
-  /// The encoder's buffer starts full, and has at most half the film's size. With the bits that it can take beyond its rate
-  /// the segment takes no more than the film's rate gives for its duration. So at any time since the segment's start the
-  /// film's buffer has at least as many bits as the encoder's, and at its end as many as at its start; or the film's buffer
-  /// was full in between, and since then half of it was taken at most.
+  /// The encoder's buffer starts full, and has at most half the film's size. With the bits that it can take beyond its
+  /// rate the segment takes no more than the film's rate gives for its duration. So at any time since the segment's
+  /// start the film's buffer has at least as many bits as the encoder's, and at its end as many as at its start; or the
+  /// film's buffer was full in between, and since then half of it was taken at most.
   /// - Parameters:
   ///   - duration: of the segment, in seconds. Positive.
-  ///   - share: above 0, at most 1: the part of the rate that the encoder is given, for one that did not keep its limit.
+  ///   - share: above 0, at most 1: the part of the rate that the encoder is given, for one that did not keep its
+  ///     limit.
   package func ofSegment(duration: Double, share: Double = 1) -> RateLimit {
     let bits = Double(bitRate) * duration * share
     let buffer = (min(Double(bufferSize) * share, bits) / 2).rounded(.down)
@@ -41,8 +43,8 @@ extension RateLimit {
       bitRate: max(1, Int((bits - buffer) / duration)), bufferSize: max(1, Int(buffer)))
   }
 
-  /// Whether packets of these sizes, decoded at a constant rate, never empty the buffer if it is half full at first, and
-  /// leave it half full.
+  /// Whether packets of these sizes, decoded at a constant rate, never empty the buffer if it is half full at first,
+  /// and leave it half full.
   /// - Parameter frameDuration: seconds from one packet to the next.
   package func isKept(bits: [Int], frameDuration: Double) -> Bool {
     let half = Double(bufferSize) / 2
@@ -60,7 +62,8 @@ extension RateLimit {
 package struct CodecLevel: Sendable, Hashable {
   /// As documents write it, such as `4.1`.
   package var name: String
-  /// The codec's blocks of pixels (H.264: macroblocks of 16x16 pixels; HEVC: luma samples) in a picture and in a second.
+  /// The codec's blocks of pixels (H.264: macroblocks of 16x16 pixels; HEVC: luma samples) in a picture and in a
+  /// second.
   var pictureSize: Int
   var rate: Int
   /// For the codec's plainest profile.

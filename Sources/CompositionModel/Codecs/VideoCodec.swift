@@ -4,7 +4,8 @@
 public enum VideoCodec: String, Sendable, Hashable, Codable, CaseIterable {
   case h264, hevc, prores422, prores4444, vp9, av1, ffv1
 
-  /// The codec of a document that names none: the container's first, or that of most films if it is not known or has none.
+  /// The codec of a document that names none: the container's first, or that of most films if it is not known or has
+  /// none.
   static func standard(in container: Container?) -> VideoCodec { container?.videoCodecs.first ?? .h264 }
 
   /// Every fact about the codec.
@@ -58,18 +59,18 @@ package protocol VideoCodecDefinition: Sendable {
   /// Nil if there is none.
   func problem(with settings: VideoSettings) -> (key: String, message: String)?
 
-  /// A reason why no encoder can store frames of a size that the pixel format can store, for the document's author. Nil if
-  /// there is none.
+  /// A reason why no encoder can store frames of a size that the pixel format can store, for the document's author. Nil
+  /// if there is none.
   func problem(with size: PixelSize, _ pixelFormat: PixelFormat) -> String?
 
-  /// A reason why the settings' level, or any level, cannot hold the film's pictures or bits: a key of `export.video`, and
-  /// a message for the document's author. Nil if there is none.
+  /// A reason why the settings' level, or any level, cannot hold the film's pictures or bits: a key of `export.video`,
+  /// and a message for the document's author. Nil if there is none.
   func problem(
     with settings: VideoSettings, size: PixelSize, frameDuration: MediaTime
   ) -> (key: String, message: String)?
 
-  /// The settings with the limit of bits that follows from their level, or the level that follows from their limit. Settings
-  /// with neither are returned as they are.
+  /// The settings with the limit of bits that follows from their level, or the level that follows from their limit.
+  /// Settings with neither are returned as they are.
   func completed(_ settings: VideoSettings, size: PixelSize, frameDuration: MediaTime)
     -> VideoSettings
 
@@ -83,11 +84,12 @@ package protocol VideoCodecDefinition: Sendable {
   /// How bits are predicted for a film with an average bit rate. Nil: the codec has no such setting.
   func bitRateModel(_ settings: VideoSettings) -> BitRateModel?
 
-  /// How libavcodec's encoder is set up to measure a segment: faster than the real one, with the same lookahead, so that
-  /// its frames have the same types. The settings' rate control is a quality.
+  /// How libavcodec's encoder is set up to measure a segment: faster than the real one, with the same lookahead, so
+  /// that its frames have the same types. The settings' rate control is a quality.
   func measuringSetup(_ settings: VideoSettings, size: PixelSize) -> VideoEncoderSetup
 
-  /// How many frames the encoder begins after one before it returns that one's packet, because it encodes several at once.
+  /// How many frames the encoder begins after one before it returns that one's packet, because it encodes several at
+  /// once.
   func lateFrames(_ settings: VideoSettings) -> Int
 
   /// The estimated work to encode one pixel. The unit is one pixel through x264's preset `medium`.
@@ -137,8 +139,8 @@ package struct VideoEncoderSetup: Sendable {
   package var bitRate: Int?
   /// The codec's level or version. Nil: the encoder's own choice.
   package var level: Int?
-  /// libavcodec's number of the codec's profile, for encoders that are not given it as an option and do not state it. Nil:
-  /// the encoder's own.
+  /// libavcodec's number of the codec's profile, for encoders that are not given it as an option and do not state it.
+  /// Nil: the encoder's own.
   package var profile: Int?
   /// How many frames are decoded ahead of their presentation at most, for encoders that do not state it. Nil: as the
   /// encoder states.

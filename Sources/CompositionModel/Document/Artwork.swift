@@ -52,8 +52,8 @@ extension DocumentReader {
 }
 
 extension Lowering {
-  /// The output's artwork: the one that the document names, or else that of the asset whose metadata are carried, as far as
-  /// the container can store it. A clip that is a picture is not carried.
+  /// The output's artwork: the one that the document names, or else that of the asset whose metadata are carried, as
+  /// far as the container can store it. A clip that is a picture is not carried.
   mutating func outputArtwork(in container: Container?) -> Artwork? {
     switch document.export.artwork {
     case .omitted: return nil

@@ -101,8 +101,8 @@ extension Lowering {
     clip.pan = centred(ramps, from: clip.target.start)
   }
 
-  /// The audio track of its asset that a clip uses. Nil if the asset has none, or nil and a problem if it does not have the
-  /// one that the clip names.
+  /// The audio track of its asset that a clip uses. Nil if the asset has none, or nil and a problem if it does not have
+  /// the one that the clip names.
   mutating func soundTrack(
     of entry: ClipSoundEntry, in asset: AssetDescription, _ id: AssetID, at pointer: JSONPointer
   ) -> TrackDescription? {

@@ -1,8 +1,8 @@
 /// The transition to a clip from the one before it on its track, as written.
 ///
 /// The clip overlaps the one before it by the transition's length. A composition's track has one clip at a time, so the
-/// clips alternate between two lanes, which are tracks of the composition: the track itself, and one of which the document
-/// has no name.
+/// clips alternate between two lanes, which are tracks of the composition: the track itself, and one of which the
+/// document has no name.
 struct ClipTransitionEntry: Sendable {
   /// Nil: the time for which the clips overlap if the clip has an `at`, otherwise the standard duration.
   var duration: WrittenTime?
@@ -78,8 +78,8 @@ struct PrecedingClip {
 }
 
 extension Lowering {
-  /// Where a clip with a transition and without an `at` starts: before the end of the preceding one, by the transition's
-  /// length. Nil and a problem if that is unknown.
+  /// Where a clip with a transition and without an `at` starts: before the end of the preceding one, by the
+  /// transition's length. Nil and a problem if that is unknown.
   mutating func start(of transition: ClipTransitionEntry, after preceding: PrecedingClip?) -> MediaTime? {
     guard let length = length(of: transition), let preceding else { return nil }
     return exact(at: transition.durationPointer) { () throws(TimeError) in try preceding.end - length }
@@ -205,8 +205,8 @@ extension LoweredClip {
 }
 
 extension LoweredTrack {
-  /// The volume of each lane's cross-fades: one goes from 1 to 0 while the other goes from 0 to 1. Clips change the lane at
-  /// each transition, so the ramps of a lane fall and rise in turn.
+  /// The volume of each lane's cross-fades: one goes from 1 to 0 while the other goes from 0 to 1. Clips change the
+  /// lane at each transition, so the ramps of a lane fall and rise in turn.
   func fades(_ lane: TrackID) -> RampList {
     let ramps = transitions.compactMap { transition -> Ramp? in
       if transition.to == lane { return Ramp(over: transition.range, from: 0, to: 1) }

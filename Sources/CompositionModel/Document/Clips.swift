@@ -171,8 +171,8 @@ extension Lowering {
   ///   - number: its index in the list of its track.
   ///   - style: what its track sets for all clips.
   ///   - lane: the track of the composition that it is on.
-  ///   - start: where it starts if it has no `at`: at the end of the clip before it in the list, or where the transition
-  ///     from that one starts. Nil if it is unknown.
+  ///   - start: where it starts if it has no `at`: at the end of the clip before it in the list, or where the
+  ///     transition from that one starts. Nil if it is unknown.
   ///   - filmEnd: the end of the clips that do not end with the film. Nil if it is unknown.
   /// - Returns: the turns of a clip that is repeated, one after the other; a single one otherwise.
   mutating func lower(

@@ -100,8 +100,8 @@ public struct Document: Sendable {
     try lowerWithWarnings(assets: assets, output: output, unreadable: unreadable).edit
   }
 
-  /// The same, with what is most likely not meant: warnings in the form of problems, with which the edit can be rendered
-  /// all the same.
+  /// The same, with what is most likely not meant: warnings in the form of problems, with which the edit can be
+  /// rendered all the same.
   public func lowerWithWarnings(
     assets: [AssetID: AssetDescription], output: String?, unreadable: [AssetID: String] = [:]
   ) throws(DocumentError) -> (edit: Edit, warnings: [Problem]) {

@@ -59,7 +59,8 @@ struct AudioEntry: Sendable {
 
 extension DocumentReader {
   /// - Parameters:
-  ///   - container: Its first codec is that of an object without `codec`, unless a preset gives it. Nil: it is not known.
+  ///   - container: Its first codec is that of an object without `codec`, unless a preset gives it. Nil: it is not
+  ///     known.
   mutating func videoChoice(
     _ value: JSONValue, _ container: Container?, _ preset: ExportPreset?
   ) -> Choice<VideoEntry> {

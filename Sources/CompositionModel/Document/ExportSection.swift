@@ -127,8 +127,8 @@ extension Document {
     }
   }
 
-  /// What is wrong with the name of the output, which needs no media to be found. Nil if it selects a container, or if there
-  /// is none, which planning reports.
+  /// What is wrong with the name of the output, which needs no media to be found. Nil if it selects a container, or if
+  /// there is none, which planning reports.
   /// - Parameter output: The path that the command line gives. It overrides the document's `to`.
   public func problem(ofOutput output: String?) -> Problem? {
     guard output != nil || export.to != nil else { return nil }

@@ -55,8 +55,8 @@ extension DocumentReader {
 }
 
 extension Lowering {
-  /// What a film in PQ states of its brightness: the mastering display of the first clip in PQ, and the greatest levels of
-  /// all such clips, if each states them. Nil for other films.
+  /// What a film in PQ states of its brightness: the mastering display of the first clip in PQ, and the greatest levels
+  /// of all such clips, if each states them. Nil for other films.
   func hdrMetadata(_ film: ColourTags) -> HDRMetadata? {
     guard TransferFunction(tag: film.transfer) == .pq else { return nil }
     let formats = shownAssets.map(\.video).filter { TransferFunction(tag: $0.colour.transfer) == .pq }

@@ -372,8 +372,8 @@ extension Lowering {
     return problems.count == found ? steps : nil
   }
 
-  /// The geometry of an asset's pictures in the film. Nil if there is none, and nil and problems if a crop is outside the
-  /// picture.
+  /// The geometry of an asset's pictures in the film. Nil if there is none, and nil and problems if a crop is outside
+  /// the picture.
   mutating func geometry(_ placed: inout PlacedGeometry?, of asset: AssetID) -> LayerGeometry? {
     guard let picture = assets[asset]?.defaultTrack(.video)?.video?.presentationSize else { return nil }
     return geometry(&placed, of: picture, named: asset)

@@ -28,8 +28,8 @@ struct Lowering {
   var textChanges = 0
   /// Whether the place of every clip is known, and so the film's duration.
   var filmIsKnown = false
-  /// How much smaller the film is made than its author has measured it: `scale` of the document, or less if the preset has
-  /// smaller frames.
+  /// How much smaller the film is made than its author has measured it: `scale` of the document, or less if the preset
+  /// has smaller frames.
   var scale: Rational
   /// The size of a frame. Nil if it is not known.
   var frameSize: PixelSize?

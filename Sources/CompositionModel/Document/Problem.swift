@@ -91,7 +91,8 @@ func suggestion(for name: String, among names: some Sequence<String>) -> String 
   nearest(to: name, among: names).map { " (did you mean '\($0)'?)" } ?? ""
 }
 
-/// The same for a name that the document itself should declare. If no name is near, it lists the first that are declared.
+/// The same for a name that the document itself should declare. If no name is near, it lists the first that are
+/// declared.
 func suggestion(for name: String, amongDeclared names: [String]) -> String {
   if let nearest = nearest(to: name, among: names) { return " (did you mean '\(nearest)'?)" }
   let shown = names.prefix(8)

@@ -86,8 +86,8 @@ extension DocumentReader {
     }
   }
 
-  /// The values at the start and at the end of a ramp; twice the same for a value that is set at a time. Nil if the ramp
-  /// does not have the key.
+  /// The values at the start and at the end of a ramp; twice the same for a value that is set at a time. Nil if the
+  /// ramp does not have the key.
   mutating func rampValues<Value>(
     _ fields: Fields, _ key: String, example: String, _ read: (inout DocumentReader, JSONValue) -> Value?
   ) -> (from: Value, to: Value)? {
@@ -122,8 +122,8 @@ extension Lowering {
     }
   }
 
-  /// The indices of the ramps of one value in order of time, with their ranges. Nil and problems if a time cannot be kept
-  /// exactly, or ramps overlap.
+  /// The indices of the ramps of one value in order of time, with their ranges. Nil and problems if a time cannot be
+  /// kept exactly, or ramps overlap.
   mutating func ordered(
     _ entries: [(place: RampEntry.Place, pointer: JSONPointer)], noun: String = "ramp"
   ) -> [(index: Int, over: MediaTimeRange)]? {

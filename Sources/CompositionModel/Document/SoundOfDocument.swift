@@ -1,7 +1,7 @@
 /// Documents of sound alone, as linear PCM of 24 bits: that of another document, or of a media file.
 extension Document {
-  /// The document of the sound of another, or of one of its audio tracks as it is in the mix: the other tracks are silent,
-  /// and the film has no target of loudness, so that the track is not lowered under another either.
+  /// The document of the sound of another, or of one of its audio tracks as it is in the mix: the other tracks are
+  /// silent, and the film has no target of loudness, so that the track is not lowered under another either.
   /// - Parameters:
   ///   - track: An audio track's name, such as `music` or `A.sound`. Nil: the whole mix.
   ///   - output: The path of the new document's output.

@@ -58,8 +58,8 @@ extension DocumentReader {
     return box
   }
 
-  /// The asset of a font that is given by its file: the name of an asset, or a path, which becomes an asset of this name.
-  /// Nil for a family.
+  /// The asset of a font that is given by its file: the name of an asset, or a path, which becomes an asset of this
+  /// name. Nil for a family.
   mutating func fontFile(_ font: String, at pointer: JSONPointer) -> AssetID? {
     let isPath = font.contains("/") || TextStyleKeys.fontFileEnds.contains { font.lowercased().hasSuffix($0) }
     let isKnown = names.knownAssets.contains(font)

@@ -190,8 +190,8 @@ extension Lowering {
 
   // MARK: Format
 
-  /// The assets of the video clips in the order in which they are first shown, the upper one first if two start together,
-  /// each with its first clip.
+  /// The assets of the video clips in the order in which they are first shown, the upper one first if two start
+  /// together, each with its first clip.
   var shownAssets: [(asset: AssetID, video: VideoFormat, clip: JSONPointer)] {
     let clips = tracks.lazy.filter { $0.entry.type == .video }.flatMap(\.clips.entries)
     var firsts: [AssetID: (start: MediaTime, number: Int, clip: JSONPointer)] = [:]
@@ -236,7 +236,8 @@ extension Lowering {
     return format
   }
 
-  /// The pixel format of a document that gives none, for a first clip of a format and a film of high dynamic range or not.
+  /// The pixel format of a document that gives none, for a first clip of a format and a film of high dynamic range or
+  /// not.
   private func defaultPixelFormat(_ first: VideoFormat?, isHDR: Bool) -> PixelFormat {
     let (entry, name) = (document.export.presetVideo, videoCodec)
     let source = first.map { PixelFormat(nearest: $0) } ?? .yuv420p

@@ -1,5 +1,5 @@
-/// How the audio tracks are mixed: AVFoundation's `AVAudioMix`. Each track is by its name; a track that is in none of the
-/// tables plays at volume 1 as it is. Ramps are on the composition's timeline.
+/// How the audio tracks are mixed: AVFoundation's `AVAudioMix`. Each track is by its name; a track that is in none of
+/// the tables plays at volume 1 as it is. Ramps are on the composition's timeline.
 public struct AudioMix: Sendable, Hashable, Codable {
   /// A track that is not in it plays at volume 1.
   public var volumes: [TrackID: RampList]
@@ -11,7 +11,8 @@ public struct AudioMix: Sendable, Hashable, Codable {
   /// Applied in order, before the volume.
   public var filters: [TrackID: [AudioFilter]]
   public var ducking: [TrackID: Ducking]
-  /// The second lanes of tracks with transitions between clips, each with its first: the two are mixed before the filters.
+  /// The second lanes of tracks with transitions between clips, each with its first: the two are mixed before the
+  /// filters.
   public var lanes: [TrackID: TrackID]
   /// Of the whole film. Nil: as it is mixed.
   public var loudness: LoudnessTarget?
@@ -43,8 +44,9 @@ public struct Ducking: Sendable, Hashable, Codable {
   }
 }
 
-/// How much and how fast a track is lowered. While the other track's samples are over `threshold`, and for `hold` seconds
-/// after, the volume goes to `by`, all of the way in `attack` seconds; then back, in `release` seconds. Both are linear.
+/// How much and how fast a track is lowered. While the other track's samples are over `threshold`, and for `hold`
+/// seconds after, the volume goes to `by`, all of the way in `attack` seconds; then back, in `release` seconds. Both
+/// are linear.
 public struct DuckingLevels: Sendable, Hashable, Codable {
   /// Decibels, 0 or less.
   public var by: Double
@@ -78,8 +80,8 @@ public struct LoudnessTarget: Sendable, Hashable, Codable {
   }
 }
 
-/// What happens to the pitch of sound whose speed is changed: AVFoundation's `AVAudioTimePitchAlgorithm`. The raw value is
-/// the name in documents.
+/// What happens to the pitch of sound whose speed is changed: AVFoundation's `AVAudioTimePitchAlgorithm`. The raw value
+/// is the name in documents.
 public enum PitchAlgorithm: String, Sendable, Hashable, Codable, CaseIterable {
   /// The pitch is kept, in the best quality: for music, and the default.
   case spectral

@@ -104,10 +104,10 @@ public enum ToneMapping: String, Sendable, Hashable, Codable, CaseIterable {
 /// The colours of a source and of the film it is shown in, with the tags that are missing filled in.
 ///
 /// - A tag that is missing is BT.2020 if the matrix is that of BT.2020 or the transfer function PQ or HLG.
-/// - Otherwise a source has the film's primaries, if those are of standard television, and the film's transfer function,
-///   if the film is not HDR. An untagged film has those of each source.
-/// - Otherwise primaries are BT.709 for stills, RGB and from 720 lines on, and BT.601 below; and the transfer function is
-///   that of a display.
+/// - Otherwise a source has the film's primaries, if those are of standard television, and the film's transfer
+///   function, if the film is not HDR. An untagged film has those of each source.
+/// - Otherwise primaries are BT.709 for stills, RGB and from 720 lines on, and BT.601 below; and the transfer function
+///   is that of a display.
 package struct ColourPath: Sendable, Hashable {
   package var source: ColourEncoding
   package var film: ColourEncoding

@@ -84,8 +84,8 @@ public struct Clip: Sendable, Hashable, Codable {
   public var sourceTrack: Int
   /// The number of `sourceTrack` among the asset's tracks of its type, from 0. Nil: it is the asset's default track.
   public var trackNumber: Int?
-  /// The part that is used, on the asset's timeline. Empty for a still image, and for a frozen picture of a video. With a
-  /// `retiming` that has a speed over time, the clip may end before it has played all of it.
+  /// The part that is used, on the asset's timeline. Empty for a still image, and for a frozen picture of a video. With
+  /// a `retiming` that has a speed over time, the clip may end before it has played all of it.
   public var source: MediaTimeRange
   /// The place on the composition's timeline. Its duration differs from the source's if the speed is changed.
   public var target: MediaTimeRange
@@ -111,8 +111,8 @@ public struct Clip: Sendable, Hashable, Codable {
     self.target = target
   }
 
-  /// The exact time of the asset that the clip shows at a time of the composition. A reversed clip shows the picture just
-  /// before it.
+  /// The exact time of the asset that the clip shows at a time of the composition. A reversed clip shows the picture
+  /// just before it.
   public func sourceTime(at time: MediaTime) throws(TimeError) -> Rational {
     let elapsed = try time.exact - target.start.exact
     return try retiming.sourceTime(after: elapsed, of: source, lasting: target.duration)

@@ -15,8 +15,8 @@ public struct CustomCompositor: Sendable, Hashable, Codable {
     self.metadata = metadata
   }
 
-  /// Whether a text can be the name of a compositor: 1 to 40 ASCII letters, digits and `-`, `_`, `.`. Names are part of a
-  /// worker's build, where these characters separate nothing.
+  /// Whether a text can be the name of a compositor: 1 to 40 ASCII letters, digits and `-`, `_`, `.`. Names are part of
+  /// a worker's build, where these characters separate nothing.
   public static func isName(_ text: String) -> Bool {
     (1...40).contains(text.utf8.count)
       && text.unicodeScalars.allSatisfy {

@@ -1,8 +1,8 @@
 /// How a change is distributed over its time: a function from a position in it, 0 at its start and 1 at its end, to the
 /// part of the change that is done.
 ///
-/// The arithmetic is that of IEEE 754 doubles in a fixed order, without functions whose results depend on the machine, so
-/// that the same position gives the same value everywhere.
+/// The arithmetic is that of IEEE 754 doubles in a fixed order, without functions whose results depend on the machine,
+/// so that the same position gives the same value everywhere.
 public enum Easing: Sendable, Hashable {
   /// The part is the position.
   case linear
@@ -32,8 +32,8 @@ public enum Easing: Sendable, Hashable {
     }
   }
 
-  /// The height of the curve where its horizontal coordinate is `x`. That coordinate never falls, so the curve's parameter
-  /// is found by halving an interval until no number lies between its ends.
+  /// The height of the curve where its horizontal coordinate is `x`. That coordinate never falls, so the curve's
+  /// parameter is found by halving an interval until no number lies between its ends.
   private static func value(at x: Double, _ x1: Double, _ y1: Double, _ x2: Double, _ y2: Double) -> Double {
     var (low, high) = (0.0, 1.0)
     while true {

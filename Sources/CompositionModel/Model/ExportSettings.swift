@@ -18,8 +18,8 @@ public struct ExportSettings: Sendable, Hashable, Codable {
   public var rotation: Int?
   /// Nil: none.
   public var artwork: Artwork?
-  /// The types of tracks whose stored packets are copied; nothing is rendered then, and `video` and `audio` are nil. Nil:
-  /// the film is rendered.
+  /// The types of tracks whose stored packets are copied; nothing is rendered then, and `video` and `audio` are nil.
+  /// Nil: the film is rendered.
   public var passthrough: [MediaType]?
 
   public init(
@@ -56,7 +56,8 @@ public struct VideoSettings: Sendable, Hashable, Codable {
   public var rateControl: RateControl
   /// One of the codec's presets, such as `medium`. Nil for codecs without presets.
   public var preset: String?
-  /// One of the codec's profiles, such as `high`. Nil: the encoder's choice for the pixel format, or ProRes's standard one.
+  /// One of the codec's profiles, such as `high`. Nil: the encoder's choice for the pixel format, or ProRes's standard
+  /// one.
   public var profile: String?
   /// The most frames from one keyframe to the next. Positive.
   public var keyframeInterval: Int

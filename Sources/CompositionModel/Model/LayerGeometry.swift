@@ -26,8 +26,8 @@ public struct Rectangle: Sendable, Hashable, Codable {
   }
 }
 
-/// An affine map of the plane: AVFoundation's `CGAffineTransform`. A point (x, y) goes to (a·x + c·y + tx, b·x + d·y + ty).
-/// The origin is top left, and y points down.
+/// An affine map of the plane: AVFoundation's `CGAffineTransform`. A point (x, y) goes to (a·x + c·y + tx, b·x + d·y +
+/// ty). The origin is top left, and y points down.
 public struct AffineMatrix: Sendable, Hashable, Codable {
   public var a: Double
   public var b: Double
@@ -179,8 +179,8 @@ public struct ValueRampList<Value: Interpolatable>: Sendable, Hashable, Codable 
     ValueRampList([ValueRamp(over: MediaTimeRange(emptyAt: RampList.earliest), from: value, to: value)])
   }
 
-  /// The value at a time. Nil before the first ramp. The position in the ramp is computed exactly and converted to a float
-  /// last.
+  /// The value at a time. Nil before the first ramp. The position in the ramp is computed exactly and converted to a
+  /// float last.
   public func value(at time: MediaTime) throws(TimeError) -> Value? {
     guard let ramp = ramps.last(where: { $0.over.start <= time }) else { return nil }
     guard time < ramp.over.end else { return ramp.to }

@@ -26,11 +26,12 @@ package struct Placement: Sendable, Hashable {
   package var matrix: AffineMatrix
   /// From the square of side 1 to the layer's rectangle in the film, which a mask fills.
   package var rectangle: AffineMatrix
-  /// Pixels of the film for a square pixel of the picture across and down, as it is fitted and before it is transformed: the
-  /// lengths of filters are in these. 1 with a matrix, which takes the place of the fit.
+  /// Pixels of the film for a square pixel of the picture across and down, as it is fitted and before it is
+  /// transformed: the lengths of filters are in these. 1 with a matrix, which takes the place of the fit.
   package var fittedX: Double
   package var fittedY: Double
-  /// Whether the picture lies over a blurred copy of itself, which fills `visible`. Only then is that larger than the crop.
+  /// Whether the picture lies over a blurred copy of itself, which fills `visible`. Only then is that larger than the
+  /// crop.
   package var isOverBlur: Bool
 
   package init(
@@ -76,16 +77,18 @@ package struct Placement: Sendable, Hashable {
 }
 
 extension LayerGeometry {
-  /// How many times wider, or higher, than the picture its blurred copy may be: in such a rectangle the picture is a hair.
+  /// How many times wider, or higher, than the picture its blurred copy may be: in such a rectangle the picture is a
+  /// hair.
   private static let greatestSurround = 1000.0
 
-  /// Where a picture is drawn at a time of the ramps' timeline. Nil if it has no area then: its crop is empty, or its matrix
-  /// is singular, as where it turns over, or the fit is `blur` in a rectangle that is a thousand times wider or higher.
+  /// Where a picture is drawn at a time of the ramps' timeline. Nil if it has no area then: its crop is empty, or its
+  /// matrix is singular, as where it turns over, or the fit is `blur` in a rectangle that is a thousand times wider or
+  /// higher.
   ///
   /// - Parameters:
   ///   - picture: the size of the upright picture in square pixels.
-  ///   - fit: how the cropped picture is fitted into its rectangle, centred. For `none`, the distance to the rectangle's
-  ///     corner is rounded down to whole chroma cells, so that a picture at its own size stays sharp.
+  ///   - fit: how the cropped picture is fitted into its rectangle, centred. For `none`, the distance to the
+  ///     rectangle's corner is rounded down to whole chroma cells, so that a picture at its own size stays sharp.
   package func placement(
     at time: MediaTime, picture: PixelSize, fit: Fit, frame: PixelSize, cell: ChromaCell
   ) throws(TimeError) -> Placement? {

@@ -15,8 +15,8 @@ public struct Retiming: Sendable, Hashable, Codable {
   var orNil: Retiming? { isReversed || speed != nil ? self : nil }
 }
 
-/// A speed over time, in seconds of the asset a second of the clip: linear from one point to the next, the first point's
-/// before it, and the last one's after it. A speed of 0 is a frozen picture.
+/// A speed over time, in seconds of the asset a second of the clip: linear from one point to the next, the first
+/// point's before it, and the last one's after it. A speed of 0 is a frozen picture.
 public struct SpeedCurve: Sendable, Hashable, Codable {
   public struct Point: Sendable, Hashable, Codable {
     /// Seconds from the start of the clip; not negative.
@@ -193,8 +193,8 @@ public struct SpeedCurve: Sendable, Hashable, Codable {
 }
 
 extension Retiming? {
-  /// The exact time of the asset after `elapsed` seconds of a clip. If the clip is reversed, the picture just before this
-  /// time is shown.
+  /// The exact time of the asset after `elapsed` seconds of a clip. If the clip is reversed, the picture just before
+  /// this time is shown.
   /// - Parameters:
   ///   - source: the part of the asset that is played.
   ///   - duration: how long the clip lasts.

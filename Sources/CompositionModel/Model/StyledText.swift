@@ -24,7 +24,8 @@ public struct StyledText: Sendable, Hashable, Codable {
   /// How the lines of a text are placed in the block that they make up.
   public enum Alignment: String, Sendable, Hashable, Codable, CaseIterable {
     case left, center, right
-    /// Lines that were wrapped are as wide as the text may be; the last line of a paragraph begins where its script does.
+    /// Lines that were wrapped are as wide as the text may be; the last line of a paragraph begins where its script
+    /// does.
     case justify
   }
 

@@ -19,8 +19,8 @@ public struct TransitionStyle: Sendable, Hashable, Codable {
 
 /// The kind of a transition, with what is special to it.
 ///
-/// A softness is the width of the edge between both pictures, from where only A is seen to where only B is, as a part of
-/// the way that the edge takes: 0…1. At 0 the edge is sharp and antialiased.
+/// A softness is the width of the edge between both pictures, from where only A is seen to where only B is, as a part
+/// of the way that the edge takes: 0…1. At 0 the edge is sharp and antialiased.
 public enum TransitionKind: Sendable, Hashable, Codable {
   /// The share of B is the progress, everywhere.
   case dissolve
@@ -36,8 +36,8 @@ public enum TransitionKind: Sendable, Hashable, Codable {
   /// A circle grows from a centre until it reaches the corner that is farthest away. Inside it is B. The centre is in
   /// parts of the frame's width and height: 0…1.
   case circle(x: Double, y: Double, softness: Double)
-  /// B is seen where the progress exceeds the luma of a still picture that is stretched to the frame: first where that is
-  /// black. Inverted: first where it is white.
+  /// B is seen where the progress exceeds the luma of a still picture that is stretched to the frame: first where that
+  /// is black. Inverted: first where it is white.
   case luma(softness: Double, isInverted: Bool)
   /// A compositor of the author's own makes the picture of A and B, each drawn over what lies below.
   case custom(CustomCompositor)
@@ -63,8 +63,8 @@ extension TransitionKind {
   }
 }
 
-/// Where the edge of a wipe moves. A diagonal one is parallel to the diagonal of the frame that it crosses. The raw value
-/// is the name in documents.
+/// Where the edge of a wipe moves. A diagonal one is parallel to the diagonal of the frame that it crosses. The raw
+/// value is the name in documents.
 public enum WipeDirection: String, Sendable, Hashable, Codable, CaseIterable {
   case left, right, up, down
   case upLeft = "up-left"

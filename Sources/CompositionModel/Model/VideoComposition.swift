@@ -155,8 +155,8 @@ public struct Overlay: Sendable, Hashable, Codable {
   /// 0…1. It is multiplied by the value of `ramps`, which are on the composition's timeline.
   public var opacity: Double
   public var ramps: RampList
-  /// A crop, in square pixels of the upright picture, which cuts it without moving it, and a transform of the overlay in its
-  /// place, by its parts. On the composition's timeline. Nil: neither.
+  /// A crop, in square pixels of the upright picture, which cuts it without moving it, and a transform of the overlay
+  /// in its place, by its parts. On the composition's timeline. Nil: neither.
   public var geometry: LayerGeometry?
   /// Before the transform, on the composition's timeline. Nil: none.
   public var filters: [Filter<RampList>]?
@@ -187,8 +187,8 @@ public enum OverlayContent: Sendable, Hashable, Codable {
   case text(StyledText)
 }
 
-/// A video or an animated picture as an overlay. It starts with the overlay. When it has played as often as it is to, its
-/// last frame stays.
+/// A video or an animated picture as an overlay. It starts with the overlay. When it has played as often as it is to,
+/// its last frame stays.
 public struct OverlayVideo: Sendable, Hashable, Codable {
   public var asset: AssetID
   /// The stream's index in the file.
@@ -197,8 +197,8 @@ public struct OverlayVideo: Sendable, Hashable, Codable {
   public var source: MediaTimeRange
   /// How often it is played; above 0. Nil: again and again for as long as the overlay is shown.
   public var turns: Int?
-  /// In pixels of the frame. If one of width and height is nil, it follows from the other and the picture's shape. If both
-  /// are nil, the picture has its own size.
+  /// In pixels of the frame. If one of width and height is nil, it follows from the other and the picture's shape. If
+  /// both are nil, the picture has its own size.
   public var width: Int?
   public var height: Int?
 

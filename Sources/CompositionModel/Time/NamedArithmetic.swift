@@ -1,5 +1,5 @@
-// The operators of times and fractions as methods, for a module that declares the same operators for programs that do not
-// import this one: in such a declaration the operator would be the declaration itself.
+// The operators of times and fractions as methods, for a module that declares the same operators for programs that do
+// not import this one: in such a declaration the operator would be the declaration itself.
 
 extension MediaTime {
   package func adding(_ other: MediaTime) throws(TimeError) -> MediaTime { try self + other }

@@ -90,8 +90,8 @@ package struct JobSubmission: Sendable {
     self.service = service
   }
 
-  /// Answers with the job, or with every problem of the document that can be found without its media. A submission that is
-  /// repeated is answered with the job that it made.
+  /// Answers with the job, or with every problem of the document that can be found without its media. A submission that
+  /// is repeated is answered with the job that it made.
   func submit(_ message: Sheaf_Submit) async throws -> Sheaf_SubmitReply {
     let submission = message.submission
     guard submission.utf8.count <= 64, submission.utf8.allSatisfy({ (33...126).contains($0) }) else {

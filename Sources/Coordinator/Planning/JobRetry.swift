@@ -41,8 +41,8 @@ struct JobRetry: Sendable {
     return reply
   }
 
-  /// The file that the job needs and that the farm does not have, why, and what to do. Nil if it has all. Results that it
-  /// does not have are made again.
+  /// The file that the job needs and that the farm does not have, why, and what to do. Nil if it has all. Results that
+  /// it does not have are made again.
   private func missing(_ job: Job) async throws -> String? {
     let tasks = try await service.store.tasks(of: job.id, payloads: false)
     let request = try? JobRequest(encoded: job.request)

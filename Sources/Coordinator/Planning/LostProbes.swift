@@ -4,8 +4,8 @@ import Jobs
 import Logging
 import Wire
 
-/// The results of probe tasks that the content store does not have any more, because a disk fault changed them or they were
-/// removed: descriptions and lists of fonts. The farm makes them again, because the tasks' inputs are there.
+/// The results of probe tasks that the content store does not have any more, because a disk fault changed them or they
+/// were removed: descriptions and lists of fonts. The farm makes them again, because the tasks' inputs are there.
 struct LostProbes: Sendable {
   /// A task that was granted so often since its job was submitted or taken up is not run once more: the disk damages
   /// whatever is written to it.
@@ -15,11 +15,11 @@ struct LostProbes: Sendable {
   let content: ContentStore
   let logger: Logger
 
-  /// Checks the results of a job's probe tasks, removes those that are damaged, and makes the tasks of those that are not
-  /// there ready again. To be called when a result could not be read.
+  /// Checks the results of a job's probe tasks, removes those that are damaged, and makes the tasks of those that are
+  /// not there ready again. To be called when a result could not be read.
   ///
-  /// Returns false, with nothing changed, if every result is as it should be. Throws `JobStoreError`; `ContentStoreError`
-  /// if a result cannot be read, with the code `.missing` if one was lost too often.
+  /// Returns false, with nothing changed, if every result is as it should be. Throws `JobStoreError`;
+  /// `ContentStoreError` if a result cannot be read, with the code `.missing` if one was lost too often.
   func makeAgain(_ job: JobID, _ tasks: [RenderTask]) async throws -> Bool {
     let lost = try await BlockingWork.run(.hashing) { [content] in try Self.find(tasks, content) }
     if lost.isEmpty { return false }

@@ -17,7 +17,8 @@ package struct PlanReport: Sendable, Hashable, Codable {
     package var cost: Double
     /// Why the segment starts where it does.
     package var boundary: String
-    /// `encoded`, or `cached` if the result is in the cache, or `measured` if the segment is measured before it is encoded.
+    /// `encoded`, or `cached` if the result is in the cache, or `measured` if the segment is measured before it is
+    /// encoded.
     package var action: String
   }
 
@@ -51,8 +52,8 @@ package struct PlanReport: Sendable, Hashable, Codable {
   package var audio: Audio?
   package var instructions: [Instruction]
   package var segments: [Segment]
-  /// The damaged frames that the film shows, as far as probing the media has found them. Nil in the plan of a coordinator
-  /// of an earlier version.
+  /// The damaged frames that the film shows, as far as probing the media has found them. Nil in the plan of a
+  /// coordinator of an earlier version.
   package var damage: [DamageReport]?
   /// What can be rendered but is most likely not meant. Nil if an earlier version has planned.
   package var warnings: [Problem]?

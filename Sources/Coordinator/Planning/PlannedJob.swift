@@ -5,7 +5,8 @@ import Jobs
 import Segmenter
 import SystemSupport
 
-/// The plan and the tasks of a request, given the descriptions of its media: pure, but for the measurements that it reads.
+/// The plan and the tasks of a request, given the descriptions of its media: pure, but for the measurements that it
+/// reads.
 struct PlannedJob: Sendable {
   var plan: RenderPlan
   /// The video tasks by segment, the audio task, the stitch task. Or, if the segments have to be measured first, their

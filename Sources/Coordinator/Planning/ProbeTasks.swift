@@ -11,8 +11,8 @@ enum ProbeTasks {
   /// duration.
   static let maximumBytes = 64 << 20
 
-  /// One task for each file of the request, and then that of the fonts if it has texts. The result of a file is taken from
-  /// the cache if any worker has probed it before. Blocks.
+  /// One task for each file of the request, and then that of the fonts if it has texts. The result of a file is taken
+  /// from the cache if any worker has probed it before. Blocks.
   static func make(_ request: JobRequest, results: ResultCache) throws -> [NewTask] {
     try files(request, results: results) + FontTasks.make(request)
   }

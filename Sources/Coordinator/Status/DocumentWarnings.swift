@@ -4,8 +4,8 @@ import Digest
 import FoundationEssentials
 import SystemSupport
 
-// The warnings about a document are found when its job is planned, and shown for as long as the job is known. They follow
-// from the job's request and the installed fonts, so they are a note by the request's digest, of the last plan.
+// The warnings about a document are found when its job is planned, and shown for as long as the job is known. They
+// follow from the job's request and the installed fonts, so they are a note by the request's digest, of the last plan.
 extension ResultNotes {
   /// Keeps what is most likely not meant in a document.
   func record(_ warnings: [Problem], of request: [UInt8]) throws {

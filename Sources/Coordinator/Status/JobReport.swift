@@ -101,15 +101,16 @@ extension RenderTask {
   fileprivate var progress: Int64 { leases.map(\.progress).max() ?? 0 }
 }
 
-/// Why a job failed, as the person who submitted it sees it. `problems` are set if the document or its media are the cause
-/// (exit code 65 of the commands), else `error` is.
+/// Why a job failed, as the person who submitted it sees it. `problems` are set if the document or its media are the
+/// cause (exit code 65 of the commands), else `error` is.
 struct FailureReport: Sendable, Hashable {
   var problems: [Problem] = []
   var error = ""
 
   /// Nil if the job has not failed.
   /// - Parameters:
-  ///   - tasks: The job's tasks; those that did not fail are not looked at. None: only the job's own message is reported.
+  ///   - tasks: The job's tasks; those that did not fail are not looked at. None: only the job's own message is
+  ///     reported.
   ///   - request: Names the media in messages; nil if it cannot be read.
   init?(_ job: Job, _ tasks: [RenderTask], _ request: JobRequest?) {
     guard job.state == .failed, let failure = job.failure else { return nil }

@@ -7,10 +7,11 @@ import Wire
 /// Checks inputs that workers report as missing or damaged, one after the other.
 ///
 /// - What the farm has made itself it makes again: the job is planned again, and finds everything else in the result
-///   cache. That is also done with a piece that is as it was made and that the stitch task refuses, three times at most.
+///   cache. That is also done with a piece that is as it was made and that the stitch task refuses, three times at
+///   most.
 /// - While the whole content store is away nothing is lost: it is waited for.
-/// - A file under the media root that is not there or cannot be read may come back, as when a network's disk is away. It
-///   is looked for again for a minute.
+/// - A file under the media root that is not there or cannot be read may come back, as when a network's disk is away.
+///   It is looked for again for a minute.
 /// - Without any other file the job cannot go on by itself: it fails, with a message that says how to go on.
 actor DamagedInputs {
   private static let maximumChecks = 1000

@@ -1,9 +1,9 @@
 import Digest
 import Jobs
 
-/// What the coordinator needs to know of tasks beyond their leases: labels for its log, and the fingerprints under which
-/// results are recorded. Kept for the jobs that were used last, and read from the store when they are not there, such as
-/// those of a job that another coordinator has planned.
+/// What the coordinator needs to know of tasks beyond their leases: labels for its log, and the fingerprints under
+/// which results are recorded. Kept for the jobs that were used last, and read from the store when they are not there,
+/// such as those of a job that another coordinator has planned.
 actor TaskFacts {
   struct Fact: Sendable, Hashable {
     var kind: TaskKind

@@ -173,8 +173,8 @@ actor TaskReports {
     if (known?.kind ?? fact?.kind) == .stitch { await service.logEnd(of: lease.task.job) }
   }
 
-  /// Records the damaged media that a result shows, before the result can be used. If the job accepts none, and the lease
-  /// is still held, ends it as a wrong document, which fails the job, and returns true.
+  /// Records the damaged media that a result shows, before the result can be used. If the job accepts none, and the
+  /// lease is still held, ends it as a wrong document, which fails the job, and returns true.
   private func refuses(
     _ report: [UInt8], of lease: Lease, _ worker: WorkerID, _ content: Content, _ service: CoordinatorService
   ) async -> Bool {
@@ -243,8 +243,8 @@ actor TaskReports {
     if failure.end != .released { await service.logEnd(of: lease.task.job) }
   }
 
-  /// The failure with the names of media in its message, for whoever reads it later: the job's status, the workers' list
-  /// and the log.
+  /// The failure with the names of media in its message, for whoever reads it later: the job's status, the workers'
+  /// list and the log.
   private func named(
     _ failure: TaskFailure, of lease: Lease, _ worker: WorkerID, _ service: CoordinatorService
   ) async -> TaskFailure {

@@ -1,8 +1,8 @@
 import Digest
 import SystemSupport
 
-/// The uploads for which the content store's disk has no room, and which their senders try again: pure. `now` is the time
-/// since any fixed moment.
+/// The uploads for which the content store's disk has no room, and which their senders try again: pure. `now` is the
+/// time since any fixed moment.
 struct WaitingUploads: Sendable {
   /// A sender tries again within seconds. One that has not done so for this long has given up.
   static let patience = Duration.seconds(30)

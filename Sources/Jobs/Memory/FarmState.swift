@@ -2,8 +2,8 @@ import Digest
 
 /// The contents of a store and the transitions that it may make: the reference for what `JobStore` specifies.
 ///
-/// Pure: it reads no clock (every transition takes `now`, which never decreases) and no random numbers, and iterates over
-/// no unordered collection. So the same calls leave the same state.
+/// Pure: it reads no clock (every transition takes `now`, which never decreases) and no random numbers, and iterates
+/// over no unordered collection. So the same calls leave the same state.
 package struct FarmState: Sendable {
   package let policy: LeasePolicy
   /// In order of submission; a job's number is its index. A deleted job leaves an empty record.
@@ -143,7 +143,8 @@ extension JobRecord {
 }
 
 extension Array {
-  /// The first index whose element satisfies a predicate that no element before it and every element after it satisfies.
+  /// The first index whose element satisfies a predicate that no element before it and every element after it
+  /// satisfies.
   func partitioningIndex(where belongsAfter: (Element) -> Bool) -> Int {
     var (low, high) = (0, count)
     while low < high {
@@ -192,8 +193,8 @@ extension FarmState {
     !entry.hasLeft && beforeOutage(now) - entry.lastSeen <= policy.lease
   }
 
-  /// When an outage began that is not over, because no call of `expire` has moved the times on since; else now. No worker
-  /// and no build leaves in an outage.
+  /// When an outage began that is not over, because no call of `expire` has moved the times on since; else now. No
+  /// worker and no build leaves in an outage.
   private func beforeOutage(_ now: Duration) -> Duration {
     guard let lastExpiry, now - lastExpiry > policy.outage else { return now }
     return lastExpiry

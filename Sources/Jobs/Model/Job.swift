@@ -108,8 +108,8 @@ package enum JobPurpose: String, Sendable, Hashable, CaseIterable {
   case inspection
 }
 
-/// `probing -> measuring -> rendering -> done`, or from any of the first three to `failed` or `cancelled`. Only a job whose
-/// video has an average bit rate is measured; any other goes from `probing` to `rendering`.
+/// `probing -> measuring -> rendering -> done`, or from any of the first three to `failed` or `cancelled`. Only a job
+/// whose video has an average bit rate is measured; any other goes from `probing` to `rendering`.
 package enum JobState: String, Sendable, Hashable, CaseIterable {
   case probing, measuring, rendering, done, failed, cancelled
 
@@ -152,7 +152,8 @@ package struct JobFailure: Sendable, Hashable {
 /// A job as it is submitted.
 package struct NewJob: Sendable, Hashable {
   package var id: JobID
-  /// Chosen by the client, unique to its submission: 1 to 64 visible ASCII characters. Nil: every submission is a new job.
+  /// Chosen by the client, unique to its submission: 1 to 64 visible ASCII characters. Nil: every submission is a new
+  /// job.
   package var submission: String?
   package var name: String
   package var purpose: JobPurpose

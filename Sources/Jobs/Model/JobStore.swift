@@ -9,8 +9,8 @@ package import Digest
 package protocol JobStore: Sendable {
   // MARK: Jobs
 
-  /// Writes a job in `probing` with its probe tasks, which are `ready` unless cached. A job without any can be planned at
-  /// once.
+  /// Writes a job in `probing` with its probe tasks, which are `ready` unless cached. A job without any can be planned
+  /// at once.
   ///
   /// - Returns: The job's id. If there is a job of the same `submission` already, its id, with nothing written.
   @discardableResult
@@ -31,27 +31,27 @@ package protocol JobStore: Sendable {
   ///   ended), or is an inspection.
   func measure(_ job: JobID, build: String, tasks: [NewTask]) async throws(JobStoreError) -> Bool
 
-  /// Turns a job from `probing` or `measuring` to `rendering` and adds its tasks, numbered on from those that it has: video
-  /// and audio tasks are `ready` unless cached, the stitch task is `waiting` until all of those are done. Binds the job to
-  /// `build`, for which the tasks' fingerprints were made.
+  /// Turns a job from `probing` or `measuring` to `rendering` and adds its tasks, numbered on from those that it has:
+  /// video and audio tasks are `ready` unless cached, the stitch task is `waiting` until all of those are done. Binds
+  /// the job to `build`, for which the tasks' fingerprints were made.
   ///
   /// - Returns: False, with nothing written, if the job is in another state (another coordinator planned it, or it has
   ///   ended), or is bound to another build, or is an inspection.
   func plan(_ job: JobID, build: String, tasks: [NewTask]) async throws(JobStoreError) -> Bool
 
-  /// The jobs in `measuring` or `rendering` to bind anew: no worker of their build was registered for `LeasePolicy.rebind`, and a worker
-  /// of another build is registered now. Oldest first.
+  /// The jobs in `measuring` or `rendering` to bind anew: no worker of their build was registered for
+  /// `LeasePolicy.rebind`, and a worker of another build is registered now. Oldest first.
   func jobsToRebind() async throws(JobStoreError) -> [JobID]
 
-  /// Turns a job from `measuring` or `rendering` back to `probing`, to be planned again: removes its tasks but the probe tasks, with
-  /// their leases and attempts, and its build. Published results stay in the content store, where the next plan finds
-  /// those of its build.
+  /// Turns a job from `measuring` or `rendering` back to `probing`, to be planned again: removes its tasks but the
+  /// probe tasks, with their leases and attempts, and its build. Published results stay in the content store, where the
+  /// next plan finds those of its build.
   ///
   /// - Returns: False, with nothing written, if the job is in another state.
   func replan(_ job: JobID) async throws(JobStoreError) -> Bool
 
-  /// Makes probe tasks of a job in `probing` that are done `ready` again, because their results are lost. A task that is
-  /// not done, or does not exist, is left as it is.
+  /// Makes probe tasks of a job in `probing` that are done `ready` again, because their results are lost. A task that
+  /// is not done, or does not exist, is left as it is.
   ///
   /// - Parameter tasks: Ordinals.
   /// - Returns: How many tasks are ready again.
@@ -84,15 +84,15 @@ package protocol JobStore: Sendable {
   /// Records that a client has the job's output.
   func markFetched(_ job: JobID) async throws(JobStoreError)
 
-  /// The digests that must stay in the content store: the inputs and results of the tasks of jobs that have not ended, and
-  /// the outputs of the jobs that ended as `done` less than `keepingResults` ago and were not fetched. In no order,
+  /// The digests that must stay in the content store: the inputs and results of the tasks of jobs that have not ended,
+  /// and the outputs of the jobs that ended as `done` less than `keepingResults` ago and were not fetched. In no order,
   /// without duplicates.
   func contentsInUse(keepingResults: Duration) async throws(JobStoreError) -> [SHA256Digest]
 
   func job(_ id: JobID) async throws(JobStoreError) -> Job?
 
-  /// A job and the counts of its tasks. Its cost does not depend on how many tasks the job has, or how large its request
-  /// is.
+  /// A job and the counts of its tasks. Its cost does not depend on how many tasks the job has, or how large its
+  /// request is.
   func summary(of job: JobID) async throws(JobStoreError) -> JobSummary?
 
   /// The jobs of one purpose, newest first, at most `limit`, each at the cost of `summary(of:)`.
@@ -108,16 +108,16 @@ package protocol JobStore: Sendable {
   /// Grants leases of `ready` tasks to workers of one build. Each element of `slots` is one free slot of a worker, so a
   /// worker is listed as often as it has free slots.
   ///
-  /// The tasks are taken in this order: jobs by priority then age, within a job the highest cost first, then by ordinal.
-  /// Each goes to the first slot that is left and whose worker may have it. Excluded are tasks that are backing off, and
-  /// the tasks of jobs that are bound to another build; a probe task goes to any build. A worker may not
-  /// have a task of which an attempt on it was counted, until `LeasePolicy.exclusion` after the task's back-off, so that
-  /// another worker may take it first. Each grant raises the task's epoch by one.
+  /// The tasks are taken in this order: jobs by priority then age, within a job the highest cost first, then by
+  /// ordinal. Each goes to the first slot that is left and whose worker may have it. Excluded are tasks that are
+  /// backing off, and the tasks of jobs that are bound to another build; a probe task goes to any build. A worker may
+  /// not have a task of which an attempt on it was counted, until `LeasePolicy.exclusion` after the task's back-off, so
+  /// that another worker may take it first. Each grant raises the task's epoch by one.
   ///
   /// Slots that are left then get backup leases, of running tasks of which another worker holds the only lease:
   /// - tasks whose holder is away (`HeldLease.isAway`);
-  /// - slow video tasks: the lease is older than `LeasePolicy.slowness` times the median time of the job's rendered video
-  ///   tasks, by cost, and at least `LeasePolicy.shortestSlow` old.
+  /// - slow video tasks: the lease is older than `LeasePolicy.slowness` times the median time of the job's rendered
+  ///   video tasks, by cost, and at least `LeasePolicy.shortestSlow` old.
   ///
   /// They are taken in this order: jobs as above, within a job the lease that was granted first, then by ordinal. Each
   /// goes to the first slot that is left, whose worker does not hold the task and had no counted attempt at it. A task
@@ -142,8 +142,8 @@ package protocol JobStore: Sendable {
   ///
   /// - `released`: Not counted. The task is `ready` at once. Of a task's released attempts the store keeps the last
   ///   `LeasePolicy.keptReleases`.
-  /// - `media`, `crashed`, `hung`: Counted. The task backs off for 1 s, doubled with each further failure, lengthened by up to a
-  ///   half by the failure's jitter. At the `LeasePolicy.maximumFailures`th the task and the job fail.
+  /// - `media`, `crashed`, `hung`: Counted. The task backs off for 1 s, doubled with each further failure, lengthened
+  ///   by up to a half by the failure's jitter. At the `LeasePolicy.maximumFailures`th the task and the job fail.
   /// - `document`: The task and the job fail at once.
   ///
   /// - Returns: False, with nothing written, if the holder does not hold the lease.
@@ -151,8 +151,8 @@ package protocol JobStore: Sendable {
 
   /// Records that a worker's connection is closed: the leases that the holder holds are away, and the worker is not
   /// registered any more if this is its session. The leases go on until they run out, because the worker may connect
-  /// again and renew them; meanwhile an idle worker may have a backup lease of their tasks. Leases that the worker holds in
-  /// a later session are not changed.
+  /// again and renew them; meanwhile an idle worker may have a backup lease of their tasks. Leases that the worker
+  /// holds in a later session are not changed.
   ///
   /// - Returns: How many leases are away.
   func disconnect(_ holder: Holder) async throws(JobStoreError) -> Int
@@ -200,8 +200,8 @@ extension JobStore {
 /// Why a store did not carry out an operation. Equal when the codes are.
 package struct JobStoreError: Error, Sendable, Equatable, CustomStringConvertible {
   package enum Code: String, Sendable, Hashable, CaseIterable {
-    /// The database cannot be reached, or its connection was lost. Whether the operation took place is not known. It can
-    /// be repeated, as every operation can.
+    /// The database cannot be reached, or its connection was lost. Whether the operation took place is not known. It
+    /// can be repeated, as every operation can.
     case unavailable
     /// The database was set up by a newer Sheaf.
     case schemaTooNew

@@ -188,7 +188,8 @@ enum FailureMessage {
 }
 
 extension LeasePolicy {
-  /// The job's message, if an attempt was the task's last and the task has failed for good. Nil if it may be tried again.
+  /// The job's message, if an attempt was the task's last and the task has failed for good. Nil if it may be tried
+  /// again.
   ///
   /// - Parameter failures: How many of the task's attempts are counted, this one included.
   func finalMessage(

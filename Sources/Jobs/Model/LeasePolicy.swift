@@ -19,9 +19,9 @@ package struct LeasePolicy: Sendable, Hashable {
   /// How long after its back-off a task is kept from the workers that it failed on, so that another worker may take it
   /// first.
   package var exclusion: Duration
-  /// A video task is slow, and gets a backup lease, when it has run for more than this many times the median time of its
-  /// job's rendered video tasks, each divided by its cost. The median of a job of 100 and more is found at each number of
-  /// rendered tasks that has two digits and zeros, such as 1,100.
+  /// A video task is slow, and gets a backup lease, when it has run for more than this many times the median time of
+  /// its job's rendered video tasks, each divided by its cost. The median of a job of 100 and more is found at each
+  /// number of rendered tasks that has two digits and zeros, such as 1,100.
   package var slowness: Double
   /// No lease younger than this is slow: if tasks take a second, waiting costs less than a second worker.
   package var shortestSlow: Duration
@@ -67,9 +67,9 @@ extension LeasePolicy {
 
 // What is slow. The statements of `PostgresJobStore` have the same arithmetic in SQL, in the same order.
 extension LeasePolicy {
-  /// Whether a job's median pace is found anew when its nth video task has been rendered: for each of the first 99, then
-  /// at each number of two digits and zeros. So this costs the same for each task of a job of any size, and the median
-  /// is one of at least 9 in 10 of the tasks.
+  /// Whether a job's median pace is found anew when its nth video task has been rendered: for each of the first 99,
+  /// then at each number of two digits and zeros. So this costs the same for each task of a job of any size, and the
+  /// median is one of at least 9 in 10 of the tasks.
   func findsMedianPace(at rendered: Int64) -> Bool {
     guard rendered >= Int64(max(fewestRendered, 1)) else { return false }
     var step: Int64 = 1
@@ -77,8 +77,8 @@ extension LeasePolicy {
     return rendered.isMultiple(of: step)
   }
 
-  /// The costs that a time may be divided by: with others the ratio may not be a number. A video task of another cost is
-  /// neither measured nor slow.
+  /// The costs that a time may be divided by: with others the ratio may not be a number. A video task of another cost
+  /// is neither measured nor slow.
   static let measurableCosts = 1e-9...1e18
 
   /// The median time that a job's video tasks take for each unit of cost, in microseconds; of two middle values the

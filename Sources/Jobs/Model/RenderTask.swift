@@ -64,8 +64,8 @@ package struct RenderTask: Sendable, Hashable {
     self.isCached = isCached
   }
 
-  /// The workers of the counted attempts since the job was last taken up by `JobStore.retry`, oldest first. The task has
-  /// failed for good when they are `LeasePolicy.maximumFailures`.
+  /// The workers of the counted attempts since the job was last taken up by `JobStore.retry`, oldest first. The task
+  /// has failed for good when they are `LeasePolicy.maximumFailures`.
   package var failedOn: [WorkerID] { attempts.filter { $0.end.isCounted && $0.epoch > retriedAt }.map(\.worker) }
 }
 
@@ -84,8 +84,8 @@ package struct Publisher: Sendable, Hashable {
   }
 }
 
-/// A task's place in its job: the ordinals count from 0 through the probe tasks, then the measure tasks, the video tasks,
-/// the audio task and the stitch task.
+/// A task's place in its job: the ordinals count from 0 through the probe tasks, then the measure tasks, the video
+/// tasks, the audio task and the stitch task.
 package struct TaskID: Sendable, Hashable, Comparable, CustomStringConvertible {
   package var job: JobID
   package var ordinal: Int32

@@ -1,7 +1,7 @@
 import SystemSupport
 
-/// Listens for `NOTIFY sheaf_change` on a connection and a thread of its own, and connects again whenever the connection
-/// is lost.
+/// Listens for `NOTIFY sheaf_change` on a connection and a thread of its own, and connects again whenever the
+/// connection is lost.
 final class ChangeListener: Sendable {
   private let url: String
   private let streams: ChangeStreams

@@ -16,8 +16,8 @@ struct Statement: Sendable {
 /// One of a pipeline's statements, with its values.
 typealias Call = (statement: Statement, parameters: [Parameter])
 
-/// One libpq connection. Every call blocks, so it belongs on a thread of its own. No call waits for a server that does not
-/// answer for longer than the limits allow: then it throws `.unavailable`, and the connection is broken.
+/// One libpq connection. Every call blocks, so it belongs on a thread of its own. No call waits for a server that does
+/// not answer for longer than the limits allow: then it throws `.unavailable`, and the connection is broken.
 final class Connection {
   private let handle: OpaquePointer
   private let limits: Limits
@@ -29,7 +29,8 @@ final class Connection {
 
   /// - Parameters:
   ///   - cutoff: Ends the waits of this connection, its opening included.
-  ///   - outage: Ends a wait when new connections to the server are not answered either, and records if this one is not.
+  ///   - outage: Ends a wait when new connections to the server are not answered either, and records if this one is
+  ///     not.
   init(
     url: String, limits: Limits = .long, cutoff: Cutoff? = nil, outage: ConnectFailure? = nil
   ) throws(JobStoreError) {
@@ -235,8 +236,8 @@ extension Connection {
   /// What every connection sets first.
   ///
   /// Each statement here is a few index probes, whatever its parameters. The planner has no statistics when a farm is
-  /// new, so it is kept from other plans, and from planning at each call. The timeouts keep a coordinator that hangs, or
-  /// waits for another one, from holding a lock for long: they are much shorter than a lease.
+  /// new, so it is kept from other plans, and from planning at each call. The timeouts keep a coordinator that hangs,
+  /// or waits for another one, from holding a lock for long: they are much shorter than a lease.
   static let settings = """
     SET client_min_messages = error;
     SET default_transaction_isolation = 'read committed';
@@ -272,8 +273,8 @@ extension Connection {
     url: String, cutoff: Cutoff, outage: ConnectFailure?
   ) throws(JobStoreError) -> OpaquePointer {
     try requireParsable(url)
-    // The URL, as `dbname`, overrides what is before it and not what is after it. A server that does not answer for 15 s
-    // is considered lost.
+    // The URL, as `dbname`, overrides what is before it and not what is after it. A server that does not answer for 15
+    // s is considered lost.
     let settings = [
       ("fallback_application_name", "sheaf"), ("connect_timeout", "10"), ("keepalives_idle", "10"),
       ("keepalives_interval", "5"), ("keepalives_count", "3"), ("tcp_user_timeout", "15000"),
@@ -420,8 +421,8 @@ extension JobStoreError {
   /// PostgreSQL's condition for a lock that was not released in time.
   static let lockNotAvailable = "55P03"
 
-  /// Whether the database answers, and did not carry out the operation because something else has a lock, or takes long.
-  /// Other operations may succeed meanwhile.
+  /// Whether the database answers, and did not carry out the operation because something else has a lock, or takes
+  /// long. Other operations may succeed meanwhile.
   package var isAboutLocks: Bool { condition.map { Self.isBusy[$0] != nil } ?? false }
 
   /// What a person reads of these conditions, whose own messages are about a canceled statement.
@@ -433,8 +434,8 @@ extension JobStoreError {
     "57014": "the database is busy: a statement took too long and was ended; try again later",
   ]
 
-  /// Whether the operation may succeed later or on another server: the server is full, busy, shutting down, or has become
-  /// a standby.
+  /// Whether the operation may succeed later or on another server: the server is full, busy, shutting down, or has
+  /// become a standby.
   private static func isTemporary(_ condition: String?) -> Bool {
     guard let condition else { return false }
     return ["08", "53", "57"].contains { condition.hasPrefix($0) } || ["25006", lockNotAvailable].contains(condition)

@@ -3,12 +3,12 @@ import SystemSupport
 
 /// One of a store's connections, on a thread of its own. Its operations run one after another.
 ///
-/// If the connection is lost, or the server does not answer on it, the operation throws `.unavailable`, and the next one
-/// connects again, not more often than `ReconnectDelay` allows. An operation that finds its connection lost before it has
-/// sent anything connects again at once.
+/// If the connection is lost, or the server does not answer on it, the operation throws `.unavailable`, and the next
+/// one connects again, not more often than `ReconnectDelay` allows. An operation that finds its connection lost before
+/// it has sent anything connects again at once.
 ///
-/// While a table or the whole database is locked, each operation waits for the lock, and those behind it wait for it. One
-/// that has waited in the lane for as long as for a lock, and behind one that did not get its lock, is not begun.
+/// While a table or the whole database is locked, each operation waits for the lock, and those behind it wait for it.
+/// One that has waited in the lane for as long as for a lock, and behind one that did not get its lock, is not begun.
 actor DatabaseLane {
   private let url: String
   private let limits: Connection.Limits
@@ -125,8 +125,8 @@ final class ConnectFailure: Sendable {
   /// The server has not answered an attempt that began then.
   func recordNoAnswer(since start: ContinuousClock.Instant) { state.withLock { $0.unanswered = start } }
 
-  /// Whether an attempt that began after this moment was not answered, and none has succeeded after it. A server that is
-  /// only slow with a long statement answers new connections.
+  /// Whether an attempt that began after this moment was not answered, and none has succeeded after it. A server that
+  /// is only slow with a long statement answers new connections.
   func isUnanswered(since start: ContinuousClock.Instant) -> Bool {
     state.withLock { $0.unanswered }.map { $0 >= start } ?? false
   }

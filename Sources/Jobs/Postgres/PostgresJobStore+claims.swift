@@ -7,7 +7,8 @@ extension PostgresJobStore {
     var grants: [Grant] = []
     for candidates in [Candidates.ready(policy), .backup(policy)] where left.count > 0 {
       let claim = Claim(candidates: candidates, build: build.withoutNul, lease: policy.lease, slots: left)
-      // A transaction of its own: the grants of ready tasks are kept, whether that of the backup leases succeeds or not.
+      // A transaction of its own: the grants of ready tasks are kept, whether that of the backup leases succeeds or
+      // not.
       do {
         let made = try await claims.perform { (connection) throws(JobStoreError) in try claim.make(on: connection) }
         grants += made.grants
@@ -57,8 +58,8 @@ private struct Claim: Sendable {
     var grants: [Grant] = []
     var found = try connection.pipeline([(.begin, []), find(for: left)])[1]
     while !found.isEmpty {
-      // Every candidate may go to one of the workers, but its slots may be taken by those before it. Then more candidates
-      // are looked for: the first of them is granted, so this ends.
+      // Every candidate may go to one of the workers, but its slots may be taken by those before it. Then more
+      // candidates are looked for: the first of them is granted, so this ends.
       let isAll = found.count < left.count
       let matches = try match(found, with: &left)
       let ends = isAll || left.count == 0
@@ -133,8 +134,8 @@ extension Statement {
   /// The names of the ends that are counted, in SQL.
   static let countedEnds = AttemptEnd.allCases.filter(\.isCounted).map { "'\($0.rawValue)'" }.joined(separator: ", ")
 
-  /// Walks the jobs in their order, and each job's tasks in theirs, and stops when it has enough. So there is no ORDER BY
-  /// around the LATERAL, which would lock the first tasks of every job before the sort. Only tasks that one of the
+  /// Walks the jobs in their order, and each job's tasks in theirs, and stops when it has enough. So there is no ORDER
+  /// BY around the LATERAL, which would lock the first tasks of every job before the sort. Only tasks that one of the
   /// workers may have are chosen. Nothing waits for a lock.
   static let readyTasks = Statement(
     "ready-tasks",
@@ -153,10 +154,10 @@ extension Statement {
     LIMIT $3
     """)
 
-  /// Mostly there is no candidate, and that costs a look at the leases: one for each busy slot. What is slow is defined in
-  /// LeasePolicy.swift, and the same arithmetic is here. Nothing waits for a lock. A task that was locked is chosen only
-  /// if its state and its epoch have not changed since the statement began: then it has the same lease. `OFFSET 0` keeps the
-  /// planner from another order of the joins.
+  /// Mostly there is no candidate, and that costs a look at the leases: one for each busy slot. What is slow is defined
+  /// in LeasePolicy.swift, and the same arithmetic is here. Nothing waits for a lock. A task that was locked is chosen
+  /// only if its state and its epoch have not changed since the statement began: then it has the same lease. `OFFSET 0`
+  /// keeps the planner from another order of the joins.
   static let backedUpTasks = Statement(
     "backed-up-tasks",
     """

@@ -256,8 +256,8 @@ extension Statement {
       AS new (kind, label, payload, digests, sizes, fingerprint, cost, work, cached_digest, cached_size, place)
     """)
 
-  /// The open jobs are found first, in the order of their index. Otherwise the planner, which has no statistics when many
-  /// jobs have just ended, reads all jobs by their purpose, in the way of results.
+  /// The open jobs are found first, in the order of their index. Otherwise the planner, which has no statistics when
+  /// many jobs have just ended, reads all jobs by their purpose, in the way of results.
   static let jobsToPlan = Statement(
     "jobs-to-plan",
     """
@@ -356,8 +356,8 @@ extension Statement {
     SELECT pg_catalog.pg_notify('sheaf_change', '') FROM ended
     """)
 
-  /// Locks the running tasks of a job that has ended, in order, as everywhere, so that no two transactions wait for each
-  /// other.
+  /// Locks the running tasks of a job that has ended, in order, as everywhere, so that no two transactions wait for
+  /// each other.
   fileprivate static let lockOpenTasks = Statement(
     "lock-open-tasks",
     """

@@ -56,9 +56,9 @@ extension PostgresJobStore {
 }
 
 extension Statement {
-  /// Locks and changes rows of `sheaf.lease` only. A lease that another transaction has locked is being published, ended
-  /// or left: it is held, and is renewed the next time. So this waits for nothing. `OFFSET 0` keeps the planner from another
-  /// order of the joins.
+  /// Locks and changes rows of `sheaf.lease` only. A lease that another transaction has locked is being published,
+  /// ended or left: it is held, and is renewed the next time. So this waits for nothing. `OFFSET 0` keeps the planner
+  /// from another order of the joins.
   static let renew = Statement(
     "renew",
     """
@@ -108,7 +108,8 @@ extension Statement {
   static let lockJob = Statement(
     "lock-job", "SELECT number FROM sheaf.job WHERE id = $1 AND \(isHeld) FOR NO KEY UPDATE")
 
-  /// Leases are granted and ended only by the holder of their task's lock. What follows in the transaction sees them all.
+  /// Leases are granted and ended only by the holder of their task's lock. What follows in the transaction sees them
+  /// all.
   fileprivate static let lockTask = Statement(
     "lock-task",
     """

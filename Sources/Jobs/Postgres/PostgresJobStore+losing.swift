@@ -158,8 +158,8 @@ extension Fields {
 }
 
 extension Statement {
-  /// When an outage began that is not over, because no call of `expire` has moved the times on since; else now. No worker
-  /// and no build leaves in an outage.
+  /// When an outage began that is not over, because no call of `expire` has moved the times on since; else now. No
+  /// worker and no build leaves in an outage.
   /// - Parameter outage: The parameter with the longest time between two calls that is not one, in microseconds.
   static func beforeOutage(_ outage: String) -> String {
     """
@@ -180,8 +180,8 @@ extension Statement {
     FOR UPDATE OF task, lease
     """)
 
-  /// A lease may be renewed before its row is locked: what it is then decides. A lease that hangs is ended only if its job
-  /// is locked, because the job may end with it.
+  /// A lease may be renewed before its row is locked: what it is then decides. A lease that hangs is ended only if its
+  /// job is locked, because the job may end with it.
   fileprivate static let lockLost = Statement(
     "lock-lost",
     """

@@ -8,8 +8,8 @@ import SystemSupport
 /// - results and failures, and what is read in a moment;
 /// - what may be about every task of a large job.
 ///
-/// No wait for a lock is longer than a third of a lease. If a connection is lost the operation throws `.unavailable`, and
-/// the next one connects again.
+/// No wait for a lock is longer than a third of a lease. If a connection is lost the operation throws `.unavailable`,
+/// and the next one connects again.
 package final class PostgresJobStore: JobStore {
   let policy: LeasePolicy
   let heartbeats: DatabaseLane
@@ -19,8 +19,8 @@ package final class PostgresJobStore: JobStore {
   private let listener: ChangeListener
   private let streams: ChangeStreams
 
-  /// Connects, and brings the database's schema up to this version's. If the task is cancelled it throws `.closed` soon,
-  /// also if the server does not answer.
+  /// Connects, and brings the database's schema up to this version's. If the task is cancelled it throws `.closed`
+  /// soon, also if the server does not answer.
   ///
   /// - Parameter url: What libpq takes: `postgres://user:password@host:port/database`, or `key=value` pairs. The
   ///   environment variables `PG…` supply what it leaves out.

@@ -6,8 +6,8 @@ enum Schema {
     var script: [UInt8]
   }
 
-  /// Ascending from 1, without gaps. A released file is never changed, because databases record its checksum: a change is
-  /// a new file.
+  /// Ascending from 1, without gaps. A released file is never changed, because databases record its checksum: a change
+  /// is a new file.
   static let migrations = [
     Migration(version: 1, name: "0001_farm", script: PackageResources._001_farm_sql),
     Migration(version: 2, name: "0002_second_lease", script: PackageResources._002_second_lease_sql),

@@ -1,13 +1,13 @@
 internal import CMedia
 internal import CompositionModel
 
-/// Converts audio between sample rates, channels and sample formats with libswresample, always with the same filter. The
-/// first output sample is at the time of the first input sample.
+/// Converts audio between sample rates, channels and sample formats with libswresample, always with the same filter.
+/// The first output sample is at the time of the first input sample.
 package final class SampleConverter {
   /// How the output's channels are made of the input's.
   package enum Mixing: Sendable, Equatable {
-    /// By libswresample's own matrix between two layouts of libavutil's names, such as `stereo`, scaled down so that full
-    /// scale in all channels at once does not clip.
+    /// By libswresample's own matrix between two layouts of libavutil's names, such as `stereo`, scaled down so that
+    /// full scale in all channels at once does not clip.
     case layouts(from: String, to: String)
     /// By a gain for each output channel from each input channel, a row for each output channel.
     case matrix([Double])

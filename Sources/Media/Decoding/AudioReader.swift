@@ -1,8 +1,8 @@
 internal import CMedia
 package import CompositionModel
 
-/// The samples of one audio track, decoded in one thread to 32-bit float at the track's rate and layout: the samples that
-/// the ffmpeg tool gives for that range, at exact positions on the asset's timeline.
+/// The samples of one audio track, decoded in one thread to 32-bit float at the track's rate and layout: the samples
+/// that the ffmpeg tool gives for that range, at exact positions on the asset's timeline.
 package final class AudioReader {
   private let first: Int64
   private let decoder: TrackDecoder
@@ -65,8 +65,8 @@ package final class AudioReader {
     return stream
   }
 
-  /// Whether each packet decodes to the same samples whatever came before it, and its timestamp is a sample's number. For
-  /// other codecs (the noise of AAC and AC-3 continues from packet to packet) only decoding from the head gives the
+  /// Whether each packet decodes to the same samples whatever came before it, and its timestamp is a sample's number.
+  /// For other codecs (the noise of AAC and AC-3 continues from packet to packet) only decoding from the head gives the
   /// samples of a whole decode.
   private static func canStartAnywhere(
     _ stream: UnsafeMutablePointer<AVStream>, of container: String, format: AudioFormat

@@ -70,8 +70,8 @@ final class Decoder {
     return Int64(greatest)
   }
 
-  /// The decoder of a stream. That of VP8 or VP9 with alpha, which is coded as a picture of its own beside each picture, is
-  /// libvpx's: libavcodec's own ignores the alpha.
+  /// The decoder of a stream. That of VP8 or VP9 with alpha, which is coded as a picture of its own beside each
+  /// picture, is libvpx's: libavcodec's own ignores the alpha.
   private static func codec(of stream: UnsafeMutablePointer<AVStream>) -> UnsafePointer<AVCodec>? {
     let id = stream.pointee.codecpar.pointee.codec_id
     if hasAlphaBeside(stream),
@@ -96,8 +96,8 @@ final class Decoder {
     String(cString: avcodec_get_name(parameters.pointee.codec_id))
   }
 
-  /// Whether the decoder leaves what it cannot decode of a picture as it finds it in the buffer. Decoders of other codecs
-  /// conceal it, or give no picture.
+  /// Whether the decoder leaves what it cannot decode of a picture as it finds it in the buffer. Decoders of other
+  /// codecs conceal it, or give no picture.
   private static func leavesPartsOut(_ codec: AVCodecID) -> Bool {
     switch codec {
     case AV_CODEC_ID_HEVC, AV_CODEC_ID_VP7, AV_CODEC_ID_VP8, AV_CODEC_ID_FFV1: return true
@@ -210,8 +210,8 @@ final class TrackDecoder {
   /// The packets of which the decoder has reported something since the last call, in decoding order.
   func takeReports() -> [PacketReport] { decoder.takeReports() }
 
-  /// Whether libavcodec flags each picture of which the decoder has concealed a part. If not, a report that is an error is
-  /// what shows that a picture is damaged.
+  /// Whether libavcodec flags each picture of which the decoder has concealed a part. If not, a report that is an error
+  /// is what shows that a picture is damaged.
   var flagsConcealment: Bool { decoder.flagsConcealment }
 
   /// Fills `frame` with the next picture or samples; false after the last.

@@ -106,9 +106,9 @@ extension DecodingSession.Opening {
     return stream
   }
 
-  /// Reads the keyframe's packet into `packet` and returns the demuxer at that position. If the container's index does not
-  /// lead to it, the file is opened again and read from its head without decoding, which finds every packet that the probe
-  /// found.
+  /// Reads the keyframe's packet into `packet` and returns the demuxer at that position. If the container's index does
+  /// not lead to it, the file is opened again and read from its head without decoding, which finds every packet that
+  /// the probe found.
   fileprivate func demuxer(
     _ opened: Demuxer, at keyframe: Keyframe, _ packet: Packet, discontinuities: [Int: [Discontinuity]]
   ) throws(MediaError) -> Demuxer {
@@ -147,8 +147,8 @@ extension Keyframe {
     self.init(pts: packet.pts, dts: packet.dts, position: packet.pointer.pointee.pos)
   }
 
-  /// Whether this is the packet that was described. After a seek into the middle of a picture, a demuxer returns the rest
-  /// of that picture with the next one's times; such a packet is not flagged as a keyframe.
+  /// Whether this is the packet that was described. After a seek into the middle of a picture, a demuxer returns the
+  /// rest of that picture with the next one's times; such a packet is not flagged as a keyframe.
   func isPacket(_ packet: Packet) -> Bool {
     packet.pts == pts && packet.dts == dts && packet.isKeyframe && packet.pointer.pointee.pos == position
   }
@@ -163,9 +163,9 @@ extension MediaTime {
 
 /// The time of each decoded picture.
 ///
-/// It is libavcodec's best effort: the stored presentation time if the file has a plausible one, else the decoding time.
-/// A picture without either is one frame's duration after the one before. A picture whose time is before that of the one
-/// before is not shown. The probe uses this clock too, so its frame times are those that reading gives.
+/// It is libavcodec's best effort: the stored presentation time if the file has a plausible one, else the decoding
+/// time. A picture without either is one frame's duration after the one before. A picture whose time is before that of
+/// the one before is not shown. The probe uses this clock too, so its frame times are those that reading gives.
 struct FrameClock {
   private let defaultStep: Int64
   private var last: Int64?

@@ -3,8 +3,8 @@ internal import CompositionModel
 
 /// The position of each block of decoded samples on the asset's timeline.
 ///
-/// Samples follow one another without a break as long as the stored timestamps agree with their count within rounding. A
-/// stored timestamp that is later makes a gap. One that is earlier drops the samples that overlap earlier ones.
+/// Samples follow one another without a break as long as the stored timestamps agree with their count within rounding.
+/// A stored timestamp that is later makes a gap. One that is earlier drops the samples that overlap earlier ones.
 struct SampleClock {
   struct Place {
     var position: Int64
@@ -33,15 +33,15 @@ struct SampleClock {
       SampleClock.agreement(stream.pointee.codecpar, container: container))
   }
 
-  /// The difference, in samples, up to which a stored timestamp agrees with the count of samples where more than rounding
-  /// makes them differ; else 0.
+  /// The difference, in samples, up to which a stored timestamp agrees with the count of samples where more than
+  /// rounding makes them differ; else 0.
   static func agreement(_ parameters: UnsafePointer<AVCodecParameters>, container: String) -> Int64 {
     if timeless.contains(container) { return .max / 4 }
     switch parameters.pointee.codec_id {
     // Half of its longest block: libavformat's times are off by that where block sizes change.
     case AV_CODEC_ID_VORBIS: return 4096
-    // All that a pack of a DVD can hold: its time is that of the first access unit that begins in it, and samples of the
-    // unit before may precede it.
+    // All that a pack of a DVD can hold: its time is that of the first access unit that begins in it, and samples of
+    // the unit before may precede it.
     case AV_CODEC_ID_PCM_DVD:
       let bits = max(16, parameters.pointee.bits_per_coded_sample) * max(1, parameters.pointee.ch_layout.nb_channels)
       return 2048 * 8 / Int64(bits)

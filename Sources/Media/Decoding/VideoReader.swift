@@ -2,11 +2,11 @@ package import CompositionModel
 
 /// The frames of one video track, decoded in one thread, in order of presentation, as the ffmpeg tool decodes them.
 ///
-/// A decoder conceals what is missing of a damaged picture with parts of earlier pictures, and what it takes depends on all
-/// that it has decoded. So that a picture is the same wherever reading began, the frames of a damaged stretch (from one
-/// start to the next) come from a decoder of their own, which begins at the start before, or, while the stretch after that
-/// start is damaged too, at one more before, up to `Keyframe.deepest`. The frames after a damaged stretch come from a
-/// decoder that begins at their own start.
+/// A decoder conceals what is missing of a damaged picture with parts of earlier pictures, and what it takes depends on
+/// all that it has decoded. So that a picture is the same wherever reading began, the frames of a damaged stretch (from
+/// one start to the next) come from a decoder of their own, which begins at the start before, or, while the stretch
+/// after that start is damaged too, at one more before, up to `Keyframe.deepest`. The frames after a damaged stretch
+/// come from a decoder that begins at their own start.
 package final class VideoReader {
   private enum Part {
     /// Frames from the decoder's own start on, in which no damage was found.
@@ -45,10 +45,10 @@ package final class VideoReader {
   ///   - decodeFrom: Where decoding starts; nil is the head of the file.
   ///   - state: What the decoder is given before it starts at `decodeFrom`.
   ///   - starts: Has the starts around what is read: `decodeFrom`, those of the frames up to the last that is read, and
-  ///     `Keyframe.neededBefore` before. If there are fewer before, they are all that the file has. Nil: one decoder decodes
-  ///     everything, and damaged pictures depend on `decodeFrom`.
-  ///   - shownAt: A stored timestamp. The first frame returned is the last one at or before it, or the first of the track
-  ///     (or from the keyframe on) if all are later. Nil returns every frame from `decodeFrom` on.
+  ///     `Keyframe.neededBefore` before. If there are fewer before, they are all that the file has. Nil: one decoder
+  ///     decodes everything, and damaged pictures depend on `decodeFrom`.
+  ///   - shownAt: A stored timestamp. The first frame returned is the last one at or before it, or the first of the
+  ///     track (or from the keyframe on) if all are later. Nil returns every frame from `decodeFrom` on.
   ///   - wantsPrevious: Whether `previous` is decoded too.
   ///   - movement: Advanced with every packet that is read and every picture that is decoded, shown or not.
   package init(
@@ -73,8 +73,8 @@ package final class VideoReader {
   /// Whether every picture of the decoder that is in use had the presentation time of its own packet so far.
   var followsPackets: Bool { session.followsPackets }
 
-  /// The next frame; nil after the last. Its `pts` is the stored timestamp that `FrameTimes` lists, and rises from frame to
-  /// frame. The frame may share its planes with the decoder, so they must not be changed.
+  /// The next frame; nil after the last. Its `pts` is the stored timestamp that `FrameTimes` lists, and rises from
+  /// frame to frame. The frame may share its planes with the decoder, so they must not be changed.
   package func next() throws(MediaError) -> Frame? {
     if !hasStarted {
       hasStarted = true
@@ -87,8 +87,8 @@ package final class VideoReader {
     return try decode()
   }
 
-  /// The time of the damaged picture that is shown at a stored timestamp where `frame` is the last one at or before it: the
-  /// frame's own, or that of a later picture which could not be decoded at all. Nil if the picture is whole.
+  /// The time of the damaged picture that is shown at a stored timestamp where `frame` is the last one at or before it:
+  /// the frame's own, or that of a later picture which could not be decoded at all. Nil if the picture is whole.
   package func damage(at tick: Int64, in frame: Frame) -> Int64? {
     if let lost = missing.last(where: { $0 <= tick }), lost > frame.pts { return lost }
     return frame.isDamaged ? frame.pts : nil
@@ -149,8 +149,8 @@ package final class VideoReader {
     }
   }
 
-  /// Whether a picture of the frame's stretch that is decoded already, and is presented later, may be damaged: this frame
-  /// may refer to it.
+  /// Whether a picture of the frame's stretch that is decoded already, and is presented later, may be damaged: this
+  /// frame may refer to it.
   private func mayBeDamaged(_ frame: Frame) -> Bool {
     guard case .whole = part, !starts.isEmpty, !session.suspects.isEmpty else { return false }
     let own = stretch(of: frame.pts)

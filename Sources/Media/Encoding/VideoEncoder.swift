@@ -95,8 +95,8 @@ package final class VideoEncoder {
     try encoder.send(sent)
   }
 
-  /// Sets the rate factor of the frames whose encoding begins from the next `send` on. The encoder must have been set up
-  /// with a quality. The frames that it looks ahead at have been sent already, and are encoded with it too. After
+  /// Sets the rate factor of the frames whose encoding begins from the next `send` on. The encoder must have been set
+  /// up with a quality. The frames that it looks ahead at have been sent already, and are encoded with it too. After
   /// `finish` the last one stays.
   package func setRateFactor(_ factor: Double) throws(MediaError) {
     try check(

@@ -19,7 +19,8 @@ package struct CubeFile: Sendable {
     "TITLE", "LUT_1D_SIZE", "LUT_3D_SIZE", "DOMAIN_MIN", "DOMAIN_MAX", "LUT_1D_INPUT_RANGE", "LUT_3D_INPUT_RANGE",
   ]
 
-  /// Whether a file is meant as a table: its first line that is not empty and no comment begins with one of the keywords.
+  /// Whether a file is meant as a table: its first line that is not empty and no comment begins with one of the
+  /// keywords.
   package static func isOne(_ source: any ByteSource) throws(MediaError) -> Bool {
     let head = try source.bytes(count: Int(min(source.byteCount, 65_536)))
     var lines = Lines(head)

@@ -100,8 +100,8 @@ final class Demuxer {
     for case let stream? in streams { stream.pointee.discard = isSelected(stream) ? AVDISCARD_DEFAULT : AVDISCARD_ALL }
   }
 
-  /// Reads the next packet; false at the end. A file that is cut off ends there, as it does for the ffmpeg tool. Headers
-  /// that a chained Ogg file repeats as packets are left out: they are no pictures.
+  /// Reads the next packet; false at the end. A file that is cut off ends there, as it does for the ffmpeg tool.
+  /// Headers that a chained Ogg file repeats as packets are left out: they are no pictures.
   func read(into packet: Packet) throws(MediaError) -> Bool {
     while try readAny(into: packet) {
       let index = Int(packet.pointer.pointee.stream_index)
@@ -192,8 +192,8 @@ extension Packet {
   }
 }
 
-/// libavformat's names of the file formats that are opened: those that hold their media themselves. Formats that refer to
-/// other files (playlists, concatenations, image sequences) are left out.
+/// libavformat's names of the file formats that are opened: those that hold their media themselves. Formats that refer
+/// to other files (playlists, concatenations, image sequences) are left out.
 private let allowedFormats = [
   // Movies.
   "mov,mp4,m4a,3gp,3g2,mj2", "matroska,webm", "mpegts", "mpeg", "avi", "ogg", "flv", "live_flv", "asf", "dv", "mxf",

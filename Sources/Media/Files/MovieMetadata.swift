@@ -3,8 +3,8 @@ internal import SystemSupport
 
 /// Adds artwork to the metadata of a movie that libavformat has written.
 ///
-/// libavformat writes it beside the usual names of metadata alone, and not in QuickTime files. Its metadata are in the last
-/// box of the index (`udta`), and the index is either the file's last box or has room behind it.
+/// libavformat writes it beside the usual names of metadata alone, and not in QuickTime files. Its metadata are in the
+/// last box of the index (`udta`), and the index is either the file's last box or has room behind it.
 enum MovieMetadata {
   /// Of a box at the file's top level or in the index.
   private struct Place {

@@ -7,9 +7,10 @@ package enum Deinterlacer {
   ///
   /// - Parameters:
   ///   - previous: The frame before in order of presentation. Nil before the first.
-  ///   - next: The frame after; the last frame itself after the last. Without one of them, or if one has another size or
-  ///     format, the picture is made from the first field alone.
-  /// - Returns: `current` itself if its samples are not numbers of one or two whole bytes, as those of a palette are not.
+  ///   - next: The frame after; the last frame itself after the last. Without one of them, or if one has another size
+  ///     or format, the picture is made from the first field alone.
+  /// - Returns: `current` itself if its samples are not numbers of one or two whole bytes, as those of a palette are
+  ///   not.
   package static func progressive(
     previous: Frame?, _ current: Frame, next: Frame
   ) throws(MediaError) -> Frame {

@@ -14,8 +14,8 @@ package final class Frame {
     self.pointer = pointer
   }
 
-  /// A frame with planes of its own, their contents undefined. Rows start at multiples of 64 bytes and have padding after
-  /// the last pixel.
+  /// A frame with planes of its own, their contents undefined. Rows start at multiples of 64 bytes and have padding
+  /// after the last pixel.
   package convenience init(size: PixelSize, format: FrameFormat, colour: ColourTags = ColourTags()) throws(MediaError) {
     try self.init()
     try size.check("a \(format) frame")

@@ -75,8 +75,8 @@ package struct FrameFormat: Sendable, Hashable, CustomStringConvertible {
     return steps
   }
 
-  /// The depth of the samples if each is a number of one byte, or of two with the least significant first; 16 if a number
-  /// does not start at the lowest bit. Else nil.
+  /// The depth of the samples if each is a number of one byte, or of two with the least significant first; 16 if a
+  /// number does not start at the lowest bit. Else nil.
   var sampleDepth: Int? {
     guard !has(AV_PIX_FMT_FLAG_PAL | AV_PIX_FMT_FLAG_BITSTREAM | AV_PIX_FMT_FLAG_HWACCEL | AV_PIX_FMT_FLAG_FLOAT)
     else { return nil }

@@ -2,8 +2,8 @@ internal import CompositionModel
 internal import Synchronization
 internal import SystemSupport
 
-/// Makes frames in a thread of its own, ahead of the thread that takes them in order, so that decoding and compositing run
-/// beside the encoder. Which thread waits for which changes no frame.
+/// Makes frames in a thread of its own, ahead of the thread that takes them in order, so that decoding and compositing
+/// run beside the encoder. Which thread waits for which changes no frame.
 package final class FramePipeline<Failure: Error>: Sendable {
   /// A frame, by its index.
   package typealias Make = (Int) throws(Failure) -> Frame

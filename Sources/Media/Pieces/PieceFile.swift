@@ -31,8 +31,8 @@ private enum PieceFormat {
   }
 }
 
-/// Writes a piece, a packet at a time, to an open descriptor, at its offset. The caller closes the descriptor. It is only
-/// written to, so it may be a pipe. A full disk is an error with the code `.outOfSpace`.
+/// Writes a piece, a packet at a time, to an open descriptor, at its offset. The caller closes the descriptor. It is
+/// only written to, so it may be a pipe. A full disk is an error with the code `.outOfSpace`.
 package final class PieceWriter {
   private let descriptor: Int32
   /// Small records are gathered here and written together.

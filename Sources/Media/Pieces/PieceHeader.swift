@@ -48,8 +48,9 @@ package struct EncodedVideo: Sendable, Hashable, Codable {
   package var pixelAspect: AspectRatio
   package var colour: ColourTags
   package var hdr: HDRMetadata?
-  /// In frames: minus the first packet's dts, where the first frame shown has pts 0. Packet i in decoding order is decoded
-  /// at i - reorderDepth, so that no packet is shown before it is decoded. 0 if packets are in order of presentation.
+  /// In frames: minus the first packet's dts, where the first frame shown has pts 0. Packet i in decoding order is
+  /// decoded at i - reorderDepth, so that no packet is shown before it is decoded. 0 if packets are in order of
+  /// presentation.
   package var reorderDepth: Int
 
   package init(

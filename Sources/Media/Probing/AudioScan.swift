@@ -3,9 +3,9 @@ internal import CompositionModel
 
 /// Which samples an audio track presents, found by decoding only its first and its last packets.
 ///
-/// The packets' own times and durations do not show it. Durations are missing or rounded, the first packet of Vorbis and
-/// WMA gives no samples, and the padding at the end is left out of some containers' last duration and not of others'.
-/// Where times are coarser than a sample, the samples from the first packets to the last ones are counted, as
+/// The packets' own times and durations do not show it. Durations are missing or rounded, the first packet of Vorbis
+/// and WMA gives no samples, and the padding at the end is left out of some containers' last duration and not of
+/// others'. Where times are coarser than a sample, the samples from the first packets to the last ones are counted, as
 /// `SampleClock` counts them when they are read.
 final class AudioScan {
   /// The stored timestamp of the first sample, and the number of samples from it to the end of the last, gaps included.

@@ -3,8 +3,8 @@ internal import CompositionModel
 
 /// The stretches of a track from a start to the next in which something is damaged.
 ///
-/// A decoder conceals what is missing with parts of earlier pictures, and the result may depend on all that it has decoded
-/// before. Where a stretch is damaged, decoding starts before it, so that its pictures are the same at any cut.
+/// A decoder conceals what is missing with parts of earlier pictures, and the result may depend on all that it has
+/// decoded before. Where a stretch is damaged, decoding starts before it, so that its pictures are the same at any cut.
 struct DamagedStretches {
   /// The number of starts up to each damaged packet.
   private var stretches: Set<Int> = []

@@ -4,10 +4,10 @@ internal import CompositionModel
 /// Finds the places at which the timestamps of a file count from another zero.
 ///
 /// The rule is that of the ffmpeg tool, made independent of which track comes first. A packet begins a new part of the
-/// file if its decoding time is earlier than that of the track's last packet by more than a limit, or later by more than
-/// another limit than those of all tracks. The limits are 0.1 s and 10 s in formats whose timestamps may be discontinuous
-/// (AVFMT_TS_DISCONT: transport and program streams, Ogg), and 1 s and 30 h in others. In the mov family, timestamps are
-/// sums of durations, so that there is no such place.
+/// file if its decoding time is earlier than that of the track's last packet by more than a limit, or later by more
+/// than another limit than those of all tracks. The limits are 0.1 s and 10 s in formats whose timestamps may be
+/// discontinuous (AVFMT_TS_DISCONT: transport and program streams, Ogg), and 1 s and 30 h in others. In the mov family,
+/// timestamps are sums of durations, so that there is no such place.
 ///
 /// A part is what lies between two such places. Each part is moved as a whole, so that its tracks stay in step: to the
 /// earliest time at which none of its tracks begins before the same track's end in the parts before.

@@ -90,8 +90,8 @@ struct PacketScan {
     if shownCount != 0 { times.append(pts) }
   }
 
-  /// Adds the times that packets lack, if other packets show them, and sorts the times. Returns whether they are those of
-  /// the pictures that are shown, so that nothing need be decoded.
+  /// Adds the times that packets lack, if other packets show them, and sorts the times. Returns whether they are those
+  /// of the pictures that are shown, so that nothing need be decoded.
   mutating func completeTimes() -> Bool {
     if lacksTimes, let missing = order?.missingTimes {
       times += missing
@@ -102,8 +102,8 @@ struct PacketScan {
       && !zip(times, times.dropFirst()).contains { $0 == $1 }
   }
 
-  /// Whether the stored times are decoding times and no pictures have them, because pictures are reordered and the times
-  /// rise from packet to packet, or a picture's type contradicts them.
+  /// Whether the stored times are decoding times and no pictures have them, because pictures are reordered and the
+  /// times rise from packet to packet, or a picture's type contradicts them.
   var hasDecodingTimes: Bool {
     // libavformat leaves the first decoding times out if the codec reorders pictures.
     let isReorderedByCodec = startLacksDecodingTime || decoderReorders

@@ -1,6 +1,7 @@
 internal import CMedia
 
-/// What the types of the pictures of MPEG-1, 2 and 4 state of their packets' times. Packets are added in the file's order.
+/// What the types of the pictures of MPEG-1, 2 and 4 state of their packets' times. Packets are added in the file's
+/// order.
 ///
 /// A picture that is predicted from both sides (B) is presented before the reference picture that its packet follows. A
 /// decoder gives a reference picture when it has the packet of the next one, and if the picture's own packet has no
@@ -11,8 +12,8 @@ struct PictureOrder {
   private var contradictions = 0
   /// The presentation times of the packets that have none.
   private var derived: [Int64] = []
-  /// Whether all decoding times are there and rise, and the presentation times rise from picture to picture in the order
-  /// in which a decoder gives them. If not, a decoder may take other times than the stored ones.
+  /// Whether all decoding times are there and rise, and the presentation times rise from picture to picture in the
+  /// order in which a decoder gives them. If not, a decoder may take other times than the stored ones.
   private var isRegular = true
   /// Whether a reference picture is presented when the next one is decoded, as stored times show.
   private var isDelayed = false
@@ -57,12 +58,12 @@ struct PictureOrder {
     lastShown = max(lastShown, time)
   }
 
-  /// Whether the times that are stored as presentation times are decoding times, by which most B pictures would be presented
-  /// after the reference picture before them.
+  /// Whether the times that are stored as presentation times are decoding times, by which most B pictures would be
+  /// presented after the reference picture before them.
   var hasDecodingTimes: Bool { 2 * contradictions > bidirectional }
 
-  /// The presentation times of the packets that have none, which are those that decoding gives their pictures. Nil if the
-  /// packets do not show them.
+  /// The presentation times of the packets that have none, which are those that decoding gives their pictures. Nil if
+  /// the packets do not show them.
   var missingTimes: [Int64]? {
     guard isRegular, isDelayed, let lastReference else { return nil }
     if lastReference != sheaf_no_pts { return lastReference > lastShown ? derived : nil }

@@ -54,8 +54,8 @@ struct StandingHeaders {
     own = current
   }
 
-  /// Adds a packet of the track, in the file's order. Returns what a decoder that starts at it lacks: nil if nothing, or if
-  /// it is not flagged as a keyframe, so that none does.
+  /// Adds a packet of the track, in the file's order. Returns what a decoder that starts at it lacks: nil if nothing,
+  /// or if it is not flagged as a keyframe, so that none does.
   mutating func read(_ packet: Packet) -> DecoderState? {
     if let bytes = packet.sideData(AV_PKT_DATA_NEW_EXTRADATA) {
       record = bytes

@@ -127,8 +127,8 @@ struct VideoTrackProbe {
     return kept
   }
 
-  /// The most frequent difference of neighbouring times, in ticks; of those that are equally frequent the smallest, so that
-  /// the result depends on nothing else.
+  /// The most frequent difference of neighbouring times, in ticks; of those that are equally frequent the smallest, so
+  /// that the result depends on nothing else.
   private func mostFrequentStep(_ times: [Int64]) -> Int64? {
     var counts: [Int64: Int] = [:]
     for (time, next) in zip(times, times.dropFirst()) where next > time { counts[next - time, default: 0] += 1 }

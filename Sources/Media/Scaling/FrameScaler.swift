@@ -25,7 +25,8 @@ package final class FrameScaler {
   /// A frame of the destination's size, for targets that libswscale may not write into directly.
   private var intermediate: Frame?
 
-  /// Throws `.tooLarge` for sizes beyond `PixelSize.largestSide`, and `.unsupported` if libswscale has no such conversion.
+  /// Throws `.tooLarge` for sizes beyond `PixelSize.largestSide`, and `.unsupported` if libswscale has no such
+  /// conversion.
   /// - Parameter hasFullChroma: Whether each pixel of packed RGB gets a chroma of its own, and not that of two.
   package init(
     from source: Side, to destination: Side, hasFullChroma: Bool = false
@@ -77,8 +78,8 @@ package final class FrameScaler {
     return flags
   }
 
-  /// Scales the part of `frame` that has the source's size and its top left at (`cropX`, `cropY`) into `target` with its
-  /// top left at (`x`, `y`). Both places must lie on whole chroma samples. The rest of the target is unchanged.
+  /// Scales the part of `frame` that has the source's size and its top left at (`cropX`, `cropY`) into `target` with
+  /// its top left at (`x`, `y`). Both places must lie on whole chroma samples. The rest of the target is unchanged.
   package func scale(
     _ frame: Frame, cropX: Int = 0, cropY: Int = 0, into target: Frame, x: Int = 0, y: Int = 0
   ) throws(MediaError) {
@@ -98,8 +99,8 @@ package final class FrameScaler {
     copy(whole, into: target, x: x, y: y)
   }
 
-  /// Whether libswscale may write directly into the target. It writes whole vectors, beyond a row's last pixel, which is
-  /// harmless if the row ends with the target's: there they fall into the padding.
+  /// Whether libswscale may write directly into the target. It writes whole vectors, beyond a row's last pixel, which
+  /// is harmless if the row ends with the target's: there they fall into the padding.
   private func canBeWritten(_ target: Frame, _ x: Int) -> Bool {
     if x + destination.size.width == target.size.width { return true }
     return (0..<destination.format.planeCount).allSatisfy { plane in

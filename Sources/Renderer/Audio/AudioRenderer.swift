@@ -8,12 +8,13 @@ package import Segmenter
 /// - Every clip fills the output's samples [round(start · rate), round(end · rate)). If its rate, its channels and
 ///   its speed are the output's, its samples are copied, from round(source start · rate) on: at volume 1 an integer
 ///   codec decodes to the source's own samples.
-/// - Otherwise rate and channels are converted by libswresample, with the first sample at its exact time, and the speed is
-///   changed with the pitch kept.
-/// - Tracks are added in 32-bit float, without normalisation: samples beyond full scale are clipped where they are encoded,
-///   as in AVFoundation's mixer. A document that adds loud tracks should lower their volumes.
-/// - A track with filters or ducking is mixed, filtered, and then gets its volume, its pan and its ducking. With a target of
-///   loudness the mix is measured first, and gets a gain, and a limiter where its true peaks would be too high.
+/// - Otherwise rate and channels are converted by libswresample, with the first sample at its exact time, and the speed
+///   is changed with the pitch kept.
+/// - Tracks are added in 32-bit float, without normalisation: samples beyond full scale are clipped where they are
+///   encoded, as in AVFoundation's mixer. A document that adds loud tracks should lower their volumes.
+/// - A track with filters or ducking is mixed, filtered, and then gets its volume, its pan and its ducking. With a
+///   target of loudness the mix is measured first, and gets a gain, and a limiter where its true peaks would be too
+///   high.
 /// - Where nothing plays, or a source has no samples (it starts late, ends early, or has a gap), there is silence.
 package enum AudioRenderer {
   /// About how many samples are mixed at a time: few enough to stay in the processor's cache.

@@ -101,15 +101,16 @@ final class ConvertedStream: SampleStream {
 ///
 /// A converter's first output is exactly at its first input, and output m at input m · sourceRate/outputRate. The first
 /// requested sample is seldom exactly on a sample of the source. So the conversion starts earlier and discards as many
-/// outputs as bring the grid of outputs nearest to it. The discarded outputs also fill the filter with the samples before
-/// the first requested one.
+/// outputs as bring the grid of outputs nearest to it. The discarded outputs also fill the filter with the samples
+/// before the first requested one.
 struct ResamplePhase: Sendable, Equatable {
   /// The source's sample to start with.
   let firstSource: Int64
   /// How many outputs to discard.
   let discarded: Int64
 
-  /// How many numbers of outputs are tried. With so many, every usual pair of rates comes within 1/300 of a source sample.
+  /// How many numbers of outputs are tried. With so many, every usual pair of rates comes within 1/300 of a source
+  /// sample.
   private static let maximumTries: Int128 = 1024
 
   init(firstSource: Int64, discarded: Int64) {
@@ -195,8 +196,8 @@ enum ChannelPlan: Sendable, Equatable {
     return matrix
   }
 
-  /// For ambisonic audio in the usual order W, Y, Z, X…: the signals of two cardioid microphones that point left and right;
-  /// W alone for mono.
+  /// For ambisonic audio in the usual order W, Y, Z, X…: the signals of two cardioid microphones that point left and
+  /// right; W alone for mono.
   private static func ambisonic(_ inputs: Int, to outputs: Int) -> [Double] {
     var matrix = [Double](repeating: 0, count: inputs * outputs)
     guard outputs > 1, inputs > 1 else {

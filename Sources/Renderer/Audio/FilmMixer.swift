@@ -3,8 +3,8 @@ import CompositionModel
 import Media
 import Segmenter
 
-/// The tracks of a task, mixed from the first sample of the output on, or, if a sample depends on all before it, from that
-/// of the composition. After the last there is silence.
+/// The tracks of a task, mixed from the first sample of the output on, or, if a sample depends on all before it, from
+/// that of the composition. After the last there is silence.
 final class FilmMixer {
   private enum Part {
     case track(TrackMixer)

@@ -4,7 +4,8 @@ import Glibc
 import Media
 
 /// Samples through filters of libavfilter, from an allow-list and by typed options: no text of a document reaches its
-/// parser of graphs. A filter's first sample is the stream's first; what a filter looks ahead at does not move the sound.
+/// parser of graphs. A filter's first sample is the stream's first; what a filter looks ahead at does not move the
+/// sound.
 final class FilteredStream: SampleStream {
   private let input: any SampleStream
   private let inputBlock: SampleBlock

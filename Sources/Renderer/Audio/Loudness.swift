@@ -60,7 +60,8 @@ final class LoudnessMeter {
   }
 }
 
-/// What is done to the mix so that it has a loudness: a gain, and a limiter if its true peaks would be too high with it.
+/// What is done to the mix so that it has a loudness: a gain, and a limiter if its true peaks would be too high with
+/// it.
 struct Mastering: Equatable {
   /// Decibels.
   var gain = 0.0
@@ -69,8 +70,8 @@ struct Mastering: Equatable {
 
   /// How often the mix is measured at most.
   static let greatestPasses = 9
-  /// Decibels that the limiter takes from the highest peak at most. A sound that would need more, such as short beeps in
-  /// silence, stays below the target.
+  /// Decibels that the limiter takes from the highest peak at most. A sound that would need more, such as short beeps
+  /// in silence, stays below the target.
   static let greatestLimiting = 24.0
   /// How far from the target is near enough, in LU.
   private static let tolerance = 0.1

@@ -2,8 +2,8 @@ import Media
 
 /// A track's samples in the opposite order: its sample at position p is the track's sample at -1 - p.
 ///
-/// Decoders go forwards only, so samples are read in parts, each from its start, and kept. Most codecs give their samples only
-/// from the head of the file on, so the parts are long.
+/// Decoders go forwards only, so samples are read in parts, each from its start, and kept. Most codecs give their
+/// samples only from the head of the file on, so the parts are long.
 final class ReversedTrack: SampleSource {
   /// The most bytes of the samples that are kept: three minutes of stereo at 48 kHz.
   private static let greatestSize = 1 << 26

@@ -2,7 +2,8 @@ import CompositionModel
 import Media
 import Segmenter
 
-/// Samples that are read in order, a part of a block at a time. A stream never ends: after its last sample it is silent.
+/// Samples that are read in order, a part of a block at a time. A stream never ends: after its last sample it is
+/// silent.
 protocol SampleStream: AnyObject {
   /// Fills `range` of every channel of `block` with the next samples.
   func read(into block: SampleBlock, _ range: SampleRange) throws(RenderError)
@@ -79,9 +80,9 @@ final class DecodedTrack: SampleSource {
     name = "track \(planned.track) of \(planned.digest.prefix(12))"
   }
 
-  /// Whether this position is read without opening the file again: samples before it are decoded and dropped. Only codecs
-  /// with a bit depth are lossless and can be sought in. With any other, a new reader would start at the file's head, which
-  /// is farther away.
+  /// Whether this position is read without opening the file again: samples before it are decoded and dropped. Only
+  /// codecs with a bit depth are lossless and can be sought in. With any other, a new reader would start at the file's
+  /// head, which is farther away.
   func isNear(_ position: Int64) -> Bool {
     guard reader != nil, position >= readable else { return false }
     return planned.audio.bitDepth == nil || position - decoded <= Int64(sampleRate) * 2

@@ -4,8 +4,9 @@ import Media
 
 /// Samples at another speed with the same pitch, by the Rubber Band library.
 ///
-/// Its real-time mode maps times about a point of its first window, at c: output - c = (input - c) / tempo. So the stream
-/// starts c samples early, which also fills the window with the sound before the clip, and drops as many outputs.
+/// Its real-time mode maps times about a point of its first window, at c: output - c = (input - c) / tempo. So the
+/// stream starts c samples early, which also fills the window with the sound before the clip, and drops as many
+/// outputs.
 final class StretchedStream: SampleStream {
   private let input: any SampleStream
   private let inputBlock: SampleBlock
@@ -44,10 +45,11 @@ final class StretchedStream: SampleStream {
 
 /// A stretcher of the Rubber Band library.
 ///
-/// `spectral` is its finer engine (R3). Sounds without a sharp start are at their exact times, and attacks are early by 5
-/// ms a unit of slowness: their onset is detected before they are in the middle of the window. The run-up meets the two
-/// in between, so that at half the speed attacks and others are within 3 ms of their times, and at a quarter within 11.
-/// `timeDomain` is its faster engine (R2) with a short window, whose point is nearer to the window's start when it slows.
+/// `spectral` is its finer engine (R3). Sounds without a sharp start are at their exact times, and attacks are early by
+/// 5 ms a unit of slowness: their onset is detected before they are in the middle of the window. The run-up meets the
+/// two in between, so that at half the speed attacks and others are within 3 ms of their times, and at a quarter within
+/// 11. `timeDomain` is its faster engine (R2) with a short window, whose point is nearer to the window's start when it
+///    slows.
 final class TimeStretcher {
   let channels: Int
   /// How many samples to start early, of input and of output.

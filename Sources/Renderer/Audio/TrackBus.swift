@@ -3,8 +3,8 @@ import CompositionModel
 import Media
 import Segmenter
 
-/// A track that is changed as a whole, or that others are lowered under: its lanes are mixed and filtered, and then get the
-/// track's volume, pan and ducking.
+/// A track that is changed as a whole, or that others are lowered under: its lanes are mixed and filtered, and then get
+/// the track's volume, pan and ducking.
 final class TrackBus {
   private let sound: any SampleStream
   private let raw: SampleBlock

@@ -2,8 +2,8 @@ import CompositionModel
 import Media
 import Segmenter
 
-/// Mixes the clips of one track, one after another, at the track's volume. Each clip is opened when its first sample is mixed
-/// and closed after its last.
+/// Mixes the clips of one track, one after another, at the track's volume. Each clip is opened when its first sample is
+/// mixed and closed after its last.
 struct TrackMixer {
   private let volume: VolumeCurve
   /// With which the volume is multiplied.
@@ -68,8 +68,8 @@ struct TrackMixer {
   }
 }
 
-/// A clip's place among the output's samples and in its asset, computed exactly from absolute times, so that neighbouring
-/// clips share their edit point.
+/// A clip's place among the output's samples and in its asset, computed exactly from absolute times, so that
+/// neighbouring clips share their edit point.
 struct ClipPlacement: Sendable, Equatable {
   /// The composition's samples [round(start · rate), round(end · rate)), limited to those that the output has.
   let output: Range<Int64>
@@ -77,8 +77,8 @@ struct ClipPlacement: Sendable, Equatable {
   let skipped: Int64
   /// Seconds of the asset that are played in a second of the output. Positive. 1 if it changes.
   let speed: Rational
-  /// The asset's sample at the clip's first, if its rate is the output's: round(source start · rate). Of a reversed clip it
-  /// is that of the reversed asset, whose time is minus the asset's.
+  /// The asset's sample at the clip's first, if its rate is the output's: round(source start · rate). Of a reversed
+  /// clip it is that of the reversed asset, whose time is minus the asset's.
   let alignedSource: Int64
   /// The time, in seconds, of the asset, or the reversed one, at the start of the clip.
   let source: Rational
@@ -87,8 +87,8 @@ struct ClipPlacement: Sendable, Equatable {
   /// The time from the start of the clip, in seconds, of its first sample: it is half a sample beside it at most.
   let firstTime: Rational
 
-  /// `rate` is the output's, in samples a second. `firstSample` is the sample of the composition that is the output's first,
-  /// and `sampleCount` is the output's length.
+  /// `rate` is the output's, in samples a second. `firstSample` is the sample of the composition that is the output's
+  /// first, and `sampleCount` is the output's length.
   init(_ clip: PlannedAudioClip, rate: Int, firstSample: Int64 = 0, sampleCount: Int64) throws(TimeError) {
     let rate = Rational(rate)
     let start = try ClipPlacement.sample(at: clip.targetRange.start, rate: rate)
@@ -264,8 +264,8 @@ final class ClipOpener {
     return ReversedTrack(track, from: max(0, first), count: end - first + Int64(track.sampleRate / 4))
   }
 
-  /// - Parameter time: On the asset's timeline, in seconds: of the first sample that is read, or a little after it. Nil: it
-  ///   is not known.
+  /// - Parameter time: On the asset's timeline, in seconds: of the first sample that is read, or a little after it.
+  ///   Nil: it is not known.
   private func track(
     _ source: Int, _ planned: PlannedAudioSource, near time: Rational?
   ) throws(RenderError) -> DecodedTrack {

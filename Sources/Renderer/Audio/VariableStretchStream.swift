@@ -3,10 +3,10 @@ import Media
 
 /// Samples at a speed that changes, with the same pitch, by the finer engine of the Rubber Band library.
 ///
-/// The engine's ratio is set anew with every few samples that are sent, so that each of its windows is put where the integral
-/// of the speed puts the window's middle; what it has put elsewhere is made up within a few windows. Where the speed is
-/// below a hundredth, which includes a frozen picture, there is silence. It begins and ends with a short fade, and the sound
-/// after it starts anew.
+/// The engine's ratio is set anew with every few samples that are sent, so that each of its windows is put where the
+/// integral of the speed puts the window's middle; what it has put elsewhere is made up within a few windows. Where the
+/// speed is below a hundredth, which includes a frozen picture, there is silence. It begins and ends with a short fade,
+/// and the sound after it starts anew.
 final class VariableStretchStream: SampleStream {
   /// A part of the clip that is heard, or is silent.
   private struct Part {

@@ -4,8 +4,8 @@ import Media
 
 /// Where a clip with a speed that changes is in its source at each of its samples: the exact integral of the speed.
 struct SourcePath: Sendable, Equatable {
-  /// Samples over which the speed changes linearly. Sample k is at whole + fraction + v · (step + bend / 2 · v), where v is
-  /// k - first + elapsed.
+  /// Samples over which the speed changes linearly. Sample k is at whole + fraction + v · (step + bend / 2 · v), where
+  /// v is k - first + elapsed.
   struct Run: Sendable, Equatable {
     /// Of the clip's samples.
     var first: Int64

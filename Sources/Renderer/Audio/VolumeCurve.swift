@@ -2,8 +2,8 @@ import CMedia
 import CompositionModel
 import Media
 
-/// A track's volume, or another value of it, at each sample of the output, where sample k is at k/rate seconds: a `RampList`, which is 1 before the
-/// first ramp and keeps its last value after each ramp.
+/// A track's volume, or another value of it, at each sample of the output, where sample k is at k/rate seconds: a
+/// `RampList`, which is 1 before the first ramp and keeps its last value after each ramp.
 struct VolumeCurve: Sendable {
   /// Consecutive samples over which the volume is constant or linear. An eased ramp has many.
   struct Run: Sendable, Equatable {
@@ -85,7 +85,8 @@ struct VolumeCurve: Sendable {
     return runs
   }
 
-  /// A longer ramp is evaluated at every 64th sample and is linear between them, which is 90 dB and more below the sound.
+  /// A longer ramp is evaluated at every 64th sample and is linear between them, which is 90 dB and more below the
+  /// sound.
   private static let longestExact: Int64 = 8192
   private static let distance: Int64 = 64
 

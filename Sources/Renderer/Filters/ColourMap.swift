@@ -2,8 +2,8 @@ import CMedia
 import CompositionModel
 import Glibc
 
-/// A linear change of luma and chroma: each of the three is a weighted sum of all and a constant. Luma is 0…1, and Cb and
-/// Cr are -0.5…0.5.
+/// A linear change of luma and chroma: each of the three is a weighted sum of all and a constant. Luma is 0…1, and Cb
+/// and Cr are -0.5…0.5.
 struct ColourMap: Equatable {
   /// Three rows of the weights of luma, Cb and Cr, and a constant.
   var rows: [[Double]]
@@ -119,8 +119,8 @@ struct ColourSpace {
     }
   }
 
-  /// The sum with three weights that is `result` at a place. The constant, which is the weight of coverage, makes up for
-  /// what the weights are rounded by, so that there the result is right.
+  /// The sum with three weights that is `result` at a place. The constant, which is the weight of coverage, makes up
+  /// for what the weights are rounded by, so that there the result is right.
   private static func sum(_ weights: [Double], at place: [Double], gives result: Double) -> sheaf_sum {
     let constant = result - zip(weights, place).reduce(0) { $0 + $1.0 * $1.1 }
     var sum = sheaf_sum(weights + [constant])

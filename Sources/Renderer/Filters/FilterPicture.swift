@@ -3,8 +3,8 @@ import CompositionModel
 import Media
 import Segmenter
 
-/// The picture that filters change: blend planes, of 14 bits whatever the depth of the film, so that many filters in a row
-/// lose nothing.
+/// The picture that filters change: blend planes, of 14 bits whatever the depth of the film, so that many filters in a
+/// row lose nothing.
 struct FilterPicture {
   let planes: BlendPicture
   /// Whether its coverage is one everywhere.

@@ -6,8 +6,8 @@ import Segmenter
 /// Convolves planes with a Gaussian. Beyond its edges a plane continues with its outermost samples.
 ///
 /// A wide Gaussian is applied to a reduced copy: cells of 2^n samples are averaged, convolved with what is left of the
-/// Gaussian, and interpolated between. Averaging and interpolating are convolutions too, whose variances, in samples of the
-/// copy, add up to 1/4.
+/// Gaussian, and interpolated between. Averaging and interpolating are convolutions too, whose variances, in samples of
+/// the copy, add up to 1/4.
 final class GaussianBlur {
   /// A standard deviation up to this is not reduced, in samples. From half of it on the copy has all that is left.
   private static let greatestSigma = 6.0

@@ -68,8 +68,8 @@ final class ContactSheet {
 
   // MARK: Times
 
-  /// The rows of each character's 5 by 7 points, the leftmost point first of five bits. Times need no others, so that a sheet
-  /// depends on no font.
+  /// The rows of each character's 5 by 7 points, the leftmost point first of five bits. Times need no others, so that a
+  /// sheet depends on no font.
   private static let glyphs: [Character: [UInt8]] = [
     "0": [0x0E, 0x11, 0x13, 0x15, 0x19, 0x11, 0x0E], "1": [0x04, 0x0C, 0x04, 0x04, 0x04, 0x04, 0x0E],
     "2": [0x0E, 0x11, 0x01, 0x02, 0x04, 0x08, 0x1F], "3": [0x1F, 0x02, 0x04, 0x02, 0x01, 0x11, 0x0E],

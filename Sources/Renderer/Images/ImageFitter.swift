@@ -2,9 +2,9 @@ import CompositionModel
 import Media
 import Segmenter
 
-/// Turns the frames of one track, or of a film, into pictures for a screen: upright, in square pixels, no larger than asked
-/// for, and in the colours of standard television. A frame of high dynamic range or of wide primaries is converted to
-/// those by way of light; of any other, only the matrix and the range are applied.
+/// Turns the frames of one track, or of a film, into pictures for a screen: upright, in square pixels, no larger than
+/// asked for, and in the colours of standard television. A frame of high dynamic range or of wide primaries is
+/// converted to those by way of light; of any other, only the matrix and the range are applied.
 final class ImageFitter {
   private static let screen = ColourTags(primaries: "bt709", transfer: "bt709", matrix: "bt709")
 

@@ -2,12 +2,12 @@ import CMedia
 import CompositionModel
 import Segmenter
 
-/// A picture with coverage, in the composition's luma and chroma, that can be drawn over any number of frames: the blend
-/// planes that `sheaf_kernels.h` describes.
+/// A picture with coverage, in the composition's luma and chroma, that can be drawn over any number of frames: the
+/// blend planes that `sheaf_kernels.h` describes.
 ///
 /// It consists of whole chroma cells of the frame. If the picture itself starts or ends within a cell, the rest of the
-/// cell is transparent, and the coverage of a chroma sample is the mean of its luma samples' coverage. So a picture may be
-/// at odd pixels, and its luma is exact there.
+/// cell is transparent, and the coverage of a chroma sample is the mean of its luma samples' coverage. So a picture may
+/// be at odd pixels, and its luma is exact there.
 final class BlendPicture {
   /// In pixels of the frame; whole chroma cells.
   let rect: PixelRect

@@ -6,7 +6,8 @@ package import Media
 package enum FontProbe {
   private static let largestSize: Int64 = 256 << 20
 
-  /// The description of a file, by its first bytes; nil if it is not a TrueType or OpenType font or a collection of them.
+  /// The description of a file, by its first bytes; nil if it is not a TrueType or OpenType font or a collection of
+  /// them.
   /// - Throws: `.media` if it is damaged.
   package static func probe(_ source: any ByteSource, name: String) throws(RenderError) -> AssetDescription? {
     let head = try mapErrors(to: RenderError.during("reading \(name)")) { () throws(MediaError) in

@@ -7,9 +7,9 @@ import Synchronization
 
 /// The fonts of one text as a fontconfig configuration that has nothing else: no folder, no setting of the machine.
 ///
-/// Each font has a family name of its own, by which a part of the text asks for it, and covers the characters of the text
-/// that it was found for. The rules for slanting, emboldening and scaling are fontconfig's defaults, and are the same on
-/// every machine.
+/// Each font has a family name of its own, by which a part of the text asks for it, and covers the characters of the
+/// text that it was found for. The rules for slanting, emboldening and scaling are fontconfig's defaults, and are the
+/// same on every machine.
 struct FontSet {
   let map: FontMap
   /// The family of each part of the text.
@@ -125,8 +125,8 @@ struct FontSet {
     """
 }
 
-/// The font files that texts were set in, as files in memory: the font engine opens files by path, and a task process can
-/// open no path of a font. They stay until the process ends, because the engine keeps faces by path.
+/// The font files that texts were set in, as files in memory: the font engine opens files by path, and a task process
+/// can open no path of a font. They stay until the process ends, because the engine keeps faces by path.
 enum FontFiles {
   private static let paths = Mutex<[String: String]>([:])
 

@@ -52,8 +52,8 @@ final class MovingOverlay {
     return picture.map { .blend($0) }
   }
 
-  /// A frame without alpha that shares no chroma sample with what is around it, in the composition's format. Nil for any
-  /// other.
+  /// A frame without alpha that shares no chroma sample with what is around it, in the composition's format. Nil for
+  /// any other.
   private func opaque(_ frame: Frame) throws(RenderError) -> LayerPicture? {
     let size = Overlays.imageSize(planned.video.presentationSize, width: video.width, height: video.height)
     let cell = ChromaCell(format.pixelFormat)

@@ -4,11 +4,11 @@ import Segmenter
 
 /// Overlays as blend pictures, placed in the composition's frame.
 enum Overlays {
-  /// An image at its placement, cut at the frame's edges and to what is not transparent; nil if nothing of that is in the
-  /// frame.
+  /// An image at its placement, cut at the frame's edges and to what is not transparent; nil if nothing of that is in
+  /// the frame.
   ///
-  /// Its size in pixels of the frame is `width` by `height`. With one of them, the other follows the image's shape, rounded
-  /// to the nearest pixel; with neither, it is the image's own, with pixel aspect and orientation applied.
+  /// Its size in pixels of the frame is `width` by `height`. With one of them, the other follows the image's shape,
+  /// rounded to the nearest pixel; with neither, it is the image's own, with pixel aspect and orientation applied.
   static func image(
     _ frame: Frame, of source: PlannedSource, _ fitter: SourceFitter, width: Int?, height: Int?,
     placement: OverlayPlacement, format: VideoTaskFormat
@@ -50,8 +50,8 @@ enum Overlays {
 
   /// A text at its placement, cut at the frame's edges; nil if none of its ink is in the frame.
   ///
-  /// The placement is that of the block of lines, or of its box, and not of the ink, so that two texts of one size have the
-  /// same baseline whatever their letters. Glyphs, outlines and shadows may extend beyond the block.
+  /// The placement is that of the block of lines, or of its box, and not of the ink, so that two texts of one size have
+  /// the same baseline whatever their letters. Glyphs, outlines and shadows may extend beyond the block.
   /// - Parameters:
   ///   - fonts: The fonts of this text.
   ///   - inputs: The fonts' files by digest.
@@ -70,8 +70,8 @@ enum Overlays {
     return try BlendPicture(drawn, rect: box, cell: cell, matrix: YCbCrMatrix(format))
   }
 
-  /// The lines of a text, the pixel of the frame at their top left, and the rectangle that is placed: that of the lines, or
-  /// of the box around them.
+  /// The lines of a text, the pixel of the frame at their top left, and the rectangle that is placed: that of the
+  /// lines, or of the box around them.
   static func block(
     _ text: StyledText, fonts: TextFonts, inputs: [String: any ByteSource], placement: OverlayPlacement,
     format: VideoTaskFormat
@@ -86,8 +86,8 @@ enum Overlays {
 }
 
 extension OverlayPlacement {
-  /// The top left corner, in pixels of the frame, of an overlay of this size. It may be outside the frame. Halves of a pixel
-  /// are rounded to the left and up.
+  /// The top left corner, in pixels of the frame, of an overlay of this size. It may be outside the frame. Halves of a
+  /// pixel are rounded to the left and up.
   func origin(of size: PixelSize, in frame: PixelSize) -> (x: Int, y: Int) {
     switch self {
     case .point(let x, let y): return (x, y)
@@ -108,8 +108,8 @@ extension OverlayPlacement {
     }
   }
 
-  /// The width at which a text without a width of its own is wrapped: the frame's width less the insets on both sides; from
-  /// a point, the distance to the frame's right edge. At least 1.
+  /// The width at which a text without a width of its own is wrapped: the frame's width less the insets on both sides;
+  /// from a point, the distance to the frame's right edge. At least 1.
   fileprivate func wrapWidth(in frame: PixelSize) -> Int {
     switch self {
     case .point(let x, _): max(1, frame.width - max(0, x))

@@ -5,10 +5,11 @@ import Segmenter
 
 /// A text set in lines, measured and ready to be drawn.
 ///
-/// Each line is placed by its own width, and not by Pango's alignment, so that left, centre and right have the same meaning
-/// for scripts that run from right to left. The block is as wide as its widest line and as high as its lines. Ink may extend
-/// beyond it, as that of tall and slanted glyphs does, and is never cut; so may its outline and shadow. It is drawn with the fonts that were found for it
-/// when the film was planned: the machine's own fonts and their settings have no effect.
+/// Each line is placed by its own width, and not by Pango's alignment, so that left, centre and right have the same
+/// meaning for scripts that run from right to left. The block is as wide as its widest line and as high as its lines.
+/// Ink may extend beyond it, as that of tall and slanted glyphs does, and is never cut; so may its outline and shadow.
+/// It is drawn with the fonts that were found for it when the film was planned: the machine's own fonts and their
+/// settings have no effect.
 final class TextBlock {
   private struct Line {
     /// Valid as long as the layout exists.
@@ -30,7 +31,8 @@ final class TextBlock {
   /// The pixels that anything is drawn on.
   var extent: PixelRect { TextPainter(style).extent(of: ink, block: size) }
 
-  /// Sets a text in lines of at most `wrapWidth` pixels. Lines break between words, or within a word longer than a line.
+  /// Sets a text in lines of at most `wrapWidth` pixels. Lines break between words, or within a word longer than a
+  /// line.
   /// - Parameters:
   ///   - fonts: The fonts of this text.
   ///   - inputs: The fonts' files by digest.
@@ -100,8 +102,8 @@ final class TextBlock {
     ink = PixelRect(x: (down(left) - 1)..<(down(right) + 2), y: (down(top) - 1)..<(down(bottom) + 2))
   }
 
-  /// Draws the part of the text within `rect`, in pixels from the block's top left. A text without outline, shadow and box
-  /// is drawn without its colour's alpha.
+  /// Draws the part of the text within `rect`, in pixels from the block's top left. A text without outline, shadow and
+  /// box is drawn without its colour's alpha.
   func draw(_ rect: PixelRect) throws(RenderError) -> RGBAPicture {
     TextEngine.lock()
     defer { TextEngine.unlock() }
@@ -153,8 +155,8 @@ final class TextBlock {
     }
   }
 
-  /// Calls `draw`, with the canvas's point at its start, for each run of glyphs whose font has pictures, or whose has none.
-  /// Returns how many there are.
+  /// Calls `draw`, with the canvas's point at its start, for each run of glyphs whose font has pictures, or whose has
+  /// none. Returns how many there are.
   @discardableResult
   private func drawRuns(
     on canvas: CairoCanvas, _ rect: PixelRect, areColored: Bool,

@@ -2,8 +2,8 @@ import CPango
 import CompositionModel
 import Glibc
 
-/// The text engine is used by one thread at a time: Cairo 1.16 does not lock the list of faces that it keeps for a font's
-/// file, to which every object of the engine may add, and from which it may remove when it is freed.
+/// The text engine is used by one thread at a time: Cairo 1.16 does not lock the list of faces that it keeps for a
+/// font's file, to which every object of the engine may add, and from which it may remove when it is freed.
 enum TextEngine {
   // Safe: a mutex is made for several threads. It is never freed.
   private nonisolated(unsafe) static let mutex: UnsafeMutablePointer<pthread_mutex_t> = {
@@ -23,9 +23,9 @@ enum TextEngine {
   static func unlock() { pthread_mutex_unlock(mutex) }
 }
 
-/// A text as Pango lays it out, with everything fixed that could differ from machine to machine besides the fonts: glyphs
-/// are drawn without hinting and with grey antialiasing, and the language, with which the forms of Han characters vary, is
-/// English.
+/// A text as Pango lays it out, with everything fixed that could differ from machine to machine besides the fonts:
+/// glyphs are drawn without hinting and with grey antialiasing, and the language, with which the forms of Han
+/// characters vary, is English.
 final class TextLayout {
   /// Valid as long as this exists.
   let layout: OpaquePointer
@@ -96,8 +96,8 @@ final class TextLayout {
   }
 }
 
-/// Pango's fonts by what is asked for. It keeps what it has looked up, so texts that take their fonts from the same place
-/// share one.
+/// Pango's fonts by what is asked for. It keeps what it has looked up, so texts that take their fonts from the same
+/// place share one.
 final class FontMap {
   let map: UnsafeMutablePointer<PangoFontMap>
 
@@ -116,8 +116,8 @@ final class FontMap {
     sheaf_pango_release(UnsafeMutableRawPointer(map))
   }
 
-  /// A new map loads fontconfig's own configuration unless there is a current one, which takes some 40 ms and is not used
-  /// here.
+  /// A new map loads fontconfig's own configuration unless there is a current one, which takes some 40 ms and is not
+  /// used here.
   private static let withoutSystemFonts: Void = {
     if let config = FcConfigCreate() {
       FcConfigSetCurrent(config)

@@ -4,11 +4,11 @@ import Segmenter
 
 /// Holds a segment to its share of the bits of a film with an average bit rate, by small changes of the rate factor.
 ///
-/// The share was predicted from a fast encoding. What the real one takes differs by a factor, which is estimated from the
-/// packets that have been returned: at first it counts as 1. The rate factor then moves to where the rest of the segment
-/// is expected to take the rest of the share. It never moves by more than `range` from the planned one, and slowly, so
-/// that no change of quality is seen. The encoder returns a packet after a fixed number of frames, whatever the machine
-/// does, so equal frames have equal rate factors.
+/// The share was predicted from a fast encoding. What the real one takes differs by a factor, which is estimated from
+/// the packets that have been returned: at first it counts as 1. The rate factor then moves to where the rest of the
+/// segment is expected to take the rest of the share. It never moves by more than `range` from the planned one, and
+/// slowly, so that no change of quality is seen. The encoder returns a packet after a fixed number of frames, whatever
+/// the machine does, so equal frames have equal rate factors.
 struct BitShareControl {
   /// The most that the rate factor differs from the planned one.
   static let range = 1.5

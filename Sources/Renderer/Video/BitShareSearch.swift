@@ -1,12 +1,12 @@
 import CompositionModel
 import Glibc
 
-/// Holds a segment to its share of the bits of a film with an average bit rate by encoding it again, for an encoder that
-/// keeps the rate factor that it is opened with.
+/// Holds a segment to its share of the bits of a film with an average bit rate by encoding it again, for an encoder
+/// that keeps the rate factor that it is opened with.
 ///
-/// What a rate factor gives is only known when the whole segment is encoded with it. The next one is where the logarithm of
-/// the bits, which falls nearly in a line, is expected to meet the share. Few encodings are made, and the one that is
-/// nearest to the share is the result; it depends on nothing but the segment's frames and its task.
+/// What a rate factor gives is only known when the whole segment is encoded with it. The next one is where the
+/// logarithm of the bits, which falls nearly in a line, is expected to meet the share. Few encodings are made, and the
+/// one that is nearest to the share is the result; it depends on nothing but the segment's frames and its task.
 struct BitShareSearch {
   /// How often the segment is encoded at most to find the rate factor.
   private static let greatestCount = 4

@@ -156,8 +156,8 @@ struct Compositor {
     }
   }
 
-  /// A side of a transition as an opaque picture of the whole frame: the picture over what is drawn below it. The mix of
-  /// two such sides is the mix of both pictures and of their coverage over what is below.
+  /// A side of a transition as an opaque picture of the whole frame: the picture over what is drawn below it. The mix
+  /// of two such sides is the mix of both pictures and of their coverage over what is below.
   /// - Parameter body: is passed the planes, and the part of them that has the frame's size.
   private func withSide(
     _ side: Weighted?, moved: Displacement?, over below: Planes,
@@ -207,9 +207,9 @@ struct Compositor {
     }
   }
 
-  /// Draws a dissolve of opaque pictures whose weights sum up to one, without blend planes: one pass mixes them where both
-  /// are, and where only one is, it is mixed with the frame below by the other's share. Returns false for other dissolves,
-  /// which have coverage to mix.
+  /// Draws a dissolve of opaque pictures whose weights sum up to one, without blend planes: one pass mixes them where
+  /// both are, and where only one is, it is mixed with the frame below by the other's share. Returns false for other
+  /// dissolves, which have coverage to mix.
   private func mix(_ from: Weighted, _ to: Weighted, on planes: Planes) throws(RenderError) -> Bool {
     guard case .opaque(let a, let ax, let ay, let rectA) = from.picture,
       case .opaque(let b, let bx, let by, let rectB) = to.picture, from.weight + to.weight == Weight.one
@@ -235,8 +235,8 @@ struct Compositor {
 
 /// A layer's picture, fitted into the frame.
 enum LayerPicture {
-  /// Opaque, in the composition's format: the part of `frame` from (x, y) on that is as large as `rect` is drawn at `rect`,
-  /// in pixels of the composition's frame.
+  /// Opaque, in the composition's format: the part of `frame` from (x, y) on that is as large as `rect` is drawn at
+  /// `rect`, in pixels of the composition's frame.
   case opaque(frame: Frame, x: Int, y: Int, rect: PixelRect)
   case blend(BlendPicture)
   /// Opaque within a convex shape.

@@ -3,8 +3,8 @@ package import Media
 package import Segmenter
 package import SheafCompositing
 
-/// Makes the frames of one segment in order. Sources are opened when they are first needed and closed after the last span
-/// that shows them. If nothing changes from one frame to the next, both are the same frame.
+/// Makes the frames of one segment in order. Sources are opened when they are first needed and closed after the last
+/// span that shows them. If nothing changes from one frame to the next, both are the same frame.
 package final class FrameMaker {
   private let task: VideoTask
   private let planner: StackPlanner
@@ -78,8 +78,8 @@ package final class FrameMaker {
     try self.init(task, inputs: inputs, compositors: compositors, movement: nil, damage: nil)
   }
 
-  /// Throws `.task` if the inputs lack media that the task names, or the program a compositor, or if a compositor refuses
-  /// its parameters.
+  /// Throws `.task` if the inputs lack media that the task names, or the program a compositor, or if a compositor
+  /// refuses its parameters.
   /// - Parameters:
   ///   - movement: Advanced with every picture that is decoded and every frame that is made.
   ///   - damage: Receives the damaged pictures that are shown.
@@ -169,7 +169,8 @@ package final class FrameMaker {
     return frame
   }
 
-  /// The frame with all items. Those that are the same as in the frame before, from the lowest on, are drawn once for all.
+  /// The frame with all items. Those that are the same as in the frame before, from the lowest on, are drawn once for
+  /// all.
   private func composite(
     _ stack: FrameStack, _ frames: [[Frame]], _ shownByOverlays: [Frame?], _ captions: [BlendPicture],
     _ key: CompositeKey

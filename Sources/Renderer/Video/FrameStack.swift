@@ -1,8 +1,8 @@
 import CompositionModel
 import Segmenter
 
-/// What one frame shows, as the task alone determines it before anything is decoded: which source at which time, with which
-/// weight. Layers that are hidden or have no weight are left out, and so are never decoded.
+/// What one frame shows, as the task alone determines it before anything is decoded: which source at which time, with
+/// which weight. Layers that are hidden or have no weight are left out, and so are never decoded.
 struct FrameStack: Hashable {
   var background: Color
   /// Bottom first.
@@ -47,8 +47,8 @@ enum StackLayer: Hashable {
   }
 }
 
-/// Two pictures and a matte between them, or the way that they have moved. A picture that is nil is transparent; each has
-/// the weight of its own opacity.
+/// Two pictures and a matte between them, or the way that they have moved. A picture that is nil is transparent; each
+/// has the weight of its own opacity.
 struct StackTransition: Hashable {
   var from: ClipUse?
   var to: ClipUse?

@@ -11,7 +11,8 @@ extension PixelRect {
     return shared.isEmpty ? nil : shared
   }
 
-  /// The part of this rectangle outside another: at most four rectangles that do not overlap, above, left, right and below.
+  /// The part of this rectangle outside another: at most four rectangles that do not overlap, above, left, right and
+  /// below.
   func subtracting(_ other: PixelRect) -> [PixelRect] {
     guard let shared = intersection(other) else { return isEmpty ? [] : [self] }
     return [

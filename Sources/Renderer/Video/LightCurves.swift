@@ -85,8 +85,8 @@ enum Perceptual {
   }
 }
 
-/// The EETF of BT.2390, section 5.4: brightness up to a knee stays, and what is above is compressed so that the source's
-/// peak becomes the target's. Black stays black.
+/// The EETF of BT.2390, section 5.4: brightness up to a knee stays, and what is above is compressed so that the
+/// source's peak becomes the target's. Black stays black.
 struct CompressedHighlights {
   /// In light.
   let sourcePeak: Double

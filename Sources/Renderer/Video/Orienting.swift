@@ -3,8 +3,8 @@ import CompositionModel
 import Media
 import Segmenter
 
-/// A preferred orientation as steps on a plane: rows become columns or not, each row is reversed or not, and the order of
-/// rows is reversed where they are read or written.
+/// A preferred orientation as steps on a plane: rows become columns or not, each row is reversed or not, and the order
+/// of rows is reversed where they are read or written.
 struct OrientationSteps: Sendable, Hashable {
   let transposes: Bool
   let mirrors: Bool

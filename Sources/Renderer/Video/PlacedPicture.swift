@@ -160,7 +160,8 @@ extension AffineMatrix {
     return a == 1 && b == 0 && c == 0 && d == 1 && isWhole(tx, cell.width) && isWhole(ty, cell.height)
   }
 
-  /// Whether neighbouring pixels of the film are near enough in the picture. Those of a sliver are not, and it is not seen.
+  /// Whether neighbouring pixels of the film are near enough in the picture. Those of a sliver are not, and it is not
+  /// seen.
   fileprivate var isUsable: Bool {
     [a, b, c, d].allSatisfy { abs($0) <= 65536 }
   }

@@ -84,8 +84,8 @@ final class PlaneSampler {
     }
   }
 
-  /// Writes the samples within `spans`, of which there is one for each row of `target`. A separable map writes all of the
-  /// target.
+  /// Writes the samples within `spans`, of which there is one for each row of `target`. A separable map writes all of
+  /// the target.
   func sample(_ source: SamplePlane, _ map: PlaneMap, into target: SamplePlane, spans: [sheaf_span]) {
     if map.isSeparable {
       resample(source, map, into: target)

@@ -14,8 +14,8 @@ struct Plane {
   }
 }
 
-/// The luma and chroma planes of a frame in a composition's format, and the operations that draw on them. All rectangles are
-/// in luma pixels and consist of whole chroma cells (or end at the frame's edge).
+/// The luma and chroma planes of a frame in a composition's format, and the operations that draw on them. All
+/// rectangles are in luma pixels and consist of whole chroma cells (or end at the frame's edge).
 struct Planes {
   let luma: Plane
   let cb: Plane
@@ -69,8 +69,8 @@ struct Planes {
     }
   }
 
-  /// Sets a rectangle to a·weightA + b·weightB, rounded to nearest, of parts of two frames that have its size. Either may
-  /// be this frame.
+  /// Sets a rectangle to a·weightA + b·weightB, rounded to nearest, of parts of two frames that have its size. Either
+  /// may be this frame.
   func mix(
     _ rect: PixelRect, _ a: (planes: Planes, at: PixelRect), weightA: Int, _ b: (planes: Planes, at: PixelRect),
     weightB: Int
@@ -109,8 +109,8 @@ struct Planes {
     }
   }
 
-  /// A part of this frame as a blend picture of full coverage. `rect` is its place in the composition's frame; the part has
-  /// the same size and starts at this frame's (x, y).
+  /// A part of this frame as a blend picture of full coverage. `rect` is its place in the composition's frame; the part
+  /// has the same size and starts at this frame's (x, y).
   func blendPicture(_ rect: PixelRect, x: Int, y: Int) throws(RenderError) -> BlendPicture {
     let picture = try BlendPicture(rect: rect, cell: cell)
     let targets: [BlendPicture.Plane] = [.luma, .cb, .cr]

@@ -21,8 +21,8 @@ struct PreparedPicture {
   }
 }
 
-/// Filters are applied to the cropped picture at its own resolution, before it is placed. Their lengths are in pixels of the
-/// film as the picture is fitted. Beyond the crop, enlarged to whole chroma cells, its edges are repeated.
+/// Filters are applied to the cropped picture at its own resolution, before it is placed. Their lengths are in pixels
+/// of the film as the picture is fitted. Beyond the crop, enlarged to whole chroma cells, its edges are repeated.
 extension SourceFitter {
   /// The most samples of a picture over its blurred copy, unless the film has half as many.
   private static let greatestSheet = 1 << 24

@@ -4,9 +4,9 @@ import Segmenter
 
 /// The frames of a track for times that fall.
 ///
-/// Decoders go forwards only, so the frames from a start on are decoded together and kept, as many as fit the memory. Those
-/// of a longer group of pictures are decoded in several passes, each from the group's start up to the frames that are kept
-/// already. A frame is the same as if it had been read forwards.
+/// Decoders go forwards only, so the frames from a start on are decoded together and kept, as many as fit the memory.
+/// Those of a longer group of pictures are decoded in several passes, each from the group's start up to the frames that
+/// are kept already. A frame is the same as if it had been read forwards.
 final class ReversedFrames {
   /// The most bytes of the frames that are kept: 86 of 1920x1080 with 8 bits.
   private static let greatestSize = 1 << 28
@@ -41,8 +41,8 @@ final class ReversedFrames {
     self.limit = limit ?? Self.greatestSize
   }
 
-  /// The last frame at or before a stored timestamp, or the first, and the stored timestamp of the damaged picture that is
-  /// shown there.
+  /// The last frame at or before a stored timestamp, or the first, and the stored timestamp of the damaged picture that
+  /// is shown there.
   func frame(at tick: Int64) throws(RenderError) -> (frame: Frame, damage: Int64?) {
     if let pass, let index = index(at: tick, in: pass) { return try frame(index, of: pass, at: tick) }
     // The memory of what is kept is free before more is decoded.

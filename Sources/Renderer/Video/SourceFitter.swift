@@ -2,9 +2,9 @@ import CompositionModel
 import Media
 import Segmenter
 
-/// Fits the frames of one source into the composition's frame: applies clean aperture, orientation, pixel aspect and fit,
-/// then converts to the composition's format, matrix and range. A frame that needs none of this is used as it is, without
-/// a copy.
+/// Fits the frames of one source into the composition's frame: applies clean aperture, orientation, pixel aspect and
+/// fit, then converts to the composition's format, matrix and range. A frame that needs none of this is used as it is,
+/// without a copy.
 final class SourceFitter {
   private let video: VideoFormat
   private let format: VideoTaskFormat
@@ -228,8 +228,8 @@ final class SourceFitter {
     return try converted(frame, part: part, colour: colour, to: size, frame.format, colour)
   }
 
-  /// A part of a frame at a size, in the composition's format and colours. Where primaries or transfer functions differ, it
-  /// is scaled first, in the source's colours and at least 12 bits deep.
+  /// A part of a frame at a size, in the composition's format and colours. Where primaries or transfer functions
+  /// differ, it is scaled first, in the source's colours and at least 12 bits deep.
   private func composed(
     _ frame: Frame, part: PixelRect, _ colours: SourceColour, to size: PixelSize
   ) throws(RenderError) -> Frame {
@@ -283,8 +283,8 @@ final class SourceFitter {
     }
   }
 
-  /// A part of a frame, upright. A format that cannot be oriented plane by plane is first converted, without loss, to one
-  /// that can.
+  /// A part of a frame, upright. A format that cannot be oriented plane by plane is first converted, without loss, to
+  /// one that can.
   private func upright(_ frame: Frame, part: PixelRect, colour: ColourTags? = nil) throws(RenderError) -> Frame {
     guard let pixelBytes = frame.format.pixelBytes(swappingAxes: video.orientation.swapsAxes) else {
       let orientable = frame.format.orientable

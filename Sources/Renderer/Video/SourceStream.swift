@@ -2,7 +2,8 @@ import CompositionModel
 import Media
 import Segmenter
 
-/// The frames of one planned source by time. The file is opened with the first request, and closed with the last reference.
+/// The frames of one planned source by time. The file is opened with the first request, and closed with the last
+/// reference.
 ///
 /// Times mostly rise. If several layers show the source at different times, each has a cursor. A time before every
 /// cursor's position opens a new one.
@@ -106,8 +107,8 @@ private final class SourceCursor {
     first = current.pts
   }
 
-  /// Whether frames from a stored timestamp on can be read without going back. Before the first frame of a track its first
-  /// is shown.
+  /// Whether frames from a stored timestamp on can be read without going back. Before the first frame of a track its
+  /// first is shown.
   func canReach(_ tick: Int64) -> Bool {
     current.pts <= tick || (current.pts == first && first > start)
   }

@@ -3,7 +3,8 @@ package import Media
 package import Segmenter
 package import SheafCompositing
 
-/// Renders the frames of one segment: decodes the source frames that each shows, composites them and encodes the result.
+/// Renders the frames of one segment: decodes the source frames that each shows, composites them and encodes the
+/// result.
 package enum VideoRenderer {
   /// Writes the segment's piece: `frameCount` frames with timestamps 0, 1, 2… in ticks of the frame duration.
   ///
@@ -70,8 +71,8 @@ package enum VideoRenderer {
         progress: progress)
     }
     guard let limit = task.encoder.rateLimit else { return try made(nil) }
-    // Encoders keep a limit nearly always. Where one did not, the segment is made again with less. What counts is the limit
-    // of the whole film, so the result is the same wherever the segment is.
+    // Encoders keep a limit nearly always. Where one did not, the segment is made again with less. What counts is the
+    // limit of the whole film, so the result is the same wherever the segment is.
     let frame = task.format.frameDuration.approximateSeconds
     for share in limitShares {
       let made = try made(limit.ofSegment(duration: frame * Double(task.frameCount), share: share))

@@ -27,8 +27,8 @@ extension RenderPlan {
   /// together, and each segment's share of the bits.
   ///
   /// A constant rate factor is what the encoder itself chooses when it encodes a film twice: it spends bits where they
-  /// show, so that no segment's quality differs from its neighbour's. The rate factor is a multiple of 1/10, or a whole number if the encoder
-  /// takes no other, and a share
+  /// show, so that no segment's quality differs from its neighbour's. The rate factor is a multiple of 1/10, or a whole
+  /// number if the encoder takes no other, and a share
   /// depends on nothing but it and the segment: after an edit that changes the film's bits by a little, all other
   /// segments have the tasks that they had.
   /// - Parameter measurements: of `measureTasks`, in order.

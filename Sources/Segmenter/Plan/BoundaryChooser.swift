@@ -183,8 +183,8 @@ private struct SourceDivision {
     try track.timebase.exact * Rational(key.pts - track.origin)
   }
 
-  /// The first frame of the output at or after a time of the asset; of a reversed clip the first that shows what is before
-  /// that time.
+  /// The first frame of the output at or after a time of the asset; of a reversed clip the first that shows what is
+  /// before that time.
   private func frame(at time: Rational) throws(TimeError) -> Int {
     let isReversed = clip.retiming.isReversed
     let played = isReversed ? try clip.source.end.exact - time : try time - clip.source.start.exact

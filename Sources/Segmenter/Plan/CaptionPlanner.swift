@@ -1,8 +1,8 @@
 package import CompositionModel
 
-/// The captions that are drawn in a segment. The renderer's result is a function of the events and of time: what is on the
-/// screen earlier decides where captions that overlap in time are placed, so the events that overlap the shown ones, and
-/// those that overlap these, are part of the task.
+/// The captions that are drawn in a segment. The renderer's result is a function of the events and of time: what is on
+/// the screen earlier decides where captions that overlap in time are placed, so the events that overlap the shown
+/// ones, and those that overlap these, are part of the task.
 package struct PlannedCaptions: Sendable, Hashable, Codable {
   /// The head of a script of Advanced SubStation Alpha.
   package var header: String
@@ -19,8 +19,8 @@ package struct PlannedCaptions: Sendable, Hashable, Codable {
     self.fonts = fonts
   }
 
-  /// The captions' time, in milliseconds, of a frame of the segment; it may be before the first. An event is shown in the
-  /// frames from its start on, without its end.
+  /// The captions' time, in milliseconds, of a frame of the segment; it may be before the first. An event is shown in
+  /// the frames from its start on, without its end.
   package func time(of frame: Int, frameDuration: MediaTime) throws(TimeError) -> Int64 {
     Int64(clamping: try ((start.exact + frameDuration.exact * Rational(frame)) * Rational(1000)).floor)
   }
@@ -42,8 +42,8 @@ struct CaptionPlanner {
     var times: CaptionTimes
   }
 
-  /// The most bytes of captions in the tasks of all segments together. Each caption is in those of the segments that show
-  /// it, or one that is connected with it.
+  /// The most bytes of captions in the tasks of all segments together. Each caption is in those of the segments that
+  /// show it, or one that is connected with it.
   private static let greatestSize = 64 << 20
 
   private final class Size {

@@ -2,9 +2,9 @@ package import CompositionModel
 
 /// Captions taken apart for drawing: the texts for which fonts are found, and the events with these fonts.
 ///
-/// The renderer of ASS looks a font up by its family, and draws a box where that has no glyph. The fonts of each character
-/// are found by Pango, as for other texts, and named in the events: before each part of a text that has another font, there
-/// is `\fn` with a place for the font's name.
+/// The renderer of ASS looks a font up by its family, and draws a box where that has no glyph. The fonts of each
+/// character are found by Pango, as for other texts, and named in the events: before each part of a text that has
+/// another font, there is `\fn` with a place for the font's name.
 package struct CaptionScript: Sendable {
   /// What decides the fonts of a part of a text.
   fileprivate struct Face: Hashable {

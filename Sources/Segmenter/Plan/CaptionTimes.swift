@@ -2,8 +2,8 @@ import CompositionModel
 
 /// When captions are shown, and which of them are connected.
 ///
-/// The renderer of ASS places a caption beside those that are on the screen when it appears. So its place depends on the
-/// captions that overlap it in time, and on those that overlap these.
+/// The renderer of ASS places a caption beside those that are on the screen when it appears. So its place depends on
+/// the captions that overlap it in time, and on those that overlap these.
 package struct CaptionTimes: Sendable {
   package struct Caption: Sendable {
     /// In milliseconds.

@@ -70,8 +70,8 @@ enum CarriedCaptions {
     return placed
   }
 
-  /// Captions of which one is shown at a time, from 0 to the film's end. Those that overlap are one below the other, the
-  /// earlier first.
+  /// Captions of which one is shown at a time, from 0 to the film's end. Those that overlap are one below the other,
+  /// the earlier first.
   private static func following(_ events: [CaptionEvent], end: Int64) throws(PlanError) -> [CaptionEvent] {
     var size = 0
     let times = Set(events.flatMap { [$0.start, $0.end] } + [0, end]).sorted()

@@ -1,9 +1,9 @@
 package import CompositionModel
 
 extension TextFonts {
-  /// The fonts of a text that asks for the font of a file: what that font has is set in it, and the rest in the fonts that
-  /// were found, which are these. What belongs together (a letter with its accents, the parts of an emoji) is set in one
-  /// font. An emoji is set in the colour font that was found for it.
+  /// The fonts of a text that asks for the font of a file: what that font has is set in it, and the rest in the fonts
+  /// that were found, which are these. What belongs together (a letter with its accents, the parts of an emoji) is set
+  /// in one font. An emoji is set in the colour font that was found for it.
   package func preferring(_ own: FontDescription, digest: String, in text: String) -> TextFonts {
     var parts: [(length: Int, font: Int?)] = []
     var (index, used) = (0, 0)

@@ -14,8 +14,9 @@ package enum RenderPlanner {
   /// - Parameters:
   ///   - assets: every asset that a clip or an overlay of the edit uses.
   ///   - fonts: the fonts of every text of the edit.
-  ///   - segmentDuration: the intended duration of a segment inside a clip in seconds, at least `shortestSegment` frames;
-  ///     nil: 5 s. It does not depend on the film's length, so that a change of that leaves the segments as they are.
+  ///   - segmentDuration: the intended duration of a segment inside a clip in seconds, at least `shortestSegment`
+  ///     frames; nil: 5 s. It does not depend on the film's length, so that a change of that leaves the segments as
+  ///     they are.
   package static func plan(
     _ edit: Edit, assets: [AssetID: PlannedAsset], fonts: [FontRequest: TextFonts] = [:],
     segmentDuration: MediaTime? = nil

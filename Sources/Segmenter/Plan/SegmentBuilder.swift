@@ -325,8 +325,8 @@ struct SegmentClock {
     }
   }
 
-  /// A clip with a speed over time, from the last point of its curve before the frames that show it up to the first after
-  /// them.
+  /// A clip with a speed over time, from the last point of its curve before the frames that show it up to the first
+  /// after them.
   private func local(
     _ clip: Clip, _ curve: SpeedCurve, _ shown: Range<Int>
   ) throws(TimeError) -> (source: MediaTimeRange, target: MediaTimeRange, retiming: Retiming?) {
@@ -360,8 +360,8 @@ struct SegmentClock {
     return kept.allSatisfy { $0.from == 1 && $0.to == 1 } ? .one : RampList(kept)
   }
 
-  /// The ramps of geometry that have an effect in the segment. A clip that has geometry at another time keeps an empty one,
-  /// because it is drawn in another way than one without.
+  /// The ramps of geometry that have an effect in the segment. A clip that has geometry at another time keeps an empty
+  /// one, because it is drawn in another way than one without.
   func local(_ geometry: LayerGeometry?) throws(TimeError) -> LayerGeometry? {
     guard let geometry else { return nil }
     var local = LayerGeometry(crop: try self.local(geometry.crop), frame: try self.local(geometry.frame))
@@ -374,8 +374,8 @@ struct SegmentClock {
     return local
   }
 
-  /// The values that a track has in the segment. A number that changes keeps its whole range, on which each of its values
-  /// depends.
+  /// The values that a track has in the segment. A number that changes keeps its whole range, on which each of its
+  /// values depends.
   func local(_ track: MetadataTrack) throws(TimeError) -> MetadataTrack {
     var local = MetadataTrack(id: track.id)
     let first = track.items.partitionPoint { start < $0.over.end }

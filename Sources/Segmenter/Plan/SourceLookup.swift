@@ -46,9 +46,9 @@ struct SourceLookup {
     return format.frames.last(atOrBefore: tick) ?? format.frames.first
   }
 
-  /// The source time of the first of some frames of the output that show a clip. It is the time of the source's own frame
-  /// if each of them shows the next frame of the source: then it does not depend on where the clip lies between the
-  /// output's frames.
+  /// The source time of the first of some frames of the output that show a clip. It is the time of the source's own
+  /// frame if each of them shows the next frame of the source: then it does not depend on where the clip lies between
+  /// the output's frames.
   func time(
     of clip: Clip, track: TrackDescription, format: VideoFormat, in frames: Range<Int>, grid: FrameGrid
   ) throws(TimeError) -> Rational {
@@ -67,8 +67,8 @@ struct SourceLookup {
     return stored <= exact ? stored : exact
   }
 
-  /// Where to start decoding for the frame that a clip shows at a time: the index of one of the format's keyframes. Nil: at
-  /// the start of the file.
+  /// Where to start decoding for the frame that a clip shows at a time: the index of one of the format's keyframes.
+  /// Nil: at the start of the file.
   func keyframe(
     of clip: Clip, track: TrackDescription, format: VideoFormat, at time: MediaTime
   ) throws(TimeError) -> Int? {
@@ -81,8 +81,8 @@ struct SourceLookup {
 }
 
 extension SourceLookup {
-  /// Where to start decoding for the frame that is shown at a time of the asset: the index of one of the format's keyframes.
-  /// Nil: at the start of the file.
+  /// Where to start decoding for the frame that is shown at a time of the asset: the index of one of the format's
+  /// keyframes. Nil: at the start of the file.
   fileprivate static func keyframe(
     at time: Rational, _ track: TrackDescription, _ format: VideoFormat
   ) throws(TimeError) -> Int? {

@@ -175,7 +175,8 @@ struct Timeline {
       guard let mask = layer.mask, let track = mask.track else { return clip }
       clip.matte = tracks.clip(of: track, at: time)
       if clip.matte != nil { return clip }
-      // In a gap the mask is transparent: the layer is not seen, or all of it. It is drawn in the same way as with a mask.
+      // In a gap the mask is transparent: the layer is not seen, or all of it. It is drawn in the same way as with a
+      // mask.
       guard mask.isInverted else { return nil }
       clip.mask = nil
       clip.geometry = layer.geometry ?? LayerGeometry()

@@ -6,8 +6,8 @@ struct Visibility {
   let format: VideoTaskFormat
   let sources: SourceLookup
 
-  /// The frames for which it is still found out whether a picture that moves hides what is below. An edit of any size is
-  /// planned in seconds: what comes after them is taken as not hidden, which changes no picture.
+  /// The frames for which it is still found out whether a picture that moves hides what is below. An edit of any size
+  /// is planned in seconds: what comes after them is taken as not hidden, which changes no picture.
   private let movements = Movements()
 
   private final class Movements {

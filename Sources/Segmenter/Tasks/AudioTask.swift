@@ -3,8 +3,8 @@ package import CompositionModel
 /// The whole audio of the output, mixed and encoded by one task.
 package struct AudioTask: Sendable, Hashable, Codable {
   package var encoder: AudioSettings
-  /// Samples of each channel: round(end · sampleRate) - round(start · sampleRate) for an output from `start` to `end` of
-  /// the composition.
+  /// Samples of each channel: round(end · sampleRate) - round(start · sampleRate) for an output from `start` to `end`
+  /// of the composition.
   package var sampleCount: Int64
   package var tracks: [PlannedAudioTrack]
   /// In the order of the task's inputs.
@@ -27,8 +27,8 @@ package struct AudioTask: Sendable, Hashable, Codable {
 }
 
 extension AudioTask {
-  /// Whether a sample depends on all that was heard before it, because the filters and the ducking of a track have a state.
-  /// What has a state of its own in a clip, such as the clip's filters, begins with the clip.
+  /// Whether a sample depends on all that was heard before it, because the filters and the ducking of a track have a
+  /// state. What has a state of its own in a clip, such as the clip's filters, begins with the clip.
   package var hasState: Bool {
     tracks.contains { track in
       (track.filters != nil || track.ducking != nil)

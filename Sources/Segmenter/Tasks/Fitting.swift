@@ -32,14 +32,14 @@ extension ChromaCell {
   }
 }
 
-/// How a source's picture is fitted into the frame: all of it is scaled to the size `scaled`, and the part `shown` of the
-/// result is drawn at `target`.
+/// How a source's picture is fitted into the frame: all of it is scaled to the size `scaled`, and the part `shown` of
+/// the result is drawn at `target`.
 ///
 /// The exact size is the presentation size times the fit's factor. Each side is rounded to the nearest whole number of
 /// chroma cells (halves up, at least one), except that a side equal to the frame's stays so. A picture larger than the
-/// frame is cut, and a smaller one leaves a border; both are centred, and the first column and row are rounded down to a
-/// chroma cell. So a picture is at most one pixel from the centre, and the picture and its border share no chroma sample.
-/// With the fit `none` nothing is scaled, and an odd last column or row is cut.
+/// frame is cut, and a smaller one leaves a border; both are centred, and the first column and row are rounded down to
+/// a chroma cell. So a picture is at most one pixel from the centre, and the picture and its border share no chroma
+/// sample. With the fit `none` nothing is scaled, and an odd last column or row is cut.
 package struct Fitting: Sendable, Hashable {
   /// In pixels.
   package let scaled: PixelSize

@@ -1,8 +1,8 @@
 package import CompositionModel
 import FoundationEssentials
 
-/// Finds the fonts of a film's texts on the worker that runs it. There are no inputs; the result is a `FontList` with the
-/// fonts' files.
+/// Finds the fonts of a film's texts on the worker that runs it. There are no inputs; the result is a `FontList` with
+/// the fonts' files.
 package struct FontTask: Sendable, Hashable, Codable {
   /// Each once.
   package var texts: [FontRequest]

@@ -115,7 +115,8 @@ package struct ImageList: Sendable, Hashable, Codable {
   package struct Picture: Sendable, Hashable, Codable {
     /// As in `PlannedImage`.
     package var number: Int
-    /// The stored timestamp of the picture of an asset that is shown, or the frame of the film's segment. Nil: it failed.
+    /// The stored timestamp of the picture of an asset that is shown, or the frame of the film's segment. Nil: it
+    /// failed.
     package var place: Int64?
     /// In pixels.
     package var size: PixelSize?

@@ -1,7 +1,7 @@
 import CompositionModel
 
-/// Encodes the frames of a segment in a fast way, at each of the codec's measuring rate factors, to predict how many bits
-/// they take. The result is a `Measurement` as JSON.
+/// Encodes the frames of a segment in a fast way, at each of the codec's measuring rate factors, to predict how many
+/// bits they take. The result is a `Measurement` as JSON.
 ///
 /// Nothing in it depends on the bit rate, so that a segment is measured once, whatever its film aims at.
 package struct MeasureTask: Sendable, Hashable, Codable {

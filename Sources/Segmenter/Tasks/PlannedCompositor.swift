@@ -48,8 +48,8 @@ extension VideoTask {
   }
 }
 
-/// The compositors that a worker's program has: a part of its build, so that a worker without one, or with another revision
-/// of it, is another build.
+/// The compositors that a worker's program has: a part of its build, so that a worker without one, or with another
+/// revision of it, is another build.
 package struct LinkedCompositors: Sendable, Hashable {
   /// Sorted by name.
   package var list: [Entry]

@@ -1,7 +1,7 @@
 package import CompositionModel
 
-/// The damaged pictures and samples of media that a piece or a film shows: those of which a decoder has concealed a part,
-/// and those that it could not decode.
+/// The damaged pictures and samples of media that a piece or a film shows: those of which a decoder has concealed a
+/// part, and those that it could not decode.
 package struct ShownDamage: Sendable, Hashable, Codable {
   /// One damaged picture, or one damaged packet of audio.
   package struct Place: Sendable, Hashable, Codable {
@@ -44,8 +44,8 @@ package struct ShownDamage: Sendable, Hashable, Codable {
   /// The most places of a track, and the most tracks, that the report of a film lists.
   package static let placesOfFilm = 10
   private static let tracksOfFilm = 50
-  /// The most tracks of a report, the most pictures of a track, and the greatest time in seconds. With them no sum of all
-  /// pieces of a film overflows.
+  /// The most tracks of a report, the most pictures of a track, and the greatest time in seconds. With them no sum of
+  /// all pieces of a film overflows.
   private static let (maximumTracks, maximumCount, longest) = (10_000, 1_000_000_000, 1e13)
 
   package var tracks: [Track]

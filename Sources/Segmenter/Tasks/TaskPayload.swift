@@ -26,8 +26,8 @@ package enum TaskPayload: Sendable, Hashable, Codable {
   case stitch(StitchTask)
 }
 
-/// Makes the output file from its pieces. The inputs are the video pieces by segment, then the audio piece, then the file
-/// that has the artwork.
+/// Makes the output file from its pieces. The inputs are the video pieces by segment, then the audio piece, then the
+/// file that has the artwork.
 package struct StitchTask: Sendable, Hashable, Codable {
   package var container: Container
   /// Nil if the output has no video.

@@ -14,7 +14,8 @@ package struct VideoTask: Sendable, Hashable, Codable {
   package var overlays: [PlannedOverlay]
   /// In the order of the task's inputs.
   package var sources: [PlannedSource]
-  /// What the segment is to take of the bits of a film with an average bit rate. Nil: as many as its rate control gives it.
+  /// What the segment is to take of the bits of a film with an average bit rate. Nil: as many as its rate control gives
+  /// it.
   package var share: BitShare?
   /// Of the composited frames without overlays, in order, on the segment's clock. Nil: none.
   package var filters: [Filter<RampList>]?
@@ -90,9 +91,9 @@ package struct Span: Sendable, Hashable, Codable {
 /// A layer of a span.
 package enum PlannedLayer: Sendable, Hashable, Codable {
   case clip(ClipLayer)
-  /// A side that is nil is transparent. `progress` is the position in the transition's time, 0…1, on the segment's clock.
-  /// A style that is nil is a dissolve without easing; `matte` is the index in `VideoTask.sources` of the still picture of
-  /// a luma transition.
+  /// A side that is nil is transparent. `progress` is the position in the transition's time, 0…1, on the segment's
+  /// clock. A style that is nil is a dissolve without easing; `matte` is the index in `VideoTask.sources` of the still
+  /// picture of a luma transition.
   case transition(from: ClipLayer?, to: ClipLayer?, progress: Ramp, style: TransitionStyle?, matte: Int?)
   case compositor(PlannedCompositor)
 

@@ -118,8 +118,8 @@ extension Clip {
     do { return try ramps.shifted(by: start) } catch { throw value.problem("\(error)") }
   }
 
-  /// Before its first ramp a document's pan is what that ramp starts with, so a value from the beginning on is written only
-  /// if it is the whole.
+  /// Before its first ramp a document's pan is what that ramp starts with, so a value from the beginning on is written
+  /// only if it is the whole.
   private func written(_ pan: RampList) throws(DocumentError) -> JSONValue {
     if let constant = pan.constant, !pan.ramps.isEmpty { return .number(constant) }
     var ramps = pan.ramps

@@ -15,8 +15,8 @@ public struct AudioMix: Sendable, Hashable {
   public struct InputParameters: Sendable, Hashable {
     /// 0 is silence, 1 leaves the samples as they are; at most 10. It is 1 before the first ramp.
     public var volume: RampList
-    /// -1 is the left speakers alone, 1 the right ones alone, 0 leaves the samples as they are. Before the first ramp it is
-    /// what that ramp starts with. Empty: 0.
+    /// -1 is the left speakers alone, 1 the right ones alone, 0 leaves the samples as they are. Before the first ramp
+    /// it is what that ramp starts with. Empty: 0.
     public var pan: RampList
     /// Applied in order, before the volume.
     public var filters: [Filter]
@@ -123,7 +123,8 @@ extension AudioMix {
     }
   }
 
-  /// Throws, with places below that of the mix, if the loudness of the film and a track of that name exclude each other.
+  /// Throws, with places below that of the mix, if the loudness of the film and a track of that name exclude each
+  /// other.
   /// - Parameter tracks: The tracks of the document.
   func written(tracks: [CompositionTrack]) throws(DocumentError) -> JSONValue {
     let isTrack = tracks.contains { $0.id == Self.loudnessKey }

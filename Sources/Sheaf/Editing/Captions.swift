@@ -1,8 +1,8 @@
 public import CompositionModel
 
 extension Edit {
-  /// Captions of a file, such as SRT, WebVTT or ASS, or of the text track of a movie: drawn over the film, or carried as a
-  /// text track of it.
+  /// Captions of a file, such as SRT, WebVTT or ASS, or of the text track of a movie: drawn over the film, or carried
+  /// as a text track of it.
   public struct Captions: Sendable, Hashable {
     /// What becomes of captions.
     public enum Use: Sendable, Hashable {

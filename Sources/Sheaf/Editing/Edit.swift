@@ -22,8 +22,8 @@ public struct Edit: Sendable, Hashable {
   public var captions: [Captions]
   /// Text tracks of the film that are put together from clips.
   public var subtitleTracks: [SubtitleTrack]
-  /// Each has numbers or texts. An overlay shows them by `Overlay.Content.metadata`, and a compositor of your own is given
-  /// those that it names.
+  /// Each has numbers or texts. An overlay shows them by `Overlay.Content.metadata`, and a compositor of your own is
+  /// given those that it names.
   public var metadataTracks: [MetadataTrack]
   public var export: ExportSettings
 
@@ -95,8 +95,8 @@ public struct Edit: Sendable, Hashable {
     return problems
   }
 
-  /// What is allowed in the edit but most likely not meant, such as an asset that nothing uses. Throws with every problem if
-  /// there are any. The parameters are those of `validate`.
+  /// What is allowed in the edit but most likely not meant, such as an asset that nothing uses. Throws with every
+  /// problem if there are any. The parameters are those of `validate`.
   public func warnings(
     for assets: [AssetID: AssetDescription], output: String? = nil
   ) throws(DocumentError) -> [Problem] {
@@ -132,8 +132,8 @@ public struct AssetSource: Sendable, Hashable {
 // MARK: As a document
 
 extension Edit {
-  /// The edit as a JSON document. Throws, with the place in the document, if a number of the edit is not finite or a part
-  /// cannot be written otherwise.
+  /// The edit as a JSON document. Throws, with the place in the document, if a number of the edit is not finite or a
+  /// part cannot be written otherwise.
   public func document() throws(DocumentError) -> [UInt8] {
     let tracks = try JSONValue.member("tracks") { () throws(DocumentError) in
       try .array(

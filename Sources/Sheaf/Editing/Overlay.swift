@@ -40,11 +40,11 @@ extension VideoComposition {
     /// 0…1. It is multiplied by the value of `opacityRamps`.
     public var opacity: Double
     public var opacityRamps: RampList
-    /// The metadata track whose numbers, 0…1, are the opacity, in place of `opacity` and its ramps. Where it has no value
-    /// nothing is drawn. Nil: none.
+    /// The metadata track whose numbers, 0…1, are the opacity, in place of `opacity` and its ramps. Where it has no
+    /// value nothing is drawn. Nil: none.
     public var opacityTrack: TrackID?
-    /// The metadata track whose numbers are degrees clockwise about the overlay's centre, in place of `transform`. Where it
-    /// has no value the last one stays. Nil: none.
+    /// The metadata track whose numbers are degrees clockwise about the overlay's centre, in place of `transform`.
+    /// Where it has no value the last one stays. Nil: none.
     public var rotationTrack: TrackID?
     /// In square pixels of the upright picture.
     public var crop: ValueRampList<Rectangle>?

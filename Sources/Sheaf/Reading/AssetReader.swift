@@ -31,8 +31,8 @@ public struct AssetReader: Sendable {
   }
 
   /// The packets of a track as they are stored, in order of decoding.
-  /// - Parameter range: On the asset's timeline. The packets begin with the keyframe from which the picture at the range's
-  ///   start can be decoded, and end with the last that is decoded before the range's end. Nil: all.
+  /// - Parameter range: On the asset's timeline. The packets begin with the keyframe from which the picture at the
+  ///   range's start can be decoded, and end with the last that is decoded before the range's end. Nil: all.
   public func storedSamples(
     of track: TrackDescription, in range: MediaTimeRange? = nil
   ) throws(SheafError) -> SampleBuffers<StoredSample> {

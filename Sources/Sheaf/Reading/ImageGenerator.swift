@@ -5,8 +5,8 @@ public import FoundationEssentials
 import SystemSupport
 import Wire
 
-/// Makes still pictures of a file or of an edit: AVFoundation's `AVAssetImageGenerator`. The files are opened in confined
-/// processes, as for an export.
+/// Makes still pictures of a file or of an edit: AVFoundation's `AVAssetImageGenerator`. The files are opened in
+/// confined processes, as for an export.
 ///
 ///     let generator = ImageGenerator(asset)
 ///     for try await result in generator.images(for: times) { try result.image.data.write(to: url) }
@@ -25,8 +25,8 @@ public struct ImageGenerator: Sendable {
   private let subject: Subject
   /// Where the pictures are made.
   public var renderer: LocalRenderer
-  /// Seconds that a picture may be before its time, and after it; infinite for any. Within them the nearest keyframe of a
-  /// file, or start of a segment of an edit, is taken, which is faster. 0 by default: the exact picture.
+  /// Seconds that a picture may be before its time, and after it; infinite for any. Within them the nearest keyframe of
+  /// a file, or start of a segment of an edit, is taken, which is faster. 0 by default: the exact picture.
   public var requestedTimeToleranceBefore = MediaTime.zero
   public var requestedTimeToleranceAfter = MediaTime.zero
   /// A picture that is larger is made smaller, and keeps its shape. Nil: its own size.
@@ -99,8 +99,8 @@ public struct ImageGenerator: Sendable {
     return (try result.image, try result.actualTime)
   }
 
-  /// The pictures at some times, in their order. Each succeeds or fails by itself. An iteration throws if nothing can be
-  /// made: the file or the edit cannot be used, or there is no `sheaf-worker`.
+  /// The pictures at some times, in their order. Each succeeds or fails by itself. An iteration throws if nothing can
+  /// be made: the file or the edit cannot be used, or there is no `sheaf-worker`.
   /// - Parameter times: At most 10,000.
   public func images(for times: [MediaTime]) -> Images { Images(generator: self, times: times) }
 

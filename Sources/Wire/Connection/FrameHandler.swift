@@ -49,19 +49,19 @@ struct FrameRules: Sendable {
   var decoded: MemoryBudget?
   /// How long the first frame may take.
   var helloTimeout: Duration = WireProtocol.helloTimeout
-  /// Within this time `WireProtocol.leastProgress` bytes must arrive while a frame is not complete, and in a sixth of it
-  /// `WireProtocol.contendedProgress` bytes while others wait for memory.
+  /// Within this time `WireProtocol.leastProgress` bytes must arrive while a frame is not complete, and in a sixth of
+  /// it `WireProtocol.contendedProgress` bytes while others wait for memory.
   var frameTimeout: Duration = WireProtocol.frameTimeout
 }
 
-/// Turns the bytes of a connection into frames. The first frame completes a promise, which fails when the frame does not
-/// arrive in time; all other frames go to the next handler, a few each time that it asks to read, so that what it does not
-/// take waits here as the bytes of one read, or at the peer. A long frame waits for room in the memory that all
-/// connections share, and the connection is not read meanwhile; it gets room in steps, so that bytes that were announced
-/// and are not sent take none from others. When the connection is closed, the system delivers all that the peer has sent:
-/// of that, a server receives some frames that have an effect (`outlivesConnection`). After an error, or after
-/// `Command.discard`, the handler reads and drops the remaining input: closing a socket with unread input would destroy a
-/// refusal that is still being sent.
+/// Turns the bytes of a connection into frames. The first frame completes a promise, which fails when the frame does
+/// not arrive in time; all other frames go to the next handler, a few each time that it asks to read, so that what it
+/// does not take waits here as the bytes of one read, or at the peer. A long frame waits for room in the memory that
+/// all connections share, and the connection is not read meanwhile; it gets room in steps, so that bytes that were
+/// announced and are not sent take none from others. When the connection is closed, the system delivers all that the
+/// peer has sent: of that, a server receives some frames that have an effect (`outlivesConnection`). After an error, or
+/// after `Command.discard`, the handler reads and drops the remaining input: closing a socket with unread input would
+/// destroy a refusal that is still being sent.
 final class FrameHandler: ChannelDuplexHandler {
   typealias InboundIn = ByteBuffer
   typealias InboundOut = ReceivedFrame
@@ -317,8 +317,8 @@ final class FrameHandler: ChannelDuplexHandler {
 
   // MARK: The end
 
-  /// The connection is closed: delivers what is to be received of the frames that were not delivered. Returns whether the
-  /// last one is not complete.
+  /// The connection is closed: delivers what is to be received of the frames that were not delivered. Returns whether
+  /// the last one is not complete.
   private func deliverRest(_ context: ChannelHandlerContext) -> Bool {
     guard case .open = state else { return decoder.isWithinFrame }
     if let waiting { rules.memory.cancel(waiting) }

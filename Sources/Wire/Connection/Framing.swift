@@ -2,8 +2,8 @@ import CZlib
 import NIOCore
 import SwiftProtobuf
 
-/// Splits a stream of bytes into frames. It checks a frame's length before it waits for the frame's bytes, so that a peer
-/// cannot make it buffer more than the limit, and asks for room before it takes the bytes of a long frame. Pure.
+/// Splits a stream of bytes into frames. It checks a frame's length before it waits for the frame's bytes, so that a
+/// peer cannot make it buffer more than the limit, and asks for room before it takes the bytes of a long frame. Pure.
 struct FrameDecoder {
   /// What comes next.
   enum Step {
@@ -95,8 +95,8 @@ extension Sheaf_Frame {
     }
   }
 
-  /// The first frame of a connection. One without a checksum may come from another version of the protocol, whose number
-  /// the caller refuses.
+  /// The first frame of a connection. One without a checksum may come from another version of the protocol, whose
+  /// number the caller refuses.
   init(first body: ByteBuffer) throws(WireError) {
     let checked = Result { () throws(WireError) in try body.withoutChecksum() }
     guard case .failure(let damaged) = checked else {
@@ -170,8 +170,8 @@ extension ReceivedFrame {
   /// The most fields of a message. A client's list has up to 10,000 elements, a worker's up to 4096.
   private static let maximumFields: [MemoryBudget.Share: Int] = [.client: 1 << 16, .worker: 1 << 13]
 
-  /// About how much memory the message takes when it is decoded, beside its bytes. Throws `.violation` if it has too many
-  /// fields.
+  /// About how much memory the message takes when it is decoded, beside its bytes. Throws `.violation` if it has too
+  /// many fields.
   func decodedSize(for share: MemoryBudget.Share) throws(WireError) -> Int {
     let fields = body.withUnsafeReadableBytes { Self.fields(of: $0, depth: 1) }
     let limit = Self.maximumFields[share, default: 0]
@@ -189,10 +189,12 @@ extension ReceivedFrame {
     return tag.map { Self.outliving.contains($0 >> 3) } ?? false
   }
 
-  /// The fields of `Sheaf_Frame`: Refusal, Publish, Failure, UploadChunk, Submit, CancelJob, RetryJob, DeleteJob, Fetched.
+  /// The fields of `Sheaf_Frame`: Refusal, Publish, Failure, UploadChunk, Submit, CancelJob, RetryJob, DeleteJob,
+  /// Fetched.
   private static let outliving: Set<UInt64> = [3, 11, 12, 23, 31, 34, 37, 38, 39]
 
-  /// The number of a message's fields and of those of its parts, to a depth. Bytes that are not a message have any number.
+  /// The number of a message's fields and of those of its parts, to a depth. Bytes that are not a message have any
+  /// number.
   private static func fields(of bytes: UnsafeRawBufferPointer, depth: Int) -> Int {
     var count = 0
     var index = 0

@@ -5,9 +5,9 @@ import Synchronization
 ///
 /// Clients may use three quarters, so that workers, on which every job depends, always find room.
 ///
-/// A long frame grows: its memory is reserved in steps, as its bytes arrive. Growing frames together have at most half of
-/// their share, except that the oldest of them may go on for as long as there is room at all. So one of them can always
-/// become complete, and none of them keeps content waiting.
+/// A long frame grows: its memory is reserved in steps, as its bytes arrive. Growing frames together have at most half
+/// of their share, except that the oldest of them may go on for as long as there is room at all. So one of them can
+/// always become complete, and none of them keeps content waiting.
 package final class MemoryBudget: Sendable {
   package enum Share: Sendable, CaseIterable {
     case worker

@@ -6,8 +6,8 @@ import Synchronization
 
 /// One end of a connection after its hello: messages out and messages in, with back-pressure both ways.
 package struct WireConnection: Sendable {
-  /// The messages of the peer, in order. One task may iterate it, once. A slow reader slows the sender: a few frames are
-  /// buffered here, the rest waits at the peer. Throws `WireError`: a refusal, a violation, or a broken connection.
+  /// The messages of the peer, in order. One task may iterate it, once. A slow reader slows the sender: a few frames
+  /// are buffered here, the rest waits at the peer. Throws `WireError`: a refusal, a violation, or a broken connection.
   package let inbound: WireInbound
   /// The peer's address, for logs.
   package let peer: String
@@ -36,8 +36,8 @@ package struct WireConnection: Sendable {
     peer = channel.remoteAddress.map(String.init(describing:)) ?? "an unknown address"
   }
 
-  /// When bytes of the peer arrived last, be they of a frame that is not complete: a sign that it lives. Now if this end
-  /// is not reading, because it cannot keep up and the peer's bytes wait.
+  /// When bytes of the peer arrived last, be they of a frame that is not complete: a sign that it lives. Now if this
+  /// end is not reading, because it cannot keep up and the peer's bytes wait.
   package var lastReceived: ContinuousClock.Instant { activity.lastReceived }
 
   /// Sends a message and returns when the connection can take another one, so a slow peer slows its sender. Messages
@@ -76,8 +76,8 @@ package struct WireConnection: Sendable {
     withExtendedLifetime(room) {}
   }
 
-  /// Counts content that the message that was received last brought, until the last reference to the reservation is gone.
-  /// Waits until there is room. The task that reads `inbound` calls it before it takes the next message.
+  /// Counts content that the message that was received last brought, until the last reference to the reservation is
+  /// gone. Waits until there is room. The task that reads `inbound` calls it before it takes the next message.
   package func room(for bytes: Int) async throws(WireError) -> MemoryBudget.Reservation {
     if let reservation = inbound.memory.take() { return reservation }
     return try await memory.reserve(bytes, for: share)
@@ -132,8 +132,8 @@ package struct WireInbound: AsyncSequence, Sendable {
 
   /// What a server receives of its peer.
   struct Limits: Sendable {
-    /// For what messages take beside their bytes. A reader that waits for it holds the bytes of one message, and nothing
-    /// that others wait for is held by a reader that has it, so there is always one that goes on.
+    /// For what messages take beside their bytes. A reader that waits for it holds the bytes of one message, and
+    /// nothing that others wait for is held by a reader that has it, so there is always one that goes on.
     let decoded: MemoryBudget
     let share: MemoryBudget.Share
     let channel: any Channel
@@ -243,8 +243,8 @@ enum WireTransport {
       self.rules = rules
     }
 
-    /// May be called once. Throws if the peer has closed the connection. The caller executes and closes the channel, and
-    /// begins to read it.
+    /// May be called once. Throws if the peer has closed the connection. The caller executes and closes the channel,
+    /// and begins to read it.
     func open() async throws -> Opening {
       isOpened.withLock { $0 = true }
       return try await channel.eventLoop.flatSubmit { [channel, rules] in WireTransport.open(channel, rules) }.get()
@@ -275,8 +275,8 @@ enum WireTransport {
     }
   }
 
-  /// Small messages are sent at once, and the system holds little content that was not sent yet, because a message waits
-  /// behind it. A peer that has vanished is detected within half a minute, even if neither end sends anything.
+  /// Small messages are sent at once, and the system holds little content that was not sent yet, because a message
+  /// waits behind it. A peer that has vanished is detected within half a minute, even if neither end sends anything.
   static let options: [(ChannelOptions.Types.SocketOption, SocketOptionValue)] = [
     (.init(level: .tcp, name: .tcp_nodelay), 1),
     (.init(level: .tcp, name: .init(rawValue: TCP_NOTSENT_LOWAT)), 16 << 10),

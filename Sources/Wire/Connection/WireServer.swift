@@ -69,8 +69,8 @@ package struct WireServer: Sendable {
 
   /// Accepts connections until `stop` or cancellation, then waits for the open sessions.
   ///
-  /// Each connection is served by a child task of its own. A peer that violates the protocol receives a refusal, and only
-  /// its own connection ends.
+  /// Each connection is served by a child task of its own. A peer that violates the protocol receives a refusal, and
+  /// only its own connection ends.
   /// - Parameter maximumConnections: Further connections are refused.
   package func run(maximumConnections: Int, admit: @escaping Admission, session: @escaping Session) async throws {
     let open = ConnectionCounter()

@@ -1,5 +1,5 @@
-/// How much content is in one message: as much as the link carries in a tenth of a second, so that other messages do not
-/// wait for longer. Pure.
+/// How much content is in one message: as much as the link carries in a tenth of a second, so that other messages do
+/// not wait for longer. Pure.
 struct ChunkSize: Sendable {
   static let smallest = 16 << 10
   static let largest = WireProtocol.maximumChunk

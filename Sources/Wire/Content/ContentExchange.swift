@@ -43,9 +43,9 @@ package actor ContentExchange {
     case blockDigests
   }
 
-  /// Reads up to `length` bytes of content from `offset`, or of the list of its block digests. Returns fewer only at the
-  /// end. Any number of reads may be under way: those beyond the window wait. What is long is requested in parts, which
-  /// are smaller on a slow link.
+  /// Reads up to `length` bytes of content from `offset`, or of the list of its block digests. Returns fewer only at
+  /// the end. Any number of reads may be under way: those beyond the window wait. What is long is requested in parts,
+  /// which are smaller on a slow link.
   /// Throws `WireError`: `.content` if the coordinator cannot read the content.
   package func read(
     _ digest: SHA256Digest, _ part: Part = .bytes, offset: UInt64, length: Int
@@ -94,11 +94,12 @@ package actor ContentExchange {
     return data
   }
 
-  /// Uploads a file. Sends at most a window ahead of what the coordinator has received, and returns when the coordinator
-  /// has the whole content, or had it before. Goes on where an earlier upload of the same content was interrupted.
+  /// Uploads a file. Sends at most a window ahead of what the coordinator has received, and returns when the
+  /// coordinator has the whole content, or had it before. Goes on where an earlier upload of the same content was
+  /// interrupted.
   ///
-  /// Throws `WireError`: `.temporary` if the same upload may succeed after a wait, `.content` if the coordinator rejects
-  /// the content or the file cannot be read.
+  /// Throws `WireError`: `.temporary` if the same upload may succeed after a wait, `.content` if the coordinator
+  /// rejects the content or the file cannot be read.
   /// - Parameters:
   ///   - file: Read by position, off the cooperative pool.
   ///   - content: The file's digest and size. They are announced before the bytes are sent, and checked after.
@@ -183,8 +184,9 @@ package actor ContentExchange {
   /// The number of a probe's request. No other request has it.
   private static let probe = UInt64.max
 
-  /// Requests something that the coordinator answers at once, whatever else it does for this connection: a read without a
-  /// digest, which is an error. Its answer shows that the coordinator goes on. Does nothing while another one is under way.
+  /// Requests something that the coordinator answers at once, whatever else it does for this connection: a read without
+  /// a digest, which is an error. Its answer shows that the coordinator goes on. Does nothing while another one is
+  /// under way.
   package func sendProbe() async {
     guard !isProbing, ended == nil else { return }
     isProbing = true

@@ -21,7 +21,8 @@ struct AgentRun: Sendable {
     /// Its process is being ended; its lease and its result no longer matter.
     case stopping
     case uploading(TaskResult, triesLeft: Int)
-    /// The coordinator cannot take the result for now, such as when its disk is full. The upload begins again at `until`.
+    /// The coordinator cannot take the result for now, such as when its disk is full. The upload begins again at
+    /// `until`.
     case postponed(TaskResult, triesLeft: Int, until: Duration)
     case publishing(TaskResult, triesLeft: Int)
     /// It failed, and the coordinator has not acknowledged that.
@@ -117,7 +118,8 @@ struct AgentRun: Sendable {
     return lastMovement + hangLimit
   }
 
-  /// What is reported of a run that hangs in this phase. Only a task process that stands still is a failure of the task.
+  /// What is reported of a run that hangs in this phase. Only a task process that stands still is a failure of the
+  /// task.
   static func hang(in phase: RunPhase, limit: Duration) -> TaskFailure {
     let seconds = limit.components.seconds
     return switch phase {

@@ -13,8 +13,8 @@ struct CoordinatorConnection: Sendable {
   init(_ connection: WireConnection) {
     self.connection = connection
     exchange = ContentExchange(connection)
-    // Bounded by its senders: a few messages for each task, and the heartbeats until the coordinator has been silent for
-    // a lease's time.
+    // Bounded by its senders: a few messages for each task, and the heartbeats until the coordinator has been silent
+    // for a lease's time.
     (queued, outbox) = AsyncStream.makeStream()
   }
 
@@ -68,8 +68,8 @@ struct CoordinatorConnector: Sendable {
   let holdsLeases: @Sendable () -> Bool
 
   /// Runs until the task is cancelled. The sessions of the tries are numbered from 1, so that the coordinator can
-  /// distinguish an older connection from a newer one. Throws `WireError` if another try cannot help: the token is wrong, the
-  /// coordinator has another version of the protocol, or `maximumTries` have failed.
+  /// distinguish an older connection from a newer one. Throws `WireError` if another try cannot help: the token is
+  /// wrong, the coordinator has another version of the protocol, or `maximumTries` have failed.
   /// - Parameter onEvent: Called with what the coordinator sends, and with `disconnected` after each connection.
   func run(
     onConnection: @escaping @Sendable (CoordinatorConnection, Sheaf_Welcome) -> Void,

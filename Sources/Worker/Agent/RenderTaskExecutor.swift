@@ -5,8 +5,8 @@ import SwiftProtobuf
 import SystemSupport
 import Wire
 
-/// Carries out what `AgentState` decides about runs, and holds what they use: processes, opened inputs, results. None of
-/// it depends on a connection, except an upload, which is begun again on the next one.
+/// Carries out what `AgentState` decides about runs, and holds what they use: processes, opened inputs, results. None
+/// of it depends on a connection, except an upload, which is begun again on the next one.
 actor RenderTaskExecutor {
   private struct Run {
     var process: TaskProcess?

@@ -44,8 +44,8 @@ actor ContentCache {
   /// The folder of the tasks' outputs.
   private nonisolated var workFolder: String { "\(directory)/work" }
 
-  /// Makes the cache's folders if they do not exist, with those above them. While the agent runs they may be removed, as by
-  /// a program that empties folders of temporary files.
+  /// Makes the cache's folders if they do not exist, with those above them. While the agent runs they may be removed,
+  /// as by a program that empties folders of temporary files.
   private nonisolated func makeFolders() throws(SystemError) {
     for folder in [directory, "\(directory)/content", "\(directory)/work"] {
       try Directories.make(folder, permissions: 0o700)

@@ -1,8 +1,8 @@
 import SystemSupport
 import Wire
 
-/// Watches the disk of the worker's cache. When it is low, the cache is trimmed first. If that is not enough, the worker
-/// takes no tasks until there is room.
+/// Watches the disk of the worker's cache. When it is low, the cache is trimmed first. If that is not enough, the
+/// worker takes no tasks until there is room.
 struct DiskWatch: Sendable {
   /// A folder on the disk.
   var folder: String

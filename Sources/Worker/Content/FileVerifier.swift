@@ -5,12 +5,12 @@ import Media
 import SystemSupport
 import Wire
 
-/// Checks that files have the digests that they should have. A file is read once as long as it does not change, alongside
-/// the task that uses it; those who check the same file at the same time share one reading.
+/// Checks that files have the digests that they should have. A file is read once as long as it does not change,
+/// alongside the task that uses it; those who check the same file at the same time share one reading.
 ///
-/// A reading finds the digests of the file's blocks too. The tasks that read the file from then on check each block that
-/// they read, because the file may change without a trace (`FileContentCache`). A task that reads it meanwhile reports
-/// what it has read, which `OpenedInput.problem` compares.
+/// A reading finds the digests of the file's blocks too. The tasks that read the file from then on check each block
+/// that they read, because the file may change without a trace (`FileContentCache`). A task that reads it meanwhile
+/// reports what it has read, which `OpenedInput.problem` compares.
 actor FileVerifier {
   /// How many files are remembered of each kind; then the memory is emptied, and they are read again.
   static let limit = 4096

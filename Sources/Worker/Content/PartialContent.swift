@@ -193,8 +193,8 @@ actor PartialContent {
     await completed(self, found)
   }
 
-  /// Records that the file has other bytes than came: this machine's disk is the cause. The content is fetched anew by the
-  /// next task.
+  /// Records that the file has other bytes than came: this machine's disk is the cause. The content is fetched anew by
+  /// the next task.
   func reject(_ problem: ContentError) {
     self.problem = self.problem ?? problem
   }

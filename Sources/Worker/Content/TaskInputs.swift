@@ -142,8 +142,8 @@ struct InputOpener: Sendable {
       verification: verification)
   }
 
-  /// Records that a task has found wrong bytes in an input's file: the next task gets another one. A file under the media
-  /// root is passed over, one of the cache is removed, and content that was fetched is fetched anew.
+  /// Records that a task has found wrong bytes in an input's file: the next task gets another one. A file under the
+  /// media root is passed over, one of the cache is removed, and content that was fetched is fetched anew.
   func reject(_ input: OpenedInput, _ problem: ContentError) async {
     if let identity = input.identity { await verifier.reject(identity, input.content.digest) }
     if let partial = input.partial { await partial.reject(problem) }

@@ -34,7 +34,8 @@ struct ProcessLauncher: ProcessSource {
   /// Bytes of address space that each process may use; zero is no limit.
   var memoryLimit: UInt64
 
-  /// - Parameter inherited: Returns the value of an environment variable; called only for the variables that are passed on.
+  /// - Parameter inherited: Returns the value of an environment variable; called only for the variables that are passed
+  ///   on.
   init(memoryLimit: UInt64 = ProcessLauncher.defaultMemoryLimit, inheriting inherited: (String) -> String?) {
     self.memoryLimit = memoryLimit
     environment = ["LANG=C.UTF-8", "LC_ALL=C.UTF-8", Self.allocator]
@@ -43,9 +44,9 @@ struct ProcessLauncher: ProcessSource {
     }
   }
 
-  /// Frames take megabytes each and are short-lived. With these settings their memory is kept for the next frame, instead
-  /// of being returned to the kernel and faulted in again. Large pages are not enabled: x264 requests those itself, and
-  /// elsewhere the kernel would clear more memory than is used.
+  /// Frames take megabytes each and are short-lived. With these settings their memory is kept for the next frame,
+  /// instead of being returned to the kernel and faulted in again. Large pages are not enabled: x264 requests those
+  /// itself, and elsewhere the kernel would clear more memory than is used.
   private static let allocator =
     "GLIBC_TUNABLES=glibc.malloc.mmap_threshold=67108864:glibc.malloc.trim_threshold=268435456"
 

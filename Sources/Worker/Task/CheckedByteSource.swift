@@ -3,12 +3,12 @@ import Media
 import Synchronization
 import SystemSupport
 
-/// An input of a task. Its file is read in whole blocks, and the task gets no byte of a block that is not the content's:
-/// other programs may change the file, and a disk may return other bytes than were written.
+/// An input of a task. Its file is read in whole blocks, and the task gets no byte of a block that is not the
+/// content's: other programs may change the file, and a disk may return other bytes than were written.
 ///
 /// The digests of the blocks come with the task, or, if the agent fills the file while the task reads it, with its
-/// replies. If the agent does not know them yet, the digests of what was read are reported at the end: the agent compares
-/// them with those of the file before the result counts.
+/// replies. If the agent does not know them yet, the digests of what was read are reported at the end: the agent
+/// compares them with those of the file before the result counts.
 final class CheckedByteSource: ByteSource {
   /// Where the digests of the blocks come from.
   enum Digests {
@@ -154,8 +154,8 @@ final class CheckedByteSource: ByteSource {
   }
 }
 
-/// The blocks that a task has read last, of all its inputs, so that small reads, and reads of several places of a file by
-/// turns, do not read and check a block each time.
+/// The blocks that a task has read last, of all its inputs, so that small reads, and reads of several places of a file
+/// by turns, do not read and check a block each time.
 final class BlockBuffers: Sendable {
   struct Key: Sendable, Hashable {
     var input: Int

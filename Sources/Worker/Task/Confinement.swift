@@ -11,8 +11,8 @@ struct Confinement: OptionSet, Sendable, Hashable {
   /// System calls are filtered.
   static let seccomp = Confinement(rawValue: UInt32(SANDBOX_SECCOMP))
 
-  /// Where fonts, fontconfig's settings and caches, and libraries' data are. fontconfig's variables add its settings, and
-  /// the folder of `FONTCONFIG_PATH`, in which fonts may be too.
+  /// Where fonts, fontconfig's settings and caches, and libraries' data are. fontconfig's variables add its settings,
+  /// and the folder of `FONTCONFIG_PATH`, in which fonts may be too.
   static var readable: [String] {
     standard + ["FONTCONFIG_FILE", "FONTCONFIG_PATH"].compactMap(ProcessEnvironment.value).filter { $0.hasPrefix("/") }
   }

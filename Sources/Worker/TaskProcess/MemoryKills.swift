@@ -1,8 +1,8 @@
 import Glibc
 import SystemSupport
 
-/// How many processes the kernel has killed for lack of memory, as far as its counters are readable: in this process's control group and
-/// those below it, or else on the whole machine.
+/// How many processes the kernel has killed for lack of memory, as far as its counters are readable: in this process's
+/// control group and those below it, or else on the whole machine.
 struct MemoryKills: Sendable, Hashable {
   /// Nil if no counter is readable.
   var count: UInt64?

@@ -6,8 +6,8 @@ import Synchronization
 import SystemSupport
 
 /// The agent's end of one task process; every task has a process of its own. A thread starts the process, reads what it
-/// sends, reaps it and digests its output, so that no other work of the agent waits for it, and so that the process ends
-/// with the agent however the agent ends.
+/// sends, reaps it and digests its output, so that no other work of the agent waits for it, and so that the process
+/// ends with the agent however the agent ends.
 final class TaskProcess: Sendable {
   /// Range requests that a process may leave unanswered. One that waits for each reply has one for each thread that
   /// reads.
@@ -62,8 +62,8 @@ final class TaskProcess: Sendable {
 
   /// Starts a process. If starting it fails, that is reported as its end; throws if there is no thread or
   /// descriptor left.
-  /// - Parameter closingTime: How long the process may go on after it has closed its socket. The kernel may take seconds
-  ///   to end a process that has used much memory on a busy machine.
+  /// - Parameter closingTime: How long the process may go on after it has closed its socket. The kernel may take
+  ///   seconds to end a process that has used much memory on a busy machine.
   init(_ source: any ProcessSource, closingTime: DispatchTimeInterval = .seconds(30)) throws(SystemError) {
     self.closingTime = closingTime
     let (parentEnd, childEnd) = try OpenFile.socketPair()

@@ -5,8 +5,8 @@ import Testing
 @Suite struct RateLimitTests {
   private let limit = RateLimit(bitRate: 1_000_000, bufferSize: 1_000_000)
 
-  /// The most that an encoder with a buffer that is full at first can take: its whole buffer at once, and then all that the
-  /// rate gives. It may come at any frame.
+  /// The most that an encoder with a buffer that is full at first can take: its whole buffer at once, and then all that
+  /// the rate gives. It may come at any frame.
   private func greediest(_ limit: RateLimit, frames: Int, burst: Int, frameDuration: Double) -> [Int] {
     var fullness = Double(limit.bufferSize)
     return (0..<frames).map { frame in

@@ -30,7 +30,7 @@ import Testing
     var assets = try standardAssets()
     assets["w"] = try SyntheticAssets.captions(hasStyles: false)
     let sound = try Document.ofSound([UInt8](text.utf8), track: nil, output: "sound.wav")
-    let edit = try lowered(String(decoding: sound, as: UTF8.self), assets: assets)
+    let edit = try lowered(String(decoding: sound, as: UTF8.self), assets: assets, output: "sound.wav")
     #expect(edit.captions == nil && edit.export.video == nil && edit.composition.track("A.sound") != nil)
   }
 

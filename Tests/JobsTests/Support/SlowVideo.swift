@@ -1,6 +1,7 @@
 @testable import Jobs
 
-/// A job `j1` of four video tasks on a farm's clock. Anna has claimed them all; three took 4 s each, and one is running.
+/// A job `j1` of four video tasks on a farm's clock. Anna has claimed them all; three took 4 s each, and one is
+/// running.
 struct SlowVideo {
   /// Anna's lease of the fourth task.
   let lease: Lease

@@ -4,8 +4,8 @@ import Foundation
 enum MediaFiles {
   static let own = files(in: repository.appendingPathComponent("Tests/Media"))
 
-  /// The repository's own, and the files of `SHEAF_SHARED_MEDIA` or of a folder `shared/media` next to the repository. Prints
-  /// a line where there are none.
+  /// The repository's own, and the files of `SHEAF_SHARED_MEDIA` or of a folder `shared/media` next to the repository.
+  /// Prints a line where there are none.
   static let all: [String] = {
     let named = ProcessInfo.processInfo.environment["SHEAF_SHARED_MEDIA"].map { URL(fileURLWithPath: $0) }
     let shared = named ?? repository.deletingLastPathComponent().appendingPathComponent("shared/media")
