@@ -40,11 +40,7 @@ package struct CaptionTimeline: Sendable {
   /// - Parameter events: in order of their start.
   package init(_ events: [CaptionEvent]) {
     self.events = events
-    var latest = Int64.min
-    latestEnds = events.map { event in
-      latest = max(latest, event.end)
-      return latest
-    }
+    latestEnds = events.map(\.end).runningMaxima
   }
 
   /// The captions that are shown in a range, in milliseconds, cut to it.

@@ -16,3 +16,12 @@ extension RandomAccessCollection {
     return low
   }
 }
+
+extension Sequence where Element: Comparable {
+  /// For each element, the greatest of it and of those before it. It rises, so that it can be searched.
+  package var runningMaxima: [Element] {
+    var maxima: [Element] = []
+    for element in self { maxima.append(maxima.last.map { Swift.max($0, element) } ?? element) }
+    return maxima
+  }
+}

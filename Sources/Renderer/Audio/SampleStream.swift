@@ -9,6 +9,28 @@ protocol SampleStream: AnyObject {
   func read(into block: SampleBlock, _ range: SampleRange) throws(RenderError)
 }
 
+/// A stream that starts before the first requested sample, because its first samples depend on those before them.
+protocol RunUpStream: SampleStream {
+  /// How many samples are still to be received before the first requested one.
+  var discarded: Int { get set }
+
+  /// Receives at least one sample, and at most `capacity`.
+  func receive(into block: SampleBlock, start: Int, capacity: Int) throws(RenderError) -> Int
+}
+
+extension RunUpStream {
+  func read(into block: SampleBlock, _ range: SampleRange) throws(RenderError) {
+    while discarded > 0 {
+      // Dropped samples are written where the requested ones overwrite them.
+      discarded -= try receive(into: block, start: range.start, capacity: min(discarded, range.count))
+    }
+    var filled = 0
+    while filled < range.count {
+      filled += try receive(into: block, start: range.start + filled, capacity: range.count - filled)
+    }
+  }
+}
+
 /// A track's samples at the track's own rate and channels.
 protocol SampleSource: AnyObject {
   /// Samples a second.

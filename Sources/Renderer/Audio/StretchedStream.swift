@@ -7,11 +7,11 @@ import Media
 /// Its real-time mode maps times about a point of its first window, at c: output - c = (input - c) / tempo. So the
 /// stream starts c samples early, which also fills the window with the sound before the clip, and drops as many
 /// outputs.
-final class StretchedStream: SampleStream {
+final class StretchedStream: RunUpStream {
   private let input: any SampleStream
   private let inputBlock: SampleBlock
   private let stretcher: TimeStretcher
-  private var discarded: Int
+  var discarded: Int
 
   /// - Parameter input: Starts `stretcher.runUp` samples before the first requested sample.
   init(_ input: any SampleStream, _ stretcher: TimeStretcher) {
@@ -21,19 +21,7 @@ final class StretchedStream: SampleStream {
     discarded = stretcher.runUp
   }
 
-  func read(into block: SampleBlock, _ range: SampleRange) throws(RenderError) {
-    while discarded > 0 {
-      // Dropped samples are written where the requested ones overwrite them.
-      discarded -= try receive(into: block, start: range.start, capacity: min(discarded, range.count))
-    }
-    var filled = 0
-    while filled < range.count {
-      filled += try receive(into: block, start: range.start + filled, capacity: range.count - filled)
-    }
-  }
-
-  /// Receives at least one sample, and at most `capacity`.
-  private func receive(into block: SampleBlock, start: Int, capacity: Int) throws(RenderError) -> Int {
+  func receive(into block: SampleBlock, start: Int, capacity: Int) throws(RenderError) -> Int {
     while true {
       let received = stretcher.receive(into: block, start: start, capacity: capacity)
       if received > 0 { return received }

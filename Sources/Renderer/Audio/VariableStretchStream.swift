@@ -122,7 +122,7 @@ final class VariableStretchStream: SampleStream {
 }
 
 /// Sound of a clip from one of its samples on, stretched as the clip's speed changes.
-private final class FollowingStretcher {
+private final class FollowingStretcher: RunUpStream {
   private let path: SourcePath
   private let input: any SampleStream
   private let inputBlock: SampleBlock
@@ -130,7 +130,7 @@ private final class FollowingStretcher {
   private let first: Int64
   /// Of the source, at the clip's sample `first`.
   private let origin: VariableStretchStream.Place
-  private var discarded: Int
+  var discarded: Int
   private var sent = 0
   private var received = 0
   private let firstRun: Int
@@ -164,18 +164,7 @@ private final class FollowingStretcher {
 
   private static func tempo(_ speed: Double) -> Double { min(100, max(0.01, speed)) }
 
-  func read(into block: SampleBlock, _ range: SampleRange) throws(RenderError) {
-    while discarded > 0 {
-      // Dropped samples are written where the requested ones overwrite them.
-      discarded -= try receive(into: block, start: range.start, capacity: min(discarded, range.count))
-    }
-    var filled = 0
-    while filled < range.count {
-      filled += try receive(into: block, start: range.start + filled, capacity: range.count - filled)
-    }
-  }
-
-  private func receive(into block: SampleBlock, start: Int, capacity: Int) throws(RenderError) -> Int {
+  func receive(into block: SampleBlock, start: Int, capacity: Int) throws(RenderError) -> Int {
     while true {
       let count = stretcher.receive(into: block, start: start, capacity: capacity)
       received += count

@@ -25,11 +25,7 @@ package struct CaptionTimes: Sendable {
   /// - Parameter captions: In order of their start.
   package init(_ captions: [Caption]) {
     self.captions = captions
-    var latest = Int64.min
-    latestEnds = captions.map { caption in
-      latest = max(latest, caption.end)
-      return latest
-    }
+    latestEnds = captions.map(\.end).runningMaxima
   }
 
   /// The captions that are shown at a time from `first` through `last`, and those that are connected with them and have
