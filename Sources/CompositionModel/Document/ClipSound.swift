@@ -33,6 +33,9 @@ extension DocumentReader {
           fields.pointer.key(key),
           "'\(key)' is for sound, which this track does not have: give the track \"sound\": true")
       }
+      if let sound = fields["sound"], case .string("keep") = sound.content {
+        problems.add(sound.pointer, "this track has no sound to keep: give the track \"sound\": true")
+      }
       return entry
     }
     entry.pitch = choice(fields["pitch"], "pitch algorithm")

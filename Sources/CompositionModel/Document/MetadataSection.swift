@@ -49,12 +49,18 @@ extension DocumentReader {
       problems.add(
         value.pointer, "there are \(members.count) metadata; at most \(MetadataEntry.greatestCount) are possible")
     }
+    /// The names as written, by those in lower case.
+    var written: [String: String] = [:]
     for (key, value) in members {
       if key.isEmpty || key.utf8.contains(0) || key.contains("=") {
         problems.add(value.pointer, "a name of metadata must not be empty or contain '=' or a null character")
       }
       guard let text = string(value) else { continue }
       if text.utf8.contains(0) { problems.add(value.pointer, "metadata must not contain a null character") }
+      // Most containers have names without regard to case.
+      if let other = written.updateValue(key, forKey: key.lowercased()) {
+        problems.add(value.pointer, "'\(key.shortened)' and '\(other.shortened)' are the same name of metadata")
+      }
       entry.texts[key] = text
     }
     if let value = fields["carryMetadata"] {
@@ -87,13 +93,15 @@ extension Lowering {
       }
     }
     var metadata: [String: String] = [:]
+    let written = Set(entry.texts.keys.map { $0.lowercased() })
     if let id = carriedAsset(entry.source), let own = assets[id]?.metadata {
       for (key, text) in own.sorted(by: { $0.key < $1.key }) {
         // QuickTime's own fields come a second time, by their language.
         if let dash = key.lastIndex(of: "-"), own[String(key[..<dash])] != nil { continue }
         let name = Self.commonName(of: key)
-        guard metadata.count < MetadataEntry.greatestCount, !MetadataEntry.ofFile.contains(name), !name.isEmpty,
-          text.utf8.count <= MetadataEntry.longestText, !name.contains("="), !text.utf8.contains(0),
+        guard metadata.count + written.count < MetadataEntry.greatestCount, !written.contains(name),
+          !MetadataEntry.ofFile.contains(name), !name.isEmpty, text.utf8.count <= MetadataEntry.longestText,
+          !name.contains("="), !text.utf8.contains(0),
           entry.filter == nil || MetadataEntry.shared.contains(name), metadata[name] == nil,
           container?.metadataNames?.contains(name) != false
         else { continue }

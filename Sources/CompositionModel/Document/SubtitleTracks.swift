@@ -74,23 +74,39 @@ extension Lowering {
       var description = track.description
       description.id = track.id
       var end: MediaTime? = .zero
+      var shown: [(clip: SubtitleTrackEntry.Clip, range: MediaTimeRange)] = []
       for clip in track.clips {
         let placed = lower(clip, from: end)
-        end = placed?.end
+        end = placed?.shown.end
         guard let placed else { continue }
+        shown.append((clip, placed.shown))
         captions.append(
           Captions(
             asset: placed.asset, sourceTrack: placed.track, start: placed.start, source: placed.source,
             use: .track(description)))
       }
+      checkApart(shown)
     }
     return captions
+  }
+
+  private mutating func checkApart(_ clips: [(clip: SubtitleTrackEntry.Clip, range: MediaTimeRange)]) {
+    var latest: (clip: SubtitleTrackEntry.Clip, range: MediaTimeRange)?
+    for next in clips.sorted(by: { $0.range.start < $1.range.start }) {
+      if let latest, next.range.start < latest.range.end {
+        problems.add(
+          next.clip.pointer,
+          "its captions are those of \(next.range) and overlap those of \(latest.clip.pointer.text), which are of "
+            + "\(latest.range); clips of one track follow each other")
+      }
+      if latest.map({ $0.range.end < next.range.end }) ?? true { latest = next }
+    }
   }
 
   /// - Parameter start: where the clip starts if it has no `at`. Nil if it is unknown.
   private mutating func lower(
     _ clip: SubtitleTrackEntry.Clip, from start: MediaTime?
-  ) -> (asset: AssetID, track: Int, start: MediaTime, source: MediaTimeRange, end: MediaTime)? {
+  ) -> (asset: AssetID, track: Int, start: MediaTime, source: MediaTimeRange, shown: MediaTimeRange)? {
     let pointer = clip.pointer
     guard let place = clip.at.map({ resolve($0, at: pointer.key("at")) }) ?? start else { return nil }
     guard let id = clip.asset, let asset = assets[id], let (track, _) = captions(of: asset, id, at: pointer) else {
@@ -107,7 +123,8 @@ extension Lowering {
     guard let whole else { return nil }
     let used = use ?? whole
     return exact(at: pointer) { () throws(TimeError) in
-      (id, track.index, try place - used.start, used, try place + used.duration)
+      let shown = try MediaTimeRange(start: place, duration: used.duration)
+      return (id, track.index, try place - used.start, used, shown)
     }
   }
 }

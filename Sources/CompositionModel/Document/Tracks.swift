@@ -268,7 +268,10 @@ extension Lowering {
     }
     var overlaps: [(LoweredClip, LoweredClip)] = []
     let clips = LoweredClips(placed, lanes: lanes) { overlaps.append(($0, $1)) }
-    for (clip, earlier) in overlaps {
+    var reported: JSONPointer?
+    // A clip that is repeated would overlap with each of its turns.
+    for (clip, earlier) in overlaps where clip.entry.pointer != reported {
+      reported = clip.entry.pointer
       problems.add(
         clip.entry.pointer,
         "'\(clip.clip.asset)' would play \(clip.clip.target) and overlap '\(earlier.clip.asset)' "

@@ -50,16 +50,19 @@ extension CompositionTrack {
     try edited.split(at: range.end)
     let rate = try mapErrors(to: EditingError.time) { () throws(TimeError) in try duration / range.duration }
     let offset = try mapErrors(to: EditingError.time) { () throws(TimeError) in try duration - range.duration }
-    for index in edited.clips.indices where range.start <= edited.clips[index].target.start {
-      let target = edited.clips[index].target
-      edited.clips[index].target = try mapErrors(to: EditingError.time) { () throws(TimeError) in
-        if range.end <= target.start { return try target.shifted(by: offset) }
-        let start = try range.start + (target.start - range.start) * rate
-        return try MediaTimeRange(start: start, duration: target.duration * rate)
+    let start = range.start
+    for index in edited.clips.indices where start <= edited.clips[index].target.start {
+      guard edited.clips[index].target.start < range.end else {
+        try edited.clips[index].move(by: offset)
+        continue
       }
-      guard target.start < range.end, let speed = edited.clips[index].retiming?.speed else { continue }
-      edited.clips[index].retiming?.speed = try mapErrors(to: EditingError.time) { () throws(TimeError) in
-        try speed.lasting(rate)
+      try mapErrors(to: EditingError.time) { () throws(TimeError) in
+        try edited.clips[index].place { (range) throws(TimeError) in
+          try MediaTimeRange(start: start + (range.start - start) * rate, duration: range.duration * rate)
+        }
+        if let speed = edited.clips[index].retiming?.speed {
+          edited.clips[index].retiming?.speed = try speed.lasting(rate)
+        }
       }
     }
     self = edited
@@ -88,9 +91,7 @@ extension CompositionTrack {
 
   private mutating func move(from time: MediaTime, by offset: MediaTime) throws(EditingError) {
     for index in clips.indices where time <= clips[index].target.start {
-      clips[index].target = try mapErrors(to: EditingError.time) { () throws(TimeError) in
-        try clips[index].target.shifted(by: offset)
-      }
+      try clips[index].move(by: offset)
     }
   }
 
@@ -114,6 +115,26 @@ extension CompositionTrack {
       return [first, second]
     }
     clips.replaceSubrange(index...index, with: halves)
+  }
+}
+
+extension Clip {
+  fileprivate mutating func move(by offset: MediaTime) throws(EditingError) {
+    try mapErrors(to: EditingError.time) { () throws(TimeError) in
+      try place { (range) throws(TimeError) in try range.shifted(by: offset) }
+    }
+  }
+
+  /// Gives the clip, and what changes over it, other places on the composition's timeline.
+  fileprivate mutating func place(
+    _ placed: (MediaTimeRange) throws(TimeError) -> MediaTimeRange
+  ) throws(TimeError) {
+    target = try placed(target)
+    guard var ramps = pan?.ramps else { return }
+    for index in ramps.indices where RampList.earliest < ramps[index].over.start {
+      ramps[index].over = try placed(ramps[index].over)
+    }
+    pan = RampList(ramps)
   }
 }
 

@@ -159,7 +159,9 @@ extension Edit {
   /// Reads an edit from a document that gives the place and the part of each clip, as `document()` writes it. Throws if
   /// the document has what an edit has not, such as clips that follow each other without `at`.
   ///
-  /// - Parameter assets: What the files of the document's clips contain.
+  /// - Parameters:
+  ///   - document: Its text, in UTF-8.
+  ///   - descriptions: What the files of the document's clips contain.
   public init(document: [UInt8], assets descriptions: [AssetID: AssetDescription]) throws(DocumentError) {
     let read: (value: JSONValue, duplicates: [JSONPointer])
     do {

@@ -37,6 +37,10 @@ final class CheckedByteSource: ByteSource {
     }
   }
 
+  /// After so many blocks one after the other, more of them are probably read.
+  private static let sequentialBlocks = 3
+  private static let blocksAhead = 4
+
   let byteCount: Int64
   private let file: OpenFile
   private let input: Int
@@ -44,6 +48,8 @@ final class CheckedByteSource: ByteSource {
   private let isFetched: Bool
   private let isReported: Bool
   private let known: Mutex<Known>
+  /// The block that was read last, and how many before it were read one after the other.
+  private let sequence = Mutex((last: -1, run: 0))
   private let agent: AgentConnection
   private let buffers: BlockBuffers
 
@@ -86,17 +92,42 @@ final class CheckedByteSource: ByteSource {
     if isFetched { try fetch(blocks) }
     var done = 0
     for block in blocks {
+      readAhead(of: block)
       let range = ContentBlock.bytes(of: block, size: byteCount)
       let wanted = range.clamped(to: offset..<end)
       let target = UnsafeMutableRawBufferPointer(rebasing: buffer[done..<(done + wanted.count)])
       try buffers.copy(
         BlockBuffers.Key(input: input, block: block), from: Int(wanted.lowerBound - range.lowerBound), to: target
       ) { bytes throws(MediaError) in
-        try self.load(block, range, into: UnsafeMutableRawBufferPointer(rebasing: bytes[..<range.count]))
+        guard try self.load(block, into: bytes) else {
+          agent.reportWrong(range, ofInput: input)
+          throw MediaError(
+            .io, operation: "reading", subject: name,
+            message: "bytes \(range.lowerBound)..<\(range.upperBound) of its file are not those of the content")
+        }
       }
       done += wanted.count
     }
     return done
+  }
+
+  /// Has the blocks after `block` read ahead, if a few before it were read one after the other. What the agent has not
+  /// fetched yet is not read ahead: it may never be needed.
+  private func readAhead(of block: Int) {
+    if isFetched { return }
+    let run = sequence.withLock { sequence in
+      if block != sequence.last { sequence.run = block == sequence.last + 1 ? sequence.run + 1 : 0 }
+      sequence.last = block
+      return sequence.run
+    }
+    guard run >= Self.sequentialBlocks else { return }
+    for next in (block + 1)..<min(block + 1 + Self.blocksAhead, ContentBlock.count(of: byteCount)) {
+      buffers.readAhead(BlockBuffers.Key(input: input, block: next)) { bytes throws(MediaError) in
+        guard try self.load(next, into: bytes) else {
+          throw MediaError(.io, operation: "reading ahead", subject: self.name, message: "wrong bytes")
+        }
+      }
+    }
   }
 
   /// Reports the digests of the blocks that were read, if they were not known before. Called when nothing more is read.
@@ -114,27 +145,21 @@ final class CheckedByteSource: ByteSource {
     }
   }
 
-  /// Reads a block from the file and checks it. A block that is read again must be the same.
-  private func load(
-    _ block: Int, _ range: Range<Int64>, into buffer: UnsafeMutableRawBufferPointer
-  ) throws(MediaError) {
+  /// Reads a block from the file. Returns whether its bytes are the content's. A block that is read again must be the
+  /// same.
+  private func load(_ block: Int, into memory: UnsafeMutableRawBufferPointer) throws(MediaError) -> Bool {
+    let range = ContentBlock.bytes(of: block, size: byteCount)
     let count: Int
     do {
-      count = try file.read(into: buffer, at: range.lowerBound)
+      count = try file.read(into: UnsafeMutableRawBufferPointer(rebasing: memory[..<range.count]), at: range.lowerBound)
     } catch {
       throw MediaError(.io, operation: "reading", subject: name, message: "\(error)")
     }
-    let found = SHA256Digest.of(UnsafeRawBufferPointer(rebasing: buffer[..<count])).bytes
-    let isRight = known.withLock { known in
-      if let expected = known[block] { return expected.elementsEqual(found) }
+    let found = SHA256Digest.of(UnsafeRawBufferPointer(rebasing: memory[..<count])).bytes
+    return known.withLock { known in
+      if let expected = known[block] { return expected.elementsEqual(found) && count == range.count }
       known.set(found, from: block)
-      return true
-    }
-    guard isRight, count == range.count else {
-      agent.reportWrong(range, ofInput: input)
-      throw MediaError(
-        .io, operation: "reading", subject: name,
-        message: "bytes \(range.lowerBound)..<\(range.upperBound) of its file are not those of the content")
+      return count == range.count
     }
   }
 
@@ -151,64 +176,5 @@ final class CheckedByteSource: ByteSource {
 
   private func failed(_ reason: String) -> MediaError {
     MediaError(.io, operation: "fetching", subject: name, message: reason)
-  }
-}
-
-/// The blocks that a task has read last, of all its inputs, so that small reads, and reads of several places of a file
-/// by turns, do not read and check a block each time.
-final class BlockBuffers: Sendable {
-  struct Key: Sendable, Hashable {
-    var input: Int
-    var block: Int
-  }
-
-  private struct Buffer {
-    /// Nil: the buffer has no block.
-    var key: Key?
-    var bytes: [UInt8]
-    var lastUse = 0
-  }
-
-  private struct State {
-    var buffers: [Buffer] = []
-    var uses = 0
-
-    /// A new buffer, or the one that was used longest ago.
-    mutating func leastUsed() -> Int {
-      let oldest = buffers.indices.min { buffers[$0].lastUse < buffers[$1].lastUse }
-      if let oldest, buffers.count == maximumCount { return oldest }
-      buffers.append(Buffer(bytes: Array(repeating: 0, count: Int(ContentBlock.size))))
-      return buffers.count - 1
-    }
-  }
-
-  /// 8 MiB at most, whatever the number of inputs.
-  private static let maximumCount = 32
-
-  private let state = Mutex(State())
-
-  /// Copies bytes of a block.
-  /// - Parameters:
-  ///   - start: Of the bytes in the block.
-  ///   - load: Reads the whole block, if it is not there.
-  func copy(
-    _ key: Key, from start: Int, to target: UnsafeMutableRawBufferPointer,
-    load: (UnsafeMutableRawBufferPointer) throws(MediaError) -> Void
-  ) throws(MediaError) {
-    try state.withLock { state throws(MediaError) in
-      state.uses += 1
-      let index = state.buffers.firstIndex { $0.key == key } ?? state.leastUsed()
-      if state.buffers[index].key != key {
-        state.buffers[index].key = nil
-        try state.buffers[index].bytes.withUnsafeMutableBufferPointer { bytes throws(MediaError) in
-          try load(UnsafeMutableRawBufferPointer(bytes))
-        }
-        state.buffers[index].key = key
-      }
-      state.buffers[index].lastUse = state.uses
-      state.buffers[index].bytes.withUnsafeBytes {
-        target.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[start..<(start + target.count)]))
-      }
-    }
   }
 }

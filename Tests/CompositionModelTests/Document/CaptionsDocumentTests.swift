@@ -60,6 +60,14 @@ import Testing
     #expect(wrong.contains { $0.contains("/tracks/1/id") && $0.contains("another track 'video1'") })
     #expect(wrong.contains { $0.contains("/tracks/1/clips/0/asset") && $0.contains("'v' has no captions") })
     #expect(wrong.contains { $0.contains("/tracks/1/clips/1/speed") && $0.contains("asset, use, at") })
+    let overlapping = try problems(
+      text(
+        #"\#(picture), {"type": "subtitle", "clips": [{"asset": "w", "use": "0..4", "at": 3}, {"asset": "w", "use": "0..31/10", "at": 0}, {"asset": "mute", "at": 7}]}"#
+      ),
+      assets: try Self.assets()
+    ).map { "\($0)" }
+    #expect(overlapping.count == 1 && overlapping[0].contains("/tracks/1/clips/0"), "\(overlapping)")
+    #expect(overlapping[0].contains("3..7 and overlap those of /tracks/1/clips/1"), "\(overlapping)")
     let wave = try problems(
       text(
         #"{"type": "audio", "clips": [{"asset": "s"}]}, {"type": "subtitle", "clips": [{"asset": "w"}]}"#, to: "a.wav"),

@@ -122,6 +122,11 @@ private func instructions(_ instructions: String) -> String {
       clips(#"{"asset": "v", "until": "end"}"#), "/tracks/0/clips/0/until", "the film ends at 0", "the other clips"),
     Wrong(clips(#"{"asset": "v", "loop": true}, {"asset": "v"}"#), "/tracks/0/clips/0", "the last of its track"),
     Wrong(clips(#"{"asset": "logo", "loop": true, "duration": 4}"#), "/tracks/0/clips/0/loop", "nothing to repeat"),
+    Wrong(clips(#"{"asset": "v", "use": "0..1", "sound": "keep"}"#), "/tracks/0/clips/0/sound", "no sound to keep"),
+    Wrong(
+      clips(
+        #"{"asset": "v", "use": "0..9"}, {"asset": "w", "use": "0..1", "loop": true, "at": 2, "duration": 6}"#),
+      "/tracks/0/clips/1", "overlap"),
     Wrong(
       clips(#"{"asset": "v", "use": "0+0.01", "loop": true, "duration": 500}"#), "/tracks/0/clips/0/loop",
       "50000 times", "at most 10000"),

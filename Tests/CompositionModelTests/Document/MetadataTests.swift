@@ -46,6 +46,17 @@ import Testing
     #expect(shared == ["title": "Beach", "copyright": "A", "artist": "B", "location": "+1+2/"])
   }
 
+  @Test func `names differ in more than case, and there are 200 with those that are carried`() throws {
+    let many = Dictionary(uniqueKeysWithValues: (0..<250).map { ("key\($0)", "value") })
+    let own = try export(#""carryMetadata": true, "metadata": {"Key7": "Mine", "title": "T"}"#, carried: many).metadata
+    #expect(own.count == 200 && own["Key7"] == "Mine" && own["key7"] == nil && own["title"] == "T")
+    let twice = documentText(
+      tracks: film, export: #"{"to": "a.mp4", "metadata": {"title": "a", "Title": "b", "mood": "c"}}"#)
+    let found = try problems(twice).map { "\($0)" }
+    #expect(found.count == 1 && found[0].contains("/export/metadata/"), "\(found)")
+    #expect(found[0].contains("'Title'") && found[0].contains("'title'"), "\(found)")
+  }
+
   @Test func `what a container cannot hold is not carried`() throws {
     let text = documentText(
       tracks: #"[{"type": "audio", "clips": [{"asset": "v", "use": "0..4"}]}]"#,

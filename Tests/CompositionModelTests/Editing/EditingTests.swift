@@ -84,6 +84,23 @@ import Testing
     #expect(throws: EditingError.self) { try track.scale(try spanning("3", "9"), to: .zero) }
   }
 
+  @Test func whatChangesOverAClipMovesWithIt() throws {
+    var track = try track(try piece("v", "0", "4"), try piece("w", "0", "2"))
+    let pan = RampList([
+      Ramp(over: try spanning("4", "9/2"), from: -1, to: 1), Ramp(over: try spanning("5", "6"), from: 1, to: 0),
+    ])
+    track.clips[1].pan = pan
+    track.clips[0].pan = try .constant(0.5)
+    try track.insertEmpty(try spanning("0", "3"))
+    #expect(track.clips.map(\.pan) == [try .constant(0.5), try pan.shifted(by: try at("3"))])
+    try track.remove(try spanning("0", "3"))
+    #expect(track.clips.map(\.pan) == [try .constant(0.5), pan])
+    try track.scale(try spanning("2", "6"), to: try at("8"))
+    #expect(shown(track) == ["v 0..2@0..2", "v 2..4@2..6", "w 0..2@6..10"])
+    #expect(track.clips[1].pan == (try .constant(0.5)))
+    #expect(track.clips[2].pan?.ramps.map { "\($0.over)" } == ["6..7", "8..10"])
+  }
+
   @Test func aSplitClipOfChangedSpeedPlaysAsBefore() throws {
     var track = try track(try piece("v", "0", "3"))
     try track.scale(try spanning("0", "3"), to: try at("7"))
