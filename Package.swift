@@ -59,7 +59,8 @@ let package = Package(
       name: "CFFmpeg", pkgConfig: "libavformat libavcodec libswscale libswresample libavutil",
       providers: [.apt(["libavformat-dev", "libavcodec-dev", "libswscale-dev", "libswresample-dev", "libavutil-dev"])]),
     .target(name: "CMedia", dependencies: ["CFFmpeg"], cSettings: optimised),
-    .target(name: "Media", dependencies: ["CMedia", "CompositionModel", "SystemSupport"], swiftSettings: strict),
+    .target(
+      name: "Media", dependencies: ["CMedia", "CompositionModel", "Digest", "SystemSupport"], swiftSettings: strict),
     // What an author's own compositor sees. No C.
     .target(name: "SheafCompositing", dependencies: ["CompositionModel"], swiftSettings: strict + optimisedSwift),
     .systemLibrary(name: "CPango", pkgConfig: "pangocairo", providers: [.apt(["libpango1.0-dev"])]),
@@ -74,7 +75,8 @@ let package = Package(
       ],
       swiftSettings: strict),
     .target(
-      name: "Stitcher", dependencies: ["Media", "Segmenter", "CompositionModel", "SystemSupport"], swiftSettings: strict
+      name: "Stitcher", dependencies: ["Media", "Segmenter", "CompositionModel", "Digest", "SystemSupport"],
+      swiftSettings: strict
     ),
 
     // The farm. Jobs and Wire contain no code for media and no composition.
@@ -161,7 +163,8 @@ let package = Package(
       name: "TestMedia", dependencies: ["Media", "CompositionModel", "TestPrograms"], path: "Tests/TestMedia",
       swiftSettings: strict),
     .testTarget(
-      name: "MediaTests", dependencies: ["Media", "CMedia", "CompositionModel", "TestMedia", "TestPrograms"],
+      name: "MediaTests",
+      dependencies: ["Media", "CMedia", "CompositionModel", "Digest", "TestMedia", "TestPrograms"],
       swiftSettings: strict),
     .testTarget(
       name: "RendererTests",
@@ -178,7 +181,7 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(
       name: "StitcherTests",
-      dependencies: ["Stitcher", "Media", "Segmenter", "CompositionModel", "TestMedia", "TestPrograms"],
+      dependencies: ["Stitcher", "Media", "Segmenter", "CompositionModel", "Digest", "TestMedia", "TestPrograms"],
       swiftSettings: strict),
     .testTarget(
       name: "JobsTests", dependencies: ["Jobs", "Digest", "SystemSupport", "TestPrograms"], swiftSettings: strict),

@@ -94,6 +94,12 @@ package struct EditFile: Sendable {
     path == Self.standardInput ? "standard input" : String(path.split(separator: "/").last ?? "")
   }
 
+  /// A problem for each asset whose file an output at this path would replace, which is the folder of several outputs.
+  package func replaced(by output: String, _ assets: [Sheaf_SubmittedAsset]) -> [Problem] {
+    guard document.hasOutputs else { return Self.replaced(by: output, assets) }
+    return document.outputFiles.flatMap { Self.replaced(by: "\(output)/\($0)", assets) }
+  }
+
   /// The output's path in the document; nil if it has none.
   package var outputPath: String? { document.outputPath.map(resolve) }
 

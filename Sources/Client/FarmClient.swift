@@ -109,18 +109,20 @@ package final class FarmClient: Sendable {
     }
   }
 
-  /// Fetches the film of a job that is done, from where an earlier fetch was interrupted, checks it, and reports to the
-  /// farm that it was fetched. Returns the job's status.
+  /// Fetches the film of a job that is done, or the files of its outputs, from where an earlier fetch was interrupted,
+  /// checks it, and reports to the farm that it was fetched. Returns the job's status.
   /// - Parameter progress: Receives how much is fetched.
   package func fetch(
-    _ job: String, into file: OutputFile, progress: @escaping @Sendable (TransferProgress) -> Void
+    _ job: String, into destination: FilmDestination, progress: @escaping @Sendable (TransferProgress) -> Void
   ) async throws -> Sheaf_JobStatus {
     try await run { run in
       let status = try await run.status(of: job)
       try status.requireDone()
       guard let film = status.output.content else { throw CoordinatorClient.unexpected }
       do {
-        try await file.download(film, progress: progress) { try await run.read(film.digest, offset: $0, length: $1) }
+        try await destination.download(film, outputs: try status.outputList, progress: progress) {
+          try await run.read(film.digest, offset: $0, length: $1)
+        }
       } catch let error as WireError where error.code == .content {
         throw LostFilm(job: job, reason: error.message)
       }

@@ -1,6 +1,6 @@
 import CompositionModel
 import ContentStorage
-import Coordinator
+package import Coordinator
 package import Digest
 package import FoundationEssentials
 import SwiftProtobuf
@@ -258,6 +258,17 @@ extension Sheaf_JobState {
 }
 
 extension Sheaf_JobStatus {
+  /// The outputs of a document that has several. Empty: it has one.
+  package var outputList: [OutputReport] {
+    get throws(CommandFailure) {
+      do {
+        return try OutputReport.list(outputs)
+      } catch {
+        throw CommandFailure(.work, "the outputs of job \(job) are those of another version: \(error)")
+      }
+    }
+  }
+
   /// Throws the reason if the job is not done.
   package func requireDone() throws(CommandFailure) {
     switch state {

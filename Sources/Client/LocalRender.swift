@@ -1,7 +1,7 @@
 package import CompositionModel
 import ContentStorage
 import Coordinator
-import Digest
+package import Digest
 import FoundationEssentials
 import SwiftProtobuf
 package import Wire
@@ -85,9 +85,18 @@ package struct LocalRender: Sendable {
   package func run(
     _ configuration: LocalFarm.Configuration, report: @escaping @Sendable (Sheaf_JobStatus) -> Void
   ) async throws -> Sheaf_JobStatus {
-    let file = try OutputFile(output)
+    try await render(configuration, report: report).status
+  }
+
+  /// The same, with the files of several outputs that were written. Empty: the document has one.
+  package func render(
+    _ configuration: LocalFarm.Configuration, report: @escaping @Sendable (Sheaf_JobStatus) -> Void
+  ) async throws -> (status: Sheaf_JobStatus, files: [ContentPackage.File]) {
+    let destination = try FilmDestination(output, outputs: edit.document.outputFiles)
     let (assets, missing) = try await edit.assets(configuration.contents)
-    let found = missing + EditFile.replaced(by: output, assets)
+    let found = missing + edit.replaced(by: output, assets)
+    // The containers of several outputs are the document's.
+    let output = edit.document.hasOutputs ? "" : output
     guard edit.document.problems.isEmpty, found.isEmpty else {
       let inspection = LocalInspection(edit: edit, assets: assets, output: output, segmentDuration: segmentDuration)
       throw CommandFailure(problems: inspection.problems(try await inspection.run(configuration), and: found))
@@ -106,9 +115,10 @@ package struct LocalRender: Sendable {
           }
           try status.requireDone()
           guard let film = status.output.content else { throw CoordinatorClient.unexpected }
+          let outputs = try status.outputList
           do {
             try await BlockingWork.run {
-              try file.take(farm.store.path(of: film.digest), digest: film.digest)
+              try destination.take(farm.store.path(of: film.digest), digest: film.digest, outputs: outputs)
               // The output is the film now. The pieces are enough to make it again.
               farm.store.remove(film.digest)
             }
@@ -121,7 +131,7 @@ package struct LocalRender: Sendable {
             continue
           }
           report(status)
-          return status
+          return (status, destination.written)
         }
         throw CancellationError()
       }

@@ -153,6 +153,19 @@ package final class OutputFile: @unchecked Sendable {
     }
   }
 
+  /// Makes a file of a package of this machine the output. Throws `.mismatch` if its bytes do not have their digest.
+  package func take(_ file: ContentPackage.File, of package: OpenFile) throws(ContentStoreError) {
+    let output = try open()
+    do throws(ContentStoreError) {
+      let range = file.offset..<(file.offset + file.content.size)
+      try mapErrors { () throws(SystemError) in try Self.copy(from: package, range, to: output) }
+      try commit(file.content.digest)
+    } catch {
+      discard()
+      throw error
+    }
+  }
+
   // MARK: Downloads
 
   /// Reads up to `length` bytes of the film from `offset`.
@@ -297,15 +310,19 @@ package final class OutputFile: @unchecked Sendable {
 
   // MARK: Files
 
-  private static func copy(from input: OpenFile, to output: OpenFile) throws(SystemError) {
+  /// - Parameter range: Of the input; by default all of it.
+  private static func copy(
+    from input: OpenFile, _ range: Range<Int64> = 0..<Int64.max, to output: OpenFile
+  ) throws(SystemError) {
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 4096)
     defer { buffer.deallocate() }
-    var offset: Int64 = 0
-    while true {
-      let count = try input.read(into: buffer, at: offset)
+    var offset = range.lowerBound
+    while offset < range.upperBound {
+      let wanted = Int(min(Int64(buffer.count), range.upperBound - offset))
+      let count = try input.read(into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<wanted]), at: offset)
       try output.write(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
       offset += Int64(count)
-      if count < buffer.count { return }
+      if count < wanted { return }
     }
   }
 

@@ -69,7 +69,8 @@ struct PlanCommand: AsyncParsableCommand {
       --json prints an object: container, duration, frames, picture (codec, width, height, pixelFormat, frameDuration), \
       sound (codec, sampleRate, channels, samples, action), instructions (range, background, layers), segments \
       (firstFrame, endFrame, range, cost, boundary, action), damage (path, track, type, count, places: sourceSeconds, \
-      filmSeconds), warnings (pointer, message). Times are exact fractions of seconds as text; an action is encoded, \
+      filmSeconds), warnings (pointer, message), outputs (of a document with several: file, container, video: codec, width, \
+      height, bitRate, quality, audio: codec, sampleRate, channels, bitRate). Times are exact fractions of seconds as text; an action is encoded, \
       cached, or measured for a segment that is measured before it is encoded.
       """)
 
@@ -129,6 +130,7 @@ enum PlanText {
     if plan.video == nil, plan.audio == nil {
       return lines + ["what is stored is copied, and nothing is rendered"]
     }
+    for output in plan.outputs ?? [] { lines.append("output: \(output.text)") }
     lines.append("instructions:")
     for instruction in plan.instructions {
       let layers = instruction.layers.isEmpty ? "nothing" : instruction.layers.joined(separator: " over ")

@@ -27,7 +27,9 @@ struct SubmitCommand: AsyncParsableCommand {
 
   @Option(
     name: [.short, .long],
-    help: ArgumentHelp("Wait, and fetch the film into this file. [SHEAF_OUTPUT]", valueName: "file"))
+    help: ArgumentHelp(
+      "Wait, and fetch the film into this file, or several outputs into this folder. [SHEAF_OUTPUT]", valueName: "file")
+  )
   var output: String?
 
   @Option(
@@ -51,14 +53,16 @@ struct SubmitCommand: AsyncParsableCommand {
       let output = try OutputPath.value(output)
       let edit = try EditFile(edit)
       try edit.checkOutput(output)
-      let file = try output.map { try OutputFile($0) }
+      let file = try output.map { try FilmDestination($0, outputs: edit.document.outputFiles) }
       let waits = Setting.flag(wait, "SHEAF_WAIT") || file != nil
+      // The containers of several outputs are the document's.
+      let named = edit.document.hasOutputs ? "" : output ?? ""
       let (isJSON, duration, strict, strictMedia) = (json.isOn, segments.value, strict.isOn, strictMedia.isOn)
       try await Interruption.cancelling { [coordinator] in
         // Without a cache folder the digests are kept in memory, and the next command reads the files again.
         let contents = FileContentCache(directory: try? ProcessEnvironment.cacheDirectory)
         let (assets, missing) = try await edit.assets(contents)
-        let problems = edit.document.problems + missing + (output.map { EditFile.replaced(by: $0, assets) } ?? [])
+        let problems = edit.document.problems + missing + (output.map { edit.replaced(by: $0, assets) } ?? [])
         guard problems.isEmpty else { throw CommandFailure(problems: problems) }
         let progress = ProgressReport()
         defer { progress.end() }
@@ -67,7 +71,7 @@ struct SubmitCommand: AsyncParsableCommand {
         let submit = { @Sendable in
           try await client.submit(
             JobRun.Submission(
-              edit, assets, output: output ?? "", segmentDuration: duration, priority: Int32(priority),
+              edit, assets, output: named, segmentDuration: duration, priority: Int32(priority),
               strictMedia: strictMedia, strict: strict)
           ) { progress.report($0) }
         }
@@ -89,17 +93,17 @@ struct SubmitCommand: AsyncParsableCommand {
         let status = try await followed.finish(client, progress, submittingAgain: submit)
         progress.end()
         status.printWarnings()
-        if isJSON { try Console.printJSON(RenderSummary(status, output: output)) }
+        if isJSON { try Console.printJSON(RenderSummary(status, output: output, files: file?.written ?? [])) }
       }
     }
   }
 }
 
-/// A job that a command waits for, and the file that its film goes to.
+/// A job that a command waits for, and the file that its film goes to, or the folder of its outputs.
 private struct FollowedJob {
   let job: String
   /// Nil if the film is not fetched.
-  let file: OutputFile?
+  let file: FilmDestination?
   let coordinator: CoordinatorOptions
 
   /// How often a film is made that is lost before it is fetched.
@@ -184,7 +188,9 @@ struct FetchCommand: AsyncParsableCommand {
   var job: String
 
   @Option(
-    name: [.short, .long], help: ArgumentHelp("The file to write. Required. [SHEAF_OUTPUT]", valueName: "file"))
+    name: [.short, .long],
+    help: ArgumentHelp(
+      "The file to write, or the folder of a job with several outputs. Required. [SHEAF_OUTPUT]", valueName: "file"))
   var output: String?
 
   @OptionGroup var coordinator: CoordinatorOptions
@@ -196,7 +202,7 @@ struct FetchCommand: AsyncParsableCommand {
       guard let output = try OutputPath.value(output) else {
         throw ValidationError("name the file to write with -o")
       }
-      let file = try OutputFile(output)
+      let file = try FilmDestination(output, outputs: nil)
       let isJSON = json.isOn
       try await Interruption.cancelling { [job, coordinator] in
         let progress = ProgressReport()
@@ -207,7 +213,7 @@ struct FetchCommand: AsyncParsableCommand {
           progress.report(status, film: output)
           progress.end()
           status.printWarnings()
-          if isJSON { try Console.printJSON(RenderSummary(status, output: output)) }
+          if isJSON { try Console.printJSON(RenderSummary(status, output: output, files: file.written)) }
         } catch var failure as CommandFailure where failure.code == .unavailable {
           failure.advice = ["to go on: " + coordinator.command(["fetch", job, "-o", output])]
           throw failure
@@ -237,7 +243,9 @@ struct RetryCommand: AsyncParsableCommand {
 
   @Option(
     name: [.short, .long],
-    help: ArgumentHelp("Wait, and fetch the film into this file. [SHEAF_OUTPUT]", valueName: "file"))
+    help: ArgumentHelp(
+      "Wait, and fetch the film into this file, or several outputs into this folder. [SHEAF_OUTPUT]", valueName: "file")
+  )
   var output: String?
 
   @OptionGroup var json: JSONOption
@@ -248,7 +256,7 @@ struct RetryCommand: AsyncParsableCommand {
     try await reporting(json: json.isOn ? .lines : .none) {
       let endpoint = try coordinator.endpoint()
       let output = try OutputPath.value(output)
-      let file = try output.map { try OutputFile($0) }
+      let file = try output.map { try FilmDestination($0, outputs: nil) }
       let waits = Setting.flag(wait, "SHEAF_WAIT") || file != nil
       let isJSON = json.isOn
       try await Interruption.cancelling { [job, coordinator] in
@@ -264,7 +272,7 @@ struct RetryCommand: AsyncParsableCommand {
         let status = try await followed.finish(client, progress)
         progress.end()
         status.printWarnings()
-        if isJSON { try Console.printJSON(RenderSummary(status, output: output)) }
+        if isJSON { try Console.printJSON(RenderSummary(status, output: output, files: file?.written ?? [])) }
       }
     }
   }

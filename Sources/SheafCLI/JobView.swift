@@ -44,6 +44,8 @@ struct JobView: Encodable, Sendable {
   var damage: [DamageReport]
   /// What is most likely not meant in the document.
   var warnings: [Problem]
+  /// Of a document with several; absent if it has one.
+  var outputs: [OutputView]?
   var tasks: [TaskView]
 
   init(_ status: Sheaf_JobStatus, notices: [String] = []) {
@@ -76,7 +78,29 @@ struct JobView: Encodable, Sendable {
     }
     damage = status.damage.map { DamageReport($0) }
     warnings = status.warnings.map { Problem($0) }
+    // What another version has written is left out.
+    outputs = (try? status.outputList).flatMap { $0.isEmpty ? nil : $0.map { OutputView($0) } }
     tasks = status.tasks.map(TaskView.init)
+  }
+}
+
+/// One of several outputs as JSON. It is stable: keys may be added, but are never changed.
+struct OutputView: Encodable, Sendable {
+  var file: String
+  /// The rest of these is absent if the file is not written.
+  var path: String?
+  var digest: String?
+  var bytes: Int64?
+  var container: String?
+  var video: OutputReport.Video?
+  var audio: OutputReport.Audio?
+
+  /// - Parameter files: Those that were written.
+  init(_ output: OutputReport, folder: String? = nil, _ files: [ContentPackage.File] = []) {
+    (file, container, video, audio) = (output.file, output.container, output.video, output.audio)
+    guard let written = files.first(where: { $0.name == output.file }) else { return }
+    path = folder.map { "\($0)/\(output.file)" }
+    (digest, bytes) = (written.content.digest.hex, written.content.size)
   }
 }
 

@@ -16,7 +16,9 @@ struct RenderCommand: AsyncParsableCommand {
       only what the edit affects is rendered again.
 
       --json prints, when done: job, state, output, digest, bytes, frames, segments, cached, seconds, damage (path, \
-      track, type, count, places: sourceSeconds, filmSeconds), warnings (pointer, message); otherwise: state, error, \
+      track, type, count, places: sourceSeconds, filmSeconds), warnings (pointer, message), outputs (of a document with \
+      several: file, path, digest, bytes, container, video: codec, width, height, bitRate, quality, audio: codec, \
+      sampleRate, channels, bitRate); otherwise: state, error, \
       problems (pointer, message).
       """)
 
@@ -27,8 +29,8 @@ struct RenderCommand: AsyncParsableCommand {
     name: [.short, .long],
     help: ArgumentHelp(
       """
-      The film; the default is the document's export.to. - writes it to standard output, in the container of export.to or \
-      --container. [SHEAF_OUTPUT]
+      The film, or the folder of a document with several outputs; the default is the document's export.to. - writes it to \
+      standard output, in the container of export.to or --container. [SHEAF_OUTPUT]
       """, valueName: "file"))
   var output: String?
 
@@ -55,7 +57,10 @@ struct RenderCommand: AsyncParsableCommand {
       }
       guard let output = named ?? edit.outputPath else {
         if !edit.document.problems.isEmpty { throw CommandFailure(problems: edit.document.problems) }
-        throw ValidationError("the document has no export.to, so name the film with -o")
+        throw ValidationError(
+          edit.document.hasOutputs
+            ? "the document has no export.to, so name the folder of its outputs with -o"
+            : "the document has no export.to, so name the film with -o")
       }
       try edit.checkOutput(named)
       let progress = ProgressReport()
@@ -63,21 +68,21 @@ struct RenderCommand: AsyncParsableCommand {
       let render = LocalRender(
         edit: edit, output: output, segmentDuration: segments.value, strictMedia: strictMedia.isOn,
         strict: strict.isOn)
-      let status = try await Interruption.cancelling {
-        let status = try await render.run(configuration) { status in
+      let (status, files) = try await Interruption.cancelling {
+        let made = try await render.render(configuration) { status in
           // A film that is streamed is done when it is written.
           if stream == nil || status.state != .done { progress.report(status, film: output) }
         }
         if let stream {
           progress.end()
           try await stream.write()
-          progress.report(status, film: "standard output")
+          progress.report(made.status, film: "standard output")
         }
-        return status
+        return made
       }
       progress.end()
       status.printWarnings()
-      if json.isOn { try Console.printJSON(RenderSummary(status, output: output)) }
+      if json.isOn { try Console.printJSON(RenderSummary(status, output: output, files: files)) }
     }
   }
 }
@@ -94,6 +99,10 @@ private struct StreamedFilm: Sendable {
   init(
     _ edit: EditFile, _ option: String?, _ configuration: LocalFarm.Configuration, hasReport: Bool
   ) throws {
+    guard !edit.document.hasOutputs else {
+      throw CommandFailure(
+        .document, "the document has several outputs, which standard output cannot take: name their folder with -o")
+    }
     guard !hasReport else { throw ValidationError("--json and -o - both write to standard output: give one of them") }
     let indexFirst = edit.document.optimizesForNetworkUse
     let streamable = Container.allCases.filter { $0.isStreamable(indexFirst: indexFirst) }.map(\.rawValue)
@@ -149,8 +158,13 @@ struct RenderSummary: Encodable, Sendable {
   var seconds: Double
   var damage: [DamageReport]
   var warnings: [Problem]
+  /// Nil: the document has one output. Else `output` is their folder, and `digest` and `bytes` are of all together.
+  var outputs: [OutputView]?
 
-  init(_ status: Sheaf_JobStatus, output: String?) {
+  /// - Parameter files: Those of several outputs that were written.
+  init(_ status: Sheaf_JobStatus, output: String?, files: [ContentPackage.File] = []) throws {
+    let list = try status.outputList
+    outputs = list.isEmpty ? nil : list.map { OutputView($0, folder: output, files) }
     job = status.job
     self.output = output
     digest = status.output.content?.digest.hex ?? ""

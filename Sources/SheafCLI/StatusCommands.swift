@@ -16,7 +16,8 @@ struct StatusCommand: AsyncParsableCommand {
       priority, framesDone, framesTotal, segmentsDone, segmentsTotal, segmentsCached, filesDone, filesTotal, \
       measuredDone, measuredTotal, running, hasAudio, audioDone, build, shortBuild, submittedSecondsAgo, \
       elapsedSeconds, waitsFor, notices, error, problems (pointer, message), output (digest, bytes), warnings (pointer, message), damage (of a film \
-      that is done: path, track, type, count, places: sourceSeconds, filmSeconds), tasks (task, kind, label, state, \
+      that is done: path, track, type, count, places: sourceSeconds, filmSeconds), outputs (of a document with several: file, container, video: codec, width, height, bitRate, quality, \
+      audio: codec, sampleRate, channels, bitRate), tasks (task, kind, label, state, \
       ordinal, epoch, worker, workerName, secondWorker, secondWorkerName, done, work, ranSeconds, error, cached, \
       attempts). A kind is probe, measure, video, audio or stitch; a task's state is waiting, ready, running, done or \
       failed; secondWorker has a backup lease. The attempts are those that ended without a result, oldest first: epoch, \

@@ -24,6 +24,16 @@ package enum OutputStitcher {
     _ task: StitchTask, pieces: [any ByteSource], to descriptor: Int32, movement: Movement? = nil,
     progress: (Int64) -> Void
   ) throws(StitchError) -> ShownDamage {
+    try stitch(task, pieces: pieces, to: descriptor, from: 0, movement: movement, progress: progress).damage
+  }
+
+  /// The same, behind other bytes of the file.
+  /// - Parameter start: The place of the output's first byte.
+  /// - Returns: The size of the output too.
+  static func stitch(
+    _ task: StitchTask, pieces: [any ByteSource], to descriptor: Int32, from start: Int64, movement: Movement?,
+    progress: (Int64) -> Void
+  ) throws(StitchError) -> (damage: ShownDamage, size: Int64) {
     if let copied = task.copied {
       guard let film = pieces.first, pieces.count == 1 else {
         throw StitchError(.task, "\(pieces.count) pieces were given; a film that was copied is one")
@@ -31,7 +41,7 @@ package enum OutputStitcher {
       try MovieIndex.finish(
         copied, container: task.container, indexFirst: task.optimizeForNetworkUse, film: film, to: descriptor,
         movement: movement, progress: progress)
-      return copied.damage ?? ShownDamage()
+      return (copied.damage ?? ShownDamage(), film.byteCount)
     }
     let videoCount = task.video?.frameCounts.count ?? 0
     let expected = videoCount + (task.audio == nil ? 0 : 1)
@@ -62,7 +72,7 @@ package enum OutputStitcher {
       try artwork.file(in: inputs[expected], movement)
     }
     var output = try OutputFile(
-      task, tracks: tracks, texts: texts.tracks, artwork: artwork, descriptor: descriptor, movement)
+      task, tracks: tracks, texts: texts.tracks, artwork: artwork, descriptor: descriptor, start: start, movement)
     let order = Interleaving(
       frameDuration: task.video?.format.frameDuration ?? .zero, sampleRate: task.audio?.encoder.sampleRate ?? 1)
     while video?.next != nil || audio?.next != nil {
@@ -79,7 +89,9 @@ package enum OutputStitcher {
     }
     try texts.write(through: .max, to: output.muxer)
     try output.finish(progress: progress)
-    return try damage(video, audio, frameDuration: task.video?.format.frameDuration ?? .zero)
+    return (
+      try damage(video, audio, frameDuration: task.video?.format.frameDuration ?? .zero), output.muxer.byteCount
+    )
   }
 
   /// What is damaged, each picture once.
@@ -204,11 +216,12 @@ private struct OutputFile {
 
   init(
     _ task: StitchTask, tracks: [FileMuxer.Track], texts: [TextTrack], artwork: ArtworkFile?, descriptor: Int32,
-    _ movement: Movement?
+    start: Int64, _ movement: Movement?
   ) throws(StitchError) {
     muxer = try mapErrors(to: StitchError.writing) { () throws(MediaError) in
       try FileMuxer(
-        descriptor: descriptor, name: "the output", container: task.container, tracks: tracks, texts: texts,
+        descriptor: descriptor, from: start, name: "the output", container: task.container, tracks: tracks,
+        texts: texts,
         indexFirst: task.optimizeForNetworkUse, metadata: task.metadata, chapters: task.chapters ?? [],
         rotation: task.rotation ?? 0, artwork: artwork, movement: movement)
     }

@@ -117,7 +117,7 @@ extension OpenFile {
 
   /// Makes the file `size` bytes long. A file that becomes longer has zeros at its end.
   package func truncate(to size: Int64) throws(SystemError) {
-    _ = try retryingOnInterrupt("changing the size of \(name)") { ftruncate(descriptor, off_t(size)) }
+    try truncateFile(descriptor, to: size, name: name)
   }
 
   /// Locks the file for its owner until the descriptor is closed. Returns false if another open descriptor, of any
@@ -154,6 +154,11 @@ package func writeAll(
     pwrite(descriptor, bytes.baseAddress! + done, bytes.count - done, off_t(offset) + off_t(done))
   }
   if done < bytes.count { throw SystemError(EIO, "writing \(name())") }
+}
+
+/// Makes a descriptor's file `size` bytes long.
+package func truncateFile(_ descriptor: Int32, to size: Int64, name: @autoclosure () -> String) throws(SystemError) {
+  _ = try retryingOnInterrupt("changing the size of \(name())") { ftruncate(descriptor, off_t(size)) }
 }
 
 /// Writes all of a buffer at a descriptor's offset.

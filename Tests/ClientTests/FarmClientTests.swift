@@ -258,7 +258,7 @@ import Wire
       }
     }
     try await farm.start()
-    let output = try OutputFile(folder.path("film.mov"))
+    let output = try FilmDestination(folder.path("film.mov"), outputs: [])
     let status = try await client(farm).fetch("j", into: output) { _ in }
     #expect(status.state == .done)
     #expect(try Data(contentsOf: URL(fileURLWithPath: output.path)) == Data(film))
@@ -272,7 +272,7 @@ import Wire
   @Test func aJobThatIsNotDoneIsNotFetched() async throws {
     let farm = ScriptedFarm { _, _ in [.status("j", .rendering)] }
     try await farm.start()
-    let output = try OutputFile(folder.path("film.mov"))
+    let output = try FilmDestination(folder.path("film.mov"), outputs: [])
     let client = await client(farm)
     let error = await #expect(throws: CommandFailure.self) { try await client.fetch("j", into: output) { _ in } }
     #expect(error?.message.contains("rendering") == true)
@@ -290,7 +290,7 @@ import Wire
       }
     }
     try await farm.start()
-    let output = try OutputFile(folder.path("film.mov"))
+    let output = try FilmDestination(folder.path("film.mov"), outputs: [])
     let client = await client(farm)
     let error = await #expect(throws: LostFilm.self) { try await client.fetch("j", into: output) { _ in } }
     let failure = CommandFailure(try #require(error))

@@ -188,6 +188,7 @@ struct H264: LeveledVideoCodecDefinition {
     // one, on any machine.
     var parameters =
       "stitchable=1:cpu-independent=1:open-gop=0:threads=\(threadCount):lookahead-threads=1:sliced-threads=0"
+    if settings.sceneCuts == false { parameters += ":scenecut=0" }
     if let frames = boundedLookahead(settings, size) { parameters += ":rc-lookahead=\(frames)" }
     if let display = settings.hdr?.display {
       func place(_ name: String, _ place: MasteringDisplay.Chromaticity) -> String { "\(name)(\(place.x),\(place.y))" }

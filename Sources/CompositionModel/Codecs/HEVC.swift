@@ -127,6 +127,7 @@ struct HEVC: LeveledVideoCodecDefinition {
     // With a limit of bits, frames that are encoded at once, and rows of one, get bits by each other's progress unless
     // they are kept from it.
     parameters += settings.rateLimit == nil ? "frame-threads=2" : "frame-threads=1:const-vbv=1"
+    if settings.sceneCuts == false { parameters += ":scenecut=0" }
     if let level = settings.level { parameters += ":level-idc=\(level):high-tier=0" }
     setup.options.append(("x265-params", parameters + more))
     return setup

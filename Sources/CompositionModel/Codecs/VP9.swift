@@ -47,6 +47,8 @@ struct VP9: VideoCodecDefinition {
     if case .quality(let level) = settings.rateControl { setup.options.append(("crf", "\(Int(level))")) }
     // Rows side by side would make the bytes depend on the number of threads.
     setup.options += [("row-mt", "0"), ("lag-in-frames", "25"), ("auto-alt-ref", "1")]
+    // With the same least and greatest interval libvpx looks for no changes of the picture.
+    if settings.sceneCuts == false { setup.options.append(("keyint_min", "\(setup.keyframeInterval)")) }
     return setup
   }
 }

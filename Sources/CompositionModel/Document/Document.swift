@@ -25,7 +25,7 @@ public struct Document: Sendable {
   let videoComposition: VideoCompositionEntry
   let audioMix: AudioMixEntry
   let captions: [CaptionsEntry]
-  let export: ExportEntry
+  var export: ExportEntry
   let problemList: ProblemList
 
   static let keys = ["sheaf", "assets", "tracks", "videoComposition", "audioMix", "captions", "export"]
@@ -84,6 +84,12 @@ public struct Document: Sendable {
   /// The output's path as the document gives it. Nil if it gives none.
   public var outputPath: String? { export.to }
 
+  /// Whether the document has several outputs, so that `outputPath` is their folder.
+  public var hasOutputs: Bool { export.hasOutputs }
+
+  /// The names of the outputs' files in their folder. Empty if the document has one output.
+  public var outputFiles: [String] { export.outputs.compactMap(\.export.to) }
+
   /// Whether the output's index is at the start of its file.
   public var optimizesForNetworkUse: Bool { export.optimizeForNetworkUse }
 
@@ -105,6 +111,7 @@ public struct Document: Sendable {
   public func lowerWithWarnings(
     assets: [AssetID: AssetDescription], output: String?, unreadable: [AssetID: String] = [:]
   ) throws(DocumentError) -> (edit: Edit, warnings: [Problem]) {
+    if export.hasOutputs { return try lowerOutputs(assets: assets, unreadable: unreadable) }
     var lowering = Lowering(self, assets: assets, output: output, unreadable: unreadable)
     let edit = lowering.edit()
     guard let edit, lowering.problems.count == 0 else {

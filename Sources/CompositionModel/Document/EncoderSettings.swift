@@ -17,12 +17,14 @@ struct VideoEntry: Sendable {
   /// Degrees clockwise.
   var rotation: Int?
   var keyframeInterval: KeyframeInterval?
+  /// Whether a keyframe is also where the picture changes. Nil: it is, unless the document has several outputs.
+  var sceneCuts: Bool?
   var pixelFormat: PixelFormat?
   var pointer: JSONPointer
 
   static let keys = [
     "codec", "quality", "bitRate", "maxBitRate", "bufferDuration", "preset", "profile", "level", "keyframeInterval",
-    "pixelFormat", "rotation",
+    "sceneCuts", "pixelFormat", "rotation",
   ]
   static let notYet = ["targetQuality", "tune"]
   static let instead = [
@@ -31,7 +33,7 @@ struct VideoEntry: Sendable {
     "passthrough": "what is stored is copied by the preset of the export: \"preset\": \"passthrough\"",
     "crf": "did you mean 'quality'?", "maxrate": "did you mean 'maxBitRate'?",
     "bufsize": "'bufferDuration' is the size of the buffer divided by 'maxBitRate'",
-    "gop": "did you mean 'keyframeInterval'?",
+    "gop": "did you mean 'keyframeInterval'?", "scenecut": "did you mean 'sceneCuts'?",
     "pix_fmt": "did you mean 'pixelFormat'?", "fps": "the rate of the film is 'frameRate' of 'videoComposition'",
     "framerate": "the rate of the film is 'frameRate' of 'videoComposition'",
     "width": "the size of the film is 'renderSize' of 'videoComposition'",
@@ -72,6 +74,7 @@ extension DocumentReader {
         instead: VideoEntry.instead)
     else { return .settings(entry) }
     entry.keyframeInterval = keyframeInterval(fields["keyframeInterval"])
+    entry.sceneCuts = boolean(fields["sceneCuts"])
     entry.rotation = member(fields["rotation"], of: [0, 90, 180, 270], "a rotation in degrees clockwise")
     let written: VideoCodec? = choice(fields["codec"], "video codec")
     if written == nil, fields.has("codec") {
@@ -202,13 +205,15 @@ extension Lowering {
       check(name, isStoredIn: container, codecs: \.videoCodecs, at: entry.pointer)
     }
     let codec = name.definition
-    let settings = VideoSettings(
+    var settings = VideoSettings(
       codec: name, rateControl: codec.rateControl(quality: entry.quality, bitRate: entry.bitRate),
       preset: entry.preset ?? codec.defaultPreset, profile: entry.profile, keyframeInterval: keyframeInterval(entry),
       pixelFormat: format.pixelFormat, colour: format.colour, hdr: format.hdr, level: entry.level,
       rateLimit: rateLimit(entry))
+    // Players change from one output to another at a keyframe, so all have theirs at the same times.
+    if !(entry.sceneCuts ?? (document.export.outputPointer == nil)) { settings.sceneCuts = false }
     if let problem = codec.problem(with: settings) { problems.add(entry.pointer.key(problem.key), problem.message) }
-    guard let size = format.size else { return settings }
+    guard let size = format.stored else { return settings }
     if let problem = codec.problem(with: settings, size: size, frameDuration: frameDuration) {
       problems.add(entry.pointer.key(problem.key), problem.message)
     }

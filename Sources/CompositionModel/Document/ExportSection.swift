@@ -24,15 +24,26 @@ struct ExportEntry: Sendable {
   var preset: ExportPreset?
   /// Whether stored packets are copied and nothing is rendered: the preset `passthrough`.
   var isPassthrough = false
+  /// Whether `outputs` are given: `to` is their folder, and every output has a video and an audio of its own.
+  var hasOutputs = false
+  var outputs: [OutputEntry] = []
+  /// The place of the output that this is. Nil: the document has one output.
+  var outputPointer: JSONPointer?
+  /// Of the output's pictures, as `OutputEntry` has it.
+  var size: (written: PixelSize?, height: Int?) = (nil, nil)
   var pointer: JSONPointer
+
+  /// The place of what belongs to one output.
+  var place: JSONPointer { outputPointer ?? pointer }
 
   static let keys = [
     "to", "video", "audio", "optimizeForNetworkUse", "timeRange", "preset", "metadata", "carryMetadata",
-    "metadataFilter", "chapters", "artwork",
+    "metadataFilter", "chapters", "artwork", "outputs",
   ]
   static let instead = [
     "path": "did you mean 'to'?", "file": "did you mean 'to'?", "output": "did you mean 'to'?",
     "format": "the extension of 'to' decides the container", "container": "the extension of 'to' decides the container",
+    "renditions": "did you mean 'outputs'?", "ladder": "did you mean 'outputs'?", "variants": "did you mean 'outputs'?",
     "faststart": "did you mean 'optimizeForNetworkUse'?", "coverart": "did you mean 'artwork'?",
     "cover": "did you mean 'artwork'?", "thumbnail": "did you mean 'artwork'?",
   ]
@@ -41,7 +52,7 @@ struct ExportEntry: Sendable {
 extension ExportEntry {
   /// The video as written, or without any key, with what the preset sets and the document does not.
   var presetVideo: VideoEntry {
-    var entry = video.settings ?? VideoEntry(pointer: pointer.key("video"))
+    var entry = video.settings ?? VideoEntry(pointer: place.key("video"))
     guard let preset = preset?.video else { return entry }
     entry.codec = entry.codec ?? preset.codec
     if entry.codec == preset.codec, entry.quality == nil, entry.bitRate == nil { entry.quality = preset.quality }
@@ -50,7 +61,7 @@ extension ExportEntry {
 
   /// The audio in the same way.
   var presetAudio: AudioEntry {
-    var entry = audio.settings ?? AudioEntry(pointer: pointer.key("audio"))
+    var entry = audio.settings ?? AudioEntry(pointer: place.key("audio"))
     guard let preset = preset?.audio else { return entry }
     entry.codec = entry.codec ?? preset.codec
     if entry.codec == preset.codec, entry.bitRate == nil {
@@ -75,8 +86,19 @@ extension DocumentReader {
     // What is wrong with the path is found when the document is lowered.
     let container = (output ?? entry.to).flatMap { try? Container(path: $0) }
     if preset == nil { readPreset(fields["preset"], into: &entry) }
-    if let video = fields["video"] { entry.video = videoChoice(video, container, entry.preset) }
-    if let audio = fields["audio"] { entry.audio = audioChoice(audio, container, entry.preset) }
+    // A preset that takes the place of the document's is for one output.
+    entry.hasOutputs = fields.has("outputs") && preset == nil
+    if !entry.hasOutputs {
+      if let video = fields["video"] { entry.video = videoChoice(video, container, entry.preset) }
+      if let audio = fields["audio"] { entry.audio = audioChoice(audio, container, entry.preset) }
+    } else if let written = fields["preset"] {
+      problems.add(
+        written.pointer,
+        entry.isPassthrough
+          ? "the preset '\(Passthrough.name)' copies what is stored, and 'outputs' are rendered: leave one of them out"
+          : "a preset is of one output: with 'outputs', give each its 'height', and its codec and quality in 'video'")
+      (entry.preset, entry.isPassthrough) = (nil, false)
+    }
     if entry.isPassthrough {
       for (key, isEncoded) in [("video", entry.video.settings != nil), ("audio", entry.audio.settings != nil)]
       where isEncoded {
@@ -90,6 +112,13 @@ extension DocumentReader {
     entry.metadata = metadata(fields)
     entry.chapters = chapters(fields["chapters"])
     entry.artwork = artwork(fields["artwork"])
+    if entry.hasOutputs, let outputs = fields["outputs"] {
+      var base = entry
+      base.hasOutputs = false
+      entry.outputs = self.outputs(outputs, of: base, video: fields["video"], audio: fields["audio"])
+      // What reads the document for something else than its outputs has the pictures and the sound of the first.
+      if let first = entry.outputs.first { (entry.video, entry.audio) = (first.export.video, first.export.audio) }
+    }
     return entry
   }
 
@@ -131,7 +160,8 @@ extension Document {
   /// there is none, which planning reports.
   /// - Parameter output: The path that the command line gives. It overrides the document's `to`.
   public func problem(ofOutput output: String?) -> Problem? {
-    guard output != nil || export.to != nil else { return nil }
+    // The name is a folder's, and each of several outputs has a container.
+    guard output != nil || export.to != nil, !export.hasOutputs else { return nil }
     do {
       _ = try container(for: output)
       return nil
@@ -180,11 +210,11 @@ extension Lowering {
     let timeRange = exportedRange()
     if let settings = audio, filmIsKnown, !film.isEmpty, !contains(timeRange ?? film, sampleAt: settings.sampleRate) {
       // A film with video is rendered without the audio, which would be empty.
-      if video != nil { audio = nil } else { problems.add(entry.pointer, "the film is shorter than a sample") }
+      if video != nil { audio = nil } else { problems.add(entry.place, "the film is shorter than a sample") }
     }
     if filmIsKnown, video == nil, audio == nil, !film.isEmpty {
       problems.add(
-        entry.pointer,
+        entry.place,
         "nothing would be in the output: "
           + (entry.video.isNone
             ? "'video' is false"
@@ -206,6 +236,7 @@ extension Lowering {
         optimizeForNetworkUse: entry.optimizeForNetworkUse, metadata: metadata, timeRange: timeRange,
         chapters: chapters.isEmpty ? nil : chapters, rotation: entry.presetVideo.rotation)
       settings.artwork = artwork
+      if let stored = format.stored, stored != format.size { settings.size = stored }
       return settings
     }
   }
@@ -242,7 +273,7 @@ extension Lowering {
   /// Reports what the container cannot have besides codecs: rates, turned pictures, and sound alone.
   private mutating func checkTracks(_ container: Container?, _ video: VideoSettings?, _ audio: AudioSettings?) {
     guard let container else { return }
-    let pointer = document.export.pointer
+    let pointer = document.export.place
     if let rates = container.sampleRates, let audio, !rates.contains(audio.sampleRate) {
       problems.add(
         pointer.key("audio").key("sampleRate"),

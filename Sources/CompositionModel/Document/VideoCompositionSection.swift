@@ -155,6 +155,8 @@ extension DocumentReader {
 struct LoweredFormat {
   /// Nil if neither the document nor a clip gives it.
   var size: PixelSize?
+  /// Of the pictures that are encoded: `size`, unless it is one of several outputs with a size of its own.
+  var stored: PixelSize?
   var pixelFormat: PixelFormat
   var colour: ColourTags
   var hdr: HDRMetadata?
@@ -224,14 +226,16 @@ extension Lowering {
     let pixelFormat = written.pixelFormat ?? defaultPixelFormat(first, isHDR: colour.highDynamicRange != nil)
     var format = LoweredFormat(size: nil, pixelFormat: pixelFormat, colour: colour, hdr: hdrMetadata(colour))
     format.size = renderSize(formats, pixelFormat)
-    if let size = format.size, !document.export.video.isNone,
+    format.stored = format.size.flatMap { outputSize($0, pixelFormat) } ?? format.size
+    if let size = format.stored, !document.export.video.isNone,
       let reason = videoCodec.definition.problem(with: size, pixelFormat)
     {
       let entry = document.videoComposition
       problems.add(
-        entry.renderSize == nil ? entry.pointer : entry.pointer.key("renderSize"),
+        size != format.size
+          ? document.export.place : entry.renderSize == nil ? entry.pointer : entry.pointer.key("renderSize"),
         "\(size.width)x\(size.height) cannot be stored: \(reason)")
-      format.size = nil
+      (format.size, format.stored) = (nil, nil)
     }
     return format
   }

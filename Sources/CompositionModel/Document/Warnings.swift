@@ -18,6 +18,7 @@ extension Lowering {
       addEnlargements(edit.videoComposition, cell, to: &warnings)
       addUnseen(edit.videoComposition, cell, to: &warnings)
       addLongFrames(to: &warnings)
+      addOutputEnlargement(edit, to: &warnings)
       addDynamicRange(edit, to: &warnings)
       addColourConversions(edit, to: &warnings)
     }

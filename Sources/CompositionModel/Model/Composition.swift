@@ -14,6 +14,8 @@ public struct Edit: Sendable, Hashable, Codable {
   public var captions: [Captions]?
   /// The tracks whose values compositors are given. Nil: none.
   public var metadata: [MetadataTrack]?
+  /// The outputs, of which `export` and `captions` are those of the first one with pictures. Nil: there is one output.
+  public var outputs: [EditOutput]?
 
   public init(
     composition: Composition, videoComposition: VideoComposition, audioMix: AudioMix, export: ExportSettings

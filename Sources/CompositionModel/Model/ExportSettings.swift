@@ -21,6 +21,8 @@ public struct ExportSettings: Sendable, Hashable, Codable {
   /// The types of tracks whose stored packets are copied; nothing is rendered then, and `video` and `audio` are nil.
   /// Nil: the film is rendered.
   public var passthrough: [MediaType]?
+  /// Of the pictures that are encoded. Nil: the film's.
+  public var size: PixelSize?
 
   public init(
     path: String?, container: Container, video: VideoSettings?, audio: AudioSettings?,
@@ -70,6 +72,9 @@ public struct VideoSettings: Sendable, Hashable, Codable {
   public var level: String?
   /// The most bits that a player takes. Nil: there is no limit.
   public var rateLimit: RateLimit?
+  /// False: keyframes are `keyframeInterval` frames apart and nowhere else. Nil: they are also where the picture
+  /// changes.
+  public var sceneCuts: Bool?
 
   public init(
     codec: VideoCodec, rateControl: RateControl, preset: String?, profile: String?, keyframeInterval: Int,

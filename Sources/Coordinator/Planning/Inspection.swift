@@ -53,7 +53,7 @@ struct Inspection: Sendable {
           [results = service.results, store = service.content.store] in
           let planned = try PlannedJob(
             request, descriptions: descriptions, fonts: fonts, build: build,
-            measurement: { try Measurements.read($0, store: store) }, result: { results.result(of: $0) })
+            measurement: { try Measurements.read($0, ofSeveral: $1, store: store) }, result: { results.result(of: $0) })
           return try PlanReport(planned, request)
         }
         if problems.isEmpty { reply.plan = try encoder.encode(report) }

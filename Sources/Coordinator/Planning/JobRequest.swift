@@ -49,6 +49,8 @@ struct JobRequest: Sendable, Hashable, Codable {
   var strict: Bool?
   /// The names of the author's own compositors that the document uses, sorted; nil: none.
   var compositors: [String]?
+  /// The names of the files of a document with several outputs; nil: it has one.
+  var outputs: [String]?
 
   /// The files to probe: each once, in order of first appearance.
   func files() throws(WireError) -> [Content] {
@@ -153,6 +155,7 @@ package struct JobSubmission: Sendable {
       let parsed = try Document.examine([UInt8](document), output: output.isEmpty ? nil : output)
       let names = Set(parsed.compositors.map(\.compositor.name)).sorted()
       if !names.isEmpty { request.compositors = names }
+      if parsed.hasOutputs { request.outputs = parsed.outputFiles }
       let submitted = Set(assets.map(\.id))
       let absent = parsed.assetPaths.filter { !submitted.contains($0.id) }.map {
         Problem(pointer: $0.pointer, message: "the file \($0.path) was not submitted")

@@ -17,9 +17,9 @@ enum Measurements {
     return Dictionary(measured) { first, _ in first }
   }
 
-  /// Nil if the result is not in the content store any more, or was damaged there and is removed: it is measured again.
-  /// Blocks.
-  static func read(_ result: Content, store: ContentStore) throws -> Measurement? {
+  /// The measurements of one segment: one, or one for each output that is measured. Nil if the result is not in the
+  /// content store any more, or was damaged there and is removed: it is measured again. Blocks.
+  static func read(_ result: Content, ofSeveral: Bool, store: ContentStore) throws -> [Measurement]? {
     guard store.contains(result) else {
       // It may be there with another size.
       _ = try store.removeIfDamaged(result.digest)
@@ -31,6 +31,8 @@ enum Measurements {
     } catch  where error.code == .missing {
       return nil
     }
-    return try JSONDecoder().decode(Measurement.self, from: Data(bytes))
+    return ofSeveral
+      ? try JSONDecoder().decode([Measurement].self, from: Data(bytes))
+      : [try JSONDecoder().decode(Measurement.self, from: Data(bytes))]
   }
 }

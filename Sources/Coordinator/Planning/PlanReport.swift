@@ -57,12 +57,15 @@ package struct PlanReport: Sendable, Hashable, Codable {
   package var damage: [DamageReport]?
   /// What can be rendered but is most likely not meant. Nil if an earlier version has planned.
   package var warnings: [Problem]?
+  /// Nil if the document has one output. Else the container, the video and the audio are those of the first one with
+  /// pictures.
+  package var outputs: [OutputReport]?
 
   private enum CodingKeys: String, CodingKey {
     case container, duration, frames
     case video = "picture"
     case audio = "sound"
-    case instructions, segments, damage, warnings
+    case instructions, segments, damage, warnings, outputs
   }
 
   init(_ planned: PlannedJob, _ request: JobRequest) throws {
@@ -74,6 +77,7 @@ package struct PlanReport: Sendable, Hashable, Codable {
     segments = []
     damage = DamageReport.list(plan.damage, request)
     warnings = planned.warnings
+    outputs = planned.outputs
     if let format = plan.format, let encoder = plan.segments.first?.task.encoder {
       video = Video(
         codec: encoder.codec.rawValue, width: format.size.width, height: format.size.height,

@@ -18,15 +18,18 @@ struct PlannedJob: Sendable {
   var warnings: [Problem]
   /// Whether `tasks` are measure tasks, so that the job is planned again when they are done.
   var isMeasuring = false
+  /// Nil: the document has one output.
+  var outputs: [OutputReport]?
 
   /// Throws `DocumentError` if the document does not match its media.
   /// - Parameters:
   ///   - fonts: Of the document's texts.
-  ///   - measurement: Reads the result of a measure task. Nil: it is lost, and the segment has to be measured again.
+  ///   - measurement: Reads the result of a measure task, of several outputs or of one. Nil: it is lost, and the
+  ///     segment has to be measured again.
   ///   - result: What a task with this fingerprint produced before, if that is still available.
   init(
     _ request: JobRequest, descriptions: [AssetID: AssetDescription], fonts: FoundFonts, build: String,
-    measurement: (Content) throws -> Measurement?, result: (SHA256Digest) -> Content?
+    measurement: (Content, _ ofSeveral: Bool) throws -> [Measurement]?, result: (SHA256Digest) -> Content?
   ) throws {
     (plan, warnings) = try Self.plan(request, descriptions, fonts)
     let problems = request.problems(with: plan.damage)
@@ -41,43 +44,62 @@ struct PlannedJob: Sendable {
         .audio, .passthrough(task), label: names.copy(of: task.digests), digests: task.digests, files, build,
         cost: 1, work: Int(clamping: size), result)
     }
-    if let task = plan.audio {
+    let ladder = plan.ladder
+    outputs = ladder.map { $0.stitches.map(OutputReport.init) }
+    let sound: (payload: TaskPayload, digests: [String], work: Int64)? =
+      if let ladder {
+        ladder.audio.map { (.audioLadder($0), $0.digests, $0.sampleCount) }
+      } else {
+        plan.audio.map { (.audio($0), $0.sources.map(\.digest), $0.sampleCount) }
+      }
+    if let sound {
       // The audio is one task, however long the film is, so it has the highest cost and starts first.
-      let digests = task.sources.map(\.digest)
       audio = try Self.task(
-        .audio, .audio(task), label: names.audio(of: digests), digests: digests, files, build,
-        cost: (plan.segments.map(\.cost).max() ?? 0) + 1, work: Int(task.sampleCount), result)
+        .audio, sound.payload, label: names.audio(of: sound.digests), digests: sound.digests, files, build,
+        cost: (plan.segments.map(\.cost).max() ?? 0) + 1, work: Int(sound.work), result)
     }
-    if plan.averageBitRate != nil {
-      for (segment, measure) in zip(plan.segments, plan.measureTasks) {
+    let measures: [TaskPayload] =
+      ladder != nil
+      ? plan.measureLadderTasks.map { .measureLadder($0) }
+      : plan.averageBitRate == nil ? [] : plan.measureTasks.map { .measure($0) }
+    var rungs = plan.segments.map { _ in ladder?.rungs ?? [] }
+    if !measures.isEmpty {
+      for (segment, measure) in zip(plan.segments, measures) {
         let digests = segment.task.sources.map(\.digest)
         tasks.append(
           try Self.task(
-            .measure, .measure(measure), label: names.measure(segment.frames),
+            .measure, measure, label: names.measure(segment.frames),
             digests: digests + segment.task.otherDigests, files, build, cost: segment.cost,
             work: segment.task.frameCount, result))
       }
-      let measurements = try tasks.map { try $0.cached.flatMap(measurement) }
+      let measurements = try tasks.map { try $0.cached.flatMap { try measurement($0, ladder != nil) } }
       for index in tasks.indices where measurements[index] == nil { tasks[index].cached = nil }
       guard tasks.allSatisfy({ $0.cached != nil }) else {
         isMeasuring = true
         return
       }
-      plan = try plan.sharingBits(measurements.compactMap(\.self))
+      let found = measurements.compactMap(\.self)
+      if ladder != nil {
+        rungs = try plan.sharingLadderBits(found)
+      } else {
+        plan = try plan.sharingBits(found.compactMap(\.first))
+      }
       tasks = []
     }
-    for segment in plan.segments {
+    for (segment, rungs) in zip(plan.segments, rungs) {
       let digests = segment.task.sources.map(\.digest)
       tasks.append(
         try Self.task(
-          .video, .video(segment.task), label: names.video(segment.frames, of: digests),
+          .video, Self.payload(segment.task, rungs), label: names.video(segment.frames, of: digests),
           digests: digests + segment.task.otherDigests, files, build, cost: segment.cost, work: segment.task.frameCount,
           result))
     }
     if let audio { tasks.append(audio) }
-    let payload = try Self.payload(.stitch(plan.stitch))
+    let payload = try Self.payload(
+      ladder.map { .stitchLadder($0.stitch(segmentCount: plan.segments.count)) } ?? .stitch(plan.stitch))
     // Its other inputs are the results of the tasks above.
-    let inputs = plan.stitch.artwork.flatMap { files[$0.digest] }.map { [$0] } ?? []
+    let artwork = ladder != nil ? ladder?.artwork : plan.stitch.artwork
+    let inputs = artwork.flatMap { files[$0.digest] }.map { [$0] } ?? []
     let pieces = tasks.compactMap(\.cached)
     var cached: Content?
     if pieces.count == tasks.count {
@@ -92,6 +114,14 @@ struct PlannedJob: Sendable {
         kind: .stitch, label: names.stitch(pieces: tasks.count), payload: payload, inputs: inputs,
         fingerprint: fingerprint,
         cost: 0, work: 0, cached: cached))
+  }
+
+  /// - Parameter rungs: Of a film with several outputs. Empty: it has one.
+  private static func payload(_ video: VideoTask, _ rungs: [VideoRung]) -> TaskPayload {
+    guard let first = rungs.first else { return .video(video) }
+    var video = video
+    video.encoder = first.encoder
+    return .videoLadder(VideoLadderTask(video: video, rungs: rungs))
   }
 
   static func plan(

@@ -49,7 +49,7 @@ struct Planner: Sendable {
         let measured = Measurements.results(tasks)
         var planned = try PlannedJob(
           request, descriptions: descriptions, fonts: fonts, build: build,
-          measurement: { try Measurements.read($0, store: content.store) },
+          measurement: { try Measurements.read($0, ofSeveral: $1, store: content.store) },
           result: { measured[$0] ?? results.result(of: $0) })
         // A film of which it is not known what damage it shows is stitched again: its pieces have all that they show.
         for (index, task) in planned.tasks.enumerated() where task.kind == .stitch {
@@ -62,6 +62,7 @@ struct Planner: Sendable {
           guard problems.isEmpty else { throw DocumentError(problems: problems) }
         }
         try notes.record(planned.warnings, of: job.request)
+        if let outputs = planned.outputs { try notes.record(outputs, of: job.request) }
         // What a store that is away seemed not to have may be there.
         if let absence = content.store.absence { throw ContentStoreError(.away, absence) }
         return planned

@@ -1,8 +1,10 @@
 import ContentStorage
 import Digest
+import FoundationEssentials
 import Jobs
 import Segmenter
 import SwiftProtobuf
+import SystemSupport
 import Wire
 
 /// Reads the statuses of jobs. The reason why a job failed is made once and kept, because it takes the job's tasks and
@@ -21,6 +23,8 @@ actor StatusReader {
   private var damage: (job: JobID, film: SHA256Digest, list: [Sheaf_MediaDamage])?
   /// Of the job that was asked for last.
   private var warnings: (job: JobID, list: [Sheaf_Problem])?
+  /// Of the job that was asked for last.
+  private var outputs: (job: JobID, isPlanned: Bool, json: Data)?
   /// The names of the author's own compositors by job.
   private var compositors: [JobID: [String]] = [:]
   private var workers: (list: [WorkerRecord], at: Duration)?
@@ -45,7 +49,29 @@ actor StatusReader {
       summary, failure: try await failure(of: summary.job), waitsFor: try await waitsFor(summary))
     status.damage = try await damage(of: summary.job)
     status.warnings = try await warnings(of: summary.job)
+    status.outputs = try await outputs(of: summary.job)
     return status
+  }
+
+  /// The outputs of a document that has several, as JSON; empty if it has one. Before the job is planned, or without
+  /// the note of its plan, only their files are known.
+  private func outputs(of job: Job) async throws(JobStoreError) -> Data {
+    let isPlanned = job.build != nil
+    if let known = outputs, known.job == job.id, known.isPlanned == isPlanned { return known.json }
+    guard let request = try await store.job(job.id)?.request else { return Data() }
+    let json: Data
+    do {
+      json = try await BlockingWork.run { [notes] in
+        guard let files = try? JobRequest(encoded: request).outputs else { return Data() }
+        let planned = isPlanned ? notes.outputs(of: request) : nil
+        return try JSONCoding.encoder.encode(planned ?? files.map { OutputReport(file: $0) })
+      }
+    } catch {
+      // The reader's task is cancelled: nobody waits for the status.
+      return Data()
+    }
+    outputs = (job.id, isPlanned, json)
+    return json
   }
 
   /// What is most likely not meant in the job's document.

@@ -161,11 +161,13 @@ struct ArtworkWriter {
   }
 
   /// When the file is complete.
-  /// - Parameter size: The file's, in bytes.
+  /// - Parameters:
+  ///   - start: The place of the file's first byte in that of the descriptor.
+  ///   - size: The file's, in bytes.
   /// - Returns: The file's size then.
-  func complete(_ descriptor: Int32, size: Int64, name: String) throws(MediaError) -> Int64 {
+  func complete(_ descriptor: Int32, from start: Int64, size: Int64, name: String) throws(MediaError) -> Int64 {
     guard place == .movie else { return size }
-    return try MovieMetadata.add(artwork, to: descriptor, size: size, name: name)
+    return try MovieMetadata.add(artwork, to: descriptor, from: start, size: size, name: name)
   }
 
   /// The greatest number of bytes by which it makes the index of a movie longer.

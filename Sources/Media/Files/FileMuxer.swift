@@ -25,6 +25,7 @@ package final class FileMuxer {
 
   /// - Parameters:
   ///   - descriptor: Of an empty file. The caller closes it.
+  ///   - start: The place of the file's first byte in that of the descriptor.
   ///   - name: The output's name, for messages.
   ///   - texts: The text tracks, which follow `tracks`.
   ///   - indexFirst: Puts the index before the data, so that a player can start with the file's first bytes.
@@ -34,14 +35,15 @@ package final class FileMuxer {
   ///   - artwork: The picture that players show for the file. The descriptor must be readable then.
   ///   - movement: Advanced with every packet that is written.
   package init(
-    descriptor: Int32, name: String, container: Container, tracks: [Track], texts: [TextTrack] = [], indexFirst: Bool,
-    metadata: [String: String], chapters: [Chapter] = [], rotation: Int = 0, artwork: ArtworkFile? = nil,
-    movement: Movement? = nil
+    descriptor: Int32, from start: Int64 = 0, name: String, container: Container, tracks: [Track],
+    texts: [TextTrack] = [], indexFirst: Bool, metadata: [String: String], chapters: [Chapter] = [], rotation: Int = 0,
+    artwork: ArtworkFile? = nil, movement: Movement? = nil
   ) throws(MediaError) {
     self.tracks = tracks
     self.texts = texts
     self.container = container
-    file = try MuxerFile(descriptor: descriptor, name: name, container: container, movement: movement)
+    file = try MuxerFile(
+      descriptor: descriptor, from: start, name: name, container: container, movement: movement)
     file.add(metadata)
     for track in tracks { try addStream(track, rotation: rotation) }
     for text in texts { try addStream(text) }

@@ -18,9 +18,11 @@ final class LibavIO {
   }
 
   /// Writes an empty file that can seek. The descriptor is the caller's to close.
-  /// - Parameter movement: Advanced with every write.
-  init(writing descriptor: Int32, name: String, movement: Movement?) throws(MediaError) {
-    stream = Stream(.output(descriptor, name: name), movement)
+  /// - Parameters:
+  ///   - start: The place of the file's first byte in that of the descriptor.
+  ///   - movement: Advanced with every write.
+  init(writing descriptor: Int32, from start: Int64 = 0, name: String, movement: Movement?) throws(MediaError) {
+    stream = Stream(.output(descriptor, start: start, name: name), movement)
     context = try LibavIO.context(stream, "opening the output", capacity: 256 * 1024, isWritten: true)
   }
 
@@ -61,7 +63,7 @@ final class LibavIO {
 private final class Stream {
   enum Backing {
     case source(any ByteSource)
-    case output(Int32, name: String)
+    case output(Int32, start: Int64, name: String)
   }
 
   private let backing: Backing
@@ -95,9 +97,9 @@ private final class Stream {
 
   /// Returns the number of bytes, all of which were written, or an AVERROR.
   func write(_ bytes: UnsafeRawBufferPointer) -> Int32 {
-    guard failure == nil, case .output(let descriptor, let name) = backing else { return sheaf_averror(EIO) }
+    guard failure == nil, case .output(let descriptor, let start, let name) = backing else { return sheaf_averror(EIO) }
     do throws(SystemError) {
-      try writeAll(descriptor, bytes, at: position, name: name)
+      try writeAll(descriptor, bytes, at: start + position, name: name)
     } catch {
       failure = MediaError.during("writing", name)(error)
       return sheaf_averror(EIO)

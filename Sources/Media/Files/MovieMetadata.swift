@@ -14,9 +14,10 @@ enum MovieMetadata {
     var end: Int64 { offset + size }
   }
 
+  /// - Parameter origin: The place of the file's first byte in that of the descriptor.
   /// - Returns: The file's size.
   static func add(
-    _ artwork: ArtworkFile, to descriptor: Int32, size: Int64, name: String
+    _ artwork: ArtworkFile, to descriptor: Int32, from origin: Int64 = 0, size: Int64, name: String
   ) throws(MediaError) -> Int64 {
     func failure(_ message: String) -> MediaError {
       MediaError(.unsupported, operation: "adding artwork to", subject: name, message: message)
@@ -25,7 +26,7 @@ enum MovieMetadata {
       var bytes = [UInt8](repeating: 0, count: count)
       let done = try mapErrors(to: MediaError.during("reading", name)) { () throws(SystemError) in
         try bytes.withUnsafeMutableBufferPointer { buffer throws(SystemError) in
-          try readAll(descriptor, into: UnsafeMutableRawBufferPointer(buffer), at: offset, name: name)
+          try readAll(descriptor, into: UnsafeMutableRawBufferPointer(buffer), at: origin + offset, name: name)
         }
       }
       bytes.removeLast(count - done)
@@ -34,7 +35,7 @@ enum MovieMetadata {
     func write(_ bytes: [UInt8], _ offset: Int64) throws(MediaError) {
       try mapErrors(to: MediaError.during("writing", name)) { () throws(SystemError) in
         try bytes.withUnsafeBufferPointer { buffer throws(SystemError) in
-          try writeAll(descriptor, UnsafeRawBufferPointer(buffer), at: offset, name: name)
+          try writeAll(descriptor, UnsafeRawBufferPointer(buffer), at: origin + offset, name: name)
         }
       }
     }

@@ -11,6 +11,7 @@ final class MuxerFile {
   private let movement: Movement?
   private var options: [(key: String, value: String)] = []
   private let descriptor: Int32
+  private let start: Int64
   private var artwork: ArtworkWriter?
   /// Of the complete file, in bytes.
   private var size: Int64?
@@ -18,15 +19,19 @@ final class MuxerFile {
 
   /// - Parameters:
   ///   - descriptor: Of an empty file, which can be read if it is to have artwork. The caller closes it.
+  ///   - start: The place of the file's first byte in that of the descriptor.
   ///   - name: The file's name, for messages.
   ///   - movement: Advanced with every packet that is written.
-  init(descriptor: Int32, name: String, container: Container, movement: Movement?) throws(MediaError) {
+  init(
+    descriptor: Int32, from start: Int64 = 0, name: String, container: Container, movement: Movement?
+  ) throws(MediaError) {
     sheaf_log_capture()
     self.name = name
     self.container = container
     self.movement = movement
     self.descriptor = descriptor
-    io = try LibavIO(writing: descriptor, name: name, movement: movement)
+    self.start = start
+    io = try LibavIO(writing: descriptor, from: start, name: name, movement: movement)
     var made: UnsafeMutablePointer<AVFormatContext>?
     try check(avformat_alloc_output_context2(&made, nil, container.formatName, nil), "opening the output", name)
     context = try allocated(made, "opening the output")
@@ -100,7 +105,7 @@ final class MuxerFile {
     try io.rethrow()
     try check(result, "finishing", name)
     try io.flush()
-    size = try artwork?.complete(descriptor, size: io.byteCount, name: name)
+    size = try artwork?.complete(descriptor, from: start, size: io.byteCount, name: name)
   }
 
   /// Bytes in the file so far.

@@ -31,10 +31,11 @@ private enum PieceFormat {
   }
 }
 
-/// Writes a piece, a packet at a time, to an open descriptor, at its offset. The caller closes the descriptor. It is
-/// only written to, so it may be a pipe. A full disk is an error with the code `.outOfSpace`.
+/// Writes a piece, a packet at a time, to an open descriptor, at its offset, or as a part of a package. The caller
+/// closes the descriptor. It is only written to, so it may be a pipe. A full disk is an error with the code
+/// `.outOfSpace`.
 package final class PieceWriter {
-  private let descriptor: Int32
+  private let place: Place
   /// Small records are gathered here and written together.
   private var pending: [UInt8] = []
   private var packetCount: Int64 = 0
@@ -42,8 +43,23 @@ package final class PieceWriter {
   private static let capacity = 256 * 1024
   private static let subject = "a piece"
 
-  package init(descriptor: Int32, header: PieceHeader) throws(MediaError) {
-    self.descriptor = descriptor
+  /// Where the bytes go.
+  private enum Place {
+    case descriptor(Int32)
+    case part(Int, PackageParts)
+  }
+
+  package convenience init(descriptor: Int32, header: PieceHeader) throws(MediaError) {
+    try self.init(.descriptor(descriptor), header)
+  }
+
+  /// Writes to a part of a package that is made.
+  package convenience init(part: Int, of package: PackageParts, header: PieceHeader) throws(MediaError) {
+    try self.init(.part(part, package), header)
+  }
+
+  private init(_ place: Place, _ header: PieceHeader) throws(MediaError) {
+    self.place = place
     pending.reserveCapacity(PieceWriter.capacity)
     let json: [UInt8]
     do {
@@ -111,6 +127,10 @@ package final class PieceWriter {
   }
 
   private func writeThrough(_ bytes: UnsafeRawBufferPointer) throws(MediaError) {
+    guard case .descriptor(let descriptor) = place else {
+      if case .part(let part, let package) = place { try package.append(bytes, to: part) }
+      return
+    }
     try mapErrors(to: MediaError.during("writing", PieceWriter.subject)) {
       () throws(SystemError) in
       try writeAll(descriptor, bytes, name: PieceWriter.subject)

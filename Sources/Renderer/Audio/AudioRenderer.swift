@@ -35,6 +35,55 @@ package enum AudioRenderer {
     _ task: AudioTask, inputs: [String: any ByteSource], to descriptor: Int32, movement: Movement? = nil,
     progress: (Int64) -> Void
   ) throws(RenderError) -> ShownDamage {
+    let output = { () throws(RenderError) in
+      try [AudioPieceEncoder(task.encoder, sampleCount: task.sampleCount, to: .file(descriptor), movement)]
+    }
+    return try mix(task, inputs: inputs, into: output, movement: movement, progress: progress)
+  }
+
+  /// Writes the pieces of several outputs' audio, as a package. What has the same sample rate and channels is mixed
+  /// once. The parameters and the errors are those of `render` for one output; the file must be readable too.
+  @discardableResult
+  package static func render(
+    _ ladder: AudioLadderTask, inputs: [String: any ByteSource], to descriptor: Int32, movement: Movement? = nil,
+    progress: (Int64) -> Void
+  ) throws(RenderError) -> ShownDamage {
+    let parts = PackageParts(descriptor: descriptor, count: ladder.mixes.reduce(0) { $0 + $1.encoders.count })
+    var (number, done) = (0, Int64(0))
+    var shown: ShownDamage?
+    for mixdown in ladder.mixes {
+      let task = mixdown.audio
+      for encoder in mixdown.encoders
+      where encoder.sampleRate != task.encoder.sampleRate || encoder.channels != task.encoder.channels {
+        throw RenderError(.task, "a mix of \(task.encoder.sampleRate) Hz that is encoded at \(encoder.sampleRate) Hz")
+      }
+      guard !mixdown.encoders.isEmpty else { throw RenderError(.task, "a mix that is encoded for no output") }
+      let first = number
+      let outputs = { () throws(RenderError) in
+        var outputs: [AudioPieceEncoder] = []
+        for (index, encoder) in mixdown.encoders.enumerated() {
+          outputs.append(
+            try AudioPieceEncoder(
+              encoder, sampleCount: task.sampleCount, to: .part(first + index, of: parts), movement))
+        }
+        return outputs
+      }
+      let before = done
+      let damage = try mix(task, inputs: inputs, into: outputs, movement: movement) { progress(before + $0) }
+      // Every mix hears the same.
+      shown = shown ?? damage
+      number += mixdown.encoders.count
+      done += task.sampleCount
+    }
+    try mapErrors(to: RenderError.during("writing the pieces")) { () throws(MediaError) in try parts.finish() }
+    return shown ?? ShownDamage()
+  }
+
+  /// Mixes the audio, and encodes it in one or more ways.
+  private static func mix(
+    _ task: AudioTask, inputs: [String: any ByteSource], into open: () throws(RenderError) -> [AudioPieceEncoder],
+    movement: Movement?, progress: (Int64) -> Void
+  ) throws(RenderError) -> ShownDamage {
     let channelCounts = AudioSettings.channelCounts
     guard task.encoder.sampleRate > 0, channelCounts.contains(task.encoder.channels), task.sampleCount >= 0 else {
       throw RenderError(
@@ -48,8 +97,10 @@ package enum AudioRenderer {
     }
     let damage = DamageLog()
     let (rate, channels) = (task.encoder.sampleRate, task.encoder.channels)
-    let output = try AudioPieceEncoder(task.encoder, sampleCount: task.sampleCount, to: descriptor, movement)
-    let size = output.blockSize(near: blockSize)
+    let outputs = try open()
+    // Whole frames of each encoder.
+    let frames = outputs.map(\.frameSize).reduce(1) { leastCommonMultiple($0, $1) }
+    let size = frames * max(1, blockSize / frames)
     let block = SampleBlock(channels: channels, capacity: size)
     func mastered(_ mastering: Mastering, _ damage: DamageLog?) throws(RenderError) -> MasteredMix {
       let opener = ClipOpener(task, inputs: inputs, movement: movement, damage: damage)
@@ -89,12 +140,18 @@ package enum AudioRenderer {
     try forEachBlock { (samples) throws(RenderError) in
       damage.move(to: Double(samples.lowerBound) / Double(rate))
       try mix.mix(samples.count, into: block)
-      try output.encode(block, count: samples.count)
+      for output in outputs { try output.encode(block, count: samples.count) }
       let share = Double(samples.upperBound) / Double(task.sampleCount)
       progress(measured == 0 ? samples.upperBound : measured + Int64(Double(task.sampleCount - measured) * share))
     }
-    try output.finish(damage.damage)
+    for output in outputs { try output.finish(damage.damage) }
     return damage.damage
+  }
+
+  private static func leastCommonMultiple(_ a: Int, _ b: Int) -> Int {
+    var (divisor, rest) = (a, b)
+    while rest != 0 { (divisor, rest) = (rest, divisor % rest) }
+    return a / divisor * b
   }
 }
 
@@ -107,23 +164,25 @@ private struct AudioPieceEncoder {
   private let movement: Movement?
 
   init(
-    _ settings: AudioSettings, sampleCount: Int64, to descriptor: Int32, _ movement: Movement?
+    _ settings: AudioSettings, sampleCount: Int64, to place: RungEncoding.Place, _ movement: Movement?
   ) throws(RenderError) {
     self.movement = movement
     let step = "starting to encode the audio as \(settings.codec.rawValue)"
     (encoder, writer) = try mapErrors(to: RenderError.during(step)) { () throws(MediaError) in
       let encoder = try AudioEncoder(settings)
-      return (encoder, try PieceWriter(descriptor: descriptor, header: encoder.header))
+      let writer =
+        switch place {
+        case .file(let descriptor): try PieceWriter(descriptor: descriptor, header: encoder.header)
+        case .part(let part, let package): try PieceWriter(part: part, of: package, header: encoder.header)
+        }
+      return (encoder, writer)
     }
     channels = settings.channels
     self.sampleCount = sampleCount
   }
 
-  /// The number of samples, about `count`, that every call of `encode` but the last should pass: whole frames of the
-  /// encoder.
-  func blockSize(near count: Int) -> Int {
-    max(1, encoder.frameSize) * max(1, count / max(1, encoder.frameSize))
-  }
+  /// Every call of `encode` but the last should pass a multiple of these samples.
+  var frameSize: Int { max(1, encoder.frameSize) }
 
   /// Encodes the first `count` samples of a block.
   func encode(_ block: SampleBlock, count: Int) throws(RenderError) {

@@ -11,31 +11,64 @@ package enum SegmentMeter {
     _ task: MeasureTask, inputs: [String: any ByteSource], compositors: CompositorRegistry = .none,
     movement: Movement? = nil, progress: (Int64) -> Void
   ) throws(RenderError) -> Measurement {
-    let video = task.video
+    let rung = VideoRung(size: task.video.format.size, encoder: task.video.encoder)
+    let measured = try measure(
+      task.video, [rung], inputs: inputs, compositors: compositors, movement: movement, progress: progress)
+    return measured[0]
+  }
+
+  /// Measures a segment for several outputs: the frames are made once. Returns one measurement for each rung.
+  package static func measure(
+    _ task: MeasureLadderTask, inputs: [String: any ByteSource], compositors: CompositorRegistry = .none,
+    movement: Movement? = nil, progress: (Int64) -> Void
+  ) throws(RenderError) -> [Measurement] {
+    try VideoLadderTask.check(task.rungs, of: task.video)
+    return try measure(
+      task.video, task.rungs, inputs: inputs, compositors: compositors, movement: movement, progress: progress)
+  }
+
+  private static func measure(
+    _ video: VideoTask, _ rungs: [VideoRung], inputs: [String: any ByteSource], compositors: CompositorRegistry,
+    movement: Movement?, progress: (Int64) -> Void
+  ) throws(RenderError) -> [Measurement] {
     try video.check()
-    guard let model = video.encoder.bitRateModel else {
-      throw RenderError(.task, "the codec \(video.encoder.codec.rawValue) is not measured")
+    var counters: [(size: PixelSize, factor: Double, counter: FrameCounter)] = []
+    for rung in rungs {
+      guard let model = rung.encoder.bitRateModel else {
+        throw RenderError(.task, "the codec \(rung.encoder.codec.rawValue) is not measured")
+      }
+      var task = video
+      (task.format.size, task.encoder) = (rung.size, rung.encoder)
+      for factor in model.measuringFactors {
+        let counter = try mapErrors(to: RenderError.during("opening the encoder")) { () throws(MediaError) in
+          try FrameCounter(task, factor: factor, movement)
+        }
+        counters.append((rung.size, factor, counter))
+      }
     }
-    var counters: [FrameCounter] = []
-    for factor in model.measuringFactors {
-      counters.append(
-        try mapErrors(to: RenderError.during("opening the encoder")) { () throws(MediaError) in
-          try FrameCounter(video, factor: factor, movement)
-        })
-    }
+    let sizes = FrameSizes(video.format)
     // The video task finds the same damage, and reports it.
     try VideoRenderer.makeFrames(
       video, inputs: inputs, compositors: compositors, movement: movement, damage: DamageLog()
     ) { (frame, index) throws(RenderError) in
-      try mapErrors(to: RenderError.during("measuring frame \(index) of the segment")) { () throws(MediaError) in
-        for counter in counters { try counter.send(frame, index) }
+      sizes.next()
+      for (size, _, counter) in counters {
+        let scaled = try sizes.frame(frame, in: size)
+        try mapErrors(to: RenderError.during("measuring frame \(index) of the segment")) { () throws(MediaError) in
+          try counter.send(scaled, index)
+        }
       }
       progress(Int64(index + 1))
     }
     try mapErrors(to: RenderError.during("finishing the measurement")) { () throws(MediaError) in
-      for counter in counters { try counter.finish() }
+      for (_, _, counter) in counters { try counter.finish() }
     }
-    return Measurement(rateFactors: model.measuringFactors, frameBits: counters.map(\.frameBits))
+    var rest = counters[...]
+    return rungs.map { rung in
+      let own = rest.prefix(rung.encoder.bitRateModel?.measuringFactors.count ?? 0)
+      rest = rest.dropFirst(own.count)
+      return Measurement(rateFactors: own.map(\.factor), frameBits: own.map(\.counter.frameBits))
+    }
   }
 }
 

@@ -25,110 +25,64 @@ package enum VideoRenderer {
     progress: (Int64) -> Void
   ) throws(RenderError) -> ShownDamage {
     try task.check()
-    // A segment may be encoded several times.
-    var greatest: Int64 = 0
-    var isWritten = false
-    func attempt(_ task: VideoTask) throws(RenderError) -> Made {
-      try encodeWithinLimit(
-        task, isWritten: &isWritten, inputs: inputs, compositors: compositors, to: descriptor, movement: movement
-      ) { done in
-        guard done > greatest else { return }
-        greatest = done
-        progress(done)
-      }
-    }
-    var search = try task.shareSearch
-    var task = task
-    var made = try attempt(task)
-    while case .quality(let factor) = task.encoder.rateControl,
-      let next = search?.next(after: factor, bits: made.packetBits.reduce(0, +))
-    {
-      task.encoder.rateControl = .quality(next)
-      made = try attempt(task)
-    }
-    return made.damage
+    let encoding = try RungEncoding(task, .file(descriptor), movement)
+    return try encode(
+      task, [encoding], inputs: inputs, compositors: compositors, movement: movement, progress: progress)
   }
 
-  /// The damaged pictures of a piece that is written, and the bits of each packet, in order of decoding.
-  private typealias Made = (damage: ShownDamage, packetBits: [Int])
-
-  /// Makes the segment's frames and writes the piece, in place of one that was written before.
-  /// - Parameter isWritten: whether there is one.
-  private static func encodeWithinLimit(
-    _ task: VideoTask, isWritten: inout Bool, inputs: [String: any ByteSource], compositors: CompositorRegistry,
-    to descriptor: Int32,
-    movement: Movement?, progress: (Int64) -> Void
-  ) throws(RenderError) -> Made {
-    func made(_ limit: RateLimit?) throws(RenderError) -> Made {
-      if isWritten {
-        try mapErrors(to: RenderError.during("writing the piece")) { () throws(MediaError) in
-          try PieceWriter.clear(descriptor)
-        }
-      }
-      isWritten = true
-      return try encode(
-        task, limit: limit, inputs: inputs, compositors: compositors, to: descriptor, movement: movement,
-        progress: progress)
+  /// Writes the segment's pieces for several outputs, as a package. Each frame is made once for all, unless an output's
+  /// piece has to be encoded again. The parameters and the errors are those of `render` for one output; the file must
+  /// be readable too.
+  @discardableResult
+  package static func render(
+    _ ladder: VideoLadderTask, inputs: [String: any ByteSource], compositors: CompositorRegistry = .none,
+    to descriptor: Int32, movement: Movement? = nil,
+    progress: (Int64) -> Void
+  ) throws(RenderError) -> ShownDamage {
+    try ladder.video.check()
+    try ladder.check()
+    let parts = PackageParts(descriptor: descriptor, count: ladder.rungs.count)
+    var encodings: [RungEncoding] = []
+    for (number, rung) in ladder.rungs.enumerated() {
+      var task = ladder.video
+      (task.format.size, task.encoder, task.share) = (rung.size, rung.encoder, rung.share)
+      encodings.append(try RungEncoding(task, .part(number, of: parts), movement))
     }
-    guard let limit = task.encoder.rateLimit else { return try made(nil) }
-    // Encoders keep a limit nearly always. Where one did not, the segment is made again with less. What counts is the
-    // limit of the whole film, so the result is the same wherever the segment is.
-    let frame = task.format.frameDuration.approximateSeconds
-    for share in limitShares {
-      let made = try made(limit.ofSegment(duration: frame * Double(task.frameCount), share: share))
-      if limit.isKept(bits: made.packetBits, frameDuration: frame) { return made }
-    }
-    throw RenderError(
-      .task,
-      "the segment's \(task.frameCount) frames take more than \(limit.bitRate) bits a second with a buffer of "
-        + "\(limit.bufferSize) bits, whatever their quality: 'maxBitRate' or 'bufferDuration' must be greater"
-    )
+    let damage = try encode(
+      ladder.video, encodings, inputs: inputs, compositors: compositors, movement: movement, progress: progress)
+    try mapErrors(to: RenderError.during("writing the pieces")) { () throws(MediaError) in try parts.finish() }
+    return damage
   }
 
-  /// The parts of a film's limit with which a segment is tried.
-  private static let limitShares = [1, 0.85, 0.7, 0.5, 0.3]
-
-  /// Makes the segment's frames and writes the piece.
-  /// - Parameter limit: Of the encoder.
+  /// Makes the segment's frames, and encodes them, as often as an encoding needs it.
+  /// - Returns: The damaged pictures that the segment shows.
   private static func encode(
-    _ task: VideoTask, limit: RateLimit?, inputs: [String: any ByteSource],
-    compositors: CompositorRegistry,
-    to descriptor: Int32, movement: Movement?, progress: (Int64) -> Void
-  ) throws(RenderError) -> Made {
-    let damage = DamageLog()
-    let encoder = try mapErrors(to: RenderError.during("opening the encoder")) { () throws(MediaError) in
-      try VideoEncoder(
-        task.encoder, size: task.format.size, frameDuration: task.format.frameDuration, limit: limit)
-    }
-    let writer = try mapErrors(to: RenderError.during("writing the piece")) { () throws(MediaError) in
-      try PieceWriter(descriptor: descriptor, header: encoder.header)
-    }
-    var control = try task.shareControl
-    var packetBits: [Int] = []
-    try makeFrames(task, inputs: inputs, compositors: compositors, movement: movement, damage: damage) {
-      (frame, index) throws(RenderError) in
-      try mapErrors(to: RenderError.during("encoding frame \(index) of the segment")) { () throws(MediaError) in
-        if let factor = control?.nextFactor() { try encoder.setRateFactor(factor) }
-        try encoder.send(frame, pts: Int64(index))
-        while let packet = try encoder.receive() {
-          movement?.advance()
-          control?.receive(frame: Int(packet.pts), bits: 8 * packet.byteCount)
-          packetBits.append(8 * packet.byteCount)
-          try writer.write(packet)
-        }
+    _ task: VideoTask, _ encodings: [RungEncoding], inputs: [String: any ByteSource], compositors: CompositorRegistry,
+    movement: Movement?, progress: (Int64) -> Void
+  ) throws(RenderError) -> ShownDamage {
+    let sizes = FrameSizes(task.format)
+    var shown = ShownDamage()
+    var greatest: Int64 = 0
+    while encodings.contains(where: { !$0.isFinished }) {
+      let damage = DamageLog()
+      var pass: [RungEncoding] = []
+      for encoding in encodings where !encoding.isFinished {
+        if encoding.isAlone, pass.contains(where: \.isAlone) { continue }
+        pass.append(encoding)
       }
-      progress(Int64(index + 1))
-    }
-    try mapErrors(to: RenderError.during("finishing the piece")) { () throws(MediaError) in
-      try encoder.finish()
-      while let packet = try encoder.receive() {
-        movement?.advance()
-        packetBits.append(8 * packet.byteCount)
-        try writer.write(packet)
+      for encoding in pass { try encoding.begin() }
+      try makeFrames(task, inputs: inputs, compositors: compositors, movement: movement, damage: damage) {
+        (frame, index) throws(RenderError) in
+        sizes.next()
+        for encoding in pass { try encoding.encode(try sizes.frame(frame, in: encoding.size), index) }
+        guard index + 1 > greatest else { return }
+        greatest = Int64(index + 1)
+        progress(greatest)
       }
-      try writer.finish(damage: damage.damage.encoded())
+      shown = damage.damage
+      for encoding in pass { try encoding.end(shown) }
     }
-    return (damage.damage, packetBits)
+    return shown
   }
 
   /// Makes the frames of a segment whose task was checked in a thread of their own, and passes each on in order.
@@ -200,6 +154,28 @@ extension VideoTask {
     }
     let clips = spans.flatMap(\.clips)
     return clips.map(\.source) + clips.compactMap(\.mask?.source) + spans.flatMap(\.mattes) + ofOverlays
+  }
+}
+
+extension VideoLadderTask {
+  /// Throws `.task` unless every rung can be made of the video's frames.
+  fileprivate func check() throws(RenderError) {
+    try Self.check(rungs, of: video)
+  }
+
+  static func check(_ rungs: [VideoRung], of video: VideoTask) throws(RenderError) {
+    guard !rungs.isEmpty else { throw RenderError(.task, "a segment that is encoded for no output") }
+    let side = 1...PixelSize.largestSide
+    for rung in rungs {
+      guard side.contains(rung.size.width), side.contains(rung.size.height),
+        rung.encoder.pixelFormat == video.format.pixelFormat
+      else {
+        throw RenderError(
+          .task,
+          "frames of \(rung.size.width)x\(rung.size.height) \(rung.encoder.pixelFormat) are not made of "
+            + "\(video.format.size.width)x\(video.format.size.height) \(video.format.pixelFormat)")
+      }
+    }
   }
 }
 

@@ -5,20 +5,13 @@ import Glibc
 
 extension RenderPlan {
   /// The bits a second that the video is to have on average. Nil if it has another rate control, or there is no video.
-  package var averageBitRate: Int? {
-    guard case .averageBitRate(let rate) = stitch.video?.encoder.rateControl else { return nil }
-    return rate
-  }
+  package var averageBitRate: Int? { stitch.video?.encoder.averageBitRate }
 
   /// What to measure before the video can be rendered: one task a segment.
   package var measureTasks: [MeasureTask] {
     segments.map { segment in
       var video = segment.task
-      if let model = video.encoder.bitRateModel {
-        video.encoder.rateControl = .quality(model.measuringFactors[0])
-        // Nothing in a measurement depends on how many bits a film is to have.
-        (video.encoder.level, video.encoder.rateLimit) = (nil, nil)
-      }
+      video.encoder = video.encoder.measuring
       return MeasureTask(video: video)
     }
   }
@@ -35,29 +28,52 @@ extension RenderPlan {
   package func sharingBits(
     _ measurements: [Measurement]
   ) throws(PlanError) -> RenderPlan {
-    guard let rate = averageBitRate, let video = stitch.video, let model = video.encoder.bitRateModel
-    else { return self }
+    guard averageBitRate != nil, let video = stitch.video, video.encoder.bitRateModel != nil else { return self }
+    var plan = self
+    for (index, share) in try bitShares(video.encoder, measurements).enumerated() {
+      plan.segments[index].task.encoder.rateControl = .quality(share.factor)
+      plan.segments[index].task.share = share.share
+    }
+    return plan
+  }
+
+  /// The rate factor of each segment, and its share of the bits.
+  /// - Parameter encoder: Of all segments. It has an average bit rate.
+  func bitShares(
+    _ encoder: VideoSettings, _ measurements: [Measurement]
+  ) throws(PlanError) -> [(factor: Double, share: BitShare)] {
+    guard let rate = encoder.averageBitRate, let model = encoder.bitRateModel, let format else { return [] }
     let counts = segments.map(\.task.frameCount)
     guard measurements.count == counts.count,
       zip(measurements, counts).allSatisfy({ $0.isComplete(model, frameCount: $1) })
     else { throw PlanError(.notMeasured, "the average bit rate") }
     let seconds = try mapErrors(to: PlanError.time("the film's length")) { () throws(TimeError) in
-      try (video.format.frameDuration * Rational(frameCount)).approximateSeconds
+      try (format.frameDuration * Rational(frameCount)).approximateSeconds
     }
     let predictions = measurements.map { BitPrediction($0, model: model) }
     let factor = RateFactorSearch(model).factor(of: Double(rate) * seconds) { factor in
       predictions.reduce(0) { $0 + $1.bits(at: factor) }
     }
-    var plan = self
-    for (index, prediction) in predictions.enumerated() {
-      plan.segments[index].task.encoder.rateControl = .quality(factor)
-      plan.segments[index].task.share = BitShare(frameBits: prediction.frameBits(at: factor))
-    }
-    return plan
+    return predictions.map { (factor, BitShare(frameBits: $0.frameBits(at: factor))) }
   }
 }
 
 extension VideoSettings {
+  /// The bits a second on average over the film. Nil: the rate control is another.
+  package var averageBitRate: Int? {
+    if case .averageBitRate(let rate) = rateControl { rate } else { nil }
+  }
+
+  /// How a segment is measured.
+  var measuring: VideoSettings {
+    guard let model = bitRateModel else { return self }
+    var settings = self
+    settings.rateControl = .quality(model.measuringFactors[0])
+    // Nothing in a measurement depends on how many bits a film is to have.
+    (settings.level, settings.rateLimit) = (nil, nil)
+    return settings
+  }
+
   /// How the bits of a segment follow from its measurement. Nil: the codec has no average bit rate.
   package var bitRateModel: BitRateModel? { codec.definition.bitRateModel(self) }
 }

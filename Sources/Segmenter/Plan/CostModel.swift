@@ -4,7 +4,8 @@ import CompositionModel
 /// be good enough to balance segments: the numbers are rounded from timings of libavcodec in one thread at 720p.
 struct CostModel {
   let format: VideoTaskFormat
-  let encoder: VideoSettings
+  /// How the pictures are encoded, for each of the film's outputs.
+  let rungs: [VideoRung]
   let sources: SourceLookup
   /// Of the whole film.
   var filters: [Filter<RampList>]?
@@ -27,7 +28,11 @@ struct CostModel {
   /// To make and encode one frame of a span.
   func frame(of span: TimelineSpan) throws(PlanError) -> Double {
     let outputPixels = pixels(format.size)
-    var cost = outputPixels * encoder.codec.definition.costPerPixel(encoder)
+    var cost = 0.0
+    for rung in rungs {
+      cost += pixels(rung.size) * rung.encoder.codec.definition.costPerPixel(rung.encoder)
+      if rung.size != format.size { cost += outputPixels * CostModel.convert }
+    }
     for layer in span.layers {
       for clip in layer.clips {
         for (_, decoded) in clip.decoded {

@@ -110,7 +110,7 @@ package enum ImagePlanner {
       throw PlanError(edit.export.passthrough == nil ? .noPictures : .copied, "the film")
     }
     var edit = edit
-    edit.export.timeRange = nil
+    (edit.export.timeRange, edit.outputs) = (nil, nil)
     let frameDuration = edit.videoComposition.frameDuration
     var starts: [Int] = []
     if tolerance != .exact {

@@ -30,6 +30,9 @@ package enum RenderPlanner {
     let audio = try edit.export.audio.map { encoder throws(PlanError) in
       try AudioPlanner(edit: edit, sources: lookup).task(encoder)
     }
+    let ladder = try edit.outputs.map { outputs throws(PlanError) in
+      try LadderPlan(outputs, of: edit, sources: lookup)
+    }
     var segments: [Segment] = []
     var format: VideoTaskFormat?
     var video: StitchedVideo?
@@ -37,10 +40,31 @@ package enum RenderPlanner {
       let made = VideoTaskFormat(edit.videoComposition, encoder)
       format = made
       segments = try self.segments(
-        of: edit, format: made, encoder: encoder, frameCount: frameCount,
+        of: edit, format: made, rungs: ladder?.rungs ?? [VideoRung(size: made.size, encoder: encoder)],
+        encoder: encoder, frameCount: frameCount,
         segmentDuration: segmentDuration ?? defaultSegmentDuration, lookup: lookup, fonts: fonts)
       video = StitchedVideo(format: made, encoder: encoder, frameCounts: segments.map(\.frames.count))
     }
+    let stitch = try stitchTask(edit, video: video, audio: audio, lookup)
+    let damage = edit.export.video == nil ? ShownDamage() : try DescribedDamage.shown(by: edit, sources: lookup)
+    var plan = RenderPlan(
+      frameCount: frameCount, start: range.start, duration: range.duration, format: format,
+      instructions: edit.videoComposition.instructions.filter {
+        $0.over.start < range.end && range.start < $0.over.end
+      },
+      segments: segments, audio: audio, stitch: stitch,
+      damage: damage)
+    plan.ladder = ladder
+    if let outputs = edit.outputs {
+      plan.ladder?.stitches = try LadderPlan.stitches(outputs, of: edit, segments: segments, sources: lookup)
+    }
+    return plan
+  }
+
+  /// How the file of an edit is made of its pieces.
+  static func stitchTask(
+    _ edit: Edit, video: StitchedVideo?, audio: AudioTask?, _ lookup: SourceLookup
+  ) throws(PlanError) -> StitchTask {
     var stitch = StitchTask(
       container: edit.export.container, video: video,
       audio: audio.map { StitchedAudio(encoder: $0.encoder, sampleCount: $0.sampleCount) },
@@ -48,14 +72,7 @@ package enum RenderPlanner {
       chapters: edit.export.chapters, rotation: edit.export.rotation == 0 ? nil : edit.export.rotation)
     stitch.artwork = lookup.artwork(edit.export.artwork)
     stitch.texts = try CarriedCaptions.tracks(of: edit, sources: lookup)
-    let damage = edit.export.video == nil ? ShownDamage() : try DescribedDamage.shown(by: edit, sources: lookup)
-    return RenderPlan(
-      frameCount: frameCount, start: range.start, duration: range.duration, format: format,
-      instructions: edit.videoComposition.instructions.filter {
-        $0.over.start < range.end && range.start < $0.over.end
-      },
-      segments: segments, audio: audio, stitch: stitch,
-      damage: damage)
+    return stitch
   }
 
   /// The plan of a film that is copied.
@@ -105,8 +122,8 @@ package enum RenderPlanner {
   }
 
   private static func segments(
-    of edit: Edit, format: VideoTaskFormat, encoder: VideoSettings, frameCount: Int, segmentDuration: MediaTime,
-    lookup: SourceLookup, fonts: [FontRequest: TextFonts]
+    of edit: Edit, format: VideoTaskFormat, rungs: [VideoRung], encoder: VideoSettings, frameCount: Int,
+    segmentDuration: MediaTime, lookup: SourceLookup, fonts: [FontRequest: TextFonts]
   ) throws(PlanError) -> [Segment] {
     let start = try mapErrors(to: PlanError.time("the film's start")) { () throws(TimeError) in
       try edit.exportedRange.start
@@ -114,7 +131,7 @@ package enum RenderPlanner {
     let grid = FrameGrid(frameDuration: format.frameDuration, frameCount: frameCount, start: start)
     let timeline = try Timeline(edit, grid: grid, visibility: Visibility(format: format, sources: lookup))
     let costs = CostModel(
-      format: format, encoder: encoder, sources: lookup, filters: edit.videoComposition.filters)
+      format: format, rungs: rungs, sources: lookup, filters: edit.videoComposition.filters)
     let wantedFrames = try mapErrors(to: PlanError.time("the segments' length")) { () throws(TimeError) in
       Int(clamping: max(1, try (segmentDuration / format.frameDuration).rounded))
     }
@@ -147,7 +164,7 @@ package enum RenderPlanner {
 }
 
 extension VideoTaskFormat {
-  fileprivate init(_ composition: VideoComposition, _ encoder: VideoSettings) {
+  init(_ composition: VideoComposition, _ encoder: VideoSettings) {
     self.init(
       size: composition.renderSize, pixelFormat: encoder.pixelFormat, colour: encoder.colour,
       frameDuration: composition.frameDuration,
@@ -176,6 +193,8 @@ package struct RenderPlan: Sendable, Hashable, Codable {
   package var damage: ShownDamage
   /// Nil if the film is rendered.
   package var passthrough: PassthroughTask?
+  /// Nil if the film has one output. Else `audio` and `stitch` are those of its first output.
+  package var ladder: LadderPlan?
 
   package init(
     frameCount: Int, start: MediaTime = .zero, duration: MediaTime, format: VideoTaskFormat?,

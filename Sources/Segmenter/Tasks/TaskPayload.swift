@@ -24,6 +24,11 @@ package enum TaskPayload: Sendable, Hashable, Codable {
   case passthrough(PassthroughTask)
   /// Makes the output file. The inputs are the pieces and the file of the artwork.
   case stitch(StitchTask)
+  // What takes the place of the four tasks of rendering for a film with several outputs.
+  case measureLadder(MeasureLadderTask)
+  case videoLadder(VideoLadderTask)
+  case audioLadder(AudioLadderTask)
+  case stitchLadder(StitchLadderTask)
 }
 
 /// Makes the output file from its pieces. The inputs are the video pieces by segment, then the audio piece, then the

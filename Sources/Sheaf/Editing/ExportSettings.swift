@@ -30,6 +30,8 @@ public struct ExportSettings: Sendable, Hashable {
     public var bufferDuration: MediaTime?
     /// The most frames from one keyframe to the next.
     public var keyframeInterval: Int?
+    /// Whether a keyframe is also where the picture changes. Nil: it is.
+    public var sceneCuts: Bool?
     public var pixelFormat: PixelFormat?
     /// By how many degrees clockwise players turn the pictures: 0, 90, 180 or 270.
     public var rotation: Int?
@@ -37,8 +39,9 @@ public struct ExportSettings: Sendable, Hashable {
     public init(
       codec: VideoCodec? = nil, quality: Double? = nil, bitRate: Int? = nil, preset: String? = nil,
       profile: String? = nil, level: String? = nil, maxBitRate: Int? = nil, bufferDuration: MediaTime? = nil,
-      keyframeInterval: Int? = nil, pixelFormat: PixelFormat? = nil, rotation: Int? = nil
+      keyframeInterval: Int? = nil, pixelFormat: PixelFormat? = nil, rotation: Int? = nil, sceneCuts: Bool? = nil
     ) {
+      self.sceneCuts = sceneCuts
       self.codec = codec
       self.quality = quality
       self.bitRate = bitRate
@@ -256,7 +259,7 @@ extension ExportSettings.Video: DocumentValue {
       "'video'",
       [
         "codec", "quality", "bitRate", "preset", "profile", "level", "maxBitRate", "bufferDuration", "keyframeInterval",
-        "pixelFormat", "rotation",
+        "pixelFormat", "rotation", "sceneCuts",
       ])
     self.init(
       codec: try fields.choice("codec", "video codec"), quality: try fields.number("quality"),
@@ -264,7 +267,8 @@ extension ExportSettings.Video: DocumentValue {
       level: try fields.text("level"), maxBitRate: try fields.integer("maxBitRate"),
       bufferDuration: try fields.read("bufferDuration") { (value) throws(DocumentError) in try value.time },
       keyframeInterval: try fields.integer("keyframeInterval"),
-      pixelFormat: try fields.choice("pixelFormat", "pixel format"), rotation: try fields.integer("rotation"))
+      pixelFormat: try fields.choice("pixelFormat", "pixel format"), rotation: try fields.integer("rotation"),
+      sceneCuts: try fields.flag("sceneCuts"))
   }
 
   func written() throws(DocumentError) -> JSONValue {
@@ -276,6 +280,7 @@ extension ExportSettings.Video: DocumentValue {
       ("maxBitRate", maxBitRate.map { .integer($0) }), ("bufferDuration", bufferDuration.map { .time($0) }),
       ("keyframeInterval", keyframeInterval.map { .integer($0) }),
       ("pixelFormat", pixelFormat.map { .text($0.rawValue) }), ("rotation", rotation.map { .integer($0) }),
+      ("sceneCuts", sceneCuts.map { .flag($0) }),
     ])
   }
 }

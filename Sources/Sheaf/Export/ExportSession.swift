@@ -119,7 +119,7 @@ public final class ExportSession: Sendable {
       status = try await render.run(try renderer.configuration()) { [self] in report($0) }
     case .farm(let farm):
       // What cannot be written is found before any work.
-      let output = try OutputFile(path)
+      let output = try FilmDestination(path, outputs: [])
       let job = try await farm.submit(file, as: path, over: path)
       _ = try await farm.client.wait(for: job, cancelsJob: true) { [self] status, _ in
         if status.state != .done { report(status) }

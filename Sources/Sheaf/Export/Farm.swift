@@ -89,7 +89,7 @@ public struct Farm: Sendable {
   /// Fetches the film of a job that is done, and checks it. The file appears under its name when it is complete.
   public func fetch(_ job: Job, to url: URL) async throws(SheafError) -> ExportSession.Film {
     try await sheafErrors {
-      let output = try OutputFile(url.path)
+      let output = try FilmDestination(url.path, outputs: nil)
       return ExportSession.Film(try await client.fetch(job.id, into: output) { _ in }, at: url)
     }
   }

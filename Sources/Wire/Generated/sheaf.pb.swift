@@ -1466,6 +1466,13 @@ package nonisolated struct Sheaf_JobStatus: @unchecked Sendable {
     set {_uniqueStorage()._warnings = newValue}
   }
 
+  /// If the document has several outputs: an array of them as JSON, with the keys of `sheaf status --json`. The output is
+  /// then a package of their files. Only in the status of one job.
+  package var outputs: Data {
+    get {_storage._outputs}
+    set {_uniqueStorage()._outputs = newValue}
+  }
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
@@ -3631,7 +3638,7 @@ nonisolated extension Sheaf_StatusReply: SwiftProtobuf.Message, SwiftProtobuf._M
 
 nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".JobStatus"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}job\0\u{1}name\0\u{4}\u{2}frames_done\0\u{3}frames_total\0\u{3}segments_done\0\u{3}segments_total\0\u{3}segments_cached\0\u{3}submitted_milliseconds_ago\0\u{3}elapsed_milliseconds\0\u{1}error\0\u{1}problems\0\u{1}output\0\u{1}tasks\0\u{1}priority\0\u{3}waits_for\0\u{1}state\0\u{1}build\0\u{3}files_done\0\u{3}files_total\0\u{1}running\0\u{3}has_audio\0\u{3}audio_done\0\u{3}measured_done\0\u{3}measured_total\0\u{2}\u{5}damage\0\u{1}warnings\0\u{c}\u{3}\u{1}")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}job\0\u{1}name\0\u{4}\u{2}frames_done\0\u{3}frames_total\0\u{3}segments_done\0\u{3}segments_total\0\u{3}segments_cached\0\u{3}submitted_milliseconds_ago\0\u{3}elapsed_milliseconds\0\u{1}error\0\u{1}problems\0\u{1}output\0\u{1}tasks\0\u{1}priority\0\u{3}waits_for\0\u{1}state\0\u{1}build\0\u{3}files_done\0\u{3}files_total\0\u{1}running\0\u{3}has_audio\0\u{3}audio_done\0\u{3}measured_done\0\u{3}measured_total\0\u{2}\u{5}damage\0\u{1}warnings\0\u{1}outputs\0\u{c}\u{3}\u{1}")
 
   fileprivate class _StorageClass {
     var _job: String = String()
@@ -3660,6 +3667,7 @@ nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._Mes
     var _measuredTotal: UInt32 = 0
     var _damage: [Sheaf_MediaDamage] = []
     var _warnings: [Sheaf_Problem] = []
+    var _outputs: Data = Data()
 
       // This property is used as the initial default value for new instances of the type.
       // The type itself is protecting the reference to its storage via CoW semantics.
@@ -3696,6 +3704,7 @@ nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._Mes
       _measuredTotal = source._measuredTotal
       _damage = source._damage
       _warnings = source._warnings
+      _outputs = source._outputs
     }
   }
 
@@ -3740,6 +3749,7 @@ nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._Mes
         case 25: try { try decoder.decodeSingularUInt32Field(value: &_storage._measuredTotal) }()
         case 30: try { try decoder.decodeRepeatedMessageField(value: &_storage._damage) }()
         case 31: try { try decoder.decodeRepeatedMessageField(value: &_storage._warnings) }()
+        case 32: try { try decoder.decodeSingularBytesField(value: &_storage._outputs) }()
         default: break
         }
       }
@@ -3830,6 +3840,9 @@ nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._Mes
       if !_storage._warnings.isEmpty {
         try visitor.visitRepeatedMessageField(value: _storage._warnings, fieldNumber: 31)
       }
+      if !_storage._outputs.isEmpty {
+        try visitor.visitSingularBytesField(value: _storage._outputs, fieldNumber: 32)
+      }
     }
     try unknownFields.traverse(visitor: &visitor)
   }
@@ -3865,6 +3878,7 @@ nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._Mes
         if _storage._measuredTotal != rhs_storage._measuredTotal {return false}
         if _storage._damage != rhs_storage._damage {return false}
         if _storage._warnings != rhs_storage._warnings {return false}
+        if _storage._outputs != rhs_storage._outputs {return false}
         return true
       }
       if !storagesAreEqual {return false}

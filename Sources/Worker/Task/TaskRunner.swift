@@ -55,6 +55,20 @@ struct TaskRunner {
       case .stitch(let task):
         return try OutputStitcher.stitch(
           task, pieces: inputs.map(\.source), to: output.descriptor, movement: movement, progress: progress)
+      case .measureLadder(let task):
+        let measurements = try SegmentMeter.measure(
+          task, inputs: sources, compositors: compositors, movement: movement, progress: progress)
+        try writeJSON(measurements, of: "the measurements")
+      case .videoLadder(let task):
+        return try VideoRenderer.render(
+          task, inputs: sources, compositors: compositors, to: output.descriptor, movement: movement,
+          progress: progress)
+      case .audioLadder(let task):
+        return try AudioRenderer.render(
+          task, inputs: sources, to: output.descriptor, movement: movement, progress: progress)
+      case .stitchLadder(let task):
+        return try OutputStitcher.stitch(
+          task, inputs: inputs.map(\.source), to: output.descriptor, movement: movement, progress: progress)
       }
     } catch let failure as TaskFailure {
       throw failure

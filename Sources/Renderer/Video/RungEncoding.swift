@@ -1,0 +1,166 @@
+import CompositionModel
+import Media
+import Segmenter
+
+/// Encodes the frames of a segment with the settings of one output: again, until its limit of bits is kept and its
+/// share of the film's bits is met. Each pass is `begin`, `encode` for each frame, and `end`.
+final class RungEncoding {
+  /// Where the piece is written.
+  enum Place {
+    /// The descriptor of an empty file.
+    case file(Int32)
+    case part(Int, of: PackageParts)
+  }
+
+  /// Whether the piece is complete.
+  private(set) var isFinished = false
+  /// Of the frames that are encoded.
+  let size: PixelSize
+  private var task: VideoTask
+  private let place: Place
+  private let movement: Movement?
+  private var search: BitShareSearch?
+  /// The index in `limitShares` of this pass.
+  private var limit = 0
+  private var isWritten = false
+  private var control: BitShareControl?
+  private var encoder: VideoEncoder?
+  private var writer: PieceWriter?
+  /// Of each packet of this pass, in order of decoding.
+  private var packetBits: [Int] = []
+
+  /// The parts of a film's limit with which a segment is tried. Encoders keep a limit nearly always. Where one did not,
+  /// the segment is made again with less. What counts is the limit of the whole film, so the result is the same
+  /// wherever the segment is.
+  private static let limitShares = [1, 0.85, 0.7, 0.5, 0.3]
+
+  /// - Parameter task: Its format's size is that of the frames that are encoded.
+  init(_ task: VideoTask, _ place: Place, _ movement: Movement?) throws(RenderError) {
+    self.task = task
+    self.place = place
+    self.movement = movement
+    size = task.format.size
+    search = try task.shareSearch
+  }
+
+  /// Whether no other encoder of this kind can be open at the same time.
+  var isAlone: Bool { task.encoder.codec.definition.encoderSetup(task.encoder, size: size).isAlone }
+
+  private var frameSeconds: Double { task.format.frameDuration.approximateSeconds }
+
+  /// Opens the encoder, and begins the piece in place of that of the pass before.
+  func begin() throws(RenderError) {
+    if isWritten {
+      try mapErrors(to: RenderError.during("writing the piece")) { () throws(MediaError) in
+        switch place {
+        case .file(let descriptor): try PieceWriter.clear(descriptor)
+        case .part(let part, let package): package.clear(part)
+        }
+      }
+    }
+    isWritten = true
+    packetBits = []
+    let held = task.encoder.rateLimit?.ofSegment(
+      duration: frameSeconds * Double(task.frameCount), share: Self.limitShares[limit])
+    let made = try mapErrors(to: RenderError.during("opening the encoder")) { () throws(MediaError) in
+      try VideoEncoder(task.encoder, size: size, frameDuration: task.format.frameDuration, limit: held)
+    }
+    writer = try mapErrors(to: RenderError.during("writing the piece")) { () throws(MediaError) in
+      switch place {
+      case .file(let descriptor): try PieceWriter(descriptor: descriptor, header: made.header)
+      case .part(let part, let package): try PieceWriter(part: part, of: package, header: made.header)
+      }
+    }
+    encoder = made
+    control = try task.shareControl
+  }
+
+  /// Encodes the next frame, which has this rung's size.
+  func encode(_ frame: Frame, _ index: Int) throws(RenderError) {
+    guard let encoder else { return }
+    try mapErrors(to: RenderError.during("encoding frame \(index) of the segment")) { () throws(MediaError) in
+      if let factor = control?.nextFactor() { try encoder.setRateFactor(factor) }
+      try encoder.send(frame, pts: Int64(index))
+      try writePackets { packet in control?.receive(frame: Int(packet.pts), bits: 8 * packet.byteCount) }
+    }
+  }
+
+  /// Ends the pass. `isFinished` is set if the piece is the result.
+  func end(_ damage: ShownDamage) throws(RenderError) {
+    try mapErrors(to: RenderError.during("finishing the piece")) { () throws(MediaError) in
+      try encoder?.finish()
+      try writePackets { _ in }
+      try writer?.finish(damage: damage.encoded())
+    }
+    // Before the next pass, because some encoders must be the only one.
+    (encoder, writer) = (nil, nil)
+    if let held = task.encoder.rateLimit {
+      guard held.isKept(bits: packetBits, frameDuration: frameSeconds) else {
+        limit += 1
+        guard limit < Self.limitShares.count else {
+          throw RenderError(
+            .task,
+            "the segment's \(task.frameCount) frames take more than \(held.bitRate) bits a second with a buffer of "
+              + "\(held.bufferSize) bits, whatever their quality: 'maxBitRate' or 'bufferDuration' must be greater"
+          )
+        }
+        return
+      }
+      limit = 0
+    }
+    if case .quality(let factor) = task.encoder.rateControl,
+      let next = search?.next(after: factor, bits: packetBits.reduce(0, +))
+    {
+      task.encoder.rateControl = .quality(next)
+    } else {
+      isFinished = true
+    }
+  }
+
+  private func writePackets(_ count: (Packet) -> Void) throws(MediaError) {
+    while let packet = try encoder?.receive() {
+      movement?.advance()
+      packetBits.append(8 * packet.byteCount)
+      count(packet)
+      try writer?.write(packet)
+    }
+  }
+}
+
+/// The frames of a segment in the sizes of several outputs. Each size is made once.
+final class FrameSizes {
+  private let format: VideoTaskFormat
+  private var scalers: [PixelSize: FrameScaler] = [:]
+  private var made: [PixelSize: Frame] = [:]
+
+  /// - Parameter format: Of the frames that are composited.
+  init(_ format: VideoTaskFormat) {
+    self.format = format
+  }
+
+  /// Begins with another frame.
+  func next() { made.removeAll(keepingCapacity: true) }
+
+  /// A frame in a size. The colours are the film's.
+  func frame(_ frame: Frame, in size: PixelSize) throws(RenderError) -> Frame {
+    if size == frame.size { return frame }
+    if let known = made[size] { return known }
+    return try mapErrors(to: RenderError.during("scaling a frame")) { () throws(MediaError) in
+      let scaler = try scaler(to: size)
+      let scaled = try Frame(size: size, format: frame.format)
+      try scaler.scale(frame, into: scaled)
+      made[size] = scaled
+      return scaled
+    }
+  }
+
+  private func scaler(to size: PixelSize) throws(MediaError) -> FrameScaler {
+    if let known = scalers[size] { return known }
+    let stored = FrameFormat(format.pixelFormat)
+    let made = try FrameScaler(
+      from: FrameScaler.Side(size: format.size, format: stored, colour: format.colour),
+      to: FrameScaler.Side(size: size, format: stored, colour: format.colour))
+    scalers[size] = made
+    return made
+  }
+}

@@ -1,0 +1,140 @@
+package import CompositionModel
+
+/// The part of a plan that differs between the outputs of a film with several. All have the film's segments.
+package struct LadderPlan: Sendable, Hashable, Codable {
+  /// Each kind of video that an output has, once, in order of first appearance.
+  package var rungs: [VideoRung]
+  /// The audio of the outputs. Empty: none has any.
+  package var mixes: [AudioMixdown]
+  /// One for each output, in order.
+  package internal(set) var stitches: [StitchLadderTask.Output] = []
+
+  /// The video and the audio of outputs.
+  init(_ outputs: [EditOutput], of edit: Edit, sources: SourceLookup) throws(PlanError) {
+    (rungs, mixes) = ([], [])
+    for output in outputs {
+      if let rung = output.rung(of: edit.videoComposition.renderSize), !rungs.contains(rung) { rungs.append(rung) }
+      guard let encoder = output.export.audio else { continue }
+      if let mix = mixes.firstIndex(where: { $0.audio.encoder.hasMix(of: encoder) }) {
+        if !mixes[mix].encoders.contains(encoder) { mixes[mix].encoders.append(encoder) }
+      } else {
+        let audio = try AudioPlanner(edit: edit, sources: sources).task(encoder)
+        mixes.append(AudioMixdown(audio: audio, encoders: [encoder]))
+      }
+    }
+  }
+
+  /// How the file of each output is made.
+  static func stitches(
+    _ outputs: [EditOutput], of edit: Edit, segments: [Segment], sources: SourceLookup
+  ) throws(PlanError) -> [StitchLadderTask.Output] {
+    let plan = try LadderPlan(outputs, of: edit, sources: sources)
+    let sounds = plan.sounds
+    var made: [StitchLadderTask.Output] = []
+    for output in outputs {
+      var own = edit
+      (own.export, own.captions) = (output.export, output.captions)
+      var video: StitchedVideo?
+      let rung = output.rung(of: edit.videoComposition.renderSize)
+      if let rung {
+        var format = VideoTaskFormat(edit.videoComposition, rung.encoder)
+        format.size = rung.size
+        video = StitchedVideo(format: format, encoder: rung.encoder, frameCounts: segments.map(\.frames.count))
+      }
+      var audio: AudioTask?
+      if let encoder = output.export.audio {
+        audio = plan.mixes.first { $0.encoders.contains(encoder) }?.audio
+        audio?.encoder = encoder
+      }
+      made.append(
+        StitchLadderTask.Output(
+          name: output.fileName, rung: rung.flatMap(plan.rungs.firstIndex),
+          sound: output.export.audio.flatMap(sounds.firstIndex),
+          stitch: try RenderPlanner.stitchTask(own, video: video, audio: audio, sources)))
+    }
+    return made
+  }
+
+  /// The settings of the audio's pieces, in the order of their numbers.
+  package var sounds: [AudioSettings] { mixes.flatMap(\.encoders) }
+
+  /// The audio's task. Nil: there is no audio.
+  package var audio: AudioLadderTask? { mixes.isEmpty ? nil : AudioLadderTask(mixes: mixes) }
+
+  /// The task that makes the outputs' files.
+  package func stitch(segmentCount: Int) -> StitchLadderTask {
+    StitchLadderTask(
+      outputs: stitches, segmentCount: segmentCount, hasAudio: !mixes.isEmpty,
+      hasArtwork: stitches.contains { $0.stitch.artwork != nil })
+  }
+
+  /// The artwork of the outputs whose containers can have it. All have the same.
+  package var artwork: PlannedArtwork? { stitches.lazy.compactMap(\.stitch.artwork).first }
+}
+
+extension EditOutput {
+  /// How the output's pictures are stored. Nil: it has none.
+  /// - Parameter size: The film's.
+  fileprivate func rung(of size: PixelSize) -> VideoRung? {
+    export.video.map { VideoRung(size: export.size ?? size, encoder: $0) }
+  }
+}
+
+extension AudioSettings {
+  /// Whether the same samples are encoded with other settings.
+  fileprivate func hasMix(of other: AudioSettings) -> Bool {
+    sampleRate == other.sampleRate && channels == other.channels
+  }
+}
+
+// MARK: - Average bit rates
+
+extension RenderPlan {
+  /// The numbers of the rungs with an average bit rate, and which of the rungs that are measured is theirs.
+  private var measuredRungs: (numbers: [(rung: Int, measured: Int)], measured: [VideoRung]) {
+    var (numbers, measured): ([(rung: Int, measured: Int)], [VideoRung]) = ([], [])
+    for (number, rung) in (ladder?.rungs ?? []).enumerated() where rung.encoder.averageBitRate != nil {
+      let own = VideoRung(size: rung.size, encoder: rung.encoder.measuring)
+      if let known = measured.firstIndex(of: own) {
+        numbers.append((number, known))
+      } else {
+        numbers.append((number, measured.count))
+        measured.append(own)
+      }
+    }
+    return (numbers, measured)
+  }
+
+  /// What to measure before the video of several outputs can be rendered: one task a segment. Empty: nothing.
+  package var measureLadderTasks: [MeasureLadderTask] {
+    let rungs = measuredRungs.measured
+    guard let first = rungs.first else { return [] }
+    return segments.map { segment in
+      var video = segment.task
+      // Nothing in a measurement depends on how the other outputs are encoded.
+      video.encoder = first.encoder
+      return MeasureLadderTask(video: video, rungs: rungs)
+    }
+  }
+
+  /// The rungs of each segment, with a rate factor for each that has an average bit rate: as `sharingBits` finds it for
+  /// a film with one output.
+  /// - Parameter measurements: Of `measureLadderTasks`, in order: one for each rung that is measured.
+  package func sharingLadderBits(_ measurements: [[Measurement]]) throws(PlanError) -> [[VideoRung]] {
+    guard let ladder else { return [] }
+    var rungs = Array(repeating: ladder.rungs, count: segments.count)
+    let (numbers, measured) = measuredRungs
+    guard !numbers.isEmpty else { return rungs }
+    guard measurements.count == segments.count, measurements.allSatisfy({ $0.count == measured.count }) else {
+      throw PlanError(.notMeasured, "the average bit rate")
+    }
+    for (rung, place) in numbers {
+      let shares = try bitShares(ladder.rungs[rung].encoder, measurements.map { $0[place] })
+      for (segment, share) in shares.enumerated() {
+        rungs[segment][rung].encoder.rateControl = .quality(share.factor)
+        rungs[segment][rung].share = share.share
+      }
+    }
+    return rungs
+  }
+}

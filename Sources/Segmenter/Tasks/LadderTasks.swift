@@ -1,0 +1,112 @@
+package import CompositionModel
+
+// The tasks of a film with several outputs. What the outputs have in common is made once: the pictures of a segment,
+// and the mix. The result of each task is a `ContentPackage`.
+
+/// How the pictures of a film are stored in one or more of its outputs.
+package struct VideoRung: Sendable, Hashable, Codable {
+  /// Of the pictures that are encoded. The film's pictures are scaled if they have another size.
+  package var size: PixelSize
+  package var encoder: VideoSettings
+  /// What the segment is to take of the bits of an output with an average bit rate. Nil: as many as its rate control
+  /// gives it.
+  package var share: BitShare?
+
+  package init(size: PixelSize, encoder: VideoSettings, share: BitShare? = nil) {
+    self.size = size
+    self.encoder = encoder
+    self.share = share
+  }
+}
+
+/// Renders a segment for several outputs. The inputs are the sources of `video`, and the result has a piece for each
+/// rung, named by its number.
+package struct VideoLadderTask: Sendable, Hashable, Codable {
+  /// The film's pictures. Its encoder is the first rung's, and it has no share.
+  package var video: VideoTask
+  package var rungs: [VideoRung]
+
+  package init(video: VideoTask, rungs: [VideoRung]) {
+    self.video = video
+    self.rungs = rungs
+  }
+}
+
+/// Measures a segment for several outputs with an average bit rate. The result is a `Measurement` for each rung as
+/// JSON.
+package struct MeasureLadderTask: Sendable, Hashable, Codable {
+  package var video: VideoTask
+  /// Their rate control is that of the codec's first measuring rate factor.
+  package var rungs: [VideoRung]
+
+  package init(video: VideoTask, rungs: [VideoRung]) {
+    self.video = video
+    self.rungs = rungs
+  }
+}
+
+/// A mix, and how it is encoded.
+package struct AudioMixdown: Sendable, Hashable, Codable {
+  /// Its encoder is the first of `encoders`.
+  package var audio: AudioTask
+  /// Of the mix's sample rate and channels.
+  package var encoders: [AudioSettings]
+
+  package init(audio: AudioTask, encoders: [AudioSettings]) {
+    self.audio = audio
+    self.encoders = encoders
+  }
+}
+
+/// Mixes the audio of several outputs. The result has a piece for each encoder of each mix, in order, named by its
+/// number.
+package struct AudioLadderTask: Sendable, Hashable, Codable {
+  /// One for each sample rate and number of channels.
+  package var mixes: [AudioMixdown]
+
+  package init(mixes: [AudioMixdown]) {
+    self.mixes = mixes
+  }
+
+  /// The digests of the files that the mixes read, each once, in order of first appearance.
+  package var digests: [String] {
+    var seen: Set<String> = []
+    return mixes.flatMap(\.audio.sources).map(\.digest).filter { seen.insert($0).inserted }
+  }
+
+  /// Of all mixes.
+  package var sampleCount: Int64 { mixes.reduce(0) { $0 + $1.audio.sampleCount } }
+}
+
+/// Makes the files of several outputs. The inputs are the packages of the video tasks by segment, then that of the
+/// audio task, then the file of the artwork. The result has the outputs by their files' names.
+package struct StitchLadderTask: Sendable, Hashable, Codable {
+  package struct Output: Sendable, Hashable, Codable {
+    /// Of the file.
+    package var name: String
+    /// The number of its rung. Nil: it has no video.
+    package var rung: Int?
+    /// The number of its audio's piece. Nil: it has no audio.
+    package var sound: Int?
+    package var stitch: StitchTask
+
+    package init(name: String, rung: Int?, sound: Int?, stitch: StitchTask) {
+      self.name = name
+      self.rung = rung
+      self.sound = sound
+      self.stitch = stitch
+    }
+  }
+
+  package var outputs: [Output]
+  package var segmentCount: Int
+  package var hasAudio: Bool
+  package var hasArtwork: Bool
+
+  package init(outputs: [Output], segmentCount: Int, hasAudio: Bool, hasArtwork: Bool) {
+    self.outputs = outputs
+    self.segmentCount = segmentCount
+    self.hasAudio = hasAudio
+    self.hasArtwork = hasArtwork
+  }
+}

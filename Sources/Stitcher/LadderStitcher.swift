@@ -1,0 +1,83 @@
+import CompositionModel
+import Digest
+package import Media
+package import Segmenter
+
+// Several outputs of one film: each is stitched from its own pieces, which are in packages with those of the others.
+extension OutputStitcher {
+  /// Writes the outputs as a package. Every package is checked before it is used.
+  /// - Parameters:
+  ///   - inputs: The packages of the video by segment, then that of the audio, as in the task, then the file of the
+  ///     artwork.
+  ///   - descriptor: An empty file that can be read and can seek. The caller closes it.
+  ///   - movement: Advanced with every piece that is opened and every packet that is read or written.
+  ///   - progress: Called with the number of bytes in the file, which only rises.
+  /// - Returns: The damaged media that the outputs show.
+  /// - Throws: As for one output. The piece of an error is the number of its package among the inputs.
+  @discardableResult
+  package static func stitch(
+    _ task: StitchLadderTask, inputs: [any ByteSource], to descriptor: Int32, movement: Movement? = nil,
+    progress: (Int64) -> Void
+  ) throws(StitchError) -> ShownDamage {
+    let packageCount = task.segmentCount + (task.hasAudio ? 1 : 0)
+    guard task.segmentCount >= 0, inputs.count == packageCount + (task.hasArtwork ? 1 : 0) else {
+      throw StitchError(
+        .task,
+        "\(inputs.count) inputs were given; the outputs have \(packageCount) packages and "
+          + (task.hasArtwork ? "artwork" : "no artwork"))
+    }
+    var packages: [ContentPackage] = []
+    for (number, input) in inputs.prefix(packageCount).enumerated() {
+      packages.append(
+        try mapErrors(to: StitchError.reading(number)) { () throws(MediaError) in
+          try ContentPackage.read(input, name: "piece \(number)")
+        })
+      movement?.advance()
+    }
+    func piece(_ input: Int, _ part: Int) throws(StitchError) -> any ByteSource {
+      guard let file = packages[input].files.first(where: { $0.name == "\(part)" }) else {
+        throw StitchError(.piece, piece: input, "its package has no piece \(part)")
+      }
+      return PartByteSource(inputs[input], file)
+    }
+    var files: [(name: String, range: Range<Int64>)] = []
+    var shown = ShownDamage()
+    var position: Int64 = 0
+    for output in task.outputs {
+      var pieces: [any ByteSource] = []
+      // The input of each piece.
+      var places: [Int] = []
+      if let rung = output.rung {
+        for segment in 0..<task.segmentCount {
+          pieces.append(try piece(segment, rung))
+          places.append(segment)
+        }
+      }
+      if let sound = output.sound {
+        guard task.hasAudio else { throw StitchError(.task, "an output has audio, and there is none") }
+        pieces.append(try piece(task.segmentCount, sound))
+        places.append(task.segmentCount)
+      }
+      if output.stitch.artwork != nil, task.hasArtwork { pieces.append(inputs[packageCount]) }
+      let before = position
+      let made: (damage: ShownDamage, size: Int64)
+      do throws(StitchError) {
+        made = try stitch(
+          output.stitch, pieces: pieces, to: descriptor, from: position, movement: movement
+        ) { progress(before + $0) }
+      } catch {
+        // The error counts the output's own pieces.
+        guard let piece = error.piece, places.indices.contains(piece) else { throw error }
+        throw StitchError(error.code, piece: places[piece], "in the output \(output.name): \(error.message)")
+      }
+      files.append((output.name, position..<(position + made.size)))
+      position += made.size
+      // Outputs with fewer tracks show less of it.
+      if made.damage.tracks.count > shown.tracks.count { shown = made.damage }
+    }
+    try mapErrors(to: StitchError.writing) { () throws(MediaError) in
+      try ContentPackage.complete(descriptor, files)
+    }
+    return shown
+  }
+}

@@ -1,0 +1,106 @@
+import CompositionModel
+import Digest
+import Foundation
+import Media
+import Segmenter
+import TestMedia
+import TestPrograms
+import Testing
+
+@testable import Stitcher
+
+/// Several outputs from packages of pieces, which come from workers.
+@Suite struct LadderStitcherTests {
+  private let film: Film
+  private let pieces: [String]
+  private let task: StitchLadderTask
+
+  init() throws {
+    film = try Film([12, 20])
+    pieces = try film.pieces()
+    var silent = film.task(.mkv)
+    silent.audio = nil
+    var sound = film.task(.m4a)
+    sound.video = nil
+    task = StitchLadderTask(
+      outputs: [
+        .init(name: "a.mp4", rung: 1, sound: 0, stitch: film.task(.mp4)),
+        .init(name: "b.mkv", rung: 1, sound: nil, stitch: silent),
+        .init(name: "c.m4a", rung: nil, sound: 0, stitch: sound),
+      ], segmentCount: 2, hasAudio: true, hasArtwork: false)
+  }
+
+  private func data(_ path: String) throws -> [UInt8] { try Array(Data(contentsOf: URL(fileURLWithPath: path))) }
+
+  private func package(_ files: [(name: String, bytes: [UInt8])]) throws -> [UInt8] {
+    let end = try ContentPackage(
+      files.map { ($0.name, Content(digest: .of($0.bytes), size: Int64($0.bytes.count))) }
+    ).encodedEnd
+    return files.flatMap(\.bytes) + end
+  }
+
+  /// The pieces as the second of two rungs, and the sound.
+  private func inputs() throws -> [[UInt8]] {
+    try [
+      package([("0", [1, 2, 3]), ("1", data(pieces[0]))]), package([("0", [4]), ("1", data(pieces[1]))]),
+      package([("0", data(pieces[2]))]),
+    ]
+  }
+
+  private func stitch(_ inputs: [[UInt8]]) throws -> [UInt8] {
+    let name = "out-\(UUID().uuidString)"
+    let file = try film.folder.create(name)
+    try OutputStitcher.stitch(
+      task, inputs: inputs.map { MemorySource($0) }, to: file.fileDescriptor, progress: { _ in })
+    return try data(film.folder.path(name))
+  }
+
+  @Test func `each output has the bytes that it has alone`() throws {
+    let bytes = try stitch(try inputs())
+    let source = MemorySource(bytes)
+    let package = try ContentPackage.read(source, name: "the outputs")
+    #expect(package.files.map(\.name) == ["a.mp4", "b.mkv", "c.m4a"])
+    let alone = [
+      try film.stitch(task.outputs[0].stitch, pieces), try film.stitch(task.outputs[1].stitch, Array(pieces.prefix(2))),
+      try film.stitch(task.outputs[2].stitch, [pieces[2]]),
+    ]
+    for (file, path) in zip(package.files, alone) {
+      let own = try PartByteSource(source, file).bytes(count: Int(file.content.size))
+      #expect(own == (try data(path)), "\(file.name)")
+      #expect(file.content.digest == .of(own))
+    }
+  }
+
+  /// The error for inputs of which one is replaced.
+  private func refusal(_ input: Int, _ bytes: [UInt8]) throws -> StitchError? {
+    var inputs = try inputs()
+    inputs[input] = bytes
+    do {
+      _ = try stitch(inputs)
+      return nil
+    } catch {
+      return error as? StitchError
+    }
+  }
+
+  @Test func `a package that is damaged, or lacks a piece, is refused with its number`() throws {
+    let whole = try inputs()
+    for (input, bytes, words) in [
+      (1, Array(whole[1].dropLast()), "not a package"), (0, [], "not a package"),
+      (2, try data(pieces[2]), "not a package"),
+      (1, Array(whole[1].dropFirst()), "bytes together"),
+      (1, try package([("0", data(pieces[1]))]), "no piece 1"),
+      (2, try package([("0", data(pieces[0]))]), "in the output a.mp4: holds h264 video where the audio belongs"),
+      (0, try package([("1", Array(data(pieces[0]).dropLast(40)))]), "in the output a.mp4"),
+      (1, try package([("1", data(pieces[0]))]), "12"),
+    ] as [(Int, [UInt8], String)] {
+      let error = try #require(try refusal(input, bytes))
+      #expect(error.piece == input, "\(error)")
+      #expect(error.description.contains(words), "\(error)")
+      guard case .piece = error.code else {
+        Issue.record("\(error) should have the code .piece")
+        continue
+      }
+    }
+  }
+}
