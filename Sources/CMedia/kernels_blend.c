@@ -3,6 +3,8 @@
 #include "kernel_rows.h"
 #include "sheaf_kernels.h"
 
+#include <string.h>
+
 void sheaf_widen8(
   uint16_t *to, ptrdiff_t to_stride, const uint8_t *from, ptrdiff_t from_stride, int width, int height) {
   for (int y = 0; y < height; y++) {
@@ -140,6 +142,73 @@ void sheaf_blend_from_rgba(
       cb[x] = apply(rows[1], red, green, blue, alpha);
       cr[x] = apply(rows[2], red, green, blue, alpha);
       coverage[x] = (uint16_t)(((uint32_t)alpha * SHEAF_ONE + 32767u) / 65535u);
+    }
+  }
+}
+
+// The samples of one axis that a chroma sample is the weighted mean of, counted from the first of its cell.
+struct taps {
+  int first, count, shift;
+  unsigned weight[3];
+};
+
+static struct taps taps_of(int shift, enum sheaf_place place) {
+  if (shift == 0) return (struct taps){0, 1, 0, {1}};
+  if (place == SHEAF_MIDDLE) return (struct taps){0, 2, 1, {1, 1}};
+  return (struct taps){place == SHEAF_FIRST ? -1 : 0, 3, 2, {1, 2, 1}};
+}
+
+// One sample of a plane of weighted sums of rows, with what is beyond its edges.
+static uint32_t column_sum(
+  const uint16_t *const rows[3], struct taps down, int x, int width, struct sheaf_subsampling how) {
+  if (x < 0 && !how.repeats_left) return 0;
+  x = x < 0 ? 0 : x < width ? x : width - 1;
+  uint32_t sum = 0;
+  for (int tap = 0; tap < down.count; tap++)
+    if (rows[tap]) sum += down.weight[tap] * rows[tap][x];
+  return sum;
+}
+
+void sheaf_subsample16(
+  uint16_t *to, ptrdiff_t to_stride, const uint16_t *from, ptrdiff_t from_stride, int width, int height,
+  struct sheaf_subsampling how) {
+  struct taps across = taps_of(how.shift_x, how.place_x), down = taps_of(how.shift_y, how.place_y);
+  if (across.count < 3 && down.count < 3) {
+    sheaf_average16(to, to_stride, from, from_stride, width, height, how.shift_x, how.shift_y);
+    return;
+  }
+  int shift = across.shift + down.shift;
+  int columns = (width + how.shift_x) >> how.shift_x, lines = (height + how.shift_y) >> how.shift_y;
+  uint32_t half = 1u << shift >> 1;
+  for (int y = 0; y < lines; y++) {
+    uint16_t *row = ROW(uint16_t, to, to_stride, y);
+    // Nil: zero.
+    const uint16_t *rows[3] = {0};
+    for (int tap = 0; tap < down.count; tap++) {
+      int at = (y << how.shift_y) + down.first + tap;
+      if (at < 0 && !how.repeats_top) continue;
+      rows[tap] = CONST_ROW(uint16_t, from, from_stride, at < 0 ? 0 : at < height ? at : height - 1);
+    }
+    int start = 0;
+    // The usual place, in a loop that the compiler makes vectors of.
+    if (how.shift_x && how.place_x == SHEAF_FIRST && down.count < 3) {
+      const uint16_t *upper = rows[0], *lower = rows[down.count - 1];
+      // One row counts twice.
+      int extra = 2 - down.count;
+      uint32_t rounding = half << extra;
+      row[start++] = (uint16_t)((column_sum(rows, down, -1, width, how) + 2 * column_sum(rows, down, 0, width, how)
+                                 + column_sum(rows, down, 1, width, how) + half) >> shift);
+      for (; start < width / 2; start++) {
+        const uint16_t *above = upper + 2 * start, *below = lower + 2 * start;
+        row[start] = (uint16_t)(
+          (above[-1] + 2u * above[0] + above[1] + below[-1] + 2u * below[0] + below[1] + rounding) >> (shift + extra));
+      }
+    }
+    for (int x = start; x < columns; x++) {
+      uint32_t sum = 0;
+      for (int tap = 0; tap < across.count; tap++)
+        sum += across.weight[tap] * column_sum(rows, down, (x << how.shift_x) + across.first + tap, width, how);
+      row[x] = (uint16_t)((sum + half) >> shift);
     }
   }
 }

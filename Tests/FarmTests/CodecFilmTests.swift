@@ -85,6 +85,40 @@ struct CodecFilmTests {
     }
   }
 
+  @Test func `HDR10's metadata are in the stream of HEVC, the same from one worker and from three`() async throws {
+    let files = try Workspace()
+    defer { files.remove() }
+    _ = try await Command.output(
+      "ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc2=s=192x128:r=25:d=3", "-pix_fmt", "yuv420p10le",
+      "-color_primaries", "bt2020", "-color_trc", "smpte2084", "-colorspace", "bt2020nc", "-c:v", "libx265", "-preset",
+      "ultrafast", "-x265-params",
+      "log-level=none:max-cll=1200,300:master-display="
+        + "G(13250,34500)B(7500,3000)R(34000,16000)WP(15635,16450)L(10000000,50)", files.path("hdr10.mp4"))
+    let edit = try files.write(
+      """
+      { "sheaf": 1, "assets": { "a": "hdr10.mp4" }, "tracks": [ { "clips": [ { "asset": "a" } ] } ],
+        "export": { "to": "film.mp4", "video": { "codec": "hevc", "preset": "ultrafast", "keyframeInterval": 10 } } }
+      """, to: "edit.json")
+    var films: [Data] = []
+    for workers in ["1", "3"] {
+      let film = files.path("film-\(workers).mp4")
+      let render = try await Command.sheaf(
+        "render", edit, "-o", film, "--segment-duration", "4/5", "--workers", workers, "--store",
+        files.path("store-\(workers)")
+      ).run()
+      try #require(render.status == 0, "\(render.errors)")
+      films.append(try Data(contentsOf: URL(fileURLWithPath: film)))
+      let stream = files.path("stream-\(workers).hevc")
+      _ = try await Command.output(
+        "ffmpeg", "-v", "error", "-i", film, "-c", "copy", "-bsf:v", "hevc_mp4toannexb", "-f", "hevc", stream)
+      let frames = try await Command.output("ffprobe", "-v", "error", "-of", "json", "-show_frames", stream)
+      for field in [#""max_content": 1200"#, #""max_average": 300"#, #""max_luminance": "10000000/10000""#] {
+        #expect(frames.components(separatedBy: field).count == 75 + 1, "\(field) of 75 frames")
+      }
+    }
+    #expect(films[0] == films[1])
+  }
+
   @Test func `a container of sound alone has the film's sound, and nothing before its first sample`() async throws {
     let files = try Workspace()
     defer { files.remove() }

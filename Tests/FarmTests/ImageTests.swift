@@ -5,7 +5,7 @@ import Testing
 /// `sheaf image`: the oracle is ffmpeg, on the file itself or on the film that `sheaf render` makes without loss.
 struct ImageTests {
   /// As `sheaf image` converts to red, green and blue.
-  private static let toRGB = "scale=flags=bicubic+accurate_rnd+bitexact+full_chroma_int"
+  private static let toRGB = "scale=in_h_chr_pos=0:flags=bicubic+accurate_rnd+bitexact+full_chroma_int"
 
   private struct Report: Decodable {
     struct Time: Decodable {
@@ -161,7 +161,7 @@ struct ImageTests {
     #expect(report.sheet?.width == 3 * 164 + 4 && report.sheet?.height == 2 * 94 + 4)
     // The middle of the fifth of six parts: 4.5/6 of 7134/179 s.
     let made = try pixels(sheet, as: "crop=160:90:168:98")
-    let expected = try pixels(film, frame: 891, as: "scale=160:90:flags=bicubic+accurate_rnd+bitexact+full_chroma_int")
+    let expected = try pixels(film, frame: 891, as: "\(Self.toRGB):w=160:h=90")
     #expect(made == expected)
     let labelled = files.path("labelled.png")
     _ = try await image(film, "--sheet", "3x2", "--size", "160x160", "--times", "-o", labelled)

@@ -42,6 +42,62 @@ struct InvisibleFarmTests {
     #expect(hashes[2] == hashes[0])
   }
 
+  /// By way of light from BT.601 and from HDR10, by the matrix alone, and where they are scaled, turned and moved.
+  @Test
+  func `any cut into segments decodes to the same pictures where colours are converted`() async throws {
+    let files = try Workspace()
+    defer { files.remove() }
+    for (name, format, tags, options) in [
+      ("old", "yuv420p", ["smpte170m", "smpte170m", "smpte170m"], ["-c:v", "libx264", "-preset", "veryfast"]),
+      (
+        "hdr", "yuv420p10le", ["bt2020", "smpte2084", "bt2020nc"],
+        ["-c:v", "libx265", "-x265-params", "log-level=none"]
+      ),
+      ("matrix", "yuv422p", ["bt709", "bt709", "smpte170m"], ["-c:v", "libx264", "-preset", "veryfast"]),
+    ] {
+      let colours = ["-color_primaries", tags[0], "-color_trc", tags[1], "-colorspace", tags[2]]
+      let command = Command(
+        executable: "ffmpeg",
+        arguments: [
+          "-v", "error", "-f", "lavfi", "-i", "testsrc2=s=192x108:r=25:d=6", "-vf", "format=\(format)", "-g", "3",
+        ] + colours + options + [files.path("\(name).mov")])
+      let made = try await command.run()
+      try #require(made.status == 0, "\(made.errors)")
+    }
+    let edit = try files.write(
+      """
+      { "sheaf": 1, "assets": { "old": "old.mov", "hdr": "hdr.mov", "matrix": "matrix.mov" },
+        "tracks": [
+          { "clips": [ { "asset": "hdr", "use": "1..4", "at": "1", "frame": [9, 7, 80, 45],
+                         "transform": { "rotate": 12 } } ] },
+          { "clips": [ { "asset": "old", "use": "0.5..4" }, { "asset": "hdr", "use": "1.3..4.8" },
+                       { "asset": "matrix", "use": "0..3", "fit": "cover" } ] } ],
+        "videoComposition": { "renderSize": [160, 90], "frameDuration": "1/25", "color": "bt709" },
+        "export": { "to": "film.mkv", "video": { "codec": "ffv1", "pixelFormat": "yuv420p" } } }
+      """, to: "edit.json")
+    let check = try await Command.sheaf("check", edit).run()
+    for name in ["old", "hdr"] {
+      #expect((check.output + check.errors).contains("the colours of '\(name)' are converted"), "\(check)")
+    }
+    var hashes: [[FrameHashes.Frame]] = []
+    for (count, duration) in [(1, "100"), (7, "10/7"), (40, "6/25")] {
+      let plan = try await Command.sheaf("plan", edit, "--segment-duration", duration, "--json").run()
+      try #require(plan.status == 0, "\(plan.errors)")
+      let parsed = try JSONSerialization.jsonObject(with: Data(plan.output.utf8)) as? [String: Any]
+      let segments = try #require(parsed?["segments"] as? [Any])
+      #expect(count == 1 ? segments.count < 7 : segments.count >= count * 3 / 4, "\(segments.count) for \(count)")
+      let film = files.path("film-\(count).mkv")
+      let render = try await Command.sheaf(
+        "render", edit, "-o", film, "--segment-duration", duration, "--store", files.path("store-\(count)")
+      ).run()
+      try #require(render.status == 0, "\(render.errors)")
+      hashes.append(try await FrameHashes.video(film).frames)
+    }
+    #expect(hashes[0].count == 250)
+    #expect(hashes[1] == hashes[0])
+    #expect(hashes[2] == hashes[0])
+  }
+
   @Test
   func `one, two and four slots, and a farm whose worker is killed half way, make the same file`() async throws {
     let files = try Workspace()

@@ -46,10 +46,14 @@ import Testing
     #expect(try probed(path).hdr == nil)
   }
 
-  /// In the container, and in the stream of h264.
-  @Test(arguments: [(VideoCodec.h264, Container.mp4), (.h264, .mov), (.h264, .mkv), (.ffv1, .mkv)])
+  /// In the container, and in the streams of h264 and hevc.
+  @Test(arguments: [
+    (VideoCodec.h264, Container.mp4), (.h264, .mov), (.h264, .mkv), (.hevc, .mp4), (.hevc, .mov), (.hevc, .mkv),
+    (.ffv1, .mkv),
+  ])
   func `the output has the metadata`(codec: VideoCodec, container: Container) throws {
-    var settings = codec == .h264 ? Encoding.h264(pixelFormat: .yuv420p10) : Encoding.ffv1(.yuv420p10)
+    var settings = codec == .ffv1 ? Encoding.ffv1(.yuv420p10) : Encoding.h264(pixelFormat: .yuv420p10)
+    settings.codec = codec
     settings.colour = Self.pq
     settings.hdr = Self.metadata
     let frameDuration = MediaTime(value: 1, timescale: 25)
@@ -74,6 +78,21 @@ import Testing
       let display = [137, 24] + bytes([13250, 34500, 7500, 3000, 34000, 16000, 15635, 16450])
       #expect(stream.firstRange(of: display) != nil)
       #expect(stream.firstRange(of: [144, 4] + bytes([2345, 456])) != nil)
+    }
+    if codec == .hevc {
+      // The stream alone, without its container: what a television gets that is sent it.
+      try Tool.ffmpeg("-i", path, "-c", "copy", "-bsf:v", "hevc_mp4toannexb", "-f", "hevc", scratch.path("stream.hevc"))
+      let frames = String(
+        decoding: try Tool.run(
+          "ffprobe", ["-v", "error", "-of", "json", "-show_frames", scratch.path("stream.hevc")]
+        ).output, as: UTF8.self)
+      for field in [
+        #""red_x": "34000/50000""#, #""green_y": "34500/50000""#, #""blue_x": "7500/50000""#,
+        #""white_point_y": "16450/50000""#, #""max_luminance": "40000000/10000""#, #""min_luminance": "50/10000""#,
+        #""max_content": 2345"#, #""max_average": 456"#,
+      ] {
+        #expect(frames.components(separatedBy: field).count == 12 + 1, "\(field) of 12 frames")
+      }
     }
     let stream = String(
       decoding: try Tool.run("ffprobe", ["-v", "error", "-of", "json", "-show_streams", path]).output, as: UTF8.self)

@@ -32,9 +32,6 @@ import Testing
       from: (96, 64, "rgba"), to: (96, 64, "yuva444p"), options: ":out_color_matrix=bt709:out_range=tv"),
     Conversion(
       from: (96, 64, "rgb24"), to: (48, 32, "yuv420p"), options: ":out_color_matrix=bt601:out_range=tv", target: bt601),
-    Conversion(
-      from: (96, 64, "yuv420p"), to: (96, 64, "yuv420p"), options: ":in_color_matrix=bt601:out_color_matrix=bt709",
-      source: bt601),
   ]
 
   private func side(_ side: (width: Int, height: Int, format: String), _ colour: ColourTags) throws
@@ -60,11 +57,15 @@ import Testing
     try frame.pixels.write(to: scratch.url.appendingPathComponent("in"))
     let output = try Frame(size: target.size, format: target.format)
     try FrameScaler(from: source, to: target).scale(frame, into: output)
+    // The filter takes chroma that is subsampled to lie in the middle of its cell.
+    func isAtLeft(_ format: FrameFormat) -> Bool { !format.isRGB && format.chromaShift.horizontal > 0 }
+    let places =
+      (isAtLeft(source.format) ? ":in_h_chr_pos=0" : "") + (isAtLeft(target.format) ? ":out_h_chr_pos=0" : "")
     let flags = source.format.isRGB ? "bicubic+accurate_rnd+bitexact+full_chroma_inp" : "bicubic+accurate_rnd+bitexact"
     let expected = try Tool.ffmpeg(
       "-f", "rawvideo", "-pix_fmt", conversion.from.format, "-s", "\(conversion.from.width)x\(conversion.from.height)",
       "-i", scratch.path("in"), "-vf",
-      "scale=\(conversion.to.width):\(conversion.to.height):flags=\(flags)\(conversion.options),"
+      "scale=\(conversion.to.width):\(conversion.to.height):flags=\(flags)\(places)\(conversion.options),"
         + "format=\(conversion.to.format)", "-f", "rawvideo", "-")
     let found = output.pixels
     #expect(found.count == expected.count)

@@ -287,8 +287,11 @@ import Testing
     var clip = try fixture.clip(front, frames: 0..<1)
     clip.filters = [try filter(.chromaKey, [0.15, 0.1, 0.5], color: Color(red: 0, green: 255, blue: 0))]
     let layers = [PlannedLayer.clip(clip), .clip(try fixture.clip(behind, frames: 0..<1))]
+    // In the middle of its cell, so that no chroma sample is of both colours: the square is of whole cells.
+    var colour = Self.bt709
+    colour.chromaLocation = "center"
     let codes = CompositingTests.samples(
-      try fixture.frame(fixture.task(layers, size: size, format: format, colour: Self.bt709, frameCount: 1)), format)
+      try fixture.frame(fixture.task(layers, size: size, format: format, colour: colour, frameCount: 1)), format)
     let depth = 1 << (format.bitDepth - 8)
     let (red, blue) = (63, 32)
     #expect(abs(codes[48 * 128 + 64] - red * depth) <= 2 * depth)

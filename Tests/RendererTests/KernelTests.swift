@@ -186,4 +186,58 @@ import Testing
       }
     }
   }
+
+  @Test func chromaIsTheWeightedMeanAroundItsPlace() {
+    var generator = SeededRandom(seed: 5)
+    let weights = [
+      SHEAF_FIRST.rawValue: [(-1, 1), (0, 2), (1, 1)], SHEAF_MIDDLE.rawValue: [(0, 1), (1, 1)],
+      SHEAF_LAST.rawValue: [(0, 1), (1, 2), (2, 1)],
+    ]
+    for (width, height) in Self.sizes + [(511, 2), (513, 3), (514, 2), (1025, 5)] {
+      let from = RandomPlane<UInt16>(width: width, height: height, upTo: 16384, using: &generator)
+      for (shiftX, shiftY) in [(0, 0), (1, 0), (1, 1)] {
+        for (x, y) in [
+          (SHEAF_FIRST, SHEAF_MIDDLE), (SHEAF_MIDDLE, SHEAF_MIDDLE), (SHEAF_FIRST, SHEAF_FIRST),
+          (SHEAF_MIDDLE, SHEAF_LAST), (SHEAF_LAST, SHEAF_FIRST),
+        ] {
+          for repeats in [true, false] {
+            let size = ((width + shiftX) >> shiftX, (height + shiftY) >> shiftY)
+            let before = RandomPlane<UInt16>(width: size.0, height: size.1, upTo: 16384, using: &generator)
+            let (across, down) = (
+              shiftX == 0 ? [(0, 1)] : weights[x.rawValue] ?? [], shiftY == 0 ? [(0, 1)] : weights[y.rawValue] ?? []
+            )
+            func sample(_ column: Int, _ row: Int) -> Int {
+              if !repeats, column < 0 || row < 0 { return 0 }
+              return from[min(width - 1, max(0, column)), min(height - 1, max(0, row))]
+            }
+            var right = before
+            for row in 0..<size.1 {
+              for column in 0..<size.0 {
+                var (sum, total) = (0, 0)
+                for (dy, ofRow) in down {
+                  for (dx, ofColumn) in across {
+                    sum += ofRow * ofColumn * sample(column << shiftX + dx, row << shiftY + dy)
+                    total += ofRow * ofColumn
+                  }
+                }
+                right[column, row] = (2 * sum + total) / (2 * total)
+              }
+            }
+            var made = before
+            let stride = made.strideInBytes
+            made.write { to in
+              from.read {
+                sheaf_subsample16(
+                  to, stride, $0, from.strideInBytes, Int32(width), Int32(height),
+                  sheaf_subsampling(
+                    shift_x: Int32(shiftX), shift_y: Int32(shiftY), place_x: x, place_y: y,
+                    repeats_left: repeats ? 1 : 0, repeats_top: repeats ? 1 : 0))
+              }
+            }
+            #expect(made.samples == right.samples, "\(width)x\(height) \(shiftX) \(shiftY) \(x) \(y) \(repeats)")
+          }
+        }
+      }
+    }
+  }
 }

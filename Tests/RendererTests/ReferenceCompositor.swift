@@ -472,8 +472,8 @@ struct ReferenceCompositor {
         }
         alpha.samples[at] *= own
       }
-      chromaAlpha = mean(alpha)
-      colours = [full[0], mean(full[1]), mean(full[2])]
+      chromaAlpha = subsampled(alpha)
+      colours = [full[0], subsampled(full[1]), subsampled(full[2])]
     } else {
       colours = (0..<3).map {
         let isChroma = $0 > 0
@@ -494,7 +494,7 @@ struct ReferenceCompositor {
         rectangle[0] / w, rectangle[1] / w, rectangle[2] / h, rectangle[3] / h, rectangle[4], rectangle[5],
       ]
       let shown = sampled(mask, matrix, [0, 0, w, h], across: 1, down: 1, to: (width, height), limit: 1)
-      let ofChroma = mean(shown)
+      let ofChroma = subsampled(shown)
       func masked(_ plane: inout Plane, _ mask: Plane) {
         for at in plane.samples.indices { plane.samples[at] *= mask.samples[at] }
       }
@@ -517,17 +517,20 @@ struct ReferenceCompositor {
     }
   }
 
-  private func mean(_ plane: Plane) -> Plane {
+  /// The chroma samples of a plane: across they lie at the first pixel of their cell, and down in its middle.
+  private func subsampled(_ plane: Plane) -> Plane {
     var result = Plane((width + across - 1) / across, (height + down - 1) / down)
+    let columns: [(Int, Double)] = across > 1 ? [(-1, 0.25), (0, 0.5), (1, 0.25)] : [(0, 1)]
     for y in 0..<result.height {
       for x in 0..<result.width {
         var sum = 0.0
         for dy in 0..<down {
-          for dx in 0..<across {
-            sum += plane.samples[min(height - 1, y * down + dy) * width + min(width - 1, x * across + dx)]
+          for (dx, weight) in columns {
+            let column = min(width - 1, max(0, x * across + dx))
+            sum += weight * plane.samples[min(height - 1, y * down + dy) * width + column]
           }
         }
-        result.samples[y * result.width + x] = sum / Double(across * down)
+        result.samples[y * result.width + x] = sum / Double(down)
       }
     }
     return result

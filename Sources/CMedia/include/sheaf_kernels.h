@@ -115,6 +115,24 @@ void sheaf_blend_from_rgba(
   uint16_t *const to[4], ptrdiff_t to_stride, struct sheaf_rgba_planes from, int width, int height,
   const struct sheaf_matrix_row rows[3]);
 
+// Where a chroma sample lies in its cell, along one axis: at its first sample, in its middle, at its last sample.
+enum sheaf_place { SHEAF_FIRST, SHEAF_MIDDLE, SHEAF_LAST };
+
+struct sheaf_subsampling {
+  // 0 or 1.
+  int shift_x, shift_y;
+  enum sheaf_place place_x, place_y;
+  // Whether samples beyond the left and the top edge are those at the edge, and not zero. Those beyond the others are.
+  int repeats_left, repeats_top;
+};
+
+// Chroma of cells of 2^shift_x by 2^shift_y samples, rounded to nearest (halves up): along each axis the mean of a
+// cell, or, where chroma lies at a sample, half of that and a quarter of each of its neighbours. width and height are
+// those of `from`; `to` has a sample for each cell, also for one that the edge cuts.
+void sheaf_subsample16(
+  uint16_t *to, ptrdiff_t to_stride, const uint16_t *from, ptrdiff_t from_stride, int width, int height,
+  struct sheaf_subsampling how);
+
 // The mean, rounded to nearest (halves up), of cells of 2^shift_x by 2^shift_y samples, each shift 0 or 1. A cell that
 // extends beyond an odd edge repeats the edge. width and height are those of `from`.
 void sheaf_average16(

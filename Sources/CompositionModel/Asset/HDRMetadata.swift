@@ -56,6 +56,12 @@ public struct MasteringDisplay: Sendable, Hashable, Codable {
     self.maximumLuminance = maximumLuminance
     self.minimumLuminance = minimumLuminance
   }
+
+  /// As x264 and x265 take it.
+  var encoderParameter: String {
+    let places = [("G", green), ("B", blue), ("R", red), ("WP", white)].map { "\($0)(\($1.x),\($1.y))" }
+    return places.joined() + "L(\(maximumLuminance),\(minimumLuminance))"
+  }
 }
 
 /// The brightness of a whole film in cd/m2. 0 is not known.

@@ -190,12 +190,7 @@ struct H264: LeveledVideoCodecDefinition {
       "stitchable=1:cpu-independent=1:open-gop=0:threads=\(threadCount):lookahead-threads=1:sliced-threads=0"
     if settings.sceneCuts == false { parameters += ":scenecut=0" }
     if let frames = boundedLookahead(settings, size) { parameters += ":rc-lookahead=\(frames)" }
-    if let display = settings.hdr?.display {
-      func place(_ name: String, _ place: MasteringDisplay.Chromaticity) -> String { "\(name)(\(place.x),\(place.y))" }
-      parameters +=
-        ":mastering-display=" + place("G", display.green) + place("B", display.blue) + place("R", display.red)
-        + place("WP", display.white) + "L(\(display.maximumLuminance),\(display.minimumLuminance))"
-    }
+    if let display = settings.hdr?.display { parameters += ":mastering-display=\(display.encoderParameter)" }
     if let light = settings.hdr?.light { parameters += ":cll=\(light.maximum),\(light.maximumAverage)" }
     parameters += more
     setup.options.append(("x264-params", parameters))

@@ -129,6 +129,8 @@ struct HEVC: LeveledVideoCodecDefinition {
     parameters += settings.rateLimit == nil ? "frame-threads=2" : "frame-threads=1:const-vbv=1"
     if settings.sceneCuts == false { parameters += ":scenecut=0" }
     if let level = settings.level { parameters += ":level-idc=\(level):high-tier=0" }
+    if let display = settings.hdr?.display { parameters += ":master-display=\(display.encoderParameter)" }
+    if let light = settings.hdr?.light { parameters += ":max-cll=\(light.maximum),\(light.maximumAverage)" }
     setup.options.append(("x265-params", parameters + more))
     return setup
   }

@@ -3,6 +3,14 @@ struct InstructionEntry: Sendable {
   enum Content: Sendable {
     case layers([LayerEntry])
     case passthrough(TrackID)
+
+    /// The tracks that are shown.
+    var tracks: [TrackID] {
+      switch self {
+      case .layers(let layers): layers.map(\.track)
+      case .passthrough(let track): [track]
+      }
+    }
   }
 
   var over: WrittenRange

@@ -55,6 +55,12 @@ extension Lowering {
   /// The tracks whose pictures are masks. They are not shown by derived instructions.
   var maskTracks: Set<TrackID> { Set(document.masks.compactMap(\.entry.mask.track)) }
 
+  /// The tracks whose pictures are masks and nothing else. Explicit instructions can show such a track too.
+  var hiddenTracks: Set<TrackID> {
+    guard let instructions = document.videoComposition.instructions else { return maskTracks }
+    return maskTracks.subtracting(instructions.flatMap(\.content.tracks))
+  }
+
   /// Reports masks of tracks that cannot be used, and what has no effect on a track that is a mask.
   mutating func checkMaskTracks() {
     let videos = document.tracks.filter { $0.type == .video }

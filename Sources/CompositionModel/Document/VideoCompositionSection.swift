@@ -165,15 +165,16 @@ struct LoweredFormat {
 extension Lowering {
   // MARK: Frame duration
 
-  /// The document's frame duration. By default it is that of the highest nominal rate among the clips, or of the
-  /// standard rate next to it, or else 1/30 s.
+  /// The document's frame duration. By default it is that of the highest nominal rate among the clips that are shown,
+  /// or of the standard rate next to it, or else 1/30 s.
   mutating func lowerFrameDuration() {
     let entry = document.videoComposition
     if let written = entry.frameDuration {
       frameDuration = written
       return
     }
-    let rates = document.tracks.filter { $0.type == .video }.flatMap(\.clips)
+    let hidden = hiddenTracks
+    let rates = document.tracks.filter { $0.type == .video && !hidden.contains($0.id) }.flatMap(\.clips)
       .compactMap { clip in clip.asset.flatMap { assets[$0] }?.defaultTrack(.video)?.video }
       .filter { !$0.isStill && .zero < $0.nominalFrameRate }
       .map(\.nominalFrameRate)
@@ -193,9 +194,11 @@ extension Lowering {
   // MARK: Format
 
   /// The assets of the video clips in the order in which they are first shown, the upper one first if two start
-  /// together, each with its first clip.
+  /// together, each with its first clip. Pictures that are only masks are not shown.
   var shownAssets: [(asset: AssetID, video: VideoFormat, clip: JSONPointer)] {
-    let clips = tracks.lazy.filter { $0.entry.type == .video }.flatMap(\.clips.entries)
+    let hidden = hiddenTracks
+    let clips = tracks.lazy.filter { $0.entry.type == .video && !hidden.contains($0.entry.id) }
+      .flatMap(\.clips.entries)
     var firsts: [AssetID: (start: MediaTime, number: Int, clip: JSONPointer)] = [:]
     for (number, (range, clip)) in clips.enumerated() {
       if let first = firsts[clip.clip.asset], first.start <= range.start { continue }

@@ -2,14 +2,18 @@
 package struct ChromaCell: Sendable, Hashable {
   package let horizontalShift: Int
   package let verticalShift: Int
+  /// Where its chroma sample lies in it.
+  package let site: ChromaSite
 
-  package init(_ format: PixelFormat) {
+  package init(_ format: PixelFormat, site: ChromaSite = .left) {
     (horizontalShift, verticalShift) = format.chromaShift
+    self.site = site
   }
 
-  package init(horizontalShift: Int, verticalShift: Int) {
+  package init(horizontalShift: Int, verticalShift: Int, site: ChromaSite = .left) {
     self.horizontalShift = horizontalShift
     self.verticalShift = verticalShift
+    self.site = site
   }
 
   package var width: Int { 1 << horizontalShift }

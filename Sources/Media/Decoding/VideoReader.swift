@@ -16,8 +16,8 @@ package final class VideoReader {
   }
 
   private let opening: DecodingSession.Opening
-  private let starts: [Keyframe]
-  private let format: VideoFormat?
+  private var starts: [Keyframe]
+  private var format: VideoFormat?
   private let shownAt: Int64?
   /// The index of the start that reading began at; -1: the head of the file.
   private var begin: Int
@@ -35,6 +35,7 @@ package final class VideoReader {
   private var hasStarted = false
   /// The times of pictures that could not be decoded at all, rising.
   private var missing: [Int64] = []
+  private var hasSeenDamage = false
 
   /// - Parameters:
   ///   - name: The file's name, for messages.
@@ -85,6 +86,19 @@ package final class VideoReader {
       return frame
     }
     return try decode()
+  }
+
+  /// Whether nothing that was decoded so far is damaged. A reader that begins at any start before then has the same
+  /// frames from here on.
+  package var isWhole: Bool { !hasSeenDamage && session.suspects.isEmpty }
+
+  /// Goes on for what another reader was to read, of the same track and from later on than this one is. `isWhole` must
+  /// be true.
+  /// - Parameter starts: The other reader's.
+  package func goOn(with starts: VideoFormat?) {
+    precondition(isWhole, "a reader of damaged pictures goes on for another")
+    format = starts
+    self.starts = starts?.keyframes ?? []
   }
 
   /// The time of the damaged picture that is shown at a stored timestamp where `frame` is the last one at or before it:
@@ -181,6 +195,7 @@ package final class VideoReader {
   private func beginsAnew(_ lost: [PacketReport], _ frame: Frame?) throws(MediaError) -> Bool {
     var damage = lost.sorted { $0.time < $1.time }
     if let frame, frame.isDamaged { damage.append(PacketReport(time: frame.pts, isError: false)) }
+    if !damage.isEmpty { hasSeenDamage = true }
     for report in damage {
       let stretch = stretch(of: report.time)
       switch part {

@@ -37,6 +37,7 @@ package final class ImageEncoder {
       (name, pixels) = ("mjpeg", quality >= Self.fullChroma ? "yuvj444p" : "yuvj420p")
       // JFIF.
       colour.matrix = "bt470bg"
+      colour.chromaLocation = "center"
       // From 1, the best of its quantisers, to 31.
       let quantiser = 1 + 30 * Double(ImageFormat.qualities.upperBound - quality) / 99
       globalQuality = Int32((quantiser * Double(FF_QP2LAMBDA)).rounded())

@@ -2,7 +2,7 @@ internal import CMedia
 package import CompositionModel
 
 /// Converts and scales frames of one size and format to another with libswscale. The same input always gives the same
-/// output.
+/// output. Chroma lies where each side says that it does.
 package final class FrameScaler {
   /// One side of the conversion.
   package struct Side: Sendable, Hashable {
@@ -10,18 +10,26 @@ package final class FrameScaler {
     package var format: FrameFormat
     /// Only matrix and range matter. A matrix without a name is BT.601 for fewer than 720 rows, else BT.709.
     package var colour: ColourTags
+    /// Where subsampled chroma lies.
+    package var chromaSite: ChromaSite
 
-    package init(size: PixelSize, format: FrameFormat, colour: ColourTags) {
+    /// - Parameter chromaSite: Nil: that of the tags.
+    package init(size: PixelSize, format: FrameFormat, colour: ColourTags, chromaSite: ChromaSite? = nil) {
       self.size = size
       self.format = format
       self.colour = colour
+      self.chromaSite = chromaSite ?? ChromaSite(tag: colour.chromaLocation)
     }
   }
 
-  private let context: OpaquePointer
   private let source: Side
   private let destination: Side
   private let operation: String
+  /// The conversion, or its two steps.
+  private let first: ScalingStep
+  private let second: ScalingStep?
+  /// What the first of two steps gives.
+  private var between: Frame?
   /// A frame of the destination's size, for targets that libswscale may not write into directly.
   private var intermediate: Frame?
 
@@ -44,38 +52,22 @@ package final class FrameScaler {
       throw MediaError(
         .unsupported, operation: "scaling", subject: operation, message: "libswscale has no such conversion")
     }
-    context = try allocated(sws_alloc_context(), "scaling \(operation)")
-    // libswscale chooses its method when it is set up, so the ranges must be set before. Set later, they do not stop it
-    // from copying pixels unchanged.
-    let settings: [(name: String, value: Int)] = [
-      ("srcw", source.size.width), ("srch", source.size.height), ("src_format", Int(source.format.rawValue)),
-      ("src_range", source.isFullRange ? 1 : 0), ("dstw", destination.size.width), ("dsth", destination.size.height),
-      ("dst_format", Int(destination.format.rawValue)), ("dst_range", destination.isFullRange ? 1 : 0),
-      ("sws_flags", Int(FrameScaler.flags(source) | (hasFullChroma ? SWS_FULL_CHR_H_INT : 0))),
-    ]
-    for (name, value) in settings {
-      try check(
-        av_opt_set_int(UnsafeMutableRawPointer(context), name, Int64(value), 0), "setting \(name) of", operation)
+    guard source.hasChroma, destination.hasChroma, source.swscaleMatrix != destination.swscaleMatrix,
+      let format = FrameFormat(name: source.format.hasAlpha && destination.format.hasAlpha ? "gbrap12le" : "gbrp14le")
+    else {
+      first = try ScalingStep(from: source, to: destination, hasFullChroma: hasFullChroma, operation)
+      second = nil
+      return
     }
-    try check(sws_init_context(context, nil, nil), "setting up", operation)
-    let result = sws_setColorspaceDetails(
-      context, sws_getCoefficients(source.swscaleMatrix), source.isFullRange ? 1 : 0,
-      sws_getCoefficients(destination.swscaleMatrix), destination.isFullRange ? 1 : 0, 0, 1 << 16, 1 << 16)
-    // A conversion from RGB to RGB has no matrix; libswscale reports an error if one is set.
-    if result < 0, !(source.format.isRGB && destination.format.isRGB) {
-      try check(result, "setting the colours of", operation)
-    }
-  }
-
-  deinit {
-    sws_freeContext(context)
-  }
-
-  private static func flags(_ source: Side) -> Int32 {
-    var flags = SWS_BICUBIC | SWS_ACCURATE_RND | SWS_BITEXACT
-    // Computes chroma from every pixel of RGB; without it every second column is ignored.
-    if source.format.isRGB { flags |= SWS_FULL_CHR_H_INP }
-    return flags
+    // From one matrix to another by way of R'G'B', at the smaller of the two sizes. libswscale would do the same by
+    // itself, but it forgets where chroma lies.
+    func area(_ size: PixelSize) -> Int { size.width * size.height }
+    let rgb = Side(
+      size: area(source.size) > area(destination.size) ? destination.size : source.size, format: format,
+      colour: ColourTags(isFullRange: true))
+    first = try ScalingStep(from: source, to: rgb, hasFullChroma: true, operation)
+    second = try ScalingStep(from: rgb, to: destination, hasFullChroma: false, operation)
+    between = try Frame(size: rgb.size, format: rgb.format, colour: rgb.colour)
   }
 
   /// Scales the part of `frame` that has the source's size and its top left at (`cropX`, `cropY`) into `target` with
@@ -126,15 +118,9 @@ package final class FrameScaler {
   }
 
   private func convert(_ read: PlaneAddresses, to written: PlaneAddresses) throws(MediaError) {
-    var (read, written) = (read, written)
-    let rows = read.withBytes { bytes, strides in
-      written.withMutableBytes { targets, targetStrides in
-        sws_scale(context, bytes, strides, 0, Int32(source.size.height), targets, targetStrides)
-      }
-    }
-    guard Int(rows) == destination.size.height else {
-      throw MediaError(averror: min(rows, -1), operation: "scaling", subject: operation)
-    }
+    guard let second, let between else { return try first.convert(read, to: written, operation) }
+    try first.convert(read, to: PlaneAddresses(between, x: 0, y: 0), operation)
+    try second.convert(PlaneAddresses(between, x: 0, y: 0), to: written, operation)
   }
 
   private func verify(_ frame: Frame, _ side: Side, _ x: Int, _ y: Int) throws(MediaError) {
@@ -150,7 +136,105 @@ package final class FrameScaler {
   }
 }
 
+/// One conversion by libswscale.
+private final class ScalingStep {
+  private let context: OpaquePointer
+  private let rows: (read: Int32, written: Int32)
+
+  init(
+    from source: FrameScaler.Side, to destination: FrameScaler.Side, hasFullChroma: Bool, _ operation: String
+  ) throws(MediaError) {
+    context = try allocated(sws_alloc_context(), "scaling \(operation)")
+    rows = (Int32(source.size.height), Int32(destination.size.height))
+    // libswscale chooses its method when it is set up, so the ranges must be set before. Set later, they do not stop it
+    // from copying pixels unchanged.
+    var settings: [(name: String, value: Int)] = [
+      ("srcw", source.size.width), ("srch", source.size.height), ("src_format", Int(source.format.rawValue)),
+      ("src_range", source.isFullRange ? 1 : 0), ("dstw", destination.size.width), ("dsth", destination.size.height),
+      ("dst_format", Int(destination.format.rawValue)), ("dst_range", destination.isFullRange ? 1 : 0),
+      ("sws_flags", Int(ScalingStep.flags(source) | (hasFullChroma ? SWS_FULL_CHR_H_INT : 0))),
+    ]
+    for (name, side) in [("src", source), ("dst", destination)] {
+      let (across, down) = side.chromaShift
+      if across > 0 { settings.append(("\(name)_h_chr_pos", side.chromaSite.across.swscalePosition(across))) }
+      if down > 0 { settings.append(("\(name)_v_chr_pos", side.chromaSite.down.swscalePosition(down))) }
+    }
+    for (name, value) in settings {
+      try check(
+        av_opt_set_int(UnsafeMutableRawPointer(context), name, Int64(value), 0), "setting \(name) of", operation)
+    }
+    // A filter for chroma, which changes nothing, keeps libswscale from copying or averaging chroma as if it lay in the
+    // usual place.
+    let identity = source.movesChroma(to: destination) ? try ScalingStep.identity() : nil
+    defer { sws_freeVec(identity) }
+    var filter = SwsFilter(lumH: nil, lumV: nil, chrH: identity, chrV: nil)
+    let result = identity == nil ? sws_init_context(context, nil, nil) : sws_init_context(context, &filter, nil)
+    try check(result, "setting up", operation)
+    // Without chroma on one side there is nothing to convert by matrices.
+    let matrix = source.hasChroma ? source.swscaleMatrix : destination.swscaleMatrix
+    let colours = sws_setColorspaceDetails(
+      context, sws_getCoefficients(matrix), source.isFullRange ? 1 : 0,
+      sws_getCoefficients(destination.hasChroma ? destination.swscaleMatrix : matrix),
+      destination.isFullRange ? 1 : 0, 0, 1 << 16, 1 << 16)
+    // A conversion from RGB to RGB has no matrix; libswscale reports an error if one is set.
+    if colours < 0, !(source.format.isRGB && destination.format.isRGB) {
+      try check(colours, "setting the colours of", operation)
+    }
+  }
+
+  deinit {
+    sws_freeContext(context)
+  }
+
+  private static func flags(_ source: FrameScaler.Side) -> Int32 {
+    var flags = SWS_BICUBIC | SWS_ACCURATE_RND | SWS_BITEXACT
+    // Computes chroma from every pixel of RGB; without it every second column is ignored.
+    if source.format.isRGB { flags |= SWS_FULL_CHR_H_INP }
+    return flags
+  }
+
+  private static func identity() throws(MediaError) -> UnsafeMutablePointer<SwsVector> {
+    let vector = try allocated(sws_allocVec(3), "scaling")
+    for (index, weight) in [0.0, 1, 0].enumerated() { vector.pointee.coeff[index] = weight }
+    return vector
+  }
+
+  func convert(_ read: PlaneAddresses, to written: PlaneAddresses, _ operation: String) throws(MediaError) {
+    var (read, written) = (read, written)
+    let count = read.withBytes { bytes, strides in
+      written.withMutableBytes { targets, targetStrides in
+        sws_scale(context, bytes, strides, 0, rows.read, targets, targetStrides)
+      }
+    }
+    guard count == rows.written else {
+      throw MediaError(averror: min(count, -1), operation: "scaling", subject: operation)
+    }
+  }
+}
+
+extension ChromaSite.Place {
+  /// In 1/256 of a pixel from the middle of the first pixel of a cell of 2^shift.
+  fileprivate func swscalePosition(_ shift: Int) -> Int { Int((distance(in: 1 << shift) - 0.5) * 256) }
+}
+
 extension FrameScaler.Side {
+  /// Luma and chroma.
+  fileprivate var hasChroma: Bool { !format.isRGB && format.hasChroma }
+
+  fileprivate var chromaShift: (horizontal: Int, vertical: Int) { hasChroma ? format.chromaShift : (0, 0) }
+
+  /// Whether chroma samples lie elsewhere although no side is scaled: what libswscale's methods for frames of one size
+  /// do not do.
+  fileprivate func movesChroma(to other: FrameScaler.Side) -> Bool {
+    guard size == other.size, hasChroma, other.hasChroma else { return false }
+    let (from, to) = (chromaShift, other.chromaShift)
+    func moves(_ from: Int, _ to: Int, _ place: ChromaSite.Place, _ otherPlace: ChromaSite.Place) -> Bool {
+      from == to ? from > 0 && place != otherPlace : (from > 0 ? place : otherPlace) != .middle
+    }
+    return moves(from.horizontal, to.horizontal, chromaSite.across, other.chromaSite.across)
+      || moves(from.vertical, to.vertical, chromaSite.down, other.chromaSite.down)
+  }
+
   /// The names of JPEG's formats and of RGB imply full range.
   fileprivate var isFullRange: Bool { colour.isFullRange || format.name.hasPrefix("yuvj") || format.isRGB }
 

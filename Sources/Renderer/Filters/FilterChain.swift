@@ -34,7 +34,7 @@ final class FilterChain {
       if let opaque, opaque.planes.rect == rect {
         work = opaque
       } else {
-        let planes = try BlendPicture(rect: rect, cell: ChromaCell(format.pixelFormat))
+        let planes = try BlendPicture(rect: rect, cell: format.cell)
         planes.coverAll()
         work = FilterPicture(planes: planes, isOpaque: true)
       }

@@ -62,19 +62,20 @@ final class ImageFitter {
   func picture(_ frame: Frame, format output: FrameFormat, colour: ColourTags) throws(RenderError) -> Frame {
     if frame.format.hasAlpha || frame.format.isRGB {
       let packed = try fitter.coloured(frame, size: size).packed(hasAlpha: output.hasAlpha)
-      return try converted(packed, packed.colour, to: output, colour)
+      return try converted(packed, packed.colour, nil, to: output, colour)
     }
     fitter.forgetWhole()
-    let whole = try fitter.whole(frame)
+    let (whole, site) = try fitter.whole(frame)
     let own = SourceColour(video, frameFormat: frame.format, composition: format).composition
-    return try converted(whole, own, to: output, colour)
+    return try converted(whole, own, site, to: output, colour)
   }
 
+  /// - Parameter site: Where the chroma of the frame lies. Nil: it has none.
   private func converted(
-    _ frame: Frame, _ own: ColourTags, to output: FrameFormat, _ colour: ColourTags
+    _ frame: Frame, _ own: ColourTags, _ site: ChromaSite?, to output: FrameFormat, _ colour: ColourTags
   ) throws(RenderError) -> Frame {
     if frame.format == output, frame.size == size { return frame }
-    let from = FrameScaler.Side(size: frame.size, format: frame.format, colour: own)
+    let from = FrameScaler.Side(size: frame.size, format: frame.format, colour: own, chromaSite: site)
     let to = FrameScaler.Side(size: size, format: output, colour: colour)
     return try mapErrors(to: RenderError.during("\(title): making a picture")) { () throws(MediaError) in
       let scaler: FrameScaler

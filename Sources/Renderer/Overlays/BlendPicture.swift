@@ -6,8 +6,8 @@ import Segmenter
 /// blend planes that `sheaf_kernels.h` describes.
 ///
 /// It consists of whole chroma cells of the frame. If the picture itself starts or ends within a cell, the rest of the
-/// cell is transparent, and the coverage of a chroma sample is the mean of its luma samples' coverage. So a picture may
-/// be at odd pixels, and its luma is exact there.
+/// cell is transparent. The coverage of a chroma sample is that of the pixels around it (`sheaf_subsample16`). So a
+/// picture may be at odd pixels, and its luma is exact there.
 final class BlendPicture {
   /// In pixels of the frame; whole chroma cells.
   let rect: PixelRect
@@ -22,14 +22,14 @@ final class BlendPicture {
     samples = try SampleStorage(count: 2 * luma.width * luma.height + 3 * chroma.width * chroma.height)
   }
 
-  /// Converts a picture that has the size of `rect`.
+  /// Converts a picture that has the size of `rect`, which is all that it changes (`ChromaCell.reached`).
   convenience init(
     _ picture: RGBAPicture, rect: PixelRect, cell: ChromaCell, matrix: YCbCrMatrix
   ) throws(RenderError) {
     try self.init(rect: rect, cell: cell)
     let (width, height) = (Int32(rect.size.width), Int32(rect.size.height))
     let isSubsampled = cell.width * cell.height > 1
-    // Chroma at full resolution, of which the mean is taken.
+    // Chroma at full resolution.
     let full = isSubsampled ? try SampleStorage(count: 2 * rect.size.width * rect.size.height) : nil
     let fullPlanes = full.map { ($0.base, $0.base + rect.size.width * rect.size.height) }
     let stride = rect.size.width * 2
@@ -38,13 +38,19 @@ final class BlendPicture {
     ]
     var rows = matrix.blendRows
     sheaf_blend_from_rgba(&planes, stride, picture.planes(), width, height, &rows)
-    let (across, down) = (Int32(cell.horizontalShift), Int32(cell.verticalShift))
-    let chromaStride = strideInBytes(.cb)
     if let (cb, cr) = fullPlanes {
-      sheaf_average16(plane(.cb), chromaStride, cb, stride, width, height, across, down)
-      sheaf_average16(plane(.cr), chromaStride, cr, stride, width, height, across, down)
+      subsample(cb, into: .cb)
+      subsample(cr, into: .cr)
     }
-    sheaf_average16(plane(.chromaCoverage), chromaStride, plane(.coverage), stride, width, height, across, down)
+    subsample(plane(.coverage), into: .chromaCoverage)
+  }
+
+  /// Makes a chroma plane from samples of all pixels of the picture. Those beyond it are zero; beyond the frame's edges
+  /// they are repeated.
+  func subsample(_ samples: UnsafePointer<UInt16>, into plane: Plane) {
+    sheaf_subsample16(
+      self.plane(plane), strideInBytes(plane), samples, rect.size.width * 2, Int32(rect.size.width),
+      Int32(rect.size.height), cell.subsampling(repeatsLeft: rect.x == 0, repeatsTop: rect.y == 0))
   }
 
   enum Plane: Int, CaseIterable {
@@ -101,5 +107,24 @@ final class BlendPicture {
       }
     }
     return sum
+  }
+}
+
+extension ChromaCell {
+  /// How its chroma sample is made from samples of its pixels.
+  func subsampling(repeatsLeft: Bool, repeatsTop: Bool) -> sheaf_subsampling {
+    sheaf_subsampling(
+      shift_x: Int32(horizontalShift), shift_y: Int32(verticalShift), place_x: site.across.kernelPlace,
+      place_y: site.down.kernelPlace, repeats_left: repeatsLeft ? 1 : 0, repeats_top: repeatsTop ? 1 : 0)
+  }
+}
+
+extension ChromaSite.Place {
+  fileprivate var kernelPlace: sheaf_place {
+    switch self {
+    case .first: SHEAF_FIRST
+    case .middle: SHEAF_MIDDLE
+    case .last: SHEAF_LAST
+    }
   }
 }

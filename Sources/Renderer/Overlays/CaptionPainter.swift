@@ -178,8 +178,8 @@ final class CaptionPainter {
       covered = covered.map { $0.enclosing(rect) } ?? rect
     }
     guard let covered else { return nil }
-    let cell = ChromaCell(format.pixelFormat)
-    let box = cell.enclosing(covered, in: format.size)
+    let cell = format.cell
+    let box = cell.reached(by: covered, in: format.size)
     let picture = try RGBAPicture(box.size)
     for part in parts { picture.draw(part, from: box, within: covered) }
     try ColourConversion.graphics(format)?.convert(picture)

@@ -56,7 +56,7 @@ final class MovingOverlay {
   /// any other.
   private func opaque(_ frame: Frame) throws(RenderError) -> LayerPicture? {
     let size = Overlays.imageSize(planned.video.presentationSize, width: video.width, height: video.height)
-    let cell = ChromaCell(format.pixelFormat)
+    let cell = format.cell
     let origin = placement.origin(of: size, in: format.size)
     let placed = PixelRect(x: origin.x, y: origin.y, size: size)
     guard let visible = placed.intersection(PixelRect(format.size)),

@@ -27,8 +27,8 @@ enum Overlays {
     guard let visible = whole.covered?.shifted(x: origin.x, y: origin.y).intersection(PixelRect(format.size)) else {
       return nil
     }
-    let cell = ChromaCell(format.pixelFormat)
-    let box = cell.enclosing(visible, in: format.size)
+    let cell = format.cell
+    let box = cell.reached(by: visible, in: format.size)
     let boxed = try whole.placed(
       visible.shifted(x: -origin.x, y: -origin.y), x: visible.x - box.x, y: visible.y - box.y, in: box.size)
     return try BlendPicture(boxed, rect: box, cell: cell, matrix: YCbCrMatrix(format))
@@ -63,8 +63,8 @@ enum Overlays {
     guard let visible = block.extent.shifted(x: origin.x, y: origin.y).intersection(PixelRect(format.size)) else {
       return nil
     }
-    let cell = ChromaCell(format.pixelFormat)
-    let box = cell.enclosing(visible, in: format.size)
+    let cell = format.cell
+    let box = cell.reached(by: visible, in: format.size)
     let drawn = try block.draw(box.shifted(x: -origin.x, y: -origin.y))
     try ColourConversion.graphics(format)?.convert(drawn)
     return try BlendPicture(drawn, rect: box, cell: cell, matrix: YCbCrMatrix(format))

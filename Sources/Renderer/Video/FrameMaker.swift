@@ -16,6 +16,8 @@ package final class FrameMaker {
   private let damage: DamageLog?
   /// By index in `task.sources`.
   private var streams: [Int: (stream: SourceStream, fitter: SourceFitter)] = [:]
+  /// Streams that are not needed any more, of tracks that later sources show too, by index in `task.sources`.
+  private var ended: [Int: SourceStream] = [:]
   private let filters: FilterChain
   /// The latest filtered picture of each source, for frames that are shown again.
   private var filtered: [Int: (key: FilteredKey, picture: LayerPicture)] = [:]
@@ -114,10 +116,7 @@ package final class FrameMaker {
   /// A frame of the segment. Indices must rise from call to call. The frame is shared and must not be changed.
   package func frame(_ index: Int) throws(RenderError) -> Frame {
     while !task.spans[span].frames.contains(index), span + 1 < task.spans.count {
-      for (source, last) in lastSpan where last == span {
-        streams[source] = nil
-        filtered[source] = nil
-      }
+      for source in lastSpan.filter({ $0.value == span }).keys.sorted() { end(source) }
       span += 1
     }
     for overlay in movingOverlays.keys where task.overlays[overlay].frames.allSatisfy({ $0.upperBound <= index }) {
@@ -347,11 +346,31 @@ package final class FrameMaker {
         span.clips.count { $0.source == index } + span.clips.count { $0.mask?.source == index }
       }.max() ?? 1
     let opened = (
-      stream: SourceStream(source, input: try input(source), capacity: uses, movement: movement),
+      stream: SourceStream(
+        source, input: try input(source), capacity: uses, after: earlier(than: index), movement: movement),
       fitter: SourceFitter(source, format: task.format)
     )
     streams[index] = opened
     return opened
+  }
+
+  /// Closes a source, unless its decoder may go on for a later one.
+  private func end(_ index: Int) {
+    let ending = streams.removeValue(forKey: index)?.stream
+    filtered[index] = nil
+    let source = task.sources[index]
+    let isShownAgain = lastSpan.contains { other, last in
+      last > span && streams[other] == nil && task.sources[other].isOfSameTrack(as: source)
+    }
+    for other in ended.keys where task.sources[other].isOfSameTrack(as: source) { ended[other] = nil }
+    if isShownAgain { ended[index] = ending }
+  }
+
+  /// The stream of an earlier source of the same track, if it is not needed any more.
+  private func earlier(than index: Int) -> SourceStream? {
+    let source = task.sources[index]
+    guard let found = ended.keys.first(where: { task.sources[$0].isOfSameTrack(as: source) }) else { return nil }
+    return ended.removeValue(forKey: found)
   }
 
   private func input(_ source: PlannedSource) throws(RenderError) -> any ByteSource {

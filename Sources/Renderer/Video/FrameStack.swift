@@ -142,7 +142,7 @@ struct StackPlanner {
     self.timeless = timeless
     isOpaque = task.sources.map { !$0.video.hasAlpha }
     metadata = Dictionary((task.metadata ?? []).map { ($0.id, $0) }) { first, _ in first }
-    cell = ChromaCell(task.format.pixelFormat)
+    cell = task.format.cell
   }
 
   /// How a source's picture is fitted into the frame.

@@ -30,15 +30,15 @@ final class MaskPlane {
 extension PicturePlacer {
   /// A picture with its coverage multiplied by a mask in its place.
   func masked(_ picture: BlendPicture, by mask: MaskPlane, _ placement: Placement) throws(RenderError) -> BlendPicture {
-    let (rect, cell) = (picture.rect, picture.cell)
+    let rect = picture.rect
     let masked = try BlendPicture(rect: rect, cell: cell)
     guard let coverage = try coverage(of: mask, placement, in: rect) else { return masked }
     let (width, height) = (rect.size.width, rect.size.height)
     let chroma = picture.rect(of: .cb).size
     let ofChroma = try SampleStorage(count: chroma.width * chroma.height)
-    sheaf_average16(
+    sheaf_subsample16(
       ofChroma.base, chroma.width * 2, coverage.base, width * 2, Int32(width), Int32(height),
-      Int32(cell.horizontalShift), Int32(cell.verticalShift))
+      cell.subsampling(repeatsLeft: true, repeatsTop: true))
     for plane in BlendPicture.Plane.allCases {
       let size = picture.rect(of: plane).size
       sheaf_multiply16(

@@ -6,16 +6,16 @@ import Segmenter
 /// Draws pictures of one source in their places: anywhere between the film's pixels, at any size and angle.
 final class PicturePlacer {
   private let format: VideoTaskFormat
-  private let cell: ChromaCell
+  /// Of the film.
+  let cell: ChromaCell
   let sampler = PlaneSampler()
 
   init(_ format: VideoTaskFormat) {
     self.format = format
-    cell = ChromaCell(format.pixelFormat)
+    cell = format.cell
   }
 
-  /// One plane of the film: how many pixels its samples are apart, and where in its cell a sample lies. Chroma that is
-  /// subsampled across is at the left of its cell, as in MPEG-2 and everything after it, and half-way down.
+  /// One plane of the film: how many pixels its samples are apart, and where in its cell a sample lies.
   private struct Grid {
     let across: Int
     let down: Int
@@ -28,12 +28,14 @@ final class PicturePlacer {
 
     static let luma = Grid(across: 1, down: 1, siteX: 0.5, siteY: 0.5)
 
-    static func chroma(_ cell: ChromaCell) -> Grid {
-      Grid(across: cell.width, down: cell.height, siteX: 0.5, siteY: cell.height > 1 ? 1 : 0.5)
+    static func chroma(_ cell: ChromaCell, _ site: ChromaSite) -> Grid {
+      Grid(
+        across: cell.width, down: cell.height, siteX: site.across.distance(in: cell.width),
+        siteY: site.down.distance(in: cell.height))
     }
   }
 
-  /// The part of the film that a placement touches, in whole chroma cells. Nil if it is outside the frame.
+  /// The part of the film that a placement touches, in pixels. Nil if it is outside the frame.
   private func touched(_ corners: [(x: Double, y: Double)]) -> PixelRect? {
     func range(_ places: [Double], _ side: Int) -> Range<Int>? {
       guard let least = places.min(), let most = places.max(), least < Double(side), most > 0 else { return nil }
@@ -42,7 +44,7 @@ final class PicturePlacer {
     }
     guard let x = range(corners.map(\.x), format.size.width), let y = range(corners.map(\.y), format.size.height)
     else { return nil }
-    return cell.enclosing(PixelRect(x: x, y: y), in: format.size)
+    return PixelRect(x: x, y: y)
   }
 
   private static func corners(_ placement: Placement) -> [(x: Double, y: Double)] {
@@ -51,13 +53,19 @@ final class PicturePlacer {
   }
 
   /// An upright frame in the composition's format in its place. Nil if it is outside the film's frame.
-  /// - Parameter stored: from pixels of the frame to square pixels of the upright picture.
-  func picture(_ frame: Frame, _ stored: AffineMatrix, _ placement: Placement) throws(RenderError) -> LayerPicture? {
+  /// - Parameters:
+  ///   - site: Where the frame's chroma lies.
+  ///   - stored: from pixels of the frame to square pixels of the upright picture.
+  func picture(
+    _ frame: Frame, _ site: ChromaSite, _ stored: AffineMatrix, _ placement: Placement
+  ) throws(RenderError) -> LayerPicture? {
     let toFilm = stored.then(placement.matrix)
     let corners = Self.corners(placement)
-    guard let rect = touched(corners), let back = toFilm.inverse, back.isUsable else { return nil }
+    guard let touched = touched(corners), let back = toFilm.inverse, back.isUsable else { return nil }
+    let rect = cell.enclosing(touched, in: format.size)
     let luma = shape(corners, rect, .luma)
-    let chromaGrid = Grid.chroma(cell)
+    let chromaGrid = Grid.chroma(cell, cell.site)
+    let ofChroma = Grid.chroma(cell, site)
     if luma.isFull, toFilm.isWhole(cell) {
       return .opaque(frame: frame, x: rect.x - Int(toFilm.tx), y: rect.y - Int(toFilm.ty), rect: rect)
     }
@@ -68,9 +76,9 @@ final class PicturePlacer {
     let used = placement.sampled.used(stored, in: frame.size)
     try frame.withPlanes { from throws(RenderError) in
       try target.withMutablePlanes { to in
-        for (source, target, grid, shape) in [
-          (from.luma, to.luma, Grid.luma, luma), (from.cb, to.cb, chromaGrid, chroma),
-          (from.cr, to.cr, chromaGrid, chroma),
+        for (source, target, own, grid, shape) in [
+          (from.luma, to.luma, Grid.luma, Grid.luma, luma), (from.cb, to.cb, ofChroma, chromaGrid, chroma),
+          (from.cr, to.cr, ofChroma, chromaGrid, chroma),
         ] {
           let depth = format.pixelFormat.bitDepth
           func plane(_ plane: Plane, _ size: PixelSize) -> SamplePlane {
@@ -79,7 +87,7 @@ final class PicturePlacer {
               depth: depth, highest: 1 << depth - 1)
           }
           sample(
-            plane(source, frame.size), plane(target, rect.size), grid, back, used, rect, spans: shape.spans)
+            plane(source, frame.size), own, plane(target, rect.size), grid, back, used, rect, spans: shape.spans)
         }
       }
     }
@@ -95,13 +103,14 @@ final class PicturePlacer {
     _ whole: BlendPicture, _ stored: AffineMatrix, _ placement: Placement
   ) throws(RenderError) -> LayerPicture? {
     let corners = Self.corners(placement)
-    guard let rect = touched(corners), let back = stored.then(placement.matrix).inverse, back.isUsable else {
+    guard let touched = touched(corners), let back = stored.then(placement.matrix).inverse, back.isUsable else {
       return nil
     }
+    let isSubsampled = whole.cell.width * whole.cell.height > 1
+    let rect = isSubsampled ? cell.enclosing(touched, in: format.size) : cell.reached(by: touched, in: format.size)
     let luma = shape(corners, rect, .luma)
     let used = placement.sampled.used(stored, in: whole.rect.size)
-    let isSubsampled = whole.cell.width * whole.cell.height > 1
-    let chromaGrid = isSubsampled ? Grid.chroma(whole.cell) : .luma
+    let chromaGrid = isSubsampled ? Grid.chroma(cell, cell.site) : .luma
     let chroma = isSubsampled ? shape(corners, rect, chromaGrid) : luma
     let placed = try BlendPicture(rect: rect, cell: whole.cell)
     for plane in [BlendPicture.Plane.coverage, .chromaCoverage, .luma, .cb, .cr] {
@@ -115,7 +124,7 @@ final class PicturePlacer {
       }
       let (grid, shape) = plane.isChroma ? (chromaGrid, chroma) : (.luma, luma)
       let size = placed.rect(of: plane).size
-      sample(samples(whole), samples(placed), grid, back, used, rect, spans: shape.spans)
+      sample(samples(whole), grid, samples(placed), grid, back, used, rect, spans: shape.spans)
       sheaf_cut_shape(
         placed.plane(plane), placed.strideInBytes(plane), Int32(size.width), Int32(size.height), shape.spans,
         shape.edges)
@@ -135,16 +144,19 @@ final class PicturePlacer {
       }, in: size)
   }
 
+  /// - Parameters:
+  ///   - own: Of the source; as many pixels apart as that of the target.
+  ///   - back: From pixels of the film to those of the source.
   private func sample(
-    _ source: SamplePlane, _ target: SamplePlane, _ grid: Grid, _ back: AffineMatrix, _ used: PixelRect,
+    _ source: SamplePlane, _ own: Grid, _ target: SamplePlane, _ grid: Grid, _ back: AffineMatrix, _ used: PixelRect,
     _ rect: PixelRect, spans: [sheaf_span]
   ) {
     let (across, down) = (Double(grid.across), Double(grid.down))
     // The first sample of the target in the film, and from there in the source.
     let (x, y) = back.map(x: Double(rect.x) + grid.siteX, y: Double(rect.y) + grid.siteY)
     let map = PlaneMap(
-      a: back.a, b: back.b * across / down, c: back.c * down / across, d: back.d, u: (x - grid.siteX) / across,
-      v: (y - grid.siteY) / down)
+      a: back.a, b: back.b * across / down, c: back.c * down / across, d: back.d, u: (x - own.siteX) / across,
+      v: (y - own.siteY) / down)
     let columns = (used.x / grid.across)..<min(source.width, grid.columns(used.columns.upperBound))
     let rows = (used.y / grid.down)..<min(source.height, grid.rows(used.rows.upperBound))
     sampler.sample(
@@ -186,17 +198,14 @@ extension Rectangle {
 }
 
 extension BlendPicture {
-  /// A picture without subsampling as the film stores it: chroma and its coverage are the means of their cells.
+  /// A picture without subsampling as the film stores it.
   fileprivate func subsampled(_ cell: ChromaCell) throws(RenderError) -> BlendPicture {
     let picture = try BlendPicture(rect: rect, cell: cell)
-    let (width, height) = (rect.size.width, rect.size.height)
     for plane in [Plane.luma, .coverage] {
-      picture.plane(plane).update(from: self.plane(plane), count: width * height)
+      picture.plane(plane).update(from: self.plane(plane), count: rect.size.width * rect.size.height)
     }
     for (from, to) in [(Plane.cb, Plane.cb), (.cr, .cr), (.coverage, .chromaCoverage)] {
-      sheaf_average16(
-        picture.plane(to), picture.strideInBytes(to), self.plane(from), strideInBytes(from), Int32(width),
-        Int32(height), Int32(cell.horizontalShift), Int32(cell.verticalShift))
+      picture.subsample(self.plane(from), into: to)
     }
     return picture
   }

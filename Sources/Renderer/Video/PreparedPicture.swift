@@ -8,6 +8,8 @@ struct PreparedPicture {
   let picture: LayerPicture
   /// From its luma samples to square pixels of the upright picture.
   let samples: AffineMatrix
+  /// Where the chroma of an opaque frame lies.
+  let site: ChromaSite
 
   /// What a picture is made of. One that moves without changing has the same for all its places.
   struct Key: Equatable {
@@ -31,10 +33,18 @@ extension SourceFitter {
   func prepared(
     _ frame: Frame, _ placement: Placement, _ filters: [Filter<Double>], by chain: FilterChain
   ) throws(RenderError) -> PreparedPicture {
-    let whole = try hasAlpha ? LayerPicture.blend(wholeBlend(frame)) : .whole(self.whole(frame))
+    let (whole, site): (LayerPicture, ChromaSite)
+    if hasAlpha {
+      (whole, site) = (.blend(try wholeBlend(frame)), cell.site)
+    } else {
+      let upright = try self.whole(frame)
+      (whole, site) = (.whole(upright.frame), upright.site)
+    }
     let grid = SampleGrid(whole, pictureSize)
-    guard !filters.isEmpty || placement.isOverBlur else { return PreparedPicture(picture: whole, samples: grid.matrix) }
-    if placement.isOverBlur { return try overBlur(whole, frame.pts, placement, filters, by: chain) }
+    guard !filters.isEmpty || placement.isOverBlur else {
+      return PreparedPicture(picture: whole, samples: grid.matrix, site: site)
+    }
+    if placement.isOverBlur { return try overBlur(whole, site, frame.pts, placement, filters, by: chain) }
     let isFree = !filters.contains(where: \.dependsOnPlace)
     // A still picture of which different parts are shown is filtered once.
     let part =
@@ -45,14 +55,15 @@ extension SourceFitter {
       pts: frame.pts, part: part, outer: part, size: grid.size, filters: filters, lengths: lengths)
     if let latestPrepared, latestPrepared.key == key { return latestPrepared.prepared }
     let prepared = PreparedPicture(
-      picture: try chain.apply(filters, to: whole.part(part), lengths), samples: grid.matrix(from: part))
+      picture: try chain.apply(filters, to: whole.part(part), lengths), samples: grid.matrix(from: part), site: site)
     latestPrepared = (key, prepared)
     return prepared
   }
 
   /// A picture over a copy of itself that is blurred and fills the rectangle of the layer: one opaque picture.
   private func overBlur(
-    _ whole: LayerPicture, _ pts: Int64, _ placement: Placement, _ filters: [Filter<Double>], by chain: FilterChain
+    _ whole: LayerPicture, _ site: ChromaSite, _ pts: Int64, _ placement: Placement, _ filters: [Filter<Double>],
+    by chain: FilterChain
   ) throws(RenderError) -> PreparedPicture {
     guard case .opaque(var frame, _, _, _) = whole else {
       throw RenderError(.task, "the fit 'blur' of a picture with alpha")
@@ -82,7 +93,9 @@ extension SourceFitter {
       * min(placement.visible.width * placement.fittedX, placement.visible.height * placement.fittedY)
     let back = try chain.apply([.blur(radius: radius)], to: filling(outer.size, with: part, of: frame), lengths)
     // The blurred picture shares its planes with nothing.
-    guard case .opaque(let sheet, 0, 0, _) = back else { return PreparedPicture(picture: back, samples: grid.matrix) }
+    guard case .opaque(let sheet, 0, 0, _) = back else {
+      return PreparedPicture(picture: back, samples: grid.matrix, site: site)
+    }
     let target = PixelRect(x: part.x - outer.x, y: part.y - outer.y, size: part.size)
     if let inside = target.intersection(PixelRect(outer.size)) {
       try frame.withPlanes { front throws(RenderError) in
@@ -93,7 +106,7 @@ extension SourceFitter {
     }
     var picture = back
     if !filters.isEmpty { picture = try chain.apply(filters, to: picture, lengths) }
-    let prepared = PreparedPicture(picture: picture, samples: grid.matrix(from: outer))
+    let prepared = PreparedPicture(picture: picture, samples: grid.matrix(from: outer), site: site)
     latestPrepared = (key, prepared)
     return prepared
   }
@@ -112,7 +125,9 @@ extension SourceFitter {
     let crop = Rectangle(
       x: Double(part.x), y: Double(part.y), width: Double(part.size.width), height: Double(part.size.height))
     let placement = Placement(crop: crop, visible: middle, matrix: matrix, rectangle: .identity)
-    if let filled = try placer(size).picture(frame, .identity, placement), case .opaque = filled { return filled }
+    if let filled = try placer(size).picture(frame, cell.site, .identity, placement), case .opaque = filled {
+      return filled
+    }
     throw RenderError(.task, "a picture of \(part.size.width)x\(part.size.height) that does not fill its frame")
   }
 }

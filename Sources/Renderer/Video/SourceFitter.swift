@@ -8,9 +8,13 @@ import Segmenter
 final class SourceFitter {
   private let video: VideoFormat
   private let format: VideoTaskFormat
-  private let cell: ChromaCell
+  /// Of the film.
+  let cell: ChromaCell
   private let title: String
   private let alpha: AlphaMode
+  /// Where the chroma of the source's frames lies, as they are stored and upright.
+  private let storedSite: ChromaSite
+  private let uprightSite: ChromaSite
   /// One for each conversion in use. Nearly every source needs one.
   private var scalers: [(key: ScalerKey, scaler: FrameScaler)] = []
   /// The latest picture of each fitting, for frames that are shown again.
@@ -27,7 +31,7 @@ final class SourceFitter {
   /// The latest pictures that were placed, the oldest first. A picture that moves has a new place in every frame.
   private var placed: [(key: PlacedKey, picture: LayerPicture?)] = []
   /// The latest frame, upright and in the composition's format; and with alpha.
-  private var upright: (pts: Int64, frame: Frame)?
+  private var upright: (pts: Int64, frame: Frame, site: ChromaSite)?
   private var uprightBlend: (pts: Int64, picture: BlendPicture)?
 
   private struct PlacedKey: Equatable {
@@ -50,8 +54,10 @@ final class SourceFitter {
     video = source.video
     title = source.title
     alpha = source.alpha ?? .straight
+    storedSite = ChromaSite(tag: video.colour.chromaLocation)
+    uprightSite = storedSite.upright(video.orientation)
     self.format = format
-    cell = ChromaCell(format.pixelFormat)
+    cell = format.cell
   }
 
   /// A frame of the source as a layer of the composition.
@@ -77,7 +83,7 @@ final class SourceFitter {
     let prepared = try prepared(frame, placement, filters, by: chain)
     let picture: LayerPicture?
     switch prepared.picture {
-    case .opaque(let whole, _, _, _): picture = try placer.picture(whole, prepared.samples, placement)
+    case .opaque(let whole, _, _, _): picture = try placer.picture(whole, prepared.site, prepared.samples, placement)
     case .blend(let whole): picture = try placer.picture(whole, prepared.samples, placement)
     case .shaped: picture = try placer.picture(prepared.picture.blendPicture, prepared.samples, placement)
     }
@@ -119,22 +125,22 @@ final class SourceFitter {
     uprightBlend = nil
   }
 
-  /// All of an opaque frame, upright, in the composition's format, at its own size.
-  func whole(_ frame: Frame) throws(RenderError) -> Frame {
-    if let upright, upright.pts == frame.pts { return upright.frame }
+  /// All of an opaque frame, upright, in the composition's format, at its own size; and where its chroma lies.
+  func whole(_ frame: Frame) throws(RenderError) -> (frame: Frame, site: ChromaSite) {
+    if let upright, upright.pts == frame.pts { return (upright.frame, upright.site) }
     let colours = SourceColour(video, frameFormat: frame.format, composition: format)
     let output = FrameFormat(format.pixelFormat)
     var part = aperture(of: frame)
-    var whole = frame
+    var (whole, site) = (frame, uprightSite)
     if video.orientation != .upright {
       whole = try self.upright(frame, part: part, colour: colours.source)
       part = PixelRect(whole.size)
     }
-    if whole.format != output || !colours.isSame || part != PixelRect(whole.size) {
-      whole = try composed(whole, part: part, colours, to: part.size)
+    if whole.format != output || !colours.isSame || part != PixelRect(whole.size) || movesChroma {
+      (whole, site) = (try composed(whole, part: part, colours, to: part.size), cell.site)
     }
-    upright = (frame.pts, whole)
-    return whole
+    upright = (frame.pts, whole, site)
+    return (whole, site)
   }
 
   /// All of a frame with alpha, upright, at its own size.
@@ -165,7 +171,8 @@ final class SourceFitter {
     var (x, y) = (aperture.x, aperture.y)
     if frame.format != packed {
       packedFrame = try converted(
-        frame, part: aperture, colour: colours.source, to: aperture.size, packed, colours.source)
+        frame, part: aperture, colour: colours.source, storedSite, to: aperture.size, packed, colours.source,
+        hasFullChroma: cell.width == 1)
       (x, y) = (0, 0)
     }
     if video.orientation != .upright {
@@ -179,10 +186,11 @@ final class SourceFitter {
 
   private func blended(_ frame: Frame, _ fitting: Fitting) throws(RenderError) -> LayerPicture {
     var picture = try coloured(frame, size: fitting.scaled)
-    if fitting.shown != PixelRect(fitting.scaled) {
-      picture = try picture.placed(fitting.shown, x: 0, y: 0, in: fitting.target.size)
+    let (target, box) = (fitting.target, cell.reached(by: fitting.target, in: format.size))
+    if fitting.shown != PixelRect(box.size) || fitting.scaled != box.size {
+      picture = try picture.placed(fitting.shown, x: target.x - box.x, y: target.y - box.y, in: box.size)
     }
-    return .blend(try BlendPicture(picture, rect: fitting.target, cell: cell, matrix: YCbCrMatrix(format)))
+    return .blend(try BlendPicture(picture, rect: box, cell: cell, matrix: YCbCrMatrix(format)))
   }
 
   private func opaque(_ frame: Frame, _ fitting: Fitting) throws(RenderError) -> LayerPicture {
@@ -195,7 +203,7 @@ final class SourceFitter {
       part = PixelRect(source.size)
     }
     let isScaled = part.size != fitting.scaled
-    if !isScaled, source.format == output, colours.isSame,
+    if !isScaled, source.format == output, colours.isSame, !movesChroma,
       (part.x + fitting.shown.x) % cell.width == 0, (part.y + fitting.shown.y) % cell.height == 0
     {
       return .opaque(frame: source, x: part.x + fitting.shown.x, y: part.y + fitting.shown.y, rect: fitting.target)
@@ -222,28 +230,37 @@ final class SourceFitter {
     return PixelRect(x: inside.x & ~(cellWidth - 1), y: inside.y & ~(cellHeight - 1), size: inside.size)
   }
 
+  /// Whether chroma that is subsampled as the film's is lies elsewhere. A picture that is only turned keeps its
+  /// samples, and so loses nothing, although its chroma then lies at another side of its cells.
+  private var movesChroma: Bool {
+    cell.width > 1 && storedSite.across != cell.site.across || cell.height > 1 && storedSite.down != cell.site.down
+  }
+
   /// A part of a frame in the composition's format at another size.
   func scaled(_ frame: Frame, _ part: PixelRect, to size: PixelSize) throws(RenderError) -> Frame {
     let colour = SourceColour(video, frameFormat: frame.format, composition: format).composition
-    return try converted(frame, part: part, colour: colour, to: size, frame.format, colour)
+    return try converted(frame, part: part, colour: colour, cell.site, to: size, frame.format, colour)
   }
 
-  /// A part of a frame at a size, in the composition's format and colours. Where primaries or transfer functions
-  /// differ, it is scaled first, in the source's colours and at least 12 bits deep.
+  /// A part of an upright frame at a size, in the composition's format and colours. Where primaries or transfer
+  /// functions differ, it is scaled first, in the source's colours and at least 12 bits deep.
   private func composed(
     _ frame: Frame, part: PixelRect, _ colours: SourceColour, to size: PixelSize
   ) throws(RenderError) -> Frame {
     let output = FrameFormat(format.pixelFormat)
     guard let conversion else {
-      return try converted(frame, part: part, colour: colours.source, to: size, output, colours.composition)
+      return try converted(
+        frame, part: part, colour: colours.source, uprightSite, to: size, output, colours.composition)
     }
     var (planar, x, y) = (frame, part.x, part.y)
-    if !ColourConversion.canConvert(frame.format, to: output) || part.size != size || !output.startsOnChroma(part) {
+    if !ColourConversion.canConvert(frame.format, to: output) || part.size != size || !output.startsOnChroma(part)
+      || movesChroma
+    {
       let name = format.pixelFormat.rawValue.prefix(7) + "12le"
       guard let deep = FrameFormat(name: String(name)) else {
         throw RenderError(.infrastructure, "libav has no \(name)")
       }
-      planar = try converted(frame, part: part, colour: colours.source, to: size, deep, colours.source)
+      planar = try converted(frame, part: part, colour: colours.source, uprightSite, to: size, deep, colours.source)
       (x, y) = (0, 0)
     }
     let target = try mapErrors(to: RenderError.during("\(title): converting colours")) { () throws(MediaError) in
@@ -260,19 +277,21 @@ final class SourceFitter {
     return ColourConversion(LightPath(path, toneMapping: format.toneMapping ?? .bt2390, peak: video.hdr?.peak))
   }
 
+  /// - Parameter site: Where the chroma of the frame lies. That of the result lies where the film's does.
   private func converted(
-    _ frame: Frame, part: PixelRect, colour: ColourTags, to size: PixelSize, _ output: FrameFormat,
-    _ outputColour: ColourTags
+    _ frame: Frame, part: PixelRect, colour: ColourTags, _ site: ChromaSite, to size: PixelSize,
+    _ output: FrameFormat, _ outputColour: ColourTags, hasFullChroma: Bool = false
   ) throws(RenderError) -> Frame {
     let key = ScalerKey(
-      from: FrameScaler.Side(size: part.size, format: frame.format, colour: colour),
-      to: FrameScaler.Side(size: size, format: output, colour: outputColour))
+      from: FrameScaler.Side(size: part.size, format: frame.format, colour: colour, chromaSite: site),
+      to: FrameScaler.Side(
+        size: size, format: output, colour: outputColour, chromaSite: cell.site))
     return try mapErrors(to: RenderError.during("\(title): fitting a frame")) { () throws(MediaError) in
       let scaler: FrameScaler
       if let known = scalers.first(where: { $0.key == key }) {
         scaler = known.scaler
       } else {
-        scaler = try FrameScaler(from: key.from, to: key.to)
+        scaler = try FrameScaler(from: key.from, to: key.to, hasFullChroma: hasFullChroma)
         // Bounded for sources that change their size often.
         if scalers.count == 4 { scalers.removeFirst() }
         scalers.append((key, scaler))
@@ -289,7 +308,8 @@ final class SourceFitter {
     guard let pixelBytes = frame.format.pixelBytes(swappingAxes: video.orientation.swapsAxes) else {
       let orientable = frame.format.orientable
       let tags = colour ?? video.colour
-      let same = try converted(frame, part: part, colour: tags, to: part.size, orientable, tags)
+      let same = try converted(
+        frame, part: part, colour: tags, storedSite, to: part.size, orientable, tags)
       guard same.format != frame.format else {
         throw RenderError(.infrastructure, "\(title): a \(frame.format) frame cannot be made upright")
       }

@@ -13,6 +13,8 @@ final class SourceStream {
   private let movement: Movement?
   /// How many layers may show the source at once.
   private let capacity: Int
+  /// What an earlier source has left, which may go on for the first frame of this one.
+  private var left: SourceCursor?
   /// Least recently used first.
   private var cursors: [SourceCursor] = []
   private var still: Frame?
@@ -20,9 +22,16 @@ final class SourceStream {
   /// The stored timestamp of the picture that the last request should have shown, if that is damaged.
   private(set) var damage: Int64?
 
-  /// - Parameter movement: Advanced with every picture that is decoded.
-  init(_ source: PlannedSource, input: any ByteSource, capacity: Int, movement: Movement? = nil) {
+  /// - Parameters:
+  ///   - earlier: A stream of the same track that is not needed any more. Its decoder goes on if the first frame is
+  ///     reached sooner that way.
+  ///   - movement: Advanced with every picture that is decoded.
+  init(
+    _ source: PlannedSource, input: any ByteSource, capacity: Int, after earlier: SourceStream? = nil,
+    movement: Movement? = nil
+  ) {
     self.movement = movement
+    left = earlier?.cursors.last
     self.source = source
     self.input = input
     self.capacity = max(1, capacity)
@@ -51,7 +60,12 @@ final class SourceStream {
       cursor = cursors.remove(at: nearest)
     } else {
       if cursors.count == capacity { cursors.removeFirst() }
-      cursor = try SourceCursor(source, input: input, at: tick, movement)
+      if let left, left.goOn(as: source, at: tick) {
+        cursor = left
+      } else {
+        cursor = try SourceCursor(source, input: input, at: tick, movement)
+      }
+      left = nil
     }
     cursors.append(cursor)
     let frame = try cursor.frame(at: tick)
@@ -74,8 +88,8 @@ private final class SourceCursor {
   private let reader: VideoReader
   private let deinterlacing: PlannedDeinterlacing?
   /// The stored timestamp that the cursor was opened for.
-  private let start: Int64
-  private let first: Int64
+  private var start: Int64
+  private var first: Int64
   private(set) var current: Frame
   private var next: Frame?
   /// The frame before `current`. Nil for the track's first, and if nothing is deinterlaced.
@@ -107,6 +121,16 @@ private final class SourceCursor {
     first = current.pts
   }
 
+  /// Goes on as a cursor of another source of the same track that is opened for a stored timestamp. Returns false if a
+  /// new decoder has less to decode, or if pictures might depend on where decoding began.
+  func goOn(as source: PlannedSource, at tick: Int64) -> Bool {
+    let begin = source.decodeFrom.flatMap { $0.pts <= tick ? $0.pts : nil } ?? .min
+    guard reader.isWhole, begin <= current.pts, current.pts <= tick else { return false }
+    reader.goOn(with: source.video)
+    (start, first) = (tick, current.pts)
+    return true
+  }
+
   /// Whether frames from a stored timestamp on can be read without going back. Before the first frame of a track its
   /// first is shown.
   func canReach(_ tick: Int64) -> Bool {
@@ -134,6 +158,12 @@ private final class SourceCursor {
 }
 
 extension PlannedSource {
+  /// Whether a decoder of this source has the pictures of another one too.
+  func isOfSameTrack(as other: PlannedSource) -> Bool {
+    digest == other.digest && track == other.track && codec == other.codec && timebase == other.timebase
+      && discontinuities == other.discontinuities && deinterlacing == other.deinterlacing && !video.isStill
+  }
+
   /// The source's name in messages. A task has no other name for its media than their digests.
   var title: String { "media \(digest.prefix(12)) track \(track)" }
 

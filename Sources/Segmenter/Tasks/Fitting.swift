@@ -22,6 +22,21 @@ extension ChromaCell {
       x: (rect.x & ~(width - 1))..<min(right, frame.width), y: (rect.y & ~(height - 1))..<min(bottom, frame.height))
   }
 
+  /// The smallest rectangle of whole cells around all pixels and chroma samples that a picture with coverage in a
+  /// rectangle of the frame changes: a chroma sample that lies at a pixel also depends on the pixels next to it.
+  package func reached(by rect: PixelRect, in frame: PixelSize) -> PixelRect {
+    func grown(_ range: Range<Int>, _ side: Int, _ place: ChromaSite.Place, _ end: Int) -> Range<Int> {
+      guard side > 1 else { return range }
+      return max(
+        0, range.lowerBound - (place == .last ? 1 : 0))..<min(
+          end, range.upperBound + (place == .first ? 1 : 0))
+    }
+    return enclosing(
+      PixelRect(
+        x: grown(rect.columns, width, site.across, frame.width), y: grown(rect.rows, height, site.down, frame.height)),
+      in: frame)
+  }
+
   /// The chroma samples of a rectangle that starts on a cell.
   package func chroma(_ rect: PixelRect) -> PixelRect {
     PixelRect(

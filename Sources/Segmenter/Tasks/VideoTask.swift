@@ -60,6 +60,9 @@ package struct VideoTaskFormat: Sendable, Hashable, Codable {
   /// Nil: as BT.2390.
   package var toneMapping: ToneMapping?
 
+  /// Of the frames' chroma.
+  package var cell: ChromaCell { ChromaCell(pixelFormat, site: ChromaSite(tag: colour.chromaLocation)) }
+
   package init(
     size: PixelSize, pixelFormat: PixelFormat, colour: ColourTags, frameDuration: MediaTime,
     toneMapping: ToneMapping? = nil

@@ -168,6 +168,39 @@ import Testing
     #expect(!warnings.contains { $0.message.contains("is never visible") }, "\(warnings)")
   }
 
+  /// A mask that is larger, faster, of high dynamic range and of more colour than what is shown.
+  @Test func aTrackThatIsOnlyAMaskDecidesNothingOfTheFilm() throws {
+    var assets = try standardAssets()
+    assets["w"] = try SyntheticAssets.video(
+      size: PixelSize(width: 3840, height: 2160), rate: MediaTime(seconds: 60), pixelFormat: "yuv444p10le",
+      bitDepth: 10,
+      colour: ColourTags(primaries: "bt2020", transfer: "smpte2084", matrix: "bt2020nc"))
+    func film(_ text: String) throws -> (Edit, [Problem]) {
+      try Document.parse(Array(text.utf8)).lowerWithWarnings(assets: assets, output: nil)
+    }
+    // It starts first, too.
+    let text = masked(#"{"track": "M", "channel": "luma"}"#)
+      .replacing(#""asset": "v", "use": "0..5""#, with: #""asset": "v", "use": "0..5", "at": "1""#)
+    let (edit, warnings) = try film(text)
+    #expect(edit.videoComposition.renderSize == PixelSize(width: 1280, height: 720))
+    #expect(edit.videoComposition.frameDuration == MediaTime(value: 1, timescale: 30))
+    #expect(edit.export.video?.colour.transfer == "bt709" && edit.export.video?.pixelFormat == .yuv420p)
+    #expect(!warnings.contains { $0.message.contains("colours of") }, "\(warnings)")
+
+    // An explicit layer shows it after all.
+    let shown = text.replacing(
+      #""export":"#,
+      with: #"""
+        "videoComposition": {"instructions": [{"over": "0..6", "layers": [
+          {"track": "A", "mask": {"track": "M", "channel": "luma"}}, {"track": "M"}]}]}, "export":
+        """#
+    ).replacing(#""mask": {"track": "M", "channel": "luma"}, "clips""#, with: #""clips""#)
+    let (both, _) = try film(shown)
+    #expect(both.videoComposition.renderSize == PixelSize(width: 3840, height: 2160))
+    #expect(both.videoComposition.frameDuration == MediaTime(value: 1, timescale: 60))
+    #expect(both.export.video?.colour.transfer == "smpte2084")
+  }
+
   @Test(arguments: [
     (#"{"track": "N", "channel": "luma"}"#, "", "", "/tracks/0/mask/track", "no video track 'N'"),
     (#"{"track": "A", "channel": "luma"}"#, "", "", "/tracks/0/mask/track", "its own clips"),
