@@ -29,7 +29,8 @@ import Testing
           var random = SeededRandom(seed: UInt64(reader))
           var wrong: [String] = []
           for _ in 0..<300 {
-            let key = BlockBuffers.Key(input: Int.random(in: 0...1, using: &random), block: .random(in: 0..<40, using: &random))
+            let key = BlockBuffers.Key(
+              input: Int.random(in: 0...1, using: &random), block: .random(in: 0..<40, using: &random))
             let isBroken = key.block % 10 == 9
             let load: BlockBuffers.Load = { bytes throws(MediaError) in
               if isBroken { throw Self.broken }
@@ -45,7 +46,8 @@ import Testing
               Result { () throws(MediaError) in try buffers.copy(key, from: start, to: target, load: load) }
             }
             switch result {
-            case .success where !isBroken && target.indices.allSatisfy({ target[$0] == Self.expected(key, start + $0) }):
+            case .success
+            where !isBroken && target.indices.allSatisfy({ target[$0] == Self.expected(key, start + $0) }):
               break
             case .failure where isBroken: break
             default: wrong.append("\(key) at \(start): \(result)")

@@ -4,8 +4,8 @@ import Synchronization
 import SystemSupport
 
 /// The blocks that a task has read last, of all its inputs, so that small reads, and reads of several places of a file
-/// by turns, do not read and check a block each time. Blocks that will probably be read next are read and checked ahead,
-/// in threads of their own: to check a block takes longer than most parsers need for it.
+/// by turns, do not read and check a block each time. Blocks that will probably be read next are read and checked
+/// ahead, in threads of their own: to check a block takes longer than most parsers need for it.
 final class BlockBuffers: Sendable {
   struct Key: Sendable, Hashable {
     var input: Int
