@@ -204,7 +204,8 @@ extension Lowering {
     let codec = name.definition
     let settings = VideoSettings(
       codec: name, rateControl: codec.rateControl(quality: entry.quality, bitRate: entry.bitRate),
-      preset: entry.preset ?? codec.defaultPreset, profile: entry.profile, keyframeInterval: keyframeInterval(entry),
+      preset: entry.preset ?? codec.defaultPreset, profile: entry.profile,
+      keyframeInterval: keyframeInterval(entry, of: name),
       pixelFormat: format.pixelFormat, colour: format.colour, hdr: format.hdr, level: entry.level,
       rateLimit: rateLimit(entry))
     if let problem = codec.problem(with: settings) { problems.add(entry.pointer.key(problem.key), problem.message) }
@@ -244,7 +245,19 @@ extension Lowering {
     return size.map { RateLimit(bitRate: rate, bufferSize: Int(clamping: $0)) }
   }
 
-  /// The frames from one keyframe to the next, by default as many as fit best into two seconds.
+  /// The frames from one keyframe to the next: 1 if the codec has no other frames, and by default as many as fit best
+  /// into two seconds.
+  private mutating func keyframeInterval(_ entry: VideoEntry, of codec: VideoCodec) -> Int {
+    let written = keyframeInterval(entry)
+    guard codec.definition.isIntraOnly else { return written }
+    if entry.keyframeInterval != nil, written != 1 {
+      problems.add(
+        entry.pointer.key("keyframeInterval"),
+        "every frame of \(codec.rawValue) is a keyframe: leave it out, or give 1, not \(written) frames")
+    }
+    return 1
+  }
+
   private mutating func keyframeInterval(_ entry: VideoEntry) -> Int {
     let pointer = entry.pointer.key("keyframeInterval")
     let allowed = VideoSettings.keyframeIntervals
