@@ -56,9 +56,11 @@ struct CodecFilmTests {
       ("vp9", "webm", "opus"), ("av1", "mp4", "opus"), ("ffv1", "mkv", "pcm"), ("prores422", "mxf", "pcm"),
     ] {
       let name = "\(codec).\(container)"
+      let interval = ["prores422", "prores4444", "ffv1"].contains(codec) ? 1 : 10
       let edit = try files.write(
         Self.edit(
-          name, #"{"codec": "\#(codec)", "keyframeInterval": 10}"#, #"{"codec": "\#(audio)", "sampleRate": 48000}"#),
+          name, #"{"codec": "\#(codec)", "keyframeInterval": \#(interval)}"#,
+          #"{"codec": "\#(audio)", "sampleRate": 48000}"#),
         to: "\(codec).json")
       let (alone, together) = (files.path("alone-\(name)"), files.path("farm-\(name)"))
       let render = try await Command.sheaf(

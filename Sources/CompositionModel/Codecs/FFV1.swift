@@ -8,6 +8,7 @@ struct FFV1: VideoCodecDefinition {
   let presets: [String] = []
   let defaultPreset: String? = nil
   let profiles: [String] = []
+  let isIntraOnly = true
 
   /// The source's own format, so that nothing is lost. High dynamic range has too few steps in 8 bits.
   func defaultPixelFormat(source: PixelFormat, isHDR: Bool) -> PixelFormat { isHDR ? source.deep : source }

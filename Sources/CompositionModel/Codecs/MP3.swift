@@ -1,6 +1,8 @@
 /// MP3 (MPEG audio, layer III) of a constant bit rate, encoded by LAME.
 struct MP3: AudioCodecDefinition {
-  /// Matroska files of libavformat cannot state that the encoder's delay is not presented.
+  /// Matroska files of libavformat cannot state that the encoder's delay of 1105 samples is not presented. With 47
+  /// samples of silence before the sound the delay is a whole packet, but a film without that packet is silent for the
+  /// first 576 to 1152 samples, because those of a packet are coded with the ones before and with their bits.
   let containers = [Container.mp3, .mp4, .mov]
   let sampleRates = [8000, 11025, 12000, 16000, 22050, 24000, 32000, 44100, 48000]
   let channelCounts = [1, 2]

@@ -15,6 +15,7 @@ struct ProRes: VideoCodecDefinition {
   let bitRates: ClosedRange<Int>? = nil
   let presets: [String] = []
   let defaultPreset: String? = nil
+  let isIntraOnly = true
   private let profileTable: [Profile]
   private let defaultProfile: String
 

@@ -46,6 +46,9 @@ package protocol VideoCodecDefinition: Sendable {
   /// What a document may give as `maxBitRate`, in bits a second. Nil: the codec has no such setting.
   var maxBitRates: ClosedRange<Int>? { get }
 
+  /// Whether every frame is a keyframe, whatever the settings are.
+  var isIntraOnly: Bool { get }
+
   /// The pixel format of a document that gives none.
   /// - Parameters:
   ///   - source: the format that stores the first clip with the least change.
@@ -100,6 +103,7 @@ extension VideoCodecDefinition {
   package func problem(with size: PixelSize, _ pixelFormat: PixelFormat) -> String? { nil }
   package func bitRateModel(_ settings: VideoSettings) -> BitRateModel? { nil }
   package func lateFrames(_ settings: VideoSettings) -> Int { 0 }
+  package var isIntraOnly: Bool { false }
   package var levels: [String] { [] }
   package var maxBitRates: ClosedRange<Int>? { nil }
 

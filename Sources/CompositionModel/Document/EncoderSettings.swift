@@ -207,7 +207,8 @@ extension Lowering {
     let codec = name.definition
     var settings = VideoSettings(
       codec: name, rateControl: codec.rateControl(quality: entry.quality, bitRate: entry.bitRate),
-      preset: entry.preset ?? codec.defaultPreset, profile: entry.profile, keyframeInterval: keyframeInterval(entry),
+      preset: entry.preset ?? codec.defaultPreset, profile: entry.profile,
+      keyframeInterval: keyframeInterval(entry, of: name),
       pixelFormat: format.pixelFormat, colour: format.colour, hdr: format.hdr, level: entry.level,
       rateLimit: rateLimit(entry))
     // Players change from one output to another at a keyframe, so all have theirs at the same times.
@@ -249,7 +250,19 @@ extension Lowering {
     return size.map { RateLimit(bitRate: rate, bufferSize: Int(clamping: $0)) }
   }
 
-  /// The frames from one keyframe to the next, by default as many as fit best into two seconds.
+  /// The frames from one keyframe to the next: 1 if the codec has no other frames, and by default as many as fit best
+  /// into two seconds.
+  private mutating func keyframeInterval(_ entry: VideoEntry, of codec: VideoCodec) -> Int {
+    let written = keyframeInterval(entry)
+    guard codec.definition.isIntraOnly else { return written }
+    if entry.keyframeInterval != nil, written != 1 {
+      problems.add(
+        entry.pointer.key("keyframeInterval"),
+        "every frame of \(codec.rawValue) is a keyframe: leave it out, or give 1, not \(written) frames")
+    }
+    return 1
+  }
+
   private mutating func keyframeInterval(_ entry: VideoEntry) -> Int {
     let pointer = entry.pointer.key("keyframeInterval")
     let allowed = VideoSettings.keyframeIntervals

@@ -113,9 +113,10 @@ extension DocumentReader {
     }
     let ownKeys = Set(set.map(\.key))
     let hasOwnCodec = codec(set).map { $0 != codec(given) ?? standard } ?? false
+    let isIntraOnly = codec(set).flatMap { VideoCodec(rawValue: $0) }?.definition.isIntraOnly == true
     var members = set
     for (key, value) in given where !ownKeys.contains(key) {
-      if hasOwnCodec, !keys.contains(key) { continue }
+      if hasOwnCodec, !keys.contains(key) || isIntraOnly && key == "keyframeInterval" { continue }
       // They exclude each other.
       if key == "quality" || key == "bitRate", ownKeys.contains("quality") || ownKeys.contains("bitRate") { continue }
       members.append((key, value))
@@ -164,15 +165,17 @@ extension Document {
   private func differences(_ edits: [(output: OutputEntry, edit: Edit)]) -> [Problem] {
     let shown = edits.filter { $0.edit.export.video != nil }
     guard let first = shown.first, let common = first.edit.export.video else { return [] }
+    // Every frame of the others is a keyframe.
+    let spaced = shown.first { $0.edit.export.video?.codec.definition.isIntraOnly == false }
     var problems: [Problem] = []
     for (output, edit) in shown.dropFirst() {
       guard let video = edit.export.video else { continue }
       let pointer = output.pointer.key("video")
-      func refuse(_ key: String, _ value: String, _ other: String) {
+      func refuse(_ key: String, _ value: String, _ other: String, of name: String = first.output.name) {
         problems.append(
           Problem(
             pointer: pointer.key(key).text,
-            message: "'\(key)' is \(value) here and \(other) in the output '\(first.output.name)': all outputs with "
+            message: "'\(key)' is \(value) here and \(other) in the output '\(name)': all outputs with "
               + "pictures have it in common, so give it in 'video' of 'export'"))
       }
       if video.pixelFormat != common.pixelFormat {
@@ -183,8 +186,11 @@ extension Document {
             pointer: output.pointer.text,
             message: "its pictures are not those of the output '\(first.output.name)': all outputs have the same"))
       }
-      if video.keyframeInterval != common.keyframeInterval {
-        refuse("keyframeInterval", "\(video.keyframeInterval) frames", "\(common.keyframeInterval) frames")
+      if !video.codec.definition.isIntraOnly, let spaced, let interval = spaced.edit.export.video?.keyframeInterval,
+        video.keyframeInterval != interval
+      {
+        refuse(
+          "keyframeInterval", "\(video.keyframeInterval) frames", "\(interval) frames", of: spaced.output.name)
       }
       if video.sceneCuts != common.sceneCuts {
         refuse("sceneCuts", "\(video.sceneCuts ?? true)", "\(common.sceneCuts ?? true)")

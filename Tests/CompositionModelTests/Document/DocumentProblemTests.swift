@@ -617,6 +617,12 @@ private func instructions(_ instructions: String) -> String {
     Wrong(video(#"{"profile": "high422", "pixelFormat": "yuv444p"}"#), "/export/video/profile", "high444"),
     Wrong(video(#"{"profile": "high", "quality": 0}"#), "/export/video/profile", "lossless"),
     Wrong(video(#"{"keyframeInterval": 0}"#), "/export/video/keyframeInterval", "0", "from 1"),
+    Wrong(
+      video(#"{"codec": "ffv1", "keyframeInterval": 30}"#), "/export/video/keyframeInterval", "every frame of ffv1",
+      "give 1", "30"),
+    Wrong(
+      video(#"{"codec": "prores422", "keyframeInterval": "2"}"#), "/export/video/keyframeInterval",
+      "every frame of prores422"),
     Wrong(video(#"{"keyframeInterval": "0"}"#), "/export/video/keyframeInterval", "0 s", "from 1"),
     Wrong(video(#"{"pixelFormat": "yuv420p10le"}"#), "/export/video/pixelFormat", "'yuv420p10le'", "'yuv420p10'"),
     Wrong(video(#"{"level": 4.3}"#), "/export/video/level", "4.3", "4.1, 4.2, 5"),

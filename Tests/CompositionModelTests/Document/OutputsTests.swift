@@ -53,6 +53,15 @@ private let high = #"{"name": "high", "container": "mp4"}"#
     #expect(try lowered(text(#"{"to": "a.mp4", "video": {"sceneCuts": false}}"#)).export.video?.sceneCuts == false)
   }
 
+  @Test func `the interval of keyframes is not for codecs whose frames are all keyframes`() throws {
+    let master = #"{"name": "m", "container": "mov", "video": {"codec": "ffv1"}}"#
+    let edit = try lowered(outputs("\(master), \(high)", #""video": {"codec": "h264", "keyframeInterval": 50}, "#))
+    #expect(edit.outputs?.map(\.export.video?.keyframeInterval) == [1, 50])
+    let low = #"{"name": "low", "container": "mp4", "video": {"keyframeInterval": 10}}"#
+    let wrong = try problems(outputs("\(master), \(high), \(low)")).map { "\($0)" }
+    #expect(wrong.count == 1 && wrong[0].contains("'high'"), "\(wrong)")
+  }
+
   @Test func `the width follows from the height, even and nearest`() throws {
     for (height, width) in [(480, 854), (240, 426), (144, 256), (2, 4), (1080, 1920)] {
       let edit = try lowered(outputs("{\"name\": \"a\", \"container\": \"mp4\", \"height\": \(height)}"))
