@@ -129,8 +129,10 @@ import Testing
       (self.fixture, self.format, self.size) = (fixture, format, size)
     }
 
-    func task(_ layers: [PlannedLayer], frames: Int = 1) -> VideoTask {
-      fixture.task(layers, size: size, format: format, colour: CompositingTests.bt709, frameCount: frames)
+    func task(
+      _ layers: [PlannedLayer], frames: Int = 1, colour: ColourTags = CompositingTests.bt709
+    ) -> VideoTask {
+      fixture.task(layers, size: size, format: format, colour: colour, frameCount: frames)
     }
 
     func transition(
@@ -217,9 +219,12 @@ import Testing
     let top = try pictures.fixture.clip(star, fit: .none, opacity: .constant(0.75))
     let bottom = try pictures.fixture.clip(pictures.sources.b)
     let compositor = Self.custom("over", #"{"tracks":["top","bottom"]}"#)
-    let custom = try pictures.frames(
-      pictures.task([try pictures.instruction(compositor, [("top", top), ("bottom", bottom)])]))
-    let plain = try pictures.frames(pictures.task([.clip(top), .clip(bottom)]))
+    // A compositor that sets pixels takes the mean of a chroma sample's, as if it was in their middle.
+    var colour = CompositingTests.bt709
+    colour.chromaLocation = "center"
+    let layers = [try pictures.instruction(compositor, [("top", top), ("bottom", bottom)])]
+    let custom = try pictures.frames(pictures.task(layers, colour: colour))
+    let plain = try pictures.frames(pictures.task([.clip(top), .clip(bottom)], colour: colour))
     let (a, b) = (pictures.samples(custom[0].packed), pictures.samples(plain[0].packed))
     #expect(a.count == b.count && a != pictures.samples(pictures.raw.b))
     let worst = zip(a, b).map { abs($0 - $1) }.max() ?? 0

@@ -59,10 +59,15 @@ extension DocumentReader {
       export.outputPointer = item.pointer
       if let name, let container { export.to = "\(name).\(container.rawValue)" }
       let (picture, sound) = (VideoCodec.standard(in: container).rawValue, AudioCodec.standard(in: container).rawValue)
-      if let video = merged(fields["video"], video, picture, keeping: OutputEntry.videoKeysOfAnyCodec) {
+      let (usualPicture, usualSound) = (VideoCodec.standard(in: .mp4).rawValue, AudioCodec.standard(in: .mp4).rawValue)
+      if let video = merged(
+        fields["video"], video, picture, usual: usualPicture, keeping: OutputEntry.videoKeysOfAnyCodec)
+      {
         export.video = videoChoice(video, container, nil)
       }
-      if let audio = merged(fields["audio"], audio, sound, keeping: OutputEntry.audioKeysOfAnyCodec) {
+      if let audio = merged(
+        fields["audio"], audio, sound, usual: usualSound, keeping: OutputEntry.audioKeysOfAnyCodec)
+      {
         export.audio = audioChoice(audio, container, nil)
       }
       if let flag = boolean(fields["optimizeForNetworkUse"]) { export.optimizeForNetworkUse = flag }
@@ -100,20 +105,26 @@ extension DocumentReader {
 
   /// The video or the audio of an output: that of `export`, with what the output sets in its place.
   /// - Parameters:
-  ///   - standard: The codec of settings that name none.
+  ///   - standard: The codec of an output for which none is named.
+  ///   - usual: The codec that the settings of `export` are for if they name none.
   ///   - keys: What is taken from `export` if the output has another codec.
   private func merged(
-    _ own: JSONValue?, _ base: JSONValue?, _ standard: String, keeping keys: [String]
+    _ own: JSONValue?, _ base: JSONValue?, _ standard: String, usual: String, keeping keys: [String]
   ) -> JSONValue? {
-    guard let own else { return base }
-    guard case .object(let set) = own.content, case .object(let given)? = base?.content else { return own }
+    guard let base, case .object(let given) = base.content else { return own ?? base }
+    var set: [(key: String, value: JSONValue)] = []
+    if let own {
+      guard case .object(let members) = own.content else { return own }
+      set = members
+    }
     func codec(_ members: [(key: String, value: JSONValue)]) -> String? {
       guard case .string(let name)? = members.first(where: { $0.key == "codec" })?.value.content else { return nil }
       return name
     }
     let ownKeys = Set(set.map(\.key))
-    let hasOwnCodec = codec(set).map { $0 != codec(given) ?? standard } ?? false
-    let isIntraOnly = codec(set).flatMap { VideoCodec(rawValue: $0) }?.definition.isIntraOnly == true
+    let chosen = codec(set) ?? codec(given) ?? standard
+    let hasOwnCodec = chosen != codec(given) ?? usual
+    let isIntraOnly = VideoCodec(rawValue: chosen)?.definition.isIntraOnly == true
     var members = set
     for (key, value) in given where !ownKeys.contains(key) {
       if hasOwnCodec, !keys.contains(key) || isIntraOnly && key == "keyframeInterval" { continue }
@@ -121,7 +132,7 @@ extension DocumentReader {
       if key == "quality" || key == "bitRate", ownKeys.contains("quality") || ownKeys.contains("bitRate") { continue }
       members.append((key, value))
     }
-    return JSONValue(content: .object(members), pointer: own.pointer)
+    return JSONValue(content: .object(members), pointer: own?.pointer ?? base.pointer)
   }
 }
 

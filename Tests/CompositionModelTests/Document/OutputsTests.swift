@@ -45,6 +45,23 @@ private let high = #"{"name": "high", "container": "mp4"}"#
     #expect(edit.export == found[0].export)
   }
 
+  @Test func `settings of export without a codec are for H.264 and AAC, and not for what other containers have`() throws
+  {
+    let edit = try lowered(
+      outputs(
+        #"\#(high), {"name": "web", "container": "webm"}, {"name": "own", "container": "webm", "video": {"codec": "vp9"}}"#,
+        #""video": {"quality": 40, "preset": "slow", "keyframeInterval": 50}, "audio": {"bitRate": 96000}, "#))
+    let found = try #require(edit.outputs)
+    #expect(found.map(\.export.video?.codec) == [.h264, .vp9, .vp9] && found[1].export.audio?.codec == .opus)
+    #expect(found[0].export.video?.preset == "slow" && found[0].export.video?.rateControl == .quality(40))
+    let alone = try lowered(text(#"{"to": "a.webm"}"#)).export
+    for output in found[1...] {
+      #expect(output.export.video?.preset == alone.video?.preset)
+      #expect(output.export.video?.rateControl == alone.video?.rateControl)
+      #expect(output.export.audio?.bitRate == alone.audio?.bitRate && output.export.video?.keyframeInterval == 50)
+    }
+  }
+
   @Test func `keyframes are at scene cuts too if all outputs say so`() throws {
     let edit = try lowered(
       outputs(#"\#(high), {"name": "low", "container": "mp4", "height": 360}"#, #""video": {"sceneCuts": true}, "#))
