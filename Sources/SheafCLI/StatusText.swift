@@ -67,12 +67,16 @@ enum StatusText {
     if status.hasOutput, let film = status.output.content {
       lines.append(field("film", "\(Measure.bytes(film.size)), SHA-256 \(film.digest)"))
     }
-    let outputs = (try? status.outputList) ?? []
-    for output in outputs { lines.append(field("output", output.text)) }
+    do {
+      for output in try status.outputList { lines.append(field("output", output.text)) }
+    } catch {
+      lines.append(field("outputs", "\(error)"))
+    }
     for warning in status.warnings { lines.append(field("warning", "\(Problem(warning))")) }
     for damage in status.damage { lines.append(field("damage", DamageReport(damage).text)) }
     switch status.state {
-    case .done: lines.append(field("next", "sheaf fetch \(status.job) -o \(outputs.isEmpty ? "FILE" : "FOLDER")"))
+    case .done:
+      lines.append(field("next", "sheaf fetch \(status.job) -o \(status.outputs.isEmpty ? "FILE" : "FOLDER")"))
     case .failed where status.problems.isEmpty: lines.append(field("next", "sheaf retry \(status.job)"))
     default: break
     }

@@ -72,8 +72,10 @@ extension OutputStitcher {
       }
       files.append((output.name, position..<(position + made.size)))
       position += made.size
-      // Outputs with fewer tracks show less of it.
-      if made.damage.tracks.count > shown.tracks.count { shown = made.damage }
+      // What two outputs show of a track is the same.
+      shown.tracks += made.damage.tracks.filter { track in
+        !shown.tracks.contains { $0.digest == track.digest && $0.track == track.track }
+      }
     }
     try mapErrors(to: StitchError.writing) { () throws(MediaError) in
       try ContentPackage.complete(descriptor, files)

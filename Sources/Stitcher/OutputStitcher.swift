@@ -221,8 +221,7 @@ private struct OutputFile {
     muxer = try mapErrors(to: StitchError.writing) { () throws(MediaError) in
       try FileMuxer(
         descriptor: descriptor, from: start, name: "the output", container: task.container, tracks: tracks,
-        texts: texts,
-        indexFirst: task.optimizeForNetworkUse, metadata: task.metadata, chapters: task.chapters ?? [],
+        texts: texts, indexFirst: task.optimizeForNetworkUse, metadata: task.metadata, chapters: task.chapters ?? [],
         rotation: task.rotation ?? 0, artwork: artwork, movement: movement)
     }
   }

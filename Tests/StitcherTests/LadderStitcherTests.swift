@@ -71,6 +71,33 @@ import Testing
     }
   }
 
+  @Test func `the damage that any output shows is reported, each track once`() throws {
+    func damaged(_ path: String, _ record: String) throws -> [UInt8] {
+      let (header, packets) = try Pieces.read(path)
+      let name = "damaged-\(UUID().uuidString)"
+      let file = try film.folder.create(name)
+      let piece = try PieceWriter(descriptor: file.fileDescriptor, header: header)
+      for packet in packets { try piece.write(packet) }
+      try piece.finish(damage: Array(record.utf8))
+      return try data(film.folder.path(name))
+    }
+    func record(_ digest: String, _ type: String) -> String {
+      #"{"tracks":[{"digest":"\#(digest)","track":0,"type":"\#(type)","count":1,"places":[{"source":0.1,"output":0.1}]}]}"#
+    }
+    var inputs = try inputs()
+    inputs[0] = try package([("1", damaged(pieces[0], record("aa", "video")))])
+    inputs[2] = try package([("0", damaged(pieces[2], record("bb", "audio")))])
+    // Neither output has both tracks.
+    var apart = task
+    apart.outputs.removeFirst()
+    for task in [task, apart] {
+      let file = try film.folder.create("out-\(UUID().uuidString)")
+      let shown = try OutputStitcher.stitch(
+        task, inputs: inputs.map { MemorySource($0) }, to: file.fileDescriptor, progress: { _ in })
+      #expect(shown.tracks.map { "\($0.digest) \($0.type) \($0.count)" } == ["aa video 1", "bb audio 1"])
+    }
+  }
+
   /// The error for inputs of which one is replaced.
   private func refusal(_ input: Int, _ bytes: [UInt8]) throws -> StitchError? {
     var inputs = try inputs()

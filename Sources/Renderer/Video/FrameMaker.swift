@@ -3,8 +3,7 @@ package import Media
 package import Segmenter
 package import SheafCompositing
 
-/// Makes the frames of one segment in order. Sources are opened when they are first needed and closed after the last
-/// span that shows them. If nothing changes from one frame to the next, both are the same frame.
+/// Makes the frames of one segment in order. If nothing changes from one frame to the next, both are the same frame.
 package final class FrameMaker {
   private let task: VideoTask
   private let planner: StackPlanner
@@ -14,10 +13,7 @@ package final class FrameMaker {
   private let inputs: [String: any ByteSource]
   private let movement: Movement?
   private let damage: DamageLog?
-  /// By index in `task.sources`.
-  private var streams: [Int: (stream: SourceStream, fitter: SourceFitter)] = [:]
-  /// Streams that are not needed any more, of tracks that later sources show too, by index in `task.sources`.
-  private var ended: [Int: SourceStream] = [:]
+  private let sources: SourceStreams
   private let filters: FilterChain
   /// The latest filtered picture of each source, for frames that are shown again.
   private var filtered: [Int: (key: FilteredKey, picture: LayerPicture)] = [:]
@@ -32,8 +28,6 @@ package final class FrameMaker {
   private var mattes: [Int: MatteLevels] = [:]
   /// By index in `task.captions`.
   private var captionPainters: [CaptionPainter] = []
-  /// The last span that shows each source.
-  private let lastSpan: [Int: Int]
   private var span = 0
   private var latest: (key: CompositeKey, frame: Frame)?
   /// The lowest items of the latest frame, drawn once for the frames in which only what is above them changes.
@@ -100,14 +94,7 @@ package final class FrameMaker {
     planner = StackPlanner(task, timeless: try compositors.timeless(of: task))
     compositor = Compositor(format: task.format)
     filters = FilterChain(task.format, tables: ColourTables(inputs))
-    var lastSpan: [Int: Int] = [:]
-    for (index, span) in task.spans.enumerated() {
-      for clip in span.clips {
-        lastSpan[clip.source] = index
-        if let mask = clip.mask { lastSpan[mask.source] = index }
-      }
-    }
-    self.lastSpan = lastSpan
+    sources = SourceStreams(task, inputs: inputs, movement: movement)
     for captions in task.captions ?? [] {
       captionPainters.append(try CaptionPainter(captions, format: task.format, inputs: inputs))
     }
@@ -116,7 +103,7 @@ package final class FrameMaker {
   /// A frame of the segment. Indices must rise from call to call. The frame is shared and must not be changed.
   package func frame(_ index: Int) throws(RenderError) -> Frame {
     while !task.spans[span].frames.contains(index), span + 1 < task.spans.count {
-      for source in lastSpan.filter({ $0.value == span }).keys.sorted() { end(source) }
+      for source in sources.end(span: span) { filtered[source] = nil }
       span += 1
     }
     for overlay in movingOverlays.keys where task.overlays[overlay].frames.allSatisfy({ $0.upperBound <= index }) {
@@ -129,11 +116,11 @@ package final class FrameMaker {
     for layer in stack.layers {
       var shown: [Frame] = []
       for use in layer.clips {
-        let stream = try stream(use.source).stream
+        let stream = try sources.source(use.source).stream
         shown.append(try stream.frame(at: use.time, isReversed: use.isReversed))
         record(stream, of: use.source)
         guard let mask = use.mask, let time = mask.time else { continue }
-        let matte = try self.stream(mask.source).stream
+        let matte = try sources.source(mask.source).stream
         shown.append(try matte.frame(at: time, isReversed: mask.isReversed))
         record(matte, of: mask.source)
       }
@@ -296,7 +283,7 @@ package final class FrameMaker {
   private func picture(
     _ use: ClipUse, _ frame: Frame, mask moving: Frame?
   ) throws(RenderError) -> Compositor.Weighted? {
-    let fitter = try stream(use.source).fitter
+    let fitter = try sources.source(use.source).fitter
     var drawn: LayerPicture?
     if let placement = use.placement {
       drawn = try fitter.picture(frame, placement, use.filters, by: filters)
@@ -306,7 +293,7 @@ package final class FrameMaker {
       drawn = try filtered(try fitter.picture(frame, fitting), of: frame, key, use)
     }
     if let mask = use.mask, let placement = use.placement, let whole = drawn {
-      let source = try stream(mask.source)
+      let source = try sources.source(mask.source)
       let matte: Frame
       if let moving { matte = moving } else { matte = try source.stream.onlyFrame() }
       drawn = .blend(
@@ -324,7 +311,7 @@ package final class FrameMaker {
     if let known = filtered[use.source], known.key == key { return known.picture }
     var made = picture
     if key.fitting.isOverBlur {
-      let cover = try stream(use.source).fitter.picture(frame, planner.fitting(use, as: .cover))
+      let cover = try sources.source(use.source).fitter.picture(frame, planner.fitting(use, as: .cover))
       made = try filters.over(blurred: cover, picture)
     }
     if !use.filters.isEmpty { made = try filters.apply(use.filters, to: made) }
@@ -338,53 +325,11 @@ package final class FrameMaker {
     damage?.add(source: source.seconds(of: tick), digest: source.digest, track: source.track, type: .video)
   }
 
-  private func stream(_ index: Int) throws(RenderError) -> (stream: SourceStream, fitter: SourceFitter) {
-    if let known = streams[index] { return known }
-    let source = task.sources[index]
-    let uses =
-      task.spans.map { span in
-        span.clips.count { $0.source == index } + span.clips.count { $0.mask?.source == index }
-      }.max() ?? 1
-    let opened = (
-      stream: SourceStream(
-        source, input: try input(source), capacity: uses, after: earlier(than: index), movement: movement),
-      fitter: SourceFitter(source, format: task.format)
-    )
-    streams[index] = opened
-    return opened
-  }
-
-  /// Closes a source, unless its decoder may go on for a later one.
-  private func end(_ index: Int) {
-    let ending = streams.removeValue(forKey: index)?.stream
-    filtered[index] = nil
-    let source = task.sources[index]
-    let isShownAgain = lastSpan.contains { other, last in
-      last > span && streams[other] == nil && task.sources[other].isOfSameTrack(as: source)
-    }
-    for other in ended.keys where task.sources[other].isOfSameTrack(as: source) { ended[other] = nil }
-    if isShownAgain { ended[index] = ending }
-  }
-
-  /// The stream of an earlier source of the same track, if it is not needed any more.
-  private func earlier(than index: Int) -> SourceStream? {
-    let source = task.sources[index]
-    guard let found = ended.keys.first(where: { task.sources[$0].isOfSameTrack(as: source) }) else { return nil }
-    return ended.removeValue(forKey: found)
-  }
-
-  private func input(_ source: PlannedSource) throws(RenderError) -> any ByteSource {
-    guard let input = inputs[source.digest] else {
-      throw RenderError(.task, "\(source.title) is not among the task's inputs")
-    }
-    return input
-  }
-
   private func levels(_ index: Int?) throws(RenderError) -> MatteLevels? {
     guard let index else { return nil }
     if let known = mattes[index] { return known }
     let source = task.sources[index]
-    let stream = SourceStream(source, input: try input(source), capacity: 1, movement: movement)
+    let stream = try sources.single(source)
     let frame = try stream.onlyFrame()
     record(stream, of: index)
     let levels = try MatteLevels(SourceFitter(source, format: task.format).rgba(frame, size: task.format.size))
@@ -402,7 +347,7 @@ package final class FrameMaker {
         text, fonts: fonts, inputs: inputs, placement: overlay.placement, format: task.format)
     case .image(let sourceIndex, let width, let height):
       let source = task.sources[sourceIndex]
-      let stream = SourceStream(source, input: try input(source), capacity: 1, movement: movement)
+      let stream = try sources.single(source)
       let frame = try stream.onlyFrame()
       record(stream, of: sourceIndex)
       picture = try Overlays.image(
@@ -429,7 +374,7 @@ package final class FrameMaker {
         picture = known
       } else {
         let source = task.sources[sourceIndex]
-        let stream = SourceStream(source, input: try input(source), capacity: 1, movement: movement)
+        let stream = try sources.single(source)
         picture = (try stream.onlyFrame(), SourceFitter(source, format: task.format))
         record(stream, of: sourceIndex)
         posedPictures[index] = picture
@@ -446,7 +391,7 @@ package final class FrameMaker {
     let overlay = task.overlays[index]
     guard case .video(let video) = overlay.content else { return nil }
     let source = task.sources[video.source]
-    let stream = SourceStream(source, input: try input(source), capacity: 1, movement: movement)
+    let stream = try sources.single(source)
     let moving = MovingOverlay(video, of: source, stream, placement: overlay.placement, format: task.format)
     movingOverlays[index] = moving
     return moving

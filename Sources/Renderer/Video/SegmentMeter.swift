@@ -19,10 +19,10 @@ package enum SegmentMeter {
 
   /// Measures a segment for several outputs: the frames are made once. Returns one measurement for each rung.
   package static func measure(
-    _ task: MeasureLadderTask, inputs: [String: any ByteSource], compositors: CompositorRegistry = .none,
+    _ task: VideoLadderTask, inputs: [String: any ByteSource], compositors: CompositorRegistry = .none,
     movement: Movement? = nil, progress: (Int64) -> Void
   ) throws(RenderError) -> [Measurement] {
-    try VideoLadderTask.check(task.rungs, of: task.video)
+    try task.check()
     return try measure(
       task.video, task.rungs, inputs: inputs, compositors: compositors, movement: movement, progress: progress)
   }

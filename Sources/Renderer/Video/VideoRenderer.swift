@@ -36,8 +36,7 @@ package enum VideoRenderer {
   @discardableResult
   package static func render(
     _ ladder: VideoLadderTask, inputs: [String: any ByteSource], compositors: CompositorRegistry = .none,
-    to descriptor: Int32, movement: Movement? = nil,
-    progress: (Int64) -> Void
+    to descriptor: Int32, movement: Movement? = nil, progress: (Int64) -> Void
   ) throws(RenderError) -> ShownDamage {
     try ladder.video.check()
     try ladder.check()
@@ -159,11 +158,7 @@ extension VideoTask {
 
 extension VideoLadderTask {
   /// Throws `.task` unless every rung can be made of the video's frames.
-  fileprivate func check() throws(RenderError) {
-    try Self.check(rungs, of: video)
-  }
-
-  static func check(_ rungs: [VideoRung], of video: VideoTask) throws(RenderError) {
+  func check() throws(RenderError) {
     guard !rungs.isEmpty else { throw RenderError(.task, "a segment that is encoded for no output") }
     let side = 1...PixelSize.largestSide
     for rung in rungs {

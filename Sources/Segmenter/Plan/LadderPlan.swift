@@ -25,11 +25,10 @@ package struct LadderPlan: Sendable, Hashable, Codable {
   }
 
   /// How the file of each output is made.
-  static func stitches(
+  func stitches(
     _ outputs: [EditOutput], of edit: Edit, segments: [Segment], sources: SourceLookup
   ) throws(PlanError) -> [StitchLadderTask.Output] {
-    let plan = try LadderPlan(outputs, of: edit, sources: sources)
-    let sounds = plan.sounds
+    let sounds = sounds
     var made: [StitchLadderTask.Output] = []
     for output in outputs {
       var own = edit
@@ -43,12 +42,12 @@ package struct LadderPlan: Sendable, Hashable, Codable {
       }
       var audio: AudioTask?
       if let encoder = output.export.audio {
-        audio = plan.mixes.first { $0.encoders.contains(encoder) }?.audio
+        audio = mixes.first { $0.encoders.contains(encoder) }?.audio
         audio?.encoder = encoder
       }
       made.append(
         StitchLadderTask.Output(
-          name: output.fileName, rung: rung.flatMap(plan.rungs.firstIndex),
+          name: output.fileName, rung: rung.flatMap(rungs.firstIndex),
           sound: output.export.audio.flatMap(sounds.firstIndex),
           stitch: try RenderPlanner.stitchTask(own, video: video, audio: audio, sources)))
     }
@@ -106,14 +105,14 @@ extension RenderPlan {
   }
 
   /// What to measure before the video of several outputs can be rendered: one task a segment. Empty: nothing.
-  package var measureLadderTasks: [MeasureLadderTask] {
+  package var measureLadderTasks: [VideoLadderTask] {
     let rungs = measuredRungs.measured
     guard let first = rungs.first else { return [] }
     return segments.map { segment in
       var video = segment.task
       // Nothing in a measurement depends on how the other outputs are encoded.
       video.encoder = first.encoder
-      return MeasureLadderTask(video: video, rungs: rungs)
+      return VideoLadderTask(video: video, rungs: rungs)
     }
   }
 

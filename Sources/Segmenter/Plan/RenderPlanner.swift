@@ -41,8 +41,8 @@ package enum RenderPlanner {
       format = made
       segments = try self.segments(
         of: edit, format: made, rungs: ladder?.rungs ?? [VideoRung(size: made.size, encoder: encoder)],
-        encoder: encoder, frameCount: frameCount,
-        segmentDuration: segmentDuration ?? defaultSegmentDuration, lookup: lookup, fonts: fonts)
+        encoder: encoder, frameCount: frameCount, segmentDuration: segmentDuration ?? defaultSegmentDuration,
+        lookup: lookup, fonts: fonts)
       video = StitchedVideo(format: made, encoder: encoder, frameCounts: segments.map(\.frames.count))
     }
     let stitch = try stitchTask(edit, video: video, audio: audio, lookup)
@@ -55,8 +55,8 @@ package enum RenderPlanner {
       segments: segments, audio: audio, stitch: stitch,
       damage: damage)
     plan.ladder = ladder
-    if let outputs = edit.outputs {
-      plan.ladder?.stitches = try LadderPlan.stitches(outputs, of: edit, segments: segments, sources: lookup)
+    if let ladder, let outputs = edit.outputs {
+      plan.ladder?.stitches = try ladder.stitches(outputs, of: edit, segments: segments, sources: lookup)
     }
     return plan
   }

@@ -19,24 +19,12 @@ package struct VideoRung: Sendable, Hashable, Codable {
   }
 }
 
-/// Renders a segment for several outputs. The inputs are the sources of `video`, and the result has a piece for each
-/// rung, named by its number.
+/// Renders or measures a segment for several outputs. The inputs are the sources of `video`. The result of rendering
+/// has a piece for each rung, named by its number. That of measuring is a `Measurement` for each rung, as JSON.
 package struct VideoLadderTask: Sendable, Hashable, Codable {
   /// The film's pictures. Its encoder is the first rung's, and it has no share.
   package var video: VideoTask
-  package var rungs: [VideoRung]
-
-  package init(video: VideoTask, rungs: [VideoRung]) {
-    self.video = video
-    self.rungs = rungs
-  }
-}
-
-/// Measures a segment for several outputs with an average bit rate. The result is a `Measurement` for each rung as
-/// JSON.
-package struct MeasureLadderTask: Sendable, Hashable, Codable {
-  package var video: VideoTask
-  /// Their rate control is that of the codec's first measuring rate factor.
+  /// To be measured, their rate control is that of the codec's first measuring rate factor.
   package var rungs: [VideoRung]
 
   package init(video: VideoTask, rungs: [VideoRung]) {

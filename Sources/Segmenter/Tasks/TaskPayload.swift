@@ -25,7 +25,7 @@ package enum TaskPayload: Sendable, Hashable, Codable {
   /// Makes the output file. The inputs are the pieces and the file of the artwork.
   case stitch(StitchTask)
   // What takes the place of the four tasks of rendering for a film with several outputs.
-  case measureLadder(MeasureLadderTask)
+  case measureLadder(VideoLadderTask)
   case videoLadder(VideoLadderTask)
   case audioLadder(AudioLadderTask)
   case stitchLadder(StitchLadderTask)
