@@ -15,7 +15,7 @@ package enum Pieces {
       try encoder.send(frame(index), pts: Int64(index))
       while let packet = try encoder.receive() { try writer.write(packet) }
     }
-    try encoder.finish()
+    encoder.finish()
     while let packet = try encoder.receive() { try writer.write(packet) }
     try writer.finish()
   }

@@ -192,10 +192,22 @@ struct H264: LeveledVideoCodecDefinition {
     if let frames = boundedLookahead(settings, size) { parameters += ":rc-lookahead=\(frames)" }
     if let display = settings.hdr?.display { parameters += ":mastering-display=\(display.encoderParameter)" }
     if let light = settings.hdr?.light { parameters += ":cll=\(light.maximum),\(light.maximumAverage)" }
+    if hasMacroblockTree(settings) {
+      // x264 divides the quantiser of keyframes by its `ipratio` of 1.4, but not that of a stream's first frame.
+      parameters += ":zones=0,0,b=1.4"
+      setup.framesAfterEnd = 2
+    }
     parameters += more
     setup.options.append(("x264-params", parameters))
     setup.options.append(("a53cc", "0"))
     return setup
+  }
+
+  /// Whether x264 gives a block bits for what the frames that it looks ahead at take from it.
+  private func hasMacroblockTree(_ settings: VideoSettings) -> Bool {
+    guard let preset = preset(settings), preset.lookahead > 0, settings.keyframeInterval > 1 else { return false }
+    // Below 1, 8 bits are lossless.
+    return if case .quality(let quality) = settings.rateControl { quality >= 1 } else { true }
   }
 
   /// The frames that x264 may look ahead, if the preset's own number would take too much memory: a frame of 1080p

@@ -153,6 +153,10 @@ package struct VideoEncoderSetup: Sendable {
   package var slices: Int?
   /// Whether a process can have only one of these encoders at a time.
   package var isAlone = false
+  /// How often the last frame is sent again after the segment's end, behind a keyframe. The packets of these frames are
+  /// dropped. Without them, an encoder that gives a picture bits for what later ones take from it would give too few to
+  /// the last ones, because it does not know that the film goes on.
+  package var framesAfterEnd = 0
   /// The encoder's own options, in the order in which they are set.
   package var options: [(key: String, value: String)]
 }

@@ -72,7 +72,7 @@ package final class AudioEncoder {
 
   /// Ends the stream. `receive` then returns the remaining packets.
   package func finish() throws(MediaError) {
-    try encoder.send(nil)
+    try encoder.end()
   }
 
   /// The next packet, with its pts in samples. The pts of the first is minus the initial padding. Nil if the encoder

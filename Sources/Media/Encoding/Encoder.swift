@@ -53,13 +53,18 @@ final class Encoder {
     }
   }
 
-  /// Encodes a frame. Nil ends the stream.
-  func send(_ frame: Frame?) throws(MediaError) {
-    if frame == nil {
-      if isFinished { return }
-      isFinished = true
-    }
-    try check(avcodec_send_frame(context, frame?.pointer), "encoding with", name)
+  /// Encodes a frame.
+  func send(_ frame: Frame) throws(MediaError) {
+    try check(avcodec_send_frame(context, frame.pointer), "encoding with", name)
+  }
+
+  /// Ends the stream. Returns false if it has been ended.
+  @discardableResult
+  func end() throws(MediaError) -> Bool {
+    if isFinished { return false }
+    isFinished = true
+    try check(avcodec_send_frame(context, nil), "encoding with", name)
+    return true
   }
 
   /// The next packet. Nil if the encoder needs another frame first, or after the last packet.

@@ -12,7 +12,12 @@ package final class VideoEncoder {
   private let format: FrameFormat
   /// What the set-up states; nil if the encoder's own decoding times are used.
   private let reorderDepth: Int?
+  private var frameCount: Int64 = 0
   private var packetCount: Int64 = 0
+  private var last: Frame?
+  private var isFinished = false
+  /// What is still to be sent after the last frame, and what is sent at all.
+  private var framesAfterEnd: (left: Int, all: Int)
 
   /// - Parameters:
   ///   - limit: What the encoder is held to, with a buffer that is full at first. Nil: there is no limit.
@@ -28,6 +33,7 @@ package final class VideoEncoder {
     try size.check("the \(codec.name) encoder")
     let setup = isMeasuring ? codec.measuringSetup(settings, size: size) : codec.encoderSetup(settings, size: size)
     reorderDepth = setup.reorderDepth
+    framesAfterEnd = (setup.framesAfterEnd, setup.framesAfterEnd)
     encoder = try Encoder(setup.encoder, isAlone: setup.isAlone)
     try VideoEncoder.configure(encoder.context, setup, settings, size, frameDuration, pixelAspect)
     if let limit {
@@ -81,7 +87,7 @@ package final class VideoEncoder {
   }
 
   /// Encodes the next frame, which must have the settings' size and pixel format. `pts` counts frames from 0. The frame
-  /// is shared and not copied: the encoder may read it until `receive` has returned its packet, and does not change it.
+  /// is shared and not copied: the encoder may read it as long as it exists, and does not change it.
   package func send(_ frame: Frame, pts: Int64) throws(MediaError) {
     guard frame.size == size, frame.format == format else {
       throw MediaError(
@@ -93,6 +99,8 @@ package final class VideoEncoder {
     sent.forgetOrigin()
     sent.pts = pts
     try encoder.send(sent)
+    frameCount += 1
+    if framesAfterEnd.all > 0 { last = sent }
   }
 
   /// Sets the rate factor of the frames whose encoding begins from the next `send` on. The encoder must have been set
@@ -105,21 +113,35 @@ package final class VideoEncoder {
   }
 
   /// Ends the stream. `receive` then returns the remaining packets.
-  package func finish() throws(MediaError) {
-    try encoder.send(nil)
+  package func finish() {
+    isFinished = true
   }
 
   /// The next packet, with pts and dts in ticks of the frame duration. Nil if the encoder needs another frame first, or
   /// after the last packet.
   package func receive() throws(MediaError) -> Packet? {
-    guard let packet = try encoder.receive() else { return nil }
+    // What follows belongs to the frames after the end.
+    if framesAfterEnd.all > 0, isFinished, packetCount == frameCount { return nil }
+    var received = try encoder.receive()
+    while received == nil, isFinished, try sendAfterEnd() { received = try encoder.receive() }
+    guard let packet = received else { return nil }
     packet.duration = 1
-    if let reorderDepth {
-      // x265 has no decoding times for a stream that is shorter than its delay.
-      packet.dts = packetCount - Int64(reorderDepth)
-      packetCount += 1
-    }
+    // x265 has no decoding times for a stream that is shorter than its delay.
+    if let reorderDepth { packet.dts = packetCount - Int64(reorderDepth) }
+    packetCount += 1
     return packet
+  }
+
+  /// Sends the next frame after the end, or that nothing follows. Returns false if that has been sent.
+  private func sendAfterEnd() throws(MediaError) -> Bool {
+    guard framesAfterEnd.left > 0, let last else { return try encoder.end() }
+    let sent = try last.reference()
+    sent.pts = last.pts + Int64(framesAfterEnd.all - framesAfterEnd.left + 1)
+    // No frame before the keyframe refers to what follows it.
+    if framesAfterEnd.left == framesAfterEnd.all { sent.pointer.pointee.pict_type = AV_PICTURE_TYPE_I }
+    framesAfterEnd.left -= 1
+    try encoder.send(sent)
+    return true
   }
 }
 

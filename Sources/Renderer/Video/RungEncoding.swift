@@ -88,7 +88,7 @@ final class RungEncoding {
   /// Ends the pass. `isFinished` is set if the piece is the result.
   func end(_ damage: ShownDamage) throws(RenderError) {
     try mapErrors(to: RenderError.during("finishing the piece")) { () throws(MediaError) in
-      try encoder?.finish()
+      encoder?.finish()
       try writePackets { _ in }
       try writer?.finish(damage: damage.encoded())
     }

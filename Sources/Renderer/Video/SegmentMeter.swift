@@ -94,7 +94,7 @@ private final class FrameCounter {
   }
 
   func finish() throws(MediaError) {
-    try encoder.finish()
+    encoder.finish()
     try count()
   }
 

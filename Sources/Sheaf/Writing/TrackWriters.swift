@@ -96,7 +96,7 @@ final class VideoTrackWriter {
     let last = try shown.presentationTime + lasting
     try encode(until: end ?? last, from: start)
     guard frameCount > 0 else { throw SheafError(.misuse, "no picture is within the session") }
-    try encoder.finish()
+    encoder.finish()
     try writePackets()
     try piece.finish()
     return frameCount

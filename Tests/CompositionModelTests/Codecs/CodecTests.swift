@@ -67,12 +67,29 @@ import Testing
   @Test func x264sOptionsAreInTheirOrder() {
     let parameters = "stitchable=1:cpu-independent=1:open-gop=0:threads=4:lookahead-threads=1:sliced-threads=0"
     #expect(
-      options(settings(.h264)) == ["preset=medium", "crf=23.0", "x264-params=\(parameters)", "a53cc=0"])
+      options(settings(.h264)) == [
+        "preset=medium", "crf=23.0", "x264-params=\(parameters):zones=0,0,b=1.4", "a53cc=0",
+      ])
     let averaged = settings(.h264, preset: "fast", bitRate: 4_000_000, profile: "high")
-    #expect(options(averaged) == ["preset=fast", "profile=high", "x264-params=\(parameters)", "a53cc=0"])
+    #expect(
+      options(averaged) == ["preset=fast", "profile=high", "x264-params=\(parameters):zones=0,0,b=1.4", "a53cc=0"])
     let setup = VideoCodec.h264.definition.encoderSetup(averaged, size: size)
     #expect(setup.encoder == "libx264" && setup.bitRate == 4_000_000 && setup.keyframeInterval == 60)
-    #expect(setup.level == nil && setup.slices == nil)
+    #expect(setup.level == nil && setup.slices == nil && setup.framesAfterEnd == 2)
+  }
+
+  @Test func x264KnowsOfFramesAfterTheEndWhereItSharesBitsAmongFrames() {
+    func framesAfterEnd(_ settings: VideoSettings) -> Int {
+      VideoCodec.h264.definition.encoderSetup(settings, size: size).framesAfterEnd
+    }
+    var (lossless, intra) = (settings(.h264), settings(.h264))
+    lossless.rateControl = .quality(0)
+    intra.keyframeInterval = 1
+    for settings in [settings(.h264, preset: "superfast"), lossless, intra] {
+      #expect(framesAfterEnd(settings) == 0)
+      #expect(!options(settings).joined().contains("zones"))
+    }
+    #expect(framesAfterEnd(settings(.h264, preset: "veryfast")) == 2)
   }
 
   @Test(arguments: [
@@ -82,7 +99,7 @@ import Testing
   func x264sLookaheadIsBoundedForLargeFrames(_ preset: String, _ width: Int, _ height: Int, _ frames: Int?) {
     let bounded = options(settings(.h264, preset: preset), size: PixelSize(width: width, height: height)).joined()
     if let frames {
-      #expect(bounded.contains(":rc-lookahead=\(frames)a53cc"))
+      #expect(bounded.contains(":rc-lookahead=\(frames):zones"))
     } else {
       #expect(!bounded.contains("rc-lookahead"))
     }
