@@ -235,11 +235,12 @@ let package = Package(
     .executableTarget(
       name: "ExampleExport", dependencies: ["Sheaf"], path: "Examples/export/Sources/ExportFilm",
       swiftSettings: strict),
-    // Runs `sheaf-worker` and the examples: they are named so that they are built first.
+    // Runs `sheaf`, `sheaf-worker` and the examples: they are named so that they are built first.
     .testTarget(
       name: "SheafTests",
       dependencies: [
-        "Sheaf", "SheafWorkerCLI", "ExampleReencode", "ExampleEditing", "ExampleExport", "Client", "CompositionModel",
+        "Sheaf", "SheafCLI", "SheafWorkerCLI", "ExampleReencode", "ExampleEditing", "ExampleExport", "Client",
+        "CompositionModel",
         "TestPrograms", "Wire",
       ],
       swiftSettings: strict),

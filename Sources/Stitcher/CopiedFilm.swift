@@ -1,4 +1,4 @@
-import CompositionModel
+package import CompositionModel
 package import Media
 package import Segmenter
 
@@ -7,6 +7,19 @@ package import Segmenter
 package enum CopiedFilm {
   /// The bytes from one report of progress to the next.
   private static let step: Int64 = 1 << 20
+
+  /// A track of the output, and where its packets are.
+  package struct Track {
+    package var plan: PassthroughTask.Track
+    /// Opens the packets of a clip, from its `from` on.
+    package var open: (PassthroughTask.Clip) throws(StitchError) -> any PacketSource
+
+    package init(
+      _ plan: PassthroughTask.Track, open: @escaping (PassthroughTask.Clip) throws(StitchError) -> any PacketSource
+    ) {
+      (self.plan, self.open) = (plan, open)
+    }
+  }
 
   /// - Parameters:
   ///   - inputs: The media that the task's clips and artwork name, by digest.
@@ -18,28 +31,54 @@ package enum CopiedFilm {
     _ task: PassthroughTask, inputs: [String: any ByteSource], to descriptor: Int32, movement: Movement? = nil,
     progress: (Int64) -> Void
   ) throws(StitchError) {
-    guard !task.tracks.isEmpty else { throw StitchError(.task, "an output needs video or audio") }
-    var tracks: [CopiedTrack] = []
     let artwork = try task.artwork.map { artwork throws(StitchError) in
       guard let input = inputs[artwork.digest] else {
         throw StitchError(.task, "media \(artwork.digest.prefix(12)) is not among the task's inputs")
       }
       return try artwork.file(in: input, movement)
     }
-    for track in task.tracks { tracks.append(try CopiedTrack(track, task.container, inputs, movement)) }
+    let tracks = task.tracks.map { track in
+      Track(track) { clip throws(StitchError) in try open(clip, inputs, movement) }
+    }
+    try write(
+      tracks, container: task.container, metadata: task.metadata, artwork: artwork, to: descriptor, movement: movement,
+      progress: progress)
+  }
+
+  private static func open(
+    _ clip: PassthroughTask.Clip, _ inputs: [String: any ByteSource], _ movement: Movement?
+  ) throws(StitchError) -> any PacketSource {
+    guard let input = inputs[clip.digest] else {
+      throw StitchError(.task, "media \(clip.digest.prefix(12)) is not among the task's inputs")
+    }
+    return try mapErrors(to: StitchError.media) { () throws(MediaError) in
+      try StoredPackets(
+        input, name: "media \(clip.digest.prefix(12))", track: clip.track, codec: clip.codec, timebase: clip.timebase,
+        discontinuities: clip.discontinuities, from: clip.from, movement: movement)
+    }
+  }
+
+  /// Writes tracks whose packets are anywhere. The parameters are those of `copy`.
+  package static func write(
+    _ tracks: [Track], container: Container, metadata: [String: String], artwork: ArtworkFile? = nil,
+    to descriptor: Int32, movement: Movement? = nil, progress: (Int64) -> Void
+  ) throws(StitchError) {
+    guard !tracks.isEmpty else { throw StitchError(.task, "an output needs video or audio") }
+    var copied: [CopiedTrack] = []
+    for track in tracks { copied.append(try CopiedTrack(track, container)) }
     let muxer = try mapErrors(to: StitchError.writing) { () throws(MediaError) in
       try CopyMuxer(
-        descriptor: descriptor, name: "the output", container: task.container, tracks: tracks.map(\.format),
-        metadata: task.metadata, artwork: artwork, movement: movement)
+        descriptor: descriptor, name: "the output", container: container, tracks: copied.map(\.format),
+        metadata: metadata, artwork: artwork, movement: movement)
     }
     var reported: Int64 = 0
     while true {
-      let waiting = tracks.indices.filter { tracks[$0].next != nil }
-      guard let earliest = waiting.min(by: { tracks[$0].seconds < tracks[$1].seconds }) else { break }
-      if let packet = tracks[earliest].next {
+      let waiting = copied.indices.filter { copied[$0].next != nil }
+      guard let earliest = waiting.min(by: { copied[$0].seconds < copied[$1].seconds }) else { break }
+      if let packet = copied[earliest].next {
         try mapErrors(to: StitchError.writing) { () throws(MediaError) in try muxer.write(packet, track: earliest) }
       }
-      try tracks[earliest].advance()
+      try copied[earliest].advance()
       if muxer.byteCount - reported >= step {
         reported = muxer.byteCount
         progress(reported)
@@ -53,16 +92,15 @@ package enum CopiedFilm {
 /// The packets of a track of the output, in order of decoding, on the output's timeline.
 private struct CopiedTrack {
   /// Has the format of the track.
-  let format: StoredPackets
+  let format: StoredTrackFormat
   /// The packet to be written next; nil after the last.
   private(set) var next: Packet?
   private let track: PassthroughTask.Track
   private let container: Container
-  private let inputs: [String: any ByteSource]
-  private let movement: Movement?
+  private let open: (PassthroughTask.Clip) throws(StitchError) -> any PacketSource
   private let tick: Double
   private var clip = 0
-  private var reader: StoredPackets
+  private var reader: any PacketSource
   /// Packets on the output's timeline that are to be written before more are read.
   private var ready: [Packet] = []
   private var isAtEnd = false
@@ -77,36 +115,20 @@ private struct CopiedTrack {
   private var end: Int64?
   private var lastDecoding: Int64?
 
-  init(
-    _ track: PassthroughTask.Track, _ container: Container, _ inputs: [String: any ByteSource], _ movement: Movement?
-  ) throws(StitchError) {
-    guard let first = track.clips.first else { throw StitchError(.task, "a track without clips") }
-    self.track = track
+  init(_ track: CopiedFilm.Track, _ container: Container) throws(StitchError) {
+    guard let first = track.plan.clips.first else { throw StitchError(.task, "a track without clips") }
+    self.track = track.plan
     self.container = container
-    self.inputs = inputs
-    self.movement = movement
+    open = track.open
     tick = first.timebase.approximateSeconds
-    reader = try Self.open(first, inputs, movement)
-    format = reader
+    reader = try open(first)
+    format = reader.format
     end = container.hasEditLists ? nil : 0
     try advance()
   }
 
   /// Of the next packet's decoding.
   var seconds: Double { Double(next?.decodingTime ?? 0) * tick }
-
-  private static func open(
-    _ clip: PassthroughTask.Clip, _ inputs: [String: any ByteSource], _ movement: Movement?
-  ) throws(StitchError) -> StoredPackets {
-    guard let input = inputs[clip.digest] else {
-      throw StitchError(.task, "media \(clip.digest.prefix(12)) is not among the task's inputs")
-    }
-    return try mapErrors(to: StitchError.media) { () throws(MediaError) in
-      try StoredPackets(
-        input, name: "media \(clip.digest.prefix(12))", track: clip.track, codec: clip.codec, timebase: clip.timebase,
-        discontinuities: clip.discontinuities, from: clip.from, movement: movement)
-    }
-  }
 
   mutating func advance() throws(StitchError) {
     while ready.isEmpty, !isAtEnd { try read() }
@@ -136,8 +158,8 @@ private struct CopiedTrack {
       isAtEnd = true
       return
     }
-    reader = try Self.open(clipEntry, inputs, movement)
-    guard reader.parameterSets == format.parameterSets else {
+    reader = try open(clipEntry)
+    guard reader.format.parameterSets == format.parameterSets else {
       throw StitchError(
         .task,
         "media \(clipEntry.digest.prefix(12)) cannot be joined without encoding: its parameter sets are not those of the "
@@ -171,7 +193,7 @@ private struct CopiedTrack {
       // Without an edit list, the nearest packet is the first.
       let isBefore = hidesRunUp ? stop <= clipEntry.start : 2 * clipEntry.start > start + stop
       if isBefore {
-        preroll = Array((preroll + [packet]).suffix(hidesRunUp ? reader.prerollPackets : 0))
+        preroll = Array((preroll + [packet]).suffix(hidesRunUp ? format.prerollPackets : 0))
         return
       }
       hasBegun = true
@@ -192,6 +214,8 @@ private struct CopiedTrack {
     let shift = clipEntry.target - clipEntry.start + delay
     let decoding = packet.decodingTime + shift
     packet.pts += shift
+    // Without an edit list the first picture, which may have begun before the clip, begins with it.
+    if !container.hasEditLists { packet.pts = max(0, packet.pts) }
     packet.dts = min(max(decoding, lastDecoding.map { $0 + 1 } ?? decoding), packet.pts)
     lastDecoding = packet.dts
     ready.append(packet)

@@ -1,4 +1,5 @@
 import Foundation
+import TestPrograms
 import Testing
 
 /// A film with several outputs: each has the bytes that it has alone, and all share their pictures and their sound.
@@ -193,5 +194,46 @@ struct LadderTests {
     let strict = try await Command.sheaf("render", edit, "-o", folder + "/high.mp4", "--store", store).run()
     #expect(strict.status == 65)
     #expect(try String(contentsOfFile: folder + "/high.mp4", encoding: .utf8) == "old")
+  }
+
+  @Test(arguments: [(SIGINT, 130), (SIGTERM, 143)] as [(Int32, Int32)])
+  func `an interrupted render leaves the earlier files, and the next one makes the right ones`(
+    signal: Int32, code: Int32
+  ) async throws {
+    let files = try Workspace()
+    defer { files.remove() }
+    try await Self.source(files.path("source.mkv"))
+    let edit = try files.write(Self.document(Self.ladder), to: "edit.json")
+    let (films, store, log) = (files.path("films"), files.path("store"), files.path("log"))
+    try FileManager.default.createDirectory(atPath: films, withIntermediateDirectories: true)
+    try "earlier".write(toFile: films + "/low.mp4", atomically: true, encoding: .utf8)
+    _ = FileManager.default.createFile(atPath: log, contents: nil)
+    let errors = try FileHandle(forWritingTo: URL(filePath: log))
+    let render = try Command.sheaf("render", edit, "-o", films, "--store", store, "--segment-duration", "1")
+      .start(errors: errors)
+    // On a thread of its own, which no other test delays.
+    let status: Int32 = await withCheckedContinuation { continuation in
+      Thread.detachNewThread {
+        // The film is planned, and its segments are rendered.
+        let isRendered = #/rendering: \d+/[1-9]/#
+        while render.isRunning, (try? String(contentsOfFile: log, encoding: .utf8))?.contains(isRendered) != true {
+          Thread.sleep(forTimeInterval: 0.005)
+        }
+        render.send(signal)
+        continuation.resume(returning: render.wait())
+      }
+    }
+    #expect(status == code)
+    let printed = try String(contentsOfFile: log, encoding: .utf8)
+    #expect(printed.contains("rendering:") && !printed.contains("done:"), "\(printed)")
+    #expect(try FileManager.default.contentsOfDirectory(atPath: films) == ["low.mp4"])
+    #expect(try String(contentsOfFile: films + "/low.mp4", encoding: .utf8) == "earlier")
+    #expect(try FileManager.default.contentsOfDirectory(atPath: store + "/temporary").isEmpty)
+
+    try await self.render(edit, films, store)
+    try await self.render(edit, files.path("expected"), files.path("fresh"))
+    let names = ["high.mp4", "low.mp4", "rate.mov", "sound.m4a", "web.webm"]
+    #expect(try FileManager.default.contentsOfDirectory(atPath: films).sorted() == names)
+    for name in names { #expect(isEqual("\(films)/\(name)", files.path("expected/\(name)")), "\(name)") }
   }
 }

@@ -84,6 +84,40 @@ struct PassthroughTests {
     #expect(differences.max() ?? 1 < 0.001)
   }
 
+  /// Matroska states no decoding times, and those of the first pictures are found from later ones.
+  @Test(arguments: ["mp4", "mkv"]) func `a film of Matroska with pictures out of order is copied`(
+    container: String
+  ) async throws {
+    defer { files.remove() }
+    let source = try source("source.mkv", bFrames: 3)
+    let film = files.path("copy.\(container)")
+    let edit = try document(#"{ "asset": "a" }"#, to: film, assets: "\"a\": \"\(source)\"")
+    let result = try await render(edit)
+    try #require(result.status == 0, "\(result.errors)")
+    #expect(try packets(film, "v") == packets(source, "v"))
+    #expect(try packets(film, "a") == packets(source, "a"))
+    #expect(try frames(film) == frames(source))
+    #expect(try probe(film, "packet=pts_time").count == probe(source, "packet=pts_time").count)
+    #expect(try Tool.result(of: "ffmpeg", ["-v", "warning", "-i", film, "-f", "null", "-"]).log == "")
+  }
+
+  @Test func `a clip that starts between two pictures begins with the first of them, at zero`() async throws {
+    defer { files.remove() }
+    let source = try source()
+    let film = files.path("cut.mkv")
+    let edit = try document(#"{ "asset": "a", "use": "1.01..3" }"#, to: film, assets: "\"a\": \"\(source)\"")
+    let result = try await render(edit)
+    try #require(result.status == 0, "\(result.errors)")
+    #expect(try frames(film) == Array(frames(source)[25..<75]))
+    let shown = String(
+      decoding: try Tool.run(
+        "ffprobe", ["-v", "error", "-select_streams", "v", "-show_entries", "packet=pts_time", "-of", "csv=p=0", film]
+      ).output, as: UTF8.self
+    ).split(separator: "\n").compactMap { Double($0) }.sorted()
+    // The second picture is at its time, 30 ms after the start.
+    #expect(shown.count == 50 && Array(shown.prefix(3)) == [0, 0.03, 0.07], "\(shown)")
+  }
+
   @Test(arguments: ["mp4", "mov", "mkv"])
   func `metadata of any key are in the file`(container: String) async throws {
     defer { files.remove() }

@@ -361,7 +361,21 @@ struct RandomEdits {
     }
     if flip() { (export.carriedMetadata, export.metadataFilter) = (.first, flip() ? .forSharing : nil) }
     if flip() { export.artwork = ExportSettings.Artwork.none }
-    if flip() { (export.video, export.audio, export.preset) = (.automatic, .automatic, .encode(.size1280x720)) }
+    if flip() {
+      (export.video, export.audio, export.preset) = (.automatic, .automatic, .encode(.size1280x720))
+    } else if flip() {
+      export.path = "films"
+      export.outputs = (1...whole(1...4)).map { number in
+        var output = ExportSettings.Output(name: "rung-\(number).A_b", container: .mkv)
+        if flip() { output.size = .height(2 * whole(20...200)) }
+        if flip(), case .settings(let video) = export.video, video.codec == .h264 {
+          output.video = .settings(.init(quality: self.number(10, 40)))
+        }
+        if flip() { output.audio = flip() ? .automatic : .settings(.init(sampleRate: 48000)) }
+        if flip() { output.optimizeForNetworkUse = flip() }
+        return output
+      }
+    }
     return export
   }
 }

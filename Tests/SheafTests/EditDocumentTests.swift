@@ -91,6 +91,47 @@ struct EditDocumentTests {
     #expect(edit.validate(against: described, output: "film.mkv").map(\.pointer) == ["/export/video/rotation"])
   }
 
+  @Test func theOutputsOfARenderAreKept() throws {
+    var edit = Edit(assets: ["shot": "shot.mov"])
+    let shot = AssetSource(id: "shot", description: DescribedMedia.video(seconds: 60))
+    try edit.composition.insert(shot.range(from: .zero, to: MediaTime(seconds: 4)))
+    edit.export = ExportSettings(path: "films", video: .settings(.init(quality: 21, keyframeInterval: 48)))
+    edit.export.outputs = [
+      .init(name: "whole", container: .mp4, size: .exactly(PixelSize(width: 640, height: 360))),
+      .init(
+        name: "low", container: .mp4, size: .height(180), video: .settings(.init(quality: 28)),
+        audio: .settings(.init(bitRate: 96000)), optimizeForNetworkUse: false),
+      .init(
+        name: "web", container: .webm, video: .settings(.init(codec: .vp9)), audio: .settings(.init(codec: .opus))),
+      .init(name: "plain", container: .mov, video: .automatic, audio: .automatic),
+      .init(name: "sound", container: .m4a, video: .none),
+    ]
+    // Not that of the export, so another interval and other cuts.
+    let described = ["shot": shot.description]
+    #expect(edit.validate(against: described).map(\.pointer) == ["/export/outputs/3/video/keyframeInterval"])
+    edit.export.outputs.remove(at: 3)
+    #expect(edit.validate(against: described) == [])
+    #expect(edit.validate(against: described, output: "any.folder") == [])
+    let document = try edit.document()
+    #expect(try Edit(document: document, assets: described) == edit)
+    let outputs = try #require(try Document.parse(document).lower(assets: described, output: nil).outputs)
+    #expect(outputs.map(\.fileName) == edit.export.outputs.map(\.fileName))
+    #expect(outputs[1].export.size == PixelSize(width: 320, height: 180))
+    #expect(outputs[1].export.optimizeForNetworkUse == false)
+    #expect(outputs.map { $0.export.video == nil } == [false, false, false, true])
+
+    edit.export.outputs[1].name = "Whole"
+    edit.export.outputs[2].size = .height(181)
+    edit.export.outputs[3].audio = .none
+    #expect(
+      Set(edit.validate(against: described).map(\.pointer)) == [
+        "/export/outputs/1/name", "/export/outputs/2/height", "/export/outputs/3",
+      ])
+    edit.export.outputs[1].video = .settings(.init(quality: .nan))
+    #expect(
+      problems(writing: edit) == ["/export/outputs/1/video/quality: nan cannot be written; numbers must be finite"])
+  }
+
   /// What the planner gets is what the edit has.
   @Test func aDocumentOfAnEditIsLoweredToTheSameClips() throws {
     var edits = RandomEdits(random: SeededRandom(seed: 1000))
@@ -173,6 +214,16 @@ struct EditDocumentTests {
     #expect(
       try problem(#"{"sheaf": 1, "tracks": [], "audioMix": {"A": {"filters": [{"kind": "delay"}]}}}"#)
         == "/audioMix/A/filters/0: a filter 'delay' of an edit needs 'time'")
+    func outputs(_ text: String) throws -> String {
+      try problem(#"{"sheaf": 1, "tracks": [], "export": {"outputs": "# + text + "}}")
+    }
+    #expect(try outputs("[]") == "/export/outputs: an edit has one output or more in 'outputs'")
+    #expect(
+      try outputs(#"[{"name": "a", "container": "mp4", "size": [64, 36], "height": 36}]"#)
+        == "/export/outputs/0/size: an output of an edit has 'size' or 'height', not both")
+    #expect(
+      try outputs(#"[{"name": "a", "container": "avi"}]"#).hasPrefix(
+        "/export/outputs/0/container: \"avi\" is not a container; allowed are mp4, mov"))
     #expect(try problem(#"{"sheaf": 1"#).hasPrefix("not JSON at line 1"))
     #expect(try problem(#"{"sheaf": 1, "tracks": [], "tracks": []}"#) == "/tracks: this key occurs twice in its object")
   }

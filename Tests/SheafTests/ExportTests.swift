@@ -129,6 +129,136 @@ struct SmallMedia {
     #expect(try Data(contentsOf: media.url("again.mp4")) == bytes)
   }
 
+  /// An edit of three files: two rungs and the sound alone.
+  private func ladder(_ media: SmallMedia) async throws -> Edit {
+    var edit = try await media.edit()
+    edit.export.video = .settings(.init(codec: .h264, quality: 25, keyframeInterval: 50))
+    edit.export.outputs = [
+      .init(name: "high", container: .mp4),
+      .init(name: "low", container: .mov, size: .height(46), video: .settings(.init(quality: 28))),
+      .init(name: "sound", container: .m4a, video: .none),
+    ]
+    return edit
+  }
+
+  private func contents(_ folder: URL) throws -> [String: Data] {
+    let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+    return try Dictionary(
+      uniqueKeysWithValues: names.map { ($0, try Data(contentsOf: folder.appendingPathComponent($0))) })
+  }
+
+  @Test func severalOutputsAreThoseThatTheCommandWritesWhereverTheyAreRendered() async throws {
+    let media = try SmallMedia()
+    let edit = try await ladder(media)
+    #expect(try await media.renderer.check(edit, output: media.url("films")) == [])
+    let folder = media.url("new/films")
+    let film = try await ExportSession(edit, to: folder, on: .local(media.renderer)).export()
+    #expect(film.url == folder && film.frames == 75)
+    let files = try contents(folder)
+    #expect(files.keys.sorted() == ["high.mp4", "low.mov", "sound.m4a"])
+    #expect(film.outputs.map(\.url.lastPathComponent) == ["high.mp4", "low.mov", "sound.m4a"])
+    #expect(film.outputs.map(\.bytes) == film.outputs.map { files[$0.url.lastPathComponent]?.count ?? 0 })
+    #expect(film.bytes == files.values.reduce(0) { $0 + $1.count })
+    for file in film.outputs {
+      let sum = try Tool.run("sha256sum", [file.url.path]).output
+      #expect(String(decoding: sum.prefix(64), as: UTF8.self) == file.digest)
+    }
+    let sizes = try Tool.ffprobe(
+      "-select_streams", "v", "-show_entries", "stream=width,height", film.outputs[1].url.path)
+    #expect(sizes == [["82", "46"]])
+
+    try Data(edit.document()).write(to: media.url("edit.json"))
+    let products = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
+    _ = try Tool.run(
+      products.appendingPathComponent("sheaf").path,
+      [
+        "render", media.folder.path("edit.json"), "-o", media.folder.path("command"), "--store",
+        media.folder.path("other"),
+      ])
+    #expect(try contents(media.url("command")) == files)
+
+    var configuration = try LocalFarm.Configuration(store: media.folder.path("farm"), slots: 2)
+    configuration.workerExecutable = try LocalWorker.find()
+    try await LocalFarm.run(configuration) { local in
+      let address = local.endpoint.address
+      let farm = Farm(host: address.host, port: address.port, token: local.endpoint.token)
+      let job = try await farm.submit(edit, as: "any.name")
+      #expect(try await farm.wait(for: job).state == .done)
+      let fetched = try await farm.fetch(job, to: media.url("fetched"))
+      #expect(fetched.outputs.map(\.digest) == film.outputs.map(\.digest))
+      let again = try await ExportSession(edit, to: media.url("again"), on: .farm(farm)).export()
+      #expect(again.outputs.map(\.digest) == film.outputs.map(\.digest))
+      #expect(again.segmentsFromCache == again.segments)
+      // A file where the folder should be.
+      await #expect(throws: SheafError.self) { try await farm.fetch(job, to: media.url("edit.json")) }
+    }
+    #expect(try contents(media.url("fetched")) == files)
+    #expect(try contents(media.url("again")) == files)
+
+    // An output that would replace an asset of the edit.
+    var clash = edit
+    clash.export.outputs[0].name = "one"
+    await #expect {
+      try await ExportSession(clash, to: media.folder.url, on: .local(media.renderer)).export()
+    } throws: { error in
+      (error as? SheafError)?.problems.map(\.pointer) == ["/assets/one"]
+    }
+    var wrong = edit
+    (wrong.export.outputs[1].size, wrong.export.outputs[2].name) = (.height(45), "high")
+    let problems = try await media.renderer.check(wrong)
+    #expect(problems.map(\.pointer) == ["/export/outputs/2/name", "/export/outputs/1/height"])
+    let loaded = try await media.renderer.load(["one.mp4", "two.mp4", "logo.png"].map(media.folder.path))
+    let described = try Dictionary(
+      uniqueKeysWithValues: zip(["one", "two", "logo"], loaded.map { try $0.get().description }))
+    #expect(wrong.validate(against: described) == problems)
+  }
+
+  @Test func theReaderOfACompositionWithSeveralOutputsHasItsPicturesAndItsSound() async throws {
+    let media = try SmallMedia()
+    var edit = try await ladder(media)
+    edit.export.outputs[0].audio = .none
+    let reader = try await CompositionReader(edit, renderer: media.renderer)
+    #expect(reader.renderSize == PixelSize(width: 160, height: 90))
+    var (pictures, samples) = (0, 0)
+    for try await picture in try reader.pictures() {
+      #expect(picture.buffer.size == PixelSize(width: 160, height: 90))
+      pictures += 1
+    }
+    for try await sample in try reader.sound() { samples += sample.count }
+    #expect(pictures == 75 && samples == 132_300)
+  }
+
+  @Test func aCancelledExportOfSeveralOutputsLeavesTheEarlierFilesAndNoHalfOnes() async throws {
+    let media = try SmallMedia()
+    let edit = try await ladder(media)
+    let folder = media.url("films")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    try Data("earlier".utf8).write(to: folder.appendingPathComponent("low.mov"))
+    let before = try contents(folder)
+    let others = try FileManager.default.contentsOfDirectory(atPath: media.folder.url.path).sorted()
+    let session = ExportSession(edit, to: folder, on: .local(media.renderer))
+    let export = Task { try await session.export() }
+    // The film is planned, and its segments are rendered.
+    for await progress in session.progress where progress.framesTotal > 0 {
+      session.cancel()
+      break
+    }
+    await #expect {
+      try await export.value
+    } throws: { error in
+      (error as? SheafError)?.code == .cancelled
+    }
+    #expect(try contents(folder) == before)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: media.folder.url.path).sorted() == others)
+    // What was rendered before the end is used, and the files are those of an export that nothing ended.
+    let again = try await ExportSession(edit, to: folder, on: .local(media.renderer)).export()
+    let fresh = LocalRenderer(store: media.url("fresh"), slots: 1)
+    let expected = try await ExportSession(edit, to: media.url("expected"), on: .local(fresh)).export()
+    #expect(again.outputs.map(\.digest) == expected.outputs.map(\.digest))
+    #expect(try contents(folder) == contents(media.url("expected")))
+    #expect(try contents(folder).count == 3)
+  }
+
   @Test func aCancelledExportLeavesTheEarlierFileAndNoHalfOne() async throws {
     let media = try SmallMedia()
     let edit = try await media.edit()

@@ -34,7 +34,7 @@ struct SnippetTests {
 
   @Test(arguments: [
     ("docs/from-avfoundation.md", 12), ("Sources/Sheaf/Sheaf.docc/Editing.md", 5),
-    ("Sources/Sheaf/Sheaf.docc/ReadingAndWriting.md", 6), ("Sources/Sheaf/Sheaf.docc/Exporting.md", 2),
+    ("Sources/Sheaf/Sheaf.docc/ReadingAndWriting.md", 7), ("Sources/Sheaf/Sheaf.docc/Exporting.md", 3),
     ("README.md", 1),
   ])
   func everySnippetIsCompiled(page: String, count: Int) throws {
@@ -42,7 +42,9 @@ struct SnippetTests {
       "Examples/reencode/Sources/Reencode/main.swift", "Examples/editing/Sources/EditTwoClips/main.swift",
       "Examples/export/Sources/ExportFilm/main.swift",
     ]
-    sources += ["EditDocumentTests", "ExportTests", "ImageGeneratorTests", "ReadingTests", "WritingTests"].map {
+    sources += [
+      "EditDocumentTests", "ExportTests", "ImageGeneratorTests", "ReadingTests", "StoredWritingTests", "WritingTests",
+    ].map {
       "Tests/SheafTests/\($0).swift"
     }
     let compiled = try sources.map { source in

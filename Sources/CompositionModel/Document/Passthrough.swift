@@ -176,12 +176,12 @@ extension Lowering {
     let problem = exact(at: use) { () throws(TimeError) -> String? in
       if !(isFirst && hidesRunUp) {
         let frame = try track.firstFrame(in: clip.source.start)
-        if !video.isKeyframe(frame) {
+        if !video.isStart(frame) {
           return try "starts at \(clip.source.start) s, which is no keyframe"
             + track.nearestKeyframes(clip.source.start)
         }
       }
-      if !(isLast && hidesRunUp), let next = try track.firstFrame(from: clip.source.end), !video.isKeyframe(next) {
+      if !(isLast && hidesRunUp), let next = try track.firstFrame(from: clip.source.end), !video.isStart(next) {
         return try "ends at \(clip.source.end) s, before a picture that is no keyframe"
           + track.nearestKeyframes(clip.source.end)
       }
@@ -241,8 +241,10 @@ extension TrackDescription {
 }
 
 extension VideoFormat {
-  fileprivate func isKeyframe(_ pts: Int64?) -> Bool {
+  /// Whether decoding can start at a picture: at a keyframe, or at the head of the file.
+  fileprivate func isStart(_ pts: Int64?) -> Bool {
     guard let pts else { return false }
+    if pts == frames.first { return true }
     let index = keyframes.partitionPoint { pts <= $0.pts }
     return index < keyframes.count && keyframes[index].pts == pts
   }

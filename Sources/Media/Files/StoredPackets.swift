@@ -1,19 +1,35 @@
 internal import CMedia
 package import CompositionModel
 
+/// Gives the stored packets of one track in order of decoding.
+package protocol PacketSource: AnyObject {
+  var format: StoredTrackFormat { get }
+
+  /// The next packet, which the caller may change; nil after the last.
+  func next() throws(MediaError) -> Packet?
+}
+
 /// The stored packets of one track of a file, from a keyframe or from the head of the file on, in the file's order.
-package final class StoredPackets {
-  let demuxer: Demuxer
-  let stream: UnsafeMutablePointer<AVStream>
+/// Pictures whose decoding times the file does not state have the ones that follow from the others.
+package final class StoredPackets: PacketSource {
+  /// As many pictures as any codec decodes ahead of the one that is shown, and more.
+  private static let greatestDelay = 64
+
+  package let format: StoredTrackFormat
+  private let demuxer: Demuxer
   private let track: Int
-  private var first: Packet?
+  private let isVideo: Bool
+  /// Packets that were read and are to be returned before more are.
+  private var ready: [Packet] = []
+  private var lastDecoding: Int64?
 
   /// - Parameters:
   ///   - name: The file's name, for messages.
-  ///   - codec: The described track's, and so is the timebase. Others are refused.
+  ///   - codec: The described track's, and so is the timebase. Others are refused. Nil: of a file that was not
+  ///     described, because this process has just written it.
   ///   - start: Nil: the head of the file.
   package init(
-    _ source: any ByteSource, name: String, track: Int, codec: String, timebase: MediaTime,
+    _ source: any ByteSource, name: String, track: Int, codec: String?, timebase: MediaTime?,
     discontinuities: [Discontinuity]?, from start: Keyframe?, movement: Movement?
   ) throws(MediaError) {
     self.track = track
@@ -21,11 +37,12 @@ package final class StoredPackets {
     func open() throws(MediaError) -> (Demuxer, UnsafeMutablePointer<AVStream>) {
       let demuxer = try Demuxer(source, name: name, discontinuities: places, movement: movement)
       let stream = try demuxer.stream(track)
-      let found = Decoder.codecName(stream.pointee.codecpar)
-      guard found == codec, MediaTime(stream.pointee.time_base) == timebase else {
+      let (found, ticks) = (Decoder.codecName(stream.pointee.codecpar), MediaTime(stream.pointee.time_base))
+      guard found == codec ?? found, ticks == timebase ?? ticks else {
         throw MediaError(
           .noTrack, operation: "opening", subject: name,
-          message: "track \(track) is \(found); \(codec) was expected, so the file is not the one that was described")
+          message: "track \(track) is \(found) in ticks of \(ticks) s; \(codec ?? found) in ticks of "
+            + "\(timebase ?? ticks) s was expected, so the file is not the one that was described")
       }
       demuxer.select { $0 == stream }
       return (demuxer, stream)
@@ -45,9 +62,11 @@ package final class StoredPackets {
           .noTrack, operation: "opening", subject: name,
           message: "there is no packet with pts \(start.pts) in track \(track), so the file is not the one described")
       }
-      first = packet
+      ready = [packet]
     }
-    (self.demuxer, self.stream) = (demuxer, stream)
+    self.demuxer = demuxer
+    isVideo = stream.pointee.codecpar.pointee.codec_type == AVMEDIA_TYPE_VIDEO
+    format = try StoredTrackFormat(stream, name: name)
   }
 
   private static func packet(
@@ -56,30 +75,59 @@ package final class StoredPackets {
     let packet = try Packet()
     while try demuxer.read(into: packet, ofTrack: track) {
       if keyframe.isPacket(packet) { return packet }
+      // After a seek the decoding time may not be known.
+      if packet.dts == sheaf_no_pts, keyframe.position >= 0 {
+        packet.dts = keyframe.dts
+        if keyframe.isPacket(packet) { return packet }
+        packet.dts = sheaf_no_pts
+      }
       if stopsWhenPast, packet.dts != sheaf_no_pts, packet.dts > keyframe.dts { return nil }
     }
     return nil
   }
 
-  /// The next packet; nil after the last.
   package func next() throws(MediaError) -> Packet? {
-    if let packet = first {
-      first = nil
-      return packet
-    }
-    let packet = try Packet()
-    return try demuxer.read(into: packet, ofTrack: track) ? packet : nil
+    if ready.isEmpty { try readMore() }
+    guard !ready.isEmpty else { return nil }
+    let packet = ready.removeFirst()
+    if packet.dts != sheaf_no_pts { lastDecoding = packet.dts }
+    return packet
   }
 
-  /// The codec's parameter sets; empty if it has none.
-  package var parameterSets: [UInt8] { stream.parameterSets }
+  /// Reads the next packet, and if its decoding time is not known, those up to the next one whose time is.
+  private func readMore() throws(MediaError) {
+    while ready.count < Self.greatestDelay {
+      let packet = try Packet()
+      guard try demuxer.read(into: packet, ofTrack: track) else { break }
+      ready.append(packet)
+      if !isVideo || packet.dts != sheaf_no_pts || !packet.hasPresentationTime { break }
+    }
+    stateDecodingTimes()
+  }
 
-  /// How many packets before the first that is heard a decoder needs, so that it is whole.
-  package var prerollPackets: Int {
-    switch stream.pointee.codecpar.pointee.codec_id {
-    case AV_CODEC_ID_AAC, AV_CODEC_ID_MP3, AV_CODEC_ID_VORBIS, AV_CODEC_ID_AC3, AV_CODEC_ID_EAC3: 1
-    case AV_CODEC_ID_OPUS: 4
-    default: 0
+  /// Matroska stores no decoding times. libavformat knows them once it has read as many pictures as a decoder holds
+  /// back, so those of the first pictures are missing.
+  private func stateDecodingTimes() {
+    let unknown = ready.prefix { $0.dts == sheaf_no_pts && $0.hasPresentationTime }
+    guard isVideo, !unknown.isEmpty else { return }
+    var times: [Int64] = []
+    if let known = ready.last?.dts, known != sheaf_no_pts {
+      // Pictures are decoded at the distances at which they are shown.
+      var time = known
+      for packet in unknown.reversed() {
+        time -= max(1, packet.duration)
+        times.insert(time, at: 0)
+      }
+    } else {
+      // In order of presentation, early enough for every picture.
+      let shown = unknown.map(\.pts).sorted()
+      let delay = zip(shown, unknown).map { $0 - $1.pts }.max() ?? 0
+      times = shown.map { $0 - delay }
+    }
+    var last = lastDecoding
+    for (packet, time) in zip(unknown, times) {
+      packet.dts = last.map { max(time, $0 + 1) } ?? time
+      last = packet.dts
     }
   }
 }
@@ -88,5 +136,19 @@ extension UnsafeMutablePointer<AVStream> {
   var parameterSets: [UInt8] {
     let parameters = pointee.codecpar.pointee
     return Array(UnsafeBufferPointer(start: parameters.extradata, count: max(0, Int(parameters.extradata_size))))
+  }
+}
+
+extension Packet {
+  /// The presentation time in ticks, or else the decoding time; nil if the file states neither.
+  package var statedTime: Int64? {
+    if pts != sheaf_no_pts { return pts }
+    return dts != sheaf_no_pts ? dts : nil
+  }
+
+  /// The decoding time in ticks, or else the presentation time.
+  package var statedDecodingTime: Int64? {
+    if dts != sheaf_no_pts { return dts }
+    return pts != sheaf_no_pts ? pts : nil
   }
 }

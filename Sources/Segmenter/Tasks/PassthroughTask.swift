@@ -20,6 +20,21 @@ package struct PassthroughTask: Sendable, Hashable, Codable {
     package var end: Int64
     /// The place of `start` on the film's timeline, in ticks.
     package var target: Int64
+
+    package init(
+      digest: String, track: Int, codec: String, timebase: MediaTime, discontinuities: [Discontinuity]?,
+      from: Keyframe?, start: Int64, end: Int64, target: Int64
+    ) {
+      self.digest = digest
+      self.track = track
+      self.codec = codec
+      self.timebase = timebase
+      self.discontinuities = discontinuities
+      self.from = from
+      self.start = start
+      self.end = end
+      self.target = target
+    }
   }
 
   package struct Track: Sendable, Hashable, Codable {
@@ -28,6 +43,12 @@ package struct PassthroughTask: Sendable, Hashable, Codable {
     package var clips: [Clip]
     /// Seconds that are presented, from zero.
     package var duration: MediaTime
+
+    package init(type: MediaType, clips: [Clip], duration: MediaTime) {
+      self.type = type
+      self.clips = clips
+      self.duration = duration
+    }
   }
 
   package var container: Container

@@ -128,8 +128,10 @@ public struct ExportSettings: Sendable, Hashable {
   public var metadataFilter: MetadataFilter?
   /// Nil: that of `carriedMetadata`, if it has one.
   public var artwork: Artwork?
-  /// The output's path in the document. An export session writes to its own.
+  /// The output's path in the document, or that of the folder of several outputs. An export session writes to its own.
   public var path: String?
+  /// The files that one render makes, at most 8; everything else here is what they have in common. Empty: one file.
+  public var outputs: [Output] = []
   public var video: Stream<Video>
   public var audio: Stream<Audio>
   /// Whether the index is at the start of the file.
@@ -158,7 +160,7 @@ extension ExportSettings: DocumentValue {
       "'export'",
       [
         "to", "preset", "timeRange", "video", "audio", "optimizeForNetworkUse", "metadata", "carryMetadata",
-        "metadataFilter", "chapters", "artwork",
+        "metadataFilter", "chapters", "artwork", "outputs",
       ])
     self.init(path: try fields.text("to"), optimizeForNetworkUse: try fields.flag("optimizeForNetworkUse") ?? true)
     if let video = fields["video"] { self.video = try Stream(video) }
@@ -184,6 +186,7 @@ extension ExportSettings: DocumentValue {
     metadataFilter = try fields.choice("metadataFilter", "metadata filter")
     for (key, text) in try fields["metadata"]?.members ?? [] { metadata[key] = try text.text }
     chapters = try fields.list("chapters")
+    outputs = try fields.read("outputs") { (value) throws(DocumentError) in try Self.outputs(value) } ?? []
   }
 
   func written() throws(DocumentError) -> JSONValue {
@@ -194,7 +197,7 @@ extension ExportSettings: DocumentValue {
       ("metadata", metadata.isEmpty ? nil : .object(metadata.map { ($0.key, .text($0.value)) })),
       ("carryMetadata", carriedMetadata.map { $0.written }),
       ("metadataFilter", metadataFilter.map { .text($0.rawValue) }), try JSONValue.member("chapters", chapters),
-      ("artwork", artwork.map { $0.written }),
+      ("artwork", artwork.map { $0.written }), try JSONValue.member("outputs", outputs),
     ])
   }
 }

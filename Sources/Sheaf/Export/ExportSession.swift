@@ -14,7 +14,8 @@ import Wire
 ///     for await progress in session.progress { print(progress.fraction) }
 ///     let film = try await export.value
 ///
-/// The file appears under its name when it is complete, and replaces an earlier one only then.
+/// The file appears under its name when it is complete, and replaces an earlier one only then. An edit with several
+/// outputs (`ExportSettings.outputs`) becomes several files, in a folder at the session's URL.
 public final class ExportSession: Sendable {
   /// Where the work is done.
   public enum Place: Sendable {
@@ -34,13 +35,26 @@ public final class ExportSession: Sendable {
     public var framesTotal: Int
   }
 
-  /// A film at its place.
-  public struct Film: Sendable, Hashable {
+  /// A file at its place.
+  public struct File: Sendable, Hashable {
     public var url: URL
-    public var frames: Int
     public var bytes: Int
     /// SHA-256 of the file, in hexadecimal digits.
     public var digest: String
+  }
+
+  /// A film at its place.
+  public struct Film: Sendable, Hashable {
+    /// Of the file, or of the folder of several outputs.
+    public var url: URL
+    public var frames: Int
+    /// Of several outputs, of all files together.
+    public var bytes: Int
+    /// SHA-256 of the file, in hexadecimal digits. Of several outputs it identifies all files together; each has its
+    /// own.
+    public var digest: String
+    /// The files of several outputs, in the order of the edit. Empty: the film is one file.
+    public var outputs: [File]
     /// How many of its segments were rendered before.
     public var segmentsFromCache: Int
     public var segments: Int
@@ -63,7 +77,8 @@ public final class ExportSession: Sendable {
   }
 
   /// - Parameters:
-  ///   - url: The film's place, whose extension selects the container.
+  ///   - url: The film's place, whose extension selects the container; or the folder of several outputs, which is made
+  ///     if it is not there.
   ///   - settings: In place of those of the edit.
   ///   - place: Where the work is done.
   public init(_ edit: Edit, to url: URL, settings: ExportSettings? = nil, on place: Place = .thisMachine) {
@@ -78,7 +93,7 @@ public final class ExportSession: Sendable {
   deinit { reports.finish() }
 
   /// Renders the film. A session exports once. When the task or the session is cancelled it throws `.cancelled`, and
-  /// there is no file, or the earlier one.
+  /// there is no file, or the earlier one. Of several outputs, each file is the earlier one or the complete new one.
   public func export() async throws(SheafError) -> Film {
     let task: Task<Film, any Error> = try state.withLock { (state) throws(SheafError) in
       if state.task != nil { throw SheafError(.misuse, "a session exports once") }
@@ -113,21 +128,23 @@ public final class ExportSession: Sendable {
     let path = url.path
     try file.checkOutput(path)
     let status: Sheaf_JobStatus
+    let files: [ContentPackage.File]
     switch place {
     case .local(let renderer):
       let render = LocalRender(edit: file, output: path, segmentDuration: "")
-      status = try await render.run(try renderer.configuration()) { [self] in report($0) }
+      (status, files) = try await render.render(try renderer.configuration()) { [self] in report($0) }
     case .farm(let farm):
       // What cannot be written is found before any work.
-      let output = try FilmDestination(path, outputs: [])
+      let output = try FilmDestination(path, outputs: file.document.outputFiles)
       let job = try await farm.submit(file, as: path, over: path)
       _ = try await farm.client.wait(for: job, cancelsJob: true) { [self] status, _ in
         if status.state != .done { report(status) }
       }
       status = try await farm.client.fetch(job, into: output) { _ in }
+      files = output.written
       report(status)
     }
-    return Film(status, at: url)
+    return Film(status, at: url, files)
   }
 
   private func report(_ status: Sheaf_JobStatus) {
@@ -151,10 +168,17 @@ extension ExportSession.Progress {
 }
 
 extension ExportSession.Film {
-  init(_ status: Sheaf_JobStatus, at url: URL) {
+  /// - Parameter files: Those of several outputs that were written.
+  init(_ status: Sheaf_JobStatus, at url: URL, _ files: [ContentPackage.File]) {
+    let outputs = files.map { file in
+      ExportSession.File(
+        url: url.appendingPathComponent(file.name), bytes: Int(clamping: file.content.size),
+        digest: file.content.digest.hex)
+    }
     self.init(
-      url: url, frames: Int(clamping: status.framesTotal), bytes: Int(clamping: status.output.size),
-      digest: status.output.content?.digest.hex ?? "", segmentsFromCache: Int(status.segmentsCached),
+      url: url, frames: Int(clamping: status.framesTotal),
+      bytes: outputs.isEmpty ? Int(clamping: status.output.size) : outputs.reduce(0) { $0 + $1.bytes },
+      digest: status.output.content?.digest.hex ?? "", outputs: outputs, segmentsFromCache: Int(status.segmentsCached),
       segments: Int(status.segmentsTotal), warnings: status.warnings.map { Edit.Problem($0) })
   }
 }

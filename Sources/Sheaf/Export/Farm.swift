@@ -51,7 +51,8 @@ public struct Farm: Sendable {
 
   /// Uploads the media that the farm does not have, and submits the edit. Throws with every problem of the edit.
   /// - Parameters:
-  ///   - name: The film's name, whose extension selects the container. Nil: the edit's own path.
+  ///   - name: The film's name, whose extension selects the container. Nil: the edit's own path. Several outputs have
+  ///     their own names.
   ///   - priority: Jobs of a higher priority are rendered first.
   public func submit(_ edit: Edit, as name: String? = nil, priority: Int = 0) async throws(SheafError) -> Job {
     try await sheafErrors {
@@ -64,9 +65,11 @@ public struct Farm: Sendable {
   /// - Parameter over: The local path of the film; nil if it is not fetched.
   func submit(_ file: EditFile, as output: String, over path: String?, priority: Int32 = 0) async throws -> String {
     let (assets, missing) = try await file.assets(FileContentCache(directory: try ProcessEnvironment.cacheDirectory))
-    let problems = file.document.problems + missing + (path.map { EditFile.replaced(by: $0, assets) } ?? [])
+    let problems = file.document.problems + missing + (path.map { file.replaced(by: $0, assets) } ?? [])
     guard problems.isEmpty else { throw CommandFailure(problems: problems) }
-    let submission = JobRun.Submission(file, assets, output: output, segmentDuration: "", priority: priority)
+    // The containers of several outputs are the edit's.
+    let name = file.document.hasOutputs ? "" : output
+    let submission = JobRun.Submission(file, assets, output: name, segmentDuration: "", priority: priority)
     return try await client.submit(submission) { _ in }
   }
 
@@ -87,10 +90,12 @@ public struct Farm: Sendable {
   }
 
   /// Fetches the film of a job that is done, and checks it. The file appears under its name when it is complete.
+  /// - Parameter url: The file, or the folder of several outputs, which is made if it is not there.
   public func fetch(_ job: Job, to url: URL) async throws(SheafError) -> ExportSession.Film {
     try await sheafErrors {
       let output = try FilmDestination(url.path, outputs: nil)
-      return ExportSession.Film(try await client.fetch(job.id, into: output) { _ in }, at: url)
+      let status = try await client.fetch(job.id, into: output) { _ in }
+      return ExportSession.Film(status, at: url, output.written)
     }
   }
 

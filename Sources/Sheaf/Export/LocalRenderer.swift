@@ -88,7 +88,7 @@ public struct LocalRenderer: Sendable, Hashable {
   }
 
   /// Every problem of an edit and its media, as `sheaf check` reports them: the media are probed.
-  /// - Parameter output: The film's place, which selects the container. Nil: the edit's own path.
+  /// - Parameter output: The film's place, which selects the container of one output. Nil: the edit's own path.
   public func check(_ edit: Edit, output: URL? = nil) async throws(SheafError) -> [Edit.Problem] {
     try await sheafErrors {
       let configuration = try configuration()
@@ -99,7 +99,8 @@ public struct LocalRenderer: Sendable, Hashable {
         return error.problems
       }
       let (assets, missing) = try await file.assets(configuration.contents)
-      let inspection = LocalInspection(edit: file, assets: assets, output: output?.path ?? "")
+      let name = file.document.hasOutputs ? "" : output?.path ?? ""
+      let inspection = LocalInspection(edit: file, assets: assets, output: name)
       return inspection.problems(try await inspection.run(configuration), and: missing)
     }
   }

@@ -4,6 +4,7 @@ import Media
 import Renderer
 import SheafCompositing
 import SystemSupport
+import Wire
 
 /// Reads the samples of a file: AVFoundation's `AVAssetReader` with track outputs.
 ///
@@ -30,9 +31,18 @@ public struct AssetReader: Sendable {
     self.description = description
   }
 
+  /// What the stored samples of a track are. An `AssetWriter` takes it with the samples, to store them as they are.
+  public func storedFormat(of track: TrackDescription) async throws(SheafError) -> StoredFormat {
+    let (path, track) = (path, try checked(track))
+    return try await sheafErrors {
+      try await BlockingWork.run { StoredFormat(track, try StoredSource.open(path, track, from: nil).format) }
+    }
+  }
+
   /// The packets of a track as they are stored, in order of decoding.
-  /// - Parameter range: On the asset's timeline. The packets begin with the keyframe from which the picture at the
-  ///   range's start can be decoded, and end with the last that is decoded before the range's end. Nil: all.
+  /// - Parameter range: On the asset's timeline. Pictures begin with the keyframe from which the one at the range's
+  ///   start can be decoded, and sound with what a decoder needs before the start. They end with the last that is
+  ///   decoded before the range's end. Nil: all.
   public func storedSamples(
     of track: TrackDescription, in range: MediaTimeRange? = nil
   ) throws(SheafError) -> SampleBuffers<StoredSample> {
@@ -137,28 +147,53 @@ private func openFile(_ path: String) throws -> FileByteSource {
 }
 
 private final class StoredSource: SampleSource {
-  private let reader: PacketReader
+  private let reader: StoredPackets
   private let ticks: TrackTicks
+  private let format: StoredFormat
+  /// The sound before the range's start that a decoder needs.
+  private var preroll: [Packet] = []
+  private var ready: [Packet] = []
+  private var hasBegun = false
 
   init(_ path: String, _ track: TrackDescription, _ ticks: TrackTicks) throws {
     self.ticks = ticks
-    let keyframe = ticks.start.flatMap { start in track.video?.keyframes.last { $0.pts <= start } }
-    reader = try PacketReader(
-      source: openFile(path), name: path, track: track.index, timebase: track.timebase,
-      discontinuities: track.discontinuities, from: keyframe)
+    reader = try Self.open(
+      path, track, from: ticks.start.flatMap { start in track.video?.keyframes.last { $0.pts <= start } })
+    format = StoredFormat(track, reader.format)
+  }
+
+  static func open(_ path: String, _ track: TrackDescription, from keyframe: Keyframe?) throws -> StoredPackets {
+    try StoredPackets(
+      openFile(path), name: path, track: track.index, codec: track.codec, timebase: track.timebase,
+      discontinuities: track.discontinuities, from: keyframe, movement: nil)
   }
 
   func next() throws -> StoredSample? {
-    while let packet = try reader.next() {
+    while let packet = try nextPacket() {
       guard let shown = packet.statedTime, let decoded = packet.statedDecodingTime else { continue }
-      // A track of sound has no keyframes to begin with.
-      if let start = ticks.start, ticks.track.video == nil, shown + packet.duration <= start { continue }
       let time = try ticks.time(of: decoded)
       if ticks.isPast(time) { return nil }
       return StoredSample(
         presentationTime: try ticks.time(of: shown), decodingTime: time,
         duration: try ticks.track.timebase * Rational(packet.duration), isKeyframe: packet.isKeyframe,
-        bytes: packet.withBytes { Array($0) })
+        bytes: packet.withBytes { Array($0) }, format: format, marks: packet.marks)
+    }
+    return nil
+  }
+
+  /// The next packet of the range. A track of sound has no keyframes to begin with.
+  private func nextPacket() throws -> Packet? {
+    if !ready.isEmpty { return ready.removeFirst() }
+    guard !hasBegun, ticks.track.video == nil, let start = ticks.start else { return try reader.next() }
+    while let packet = try reader.next() {
+      if let shown = packet.statedTime, shown + packet.duration <= start {
+        preroll = (preroll + [packet]).suffix(reader.format.prerollPackets)
+      } else {
+        hasBegun = true
+        ready = preroll + [packet]
+        preroll = []
+        return ready.removeFirst()
+      }
     }
     return nil
   }

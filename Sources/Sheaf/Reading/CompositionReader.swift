@@ -24,7 +24,7 @@ public final class CompositionReader: Sendable {
       var lossless = edit
       let film = try Document.parse(edit.document(), output: "film.mkv").lower(
         assets: descriptions, output: "film.mkv")
-      lossless.export = Self.lossless(film.export)
+      lossless.export = Self.lossless(film)
       let folder = try TemporaryFolder()
       let path = folder.path + "/film.mkv"
       _ = try await ExportSession(lossless, to: URL(fileURLWithPath: path), on: .local(renderer)).export()
@@ -64,12 +64,13 @@ public final class CompositionReader: Sendable {
     return descriptions
   }
 
-  /// What keeps every sample of a film.
-  private static func lossless(_ film: CompositionModel.ExportSettings) -> ExportSettings {
-    let video = film.video.map {
+  /// What keeps every sample of a film. Of several outputs it has the pictures and the sound of the first with them.
+  private static func lossless(_ film: CompositionModel.Edit) -> ExportSettings {
+    let exports = [film.export] + (film.outputs ?? []).map(\.export)
+    let video = exports.lazy.compactMap(\.video).first.map {
       ExportSettings.Stream.settings(ExportSettings.Video(codec: .ffv1, pixelFormat: $0.pixelFormat))
     }
-    let audio = film.audio.map {
+    let audio = exports.lazy.compactMap(\.audio).first.map {
       ExportSettings.Stream.settings(
         ExportSettings.Audio(codec: .pcm, sampleRate: $0.sampleRate, channels: $0.channels, bitDepth: 24))
     }

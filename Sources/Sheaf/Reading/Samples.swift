@@ -1,5 +1,27 @@
 public import CompositionModel
+import Media
 public import SheafCompositing
+
+/// What the stored samples of a track are: AVFoundation's `CMFormatDescription`. It has the codec's parameters, as an
+/// `AssetReader` found them in the file, and an `AssetWriter` puts them into another one.
+///
+/// Two formats are equal if the samples of one can follow those of the other without encoding.
+public struct StoredFormat: Sendable, Hashable {
+  public let type: MediaType
+  /// libavcodec's name, such as `h264`.
+  public let codec: String
+  /// Seconds a tick of the file's times.
+  public let timebase: MediaTime
+  /// How the stored pictures are turned to be upright.
+  public let orientation: Orientation
+  let track: StoredTrackFormat
+
+  init(_ description: TrackDescription, _ track: StoredTrackFormat) {
+    (type, codec, timebase) = (description.type, track.codec, track.timebase)
+    orientation = description.video?.orientation ?? .upright
+    self.track = track
+  }
+}
 
 /// A packet as a file stores it: AVFoundation's `CMSampleBuffer` of a track output without settings.
 public struct StoredSample: Sendable, Hashable {
@@ -11,6 +33,22 @@ public struct StoredSample: Sendable, Hashable {
   /// Whether decoding can start here, as the file states it.
   public var isKeyframe: Bool
   public var bytes: [UInt8]
+  /// That of the track.
+  public var format: StoredFormat
+  /// What else the file states, such as how many decoded samples are not presented.
+  var marks = PacketMarks()
+}
+
+extension StoredSample {
+  /// A sample of a program's own, such as one of an encoder that gives packets of a known format.
+  public init(
+    presentationTime: MediaTime, decodingTime: MediaTime, duration: MediaTime, isKeyframe: Bool, bytes: [UInt8],
+    format: StoredFormat
+  ) {
+    self.init(
+      presentationTime: presentationTime, decodingTime: decodingTime, duration: duration, isKeyframe: isKeyframe,
+      bytes: bytes, format: format, marks: PacketMarks())
+  }
 }
 
 /// A decoded picture.

@@ -20,11 +20,17 @@ import SystemSupport
 ///
 /// The inputs may be filled in any order: what is encoded waits on the disk, and the tracks are interleaved at the end.
 /// The file appears under its name when it is complete.
+///
+/// Samples that an `AssetReader` has read as they are stored are written without encoding, beside others that are
+/// encoded or alone:
+///
+///     let stored = try await writer.addStored(try await reader.storedFormat(of: track))
+///     for try await sample in try reader.storedSamples(of: track) { try await stored.append(sample) }
 public actor AssetWriter {
   /// A film at its place.
   public struct Film: Sendable, Hashable {
     public var url: URL
-    /// 0 without pictures.
+    /// That are presented; 0 without pictures.
     public var frames: Int
     /// Of each channel; 0 without sound.
     public var samples: Int64
@@ -55,6 +61,20 @@ public actor AssetWriter {
     public func append(_ sample: AudioSample) async throws(SheafError) { try await writer.append(sample) }
   }
 
+  /// Takes the stored samples of a film.
+  public struct StoredInput: Sendable {
+    fileprivate let writer: AssetWriter
+    /// That of every sample.
+    public let format: StoredFormat
+
+    /// Appends a sample as it is, in order of decoding. Its times are kept, to the nearest tick of the format. To join
+    /// the samples of several files, append them one after the other, later by the duration of those before: their
+    /// formats must be equal.
+    public func append(_ sample: StoredSample) async throws(SheafError) {
+      try await writer.append(sample, type: format.type)
+    }
+  }
+
   public nonisolated let url: URL
   private let thread: SerialThread
   private let output: OutputFile
@@ -63,6 +83,7 @@ public actor AssetWriter {
   private let optimizeForNetworkUse: Bool
   private var video: VideoTrackWriter?
   private var audio: AudioTrackWriter?
+  private var stored: [MediaType: StoredTrackWriter] = [:]
   private var session: (start: MediaTime, end: MediaTime?) = (.zero, nil)
   private var state = State.open
 
@@ -106,7 +127,7 @@ public actor AssetWriter {
     colour: VideoComposition.ColorProperties = .init()
   ) throws(SheafError) -> VideoInput {
     try checkIsOpen()
-    guard video == nil else { throw SheafError(.misuse, "a film has one video track") }
+    guard video == nil, stored[.video] == nil else { throw SheafError(.misuse, "a film has one video track") }
     let plan = try WriterPlan(
       video: settings, size: size, frameDuration: frameDuration, colour: colour, name: name, metadata: metadata)
     guard let encoder = plan.export.video else { throw SheafError(.failed, "no settings for the video") }
@@ -126,7 +147,7 @@ public actor AssetWriter {
     _ settings: ExportSettings.Audio = .init(), sampleRate: Int, channels: Int
   ) throws(SheafError) -> AudioInput {
     try checkIsOpen()
-    guard audio == nil else { throw SheafError(.misuse, "a film has one audio track") }
+    guard audio == nil, stored[.audio] == nil else { throw SheafError(.misuse, "a film has one audio track") }
     var settings = settings
     (settings.sampleRate, settings.channels) = (sampleRate, channels)
     let plan = try WriterPlan(audio: settings, name: name, metadata: metadata)
@@ -135,11 +156,32 @@ public actor AssetWriter {
     return AudioInput(writer: self)
   }
 
+  /// Adds pictures or sound that are not encoded: AVFoundation's `AVAssetWriterInput` without output settings. A film
+  /// has one track of pictures and one of sound, stored or encoded.
+  ///
+  /// The same rules hold as for the preset `passthrough`. In `mp4`, `mov`, `m4v` and `m4a` the session may start and
+  /// end at any time: what a decoder needs before its start is stored too, and an edit list hides it. In other
+  /// containers pictures begin at a keyframe, and end before one, and sound begins and ends with the nearest packet.
+  /// Pictures before the first keyframe, which cannot be decoded, are left out.
+  /// - Throws: `.invalidEdit` if the container cannot hold the codec, or the film's metadata.
+  public func addStored(_ format: StoredFormat) throws(SheafError) -> StoredInput {
+    try checkIsOpen()
+    guard format.type == .video || format.type == .audio else {
+      throw SheafError(.misuse, "a track of \(format.type) cannot be stored as it is; pictures and sound can")
+    }
+    guard stored[format.type] == nil, format.type == .video ? video == nil : audio == nil else {
+      throw SheafError(.misuse, "a film has one \(format.type) track")
+    }
+    _ = try WriterPlan(stored: format, name: name, metadata: metadata)
+    do { stored[format.type] = try StoredTrackWriter(format) } catch { throw SheafError(error) }
+    return StoredInput(writer: self, format: format)
+  }
+
   /// The time of what is appended at which the film starts; 0 without this call. What is earlier is left out. It must
   /// be called before anything is appended.
   public func startSession(at time: MediaTime) throws(SheafError) {
     try checkIsOpen()
-    guard video?.isEmpty != false, audio?.isEmpty != false else {
+    guard video?.isEmpty != false, audio?.isEmpty != false, stored.values.allSatisfy(\.isEmpty) else {
       throw SheafError(.misuse, "a session starts before anything is appended")
     }
     guard time.isNumeric else { throw SheafError(.misuse, "a session cannot start at \(time)") }
@@ -167,10 +209,16 @@ public actor AssetWriter {
     try writing { try audio?.append(sample, start: session.start, end: session.end) }
   }
 
+  fileprivate func append(_ sample: StoredSample, type: MediaType) throws(SheafError) {
+    try checkIsOpen()
+    try writing { try stored[type]?.append(sample) }
+  }
+
   /// Encodes what is left, joins the tracks, and puts the film in its place. Nothing can be appended afterwards.
   public func finish() throws(SheafError) -> Film {
     try checkIsOpen()
     let film = try writing { () throws -> Film in
+      guard stored.isEmpty else { return try finishStored() }
       let frames = try video?.finish(start: session.start, end: session.end)
       let samples = try audio?.finish(start: session.start, end: session.end)
       guard video != nil || audio != nil else { throw SheafError(.misuse, "a film needs pictures or sound") }
@@ -183,8 +231,32 @@ public actor AssetWriter {
       return Film(url: url, frames: frames ?? 0, samples: samples ?? 0, bytes: size)
     }
     state = .finished
-    (video, audio) = (nil, nil)
+    removeInputs()
     return film
+  }
+
+  /// Writes a film with tracks that are not encoded.
+  private func finishStored() throws -> Film {
+    let container = try Container.named(name)
+    // First what leaves the writer as it is if it cannot be done.
+    let parts = try stored.mapValues { try $0.part(from: session.start, to: session.end, in: container) }
+    var tracks = parts.mapValues(\.track)
+    var (frames, samples) = (parts[.video]?.pictures ?? 0, parts[.audio]?.samples ?? 0)
+    if let video {
+      frames = try video.finish(start: session.start, end: session.end)
+      tracks[.video] = try WriterPlan.encoded(video, nil, container: container)
+    }
+    if let audio {
+      samples = try audio.finish(start: session.start, end: session.end)
+      tracks[.audio] = try WriterPlan.encoded(nil, audio, container: container)
+    }
+    let file = try output.open()
+    try WriterPlan.copy(
+      [MediaType.video, .audio].compactMap { tracks[$0] }, container: container,
+      optimizeForNetworkUse: optimizeForNetworkUse, metadata: metadata, to: file.descriptor)
+    let size = Int(try file.status().st_size)
+    try output.commit()
+    return Film(url: url, frames: frames, samples: samples, bytes: size)
   }
 
   /// Ends the writing without a film. Nothing is left of it.
@@ -196,8 +268,10 @@ public actor AssetWriter {
 
   private func discard() {
     output.discard()
-    (video, audio) = (nil, nil)
+    removeInputs()
   }
+
+  private func removeInputs() { (video, audio, stored) = (nil, nil, [:]) }
 
   private func writing<Value>(_ body: () throws -> Value) throws(SheafError) -> Value {
     do {

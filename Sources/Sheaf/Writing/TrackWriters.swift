@@ -6,16 +6,31 @@ import Renderer
 import SheafCompositing
 import SystemSupport
 
+extension OpenFile {
+  /// An empty file without a name, which is gone with its descriptor.
+  static func unnamed() throws -> OpenFile {
+    let folder = FileManager.default.temporaryDirectory.path
+    let path = "\(folder)/sheaf-\(UUID().uuidString)"
+    let file = try OpenFile.open(path, O_RDWR | O_CREAT | O_EXCL, permissions: 0o600)
+    unlink(path)
+    return file
+  }
+
+  /// The bytes of a file that is written.
+  func source() throws -> any ByteSource {
+    let descriptor = dup(descriptor)
+    guard descriptor >= 0 else { throw SystemError(errno, "opening an encoded track") }
+    return FileByteSource(descriptor: descriptor)
+  }
+}
+
 /// What is encoded of one track until the film is joined: a file without a name, which is gone with its descriptor.
 final class TrackPiece {
   private let file: OpenFile
   private let writer: PieceWriter
 
   init(_ header: PieceHeader) throws {
-    let folder = FileManager.default.temporaryDirectory.path
-    let path = "\(folder)/sheaf-\(UUID().uuidString)"
-    file = try OpenFile.open(path, O_RDWR | O_CREAT | O_EXCL, permissions: 0o600)
-    unlink(path)
+    file = try OpenFile.unnamed()
     writer = try PieceWriter(descriptor: file.descriptor, header: header)
   }
 
@@ -24,11 +39,7 @@ final class TrackPiece {
   func finish() throws { try writer.finish() }
 
   /// The bytes, once finished.
-  func source() throws -> any ByteSource {
-    let descriptor = dup(file.descriptor)
-    guard descriptor >= 0 else { throw SystemError(errno, "opening an encoded track") }
-    return FileByteSource(descriptor: descriptor)
-  }
+  func source() throws -> any ByteSource { try file.source() }
 }
 
 /// Encodes the pictures of a film at a constant rate.

@@ -29,8 +29,24 @@ struct WriterPlan {
       ExportSettings(path: name, video: .none, audio: .settings(settings), metadata: metadata))
   }
 
+  /// Checks stored samples as the preset `passthrough` does: that the container can hold them, and the metadata.
+  init(stored format: StoredFormat, name: String, metadata: [String: String]) throws(SheafError) {
+    let video = VideoFormat(
+      size: format.track.size, pixelFormat: PixelFormat.yuv420p.rawValue, orientation: format.orientation,
+      nominalFrameRate: MediaTime(seconds: 1), frames: FrameTimes([0]), keyframes: [])
+    let audio = AudioFormat(sampleRate: format.track.sampleRate, channels: format.track.channels, layout: "")
+    var export = ExportSettings(
+      path: name, video: format.type == .video ? .automatic : .none,
+      audio: format.type == .audio ? .automatic : .none, metadata: metadata)
+    export.preset = .passthrough
+    try self.init(
+      format.type, codec: format.codec, video: format.type == .video ? video : nil,
+      audio: format.type == .audio ? audio : nil, VideoComposition(), export)
+  }
+
   private init(
-    _ type: MediaType, video: VideoFormat? = nil, audio: AudioFormat? = nil, _ composition: VideoComposition,
+    _ type: MediaType, codec: String = "input", video: VideoFormat? = nil, audio: AudioFormat? = nil,
+    _ composition: VideoComposition,
     _ export: ExportSettings
   ) throws(SheafError) {
     let input: MediaTimeRange
@@ -42,7 +58,7 @@ struct WriterPlan {
     }
     do {
       let track = TrackDescription(
-        index: 0, type: type, codec: "input", timebase: MediaTime(value: 1, timescale: 1), range: input, video: video,
+        index: 0, type: type, codec: codec, timebase: MediaTime(value: 1, timescale: 1), range: input, video: video,
         audio: audio)
       let asset = AssetDescription(container: "input", duration: input.duration, tracks: [track])
       var edit = Edit(assets: ["input": "input"], videoComposition: composition, export: export)
@@ -53,7 +69,11 @@ struct WriterPlan {
       ]
       self.export = try Document.parse(edit.document()).lower(assets: ["input": asset], output: nil).export
     } catch {
-      throw SheafError(.invalidEdit, "", problems: error.problems)
+      // A program that writes a film has no clips.
+      let problems = error.problems.map { problem in
+        problem.pointer.hasPrefix("/tracks/") ? Problem(pointer: "/export", message: problem.message) : problem
+      }
+      throw SheafError(.invalidEdit, "", problems: problems)
     }
   }
 

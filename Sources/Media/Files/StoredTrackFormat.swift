@@ -1,0 +1,151 @@
+internal import CMedia
+package import CompositionModel
+
+/// What a file states about the packets of a track: all that a decoder or another container needs.
+///
+/// Sendable: it is made once, and only read afterwards.
+package final class StoredTrackFormat: @unchecked Sendable {
+  /// What must be equal for packets of one track to follow those of another.
+  private struct Identity: Hashable {
+    var codec: String
+    var profile: Int32
+    var timebase: MediaTime
+    var size: PixelSize
+    /// Of pixels or of samples.
+    var format: Int32
+    var aspect: AspectRatio
+    var sampleRate: Int32
+    var layout: String
+    var parameterSets: [UInt8]
+    var sideData: [PacketSideData]
+  }
+
+  /// libavcodec's name of the codec, such as `h264`.
+  package let codec: String
+  /// Seconds a tick of the packets' times.
+  package let timebase: MediaTime
+  /// The codec's parameter sets; empty if it has none.
+  package let parameterSets: [UInt8]
+  private let parameters: UnsafeMutablePointer<AVCodecParameters>
+  private let frameRates: (average: AVRational, base: AVRational)
+  private let aspect: AVRational
+  private let language: String?
+  private let sideData: [PacketSideData]
+  private let identity: Identity
+
+  init(_ stream: UnsafeMutablePointer<AVStream>, name: String) throws(MediaError) {
+    let copy = try allocated(avcodec_parameters_alloc(), "opening a file")
+    let result = avcodec_parameters_copy(copy, stream.pointee.codecpar)
+    if result < 0 {
+      var freed: UnsafeMutablePointer<AVCodecParameters>? = copy
+      avcodec_parameters_free(&freed)
+    }
+    try check(result, "opening", name)
+    parameters = copy
+    codec = Decoder.codecName(stream.pointee.codecpar)
+    timebase = MediaTime(stream.pointee.time_base)
+    parameterSets = stream.parameterSets
+    frameRates = (stream.pointee.avg_frame_rate, stream.pointee.r_frame_rate)
+    aspect = stream.pointee.sample_aspect_ratio
+    language = av_dict_get(stream.pointee.metadata, "language", nil, 0).map { String(cString: $0.pointee.value) }
+    // The orientation, and what displays need for high dynamic range.
+    sideData = (0..<Int(stream.pointee.nb_side_data)).compactMap { PacketSideData(stream.pointee.side_data[$0]) }
+    let stored = copy.pointee
+    identity = Identity(
+      codec: codec, profile: stored.profile, timebase: timebase,
+      size: PixelSize(width: Int(stored.width), height: Int(stored.height)), format: stored.format,
+      aspect: AspectRatio(horizontal: Int(aspect.num), vertical: Int(aspect.den)), sampleRate: stored.sample_rate,
+      layout: layoutName(stored.ch_layout), parameterSets: parameterSets, sideData: sideData)
+  }
+
+  deinit {
+    var freed: UnsafeMutablePointer<AVCodecParameters>? = parameters
+    avcodec_parameters_free(&freed)
+  }
+
+  /// Of pictures; zero for sound.
+  package var size: PixelSize { identity.size }
+  /// Samples a second of each channel; 0 for pictures.
+  package var sampleRate: Int { Int(identity.sampleRate) }
+  /// Of sound; 0 for pictures.
+  package var channels: Int { Int(parameters.pointee.ch_layout.nb_channels) }
+
+  var keyframeRule: KeyframeRule { KeyframeRule(parameters) }
+
+  /// How many packets before the first that is heard a decoder needs, so that it is whole.
+  package var prerollPackets: Int {
+    switch parameters.pointee.codec_id {
+    case AV_CODEC_ID_AAC, AV_CODEC_ID_MP3, AV_CODEC_ID_VORBIS, AV_CODEC_ID_AC3, AV_CODEC_ID_EAC3: 1
+    case AV_CODEC_ID_OPUS: 4
+    default: 0
+    }
+  }
+
+  /// Why the packets of this track cannot follow those of another. Nil: they can.
+  package func difference(from other: StoredTrackFormat) -> String? {
+    let (own, theirs) = (identity, other.identity)
+    if self === other || own == theirs { return nil }
+    func text(_ what: String, _ own: some Equatable, _ theirs: some Equatable) -> String? {
+      "\(own)" == "\(theirs)" ? nil : "\(what) differs: \(own) after \(theirs)"
+    }
+    return text("the codec", codec, other.codec) ?? text("the timescale", timebase, other.timebase)
+      ?? text("the size", "\(size.width)x\(size.height)", "\(other.size.width)x\(other.size.height)")
+      ?? text("the sample rate", sampleRate, other.sampleRate)
+      ?? text("the channel layout", own.layout, theirs.layout)
+      ?? (own.parameterSets == theirs.parameterSets ? "the profile or the orientation differs" : nil)
+      ?? "their parameter sets differ"
+  }
+
+  /// Sets up a stream of an output for such packets.
+  func fill(_ stream: UnsafeMutablePointer<AVStream>, of file: MuxerFile) throws(MediaError) {
+    try check(avcodec_parameters_copy(stream.pointee.codecpar, parameters), "opening", file.name)
+    let filled = stream.pointee.codecpar!
+    let format = file.context.pointee.oformat!
+    // A tag is kept if it means the same in the output.
+    if av_codec_get_id(format.pointee.codec_tag, filled.pointee.codec_tag) != filled.pointee.codec_id {
+      filled.pointee.codec_tag = 0
+    }
+    stream.pointee.time_base = avTimebase
+    stream.pointee.avg_frame_rate = frameRates.average
+    stream.pointee.r_frame_rate = frameRates.base
+    stream.pointee.sample_aspect_ratio = aspect
+    stream.pointee.disposition = AV_DISPOSITION_DEFAULT
+    if let language { av_dict_set(&stream.pointee.metadata, "language", language, 0) }
+    for side in sideData {
+      guard let data = av_stream_new_side_data(stream, side.avType, side.bytes.count) else { continue }
+      data.update(from: side.bytes, count: side.bytes.count)
+    }
+  }
+
+  var avTimebase: AVRational {
+    AVRational(num: Int32(clamping: timebase.value), den: max(1, timebase.timescale))
+  }
+}
+
+/// Equal formats are those whose packets can follow one another.
+extension StoredTrackFormat: Hashable {
+  package static func == (left: StoredTrackFormat, right: StoredTrackFormat) -> Bool {
+    left === right || left.identity == right.identity
+  }
+
+  package func hash(into hasher: inout Hasher) { hasher.combine(identity) }
+}
+
+/// What libavformat has beside the bytes of a packet or the parameters of a track.
+package struct PacketSideData: Sendable, Hashable {
+  /// libavcodec's number.
+  package var type: UInt32
+  package var bytes: [UInt8]
+
+  package init(type: UInt32, bytes: [UInt8]) {
+    (self.type, self.bytes) = (type, bytes)
+  }
+
+  /// Nil if there is nothing in it.
+  init?(_ data: AVPacketSideData) {
+    guard data.size > 0, let bytes = data.data else { return nil }
+    self.init(type: data.type.rawValue, bytes: Array(UnsafeBufferPointer(start: bytes, count: data.size)))
+  }
+
+  var avType: AVPacketSideDataType { AVPacketSideDataType(rawValue: type) }
+}
