@@ -178,6 +178,65 @@ import Testing
     #expect(video.startsProvedBy == .headOnly)
   }
 
+  /// Cameras write Motion JPEG whose tables are in the first picture only.
+  @Test(arguments: ["avi", "mov", "mkv"], [[0xDB], [0xDB, 0xC4]] as [Set<UInt8>])
+  func `a start has the tables of a JPEG picture before it`(container: String, leftOut: Set<UInt8>) throws {
+    let pictures = scratch.path("pictures.mjpeg")
+    _ = try Tool.ffmpeg(
+      Self.picture + ["-pix_fmt", "yuvj420p", "-c:v", "mjpeg", "-q:v", "7", "-huffman", "default", pictures])
+    let bytes = try [UInt8](Data(contentsOf: URL(fileURLWithPath: pictures)))
+    var (abbreviated, offset, isFirst): (Data, Int, Bool) = (Data(), 0, true)
+    while offset + 4 <= bytes.count {
+      let (marker, start) = (bytes[offset + 1], offset)
+      var isKept = true
+      if bytes[offset] == 0xFF, (0xC0...0xFE).contains(marker), !(0xD0...0xD9).contains(marker) {
+        offset += 2 + Int(bytes[offset + 2]) << 8 + Int(bytes[offset + 3])
+        isKept = isFirst || !leftOut.contains(marker)
+        if marker == 0xDA { isFirst = false }
+      } else {
+        offset += 1
+      }
+      if isKept { abbreviated += bytes[start..<offset] }
+    }
+    abbreviated += bytes[offset...]
+    let stream = scratch.path("abbreviated.mjpeg")
+    let path = scratch.path("movie.\(container)")
+    try abbreviated.write(to: URL(fileURLWithPath: stream))
+    _ = try Tool.ffmpeg("-r", "25", "-f", "mjpeg", "-i", stream, "-c", "copy", path)
+    let video = try compare(path)
+    #expect(video.keyframes.count >= 10)
+    #expect(video.decoderStates?.isEmpty == false)
+  }
+
+  /// A stream of H.264 that does not state that its pictures are reordered, as it is copied from a file of its bare
+  /// packets.
+  @Test(arguments: ["mp4", "mov"])
+  func `decoding times of B slices are no starts' times`(container: String) throws {
+    let stream = scratch.path("movie.h264")
+    _ = try Tool.ffmpeg(
+      Self.picture + [
+        "-pix_fmt", "yuv420p", "-c:v", "libx264", "-preset", "veryfast", "-bf", "3", "-b_strategy", "0", "-g", "25",
+        stream,
+      ])
+    var data = try Data(contentsOf: URL(fileURLWithPath: stream))
+    // The sequence parameter set without its video usability information, as long as it was.
+    let header = try #require(data.range(of: Data([0, 0, 0, 1, 0x67])))
+    let next = try #require(data[header.upperBound...].range(of: Data([0, 0, 0, 1, 0x68])))
+    let old = Data(data[header.lowerBound..<next.lowerBound])
+    let stated: [UInt8] = [0, 0, 0, 1, 0x67, 0x64, 0, 0x0B, 0xAC, 0xD9, 0x42, 0xC4, 0xEC]
+    try #require(old.starts(with: stated))
+    let bare = Data(stated.dropLast() + [0xE4]) + Data(count: old.count - stated.count)
+    while let place = data.range(of: old) { data.replaceSubrange(place, with: bare) }
+    try data.write(to: URL(fileURLWithPath: stream))
+    let path = scratch.path("movie.\(container)")
+    _ = try Tool.ffmpeg("-fflags", "+genpts", "-r", "25", "-f", "h264", "-i", stream, "-c", "copy", path)
+    let times = try Tool.ffprobe("-select_streams", "v", "-show_entries", "packet=pts,dts", path)
+    try #require(times.count > 70 && times.allSatisfy { $0.count >= 2 && $0[0] == $0[1] })
+    let video = try #require(try AssetProbe.probe(openSource(path), name: path).defaultTrack(.video)?.video)
+    #expect(video.keyframes.isEmpty)
+    #expect(video.startsProvedBy == .headOnly)
+  }
+
   /// Builds of x264 before 151 code lossless pictures and 4:4:4 in another way than the standard, and only the first
   /// packet names the build.
   @Test func `a start has the encoder's version`() throws {

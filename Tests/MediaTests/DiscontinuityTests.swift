@@ -185,6 +185,18 @@ import Testing
     try check(scratch.write(data, "chained.ogg"), parts: 2, seconds: 5)
   }
 
+  /// Each part of Opus begins with samples that are left out.
+  @Test func `chained Opus has no pause between its parts`() throws {
+    let parts = try (0..<3).map { try part("a.opus", seconds: 1, seed: $0, ["-map", "1:a", "-c:a", "libopus"]) }
+    let path = try scratch.write(parts[0] + parts[1] + parts[2], "chained.opus")
+    let asset = try probe(path)
+    #expect(try asset.duration.exact == Rational(3))
+    let track = try #require(asset.defaultTrack(.audio))
+    let (heard, gaps) = try samples(path, track, from: 0)
+    #expect(gaps.isEmpty, "\(gaps)")
+    #expect(heard.count == 3 * 48000 * 2)
+  }
+
   @Test func `a description without discontinuities is read as before`() throws {
     let track = TrackDescription(
       index: 0, type: .metadata, codec: "bin", timebase: MediaTime(value: 1, timescale: 1000),

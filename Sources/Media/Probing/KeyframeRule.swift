@@ -82,6 +82,21 @@ struct KeyframeRule {
     return packet.withBytes { header.isBidirectional($0) }
   }
 
+  /// Whether the packet begins with a B slice of H.264. Nearly always, it is then presented before the picture that its
+  /// packet follows.
+  func hasBidirectionalSlice(_ packet: Packet) -> Bool {
+    guard case .h264(let lengthSize) = kind else { return false }
+    return packet.withBytes { bytes in
+      var units = NetworkUnits(bytes, lengthSize: lengthSize)
+      while let first = units.next() {
+        guard (1...5).contains(first & 31) else { continue }
+        var bits = Bits(bytes, from: 8 * (units.start + 1))
+        return bits.golomb() != nil && bits.golomb().map { $0 % 5 == 1 } ?? false
+      }
+      return false
+    }
+  }
+
   /// Whether decoding can start at a packet that is flagged as a keyframe, as far as its bytes show it. If starts are
   /// proved by decoding, this is still to be done.
   func canStart(at packet: Packet) -> Bool {
@@ -108,6 +123,8 @@ private struct NetworkUnits: Sequence, IteratorProtocol {
   private let lengthSize: Int
   /// Where the next unit begins. After the last unit, this is the end of the packet if its lengths are correct.
   private(set) var offset = 0
+  /// Where the last unit begins.
+  private(set) var start = 0
 
   init(_ bytes: UnsafeRawBufferPointer, lengthSize: Int) {
     self.bytes = bytes
@@ -121,7 +138,8 @@ private struct NetworkUnits: Sequence, IteratorProtocol {
   private mutating func nextWithLength() -> UInt8? {
     guard offset + lengthSize < bytes.count else { return nil }
     let length = bytes[offset..<(offset + lengthSize)].reduce(0) { $0 << 8 | Int($1) }
-    let first = bytes[offset + lengthSize]
+    start = offset + lengthSize
+    let first = bytes[start]
     offset += lengthSize + length
     return first
   }
@@ -130,6 +148,7 @@ private struct NetworkUnits: Sequence, IteratorProtocol {
     while offset + 3 < bytes.count {
       if bytes[offset] == 0, bytes[offset + 1] == 0, bytes[offset + 2] == 1 {
         offset += 3
+        start = offset
         return bytes[offset]
       }
       offset += 1

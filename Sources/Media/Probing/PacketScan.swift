@@ -33,6 +33,8 @@ struct PacketScan {
   private var isReordered = false
   /// Whether the decoder holds pictures back to put them in order.
   private let decoderReorders: Bool
+  /// Whether a packet of H.264 has a B slice. The file may not state that its pictures are reordered.
+  private var hasBidirectionalSlices = false
   private var greatest = Int64.min
   /// Nil for codecs whose packets do not state the types of pictures.
   private var order: PictureOrder?
@@ -67,6 +69,7 @@ struct PacketScan {
         keyframes.append(keyframe)
       }
     }
+    if !hasBidirectionalSlices { hasBidirectionalSlices = rule.hasBidirectionalSlice(packet) }
     if !rule.isWhole(packet) {
       isDamaged = true
       damage.add(packetAfter: keyframes.count)
@@ -106,7 +109,7 @@ struct PacketScan {
   /// times rise from packet to packet, or a picture's type contradicts them.
   var hasDecodingTimes: Bool {
     // libavformat leaves the first decoding times out if the codec reorders pictures.
-    let isReorderedByCodec = startLacksDecodingTime || decoderReorders
+    let isReorderedByCodec = startLacksDecodingTime || decoderReorders || hasBidirectionalSlices
     return isReorderedByCodec && !isReordered && packetCount > 1 || order?.hasDecodingTimes == true
   }
 }

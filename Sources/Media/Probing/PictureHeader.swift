@@ -200,4 +200,14 @@ struct Bits {
     }
     return value
   }
+
+  /// A number in the Exp-Golomb code.
+  mutating func golomb() -> Int? {
+    var zeros = 0
+    while let bit = next(1), zeros < 32 {
+      if bit == 1 { return next(zeros).map { (1 << zeros) - 1 + $0 } }
+      zeros += 1
+    }
+    return nil
+  }
 }

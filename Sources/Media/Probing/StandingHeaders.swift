@@ -9,6 +9,8 @@ internal import CompositionModel
 struct StandingHeaders {
   private enum Syntax {
     case h264, hevc, mpeg12, mpeg4, vc1, av1
+    /// Tables of quantisation and of Huffman codes.
+    case jpeg
     /// Palettes only.
     case other
   }
@@ -46,6 +48,7 @@ struct StandingHeaders {
     case AV_CODEC_ID_MPEG4: syntax = .mpeg4
     case AV_CODEC_ID_VC1: syntax = .vc1
     case AV_CODEC_ID_AV1: syntax = .av1
+    case AV_CODEC_ID_MJPEG, AV_CODEC_ID_LJPEG: syntax = .jpeg
     default: syntax = .other
     }
     read(
@@ -122,6 +125,7 @@ struct StandingHeaders {
     var found: Set<Key> = []
     switch syntax {
     case .other: break
+    case .jpeg: readTables(bytes, &found)
     case .av1:
       for unit in AV1Units(bytes) where unit.type == 1 {
         // The unit again, with its size.
@@ -167,7 +171,7 @@ struct StandingHeaders {
     case .mpeg12: (0x01...0xAF).contains(first)
     case .mpeg4: first == 0xB6
     case .vc1: (0x0B...0x0D).contains(first)
-    case .av1, .other: false
+    case .av1, .jpeg, .other: false
     }
   }
 
@@ -216,6 +220,34 @@ struct StandingHeaders {
     }
   }
 
+  /// Reads the tables in front of a JPEG picture's first scan. Each is kept as a segment of its own.
+  private mutating func readTables(_ bytes: UnsafeRawBufferPointer, _ found: inout Set<Key>) {
+    var offset = 2
+    while offset + 4 <= bytes.count, bytes[offset] == 0xFF {
+      let marker = bytes[offset + 1]
+      // A marker may have more bytes of ones in front of it.
+      if marker == 0xFF {
+        offset += 1
+        continue
+      }
+      let end = offset + 2 + (Int(bytes[offset + 2]) << 8 | Int(bytes[offset + 3]))
+      guard marker != 0xDA, end > offset + 4, end <= bytes.count else { return }
+      var table = offset + 4
+      while marker == 0xDB || marker == 0xC4, table < end {
+        let isHuffman = marker == 0xC4
+        var size = 1 + (isHuffman ? 16 : bytes[table] >> 4 == 0 ? 64 : 128)
+        guard table + size <= end else { break }
+        if isHuffman { size += bytes[(table + 1)..<(table + 17)].reduce(0) { $0 + Int($1) } }
+        guard table + size <= end else { break }
+        let segment = [0xFF, marker, UInt8((size + 2) >> 8), UInt8((size + 2) & 0xFF)] + bytes[table..<(table + size)]
+        let id = isHuffman ? Int(bytes[table]) : Int(bytes[table] & 15)
+        set(Key(kind: isHuffman ? 1 : 0, id: id), Header(bytes: segment), &found)
+        table += size
+      }
+      offset = end
+    }
+  }
+
   private mutating func set(_ key: Key, _ header: Header?, _ found: inout Set<Key>) {
     found.insert(key)
     guard current[key] != header else { return }
@@ -232,7 +264,7 @@ struct StandingHeaders {
 
   /// A header as the track's packets hold it.
   private func framed(_ header: [UInt8]) -> [UInt8] {
-    if syntax == .av1 { return header }
+    if syntax == .av1 || syntax == .jpeg { return header }
     if lengthSize == 0 { return [0, 0, 0, 1] + header }
     return (0..<lengthSize).reversed().map { UInt8(truncatingIfNeeded: header.count >> (8 * $0)) } + header
   }
