@@ -208,6 +208,15 @@ import Testing
     #expect(video.decoderStates?.isEmpty == false)
   }
 
+  @Test(arguments: ["h263", "h263p"])
+  func `an intra picture of H.263 with overlapped motion compensation is no start`(encoder: String) throws {
+    for hasOverlap in [false, true] {
+      let path = scratch.path("\(hasOverlap).avi")
+      _ = try Tool.ffmpeg(Self.picture + ["-c:v", encoder, "-obmc", hasOverlap ? "1" : "0", "-g", "20", path])
+      #expect(try compare(path).keyframes.isEmpty == hasOverlap)
+    }
+  }
+
   /// A stream of H.264 that does not state that its pictures are reordered, as it is copied from a file of its bare
   /// packets.
   @Test(arguments: ["mp4", "mov"])

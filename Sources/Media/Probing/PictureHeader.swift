@@ -92,9 +92,11 @@ enum PictureHeader {
     guard bits.next(22) == 0x20, bits.next(8) != nil, bits.next(2) == 2, bits.next(3) != nil,
       let size = bits.next(3), size != 0, size != 6
     else { return false }
-    if size < 6 { return bits.next(1) == 0 }
+    // With overlapped motion compensation, the next picture takes motion vectors that libavcodec has left of those
+    // before this one.
+    if size < 6 { return bits.next(1) == 0 && bits.next(2) != nil && bits.next(1) == 0 }
     // H.263+: the header states every option again, and the picture's type follows.
-    return bits.next(3) == 1 && bits.next(18) != nil && bits.next(3) == 0
+    return bits.next(3) == 1 && bits.next(6) != nil && bits.next(1) == 0 && bits.next(11) != nil && bits.next(3) == 0
   }
 
   /// The first frame of a packet that is not a list of tiles.
