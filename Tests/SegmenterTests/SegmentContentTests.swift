@@ -51,6 +51,26 @@ struct SegmentContentTests {
     }
   }
 
+  /// Its frame is damaged, and was to be shown: the renderer reports that by the time.
+  @Test(arguments: [1, 2, 20] as [Int64])
+  func `a clip that begins with a frame that the source has lost begins at the time of that frame`(
+    count: Int64
+  ) throws {
+    var film = try Synthetic.film(frames: 60)
+    film.tracks[0].video?.frames = FrameTimes((0..<60).filter { $0 != 10 }.map { $0 * 512 })
+    let clip = Synthetic.clip(
+      "a", use: try Synthetic.range(10, 10 + count, 30), at: try Synthetic.range(0, count, 30))
+    let edit = try Synthetic.edit(
+      tracks: [CompositionTrack(id: "t", type: .video, clips: [clip])],
+      frameDuration: MediaTime(value: 1, timescale: 30))
+    let segments = try RenderPlanner.plan(edit, assets: Synthetic.assets(["a": film])).segments
+    guard case .clip(let first)? = segments.first?.task.spans.first?.layers.first else {
+      Issue.record("the clip is not in the first task")
+      return
+    }
+    #expect(try first.sourceTime(at: .zero) == Rational(1, over: 3))
+  }
+
   /// The tasks of clips of "a", which fills the frame, of "wide", which leaves a border, and of a still with alpha: the
   /// first is on top.
   private func tasks(

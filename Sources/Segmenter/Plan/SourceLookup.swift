@@ -63,8 +63,10 @@ struct SourceLookup {
         == min(run.last, shown + Int64(frames.count - 1) * run.step)
     else { return exact }
     let stored = try track.timebase.exact * Rational(shown - track.origin)
-    // Before its first frame a source shows that frame.
-    return stored <= exact ? stored : exact
+    let next = try stored + grid.frameDuration.exact
+    // Before its first frame a source shows that frame. Where its next frame is overdue, that may be a picture which
+    // cannot be decoded, and is to be reported.
+    return stored <= exact && exact < next ? stored : exact
   }
 
   /// Where to start decoding for the frame that a clip shows at a time: the index of one of the format's keyframes.
