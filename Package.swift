@@ -240,8 +240,7 @@ let package = Package(
       name: "SheafTests",
       dependencies: [
         "Sheaf", "SheafCLI", "SheafWorkerCLI", "ExampleReencode", "ExampleEditing", "ExampleExport", "Client",
-        "CompositionModel",
-        "TestPrograms", "Wire",
+        "CompositionModel", "TestPrograms", "Wire",
       ],
       swiftSettings: strict),
     // Workers with compositors of their own: the example's, and one for failures.

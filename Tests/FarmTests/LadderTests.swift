@@ -204,27 +204,30 @@ struct LadderTests {
     defer { files.remove() }
     try await Self.source(files.path("source.mkv"))
     let edit = try files.write(Self.document(Self.ladder), to: "edit.json")
-    let (films, store, log) = (files.path("films"), files.path("store"), files.path("log"))
+    let (films, store) = (files.path("films"), files.path("store"))
     try FileManager.default.createDirectory(atPath: films, withIntermediateDirectories: true)
     try "earlier".write(toFile: films + "/low.mp4", atomically: true, encoding: .utf8)
-    _ = FileManager.default.createFile(atPath: log, contents: nil)
-    let errors = try FileHandle(forWritingTo: URL(filePath: log))
+    let errors = Pipe()
     let render = try Command.sheaf("render", edit, "-o", films, "--store", store, "--segment-duration", "1")
-      .start(errors: errors)
+      .start(errors: errors.fileHandleForWriting)
+    try errors.fileHandleForWriting.close()
     // On a thread of its own, which no other test delays.
-    let status: Int32 = await withCheckedContinuation { continuation in
+    let printed: String = await withCheckedContinuation { continuation in
       Thread.detachNewThread {
         // The film is planned, and its segments are rendered.
         let isRendered = #/rendering: \d+/[1-9]/#
-        while render.isRunning, (try? String(contentsOfFile: log, encoding: .utf8))?.contains(isRendered) != true {
-          Thread.sleep(forTimeInterval: 0.005)
+        var (text, isSent) = ("", false)
+        while case let data = errors.fileHandleForReading.availableData, !data.isEmpty {
+          text += String(decoding: data, as: UTF8.self)
+          if !isSent, text.contains(isRendered) {
+            render.send(signal)
+            isSent = true
+          }
         }
-        render.send(signal)
-        continuation.resume(returning: render.wait())
+        continuation.resume(returning: text)
       }
     }
-    #expect(status == code)
-    let printed = try String(contentsOfFile: log, encoding: .utf8)
+    #expect(await render.end() == code)
     #expect(printed.contains("rendering:") && !printed.contains("done:"), "\(printed)")
     #expect(try FileManager.default.contentsOfDirectory(atPath: films) == ["low.mp4"])
     #expect(try String(contentsOfFile: films + "/low.mp4", encoding: .utf8) == "earlier")

@@ -228,18 +228,10 @@ struct SmallMedia {
     #expect(pictures == 75 && samples == 132_300)
   }
 
-  @Test func aCancelledExportOfSeveralOutputsLeavesTheEarlierFilesAndNoHalfOnes() async throws {
-    let media = try SmallMedia()
-    let edit = try await ladder(media)
-    let folder = media.url("films")
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    try Data("earlier".utf8).write(to: folder.appendingPathComponent("low.mov"))
-    let before = try contents(folder)
-    let others = try FileManager.default.contentsOfDirectory(atPath: media.folder.url.path).sorted()
-    let session = ExportSession(edit, to: folder, on: .local(media.renderer))
+  /// Cancels an export at the first progress that is the moment for it, and waits for its end.
+  private func cancel(_ session: ExportSession, at isMoment: (ExportSession.Progress) -> Bool) async {
     let export = Task { try await session.export() }
-    // The film is planned, and its segments are rendered.
-    for await progress in session.progress where progress.framesTotal > 0 {
+    for await progress in session.progress where isMoment(progress) {
       session.cancel()
       break
     }
@@ -248,6 +240,18 @@ struct SmallMedia {
     } throws: { error in
       (error as? SheafError)?.code == .cancelled
     }
+  }
+
+  @Test func aCancelledExportOfSeveralOutputsLeavesTheEarlierFilesAndNoHalfOnes() async throws {
+    let media = try SmallMedia()
+    let edit = try await ladder(media)
+    let folder = media.url("films")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    try Data("earlier".utf8).write(to: folder.appendingPathComponent("low.mov"))
+    let before = try contents(folder)
+    let others = try FileManager.default.contentsOfDirectory(atPath: media.folder.url.path).sorted()
+    // The film is planned, and its segments are rendered.
+    await cancel(ExportSession(edit, to: folder, on: .local(media.renderer))) { $0.framesTotal > 0 }
     #expect(try contents(folder) == before)
     #expect(try FileManager.default.contentsOfDirectory(atPath: media.folder.url.path).sorted() == others)
     // What was rendered before the end is used, and the files are those of an export that nothing ended.
@@ -265,17 +269,7 @@ struct SmallMedia {
     let url = media.url("film.mkv")
     try Data("earlier".utf8).write(to: url)
     let before = try FileManager.default.contentsOfDirectory(atPath: media.folder.url.path).sorted()
-    let session = ExportSession(edit, to: url, on: .local(media.renderer))
-    let export = Task { try await session.export() }
-    for await _ in session.progress {
-      session.cancel()
-      break
-    }
-    await #expect {
-      try await export.value
-    } throws: { error in
-      (error as? SheafError)?.code == .cancelled
-    }
+    await cancel(ExportSession(edit, to: url, on: .local(media.renderer))) { _ in true }
     #expect(try FileManager.default.contentsOfDirectory(atPath: media.folder.url.path).sorted() == before)
     #expect(try Data(contentsOf: url) == Data("earlier".utf8))
   }

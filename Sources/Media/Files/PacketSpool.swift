@@ -11,9 +11,6 @@ package struct PacketMarks: Sendable, Hashable {
   package fileprivate(set) var hasPresentationTime = true
 
   package init() {}
-
-  /// Whether the packet is decoded for others that depend on it, and not presented itself.
-  package var isHidden: Bool { flags & AV_PKT_FLAG_DISCARD != 0 }
 }
 
 extension Packet {
@@ -38,6 +35,7 @@ package final class PacketSpool {
     package var isKeyframe: Bool
     /// Whether decoding can start here, as far as the bytes show it, whatever the file states.
     package var isStart: Bool
+    /// Whether the packet is decoded for others that depend on it, and not presented itself.
     package var isHidden: Bool { flags & AV_PKT_FLAG_DISCARD != 0 }
     fileprivate var flags: Int32
     fileprivate var place: Int64

@@ -77,7 +77,9 @@ struct DiscontinuityScan {
     guard let current = track.stretches.indices.last, packet.pts != sheaf_no_pts, !packet.isDiscarded else { return }
     let length = packet.duration > 0 ? packet.duration : track.step
     // Samples that are left out at the beginning of a part take no time.
-    let skipped = packet.skippedSamples(sampleRate: stream.pointee.codecpar.pointee.sample_rate, track.timebase)
+    let skipped = av_rescale_q(
+      Int64(packet.skippedSamples.start),
+      AVRational(num: 1, den: max(1, stream.pointee.codecpar.pointee.sample_rate)), track.timebase)
     track.stretches[current].start = min(track.stretches[current].start, packet.pts &+ skipped)
     track.stretches[current].end = max(track.stretches[current].end, packet.pts &+ length)
   }
@@ -139,17 +141,5 @@ struct DiscontinuityScan {
       }
     }
     return found
-  }
-}
-
-extension Packet {
-  /// The time, in ticks, of the samples at the packet's beginning that are not heard.
-  fileprivate func skippedSamples(sampleRate: Int32, _ timebase: AVRational) -> Int64 {
-    var size = 0
-    guard sampleRate > 0, let data = av_packet_get_side_data(pointer, AV_PKT_DATA_SKIP_SAMPLES, &size), size >= 4 else {
-      return 0
-    }
-    let count = UInt32(littleEndian: UnsafeRawPointer(data).loadUnaligned(as: UInt32.self))
-    return av_rescale_q(Int64(count), AVRational(num: 1, den: sampleRate), timebase)
   }
 }

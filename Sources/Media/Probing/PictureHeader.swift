@@ -181,8 +181,26 @@ struct AV1Units: Sequence, IteratorProtocol {
   }
 }
 
+/// The bits of a header, in order.
+protocol BitSource {
+  /// The next `count` bits as a number; nil after the last.
+  mutating func next(_ count: Int) -> Int?
+}
+
+extension BitSource {
+  /// A number in the Exp-Golomb code.
+  mutating func golomb() -> Int? {
+    var zeros = 0
+    while let bit = next(1), zeros < 32 {
+      if bit == 1 { return next(zeros).map { (1 << zeros) - 1 + $0 } }
+      zeros += 1
+    }
+    return nil
+  }
+}
+
 /// The bits of some bytes, the highest of each byte first.
-struct Bits {
+struct Bits: BitSource {
   private let bytes: UnsafeRawBufferPointer
   private var offset: Int
 
@@ -192,7 +210,6 @@ struct Bits {
     self.offset = offset
   }
 
-  /// The next `count` bits as a number; nil after the last byte.
   mutating func next(_ count: Int) -> Int? {
     guard offset + count <= bytes.count * 8 else { return nil }
     var value = 0
@@ -201,15 +218,5 @@ struct Bits {
       offset += 1
     }
     return value
-  }
-
-  /// A number in the Exp-Golomb code.
-  mutating func golomb() -> Int? {
-    var zeros = 0
-    while let bit = next(1), zeros < 32 {
-      if bit == 1 { return next(zeros).map { (1 << zeros) - 1 + $0 } }
-      zeros += 1
-    }
-    return nil
   }
 }

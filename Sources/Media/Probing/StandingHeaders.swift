@@ -312,7 +312,7 @@ struct StandingHeaders {
 }
 
 /// The first bits of a unit's payload, without the bytes that keep start codes out of it.
-private struct PayloadBits {
+private struct PayloadBits: BitSource {
   private let bytes: [UInt8]
   private var offset = 0
 
@@ -343,16 +343,6 @@ private struct PayloadBits {
   mutating func skip(_ count: Int) -> Bool {
     offset += count
     return offset <= bytes.count * 8
-  }
-
-  /// A number in the Exp-Golomb code.
-  mutating func golomb() -> Int? {
-    var zeros = 0
-    while let bit = next(1), zeros < 32 {
-      if bit == 1 { return next(zeros).map { (1 << zeros) - 1 + $0 } }
-      zeros += 1
-    }
-    return nil
   }
 }
 

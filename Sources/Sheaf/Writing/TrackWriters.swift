@@ -19,7 +19,7 @@ extension OpenFile {
   /// The bytes of a file that is written.
   func source() throws -> any ByteSource {
     let descriptor = dup(descriptor)
-    guard descriptor >= 0 else { throw SystemError(errno, "opening an encoded track") }
+    guard descriptor >= 0 else { throw SystemError(errno, "opening a track that waits on the disk") }
     return FileByteSource(descriptor: descriptor)
   }
 }

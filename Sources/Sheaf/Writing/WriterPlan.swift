@@ -46,8 +46,7 @@ struct WriterPlan {
 
   private init(
     _ type: MediaType, codec: String = "input", video: VideoFormat? = nil, audio: AudioFormat? = nil,
-    _ composition: VideoComposition,
-    _ export: ExportSettings
+    _ composition: VideoComposition, _ export: ExportSettings
   ) throws(SheafError) {
     let input: MediaTimeRange
     do {
