@@ -99,8 +99,9 @@ public struct Farm: Sendable {
   /// Fetches the film of a job that is done, and checks it. The file appears under its name when it is complete.
   ///
   /// If the task is cancelled or the farm is away for too long, what was fetched stays in the hidden file
-  /// `.NAME.DIGEST.part` beside the film. The next fetch of the same film to the same URL goes on there, also in another
-  /// process; one of another film to the same URL removes it. A fetch that has received nothing leaves nothing.
+  /// `.NAME.DIGEST.part` beside the film. The next fetch of the same film to the same URL goes on there, also one of
+  /// another process. A fetch of another film to the same URL removes it. A fetch that has received nothing leaves
+  /// nothing.
   /// - Parameters:
   ///   - job: A job that is done; of another the call throws.
   ///   - url: The file, or the folder of several outputs, which is made if it is not there.
