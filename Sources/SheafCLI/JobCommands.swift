@@ -214,7 +214,11 @@ struct FetchCommand: AsyncParsableCommand {
           progress.end()
           status.printWarnings()
           if isJSON { try Console.printJSON(RenderSummary(status, output: output, files: file.written)) }
-        } catch var failure as CommandFailure where failure.code == .unavailable {
+        } catch {
+          var failure = CommandFailure(error)
+          // A signal has ended the command, which reports that itself.
+          if Task.isCancelled { failure = CommandFailure(.interrupted, "") }
+          guard Task.isCancelled || failure.code == .unavailable else { throw error }
           failure.advice = ["to go on: " + coordinator.command(["fetch", job, "-o", output])]
           throw failure
         }

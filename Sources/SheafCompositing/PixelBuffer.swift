@@ -138,7 +138,10 @@ public struct PixelBuffer: Sendable {
   public subscript(plane: PixelPlane, x: Int, y: Int) -> Int { memory.load(plane, x, y) }
 
   /// The samples of a plane: rows from top to bottom, each `stride` samples after the one before it.
-  /// - Parameter type: `UInt8` in formats of 8 bits, otherwise `UInt16`.
+  /// - Parameters:
+  ///   - plane: One that the picture has.
+  ///   - type: `UInt8` in formats of 8 bits, otherwise `UInt16`.
+  ///   - body: Receives the samples, which cannot be kept after it has returned. Its result is returned.
   public func withSamples<Sample: PixelSample, Result>(
     of plane: PixelPlane, as type: Sample.Type,
     _ body: (_ samples: Span<Sample>, _ stride: Int) throws -> Result
@@ -193,9 +196,11 @@ public struct MutablePixelBuffer: ~Copyable {
   }
 
   /// The samples of a plane, to be changed: rows from top to bottom, each `stride` samples after the one before it.
-  /// - Parameter type: `UInt8` in formats of 8 bits, otherwise `UInt16`, of which no sample may be above the highest of
-  ///   the
-  ///   format.
+  /// - Parameters:
+  ///   - plane: One that the picture has.
+  ///   - type: `UInt8` in formats of 8 bits, otherwise `UInt16`, of which no sample may be above the highest of the
+  ///     format.
+  ///   - body: Receives the samples, which cannot be kept after it has returned. Its result is returned.
   public mutating func withMutableSamples<Sample: PixelSample, Result>(
     of plane: PixelPlane, as type: Sample.Type,
     _ body: (_ samples: inout MutableSpan<Sample>, _ stride: Int) throws -> Result

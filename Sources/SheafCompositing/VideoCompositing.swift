@@ -28,7 +28,9 @@ public protocol VideoCompositing: Sendable {
   static var dependsOnTime: Bool { get }
 
   /// Makes the compositor of a segment.
-  /// - Parameter size: of the film, in pixels.
+  /// - Parameters:
+  ///   - parameters: Those of the document.
+  ///   - size: of the film, in pixels.
   init(parameters: Parameters, size: PixelSize) throws
 
   /// Makes one frame.

@@ -269,6 +269,64 @@ import Wire
     await farm.stop()
   }
 
+  @Test(arguments: [false, true]) func aCancelledFetchKeepsWhatCameAndTheNextOneGoesOnThere(
+    outputsAreKnown: Bool
+  ) async throws {
+    let chunk = WireProtocol.maximumChunk
+    let film = (0..<(20 * chunk + 5)).map { UInt8(truncatingIfNeeded: $0 >> 8 &+ $0) }
+    let content = Sheaf_Content(Content(digest: .of(film), size: Int64(film.count)))
+    let reads = Recorder<UInt64>()
+    let isWhole = Mutex(false)
+    let farm = ScriptedFarm { message, _ in
+      switch message {
+      case .statusQuery: return [.status("j", .done, output: content)]
+      case .readContent(let read):
+        if !read.digest.isEmpty { reads.add(read.offset) }
+        if !isWhole.withLock(\.self), read.offset >= 12 * chunk { return [] }
+        return [.data(read, of: film)]
+      default: return []
+      }
+    }
+    try await farm.start()
+    let path = folder.path("film.mov")
+    let client = await client(farm)
+    let done = Recorder<Int64>()
+    let fetching = Task {
+      let output = try FilmDestination(path, outputs: outputsAreKnown ? [] : nil)
+      return try await client.fetch("j", into: output) { done.add($0.done) }
+    }
+    await done.wait { $0.contains(Int64(12 * chunk)) }
+    fetching.cancel()
+    await #expect(throws: CancellationError.self) { try await fetching.value }
+    let part = ".film.mov.\(SHA256Digest.of(film).hex).part"
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.url.path) == [part])
+    #expect(try Data(contentsOf: URL(fileURLWithPath: folder.path(part))) == Data(film.prefix(12 * chunk)))
+    isWhole.withLock { $0 = true }
+    let first = reads.all.count
+    let output = try FilmDestination(path, outputs: nil)
+    #expect(try await client.fetch("j", into: output) { _ in }.state == .done)
+    #expect(reads.all.dropFirst(first).min() == UInt64(12 * chunk))
+    #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == Data(film))
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.url.path) == ["film.mov"])
+    await farm.stop()
+  }
+
+  @Test func aFetchThatIsCancelledBeforeTheFirstBytesLeavesNothing() async throws {
+    let film = Sheaf_Content(Content(digest: .of([1, 2, 3]), size: 3))
+    let farm = ScriptedFarm { message, _ in
+      if case .statusQuery = message { [.status("j", .done, output: film)] } else { [] }
+    }
+    try await farm.start()
+    let client = await client(farm)
+    let output = try FilmDestination(folder.path("film.mov"), outputs: [])
+    let fetching = Task { try await client.fetch("j", into: output) { _ in } }
+    await farm.wait { if case .readContent = $0 { true } else { false } }
+    fetching.cancel()
+    await #expect(throws: CancellationError.self) { try await fetching.value }
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.url.path).isEmpty)
+    await farm.stop()
+  }
+
   @Test func aJobThatIsNotDoneIsNotFetched() async throws {
     let farm = ScriptedFarm { _, _ in [.status("j", .rendering)] }
     try await farm.start()

@@ -229,6 +229,92 @@ struct PassthroughTests {
     #expect(try frames(matroska) == Array(all[75..<125]) + Array(all[25..<50]))
   }
 
+  /// What RFC 9639 says of bytes 13 to 34 of the stream info: the number of samples, and the MD5 of the samples.
+  private func streamInfo(_ bytes: Data) throws -> (samples: Int, digest: [UInt8]) {
+    let info = [UInt8](bytes.prefix(34))
+    try #require(info.count == 34)
+    return (info[14..<18].reduce(Int(info[13] & 0xf)) { $0 << 8 | Int($1) }, Array(info[18...]))
+  }
+
+  private static let flacCuts: [(String, [Range<Int>])] = [
+    ("0..6", [0..<6]), ("2..4", [2..<4]), ("0..4", [0..<4]), ("3..6", [3..<6]), ("4..5, 1..3", [4..<5, 1..<3]),
+  ]
+
+  @Test(arguments: flacCuts, [4096, 4608]) func `FLAC that is cut states its own samples, and has them from zero on`(
+    cut: (String, [Range<Int>]), block: Int
+  ) async throws {
+    defer { files.remove() }
+    let source = files.path("source.flac")
+    // Frames of 48 000 Hz begin at whole seconds for neither size, so a cut has the nearest.
+    _ = try Tool.ffmpeg([
+      "-f", "lavfi", "-i", "aevalsrc=sin(1000*t*t):s=48000:d=6", "-c:a", "flac", "-frame_size", "\(block)", source,
+    ])
+    let film = files.path("film.flac")
+    let clips = cut.1.map { #"{ "asset": "a", "use": "\#($0.lowerBound)..\#($0.upperBound)" }"# }
+    let edit = try files.write(
+      """
+      { "sheaf": 1, "assets": { "a": "\(source)" },
+        "tracks": [ { "type": "audio", "clips": [ \(clips.joined(separator: ", ")) ] } ],
+        "export": { "to": "\(film)", "preset": "passthrough" } }
+      """, to: "edit.json")
+    let result = try await render(edit)
+    try #require(result.status == 0, "\(result.errors)")
+    let (copied, stored) = (try samples(film), try samples(source))
+    let expected = cut.1.flatMap { part in
+      let first = (part.lowerBound * 48000 + block / 2 - 1) / block * block
+      return stored[first..<min(stored.count, (part.upperBound * 48000 + block - 1) / block * block)]
+    }
+    // Clips after the first begin where the one before ends, with the packets that are nearest to their own.
+    if cut.1.count == 1 { #expect(copied == expected) }
+    // `fLaC` and the head of the block come first.
+    let (count, digest) = try streamInfo(Data(contentsOf: URL(fileURLWithPath: film)).dropFirst(8))
+    let (allSamples, allDigest) = try streamInfo(Data(contentsOf: URL(fileURLWithPath: source)).dropFirst(8))
+    #expect(count == copied.count && allSamples == stored.count)
+    let isWhole = cut.1 == [0..<6]
+    #expect(digest == (isWhole ? allDigest : [UInt8](repeating: 0, count: 16)))
+    #expect(allDigest.contains { $0 != 0 })
+    #expect(try probe(film, "stream=duration_ts,start_pts") == ["0", "\(copied.count)"])
+    // Each frame follows the one before, by the numbers in the frames alone.
+    let times = try probe(film, "packet=pts").compactMap { Int($0) }
+    #expect(times == times.indices.map { $0 * block })
+    let decoded = try Tool.result(
+      of: "ffmpeg", ["-v", "warning", "-err_detect", "crccheck+bitstream+explode", "-i", film, "-f", "null", "-"])
+    #expect(decoded.log == "")
+    if isWhole { #expect(try packets(film, "a") == packets(source, "a")) }
+  }
+
+  @Test(arguments: ["mp4", "mkv", "ogg"], [true, false])
+  func `FLAC in other containers does not state the samples of its source when it is cut`(
+    container: String, isWhole: Bool
+  ) async throws {
+    defer { files.remove() }
+    let source = files.path("source.flac")
+    _ = try Tool.ffmpeg(["-f", "lavfi", "-i", "aevalsrc=sin(1000*t*t):s=48000:d=6", "-c:a", "flac", source])
+    let film = files.path("film.\(container)")
+    let edit = try files.write(
+      """
+      { "sheaf": 1, "assets": { "a": "\(source)" },
+        "tracks": [ { "type": "audio", "clips": [ { "asset": "a"\(isWhole ? "" : #", "use": "0..4""#) } ] } ],
+        "export": { "to": "\(film)", "preset": "passthrough" } }
+      """, to: "edit.json")
+    let result = try await render(edit)
+    try #require(result.status == 0, "\(result.errors)")
+    // The stream info as the container has it: its sizes of blocks, 4608, and of frames, rate, channels and bits.
+    let bytes = try Data(contentsOf: URL(fileURLWithPath: film))
+    let all = try Data(contentsOf: URL(fileURLWithPath: source)).dropFirst(8)
+    let place = try #require(bytes.range(of: Data(all.prefix(4)), in: 0..<bytes.count))
+    let (count, digest) = try streamInfo(bytes[place.lowerBound...])
+    let (allSamples, allDigest) = try streamInfo(all)
+    // A stream in Ogg begins with it, before the samples are known.
+    let isKept = isWhole && container != "ogg"
+    #expect(digest == (isKept ? allDigest : [UInt8](repeating: 0, count: 16)))
+    let frames = (4 * 48000 + 4607) / 4608
+    #expect(count == (container == "ogg" ? 0 : isWhole ? allSamples : frames * 4608))
+    #expect(try packets(film, "a") == Array(packets(source, "a").prefix(isWhole ? .max : frames)))
+    let (copied, stored) = (try samples(film), try samples(source))
+    #expect(copied == Array(stored.prefix(copied.count)) && copied.count >= (isWhole ? 288_000 : 192_000))
+  }
+
   @Test func `what cannot be copied is refused with its place`() async throws {
     defer { files.remove() }
     let source = try source()

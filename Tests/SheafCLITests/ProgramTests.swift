@@ -131,6 +131,49 @@ import Wire
     await farm.stop()
   }
 
+  @Test(arguments: [(SIGINT, 130, "interrupted"), (SIGTERM, 143, "ended by SIGTERM")] as [(Int32, Int32, String)])
+  func `an interrupted fetch keeps what came, says how to go on, and the next one does`(
+    signal: Int32, code: Int32, words: String
+  ) async throws {
+    let chunk = WireProtocol.maximumChunk
+    let film = (0..<(20 * chunk + 5)).map { UInt8(truncatingIfNeeded: $0 >> 8 &+ $0) }
+    let content = Content(digest: .of(film), size: Int64(film.count))
+    let isWhole = Mutex(false)
+    let reads = Mutex([UInt64]())
+    let farm = ScriptedFarm { message, _ in
+      switch message {
+      case .statusQuery: return [.status("j", .done, output: Sheaf_Content(content))]
+      case .readContent(let read):
+        let isWhole = isWhole.withLock(\.self)
+        if isWhole, !read.digest.isEmpty { reads.withLock { $0.append(read.offset) } }
+        return isWhole || read.offset < 12 * chunk ? [.data(read, of: film)] : []
+      default: return []
+      }
+    }
+    try await farm.start()
+    let program = try await start("exec sheaf fetch j -o film.mp4", farm)
+    // At most 8 parts are under way, so the fifth is on the disk when the thirteenth is asked for.
+    await farm.wait { if case .readContent(let read) = $0 { read.offset >= 12 * chunk } else { false } }
+    program.send(signal)
+    let result = try await end(of: program)
+    #expect(result.status == code, "\(result.errors)")
+    #expect(result.errors.contains(words) && result.errors.contains("to go on: sheaf fetch j"), "\(result.errors)")
+    let part = ".film.mp4.\(content.digest.hex).part"
+    func files() throws -> [String] {
+      try FileManager.default.contentsOfDirectory(atPath: folder.url.path).filter { $0.contains("film") }
+    }
+    #expect(try files() == [part])
+    let came = try Data(contentsOf: folder.url.appendingPathComponent(part))
+    #expect(came.count >= 4 * chunk && came == Data(film.prefix(came.count)))
+    isWhole.withLock { $0 = true }
+    let next = try await run("exec sheaf fetch j -o film.mp4", farm: farm)
+    #expect(next.status == 0, "\(next.errors)")
+    #expect(reads.withLock { $0.min() } == UInt64(came.count))
+    #expect(try files() == ["film.mp4"])
+    #expect(try Data(contentsOf: folder.url.appendingPathComponent("film.mp4")) == Data(film))
+    await farm.stop()
+  }
+
   @Test func `a coordinator that still waits for its database ends with 0`() async throws {
     let program = try await start(
       "exec sheaf serve --database 'host=127.0.0.1 port=1' --store store --listen 127.0.0.1:0", nil)

@@ -5,6 +5,10 @@ package import CompositionModel
 package final class CopyMuxer {
   private let file: MuxerFile
   private let timebases: [AVRational]
+  /// By the number of the track.
+  private var flac: [Int: FLACCopy] = [:]
+  /// The latest packet of each track of FLAC: the last one brings the stream info, which is known then.
+  private var held: [Int: Packet] = [:]
 
   /// - Parameters:
   ///   - descriptor: Of an empty file. The caller closes it.
@@ -19,7 +23,15 @@ package final class CopyMuxer {
     timebases = tracks.map(\.avTimebase)
     file = try MuxerFile(descriptor: descriptor, name: name, container: container, movement: movement)
     file.add(metadata)
-    for track in tracks { try track.fill(file.newStream(), of: file) }
+    for (index, track) in tracks.enumerated() {
+      let stream = try file.newStream()
+      try track.fill(stream, of: file)
+      guard track.codec == "flac" else { continue }
+      flac[index] = FLACCopy(track.parameterSets, numbersFrames: container == .flac)
+      if let info = flac[index]?.infoAtStart {
+        stream.pointee.codecpar.pointee.extradata.update(from: info, count: info.count)
+      }
+    }
     if let artwork { try file.add(artwork) }
     let timescale = MuxerFile.movieTimescale(timebases.map(\.den))
     try file.start(container.hasEditLists ? [("movie_timescale", "\(timescale)")] : [])
@@ -28,11 +40,23 @@ package final class CopyMuxer {
   /// Writes a packet, whose times are on the output's timeline in ticks of its track.
   package func write(_ packet: Packet, track: Int) throws(MediaError) {
     guard timebases.indices.contains(track) else { throw file.lack(ofTrack: track) }
-    try file.write(packet, stream: track, timebase: timebases[track])
+    guard let placed = try flac[track]?.add(packet) else {
+      return try file.write(packet, stream: track, timebase: timebases[track])
+    }
+    if let earlier = held.updateValue(placed, forKey: track) {
+      try file.write(earlier, stream: track, timebase: timebases[track])
+    }
   }
 
   /// Writes the packets that are held back, and the index.
-  package func finish() throws(MediaError) { try file.finish() }
+  package func finish() throws(MediaError) {
+    for (track, packet) in held.sorted(by: { $0.key < $1.key }) {
+      if let info = flac[track]?.infoAtEnd { try packet.state(info) }
+      try file.write(packet, stream: track, timebase: timebases[track])
+    }
+    held = [:]
+    try file.finish()
+  }
 
   /// Bytes in the file so far.
   package var byteCount: Int64 { file.byteCount }

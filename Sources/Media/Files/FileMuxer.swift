@@ -165,14 +165,14 @@ extension Container {
 }
 
 extension PieceHeader {
-  /// Writes the number of samples of FLAC into its stream info, which had none when the encoder began: 36 bits after
-  /// the sample rate, channels and bits a sample (RFC 9639, section 8.2). A FLAC or Ogg file has its duration nowhere
-  /// else.
+  /// Writes the number of samples of FLAC into its stream info, which had none when the encoder began. A FLAC or Ogg
+  /// file has its duration nowhere else.
   fileprivate mutating func stateSampleCount(_ duration: MediaTime) {
-    guard codec == "flac", extradata.count >= 18, duration.timescale == timebase.timescale else { return }
-    let count = UInt64(clamping: duration.value)
-    extradata[13] = extradata[13] & 0xf0 | UInt8(truncatingIfNeeded: count >> 32 & 0xf)
-    for byte in 0..<4 { extradata[14 + byte] = UInt8(truncatingIfNeeded: count >> (24 - 8 * UInt64(byte))) }
+    guard codec == "flac", duration.timescale == timebase.timescale, var info = FLACStreamInfo(extradata) else {
+      return
+    }
+    info.sampleCount = UInt64(clamping: duration.value)
+    extradata = info.bytes
   }
 }
 

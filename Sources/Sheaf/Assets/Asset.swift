@@ -25,14 +25,18 @@ public final class Asset: Sendable {
     var result: Result<AssetDescription, SheafError>?
   }
 
-  /// - Parameter renderer: Where the file is probed.
+  /// - Parameters:
+  ///   - path: Of a file on this machine. It is not opened before a property is loaded.
+  ///   - renderer: Where the file is probed.
   public init(path: String, renderer: LocalRenderer = LocalRenderer()) {
     self.path = path
     self.renderer = renderer
     probe = Mutex(Probe())
   }
 
-  /// - Parameter url: Of a file on this machine.
+  /// - Parameters:
+  ///   - url: Of a file on this machine. It is not opened before a property is loaded.
+  ///   - renderer: Where the file is probed.
   public convenience init(_ url: URL, renderer: LocalRenderer = LocalRenderer()) {
     self.init(path: url.path, renderer: renderer)
   }
@@ -99,7 +103,9 @@ public struct LoadedAsset: Sendable, Hashable {
   public var path: String
   public var description: AssetDescription
 
-  /// - Parameter description: From an earlier probe of the file.
+  /// - Parameters:
+  ///   - path: Of the file on the machine that is to read it.
+  ///   - description: From an earlier probe of the file.
   public init(path: String, description: AssetDescription) {
     self.path = path
     self.description = description

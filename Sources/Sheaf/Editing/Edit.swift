@@ -46,7 +46,9 @@ public struct Edit: Sendable, Hashable {
   // MARK: Assets
 
   /// Gives an asset a name in the edit. Its ranges can then be inserted into the composition.
-  /// - Parameter name: Nil: the file's name without its extension, with a number if another file has it.
+  /// - Parameters:
+  ///   - asset: Its path is written to the edit's document.
+  ///   - name: Nil: the file's name without its extension, with a number if another file has it.
   public mutating func add(_ asset: LoadedAsset, as name: AssetID? = nil) -> AssetSource {
     let id = name ?? unusedName(for: asset.path)
     assets[id] = asset.path

@@ -77,6 +77,7 @@ public final class ExportSession: Sendable {
   }
 
   /// - Parameters:
+  ///   - edit: The session exports this value: later changes of the caller's have no effect.
   ///   - url: The film's place, whose extension selects the container; or the folder of several outputs, which is made
   ///     if it is not there.
   ///   - settings: In place of those of the edit.

@@ -10,6 +10,8 @@ public struct Farm: Sendable {
   let client: FarmClient
 
   /// - Parameters:
+  ///   - host: The name or the IP address of the coordinator's machine. It is not reached before the first operation.
+  ///   - port: The TCP port at which the coordinator listens.
   ///   - token: The farm's token; empty if it has none.
   public init(host: String, port: Int = 7433, token: String = "") {
     client = FarmClient(
@@ -17,7 +19,9 @@ public struct Farm: Sendable {
     ) { _ in }
   }
 
-  /// - Parameter address: Such as `farm.example:7433`, or a host alone.
+  /// - Parameters:
+  ///   - address: Such as `farm.example:7433`, or a host alone. The call throws if it is no address.
+  ///   - token: The farm's token; empty if it has none.
   public init(_ address: String, token: String = "") throws(SheafError) {
     guard let parsed = WireAddress(address), parsed.port > 0 else {
       throw SheafError(.misuse, "\"\(address)\" is not an address; an address is host:port, such as farm.example:7433")
@@ -51,6 +55,7 @@ public struct Farm: Sendable {
 
   /// Uploads the media that the farm does not have, and submits the edit. Throws with every problem of the edit.
   /// - Parameters:
+  ///   - edit: Its media are files of this machine.
   ///   - name: The film's name, whose extension selects the container. Nil: the edit's own path. Several outputs have
   ///     their own names.
   ///   - priority: Jobs of a higher priority are rendered first.
@@ -78,7 +83,9 @@ public struct Farm: Sendable {
   }
 
   /// Waits until a job has ended, in whatever state.
-  /// - Parameter report: Receives the status at each change.
+  /// - Parameters:
+  ///   - job: Stays as it is when the calling task is cancelled.
+  ///   - report: Receives the status at each change.
   @discardableResult
   public func wait(
     for job: Job, report: @escaping @Sendable (JobStatus) -> Void = { _ in }
@@ -90,7 +97,14 @@ public struct Farm: Sendable {
   }
 
   /// Fetches the film of a job that is done, and checks it. The file appears under its name when it is complete.
-  /// - Parameter url: The file, or the folder of several outputs, which is made if it is not there.
+  ///
+  /// If the task is cancelled or the farm is away for too long, what was fetched stays in the hidden file
+  /// `.NAME.DIGEST.part` beside the film. The next fetch of the same film to the same URL goes on there, also one of
+  /// another process. A fetch of another film to the same URL removes it. A fetch that has received nothing leaves
+  /// nothing.
+  /// - Parameters:
+  ///   - job: A job that is done; of another the call throws.
+  ///   - url: The file, or the folder of several outputs, which is made if it is not there.
   public func fetch(_ job: Job, to url: URL) async throws(SheafError) -> ExportSession.Film {
     try await sheafErrors {
       let output = try FilmDestination(url.path, outputs: nil)

@@ -88,7 +88,9 @@ public struct LocalRenderer: Sendable, Hashable {
   }
 
   /// Every problem of an edit and its media, as `sheaf check` reports them: the media are probed.
-  /// - Parameter output: The film's place, which selects the container of one output. Nil: the edit's own path.
+  /// - Parameters:
+  ///   - edit: Its media are files of this machine.
+  ///   - output: The film's place, which selects the container of one output. Nil: the edit's own path.
   public func check(_ edit: Edit, output: URL? = nil) async throws(SheafError) -> [Edit.Problem] {
     try await sheafErrors {
       let configuration = try configuration()

@@ -25,7 +25,9 @@ public struct AssetReader: Sendable {
     self.init(path: asset.path, try await asset.description)
   }
 
-  /// - Parameter description: What the file contains, from an earlier probe of it.
+  /// - Parameters:
+  ///   - path: Of a file on this machine. It is not opened before a track is read.
+  ///   - description: What the file contains, from an earlier probe of it.
   public init(path: String, _ description: AssetDescription) {
     self.path = path
     self.description = description
@@ -40,9 +42,11 @@ public struct AssetReader: Sendable {
   }
 
   /// The packets of a track as they are stored, in order of decoding.
-  /// - Parameter range: On the asset's timeline. Pictures begin with the keyframe from which the one at the range's
-  ///   start can be decoded, and sound with what a decoder needs before the start. They end with the last that is
-  ///   decoded before the range's end. Nil: all.
+  /// - Parameters:
+  ///   - track: Of this asset's description.
+  ///   - range: On the asset's timeline. Pictures begin with the keyframe from which the one at the range's start can
+  ///     be decoded, and sound with what a decoder needs before the start. They end with the last that is decoded
+  ///     before the range's end. Nil: all.
   public func storedSamples(
     of track: TrackDescription, in range: MediaTimeRange? = nil
   ) throws(SheafError) -> SampleBuffers<StoredSample> {
@@ -54,6 +58,7 @@ public struct AssetReader: Sendable {
   /// The pictures of a video track, decoded, in order of presentation. They are as stored: orientation and pixel aspect
   /// are not applied.
   /// - Parameters:
+  ///   - track: A video track of this asset's description.
   ///   - format: The planes and the bits of the buffers. Pictures of another format are converted; transparency is left
   ///     out.
   ///   - size: Pictures are scaled to it. Nil: their own.
@@ -72,7 +77,9 @@ public struct AssetReader: Sendable {
 
   /// The sound of an audio track, decoded to 32-bit floats at its own rate and channels. Where the track has a gap, the
   /// position of the next buffer is later than the end of the one before.
-  /// - Parameter range: On the asset's timeline, to the nearest sample. Nil: all.
+  /// - Parameters:
+  ///   - track: An audio track of this asset's description.
+  ///   - range: On the asset's timeline, to the nearest sample. Nil: all.
   public func sound(
     of track: TrackDescription, in range: MediaTimeRange? = nil
   ) throws(SheafError) -> SampleBuffers<AudioSample> {

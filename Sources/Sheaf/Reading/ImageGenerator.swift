@@ -35,7 +35,10 @@ public struct ImageGenerator: Sendable {
   /// Of JPEG and WebP: 1 is the smallest file, 100 the best picture, which WebP stores without loss.
   public var quality = Format.defaultQuality
 
-  /// - Parameter renderer: Nil: that of the asset.
+  /// - Parameters:
+  ///   - asset: Of whose default video track the pictures are.
+  ///   - format: In which the pictures are encoded.
+  ///   - renderer: Nil: that of the asset.
   public init(_ asset: Asset, format: Format = .png, renderer: LocalRenderer? = nil) {
     subject = .asset(path: asset.path)
     self.renderer = renderer ?? asset.renderer

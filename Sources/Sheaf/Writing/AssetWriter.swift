@@ -97,6 +97,8 @@ public actor AssetWriter {
   /// - Parameters:
   ///   - url: Its extension selects the container.
   ///   - metadata: By format key, such as `title`.
+  ///   - optimizeForNetworkUse: Puts the index of a `mp4`, `mov`, `m4v`, `m4a` or `mkv` file before its media, so that
+  ///     playback can start with the first bytes. Other containers have none, and it has no effect.
   public init(
     to url: URL, metadata: [String: String] = [:], optimizeForNetworkUse: Bool = true
   ) throws(SheafError) {

@@ -23,7 +23,10 @@ public final class PixelBufferPool: Sendable {
     let base: UnsafeMutableRawPointer
   }
 
-  /// - Parameter colour: What the numbers mean, in libavutil's names.
+  /// - Parameters:
+  ///   - size: Of the luma plane, in pixels.
+  ///   - format: The planes and the bits of the buffers.
+  ///   - colour: What the numbers mean, in libavutil's names.
   public init(size: PixelSize, format: PixelFormat, colour: VideoComposition.ColorProperties = .init()) {
     self.size = size
     self.format = format
