@@ -4,10 +4,13 @@
 #include <libavutil/intreadwrite.h>
 #include <libavutil/log.h>
 #include <libavutil/murmur3.h>
+#include <linux/capability.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #define LINE 512
 
@@ -83,6 +86,21 @@ static int get_filled_buffer(AVCodecContext *context, AVFrame *frame, int flags)
 }
 
 void sheaf_fill_buffers(AVCodecContext *context) { context->get_buffer2 = get_filled_buffer; }
+
+int sheaf_open_encoder(AVCodecContext *context, AVDictionary **options) {
+  // Capabilities are a thread's own, and the threads that it starts inherit them.
+  struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+  struct __user_cap_data_struct held[_LINUX_CAPABILITY_U32S_3], used[_LINUX_CAPABILITY_U32S_3];
+  int isChanged = 0;
+  if (syscall(SYS_capget, &header, held) == 0) {
+    memcpy(used, held, sizeof used);
+    used[CAP_TO_INDEX(CAP_SYS_NICE)].effective &= ~CAP_TO_MASK(CAP_SYS_NICE);
+    isChanged = syscall(SYS_capset, &header, used) == 0;
+  }
+  int result = avcodec_open2(context, NULL, options);
+  if (isChanged) syscall(SYS_capset, &header, held);
+  return result;
+}
 
 static int refuse(AVFormatContext *context, AVIOContext **io, const char *url, int flags, AVDictionary **options) {
   (void)context, (void)io, (void)url, (void)flags, (void)options;

@@ -114,6 +114,8 @@ static const uint16_t refused[] = {
     SYS_execve, SYS_execveat, SYS_kill, SYS_tkill, SYS_rt_sigqueueinfo, SYS_rt_tgsigqueueinfo, SYS_setpgid, SYS_setsid,
     SYS_shmget, SYS_shmat, SYS_shmctl, SYS_msgget, SYS_msgsnd, SYS_msgctl, SYS_semget, SYS_semop, SYS_semctl,
     SYS_mq_open, SYS_mq_unlink, SYS_kcmp, SYS_seccomp, SYS_personality,
+    // Real-time priority.
+    SYS_sched_setscheduler, SYS_sched_setparam, SYS_sched_setattr,
     // Changing files other than those that are open.
     SYS_truncate, SYS_mkdirat, SYS_unlinkat, SYS_linkat, SYS_symlinkat, SYS_renameat2, SYS_mknodat, SYS_fchmod,
     SYS_fchmodat, SYS_fchown, SYS_fchownat, SYS_utimensat, SYS_setxattr, SYS_lsetxattr, SYS_fsetxattr,

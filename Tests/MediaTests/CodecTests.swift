@@ -1,6 +1,8 @@
 import CompositionModel
 import Foundation
+import Glibc
 import Media
+import TestMedia
 import TestPrograms
 import Testing
 
@@ -119,6 +121,24 @@ import Testing
     #expect(packets.first?.isKeyframe == true)
     #expect(packets.map(\.dts) == (0..<Int64(frameCount)).map { $0 - Int64(video.reorderDepth) })
     #expect(packets.allSatisfy { $0.dts <= $0.pts })
+  }
+
+  @Test func `an encoder takes no real-time priority, as root neither`() throws {
+    let picture = try #require(Picture.all.first { $0.settings.codec == .av1 })
+    var policies: Set<Int32> = []
+    let file = try scratch.create("film")
+    try Pieces.writeVideo(
+      picture.settings, size: size, frameDuration: frameDuration, frameCount: frameCount, to: file
+    ) { index in
+      for thread in try FileManager.default.contentsOfDirectory(atPath: "/proc/self/task") {
+        // Fails where the thread has ended.
+        policies.insert(sched_getscheduler(try #require(pid_t(thread))))
+      }
+      let frame = try Frame(size: size, format: FrameFormat(picture.settings.pixelFormat), colour: Encoding.colour)
+      frame.fillWithPattern(index)
+      return frame
+    }
+    #expect(policies.contains(SCHED_OTHER) && policies.isSubset(of: [SCHED_OTHER, -1]))
   }
 
   @Test(arguments: Sound.all) func `every kind of sample is encoded as the header states`(sound: Sound) throws {

@@ -53,6 +53,10 @@ struct sheaf_codec_messages sheaf_codec_messages_now(void);
 // earlier picture left in the buffer. To be called before the decoder is opened.
 void sheaf_fill_buffers(AVCodecContext *context);
 
+// Opens an encoder without the right to set priorities. With it, as root has it, SVT-AV1 would give its threads and the
+// calling one the highest real-time priority for good, and programs that are started by that thread would have it too.
+int sheaf_open_encoder(AVCodecContext *context, AVDictionary **options);
+
 // Sets an io_open that refuses every file that a file refers to: playlists, references, external tracks.
 void sheaf_refuse_other_files(AVFormatContext *context);
 

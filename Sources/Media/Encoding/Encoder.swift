@@ -39,7 +39,7 @@ final class Encoder {
     var dictionary: OpaquePointer?
     defer { av_dict_free(&dictionary) }
     for option in options { av_dict_set(&dictionary, option.key, option.value, 0) }
-    let result = avcodec_open2(context, nil, &dictionary)
+    let result = sheaf_open_encoder(context, &dictionary)
     if result < 0 {
       let error = MediaError(averror: result, operation: "setting up", subject: name)
       // The settings are not possible. Whatever libavcodec's code is, no media is damaged.
