@@ -152,18 +152,19 @@ import Wire
     }
     try await farm.start()
     let program = try await start("exec sheaf fetch j -o film.mp4", farm)
-    // At most 8 parts are under way, so the fifth is on the disk when the thirteenth is asked for.
-    await farm.wait { if case .readContent(let read) = $0 { read.offset >= 12 * chunk } else { false } }
+    let part = ".film.mp4.\(content.digest.hex).part"
+    let partFile = folder.url.appendingPathComponent(part).path
+    func size() -> Int { (try? FileManager.default.attributesOfItem(atPath: partFile)[.size] as? Int) ?? 0 }
+    while size() < 4 * chunk { try await Task.sleep(for: .milliseconds(10)) }
     program.send(signal)
     let result = try await end(of: program)
     #expect(result.status == code, "\(result.errors)")
     #expect(result.errors.contains(words) && result.errors.contains("to go on: sheaf fetch j"), "\(result.errors)")
-    let part = ".film.mp4.\(content.digest.hex).part"
     func files() throws -> [String] {
       try FileManager.default.contentsOfDirectory(atPath: folder.url.path).filter { $0.contains("film") }
     }
     #expect(try files() == [part])
-    let came = try Data(contentsOf: folder.url.appendingPathComponent(part))
+    let came = try Data(contentsOf: URL(fileURLWithPath: partFile))
     #expect(came.count >= 4 * chunk && came == Data(film.prefix(came.count)))
     isWhole.withLock { $0 = true }
     let next = try await run("exec sheaf fetch j -o film.mp4", farm: farm)

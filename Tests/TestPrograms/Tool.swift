@@ -18,12 +18,14 @@ public enum Tool {
     public var log: String
   }
 
-  /// Runs a program to its end, whatever its exit code.
+  /// Runs a program to its end, whatever its exit code. One that has run for 15 minutes is ended: its code is 124, or
+  /// 137 if it must be killed.
   public static func result(of program: String, _ arguments: [String]) throws -> Result {
     let folder = try TemporaryFolder()
     let (output, log) = (try folder.create("output"), try folder.create("log"))
     let running = try RunningProgram(
-      program, arguments, streams: .init(output: output.fileDescriptor, errors: log.fileDescriptor))
+      "timeout", ["--kill-after", "10", "900", program] + arguments,
+      streams: .init(output: output.fileDescriptor, errors: log.fileDescriptor))
     let status = running.wait()
     return Result(
       status: status, output: try Data(contentsOf: folder.url.appendingPathComponent("output")),
