@@ -27,7 +27,11 @@ final class Decoder {
   private(set) var firstFailure: MediaError?
 
   /// Throws `.unsupported` if this build has no decoder for the stream.
-  init(_ stream: UnsafeMutablePointer<AVStream>, name: String) throws(MediaError) {
+  /// - Parameter fillsBuffers: Whether what the decoder leaves out of a picture is always the same. If not, it may be
+  ///   of any earlier picture, and depends on which ones the caller has kept.
+  init(
+    _ stream: UnsafeMutablePointer<AVStream>, name: String, fillsBuffers: Bool = false
+  ) throws(MediaError) {
     self.name = name
     let parameters = stream.pointee.codecpar!
     guard let codec = Decoder.codec(of: stream) else {
@@ -43,7 +47,7 @@ final class Decoder {
     context.pointee.pkt_timebase = stream.pointee.time_base
     context.pointee.thread_count = 1
     context.pointee.max_pixels = greatestArea
-    if Decoder.leavesPartsOut(codec.pointee.id) { sheaf_fill_buffers(context) }
+    if fillsBuffers || Decoder.leavesPartsOut(codec.pointee.id) { sheaf_fill_buffers(context) }
     try check(
       avcodec_open2(context, codec, nil), "opening the \(String(cString: codec.pointee.name)) decoder for", name)
   }
@@ -186,16 +190,20 @@ final class TrackDecoder {
   private let track: Int
   private let packet: Packet
   private let movement: Movement?
+  private var unneeded: UnneededPictures?
   private var hasPacket: Bool
   private var isAtEnd = false
 
   /// - Parameters:
   ///   - packet: Used for reading.
   ///   - hasPacket: Whether `packet` holds the track's first packet to decode.
+  ///   - unneeded: What is not decoded. Nil: everything is.
   ///   - movement: Advanced with every picture or block of samples.
   init(
-    _ decoder: Decoder, _ demuxer: Demuxer, track: Int, packet: Packet, hasPacket: Bool, movement: Movement?
+    _ decoder: Decoder, _ demuxer: Demuxer, track: Int, packet: Packet, hasPacket: Bool,
+    leavingOut unneeded: UnneededPictures? = nil, movement: Movement?
   ) {
+    self.unneeded = unneeded
     self.movement = movement
     self.decoder = decoder
     self.demuxer = demuxer
@@ -223,6 +231,10 @@ final class TrackDecoder {
       }
       if isAtEnd { return false }
       if !hasPacket { hasPacket = try demuxer.read(into: packet, ofTrack: track) }
+      if hasPacket, unneeded?.leavesOut(packet) ?? false {
+        hasPacket = false
+        continue
+      }
       isAtEnd = !hasPacket
       try decoder.send(hasPacket ? packet : nil)
       hasPacket = false

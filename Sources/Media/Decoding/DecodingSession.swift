@@ -29,7 +29,11 @@ final class DecodingSession {
   /// - Parameters:
   ///   - start: Nil is the head of the file.
   ///   - state: What the decoder is given before it begins at `start`.
-  init(_ opening: Opening, at start: Keyframe?, state: DecoderState?, index: Int) throws(MediaError) {
+  ///   - conceals: Whether it may give damaged frames. Only then are these always the same.
+  ///   - shownAt: Frames before the last one at or before this time may be left out. Nil: none is.
+  init(
+    _ opening: Opening, at start: Keyframe?, state: DecoderState?, index: Int, conceals: Bool, shownAt: Int64? = nil
+  ) throws(MediaError) {
     self.index = index
     name = opening.name
     first = start?.pts
@@ -38,14 +42,17 @@ final class DecodingSession {
     var demuxer = try Demuxer(
       opening.source, name: opening.name, discontinuities: places, movement: opening.movement)
     let stream = try opening.stream(of: demuxer)
-    let codecDecoder = try Decoder(stream, name: opening.name)
-    clock = FrameClock(stream)
+    let codecDecoder = try Decoder(stream, name: opening.name, fillsBuffers: conceals)
+    let clock = FrameClock(stream)
+    self.clock = clock
+    let unneeded = shownAt.flatMap { UnneededPictures(stream, shownAt: $0, step: clock.defaultStep) }
     if let start {
       demuxer = try opening.demuxer(demuxer, at: start, packet, discontinuities: places)
       if let state { try packet.prepend(state) }
     }
     decoder = TrackDecoder(
-      codecDecoder, demuxer, track: opening.track, packet: packet, hasPacket: start != nil, movement: opening.movement)
+      codecDecoder, demuxer, track: opening.track, packet: packet, hasPacket: start != nil,
+      leavingOut: unneeded, movement: opening.movement)
   }
 
   /// The first error that the codec reported for the data.
@@ -167,7 +174,8 @@ extension MediaTime {
 /// time. A picture without either is one frame's duration after the one before. A picture whose time is before that of
 /// the one before is not shown. The probe uses this clock too, so its frame times are those that reading gives.
 struct FrameClock {
-  private let defaultStep: Int64
+  /// The duration of a frame by the stream's rate.
+  let defaultStep: Int64
   private var last: Int64?
   /// Whether every picture so far had the presentation time of its own packet. If not, its time depends on the pictures
   /// before it.

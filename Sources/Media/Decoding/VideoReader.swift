@@ -2,6 +2,9 @@ package import CompositionModel
 
 /// The frames of one video track, decoded in one thread, in order of presentation, as the ffmpeg tool decodes them.
 ///
+/// Pictures of H.264 before the first frame that is returned are not decoded if no other needs them
+/// (`UnneededPictures`).
+///
 /// A decoder conceals what is missing of a damaged picture with parts of earlier pictures, and what it takes depends on
 /// all that it has decoded. So that a picture is the same wherever reading began, the frames of a damaged stretch (from
 /// one start to the next) come from a decoder of their own, which begins at the start before, or, while the stretch
@@ -65,7 +68,9 @@ package final class VideoReader {
     format = starts
     self.starts = starts?.keyframes ?? []
     begin = decodeFrom.flatMap { keyframe in starts?.keyframes.firstIndex { $0.pts == keyframe.pts } } ?? -1
-    session = try DecodingSession(opening, at: decodeFrom, state: state, index: begin)
+    session = try DecodingSession(
+      opening, at: decodeFrom, state: state, index: begin, conceals: self.starts.isEmpty,
+      shownAt: wantsPrevious ? nil : shownAt)
   }
 
   /// The first error that the codec reported for the data.
@@ -112,7 +117,7 @@ package final class VideoReader {
     guard let shownAt else { return try decode() }
     while true {
       let (first, before) = try first(shownAt: shownAt)
-      previous = before
+      previous = wantsPrevious ? before : nil
       guard wantsPrevious, before == nil, first != nil, begin >= 0 else { return first }
       // The decoder began with the frame that is shown.
       begin -= 1
@@ -131,7 +136,7 @@ package final class VideoReader {
     while begin >= 0, first.map({ $0.pts > shownAt }) ?? true {
       begin -= 1
       lastReturned = nil
-      try open(begin, for: .whole)
+      try open(begin, for: .whole, shownAt: shownAt)
       first = try decode()
     }
     guard var best = first else { return (nil, nil) }
@@ -225,10 +230,13 @@ package final class VideoReader {
     return false
   }
 
-  private func open(_ index: Int, for part: Part) throws(MediaError) {
+  /// - Parameter shownAt: That of the first frame that is returned, if the decoder is to find it.
+  private func open(_ index: Int, for part: Part, shownAt: Int64? = nil) throws(MediaError) {
     let start = index >= 0 ? starts[index] : nil
     self.part = part
+    let conceals = if case .damaged = part { true } else { starts.isEmpty }
     session = try DecodingSession(
-      opening, at: start, state: start.flatMap { format?.decoderState(at: $0) }, index: index)
+      opening, at: start, state: start.flatMap { format?.decoderState(at: $0) }, index: index, conceals: conceals,
+      shownAt: wantsPrevious ? nil : shownAt)
   }
 }

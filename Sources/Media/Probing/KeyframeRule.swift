@@ -118,7 +118,7 @@ struct KeyframeRule {
 }
 
 /// The first bytes of the network abstraction layer units in a packet: each follows its length, or a start code.
-private struct NetworkUnits: Sequence, IteratorProtocol {
+struct NetworkUnits: Sequence, IteratorProtocol {
   private let bytes: UnsafeRawBufferPointer
   private let lengthSize: Int
   /// Where the next unit begins. After the last unit, this is the end of the packet if its lengths are correct.

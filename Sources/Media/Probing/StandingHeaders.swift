@@ -312,7 +312,7 @@ struct StandingHeaders {
 }
 
 /// The first bits of a unit's payload, without the bytes that keep start codes out of it.
-private struct PayloadBits: BitSource {
+struct PayloadBits: BitSource {
   private let bytes: [UInt8]
   private var offset = 0
 
@@ -348,7 +348,7 @@ private struct PayloadBits: BitSource {
 
 extension Packet {
   /// A copy of the packet's side data of a type; nil if it has none.
-  fileprivate func sideData(_ type: AVPacketSideDataType) -> [UInt8]? {
+  func sideData(_ type: AVPacketSideDataType) -> [UInt8]? {
     var size = 0
     guard let data = av_packet_get_side_data(pointer, type, &size), size > 0 else { return nil }
     return [UInt8](UnsafeBufferPointer(start: data, count: size))
