@@ -35,70 +35,79 @@ struct BitRatePlanTests {
     return measured
   }
 
-  private func factor(_ plan: RenderPlan) -> Double? {
-    var factors: Set<Double> = []
-    for segment in plan.segments {
-      guard case .quality(let factor) = segment.task.encoder.rateControl else { return nil }
-      factors.insert(factor)
-    }
-    return factors.count == 1 ? factors.first : nil
+  private func factors(_ plan: RenderPlan) -> [Double?] {
+    plan.segments.map { if case .quality(let factor) = $0.task.encoder.rateControl { factor } else { nil } }
   }
 
-  /// The reference tries every rate factor, and adds up every frame.
+  /// What is added to the film's rate factor for a segment: 1.6 for each doubling of its bits a pixel.
+  private func offset(_ measured: Measurement, _ plan: RenderPlan) throws -> Double {
+    let size = try #require(plan.format).size
+    let pixels = Double(size.width * size.height * measured.frameBits[1].count)
+    let offset = 1.6 * log(Double(measured.frameBits[1].reduce(0, +)) / pixels / 0.05) / log(2)
+    return (min(max(offset, -5), 5) * 10).rounded() / 10
+  }
+
+  /// The reference tries every rate factor.
   @Test(arguments: 1...30)
-  func `the film has one rate factor, whose bits are nearest to the average bit rate`(seed: Int) throws {
+  func `the film has the rate factor whose bits are nearest to the average bit rate`(seed: Int) throws {
     let plan = try plan(bitRate: [200_000, 1_000_000, 6_000_000][seed % 3])
     let measured = try measurements(of: plan, seed: UInt64(seed))
     let model = try #require(plan.stitch.video?.encoder.bitRateModel)
     let target = Double(try #require(plan.averageBitRate)) * Double(plan.frameCount) / 30
+    let offsets = try measured.map { try offset($0, plan) }
+    let predictions = measured.map { BitPrediction($0, model: model) }
     var (best, least) = (0.0, Double.infinity)
-    for step in 10...510 {
+    for step in -40...560 {
       let factor = Double(step) / 10
-      let bits = measured.map { BitPrediction($0, model: model).frameBits(at: factor).reduce(0, +) }.reduce(0, +)
-      let miss = abs(log(Double(bits) / target))
+      let bits = zip(offsets, predictions).reduce(0.0) { $0 + $1.1.bits(at: min(max(factor + $1.0, 1), 51)) }
+      let miss = abs(log(bits / target))
       if miss < least { (best, least) = (factor, miss) }
     }
     let shared = try plan.sharingBits(measured)
-    #expect(factor(shared) == best)
+    #expect(factors(shared) == offsets.map { min(max(best + $0, 1), 51) })
     let bits = shared.segments.flatMap { $0.task.share?.frameBits ?? [] }
     #expect(bits.count == plan.frameCount)
-    #expect(abs(Double(bits.reduce(0, +)) / target - 1) < 0.015 || [1, 51].contains(best))
+    let isReached = abs(Double(bits.reduce(0, +)) / target - 1) < 0.015
+    // Or no segment's rate factor can be another.
+    #expect(isReached || factors(shared).allSatisfy { $0 == 1 } || factors(shared).allSatisfy { $0 == 51 })
     // What the pieces must agree with, and all else of the tasks, is as before.
     #expect(shared.stitch == plan.stitch)
     #expect(shared.segments.map(\.task.spans) == plan.segments.map(\.task.spans))
   }
 
   @Test
-  func `bits are shared out by what the segments need`() throws {
+  func `bits are shared out by what the segments need, and quiet ones get more than that`() throws {
     let plan = try plan(frames: 300)
     var measured = try measurements(of: plan)
     measured[1] = measured[0]
     measured[1].frameBits = measured[0].frameBits.map { $0.map { 5 * $0 } }
     let shares = try plan.sharingBits(measured).segments.map { $0.task.share?.frameBits.reduce(0, +) ?? 0 }
-    #expect(abs(Double(shares[1]) / Double(shares[0]) - 5) < 0.01)
+    #expect((2..<4).contains(Double(shares[1]) / Double(shares[0])))
   }
 
   @Test
   func `a change of one segment of many leaves the tasks of the others as they are`() throws {
     let plan = try plan(frames: 3000, segment: 1)
-    let measured = try measurements(of: plan)
-    let before = try plan.sharingBits(measured)
     var same = 0
-    for index in measured.indices.prefix(40) {
-      var changed = measured
-      changed[index].frameBits = measured[index].frameBits.map { $0.map { $0 * 11 / 10 } }
-      let after = try plan.sharingBits(changed)
-      let others = plan.segments.indices.filter { $0 != index }
-      if others.allSatisfy({ after.segments[$0].task == before.segments[$0].task }) { same += 1 }
+    for seed in 1...20 {
+      let measured = try measurements(of: plan, seed: UInt64(seed))
+      let before = try plan.sharingBits(measured)
+      for index in measured.indices.prefix(2) {
+        var changed = measured
+        changed[index].frameBits = measured[index].frameBits.map { $0.map { $0 * 11 / 10 } }
+        let after = try plan.sharingBits(changed)
+        let others = plan.segments.indices.filter { $0 != index }
+        if others.allSatisfy({ after.segments[$0].task == before.segments[$0].task }) { same += 1 }
+      }
     }
-    #expect(same >= 32)
+    #expect(same >= 32, "\(same) of 40")
   }
 
   @Test
   func `a bit rate that cannot be reached takes the last rate factor`() throws {
     for (rate, expected) in [(1_000, 51.0), (1_000_000_000, 1.0)] {
       let plan = try plan(bitRate: rate)
-      #expect(factor(try plan.sharingBits(try measurements(of: plan))) == expected)
+      #expect(try factors(plan.sharingBits(measurements(of: plan))).allSatisfy { $0 == expected })
     }
   }
 
