@@ -32,7 +32,7 @@ public struct VideoFormat: Sendable, Hashable, Codable {
   public var decoderStates: [DecoderState]?
   /// The presentation times of frames whose pictures are damaged, or may be: decoders conceal what is missing. Nil if
   /// the probe found none. A track is decoded to look for them only if its packets show damage, or decoding is needed
-  /// anyway.
+  /// anyway. In a task, the first of them around what it reads.
   public var damagedFrames: FrameTimes?
   /// The constant rate behind rounded times. Nil if the container does not round times, or the rate is not constant.
   public var cadence: StoredTime.Cadence?

@@ -230,7 +230,13 @@ extension PlannedSource {
     var format = video.withKeyframes(in: starts ?? 0..<0)
     format.frames = FrameTimes([])
     format.startsProvedBy = nil
-    format.damagedFrames = nil
+    // Whether there are any around is all that a reader needs.
+    let from = starts.flatMap { $0.lowerBound > 0 ? format.keyframes.first?.pts : nil } ?? .min
+    let through = starts.flatMap {
+      video.keyframes.indices.contains($0.upperBound) ? video.keyframes[$0.upperBound].pts : nil
+    }
+    format.damagedFrames = video.damagedFrames?.times.first { $0 >= from && $0 <= through ?? .max }
+      .map { FrameTimes([$0]) }
     let start = decodeFrom.map { format.keyframes[$0 - (starts?.lowerBound ?? 0)] }
     self.init(
       digest: asset.digest, track: track.index, codec: track.codec, timebase: track.timebase, origin: track.origin,
