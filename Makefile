@@ -60,10 +60,11 @@ chaos: release ## the example film on farms on which something fails, as a table
 	@scripts/install-packages test
 	pg_virtualenv -t -o max_connections=200 -o fsync=off Tests/Chaos/run --seed $(or $(SEED),1) --tries $(or $(TRIES),1)
 
-exactness: release ## every frame and sample of films cut from 600 kinds of files, then the time of probing, as tables; SEED=n
+exactness: release ## every frame and sample of films cut from 600 kinds of files, films of every codec, container and cadence, then the time of probing, as tables; SEED=n
 	@scripts/install-packages test
 	swift build --product sheafPackageTests
 	SHEAF_EXACTNESS=$(or $(SEED),1) swift test --skip-build --disable-xctest --filter '^ExactnessTests\.WholeAttack'
+	Tests/Cells/run
 	Benchmarks/probe
 
 clean:
