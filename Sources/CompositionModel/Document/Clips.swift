@@ -49,8 +49,8 @@ struct ClipEntry: Sendable {
   static let instead = [
     "volume": "the volume of a track is set in 'audioMix'", "start": "did you mean 'at'?",
     "in": "the part of the asset is 'use'", "out": "the part of the asset is 'use'",
-    "trim": "did you mean 'use'?", "timeRange": "the part of the asset is 'use'", "range": "did you mean 'use'?",
-    "length": "did you mean 'duration'?",
+    "trim": "did you mean 'use'?", "timerange": "the part of the asset is 'use'", "range": "did you mean 'use'?",
+    "length": "did you mean 'duration'?", "for": "did you mean 'duration'?",
     "source": "did you mean 'asset'?", "src": "did you mean 'asset'?", "file": "did you mean 'asset'?",
     "rate": "did you mean 'speed'?", "x": "the place is 'frame', [x, y, width, height], or 'transform'",
     "y": "the place is 'frame', [x, y, width, height], or 'transform'", "position": "did you mean 'frame'?",

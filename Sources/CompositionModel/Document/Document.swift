@@ -32,9 +32,7 @@ public struct Document: Sendable {
   static let instead = [
     "clips": "clips are listed in a track of 'tracks'", "version": "did you mean 'sheaf'?",
     "output": "did you mean 'export'?", "subtitles": "did you mean 'captions'?",
-    "overlays": "'overlays' is a key of 'videoComposition'",
-    "transitions": "'transitions' is a key of 'videoComposition'", "audio": "did you mean 'audioMix'?",
-    "framerate": "'frameRate' is a key of 'videoComposition'", "fps": "'frameRate' is a key of 'videoComposition'",
+    "audio": "did you mean 'audioMix'?", "fps": "'frameRate' is a key of 'videoComposition'",
   ]
 
   /// Reads a document. Throws every problem that can be found without its media.
@@ -124,7 +122,14 @@ public struct Document: Sendable {
 extension DocumentReader {
   /// Reads the whole document. Nil if it is not an object.
   mutating func document(_ value: JSONValue) -> Document? {
-    guard let fields = fields(value, "a document", keys: Document.keys, instead: Document.instead) else { return nil }
+    guard
+      let fields = fields(
+        value, "a document", keys: Document.keys, instead: Document.instead,
+        elsewhere: [
+          ("'videoComposition'", VideoCompositionEntry.keys), ("'export'", ExportEntry.keys),
+          ("'video' of 'export'", VideoEntry.keys),
+        ])
+    else { return nil }
     if let version = required(fields, "sheaf", "a document") {
       if case .number("1") = version.content {
       } else {

@@ -37,12 +37,18 @@ struct DocumentReader {
   }
 
   /// Reads an object. Its keys are `keys`. Those of `notYet` belong to the document's language, but this version
-  /// refuses them. `instead` has, for keys that people know from elsewhere, what to write here.
+  /// refuses them. `instead` has, for keys in small letters that people know from elsewhere, what to write here.
+  /// - Parameters:
+  ///   - noun: What the object is. If it need not be an object, `alternative` says so.
+  ///   - elsewhere: Other objects of the document, whose keys are looked for here.
   mutating func fields(
-    _ value: JSONValue, _ noun: String, keys: [String], notYet: [String] = [], instead: [String: String] = [:]
+    _ value: JSONValue, _ noun: String, alternative: String = "", keys: [String], notYet: [String] = [],
+    instead: [String: String] = [:], elsewhere: [(noun: String, keys: [String])] = []
   ) -> Fields? {
     guard case .object(let members) = value.content else {
-      problems.add(value.pointer, "\(value.shown) is not \(noun): an object with the keys \(list(keys)) should be here")
+      problems.add(
+        value.pointer,
+        "\(value.shown) is not \(noun): an object with the keys \(list(keys))\(alternative) should be here")
       return nil
     }
     var legal: [String: JSONValue] = [:]
@@ -53,7 +59,8 @@ struct DocumentReader {
         problems.add(
           member.pointer, "'\(key)' is part of the document's language but this version cannot render it yet")
       } else {
-        let hint = instead[key.lowercased()].map { " (\($0))" }
+        let place = elsewhere.first { $0.keys.contains(key) }
+        let hint = (instead[key.lowercased()] ?? place.map { "'\(key)' is a key of \($0.noun)" }).map { " (\($0))" }
         problems.add(
           member.pointer,
           "unknown key '\(key.shortened)'\(hint ?? suggestion(for: key, among: keys)); "

@@ -70,8 +70,9 @@ extension DocumentReader {
     var entry = VideoEntry(pointer: value.pointer)
     guard
       let fields = fields(
-        value, "'video' (which may also be false)", keys: VideoEntry.keys, notYet: VideoEntry.notYet,
-        instead: VideoEntry.instead)
+        value, "'video'", alternative: ", or false", keys: VideoEntry.keys, notYet: VideoEntry.notYet,
+        instead: VideoEntry.instead,
+        elsewhere: [("'videoComposition'", VideoCompositionEntry.keys), ("'export'", ExportEntry.keys)])
     else { return .settings(entry) }
     entry.keyframeInterval = keyframeInterval(fields["keyframeInterval"])
     entry.sceneCuts = boolean(fields["sceneCuts"])
@@ -140,7 +141,7 @@ extension DocumentReader {
     var entry = AudioEntry(pointer: value.pointer)
     guard
       let fields = fields(
-        value, "'audio' (which may also be false)", keys: AudioEntry.keys, notYet: AudioEntry.notYet,
+        value, "'audio'", alternative: ", or false", keys: AudioEntry.keys, notYet: AudioEntry.notYet,
         instead: AudioEntry.instead)
     else { return .settings(entry) }
     let written: AudioCodec? = choice(fields["codec"], "audio codec")

@@ -80,7 +80,12 @@ extension DocumentReader {
     var entry = ExportEntry(pointer: pointer)
     entry.preset = preset
     guard let value,
-      let fields = fields(value, "'export'", keys: ExportEntry.keys, instead: ExportEntry.instead)
+      let fields = fields(
+        value, "'export'", keys: ExportEntry.keys, instead: ExportEntry.instead,
+        elsewhere: [
+          ("'video'", VideoEntry.keys), ("'audio'", AudioEntry.keys),
+          ("'videoComposition'", VideoCompositionEntry.keys),
+        ])
     else { return entry }
     entry.to = name(fields["to"], "the output's path")
     // What is wrong with the path is found when the document is lowered.

@@ -82,7 +82,8 @@ extension DocumentReader {
     guard let value,
       let fields = fields(
         value, "'videoComposition'", keys: VideoCompositionEntry.keys,
-        instead: VideoCompositionEntry.instead)
+        instead: VideoCompositionEntry.instead,
+        elsewhere: [("'export'", ExportEntry.keys), ("'video' of 'export'", VideoEntry.keys)])
     else { return entry }
     entry.renderSize = size(fields["renderSize"], in: VideoCompositionEntry.sides)
     if let scale = scale(fields["scale"]) { entry.scale = scale }
