@@ -170,10 +170,10 @@ enum ProbeText {
   /// At most so many places are listed.
   private static let mostPlaces = 20
 
-  /// What may not be as the file's maker meant it: the places at which its timestamps jump, and a part that is not
-  /// read.
+  /// What may not be as the file's maker meant it: the places at which its timestamps jump, or the format of its sound
+  /// changes, and a part that is not read.
   static func warnings(_ description: AssetDescription) -> [String] {
-    jumps(description)
+    jumps(description) + description.tracks.flatMap(changes)
       + (description.unreadBytes.map { ["another file begins in its last \($0) bytes, which are not read"] } ?? [])
   }
 
@@ -184,6 +184,18 @@ enum ProbeText {
     }
     let rest = jumps.count - listed.count
     return rest > 0 ? listed + ["the timestamps jump at \(rest) more places"] : listed
+  }
+
+  private static func changes(_ track: TrackDescription) -> [String] {
+    guard let audio = track.audio, let changes = audio.changes else { return [] }
+    let start = track.range.start.approximateSeconds
+    let listed = changes.prefix(mostPlaces).map { change in
+      let seconds = start + Double(change.sample) / Double(audio.sampleRate)
+      return "the sound of track \(track.index) changes to \(change.layout) at \(change.sampleRate) Hz at "
+        + "\((seconds * 1000).rounded() / 1000) s; it is converted to \(audio.layout) at \(audio.sampleRate) Hz"
+    }
+    let rest = changes.count - listed.count
+    return rest > 0 ? listed + ["the sound of track \(track.index) changes at \(rest) more places"] : listed
   }
 
   private static func parts(_ video: VideoFormat) -> [String] {

@@ -47,4 +47,41 @@ struct JoinedStreamTests {
       #expect(probe.output.contains("warning: \(warning)"), "\(probe.output)")
     }
   }
+
+  @Test func `sound whose sample rate changes is rendered whole and at its pitch, and is warned of`() async throws {
+    let files = try Workspace()
+    defer { files.remove() }
+    var data = Data()
+    for rate in ["44100", "48000"] {
+      let path = files.path("\(rate).aac")
+      _ = try await Command.output(
+        "ffmpeg", "-v", "error", "-f", "lavfi", "-i", "sine=f=1000:d=2:r=\(rate)", "-c:a", "aac", path)
+      data += try Data(contentsOf: URL(fileURLWithPath: path))
+    }
+    try data.write(to: URL(fileURLWithPath: files.path("joined.aac")))
+    let edit = try files.write(
+      """
+      { "sheaf": 1, "assets": { "a": "joined.aac" }, "tracks": [ { "type": "audio", "clips": [ { "asset": "a" } ] } ],
+        "export": { "to": "film.wav" } }
+      """, to: "edit.json")
+    let film = files.path("film.wav")
+    let render = try await Command.sheaf("render", edit, "-o", film, "--store", files.path("store")).run()
+    try #require(render.status == 0, "\(render.errors)")
+    let duration = try await Command.output(
+      "ffprobe", "-v", "error", "-show_entries", "format=duration", "-of", "csv=p=0", film)
+    #expect(abs(try #require(Double(duration.trimmingCharacters(in: .whitespacesAndNewlines))) - 4.07) < 0.03)
+    // All but the tone of 1 kHz is removed at once, so that nothing is left of a tone at another pitch.
+    let rest = try await Command.output(
+      "sh", "-c",
+      "ffmpeg -hide_banner -ss 2.5 -i \(film) -af bandreject=f=1000:width_type=h:w=60,volumedetect -f null - 2>&1")
+    let level = try #require(rest.firstMatch(of: /mean_volume: (-[0-9.]+) dB/)?.1)
+    #expect(try #require(Double(level)) < -35, "\(level) dB of \(duration) s")
+
+    let warning = "the sound of track 0 changes to mono at 48000 Hz at "
+    let check = try await Command.sheaf("check", edit, "--store", files.path("store")).run()
+    #expect(check.status == 0)
+    #expect(check.errors.contains("warning: asset 'a': \(warning)"), "\(check.errors)")
+    let probe = try await Command.sheaf("probe", files.path("joined.aac"), "--store", files.path("store")).run()
+    #expect(probe.output.contains("warning: \(warning)"), "\(probe.output)")
+  }
 }

@@ -189,6 +189,23 @@ public struct TrackFailure: Sendable, Hashable, Codable {
 
 /// The samples of an audio track.
 public struct AudioFormat: Sendable, Hashable, Codable {
+  /// A place in a track from which on its samples are stored at another rate or in other channels: streams of several
+  /// encoders were joined. They are converted to the track's format.
+  public struct Change: Sendable, Hashable, Codable {
+    /// The first sample's number, at the track's sample rate, counted from the track's first sample.
+    public var sample: Int64
+    /// Samples a second of each channel, as they are stored from there on.
+    public var sampleRate: Int
+    /// libavutil's description of the layout from there on.
+    public var layout: String
+
+    public init(sample: Int64, sampleRate: Int, layout: String) {
+      self.sample = sample
+      self.sampleRate = sampleRate
+      self.layout = layout
+    }
+  }
+
   /// Samples a second of each channel.
   public var sampleRate: Int
   public var channels: Int
@@ -196,6 +213,8 @@ public struct AudioFormat: Sendable, Hashable, Codable {
   public var layout: String
   /// Bits a sample as stored. Nil if the codec has no such number.
   public var bitDepth: Int?
+  /// Where the stored format changes, in order. Nil if it does not.
+  public var changes: [Change]?
 
   public init(sampleRate: Int, channels: Int, layout: String, bitDepth: Int? = nil) {
     self.sampleRate = sampleRate

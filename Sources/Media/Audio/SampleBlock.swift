@@ -44,6 +44,14 @@ package final class SampleBlock {
     for channel in 0..<channels { (row(channel) + start).update(repeating: 0, count: count) }
   }
 
+  /// Some of the samples, in a block of their own unless they are all.
+  func part(_ range: Range<Int>) -> SampleBlock {
+    if range == 0..<capacity { return self }
+    let part = SampleBlock(channels: channels, capacity: range.count)
+    part.copy(self, from: range.lowerBound, to: 0, count: range.count)
+    return part
+  }
+
   /// Copies `count` samples of each channel, from `source` of `other` to `target` here. Both have the same channels.
   package func copy(_ other: SampleBlock, from source: Int, to target: Int, count: Int) {
     for channel in 0..<channels { (row(channel) + target).update(from: other.row(channel) + source, count: count) }

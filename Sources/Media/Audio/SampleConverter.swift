@@ -48,9 +48,9 @@ package final class SampleConverter {
       ], matrix: gains, subject: subject)
   }
 
-  /// A converter from the frame's sample format and layout to rows of 32-bit float in a layout, at the same rate.
-  fileprivate convenience init(
-    decoded frame: UnsafeMutablePointer<AVFrame>, layout: String, subject: String
+  /// A converter from the frame's sample format, layout and rate to rows of 32-bit float in a layout at a rate.
+  convenience init(
+    decoded frame: UnsafeMutablePointer<AVFrame>, layout: String, rate targetRate: Int, subject: String
   ) throws(MediaError) {
     var target = AVChannelLayout()
     defer { av_channel_layout_uninit(&target) }
@@ -58,7 +58,7 @@ package final class SampleConverter {
     let rate = Int(frame.pointee.sample_rate)
     try self.init(
       source: &frame.pointee.ch_layout, format: AVSampleFormat(frame.pointee.format), rate: rate, target: &target,
-      targetRate: rate, options: [], matrix: nil, subject: subject)
+      targetRate: targetRate, options: [], matrix: nil, subject: subject)
   }
 
   /// - Parameters:
@@ -101,66 +101,19 @@ package final class SampleConverter {
     }.get()
   }
 
-  fileprivate func convert(
-    _ planes: UnsafePointer<UnsafePointer<UInt8>?>, count: Int, into output: SampleBlock
+  /// Converts `count` samples of each plane as `convert(_:into:)` does. Nil planes are the end: what is left is
+  /// written.
+  func convert(
+    _ planes: UnsafePointer<UnsafePointer<UInt8>?>?, count: Int, into output: SampleBlock
   ) throws(MediaError) -> Int {
     let result = output.withRows(from: 0) { rows in
       swr_convert(
         context, UnsafeMutableRawPointer(rows).assumingMemoryBound(to: UnsafeMutablePointer<UInt8>?.self),
-        Int32(clamping: output.capacity), UnsafeMutablePointer(mutating: planes), Int32(clamping: count))
+        Int32(clamping: output.capacity), planes.map { UnsafeMutablePointer(mutating: $0) }, Int32(clamping: count))
     }
     return Int(try check(result, "converting", "audio"))
   }
-}
 
-/// Converts decoded frames to blocks of 32-bit float in the layout that the track was described with.
-struct DecodedAudioConverter {
-  private struct Input: Equatable {
-    var format: Int32
-    var layout: String
-  }
-
-  private let format: AudioFormat
-  private let name: String
-  private var input: Input?
-  private var converter: SampleConverter?
-
-  init(format: AudioFormat, name: String) {
-    self.format = format
-    self.name = name
-  }
-
-  /// The frame's samples without the first `skipped`. Throws `.unsupported` if the sample rate is not the described
-  /// one.
-  mutating func block(
-    _ frame: UnsafeMutablePointer<AVFrame>, at position: Int64, skipping skipped: Int
-  ) throws(MediaError) -> AudioBlock {
-    guard Int(frame.pointee.sample_rate) == format.sampleRate else {
-      throw MediaError(
-        .unsupported, operation: "decoding", subject: name,
-        message: "its sample rate changes from \(format.sampleRate) to \(frame.pointee.sample_rate) Hz")
-    }
-    let input = Input(format: frame.pointee.format, layout: layoutName(frame.pointee.ch_layout))
-    if input != self.input {
-      converter = try SampleConverter(decoded: frame, layout: format.layout, subject: name)
-      self.input = input
-    }
-    let count = Int(frame.pointee.nb_samples)
-    let samples = SampleBlock(channels: format.channels, capacity: count - skipped)
-    if input.format == AV_SAMPLE_FMT_FLTP.rawValue, input.layout == format.layout {
-      for channel in 0..<format.channels {
-        let row = UnsafeRawPointer(frame.pointee.extended_data[channel]!).assumingMemoryBound(to: Float.self)
-        samples.row(channel).update(from: row + skipped, count: samples.capacity)
-      }
-      return AudioBlock(position: position, samples: samples)
-    }
-    let whole = skipped == 0 ? samples : SampleBlock(channels: format.channels, capacity: count)
-    let planes = UnsafeRawPointer(frame.pointee.extended_data!).assumingMemoryBound(to: UnsafePointer<UInt8>?.self)
-    let converted = try converter?.convert(planes, count: count, into: whole) ?? 0
-    guard converted == count else {
-      throw MediaError(.damaged, operation: "decoding", subject: name, message: "\(count) samples became \(converted)")
-    }
-    if skipped > 0 { samples.copy(whole, from: skipped, to: 0, count: samples.capacity) }
-    return AudioBlock(position: position, samples: samples)
-  }
+  /// How many output samples the next one written is before the next input sample.
+  func delay(atRate rate: Int) -> Int64 { swr_get_delay(context, Int64(rate)) }
 }

@@ -2,13 +2,15 @@ internal import CMedia
 package import CompositionModel
 
 /// The samples of one audio track, decoded in one thread to 32-bit float at the track's rate and layout: the samples
-/// that the ffmpeg tool gives for that range, at exact positions on the asset's timeline.
+/// that the ffmpeg tool gives for that range, at exact positions on the asset's timeline. Where the stored format
+/// changes, they are converted to the track's.
 package final class AudioReader {
   private let first: Int64
   private let decoder: TrackDecoder
-  private var clock: SampleClock
   private let frame: Frame
   private var converter: DecodedAudioConverter
+  /// Whether `frame` has what follows the block that was returned last.
+  private var hasFrame = false
   /// The positions of packets that could not be decoded, since they were last taken.
   private var damaged: [Int64] = []
 
@@ -27,7 +29,6 @@ package final class AudioReader {
   ) throws(MediaError) {
     first = position
     frame = try Frame()
-    converter = DecodedAudioConverter(format: format, name: name)
     let packet = try Packet()
     var hasPacket = false
     let places = discontinuities.map { [track: $0] } ?? [:]
@@ -47,7 +48,10 @@ package final class AudioReader {
     }
     decoder = TrackDecoder(
       try Decoder(stream, name: name), demuxer, track: track, packet: packet, hasPacket: hasPacket, movement: movement)
-    clock = SampleClock(stream, container: demuxer.formatName, origin: origin, sampleRate: format.sampleRate)
+    converter = DecodedAudioConverter(
+      format: format,
+      clock: SampleClock(stream, container: demuxer.formatName, origin: origin, sampleRate: format.sampleRate),
+      name: name)
   }
 
   private static func stream(
@@ -72,7 +76,7 @@ package final class AudioReader {
     _ stream: UnsafeMutablePointer<AVStream>, of container: String, format: AudioFormat
   ) -> Bool {
     let timebase = stream.pointee.time_base
-    guard timebase.num == 1, Int(timebase.den) == format.sampleRate else { return false }
+    guard format.changes == nil, timebase.num == 1, Int(timebase.den) == format.sampleRate else { return false }
     let codec = Decoder.codecName(stream.pointee.codecpar)
     if codec.hasPrefix("pcm_") { return codec != "pcm_dvd" }
     return (codec == "flac" || codec == "alac") && !SampleClock.timeless.contains(container)
@@ -81,20 +85,22 @@ package final class AudioReader {
   /// The next samples, none before the requested position; nil after the last. Positions rise. If a block does not
   /// start at the end of the one before, the track has a gap, which is silence.
   package func next() throws(MediaError) -> AudioBlock? {
-    while try decoder.decode(into: frame.pointer) {
+    while true {
+      if !hasFrame {
+        hasFrame = try decoder.decode(into: frame.pointer)
+        takeReports()
+      }
+      if let block = try converter.rest(before: hasFrame ? frame.pointer : nil, from: first) { return block }
+      guard hasFrame else { return nil }
+      hasFrame = false
       defer { av_frame_unref(frame.pointer) }
-      takeReports()
-      let count = Int(frame.pointer.pointee.nb_samples)
-      guard count > 0, var place = clock.place(frame.pointer) else { continue }
-      let early = max(0, first - place.position)
-      place.skipped += Int(clamping: early)
-      place.position += early
-      guard place.skipped < count else { continue }
-      return try converter.block(frame.pointer, at: place.position, skipping: place.skipped)
+      if let block = try converter.block(frame.pointer, from: first) { return block }
     }
-    takeReports()
-    return nil
   }
+
+  /// Where the stored rate or layout changes, as far as was decoded. The numbers of samples count from time zero of the
+  /// asset's timeline.
+  var changes: [AudioFormat.Change] { converter.changes }
 
   /// The positions of packets that could not be decoded, since the last call. None is before the requested position.
   package func takeDamage() -> [Int64] {
@@ -104,7 +110,7 @@ package final class AudioReader {
 
   private func takeReports() {
     for report in decoder.takeReports() where report.isError {
-      if let position = clock.position(ofPacketAt: report.time), position >= first { damaged.append(position) }
+      if let position = converter.position(ofPacketAt: report.time), position >= first { damaged.append(position) }
     }
   }
 }

@@ -56,9 +56,18 @@ struct SampleClock {
 
   /// The next block's place; nil if all of it overlaps earlier samples.
   mutating func place(_ frame: UnsafePointer<AVFrame>) -> Place? {
-    let count = Int64(frame.pointee.nb_samples)
-    let stored = frame.pointee.best_effort_timestamp
-    let position = stored == sheaf_no_pts ? Int64.min : av_rescale_q(stored &- origin, timebase, sample)
+    place(count: Int64(frame.pointee.nb_samples), stored: frame.pointee.best_effort_timestamp)
+  }
+
+  /// The place of the next `count` samples at the clock's rate; nil if all of them overlap earlier samples.
+  /// - Parameters:
+  ///   - stored: A stored timestamp, or `sheaf_no_pts`.
+  ///   - delay: How many samples the first of them is before that timestamp.
+  ///   - isResampled: Whether they are stored at another rate. libavformat's times are off by up to half a second
+  ///     there: those of frames within a packet of MPEG-TS, and of packets within a page of Ogg, which it reckons.
+  mutating func place(count: Int64, stored: Int64, delay: Int64 = 0, isResampled: Bool = false) -> Place? {
+    let tolerance = isResampled ? max(tolerance, Int64(sample.den) / 2) : tolerance
+    let position = stored == sheaf_no_pts ? Int64.min : av_rescale_q(stored &- origin, timebase, sample) &- delay
     // No timestamp, or an impossible one.
     guard position.magnitude < 1 << 56 else { return start(at: next ?? 0, count) }
     guard let expected = next else { return start(at: position, count) }

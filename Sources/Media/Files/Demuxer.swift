@@ -12,6 +12,8 @@ final class Demuxer {
   private let discontinuities: [Int: [Discontinuity]]
   /// By stream, how many discontinuities are before the last packet that was read.
   private var passed: [Int: Int] = [:]
+  /// By stream, the seconds a tick when the file was opened. A chained Ogg file's later parts may have others.
+  private var timebases: [AVRational] = []
 
   /// - Parameters:
   ///   - discontinuities: By stream, as the file was described.
@@ -54,6 +56,7 @@ final class Demuxer {
     for index in decoders.indices { av_dict_free(&decoders[index]) }
     try io.rethrow()
     try check(found, "looking for the tracks of", name)
+    timebases = streams.map { $0?.pointee.time_base ?? AVRational(num: 1, den: 1) }
   }
 
   deinit {
@@ -121,6 +124,7 @@ final class Demuxer {
     try io.rethrow()
     if result == sheaf_averror(ENOMEM) { try check(result, "reading", name) }
     packet.removeImpossibleTimes()
+    keepTimebase(of: packet)
     if !discontinuities.isEmpty { correctTimes(of: packet) }
     movement?.advance()
     return result >= 0
@@ -132,6 +136,15 @@ final class Demuxer {
       if Int(packet.pointer.pointee.stream_index) == track { return true }
     }
     return false
+  }
+
+  /// States a packet's times in ticks of the timebase that the stream had when the file was opened.
+  private func keepTimebase(of packet: Packet) {
+    let index = Int(packet.pointer.pointee.stream_index)
+    guard index < timebases.count, let timebase = streams[index]?.pointee.time_base,
+      av_cmp_q(timebase, timebases[index]) != 0
+    else { return }
+    av_packet_rescale_ts(packet.pointer, timebase, timebases[index])
   }
 
   private func correctTimes(of packet: Packet) {

@@ -52,7 +52,11 @@ package enum AssetProbe {
         case .video:
           let track = VideoTrackProbe(source, demuxer, stream, movement: movement)
           try track.probe(&finding, &scans[finding.index]!)
-        case .audio: try probeAudio(stream, sounds[finding.index]!, &finding, name: name)
+        case .audio:
+          try probeAudio(stream, sounds[finding.index]!, &finding, name: name)
+          if case .success(let scan)? = sounds[finding.index], scan.mayChangeFormat, let first = scan.first {
+            try finding.followFormat(from: first, source, name: name, movement: movement)
+          }
         case .subtitle, .metadata:
           finding.add(others[finding.index])
           if let extent = try texts[finding.index]?.get().extent { (finding.start, finding.end) = extent }
@@ -328,6 +332,32 @@ struct TrackFinding {
       return av_disposition_to_string(flag).map { String(cString: $0) }
     }
     if !names.isEmpty { description.characteristics = names }
+  }
+
+  /// Decodes all of an audio track in which the sample rate or the channels may change, which shows where they do and
+  /// how many samples it has at the rate of the first.
+  mutating func followFormat(
+    from first: (sampleRate: Int, channels: Int, layout: String), _ source: any ByteSource, name: String,
+    movement: Movement?
+  ) throws(MediaError) {
+    guard let start else { return }
+    var format = AudioFormat(
+      sampleRate: first.sampleRate, channels: first.channels, layout: first.layout,
+      bitDepth: description.audio?.bitDepth)
+    let reader = try AudioReader(
+      source: source, name: name, track: index, timebase: MediaTime(timebase), origin: start,
+      discontinuities: description.discontinuities, format: format, from: .min / 4, movement: movement)
+    var range: Range<Int64>?
+    while let block = try reader.next() { range = (range?.lowerBound ?? block.position)..<block.end }
+    guard let range else { return }
+    if !reader.changes.isEmpty {
+      format.changes = reader.changes.map { change in
+        AudioFormat.Change(
+          sample: change.sample - range.lowerBound, sampleRate: change.sampleRate, layout: change.layout)
+      }
+    }
+    length = (Int64(range.count), format.sampleRate)
+    description.audio = format
   }
 
   /// FNV-1a with 64 bits. Nil for no bytes.

@@ -30,6 +30,11 @@ final class AudioScan {
   private let sampleRate: Int
   private let frame: Frame
   private(set) var packetCount = 0
+  /// Whether the rate or the channels may change, so that only decoding everything shows the extent.
+  var mayChangeFormat: Bool { watch.mayChange }
+  /// The format of the first samples. What libavformat states may be that of later ones.
+  private(set) var first: (sampleRate: Int, channels: Int, layout: String)?
+  private var watch: SoundFormatWatch
 
   /// Decodes the first packets; nil after them.
   private var head: Decoder?
@@ -51,6 +56,7 @@ final class AudioScan {
     self.demuxer = demuxer
     sampleRate = Int(max(1, stream.pointee.codecpar.pointee.sample_rate))
     frame = try Frame()
+    watch = SoundFormatWatch(stream.pointee.codecpar)
     head = try Decoder(stream, name: demuxer.name)
     counter = PacketCounter(stream, container: demuxer.formatName)
   }
@@ -58,6 +64,7 @@ final class AudioScan {
   /// Packets are added in the file's order.
   func add(_ packet: Packet) throws(MediaError) {
     packetCount += 1
+    watch.add(packet)
     let before = count
     if let head {
       try head.send(packet)
@@ -98,6 +105,8 @@ final class AudioScan {
       if start == nil {
         let first = stored == sheaf_no_pts ? 0 : stored
         start = first
+        let layout = frame.pointer.pointee.ch_layout
+        self.first = (Int(frame.pointer.pointee.sample_rate), Int(layout.nb_channels), layoutName(layout))
         clock = SampleClock(stream, container: demuxer.formatName, origin: first, sampleRate: sampleRate)
       }
       if let end = clock?.place(frame.pointer)?.end { count = end }
