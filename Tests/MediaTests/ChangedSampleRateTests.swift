@@ -22,7 +22,8 @@ import Testing
     Kind(name: "a.aac", audio: ["-c:a", "aac"], rates: [44100, 48000]),
     Kind(name: "a.aac", audio: ["-c:a", "aac"], rates: [48000, 22050]),
     Kind(name: "a.aac", audio: ["-c:a", "aac"], rates: [8000, 48000]),
-    Kind(name: "a.mp3", audio: ["-c:a", "libmp3lame", "-write_xing", "0", "-id3v2_version", "0"], rates: [44100, 48000]),
+    Kind(
+      name: "a.mp3", audio: ["-c:a", "libmp3lame", "-write_xing", "0", "-id3v2_version", "0"], rates: [44100, 48000]),
     Kind(name: "a.ac3", audio: ["-c:a", "ac3"], rates: [48000, 32000]),
     Kind(name: "a.eac3", audio: ["-c:a", "eac3"], rates: [48000, 32000]),
     Kind(name: "a.mpg", audio: ["-c:a", "mp2"], rates: [44100, 48000]),

@@ -38,7 +38,9 @@ struct DecodedAudioConverter {
 
   /// What is held back of the frames before, from position `first` on, if `frame` cannot follow them in one converter.
   /// To be called before each frame is converted, and with nil after the last.
-  mutating func rest(before frame: UnsafeMutablePointer<AVFrame>?, from first: Int64) throws(MediaError) -> AudioBlock? {
+  mutating func rest(
+    before frame: UnsafeMutablePointer<AVFrame>?, from first: Int64
+  ) throws(MediaError) -> AudioBlock? {
     guard let converter, let input, Int(input.rate) != format.sampleRate, frame.map({ Input($0) != input }) ?? true
     else { return nil }
     self.converter = nil
