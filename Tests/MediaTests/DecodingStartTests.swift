@@ -285,6 +285,23 @@ import Testing
     }
   }
 
+  @Test func `pictures that cannot be decoded are described as damaged`() throws {
+    let path = scratch.path("movie.mov")
+    _ = try Tool.ffmpeg(
+      "-f", "lavfi", "-i", "testsrc2=size=176x144:rate=25:duration=4", "-pix_fmt", "yuv410p", "-c:v", "svq1", path)
+    let packets = try Tool.ffprobe("-select_streams", "v", "-show_entries", "packet=pts,size,pos", path)
+    try #require(packets.count == 100)
+    var data = try Data(contentsOf: URL(fileURLWithPath: path))
+    for packet in [packets[30], packets[31], packets[70]] {
+      let (size, position) = (try #require(Int(packet[1])), try #require(Int(packet[2])))
+      data.resetBytes(in: position..<position + size)
+    }
+    try data.write(to: URL(fileURLWithPath: path))
+    let video = try #require(try AssetProbe.probe(openSource(path), name: path).defaultTrack(.video)?.video)
+    #expect(video.frames.count == 97)
+    #expect(video.damagedFrames?.times == [30, 31, 70].compactMap { Int64(packets[$0][0]) })
+  }
+
   /// A demuxer hands a palette or a setup record on beside the packet that follows it, and leaves it out after a seek.
   @Test(arguments: ["avi", "mov"], ["", "=new=1"])
   func `a start has its palette`(container: String, use: String) throws {

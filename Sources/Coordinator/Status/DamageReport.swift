@@ -33,7 +33,9 @@ package struct DamageReport: Sendable, Hashable, Codable {
     self.track = track.track
     type = track.type
     count = track.count
-    places = track.places.map { Place(sourceSeconds: $0.source, filmSeconds: $0.output) }
+    // To a microsecond: sums of binary fractions have further digits that mean nothing.
+    func rounded(_ seconds: Double) -> Double { (seconds * 1e6).rounded() / 1e6 }
+    places = track.places.map { Place(sourceSeconds: rounded($0.source), filmSeconds: rounded($0.output)) }
   }
 
   package init(_ message: Sheaf_MediaDamage) {

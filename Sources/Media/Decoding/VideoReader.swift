@@ -37,7 +37,7 @@ package final class VideoReader {
   private var ahead: Frame?
   private var hasStarted = false
   /// The times of pictures that could not be decoded at all, rising.
-  private var missing: [Int64] = []
+  private(set) var missing: [Int64] = []
   private var hasSeenDamage = false
 
   /// - Parameters:

@@ -8,7 +8,7 @@ internal import CompositionModel
 struct DamagedStretches {
   /// The number of starts up to each damaged packet.
   private var stretches: Set<Int> = []
-  /// The times of damaged pictures.
+  /// The times of damaged pictures, and of those that could not be decoded at all.
   private var times: [Int64] = []
 
   /// - Parameter starts: How many starts there are up to the packet, its own included.
@@ -28,5 +28,5 @@ struct DamagedStretches {
   }
 
   /// Nil if there are none.
-  var pictures: FrameTimes? { times.isEmpty ? nil : FrameTimes(times) }
+  var pictures: FrameTimes? { times.isEmpty ? nil : FrameTimes(times.sorted()) }
 }

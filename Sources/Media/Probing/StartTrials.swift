@@ -35,7 +35,8 @@ struct StartTrials {
     self.states = states
   }
 
-  /// The times of all pictures that are shown and of those that are damaged, and the candidates that were proved.
+  /// The times of all pictures that are shown and of those that are damaged or lost, and the candidates that were
+  /// proved.
   func run() throws(MediaError) -> (times: [Int64], damaged: [Int64], starts: [Keyframe]) {
     let whole = try TrialDecoder(stream, name: demuxer.name, from: nil)
     var trials: [Trial] = []
@@ -67,7 +68,7 @@ struct StartTrials {
       }
       trials = running
     }
-    return (whole.pictures.map(\.time), whole.damaged, proved.sorted { $0.pts < $1.pts })
+    return (whole.pictures.map(\.time), whole.damaged + whole.suspects, proved.sorted { $0.pts < $1.pts })
   }
 }
 
@@ -111,6 +112,8 @@ private final class TrialDecoder {
   private(set) var pictures: [Picture] = []
   /// The times of damaged pictures.
   private(set) var damaged: [Int64] = []
+  /// The times of packets of which the decoder has reported an error, and whose pictures have not come.
+  private(set) var suspects: Set<Int64> = []
   private let decoder: Decoder
   private let first: Int64?
   private let frame: Frame
@@ -149,11 +152,19 @@ private final class TrialDecoder {
           throw MediaError(
             .outOfMemory, operation: "comparing", subject: "pictures", message: "there is no memory for their digests")
         }
+        takeReports()
+        let isSuspect = suspects.remove(time) != nil
         pictures.append(Picture(time: time, hash: hash))
-        if frame.isDamaged { damaged.append(time) }
+        if frame.isDamaged || isSuspect && !decoder.flagsConcealment { damaged.append(time) }
       }
       av_frame_unref(frame.pointer)
     }
-    _ = decoder.takeReports()
+    takeReports()
+  }
+
+  private func takeReports() {
+    for report in decoder.takeReports() where report.isError && report.time != sheaf_no_pts {
+      if first.map({ report.time >= $0 }) ?? true { suspects.insert(report.time) }
+    }
   }
 }

@@ -56,6 +56,7 @@ struct VideoTrackProbe {
         times.append(frame.pts)
         if frame.isDamaged { damage.add(pictureAt: frame.pts) }
       }
+      for time in reader.missing { damage.add(pictureAt: time) }
     }
     let areStored =
       !scan.lacksTimes && !scan.hasDecodingTimes && (isProvedByDecoding || reader.followsPackets)
