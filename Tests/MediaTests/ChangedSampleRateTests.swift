@@ -5,23 +5,27 @@ import TestMedia
 import TestPrograms
 import Testing
 
-/// Files whose sound changes its sample rate, as files do that are joined byte by byte. The reference is what ffmpeg
-/// gives for each part alone at the rate of the first: of the joined file it drops some samples at each change, and of
-/// MPEG audio it takes the first frame for one of the other rate.
+/// Files whose sound changes its sample rate or its channels, as files do that are joined byte by byte. The reference
+/// is what ffmpeg gives for each part alone in the format of the first: of the joined file it drops some samples at
+/// each change, and of MPEG audio it takes the first frame for one of the other rate.
 @Suite struct ChangedSampleRateTests {
   struct Kind: Sendable, CustomTestStringConvertible {
     var name: String
     var audio: [String]
     var rates: [Int]
+    var channels = [2, 2, 2]
     /// Samples at the end of the first part that libavformat leaves out of the part alone.
     var padding = 0
-    var testDescription: String { "\(audio.joined(separator: " ")) in \(name), \(rates)" }
+    var testDescription: String { "\(audio.joined(separator: " ")) in \(name), \(rates), \(channels)" }
   }
 
   private static let kinds = [
     Kind(name: "a.aac", audio: ["-c:a", "aac"], rates: [44100, 48000]),
     Kind(name: "a.aac", audio: ["-c:a", "aac"], rates: [48000, 22050]),
     Kind(name: "a.aac", audio: ["-c:a", "aac"], rates: [8000, 48000]),
+    Kind(name: "a.aac", audio: ["-c:a", "aac"], rates: [44100, 48000, 44100]),
+    Kind(name: "a.aac", audio: ["-c:a", "aac"], rates: [48000, 48000], channels: [1, 2]),
+    Kind(name: "a.ac3", audio: ["-c:a", "ac3"], rates: [48000, 44100, 48000], channels: [2, 1, 2]),
     Kind(
       name: "a.mp3", audio: ["-c:a", "libmp3lame", "-write_xing", "0", "-id3v2_version", "0"], rates: [44100, 48000]),
     Kind(name: "a.ac3", audio: ["-c:a", "ac3"], rates: [48000, 32000]),
@@ -39,18 +43,20 @@ import Testing
     scratch = try TemporaryFolder()
   }
 
-  /// The joined file, and the samples of each part at the rate of the first.
+  /// The joined file, and the samples of each part in the format of the first.
   private func make(_ kind: Kind, lasting seconds: Int) throws -> (path: String, parts: [[Float]]) {
     var bytes = Data()
     var parts: [[Float]] = []
     for (index, rate) in kind.rates.enumerated() {
       let part = scratch.path("\(index)-\(kind.name)")
       let sound = "aevalsrc='0.3*sin(t*\(1500 + 700 * index))+0.1*sin(t*t*900)|0.2*sin(t*900)':d=\(seconds):s=\(rate)"
-      try Tool.ffmpeg(["-f", "lavfi", "-i", sound] + kind.audio + [part])
+      try Tool.ffmpeg(["-f", "lavfi", "-i", sound] + kind.audio + ["-ac", "\(kind.channels[index])", part])
       bytes += try Data(contentsOf: URL(fileURLWithPath: part))
       parts.append(
-        try Tool.ffmpeg(["-i", part, "-map", "0:a", "-c:a", "pcm_f32le", "-ar", "\(kind.rates[0])", "-f", "f32le", "-"])
-          .floats)
+        try Tool.ffmpeg([
+          "-i", part, "-map", "0:a", "-c:a", "pcm_f32le", "-ar", "\(kind.rates[0])", "-ac", "\(kind.channels[0])",
+          "-f", "f32le", "-",
+        ]).floats)
     }
     return (try scratch.write(bytes, kind.name), parts)
   }
@@ -78,7 +84,7 @@ import Testing
   }
 
   /// The second part begins after the first packets, which the probe decodes, or within them.
-  @Test(arguments: kinds, [1, 3]) func `later parts are resampled to the first part's rate`(
+  @Test(arguments: kinds, [1, 3]) func `later parts are converted to the first part's format`(
     kind: Kind, seconds: Int
   ) throws {
     let (path, parts) = try make(kind, lasting: seconds)
@@ -88,16 +94,26 @@ import Testing
     #expect(audio.sampleRate == kind.rates[0])
     let (start, samples) = try read(path, track, from: -1 << 40)
     let channels = audio.channels
-    let border = parts[0].count + kind.padding * channels
-    #expect(abs(samples.count - border - parts[1].count) <= 2 * channels)
-    // Decoders begin the second part with what the first has left in them, which is also a state of noise.
+    #expect(abs(samples.count - parts.joined().count - kind.padding * channels) <= 2 * channels)
+    // Decoders begin a later part with what the earlier one has left in them, which is also a state of noise. It may
+    // begin a sample earlier or later, because each part's length is rounded; half a sample is 3e-3 here.
     #expect(difference(samples, parts[0], 0..<parts[0].count - 2000) < 1e-6)
-    let late = samples.suffix(parts[1].count)
-    #expect(difference(late, parts[1], parts[1].count / 4..<late.count) < 5e-3)
+    var place = parts[0].count + kind.padding * channels
+    for part in parts.dropFirst() {
+      let differences = (-2...2).map { shift in
+        difference(samples.dropFirst(place + shift * channels), part, part.count / 4..<part.count - 4 * channels)
+      }
+      #expect(try #require(differences.min()) < 3e-3)
+      place += part.count
+    }
 
     let changes = try #require(audio.changes)
-    #expect(changes.map(\.sampleRate) == [kind.rates[1]])
-    #expect(abs(Double(changes[0].sample) / Double(audio.sampleRate) - Double(seconds)) < 0.25)
+    #expect(changes.map(\.sampleRate) == Array(kind.rates.dropFirst()))
+    #expect(
+      changes.map(\.layout) == kind.channels.dropFirst().prefix(changes.count).map { $0 == 1 ? "mono" : "stereo" })
+    for (index, change) in changes.enumerated() {
+      #expect(abs(Double(change.sample) / Double(audio.sampleRate) - Double(seconds * (index + 1))) < 0.25)
+    }
 
     // The description has as many samples, and reading from within the second part gives the same.
     let length = track.range.duration.approximateSeconds * Double(audio.sampleRate)

@@ -19,6 +19,9 @@ struct DecodedAudioConverter {
     }
   }
 
+  /// Hz. A damaged header may state a rate at which a frame would last for hours.
+  private static let lowestRate = 1000
+
   private let format: AudioFormat
   private let name: String
   private var clock: SampleClock
@@ -94,8 +97,11 @@ struct DecodedAudioConverter {
       }
       return samples
     }
-    guard let converter, input.rate > 0 else {
-      throw MediaError(.damaged, operation: "decoding", subject: name, message: "its sound has no sample rate")
+    guard let converter, !isResampled || input.rate >= Self.lowestRate else {
+      throw MediaError(
+        .unsupported, operation: "decoding", subject: name,
+        message: "its sample rate changes from \(format.sampleRate) to \(input.rate) Hz; "
+          + "it may change to \(Self.lowestRate) Hz or more")
     }
     let resampled = Int64(count) * Int64(format.sampleRate) / Int64(input.rate) + max(0, delay) + 64
     let room = SampleBlock(channels: format.channels, capacity: isResampled ? Int(clamping: resampled) : count)

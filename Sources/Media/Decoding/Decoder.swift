@@ -149,7 +149,10 @@ final class Decoder {
     if packet == nil { isDraining = true }
     if let packet {
       packetTime = packet.pts
-      if let rate = packet.sampleRateOfMPEGAudio(context.pointee.codec_id) { context.pointee.sample_rate = rate }
+      // libavcodec's decoders of MPEG audio state the rate only of the frames after a header.
+      if MPEGAudioHeader.begins(context.pointee.codec_id), let header = packet.withBytes(MPEGAudioHeader.init) {
+        context.pointee.sample_rate = header.sampleRate
+      }
     }
     messages = sheaf_codec_messages_now()
     let result = avcodec_send_packet(context, packet?.pointer)
@@ -183,24 +186,6 @@ final class Decoder {
         message: "\(error.message[..<end]): a picture has at most \(context.pointee.max_pixels) pixels")
     }
     firstFailure = firstFailure ?? error
-  }
-}
-
-extension Packet {
-  /// The sample rate in the header of an MPEG audio frame (ISO/IEC 11172-3, 2.4.1.3, and 13818-3, 2.4.2.3), which
-  /// libavcodec's decoders state only of the frames after it. Nil for other codecs and without a header.
-  fileprivate func sampleRateOfMPEGAudio(_ codec: AVCodecID) -> Int32? {
-    guard codec == AV_CODEC_ID_MP1 || codec == AV_CODEC_ID_MP2 || codec == AV_CODEC_ID_MP3 else { return nil }
-    return withBytes { bytes -> Int32? in
-      guard bytes.count >= 4, bytes[0] == 0xFF, bytes[1] & 0xE0 == 0xE0, bytes[2] >> 2 & 3 < 3 else { return nil }
-      let rate = [44100, 48000, 32000][Int(bytes[2] >> 2 & 3)] as Int32
-      return switch bytes[1] >> 3 & 3 {
-      case 3: rate
-      case 2: rate / 2
-      case 0: rate / 4
-      default: nil
-      }
-    }
   }
 }
 

@@ -32,8 +32,8 @@ final class AudioScan {
   private(set) var packetCount = 0
   /// Whether the rate or the channels may change, so that only decoding everything shows the extent.
   var mayChangeFormat: Bool { watch.mayChange }
-  /// The format of the first samples. What libavformat states may be that of later ones.
-  private(set) var first: (sampleRate: Int, channels: Int, layout: String)?
+  /// The format of the first samples; nil until some are decoded.
+  private(set) var firstFormat: AudioFormat?
   private var watch: SoundFormatWatch
 
   /// Decodes the first packets; nil after them.
@@ -106,7 +106,9 @@ final class AudioScan {
         let first = stored == sheaf_no_pts ? 0 : stored
         start = first
         let layout = frame.pointer.pointee.ch_layout
-        self.first = (Int(frame.pointer.pointee.sample_rate), Int(layout.nb_channels), layoutName(layout))
+        firstFormat = AudioFormat(
+          sampleRate: Int(frame.pointer.pointee.sample_rate), channels: Int(layout.nb_channels),
+          layout: layoutName(layout))
         clock = SampleClock(stream, container: demuxer.formatName, origin: first, sampleRate: sampleRate)
       }
       if let end = clock?.place(frame.pointer)?.end { count = end }

@@ -50,8 +50,7 @@ struct SoundFormatWatch {
       guard bytes[0] == 0xFF, bytes[1] & 0xF6 == 0xF0 else { return nil }
       return fields([(2, 0x3D), (3, 0xC0)])
     case AV_CODEC_ID_MP1, AV_CODEC_ID_MP2, AV_CODEC_ID_MP3:
-      guard bytes[0] == 0xFF, bytes[1] & 0xE0 == 0xE0 else { return nil }
-      return fields([(1, 0x18), (2, 0x0C)]) << 1 | (bytes[3] >> 6 == 3 ? 1 : 0)
+      return MPEGAudioHeader(bytes).map { UInt32($0.sampleRate) << 1 | ($0.isMono ? 1 : 0) }
     case AV_CODEC_ID_AC3:
       guard bytes[0] == 0x0B, bytes[1] == 0x77 else { return nil }
       // The bit for the low frequencies follows the levels of those channels that the mode has.
