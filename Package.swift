@@ -10,6 +10,7 @@ let strict: [SwiftSetting] = [
 
 // Without this SwiftPM builds C at -O0 in debug, and a test that runs a pixel kernel takes seconds.
 let optimised: [CSetting] = [.unsafeFlags(["-O2"], .when(configuration: .debug))]
+// And the tests' plain twins of kernels, which are Swift, most of a minute.
 let optimisedSwift: [SwiftSetting] = [.unsafeFlags(["-O"], .when(configuration: .debug))]
 
 let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
@@ -60,7 +61,8 @@ let package = Package(
       providers: [.apt(["libavformat-dev", "libavcodec-dev", "libswscale-dev", "libswresample-dev", "libavutil-dev"])]),
     .target(name: "CMedia", dependencies: ["CFFmpeg"], cSettings: optimised),
     .target(
-      name: "Media", dependencies: ["CMedia", "CompositionModel", "Digest", "SystemSupport"], swiftSettings: strict),
+      name: "Media", dependencies: ["CMedia", "CompositionModel", "Digest", "SystemSupport"],
+      swiftSettings: strict + optimisedSwift),
     // What an author's own compositor sees. No C.
     .target(name: "SheafCompositing", dependencies: ["CompositionModel"], swiftSettings: strict + optimisedSwift),
     .systemLibrary(name: "CPango", pkgConfig: "pangocairo", providers: [.apt(["libpango1.0-dev"])]),
@@ -73,7 +75,7 @@ let package = Package(
         "Media", "Segmenter", "CompositionModel", "CAss", "CEBUR128", "CMedia", "CPango", "CRubberBand", "Digest",
         "SheafCompositing", "SystemSupport",
       ],
-      swiftSettings: strict),
+      swiftSettings: strict + optimisedSwift),
     .target(
       name: "Stitcher", dependencies: ["Media", "Segmenter", "CompositionModel", "Digest", "SystemSupport"],
       swiftSettings: strict
@@ -153,7 +155,8 @@ let package = Package(
 
     // What several test targets share: programs that they start, temporary folders, a random generator.
     .target(
-      name: "TestPrograms", dependencies: ["SystemSupport"], path: "Tests/TestPrograms", swiftSettings: strict),
+      name: "TestPrograms", dependencies: ["SystemSupport"], path: "Tests/TestPrograms",
+      swiftSettings: strict + optimisedSwift),
     .testTarget(
       name: "CompositionModelTests", dependencies: ["CompositionModel", "TestPrograms"], swiftSettings: strict),
     .testTarget(
@@ -161,24 +164,24 @@ let package = Package(
     // Media files, frames and pieces for the tests of the three rooms that handle them.
     .target(
       name: "TestMedia", dependencies: ["Media", "CompositionModel", "TestPrograms"], path: "Tests/TestMedia",
-      swiftSettings: strict),
+      swiftSettings: strict + optimisedSwift),
     .testTarget(
       name: "MediaTests",
       dependencies: ["Media", "CMedia", "CompositionModel", "Digest", "TestMedia", "TestPrograms"],
-      swiftSettings: strict),
+      swiftSettings: strict + optimisedSwift),
     .testTarget(
       name: "RendererTests",
       dependencies: [
         "Renderer", "Media", "Segmenter", "CompositionModel", "CMedia", "CPango", "SheafCompositing", "SystemSupport",
         "TestMedia", "TestPrograms",
       ],
-      swiftSettings: strict),
+      swiftSettings: strict + optimisedSwift),
     .testTarget(
       name: "ExactnessTests",
       dependencies: [
         "Renderer", "Media", "Segmenter", "CompositionModel", "Digest", "TestMedia", "TestPrograms",
       ],
-      swiftSettings: strict),
+      swiftSettings: strict + optimisedSwift),
     .testTarget(
       name: "StitcherTests",
       dependencies: ["Stitcher", "Media", "Segmenter", "CompositionModel", "Digest", "TestMedia", "TestPrograms"],

@@ -89,22 +89,26 @@ import Testing
     return scratch.path(name)
   }
 
-  /// Values of the file's only stream, in ffprobe's order. `-bitexact` makes the profile a number.
-  private func stream(_ entries: String, _ path: String) throws -> [String] {
-    try #require(try Tool.ffprobe("-bitexact", "-show_entries", "stream=\(entries)", path).first)
-  }
-
-  /// Checks the codec and the profile that the file states. It may state no profile, but not another one than the
-  /// header does. One that neither the header nor the parameter sets state would come from a tag that the muxer chose
-  /// blindly.
-  private func checkNames(_ path: String, _ header: PieceHeader) throws {
-    let found = try stream("codec_name,profile", path)
-    #expect(found[0] == header.codec)
-    if header.profile >= 0 {
-      #expect([String(header.profile), "unknown"].contains(found[1]))
-    } else if header.extradata.isEmpty {
-      #expect(found[1] == "unknown")
+  /// Values of the file's only stream, in ffprobe's order, after the codec's name and the profile, which are checked,
+  /// and a value of each of its frames. It may state no profile, but not another one than the header does. One that
+  /// neither the header nor the parameter sets state would come from a tag that the muxer chose blindly.
+  private func stream(_ entries: String, frame: String? = nil, _ path: String, _ header: PieceHeader) throws
+    -> (values: [String], frames: [String])
+  {
+    let shown = "stream=codec_name,profile,\(entries)" + (frame.map { ":frame=\($0)" } ?? "")
+    // `-bitexact` makes the profile a number.
+    let lines = try Tool.run("ffprobe", ["-v", "quiet", "-of", "csv", "-bitexact", "-show_entries", shown, path]).output
+    let rows = String(decoding: lines, as: UTF8.self).split(separator: "\n").map { line in
+      line.split(separator: ",", omittingEmptySubsequences: false).map { String($0) }
     }
+    let found = try #require(rows.first { $0[0] == "stream" }).dropFirst()
+    #expect(found[1] == header.codec)
+    if header.profile >= 0 {
+      #expect([String(header.profile), "unknown"].contains(found[2]))
+    } else if header.extradata.isEmpty {
+      #expect(found[2] == "unknown")
+    }
+    return (Array(found.dropFirst(2)), rows.filter { $0[0] == "frame" }.map { $0[1] })
   }
 
   @Test(arguments: Picture.all) func `every pixel format is encoded as the header states`(picture: Picture) throws {
@@ -164,12 +168,11 @@ import Testing
     for container in picture.settings.codec.definition.containers {
       let (header, packets) = try encode(picture.settings)
       let path = try write(header, packets, seconds: seconds, in: container)
-      try checkNames(path, header)
       // ffmpeg decodes ProRes 4444 to 12 bits, whatever was encoded.
       let format =
         picture.settings.codec == .prores4444 ? "yuv444p12le" : FrameFormat(picture.settings.pixelFormat).name
-      #expect(try stream("width,height,pix_fmt", path) == ["96", "64", format])
-      let frames = try Tool.ffprobe("-show_entries", "frame=pts_time", path)
+      let (values, frames) = try stream("width,height,pix_fmt", frame: "pts_time", path, header)
+      #expect(values == ["96", "64", format])
       #expect(frames.count == frameCount)
     }
   }
@@ -183,8 +186,8 @@ import Testing
     for container in settings.codec.definition.containers where container != .mxf {
       let (header, packets) = try Encoding.packets(scratch.path(name))
       let path = try write(header, packets, seconds: seconds, in: container)
-      try checkNames(path, header)
-      #expect(try stream("sample_rate,channels", path) == ["\(settings.sampleRate)", "\(settings.channels)"])
+      let (values, _) = try stream("sample_rate,channels", path, header)
+      #expect(values == ["\(settings.sampleRate)", "\(settings.channels)"])
       let decoded = try Tool.ffmpeg("-i", path, "-f", "s16le", "-")
       if settings.codec.definition.bitDepths.isEmpty {
         #expect(decoded.count >= samples.count)

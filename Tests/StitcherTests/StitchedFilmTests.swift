@@ -11,43 +11,48 @@ import Testing
 /// ffprobe's output for a file.
 struct Probe: Decodable {
   struct Packet: Decodable {
+    var streamIndex: Int
     var pts: Int64?
     var dts: Int64?
     var duration: Int64?
     var flags: String?
   }
   struct Stream: Decodable {
+    var index: Int
+    var codecType: String
     var timeBase: String
     /// WAV has none.
     var startPts: Int64?
     var durationTs: Int64?
+
+    /// Ticks a second of the stream's clock.
+    var ticks: Double {
+      let parts = timeBase.split(separator: "/").compactMap { Double($0) }
+      return parts[1] / parts[0]
+    }
   }
   struct Format: Decodable {
     var duration: String?
     var tags: [String: String]?
   }
 
-  var packets: [Packet]?
-  var streams: [Stream]
+  private var packets: [Packet]
+  private var streams: [Stream]
   var format: Format
 
-  init(_ path: String, stream: String) throws {
+  init(_ path: String) throws {
     let json = try Tool.run(
-      "ffprobe",
-      [
-        "-v", "error", "-select_streams", stream, "-show_packets", "-show_streams", "-show_format", "-of", "json", path,
-      ]
+      "ffprobe", ["-v", "error", "-show_packets", "-show_streams", "-show_format", "-of", "json", path]
     ).output
     let decoder = JSONDecoder()
     decoder.keyDecodingStrategy = .convertFromSnakeCase
     self = try decoder.decode(Probe.self, from: json)
   }
 
-  /// Ticks a second of the stream's clock.
-  var ticks: Double {
-    let parts = streams[0].timeBase.split(separator: "/").compactMap { Double($0) }
-    return parts[1] / parts[0]
-  }
+  /// The first stream of a type, "video" or "audio".
+  func stream(_ type: String) throws -> Stream { try #require(streams.first { $0.codecType == type }) }
+
+  func packets(of stream: Stream) -> [Packet] { packets.filter { $0.streamIndex == stream.index } }
 }
 
 extension Container {
@@ -65,32 +70,44 @@ extension Container {
     }
   }
 
-  private func sound(_ path: String) throws -> Data {
-    try Tool.run("ffmpeg", ["-v", "error", "-i", path, "-map", "0:a", "-f", "s16le", "-"]).output
+  /// The decoded sound, and what ffmpeg reports while it decodes all of the file.
+  private func sound(_ path: String) throws -> (samples: Data, log: String) {
+    let result = try Tool.run(
+      "ffmpeg",
+      ["-v", "warning", "-i", path, "-map", "0:a?", "-f", "s16le", "-", "-map", "0:v?", "-f", "null", "/dev/null"])
+    return (result.output, result.log)
   }
 
   private func checkFile(_ path: String, _ film: Film, _ task: StitchTask) throws {
-    if task.video != nil { try checkPictures(path, film, task) }
+    let probe = try Probe(path)
+    if task.video != nil { try checkPictures(probe, film, task) }
+    let log: String
     if task.audio != nil {
-      let sound = try Probe(path, stream: "a:0")
-      try checkAudioLength(path, film, task.container)
+      log = try checkAudioLength(path, probe, film, task.container)
       if task.container.isQuickTime {
-        #expect(sound.streams[0].startPts == 0)
-        #expect(sound.streams[0].durationTs == film.sampleCount)
+        let sound = try probe.stream("audio")
+        #expect(sound.startPts == 0)
+        #expect(sound.durationTs == film.sampleCount)
       }
+    } else {
+      log = try Tool.run("ffmpeg", ["-v", "warning", "-i", path, "-f", "null", "-"]).log
     }
-    let log = try Tool.run("ffmpeg", ["-v", "warning", "-i", path, "-f", "null", "-"]).log
     // PCM in Matroska has no field for a layout; ffmpeg reports that it takes two channels for stereo.
     let complaints = log.split(separator: "\n").filter { !$0.hasPrefix("Guessed Channel Layout") }
     #expect(complaints.isEmpty, "\(log)")
+    // WAV and MP3 have names of their own for it, and FLAC's and Ogg's are the stream's.
+    guard task.metadata["title"] != nil, task.video != nil, task.container != .mxf else { return }
+    let tags = probe.format.tags ?? [:]
+    #expect(tags["title"] == "A day at Maroubra" || tags["TITLE"] == "A day at Maroubra")
+    #expect(!tags.keys.contains("creation_time"))
   }
 
-  private func checkPictures(_ path: String, _ film: Film, _ task: StitchTask) throws {
-    let pictures = try Probe(path, stream: "v:0")
-    let packets = try #require(pictures.packets)
+  private func checkPictures(_ probe: Probe, _ film: Film, _ task: StitchTask) throws {
+    let pictures = try probe.stream("video")
+    let packets = probe.packets(of: pictures)
     let frame = Double(Film.frameDuration.value) * pictures.ticks / Double(Film.frameDuration.timescale)
     #expect(packets.count == film.frameCount)
-    #expect(pictures.streams[0].startPts == 0)
+    #expect(pictures.startPts == 0)
     for (index, pts) in packets.compactMap(\.pts).sorted().enumerated() {
       // Matroska counts milliseconds; the others have the frame duration itself.
       #expect(pts == Int64((Double(index) * frame).rounded()))
@@ -102,7 +119,7 @@ extension Container {
     if task.container.isQuickTime {
       #expect(decoding.count == packets.count)
       #expect(packets.allSatisfy { Double($0.duration ?? 0) == frame })
-      #expect(Double(pictures.streams[0].durationTs ?? 0) == frame * Double(film.frameCount))
+      #expect(Double(pictures.durationTs ?? 0) == frame * Double(film.frameCount))
     }
     var joins = Set<Int>()
     var first = 0
@@ -114,20 +131,23 @@ extension Container {
     #expect(joins.isSubset(of: keyframes))
   }
 
-  /// ffmpeg decodes the whole of the last packet of an MP4, whatever its stored duration; other players do not.
-  private func checkAudioLength(_ path: String, _ film: Film, _ container: Container) throws {
-    let decoded = Int64(try sound(path).count / 4)
+  /// Returns what ffmpeg reports. It decodes the whole of the last packet of an MP4, whatever its stored duration;
+  /// other players do not.
+  @discardableResult
+  private func checkAudioLength(_ path: String, _ probe: Probe, _ film: Film, _ container: Container) throws -> String {
+    let (samples, log) = try sound(path)
+    let decoded = Int64(samples.count / 4)
+    let stream = try probe.stream("audio")
     if let codec = film.audio?.codec, codec.definition.bitDepths.isEmpty, container.isQuickTime {
       #expect((film.sampleCount..<film.sampleCount + 1152).contains(decoded), "\(decoded) of \(film.sampleCount)")
-      let duration = try Probe(path, stream: "a:0").streams[0].durationTs
-      #expect(duration == film.sampleCount)
+      #expect(stream.durationTs == film.sampleCount)
     } else {
       // MXF has whole frames of sound: the last one is filled with silence.
       let frame = container == .mxf ? Int64(1602) : 0
       #expect((film.sampleCount...film.sampleCount + frame).contains(decoded), "\(decoded) of \(film.sampleCount)")
       // ffprobe counts what a decoder discards: of Opus 312 samples at 48 kHz before zero, in milliseconds, and of MP3
       // files 1105 samples after zero, in its ticks of 1/320 sample.
-      let start = try Probe(path, stream: "a:0").streams[0].startPts ?? 0
+      let start = stream.startPts ?? 0
       switch (container, film.audio?.codec) {
       case (.mkv, .opus), (.webm, .opus): #expect(start == -7)
       case (.ogg, .opus): #expect(start == 0 || start == -312)
@@ -135,6 +155,7 @@ extension Container {
       default: #expect(start == 0)
       }
     }
+    return log
   }
 
   @Test func `every piece that is opened and every packet that is written moves`() throws {
@@ -172,11 +193,6 @@ extension Container {
     let task = film.task(cell.container, metadata: ["title": "A day at Maroubra"])
     let path = try film.stitch(task, film.pieces())
     try checkFile(path, film, task)
-    // WAV and MP3 have names of their own for it, and FLAC's and Ogg's are the stream's.
-    guard cell.video != nil, cell.container != .mxf else { return }
-    let tags = try Probe(path, stream: "v:0").format.tags ?? [:]
-    #expect(tags["title"] == "A day at Maroubra" || tags["TITLE"] == "A day at Maroubra")
-    #expect(!tags.keys.contains("creation_time"))
   }
 
   @Test func picturesAreThoseOfThePieces() throws {
@@ -266,12 +282,12 @@ extension Container {
     #expect(try frameHashes(silent.stitch(silent.task(), silent.pieces())).count == 25)
     let heard = try Film([], audio: .aac, seconds: 1.5)
     let path = try heard.stitch(heard.task(.mp4), heard.pieces())
-    try checkAudioLength(path, heard, .mp4)
+    try checkAudioLength(path, Probe(path), heard, .mp4)
   }
 
   @Test func primingIsHiddenSoThatAudioStartsAtZero() throws {
     let film = try Film([60])
-    let heard = try sound(film.stitch(film.task(), film.pieces())).withUnsafeBytes { bytes in
+    let heard = try sound(film.stitch(film.task(), film.pieces())).samples.withUnsafeBytes { bytes in
       (0..<40_000).map { Double(bytes.loadUnaligned(fromByteOffset: $0 * 4, as: Int16.self)) / 32768 }
     }
     // An offset of one sample would be an error of 0.025.
@@ -284,7 +300,7 @@ extension Container {
     for seconds in [0.0001, 0.01, 0.5] {
       let film = try Film([30], seconds: seconds)
       let path = try film.stitch(film.task(), film.pieces())
-      try checkAudioLength(path, film, .mp4)
+      try checkAudioLength(path, Probe(path), film, .mp4)
     }
   }
 
