@@ -5,11 +5,11 @@ import Testing
 /// *The farm is invisible*: the same document gives the same bytes, however it was rendered.
 @Suite(.serialized)
 struct InvisibleFarmTests {
-  /// The example film at a quarter of its size.
+  /// The example film with a seventh of its pixels.
   private static func smallFilm() throws -> String {
     try String(contentsOfFile: Place.example("first-film.json"), encoding: .utf8)
       .replacingOccurrences(of: "\"media/", with: "\"\(Place.example("media"))/")
-      .replacingOccurrences(of: "[1280, 720]", with: "[640, 360]")
+      .replacingOccurrences(of: "[1280, 720]", with: "[480, 270]")
   }
 
   /// A document's film, cut in several ways.
