@@ -59,6 +59,7 @@ struct DamagedMediaTests {
       let damage = try #require(summary.damage.first)
       #expect(damage.type == "video" && (2...12).contains(damage.count) && damage.path.hasSuffix("beach.mp4"))
       let first = try #require(damage.places.first)
+      #expect((first.filmSeconds * 1e6).rounded() / 1e6 == first.filmSeconds)
       #expect(abs(first.sourceSeconds - 60 / 25) < 0.2 && abs(first.sourceSeconds - 1 - first.filmSeconds) < 0.001)
       #expect(render.errors.contains("warning: \(damage.count) frames of '"), "\(render.errors)")
       if number == 2 { #expect(summary.cached > 0) }

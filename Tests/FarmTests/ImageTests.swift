@@ -191,6 +191,24 @@ struct ImageTests {
     #expect(report.pictures.map(\.isDamaged) == [false, true, true, false], "\(result.errors)")
   }
 
+  @Test(arguments: [("movie.mp4", "libx264"), ("movie.avi", "mpeg4")])
+  func `a picture in place of one that cannot be decoded is damaged`(name: String, codec: String) async throws {
+    defer { files.remove() }
+    let movie = files.path(name)
+    _ = try Tool.ffmpeg(
+      "-f", "lavfi", "-i", "testsrc2=size=160x120:rate=25:duration=2", "-pix_fmt", "yuv420p", "-c:v", codec, "-g", "25",
+      "-bf", "0", movie)
+    var data = try Data(contentsOf: URL(fileURLWithPath: movie))
+    let packet = try Tool.ffprobe("-select_streams", "v:0", "-show_entries", "packet=size,pos", movie)[10]
+    let (size, position) = (try #require(Int(packet[0])), try #require(Int(packet[1])))
+    data.resetBytes(in: position..<position + size)
+    try data.write(to: URL(fileURLWithPath: movie))
+    let decoded = try Tool.ffmpeg("-i", movie, "-fps_mode", "passthrough", "-f", "framemd5", "-")
+    #expect(String(decoding: decoded, as: UTF8.self).split(separator: "\n").filter { !$0.hasPrefix("#") }.count == 49)
+    let (report, result) = try await image(movie, "--at", "0.36,0.4,0.43,0.5", "-o", files.path("%d.png"))
+    #expect(report.pictures.map(\.isDamaged) == [false, true, true, false], "\(result.errors)")
+  }
+
   @Test(arguments: [
     (["--at", "x"], "x.png", 65, "is no time"), (["--at", "1,2"], "x.png", 64, "several pictures need several names"),
     (["--sheet", "0x3"], "x.png", 64, "is no contact sheet"), (["--every", "0"], "%d.png", 65, "must be above zero"),

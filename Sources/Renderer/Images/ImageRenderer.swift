@@ -75,7 +75,7 @@ package final class ImageRenderer {
         stream = nil
         let frame = try current.frame(atTick: picture.place)
         stream = (current, frame.pts)
-        return (frame, frame.pts, current.damage != nil)
+        return (frame, frame.pts, current.damage != nil || picture.isInPlaceOfLost == true)
       }
       progress(Int64(list.pictures.count))
     }

@@ -72,6 +72,7 @@ package enum ImagePlanner {
       }
       let end = try track.range.end.exact
       var places: [(number: Int, place: Int64)] = []
+      var lost: Set<Int> = []
       var plan = ImagePlan(parts: [], errors: [:])
       for (number, time) in times.enumerated() {
         guard time >= .zero, video.isStill || time < end else {
@@ -86,13 +87,15 @@ package enum ImagePlanner {
           dueAt: time, timebase: track.timebase, origin: track.origin, isRounded: track.hasRoundedTimes,
           cadence: video.cadence)
         let first = video.frames.first ?? 0
-        places.append((number, video.isStill ? first : video.frames.last(atOrBefore: tick) ?? first))
+        let place = video.isStill ? first : video.frames.last(atOrBefore: tick) ?? first
+        places.append((number, place))
+        if let damaged = video.damagedFrames?.last(atOrBefore: tick), damaged > place { lost.insert(number) }
       }
       for group in groups(places.sorted { ($0.place, $0.number) < ($1.place, $1.number) }, isWhole: isWhole) {
         let source = PlannedSource(pictures: group[0].place...group[group.count - 1].place, of: asset, track, video)
         var part = ImagePlan.Part(
           part: ImagePart(source: .asset(source), pictures: []), origin: track.origin, step: track.timebase)
-        try part.append(group, isLabelled: isLabelled)
+        try part.append(group, isLabelled: isLabelled, lost: lost)
         plan.parts.append(part)
       }
       return plan
@@ -190,10 +193,15 @@ package enum ImagePlanner {
 }
 
 extension ImagePlan.Part {
-  fileprivate mutating func append(_ places: [(number: Int, place: Int64)], isLabelled: Bool) throws(TimeError) {
+  /// - Parameter lost: Numbers of pictures for which a later one is due that cannot be decoded.
+  fileprivate mutating func append(
+    _ places: [(number: Int, place: Int64)], isLabelled: Bool, lost: Set<Int> = []
+  ) throws(TimeError) {
     for (number, place) in places {
       let label = isLabelled ? try self.time(of: place).clockText : nil
-      part.pictures.append(PlannedImage(number: number, place: place, label: label))
+      part.pictures.append(
+        PlannedImage(
+          number: number, place: place, label: label, isInPlaceOfLost: lost.contains(number) ? true : nil))
     }
   }
 }

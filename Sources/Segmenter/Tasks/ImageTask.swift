@@ -53,11 +53,14 @@ package struct PlannedImage: Sendable, Hashable, Codable {
   package var place: Int64
   /// The time that a contact sheet writes into the picture. Nil: none.
   package var label: String?
+  /// True if a later picture is due, which cannot be decoded. Otherwise nil.
+  package var isInPlaceOfLost: Bool?
 
-  package init(number: Int, place: Int64, label: String? = nil) {
+  package init(number: Int, place: Int64, label: String? = nil, isInPlaceOfLost: Bool? = nil) {
     self.number = number
     self.place = place
     self.label = label
+    self.isInPlaceOfLost = isInPlaceOfLost
   }
 }
 
