@@ -39,11 +39,13 @@ struct CheckCommand: AsyncParsableCommand {
         let inspection = LocalInspection(edit: edit, assets: assets)
         let reply = try await Interruption.cancelling { try await inspection.run(configuration) }
         problems = inspection.problems(reply, and: missing)
-        for (asset, description) in reply.descriptions.sorted(by: { $0.key < $1.key }) {
-          let description = try JSONDecoder().decode(AssetDescription.self, from: description)
-          warnings += ProbeText.warnings(description).map { "asset '\(asset)': \($0)" }
-        }
-        if !reply.plan.isEmpty {
+        if reply.plan.isEmpty {
+          // Without a plan there are only those about the media.
+          for (asset, description) in reply.descriptions.sorted(by: { $0.key < $1.key }) {
+            let description = try JSONDecoder().decode(AssetDescription.self, from: description)
+            warnings += description.warnings.map { "/assets/\(asset): \($0)" }
+          }
+        } else {
           let plan = try JSONDecoder().decode(PlanReport.self, from: reply.plan)
           warnings += (plan.damage ?? []).map(\.text)
           warnings += (plan.warnings ?? []).map(\.description)

@@ -115,7 +115,7 @@ enum ProbeText {
     for key in CommonMetadataKey.allCases { if let value = common[key] { lines.append("  \(key.rawValue): \(value)") } }
     if !description.metadata.isEmpty { lines.append("  metadata by the format's keys:") }
     lines += metadata(description.metadata, indent: "    ")
-    return lines + warnings(description).map { "  warning: \($0)" }
+    return lines + description.warnings.map { "  warning: \($0)" }
   }
 
   private static func metadata(_ values: [String: String], indent: String) -> [String] {
@@ -165,37 +165,6 @@ enum ProbeText {
     return stride(from: 0, to: times.count, by: 10).map { start in
       (start == 0 ? "keyframes at " : "  ") + times[start..<min(start + 10, times.count)].joined(separator: ", ") + " s"
     }
-  }
-
-  /// At most so many places are listed.
-  private static let mostPlaces = 20
-
-  /// What may not be as the file's maker meant it: the places at which its timestamps jump, or the format of its sound
-  /// changes, and a part that is not read.
-  static func warnings(_ description: AssetDescription) -> [String] {
-    jumps(description) + description.tracks.flatMap(changes)
-      + (description.unreadBytes.map { ["another file begins in its last \($0) bytes, which are not read"] } ?? [])
-  }
-
-  private static func jumps(_ description: AssetDescription) -> [String] {
-    let jumps = description.timeJumps
-    let listed = jumps.prefix(mostPlaces).map {
-      "the timestamps jump by \($0.jump) s at \($0.time) s; what follows continues there"
-    }
-    let rest = jumps.count - listed.count
-    return rest > 0 ? listed + ["the timestamps jump at \(rest) more places"] : listed
-  }
-
-  private static func changes(_ track: TrackDescription) -> [String] {
-    guard let audio = track.audio, let changes = audio.changes else { return [] }
-    let start = track.range.start.approximateSeconds
-    let listed = changes.prefix(mostPlaces).map { change in
-      let seconds = start + Double(change.sample) / Double(audio.sampleRate)
-      return "the sound of track \(track.index) changes to \(change.layout) at \(change.sampleRate) Hz at "
-        + "\((seconds * 1000).rounded() / 1000) s; it is converted to \(audio.layout) at \(audio.sampleRate) Hz"
-    }
-    let rest = changes.count - listed.count
-    return rest > 0 ? listed + ["the sound of track \(track.index) changes at \(rest) more places"] : listed
   }
 
   private static func parts(_ video: VideoFormat) -> [String] {

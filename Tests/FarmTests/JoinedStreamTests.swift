@@ -43,7 +43,7 @@ struct JoinedStreamTests {
       "the timestamps jump by 124948/25 s at 2 s; what follows continues there",
       "the timestamps jump by -125048/25 s at 4 s; what follows continues there",
     ] {
-      #expect(check.errors.contains("warning: asset 'a': \(warning)"), "\(check.errors)")
+      #expect(check.errors.contains("warning: /assets/a: \(warning)"), "\(check.errors)")
       #expect(probe.output.contains("warning: \(warning)"), "\(probe.output)")
     }
   }
@@ -80,7 +80,7 @@ struct JoinedStreamTests {
     let warning = "the sound of track 0 changes to mono at 48000 Hz at "
     let check = try await Command.sheaf("check", edit, "--store", files.path("store")).run()
     #expect(check.status == 0)
-    #expect(check.errors.contains("warning: asset 'a': \(warning)"), "\(check.errors)")
+    #expect(check.errors.contains("warning: /assets/a: \(warning)"), "\(check.errors)")
     let probe = try await Command.sheaf("probe", files.path("joined.aac"), "--store", files.path("store")).run()
     #expect(probe.output.contains("warning: \(warning)"), "\(probe.output)")
   }

@@ -86,6 +86,8 @@ public struct TrackDescription: Sendable, Hashable, Codable {
   public var hasRoundedTimes: Bool
   /// Where the track's timestamps count from another zero, in the file's order. Nil if there is no such place.
   public var discontinuities: [Discontinuity]?
+  /// The entries of the track's edit list that are not played as they are stated, in order. Nil if there are none.
+  public var misplayedEdits: [MisplayedEdit]?
   /// The part of the asset's timeline that the track covers, from its first presented sample to the end of its last.
   public var range: MediaTimeRange
   /// Metadata of the track by format key, such as `handler_name`.

@@ -11,6 +11,7 @@ extension Lowering {
   func warnings(_ edit: Edit) -> [Problem] {
     var warnings = ProblemList()
     addUnusedAssets(to: &warnings)
+    addMediaWarnings(to: &warnings)
     addUnusedMetadata(to: &warnings)
     if edit.export.video != nil {
       addTails(to: &warnings)
@@ -30,6 +31,13 @@ extension Lowering {
   private func addUnusedAssets(to warnings: inout ProblemList) {
     for asset in document.assets where !document.usedAssets.contains(asset.id) {
       warnings.add(asset.pointer, "nothing uses '\(asset.id.shortened)'")
+    }
+  }
+
+  /// What may not be as the maker of a file meant it.
+  private func addMediaWarnings(to warnings: inout ProblemList) {
+    for asset in document.assets where document.usedAssets.contains(asset.id) {
+      for warning in assets[asset.id]?.warnings ?? [] { warnings.add(asset.pointer, warning) }
     }
   }
 

@@ -39,6 +39,7 @@ package enum AssetProbe {
       (scans, sounds, others, texts) = try scan(demuxer) { (_, _) throws(MediaError) in }
     }
     let isMovie = demuxer.formatName.hasPrefix("mov,")
+    let edits = isMovie ? try EditListScan.misplayedEdits(source) : [:]
     var findings: [TrackFinding] = []
     var refusal: MediaError?
     var failures: [TrackFailure] = []
@@ -47,6 +48,7 @@ package enum AssetProbe {
       var finding = try TrackFinding(
         stream, type: type, takesDefaultAsEnabled: isMovie || demuxer.formatName.hasPrefix("matroska"))
       finding.description.discontinuities = discontinuities[finding.index]
+      finding.description.misplayedEdits = edits[Int(stream.pointee.id)]
       do throws(MediaError) {
         switch type {
         case .video:

@@ -28,6 +28,21 @@ import Testing
     #expect(!warnings.contains { $0.pointer == "/assets/v" })
   }
 
+  @Test func mediaThatMayNotBeAsItsMakerMeantIt() throws {
+    var assets = try standardAssets()
+    assets["v"]?.tracks[0].misplayedEdits = [
+      MisplayedEdit(range: try MediaTimeRange(start: MediaTime(seconds: 1), duration: MediaTime(seconds: 2)), rate: nil)
+    ]
+    assets["w"] = assets["v"]
+    let document = try Document.parse(Array(film(picture).utf8))
+    let found = try document.lowerWithWarnings(assets: assets, output: nil).warnings.map(\.description)
+    #expect(
+      found.filter { $0.contains("edit list") } == [
+        "/assets/v: the edit list of track 0 has nothing at 1 s for 2 s; the beginning of the track is played there "
+          + "instead"
+      ])
+  }
+
   @Test func musicThatSetsTheFilmsLength() throws {
     let found = try warnings(film(picture, #"{"type": "audio", "clips": [{"asset": "s"}]}"#))
     #expect(found.count == 1 && found[0].hasPrefix("/tracks/1/clips/0: 's' plays for 50 s after the last picture"))
