@@ -96,38 +96,16 @@ package enum AudioRenderer {
       throw RenderError(.task, "\(task.sampleCount) samples from sample \(firstSample) on cannot be rendered")
     }
     let damage = DamageLog()
-    let (rate, channels) = (task.encoder.sampleRate, task.encoder.channels)
     let outputs = try open()
     // Whole frames of each encoder.
     let frames = outputs.map(\.frameSize).reduce(1) { leastCommonMultiple($0, $1) }
-    let size = frames * max(1, blockSize / frames)
-    let block = SampleBlock(channels: channels, capacity: size)
-    func mastered(_ mastering: Mastering, _ damage: DamageLog?) throws(RenderError) -> MasteredMix {
-      let opener = ClipOpener(task, inputs: inputs, movement: movement, damage: damage)
-      let mixer = try FilmMixer(task, opening: opener, capacity: size)
-      func runUp() throws(RenderError) {
-        while mixer.position < firstSample {
-          try mixer.mix(Int(min(Int64(size), firstSample - mixer.position)), into: block)
-          movement?.advance()
-        }
-      }
-      if let damage { try damage.leavingOut(runUp) } else { try runUp() }
-      return try MasteredMix(mixer, mastering, sampleRate: rate, channels: channels)
-    }
-    func forEachBlock(_ body: (Range<Int64>) throws(RenderError) -> Void) throws(RenderError) {
-      for start in stride(from: 0, to: task.sampleCount, by: size) {
-        try body(start..<min(task.sampleCount, start + Int64(size)))
-        movement?.advance()
-      }
-    }
+    let mix = FilmMix(task: task, inputs: inputs, movement: movement, blockSize: frames * max(1, blockSize / frames))
     var mastering = Mastering()
     var measured: Int64 = 0
     if let loudness = task.loudness {
       mastering = try Mastering.find(loudness) { (mastering) throws(RenderError) in
-        let mix = try mastered(mastering, nil)
-        let meter = try LoudnessMeter(sampleRate: rate, channels: channels)
-        try forEachBlock { (samples) throws(RenderError) in
-          try mix.mix(samples.count, into: block)
+        let meter = try LoudnessMeter(sampleRate: task.encoder.sampleRate, channels: task.encoder.channels)
+        try mix.forEachBlock(mastering, damage: nil) { (block, samples) throws(RenderError) in
           try meter.add(block, count: samples.count)
           // The first of two passes at least.
           measured = max(measured, samples.upperBound / 2)
@@ -136,10 +114,7 @@ package enum AudioRenderer {
         return meter
       }
     }
-    let mix = try mastered(mastering, damage)
-    try forEachBlock { (samples) throws(RenderError) in
-      damage.move(to: Double(samples.lowerBound) / Double(rate))
-      try mix.mix(samples.count, into: block)
+    try mix.forEachBlock(mastering, damage: damage) { (block, samples) throws(RenderError) in
       for output in outputs { try output.encode(block, count: samples.count) }
       let share = Double(samples.upperBound) / Double(task.sampleCount)
       progress(measured == 0 ? samples.upperBound : measured + Int64(Double(task.sampleCount - measured) * share))
@@ -152,6 +127,68 @@ package enum AudioRenderer {
     var (divisor, rest) = (a, b)
     while rest != 0 { (divisor, rest) = (rest, divisor % rest) }
     return a / divisor * b
+  }
+}
+
+/// The mix of a task, in blocks of samples.
+private struct FilmMix {
+  let task: AudioTask
+  let inputs: [String: any ByteSource]
+  let movement: Movement?
+  /// In samples.
+  let blockSize: Int
+
+  /// How many blocks are mixed ahead of the encoder.
+  private static let blocksAhead = 4
+
+  /// Mixes the sound from its first sample on, in a thread of its own, and passes on each block with the range of its
+  /// samples.
+  /// - Parameter damage: Gets the damaged packets whose samples are heard.
+  func forEachBlock(
+    _ mastering: Mastering, damage: DamageLog?, _ body: (SampleBlock, Range<Int64>) throws(RenderError) -> Void
+  ) throws(RenderError) {
+    let blocks = try mapErrors(to: RenderError.during("mixing the audio")) { () throws(MediaError) in
+      try Pipeline<SampleBlock, RenderError>(
+        count: blockCount, ahead: Self.blocksAhead
+      ) { () throws(RenderError) in
+        let mix = try open(mastering, damage)
+        return { index throws(RenderError) in
+          let samples = samples(ofBlock: index)
+          damage?.move(to: Double(samples.lowerBound) / Double(task.encoder.sampleRate))
+          let block = SampleBlock(channels: task.encoder.channels, capacity: blockSize)
+          try mix.mix(samples.count, into: block)
+          movement?.advance()
+          return block
+        }
+      }
+    }
+    defer { blocks.finish() }
+    for index in 0..<blockCount {
+      try body(try blocks.next(), samples(ofBlock: index))
+    }
+  }
+
+  private var blockCount: Int { Int((task.sampleCount + Int64(blockSize) - 1) / Int64(blockSize)) }
+
+  private func samples(ofBlock index: Int) -> Range<Int64> {
+    let start = Int64(index) * Int64(blockSize)
+    return start..<min(task.sampleCount, start + Int64(blockSize))
+  }
+
+  /// The mix from the task's first sample on: filters have heard what is before it.
+  private func open(_ mastering: Mastering, _ damage: DamageLog?) throws(RenderError) -> MasteredMix {
+    let opener = ClipOpener(task, inputs: inputs, movement: movement, damage: damage)
+    let mixer = try FilmMixer(task, opening: opener, capacity: blockSize)
+    let firstSample = task.firstSample ?? 0
+    let block = SampleBlock(channels: task.encoder.channels, capacity: blockSize)
+    func runUp() throws(RenderError) {
+      while mixer.position < firstSample {
+        try mixer.mix(Int(min(Int64(blockSize), firstSample - mixer.position)), into: block)
+        movement?.advance()
+      }
+    }
+    if let damage { try damage.leavingOut(runUp) } else { try runUp() }
+    return try MasteredMix(mixer, mastering, sampleRate: task.encoder.sampleRate, channels: task.encoder.channels)
   }
 }
 

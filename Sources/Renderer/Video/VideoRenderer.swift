@@ -91,7 +91,7 @@ package enum VideoRenderer {
     _ pass: (Frame, Int) throws(RenderError) -> Void
   ) throws(RenderError) {
     let frames = try mapErrors(to: RenderError.during("making frames")) { () throws(MediaError) in
-      try FramePipeline<RenderError>(count: task.frameCount, ahead: framesAhead(task.format.size)) {
+      try Pipeline<Frame, RenderError>(count: task.frameCount, ahead: framesAhead(task.format.size)) {
         () throws(RenderError) in
         let maker = try FrameMaker(
           task, inputs: inputs, compositors: compositors, movement: movement, damage: damage)

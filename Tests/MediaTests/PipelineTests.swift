@@ -2,7 +2,7 @@ import CompositionModel
 import Media
 import Testing
 
-@Suite struct FramePipelineTests {
+@Suite struct PipelineTests {
   private struct Refusal: Error {}
 
   private static func frame(_ index: Int) throws(Refusal) -> Frame {
@@ -16,13 +16,13 @@ import Testing
   }
 
   @Test(arguments: [1, 3, 100]) func `frames come in order`(ahead: Int) throws {
-    let pipeline = try FramePipeline<Refusal>(count: 50, ahead: ahead) { Self.frame }
+    let pipeline = try Pipeline<Frame, Refusal>(count: 50, ahead: ahead) { Self.frame }
     defer { pipeline.finish() }
     for index in 0..<50 { #expect(try pipeline.next().pts == Int64(index)) }
   }
 
   @Test func `an error comes in its frame's place`() throws {
-    let pipeline = try FramePipeline<Refusal>(count: 50, ahead: 4) { () throws(Refusal) in
+    let pipeline = try Pipeline<Frame, Refusal>(count: 50, ahead: 4) { () throws(Refusal) in
       { index throws(Refusal) in
         if index == 7 { throw Refusal() }
         return try Self.frame(index)
@@ -35,7 +35,7 @@ import Testing
 
   @Test func `no more frames are made than may be ahead, and none after the end`() throws {
     let made = Movement()
-    let pipeline = try FramePipeline<Refusal>(count: 1000, ahead: 3) { () throws(Refusal) in
+    let pipeline = try Pipeline<Frame, Refusal>(count: 1000, ahead: 3) { () throws(Refusal) in
       { index throws(Refusal) in
         made.advance()
         return try Self.frame(index)
