@@ -274,10 +274,12 @@ enum Sources {
         "alpha-ffv1", ["-c:v", "ffv1", "-level", "3", "-g", "20", "-pix_fmt", "yuva420p"], in: ["mkv"], picture: alpha),
       sources("alpha-utvideo", ["-c:v", "utvideo", "-pix_fmt", "gbrap"], in: ["avi"], picture: alpha),
     ]
-    let turned: [Source] = ["90", "180", "270"].flatMap { angle in
-      sources(
-        "h264-turned-\(angle)", x264 + ["-g", "24", "-metadata:s:v", "rotate=\(angle)"], in: ["mp4", "mov"],
-        quick: angle == "90" ? ["mp4"] : [])
+    let turned: [Source] = ["90", "180", "270"].flatMap { (angle: String) -> [Source] in
+      let coded = x264 + ["-g", "24", "-metadata:s:v", "rotate=\(angle)"]
+      let quick: Set<String> = angle == "90" ? ["mp4"] : []
+      let limited = sources("h264-turned-\(angle)", coded, in: ["mp4", "mov"], quick: quick)
+      let full = coded + ["-pix_fmt", "yuvj420p"]
+      return limited + sources("h264-full-turned-\(angle)", full, in: ["mp4"], quick: quick)
     }
     let stretched: [[Source]] = [
       sources(

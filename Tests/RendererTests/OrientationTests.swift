@@ -9,7 +9,7 @@ import Testing
 
 @Suite struct OrientationTests {
   /// ffmpeg applies a display matrix by default.
-  @Test(arguments: [90, 180, 270], ["yuv420p", "yuv420p10le"])
+  @Test(arguments: [90, 180, 270], ["yuv420p", "yuvj420p", "yuv420p10le"])
   func aRotatedFileIsUprightAsFfmpegMakesIt(degrees: Int, format: String) throws {
     var fixture = try VideoFixture()
     let plain = fixture.folder.path("plain.mp4")
@@ -23,8 +23,8 @@ import Testing
     let size = degrees == 180 ? PixelSize(width: 98, height: 54) : PixelSize(width: 54, height: 98)
     let frames = try fixture.decoded(fixture.folder.path("turned.mp4"), format: format, size: size)
     let task = fixture.task(
-      [.clip(try fixture.clip(source))], size: size, format: format == "yuv420p" ? .yuv420p : .yuv420p10,
-      frameCount: frames.count)
+      [.clip(try fixture.clip(source))], size: size, format: format == "yuv420p10le" ? .yuv420p10 : .yuv420p,
+      colour: ColourTags(isFullRange: format == "yuvj420p"), frameCount: frames.count)
     #expect(try fixture.frames(task) == frames)
   }
 

@@ -36,6 +36,16 @@ package final class Frame {
     Frame(owning: try allocated(av_frame_clone(pointer), "sharing a frame"))
   }
 
+  /// This frame, or one on the same planes whose format does not name the range of its samples: `yuv420p` with a tag
+  /// for `yuvj420p`.
+  package func withRangeTagged() throws(MediaError) -> Frame {
+    guard let name = format.nameWithoutRange, let plain = FrameFormat(name: name) else { return self }
+    let frame = try reference()
+    frame.pointer.pointee.format = plain.rawValue
+    frame.pointer.pointee.color_range = AVCOL_RANGE_JPEG
+    return frame
+  }
+
   /// Presentation time in ticks of the track's timebase.
   package var pts: Int64 {
     get { pointer.pointee.pts }

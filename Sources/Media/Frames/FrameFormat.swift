@@ -44,6 +44,9 @@ package struct FrameFormat: Sendable, Hashable, CustomStringConvertible {
   package var name: String { av_get_pix_fmt_name(avFormat).map { String(cString: $0) } ?? "none" }
   package var description: String { name }
 
+  /// For a format of JPEG's, which has the full range and is otherwise one that has not, that one's name. Else nil.
+  var nameWithoutRange: String? { name.hasPrefix("yuvj") ? "yuv" + name.dropFirst(4) : nil }
+
   /// Bits of the deepest component; 8 to 16 for formats that can be composited.
   package var bitDepth: Int {
     components.map { Int($0.depth) }.max() ?? 0

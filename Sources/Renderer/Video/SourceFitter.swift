@@ -136,6 +136,7 @@ final class SourceFitter {
       whole = try self.upright(frame, part: part, colour: colours.source)
       part = PixelRect(whole.size)
     }
+    whole = try rangeTagged(whole)
     if whole.format != output || !colours.isSame || part != PixelRect(whole.size) || movesChroma {
       (whole, site) = (try composed(whole, part: part, colours, to: part.size), cell.site)
     }
@@ -202,6 +203,7 @@ final class SourceFitter {
       source = try upright(frame, part: part, colour: colours.source)
       part = PixelRect(source.size)
     }
+    source = try rangeTagged(source)
     let isScaled = part.size != fitting.scaled
     if !isScaled, source.format == output, colours.isSame, !movesChroma,
       (part.x + fitting.shown.x) % cell.width == 0, (part.y + fitting.shown.y) % cell.height == 0
@@ -216,6 +218,13 @@ final class SourceFitter {
     }
     let picture = try composed(source, part: part, colours, to: fitting.scaled)
     return .opaque(frame: picture, x: fitting.shown.x, y: fitting.shown.y, rect: fitting.target)
+  }
+
+  /// The numbers of JPEG's formats mean what `SourceColour` says, by whatever name.
+  private func rangeTagged(_ frame: Frame) throws(RenderError) -> Frame {
+    try mapErrors(to: RenderError.during("\(title): fitting a frame")) { () throws(MediaError) in
+      try frame.withRangeTagged()
+    }
   }
 
   /// The clean aperture, its first column and row rounded down to a chroma sample. A frame of another size than the
