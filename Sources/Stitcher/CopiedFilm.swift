@@ -13,11 +13,14 @@ package enum CopiedFilm {
     package var plan: PassthroughTask.Track
     /// Opens the packets of a clip, from its `from` on.
     package var open: (PassthroughTask.Clip) throws(StitchError) -> any PacketSource
+    /// Whether a clip's packets may be of several files.
+    package var hasMixedClips: Bool
 
     package init(
-      _ plan: PassthroughTask.Track, open: @escaping (PassthroughTask.Clip) throws(StitchError) -> any PacketSource
+      _ plan: PassthroughTask.Track, hasMixedClips: Bool = false,
+      open: @escaping (PassthroughTask.Clip) throws(StitchError) -> any PacketSource
     ) {
-      (self.plan, self.open) = (plan, open)
+      (self.plan, self.hasMixedClips, self.open) = (plan, hasMixedClips, open)
     }
   }
 
@@ -68,7 +71,7 @@ package enum CopiedFilm {
     for track in tracks { copied.append(try CopiedTrack(track, container)) }
     let muxer = try mapErrors(to: StitchError.writing) { () throws(MediaError) in
       try CopyMuxer(
-        descriptor: descriptor, name: "the output", container: container, tracks: copied.map(\.format),
+        descriptor: descriptor, name: "the output", container: container, tracks: copied.map(\.output),
         metadata: metadata, artwork: artwork, movement: movement)
     }
     var reported: Int64 = 0
@@ -91,8 +94,7 @@ package enum CopiedFilm {
 
 /// The packets of a track of the output, in order of decoding, on the output's timeline.
 private struct CopiedTrack {
-  /// Has the format of the track.
-  let format: StoredTrackFormat
+  let output: CopyMuxer.Track
   /// The packet to be written next; nil after the last.
   private(set) var next: Packet?
   private let track: PassthroughTask.Track
@@ -122,10 +124,20 @@ private struct CopiedTrack {
     open = track.open
     tick = first.timebase.approximateSeconds
     reader = try open(first)
-    format = reader.format
+    // The other clips are opened when it is their turn; of FLAC the numbers of all frames depend on the ends of them.
+    var hasShortFrames = track.hasMixedClips
+    if reader.format.codec == "flac" {
+      for clip in track.plan.clips.dropLast() where !hasShortFrames {
+        hasShortFrames = try open(clip).format.hasShortFrame(before: clip.end)
+      }
+    }
+    output = CopyMuxer.Track(
+      reader.format, isOneFile: track.plan.clips.count == 1 && !track.hasMixedClips, hasShortFrames: hasShortFrames)
     end = container.hasEditLists ? nil : 0
     try advance()
   }
+
+  private var format: StoredTrackFormat { output.format }
 
   /// Of the next packet's decoding.
   var seconds: Double { Double(next?.decodingTime ?? 0) * tick }
@@ -159,7 +171,7 @@ private struct CopiedTrack {
       return
     }
     reader = try open(clipEntry)
-    guard reader.format.parameterSets == format.parameterSets else {
+    guard reader.format.joinedParameterSets == format.joinedParameterSets else {
       throw StitchError(
         .task,
         "media \(clipEntry.digest.prefix(12)) cannot be joined without encoding: its parameter sets are not those of the "

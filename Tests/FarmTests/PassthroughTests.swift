@@ -315,6 +315,76 @@ struct PassthroughTests {
     #expect(copied == Array(stored.prefix(copied.count)) && copied.count >= (isWhole ? 288_000 : 192_000))
   }
 
+  /// Each case: the seconds of the clips of both files, and whether the first has a short frame at its end.
+  private static let flacJoints: [(first: Range<Int>, second: Range<Int>, hasShortFrame: Bool)] = [
+    (0..<5, 0..<5, true), (1..<5, 2..<4, true), (0..<2, 2..<5, false),
+  ]
+
+  @Test(arguments: ["flac", "mkv"], flacJoints) func `FLAC of two files is joined`(
+    container: String, joint: (first: Range<Int>, second: Range<Int>, hasShortFrame: Bool)
+  ) async throws {
+    defer { files.remove() }
+    let sources = [("sin(1000*t*t)", "one.flac"), ("sin(3000*t)", "two.flac")].map { ($0.0, files.path($0.1)) }
+    for (sound, path) in sources {
+      _ = try Tool.ffmpeg(["-f", "lavfi", "-i", "aevalsrc=\(sound):s=48000:d=5", "-c:a", "flac", path])
+    }
+    let film = files.path("film.\(container)")
+    let clips = zip(["a", "b"], [joint.first, joint.second]).map {
+      #"{ "asset": "\#($0)", "use": "\#($1.lowerBound)..\#($1.upperBound)" }"#
+    }
+    let edit = try files.write(
+      """
+      { "sheaf": 1, "assets": { "a": "\(sources[0].1)", "b": "\(sources[1].1)" },
+        "tracks": [ { "type": "audio", "clips": [ \(clips.joined(separator: ", ")) ] } ],
+        "export": { "to": "\(film)", "preset": "passthrough" } }
+      """, to: "edit.json")
+    let result = try await render(edit)
+    try #require(result.status == 0, "\(result.errors)")
+    // Frames of 4608 samples, of which 5 s have 52 and one of 384.
+    let copied = try samples(film)
+    let (one, two) = (try samples(sources[0].1), try samples(sources[1].1))
+    let firstFrame = (joint.first.lowerBound * 48000 + 2303) / 4608 * 4608
+    let firstEnd = min(one.count, (joint.first.upperBound * 48000 + 4607) / 4608 * 4608)
+    let first = Array(one[firstFrame..<firstEnd])
+    #expect(Array(copied.prefix(first.count)) == first)
+    // The second's packets follow from the one that is nearest to the clip's start.
+    let rest = copied.dropFirst(first.count)
+    let start = try #require(
+      stride(from: 0, to: two.count, by: 4608).first { two.dropFirst($0).prefix(rest.count).elementsEqual(rest) })
+    #expect(abs(start - joint.second.lowerBound * 48000) <= 4608)
+    #expect(copied.count >= (joint.first.count + joint.second.count) * 48000 - 4608)
+    let decoded = try Tool.result(
+      of: "ffmpeg", ["-v", "warning", "-err_detect", "crccheck+bitstream+explode", "-i", film, "-f", "null", "-"])
+    #expect(decoded.log == "")
+    guard container == "flac" else { return }
+    let data = try Data(contentsOf: URL(fileURLWithPath: film))
+    let (count, digest) = try streamInfo(data.dropFirst(8))
+    #expect(count == copied.count && digest == [UInt8](repeating: 0, count: 16))
+    #expect([UInt8](data.dropFirst(8).prefix(4)) == (joint.hasShortFrame ? [1, 128, 18, 0] : [18, 0, 18, 0]))
+    // By the numbers in the frames alone, each follows the one before.
+    let times = try probe(film, "packet=pts").compactMap { Int($0) }
+    let sizes = try probe(film, "frame=nb_samples").compactMap { Int($0) }
+    #expect(times == sizes.indices.map { sizes[..<$0].reduce(0, +) })
+  }
+
+  @Test func `FLAC of files with frames of other sizes is not joined`() async throws {
+    defer { files.remove() }
+    for (name, size) in [("one.flac", "4096"), ("two.flac", "4608")] {
+      _ = try Tool.ffmpeg([
+        "-f", "lavfi", "-i", "sine=440:r=48000:d=2", "-c:a", "flac", "-frame_size", size, files.path(name),
+      ])
+    }
+    let edit = try files.write(
+      """
+      { "sheaf": 1, "assets": { "a": "\(files.path("one.flac"))", "b": "\(files.path("two.flac"))" },
+        "tracks": [ { "type": "audio", "clips": [ { "asset": "a" }, { "asset": "b" } ] } ],
+        "export": { "to": "\(files.path("film.flac"))", "preset": "passthrough" } }
+      """, to: "edit.json")
+    let result = try await render(edit)
+    #expect(result.status == 65)
+    #expect(result.errors.contains("cannot be joined to the clip before without encoding"), "\(result.errors)")
+  }
+
   @Test func `what cannot be copied is refused with its place`() async throws {
     defer { files.remove() }
     let source = try source()

@@ -101,7 +101,8 @@ public struct TrackDescription: Sendable, Hashable, Codable {
   public var id: Int?
   /// The container's name of the format, such as `avc1` or `mp4a`. Nil if it has none.
   public var formatTag: String?
-  /// A digest of the codec's parameter sets, in hexadecimal: equal ones have equal digests. Nil if it has none.
+  /// A digest of the codec's parameter sets, in hexadecimal: equal ones have equal digests. Of FLAC, without the number
+  /// and the MD5 of the samples and the sizes of the frames. Nil if it has none.
   public var parameterSets: String?
   /// The level of the codec's profile as its standard numbers it, such as 40 for H.264's 4.0. Nil if it is not known.
   public var level: Int?

@@ -3,6 +3,19 @@ package import CompositionModel
 
 /// Writes stored packets of other files to a file, to an open descriptor that can seek and read.
 package final class CopyMuxer {
+  /// A track of the output.
+  package struct Track {
+    package var format: StoredTrackFormat
+    /// Whether all packets are of the file whose format it is.
+    package var isOneFile: Bool
+    /// Whether a frame of FLAC before the last may be shorter than others.
+    package var hasShortFrames: Bool
+
+    package init(_ format: StoredTrackFormat, isOneFile: Bool, hasShortFrames: Bool) {
+      (self.format, self.isOneFile, self.hasShortFrames) = (format, isOneFile, hasShortFrames)
+    }
+  }
+
   private let file: MuxerFile
   private let timebases: [AVRational]
   /// By the number of the track.
@@ -12,22 +25,24 @@ package final class CopyMuxer {
 
   /// - Parameters:
   ///   - descriptor: Of an empty file. The caller closes it.
-  ///   - tracks: The formats of the output's tracks, in order.
+  ///   - tracks: In the order of the output.
   ///   - metadata: By libavformat's key, such as `title`.
   ///   - artwork: The picture that players show for the file.
   ///   - movement: Advanced with every packet that is written.
   package init(
-    descriptor: Int32, name: String, container: Container, tracks: [StoredTrackFormat],
+    descriptor: Int32, name: String, container: Container, tracks: [Track],
     metadata: [String: String], artwork: ArtworkFile? = nil, movement: Movement? = nil
   ) throws(MediaError) {
-    timebases = tracks.map(\.avTimebase)
+    timebases = tracks.map(\.format.avTimebase)
     file = try MuxerFile(descriptor: descriptor, name: name, container: container, movement: movement)
     file.add(metadata)
     for (index, track) in tracks.enumerated() {
       let stream = try file.newStream()
-      try track.fill(stream, of: file)
-      guard track.codec == "flac" else { continue }
-      flac[index] = FLACCopy(track.parameterSets, numbersFrames: container == .flac)
+      try track.format.fill(stream, of: file)
+      guard track.format.codec == "flac" else { continue }
+      flac[index] = FLACCopy(
+        track.format.parameterSets, isOneFile: track.isOneFile,
+        numbering: track.hasShortFrames ? .samples : container == .flac ? .frames : .source)
       if let info = flac[index]?.infoAtStart {
         stream.pointee.codecpar.pointee.extradata.update(from: info, count: info.count)
       }

@@ -22,6 +22,22 @@ struct FLACStreamInfo {
     }
   }
 
+  /// Samples of each channel in the frames of the stream: the fewest, of all but the last, and the most.
+  var blockSizes: ClosedRange<UInt64>? {
+    get {
+      let (least, most) = (UInt64(bytes[0]) << 8 | UInt64(bytes[1]), UInt64(bytes[2]) << 8 | UInt64(bytes[3]))
+      return 0 < least && least <= most ? least...most : nil
+    }
+    set {
+      guard let newValue else { return }
+      // The least that the format allows to be stated is 16.
+      for (index, size) in [max(16, newValue.lowerBound), newValue.upperBound].enumerated() {
+        bytes[2 * index] = UInt8(truncatingIfNeeded: size >> 8)
+        bytes[2 * index + 1] = UInt8(truncatingIfNeeded: size)
+      }
+    }
+  }
+
   /// The same stream, of which the number of samples, the sizes of the frames and the MD5 of the samples are unknown:
   /// each has a value that says so.
   var withoutContent: FLACStreamInfo {
@@ -92,20 +108,33 @@ private struct FLACFrameHead {
 /// The frames of a track of FLAC that is copied, from the first one of the output on, and what the output states of
 /// them. A cut of a file has other samples than its stream info says.
 struct FLACCopy {
+  /// What a frame's number is.
+  enum Numbering {
+    /// What it was: the container has the times.
+    case source
+    /// The frame's only time, so that it counts the frames of the output.
+    case frames
+    /// The samples before it, which is the rule for streams in which a frame before the last may be shorter.
+    case samples
+  }
+
   private let source: FLACStreamInfo
-  /// Whether a frame's number is its only time, so that it must count the frames of the output.
-  private let numbersFrames: Bool
+  private let numbering: Numbering
   private var samples: UInt64 = 0
   private var frames: UInt64 = 0
   /// Whether every frame until now was at the place that it has in the source.
-  private var isSource = true
+  private var isSource: Bool
   private var isCounted = true
+  /// Samples of the latest frame, and of the shortest before it.
+  private var (latest, shortest): (UInt64?, UInt64?)
 
   /// Nil if the parameter set is none of FLAC.
-  init?(_ parameterSets: [UInt8], numbersFrames: Bool) {
+  /// - Parameter isOneFile: Whether all frames are of the file whose parameter set it is.
+  init?(_ parameterSets: [UInt8], isOneFile: Bool, numbering: Numbering) {
     guard let source = FLACStreamInfo(parameterSets) else { return nil }
     self.source = source
-    self.numbersFrames = numbersFrames
+    self.numbering = numbering
+    isSource = isOneFile
   }
 
   /// What is known before the first frame.
@@ -115,7 +144,12 @@ struct FLACCopy {
   var infoAtEnd: [UInt8] {
     if isSource, isCounted, source.sampleCount == samples { return source.bytes }
     var info = source.withoutContent
-    if isCounted { info.sampleCount = samples }
+    if isCounted {
+      info.sampleCount = samples
+      if let shortest, let sizes = info.blockSizes, shortest < sizes.lowerBound {
+        info.blockSizes = shortest...sizes.upperBound
+      }
+    }
     return info.bytes
   }
 
@@ -126,17 +160,23 @@ struct FLACCopy {
       isCounted = false
       return packet
     }
-    let number = head.countsSamples ? samples : frames
+    let countsSamples = head.countsSamples || numbering == .samples
+    let number = countsSamples ? samples : frames
+    if let latest { shortest = min(shortest ?? latest, latest) }
+    latest = head.samples
     samples += head.samples
     frames += 1
-    if head.number == number { return packet }
+    if head.number == number, head.countsSamples == countsSamples { return packet }
     isSource = false
-    return numbersFrames ? try Self.renumber(packet, head, number) : packet
+    return numbering == .source ? packet : try Self.renumber(packet, head, number, countsSamples: countsSamples)
   }
 
-  private static func renumber(_ packet: Packet, _ head: FLACFrameHead, _ number: UInt64) throws(MediaError) -> Packet {
+  private static func renumber(
+    _ packet: Packet, _ head: FLACFrameHead, _ number: UInt64, countsSamples: Bool
+  ) throws(MediaError) -> Packet {
     let bytes = packet.withBytes { frame in
       var bytes = Array(frame[..<head.numberBytes.lowerBound]) + FLACFrameHead.bytes(number)
+      bytes[1] = bytes[1] & 0xfe | (countsSamples ? 1 : 0)
       bytes += frame[head.numberBytes.upperBound..<head.checksum]
       bytes.append(UInt8(truncatingIfNeeded: checksum(bytes, polynomial: 0x07, bits: 8)))
       bytes += frame[(head.checksum + 1)..<(frame.count - 2)]

@@ -137,6 +137,14 @@ extension UnsafeMutablePointer<AVStream> {
     let parameters = pointee.codecpar.pointee
     return Array(UnsafeBufferPointer(start: parameters.extradata, count: max(0, Int(parameters.extradata_size))))
   }
+
+  /// The parameter sets without what is of this file only, as FLAC's number of samples and their MD5: packets of files
+  /// in which these are equal can follow one another.
+  var joinedParameterSets: [UInt8] {
+    let sets = parameterSets
+    guard pointee.codecpar.pointee.codec_id == AV_CODEC_ID_FLAC else { return sets }
+    return FLACStreamInfo(sets)?.withoutContent.bytes ?? sets
+  }
 }
 
 extension Packet {

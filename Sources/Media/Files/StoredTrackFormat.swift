@@ -16,6 +16,7 @@ package final class StoredTrackFormat: @unchecked Sendable {
     var aspect: AspectRatio
     var sampleRate: Int32
     var layout: String
+    /// Without what is of one file only.
     var parameterSets: [UInt8]
     var sideData: [PacketSideData]
   }
@@ -55,7 +56,7 @@ package final class StoredTrackFormat: @unchecked Sendable {
       codec: codec, profile: stored.profile, timebase: timebase,
       size: PixelSize(width: Int(stored.width), height: Int(stored.height)), format: stored.format,
       aspect: AspectRatio(horizontal: Int(aspect.num), vertical: Int(aspect.den)), sampleRate: stored.sample_rate,
-      layout: layoutName(stored.ch_layout), parameterSets: parameterSets, sideData: sideData)
+      layout: layoutName(stored.ch_layout), parameterSets: stream.joinedParameterSets, sideData: sideData)
   }
 
   deinit {
@@ -79,6 +80,19 @@ package final class StoredTrackFormat: @unchecked Sendable {
     case AV_CODEC_ID_OPUS: 4
     default: 0
     }
+  }
+
+  /// The parameter sets without what is of one file only: equal in tracks whose packets can follow one another.
+  package var joinedParameterSets: [UInt8] { identity.parameterSets }
+
+  /// Whether the packets of FLAC before a time have the last frame of the file, and it is shorter than the others.
+  /// - Parameter end: In ticks, from the start of the file.
+  package func hasShortFrame(before end: Int64) -> Bool {
+    guard codec == "flac", let info = FLACStreamInfo(parameterSets), let sizes = info.blockSizes else { return false }
+    if sizes.lowerBound < sizes.upperBound || info.sampleCount == 0 { return true }
+    let last = (info.sampleCount - 1) / sizes.upperBound * sizes.upperBound
+    return info.sampleCount - last < sizes.upperBound
+      && Double(last) < Double(end) * timebase.approximateSeconds * Double(sampleRate)
   }
 
   /// Why the packets of this track cannot follow those of another. Nil: they can.

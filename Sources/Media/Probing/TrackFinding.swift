@@ -43,7 +43,7 @@ struct TrackFinding {
         try MediaTimeRange(start: .zero, duration: .zero)
       }, metadata: metadata)
     if takesDefaultAsEnabled || stream.pointee.id != 0 { description.id = Int(stream.pointee.id) }
-    description.parameterSets = Self.digest(of: stream.parameterSets)
+    description.parameterSets = Self.digest(of: stream.joinedParameterSets)
     description.formatTag = Self.tag(parameters.pointee.codec_tag)
     if parameters.pointee.level > 0 { description.level = Int(parameters.pointee.level) }
     if parameters.pointee.bit_rate > 0 { description.bitRate = Int(exactly: parameters.pointee.bit_rate) }

@@ -20,6 +20,8 @@ final class StoredTrackWriter {
   private let spool: PacketSpool
   /// The decoding time of the latest sample.
   private var last: MediaTime?
+  /// Whether samples of several files were appended.
+  private var isMixed = false
 
   init(_ format: StoredFormat) throws {
     self.format = format
@@ -53,6 +55,7 @@ final class StoredTrackWriter {
       sample.bytes, pts: tick(sample.presentationTime), dts: tick(sample.decodingTime),
       duration: tick(sample.duration), isKeyframe: sample.isKeyframe, marks: sample.marks)
     last = sample.decodingTime
+    if sample.format.track.parameterSets != format.track.parameterSets { isMixed = true }
   }
 
   private func tick(_ time: MediaTime) throws -> Int64 {
@@ -91,7 +94,7 @@ final class StoredTrackWriter {
       pictures = entries[first...].count { earliest <= $0.pts && $0.pts < clip.end }
     }
     let plan = PassthroughTask.Track(type: format.type, clips: [clip], duration: duration)
-    let track = CopiedFilm.Track(plan) { [spool, first] _ in spool.packets(from: first) }
+    let track = CopiedFilm.Track(plan, hasMixedClips: isMixed) { [spool, first] _ in spool.packets(from: first) }
     let samples = try (duration.exact * Rational(format.track.sampleRate)).rounded
     return Part(track: track, pictures: pictures, samples: format.type == .audio ? Int64(clamping: samples) : 0)
   }
