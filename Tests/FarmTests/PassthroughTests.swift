@@ -367,12 +367,17 @@ struct PassthroughTests {
     #expect(times == sizes.indices.map { sizes[..<$0].reduce(0, +) })
   }
 
-  @Test func `FLAC of files with frames of other sizes is not joined`() async throws {
+  private static let flacDifferences = [
+    (["-frame_size", "4096"], "their parameter sets differ"),
+    (["-sample_fmt", "s32"], "the bit depth differs: 24 after 16"),
+  ]
+
+  @Test(arguments: flacDifferences) func `FLAC whose frames have another size or depth is not joined`(
+    difference: (options: [String], message: String)
+  ) async throws {
     defer { files.remove() }
-    for (name, size) in [("one.flac", "4096"), ("two.flac", "4608")] {
-      _ = try Tool.ffmpeg([
-        "-f", "lavfi", "-i", "sine=440:r=48000:d=2", "-c:a", "flac", "-frame_size", size, files.path(name),
-      ])
+    for (name, options) in [("one.flac", []), ("two.flac", difference.options)] {
+      _ = try Tool.ffmpeg(["-f", "lavfi", "-i", "sine=440:r=48000:d=2", "-c:a", "flac"] + options + [files.path(name)])
     }
     let edit = try files.write(
       """
@@ -382,7 +387,8 @@ struct PassthroughTests {
       """, to: "edit.json")
     let result = try await render(edit)
     #expect(result.status == 65)
-    #expect(result.errors.contains("cannot be joined to the clip before without encoding"), "\(result.errors)")
+    let message = "it cannot be joined to the clip before without encoding, because \(difference.message)"
+    #expect(result.errors.contains(message), "\(result.errors)")
   }
 
   @Test func `what cannot be copied is refused with its place`() async throws {

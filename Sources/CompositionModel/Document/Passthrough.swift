@@ -236,7 +236,9 @@ extension TrackDescription {
       ?? text("the orientation", video?.orientation.clockwise ?? 0, other.video?.orientation.clockwise ?? 0)
       ?? text("the sample rate", audio?.sampleRate ?? 0, other.audio?.sampleRate ?? 0)
       ?? text("the channel layout", audio?.layout ?? "", other.audio?.layout ?? "")
-      ?? (parameterSets == other.parameterSets ? nil : "their parameter sets differ")
+      ?? (parameterSets == other.parameterSets
+        ? nil
+        : text("the bit depth", audio?.bitDepth ?? 0, other.audio?.bitDepth ?? 0) ?? "their parameter sets differ")
   }
 }
 
