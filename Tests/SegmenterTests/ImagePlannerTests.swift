@@ -45,7 +45,8 @@ struct ImagePlannerTests {
   @Test func picturesAreReadInOrderOfTimeInAFewParts() throws {
     let times = (0..<100).map { Rational(Int128(99 - $0)) }.map { try! $0 / Rational(11) }
     let plan = try plan(times)
-    #expect(plan.parts.count == 15)
+    // The film has 5 keyframes.
+    #expect(plan.parts.count == 5)
     let places = plan.parts.flatMap { $0.part.pictures.map(\.place) }
     #expect(places == places.sorted() && places.count == 100)
     for part in plan.parts {
@@ -53,6 +54,28 @@ struct ImagePlannerTests {
       #expect(source.decodeFrom == nil && !source.video.keyframes.isEmpty)
     }
     #expect(try self.plan(times, isWhole: true).parts.count == 1)
+  }
+
+  @Test func noFrameIsDecodedInTwoTasksAndTasksHaveAboutEqualWork() throws {
+    let (asset, track, video) = try asset(18_000)
+    let times = try (0..<100).map { try Rational(Int128(6 * $0 + 3)) + Rational(1, 7) * Rational($0 % 7) }
+    let plan = try ImagePlanner.plan(asset, track, video, times: times, tolerance: .exact)
+    #expect(plan.parts.flatMap(\.part.pictures).count == 100)
+    #expect((20...32).contains(plan.parts.count))
+    var starts: Set<Int64> = []
+    var works: [Int64] = []
+    for part in plan.parts {
+      var reached: [Int64: Int64] = [:]
+      for place in part.part.pictures.map(\.place) {
+        reached[try #require(video.keyframes.last { $0.pts <= place }).pts] = place
+      }
+      #expect(starts.isDisjoint(with: reached.keys))
+      starts.formUnion(reached.keys)
+      works.append(reached.reduce(0) { $0 + $1.value - $1.key })
+    }
+    // What a task has beyond the least is the work of one start: 60 frames and their pictures.
+    let step = Int64(video.frames.averageStep)
+    #expect(try #require(works.max()) - works.reduce(0, +) / Int64(works.count) <= 80 * step)
   }
 
   @Test func aPictureIsMadeSmallerAndNeverLarger() {

@@ -63,6 +63,12 @@ public struct FrameTimes: Sendable, Hashable, Codable {
   public var first: Int64? { runs.first?.start }
   public var last: Int64? { runs.last?.last }
 
+  /// The mean of the ticks from one frame to the next; 1 of a single frame.
+  package var averageStep: Double {
+    guard let first, let last, last > first else { return 1 }
+    return Double(last - first) / Double(count - 1)
+  }
+
   /// The greatest time that is not after `time`. Nil if all are after it.
   public func last(atOrBefore time: Int64) -> Int64? {
     let next = runs.partitionPoint { time < $0.start }

@@ -51,10 +51,13 @@ package struct ImagePlan: Sendable {
 
 /// Plans single pictures of an asset or of a film. Pure.
 package enum ImagePlanner {
-  /// The most parts of a request for an asset, each of which is a task: as many as a large machine has processors.
-  private static let mostParts = 16
+  /// The most parts of a request, each of which is a task: twice as many as a large machine has processors, so that
+  /// all of them are busy up to the end.
+  private static let mostParts = 32
   /// The fewest pictures that are worth a task of their own.
   private static let fewestPictures = 4
+  /// The work to convert and encode a picture, in frames that are decoded in the same time.
+  private static let pictureWork = 4
   /// Frames of a film that are at most so many seconds apart are made in one go.
   private static let longestGap = MediaTime(seconds: 2)
 
@@ -91,7 +94,8 @@ package enum ImagePlanner {
         places.append((number, place))
         if let damaged = video.damagedFrames?.last(atOrBefore: tick), damaged > place { lost.insert(number) }
       }
-      for group in groups(places.sorted { ($0.place, $0.number) < ($1.place, $1.number) }, isWhole: isWhole) {
+      places.sort { ($0.place, $0.number) < ($1.place, $1.number) }
+      for group in isWhole ? [places].filter({ !$0.isEmpty }) : groups(places, of: video) {
         let source = PlannedSource(pictures: group[0].place...group[group.count - 1].place, of: asset, track, video)
         var part = ImagePlan.Part(
           part: ImagePart(source: .asset(source), pictures: []), origin: track.origin, step: track.timebase)
@@ -143,7 +147,7 @@ package enum ImagePlanner {
     let gap = try mapErrors(to: PlanError.time("the frames")) { () throws(TimeError) in
       Int64(clamping: try (longestGap / frameDuration).floor)
     }
-    let runs = groups(places, isWhole: false).flatMap { withoutGaps($0, longest: gap) }
+    let runs = groups(places).flatMap { withoutGaps($0, longest: gap) }
     let frames = runs.map { run in Int(run[0].place)..<(Int(run[run.count - 1].place) + 1) }
     let tasks = try RenderPlanner.tasks(edit, encoder, assets: assets, fonts: fonts, of: frames)
     for ((run, frames), task) in zip(zip(runs, frames), tasks) {
@@ -164,9 +168,36 @@ package enum ImagePlanner {
 
   private typealias Place = (number: Int, place: Int64)
 
+  /// Neighbours in groups of about equal work. Pictures that are decoded from the same start are in one group, so that
+  /// no frame is decoded in two tasks.
+  private static func groups(_ places: [Place], of video: VideoFormat) -> [[Place]] {
+    var starts: [(places: [Place], decoded: Double)] = []
+    let frameTicks = video.frames.averageStep
+    var latest: Int?
+    for place in places {
+      let next = video.keyframes.partitionPoint { place.place < $0.pts }
+      if next != latest { starts.append(([], 0)) }
+      latest = next
+      starts[starts.count - 1].places.append(place)
+      let start = next > 0 ? video.keyframes[next - 1].pts : video.frames.first ?? place.place
+      starts[starts.count - 1].decoded = Double(place.place - start) / frameTicks
+    }
+    func work(_ start: (places: [Place], decoded: Double)) -> Double {
+      start.decoded + Double(start.places.count * pictureWork)
+    }
+    let least = max(Double(fewestPictures * pictureWork), starts.reduce(0) { $0 + work($1) } / Double(mostParts))
+    var groups: [(places: [Place], work: Double)] = []
+    for start in starts {
+      if groups.last.map({ $0.work >= least }) ?? true { groups.append(([], 0)) }
+      groups[groups.count - 1].places += start.places
+      groups[groups.count - 1].work += work(start)
+    }
+    return groups.map(\.places)
+  }
+
   /// Neighbours in groups of about equal size. Equal places are in one group.
-  private static func groups(_ places: [Place], isWhole: Bool) -> [[Place]] {
-    let most = isWhole ? Int.max : max(fewestPictures, (places.count + mostParts - 1) / mostParts)
+  private static func groups(_ places: [Place]) -> [[Place]] {
+    let most = max(fewestPictures, (places.count + mostParts - 1) / mostParts)
     var groups: [[Place]] = []
     for place in places {
       if let last = groups.last, last.count < most || last.last?.place == place.place {
