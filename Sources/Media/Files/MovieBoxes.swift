@@ -38,12 +38,12 @@ package struct MovieBoxes {
     var box = Box(type: "", offset: offset)
     if head.count >= 8 {
       box.type = String(decoding: head[4..<8], as: UTF8.self)
-      let size = Self.number(head[0..<4])
+      let size = bigEndian(head[0..<4])
       switch size {
       // It goes on up to the end.
       case 0: box.size = rest
       case 1:
-        box.size = head.count == 16 ? Int64(exactly: Self.number(head[8..<16])) : nil
+        box.size = head.count == 16 ? Int64(exactly: bigEndian(head[8..<16])) : nil
         box.headSize = 16
       default: box.size = Int64(size)
       }
@@ -52,6 +52,4 @@ package struct MovieBoxes {
     offset = box.size.map { offset + $0 } ?? end
     return box
   }
-
-  private static func number(_ bytes: ArraySlice<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
 }

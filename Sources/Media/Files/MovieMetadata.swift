@@ -44,8 +44,8 @@ enum MovieMetadata {
       var offset = start
       while offset + 8 <= end {
         let head = try read(offset, Int(min(16, end - offset)))
-        var size = Int64(number(head[0..<4]))
-        if size == 1, head.count == 16 { size = Int64(clamping: number(head[8..<16])) }
+        var size = Int64(bigEndian(head[0..<4]))
+        if size == 1, head.count == 16 { size = Int64(clamping: bigEndian(head[8..<16])) }
         guard size >= 8, size <= end - offset else { throw failure("it has a box of \(size) bytes at \(offset)") }
         found.append(Place(type: Array(head[4..<8]), offset: offset, size: size))
         offset += size
@@ -102,7 +102,7 @@ enum MovieMetadata {
       $0.type == Box.type("hdlr") && $0.contents.dropFirst(8).starts(with: Box.type("mdta"))
     }
     if isQuickTime, let keys = boxes.firstIndex(where: { $0.type == Box.type("keys") }) {
-      let count = number(boxes[keys].contents[4..<8]) + 1
+      let count = bigEndian(boxes[keys].contents[4..<8]) + 1
       let key = Box("mdta", Array("com.apple.quicktime.artwork".utf8))
       boxes[keys].contents = bigEndian(0, 4) + bigEndian(count, 4) + boxes[keys].contents.dropFirst(8) + key.bytes
       type = bigEndian(count, 4)
@@ -136,7 +136,7 @@ private struct Box {
     var rest = contents[...]
     var boxes: [Box] = []
     while rest.count >= 8 {
-      let size = Int(number(rest.prefix(4)))
+      let size = Int(bigEndian(rest.prefix(4)))
       guard size >= 8, size <= rest.count else { break }
       boxes.append(Box(type: Array(rest.dropFirst(4).prefix(4)), contents: Array(rest.prefix(size).dropFirst(8))))
       rest = rest.dropFirst(size)
@@ -144,5 +144,3 @@ private struct Box {
     return boxes
   }
 }
-
-private func number(_ bytes: some Sequence<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }

@@ -39,7 +39,7 @@ package enum AssetProbe {
       (scans, sounds, others, texts) = try scan(demuxer) { (_, _) throws(MediaError) in }
     }
     let isMovie = demuxer.formatName.hasPrefix("mov,")
-    let edits = isMovie ? try EditListScan.misplayedEdits(source) : [:]
+    let movie = isMovie ? try MovieTracks(source) : nil
     var findings: [TrackFinding] = []
     var refusal: MediaError?
     var failures: [TrackFailure] = []
@@ -48,12 +48,16 @@ package enum AssetProbe {
       var finding = try TrackFinding(
         stream, type: type, takesDefaultAsEnabled: isMovie || demuxer.formatName.hasPrefix("matroska"))
       finding.description.discontinuities = discontinuities[finding.index]
-      finding.description.misplayedEdits = edits[Int(stream.pointee.id)]
+      let index = movie?[Int(stream.pointee.id)]
+      if let movie, let index { finding.description.misplayedEdits = EditListScan.misplayedEdits(index, of: movie) }
       do throws(MediaError) {
         switch type {
         case .video:
           let track = VideoTrackProbe(source, demuxer, stream, movement: movement)
           try track.probe(&finding, &scans[finding.index]!)
+          if let video = finding.description.video {
+            finding.description.video?.cleanAperture = index?.cleanAperture?.part(of: video.size)
+          }
         case .audio:
           let track = AudioTrackProbe(source, demuxer, stream, movement: movement)
           try track.probe(&finding, sounds[finding.index]!.get())
