@@ -266,8 +266,8 @@ extension Lowering {
     guard let end else { return nil }
     guard place < end else {
       let (what, cause) =
-        entry.endsWithTheFilm ? ("the film ends at \(end)", ": the other clips set its end") : ("\(end) is", "")
-      problems.add(key, "\(what), not after the clip's start at \(place)\(cause)")
+        entry.endsWithTheFilm ? ("the film ends at \(end),", ": the other clips set its end") : ("\(end) is", "")
+      problems.add(key, "\(what) not after the clip's start at \(place)\(cause)")
       return nil
     }
     guard let rest = exact(at: key, { () throws(TimeError) in try end - place }) else { return nil }

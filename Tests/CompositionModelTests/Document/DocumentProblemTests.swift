@@ -121,7 +121,8 @@ private func instructions(_ instructions: String) -> String {
     Wrong(clips(#"{"asset": "v", "volume": 0.5}"#), "/tracks/0/clips/0/volume", "is set in 'audioMix'"),
     Wrong(clips(#"{"asset": "v", "zoom": 2}"#), "/tracks/0/clips/0/zoom", "unknown key 'zoom'; the keys of a clip"),
     Wrong(clips(#"{"asset": "v", "until": 3, "duration": 4}"#), "/tracks/0/clips/0/until", "not both"),
-    Wrong(clips(#"{"asset": "v", "at": 5, "until": 5}"#), "/tracks/0/clips/0/until", "5 is", "clip's start at 5"),
+    Wrong(
+      clips(#"{"asset": "v", "at": 5, "until": 5}"#), "/tracks/0/clips/0/until", "5 is not after the clip's start at 5"),
     Wrong(clips(#"{"asset": "v", "until": "fin"}"#), "/tracks/0/clips/0/until", "not a time"),
     Wrong(
       clips(#"{"asset": "v", "until": "end"}"#), "/tracks/0/clips/0/until", "the film ends at 0", "the other clips"),
