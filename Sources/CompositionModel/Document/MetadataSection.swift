@@ -142,10 +142,7 @@ extension Container {
     switch self {
     // What RIFF has fields for.
     case .wav:
-      [
-        "title", "artist", "album", "track", "date", "genre", "comment", "copyright", "language", "location",
-        "encoded_by",
-      ]
+      ["title", "artist", "album", "track", "date", "genre", "comment", "copyright", "language", "encoded_by"]
     case .mxf: []
     case .mp4, .mov, .m4v, .m4a, .mkv, .webm, .flac, .mp3, .ogg: nil
     }

@@ -62,7 +62,8 @@ import Testing
       tracks: #"[{"type": "audio", "clips": [{"asset": "v", "use": "0..4"}]}]"#,
       export: #"{"to": "a.wav", "carryMetadata": true}"#)
     var assets = try standardAssets()
-    assets["v"]?.metadata = ["title": "T", "mood": "good"]
+    // The libraries write no field for the place.
+    assets["v"]?.metadata = ["title": "T", "mood": "good", "location": "+1+2/"]
     #expect(try lowered(text, assets: assets).export.metadata == ["title": "T"])
   }
 
