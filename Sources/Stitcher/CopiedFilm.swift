@@ -111,7 +111,8 @@ private struct CopiedTrack {
   /// The latest packets of sound before the clip's start.
   private var preroll: [Packet] = []
   private var hasBegun = false
-  /// Ticks by which the clip's sound is later than its place, so that no two packets overlap.
+  /// Ticks by which the clip's sound is later than its place, so that no two packets overlap; below zero it is earlier,
+  /// so that there is no gap.
   private var delay: Int64 = 0
   /// Where the latest packet of sound ends.
   private var end: Int64?
@@ -202,14 +203,17 @@ private struct CopiedTrack {
     if start >= clipEntry.end { return try endClip() }
     let hidesRunUp = clip == 0 && container.hasEditLists
     if !hasBegun {
-      // Without an edit list, the nearest packet is the first.
-      let isBefore = hidesRunUp ? stop <= clipEntry.start : 2 * clipEntry.start > start + stop
+      // Without an edit list, the nearest packet is the first. Of a clip that follows another one it is the one nearest
+      // to the end of the sound that is there, so that delays do not add up, and follows it without a gap.
+      let isBefore =
+        hidesRunUp ? stop <= clipEntry.start : 2 * max(clipEntry.start, soundEnd) > start + stop
       if isBefore {
         preroll = Array((preroll + [packet]).suffix(hidesRunUp ? format.prerollPackets : 0))
         return
       }
       hasBegun = true
-      if let end { delay = max(0, end - (start - clipEntry.start + clipEntry.target)) }
+      let late = soundEnd - start
+      delay = clip > 0 && 2 * abs(late) <= packet.duration ? late : max(0, late)
       for packet in preroll { place(packet) }
       preroll = []
     }
@@ -220,6 +224,9 @@ private struct CopiedTrack {
     place(packet)
     end = packet.pts + packet.duration
   }
+
+  /// Where the sound that has been written ends, on the timeline of the clip's media.
+  private var soundEnd: Int64 { end.map { $0 - clipEntry.target + clipEntry.start } ?? .min / 4 }
 
   /// Puts a packet on the output's timeline. Decoding times rise.
   private mutating func place(_ packet: Packet) {

@@ -229,6 +229,33 @@ struct PassthroughTests {
     #expect(try frames(matroska) == Array(all[75..<125]) + Array(all[25..<50]))
   }
 
+  /// A second is no whole number of packets, so each joint moves the sound that follows.
+  @Test(arguments: ["mp4", "mkv"]) func `sound stays with its pictures however many clips are joined`(
+    container: String
+  ) async throws {
+    defer { files.remove() }
+    let source = files.path("clicks.mp4")
+    _ = try Tool.ffmpeg([
+      "-f", "lavfi", "-i", "testsrc2=size=64x48:rate=25:duration=3", "-f", "lavfi", "-i",
+      "aevalsrc='if(eq(mod(n,48000),24000),0.9,0)':s=48000:d=3", "-c:v", "libx264", "-g", "25", "-sc_threshold", "0",
+      "-c:a", "aac", source,
+    ])
+    let count = 24
+    let clips = (0..<count).map { #"{ "asset": "a", "use": "\#($0 % 2)..\#($0 % 2 + 1)" }"# }
+    let film = files.path("joined.\(container)")
+    let edit = try document(clips.joined(separator: ", "), to: film, assets: "\"a\": \"\(source)\"")
+    let result = try await render(edit)
+    try #require(result.status == 0, "\(result.errors)")
+    #expect(try frames(film).count == count * 25)
+    let sound = try samples(film)
+    for second in 0..<count {
+      let around = second * 48000 + 12000..<min(sound.count, second * 48000 + 36000)
+      let click = try #require(around.max { abs(sound[$0]) < abs(sound[$1]) })
+      // A packet has 1024 samples.
+      #expect(abs(click - second * 48000 - 24000) <= 513, "second \(second)")
+    }
+  }
+
   /// What RFC 9639 says of bytes 13 to 34 of the stream info: the number of samples, and the MD5 of the samples.
   private func streamInfo(_ bytes: Data) throws -> (samples: Int, digest: [UInt8]) {
     let info = [UInt8](bytes.prefix(34))
