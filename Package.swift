@@ -53,7 +53,8 @@ let package = Package(
     // What several rooms need: descriptors, folders, threads, settings, JSON; SHA-256.
     .target(name: "SystemSupport", dependencies: [systemPackage], swiftSettings: strict),
     .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
-    .target(name: "Digest", dependencies: ["CCrypto", "SystemSupport"], swiftSettings: strict),
+    .target(name: "CDigest", cSettings: optimised),
+    .target(name: "Digest", dependencies: ["CCrypto", "CDigest", "SystemSupport"], swiftSettings: strict),
 
     // Media: the only rooms that see libav*.
     .systemLibrary(

@@ -22,6 +22,13 @@ package enum ContentBlock {
   }
 
   package static func bytes(of block: Int, size: Int64) -> Range<Int64> { bytes(of: block..<(block + 1), size: size) }
+
+  /// Bytes that begin at the start of a block, in parts of one block each.
+  static func parts(of data: UnsafeRawBufferPointer) -> [UnsafeRawBufferPointer] {
+    stride(from: 0, to: data.count, by: Int(size)).map { start in
+      UnsafeRawBufferPointer(rebasing: data[start..<min(start + Int(size), data.count)])
+    }
+  }
 }
 
 /// Content and the SHA-256 of each of its blocks, by which a part of the content is checked without the rest.
@@ -61,15 +68,13 @@ package struct BlockDigests: Sendable, Hashable {
   /// The first of the blocks from `block` on in `data` whose bytes are not the content's; nil if all are.
   /// - Parameter data: Begins at the start of `block`. Bytes that the content's end leaves out are wrong.
   package func firstMismatch(in data: UnsafeRawBufferPointer, from block: Int) -> Int? {
-    let size = Int(ContentBlock.size)
-    for start in stride(from: 0, to: data.count, by: size) {
-      let current = block + start / size
-      let part = data[start..<min(start + size, data.count)]
+    let parts = ContentBlock.parts(of: data)
+    for (offset, (part, found)) in zip(parts, SHA256Digest.ofEach(parts)).enumerated() {
+      let current = block + offset
       guard current < ContentBlock.count(of: content.size),
-        part.count == ContentBlock.bytes(of: current, size: content.size).count
+        part.count == ContentBlock.bytes(of: current, size: content.size).count,
+        self[current..<(current + 1)].elementsEqual(found.bytes)
       else { return current }
-      let found = SHA256Digest.of(UnsafeRawBufferPointer(rebasing: part))
-      if !self[current..<(current + 1)].elementsEqual(found.bytes) { return current }
     }
     return nil
   }
@@ -89,6 +94,14 @@ package struct BlockHasher: ~Copyable {
     whole.update(bytes)
     var rest = bytes
     while !rest.isEmpty {
+      if size % ContentBlock.size == 0, rest.count >= Int(ContentBlock.size) {
+        let count = rest.count / Int(ContentBlock.size) * Int(ContentBlock.size)
+        let blocks = ContentBlock.parts(of: UnsafeRawBufferPointer(rebasing: rest[..<count]))
+        for digest in SHA256Digest.ofEach(blocks) { digests += digest.bytes }
+        size += Int64(count)
+        rest = UnsafeRawBufferPointer(rebasing: rest[count...])
+        continue
+      }
       let count = min(rest.count, Int(ContentBlock.size - size % ContentBlock.size))
       block.update(UnsafeRawBufferPointer(rebasing: rest[..<count]))
       size += Int64(count)

@@ -22,10 +22,10 @@ struct BlockDigestTests {
     bytes.withUnsafeBytes { list.firstMismatch(in: $0, from: block) }
   }
 
-  @Test(arguments: [0, 1, blockSize - 1, blockSize, blockSize + 1, 4 * blockSize + 17])
+  @Test(arguments: [0, 1, blockSize - 1, blockSize, blockSize + 1, 4 * blockSize + 17, 33 * blockSize + 1])
   func aListIsMadeInOnePassHoweverTheBytesArrive(count: Int) throws {
     let bytes = Self.bytes(count)
-    for part in [1 << 20, blockSize, 100_003] {
+    for part in [1 << 20, blockSize, 100_003, 20 * blockSize + 5] {
       var hasher = BlockHasher()
       for start in stride(from: 0, to: count, by: part) {
         bytes[start..<min(start + part, count)].withUnsafeBytes { hasher.update($0) }
@@ -35,6 +35,27 @@ struct BlockDigestTests {
     let file = OpenFile(owning: try #require(tmpfile().map(fileno)), name: "a temporary file")
     try file.write(bytes)
     #expect(try file.blockDigests() == Self.reference(bytes))
+  }
+
+  /// With every number of pieces up to more than two groups, of lengths that can be hashed together and that cannot.
+  @Test(arguments: [0, 1, 55, 56, 63, 64, 65, 128, 4096, 100_032, 100_033])
+  func eachOfManyPiecesHasItsOwnDigest(length: Int) {
+    let counts = Array(0...(length > 4096 ? 17 : 2 * SHA256Digest.lanes + 3))
+    var random = SystemRandomNumberGenerator()
+    let pieces = (0..<counts.count).map { _ in (0..<length).map { _ in UInt8.random(in: 0...255, using: &random) } }
+    let buffers = pieces.map { UnsafeMutableRawBufferPointer.allocate(byteCount: $0.count, alignment: 1) }
+    defer { for buffer in buffers { buffer.deallocate() } }
+    for (buffer, piece) in zip(buffers, pieces) { buffer.copyBytes(from: piece) }
+    let parts = buffers.map { UnsafeRawBufferPointer($0) }
+    let expected = pieces.map { SHA256Digest.of($0) }
+    for count in counts {
+      #expect(SHA256Digest.ofEach(Array(parts.prefix(count))) == Array(expected.prefix(count)))
+    }
+    // A shorter one among them.
+    guard length > 64, parts.count > 12 else { return }
+    var mixed = parts
+    mixed[10] = UnsafeRawBufferPointer(rebasing: parts[10][..<(length - 64)])
+    #expect(SHA256Digest.ofEach(mixed) == mixed.map { SHA256Digest.of($0) })
   }
 
   /// At the borders of blocks, and in the short one at the end.

@@ -37,7 +37,14 @@ import Testing
               Self.fill(bytes, key)
             }
             if Bool.random(using: &random) {
-              buffers.readAhead(key, load: load)
+              // With the blocks after it, as many as a source may ask for.
+              let count = Int.random(in: 1...BlockBuffers.greatestGroup, using: &random)
+              buffers.readAhead((0..<count).map { BlockBuffers.Key(input: key.input, block: key.block + $0) }) {
+                $0.map { key, bytes in
+                  Self.fill(bytes, key)
+                  return key.block % 10 != 9
+                }
+              }
               continue
             }
             let start = Int.random(in: 0..<Self.size, using: &random)
@@ -65,9 +72,10 @@ import Testing
     let buffers = BlockBuffers()
     let key = BlockBuffers.Key(input: 0, block: 3)
     let begun = Semaphore(0)
-    buffers.readAhead(key) { bytes throws(MediaError) in
+    buffers.readAhead([key]) { blocks in
       begun.post()
-      Self.fill(bytes, key)
+      for block in blocks { Self.fill(block.memory, block.key) }
+      return blocks.map { _ in true }
     }
     begun.wait()
     var target = [UInt8](repeating: 0, count: 10)
@@ -77,13 +85,42 @@ import Testing
     #expect(target.indices.allSatisfy { target[$0] == Self.expected(key, 5000 + $0) })
   }
 
+  @Test func `blocks that were read ahead are kept until they are used`() throws {
+    let buffers = BlockBuffers()
+    let count = 3 * BlockBuffers.greatestGroup
+    let loaded = Semaphore(0)
+    for start in stride(from: 0, to: count, by: BlockBuffers.greatestGroup) {
+      buffers.readAhead((start..<(start + BlockBuffers.greatestGroup)).map { BlockBuffers.Key(input: 0, block: $0) }) {
+        for block in $0 { Self.fill(block.memory, block.key) }
+        loaded.post()
+        return $0.map { _ in true }
+      }
+    }
+    for _ in 0..<3 { loaded.wait() }
+    var target = [UInt8](repeating: 0, count: 10)
+    // Another input is read from one place after another meanwhile.
+    for block in 0..<200 {
+      let key = BlockBuffers.Key(input: 1, block: block)
+      try target.withUnsafeMutableBytes { target in
+        try buffers.copy(key, from: 0, to: target) { bytes throws(MediaError) in Self.fill(bytes, key) }
+      }
+    }
+    for block in 0..<count {
+      let key = BlockBuffers.Key(input: 0, block: block)
+      try target.withUnsafeMutableBytes { target in
+        try buffers.copy(key, from: 7000, to: target) { _ throws(MediaError) in throw Self.broken }
+      }
+      #expect(target.indices.allSatisfy { target[$0] == Self.expected(key, 7000 + $0) })
+    }
+  }
+
   @Test func `who needs a block that could not be read ahead reads it again`() throws {
     let buffers = BlockBuffers()
     let key = BlockBuffers.Key(input: 0, block: 3)
     let begun = Semaphore(0)
-    buffers.readAhead(key) { _ throws(MediaError) in
+    buffers.readAhead([key]) { blocks in
       begun.post()
-      throw Self.broken
+      return blocks.map { _ in false }
     }
     begun.wait()
     var target = [UInt8](repeating: 0, count: 10)

@@ -29,14 +29,14 @@ package enum AssetProbe {
     try SubRipCheck.check(source, name: name)
     var demuxer = try Demuxer(source, name: name, movement: movement)
     var places = DiscontinuityScan(demuxer)
-    var (scans, sounds, others, texts) = try scan(demuxer) { (packet, stream) throws(MediaError) in
+    var (scans, sounds, others, texts) = try scan(demuxer, movement) { (packet, stream) throws(MediaError) in
       try places.add(packet, of: stream)
     }
     let discontinuities = try places.discontinuities()
     if !discontinuities.isEmpty {
       // Once more, with the times corrected.
       demuxer = try Demuxer(source, name: name, discontinuities: discontinuities, movement: movement)
-      (scans, sounds, others, texts) = try scan(demuxer) { (_, _) throws(MediaError) in }
+      (scans, sounds, others, texts) = try scan(demuxer, movement) { (_, _) throws(MediaError) in }
     }
     let isMovie = demuxer.formatName.hasPrefix("mov,")
     let movie = isMovie ? try MovieTracks(source) : nil
@@ -114,7 +114,7 @@ package enum AssetProbe {
   /// Reads the whole file, and calls `visit` with each packet of its video and audio tracks. An audio track, or
   /// captions, that cannot be decoded have their error in the place of their scan.
   private static func scan(
-    _ demuxer: Demuxer,
+    _ demuxer: Demuxer, _ movement: Movement?,
     visit: (Packet, UnsafeMutablePointer<AVStream>) throws(MediaError) -> Void
   ) throws(MediaError) -> (
     video: [Int: PacketScan], audio: [Int: Result<AudioScan, MediaError>], other: [Int: PacketExtent],
@@ -127,7 +127,7 @@ package enum AssetProbe {
     for case let stream? in demuxer.streams {
       let index = Int(stream.pointee.index)
       switch mediaType(of: stream) {
-      case .video: video[index] = PacketScan(stream)
+      case .video: video[index] = PacketScan(stream, name: demuxer.name, movement: movement)
       case .audio: audio[index] = Result { () throws(MediaError) in try AudioScan(stream, demuxer) }
       case .subtitle:
         other[index] = PacketExtent()

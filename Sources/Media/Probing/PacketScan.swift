@@ -38,10 +38,19 @@ struct PacketScan {
   private var greatest = Int64.min
   /// Nil for codecs whose packets do not state the types of pictures.
   private var order: PictureOrder?
-  /// The first packet, if it is presented and decoding can start at it.
-  private(set) var firstPacket: Packet?
+  /// Of the first packet, if it is presented and decoding can start at it. Nil if starts are proved by decoding.
+  private(set) var firstPicture: FirstPicture?
+  private let stream: UnsafeMutablePointer<AVStream>
+  private let name: String
+  private let movement: Movement?
 
-  init(_ stream: UnsafeMutablePointer<AVStream>) {
+  /// - Parameters:
+  ///   - name: The file's name, for messages.
+  ///   - movement: Advanced with the first picture.
+  init(_ stream: UnsafeMutablePointer<AVStream>, name: String, movement: Movement?) {
+    self.stream = stream
+    self.name = name
+    self.movement = movement
     let parameters = stream.pointee.codecpar!
     rule = KeyframeRule(parameters, hasAlphaBeside: Decoder.hasAlphaBeside(stream))
     shown = ShownPictures(parameters)
@@ -61,7 +70,11 @@ struct PacketScan {
       if firstStart == nil {
         firstStart = pts
         startLacksDecodingTime = packet.dts == sheaf_no_pts
-        if packetCount == 1, !packet.isDiscarded { firstPacket = try Packet(referencing: packet) }
+        if packetCount == 1, !packet.isDiscarded, rule.proof != .decoding {
+          // If the decoder cannot be opened, the reader that is used in its place says why.
+          firstPicture = try? FirstPicture(
+            Packet(referencing: packet), of: stream, name: name, movement: movement)
+        }
       }
       if packet.dts != sheaf_no_pts, let index = states.index(of: state) {
         var keyframe = Keyframe(packet)

@@ -20,9 +20,7 @@ struct VideoTrackProbe {
   /// Adds the format, the frames' times and the range to `finding`.
   func probe(_ finding: inout TrackFinding, _ scan: inout PacketScan) throws(MediaError) {
     let hasPacketTimes = scan.completeTimes()
-    if hasPacketTimes, scan.rule.proof != .decoding, let packet = scan.firstPacket,
-      let first = try picture(of: packet)
-    {
+    if hasPacketTimes, let first = try scan.firstPicture?.finish(stream, name: demuxer.name) {
       let starts = thinned(scan.damage.whole(scan.keyframes))
       return describe(first, scan.times, starts, scan.damage, scan, provedBy: scan.rule.proof, &finding)
     }
@@ -88,25 +86,6 @@ struct VideoTrackProbe {
       startsProvedBy: isStill ? nil : self.proof(of: keyframes, proof), decoderStates: states,
       damagedFrames: damage.pictures, isStill: isStill)
     finding.description.video?.hdr = HDRMetadata(first, stream)
-  }
-
-  /// The first picture, decoded from its packet alone, which is at the head of the file and presented first. Nil if the
-  /// packet does not suffice: it is damaged, has one field, or its picture has another time.
-  private func picture(of packet: Packet) throws(MediaError) -> Frame? {
-    let decoder = try Decoder(stream, name: demuxer.name)
-    var clock = FrameClock(stream)
-    let frame = try Frame()
-    try decoder.send(packet)
-    if try !decoder.receive(frame.pointer) {
-      try decoder.send(nil)
-      guard try decoder.receive(frame.pointer) else { return nil }
-    }
-    movement?.advance()
-    guard clock.time(of: frame.pointer) == packet.pts, clock.followsPackets, !frame.isDamaged, !frame.isInterlaced,
-      decoder.firstFailure == nil, decoder.takeReports().isEmpty
-    else { return nil }
-    frame.pts = packet.pts
-    return try frame.topDown(demuxer.name)
   }
 
   /// Ends of the names of demuxers for image files. With one frame, such a file is a still.

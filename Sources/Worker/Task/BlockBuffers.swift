@@ -15,6 +15,9 @@ final class BlockBuffers: Sendable {
   /// Reads a block into the start of memory for a whole block, and checks it.
   typealias Load = @Sendable (UnsafeMutableRawBufferPointer) throws(MediaError) -> Void
 
+  /// Reads several blocks, each into the start of its memory. Returns of each whether it was read and is right.
+  typealias LoadEach = @Sendable ([(key: Key, memory: UnsafeMutableRawBufferPointer)]) -> [Bool]
+
   private final class Memory: @unchecked Sendable {
     // Sendable: while its buffer is loading, only the thread that loads it uses the memory, and otherwise only a thread
     // that has locked the state.
@@ -28,6 +31,8 @@ final class BlockBuffers: Sendable {
     var key: Key?
     let memory = Memory()
     var isLoading = false
+    /// Whether it was read ahead, and has not been used.
+    var isAhead = false
     /// Of threads that wait until it is loaded.
     var waiting: [Semaphore] = []
     var lastUse = 0
@@ -37,22 +42,26 @@ final class BlockBuffers: Sendable {
     var buffers: [Buffer] = []
     var uses = 0
     /// What is read ahead and has not been begun.
-    var ahead: [(key: Key, load: Load)] = []
+    var ahead: [(keys: [Key], load: LoadEach)] = []
     var threadCount = 0
 
     func index(of key: Key) -> Int? { buffers.firstIndex { $0.key == key } }
 
-    /// Takes a new buffer, or the one that was used longest ago, for a block that is about to be loaded.
-    mutating func reserve(_ key: Key) -> Memory {
+    /// Takes a new buffer, or the one that was used longest ago, for a block that is about to be loaded. Blocks that
+    /// were read ahead are kept until they are used, unless there are too many of them.
+    mutating func reserve(_ key: Key, isAhead: Bool) -> Memory {
       uses += 1
       var index: Int?
       if buffers.count >= maximumCount {
-        index = buffers.indices.filter { !buffers[$0].isLoading }.min { buffers[$0].lastUse < buffers[$1].lastUse }
+        let keepsAhead = buffers.count { $0.isAhead } <= maximumAhead
+        func age(_ index: Int) -> (Int, Int) { (keepsAhead && buffers[index].isAhead ? 1 : 0, buffers[index].lastUse) }
+        index = buffers.indices.filter { !buffers[$0].isLoading }.min { age($0) < age($1) }
       }
       if index == nil { buffers.append(Buffer()) }
       let taken = index ?? buffers.count - 1
       buffers[taken].key = key
       buffers[taken].isLoading = true
+      buffers[taken].isAhead = isAhead
       buffers[taken].lastUse = uses
       return buffers[taken].memory
     }
@@ -61,17 +70,22 @@ final class BlockBuffers: Sendable {
     mutating func loaded(_ key: Key, isRight: Bool) -> [Semaphore] {
       guard let index = index(of: key) else { return [] }
       buffers[index].isLoading = false
-      if !isRight { buffers[index].key = nil }
+      if !isRight {
+        buffers[index].key = nil
+        buffers[index].isAhead = false
+      }
       defer { buffers[index].waiting = [] }
       return buffers[index].waiting
     }
   }
 
-  /// 8 MiB, whatever the number of inputs. There are more only while as many blocks are being loaded at once.
-  private static let maximumCount = 32
+  /// The most blocks that are worth reading ahead at once.
+  static let greatestGroup = SHA256Digest.lanes
+  /// 16 MiB, whatever the number of inputs. There are more only while as many blocks are being loaded at once.
+  private static let maximumCount = 64
   private static let maximumThreads = 2
-  /// More blocks than this are not read ahead at a time: all inputs together.
-  private static let maximumAhead = 8
+  /// Of all inputs together: three groups.
+  private static let maximumAhead = 3 * greatestGroup
 
   private let state = Mutex(State())
   private let work = Semaphore(0)
@@ -90,7 +104,7 @@ final class BlockBuffers: Sendable {
     }
     while true {
       let step = state.withLock { state -> Step in
-        guard let index = state.index(of: key) else { return .load(state.reserve(key)) }
+        guard let index = state.index(of: key) else { return .load(state.reserve(key, isAhead: false)) }
         if state.buffers[index].isLoading {
           let loaded = Semaphore(0)
           state.buffers[index].waiting.append(loaded)
@@ -98,6 +112,7 @@ final class BlockBuffers: Sendable {
         }
         state.uses += 1
         state.buffers[index].lastUse = state.uses
+        state.buffers[index].isAhead = false
         let bytes = state.buffers[index].memory.bytes[start..<(start + target.count)]
         target.copyMemory(from: UnsafeRawBufferPointer(UnsafeMutableRawBufferPointer(rebasing: bytes)))
         return .done
@@ -110,16 +125,14 @@ final class BlockBuffers: Sendable {
     }
   }
 
-  /// Reads a block ahead, unless it is there or too many are read ahead already. An error is not kept: who needs the
-  /// block reads it again.
-  func readAhead(_ key: Key, load: @escaping Load) {
+  /// Reads blocks ahead, at once, except those that are there, unless too many are read ahead already. An error is not
+  /// kept: who needs the block reads it again.
+  func readAhead(_ keys: [Key], load: @escaping LoadEach) {
     let isQueued = state.withLock { state in
-      guard state.index(of: key) == nil, state.ahead.count < Self.maximumAhead,
-        !state.ahead.contains(where: { $0.key == key })
-      else { return false }
+      guard state.ahead.reduce(keys.count, { $0 + $1.keys.count }) <= Self.maximumAhead else { return false }
       if state.threadCount < Self.maximumThreads, startReading() { state.threadCount += 1 }
       guard state.threadCount > 0 else { return false }
-      state.ahead.append((key, load))
+      state.ahead.append((keys, load))
       return true
     }
     if isQueued { work.post() }
@@ -132,13 +145,17 @@ final class BlockBuffers: Sendable {
 
   private func readNext() {
     work.wait()
-    let next = state.withLock { state -> (key: Key, load: Load, memory: Memory)? in
-      let (key, load) = state.ahead.removeFirst()
-      return state.index(of: key) == nil ? (key, load, state.reserve(key)) : nil
+    let (blocks, load) = state.withLock { state in
+      let (keys, load) = state.ahead.removeFirst()
+      let missing = keys.filter { state.index(of: $0) == nil }
+      return (missing.map { ($0, state.reserve($0, isAhead: true)) }, load)
     }
-    guard let next else { return }
-    // Who needs the block finds the error again.
-    try? fill(next.memory, next.key, next.load)
+    // Who needs a block that is wrong finds the error again.
+    let areRight = load(blocks.map { ($0, $1.bytes) })
+    let waiting = state.withLock { state in
+      zip(blocks, areRight).flatMap { state.loaded($0.0, isRight: $1) }
+    }
+    for waiting in waiting { waiting.post() }
   }
 
   private func fill(_ memory: Memory, _ key: Key, _ load: Load) throws(MediaError) {

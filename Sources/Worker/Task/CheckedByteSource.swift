@@ -39,7 +39,6 @@ final class CheckedByteSource: ByteSource {
 
   /// After so many blocks one after the other, more of them are probably read.
   private static let sequentialBlocks = 3
-  private static let blocksAhead = 4
 
   let byteCount: Int64
   private let file: OpenFile
@@ -48,8 +47,17 @@ final class CheckedByteSource: ByteSource {
   private let isFetched: Bool
   private let isReported: Bool
   private let known: Mutex<Known>
-  /// The block that was read last, and how many before it were read one after the other.
-  private let sequence = Mutex((last: -1, run: 0))
+  private struct Sequence {
+    /// The block that was read last.
+    var last = -1
+    /// How many before it were read one after the other.
+    var run = 0
+    /// The end of the blocks that are read ahead.
+    var ahead = 0
+  }
+
+  private let sequence = Mutex(Sequence())
+  private let greatestGroup: Int
   private let agent: AgentConnection
   private let buffers: BlockBuffers
 
@@ -58,10 +66,12 @@ final class CheckedByteSource: ByteSource {
   ///   - size: Of the content, in bytes.
   ///   - name: What messages call the file.
   ///   - buffers: Of all inputs of the task.
+  ///   - inputCount: The number of those. Of each input, fewer blocks are read ahead if there are more inputs.
   init(
     file: OpenFile, input: Int, size: Int64, name: String, digests: Digests, agent: AgentConnection,
-    buffers: BlockBuffers
+    buffers: BlockBuffers, inputCount: Int
   ) throws(ControlError) {
+    greatestGroup = max(1, BlockBuffers.greatestGroup / inputCount)
     byteCount = size
     self.file = file
     self.input = input
@@ -111,22 +121,28 @@ final class CheckedByteSource: ByteSource {
     return done
   }
 
-  /// Has the blocks after `block` read ahead, if a few before it were read one after the other. What the agent has not
-  /// fetched yet is not read ahead: it may never be needed.
+  /// Has blocks after `block` read ahead, if a few before it were read one after the other: in groups, which are hashed
+  /// at once, and the more of them the longer the sequence is. What the agent has not fetched yet is not read ahead: it
+  /// may never be needed.
   private func readAhead(of block: Int) {
     if isFetched { return }
-    let run = sequence.withLock { sequence in
-      if block != sequence.last { sequence.run = block == sequence.last + 1 ? sequence.run + 1 : 0 }
-      sequence.last = block
-      return sequence.run
-    }
-    guard run >= Self.sequentialBlocks else { return }
-    for next in (block + 1)..<min(block + 1 + Self.blocksAhead, ContentBlock.count(of: byteCount)) {
-      buffers.readAhead(BlockBuffers.Key(input: input, block: next)) { bytes throws(MediaError) in
-        guard try self.load(next, into: bytes) else {
-          throw MediaError(.io, operation: "reading ahead", subject: self.name, message: "wrong bytes")
-        }
+    let next = sequence.withLock { sequence -> Range<Int>? in
+      if block != sequence.last {
+        sequence.run = block == sequence.last + 1 ? sequence.run + 1 : 0
+        if sequence.run == 0 { sequence.ahead = 0 }
+        sequence.last = block
       }
+      guard sequence.run >= Self.sequentialBlocks else { return nil }
+      let group = min(greatestGroup, sequence.run + 1)
+      let start = max(sequence.ahead, block + 1)
+      // While one group is used, two are read.
+      guard start <= block + 1 + 2 * group, start < ContentBlock.count(of: byteCount) else { return nil }
+      sequence.ahead = min(start + group, ContentBlock.count(of: byteCount))
+      return start..<sequence.ahead
+    }
+    guard let next else { return }
+    buffers.readAhead(next.map { BlockBuffers.Key(input: input, block: $0) }) { blocks in
+      self.loadEach(blocks.map { ($0.key.block, $0.memory) })
     }
   }
 
@@ -145,21 +161,42 @@ final class CheckedByteSource: ByteSource {
     }
   }
 
-  /// Reads a block from the file. Returns whether its bytes are the content's. A block that is read again must be the
-  /// same.
+  /// Reads a block from the file. Returns whether its bytes are the content's.
   private func load(_ block: Int, into memory: UnsafeMutableRawBufferPointer) throws(MediaError) -> Bool {
+    let bytes = try read(block, into: memory)
+    return isRight(bytes, SHA256Digest.of(bytes), block)
+  }
+
+  /// Reads blocks from the file. Returns of each whether its bytes are the content's.
+  private func loadEach(_ blocks: [(block: Int, memory: UnsafeMutableRawBufferPointer)]) -> [Bool] {
+    let read = blocks.map { try? self.read($0.block, into: $0.memory) }
+    var digests = SHA256Digest.ofEach(read.compactMap { $0 })[...]
+    return zip(blocks, read).map { block, bytes in
+      guard let bytes, let digest = digests.popFirst() else { return false }
+      return isRight(bytes, digest, block.block)
+    }
+  }
+
+  /// The bytes of a block that the file has, in `memory`.
+  private func read(
+    _ block: Int, into memory: UnsafeMutableRawBufferPointer
+  ) throws(MediaError) -> UnsafeRawBufferPointer {
     let range = ContentBlock.bytes(of: block, size: byteCount)
-    let count: Int
     do {
-      count = try file.read(into: UnsafeMutableRawBufferPointer(rebasing: memory[..<range.count]), at: range.lowerBound)
+      let part = UnsafeMutableRawBufferPointer(rebasing: memory[..<range.count])
+      return UnsafeRawBufferPointer(rebasing: part[..<(try file.read(into: part, at: range.lowerBound))])
     } catch {
       throw MediaError(.io, operation: "reading", subject: name, message: "\(error)")
     }
-    let found = SHA256Digest.of(UnsafeRawBufferPointer(rebasing: memory[..<count])).bytes
+  }
+
+  /// Whether what was read of a block is the content's. A block that is read again must be the same.
+  private func isRight(_ bytes: UnsafeRawBufferPointer, _ digest: SHA256Digest, _ block: Int) -> Bool {
+    let isWhole = bytes.count == ContentBlock.bytes(of: block, size: byteCount).count
     return known.withLock { known in
-      if let expected = known[block] { return expected.elementsEqual(found) && count == range.count }
-      known.set(found, from: block)
-      return count == range.count
+      if let expected = known[block] { return expected.elementsEqual(digest.bytes) && isWhole }
+      known.set(digest.bytes, from: block)
+      return isWhole
     }
   }
 

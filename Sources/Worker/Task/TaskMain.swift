@@ -43,7 +43,7 @@ enum TaskMain {
       sources.append(
         try CheckedByteSource(
           file: OpenFile(owning: descriptor, name: input.name), input: index, size: input.size, name: input.name,
-          digests: digests, agent: agent, buffers: buffers))
+          digests: digests, agent: agent, buffers: buffers, inputCount: task.inputs.count))
     }
     return sources
   }
