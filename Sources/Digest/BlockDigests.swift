@@ -82,9 +82,13 @@ package struct BlockDigests: Sendable, Hashable {
 
 /// Computes the digest of content and those of its blocks in one pass over bytes that arrive in parts.
 package struct BlockHasher: ~Copyable {
+  /// Bytes of the blocks that are hashed at once.
+  static let groupSize = SHA256Digest.hashedAtOnce * Int(ContentBlock.size)
+
   private var whole = SHA256Hasher()
-  private var block = SHA256Hasher()
   private var digests: [UInt8] = []
+  /// The blocks that wait until a group is complete.
+  private var gathered: [UInt8] = []
   /// Bytes so far.
   package private(set) var size: Int64 = 0
 
@@ -92,42 +96,49 @@ package struct BlockHasher: ~Copyable {
 
   package mutating func update(_ bytes: UnsafeRawBufferPointer) {
     whole.update(bytes)
+    size += Int64(bytes.count)
     var rest = bytes
     while !rest.isEmpty {
-      if size % ContentBlock.size == 0, rest.count >= Int(ContentBlock.size) {
-        let count = rest.count / Int(ContentBlock.size) * Int(ContentBlock.size)
-        let blocks = ContentBlock.parts(of: UnsafeRawBufferPointer(rebasing: rest[..<count]))
-        for digest in SHA256Digest.ofEach(blocks) { digests += digest.bytes }
-        size += Int64(count)
-        rest = UnsafeRawBufferPointer(rebasing: rest[count...])
+      if gathered.isEmpty, rest.count >= Self.groupSize {
+        add(SHA256Digest.ofEach(ContentBlock.parts(of: UnsafeRawBufferPointer(rebasing: rest[..<Self.groupSize]))))
+        rest = UnsafeRawBufferPointer(rebasing: rest[Self.groupSize...])
         continue
       }
-      let count = min(rest.count, Int(ContentBlock.size - size % ContentBlock.size))
-      block.update(UnsafeRawBufferPointer(rebasing: rest[..<count]))
-      size += Int64(count)
+      let count = min(rest.count, Self.groupSize - gathered.count)
+      gathered += rest[..<count]
       rest = UnsafeRawBufferPointer(rebasing: rest[count...])
-      if size % ContentBlock.size == 0 { digests += block.finalizeAndReset().bytes }
+      if gathered.count == Self.groupSize { addGathered() }
     }
   }
 
   /// The content and its blocks' digests.
   package consuming func finalize() -> BlockDigests {
-    if size % ContentBlock.size != 0 { digests += block.finalizeAndReset().bytes }
+    addGathered()
     let content = Content(digest: whole.finalizeAndReset(), size: size)
     guard let blocks = BlockDigests(content, bytes: digests) else {
       preconditionFailure("a hasher makes a digest for each block")
     }
     return blocks
   }
+
+  private mutating func addGathered() {
+    let blocks = gathered.withUnsafeBytes { SHA256Digest.ofEach(ContentBlock.parts(of: $0)) }
+    add(blocks)
+    gathered.removeAll(keepingCapacity: true)
+  }
+
+  private mutating func add(_ blocks: [SHA256Digest]) {
+    for digest in blocks { digests += digest.bytes }
+  }
 }
 
 extension OpenFile {
   /// The digests of the whole file and of its blocks, in one pass. The descriptor's offset does not change. Blocks for
   /// as long as it takes to read the file.
-  /// - Parameter progress: Receives the number of bytes that were read so far, after each mebibyte.
+  /// - Parameter progress: Receives the number of bytes that were read so far, after each part of 4 MiB at most.
   package func blockDigests(progress: ((Int64) -> Void)? = nil) throws(SystemError) -> BlockDigests {
     var hasher = BlockHasher()
-    try forEachPart { bytes in
+    try forEachPart(of: BlockHasher.groupSize) { bytes in
       hasher.update(bytes)
       progress?(hasher.size)
     }

@@ -27,9 +27,10 @@ extension OpenFile {
     return Content(digest: hasher.finalize(), size: size)
   }
 
-  /// Reads the whole file by position, and calls `body` with each mebibyte and with the rest, which may be empty.
-  func forEachPart(_ body: (UnsafeRawBufferPointer) -> Void) throws(SystemError) {
-    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 4096)
+  /// Reads the whole file by position, and calls `body` with each part and with the rest, which may be empty.
+  /// - Parameter size: Of a part, in bytes.
+  func forEachPart(of size: Int = 1 << 20, _ body: (UnsafeRawBufferPointer) -> Void) throws(SystemError) {
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: size, alignment: 4096)
     defer { buffer.deallocate() }
     var offset: Int64 = 0
     while true {

@@ -9,7 +9,7 @@ extension SHA256Digest {
     var rest = pieces[...]
     while let first = rest.first {
       let run = rest.prefix(lanes).prefix { $0.count == first.count }
-      if hasLanes, run.count >= fewestLanes, !first.isEmpty, first.count % 64 == 0 {
+      if hashedAtOnce > 1, run.count >= fewestLanes, !first.isEmpty, first.count % 64 == 0 {
         digests += inLanes(run, size: first.count)
         rest = rest.dropFirst(run.count)
       } else {
@@ -20,11 +20,11 @@ extension SHA256Digest {
     return digests
   }
 
-  /// How many pieces are hashed at once at most.
-  package static let lanes = Int(DIGEST_LANES)
+  /// How many pieces this processor hashes at once: 16 or 1.
+  package static let hashedAtOnce = digest_has_lanes() != 0 ? lanes : 1
+  private static let lanes = Int(DIGEST_LANES)
   /// The time does not depend on how many lanes are used.
   private static let fewestLanes = lanes / 2 + 1
-  private static let hasLanes = digest_has_lanes() != 0
 
   /// - Parameter pieces: As many as there are lanes, or fewer. The others hash the first one once more.
   private static func inLanes(_ pieces: ArraySlice<UnsafeRawBufferPointer>, size: Int) -> [SHA256Digest] {

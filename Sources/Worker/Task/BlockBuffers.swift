@@ -80,7 +80,7 @@ final class BlockBuffers: Sendable {
   }
 
   /// The most blocks that are worth reading ahead at once.
-  static let greatestGroup = SHA256Digest.lanes
+  static let greatestGroup = max(4, SHA256Digest.hashedAtOnce)
   /// 16 MiB, whatever the number of inputs. There are more only while as many blocks are being loaded at once.
   private static let maximumCount = 64
   private static let maximumThreads = 2
