@@ -124,7 +124,7 @@ package final class StoredTrackFormat: @unchecked Sendable {
     stream.pointee.r_frame_rate = frameRates.base
     stream.pointee.sample_aspect_ratio = aspect
     stream.pointee.disposition = AV_DISPOSITION_DEFAULT
-    if let language { av_dict_set(&stream.pointee.metadata, "language", language, 0) }
+    if let language { file.state(language: language, of: stream) }
     for side in sideData {
       guard let data = av_stream_new_side_data(stream, side.avType, side.bytes.count) else { continue }
       data.update(from: side.bytes, count: side.bytes.count)
