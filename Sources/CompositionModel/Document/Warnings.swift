@@ -25,6 +25,7 @@ extension Lowering {
     }
     addUnnamedSpeakers(to: &warnings)
     addUnheard(edit, to: &warnings)
+    addLateChapter(edit, to: &warnings)
     return warnings.problems
   }
 
@@ -53,6 +54,17 @@ extension Lowering {
         "'\(clip.element.clip.asset)' plays for \(seconds(tail)) after the last picture, which ends at \(last); "
           + "'\"until\": \"end\"' ends it with the pictures")
     }
+  }
+
+  /// A movie's track of chapters has no gap at its start (QuickTime File Format, "Chapter Lists").
+  private func addLateChapter(_ edit: Edit, to warnings: inout ProblemList) {
+    guard let first = edit.export.chapters?.first, .zero < first.range.start,
+      [.mp4, .mov, .m4v, .m4a].contains(edit.export.container)
+    else { return }
+    warnings.add(
+      document.export.pointer.key("chapters"),
+      "in \(edit.export.container) the first chapter is shown from the start of the film, not from \(first.range.start) s; "
+        + "add one at 0")
   }
 
   private func addLongFrames(to warnings: inout ProblemList) {

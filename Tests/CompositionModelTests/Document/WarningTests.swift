@@ -49,6 +49,22 @@ import Testing
     #expect(try warnings(film(picture, #"{"type": "audio", "clips": [{"asset": "s", "until": "end"}]}"#)) == [])
   }
 
+  @Test func aFirstChapterThatAMovieShowsFromItsStart() throws {
+    func found(_ export: String) throws -> [String] {
+      try Document.parse(Array(documentText(tracks: "[\(picture)]", export: export).utf8))
+        .lowerWithWarnings(assets: standardAssets(), output: nil).warnings.map(\.description)
+        .filter { $0.contains("chapter") }
+    }
+    let late = #""chapters": [{"at": 0.5, "title": "A"}, {"at": 2, "title": "B"}]"#
+    #expect(
+      try found(#"{"to": "a.mp4", \#(late)}"#) == [
+        "/export/chapters: in mp4 the first chapter is shown from the start of the film, not from 1/2 s; add one at 0"
+      ])
+    #expect(try found(#"{"to": "a.mkv", \#(late)}"#) == [])
+    #expect(try found(#"{"to": "a.mov", "timeRange": "1..3", \#(late)}"#) == [])
+    #expect(try found(#"{"to": "a.m4v", "chapters": [{"at": 0, "title": "A"}]}"#) == [])
+  }
+
   @Test func aFilmOfHighDynamicRange() throws {
     var assets = try standardAssets()
     assets["v"] = try SyntheticAssets.video(
