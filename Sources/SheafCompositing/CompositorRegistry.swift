@@ -54,6 +54,20 @@ package struct CompositorRegistry: Sendable {
   }
 }
 
+extension CompositorRegistry {
+  /// Why each compositor cannot be made; nil if it can.
+  package func problems(with compositors: [CustomCompositor], size: PixelSize) -> [String?] {
+    compositors.map { compositor -> String? in
+      do throws(CompositorError) {
+        _ = try make(compositor, size: size)
+        return nil
+      } catch {
+        return error.description
+      }
+    }
+  }
+}
+
 extension DecodingError {
   /// The place in the parameters, as a JSON pointer, and what is wrong there.
   fileprivate var explanation: String {

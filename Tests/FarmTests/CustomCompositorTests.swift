@@ -118,6 +118,14 @@ struct CustomCompositorTests {
       #"{ "kind": "custom", "name": "faulty", "parameters": { "trapsAt": 0.5 } }"#, 1,
       "the compositor is beside itself"
     ),
+    (
+      #"{ "kind": "custom", "name": "faulty", "parameters": { "trapsAtOnce": true } }"#, 1,
+      "trial of the compositor 'faulty' failed 3 times"
+    ),
+    (
+      #"{ "kind": "custom", "name": "faulty", "parameters": { "trapsAtOnce": true } }"#, 1,
+      "the compositor does not get up"
+    ),
   ])
   func `a compositor that fails fails the job with its reason`(
     style: String, status: Int32, reason: String
@@ -128,6 +136,92 @@ struct CustomCompositorTests {
       "--worker-executable", test
     ).run()
     #expect(result.status == status && result.errors.contains(reason), "\(result.status): \(result.errors)")
+  }
+
+  /// Three uses of a compositor that cannot be made, of which two are equal, and a clip that has a problem of its own.
+  /// No size is given, so that it is the media's.
+  private func refused() throws -> String {
+    try files.write(
+      """
+      { "sheaf": 1, "assets": { "a": "a.mov", "b": "b.mov" },
+        "tracks": [ { "id": "A", "clips": [
+          { "asset": "a", "use": "0..2" },
+          { "asset": "b", "use": "0..2", "transition": { "kind": "custom", "name": "faulty", "duration": "1/2",
+            "parameters": { "throwsAt": "now" } } },
+          { "asset": "a", "use": "0..2", "transition": { "kind": "custom", "name": "faulty", "duration": "1/2",
+            "parameters": { "refusal": "not me" } } },
+          { "asset": "b", "use": "0..2", "transition": { "kind": "custom", "name": "faulty", "duration": "1/2",
+            "parameters": { "throwsAt": "now" } } },
+          { "asset": "b", "use": "2..9", "transition": { "kind": "custom", "name": "faulty", "duration": "1/2" } } ] } ] }
+      """, to: "refused.json")
+  }
+
+  /// The problems of `refused`, each once.
+  private func expectRefusals(_ errors: String, _ comment: Comment) {
+    let reason =
+      #"the compositor 'faulty' with {"throwsAt":"now"} cannot read its parameters: /parameters/throwsAt: "#
+      + "this is not a Double"
+    for problem in [
+      "/tracks/0/clips/1/transition: \(reason)", "/tracks/0/clips/3/transition: \(reason)",
+      #"/tracks/0/clips/2/transition: the compositor 'faulty' with {"refusal":"not me"} refuses its parameters: "#
+        + "not me at 160x90",
+      "/tracks/0/clips/4/use: ",
+    ] {
+      #expect(errors.components(separatedBy: problem).count == 2, "\(problem): \(comment)")
+    }
+    #expect(errors.components(separatedBy: "/transition: ").count == 4, comment)
+  }
+
+  @Test(arguments: ["check", "plan", "render"])
+  func `parameters that a compositor refuses are found before anything is rendered, with all other problems`(
+    command: String
+  ) async throws {
+    defer { files.remove() }
+    let result = try await Command.sheaf(
+      command, try refused(), "--store", files.path("store"), "--worker-executable", test,
+      environment: ["SHEAF_OUTPUT": files.path("film.mp4")]
+    ).run()
+    #expect(result.status == 65)
+    expectRefusals(result.errors, "\(command): \(result.errors)")
+  }
+
+  @Test
+  func `a compositor that traps when it is made fails the check`() async throws {
+    defer { files.remove() }
+    let edit = try transition(#"{ "kind": "custom", "name": "faulty", "parameters": { "trapsAtOnce": true } }"#)
+    let result = try await Command.sheaf(
+      "check", edit, "--store", files.path("store"), "--worker-executable", test
+    ).run()
+    #expect(result.status == 65 && result.errors.contains("the compositor does not get up"), "\(result.errors)")
+  }
+
+  @Test
+  func `a farm tries compositors on workers that have them, before it renders`() async throws {
+    defer { files.remove() }
+    let farm = try await Farm(workers: 2, slots: 2)
+    defer { farm.stop() }
+    try farm.startWorker(program: "TestWorker")
+    let submitted = try await farm.sheaf("submit", try refused()).run()
+    let job = submitted.output.trimmingCharacters(in: .whitespacesAndNewlines)
+    try await farm.eventually("the end of the job") {
+      let status = try await farm.sheaf("status", job, "--json").run()
+      return try JSONDecoder().decode(Status.self, from: Data(status.output.utf8)).state == "failed"
+    }
+    let status = try await farm.sheaf("status", job).run()
+    expectRefusals(status.output, "\(status.output)")
+    // Another document of the same files is tried too, and then measured and rendered, by the worker that has the
+    // compositor: those that do not have been given no task more.
+    let edit = try edit("edit.json") { text in
+      text.replacingOccurrences(of: "\"diagonal-blinds\"", with: "\"faulty\"")
+        .replacingOccurrences(of: "\"export\": {", with: "\"export\": { \"video\": { \"bitRate\": 200000 },")
+    }
+    let before = try (0...1).map { try farm.tasksStarted(byWorker: $0) }
+    let other = try await farm.sheaf("submit", edit).run()
+    try #require(other.status == 0, "\(other.errors)")
+    let good = other.output.trimmingCharacters(in: .whitespacesAndNewlines)
+    try await farm.waitUntil(job: good) { $0.state == "done" }
+    #expect(try (0...1).map { try farm.tasksStarted(byWorker: $0) } == before)
+    #expect(try farm.tasksStarted(byWorker: 2) > 3)
   }
 
   @Test

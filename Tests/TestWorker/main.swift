@@ -8,6 +8,9 @@ struct Faulty: VideoCompositing {
     /// Seconds of the transition.
     var throwsAt: Double?
     var trapsAt: Double?
+    /// What `init` throws.
+    var refusal: String?
+    var trapsAtOnce: Bool?
   }
 
   static let name = "faulty"
@@ -15,7 +18,13 @@ struct Faulty: VideoCompositing {
 
   let parameters: Parameters
 
-  init(parameters: Parameters, size: PixelSize) { self.parameters = parameters }
+  init(parameters: Parameters, size: PixelSize) throws {
+    if let refusal = parameters.refusal {
+      throw CompositorError("\(refusal) at \(size.width)x\(size.height)")
+    }
+    if parameters.trapsAtOnce == true { fatalError("the compositor does not get up") }
+    self.parameters = parameters
+  }
 
   func compose(_ request: VideoCompositionRequest, into picture: inout MutablePixelBuffer) throws {
     let time = request.time.approximateSeconds

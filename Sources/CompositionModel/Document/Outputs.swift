@@ -172,6 +172,16 @@ extension Document {
     return (edit, warnings.problems)
   }
 
+  /// The size of the film's frames, whatever else is wrong with the document. Nil if it is not known.
+  public func frameSize(assets: [AssetID: AssetDescription], output: String?) -> PixelSize? {
+    // A file that is not described may be the one that gives the size.
+    if videoComposition.renderSize == nil, !self.assets.allSatisfy({ assets[$0.id] != nil }) { return nil }
+    let shown = outputDocuments.first { !$0.document.export.video.isNone }?.document
+    var lowering = Lowering(shown ?? self, assets: assets, output: output, unreadable: [:])
+    _ = lowering.edit()
+    return lowering.frameSize
+  }
+
   /// Problems with what the outputs do not have in common.
   private func differences(_ edits: [(output: OutputEntry, edit: Edit)]) -> [Problem] {
     let shown = edits.filter { $0.edit.export.video != nil }

@@ -23,6 +23,9 @@ struct ConnectedBuilds: Sendable {
   /// Whether no worker is connected.
   var isEmpty: Bool { builds.isEmpty }
 
+  /// Whether every worker has this build.
+  func areAll(_ build: String) -> Bool { builds.keys.allSatisfy { $0 == build } }
+
   /// The build with the most slots among those that have some compositors.
   func best(with compositors: [String]) -> String? {
     builds.filter { $0.value.compositors.isSuperset(of: compositors) }

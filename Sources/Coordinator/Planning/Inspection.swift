@@ -29,6 +29,16 @@ struct Inspection: Sendable {
     var reply = Sheaf_InspectReply()
     let encoder = JSONCoding.encoder
     for (id, description) in probed.descriptions { reply.descriptions[id] = try encoder.encode(description) }
+    var build: String?
+    // A file that could not be probed has its problem already; that it has no description is not another one.
+    var known: Set<String> = []
+    if !message.document.isEmpty {
+      let (found, lacking) = try await workerBuild(for: request)
+      build = found
+      problems += lacking
+      known = Set(problems.map(\.pointer)).subtracting([""])
+      if lacking.isEmpty { problems += try await tryCompositors(request, probed.descriptions, build: found) }
+    }
     if !message.images.isEmpty {
       let images: ImageRequest
       do {
@@ -36,7 +46,6 @@ struct Inspection: Sendable {
       } catch {
         throw WireError(.violation, "the request for pictures is that of another version: \(error)")
       }
-      if !message.document.isEmpty { problems += try await workerBuild(for: request).problems }
       do {
         if problems.isEmpty { reply.images = try encoder.encode(try await self.images(images, request, probed)) }
       } catch let error as DocumentError {
@@ -44,9 +53,7 @@ struct Inspection: Sendable {
       } catch let error as PlanError {
         problems = [Problem(pointer: "", message: "\(error)")]
       }
-    } else if !message.document.isEmpty {
-      let (build, lacking) = try await workerBuild(for: request)
-      problems += lacking
+    } else if let build {
       do {
         let (descriptions, fonts) = (probed.descriptions, probed.fonts)
         let report = try await BlockingWork.run(.planning) {
@@ -58,8 +65,6 @@ struct Inspection: Sendable {
         }
         if problems.isEmpty { reply.plan = try encoder.encode(report) }
       } catch let error as DocumentError {
-        // A file that could not be probed has its problem already; that it has no description is not another one.
-        let known = Set(problems.map(\.pointer)).subtracting([""])
         problems += error.problems.filter { !problems.contains($0) && !known.contains($0.pointer) }
       } catch let error as PlanError {
         if problems.isEmpty { problems = [Problem(pointer: "", message: "\(error)")] }
@@ -133,6 +138,37 @@ struct Inspection: Sendable {
         try planned.reply(results, store: store)
       }
     }
+  }
+
+  /// The problems of compositors of the author's own with their parameters, as a worker of the build finds them. Any
+  /// worker may have a probe task: where there are other builds, the compositors are tried when the job is submitted.
+  private func tryCompositors(
+    _ request: JobRequest, _ descriptions: [AssetID: AssetDescription], build: String
+  ) async throws -> [Problem] {
+    guard try await ConnectedBuilds(service.store).areAll(build) else { return [] }
+    let made = try await BlockingWork.run(.planning) {
+      try CompositorTasks.make(.probe, request, descriptions: descriptions, build: build)
+    }
+    guard let task = made else { return [] }
+    let results = service.results
+    let kept = try await BlockingWork.run { results.result(of: task.fingerprint) }
+    if let kept, let known = try await found(kept, request) { return known }
+    return try await withJobs([task], request, named: "inspection") { jobs in
+      let (job, tasks) = try await end(of: jobs[0])
+      if let failure = FailureReport(job, tasks, request) {
+        return failure.problems + (failure.error.isEmpty ? [] : [Problem(pointer: "", message: failure.error)])
+      }
+      guard let result = tasks.first?.result, let found = try await found(result, request) else {
+        throw ContentStoreError(.missing, "the result of the \(task.label) is gone from the coordinator's disk")
+      }
+      return found
+    }
+  }
+
+  /// The problems that the result of a trial has. Nil if it is not there any more.
+  private func found(_ result: Content, _ request: JobRequest) async throws -> [Problem]? {
+    let store = service.content.store
+    return try await BlockingWork.run { try CompositorTasks.problems(result, request, store: store) }
   }
 
   /// Submits each task as a job of its own, and cancels those that have not ended when `body` has.

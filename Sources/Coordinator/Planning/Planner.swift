@@ -19,6 +19,13 @@ struct Planner: Sendable {
   let waitsForCompositors: Bool
   let logger: Logger
 
+  /// What comes next for a job.
+  private enum Step {
+    /// The task that tries its compositors, before it can be planned.
+    case trial(NewTask)
+    case plan(PlannedJob)
+  }
+
   /// Plans a job, unless no worker is connected whose build it could be bound to.
   func plan(_ id: JobID) async throws(JobStoreError) {
     guard let job = try await store.job(id), job.state.precedesPlan else { return }
@@ -39,18 +46,27 @@ struct Planner: Sendable {
     }
     guard let build else { return }
     let tasks = try await store.tasks(of: id, payloads: false)
-    let planned: PlannedJob
+    let step: Step
     let started = ContinuousClock.now
     do {
-      planned = try await BlockingWork.run(.planning) { [content, results, notes] in
+      step = try await BlockingWork.run(.planning) { [content, results, notes, lacking] in
         let request = try decoded.get()
         let descriptions = try ProbeTasks.read(tasks, request, store: content.store)
         let fonts = try FontTasks.read(tasks, request, store: content.store)
         let measured = Measurements.results(tasks)
-        var planned = try PlannedJob(
-          request, descriptions: descriptions, fonts: fonts, build: build,
-          measurement: { try Measurements.read($0, ofSeveral: $1, store: content.store) },
-          result: { measured[$0] ?? results.result(of: $0) })
+        let trial = try Trial(
+          of: request, descriptions: descriptions, isPlannable: lacking.isEmpty, build: build, measured: measured,
+          isMeasured: job.state == .measuring, results: results, store: content.store)
+        if let task = trial.task {
+          if let absence = content.store.absence { throw ContentStoreError(.away, absence) }
+          return .trial(task)
+        }
+        var planned = try trial.adding {
+          try PlannedJob(
+            request, descriptions: descriptions, fonts: fonts, build: build,
+            measurement: { try Measurements.read($0, ofSeveral: $1, store: content.store) },
+            result: { measured[$0] ?? results.result(of: $0) })
+        }
         // A film of which it is not known what damage it shows is stitched again: its pieces have all that they show.
         for (index, task) in planned.tasks.enumerated() where task.kind == .stitch {
           if let film = task.cached, notes.damage(of: film.digest) == nil { planned.tasks[index].cached = nil }
@@ -65,7 +81,7 @@ struct Planner: Sendable {
         if let outputs = planned.outputs { try notes.record(outputs, of: job.request) }
         // What a store that is away seemed not to have may be there.
         if let absence = content.store.absence { throw ContentStoreError(.away, absence) }
-        return planned
+        return .plan(planned)
       }
     } catch let error as DocumentError {
       try await fail(id, JobFailure(problems: lacking + error.problems))
@@ -81,12 +97,25 @@ struct Planner: Sendable {
       try await fail(id, JobFailure(problems: lacking))
       return
     }
+    let planned: PlannedJob
+    switch step {
+    case .plan(let plan): planned = plan
+    case .trial(let trial):
+      // One that was lost is made again.
+      if job.state == .measuring {
+        _ = try await store.replan(id)
+      } else if try await store.measure(id, build: build, tasks: [trial]) {
+        await keepFacts(of: id, tasks, [trial])
+      }
+      return
+    }
     do throws(JobStoreError) {
       if planned.isMeasuring, job.state == .measuring {
         let measured = Measurements.results(tasks)
         let lost = planned.tasks.filter { $0.cached == nil && measured[$0.fingerprint] != nil }
         if lost.isEmpty {
-          // What was measured is not what has to be measured, because another version of the coordinator planned it.
+          // What was measured is not what has to be measured: it was the trial of the compositors, or another version
+          // of the coordinator planned it.
           _ = try await store.replan(id)
         } else {
           try await inputs.makeAgain(id, results: lost.map(\.label))
@@ -101,10 +130,7 @@ struct Planner: Sendable {
       try await fail(id, "\(error)")
       return
     }
-    let kept =
-      tasks.map { TaskFacts.Fact($0.kind, label: $0.label, fingerprint: $0.fingerprint) }
-      + planned.tasks.map { TaskFacts.Fact($0.kind, label: $0.label, fingerprint: $0.fingerprint) }
-    await facts.keep(kept, of: id)
+    await keepFacts(of: id, tasks, planned.tasks)
     logger.info(
       planned.isMeasuring ? "job measured before it is planned" : "job planned",
       metadata: [
@@ -112,6 +138,13 @@ struct Planner: Sendable {
         "cached": "\(planned.tasks.count { $0.cached != nil })", "frames": "\(planned.plan.frameCount)",
         "seconds": "\((ContinuousClock.now - started).seconds)",
       ])
+  }
+
+  private func keepFacts(of id: JobID, _ tasks: [RenderTask], _ new: [NewTask]) async {
+    let kept =
+      tasks.map { TaskFacts.Fact($0.kind, label: $0.label, fingerprint: $0.fingerprint) }
+      + new.map { TaskFacts.Fact($0.kind, label: $0.label, fingerprint: $0.fingerprint) }
+    await facts.keep(kept, of: id)
   }
 
   /// What is needed for the plan could not be read. Results of probe tasks that are damaged or lost are made again.
@@ -138,5 +171,49 @@ struct Planner: Sendable {
   private func fail(_ id: JobID, _ failure: JobFailure) async throws(JobStoreError) {
     guard try await store.fail(id, failure: failure) else { return }
     logger.info("job failed", metadata: ["job": "\(id)", "reason": "\(failure.message)"])
+  }
+}
+
+/// What is known of the compositors of a request.
+private struct Trial {
+  /// The task that has to try them first. Nil: what it finds is known, or there is nothing to try.
+  var task: NewTask?
+  private var problems: [Problem] = []
+
+  /// - Parameters:
+  ///   - isPlannable: Whether the build has the compositors.
+  ///   - measured: The results of the job's measure tasks.
+  ///   - isMeasured: Whether the job has measure tasks, which are done.
+  init(
+    of request: JobRequest, descriptions: [AssetID: AssetDescription], isPlannable: Bool, build: String,
+    measured: [SHA256Digest: Content], isMeasured: Bool, results: ResultCache, store: ContentStore
+  ) throws {
+    guard isPlannable,
+      let trial = try CompositorTasks.make(.measure, request, descriptions: descriptions, build: build)
+    else { return }
+    let own = measured[trial.fingerprint]
+    if let result = own ?? results.result(of: trial.fingerprint),
+      let found = try CompositorTasks.problems(result, request, store: store)
+    {
+      problems = found
+    } else if !isMeasured || own != nil {
+      task = trial
+    }
+    // Else the segments were measured since, and the cache does not have the result any more.
+  }
+
+  /// A plan, or all problems of the document together.
+  func adding(_ plan: () throws -> PlannedJob) throws -> PlannedJob {
+    let planned: PlannedJob
+    do {
+      planned = try plan()
+    } catch let error as DocumentError {
+      throw DocumentError(problems: problems + error.problems)
+    } catch let error as PlanError {
+      if problems.isEmpty { throw error }
+      throw DocumentError(problems: problems)
+    }
+    guard problems.isEmpty else { throw DocumentError(problems: problems) }
+    return planned
   }
 }

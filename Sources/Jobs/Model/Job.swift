@@ -109,7 +109,8 @@ package enum JobPurpose: String, Sendable, Hashable, CaseIterable {
 }
 
 /// `probing -> measuring -> rendering -> done`, or from any of the first three to `failed` or `cancelled`. Only a job
-/// whose video has an average bit rate is measured; any other goes from `probing` to `rendering`.
+/// whose video has an average bit rate, or whose document has compositors of its author's own, is measured; any other
+/// goes from `probing` to `rendering`.
 package enum JobState: String, Sendable, Hashable, CaseIterable {
   case probing, measuring, rendering, done, failed, cancelled
 

@@ -8,6 +8,10 @@ package enum TaskPayload: Sendable, Hashable, Codable {
   /// Finds the fonts of texts. The inputs are files of captions that are drawn, and the result is a `FontList` with the
   /// fonts' files. It is a task of the kind `probe`: it comes before planning, and any worker may run it.
   case fonts(FontTask)
+  /// Makes compositors of the author's own from their parameters. There are no inputs, and the result is a
+  /// `CompositorFindings` as JSON. It is a measure task of a job, which only workers that have the
+  /// compositors may run, and a probe task of an inspection.
+  case compositors(CompositorTask)
   /// Makes still pictures. The inputs are the files that its parts name, and the result is an `ImageList` after the
   /// pictures. It is a task of the kind `probe` too: it belongs to no plan.
   case images(ImageTask)

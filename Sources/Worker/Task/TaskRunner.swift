@@ -39,6 +39,9 @@ struct TaskRunner {
       switch task {
       case .probe: try probe(movement)
       case .fonts(let task): try FontFinder.find(task, inputs: sources, to: output, movement: movement)
+      case .compositors(let task):
+        let problems = compositors.problems(with: task.compositors, size: task.size)
+        try writeJSON(CompositorFindings(problems: problems), of: "what was found for the compositors")
       case .images(let task):
         try ImageRenderer.render(
           task, inputs: sources, compositors: compositors, to: output, movement: movement, progress: progress)
