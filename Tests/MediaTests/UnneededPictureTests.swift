@@ -105,6 +105,29 @@ import Testing
     }
   }
 
+  /// Which packets of an open group of pictures are lost: all, the first, or one in seventeen.
+  @Test(arguments: [
+    ("gop.mp4", "between(n\\,21\\,44)"), ("start.ts", "eq(n\\,45)"), ("some.mkv", "eq(mod(n\\,17)\\,11)"),
+  ])
+  func `where pictures are missing, frames are the same wherever reading begins`(name: String, lost: String) throws {
+    let source = try film(
+      "whole.mp4", ["-bf", "3", "-x264-params", "open-gop=1:keyint=24:min-keyint=24:b-adapt=0"],
+      filter: "testsrc2=size=176x144:rate=25:duration=5,noise=alls=6:allf=t:all_seed=3")
+    let path = scratch.path(name)
+    _ = try Tool.ffmpeg("-i", source.path, "-c", "copy", "-bsf:v", "noise=amount=0:drop='\(lost)'", path)
+    let track = try #require(try AssetProbe.probe(openSource(path), name: path).defaultTrack(.video))
+    let film = (path: path, track: track, video: try #require(track.video))
+    #expect(film.video.damagedFrames != nil)
+    let decoded = try Self.read(film, shownAt: .min, isWhole: false, count: .max).frames
+    // Of pictures at one time, the last is shown.
+    let whole = zip(decoded, decoded.dropFirst().map(\.time) + [.max]).filter { $0.time < $1 }.map(\.0)
+    #expect(whole.map(\.time) == film.video.frames.times)
+    for index in stride(from: 0, to: whole.count, by: 3) {
+      let found = try Self.read(film, shownAt: whole[index].time, isWhole: false, count: 1)
+      #expect(found.frames.first == whole[index], "frame \(index)")
+    }
+  }
+
   @Test(arguments: 0..<5) func `damaged pictures are the same as those of a whole decode`(seed: Int) throws {
     let film = try film("damaged.mp4", ["-bf", "3", "-pix_fmt", "yuv420p"])
     var random = SeededRandom(seed: UInt64(seed))

@@ -7,6 +7,8 @@ struct PacketReport {
   var time: Int64
   /// Whether the packet is damaged, or what it needs is. If not, the message may mean nothing.
   var isError: Bool
+  /// Whether what it needs is missing from the stream, of which the codec reports nothing.
+  var isAfterLoss = false
 }
 
 /// One codec, decoding in the calling thread as the ffmpeg tool does by default.
@@ -129,6 +131,11 @@ final class Decoder {
     return reports
   }
 
+  /// Adds a report of a packet that is sent next.
+  func reportLoss(before packet: Packet) {
+    reports.append(PacketReport(time: packet.pts, isError: true, isAfterLoss: true))
+  }
+
   /// Records what the last call has reported of the packet.
   private func record(_ result: Int32) {
     let now = sheaf_codec_messages_now()
@@ -197,6 +204,7 @@ final class TrackDecoder {
   private let packet: Packet
   private let movement: Movement?
   private var unneeded: UnneededPictures?
+  private var lost: LostPictures?
   private var hasPacket: Bool
   private var isAtEnd = false
 
@@ -210,6 +218,7 @@ final class TrackDecoder {
     leavingOut unneeded: UnneededPictures? = nil, movement: Movement?
   ) {
     self.unneeded = unneeded
+    lost = (try? demuxer.stream(track)).flatMap { LostPictures($0.pointee.codecpar) }
     self.movement = movement
     self.decoder = decoder
     self.demuxer = demuxer
@@ -237,6 +246,7 @@ final class TrackDecoder {
       }
       if isAtEnd { return false }
       if !hasPacket { hasPacket = try demuxer.read(into: packet, ofTrack: track) }
+      if hasPacket, lost?.areMissing(before: packet) ?? false { decoder.reportLoss(before: packet) }
       if hasPacket, unneeded?.leavesOut(packet) ?? false {
         hasPacket = false
         continue

@@ -68,10 +68,9 @@ final class DecodingSession {
       takeReports()
       if let time = clock.time(of: frame.pointer), first.map({ time >= $0 }) ?? true {
         frame.pts = time
-        if let own = suspects.firstIndex(where: { $0.time == time }), suspects.remove(at: own).isError,
-          !decoder.flagsConcealment
-        {
-          frame.markAsDamaged()
+        if let own = suspects.firstIndex(where: { $0.time == time }) {
+          let report = suspects.remove(at: own)
+          if report.isError, report.isAfterLoss || !decoder.flagsConcealment { frame.markAsDamaged() }
         }
         return try frame.topDown(name)
       }

@@ -25,6 +25,7 @@ struct PacketScan {
   let rule: KeyframeRule
   private var shown: ShownPictures
   private var headers: StandingHeaders?
+  private var lost: LostPictures?
   /// The presentation time of the first packet at which decoding can start. Its decoding time may be missing, as it is
   /// in Matroska for the first packets of a track with reordered pictures.
   private var firstStart: Int64?
@@ -55,6 +56,7 @@ struct PacketScan {
     rule = KeyframeRule(parameters, hasAlphaBeside: Decoder.hasAlphaBeside(stream))
     shown = ShownPictures(parameters)
     headers = StandingHeaders(parameters)
+    lost = LostPictures(parameters)
     order = rule.statesPictureTypes ? PictureOrder() : nil
     // MPEG-1 and 2 state it for tracks without such pictures too.
     let codec = parameters.pointee.codec_id
@@ -83,7 +85,8 @@ struct PacketScan {
       }
     }
     if !hasBidirectionalSlices { hasBidirectionalSlices = rule.hasBidirectionalSlice(packet) }
-    if !rule.isWhole(packet) {
+    let isAfterLoss = lost?.areMissing(before: packet) ?? false
+    if isAfterLoss || !rule.isWhole(packet) {
       isDamaged = true
       damage.add(packetAfter: keyframes.count)
     }
