@@ -66,7 +66,7 @@ public struct FrameTimes: Sendable, Hashable, Codable {
   /// The mean of the ticks from one frame to the next; 1 of a single frame.
   package var averageStep: Double {
     guard let first, let last, last > first else { return 1 }
-    return Double(last - first) / Double(count - 1)
+    return (Double(last) - Double(first)) / Double(count - 1)
   }
 
   /// The greatest time that is not after `time`. Nil if all are after it.

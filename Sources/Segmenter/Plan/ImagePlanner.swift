@@ -180,7 +180,7 @@ package enum ImagePlanner {
       latest = next
       starts[starts.count - 1].places.append(place)
       let start = next > 0 ? video.keyframes[next - 1].pts : video.frames.first ?? place.place
-      starts[starts.count - 1].decoded = Double(place.place - start) / frameTicks
+      starts[starts.count - 1].decoded = (Double(place.place) - Double(start)) / frameTicks
     }
     func work(_ start: (places: [Place], decoded: Double)) -> Double {
       start.decoded + Double(start.places.count * pictureWork)
