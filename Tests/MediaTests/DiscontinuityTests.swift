@@ -185,6 +185,26 @@ import Testing
     try check(scratch.write(data, "chained.ogg"), parts: 2, seconds: 5)
   }
 
+  /// The reference is each part alone: of the joined file, ffmpeg leaves out some frames before each joint.
+  @Test func `FLAC joined byte by byte has every sample of its parts`() throws {
+    var (data, parts): (Data, [Float]) = (Data(), [])
+    for (seed, seconds) in [4.17, 2, 3.3].enumerated() {
+      let path = scratch.path("\(seed).flac")
+      let noise = "aevalsrc='0.4*random(\(seed))-0.2|0.2*sin(2765*t)':d=\(seconds):s=44100"
+      try Tool.ffmpeg("-f", "lavfi", "-i", noise, "-sample_fmt", "s16", path)
+      data += try Data(contentsOf: URL(fileURLWithPath: path))
+      parts += try Tool.ffmpeg("-i", path, "-c:a", "pcm_f32le", "-f", "f32le", "-").floats
+    }
+    let path = try scratch.write(data, "joined.flac")
+    let asset = try probe(path)
+    let track = try #require(asset.defaultTrack(.audio))
+    #expect(try asset.duration.exact == Rational(947, 100))
+    #expect(asset.timeJumps.count == 2)
+    let (heard, gaps) = try samples(path, track, from: 0)
+    #expect(gaps.isEmpty, "\(gaps)")
+    #expect(heard == parts)
+  }
+
   /// Each part of Opus begins with samples that are left out.
   @Test func `chained Opus has no pause between its parts`() throws {
     let parts = try (0..<3).map { try part("a.opus", seconds: 1, seed: $0, ["-map", "1:a", "-c:a", "libopus"]) }

@@ -72,16 +72,44 @@ struct DiscontinuityScan {
       if let last = track.last, track.lastTicks < packet.dts, last < time { track.step = packet.dts - track.lastTicks }
       (track.last, track.lastTicks) = (time, packet.dts)
       parts[part].latest = max(parts[part].latest, time)
-      if position >= 0 { parts[part].position = min(parts[part].position, position) }
+      if position >= 0 {
+        parts[part].position = min(parts[part].position, position)
+        // libavformat gives the first packets after FLAC begins anew positions that do not rise.
+        let first = track.stretches[track.stretches.count - 1].position
+        track.stretches[track.stretches.count - 1].position = min(first, position)
+      }
     }
-    guard let current = track.stretches.indices.last, packet.pts != sheaf_no_pts, !packet.isDiscarded else { return }
+    guard let current = track.stretches.indices.last, !packet.isDiscarded else { return }
     let length = packet.duration > 0 ? packet.duration : track.step
+    guard packet.pts != sheaf_no_pts else {
+      if packet.dts == sheaf_no_pts, track.stretches[current].start <= track.stretches[current].end {
+        track.stretches[current].end &+= try untimedLength(of: packet, stream) ?? 0
+      }
+      return
+    }
     // Samples that are left out at the beginning of a part take no time.
     let skipped = av_rescale_q(
       Int64(packet.skippedSamples.start),
       AVRational(num: 1, den: max(1, stream.pointee.codecpar.pointee.sample_rate)), track.timebase)
     track.stretches[current].start = min(track.stretches[current].start, packet.pts &+ skipped)
     track.stretches[current].end = max(track.stretches[current].end, packet.pts &+ length)
+  }
+
+  /// How long a packet without a time is that follows the one before, in ticks of its track. libavformat makes one
+  /// packet of the last frames of FLAC before another file that is joined to it, without a time or a duration. Nil for
+  /// other codecs.
+  private func untimedLength(of packet: Packet, _ stream: UnsafeMutablePointer<AVStream>) throws(MediaError) -> Int64? {
+    guard stream.pointee.codecpar.pointee.codec_id == AV_CODEC_ID_FLAC else { return nil }
+    let decoder = try Decoder(stream, name: name)
+    let frame = try Frame()
+    var length: Int64 = 0
+    try decoder.send(packet)
+    while try decoder.receive(frame.pointer) {
+      let sample = AVRational(num: 1, den: max(1, frame.pointer.pointee.sample_rate))
+      length += av_rescale_q(Int64(frame.pointer.pointee.nb_samples), sample, stream.pointee.time_base)
+      av_frame_unref(frame.pointer)
+    }
+    return length
   }
 
   /// The part that a packet belongs to; a new one if its time is discontinuous.
