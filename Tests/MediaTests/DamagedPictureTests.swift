@@ -190,4 +190,49 @@ import Testing
       for (found, time) in zip(found, times) { #expect(abs(found - time) < 0.03, "\(found) at \(time)") }
     }
   }
+
+  /// Nothing but the packets' order gives the time of what follows in these formats. The reference is what ffmpeg
+  /// decodes, with each block at the time that ffprobe gives.
+  @Test(arguments: [
+    (["mp3", "libmp3lame", "-write_xing", "0"], 4, UInt8(0xFF)), (["aac", "aac"], 7, 0x55), (["ac3", "ac3"], 5, 0xFF),
+  ])
+  func `a packet that is lost from sound without timestamps is silent at its place`(
+    options: [String], header: Int, change: UInt8
+  ) throws {
+    let path = scratch.path("sound.\(options[0])")
+    let noise = "aevalsrc='0.3*sin(2765*t)+0.2*random(1)-0.1':d=4:s=48000"
+    try Tool.ffmpeg(["-f", "lavfi", "-i", noise, "-c:a"] + options.dropFirst() + [path])
+    var data = try Data(contentsOf: URL(fileURLWithPath: path))
+    let packets = try Tool.ffprobe("-select_streams", "a:0", "-show_entries", "packet=pos,size", path)
+      .map { fields in fields.compactMap { Int($0) } }.filter { $0.count >= 2 }
+    // The first of them is among the packets that are decoded when the file is described.
+    for index in [10, 80] {
+      let (size, position) = (packets[index][0], packets[index][1])
+      for place in header..<size { data[position + place] ^= change }
+    }
+    try data.write(to: URL(fileURLWithPath: path))
+    let blocks = try Tool.ffprobe("-select_streams", "a:0", "-show_entries", "frame=pts_time,nb_samples", path)
+      .compactMap { fields in fields.compactMap(Double.init) }.filter { $0.count >= 2 }
+    var decoded = try Tool.ffmpeg("-i", path, "-c:a", "pcm_f32le", "-f", "f32le", "-").floats[...]
+    #expect(blocks.count < packets.count)
+    var expected: [Float] = []
+    for block in blocks {
+      let silence = Int(((block[0] - blocks[0][0]) * 48000).rounded()) - expected.count
+      expected += Array(repeating: 0, count: max(0, silence)) + decoded.prefix(Int(block[1]))
+      decoded = decoded.dropFirst(Int(block[1]))
+    }
+    let asset = try AssetProbe.probe(openSource(path), name: path)
+    let track = try #require(asset.defaultTrack(.audio))
+    let reader = try AudioReader(
+      source: openSource(path), name: path, track: track.index, timebase: track.timebase, origin: track.origin,
+      format: try #require(track.audio), from: 0)
+    var heard: [Float] = []
+    while let block = try reader.next() {
+      heard += Array(repeating: 0, count: Int(block.position) - heard.count)
+      let row = block.samples.row(0)
+      heard += (0..<block.samples.capacity).map { row[$0] }
+    }
+    #expect(heard == expected)
+    #expect(try (track.range.duration.exact * Rational(48000)).approximate == Double(expected.count))
+  }
 }

@@ -39,6 +39,9 @@ struct DecodedAudioConverter {
   /// The position of a packet's first sample by its stored timestamp; nil if it has none.
   func position(ofPacketAt stored: Int64) -> Int64? { clock.position(ofPacketAt: stored) }
 
+  /// Makes room for a packet that could not be decoded.
+  mutating func leaveOutPacket() { clock.leaveOutPacket() }
+
   /// What is held back of the frames before, from position `first` on, if `frame` cannot follow them in one converter.
   /// To be called before each frame is converted, and with nil after the last.
   mutating func rest(

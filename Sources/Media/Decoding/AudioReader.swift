@@ -111,6 +111,7 @@ package final class AudioReader {
   private func takeReports() {
     for report in decoder.takeReports() where report.isError {
       if let position = converter.position(ofPacketAt: report.time), position >= first { damaged.append(position) }
+      if hasFrame, report.isLost(before: frame.pointer) { converter.leaveOutPacket() }
     }
   }
 }

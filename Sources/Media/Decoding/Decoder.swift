@@ -9,6 +9,11 @@ struct PacketReport {
   var isError: Bool
   /// Whether what it needs is missing from the stream, of which the codec reports nothing.
   var isAfterLoss = false
+
+  /// Whether the packet is damaged and has no samples, if `frame` has the first ones that were decoded since.
+  func isLost(before frame: UnsafePointer<AVFrame>) -> Bool {
+    isError && time != frame.pointee.best_effort_timestamp
+  }
 }
 
 /// One codec, decoding in the calling thread as the ffmpeg tool does by default.

@@ -20,9 +20,14 @@ struct SampleClock {
   /// The difference, in samples, up to which a stored timestamp agrees with the count of samples.
   private let tolerance: Int64
   private var next: Int64?
+  /// Whether libavformat computes the timestamps.
+  private let isTimeless: Bool
+  /// Samples of the longest block so far.
+  private var longest: Int64 = 0
 
   init(_ stream: UnsafeMutablePointer<AVStream>, container: String, origin: Int64, sampleRate: Int) {
     self.origin = origin
+    isTimeless = Self.timeless.contains(container)
     timebase = stream.pointee.time_base
     sample = AVRational(num: 1, den: Int32(clamping: max(1, sampleRate)))
     let ticks = av_rescale_q_rnd(2, timebase, sample, AV_ROUND_UP)
@@ -66,6 +71,7 @@ struct SampleClock {
   ///   - isResampled: Whether they are stored at another rate. libavformat's times are off by up to half a second
   ///     there: those of frames within a packet of MPEG-TS, and of packets within a page of Ogg, which it reckons.
   mutating func place(count: Int64, stored: Int64, delay: Int64 = 0, isResampled: Bool = false) -> Place? {
+    longest = max(longest, count)
     let tolerance = isResampled ? max(tolerance, Int64(sample.den) / 2) : tolerance
     let position = stored == sheaf_no_pts ? Int64.min : av_rescale_q(stored &- origin, timebase, sample) &- delay
     // No timestamp, or an impossible one.
@@ -77,6 +83,12 @@ struct SampleClock {
     guard overlap < count else { return nil }
     next = position + count
     return Place(position: expected, skipped: Int(overlap), end: position + count)
+  }
+
+  /// Leaves a packet's samples out. In containers without timestamps, all of whose packets have the same number of
+  /// samples, nothing else shows that some are missing.
+  mutating func leaveOutPacket() {
+    if isTimeless, let next { self.next = next + longest }
   }
 
   /// The position of a packet's first sample by its stored timestamp; nil if it has none.

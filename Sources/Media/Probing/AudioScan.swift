@@ -111,6 +111,7 @@ final class AudioScan {
           layout: layoutName(layout))
         clock = SampleClock(stream, container: demuxer.formatName, origin: first, sampleRate: sampleRate)
       }
+      for report in decoder.takeReports() where report.isLost(before: frame.pointer) { clock?.leaveOutPacket() }
       if let end = clock?.place(frame.pointer)?.end { count = end }
       counter?.decoded(Int64(frame.pointer.pointee.nb_samples))
       av_frame_unref(frame.pointer)
