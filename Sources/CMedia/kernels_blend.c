@@ -169,19 +169,54 @@ static uint32_t column_sum(
   return sum;
 }
 
+static void subsample_row(
+  uint16_t *to, const uint16_t *const rows[3], int width, struct taps across, struct taps down,
+  struct sheaf_subsampling how) {
+  if (across.count < 3 && down.count < 3) {
+    ptrdiff_t stride = down.count == 2 ? (const char *)rows[1] - (const char *)rows[0] : 0;
+    sheaf_average16(to, 0, rows[0], stride, width, down.count, how.shift_x, how.shift_y);
+    return;
+  }
+  int shift = across.shift + down.shift, columns = (width + how.shift_x) >> how.shift_x;
+  uint32_t half = 1u << shift >> 1;
+  int start = 0, end = 0;
+  // The usual places, in loops that the compiler makes vectors of.
+  if (how.shift_x && how.place_x == SHEAF_FIRST && rows[0]) {
+    to[start++] = (uint16_t)((column_sum(rows, down, -1, width, how) + 2 * column_sum(rows, down, 0, width, how)
+                              + column_sum(rows, down, 1, width, how) + half) >> shift);
+    end = width / 2;
+  }
+  if (down.count == 3) {
+    for (; start < end; start++) {
+      const uint16_t *above = rows[0] + 2 * start, *at = rows[1] + 2 * start, *below = rows[2] + 2 * start;
+      uint32_t left = above[-1] + 2u * at[-1] + below[-1], middle = above[0] + 2u * at[0] + below[0];
+      to[start] = (uint16_t)((left + 2 * middle + above[1] + 2u * at[1] + below[1] + half) >> shift);
+    }
+  } else {
+    const uint16_t *upper = rows[0], *lower = rows[down.count - 1];
+    // One row counts twice.
+    int extra = 2 - down.count;
+    uint32_t rounding = half << extra;
+    for (; start < end; start++) {
+      const uint16_t *above = upper + 2 * start, *below = lower + 2 * start;
+      to[start] = (uint16_t)(
+        (above[-1] + 2u * above[0] + above[1] + below[-1] + 2u * below[0] + below[1] + rounding) >> (shift + extra));
+    }
+  }
+  for (int x = start; x < columns; x++) {
+    uint32_t sum = 0;
+    for (int tap = 0; tap < across.count; tap++)
+      sum += across.weight[tap] * column_sum(rows, down, (x << how.shift_x) + across.first + tap, width, how);
+    to[x] = (uint16_t)((sum + half) >> shift);
+  }
+}
+
 void sheaf_subsample16(
   uint16_t *to, ptrdiff_t to_stride, const uint16_t *from, ptrdiff_t from_stride, int width, int height,
   struct sheaf_subsampling how) {
   struct taps across = taps_of(how.shift_x, how.place_x), down = taps_of(how.shift_y, how.place_y);
-  if (across.count < 3 && down.count < 3) {
-    sheaf_average16(to, to_stride, from, from_stride, width, height, how.shift_x, how.shift_y);
-    return;
-  }
-  int shift = across.shift + down.shift;
-  int columns = (width + how.shift_x) >> how.shift_x, lines = (height + how.shift_y) >> how.shift_y;
-  uint32_t half = 1u << shift >> 1;
+  int lines = (height + how.shift_y) >> how.shift_y;
   for (int y = 0; y < lines; y++) {
-    uint16_t *row = ROW(uint16_t, to, to_stride, y);
     // Nil: zero.
     const uint16_t *rows[3] = {0};
     for (int tap = 0; tap < down.count; tap++) {
@@ -189,28 +224,13 @@ void sheaf_subsample16(
       if (at < 0 && !how.repeats_top) continue;
       rows[tap] = CONST_ROW(uint16_t, from, from_stride, at < 0 ? 0 : at < height ? at : height - 1);
     }
-    int start = 0;
-    // The usual place, in a loop that the compiler makes vectors of.
-    if (how.shift_x && how.place_x == SHEAF_FIRST && down.count < 3) {
-      const uint16_t *upper = rows[0], *lower = rows[down.count - 1];
-      // One row counts twice.
-      int extra = 2 - down.count;
-      uint32_t rounding = half << extra;
-      row[start++] = (uint16_t)((column_sum(rows, down, -1, width, how) + 2 * column_sum(rows, down, 0, width, how)
-                                 + column_sum(rows, down, 1, width, how) + half) >> shift);
-      for (; start < width / 2; start++) {
-        const uint16_t *above = upper + 2 * start, *below = lower + 2 * start;
-        row[start] = (uint16_t)(
-          (above[-1] + 2u * above[0] + above[1] + below[-1] + 2u * below[0] + below[1] + rounding) >> (shift + extra));
-      }
-    }
-    for (int x = start; x < columns; x++) {
-      uint32_t sum = 0;
-      for (int tap = 0; tap < across.count; tap++)
-        sum += across.weight[tap] * column_sum(rows, down, (x << how.shift_x) + across.first + tap, width, how);
-      row[x] = (uint16_t)((sum + half) >> shift);
-    }
+    subsample_row(ROW(uint16_t, to, to_stride, y), rows, width, across, down, how);
   }
+}
+
+void sheaf_subsample_row16(
+  uint16_t *to, const uint16_t *const rows[3], int width, struct sheaf_subsampling how) {
+  subsample_row(to, rows, width, taps_of(how.shift_x, how.place_x), taps_of(how.shift_y, how.place_y), how);
 }
 
 void sheaf_average16(

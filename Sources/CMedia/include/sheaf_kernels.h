@@ -133,6 +133,11 @@ void sheaf_subsample16(
   uint16_t *to, ptrdiff_t to_stride, const uint16_t *from, ptrdiff_t from_stride, int width, int height,
   struct sheaf_subsampling how);
 
+// One row of that, from the rows that it is made of, top first: the row of its cells, the two of them, or the three
+// around the one that it lies at.
+void sheaf_subsample_row16(
+  uint16_t *to, const uint16_t *const rows[3], int width, struct sheaf_subsampling how);
+
 // The mean, rounded to nearest (halves up), of cells of 2^shift_x by 2^shift_y samples, each shift 0 or 1. A cell that
 // extends beyond an odd edge repeats the edge. width and height are those of `from`.
 void sheaf_average16(

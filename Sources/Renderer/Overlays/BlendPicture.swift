@@ -117,6 +117,16 @@ extension ChromaCell {
       shift_x: Int32(horizontalShift), shift_y: Int32(verticalShift), place_x: site.across.kernelPlace,
       place_y: site.down.kernelPlace, repeats_left: repeatsLeft ? 1 : 0, repeats_top: repeatsTop ? 1 : 0)
   }
+
+  /// The rows of pixels that a chroma sample is made from, counted from the first of its cell.
+  var rowsOfSample: Range<Int> {
+    switch site.down {
+    case _ where verticalShift == 0: 0..<1
+    case .first: -1..<2
+    case .middle: 0..<2
+    case .last: 0..<3
+    }
+  }
 }
 
 extension ChromaSite.Place {

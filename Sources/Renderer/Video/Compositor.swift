@@ -151,7 +151,7 @@ struct Compositor {
     let moved = Displacement.of(transition.kind, progress: transition.progress, size: format.size)
     try withSide(transition.from, moved: moved.from, over: planes) { from, fromPart throws(RenderError) in
       try withSide(transition.to, moved: moved.to, over: planes) { to, toPart throws(RenderError) in
-        try planes.mix(format.size, (from, fromPart), (to, toPart), by: matte)
+        try planes.mix(format.size, (from, fromPart), (to, toPart), by: matte, cell: format.cell)
       }
     }
   }

@@ -6,8 +6,8 @@ import Segmenter
 /// How far a picture of the whole frame has moved along one axis, in 1/16384 of a pixel; right and down are positive.
 ///
 /// A sample between two samples of the picture is their weighted mean. Beyond the picture's edge its last sample is
-/// repeated once, as far as the edge of the matte between both pictures reaches; what lies farther away is not drawn,
-/// because there the picture has no share.
+/// repeated twice, as far as the edge of the matte between both pictures reaches in chroma; what lies farther away is
+/// not drawn, because there the picture has no share.
 struct Displacement {
   let isVertical: Bool
   let amount: Int
@@ -120,19 +120,17 @@ private struct MovedPlane<Sample> {
     let (weight, restWeight) = (Int32(Weight.one - rest), Int32(rest))
     let length = isVertical ? height : width
     let inside = Displacement.inside(length, whole: whole)
-    // The places of the first and the last sample beyond the edges, if they are in the frame.
-    let edges = (
-      first: inside.lowerBound > 0 && whole < length ? inside.lowerBound - 1 : nil,
-      last: inside.upperBound < length && inside.lowerBound < length ? inside.upperBound : nil
-    )
+    // The places beyond the edges that are in the frame, where the first and the last sample are.
+    func within(_ places: ClosedRange<Int>) -> Range<Int> { Range(places).clamped(to: 0..<length) }
+    let (before, after) = (within((whole - 1)...whole), within((length + whole)...(length + whole + 1)))
     if isVertical {
       if !inside.isEmpty {
         mix(
           target(0, inside.lowerBound), toStride, source(0, inside.lowerBound - whole), fromStride,
           source(0, inside.lowerBound - whole - 1), fromStride, Int32(width), Int32(inside.count), weight, restWeight)
       }
-      if let first = edges.first { target(0, first).update(from: source(0, 0), count: width) }
-      if let last = edges.last { target(0, last).update(from: source(0, height - 1), count: width) }
+      for row in before { target(0, row).update(from: source(0, 0), count: width) }
+      for row in after { target(0, row).update(from: source(0, height - 1), count: width) }
       return
     }
     if !inside.isEmpty {
@@ -141,8 +139,8 @@ private struct MovedPlane<Sample> {
         source(inside.lowerBound - whole - 1, 0), fromStride, Int32(inside.count), Int32(height), weight, restWeight)
     }
     for row in 0..<height {
-      if let first = edges.first { target(first, row).pointee = source(0, row).pointee }
-      if let last = edges.last { target(last, row).pointee = source(width - 1, row).pointee }
+      for column in before { target(column, row).pointee = source(0, row).pointee }
+      for column in after { target(column, row).pointee = source(width - 1, row).pointee }
     }
   }
 }

@@ -8,7 +8,7 @@ import Segmenter
 /// share of a pixel of value d is 1/2 + (e - d)/w, limited to 0…1, where w is the softness plus the change of the field
 /// from one pixel to the next, and e goes from where no pixel has a share to where every one has all. So a sharp edge
 /// that is parallel to the pixels covers each by exactly the part of it that is behind the edge. The share of a chroma
-/// sample is the mean of its pixels'.
+/// sample is that of its place in the cell: the weighted mean of the pixels around it (`sheaf_subsample16`).
 struct TransitionMatte {
   private enum Shape {
     /// `corner + x·across + y·down`.
@@ -147,47 +147,57 @@ extension SlideDirection {
 
 extension Planes {
   /// Sets this whole frame to the mix of parts of two frames that have its size, by a matte. Either may be this frame.
+  /// - Parameter cell: with the place of the film's chroma.
   func mix(
     _ size: PixelSize, _ a: (planes: Planes, at: PixelRect), _ b: (planes: Planes, at: PixelRect),
-    by matte: TransitionMatte
+    by matte: TransitionMatte, cell: ChromaCell
   ) throws(RenderError) {
     let targets = parts(PixelRect(size))
     let (ofA, ofB) = (a.planes.parts(a.at), b.planes.parts(b.at))
-    let (width, cell) = (size.width, cell)
-    // The shares of one row of cells: of its rows of pixels, then of its row of chroma samples.
-    let shares = try SampleStorage(count: (cell.height + 1) * width)
-    let chromaShares = shares.base + cell.height * width
-    let stride = width * 2
-    func mixRows(_ plane: Int, _ row: Int, _ count: Int, _ shares: UnsafeMutablePointer<UInt16>, _ stride: Int) {
+    let width = size.width
+    // The shares of the last four rows of pixels, then of a row of chroma samples, which is made of three at most.
+    let shares = try SampleStorage(count: 5 * width)
+    func shareRow(_ row: Int) -> UnsafeMutablePointer<UInt16> { shares.base + row % 4 * width }
+    let chromaShares = shares.base + 4 * width
+    let subsampling = cell.subsampling(repeatsLeft: true, repeatsTop: true)
+    func mixRows(_ plane: Int, _ row: Int, _ count: Int, _ shares: UnsafeMutablePointer<UInt16>) {
       let (to, a, b) = (targets[plane], ofA[plane], ofB[plane])
       if sampleBytes == 1 {
         MatteKernels.best.mix8(
           to.bytes + row * to.stride, to.stride, a.bytes + row * a.stride, a.stride, b.bytes + row * b.stride,
-          b.stride, shares, stride, to.width, Int32(count))
+          b.stride, shares, 0, to.width, Int32(count))
       } else {
         func words(_ part: Part) -> UnsafeMutablePointer<UInt16> {
           (part.base + row * part.stride).assumingMemoryBound(to: UInt16.self)
         }
         MatteKernels.best.mix16(
-          words(to), to.stride, words(a), a.stride, words(b), b.stride, shares, stride, to.width, Int32(count))
+          words(to), to.stride, words(a), a.stride, words(b), b.stride, shares, 0, to.width, Int32(count))
       }
     }
     if matte.isUniform {
       matte.row(0, into: shares.base)
-      sheaf_average16(
-        chromaShares, stride, shares.base, stride, Int32(width), 1, Int32(cell.horizontalShift), 0)
-      mixRows(0, 0, size.height, shares.base, 0)
-      for chroma in 1...2 { mixRows(chroma, 0, Int(targets[chroma].height), chromaShares, 0) }
+      var ofColumns = subsampling
+      ofColumns.shift_y = 0
+      var rows: [UnsafePointer<UInt16>?] = [UnsafePointer(shares.base), nil, nil]
+      sheaf_subsample_row16(chromaShares, &rows, Int32(width), ofColumns)
+      mixRows(0, 0, size.height, shares.base)
+      for chroma in 1...2 { mixRows(chroma, 0, Int(targets[chroma].height), chromaShares) }
       return
     }
-    for (number, top) in Swift.stride(from: 0, to: size.height, by: cell.height).enumerated() {
-      let height = min(cell.height, size.height - top)
-      for row in 0..<height { matte.row(top + row, into: shares.base + row * width) }
-      sheaf_average16(
-        chromaShares, stride, shares.base, stride, Int32(width), Int32(height), Int32(cell.horizontalShift),
-        Int32(cell.verticalShift))
-      mixRows(0, top, height, shares.base, stride)
-      for chroma in 1...2 { mixRows(chroma, number, 1, chromaShares, stride) }
+    let reach = cell.rowsOfSample
+    var rows = [UnsafePointer<UInt16>?](repeating: nil, count: 3)
+    var next = 0
+    for (number, top) in stride(from: 0, to: size.height, by: cell.height).enumerated() {
+      while next < min(size.height, top + max(cell.height, reach.upperBound)) {
+        matte.row(next, into: shareRow(next))
+        mixRows(0, next, 1, shareRow(next))
+        next += 1
+      }
+      for (index, row) in reach.enumerated() {
+        rows[index] = UnsafePointer(shareRow(min(size.height - 1, max(0, top + row))))
+      }
+      sheaf_subsample_row16(chromaShares, &rows, Int32(width), subsampling)
+      for chroma in 1...2 { mixRows(chroma, number, 1, chromaShares) }
     }
   }
 }
