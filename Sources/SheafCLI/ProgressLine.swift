@@ -20,7 +20,9 @@ enum ProgressLine {
       let name = film.map { "\($0), " } ?? ""
       let made =
         status.segmentsTotal == 0 && status.hasAudio_p
-        ? "audio" : "\(status.framesTotal) frames, \(status.segmentsTotal) segments\(cached(status))"
+        ? "audio"
+        : "\(Measure.count(status.framesTotal, "frame")), \(Measure.count(status.segmentsTotal, "segment"))"
+          + cached(status)
       return "done: \(name)\(made), \(Measure.duration(status.elapsedMilliseconds))"
     case .probing:
       let files = status.filesTotal == 0 ? "" : ": \(status.filesDone) of \(Measure.count(status.filesTotal, "file"))"

@@ -35,6 +35,10 @@ struct ProgressTests {
     status.elapsedMilliseconds = 4210
     #expect(ProgressLine.plain(status) == "done: 2750 frames, 30 segments (3 from the cache), 4.2 s")
     #expect(ProgressLine.plain(status, film: "out/film.mov").hasPrefix("done: out/film.mov, 2750 frames"))
+    let short = Sheaf_JobStatus.with {
+      ($0.state, $0.framesTotal, $0.segmentsTotal, $0.elapsedMilliseconds) = (.done, 1, 1, 4210)
+    }
+    #expect(ProgressLine.plain(short) == "done: 1 frame, 1 segment, 4.2 s")
     let sound = Sheaf_JobStatus.with {
       ($0.state, $0.hasAudio_p, $0.elapsedMilliseconds) = (.done, true, 4210)
     }
