@@ -39,6 +39,7 @@ struct CheckCommand: AsyncParsableCommand {
         let inspection = LocalInspection(edit: edit, assets: assets)
         let reply = try await Interruption.cancelling { try await inspection.run(configuration) }
         problems = inspection.problems(reply, and: missing)
+        if let output = edit.outputPath { problems += edit.replaced(by: output, assets) }
         if reply.plan.isEmpty {
           // Without a plan there are only those about the media.
           for (asset, description) in reply.descriptions.sorted(by: { $0.key < $1.key }) {

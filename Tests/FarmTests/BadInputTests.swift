@@ -102,6 +102,22 @@ struct BadInputTests {
   }
 
   @Test
+  func `check reports an output that would replace an asset`() async throws {
+    let files = try Workspace()
+    defer { files.remove() }
+    let film = files.path("a.mp4")
+    try FileManager.default.copyItem(atPath: Place.media("friday.mp4"), toPath: film)
+    let edit = try files.write(
+      #"{ "sheaf": 1, "assets": { "a": "a.mp4" }, "tracks": [ { "clips": [ { "asset": "a" } ] } ], "#
+        + #""export": { "to": "a.mp4" } }"#, to: "edit.json")
+    let result = try await Command.sheaf("check", edit, "--store", files.path("store")).run()
+    #expect(result.status == 65)
+    #expect(
+      result.errors.split(separator: "\n").count == 1 && result.errors.contains("/assets/a: the output"),
+      "\(result.errors)")
+  }
+
+  @Test
   func `every problem is reported in one pass`() async throws {
     let files = try Workspace()
     defer { files.remove() }
