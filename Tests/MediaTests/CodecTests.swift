@@ -127,6 +127,22 @@ import Testing
     #expect(packets.allSatisfy { $0.dts <= $0.pts })
   }
 
+  @Test(arguments: [(14, 64), (16, 16), (16, 4216), (30, 4216), (30, 4218), (4224, 16), (4218, 32), (32, 8192)])
+  func `frames that x265 cannot encode are a problem of the document, and no others`(width: Int, height: Int) throws {
+    let settings = try #require(Picture.all.first { $0.settings.codec == .hevc }).settings
+    let narrow = PixelSize(width: width, height: height)
+    func encode() throws {
+      try Encoding.pictures(
+        settings, size: narrow, frameDuration: frameDuration, seeds: 0..<1,
+        to: scratch.create("\(width)x\(height)"))
+    }
+    if settings.codec.definition.problem(with: narrow, settings.pixelFormat) == nil {
+      try encode()
+    } else {
+      #expect(throws: (any Error).self) { try encode() }
+    }
+  }
+
   @Test func `an encoder takes no real-time priority, as root neither`() throws {
     let picture = try #require(Picture.all.first { $0.settings.codec == .av1 })
     var policies: Set<Int32> = []

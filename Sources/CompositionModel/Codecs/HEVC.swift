@@ -99,7 +99,15 @@ struct HEVC: LeveledVideoCodecDefinition {
   }
 
   func problem(with size: PixelSize, _ pixelFormat: PixelFormat) -> String? {
-    min(size.width, size.height) < 16 ? "x265 encodes frames of at least 16x16" : nil
+    let (shorter, longer) = (min(size.width, size.height), max(size.width, size.height))
+    if shorter < 16 { return "x265 encodes frames of at least 16x16" }
+    // Longer sides, in whole blocks of 8, require level 5 (ITU-T H.265, A.4.1), whose coding tree blocks are 32x32 at
+    // least.
+    let longest = 4216
+    if longer > longest, shorter < 32 {
+      return "x265 encodes frames with a side of more than \(longest) pixels only if the other is at least 32"
+    }
+    return nil
   }
 
   // MARK: Encoder
