@@ -95,11 +95,11 @@ struct PlanCommand: AsyncParsableCommand {
     try await reporting(json: json.isOn ? .lines : .none, document: edit) {
       let name = edit
       let configuration = try farm.configuration()
+      let segmentDuration = try segments.value
       let edit = try EditFile(edit)
       let (assets, missing) = try await edit.assets(configuration.contents)
       let inspection = LocalInspection(
-        edit: edit, assets: assets, output: try OutputPath.value(output) ?? "",
-        segmentDuration: segments.value)
+        edit: edit, assets: assets, output: try OutputPath.value(output) ?? "", segmentDuration: segmentDuration)
       let reply = try await Interruption.cancelling { try await inspection.run(configuration) }
       let problems = inspection.problems(reply, and: missing)
       guard problems.isEmpty else { throw CommandFailure(problems: problems) }

@@ -51,13 +51,14 @@ struct SubmitCommand: AsyncParsableCommand {
       let limits = Int64(Int32.min)...Int64(Int32.max)
       let priority = try Setting.number(priority, "--priority", "SHEAF_PRIORITY", in: limits) ?? 0
       let output = try OutputPath.value(output)
+      let duration = try segments.value
       let edit = try EditFile(edit)
       try edit.checkOutput(output)
       let file = try output.map { try FilmDestination($0, outputs: edit.document.outputFiles) }
       let waits = Setting.flag(wait, "SHEAF_WAIT") || file != nil
       // The containers of several outputs are the document's.
       let named = edit.document.hasOutputs ? "" : output ?? ""
-      let (isJSON, duration, strict, strictMedia) = (json.isOn, segments.value, strict.isOn, strictMedia.isOn)
+      let (isJSON, strict, strictMedia) = (json.isOn, strict.isOn, strictMedia.isOn)
       try await Interruption.cancelling { [coordinator] in
         // Without a cache folder the digests are kept in memory, and the next command reads the files again.
         let contents = FileContentCache(directory: try? ProcessEnvironment.cacheDirectory)

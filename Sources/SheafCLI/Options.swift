@@ -1,5 +1,6 @@
 import ArgumentParser
 import Client
+import CompositionModel
 import SystemSupport
 import Wire
 
@@ -80,7 +81,18 @@ struct SegmentOptions: ParsableArguments {
       valueName: "time"))
   var segmentDuration: String?
 
-  var value: String { Setting.text(segmentDuration, "SHEAF_SEGMENT_DURATION") ?? "" }
+  /// Empty if none is set.
+  var value: String {
+    get throws {
+      let text = Setting.text(segmentDuration, "SHEAF_SEGMENT_DURATION") ?? ""
+      // Whether a number of frames is a time does not depend on how long a frame is.
+      let time = MediaTime(notation: text, frameDuration: MediaTime(value: 1, timescale: 30))
+      guard text.isEmpty || time.map({ $0 > .zero }) ?? false else {
+        throw ValidationError("the segment duration \"\(text)\" is not a time above zero, such as 5, 7/30 or 90f")
+      }
+      return text
+    }
+  }
 }
 
 struct StrictOption: ParsableArguments {

@@ -46,6 +46,7 @@ struct RenderCommand: AsyncParsableCommand {
   func run() async throws {
     try await reporting(json: json.isOn ? .lines : .none, document: edit) {
       let configuration = try farm.configuration()
+      let segmentDuration = try segments.value
       var named = try OutputPath.value(output)
       let edit = try EditFile(edit)
       let stream = try named == "-" ? StreamedFilm(edit, container, configuration, hasReport: json.isOn) : nil
@@ -66,7 +67,7 @@ struct RenderCommand: AsyncParsableCommand {
       let progress = ProgressReport()
       defer { progress.end() }
       let render = LocalRender(
-        edit: edit, output: output, segmentDuration: segments.value, strictMedia: strictMedia.isOn,
+        edit: edit, output: output, segmentDuration: segmentDuration, strictMedia: strictMedia.isOn,
         strict: strict.isOn)
       let (status, files) = try await Interruption.cancelling {
         let made = try await render.render(configuration) { status in

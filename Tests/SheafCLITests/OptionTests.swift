@@ -24,7 +24,8 @@ struct OptionTests {
   /// `ValidationError` is what makes the exit code 64.
   @Test(arguments: [
     ["render", "a.json", "--workers", "none"], ["check", "a.json", "--workers", "0"],
-    ["plan", "a.json", "--workers", ""],
+    ["plan", "a.json", "--workers", ""], ["render", "a.json", "--segment-duration", "0"],
+    ["plan", "a.json", "--segment-duration", "five"], ["submit", "a.json", "--segment-duration=-1/30"],
     ["probe", "--workers", "0", "a.mov"], ["probe", "--workers", "many", "a.mov"],
     ["submit", "edit.json", "--priority", "high"], ["submit", "edit.json", "--priority", "2147483648"],
     ["workers", "--coordinator", "farm:x"], ["workers", "--coordinator", "farm:0"],
