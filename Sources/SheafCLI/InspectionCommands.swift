@@ -95,13 +95,14 @@ struct PlanCommand: AsyncParsableCommand {
     try await reporting(json: json.isOn ? .lines : .none, document: edit) {
       let name = edit
       let configuration = try farm.configuration()
-      let segmentDuration = try segments.value
+      let (named, segmentDuration) = (try OutputPath.value(output), try segments.value)
       let edit = try EditFile(edit)
       let (assets, missing) = try await edit.assets(configuration.contents)
       let inspection = LocalInspection(
-        edit: edit, assets: assets, output: try OutputPath.value(output) ?? "", segmentDuration: segmentDuration)
+        edit: edit, assets: assets, output: named ?? "", segmentDuration: segmentDuration)
       let reply = try await Interruption.cancelling { try await inspection.run(configuration) }
-      let problems = inspection.problems(reply, and: missing)
+      var problems = inspection.problems(reply, and: missing)
+      if let output = named ?? edit.outputPath { problems += edit.replaced(by: output, assets) }
       guard problems.isEmpty else { throw CommandFailure(problems: problems) }
       let report = try JSONDecoder().decode(PlanReport.self, from: reply.plan)
       let warnings = (report.damage ?? []).map(\.text) + (report.warnings ?? []).map(\.description)

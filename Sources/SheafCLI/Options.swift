@@ -1,6 +1,7 @@
 import ArgumentParser
 import Client
 import CompositionModel
+import Coordinator
 import SystemSupport
 import Wire
 
@@ -85,10 +86,10 @@ struct SegmentOptions: ParsableArguments {
   var value: String {
     get throws {
       let text = Setting.text(segmentDuration, "SHEAF_SEGMENT_DURATION") ?? ""
-      // Whether a number of frames is a time does not depend on how long a frame is.
-      let time = MediaTime(notation: text, frameDuration: MediaTime(value: 1, timescale: 30))
-      guard text.isEmpty || time.map({ $0 > .zero }) ?? false else {
-        throw ValidationError("the segment duration \"\(text)\" is not a time above zero, such as 5, 7/30 or 90f")
+      do {
+        _ = try SegmentDuration.time(text, frameDuration: MediaTime(value: 1, timescale: 30))
+      } catch {
+        throw ValidationError(error.description)
       }
       return text
     }

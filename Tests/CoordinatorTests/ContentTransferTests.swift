@@ -234,18 +234,19 @@ import Wire
   }
 
   @Test func aPeerThatExceedsTheWindowIsRefused() async throws {
+    // No read is answered while the store is away.
+    try FileManager.default.moveItem(atPath: store.directory, toPath: store.directory + ".away")
     try await withServer { address in
       let hello = Sheaf_Hello.with { $0.role = .worker }
       let error = await #expect(throws: WireError.self) {
         try await WireClient.withConnection(to: address, hello: hello) { connection, _ in
-          // The first reads cannot be answered: their bytes do not fit into the buffers of a peer that does not read.
-          for request in 1...UInt64(4 * WireProtocol.readWindow) {
+          for request in 1...UInt64(WireProtocol.readWindow + 1) {
             try await connection.send(
               .readContent(
                 .with {
                   $0.request = request
                   $0.digest = Data(film.digest.bytes)
-                  $0.length = UInt32(WireProtocol.maximumChunk)
+                  $0.length = 1
                 }))
           }
           for try await _ in connection.inbound {}

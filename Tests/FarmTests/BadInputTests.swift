@@ -102,19 +102,32 @@ struct BadInputTests {
   }
 
   @Test
-  func `check reports an output that would replace an asset`() async throws {
+  func `check and plan report an output that would replace an asset`() async throws {
     let files = try Workspace()
     defer { files.remove() }
     let film = files.path("a.mp4")
     try FileManager.default.copyItem(atPath: Place.media("friday.mp4"), toPath: film)
-    let edit = try files.write(
-      #"{ "sheaf": 1, "assets": { "a": "a.mp4" }, "tracks": [ { "clips": [ { "asset": "a" } ] } ], "#
-        + #""export": { "to": "a.mp4" } }"#, to: "edit.json")
-    let result = try await Command.sheaf("check", edit, "--store", files.path("store")).run()
-    #expect(result.status == 65)
-    #expect(
-      result.errors.split(separator: "\n").count == 1 && result.errors.contains("/assets/a: the output"),
-      "\(result.errors)")
+    func edit(to output: String, as name: String) throws -> String {
+      try files.write(
+        #"{ "sheaf": 1, "assets": { "a": "a.mp4" }, "tracks": [ { "clips": [ { "asset": "a" } ] } ], "#
+          + #""export": { "to": "\#(output)" } }"#, to: name)
+    }
+    let (same, other) = (try edit(to: "a.mp4", as: "same.json"), try edit(to: "b.mp4", as: "other.json"))
+    let store = files.path("store")
+    let replacing = [
+      Command.sheaf("check", same, "--store", store), Command.sheaf("plan", same, "--store", store),
+      Command.sheaf("plan", other, "-o", film, "--store", store),
+    ]
+    for command in replacing {
+      let result = try await command.run()
+      #expect(result.status == 65)
+      #expect(
+        result.errors.split(separator: "\n").count == 1 && result.errors.contains("/assets/a: the output"),
+        "\(result.errors)")
+    }
+    for command in ["check", "plan"] {
+      #expect(try await Command.sheaf(command, other, "--store", store).run().status == 0)
+    }
   }
 
   @Test

@@ -135,7 +135,8 @@ struct PlannedJob: Sendable {
       guard let description = descriptions[asset.id] else { continue }
       planned[asset.id] = PlannedAsset(description: description, digest: asset.digest)
     }
-    let duration = try segmentDuration(request.segmentDuration, edit)
+    let duration = try SegmentDuration.time(
+      request.segmentDuration, frameDuration: edit.videoComposition.frameDuration)
     let ofFonts =
       document.fontWarnings(fonts.findings, assets: descriptions)
       + document.captionWarnings(captionFindings(edit, descriptions, fonts))
@@ -161,19 +162,6 @@ struct PlannedJob: Sendable {
 
   static func payload(_ payload: TaskPayload) throws -> [UInt8] {
     try [UInt8](JSONCoding.encoder.encode(payload))
-  }
-
-  private static func segmentDuration(_ text: String, _ edit: Edit) throws -> MediaTime? {
-    if text.isEmpty { return nil }
-    guard let time = MediaTime(notation: text, frameDuration: edit.videoComposition.frameDuration), time > .zero
-    else {
-      throw DocumentError(problems: [
-        Problem(
-          pointer: "",
-          message: "the segment duration \"\(text)\" is not a time above zero, such as 5, 7/30 or 90f")
-      ])
-    }
-    return time
   }
 
   /// - Parameter digests: The task's sources and fonts, in hexadecimal. The same file may be listed more than once.
