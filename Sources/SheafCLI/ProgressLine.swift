@@ -10,20 +10,24 @@ enum ProgressLine {
   static func plain(_ status: Sheaf_JobStatus, rate: Double? = nil, film: String? = nil) -> String {
     switch status.state {
     case .rendering:
-      var parts = ["\(status.framesDone)/\(status.framesTotal) frames"]
+      // Of sound alone, and of what is copied, only the task is known.
+      var parts = status.segmentsTotal == 0 ? [] : ["\(status.framesDone)/\(status.framesTotal) frames"]
       if let rate { parts.append("\(Measure.decimal(rate)) frames/s") }
       if let left = left(status, rate) { parts.append("\(left) left") }
-      parts.append("\(status.segmentsDone)/\(status.segmentsTotal) segments" + cached(status))
+      if status.segmentsTotal > 0 {
+        parts.append("\(status.segmentsDone)/\(status.segmentsTotal) segments" + cached(status))
+      }
       if let step = step(status) { parts.append(step) }
-      return "rendering: " + parts.joined(separator: ", ") + waits(status)
+      return (["rendering"] + (parts.isEmpty ? [] : [parts.joined(separator: ", ")])).joined(separator: ": ")
+        + waits(status)
     case .done:
       let name = film.map { "\($0), " } ?? ""
       let made =
-        status.segmentsTotal == 0 && status.hasAudio_p
-        ? "audio"
+        status.segmentsTotal == 0
+        ? ""
         : "\(Measure.count(status.framesTotal, "frame")), \(Measure.count(status.segmentsTotal, "segment"))"
-          + cached(status)
-      return "done: \(name)\(made), \(Measure.duration(status.elapsedMilliseconds))"
+          + "\(cached(status)), "
+      return "done: \(name)\(made)\(Measure.duration(status.elapsedMilliseconds))"
     case .probing:
       let files = status.filesTotal == 0 ? "" : ": \(status.filesDone) of \(Measure.count(status.filesTotal, "file"))"
       // The coordinator may give the same numbers as the reason.

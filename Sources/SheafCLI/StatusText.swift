@@ -35,7 +35,9 @@ enum StatusText {
   /// In a column: as much as the state has to say.
   private static func progress(_ job: Sheaf_JobStatus) -> String {
     switch job.state {
-    case .done: return "\(job.framesTotal) frames in \(Measure.duration(job.elapsedMilliseconds))"
+    case .done:
+      let frames = job.framesTotal > 0 ? "\(Measure.count(job.framesTotal, "frame")) in " : ""
+      return frames + Measure.duration(job.elapsedMilliseconds)
     case .measuring: return ProgressLine.measured(job)
     case .probing: return job.filesTotal == 0 ? "" : "\(job.filesDone) of \(Measure.count(job.filesTotal, "file"))"
     default:

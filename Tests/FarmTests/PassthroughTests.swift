@@ -418,6 +418,22 @@ struct PassthroughTests {
     #expect(result.errors.contains(message), "\(result.errors)")
   }
 
+  @Test(arguments: [("avi", "libx264"), ("mpg", "mpeg2video"), ("h264", "libx264")])
+  func `pictures without stored times are refused before any work`(container: String, codec: String) async throws {
+    defer { files.remove() }
+    let path = files.path("source.\(container)")
+    _ = try Tool.ffmpeg([
+      "-f", "lavfi", "-i", "testsrc2=size=160x120:rate=25:duration=2", "-c:v", codec, "-bf", "2", path,
+    ])
+    #expect(try probe(path, "packet=pts").contains("N/A"))
+    let edit = try document(#"{ "asset": "a" }"#, to: files.path("copy.mkv"), assets: "\"a\": \"\(path)\"")
+    let result = try await Command.sheaf("check", edit, "--store", files.path("store")).run()
+    #expect(result.status == 65)
+    #expect(
+      result.errors.contains("/tracks/0/clips/0/asset: the preset 'passthrough' copies times that are stored"),
+      "\(result.errors)")
+  }
+
   @Test func `what cannot be copied is refused with its place`() async throws {
     defer { files.remove() }
     let source = try source()

@@ -42,7 +42,7 @@ struct ProgressTests {
     let sound = Sheaf_JobStatus.with {
       ($0.state, $0.hasAudio_p, $0.elapsedMilliseconds) = (.done, true, 4210)
     }
-    #expect(ProgressLine.plain(sound, film: "song.m4a") == "done: song.m4a, audio, 4.2 s")
+    #expect(ProgressLine.plain(sound, film: "song.m4a") == "done: song.m4a, 4.2 s")
     for (state, text) in [(Sheaf_JobState.failed, "failed"), (.cancelled, "cancelled")] {
       status.state = state
       #expect(ProgressLine.plain(status) == text)

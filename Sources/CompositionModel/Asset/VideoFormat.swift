@@ -34,6 +34,9 @@ public struct VideoFormat: Sendable, Hashable, Codable {
   /// the probe found none. A track is decoded to look for them only if its packets show damage, or decoding is needed
   /// anyway. In a task, the first of them around what it reads.
   public var damagedFrames: FrameTimes?
+  /// True if the file does not store when each picture is presented, as AVI and raw streams: `frames` is then what the
+  /// other packets or a decoder show, and pictures cannot be copied. Nil if it does.
+  public var lacksStoredTimes: Bool?
   /// The constant rate behind rounded times. Nil if the container does not round times, or the rate is not constant.
   public var cadence: StoredTime.Cadence?
   /// A single picture with no duration of its own.
@@ -44,8 +47,8 @@ public struct VideoFormat: Sendable, Hashable, Codable {
     pixelAspect: AspectRatio = .square, cleanAperture: PixelRect? = nil, orientation: Orientation = .upright,
     colour: ColourTags = ColourTags(), isInterlaced: Bool = false, nominalFrameRate: MediaTime,
     frames: FrameTimes, keyframes: [Keyframe], startsProvedBy: StartProof? = nil,
-    decoderStates: [DecoderState]? = nil, damagedFrames: FrameTimes? = nil, cadence: StoredTime.Cadence? = nil,
-    isStill: Bool = false
+    decoderStates: [DecoderState]? = nil, damagedFrames: FrameTimes? = nil, lacksStoredTimes: Bool? = nil,
+    cadence: StoredTime.Cadence? = nil, isStill: Bool = false
   ) {
     self.size = size
     self.pixelFormat = pixelFormat
@@ -62,6 +65,7 @@ public struct VideoFormat: Sendable, Hashable, Codable {
     self.startsProvedBy = startsProvedBy
     self.decoderStates = decoderStates
     self.damagedFrames = damagedFrames
+    self.lacksStoredTimes = lacksStoredTimes
     self.cadence = cadence
     self.isStill = isStill
   }

@@ -129,6 +129,12 @@ extension Lowering {
         problems.add(pointer.key("asset"), "the preset '\(Passthrough.name)' cannot make a film of a still picture")
         continue
       }
+      if source.video?.lacksStoredTimes == true {
+        problems.add(
+          pointer.key("asset"),
+          "the preset '\(Passthrough.name)' copies times that are stored, and this file does not store one for each "
+            + "picture, as AVI, MPEG program streams and raw streams may not: leave the preset out")
+      }
       if clip.source.duration != clip.target.duration {
         problems.add(
           pointer.key("duration"), "the preset '\(Passthrough.name)' keeps the speed: leave 'duration' out, or 'speed'")

@@ -78,7 +78,17 @@ final class Demuxer {
     guard result == sheaf_averror(EINVAL) || result == sheaf_error_invalid else { return error }
     return MediaError(
       .unrecognized, operation: "opening", subject: name,
-      message: "it is not a media file of a kind that can be opened, or its beginning is damaged: \(error.message)")
+      message: "it is not \(kind(of: name)) of a kind that can be opened, or its beginning is damaged: \(error.message)"
+    )
+  }
+
+  /// What a file should be, by the end of its name.
+  private static func kind(of name: String) -> String {
+    switch name.split(separator: ".").last?.lowercased() {
+    case "ttf", "otf", "ttc", "otc": "a font"
+    case "srt", "vtt", "ass", "ssa": "a file of captions"
+    default: "a media file"
+    }
   }
 
   /// libavformat's name of the demuxer: all formats that it reads, separated by commas.

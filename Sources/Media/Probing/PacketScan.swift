@@ -12,6 +12,7 @@ struct PacketScan {
   private(set) var packetCount = 0
   /// Whether a presented packet had no presentation time.
   private(set) var lacksTimes = false
+  private var hasPacketWithoutTime = false
   /// Whether the track begins with packets that depend on others before them.
   private var startsWithDependentPackets = false
   /// Whether a packet may show several pictures, or only decoding shows how many.
@@ -103,6 +104,7 @@ struct PacketScan {
     if packet.isDiscarded { return }
     guard pts != sheaf_no_pts else {
       lacksTimes = true
+      hasPacketWithoutTime = true
       return
     }
     if pts == greatest { lastDuration = packet.duration }
@@ -120,6 +122,9 @@ struct PacketScan {
     return !lacksTimes && !startsWithDependentPackets && !isDamaged && !hidesPictures && !hasDecodingTimes
       && !zip(times, times.dropFirst()).contains { $0 == $1 }
   }
+
+  /// Whether pictures have no stored time of their own. Others may show them, or decoding may.
+  var lacksStoredTimes: Bool { hasPacketWithoutTime || hasDecodingTimes }
 
   /// Whether the stored times are decoding times and no pictures have them, because pictures are reordered and the
   /// times rise from packet to packet, or a picture's type contradicts them.

@@ -230,6 +230,7 @@ extension PlannedSource {
     var format = video.withKeyframes(in: starts ?? 0..<0)
     format.frames = FrameTimes([])
     format.startsProvedBy = nil
+    format.lacksStoredTimes = nil
     // Whether there are any around is all that a reader needs.
     let from = starts.flatMap { $0.lowerBound > 0 ? format.keyframes.first?.pts : nil } ?? .min
     let through = starts.flatMap {
