@@ -1,5 +1,6 @@
 // Conversion to blend planes, from opaque codes and from pictures with alpha. A still or a text is converted once, so
 // these have no vector version.
+#include "chroma_places.h"
 #include "kernel_rows.h"
 #include "sheaf_kernels.h"
 
@@ -144,18 +145,6 @@ void sheaf_blend_from_rgba(
       coverage[x] = (uint16_t)(((uint32_t)alpha * SHEAF_ONE + 32767u) / 65535u);
     }
   }
-}
-
-// The samples of one axis that a chroma sample is the weighted mean of, counted from the first of its cell.
-struct taps {
-  int first, count, shift;
-  unsigned weight[3];
-};
-
-static struct taps taps_of(int shift, enum sheaf_place place) {
-  if (shift == 0) return (struct taps){0, 1, 0, {1}};
-  if (place == SHEAF_MIDDLE) return (struct taps){0, 2, 1, {1, 1}};
-  return (struct taps){place == SHEAF_FIRST ? -1 : 0, 3, 2, {1, 2, 1}};
 }
 
 // One sample of a plane of weighted sums of rows, with what is beyond its edges.

@@ -45,12 +45,15 @@ struct ReferenceCompositor {
   var across: Int
   var down: Int
   var depth: Int
+  /// Where a chroma sample lies in its cell, in pixels, along axes that are subsampled.
+  var place = (x: 0.5, y: 1.0)
   var red = 0.2126
   var blue = 0.0722
 
   var highest: Double { Double(1 << depth) - 1 }
   private var step: Double { Double(1 << (depth - 8)) }
   private var green: Double { 1 - red - blue }
+  private var site: (x: Double, y: Double) { (across > 1 ? place.x : 0.5, down > 1 ? place.y : 0.5) }
 
   /// Codes of a colour of 0...1.
   func codes(_ r: Double, _ g: Double, _ b: Double) -> [Double] {
@@ -222,7 +225,7 @@ struct ReferenceCompositor {
     _ plane: Plane, _ matrix: [Double], _ crop: [Double], across: Int, down: Int, to size: (Int, Int), limit: Double
   ) -> Plane {
     let (fx, fy) = (Double(across), Double(down))
-    let site = (0.5, down > 1 ? 1 : 0.5)
+    let site = (across > 1 ? place.x : 0.5, down > 1 ? place.y : 0.5)
     let x0 = Int(crop[0].rounded(.down)) / across
     let y0 = Int(crop[1].rounded(.down)) / down
     let x1 = min(plane.width, (Int((crop[0] + crop[2]).rounded(.up)) + across - 1) / across)
@@ -367,8 +370,8 @@ struct ReferenceCompositor {
           return (((Double(side) - used) / 2 + site / enlarged - site) / Double(step), 1 / enlarged)
         }
         picture.planes[plane] = Self.filtered(
-          front.planes[plane], outerWidth / dx, outerHeight / dy, x: axis(outerWidth, width, dx, 0.5),
-          y: axis(outerHeight, height, dy, dy > 1 ? 1 : 0.5))
+          front.planes[plane], outerWidth / dx, outerHeight / dy, x: axis(outerWidth, width, dx, dx > 1 ? site.x : 0.5),
+          y: axis(outerHeight, height, dy, dy > 1 ? site.y : 0.5))
         round(&picture.planes[plane])
       }
       let radius = 0.04 * min(visible[2] * scale[0], visible[3] * scale[1])
@@ -517,20 +520,50 @@ struct ReferenceCompositor {
     }
   }
 
-  /// The chroma samples of a plane: across they lie at the first pixel of their cell, and down in its middle.
+  /// The pixels along an axis that a chroma sample is made from, counted from the first of its cell.
+  private func taps(_ cell: Int, _ site: Double) -> [(Int, Double)] {
+    if cell == 1 { return [(0, 1)] }
+    if site == 1 { return [(0, 0.5), (1, 0.5)] }
+    let pixel = Int(site)
+    return [(pixel - 1, 0.25), (pixel, 0.5), (pixel + 1, 0.25)]
+  }
+
+  /// The chroma samples of a plane: each is the mean of its cell along an axis where it lies in the middle of that, and
+  /// elsewhere half of the pixel that it lies at and a quarter of each of its neighbours.
   private func subsampled(_ plane: Plane) -> Plane {
     var result = Plane((width + across - 1) / across, (height + down - 1) / down)
-    let columns: [(Int, Double)] = across > 1 ? [(-1, 0.25), (0, 0.5), (1, 0.25)] : [(0, 1)]
     for y in 0..<result.height {
       for x in 0..<result.width {
-        var sum = 0.0
-        for dy in 0..<down {
-          for (dx, weight) in columns {
+        for (dy, ofRow) in taps(down, site.y) {
+          for (dx, ofColumn) in taps(across, site.x) {
             let column = min(width - 1, max(0, x * across + dx))
-            sum += weight * plane.samples[min(height - 1, y * down + dy) * width + column]
+            let row = min(height - 1, max(0, y * down + dy))
+            result.samples[y * result.width + x] += ofRow * ofColumn * plane.samples[row * width + column]
           }
         }
-        result.samples[y * result.width + x] = sum / Double(down)
+      }
+    }
+    return result
+  }
+
+  /// A chroma plane at each pixel, by linear interpolation between its samples' places.
+  private func interpolated(_ plane: Plane) -> Plane {
+    /// The sample at or before a pixel, and the share of the next one.
+    func neighbours(_ pixel: Int, _ cell: Int, _ site: Double) -> (Int, Double) {
+      let at = (Double(pixel) + 0.5 - site) / Double(cell)
+      return (Int(at.rounded(.down)), at - at.rounded(.down))
+    }
+    var result = Plane(width, height)
+    for y in 0..<height {
+      let (row, ofNextRow) = neighbours(y, down, site.y)
+      for x in 0..<width {
+        let (column, ofNext) = neighbours(x, across, site.x)
+        for (dy, ofRow) in [(0, 1 - ofNextRow), (1, ofNextRow)] {
+          for (dx, ofColumn) in [(0, 1 - ofNext), (1, ofNext)] {
+            let from = (min(plane.width - 1, max(0, column + dx)), min(plane.height - 1, max(0, row + dy)))
+            result.samples[y * width + x] += ofRow * ofColumn * plane.samples[from.1 * plane.width + from.0]
+          }
+        }
       }
     }
     return result
@@ -540,35 +573,52 @@ struct ReferenceCompositor {
     _ colours: [Plane], _ alpha: Plane, _ chromaAlpha: Plane, _ mode: BlendMode, _ opacity: Double,
     on planes: inout [Plane]
   ) {
+    let (shares, cb, cr) = (interpolated(chromaAlpha), interpolated(planes[1]), interpolated(planes[2]))
+    let (ownCb, ownCr) = (interpolated(colours[1]), interpolated(colours[2]))
+    let zero = codes(0, 0, 0)
+    func change(_ below: [Double], _ top: [Double], _ own: Double) -> [Double] {
+      let change = zip(rgb(below), rgb(top)).map { (Self.blended(mode, $0, $1) - $0) * own * opacity }
+      return zip(codes(change[0], change[1], change[2]), zero).map { $0 - $1 }
+    }
+    let old = planes
+    for at in alpha.samples.indices {
+      let (own, share) = (alpha.samples[at], shares.samples[at])
+      if own <= 0 || share <= 0 { continue }
+      let ofLuma = change(
+        [old[0].samples[at], cb.samples[at], cr.samples[at]],
+        [colours[0].samples[at] / own, ownCb.samples[at] / share, ownCr.samples[at] / share], own)[0]
+      planes[0].samples[at] = min(highest, max(0, old[0].samples[at] + ofLuma))
+    }
     for row in 0..<planes[1].height {
       for column in 0..<planes[1].width {
-        let cell = row * planes[1].width + column
-        let share = chromaAlpha.samples[cell]
-        if share <= 0 { continue }
-        let (cb, cr) = (planes[1].samples[cell], planes[2].samples[cell])
-        var changes: [(Double, Double)] = []
-        for y in (row * down)..<min(height, (row + 1) * down) {
-          for x in (column * across)..<min(width, (column + 1) * across) {
-            let at = y * width + x
-            let own = alpha.samples[at]
-            if own <= 0 {
-              changes.append((0, 0))
-              continue
+        // The picture's chroma, or that of the samples around where it has none.
+        func around(_ plane: Plane, _ reach: Int) -> Double {
+          var sum = 0.0
+          for y in max(0, row - reach)...min(plane.height - 1, row + reach) {
+            for x in max(0, column - reach)...min(plane.width - 1, column + reach) {
+              sum += plane.samples[y * plane.width + x]
             }
-            let below = rgb([planes[0].samples[at], cb, cr])
-            let top = rgb([
-              colours[0].samples[at] / own, colours[1].samples[cell] / share, colours[2].samples[cell] / share,
-            ])
-            let change = zip(below, top).map { (Self.blended(mode, $0, $1) - $0) * own * opacity }
-            let codes = codes(change[0], change[1], change[2])
-            let zero = self.codes(0, 0, 0)
-            planes[0].samples[at] = min(highest, max(0, planes[0].samples[at] + codes[0] - zero[0]))
-            changes.append((codes[1] - zero[1], codes[2] - zero[2]))
+          }
+          return sum
+        }
+        let at = row * planes[1].width + column
+        let reach = chromaAlpha.samples[at] > 0 ? 0 : 1
+        let share = around(chromaAlpha, reach)
+        if share <= 0 { continue }
+        let top = (around(colours[1], reach) / share, around(colours[2], reach) / share)
+        for (dy, ofRow) in taps(down, site.y) {
+          for (dx, ofColumn) in taps(across, site.x) {
+            let y = min(height - 1, max(0, row * down + dy))
+            let pixel = y * width + min(width - 1, max(0, column * across + dx))
+            let own = alpha.samples[pixel]
+            if own <= 0 { continue }
+            let made = change(
+              [old[0].samples[pixel], old[1].samples[at], old[2].samples[at]],
+              [colours[0].samples[pixel] / own, top.0, top.1], own)
+            for chroma in 1...2 { planes[chroma].samples[at] += ofRow * ofColumn * made[chroma] }
           }
         }
-        let count = Double(changes.count)
-        planes[1].samples[cell] = min(highest, max(0, cb + changes.reduce(0) { $0 + $1.0 } / count))
-        planes[2].samples[cell] = min(highest, max(0, cr + changes.reduce(0) { $0 + $1.1 } / count))
+        for chroma in 1...2 { planes[chroma].samples[at] = min(highest, max(0, planes[chroma].samples[at])) }
       }
     }
   }

@@ -1,7 +1,8 @@
 // Blend modes: how a picture's colour and the one below it become one. They are defined for red, green and blue, so
-// each pixel is converted, and what the mode changes is converted back: luma in its pixel, chroma by the mean of the
-// changes in its cell. So a pixel that the picture does not cover keeps its codes, and so does one that the mode does
-// not change.
+// each is converted, and what the mode changes is converted back. For the luma of a pixel, chroma is interpolated to
+// it. A chroma sample changes by the weighted mean of what the mode changes with its chroma and the luma of the pixels
+// around its place (`sheaf_subsample16`). So what the picture does not cover keeps its codes, and so does what the mode
+// does not change.
 //
 // The arithmetic is in single precision: additions, multiplications, divisions and square roots, each rounded as IEEE
 // 754 says and none contracted, so that the result is the same on every processor. There is no vector version.
@@ -10,6 +11,8 @@
 
 #include <stddef.h>
 #include <stdint.h>
+
+#include "sheaf_kernels.h"
 
 enum sheaf_blend_mode {
   SHEAF_BLEND_MULTIPLY, SHEAF_BLEND_SCREEN, SHEAF_BLEND_OVERLAY, SHEAF_BLEND_DARKEN, SHEAF_BLEND_LIGHTEN,
@@ -26,19 +29,26 @@ struct sheaf_code_space {
 };
 
 // A frame's codes from the first pixel that the picture covers, and the picture's blend planes (sheaf_kernels.h).
-// Chroma has one sample for each cell of 2^shift_x by 2^shift_y pixels. Strides are in bytes.
+// Chroma has one sample for each cell of 2^shift_x by 2^shift_y pixels, at a place of it. Strides are in bytes.
 struct sheaf_blended_planes {
   void *luma, *cb, *cr;
   ptrdiff_t luma_stride, cb_stride, cr_stride;
   const uint16_t *of_luma, *of_cb, *of_cr, *coverage, *chroma_coverage;
   ptrdiff_t picture_stride, picture_chroma_stride;
   int width, height, shift_x, shift_y;
+  enum sheaf_place place_x, place_y;
+  // Whether the frame goes on beyond a side of the picture. Then the chroma next to it is read, and changes by what
+  // its weighted mean has of the picture. At the frame's edge, samples are repeated.
+  int goes_on_left, goes_on_right, goes_on_top, goes_on_bottom;
 };
+
+// How many floats of scratch memory a picture of a width takes.
+size_t sheaf_blend_scratch(int width);
 
 // Draws a picture on a frame in a mode: colour = (1 - a) * below + a * B(below, picture), with the coverage times the
 // opacity, in 1/16384, as a.
 void sheaf_blend(
   enum sheaf_blend_mode mode, const struct sheaf_blended_planes *planes, const struct sheaf_code_space *space,
-  int opacity);
+  int opacity, float *scratch);
 
 #endif

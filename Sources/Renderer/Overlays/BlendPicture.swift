@@ -130,7 +130,7 @@ extension ChromaCell {
 }
 
 extension ChromaSite.Place {
-  fileprivate var kernelPlace: sheaf_place {
+  var kernelPlace: sheaf_place {
     switch self {
     case .first: SHEAF_FIRST
     case .middle: SHEAF_MIDDLE

@@ -3,8 +3,12 @@ import CompositionModel
 import Segmenter
 
 extension Planes {
-  /// Draws a picture with coverage on this frame in a blend mode, at a weight.
-  func blend(_ picture: BlendPicture, _ mode: BlendMode, weight: Int, matrix: YCbCrMatrix) {
+  /// Draws a picture with coverage on this whole frame of a film in a blend mode, at a weight.
+  func blend(
+    _ picture: BlendPicture, _ mode: BlendMode, weight: Int, in film: VideoTaskFormat
+  ) throws(RenderError) {
+    // The film's cell has the place of its chroma.
+    let cell = film.cell
     let sampleBytes = format.bitDepth > 8 ? 2 : 1
     let (rect, chroma) = (picture.rect, picture.rect(of: .cb))
     var planes = sheaf_blended_planes(
@@ -15,9 +19,16 @@ extension Planes {
       of_cr: picture.plane(.cr), coverage: picture.plane(.coverage), chroma_coverage: picture.plane(.chromaCoverage),
       picture_stride: picture.strideInBytes(.luma), picture_chroma_stride: picture.strideInBytes(.cb),
       width: Int32(rect.size.width), height: Int32(rect.size.height), shift_x: Int32(cell.horizontalShift),
-      shift_y: Int32(cell.verticalShift))
-    var space = matrix.codeSpace
-    sheaf_blend(mode.kernel, &planes, &space, Int32(weight))
+      shift_y: Int32(cell.verticalShift), place_x: cell.site.across.kernelPlace, place_y: cell.site.down.kernelPlace,
+      goes_on_left: rect.x > 0 ? 1 : 0, goes_on_right: rect.columns.upperBound < film.size.width ? 1 : 0,
+      goes_on_top: rect.y > 0 ? 1 : 0, goes_on_bottom: rect.rows.upperBound < film.size.height ? 1 : 0)
+    var space = YCbCrMatrix(film).codeSpace
+    let count = sheaf_blend_scratch(planes.width)
+    // Two samples are as long as a float.
+    let scratch = try SampleStorage(count: 2 * count)
+    UnsafeMutableRawPointer(scratch.base).withMemoryRebound(to: Float.self, capacity: count) {
+      sheaf_blend(mode.kernel, &planes, &space, Int32(weight), $0)
+    }
   }
 }
 

@@ -76,7 +76,7 @@ struct Compositor {
         case .layer(let layer): try draw(layer, on: planes)
         case .overlay(let picture, let weight, nil): try draw(picture, weight: weight, on: planes)
         case .overlay(let picture, let weight, let mode?):
-          try planes.blend(picture.blendPicture, mode, weight: weight, matrix: YCbCrMatrix(format))
+          try planes.blend(picture.blendPicture, mode, weight: weight, in: format)
         }
       }
     }
@@ -112,7 +112,7 @@ struct Compositor {
     switch layer {
     case .clip(let clip):
       if let mode = clip.blendMode {
-        try planes.blend(clip.picture.blendPicture, mode, weight: clip.weight, matrix: YCbCrMatrix(format))
+        try planes.blend(clip.picture.blendPicture, mode, weight: clip.weight, in: format)
       } else {
         try draw(clip.picture, weight: clip.weight, on: planes)
       }
@@ -180,7 +180,7 @@ struct Compositor {
       if let moved {
         let sheet = try side.picture.blendPicture.sheet(format.size, weight: side.weight, moved: moved)
         if let mode = side.blendMode {
-          planes.blend(sheet, mode, weight: Weight.one, matrix: YCbCrMatrix(format))
+          try planes.blend(sheet, mode, weight: Weight.one, in: format)
         } else {
           planes.draw(sheet, weight: Weight.one)
         }
