@@ -4,6 +4,8 @@
 
 #include "sheaf_kernels.h"
 
+#pragma STDC FP_CONTRACT OFF
+
 // The pixels of one axis that a chroma sample is the weighted mean of, counted from the first of its cell.
 struct taps {
   int first, count, shift;
@@ -33,8 +35,7 @@ static inline struct neighbours neighbours_of(int pixel, int shift, enum sheaf_p
   return (struct neighbours){cell, 0};
 }
 
-// The pixels of a row of chroma samples, which has one more at either end. It writes whole cells. Of samples of up to
-// 16 bits the results are exact.
+// The pixels of a row of chroma samples, which has one more at either end. It writes whole cells.
 static inline void interpolate_row(
   float *restrict to, const float *restrict line, int columns, int shift, enum sheaf_place place) {
   if (shift == 0) {

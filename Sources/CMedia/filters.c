@@ -1,4 +1,5 @@
 // Filters of whole pictures, row by row, on the kernels of filter_kernels.c.
+#include "chroma_places.h"
 #include "kernel_rows.h"
 #include "sheaf_filters.h"
 #include "sheaf_kernels.h"
@@ -245,19 +246,100 @@ void sheaf_filter_rescale(
   }
 }
 
-void sheaf_filter_key(struct sheaf_filter_picture picture, struct sheaf_key key, uint16_t *plane, ptrdiff_t stride) {
+// What a key needs of a row of chroma at each pixel: Cb, Cr, what the key leaves of the samples, and their coverage.
+enum { KEYED_CB, KEYED_CR, KEYED_KEPT, KEYED_COVERED, KEYED_COUNT, KEY_MARGIN = 4 };
+
+static inline size_t key_room(int width) { return room(width + 2 * KEY_MARGIN); }
+
+size_t sheaf_filter_key_scratch(int width) { return (2 * KEYED_COUNT + 1) * key_room(width); }
+
+// What a key leaves of a colour, 0...16384.
+static inline __attribute__((always_inline)) float kept(float cb, float cr, struct sheaf_key key) {
+  const float inner = (float)key.inner, outer = (float)key.outer;
+  const float from_cb = cb - (float)key.cb, from_cr = cr - (float)key.cr;
+  // Unlike `sqrtf`, it sets no `errno`, which no vector can do.
+  const float distance = __builtin_elementwise_sqrt(from_cb * from_cb + from_cr * from_cr);
+  const float rise = outer > inner ? SHEAF_ONE / (outer - inner) : 0;
+  return distance >= outer ? SHEAF_ONE : distance <= inner ? 0 : (distance - inner) * rise;
+}
+
+// What a key leaves of a row of pixels, from the rows of chroma that it lies between.
+static inline __attribute__((always_inline)) void key_row(
+  uint16_t *restrict to, float *const upper[KEYED_COUNT], float *const lower[KEYED_COUNT], float share,
+  struct sheaf_key key, int is_opaque, int width) {
+  const float *restrict cb0 = upper[KEYED_CB], *restrict cr0 = upper[KEYED_CR], *restrict kept0 = upper[KEYED_KEPT];
+  const float *restrict cb1 = lower[KEYED_CB], *restrict cr1 = lower[KEYED_CR], *restrict kept1 = lower[KEYED_KEPT];
+  const float *restrict covered0 = upper[KEYED_COVERED], *restrict covered1 = lower[KEYED_COVERED];
+  const float rest = 1 - share;
+  for (int x = 0; x < width; x++) {
+    float scale = 1;
+    if (!is_opaque) {
+      float covered = covered0[x] * rest + covered1[x] * share;
+      scale = covered > 0 ? SHEAF_ONE / covered : 0;
+    }
+    float own = kept((cb0[x] * rest + cb1[x] * share) * scale, (cr0[x] * rest + cr1[x] * share) * scale, key);
+    float between = kept0[x] * rest + kept1[x] * share;
+    to[x] = (uint16_t)(int)((own < between ? own : between) + 0.5f);
+  }
+}
+
+// Interpolates a row of chroma. What is kept of samples without coverage is all.
+static void load_keyed(
+  float *const to[KEYED_COUNT], float *line, struct sheaf_filter_picture picture, struct sheaf_key key,
+  struct sheaf_subsampling chroma, int is_opaque, int row, int columns) {
+  const uint16_t *cb = CONST_ROW(uint16_t, picture.cb, picture.chroma_stride, row);
+  const uint16_t *cr = CONST_ROW(uint16_t, picture.cr, picture.chroma_stride, row);
+  const uint16_t *covered = CONST_ROW(uint16_t, picture.chroma_coverage, picture.chroma_stride, row);
+  const uint16_t *const from[KEYED_COUNT] = {cb, cr, NULL, covered};
+  for (int plane = 0; plane < (is_opaque ? KEYED_COVERED : KEYED_COUNT); plane++) {
+    if (from[plane])
+      for (int x = 0; x < columns; x++) line[x] = from[plane][x];
+    else if (is_opaque)
+      for (int x = 0; x < columns; x++) line[x] = kept(cb[x], cr[x], key);
+    else
+      for (int x = 0; x < columns; x++) {
+        float scale = SHEAF_ONE / (covered[x] ? (float)covered[x] : 1), own = kept(cb[x] * scale, cr[x] * scale, key);
+        line[x] = covered[x] ? own : SHEAF_ONE;
+      }
+    line[-1] = line[0];
+    line[columns] = line[columns - 1];
+    interpolate_row(to[plane], line, columns, chroma.shift_x, chroma.place_x);
+  }
+}
+
+void sheaf_filter_key(
+  struct sheaf_filter_picture picture, struct sheaf_key key, struct sheaf_subsampling chroma, int is_opaque,
+  uint16_t *coverage, ptrdiff_t stride, float *scratch) {
+  const int columns = shifted_up(picture.width, chroma.shift_x), rows = shifted_up(picture.height, chroma.shift_y);
+  float *line = scratch + KEY_MARGIN, *chroma_rows[2][KEYED_COUNT];
+  for (int i = 0; i < 2 * KEYED_COUNT; i++)
+    chroma_rows[i / KEYED_COUNT][i % KEYED_COUNT] = line + (size_t)(i + 1) * key_room(picture.width);
+  int loaded = neighbours_of(0, chroma.shift_y, chroma.place_y).first;
+  for (int y = 0; y < picture.height; y++) {
+    const struct neighbours at = neighbours_of(y, chroma.shift_y, chroma.place_y);
+    // The second row of chroma has no share where luma and chroma have the same rows.
+    const int last = at.first + (chroma.shift_y ? 1 : 0);
+    for (; loaded <= last; loaded++) {
+      int row = loaded < 0 ? 0 : loaded < rows ? loaded : rows - 1;
+      load_keyed(chroma_rows[loaded & 1], line, picture, key, chroma, is_opaque, row, columns);
+    }
+    uint16_t *to = ROW(uint16_t, coverage, stride, y);
+    float *const *upper = chroma_rows[at.first & 1], *const *lower = chroma_rows[last & 1];
+    if (is_opaque)
+      key_row(to, upper, lower, at.share, key, 1, picture.width);
+    else
+      key_row(to, upper, lower, at.share, key, 0, picture.width);
+  }
+}
+
+void sheaf_filter_spill(struct sheaf_filter_picture picture, struct sheaf_key key) {
   int width = shifted_up(picture.width, picture.shift_x), height = shifted_up(picture.height, picture.shift_y);
   double grey = SHEAF_ONE / 2, length = sqrt((key.cb - grey) * (key.cb - grey) + (key.cr - grey) * (key.cr - grey));
   double along_cb = length > 0 ? (key.cb - grey) / length : 0, along_cr = length > 0 ? (key.cr - grey) / length : 0;
   for (int y = 0; y < height; y++) {
     uint16_t *cb = ROW(uint16_t, picture.cb, picture.chroma_stride, y);
     uint16_t *cr = ROW(uint16_t, picture.cr, picture.chroma_stride, y);
-    uint16_t *coverage = ROW(uint16_t, plane, stride, y);
     for (int x = 0; x < width; x++) {
-      double from_cb = cb[x] - key.cb, from_cr = cr[x] - key.cr;
-      double distance = sqrt(from_cb * from_cb + from_cr * from_cr);
-      double kept = distance >= key.outer ? 1 : distance <= key.inner ? 0 : (distance - key.inner) / (key.outer - key.inner);
-      coverage[x] = (uint16_t)(kept * SHEAF_ONE + 0.5);
       double towards = (cb[x] - grey) * along_cb + (cr[x] - grey) * along_cr;
       if (towards <= 0) continue;
       double new_cb = cb[x] - key.spill * towards * along_cb + 0.5, new_cr = cr[x] - key.spill * towards * along_cr + 0.5;

@@ -302,6 +302,131 @@ import Testing
     #expect(codes[(48 * 128)..<(48 * 128 + 128)].allSatisfy { $0 <= (red + 4) * depth && $0 >= (blue - 4) * depth })
   }
 
+  /// Noise over a colour: the key of each pixel, with chroma interpolated to it or between those of its chroma samples,
+  /// whichever is less, and for each chroma sample the weighted mean around its place.
+  @Test(arguments: TransitionTests.films)
+  func aChromaKeyIsItsDefinitionWhereverChromaLies(film: TransitionTests.Film) throws {
+    let (format, size) = (film.format, film.size)
+    let (similarity, blend, spill) = (0.15, 0.3, 0.6)
+    let step = Double(1 << (format.bitDepth - 8))
+    let highest = Double(1 << format.bitDepth) - 1
+    func codes(_ color: Color) -> [Double] {
+      let (r, g, b) = (Double(color.red) / 255, Double(color.green) / 255, Double(color.blue) / 255)
+      let luma = 0.2126 * r + 0.7152 * g + 0.0722 * b
+      return [16 + 219 * luma, 128 + 224 * (b - luma) / 1.8556, 128 + 224 * (r - luma) / 1.5748].map {
+        ($0 * step).rounded()
+      }
+    }
+    let (key, background) = (Color(red: 60, green: 170, blue: 90), Color(red: 220, green: 90, blue: 160))
+    let (ofKey, below) = (codes(key), codes(background))
+
+    let raw = CompositingTests.noise(size, format, count: 1, seed: 11)
+    let samples = CompositingTests.samples(raw, format).map(Double.init)
+    let (shiftX, shiftY) = format.chromaShift
+    let (width, height) = (size.width, size.height)
+    let columns = (width + (1 << shiftX) - 1) >> shiftX
+    let rows = (height + (1 << shiftY) - 1) >> shiftY
+    let cb = Array(samples[(width * height)..<(width * height + columns * rows)])
+    let cr = Array(samples[(width * height + columns * rows)...])
+    let name = film.chromaLocation ?? "left"
+    let site = (
+      x: shiftX == 0 || name.hasSuffix("left") ? 0.5 : 1,
+      y: shiftY == 0 || name.hasPrefix("top") ? 0.5 : name.hasPrefix("bottom") ? 1.5 : 1
+    )
+    func interpolated(_ plane: [Double], _ x: Int, _ y: Int) -> Double {
+      let u = (Double(x) + 0.5 - site.x) / Double(1 << shiftX)
+      let v = (Double(y) + 0.5 - site.y) / Double(1 << shiftY)
+      let (left, top) = (u.rounded(.down), v.rounded(.down))
+      var sum = 0.0
+      for (row, ofRow) in [(top, 1 - v + top), (top + 1, v - top)] {
+        for (column, ofColumn) in [(left, 1 - u + left), (left + 1, u - left)] {
+          let at = (min(columns - 1, max(0, Int(column))), min(rows - 1, max(0, Int(row))))
+          sum += ofRow * ofColumn * plane[at.1 * columns + at.0]
+        }
+      }
+      return sum
+    }
+    func left(_ cb: Double, _ cr: Double) -> Double {
+      min(1, max(0, (hypot(cb - ofKey[1], cr - ofKey[2]) / (224 * step) - similarity) / blend))
+    }
+    let ofSamples = zip(cb, cr).map(left)
+    var kept = [Double](repeating: 0, count: width * height)
+    for y in 0..<height {
+      for x in 0..<width {
+        kept[y * width + x] = min(
+          left(interpolated(cb, x, y), interpolated(cr, x, y)), interpolated(ofSamples, x, y))
+      }
+    }
+    var right = (0..<(width * height)).map { kept[$0] * samples[$0] + (1 - kept[$0]) * below[0] }
+    let length = hypot(ofKey[1] - 128 * step, ofKey[2] - 128 * step)
+    let along = [(ofKey[1] - 128 * step) / length, (ofKey[2] - 128 * step) / length]
+    for plane in 1...2 {
+      for y in 0..<rows {
+        for x in 0..<columns {
+          var share = 0.0
+          for row in film.down {
+            for column in film.across {
+              let at = (
+                min(width - 1, max(0, x << shiftX + column.at)), min(height - 1, max(0, y << shiftY + row.at))
+              )
+              share += row.weight * column.weight * kept[at.1 * width + at.0]
+            }
+          }
+          let chroma = [cb[y * columns + x] - 128 * step, cr[y * columns + x] - 128 * step]
+          let towards = max(0, chroma[0] * along[0] + chroma[1] * along[1])
+          let rest = chroma[plane - 1] - spill * towards * along[plane - 1] + 128 * step
+          right.append(share * min(highest, max(0, rest)) + (1 - share) * below[plane])
+        }
+      }
+    }
+
+    var fixture = try VideoFixture()
+    let source = try fixture.make(
+      "noise.mov", raw: raw, format: FrameFormat(format).name, width: width, height: height, ["-c:v", "ffv1"])
+    fixture.change(source) { $0.video.colour = film.colour }
+    var clip = try fixture.clip(source, frames: 0..<1)
+    clip.filters = [try filter(.chromaKey, [similarity, blend, spill], color: key)]
+    let task = fixture.task(
+      [.clip(clip)], size: size, format: format, colour: film.colour, frameCount: 1, background: background)
+    let made = CompositingTests.samples(try fixture.frame(task), format)
+    let errors = zip(made, right).map { Double($0) - $1 }
+    let error = errors.reduce(0) { $0 + $1 * $1 } / Double(errors.count)
+    let psnr = 10 * log10(highest * highest / error)
+    let worst = errors.map(abs).max() ?? .infinity
+    #expect(psnr >= (format.bitDepth > 8 ? 71.5 : 59.5), "\(psnr) dB")
+    #expect(worst <= 0.55, "\(worst)")
+  }
+
+  /// Where a picture with alpha is partly transparent, its colour is that of what is covered.
+  @Test(arguments: [PixelFormat.yuv420p, .yuv422p, .yuv444p10])
+  func nothingIsLeftOfAPictureWithAlphaInTheColourOfItsKey(format: PixelFormat) throws {
+    var fixture = try VideoFixture()
+    let size = PixelSize(width: 64, height: 48)
+    let disc = try fixture.make(
+      "disc.png",
+      [
+        "-f", "lavfi", "-i",
+        "color=white:size=64x48,format=rgba,geq=r=0:g=200:b=80:a='255*clip((20-hypot(X-31,Y-23))/6,0,1)'", "-frames:v",
+        "1",
+      ])
+    var clip = try fixture.clip(disc, frames: 0..<1)
+    clip.filters = [try filter(.chromaKey, [0.1, 0.1, 0.5], color: Color(red: 0, green: 200, blue: 80))]
+    func film(_ layers: [PlannedLayer]) throws -> [UInt8] {
+      try fixture.frame(
+        fixture.task(layers, size: size, format: format, colour: Self.bt709, frameCount: 1, background: .white))
+    }
+    #expect(try film([.clip(clip)]) == film([]))
+    // Of another colour all is left.
+    clip.filters = [try filter(.chromaKey, [0.1, 0.1, 0], color: Color(red: 255, green: 0, blue: 255))]
+    let kept = try film([.clip(clip)])
+    clip.filters = nil
+    let plain = try film([.clip(clip)])
+    let difference = zip(CompositingTests.samples(kept, format), CompositingTests.samples(plain, format)).map {
+      abs($0 - $1)
+    }
+    #expect(difference.allSatisfy { $0 <= 1 })
+  }
+
   @Test func keyedPicturesAreIndependentOfOneAnother() throws {
     var fixture = try VideoFixture()
     func source(_ name: String, _ square: String) throws -> Int {

@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sheaf_kernels.h"
+
 // A weighted sum of four samples: (a*weight[0] + b*weight[1] + c*weight[2] + d*weight[3] + 2^(shift-1)) >> shift. No
 // weight is -32768; shift is 0...14.
 struct sheaf_sum {
@@ -123,9 +125,16 @@ struct sheaf_key {
   // What is taken of the part of the remaining colours that points from grey to (cb, cr).
   double spill;
 };
-// Sets `key`, a plane of the chroma's size, to the coverage of each cell, and takes the spill off Cb and Cr. The
-// picture must be opaque.
-void sheaf_filter_key(struct sheaf_filter_picture picture, struct sheaf_key key, uint16_t *plane, ptrdiff_t stride);
+// Sets `coverage`, a plane of the luma's size, to what the key leaves of each pixel: of its colour, with chroma
+// interpolated to it, but at most what is between that of the chroma samples around it. (A mix of the key's colour with
+// another may be far from the key, though luma is still the key's: a halo.) Beyond the edges chroma is repeated.
+void sheaf_filter_key(
+  struct sheaf_filter_picture picture, struct sheaf_key key, struct sheaf_subsampling chroma, int is_opaque,
+  uint16_t *coverage, ptrdiff_t stride, float *scratch);
+// How many floats of scratch memory that takes for a picture of a width.
+size_t sheaf_filter_key_scratch(int width);
+// Takes the spill off Cb and Cr, which must not be multiplied by coverage.
+void sheaf_filter_spill(struct sheaf_filter_picture picture, struct sheaf_key key);
 
 // One plane of three interlaced frames in a row. Samples are codes of 1 byte (depth 8) or 2 bytes (9 to 16).
 struct sheaf_fields {

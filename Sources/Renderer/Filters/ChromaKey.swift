@@ -2,8 +2,8 @@ import CMedia
 import CompositionModel
 import Segmenter
 
-/// Makes the colours of a picture transparent that are near to one in Cb and Cr. The coverage is found for each chroma
-/// sample and interpolated between them for luma, so that edges are no steps.
+/// Makes the colours of a picture transparent that are near to one in Cb and Cr. The coverage is found for each pixel
+/// (`sheaf_filter_key`), and that of a chroma sample is the weighted mean around its place.
 struct ChromaKey {
   private let key: sheaf_key
 
@@ -18,36 +18,25 @@ struct ChromaKey {
       spill: spill)
   }
 
-  func apply(to work: inout FilterPicture) throws(RenderError) {
-    let (planes, cell) = (work.planes, work.planes.cell)
-    let (size, chroma) = (work.size, work.chromaSize)
-    if !work.isOpaque { makeStraight(planes) }
-    // A border in each direction that is subsampled, as `sheaf_enlarge` takes it.
-    let (borderX, borderY) = (cell.horizontalShift > 0 ? 1 : 0, cell.verticalShift > 0 ? 1 : 0)
-    let (width, height) = (chroma.width + 2 * borderX, chroma.height + 2 * borderY)
-    let found = try SampleStorage(count: width * height)
-    sheaf_filter_key(work.kernelPicture, key, found.base + borderY * width + borderX, width * 2)
-    if borderX > 0 {
-      for row in borderY..<(borderY + chroma.height) {
-        found.base[row * width] = found.base[row * width + 1]
-        found.base[row * width + width - 1] = found.base[row * width + width - 2]
-      }
-    }
-    if borderY > 0 {
-      found.base.update(from: found.base + width, count: width)
-      (found.base + (height - 1) * width).update(from: found.base + (height - 2) * width, count: width)
-    }
-    let line = try SampleStorage(count: width + 64)
+  /// - Parameter site: Where the picture's chroma lies.
+  func apply(to work: inout FilterPicture, site: ChromaSite) throws(RenderError) {
+    let (planes, size) = (work.planes, work.size)
+    let cell = ChromaCell(
+      horizontalShift: planes.cell.horizontalShift, verticalShift: planes.cell.verticalShift, site: site)
+    let subsampling = cell.subsampling(repeatsLeft: true, repeatsTop: true)
     let keyed = try SampleStorage(count: size.width * size.height)
     let stride = planes.strideInBytes(.coverage)
-    sheaf_enlarge(
-      FilterKernels.best, keyed.base, stride, found.base, width * 2, Int32(size.width), Int32(size.height),
-      Int32(cell.horizontalShift), Int32(cell.verticalShift), line.base)
+    let count = sheaf_filter_key_scratch(Int32(size.width))
+    try SampleStorage.withFloats(count) {
+      sheaf_filter_key(work.kernelPicture, key, subsampling, work.isOpaque ? 1 : 0, keyed.base, stride, $0)
+    }
+    if !work.isOpaque { makeStraight(planes) }
+    sheaf_filter_spill(work.kernelPicture, key)
     // Of an opaque picture the coverage is one, and so this is what was found.
     multiply(planes, .coverage, by: keyed.base)
-    sheaf_average16(
+    sheaf_subsample16(
       planes.plane(.chromaCoverage), planes.strideInBytes(.chromaCoverage), planes.plane(.coverage), stride,
-      Int32(size.width), Int32(size.height), Int32(cell.horizontalShift), Int32(cell.verticalShift))
+      Int32(size.width), Int32(size.height), subsampling)
     multiply(planes, .luma, by: planes.plane(.coverage))
     multiply(planes, .cb, by: planes.plane(.chromaCoverage))
     multiply(planes, .cr, by: planes.plane(.chromaCoverage))

@@ -22,9 +22,11 @@ final class FilterChain {
   }
 
   /// A picture with filters applied. It shares nothing with the one that is given.
-  /// - Parameter lengths: Nil: a sample of the picture is a pixel of the film.
+  /// - Parameters:
+  ///   - lengths: Nil: a sample of the picture is a pixel of the film.
+  ///   - site: Where the picture's chroma lies. Nil: where the film's does.
   func apply(
-    _ filters: [Filter<Double>], to picture: LayerPicture, _ lengths: FilterLengths? = nil
+    _ filters: [Filter<Double>], to picture: LayerPicture, _ lengths: FilterLengths? = nil, site: ChromaSite? = nil
   ) throws(RenderError) -> LayerPicture {
     var work: FilterPicture
     switch picture {
@@ -53,7 +55,7 @@ final class FilterChain {
         continue
       }
       try applyMap()
-      try apply(filter, to: &work, lengths ?? FilterLengths(work.size))
+      try apply(filter, to: &work, lengths ?? FilterLengths(work.size), site ?? format.cell.site)
     }
     try applyMap()
     guard work.isOpaque else {
@@ -90,7 +92,7 @@ final class FilterChain {
   static let backgroundRadius = 0.04
 
   private func apply(
-    _ filter: Filter<Double>, to work: inout FilterPicture, _ lengths: FilterLengths
+    _ filter: Filter<Double>, to work: inout FilterPicture, _ lengths: FilterLengths, _ site: ChromaSite
   ) throws(RenderError) {
     switch filter {
     case .blur(let radius):
@@ -108,7 +110,7 @@ final class FilterChain {
       try ChromaKey(
         cb: codes.cb, cr: codes.cr, depth: format.pixelFormat.bitDepth, similarity: similarity, blend: blend,
         spill: spill, scale: colours.chromaScale
-      ).apply(to: &work)
+      ).apply(to: &work, site: site)
     case .lut(let digest, let amount): try lookUp(work, try tables.table(digest), amount: amount)
     case .exposure, .brightness, .contrast, .saturation, .hue, .colorBalance, .grayscale, .sepia, .invert:
       // `ColourSpace.map(of:)` has these.

@@ -11,7 +11,6 @@ struct FilterPicture {
   var isOpaque: Bool
 
   var size: PixelSize { planes.rect.size }
-  var chromaSize: PixelSize { planes.rect(of: .cb).size }
 
   /// The planes as the kernels take them.
   var kernelPicture: sheaf_filter_picture {

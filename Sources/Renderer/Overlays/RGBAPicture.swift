@@ -125,6 +125,13 @@ final class SampleStorage {
     base = memory.bindMemory(to: UInt16.self, capacity: count)
   }
 
+  /// Scratch memory of so many floats, for the time of a closure.
+  static func withFloats(_ count: Int, _ body: (UnsafeMutablePointer<Float>) -> Void) throws(RenderError) {
+    // Two samples are as long as a float.
+    let storage = try SampleStorage(count: 2 * count)
+    UnsafeMutableRawPointer(storage.base).withMemoryRebound(to: Float.self, capacity: count, body)
+  }
+
   deinit {
     free(base)
   }

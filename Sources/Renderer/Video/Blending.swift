@@ -23,10 +23,7 @@ extension Planes {
       goes_on_left: rect.x > 0 ? 1 : 0, goes_on_right: rect.columns.upperBound < film.size.width ? 1 : 0,
       goes_on_top: rect.y > 0 ? 1 : 0, goes_on_bottom: rect.rows.upperBound < film.size.height ? 1 : 0)
     var space = YCbCrMatrix(film).codeSpace
-    let count = sheaf_blend_scratch(planes.width)
-    // Two samples are as long as a float.
-    let scratch = try SampleStorage(count: 2 * count)
-    UnsafeMutableRawPointer(scratch.base).withMemoryRebound(to: Float.self, capacity: count) {
+    try SampleStorage.withFloats(sheaf_blend_scratch(planes.width)) {
       sheaf_blend(mode.kernel, &planes, &space, Int32(weight), $0)
     }
   }

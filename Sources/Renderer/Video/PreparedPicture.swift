@@ -55,7 +55,8 @@ extension SourceFitter {
       pts: frame.pts, part: part, outer: part, size: grid.size, filters: filters, lengths: lengths)
     if let latestPrepared, latestPrepared.key == key { return latestPrepared.prepared }
     let prepared = PreparedPicture(
-      picture: try chain.apply(filters, to: whole.part(part), lengths), samples: grid.matrix(from: part), site: site)
+      picture: try chain.apply(filters, to: whole.part(part), lengths, site: site), samples: grid.matrix(from: part),
+      site: site)
     latestPrepared = (key, prepared)
     return prepared
   }
@@ -105,7 +106,7 @@ extension SourceFitter {
       }
     }
     var picture = back
-    if !filters.isEmpty { picture = try chain.apply(filters, to: picture, lengths) }
+    if !filters.isEmpty { picture = try chain.apply(filters, to: picture, lengths, site: site) }
     let prepared = PreparedPicture(picture: picture, samples: grid.matrix(from: outer), site: site)
     latestPrepared = (key, prepared)
     return prepared
