@@ -127,9 +127,14 @@ import Testing
     #expect(packets.allSatisfy { $0.dts <= $0.pts })
   }
 
-  @Test(arguments: [(14, 64), (16, 16), (16, 4216), (30, 4216), (30, 4218), (4224, 16), (4218, 32), (32, 8192)])
-  func `frames that x265 cannot encode are a problem of the document, and no others`(width: Int, height: Int) throws {
-    let settings = try #require(Picture.all.first { $0.settings.codec == .hevc }).settings
+  @Test(
+    arguments: [(14, 64), (16, 16), (16, 4216), (30, 4216), (30, 4218), (4224, 16), (4218, 32), (32, 8192)].map {
+      (VideoCodec.hevc, $0, $1)
+    } + [(62, 64), (64, 62), (64, 8704), (64, 8706), (16384, 64)].map { (.av1, $0, $1) })
+  func `frames that an encoder refuses are a problem of the document, and no others`(
+    codec: VideoCodec, width: Int, height: Int
+  ) throws {
+    let settings = try #require(Picture.all.first { $0.settings.codec == codec }).settings
     let narrow = PixelSize(width: width, height: height)
     func encode() throws {
       try Encoding.pictures(

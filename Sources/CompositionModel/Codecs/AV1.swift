@@ -36,7 +36,8 @@ struct AV1: VideoCodecDefinition {
   }
 
   func problem(with size: PixelSize, _ pixelFormat: PixelFormat) -> String? {
-    min(size.width, size.height) < 64 ? "SVT-AV1 encodes frames of at least 64x64" : nil
+    if min(size.width, size.height) < 64 { return "SVT-AV1 encodes frames of at least 64x64" }
+    return size.height > 8704 ? "SVT-AV1 encodes frames of at most 8704 rows" : nil
   }
 
   func encoderSetup(_ settings: VideoSettings, size: PixelSize) -> VideoEncoderSetup {
