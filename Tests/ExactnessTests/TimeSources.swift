@@ -1,8 +1,8 @@
 extension Sources {
   // MARK: Times
 
-  /// Rates, times that vary, are late, wrap or begin before zero, and edit lists.
-  static let times: [Source] = [rates, varying, shifted, edited, withSound].flatMap(\.self)
+  /// Rates, times that vary, are late, wrap, begin before zero or contradict the order of pictures, and edit lists.
+  static let times: [Source] = [rates, varying, shifted, contradictory, edited, withSound].flatMap(\.self)
 
   private static let h264 = x264 + ["-g", "24", "-bf", "2"]
 
@@ -56,6 +56,31 @@ extension Sources {
       sources("coarse", h264 + ["-video_track_timescale", "25"], in: ["mp4"]),
     ]
     return lists.flatMap(\.self)
+  }()
+
+  /// Some presentation times are not those of the order in which a decoder gives the pictures.
+  private static let contradictory: [Source] = {
+    func source(
+      _ name: String, _ times: String, _ container: String, _ encoder: [String] = h264, isQuick: Bool = false
+    ) -> Source {
+      Source(
+        name: "contradictory-\(name).\(container)",
+        steps: [
+          .encode(encoder, to: container),
+          .ffmpeg(["-i", "IN", "-c", "copy", "-bsf:v", "setts=pts='\(times)'"], to: container),
+        ],
+        rate: nil, isQuick: isQuick)
+    }
+    // 1.5 frames, 6 frames, and 4 frames from a place on.
+    let (little, much, back) = ("0.06/TB", "0.24/TB", "if(gt(N,50),PTS-0.16/TB,PTS)")
+    return [
+      source("early", "if(eq(N,41),PTS-\(little),PTS)", "mkv", isQuick: true),
+      source("early", "if(eq(N,41),PTS-\(little),PTS)", "mp4"),
+      source("much-early", "if(eq(N,41),PTS-\(much),PTS)", "mkv"),
+      source("much-early", "if(eq(N,41),PTS-\(much),PTS)", "mp4"),
+      source("back", back, "mp4", isQuick: true), source("back", back, "mkv"),
+      source("early-without-b", "if(eq(N,41),PTS-\(little),PTS)", "mkv", x264 + ["-g", "24", "-bf", "0"]),
+    ]
   }()
 
   private static let edited: [Source] = {

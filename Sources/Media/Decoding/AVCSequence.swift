@@ -4,6 +4,8 @@ internal import CMedia
 struct AVCSequence: Equatable {
   /// The number of bits of frame_num.
   let frameNumberBits: Int
+  /// The number of bits of pic_order_cnt_lsb; 0 if slices do not have it.
+  let orderBits: Int
   /// Whether pictures may be missing on purpose.
   let allowsGaps: Bool
   /// Whether all pictures are frames, none may be missing, and the order of each is in its slices.
@@ -27,7 +29,8 @@ struct AVCSequence: Equatable {
         }
       }
     }
-    guard let length = bits.golomb(), length <= 12, let order = bits.golomb(), bits.skipOrder(order),
+    guard let length = bits.golomb(), length <= 12, let order = bits.golomb(),
+      let orderLength = bits.orderLength(order), orderLength <= 12,
       bits.golomb() != nil, let allowsGaps = bits.next(1), bits.golomb() != nil, bits.golomb() != nil,
       let hasOnlyFrames = bits.next(1)
     else { return nil }
@@ -35,6 +38,7 @@ struct AVCSequence: Equatable {
     self.allowsGaps = allowsGaps == 1
     hasOnlyFramesInOrder = hasOnlyFrames == 1 && allowsGaps == 0 && order == 0
     frameNumberBits = length + 4
+    orderBits = order == 0 ? orderLength + 4 : 0
     statesReordering = bits.statesReordering() ?? false
   }
 
@@ -45,6 +49,22 @@ struct AVCSequence: Equatable {
     // first_mb_in_slice, slice_type, pic_parameter_set_id.
     for _ in 0..<3 where bits.golomb() == nil { return nil }
     return bits.next(frameNumberBits)
+  }
+
+  /// The frame_num and the pic_order_cnt_lsb of a slice of a frame; nil if they cannot be read.
+  /// - Parameters:
+  ///   - slice: From its header on.
+  ///   - isInstantRefresh: Whether it is of an IDR picture.
+  func order(
+    of slice: Slice<UnsafeRawBufferPointer>, isInstantRefresh: Bool
+  ) -> (frameNumber: Int, lowBits: Int)? {
+    guard hasOnlyFramesInOrder else { return nil }
+    var bits = PayloadBits([UInt8](slice.prefix(24))[...])
+    for _ in 0..<3 where bits.golomb() == nil { return nil }
+    guard let number = bits.next(frameNumberBits), !isInstantRefresh || bits.golomb() != nil,
+      let lowBits = bits.next(orderBits)
+    else { return nil }
+    return (number, lowBits)
   }
 
   /// The bytes of the length in front of each unit; 0 if units follow start codes.
@@ -74,13 +94,14 @@ struct AVCSequence: Equatable {
 }
 
 extension PayloadBits {
-  /// Skips what follows pic_order_cnt_type.
-  fileprivate mutating func skipOrder(_ type: Int) -> Bool {
-    if type == 0 { return golomb() != nil }
-    guard type == 1 else { return true }
-    guard skip(1), golomb() != nil, golomb() != nil, let count = golomb(), count < 256 else { return false }
-    for _ in 0..<count where golomb() == nil { return false }
-    return true
+  /// Reads what follows pic_order_cnt_type: log2_max_pic_order_cnt_lsb_minus4, or 0 if the type has none. Nil if it
+  /// cannot be read.
+  fileprivate mutating func orderLength(_ type: Int) -> Int? {
+    if type == 0 { return golomb() }
+    guard type == 1 else { return 0 }
+    guard skip(1), golomb() != nil, golomb() != nil, let count = golomb(), count < 256 else { return nil }
+    for _ in 0..<count where golomb() == nil { return nil }
+    return 0
   }
 
   /// Skips a scaling matrix (7.3.2.1.1.1). False if it does not end.

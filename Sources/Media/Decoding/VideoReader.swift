@@ -3,7 +3,8 @@ package import CompositionModel
 /// The frames of one video track, decoded in one thread, in order of presentation, as the ffmpeg tool decodes them.
 ///
 /// Pictures of H.264 before the first frame that is returned are not decoded if no other needs them
-/// (`UnneededPictures`), and no frame around is known to be damaged: a stretch is damaged if one of its pictures is.
+/// (`UnneededPictures`), the track has a start, and no frame around is known to be damaged: a stretch is damaged if one
+/// of its pictures is.
 ///
 /// A decoder conceals what is missing of a damaged picture with parts of earlier pictures, and what it takes depends on
 /// all that it has decoded. So that a picture is the same wherever reading began, the frames of a damaged stretch (from
@@ -70,7 +71,7 @@ package final class VideoReader {
     begin = decodeFrom.flatMap { keyframe in starts?.keyframes.firstIndex { $0.pts == keyframe.pts } } ?? -1
     session = try DecodingSession(
       opening, at: decodeFrom, state: state, index: begin, conceals: self.starts.isEmpty,
-      shownAt: wantsPrevious || starts?.damagedFrames != nil ? nil : shownAt)
+      shownAt: wantsPrevious || (starts?.needsEveryPicture ?? false) ? nil : shownAt)
   }
 
   /// The first error that the codec reported for the data.
@@ -237,6 +238,12 @@ package final class VideoReader {
     let conceals = if case .damaged = part { true } else { starts.isEmpty }
     session = try DecodingSession(
       opening, at: start, state: start.flatMap { format?.decoderState(at: $0) }, index: index, conceals: conceals,
-      shownAt: wantsPrevious || format?.damagedFrames != nil ? nil : shownAt)
+      shownAt: wantsPrevious || (format?.needsEveryPicture ?? false) ? nil : shownAt)
   }
+}
+
+extension VideoFormat {
+  /// Whether frames may depend on pictures that no other refers to: their times may if only the head of the file is a
+  /// start.
+  fileprivate var needsEveryPicture: Bool { damagedFrames != nil || keyframes.isEmpty }
 }

@@ -27,6 +27,7 @@ struct PacketScan {
   private var shown: ShownPictures
   private var headers: StandingHeaders?
   private var lost: LostPictures?
+  private var codedOrder: AVCOrder?
   /// The presentation time of the first packet at which decoding can start. Its decoding time may be missing, as it is
   /// in Matroska for the first packets of a track with reordered pictures.
   private var firstStart: Int64?
@@ -58,6 +59,7 @@ struct PacketScan {
     shown = ShownPictures(parameters)
     headers = StandingHeaders(parameters)
     lost = LostPictures(parameters)
+    codedOrder = AVCOrder(parameters)
     order = rule.statesPictureTypes ? PictureOrder() : nil
     // MPEG-1 and 2 state it for tracks without such pictures too.
     let codec = parameters.pointee.codec_id
@@ -68,6 +70,7 @@ struct PacketScan {
     packetCount += 1
     let pts = packet.pts
     let state = headers?.read(packet)
+    codedOrder?.add(packet)
     order?.add(packet, isBidirectional: rule.isBidirectional(packet))
     if packet.isKeyframe, pts != sheaf_no_pts, pts > greatest, rule.canStart(at: packet) {
       if firstStart == nil {
@@ -120,11 +123,15 @@ struct PacketScan {
     }
     times.sort()
     return !lacksTimes && !startsWithDependentPackets && !isDamaged && !hidesPictures && !hasDecodingTimes
-      && !zip(times, times.dropFirst()).contains { $0 == $1 }
+      && !contradictsOrder && !zip(times, times.dropFirst()).contains { $0 == $1 }
   }
 
   /// Whether pictures have no stored time of their own. Others may show them, or decoding may.
   var lacksStoredTimes: Bool { hasPacketWithoutTime || hasDecodingTimes }
+
+  /// Whether stored times contradict the order in which a decoder gives the pictures. The time of each then depends on
+  /// all that was decoded before it.
+  var contradictsOrder: Bool { codedOrder?.contradictsTimes == true }
 
   /// Whether the stored times are decoding times and no pictures have them, because pictures are reordered and the
   /// times rise from packet to packet, or a picture's type contradicts them.

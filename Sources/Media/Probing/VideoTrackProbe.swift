@@ -57,7 +57,8 @@ struct VideoTrackProbe {
       for time in reader.missing { damage.add(pictureAt: time) }
     }
     let areStored =
-      !scan.lacksTimes && !scan.hasDecodingTimes && (isProvedByDecoding || reader.followsPackets)
+      !scan.lacksTimes && !scan.hasDecodingTimes && !scan.contradictsOrder
+      && (isProvedByDecoding || reader.followsPackets)
       && Set(scan.times).isSuperset(of: times)
     // If the file does not store every frame's time, it depends on the frames decoded before.
     let starts = areStored ? thinned(damage.whole(keyframes)) : []
