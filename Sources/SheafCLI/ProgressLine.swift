@@ -18,8 +18,7 @@ enum ProgressLine {
         parts.append("\(status.segmentsDone)/\(status.segmentsTotal) segments" + cached(status))
       }
       if let step = step(status) { parts.append(step) }
-      return (["rendering"] + (parts.isEmpty ? [] : [parts.joined(separator: ", ")])).joined(separator: ": ")
-        + waits(status)
+      return "rendering" + (parts.isEmpty ? "" : ": ") + parts.joined(separator: ", ") + waits(status)
     case .done:
       let name = film.map { "\($0), " } ?? ""
       let made =

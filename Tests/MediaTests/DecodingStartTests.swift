@@ -48,6 +48,20 @@ import Testing
     return video
   }
 
+  /// The IDR picture of each copy is lost, so that the order of pictures goes on from the copy before.
+  @Test func copiesOfATransportStreamOneAfterTheOtherHaveStarts() throws {
+    let (part, path) = (scratch.path("part.ts"), scratch.path("copies.ts"))
+    try Tool.ffmpeg(
+      "-f", "lavfi", "-i", "testsrc2=s=320x180:r=50:d=6,noise=alls=40:allf=t", "-pix_fmt", "yuv420p", "-c:v", "libx264",
+      "-preset", "ultrafast", "-g", "50", "-bf", "2", part)
+    try Tool.ffmpeg("-stream_loop", "2", "-i", part, "-c", "copy", path)
+    let frames = try Tool.ffprobe("-show_entries", "frame=pts,best_effort_timestamp", path)
+      .map { $0.prefix(2).compactMap { Int64($0) } }.filter { $0.count == 2 }
+    #expect(frames.count > 800 && frames.allSatisfy { $0[0] == $0[1] })
+    let video = try #require(AssetProbe.probe(openSource(path), name: path).defaultTrack(.video)?.video)
+    #expect(video.keyframes.count >= 15 && video.startsProvedBy != .headOnly)
+  }
+
   @Test(arguments: [
     ("msmpeg4v2.avi", ["-c:v", "msmpeg4v2"]), ("msmpeg4v3.avi", ["-c:v", "msmpeg4"]),
     ("wmv1.avi", ["-c:v", "wmv1"]), ("wmv2.avi", ["-c:v", "wmv2"]), ("flv1.avi", ["-c:v", "flv"]),

@@ -39,10 +39,12 @@ struct ProgressTests {
       ($0.state, $0.framesTotal, $0.segmentsTotal, $0.elapsedMilliseconds) = (.done, 1, 1, 4210)
     }
     #expect(ProgressLine.plain(short) == "done: 1 frame, 1 segment, 4.2 s")
-    let sound = Sheaf_JobStatus.with {
+    var sound = Sheaf_JobStatus.with {
       ($0.state, $0.hasAudio_p, $0.elapsedMilliseconds) = (.done, true, 4210)
     }
     #expect(ProgressLine.plain(sound, film: "song.m4a") == "done: song.m4a, 4.2 s")
+    sound.state = .rendering
+    #expect(ProgressLine.plain(sound) == "rendering")
     for (state, text) in [(Sheaf_JobState.failed, "failed"), (.cancelled, "cancelled")] {
       status.state = state
       #expect(ProgressLine.plain(status) == text)

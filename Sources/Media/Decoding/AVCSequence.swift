@@ -67,6 +67,14 @@ struct AVCSequence: Equatable {
     return (number, lowBits)
   }
 
+  /// What a file states of a track's parameter sets: an avcC record, or units with start codes. Nil for other codecs
+  /// than H.264. It is valid for as long as the parameters are.
+  static func record(of parameters: UnsafePointer<AVCodecParameters>) -> UnsafeRawBufferPointer? {
+    guard parameters.pointee.codec_id == AV_CODEC_ID_H264 else { return nil }
+    return UnsafeRawBufferPointer(
+      start: parameters.pointee.extradata, count: Int(parameters.pointee.extradata_size))
+  }
+
   /// The bytes of the length in front of each unit; 0 if units follow start codes.
   /// - Parameter record: An avcC record, or units with start codes.
   static func lengthSize(_ record: UnsafeRawBufferPointer) -> Int {

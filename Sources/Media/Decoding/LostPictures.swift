@@ -15,9 +15,7 @@ struct LostPictures {
 
   /// Nil for other codecs than H.264.
   init?(_ parameters: UnsafePointer<AVCodecParameters>) {
-    guard parameters.pointee.codec_id == AV_CODEC_ID_H264 else { return nil }
-    let record = UnsafeRawBufferPointer(
-      start: parameters.pointee.extradata, count: Int(parameters.pointee.extradata_size))
+    guard let record = AVCSequence.record(of: parameters) else { return nil }
     lengthSize = AVCSequence.lengthSize(record)
     for unit in AVCSequence.units(in: record) { read(unit) }
   }

@@ -24,12 +24,10 @@ struct UnneededPictures {
   ///   - step: The duration of a frame. Both in ticks of the track's timebase.
   init?(_ stream: UnsafeMutablePointer<AVStream>, shownAt: Int64, step: Int64) {
     let parameters = stream.pointee.codecpar!
-    guard parameters.pointee.codec_id == AV_CODEC_ID_H264 else { return nil }
+    guard let record = AVCSequence.record(of: parameters) else { return nil }
     guard (0..<Int64(Int32.max)).contains(step), shownAt > .min / 2 else { return nil }
     self.shownAt = shownAt
     self.step = step
-    let record = UnsafeRawBufferPointer(
-      start: parameters.pointee.extradata, count: Int(parameters.pointee.extradata_size))
     lengthSize = AVCSequence.lengthSize(record)
     for unit in AVCSequence.units(in: record) { readSequence(unit) }
   }
