@@ -434,6 +434,30 @@ struct PassthroughTests {
       "\(result.errors)")
   }
 
+  /// A reader of ffmpeg's copy does not get the pictures or samples back, or ffmpeg refuses to make one.
+  @Test(arguments: [("qtrle", "testsrc2=size=160x120:rate=25:duration=1"), ("pcm_f32be", "sine=duration=1")])
+  func `codecs whose storage Matroska does not state are refused before any work`(
+    codec: String, graph: String
+  ) async throws {
+    defer { files.remove() }
+    let path = files.path("source.mov")
+    _ = try Tool.ffmpeg(["-f", "lavfi", "-i", graph, "-c", codec, path])
+    #expect(throws: (any Error).self) {
+      _ = try Tool.ffmpeg(["-i", path, "-c", "copy", files.path("ffmpeg.mkv")])
+      _ = try Tool.ffmpeg(["-i", files.path("ffmpeg.mkv"), "-f", "null", "-"])
+    }
+    let edit = try files.write(
+      """
+      { "sheaf": 1, "assets": { "a": "\(path)" },
+        "tracks": [ { "type": "\(codec == "qtrle" ? "video" : "audio")", "sound": false, "clips": [ { "asset": "a" } ] } ],
+        "export": { "to": "copy.mkv", "preset": "passthrough" } }
+      """, to: "edit.json")
+    let result = try await Command.sheaf("check", edit, "--store", files.path("store")).run()
+    #expect(result.status == 65)
+    #expect(
+      result.errors.contains("/tracks/0/clips/0/asset: \(codec) cannot be copied into mkv"), "\(result.errors)")
+  }
+
   @Test func `what cannot be copied is refused with its place`() async throws {
     defer { files.remove() }
     let source = try source()

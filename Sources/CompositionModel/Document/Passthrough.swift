@@ -2,8 +2,8 @@
 enum Passthrough {
   static let name = "passthrough"
 
-  /// libavcodec's names of the codecs that a container stores. Nil: all of them.
-  static func codecs(_ container: Container) -> Set<String>? {
+  /// libavcodec's names of the codecs that a container stores. Nil: all but `unsuitableForMatroska`.
+  private static func codecs(_ container: Container) -> Set<String>? {
     switch container {
     case .mkv: nil
     case .mp4:
@@ -23,6 +23,25 @@ enum Passthrough {
     case .ogg: ["opus", "vorbis", "flac"]
     case .mxf: []
     }
+  }
+
+  /// libavformat's Matroska has no name for these, or one from which a reader does not learn how they are stored.
+  private static let unsuitableForMatroska: Set<String> = [
+    "qtrle", "smc", "gif", "dirac", "adpcm_ima_qt", "dfpwm", "gsm", "nellymoser", "pcm_s8", "pcm_s8_planar",
+    "pcm_f32be",
+    "pcm_f64be", "pcm_s16be_planar", "pcm_s16le_planar", "pcm_s24le_planar", "pcm_s32le_planar", "pcm_s64be",
+    "pcm_u16be", "pcm_u16le", "pcm_u24be", "pcm_u24le", "pcm_u32be", "pcm_u32le",
+  ]
+
+  /// Why a container cannot store a codec. Nil: it can.
+  static func obstacle(_ codec: String, in container: Container) -> String? {
+    guard let codecs = codecs(container) else {
+      return unsuitableForMatroska.contains(codec)
+        ? "\(codec) cannot be copied into \(container): leave the preset out" : nil
+    }
+    guard !codecs.contains(codec) else { return nil }
+    return "\(codec) cannot be copied into \(container); "
+      + (codecs.isEmpty ? "nothing can" : "\(list(codecs.sorted())) can")
   }
 }
 
@@ -147,11 +166,8 @@ extension Lowering {
         )
       }
       end = clip.target.end
-      if let container, let codecs = Passthrough.codecs(container), !codecs.contains(source.codec) {
-        problems.add(
-          pointer.key("asset"),
-          "\(source.codec) cannot be copied into \(container); "
-            + (codecs.isEmpty ? "nothing can" : "\(list(codecs.sorted())) can"))
+      if let container, let obstacle = Passthrough.obstacle(source.codec, in: container) {
+        problems.add(pointer.key("asset"), obstacle)
       }
       if let container, container == .mkv || container == .webm, let video = source.video, video.orientation != .upright
       {
