@@ -208,7 +208,8 @@ private struct CopiedTrack {
       let isBefore =
         hidesRunUp ? stop <= clipEntry.start : 2 * max(clipEntry.start, soundEnd) > start + stop
       if isBefore {
-        preroll = Array((preroll + [packet]).suffix(hidesRunUp ? format.prerollPackets : 0))
+        let count = hidesRunUp ? format.prerollPackets : clip == 0 ? format.silentPackets : 0
+        preroll = Array((preroll + [packet]).suffix(count))
         return
       }
       hasBegun = true

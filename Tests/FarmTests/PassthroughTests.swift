@@ -434,6 +434,52 @@ struct PassthroughTests {
       "\(result.errors)")
   }
 
+  /// Of the first packet of Vorbis a decoder makes no samples, and without it none of the second one.
+  @Test(arguments: ["mkv", "ogg", "webm"], ["", "1..3"]) func `no sound of Vorbis is lost at the start`(
+    container: String, use: String
+  ) async throws {
+    defer { files.remove() }
+    let source = files.path("source.ogg")
+    _ = try Tool.ffmpeg([
+      "-f", "lavfi", "-i", "aevalsrc=random(0)*t/8:s=44100:d=4", "-c:a", "libvorbis", "-bitexact", source,
+    ])
+    let film = files.path("copy.\(container)")
+    let edit = try files.write(
+      """
+      { "sheaf": 1, "assets": { "a": "\(source)" },
+        "tracks": [ { "type": "audio", "clips": [ { "asset": "a"\(use.isEmpty ? "" : ", \"use\": \"\(use)\"") } ] } ],
+        "export": { "to": "\(film)", "preset": "passthrough" } }
+      """, to: "edit.json")
+    let result = try await render(edit)
+    try #require(result.status == 0, "\(result.errors)")
+    let (copied, stored) = (try samples(film), try samples(source))
+    // The place of the copied sound in the source's.
+    let head = copied.prefix(64)
+    let place = try #require(
+      stored.indices.dropLast(64).first { stored[$0] == head.first && stored[$0..<$0 + 64].elementsEqual(head) })
+    let start = try #require(Double(probe(film, "frame=pts_time").first ?? ""))
+    let wanted = use.isEmpty ? 0 : 44100
+    // The nearest packet, of at most 2048 samples; times of Matroska are rounded to 1 ms.
+    #expect(use.isEmpty ? place == 0 : abs(place - wanted) <= 1024, "\(place)")
+    #expect(abs(Double(place - wanted) - start * 44100) <= (container == "ogg" ? 1024 : 48), "\(place), \(start) s")
+    if use.isEmpty { #expect(copied == stored) } else { #expect(copied.count > 2 * 44100 - 2048) }
+  }
+
+  @Test func `a film that begins with pictures that are hidden is not copied into Matroska`() async throws {
+    defer { files.remove() }
+    let (whole, source) = (try source(), files.path("cut.mp4"))
+    _ = try Tool.ffmpeg(["-ss", "1.2", "-i", whole, "-c", "copy", source])
+    try #require(try frames(source).count < packets(source, "v").count)
+    let edit = try document(#"{ "asset": "a" }"#, to: files.path("copy.mkv"), assets: "\"a\": \"\(source)\"")
+    let result = try await Command.sheaf("check", edit, "--store", files.path("store")).run()
+    #expect(result.status == 65)
+    #expect(result.errors.contains("/tracks/0/clips/0/use: without encoding"), "\(result.errors)")
+    let film = try await render(
+      try document(#"{ "asset": "a" }"#, to: files.path("copy.mp4"), assets: "\"a\": \"\(source)\""))
+    try #require(film.status == 0, "\(film.errors)")
+    #expect(try frames(files.path("copy.mp4")) == frames(source))
+  }
+
   /// A reader of ffmpeg's copy does not get the pictures or samples back, or ffmpeg refuses to make one.
   @Test(arguments: [("qtrle", "testsrc2=size=160x120:rate=25:duration=1"), ("pcm_f32be", "sine=duration=1")])
   func `codecs whose storage Matroska does not state are refused before any work`(

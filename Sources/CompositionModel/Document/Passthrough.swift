@@ -265,11 +265,11 @@ extension TrackDescription {
 }
 
 extension VideoFormat {
-  /// Whether decoding can start at a picture: at a keyframe, or at the head of the file.
+  /// Whether decoding can start at a picture: at a keyframe, or at the head of the file, unless that is hidden.
   fileprivate func isStart(_ pts: Int64?) -> Bool {
     guard let pts else { return false }
-    if pts == frames.first { return true }
     let index = keyframes.partitionPoint { pts <= $0.pts }
+    if pts == frames.first, index == 0 { return true }
     return index < keyframes.count && keyframes[index].pts == pts
   }
 }

@@ -82,6 +82,9 @@ package final class StoredTrackFormat: @unchecked Sendable {
     }
   }
 
+  /// Of how many packets at the start a decoder makes no samples: of Vorbis' first one, which the second one overlaps.
+  package var silentPackets: Int { parameters.pointee.codec_id == AV_CODEC_ID_VORBIS ? 1 : 0 }
+
   /// The parameter sets without what is of one file only: equal in tracks whose packets can follow one another.
   package var joinedParameterSets: [UInt8] { identity.parameterSets }
 
