@@ -94,7 +94,7 @@ package enum CopiedFilm {
 
 /// The packets of a track of the output, in order of decoding, on the output's timeline.
 private struct CopiedTrack {
-  let output: CopyMuxer.Track
+  private(set) var output: CopyMuxer.Track
   /// The packet to be written next; nil after the last.
   private(set) var next: Packet?
   private let track: PassthroughTask.Track
@@ -111,6 +111,8 @@ private struct CopiedTrack {
   /// The latest packets of sound before the clip's start.
   private var preroll: [Packet] = []
   private var hasBegun = false
+  /// Whether samples before the first clip's start are stored and not presented.
+  private let hidesSamples: Bool
   /// Ticks by which the clip's sound is later than its place, so that no two packets overlap; below zero it is earlier,
   /// so that there is no gap.
   private var delay: Int64 = 0
@@ -134,8 +136,21 @@ private struct CopiedTrack {
     }
     output = CopyMuxer.Track(
       reader.format, isOneFile: track.plan.clips.count == 1 && !track.hasMixedClips, hasShortFrames: hasShortFrames)
-    end = container.hasEditLists ? nil : 0
+    hidesSamples = track.plan.type == .audio && reader.format.canHideSamples(in: container)
+    end = hidesSamples ? nil : 0
     try advance()
+    if hidesSamples, !container.hasEditLists, let next { try state(hidden: next) }
+  }
+
+  /// States how many samples are before time zero, of which the first packet is the one given.
+  private mutating func state(hidden first: Packet) throws(StitchError) {
+    var hidden = format.samples(max(0, -first.pts))
+    // Matroska's times are rounded.
+    if abs(hidden - format.initialPadding) <= format.samples(1) { hidden = format.initialPadding }
+    output.hiddenSamples = hidden
+    // The muxer of MP3 takes their number from the first packet.
+    guard format.codec == "mp3" else { return }
+    try mapErrors(to: StitchError.media) { () throws(MediaError) in try first.skipSamples(atStart: hidden, atEnd: 0) }
   }
 
   private var format: StoredTrackFormat { output.format }
@@ -199,9 +214,10 @@ private struct CopiedTrack {
   }
 
   private mutating func addSound(_ packet: Packet) throws(StitchError) {
+    if packet.pts >= clipEntry.end { return try endClip() }
+    guard format.trim(packet, to: clipEntry.start..<clipEntry.end) else { return }
     let (start, stop) = (packet.pts, packet.pts + packet.duration)
-    if start >= clipEntry.end { return try endClip() }
-    let hidesRunUp = clip == 0 && container.hasEditLists
+    let hidesRunUp = clip == 0 && hidesSamples
     if !hasBegun {
       // Without an edit list, the nearest packet is the first. Of a clip that follows another one it is the one nearest
       // to the end of the sound that is there, so that delays do not add up, and follows it without a gap.
@@ -219,11 +235,20 @@ private struct CopiedTrack {
       preroll = []
     }
     // The last packet's duration is that of its samples that are presented, as encoders of films state it.
-    if container.hasEditLists, clip == track.clips.count - 1, stop > clipEntry.end {
+    if hidesSamples, clip == track.clips.count - 1, stop > clipEntry.end {
       packet.duration = clipEntry.end - start
+      if !container.hasEditLists { try hide(format.samples(stop - clipEntry.end), atEndOf: packet) }
     }
     place(packet)
     end = packet.pts + packet.duration
+  }
+
+  private func hide(_ excess: Int, atEndOf packet: Packet) throws(StitchError) {
+    // What the packet states itself is exact where times are rounded.
+    if abs(packet.samplesSkippedAtEnd - excess) <= format.samples(1) { return }
+    try mapErrors(to: StitchError.media) { () throws(MediaError) in
+      try packet.skipSamples(atStart: 0, atEnd: excess)
+    }
   }
 
   /// Where the sound that has been written ends, on the timeline of the clip's media.
@@ -235,7 +260,7 @@ private struct CopiedTrack {
     let decoding = packet.decodingTime + shift
     packet.pts += shift
     // Without an edit list the first picture, which may have begun before the clip, begins with it.
-    if !container.hasEditLists { packet.pts = max(0, packet.pts) }
+    if !(container.hasEditLists || hidesSamples) { packet.pts = max(0, packet.pts) }
     packet.dts = min(max(decoding, lastDecoding.map { $0 + 1 } ?? decoding), packet.pts)
     lastDecoding = packet.dts
     ready.append(packet)

@@ -10,14 +10,22 @@ package final class CopyMuxer {
     package var isOneFile: Bool
     /// Whether a frame of FLAC before the last may be shorter than others.
     package var hasShortFrames: Bool
+    /// Decoded samples before time zero that are not presented, where the container states their number for the whole
+    /// track: of MP3 and of Opus outside movies. Nil: it does not.
+    package var hiddenSamples: Int?
 
     package init(_ format: StoredTrackFormat, isOneFile: Bool, hasShortFrames: Bool) {
       (self.format, self.isOneFile, self.hasShortFrames) = (format, isOneFile, hasShortFrames)
     }
   }
 
+  /// Readers of the first frame of an MP3 file take it that a decoder delays the sound by so many samples.
+  private static let delayOfMP3Decoders = 529
+
   private let file: MuxerFile
   private let timebases: [AVRational]
+  /// Ticks by which the packets of each track are stored later.
+  private let delays: [Int64]
   /// By the number of the track.
   private var flac: [Int: FLACCopy] = [:]
   /// The latest packet of each track of FLAC: the last one brings the stream info, which is known then.
@@ -34,11 +42,16 @@ package final class CopyMuxer {
     metadata: [String: String], artwork: ArtworkFile? = nil, movement: Movement? = nil
   ) throws(MediaError) {
     timebases = tracks.map(\.format.avTimebase)
+    // Matroska's players subtract the codec delay of Opus from the stored times.
+    delays = tracks.map { track in
+      guard container == .mkv || container == .webm, let hidden = track.hiddenSamples else { return 0 }
+      return track.format.ticks(hidden)
+    }
     file = try MuxerFile(descriptor: descriptor, name: name, container: container, movement: movement)
     file.add(metadata)
     for (index, track) in tracks.enumerated() {
       let stream = try file.newStream()
-      try track.format.fill(stream, of: file)
+      try track.format.fill(stream, of: file, hiddenSamples: track.hiddenSamples)
       guard track.format.codec == "flac" else { continue }
       flac[index] = FLACCopy(
         track.format.parameterSets, isOneFile: track.isOneFile,
@@ -49,12 +62,19 @@ package final class CopyMuxer {
     }
     if let artwork { try file.add(artwork) }
     let timescale = MuxerFile.movieTimescale(timebases.map(\.den))
-    try file.start(container.hasEditLists ? [("movie_timescale", "\(timescale)")] : [])
+    var options: [(key: String, value: String)] = []
+    if container.hasEditLists { options.append(("movie_timescale", "\(timescale)")) }
+    if container == .mp3, let hidden = tracks.first?.hiddenSamples, hidden < Self.delayOfMP3Decoders {
+      options.append(("write_xing", "0"))
+    }
+    try file.start(options)
   }
 
   /// Writes a packet, whose times are on the output's timeline in ticks of its track.
   package func write(_ packet: Packet, track: Int) throws(MediaError) {
     guard timebases.indices.contains(track) else { throw file.lack(ofTrack: track) }
+    packet.pts += delays[track]
+    packet.dts += delays[track]
     guard let placed = try flac[track]?.add(packet) else {
       return try file.write(packet, stream: track, timebase: timebases[track])
     }

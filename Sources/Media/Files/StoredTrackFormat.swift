@@ -85,6 +85,47 @@ package final class StoredTrackFormat: @unchecked Sendable {
   /// Of how many packets at the start a decoder makes no samples: of Vorbis' first one, which the second one overlaps.
   package var silentPackets: Int { parameters.pointee.codec_id == AV_CODEC_ID_VORBIS ? 1 : 0 }
 
+  /// Whether a container states how many samples at the start are decoded and not presented, so that sound may be cut
+  /// anywhere: in an edit list, in an MP3 file's first frame, or as the pre-skip of Opus.
+  package func canHideSamples(in container: Container) -> Bool {
+    switch container {
+    case .mp4, .mov, .m4v, .m4a: true
+    case .mp3: codec == "mp3"
+    case .mkv, .webm, .ogg: codec == "opus"
+    case .mxf, .wav, .flac: false
+    }
+  }
+
+  /// Samples, for a number of ticks of the packets' times, to the nearest.
+  package func samples(_ ticks: Int64) -> Int {
+    Int(clamping: av_rescale_q(ticks, avTimebase, AVRational(num: 1, den: max(1, identity.sampleRate))))
+  }
+
+  /// Ticks of the packets' times, for a number of samples, to the nearest.
+  func ticks(_ samples: Int) -> Int64 {
+    av_rescale_q(Int64(samples), AVRational(num: 1, den: max(1, identity.sampleRate)), avTimebase)
+  }
+
+  /// Samples before time zero in a decoder's output, as the file states.
+  package var initialPadding: Int { Int(parameters.pointee.initial_padding) }
+
+  /// Cuts a packet of PCM, of which every sample can be the first, to a range of times. Others are left as they are.
+  /// - Returns: False if nothing of it is in the range.
+  package func trim(_ packet: Packet, to range: Range<Int64>) -> Bool {
+    let bits = Int(av_get_exact_bits_per_sample(parameters.pointee.codec_id))
+    let width = bits * channels / 8
+    guard codec.hasPrefix("pcm_"), width > 0 else { return true }
+    let (start, stop) = (packet.pts, packet.pts + packet.duration)
+    let count = packet.byteCount / width
+    let head = min(count, samples(max(0, range.lowerBound - start)))
+    let tail = min(count - head, samples(max(0, stop - range.upperBound)))
+    packet.removeBytes(atStart: head * width, atEnd: tail * width)
+    packet.pts = max(start, range.lowerBound)
+    packet.dts = packet.pts
+    packet.duration = min(stop, range.upperBound) - packet.pts
+    return head + tail < count
+  }
+
   /// The parameter sets without what is of one file only: equal in tracks whose packets can follow one another.
   package var joinedParameterSets: [UInt8] { identity.parameterSets }
 
@@ -114,13 +155,25 @@ package final class StoredTrackFormat: @unchecked Sendable {
   }
 
   /// Sets up a stream of an output for such packets.
-  func fill(_ stream: UnsafeMutablePointer<AVStream>, of file: MuxerFile) throws(MediaError) {
+  /// - Parameter hiddenSamples: Of Opus, in place of what the file of the packets states.
+  func fill(
+    _ stream: UnsafeMutablePointer<AVStream>, of file: MuxerFile, hiddenSamples: Int?
+  ) throws(MediaError) {
     try check(avcodec_parameters_copy(stream.pointee.codecpar, parameters), "opening", file.name)
     let filled = stream.pointee.codecpar!
     let format = file.context.pointee.oformat!
     // A tag is kept if it means the same in the output.
     if av_codec_get_id(format.pointee.codec_tag, filled.pointee.codec_tag) != filled.pointee.codec_id {
       filled.pointee.codec_tag = 0
+    }
+    if let hiddenSamples, codec == "opus" {
+      filled.pointee.initial_padding = Int32(clamping: hiddenSamples)
+      // The pre-skip of the identification header: RFC 7845, 5.1.
+      if filled.pointee.extradata_size >= 12 {
+        let value = UInt16(clamping: hiddenSamples)
+        filled.pointee.extradata[10] = UInt8(truncatingIfNeeded: value)
+        filled.pointee.extradata[11] = UInt8(truncatingIfNeeded: value >> 8)
+      }
     }
     stream.pointee.time_base = avTimebase
     stream.pointee.avg_frame_rate = frameRates.average

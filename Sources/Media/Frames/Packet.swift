@@ -87,8 +87,17 @@ package final class Packet {
     )
   }
 
+  /// Decoded samples at the end that are not presented, as the packet states.
+  package var samplesSkippedAtEnd: Int { Int(skippedSamples.end) }
+
+  /// Leaves bytes at both ends out of the encoded data.
+  func removeBytes(atStart: Int, atEnd: Int) {
+    pointer.pointee.data += atStart
+    pointer.pointee.size -= Int32(clamping: atStart + atEnd)
+  }
+
   /// Marks samples at the start and at the end of the decoded packet for removal.
-  func skipSamples(atStart: Int = 0, atEnd: Int) throws(MediaError) {
+  package func skipSamples(atStart: Int = 0, atEnd: Int) throws(MediaError) {
     let data = try allocated(av_packet_new_side_data(pointer, AV_PKT_DATA_SKIP_SAMPLES, 10), "marking padding")
     for index in 0..<10 { data[index] = 0 }
     for (place, samples) in [(0, atStart), (4, atEnd)] {
