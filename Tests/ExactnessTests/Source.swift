@@ -54,6 +54,8 @@ enum Step: Sendable {
   case withoutPackets(every: Int)
   /// An elementary stream without the headers that were in it before.
   case withHeadersOnce(codec: String)
+  /// An elementary stream of MPEG-2 with 24000/1001 pictures a second, with soft pulldown.
+  case withPulldown
   /// The first occurrence of a text is replaced by another of the same length.
   case replaced(String, by: String)
   /// One byte in each so many, in the part of the file from the first to the second share, is inverted.
@@ -130,6 +132,7 @@ extension Source {
       }
     case .withHeadersOnce(let codec):
       data = JoinedStreams.withHeadersOnce(data) { JoinedStreams.header(of: codec, $0, $1) }
+    case .withPulldown: data = SoftPulldown.added(to: data)
     case .replaced(let old, let new):
       guard let range = data.range(of: Data(old.utf8)), old.utf8.count == new.utf8.count else {
         throw Tool.Failure(description: "\(path) has no \(old)")

@@ -2,7 +2,7 @@ extension Sources {
   // MARK: Times
 
   /// Rates, times that vary, are late, wrap, begin before zero or contradict the order of pictures, and edit lists.
-  static let times: [Source] = [rates, varying, shifted, contradictory, edited, withSound].flatMap(\.self)
+  static let times: [Source] = [rates, varying, shifted, contradictory, untimed, edited, withSound].flatMap(\.self)
 
   private static let h264 = x264 + ["-g", "24", "-bf", "2"]
 
@@ -80,6 +80,32 @@ extension Sources {
       source("much-early", "if(eq(N,41),PTS-\(much),PTS)", "mp4"),
       source("back", back, "mp4", isQuick: true), source("back", back, "mkv"),
       source("early-without-b", "if(eq(N,41),PTS-\(little),PTS)", "mkv", x264 + ["-g", "24", "-bf", "0"]),
+    ]
+  }()
+
+  /// The last pictures come after the last packet, and no packet states their times.
+  private static let untimed: [Source] = {
+    let pulldown: [Step] = [
+      .encode(
+        ["-c:v", "mpeg2video", "-bf", "2", "-g", "12"], Step.picture(rate: "24000/1001", seconds: 2), to: "m2v"),
+      .withPulldown,
+    ]
+    // The demuxer of elementary streams states no presentation times.
+    let timed: [Step] = [
+      .ffmpeg(["-i", "IN", "-c", "copy"], to: "mpg"),
+      .ffmpeg(["-fflags", "+genpts", "-i", "IN", "-c", "copy"], to: "mkv"),
+    ]
+    func source(_ name: String, _ container: String, _ steps: [Step], isQuick: Bool = false) -> Source {
+      Source(name: "untimed-\(name).\(container)", steps: steps, rate: nil, isQuick: isQuick)
+    }
+    let copy = Step.ffmpeg(["-i", "IN", "-c", "copy"], to: "avi")
+    return [
+      source("pulldown", "m2v", pulldown, isQuick: true), source("pulldown", "mpg", Array(pulldown + timed.prefix(1))),
+      source("pulldown", "mkv", pulldown + timed),
+      source("pulldown", "ts", pulldown + timed + [.ffmpeg(["-i", "IN", "-c", "copy"], to: "ts")]),
+      source("pulldown", "avi", pulldown + [copy]),
+      source("copied-h264", "avi", [.encode(x264 + ["-g", "24", "-bf", "3"], to: "mp4"), copy], isQuick: true),
+      source("copied-mpeg4", "avi", [.encode(["-c:v", "mpeg4", "-bf", "2", "-g", "24"], to: "mp4"), copy]),
     ]
   }()
 

@@ -78,6 +78,48 @@ import Testing
     #expect(times.count < 100)
   }
 
+  @Test(arguments: ["m2v", "mpg", "avi"], [45, 46, 47, 48])
+  func `the last picture of a stream with soft pulldown begins where ffmpeg has it`(
+    container: String, count: Int
+  ) throws {
+    let stream = scratch.path("plain.m2v")
+    _ = try Tool.ffmpeg(
+      ["-f", "lavfi", "-i", "testsrc2=size=160x120:rate=24000/1001", "-frames:v", "\(count)"]
+        + ["-c:v", "mpeg2video", "-bf", "2", stream])
+    let pulled = scratch.path("pulldown.m2v")
+    try SoftPulldown.added(to: Data(contentsOf: URL(fileURLWithPath: stream)))
+      .write(to: URL(fileURLWithPath: pulled))
+    let path = scratch.path("copy.\(container)")
+    _ = try Tool.ffmpeg(["-i", pulled, "-c", "copy", path])
+    let times = try video(path).format.frames.times
+    #expect(times.count == count)
+    #expect(try times == shownTimes(path))
+  }
+
+  @Test(arguments: ["25", "30000/1001"])
+  func `the last pictures of H.264 that is copied into AVI begin where ffmpeg has them`(rate: String) throws {
+    let movie = scratch.path("movie.mp4")
+    _ = try Tool.ffmpeg(
+      ["-f", "lavfi", "-i", "testsrc2=size=160x120:rate=\(rate):duration=2", "-pix_fmt", "yuv420p"]
+        + ["-c:v", "libx264", "-bf", "3", movie])
+    let path = scratch.path("movie.avi")
+    _ = try Tool.ffmpeg(["-i", movie, "-c", "copy", path])
+    #expect(try video(path).format.frames.times == shownTimes(path))
+  }
+
+  /// The times at which ffmpeg shows the pictures of a file's first video track. ffprobe has none for those that come
+  /// after the last packet.
+  private func shownTimes(_ path: String) throws -> [Int64] {
+    let output = try Tool.run(
+      "ffmpeg",
+      ["-v", "error", "-nostdin", "-threads", "1", "-copyts", "-i", path, "-map", "0:v:0", "-fps_mode", "passthrough"]
+        + ["-enc_time_base", "-1", "-f", "framehash", "-"]
+    ).output
+    return String(decoding: output, as: UTF8.self).split(separator: "\n").filter { $0.hasPrefix("0,") }.compactMap {
+      $0.split { $0 == "," || $0 == " " }.dropFirst(2).first.flatMap { Int64($0) }
+    }
+  }
+
   @Test func `every packet that is read moves`() throws {
     let path = scratch.path("movie.mp4")
     _ = try Tool.ffmpeg(["-f", "lavfi", "-i", "testsrc2=size=160x120:rate=30:duration=10", path])

@@ -16,6 +16,14 @@ struct PacketReport {
   }
 }
 
+/// What follows the last packet of a track, in ticks of the track's timebase.
+struct PacketsEnd {
+  /// The decoding time that would follow that of the last packet; `sheaf_no_pts` if the packets do not show it.
+  var time: Int64
+  /// The duration of a frame by the rate that the codec states; 0 if it states none.
+  var step: Int64
+}
+
 /// One codec, decoding in the calling thread as the ffmpeg tool does by default.
 final class Decoder {
   let context: UnsafeMutablePointer<AVCodecContext>
@@ -28,6 +36,8 @@ final class Decoder {
   private var messages = sheaf_codec_messages_now()
   /// The time of the last packet that was sent.
   private var packetTime = sheaf_no_pts
+  /// That of the last packet that was sent, and its duration later.
+  private var nextDecodingTime = sheaf_no_pts
   /// The packets of which the decoder has reported something, in order, since they were last taken.
   private var reports: [PacketReport] = []
   /// The first error that the codec reported for the data.
@@ -130,6 +140,15 @@ final class Decoder {
     }
   }
 
+  /// Nil before the end.
+  var end: PacketsEnd? {
+    guard isDraining else { return nil }
+    let rate = context.pointee.framerate
+    let isKnown = rate.num > 0 && rate.den > 0
+    let step = isKnown ? av_rescale_q(1, AVRational(num: rate.den, den: rate.num), context.pointee.pkt_timebase) : 0
+    return PacketsEnd(time: nextDecodingTime, step: step)
+  }
+
   /// The reports since the last call.
   func takeReports() -> [PacketReport] {
     defer { reports = [] }
@@ -161,6 +180,8 @@ final class Decoder {
     if packet == nil { isDraining = true }
     if let packet {
       packetTime = packet.pts
+      let isTimed = packet.dts != sheaf_no_pts && packet.duration > 0
+      nextDecodingTime = isTimed ? packet.dts &+ packet.duration : sheaf_no_pts
       // libavcodec's decoders of MPEG audio state the rate only of the frames after a header.
       if MPEGAudioHeader.begins(context.pointee.codec_id), let header = packet.withBytes(MPEGAudioHeader.init) {
         context.pointee.sample_rate = header.sampleRate
@@ -234,6 +255,9 @@ final class TrackDecoder {
 
   /// The first error that the codec reported for the data.
   var firstFailure: MediaError? { decoder.firstFailure }
+
+  /// Nil before the end.
+  var end: PacketsEnd? { decoder.end }
 
   /// The packets of which the decoder has reported something since the last call, in decoding order.
   func takeReports() -> [PacketReport] { decoder.takeReports() }

@@ -66,7 +66,7 @@ final class DecodingSession {
     let frame = try Frame()
     while try decoder.decode(into: frame.pointer) {
       takeReports()
-      if let time = clock.time(of: frame.pointer), first.map({ time >= $0 }) ?? true {
+      if let time = clock.time(of: frame.pointer, after: decoder.end), first.map({ time >= $0 }) ?? true {
         frame.pts = time
         if let own = suspects.firstIndex(where: { $0.time == time }) {
           let report = suspects.remove(at: own)
@@ -170,12 +170,16 @@ extension MediaTime {
 /// The time of each decoded picture.
 ///
 /// It is libavcodec's best effort: the stored presentation time if the file has a plausible one, else the decoding
-/// time. A picture without either is one frame's duration after the one before. A picture whose time is before that of
-/// the one before is not shown. The probe uses this clock too, so its frame times are those that reading gives.
+/// time. Pictures without either that a decoder gives after the last packet have the decoding times that would follow
+/// that packet's, as the ffmpeg tool has it; others are one frame's duration after the one before. A picture whose time
+/// is before that of the one before is not shown. The probe uses this clock too, so its frame times are those that
+/// reading gives.
 struct FrameClock {
   /// The duration of a frame by the stream's rate.
   let defaultStep: Int64
   private var last: Int64?
+  /// How many pictures without a time have come after the last packet.
+  private var untimedAtEnd: Int64 = 0
   /// Whether every picture so far had the presentation time of its own packet. If not, its time depends on the pictures
   /// before it.
   private(set) var followsPackets = true
@@ -187,12 +191,18 @@ struct FrameClock {
   }
 
   /// The picture's presentation time in ticks of the track's timebase; nil if it is not shown.
-  mutating func time(of frame: UnsafePointer<AVFrame>) -> Int64? {
+  /// - Parameter end: What follows the packets, if the decoder has had all.
+  mutating func time(of frame: UnsafePointer<AVFrame>, after end: PacketsEnd? = nil) -> Int64? {
     var time = frame.pointee.best_effort_timestamp
     if time != frame.pointee.pts || time == sheaf_no_pts { followsPackets = false }
     if time == sheaf_no_pts {
       let step = frame.pointee.pkt_duration > 0 ? frame.pointee.pkt_duration : defaultStep
       time = last.map { $0 &+ step } ?? 0
+      if let end, end.time != sheaf_no_pts {
+        let following = end.time &+ untimedAtEnd &* (end.step > 0 ? end.step : defaultStep)
+        untimedAtEnd += 1
+        if last.map({ following > $0 }) ?? true { time = following }
+      }
     }
     if let last, time < last { return nil }
     last = time

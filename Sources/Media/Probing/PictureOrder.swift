@@ -21,13 +21,13 @@ struct PictureOrder {
   private var lastReference: Int64?
   private var lastShown = Int64.min
   private var lastDecodingTime = Int64.min
-  /// Of the last two packets, in ticks.
-  private var durations: (Int64, Int64) = (0, 0)
+  /// Of the last packet, in ticks.
+  private var lastDuration: Int64 = 0
 
   /// - Parameter isBidirectional: Nil if the packet does not show it.
   mutating func add(_ packet: Packet, isBidirectional: Bool?) {
     let (pts, dts) = (packet.pts, packet.dts)
-    durations = (durations.1, packet.duration)
+    lastDuration = packet.duration
     guard let isBidirectional else {
       isRegular = false
       return
@@ -67,8 +67,8 @@ struct PictureOrder {
   var missingTimes: [Int64]? {
     guard isRegular, isDelayed, let lastReference else { return nil }
     if lastReference != sheaf_no_pts { return lastReference > lastShown ? derived : nil }
-    // No packet follows it, so a decoder gives it the time after the picture before.
-    guard durations.0 > 0, durations.0 == durations.1 else { return nil }
-    return derived + [lastShown + durations.1]
+    // No packet follows it, so it has the decoding time that would follow the last packet's (`FrameClock`).
+    let last = lastDecodingTime + lastDuration
+    return lastDuration > 0 && last > lastShown ? derived + [last] : nil
   }
 }

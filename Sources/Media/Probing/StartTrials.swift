@@ -146,7 +146,7 @@ private final class TrialDecoder {
       try decoder.send(packet)
     }
     while try decoder.receive(frame.pointer) {
-      if let time = clock.time(of: frame.pointer), first.map({ time >= $0 }) ?? true {
+      if let time = clock.time(of: frame.pointer, after: decoder.end), first.map({ time >= $0 }) ?? true {
         let hash = sheaf_frame_hash(frame.pointer)
         guard hash != 0 else {
           throw MediaError(
