@@ -46,6 +46,11 @@ struct AVCSequence: Equatable {
   /// - Parameter slice: From its header on.
   func frameNumber(of slice: Slice<UnsafeRawBufferPointer>) -> Int? {
     var bits = PayloadBits([UInt8](slice.prefix(16))[...])
+    return frameNumber(&bits)
+  }
+
+  /// Reads the slice's header up to frame_num.
+  private func frameNumber(_ bits: inout PayloadBits) -> Int? {
     // first_mb_in_slice, slice_type, pic_parameter_set_id.
     for _ in 0..<3 where bits.golomb() == nil { return nil }
     return bits.next(frameNumberBits)
@@ -60,8 +65,7 @@ struct AVCSequence: Equatable {
   ) -> (frameNumber: Int, lowBits: Int)? {
     guard hasOnlyFramesInOrder else { return nil }
     var bits = PayloadBits([UInt8](slice.prefix(24))[...])
-    for _ in 0..<3 where bits.golomb() == nil { return nil }
-    guard let number = bits.next(frameNumberBits), !isInstantRefresh || bits.golomb() != nil,
+    guard let number = frameNumber(&bits), !isInstantRefresh || bits.golomb() != nil,
       let lowBits = bits.next(orderBits)
     else { return nil }
     return (number, lowBits)

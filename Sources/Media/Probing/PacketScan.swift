@@ -11,8 +11,9 @@ struct PacketScan {
   private(set) var states = DecoderStates()
   private(set) var packetCount = 0
   /// Whether a presented packet had no presentation time.
-  private(set) var lacksTimes = false
   private var hasPacketWithoutTime = false
+  /// Whether other packets show the times that packets lack. Found by `completeTimes`.
+  private var hasFoundTimes = false
   /// Whether the track begins with packets that depend on others before them.
   private var startsWithDependentPackets = false
   /// Whether a packet may show several pictures, or only decoding shows how many.
@@ -106,7 +107,6 @@ struct PacketScan {
     if !packet.isDiscarded, (shownCount ?? 2) > 1 { hidesPictures = true }
     if packet.isDiscarded { return }
     guard pts != sheaf_no_pts else {
-      lacksTimes = true
       hasPacketWithoutTime = true
       return
     }
@@ -117,14 +117,17 @@ struct PacketScan {
   /// Adds the times that packets lack, if other packets show them, and sorts the times. Returns whether they are those
   /// of the pictures that are shown, so that nothing need be decoded.
   mutating func completeTimes() -> Bool {
-    if lacksTimes, let missing = order?.missingTimes {
+    if hasPacketWithoutTime, let missing = order?.missingTimes {
       times += missing
-      lacksTimes = false
+      hasFoundTimes = true
     }
     times.sort()
     return !lacksTimes && !startsWithDependentPackets && !isDamaged && !hidesPictures && !hasDecodingTimes
       && !contradictsOrder && !zip(times, times.dropFirst()).contains { $0 == $1 }
   }
+
+  /// Whether pictures have no stored time, and no other packets show it.
+  var lacksTimes: Bool { hasPacketWithoutTime && !hasFoundTimes }
 
   /// Whether pictures have no stored time of their own. Others may show them, or decoding may.
   var lacksStoredTimes: Bool { hasPacketWithoutTime || hasDecodingTimes }
