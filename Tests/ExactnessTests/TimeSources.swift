@@ -71,6 +71,9 @@ extension Sources {
         ],
         rate: nil, isQuick: isQuick)
     }
+    let mpeg2 = ["-c:v", "mpeg2video", "-bf", "2", "-g", "12"]
+    let mpeg4 = ["-c:v", "mpeg4", "-bf", "2", "-g", "24"]
+    let swapped = "PTS+if(mod(N,2),-0.04/TB,0.04/TB)"
     // 1.5 frames, 6 frames, and 4 frames from a place on.
     let (little, much, back) = ("0.06/TB", "0.24/TB", "if(gt(N,50),PTS-0.16/TB,PTS)")
     return [
@@ -80,6 +83,23 @@ extension Sources {
       source("much-early", "if(eq(N,41),PTS-\(much),PTS)", "mp4"),
       source("back", back, "mp4", isQuick: true), source("back", back, "mkv"),
       source("early-without-b", "if(eq(N,41),PTS-\(little),PTS)", "mkv", x264 + ["-g", "24", "-bf", "0"]),
+      source("early-h263", "if(eq(N,41),PTS-\(little),PTS)", "mov", ["-c:v", "h263p", "-g", "20"], isQuick: true),
+      source("early-hevc", "if(eq(N,41),PTS-\(little),PTS)", "mkv", x265),
+      source("early-hevc", "if(eq(N,41),PTS-\(little),PTS)", "mp4", x265),
+      source("swapped-hevc", swapped, "mkv", x265), source("late-hevc", "if(eq(N,41),PTS+\(much),PTS)", "mp4", x265),
+      source("swapped-vp8", swapped, "mkv", ["-c:v", "libvpx", "-deadline", "realtime", "-g", "25"]),
+      source("swapped-vp9", swapped, "mkv", vp9),
+      source("swapped-av1", swapped, "mp4", ["-c:v", "libsvtav1", "-preset", "12", "-g", "25"]),
+      source("swapped-mpeg4", swapped, "mp4", mpeg4), source("swapped-mpeg2", swapped, "mov", mpeg2),
+      source("back-h263", back, "mov", ["-c:v", "h263p", "-g", "20"]),
+      source("back-mjpeg", back, "mov", ["-c:v", "mjpeg"]),
+      source("back-vp8", back, "mkv", ["-c:v", "libvpx", "-deadline", "realtime", "-g", "25"]),
+      source("back-vp9", back, "mp4", vp9), source("back-mpeg4", back, "mp4", mpeg4),
+      source("back-mpeg2", back, "mov", mpeg2, isQuick: true), source("back-mpeg2", back, "ts", mpeg2),
+      source("back-hevc", back, "mp4", x265), source("back-hevc", back, "mkv", x265),
+      source("early-mpeg2", "if(eq(N,41),PTS-\(little),PTS)", "mov", mpeg2),
+      source("early-mpeg4", "if(eq(N,41),PTS-\(little),PTS)", "mp4", mpeg4),
+      source("early-vp9", "if(eq(N,41),PTS-\(little),PTS)", "mkv", vp9),
     ]
   }()
 

@@ -37,6 +37,12 @@ struct PacketScan {
   private var isReordered = false
   /// Whether the decoder holds pictures back to put them in order.
   private let decoderReorders: Bool
+  /// Whether decoders of the codec give the pictures in the file's order.
+  private let keepsOrder: Bool
+  /// The greatest time of a packet that shows a picture.
+  private var greatestShown = Int64.min
+  /// Whether a picture is given after one with a greater time.
+  private var contradictsFileOrder = false
   /// Whether a packet of H.264 has a B slice. The file may not state that its pictures are reordered.
   private var hasBidirectionalSlices = false
   private var greatest = Int64.min
@@ -64,6 +70,10 @@ struct PacketScan {
     order = rule.statesPictureTypes ? PictureOrder() : nil
     // MPEG-1 and 2 state it for tracks without such pictures too.
     let codec = parameters.pointee.codec_id
+    let properties = avcodec_descriptor_get(codec)?.pointee.props ?? AV_CODEC_PROP_REORDER
+    // libavcodec flags H.263 too, of which it decodes no pictures that are reordered.
+    keepsOrder =
+      properties & AV_CODEC_PROP_REORDER == 0 || codec == AV_CODEC_ID_H263 || codec == AV_CODEC_ID_H263P
     decoderReorders = (codec == AV_CODEC_ID_H264 || codec == AV_CODEC_ID_HEVC) && parameters.pointee.video_delay > 0
   }
 
@@ -111,7 +121,10 @@ struct PacketScan {
       return
     }
     if pts == greatest { lastDuration = packet.duration }
-    if shownCount != 0 { times.append(pts) }
+    guard shownCount != 0 else { return }
+    times.append(pts)
+    if keepsOrder, pts < greatestShown { contradictsFileOrder = true }
+    greatestShown = max(greatestShown, pts)
   }
 
   /// Adds the times that packets lack, if other packets show them, and sorts the times. Returns whether they are those
@@ -134,7 +147,9 @@ struct PacketScan {
 
   /// Whether stored times contradict the order in which a decoder gives the pictures. The time of each then depends on
   /// all that was decoded before it.
-  var contradictsOrder: Bool { codedOrder?.contradictsTimes == true }
+  var contradictsOrder: Bool {
+    contradictsFileOrder || codedOrder?.contradictsTimes == true || order?.contradictsTimes == true
+  }
 
   /// Whether the stored times are decoding times and no pictures have them, because pictures are reordered and the
   /// times rise from packet to packet, or a picture's type contradicts them.

@@ -20,6 +20,10 @@ struct PictureOrder {
   /// The presentation time of the last reference picture; `sheaf_no_pts` if its packet has none.
   private var lastReference: Int64?
   private var lastShown = Int64.min
+  /// The greatest stored time of the pictures that were given so far.
+  private var greatestStored = Int64.min
+  /// Whether a picture is given after one with a greater stored time.
+  private(set) var contradictsTimes = false
   private var lastDecodingTime = Int64.min
   /// Of the last packet, in ticks.
   private var lastDuration: Int64 = 0
@@ -53,7 +57,12 @@ struct PictureOrder {
   /// A decoder gives a picture with its stored time or another.
   private mutating func show(_ stored: Int64, or other: Int64) {
     let time = stored == sheaf_no_pts ? other : stored
-    if stored == sheaf_no_pts { derived.append(time) }
+    if stored == sheaf_no_pts {
+      derived.append(time)
+    } else {
+      if stored < greatestStored { contradictsTimes = true }
+      greatestStored = max(greatestStored, stored)
+    }
     if time <= lastShown { isRegular = false }
     lastShown = max(lastShown, time)
   }
