@@ -54,6 +54,9 @@ enum Step: Sendable {
   case withoutPackets(every: Int)
   /// An elementary stream without the headers that were in it before.
   case withHeadersOnce(codec: String)
+  /// A movie of one track whose edit list has these edits: the duration in milliseconds, and the start in ticks of the
+  /// track.
+  case withEdits([(duration: Int, start: Int)])
   /// An elementary stream of MPEG-2 with 24000/1001 pictures a second, with soft pulldown.
   case withPulldown
   /// The first occurrence of a text is replaced by another of the same length.
@@ -132,6 +135,7 @@ extension Source {
       }
     case .withHeadersOnce(let codec):
       data = JoinedStreams.withHeadersOnce(data) { JoinedStreams.header(of: codec, $0, $1) }
+    case .withEdits(let edits): try replaceEdits(of: &data, with: edits)
     case .withPulldown: data = SoftPulldown.added(to: data)
     case .replaced(let old, let new):
       guard let range = data.range(of: Data(old.utf8)), old.utf8.count == new.utf8.count else {
@@ -144,5 +148,27 @@ extension Source {
       }
     }
     try data.write(to: url)
+  }
+
+  /// The index must be the last box, so that no place of a sample moves.
+  private static func replaceEdits(of data: inout Data, with edits: [(duration: Int, start: Int)]) throws {
+    func bytes(_ value: Int) -> Data { Data((0..<4).reversed().map { UInt8(truncatingIfNeeded: value >> (8 * $0)) }) }
+    func box(_ type: String, _ contents: Data) -> Data { bytes(8 + contents.count) + Data(type.utf8) + contents }
+    func range(of type: String) throws -> Range<Int> {
+      guard let place = data.range(of: Data(type.utf8), options: .backwards)?.lowerBound else {
+        throw Tool.Failure(description: "the movie has no \(type)")
+      }
+      return (place - 4)..<(place - 4 + data[(place - 4)..<place].reduce(0) { $0 << 8 | Int($1) })
+    }
+    let list = edits.reduce(bytes(0) + bytes(edits.count)) {
+      $0 + bytes($1.duration) + bytes($1.start) + bytes(1 << 16)
+    }
+    let new = box("edts", box("elst", list))
+    let old = try range(of: "edts")
+    data.replaceSubrange(old, with: new)
+    for type in ["moov", "trak"] {
+      let box = try range(of: type)
+      data.replaceSubrange(box.lowerBound..<(box.lowerBound + 4), with: bytes(box.count + new.count - old.count))
+    }
   }
 }

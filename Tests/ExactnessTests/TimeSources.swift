@@ -141,8 +141,17 @@ extension Sources {
         ],
         isQuick: isQuick)
     }
+    /// Eleven edits of three frames each, whose starts are so many frames of 512 ticks apart.
+    func short(_ name: String, from first: Int, step: Int, _ encoder: [String], isQuick: Bool = false) -> Source {
+      let edits = (0..<11).map { (duration: 120, start: 512 * (first + step * $0)) }
+      return Source(
+        name: "edited-short-\(name).mp4", steps: [.encode(encoder, to: "mp4"), .withEdits(edits)], isQuick: isQuick)
+    }
     let open = x264 + ["-g", "24", "-bf", "3", "-x264-params", "open-gop=1"]
     return [
+      short("forward", from: 2, step: 7, h264), short("back", from: 82, step: -7, h264, isQuick: true),
+      short("overlapping", from: 2, step: 1, h264),
+      short("mpeg4", from: 80, step: -7, ["-c:v", "mpeg4", "-bf", "0", "-g", "24"]),
       trimmed("start", h264, at: "1.3", "mp4", isQuick: true), trimmed("start", h264, at: "1.3", "mov"),
       trimmed("open", open, at: "1.3", "mp4", isQuick: true), trimmed("hevc", x265, at: "1.7", "mp4", isQuick: true),
       trimmed("mpeg4", ["-c:v", "mpeg4", "-bf", "2", "-g", "30"], at: "0.7", "mp4"),

@@ -7,6 +7,12 @@ struct PacketScan {
   private(set) var times: [Int64] = []
   /// Where decoding can start, as far as the packets show it.
   private(set) var keyframes: [Keyframe] = []
+  /// The number of times before each of the keyframes.
+  private var timesBefore: [Int] = []
+  /// The presentation time of the first keyframe after all packets that have a time together with another. libavcodec
+  /// counts such times, and takes decoding times if there are many: a decoder counts as the one that began at the head
+  /// only if it has none. Nil if there is no such keyframe.
+  private(set) var firstSteadyStart: Int64? = .min
   /// What decoders need before they start at a keyframe.
   private(set) var states = DecoderStates()
   private(set) var packetCount = 0
@@ -97,6 +103,7 @@ struct PacketScan {
         var keyframe = Keyframe(packet)
         keyframe.state = index
         keyframes.append(keyframe)
+        timesBefore.append(times.count)
       }
     }
     if !hasBidirectionalSlices { hasBidirectionalSlices = rule.hasBidirectionalSlice(packet) }
@@ -134,9 +141,14 @@ struct PacketScan {
       times += missing
       hasFoundTimes = true
     }
+    let stored = times
     times.sort()
+    let doubled = Set(zip(times, times.dropFirst()).lazy.filter { $0 == $1 }.map(\.0))
+    if !doubled.isEmpty, let last = stored.lastIndex(where: doubled.contains) {
+      firstSteadyStart = zip(keyframes, timesBefore).first { $1 > last }?.0.pts
+    }
     return !lacksTimes && !startsWithDependentPackets && !isDamaged && !hidesPictures && !hasDecodingTimes
-      && !contradictsOrder && !zip(times, times.dropFirst()).contains { $0 == $1 }
+      && !contradictsOrder && doubled.isEmpty
   }
 
   /// Whether pictures have no stored time, and no other packets show it.

@@ -61,7 +61,9 @@ struct VideoTrackProbe {
       && (isProvedByDecoding || reader.followsPackets)
       && Set(scan.times).isSuperset(of: times)
     // If the file does not store every frame's time, it depends on the frames decoded before.
-    let starts = areStored ? thinned(damage.whole(keyframes)) : []
+    let steady = damage.whole(keyframes).filter { keyframe in scan.firstSteadyStart.map { keyframe.pts >= $0 } ?? false
+    }
+    let starts = areStored ? thinned(steady) : []
     describe(
       first, times, starts, damage, scan, provedBy: isProvedByDecoding ? .decoding : scan.rule.proof, &finding)
   }
