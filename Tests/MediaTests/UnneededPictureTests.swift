@@ -5,7 +5,7 @@ import TestMedia
 import TestPrograms
 import Testing
 
-/// Before the first picture that is shown, those that no other refers to are not decoded.
+/// Before the next picture that is shown, those that no other refers to are not decoded.
 @Suite struct UnneededPictureTests {
   private let scratch: TemporaryFolder
 
@@ -89,6 +89,78 @@ import Testing
     }
     // From 32 frames after a start on.
     if isRegular { #expect(fewer > 12) } else { #expect(fewer == 0) }
+  }
+
+  /// - Parameter times: Rising.
+  /// - Returns: The frame that is shown at each time, and the steps that the reader took for all.
+  private static func series(
+    _ film: (path: String, track: TrackDescription, video: VideoFormat), at times: [Int64], isWhole: Bool
+  ) throws -> (frames: [Shown?], steps: UInt64) {
+    let movement = Movement()
+    let start = film.video.keyframes.last { $0.pts <= times[0] }
+    let reader = try VideoReader(
+      source: openSource(film.path), name: film.path, track: film.track.index, codec: film.track.codec,
+      timebase: film.track.timebase, decodeFrom: start, state: start.flatMap { film.video.decoderState(at: $0) },
+      starts: film.video, shownAt: times[0], movement: movement)
+    var (shown, next) = (try reader.next(), try reader.next())
+    let frames = try times.map { time throws in
+      if !isWhole { reader.show(at: time) }
+      while let frame = next, frame.pts <= time { (shown, next) = (frame, try reader.next()) }
+      return shown.map { Shown(time: $0.pts, digest: $0.digest) }
+    }
+    return (frames, movement.count)
+  }
+
+  @Test(arguments: 0..<7) func `pictures between those of a series are left out`(number: Int) throws {
+    let (name, encoder, isRegular) = Self.films[number]
+    let film = try film(name, encoder)
+    let whole = try Self.read(film, shownAt: .min, isWhole: false, count: .max).frames
+    var random = SeededRandom(seed: UInt64(number))
+    for most in [3, 15, 60] {
+      var indices = [Int.random(in: 0..<40, using: &random)]
+      while indices[indices.count - 1] < 300 - most {
+        indices.append(indices[indices.count - 1] + Int.random(in: 0...most, using: &random))
+      }
+      let times = indices.map { whole[$0].time }
+      let found = try Self.series(film, at: times, isWhole: false)
+      #expect(found.frames == indices.map { whole[$0] }, "up to \(most) frames apart")
+      let steps = try Self.series(film, at: times, isWhole: true).steps
+      if most == 60 { #expect(isRegular ? found.steps + 20 < steps : found.steps == steps) }
+    }
+  }
+
+  /// The decoder then leaves pictures out that come too late.
+  @Test func `pictures are those of a whole decode where a stream states too small a reordering`() throws {
+    var film = try film("stated.ts", Self.films[0].encoder)
+    let trace = try Tool.run(
+      "ffmpeg", ["-v", "trace", "-i", film.path, "-c", "copy", "-bsf:v", "trace_headers", "-f", "null", "-"])
+    let line = try #require(trace.log.split(separator: "\n").first { $0.contains("max_num_reorder_frames") })
+    let fields = line.split(separator: " ").suffix(5)
+    let place = try #require(fields.first.flatMap { Int($0) })
+    try #require(fields.suffix(3).joined() == "011=2")
+    var data = try Data(contentsOf: URL(fileURLWithPath: film.path))
+    let sets = data.ranges(of: [0, 0, 1, 0x67, 0x64, 0]).map { $0.lowerBound + 3 }
+    try #require(sets.count > 1)
+    // From 2 to 1.
+    for start in sets { data[start + (place + 2) / 8] ^= UInt8(0x80 >> ((place + 2) % 8)) }
+    let path = scratch.path("understated.ts")
+    try data.write(to: URL(fileURLWithPath: path))
+    let track = try #require(try AssetProbe.probe(openSource(path), name: path).defaultTrack(.video))
+    film = (path, track, try #require(track.video))
+    try #require(film.video.keyframes.count > 1)
+    let whole = try Self.read(film, shownAt: .min, isWhole: false, count: .max).frames
+    #expect(whole.count < 300)
+    for index in stride(from: 20, to: whole.count - 20, by: 3) {
+      for time in [whole[index].time, whole[index + 1].time - 1] {
+        let found = try Self.read(film, shownAt: time, isWhole: false)
+        #expect(found.frames == Array(whole[index...].prefix(12)), "frame \(index), shown at \(time)")
+      }
+    }
+    for step in [2, 3, 7, 30] {
+      let indices = Array(stride(from: step, to: whole.count, by: step))
+      let found = try Self.series(film, at: indices.map { whole[$0].time }, isWhole: false)
+      #expect(found.frames == indices.map { whole[$0] }, "each \(step)")
+    }
   }
 
   @Test func `a picture that stays for long is not left out`() throws {

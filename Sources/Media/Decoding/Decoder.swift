@@ -259,6 +259,9 @@ final class TrackDecoder {
   /// Nil before the end.
   var end: PacketsEnd? { decoder.end }
 
+  /// Frames before the last one at or before a time may be left out from now on, if others were before.
+  func show(at time: Int64) { unneeded?.show(at: time) }
+
   /// The packets of which the decoder has reported something since the last call, in decoding order.
   func takeReports() -> [PacketReport] { decoder.takeReports() }
 

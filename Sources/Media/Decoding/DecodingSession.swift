@@ -61,6 +61,9 @@ final class DecodingSession {
   /// Whether every picture so far had the presentation time of its own packet.
   var followsPackets: Bool { clock.followsPackets }
 
+  /// Frames before the last one at or before a time may be left out from now on, if others were before.
+  func show(at time: Int64) { decoder.show(at: time) }
+
   /// The next frame, with its stored timestamp; nil after the last.
   func next() throws(MediaError) -> Frame? {
     let frame = try Frame()

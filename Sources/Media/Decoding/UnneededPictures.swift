@@ -1,13 +1,18 @@
 internal import CMedia
 
-/// Which packets of H.264 a decoder does not need before the first picture that is shown.
+/// Which packets of H.264 a decoder does not need before the next picture that is shown.
 ///
 /// No picture refers to one whose nal_ref_idc is 0 (ITU-T H.264, 7.4.1), so the others are the same whether it is
 /// decoded or not. It is left out if a picture that precedes it in the file is shown after it, and not after the time
 /// that is wanted: then it is not the one that is shown at that time. Nothing is left out where a packet shows anything
 /// unusual: fields, gaps in frame_num, parameter sets that change.
+///
+/// The decoder gives the others in the same order. It holds back as many pictures as the stream states, n, and each one
+/// more makes it give the earliest, so that it loses a picture exactly if it has had more than n later ones. A picture
+/// that is left out can only spare an earlier one, and the one that precedes it in the file is shown after both. If the
+/// stream does not state n, the decoder learns it from the pictures, and so all of the last ones are decoded.
 struct UnneededPictures {
-  private let shownAt: Int64
+  private var shownAt: Int64
   private let step: Int64
   private let lengthSize: Int
   /// Of all sequence parameter sets; nil until there is one.
@@ -32,13 +37,16 @@ struct UnneededPictures {
     for unit in AVCSequence.units(in: record) { readSequence(unit) }
   }
 
+  /// Another picture is wanted: the last one at or before a later time.
+  mutating func show(at time: Int64) { shownAt = max(shownAt, time) }
+
   /// Whether the decoder does not need a packet. Called with each packet of the track, in the file's order.
   mutating func leavesOut(_ packet: Packet) -> Bool {
     guard isOn else { return false }
     if packet.pts == sheaf_no_pts || packet.sideData(AV_PKT_DATA_NEW_EXTRADATA) != nil { isOn = false }
     guard isOn, let picture = packet.withBytes({ read($0) }) else { return false }
     if !picture.isReference, !picture.hasOthers, !packet.isDiscarded, packet.pts < latest, let sequence, let reference,
-      packet.pts < shownAt - margin(sequence) * step,
+      packet.pts < (sequence.statesReordering ? shownAt : shownAt - 32 * step),
       picture.frameNumber == (reference + 1) & (1 << sequence.frameNumberBits - 1)
     {
       return true
@@ -47,10 +55,6 @@ struct UnneededPictures {
     if picture.isReference { reference = picture.frameNumber }
     return false
   }
-
-  /// The pictures that are all decoded before the time that is wanted. If the stream does not state by how many
-  /// pictures it reorders, the decoder learns it from the pictures.
-  private func margin(_ sequence: AVCSequence) -> Int64 { sequence.statesReordering ? 8 : 32 }
 
   private struct Picture {
     var isReference = false

@@ -2,7 +2,7 @@ package import CompositionModel
 
 /// The frames of one video track, decoded in one thread, in order of presentation, as the ffmpeg tool decodes them.
 ///
-/// Pictures of H.264 before the first frame that is returned are not decoded if no other needs them
+/// Pictures of H.264 before the frame that is wanted next are not decoded if no other needs them
 /// (`UnneededPictures`), the track has a start, and no frame around is known to be damaged: a stretch is damaged if one
 /// of its pictures is.
 ///
@@ -92,6 +92,12 @@ package final class VideoReader {
       return frame
     }
     return try decode()
+  }
+
+  /// The next frame that is wanted is the last one at or before a stored timestamp. Earlier ones may be left out if the
+  /// reader was opened for such a timestamp.
+  package func show(at tick: Int64) {
+    if !wantsPrevious, format?.needsEveryPicture != true { session.show(at: tick) }
   }
 
   /// Whether nothing that was decoded so far is damaged. A reader that begins at any start before then has the same

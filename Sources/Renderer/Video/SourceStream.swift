@@ -139,6 +139,7 @@ private final class SourceCursor {
 
   /// The last frame at or before a stored timestamp, or the first. After the last frame that one stays.
   func frame(at tick: Int64) throws(RenderError) -> Frame {
+    reader.show(at: tick)
     while let following = next, following.pts <= tick {
       if deinterlacing != nil { previous = current }
       current = following
