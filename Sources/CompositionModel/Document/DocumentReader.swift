@@ -16,6 +16,10 @@ struct DocumentReader {
   /// The overlays with a text of a metadata track, and how many different texts they have together.
   var trackTextOverlayCount = 0
   var trackTextCount = 0
+  /// The frames and values of which these may still be computed.
+  var trackTextFrames = TrackText.greatestFrameCount
+  /// The duration of an output frame. Nil: the media decide it, or it is not read yet.
+  var frameDuration: MediaTime?
   /// The numbers of overlays that come from metadata tracks.
   var numberTrackCount = 0
   /// The font files that texts name by their paths.

@@ -5,6 +5,15 @@ struct TrackText: Sendable {
   var decimals: Int
   var prefix: String
   var suffix: String
+  /// The frames that show it, if not all texts are counted that its numbers may become.
+  var frames: Frames?
+
+  /// The frames of a film that show an overlay.
+  struct Frames: Sendable {
+    /// On the film's timeline; the film may end earlier. Nil: from its start to its end.
+    var over: MediaTimeRange?
+    var duration: MediaTime
+  }
 
   static let keys = ["track", "decimals", "prefix", "suffix"]
   static let instead = [
@@ -13,10 +22,13 @@ struct TrackText: Sendable {
     "precision": "did you mean 'decimals'?", "id": "did you mean 'track'?",
   ]
   static let greatestDecimals = 6
+  static let hint = "state the 'frameRate' of 'videoComposition', so that only those of the frames are counted"
   /// The most overlays of a film whose texts come from metadata tracks.
   static let greatestOverlayCount = 100
   /// The most different texts of these overlays together: the fonts of each are found.
   static let greatestCount = 5000
+  /// The most frames, and values of tracks, of which the numbers are computed to count the texts.
+  static let greatestFrameCount = 100_000
   /// The most changes of all texts that come from metadata tracks.
   static let greatestChanges = 200_000
 
@@ -64,6 +76,34 @@ struct TrackText: Sendable {
       guard isWithin else { return nil }
     }
     return texts
+  }
+
+  /// The texts that the frames show, each once. Nil: more than `limit`, or times that cannot be used.
+  /// - Parameter frameCount: Reduced by the number of values and frames, which must not be above it.
+  func texts(
+    of track: MetadataTrackEntry, in frames: Frames, limit: Int, frameCount: inout Int
+  ) -> [String]? {
+    guard track.items.count <= frameCount else { return nil }
+    frameCount -= track.items.count
+    do {
+      guard let placed = try track.placed(frameDuration: frames.duration), let last = placed.last else { return nil }
+      // After the last value nothing changes.
+      let range =
+        try frames.over ?? MediaTimeRange(start: .zero, end: max(.zero, last.over.end) + frames.duration)
+      let count = try (range.duration / frames.duration).ceiling
+      guard count <= Int128(frameCount) else { return nil }
+      frameCount -= Int(count)
+      let items = try placed.indices.compactMap { number throws(TimeError) in
+        try track.value(number, of: placed, until: range.end)
+      }
+      let shown = try texts(
+        of: MetadataTrack(id: track.id, items: items), within: range, frameDuration: frames.duration)
+      var seen: Set<String> = []
+      let texts = shown.map(\.text).filter { seen.insert($0).inserted }
+      return texts.count <= limit ? texts : nil
+    } catch {
+      return nil
+    }
   }
 
   /// The texts of a range of time, one after the other. A number that changes is written anew at the times of the
@@ -115,12 +155,13 @@ struct TrackText: Sendable {
 
 extension DocumentReader {
   /// Reads an overlay's text that comes from a metadata track.
-  mutating func trackText(_ value: JSONValue) -> TrackText? {
+  /// - Parameter over: The overlay's, as written.
+  mutating func trackText(_ value: JSONValue, over: JSONValue?) -> TrackText? {
     let noun = "a text of a metadata track"
     guard let fields = fields(value, noun, keys: TrackText.keys, instead: TrackText.instead) else { return nil }
     let found = problems.count
     let track = metadataReference(required(fields, "track", noun))
-    let text = TrackText(
+    var text = TrackText(
       track: track ?? "", decimals: integer(fields["decimals"], in: 0...TrackText.greatestDecimals) ?? 0,
       prefix: string(fields["prefix"]) ?? "", suffix: string(fields["suffix"]) ?? "")
     for key in ["prefix", "suffix"] where fields.has(key) {
@@ -142,15 +183,32 @@ extension DocumentReader {
       problems.add(
         fields.pointer.key("decimals"), "'decimals' is for numbers; the track '\(track.shortened)' has texts")
     }
-    if let texts = text.texts(of: entry, limit: TrackText.greatestCount - trackTextCount) {
+    let limit = TrackText.greatestCount - trackTextCount
+    if let texts = text.texts(of: entry, limit: limit) {
+      trackTextCount += texts.count
+    } else if let frames = frames(over),
+      let texts = text.texts(of: entry, in: frames, limit: limit, frameCount: &trackTextFrames)
+    {
+      text.frames = frames
       trackTextCount += texts.count
     } else {
+      let hints = (text.decimals > 0 ? ["give fewer 'decimals'"] : []) + (frameDuration == nil ? [TrackText.hint] : [])
       problems.add(
         value.pointer,
         "the film would have more than \(TrackText.greatestCount) different texts of metadata tracks"
-          + (text.decimals > 0 ? "; give fewer 'decimals'" : ""))
+          + (hints.isEmpty ? "" : "; " + hints.joined(separator: ", or ")))
     }
     return problems.count == found ? text : nil
+  }
+
+  /// Nil if the frames are not known from the document alone, or if the range cannot be used.
+  private func frames(_ over: JSONValue?) -> TrackText.Frames? {
+    guard let frameDuration else { return nil }
+    guard let over else { return TrackText.Frames(duration: frameDuration) }
+    guard case .string(let text) = over.content, let written = try? WrittenRange(text: text),
+      let range = try? written.resolved(frameDuration: frameDuration), range.start >= .zero
+    else { return nil }
+    return TrackText.Frames(over: range, duration: frameDuration)
   }
 }
 
@@ -161,7 +219,12 @@ extension Document {
   func texts(of overlay: OverlayEntry) -> [StyledText] {
     guard case .text(let text, _, let source) = overlay.content else { return [] }
     guard let source else { return [text] }
-    return (metadataTrack(source.track).flatMap { source.texts(of: $0) } ?? []).map { string in
+    var frameCount = TrackText.greatestFrameCount
+    let texts = metadataTrack(source.track).flatMap { track in
+      guard let frames = source.frames else { return source.texts(of: track) }
+      return source.texts(of: track, in: frames, limit: TrackText.greatestCount, frameCount: &frameCount)
+    }
+    return (texts ?? []).map { string in
       var styled = text
       styled.text = string
       return styled

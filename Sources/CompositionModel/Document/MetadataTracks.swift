@@ -34,6 +34,46 @@ struct MetadataTrackEntry: Sendable {
   static let numbers = -1e9...1e9
 
   var hasTexts: Bool { if case .text? = items.first?.content { true } else { false } }
+
+  /// The indices of the values in order of time, with their ranges. Nil if they overlap.
+  func placed(frameDuration: MediaTime) throws(TimeError) -> [(index: Int, over: MediaTimeRange)]? {
+    var placed: [(index: Int, over: MediaTimeRange)] = []
+    for (index, item) in items.enumerated() {
+      switch item.place {
+      case .at(let time):
+        placed.append((index, MediaTimeRange(emptyAt: try time.resolved(frameDuration: frameDuration))))
+      case .over(let range):
+        guard let range = try range.resolved(frameDuration: frameDuration) else { return nil }
+        placed.append((index, range))
+      }
+    }
+    placed.sort { $0.over.start < $1.over.start }
+    let areApart = zip(placed, placed.dropFirst()).allSatisfy {
+      $0.over.end <= $1.over.start && $0.over.start < $1.over.start
+    }
+    return areApart ? placed : nil
+  }
+
+  /// One of the values as it is on the film's timeline. Nil if it has no time.
+  /// - Parameters:
+  ///   - placed: All values in order of time.
+  ///   - end: How long the last value stays that is given at a time.
+  func value(
+    _ number: Int, of placed: [(index: Int, over: MediaTimeRange)], until end: MediaTime
+  ) throws(TimeError) -> TimedMetadata? {
+    let (index, range) = placed[number]
+    let next = number + 1 < placed.count ? placed[number + 1] : nil
+    var (over, content) = (range, items[index].content)
+    if case .at = items[index].place {
+      over = try MediaTimeRange(start: range.start, end: max(next?.over.start ?? end, range.start))
+      if interpolation == .linear, let next, case .number(let from, _) = content,
+        case .number(let to, _) = items[next.index].content
+      {
+        content = .number(from: from, to: to)
+      }
+    }
+    return over.isEmpty ? nil : TimedMetadata(over: over, content)
+  }
 }
 
 /// The use of a metadata track, with its place in the document.
@@ -164,27 +204,13 @@ extension Lowering {
         return MetadataTrack(id: track.id)
       }
       var lowered = MetadataTrack(id: track.id)
-      for (number, (index, range)) in placed.enumerated() {
-        let next = number + 1 < placed.count ? placed[number + 1] : nil
-        var (over, content) = (range, track.items[index].content)
-        if case .at = track.items[index].place {
+      let end = film.end
+      for number in placed.indices {
+        let item = exact(at: track.items[placed[number].index].pointer) { () throws(TimeError) in
           // The last value stays to the end of the film.
-          let end = max(next?.over.start ?? film.end, range.start)
-          guard
-            let held = exact(
-              at: track.items[index].pointer,
-              { () throws(TimeError) in
-                try MediaTimeRange(start: range.start, end: end)
-              })
-          else { continue }
-          over = held
-          if track.interpolation == .linear, let next, case .number(let from, _) = content,
-            case .number(let to, _) = track.items[next.index].content
-          {
-            content = .number(from: from, to: to)
-          }
+          try track.value(number, of: placed, until: end)
         }
-        if !over.isEmpty { lowered.items.append(TimedMetadata(over: over, content)) }
+        if let item = item ?? nil { lowered.items.append(item) }
       }
       return lowered
     }

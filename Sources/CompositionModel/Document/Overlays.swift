@@ -210,7 +210,7 @@ extension DocumentReader {
   private mutating func text(_ fields: Fields) -> OverlayEntry.Content? {
     var (text, track): (String?, TrackText?)
     if let value = fields["text"], case .object = value.content {
-      track = trackText(value)
+      track = trackText(value, over: fields["over"])
       text = track.map { _ in "" }
     } else {
       text = name(fields["text"], "an overlay's text")

@@ -88,6 +88,7 @@ extension DocumentReader {
     entry.renderSize = size(fields["renderSize"], in: VideoCompositionEntry.sides)
     if let scale = scale(fields["scale"]) { entry.scale = scale }
     entry.frameDuration = frameDuration(fields["frameDuration"]) ?? frameDuration(ofRate: fields["frameRate"])
+    frameDuration = entry.frameDuration
     if fields.has("frameDuration"), let rate = fields["frameRate"] {
       problems.add(rate.pointer, "'frameRate' is 1 divided by 'frameDuration'; write one of them, not both")
     }

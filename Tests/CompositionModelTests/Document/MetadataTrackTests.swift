@@ -34,6 +34,39 @@ struct MetadataTrackTests {
     #expect(part.map(\.text) == ["A", "B", "C"])
   }
 
+  /// If the texts that the numbers may become are too many, those of the frames have fonts, and they alone.
+  @Test(
+    arguments: [
+      (
+        #"{"at": 0, "value": 0}, {"at": 2, "value": 99.5}, {"at": 5, "value": -3}"#, #", "interpolation": "linear""#,
+        nil
+      ),
+      (#"{"at": "17f", "value": 50}, {"at": "1/3", "value": 0}"#, #", "interpolation": "linear""#, "1/7..4"),
+      (#"{"over": "1..7/2", "value": [100, 0]}, {"over": "4+10", "value": [0, 100]}"#, "", "5f+3"),
+    ] as [(String, String, String?)])
+  func onlyTheTextsOfFramesCountIfThereAreTooMany(values: String, track: String, over: String?) throws {
+    let text = document(
+      values, track: track, composition: overlay(#"{"track": "speed", "decimals": 3}"#, over: over))
+    let shown = Set(try texts(text).map(\.text))
+    let requested = try Document.examine([UInt8](text.utf8)).fontRequests.map(\.text)
+    #expect(shown.count > 10 && shown.isSubset(of: requested))
+    // Beyond the film's end the numbers may go on.
+    #expect(requested.count <= 150)
+    let media = text.replacing(#""frameDuration": "1/10", "#, with: "")
+    let found = try problems(media)
+    #expect(found.count == 1 && found[0].message.contains("more than 5000 different texts"))
+    #expect(found.first?.message.contains("'frameRate'") == true)
+  }
+
+  @Test func moreThanEnoughFramesAreRefused() throws {
+    let values = #"{"at": 0, "value": 0}, {"at": 600, "value": 100}"#
+    let found = try problems(
+      document(
+        values, track: #", "interpolation": "linear""#, composition: overlay(#"{"track": "speed", "decimals": 3}"#)))
+    #expect(found.map(\.pointer) == ["/videoComposition/overlays/0/text"])
+    #expect(found.first?.message.contains("'frameRate'") == false)
+  }
+
   @Test func aNumberIsRoundedAndNeverMinusZero() throws {
     let values = """
       {"at": 0, "value": -0.04}, {"at": 1, "value": 2.25}, {"at": 2, "value": -12.35}, {"at": 3, "value": 1e9},
