@@ -57,7 +57,7 @@ package enum CopiedFilm {
     return try mapErrors(to: StitchError.media) { () throws(MediaError) in
       try StoredPackets(
         input, name: "media \(clip.digest.prefix(12))", track: clip.track, codec: clip.codec, timebase: clip.timebase,
-        discontinuities: clip.discontinuities, from: clip.from, movement: movement)
+        discontinuities: clip.discontinuities, from: clip.from, completesTimes: true, movement: movement)
     }
   }
 

@@ -418,7 +418,47 @@ struct PassthroughTests {
     #expect(result.errors.contains(message), "\(result.errors)")
   }
 
-  @Test(arguments: [("avi", "libx264"), ("mpg", "mpeg2video"), ("h264", "libx264")])
+  /// The times of a file's decoded frames, from the first one on, in milliseconds.
+  private func shownTimes(_ path: String) throws -> [Int] {
+    let list = try Tool.run(
+      "ffmpeg",
+      ["-v", "error", "-i", path, "-map", "0:v", "-vsync", "passthrough", "-enc_time_base", "1:1000", "-f", "framemd5"]
+        + ["-"]
+    ).output
+    let times = String(decoding: list, as: UTF8.self).split(separator: "\n").filter { !$0.hasPrefix("#") }
+      .compactMap { Int($0.split(separator: ",")[2].trimmingCharacters(in: .whitespaces)) }
+    return times.map { $0 - times[0] }
+  }
+
+  /// ffmpeg's own copy lacks the times that the file does not store.
+  @Test(arguments: [
+    ("avi", "mpeg4", 2, "mkv"), ("avi", "mpeg4", 0, "mp4"), ("avi", "mpeg2video", 3, "mp4"),
+    ("mpg", "mpeg2video", 2, "mkv"), ("vob", "mpeg2video", 3, "mp4"), ("mpg", "mpeg1video", 1, "mkv"),
+    ("asf", "mpeg4", 1, "mp4"), ("m2v", "mpeg2video", 2, "mkv"),
+  ])
+  func `pictures get the times that their types show`(
+    container: String, codec: String, bFrames: Int, output: String
+  ) async throws {
+    defer { files.remove() }
+    let path = files.path("source.\(container)")
+    _ = try Tool.ffmpeg([
+      "-f", "lavfi", "-i", "testsrc2=size=160x120:rate=25:duration=3", "-c:v", codec, "-q:v", "4", "-bf", "\(bFrames)",
+      "-g", "12", path,
+    ])
+    #expect(try probe(path, "packet=pts").contains("N/A") == (bFrames > 0))
+    let film = files.path("copy.\(output)")
+    let result = try await render(try document(#"{ "asset": "a" }"#, to: film, assets: "\"a\": \"\(path)\""))
+    try #require(result.status == 0, "\(result.errors)")
+    #expect(try packets(film, "v") == packets(path, "v"))
+    let shown = try frames(path, ["-vsync", "passthrough"])
+    #expect(try shown.count == 75 && frames(film, ["-vsync", "passthrough"]) == shown)
+    #expect(try shownTimes(film) == shownTimes(path))
+    #expect(try probe(film, "stream=start_time").first.flatMap(Double.init) == 0)
+    #expect(try !probe(film, "packet=pts").contains("N/A"))
+    #expect(try Tool.result(of: "ffmpeg", ["-v", "warning", "-i", film, "-f", "null", "-"]).log == "")
+  }
+
+  @Test(arguments: [("avi", "libx264"), ("h264", "libx264")])
   func `pictures without stored times are refused before any work`(container: String, codec: String) async throws {
     defer { files.remove() }
     let path = files.path("source.\(container)")

@@ -34,8 +34,8 @@ public struct VideoFormat: Sendable, Hashable, Codable {
   /// the probe found none. A track is decoded to look for them only if its packets show damage, or decoding is needed
   /// anyway. In a task, the first of them around what it reads.
   public var damagedFrames: FrameTimes?
-  /// True if the file does not store when each picture is presented, as AVI and raw streams: `frames` is then what the
-  /// other packets or a decoder show, and pictures cannot be copied. Nil if it does.
+  /// True if only a decoder shows when each picture is presented, as for H.264 in AVI and raw streams: pictures cannot
+  /// be copied. Nil if the file stores it, or the types of the pictures and their decoding times show it.
   public var lacksStoredTimes: Bool?
   /// The constant rate behind rounded times. Nil if the container does not round times, or the rate is not constant.
   public var cadence: StoredTime.Cadence?

@@ -151,8 +151,8 @@ extension Lowering {
       if source.video?.lacksStoredTimes == true {
         problems.add(
           pointer.key("asset"),
-          "the preset '\(Passthrough.name)' copies times that are stored, and this file does not store one for each "
-            + "picture, as AVI, MPEG program streams and raw streams may not: leave the preset out")
+          "the preset '\(Passthrough.name)' copies times that are stored, and only decoding shows when each picture of "
+            + "this file is shown, as of H.264 in AVI and of raw streams: leave the preset out")
       }
       if clip.source.duration != clip.target.duration {
         problems.add(

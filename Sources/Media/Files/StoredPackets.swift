@@ -10,7 +10,8 @@ package protocol PacketSource: AnyObject {
 }
 
 /// The stored packets of one track of a file, from a keyframe or from the head of the file on, in the file's order.
-/// Pictures whose decoding times the file does not state have the ones that follow from the others.
+/// Pictures whose decoding times the file does not state have the ones that follow from the others. So have pictures of
+/// MPEG-1, 2 and 4 without presentation times, if it is asked for.
 package final class StoredPackets: PacketSource {
   /// As many pictures as any codec decodes ahead of the one that is shown, and more.
   private static let greatestDelay = 64
@@ -22,15 +23,20 @@ package final class StoredPackets: PacketSource {
   /// Packets that were read and are to be returned before more are.
   private var ready: [Packet] = []
   private var lastDecoding: Int64?
+  /// Nil: presentation times that the file does not state are not completed.
+  private let types: KeyframeRule?
+  private var latest = Int64.min
 
   /// - Parameters:
   ///   - name: The file's name, for messages.
   ///   - codec: The described track's, and so is the timebase. Others are refused. Nil: of a file that was not
   ///     described, because this process has just written it.
   ///   - start: Nil: the head of the file.
+  ///   - completesTimes: Whether pictures without presentation times get those that `PictureOrder` finds. The track was
+  ///     described as one that has them all.
   package init(
     _ source: any ByteSource, name: String, track: Int, codec: String?, timebase: MediaTime?,
-    discontinuities: [Discontinuity]?, from start: Keyframe?, movement: Movement?
+    discontinuities: [Discontinuity]?, from start: Keyframe?, completesTimes: Bool = false, movement: Movement?
   ) throws(MediaError) {
     self.track = track
     let places = discontinuities.map { [track: $0] } ?? [:]
@@ -66,6 +72,8 @@ package final class StoredPackets: PacketSource {
     }
     self.demuxer = demuxer
     isVideo = stream.pointee.codecpar.pointee.codec_type == AVMEDIA_TYPE_VIDEO
+    let rule = KeyframeRule(stream.pointee.codecpar, hasAlphaBeside: Decoder.hasAlphaBeside(stream))
+    types = completesTimes && rule.statesPictureTypes ? rule : nil
     format = try StoredTrackFormat(stream, name: name)
   }
 
@@ -89,7 +97,9 @@ package final class StoredPackets: PacketSource {
   package func next() throws(MediaError) -> Packet? {
     if ready.isEmpty { try readMore() }
     guard !ready.isEmpty else { return nil }
+    if let types, !ready[0].hasPresentationTime { try completeTime(types) }
     let packet = ready.removeFirst()
+    latest = max(latest, packet.pts)
     if packet.dts != sheaf_no_pts { lastDecoding = packet.dts }
     return packet
   }
@@ -103,6 +113,31 @@ package final class StoredPackets: PacketSource {
       if !isVideo || packet.dts != sheaf_no_pts || !packet.hasPresentationTime { break }
     }
     stateDecodingTimes()
+  }
+
+  /// Gives the first of the packets that are ready the time at which a decoder gives its picture.
+  private func completeTime(_ types: KeyframeRule) throws(MediaError) {
+    guard types.isBidirectional(ready[0]) == false else {
+      ready[0].pts = ready[0].dts
+      return
+    }
+    // The pictures in between are shown before it.
+    var index = 1
+    while index < Self.greatestDelay {
+      if index == ready.count {
+        let packet = try Packet()
+        guard try demuxer.read(into: packet, ofTrack: track) else { break }
+        ready.append(packet)
+      }
+      guard types.isBidirectional(ready[index]) == true else {
+        ready[0].pts = ready[index].dts
+        return
+      }
+      index += 1
+    }
+    guard index == ready.count else { return }
+    let shown = ready.dropFirst().reduce(latest) { max($0, $1.hasPresentationTime ? $1.pts : $1.dts) }
+    ready[0].pts = shown == .min ? ready[0].dts : shown + ready[index - 1].duration
   }
 
   /// Matroska stores no decoding times. libavformat knows them once it has read as many pictures as a decoder holds

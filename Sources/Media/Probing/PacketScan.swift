@@ -154,8 +154,13 @@ struct PacketScan {
   /// Whether pictures have no stored time, and no other packets show it.
   var lacksTimes: Bool { hasPacketWithoutTime && !hasFoundTimes }
 
-  /// Whether pictures have no stored time of their own. Others may show them, or decoding may.
-  var lacksStoredTimes: Bool { hasPacketWithoutTime || hasDecodingTimes }
+  /// Whether only decoding gives the time of some picture: neither its packet does nor the types of the pictures.
+  /// Called after `completeTimes`.
+  /// - Parameter shown: The times of the pictures that are shown.
+  func lacksStoredTimes(_ shown: [Int64]) -> Bool {
+    guard hasPacketWithoutTime, !hasDecodingTimes else { return hasDecodingTimes }
+    return lacksTimes ? order?.possibleTimes.map { (times + $0).sorted() } != shown : times != shown
+  }
 
   /// Whether stored times contradict the order in which a decoder gives the pictures. The time of each then depends on
   /// all that was decoded before it.

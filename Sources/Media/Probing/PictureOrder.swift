@@ -73,8 +73,11 @@ struct PictureOrder {
 
   /// The presentation times of the packets that have none, which are those that decoding gives their pictures. Nil if
   /// the packets do not show them.
-  var missingTimes: [Int64]? {
-    guard isRegular, isDelayed, let lastReference else { return nil }
+  var missingTimes: [Int64]? { isDelayed ? possibleTimes : nil }
+
+  /// The same, if decoding proves that a reference picture is presented when the next one is decoded.
+  var possibleTimes: [Int64]? {
+    guard isRegular, let lastReference else { return nil }
     if lastReference != sheaf_no_pts { return lastReference > lastShown ? derived : nil }
     // No packet follows it, so it has the decoding time that would follow the last packet's (`FrameClock`).
     let last = lastDecodingTime + lastDuration

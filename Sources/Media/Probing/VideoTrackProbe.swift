@@ -87,8 +87,8 @@ struct VideoTrackProbe {
       colour: first.colour, isInterlaced: first.isInterlaced, nominalFrameRate: isStill ? .zero : nominalRate(step),
       frames: FrameTimes(times), keyframes: keyframes,
       startsProvedBy: isStill ? nil : self.proof(of: keyframes, proof), decoderStates: states,
-      damagedFrames: damage.pictures, lacksStoredTimes: scan.lacksStoredTimes && !isStill ? true : nil, isStill: isStill
-    )
+      damagedFrames: damage.pictures, lacksStoredTimes: !isStill && scan.lacksStoredTimes(times) ? true : nil,
+      isStill: isStill)
     finding.description.video?.hdr = HDRMetadata(first, stream)
   }
 
