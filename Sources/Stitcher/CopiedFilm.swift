@@ -118,6 +118,8 @@ private struct CopiedTrack {
   private var delay: Int64 = 0
   /// Where the latest packet of sound ends.
   private var end: Int64?
+  /// The longest duration of the clip's packets of sound so far.
+  private var longest: Int64 = 0
   private var lastDecoding: Int64?
 
   init(_ track: CopiedFilm.Track, _ container: Container) throws(StitchError) {
@@ -180,6 +182,7 @@ private struct CopiedTrack {
     preroll = []
     hasBegun = false
     delay = 0
+    longest = 0
     clip += 1
     guard clip < track.clips.count else {
       clip = track.clips.count - 1
@@ -216,6 +219,10 @@ private struct CopiedTrack {
   private mutating func addSound(_ packet: Packet) throws(StitchError) {
     if packet.pts >= clipEntry.end { return try endClip() }
     guard format.trim(packet, to: clipEntry.start..<clipEntry.end) else { return }
+    // A file may state a shorter duration of its last packet, of which all samples are decoded where others follow. A
+    // tick of difference is one of rounding.
+    longest = max(longest, packet.duration)
+    if format.hasEqualFrames, clip < track.clips.count - 1, packet.duration + 1 < longest { packet.duration = longest }
     let (start, stop) = (packet.pts, packet.pts + packet.duration)
     let hidesRunUp = clip == 0 && hidesSamples
     if !hasBegun {

@@ -256,6 +256,36 @@ struct PassthroughTests {
     }
   }
 
+  /// The file states of its last packet that fewer samples are presented than are decoded.
+  @Test(arguments: ["mp4", "mov"]) func `sound that ends within a packet is joined without an overlap`(
+    container: String
+  ) async throws {
+    defer { files.remove() }
+    let source = files.path("clicks.mp4")
+    _ = try Tool.ffmpeg([
+      "-f", "lavfi", "-i", "testsrc2=size=64x48:rate=25:duration=1", "-f", "lavfi", "-i",
+      "aevalsrc='if(eq(n,24000),0.9,0)':s=48000:d=1", "-c:v", "libx264", "-c:a", "aac", source,
+    ])
+    let stored = try Tool.ffprobe("-select_streams", "a", "-show_entries", "packet=duration", source)
+    try #require(stored.last.flatMap { Int($0[0]) } ?? 1024 < 1000)
+    let count = 16
+    let film = files.path("joined.\(container)")
+    let edit = try document(
+      Array(repeating: #"{ "asset": "a" }"#, count: count).joined(separator: ", "), to: film,
+      assets: "\"a\": \"\(source)\"")
+    let result = try await render(edit)
+    try #require(result.status == 0, "\(result.errors)")
+    let times = try Tool.ffprobe("-select_streams", "a", "-show_entries", "packet=pts", film).compactMap { Int($0[0]) }
+    #expect(times.count > count * 46)
+    #expect(zip(times, times.dropFirst()).allSatisfy { $1 - $0 == 1024 })
+    let sound = try samples(film)
+    for second in 0..<count {
+      let around = second * 48000 + 12000..<min(sound.count, second * 48000 + 36000)
+      let click = try #require(around.max { abs(sound[$0]) < abs(sound[$1]) })
+      #expect(abs(click - second * 48000 - 24000) <= 513, "second \(second)")
+    }
+  }
+
   /// What RFC 9639 says of bytes 13 to 34 of the stream info: the number of samples, and the MD5 of the samples.
   private func streamInfo(_ bytes: Data) throws -> (samples: Int, digest: [UInt8]) {
     let info = [UInt8](bytes.prefix(34))

@@ -64,6 +64,9 @@ package final class StoredTrackFormat: @unchecked Sendable {
     avcodec_parameters_free(&freed)
   }
 
+  /// Whether all packets decode to as many samples.
+  package var hasEqualFrames: Bool { ["aac", "mp2", "mp3", "ac3"].contains(codec) }
+
   /// Of pictures; zero for sound.
   package var size: PixelSize { identity.size }
   /// Samples a second of each channel; 0 for pictures.
