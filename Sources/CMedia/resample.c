@@ -1,4 +1,5 @@
 // What is common to both versions of the resampling kernels: filters, the order of rows, and shapes.
+#include "chroma_places.h"
 #include "kernel_rows.h"
 #include "sheaf_kernels.h"
 #include "sheaf_resample.h"
@@ -235,6 +236,116 @@ void sheaf_polygon_edges(
   for (int y = 0; y < height; y++) {
     for (int x = spans[y].start; x < spans[y].inner_start; x++) *edges++ = pixel_coverage(corners, count, x, y);
     for (int x = spans[y].inner_end; x < spans[y].end; x++) *edges++ = pixel_coverage(corners, count, x, y);
+  }
+}
+
+// A row of pixels of a shape, with the coverage of those at its edges.
+struct shape_row {
+  struct sheaf_span span;
+  const uint16_t *edges;
+};
+
+static unsigned coverage_at(struct shape_row row, int x) {
+  const struct sheaf_span span = row.span;
+  if (x < span.start || x >= span.end) return 0;
+  if (x < span.inner_start) return row.edges[x - span.start];
+  return x < span.inner_end ? SHEAF_ONE : row.edges[span.inner_start - span.start + x - span.inner_end];
+}
+
+// The chroma samples of which any pixel is within a row's span, and those of which all are within its inner one.
+static struct sheaf_span chroma_span(
+  struct sheaf_span span, struct taps across, int shift, int width, int repeats_left) {
+  const int columns = (width + shift) >> shift, last = across.first + across.count - 1;
+  struct sheaf_span chroma;
+  chroma.start = span.start <= last ? 0 : (span.start - last + shift) >> shift;
+  chroma.end = ((span.end - 1 - across.first) >> shift) + 1;
+  if (chroma.end > columns) chroma.end = columns;
+  chroma.inner_start = (span.inner_start - across.first + shift) >> shift;
+  if (span.inner_start == 0 && repeats_left) chroma.inner_start = 0;
+  chroma.inner_end = span.inner_end <= last ? 0 : ((span.inner_end - 1 - last) >> shift) + 1;
+  if (span.inner_end >= width) chroma.inner_end = columns;
+  return chroma;
+}
+
+// Goes through the rows of pixels that rows of chroma samples are made from.
+struct shape_walk {
+  const struct sheaf_span *spans;
+  const uint16_t *edges;
+  int height, next;
+  struct sheaf_subsampling how;
+  struct taps down;
+  // The four latest rows, by the number's last bits.
+  struct shape_row latest[4];
+};
+
+// The rows of the chroma samples of row `y`, which must be greater than before. A row that is zero touches nothing.
+static void walk_to(struct shape_walk *walk, int y, struct shape_row rows[3]) {
+  for (int tap = 0; tap < walk->down.count; tap++) {
+    int at = (y << walk->how.shift_y) + walk->down.first + tap;
+    if (at >= walk->height) at = walk->height - 1;
+    if (at < 0 && walk->how.repeats_top) at = 0;
+    for (; walk->next <= at; walk->next++) {
+      const struct sheaf_span span = walk->spans[walk->next];
+      walk->latest[walk->next & 3] = (struct shape_row){span, walk->edges};
+      walk->edges += span.inner_start - span.start + span.end - span.inner_end;
+    }
+    rows[tap] = at < 0 ? (struct shape_row){{0, 0, 0, 0}, NULL} : walk->latest[at & 3];
+  }
+}
+
+ptrdiff_t sheaf_subsample_spans(
+  struct sheaf_span *chroma_spans, const struct sheaf_span *spans, const uint16_t *edges, int width, int height,
+  struct sheaf_subsampling how) {
+  const struct taps across = taps_of(how.shift_x, how.place_x), down = taps_of(how.shift_y, how.place_y);
+  struct shape_walk walk = {.spans = spans, .edges = edges, .height = height, .how = how, .down = down};
+  ptrdiff_t total = 0;
+  for (int y = 0; y < (height + how.shift_y) >> how.shift_y; y++) {
+    struct shape_row rows[3];
+    walk_to(&walk, y, rows);
+    struct sheaf_span all = {width, 0, width, 0};
+    int is_inner = 1;
+    for (int tap = 0; tap < down.count; tap++) {
+      const struct sheaf_span span = rows[tap].span;
+      if (span.inner_start >= span.inner_end) is_inner = 0;
+      if (span.start >= span.end) continue;
+      const struct sheaf_span chroma = chroma_span(span, across, how.shift_x, width, how.repeats_left);
+      const int is_first = all.start > all.end;
+      if (is_first || chroma.start < all.start) all.start = chroma.start;
+      if (is_first || chroma.end > all.end) all.end = chroma.end;
+      if (is_first || chroma.inner_start > all.inner_start) all.inner_start = chroma.inner_start;
+      if (is_first || chroma.inner_end < all.inner_end) all.inner_end = chroma.inner_end;
+    }
+    if (all.start > all.end) all.start = all.end = 0;
+    if (!is_inner || all.inner_start >= all.inner_end) all.inner_start = all.inner_end = all.end;
+    chroma_spans[y] = all;
+    total += all.inner_start - all.start + all.end - all.inner_end;
+  }
+  return total;
+}
+
+void sheaf_subsample_edges(
+  uint16_t *chroma_edges, const struct sheaf_span *chroma_spans, const struct sheaf_span *spans,
+  const uint16_t *edges, int width, int height, struct sheaf_subsampling how) {
+  const struct taps across = taps_of(how.shift_x, how.place_x), down = taps_of(how.shift_y, how.place_y);
+  const int shift = across.shift + down.shift;
+  const unsigned half = 1u << shift >> 1;
+  struct shape_walk walk = {.spans = spans, .edges = edges, .height = height, .how = how, .down = down};
+  for (int y = 0; y < (height + how.shift_y) >> how.shift_y; y++) {
+    struct shape_row rows[3];
+    walk_to(&walk, y, rows);
+    const struct sheaf_span all = chroma_spans[y];
+    for (int x = all.start; x < all.end; x++) {
+      if (x == all.inner_start && (x = all.inner_end) == all.end) break;
+      unsigned sum = 0;
+      for (int tap = 0; tap < across.count; tap++) {
+        int at = (x << how.shift_x) + across.first + tap;
+        if (at < 0 && !how.repeats_left) continue;
+        at = at < 0 ? 0 : at < width ? at : width - 1;
+        for (int row = 0; row < down.count; row++)
+          sum += across.weight[tap] * down.weight[row] * coverage_at(rows[row], at);
+      }
+      *chroma_edges++ = (uint16_t)((sum + half) >> shift);
+    }
   }
 }
 

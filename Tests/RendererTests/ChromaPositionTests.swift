@@ -203,4 +203,69 @@ import Testing
     let found = (0..<4).map { Int(blend.plane(.chromaCoverage)[$0]) }
     #expect(found == [4096, 16384, 16384, 4096])
   }
+
+  /// The edges of a placed picture are those of the same film in 4:4:4 whose chroma is reduced afterwards. The colours
+  /// are flat, so that nothing but coverage decides, and rounding in both films leaves one code.
+  @Test(arguments: ["left", "center", "topleft", "top", "bottomleft", "bottom"])
+  func theChromaOfAnEdgeIsThatOfItsPixels(location: String) throws {
+    let size = PixelSize(width: 66, height: 50)
+    let geometries = [
+      LayerGeometry(
+        transform: .turn(.constant(LayerTurn(rotation: 23, scaleX: 0.6, scaleY: 0.7, x: 3.3, y: 1.6)))),
+      LayerGeometry(frame: .constant(Rectangle(x: 10.4, y: 7.3, width: 31.5, height: 24.9))),
+      LayerGeometry(frame: .constant(Rectangle(x: 11, y: 9, width: 31, height: 22))),
+      LayerGeometry(frame: .constant(Rectangle(x: 12, y: 8, width: 32, height: 24))),
+      LayerGeometry(frame: .constant(Rectangle(x: -5, y: 20, width: 40, height: 60))),
+    ]
+    for geometry in geometries {
+      for opacity in [1, 0.4] {
+        func film(_ format: PixelFormat) throws -> [Double] {
+          var fixture = try VideoFixture()
+          let colours = try ["red", "blue"].map { colour in
+            try fixture.make(
+              "\(colour).png",
+              ["-f", "lavfi", "-i", "color=\(colour):size=66x50", "-frames:v", "1", "-pix_fmt", "rgb24"])
+          }
+          var placed = try fixture.clip(colours[0])
+          placed.geometry = geometry
+          placed.geometry?.crop = .constant(Rectangle(x: 0, y: 0, width: 66, height: 50))
+          placed.opacity = try RampList.constant(opacity)
+          let below = try fixture.clip(colours[1])
+          let colour = ColourTags(matrix: "bt709", chromaLocation: location)
+          let task = fixture.task([.clip(placed), .clip(below)], size: size, format: format, colour: colour)
+          return CompositingTests.samples(try fixture.frame(task), format).map(Double.init)
+        }
+        let full = try film(.yuv444p10)
+        for format in [PixelFormat.yuv420p10, .yuv422p10] {
+          let (made, cell) = (try film(format), ChromaCell(format))
+          let (width, height) = (size.width, size.height)
+          let site = Self.site(location, format)
+          func taps(_ side: Int, _ site: Double) -> [(Int, Double)] {
+            if side == 1 { return [(0, 1)] }
+            let first = Int(site.rounded(.down)) - 1
+            return site == 1 ? [(0, 0.5), (1, 0.5)] : [(first, 0.25), (first + 1, 0.5), (first + 2, 0.25)]
+          }
+          let (columns, rows) = (width / cell.width, height / cell.height)
+          var worst = 0.0
+          for plane in 1...2 {
+            for row in 0..<rows {
+              for column in 0..<columns {
+                var sum = 0.0
+                for (dy, ofRow) in taps(cell.height, site.y) {
+                  for (dx, ofColumn) in taps(cell.width, site.x) {
+                    let x = min(width - 1, max(0, column * cell.width + dx))
+                    let y = min(height - 1, max(0, row * cell.height + dy))
+                    sum += ofRow * ofColumn * full[(plane * height + y) * width + x]
+                  }
+                }
+                let at = width * height + (plane - 1) * columns * rows + row * columns + column
+                worst = max(worst, abs(made[at] - sum))
+              }
+            }
+          }
+          #expect(worst <= 1.1, "\(format) \(geometry)")
+        }
+      }
+    }
+  }
 }

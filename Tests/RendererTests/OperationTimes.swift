@@ -107,5 +107,14 @@ struct OperationTimes {
       "zoom", nil,
       Self.ramp(
         Rectangle(x: 0, y: 0, width: 1920, height: 1080), Rectangle(x: -300, y: -200, width: 2560, height: 1440)))
+    try Self.time(
+      "picture-in-picture", nil,
+      Self.ramp(
+        Rectangle(x: 100, y: 60, width: 640, height: 360), Rectangle(x: 900, y: 600, width: 640, height: 360)))
+    try Self.time(
+      "turned-picture-in-picture",
+      .turn(
+        Self.ramp(LayerTurn(rotation: 10, scaleX: 0.3, scaleY: 0.3), LayerTurn(rotation: 40, scaleX: 0.3, scaleY: 0.3))),
+      nil)
   }
 }

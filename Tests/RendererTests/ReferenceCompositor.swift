@@ -286,14 +286,11 @@ struct ReferenceCompositor {
     return result
   }
 
-  /// How much of each square of a grid is within the picture.
-  private func coverage(_ matrix: [Double], _ visible: [Double], across: Int, down: Int, _ size: (Int, Int)) -> Plane {
+  /// How much of each pixel is within the picture.
+  private func coverage(_ matrix: [Double], _ visible: [Double]) -> Plane {
     let (right, bottom) = (visible[0] + visible[2], visible[1] + visible[3])
     let corners = [(visible[0], visible[1]), (right, visible[1]), (right, bottom), (visible[0], bottom)].map {
-      (
-        (matrix[0] * $0.0 + matrix[2] * $0.1 + matrix[4]) / Double(across),
-        (matrix[1] * $0.0 + matrix[3] * $0.1 + matrix[5]) / Double(down)
-      )
+      (matrix[0] * $0.0 + matrix[2] * $0.1 + matrix[4], matrix[1] * $0.0 + matrix[3] * $0.1 + matrix[5])
     }
     /// The part of a polygon where a·x + b·y <= c.
     func half(_ polygon: [(Double, Double)], _ a: Double, _ b: Double, _ c: Double) -> [(Double, Double)] {
@@ -309,11 +306,11 @@ struct ReferenceCompositor {
       }
       return kept
     }
-    var plane = Plane(size.0, size.1)
-    for y in 0..<size.1 {
+    var plane = Plane(width, height)
+    for y in 0..<height {
       let strip = half(half(corners, 0, -1, -Double(y)), 0, 1, Double(y + 1))
       if strip.count < 3 { continue }
-      for x in 0..<size.0 {
+      for x in 0..<width {
         let square = half(half(strip, -1, 0, -Double(x)), 1, 0, Double(x + 1))
         if square.count < 3 { continue }
         var area = 0.0
@@ -321,7 +318,7 @@ struct ReferenceCompositor {
           let (p, q) = (square[index], square[(index + 1) % square.count])
           area += (p.0 - Double(x)) * (q.1 - Double(y)) - (q.0 - Double(x)) * (p.1 - Double(y))
         }
-        plane.samples[y * size.0 + x] = abs(area) / 2
+        plane.samples[y * width + x] = abs(area) / 2
       }
     }
     return plane
@@ -461,8 +458,8 @@ struct ReferenceCompositor {
     }
     let chromaSize = (planes[1].width, planes[1].height)
     var colours: [Plane]
-    var alpha = coverage(matrix, visible, across: 1, down: 1, (width, height))
-    var chromaAlpha = coverage(matrix, visible, across: across, down: down, chromaSize)
+    var alpha = coverage(matrix, visible)
+    var chromaAlpha = copied(alpha, matrix) ?? subsampled(alpha)
     if layer.picture.hasAlpha {
       var full = layer.picture.planes.enumerated().map { index, plane in
         sampled(
@@ -541,6 +538,24 @@ struct ReferenceCompositor {
             result.samples[y * result.width + x] += ofRow * ofColumn * plane.samples[row * width + column]
           }
         }
+      }
+    }
+    return result
+  }
+
+  /// The coverage of chroma samples by a picture that is moved by whole cells and nothing else, and covers whole cells:
+  /// it is copied. Nil for any other.
+  private func copied(_ alpha: Plane, _ matrix: [Double]) -> Plane? {
+    func isWhole(_ distance: Double, _ cell: Int) -> Bool {
+      (distance / Double(cell)).rounded() * Double(cell) == distance
+    }
+    guard Array(matrix[0..<4]) == [1, 0, 0, 1], isWhole(matrix[4], across), isWhole(matrix[5], down) else { return nil }
+    var result = Plane((width + across - 1) / across, (height + down - 1) / down)
+    for y in 0..<height {
+      for x in 0..<width {
+        let (own, first) = (alpha.samples[y * width + x], alpha.samples[(y - y % down) * width + x - x % across])
+        if own != first || (own != 0 && own != 1) { return nil }
+        result.samples[y / down * result.width + x / across] = own
       }
     }
     return result

@@ -222,4 +222,62 @@ import Testing
       #expect(abs(area - abs(a * d - b * c)) <= 0.01)
     }
   }
+
+  /// Of any place of chroma, at any edges of the frame.
+  @Test func theChromaOfAShapeIsWhatItsPixelsAre() {
+    var random = SeededRandom(seed: 7)
+    let places: [sheaf_place] = [SHEAF_FIRST, SHEAF_MIDDLE, SHEAF_LAST]
+    for _ in 0..<3000 {
+      let width = Int.random(in: 1...20, using: &random)
+      let height = Int.random(in: 1...16, using: &random)
+      let how = sheaf_subsampling(
+        shift_x: Int32.random(in: 0...1, using: &random), shift_y: Int32.random(in: 0...1, using: &random),
+        place_x: places.randomElement(using: &random) ?? SHEAF_FIRST,
+        place_y: places.randomElement(using: &random) ?? SHEAF_FIRST,
+        repeats_left: Int32.random(in: 0...1, using: &random), repeats_top: Int32.random(in: 0...1, using: &random))
+      func number(_ range: ClosedRange<Double>) -> Double {
+        // Often whole, as the sides of a frame are.
+        let number = Double.random(in: range, using: &random)
+        return Bool.random(using: &random) ? number.rounded() : number
+      }
+      let (x, y) = (number(-4...20), number(-4...16))
+      let (a, d) = (number(-20...30), number(-20...30))
+      let isUpright = Bool.random(using: &random)
+      let (b, c) = isUpright ? (0, 0) : (number(-20...20), number(-20...20))
+      let corners = [x, y, x + a, y + b, x + a + c, y + b + d, x + c, y + d]
+      let (columns, rows) = ((width + Int(how.shift_x)) >> how.shift_x, (height + Int(how.shift_y)) >> how.shift_y)
+      var spans = [sheaf_span](repeating: sheaf_span(), count: height)
+      let count = sheaf_polygon_spans(corners, 4, Int32(width), Int32(height), &spans)
+      var edges = [UInt16](repeating: 0, count: count + 1)
+      sheaf_polygon_edges(corners, 4, Int32(height), spans, &edges)
+      var chromaSpans = [sheaf_span](repeating: sheaf_span(), count: rows)
+      let chromaCount = sheaf_subsample_spans(&chromaSpans, spans, edges, Int32(width), Int32(height), how)
+      var chromaEdges = [UInt16](repeating: 0xffff, count: chromaCount + 1)
+      sheaf_subsample_edges(&chromaEdges, chromaSpans, spans, edges, Int32(width), Int32(height), how)
+      #expect(chromaEdges[chromaCount] == 0xffff)
+      let coverage = Self.coverage(spans, edges, width)
+      var right = [UInt16](repeating: 0, count: columns * rows)
+      sheaf_subsample16(&right, columns * 2, coverage, width * 2, Int32(width), Int32(height), how)
+      #expect(Self.coverage(chromaSpans, chromaEdges, columns) == right, "\(width)x\(height) \(corners) \(how)")
+      // What is covered completely is not computed.
+      for (y, span) in chromaSpans.enumerated() {
+        let inner = right[(y * columns)..<((y + 1) * columns)].filter { $0 == 16384 }.count
+        if isUpright { #expect(inner == span.inner_end - span.inner_start || span.end - span.start <= 2) }
+      }
+    }
+  }
+
+  /// Of each pixel.
+  private static func coverage(_ spans: [sheaf_span], _ edges: [UInt16], _ width: Int) -> [UInt16] {
+    var coverage = [UInt16](repeating: 0, count: spans.count * width)
+    var next = 0
+    for (y, span) in spans.enumerated() {
+      for x in Int(span.start)..<Int(span.end) {
+        let isInner = x >= span.inner_start && x < span.inner_end
+        coverage[y * width + x] = isInner ? 16384 : edges[next]
+        next += isInner ? 0 : 1
+      }
+    }
+    return coverage
+  }
 }

@@ -81,6 +81,14 @@ ptrdiff_t sheaf_polygon_spans(const double *corners, int count, int width, int h
 void sheaf_polygon_edges(
   const double *corners, int count, int height, const struct sheaf_span *spans, uint16_t *edges);
 
+// The same of a shape's chroma samples: the coverage is what sheaf_subsample16 makes of that of width x height pixels.
+ptrdiff_t sheaf_subsample_spans(
+  struct sheaf_span *chroma_spans, const struct sheaf_span *spans, const uint16_t *edges, int width, int height,
+  struct sheaf_subsampling how);
+void sheaf_subsample_edges(
+  uint16_t *chroma_edges, const struct sheaf_span *chroma_spans, const struct sheaf_span *spans,
+  const uint16_t *edges, int width, int height, struct sheaf_subsampling how);
+
 // Draws codes that have the shape's place over others, by coverage times opacity: with a = (coverage*opacity + 8192) >>
 // 14, (code*a + under*(16384-a) + 8192) >> 14.
 void sheaf_draw_shape8(

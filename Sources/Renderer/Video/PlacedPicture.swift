@@ -62,17 +62,18 @@ final class PicturePlacer {
     let toFilm = stored.then(placement.matrix)
     let corners = Self.corners(placement)
     guard let touched = touched(corners), let back = toFilm.inverse, back.isUsable else { return nil }
-    let rect = cell.enclosing(touched, in: format.size)
-    let luma = shape(corners, rect, .luma)
+    let cells = cell.enclosing(touched, in: format.size)
+    if toFilm.isWhole(cell), shape(corners, cells).isFull {
+      return .opaque(frame: frame, x: cells.x - Int(toFilm.tx), y: cells.y - Int(toFilm.ty), rect: cells)
+    }
+    let rect = cell.reached(by: touched, in: format.size)
+    let luma = shape(corners, rect)
+    let chroma = chroma(luma, in: rect)
     let chromaGrid = Grid.chroma(cell, cell.site)
     let ofChroma = Grid.chroma(cell, site)
-    if luma.isFull, toFilm.isWhole(cell) {
-      return .opaque(frame: frame, x: rect.x - Int(toFilm.tx), y: rect.y - Int(toFilm.ty), rect: rect)
-    }
     let target = try mapErrors(to: RenderError.during("placing a picture")) { () throws(MediaError) in
       try Frame(size: rect.size, format: frame.format, colour: format.colour)
     }
-    let chroma = cell.width * cell.height == 1 ? luma : shape(corners, rect, chromaGrid)
     let used = placement.sampled.used(stored, in: frame.size)
     try frame.withPlanes { from throws(RenderError) in
       try target.withMutablePlanes { to in
@@ -91,7 +92,7 @@ final class PicturePlacer {
         }
       }
     }
-    if luma.isFull { return .opaque(frame: target, x: 0, y: 0, rect: rect) }
+    if luma.isFull, chroma.isFull { return .opaque(frame: target, x: 0, y: 0, rect: rect) }
     return .shaped(ShapedPicture(target, rect: rect, luma: luma, chroma: chroma))
   }
 
@@ -107,11 +108,11 @@ final class PicturePlacer {
       return nil
     }
     let isSubsampled = whole.cell.width * whole.cell.height > 1
-    let rect = isSubsampled ? cell.enclosing(touched, in: format.size) : cell.reached(by: touched, in: format.size)
-    let luma = shape(corners, rect, .luma)
+    let rect = cell.reached(by: touched, in: format.size)
+    let luma = shape(corners, rect)
     let used = placement.sampled.used(stored, in: whole.rect.size)
     let chromaGrid = isSubsampled ? Grid.chroma(cell, cell.site) : .luma
-    let chroma = isSubsampled ? shape(corners, rect, chromaGrid) : luma
+    let chroma = isSubsampled ? chroma(luma, in: rect) : luma
     let placed = try BlendPicture(rect: rect, cell: whole.cell)
     for plane in [BlendPicture.Plane.coverage, .chromaCoverage, .luma, .cb, .cr] {
       // Without subsampling there is one coverage for both.
@@ -136,12 +137,12 @@ final class PicturePlacer {
     return .blend(isSubsampled ? placed : try placed.subsampled(cell))
   }
 
-  private func shape(_ corners: [(x: Double, y: Double)], _ rect: PixelRect, _ grid: Grid) -> Shape {
-    let size = PixelSize(width: grid.columns(rect.size.width), height: grid.rows(rect.size.height))
-    return Shape(
-      corners.map {
-        (($0.x - Double(rect.x)) / Double(grid.across), ($0.y - Double(rect.y)) / Double(grid.down))
-      }, in: size)
+  private func shape(_ corners: [(x: Double, y: Double)], _ rect: PixelRect) -> Shape {
+    Shape(corners.map { ($0.x - Double(rect.x), $0.y - Double(rect.y)) }, in: rect.size)
+  }
+
+  private func chroma(_ luma: Shape, in rect: PixelRect) -> Shape {
+    cell.width * cell.height == 1 ? luma : Shape(chromaOf: luma, cell, in: rect)
   }
 
   /// - Parameters:

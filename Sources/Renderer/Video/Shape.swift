@@ -28,6 +28,23 @@ struct Shape {
     }
   }
 
+  /// The chroma samples of a rectangle of whole cells by the coverage of a shape's pixels around their places. Beyond
+  /// the frame's edges, the coverage at the edge is repeated.
+  init(chromaOf shape: Shape, _ cell: ChromaCell, in rect: PixelRect) {
+    size = cell.chroma(rect).size
+    let how = cell.subsampling(repeatsLeft: rect.x == 0, repeatsTop: rect.y == 0)
+    let (width, height) = (Int32(shape.size.width), Int32(shape.size.height))
+    var edgeCount = 0
+    spans = [sheaf_span](unsafeUninitializedCapacity: size.height) { [size] buffer, initialized in
+      edgeCount = sheaf_subsample_spans(buffer.baseAddress, shape.spans, shape.edges, width, height, how)
+      initialized = size.height
+    }
+    edges = [UInt16](unsafeUninitializedCapacity: edgeCount) { [spans] buffer, initialized in
+      sheaf_subsample_edges(buffer.baseAddress, spans, shape.spans, shape.edges, width, height, how)
+      initialized = edgeCount
+    }
+  }
+
   /// Whether every pixel of the rectangle is covered completely.
   var isFull: Bool {
     edges.isEmpty && spans.allSatisfy { $0.inner_start == 0 && Int($0.inner_end) == size.width }

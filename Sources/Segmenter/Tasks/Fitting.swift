@@ -27,9 +27,10 @@ extension ChromaCell {
   package func reached(by rect: PixelRect, in frame: PixelSize) -> PixelRect {
     func grown(_ range: Range<Int>, _ side: Int, _ place: ChromaSite.Place, _ end: Int) -> Range<Int> {
       guard side > 1 else { return range }
+      // Of a sample at its cell's last pixel the one behind the cell is a part too, which is zero there.
       return max(
         0, range.lowerBound - (place == .last ? 1 : 0))..<min(
-          end, range.upperBound + (place == .first ? 1 : 0))
+          end, range.upperBound + (place == .middle ? 0 : 1))
     }
     return enclosing(
       PixelRect(
