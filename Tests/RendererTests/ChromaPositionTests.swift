@@ -214,7 +214,6 @@ import Testing
         transform: .turn(.constant(LayerTurn(rotation: 23, scaleX: 0.6, scaleY: 0.7, x: 3.3, y: 1.6)))),
       LayerGeometry(frame: .constant(Rectangle(x: 10.4, y: 7.3, width: 31.5, height: 24.9))),
       LayerGeometry(frame: .constant(Rectangle(x: 11, y: 9, width: 31, height: 22))),
-      LayerGeometry(frame: .constant(Rectangle(x: 12, y: 8, width: 32, height: 24))),
       LayerGeometry(frame: .constant(Rectangle(x: -5, y: 20, width: 40, height: 60))),
     ]
     for geometry in geometries {
@@ -266,6 +265,30 @@ import Testing
           #expect(worst <= 1.1, "\(format) \(geometry)")
         }
       }
+    }
+  }
+
+  /// A split screen: nothing of what is below shows between scaled pictures that adjoin at cells.
+  @Test(arguments: ["left", "topleft", "bottom"], [PixelFormat.yuv420p, .yuv422p10])
+  func picturesThatAdjoinAtCellsLeaveNoSeam(location: String, format: PixelFormat) throws {
+    let size = PixelSize(width: 64, height: 48)
+    var fixture = try VideoFixture()
+    let colours = try ["red", "blue"].map { colour in
+      try fixture.make(
+        "\(colour).png", ["-f", "lavfi", "-i", "color=\(colour):size=80x60", "-frames:v", "1", "-pix_fmt", "rgb24"])
+    }
+    let quarters = try [(0, 0), (32, 0), (0, 24), (32, 24)].map { x, y in
+      var clip = try fixture.clip(colours[0])
+      clip.geometry = LayerGeometry(frame: .constant(Rectangle(x: .init(x), y: .init(y), width: 32, height: 24)))
+      return PlannedLayer.clip(clip)
+    }
+    let below = PlannedLayer.clip(try fixture.clip(colours[1]))
+    let colour = ColourTags(matrix: "bt709", chromaLocation: location)
+    let split = CompositingTests.samples(
+      try fixture.frame(fixture.task(quarters + [below], size: size, format: format, colour: colour)), format)
+    let chroma = (split.count - 64 * 48) / 2
+    for (plane, range) in [0..<64 * 48, 64 * 48..<64 * 48 + chroma, 64 * 48 + chroma..<split.count].enumerated() {
+      #expect(Set(split[range]).count == 1, "plane \(plane): \(Set(split[range]))")
     }
   }
 }

@@ -459,7 +459,7 @@ struct ReferenceCompositor {
     let chromaSize = (planes[1].width, planes[1].height)
     var colours: [Plane]
     var alpha = coverage(matrix, visible)
-    var chromaAlpha = copied(alpha, matrix) ?? subsampled(alpha)
+    var chromaAlpha = wholeCells(alpha) ?? subsampled(alpha)
     if layer.picture.hasAlpha {
       var full = layer.picture.planes.enumerated().map { index, plane in
         sampled(
@@ -543,13 +543,9 @@ struct ReferenceCompositor {
     return result
   }
 
-  /// The coverage of chroma samples by a picture that is moved by whole cells and nothing else, and covers whole cells:
-  /// it is copied. Nil for any other.
-  private func copied(_ alpha: Plane, _ matrix: [Double]) -> Plane? {
-    func isWhole(_ distance: Double, _ cell: Int) -> Bool {
-      (distance / Double(cell)).rounded() * Double(cell) == distance
-    }
-    guard Array(matrix[0..<4]) == [1, 0, 0, 1], isWhole(matrix[4], across), isWhole(matrix[5], down) else { return nil }
+  /// The coverage of chroma samples by a picture that covers whole cells: it has their chroma for itself. Nil for any
+  /// other.
+  private func wholeCells(_ alpha: Plane) -> Plane? {
     var result = Plane((width + across - 1) / across, (height + down - 1) / down)
     for y in 0..<height {
       for x in 0..<width {

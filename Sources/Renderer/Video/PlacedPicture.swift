@@ -63,12 +63,15 @@ final class PicturePlacer {
     let corners = Self.corners(placement)
     guard let touched = touched(corners), let back = toFilm.inverse, back.isUsable else { return nil }
     let cells = cell.enclosing(touched, in: format.size)
-    if toFilm.isWhole(cell), shape(corners, cells).isFull {
+    // A picture of whole cells has their chroma for itself. If its edges had a part of it only, what is below would
+    // show between two pictures that adjoin.
+    let coversCells = shape(corners, cells).isFull
+    if coversCells, toFilm.isWhole(cell) {
       return .opaque(frame: frame, x: cells.x - Int(toFilm.tx), y: cells.y - Int(toFilm.ty), rect: cells)
     }
-    let rect = cell.reached(by: touched, in: format.size)
+    let rect = coversCells ? cells : cell.reached(by: touched, in: format.size)
     let luma = shape(corners, rect)
-    let chroma = chroma(luma, in: rect)
+    let chroma = coversCells ? Shape(full: cell.chroma(rect).size) : chroma(luma, in: rect)
     let chromaGrid = Grid.chroma(cell, cell.site)
     let ofChroma = Grid.chroma(cell, site)
     let target = try mapErrors(to: RenderError.during("placing a picture")) { () throws(MediaError) in
@@ -92,7 +95,7 @@ final class PicturePlacer {
         }
       }
     }
-    if luma.isFull, chroma.isFull { return .opaque(frame: target, x: 0, y: 0, rect: rect) }
+    if coversCells { return .opaque(frame: target, x: 0, y: 0, rect: rect) }
     return .shaped(ShapedPicture(target, rect: rect, luma: luma, chroma: chroma))
   }
 

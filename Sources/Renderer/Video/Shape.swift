@@ -28,6 +28,12 @@ struct Shape {
     }
   }
 
+  /// A whole rectangle.
+  init(full size: PixelSize) {
+    let (right, bottom) = (Double(size.width), Double(size.height))
+    self.init([(0, 0), (right, 0), (right, bottom), (0, bottom)], in: size)
+  }
+
   /// The chroma samples of a rectangle of whole cells by the coverage of a shape's pixels around their places. Beyond
   /// the frame's edges, the coverage at the edge is repeated.
   init(chromaOf shape: Shape, _ cell: ChromaCell, in rect: PixelRect) {
