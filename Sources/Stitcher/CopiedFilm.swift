@@ -121,6 +121,10 @@ private struct CopiedTrack {
   /// The longest duration of the clip's packets of sound so far.
   private var longest: Int64 = 0
   private var lastDecoding: Int64?
+  /// Ticks by which decoding is earlier than stated. Some files state a time of decoding after that of presentation.
+  private var lead: Int64 = 0
+  /// The first packets, which were looked at.
+  private var unread: ArraySlice<Packet> = []
 
   init(_ track: CopiedFilm.Track, _ container: Container) throws(StitchError) {
     guard let first = track.plan.clips.first else { throw StitchError(.task, "a track without clips") }
@@ -140,8 +144,19 @@ private struct CopiedTrack {
       reader.format, isOneFile: track.plan.clips.count == 1 && !track.hasMixedClips, hasShortFrames: hasShortFrames)
     hidesSamples = track.plan.type == .audio && reader.format.canHideSamples(in: container)
     end = hidesSamples ? nil : 0
+    if track.plan.type == .video, container.hasEditLists { try readLead() }
     try advance()
     if hidesSamples, !container.hasEditLists, let next { try state(hidden: next) }
+  }
+
+  /// Looks at the first pictures.
+  private mutating func readLead() throws(StitchError) {
+    while unread.count < 64 {
+      let packet = try mapErrors(to: StitchError.media) { () throws(MediaError) in try reader.next() }
+      guard let packet else { break }
+      if packet.hasPresentationTime { lead = max(lead, packet.decodingTime - packet.pts) }
+      unread.append(packet)
+    }
   }
 
   /// States how many samples are before time zero, of which the first packet is the one given.
@@ -166,7 +181,10 @@ private struct CopiedTrack {
   }
 
   private mutating func read() throws(StitchError) {
-    let packet = try mapErrors(to: StitchError.media) { () throws(MediaError) in try reader.next() }
+    let packet = try mapErrors(to: StitchError.media) { () throws(MediaError) -> Packet? in
+      if let packet = unread.popFirst() { return packet }
+      return try reader.next()
+    }
     guard let packet else { return try endClip() }
     guard packet.hasPresentationTime else {
       throw StitchError(
@@ -178,6 +196,7 @@ private struct CopiedTrack {
   private var clipEntry: PassthroughTask.Clip { track.clips[clip] }
 
   private mutating func endClip() throws(StitchError) {
+    unread = []
     held = []
     preroll = []
     hasBegun = false
@@ -264,7 +283,7 @@ private struct CopiedTrack {
   /// Puts a packet on the output's timeline. Decoding times rise.
   private mutating func place(_ packet: Packet) {
     let shift = clipEntry.target - clipEntry.start + delay
-    let decoding = packet.decodingTime + shift
+    let decoding = packet.decodingTime + shift - lead
     packet.pts += shift
     // Without an edit list the first picture, which may have begun before the clip, begins with it.
     if !(container.hasEditLists || hidesSamples) { packet.pts = max(0, packet.pts) }

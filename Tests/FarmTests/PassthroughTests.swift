@@ -606,6 +606,41 @@ struct PassthroughTests {
       result.errors.contains("/tracks/0/clips/0/asset: \(codec) cannot be copied into mkv"), "\(result.errors)")
   }
 
+  @Test func `the pixel aspect of a copy is the container's where the codec states another`() async throws {
+    defer { files.remove() }
+    let (first, source, film) = (files.path("first.3gp"), files.path("source.3gp"), files.path("copy.mkv"))
+    _ = try Tool.ffmpeg([
+      "-f", "lavfi", "-i", "testsrc2=size=352x288:rate=25:duration=1,setsar=12/11", "-c:v", "h263", first,
+    ])
+    _ = try Tool.ffmpeg(["-i", first, "-c", "copy", "-aspect", "352:288", source])
+    let result = try await render(try document(#"{ "asset": "a" }"#, to: film, assets: "\"a\": \"\(source)\""))
+    try #require(result.status == 0, "\(result.errors)")
+    #expect(try frames(film) == frames(source))
+    #expect(try probe(film, "stream=sample_aspect_ratio") == ["1:1"])
+  }
+
+  /// Its pictures are decoded up to 40 ms after they are presented, as its packets state it.
+  private static let lateDecoding = Place.sharedMedia?.appendingPathComponent(
+    "gh-shaka-project+shaka-player/test/test/assets/hls-ts-muxed-ec3-h264/"
+      + "ChID_voices_1280x720p_25fps_h264_6ch_256kbps_ddp_sub_0000.ts"
+  ).path
+
+  @Test(.enabled(if: lateDecoding != nil, "there is no SHEAF_SHARED_MEDIA and no ../shared/media"))
+  func `pictures that a file decodes after their presentation are copied into a movie`() async throws {
+    defer { files.remove() }
+    let (source, film) = (try #require(Self.lateDecoding), files.path("copy.mov"))
+    let edit = try files.write(
+      """
+      { "sheaf": 1, "assets": { "a": "\(source)" },
+        "tracks": [ { "type": "video", "sound": false, "clips": [ { "asset": "a" } ] } ],
+        "export": { "to": "\(film)", "preset": "passthrough" } }
+      """, to: "edit.json")
+    let result = try await render(edit)
+    try #require(result.status == 0, "\(result.errors)")
+    #expect(try frames(film) == frames(source))
+    #expect(try probe(film, "stream=nb_frames,start_time") == ["0.000000", "150"])
+  }
+
   @Test func `what cannot be copied is refused with its place`() async throws {
     defer { files.remove() }
     let source = try source()

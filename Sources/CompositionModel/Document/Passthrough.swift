@@ -11,7 +11,8 @@ enum Passthrough {
     case .m4v: ["h264", "hevc", "mpeg4", "aac", "ac3", "eac3", "alac"]
     case .mov:
       [
-        "h264", "hevc", "mpeg4", "prores", "ffv1", "mjpeg", "dvvideo", "dnxhd", "qtrle", "aac", "mp3", "ac3", "eac3",
+        "h263", "h264", "hevc", "mpeg4", "prores", "ffv1", "mjpeg", "dvvideo", "dnxhd", "qtrle", "aac", "mp3", "ac3",
+        "eac3",
         "alac",
         "pcm_s16le", "pcm_s16be", "pcm_s24le", "pcm_s24be", "pcm_s32le", "pcm_s32be", "pcm_f32le", "pcm_f64le",
       ]

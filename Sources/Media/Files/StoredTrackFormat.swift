@@ -181,6 +181,8 @@ package final class StoredTrackFormat: @unchecked Sendable {
     stream.pointee.time_base = avTimebase
     stream.pointee.avg_frame_rate = frameRates.average
     stream.pointee.r_frame_rate = frameRates.base
+    // What the container states is shown, whatever the codec states, and muxers want one ratio.
+    if aspect.num > 0 { filled.pointee.sample_aspect_ratio = aspect }
     stream.pointee.sample_aspect_ratio = aspect
     stream.pointee.disposition = AV_DISPOSITION_DEFAULT
     if let language { file.state(language: language, of: stream) }
