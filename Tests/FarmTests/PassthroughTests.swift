@@ -31,6 +31,16 @@ struct PassthroughTests {
       """, to: "edit.json")
   }
 
+  /// - Parameter clips: Of the asset `a`.
+  private func copySound(_ clips: String, of source: String, to film: String) async throws -> Command.Result {
+    try await render(
+      try files.write(
+        """
+        { "sheaf": 1, "assets": { "a": "\(source)" }, "tracks": [ { "type": "audio", "clips": [ \(clips) ] } ],
+          "export": { "to": "\(film)", "preset": "passthrough" } }
+        """, to: "edit.json"))
+  }
+
   private func render(_ edit: String) async throws -> Command.Result {
     try await Command.sheaf("render", edit, "--store", files.path("store")).run()
   }
@@ -308,13 +318,7 @@ struct PassthroughTests {
     ])
     let film = files.path("film.flac")
     let clips = cut.1.map { #"{ "asset": "a", "use": "\#($0.lowerBound)..\#($0.upperBound)" }"# }
-    let edit = try files.write(
-      """
-      { "sheaf": 1, "assets": { "a": "\(source)" },
-        "tracks": [ { "type": "audio", "clips": [ \(clips.joined(separator: ", ")) ] } ],
-        "export": { "to": "\(film)", "preset": "passthrough" } }
-      """, to: "edit.json")
-    let result = try await render(edit)
+    let result = try await copySound(clips.joined(separator: ", "), of: source, to: film)
     try #require(result.status == 0, "\(result.errors)")
     let (copied, stored) = (try samples(film), try samples(source))
     let expected = cut.1.flatMap { part in
@@ -348,13 +352,8 @@ struct PassthroughTests {
     let source = files.path("source.flac")
     _ = try Tool.ffmpeg(["-f", "lavfi", "-i", "aevalsrc=sin(1000*t*t):s=48000:d=6", "-c:a", "flac", source])
     let film = files.path("film.\(container)")
-    let edit = try files.write(
-      """
-      { "sheaf": 1, "assets": { "a": "\(source)" },
-        "tracks": [ { "type": "audio", "clips": [ { "asset": "a"\(isWhole ? "" : #", "use": "0..4""#) } ] } ],
-        "export": { "to": "\(film)", "preset": "passthrough" } }
-      """, to: "edit.json")
-    let result = try await render(edit)
+    let result = try await copySound(
+      isWhole ? #"{ "asset": "a" }"# : #"{ "asset": "a", "use": "0..4" }"#, of: source, to: film)
     try #require(result.status == 0, "\(result.errors)")
     // The stream info as the container has it: its sizes of blocks, 4608, and of frames, rate, channels and bits.
     let bytes = try Data(contentsOf: URL(fileURLWithPath: film))
@@ -514,13 +513,8 @@ struct PassthroughTests {
       "-f", "lavfi", "-i", "aevalsrc=random(0)*t/8:s=44100:d=4", "-c:a", "libvorbis", "-bitexact", source,
     ])
     let film = files.path("copy.\(container)")
-    let edit = try files.write(
-      """
-      { "sheaf": 1, "assets": { "a": "\(source)" },
-        "tracks": [ { "type": "audio", "clips": [ { "asset": "a"\(use.isEmpty ? "" : ", \"use\": \"\(use)\"") } ] } ],
-        "export": { "to": "\(film)", "preset": "passthrough" } }
-      """, to: "edit.json")
-    let result = try await render(edit)
+    let result = try await copySound(
+      use.isEmpty ? #"{ "asset": "a" }"# : #"{ "asset": "a", "use": "\#(use)" }"#, of: source, to: film)
     try #require(result.status == 0, "\(result.errors)")
     let (copied, stored) = (try samples(film), try samples(source))
     // The place of the copied sound in the source's.
@@ -549,13 +543,8 @@ struct PassthroughTests {
     _ = try Tool.ffmpeg([
       "-f", "lavfi", "-i", "aevalsrc=random(0)*t/8:s=48000:d=4", "-c:a", kind.codec, "-bitexact", source,
     ])
-    let edit = try files.write(
-      """
-      { "sheaf": 1, "assets": { "a": "\(source)" },
-        "tracks": [ { "type": "audio", "clips": [ { "asset": "a"\(use.isEmpty ? "" : ", \"use\": \"\(use)\"") } ] } ],
-        "export": { "to": "\(film)", "preset": "passthrough" } }
-      """, to: "edit.json")
-    let result = try await render(edit)
+    let result = try await copySound(
+      use.isEmpty ? #"{ "asset": "a" }"# : #"{ "asset": "a", "use": "\#(use)" }"#, of: source, to: film)
     try #require(result.status == 0, "\(result.errors)")
     let (copied, stored) = (try samples(film), try samples(source))
     let wanted = use.isEmpty ? stored[...] : stored[48336..<144000]
