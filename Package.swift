@@ -256,7 +256,9 @@ let package = Package(
     // Runs the executables: they are named so that they are built first.
     .testTarget(
       name: "FarmTests",
-      dependencies: ["SheafCLI", "SheafWorkerCLI", "ExampleWorker", "TestWorker", "SystemSupport", "TestPrograms"],
+      dependencies: [
+        "SheafCLI", "SheafWorkerCLI", "ExampleWorker", "TestWorker", "SystemSupport", "TestMedia", "TestPrograms",
+      ],
       swiftSettings: strict),
   ],
   swiftLanguageModes: [.v6]

@@ -167,7 +167,9 @@ private struct CopiedTrack {
     output.hiddenSamples = hidden
     // The muxer of MP3 takes their number from the first packet.
     guard format.codec == "mp3" else { return }
-    try mapErrors(to: StitchError.media) { () throws(MediaError) in try first.skipSamples(atStart: hidden, atEnd: 0) }
+    try mapErrors(to: StitchError.media) { () throws(MediaError) in
+      try first.skipSamples(atStart: hidden, atEnd: first.samplesSkippedAtEnd)
+    }
   }
 
   private var format: StoredTrackFormat { output.format }

@@ -1,4 +1,5 @@
 import Foundation
+import TestMedia
 import TestPrograms
 import Testing
 
@@ -485,6 +486,37 @@ struct PassthroughTests {
     #expect(try probe(film, "stream=start_time").first.flatMap(Double.init) == 0)
     #expect(try !probe(film, "packet=pts").contains("N/A"))
     #expect(try Tool.result(of: "ffmpeg", ["-v", "warning", "-i", film, "-f", "null", "-"]).log == "")
+  }
+
+  /// The last reference picture has no packet after it, and the pictures have two durations.
+  @Test(arguments: ["mpg", "avi"], [45, 46, 47, 48])
+  func `pictures with soft pulldown are copied with their times to the last one`(
+    container: String, count: Int
+  ) async throws {
+    defer { files.remove() }
+    let (plain, pulled) = (files.path("plain.m2v"), files.path("pulldown.m2v"))
+    let (path, film) = (files.path("source.\(container)"), files.path("copy.mp4"))
+    _ = try Tool.ffmpeg([
+      "-f", "lavfi", "-i", "testsrc2=size=160x120:rate=24000/1001", "-frames:v", "\(count)", "-c:v", "mpeg2video",
+      "-bf", "2", plain,
+    ])
+    try SoftPulldown.added(to: Data(contentsOf: URL(fileURLWithPath: plain)))
+      .write(to: URL(fileURLWithPath: pulled))
+    _ = try Tool.ffmpeg(["-i", pulled, "-c", "copy", path])
+    let result = try await render(try document(#"{ "asset": "a" }"#, to: film, assets: "\"a\": \"\(path)\""))
+    try #require(result.status == 0, "\(result.errors)")
+    func seconds(_ path: String) throws -> [Double] {
+      let list = try Tool.run(
+        "ffmpeg",
+        ["-v", "error", "-i", path, "-vsync", "passthrough", "-copyts", "-enc_time_base", "1:90000"]
+          + ["-f", "framehash", "-"])
+      let times = String(decoding: list.output, as: UTF8.self).split(separator: "\n").filter { !$0.hasPrefix("#") }
+        .compactMap { Double($0.split(separator: ",")[2].trimmingCharacters(in: .whitespaces)) }
+      return times.map { ($0 - times[0]) / 90000 }
+    }
+    let (copied, stored) = (try seconds(film), try seconds(path))
+    #expect(copied.count == count && stored.count == count)
+    #expect(zip(copied, stored).allSatisfy { abs($0 - $1) < 0.001 }, "\(copied.suffix(3)) \(stored.suffix(3))")
   }
 
   @Test(arguments: [("avi", "libx264"), ("h264", "libx264")])

@@ -226,8 +226,9 @@ import Testing
               ["-f", "lavfi", "-i", "color=\(colour):size=66x50", "-frames:v", "1", "-pix_fmt", "rgb24"])
           }
           var placed = try fixture.clip(colours[0])
-          placed.geometry = geometry
-          placed.geometry?.crop = .constant(Rectangle(x: 0, y: 0, width: 66, height: 50))
+          var cropped = geometry
+          cropped.crop = .constant(Rectangle(x: 0, y: 0, width: 66, height: 50))
+          placed.geometry = cropped
           placed.opacity = try RampList.constant(opacity)
           let below = try fixture.clip(colours[1])
           let colour = ColourTags(matrix: "bt709", chromaLocation: location)

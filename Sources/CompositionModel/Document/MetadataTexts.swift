@@ -11,7 +11,7 @@ struct TrackText: Sendable {
   /// The frames of a film that show an overlay.
   struct Frames: Sendable {
     /// On the film's timeline; the film may end earlier. Nil: from its start to its end.
-    var over: MediaTimeRange?
+    var over: WrittenRange?
     var duration: MediaTime
   }
 
@@ -88,8 +88,10 @@ struct TrackText: Sendable {
     do {
       guard let placed = try track.placed(frameDuration: frames.duration), let last = placed.last else { return nil }
       // After the last value nothing changes.
-      let range =
-        try frames.over ?? MediaTimeRange(start: .zero, end: max(.zero, last.over.end) + frames.duration)
+      let all = try MediaTimeRange(start: .zero, end: max(.zero, last.over.end) + frames.duration)
+      let written = try frames.over.map { over throws(TimeError) in try over.resolved(frameDuration: frames.duration) }
+      // A range that ends before its start is found when the film is laid out.
+      guard let range = written ?? all else { return [] }
       let count = try (range.duration / frames.duration).ceiling
       guard count <= Int128(frameCount) else { return nil }
       frameCount -= Int(count)
@@ -155,8 +157,10 @@ struct TrackText: Sendable {
 
 extension DocumentReader {
   /// Reads an overlay's text that comes from a metadata track.
-  /// - Parameter over: The overlay's, as written.
-  mutating func trackText(_ value: JSONValue, over: JSONValue?) -> TrackText? {
+  /// - Parameters:
+  ///   - over: The overlay's. Nil if it has none, or one that cannot be used.
+  ///   - isAlwaysShown: Whether it has none.
+  mutating func trackText(_ value: JSONValue, over: WrittenRange?, isAlwaysShown: Bool) -> TrackText? {
     let noun = "a text of a metadata track"
     guard let fields = fields(value, noun, keys: TrackText.keys, instead: TrackText.instead) else { return nil }
     let found = problems.count
@@ -183,10 +187,12 @@ extension DocumentReader {
       problems.add(
         fields.pointer.key("decimals"), "'decimals' is for numbers; the track '\(track.shortened)' has texts")
     }
+    // A range that cannot be used has a problem of its own, and without it the texts are not known.
+    guard over != nil || isAlwaysShown else { return nil }
     let limit = TrackText.greatestCount - trackTextCount
     if let texts = text.texts(of: entry, limit: limit) {
       trackTextCount += texts.count
-    } else if let frames = frames(over),
+    } else if let frames = frameDuration.map({ TrackText.Frames(over: over, duration: $0) }),
       let texts = text.texts(of: entry, in: frames, limit: limit, frameCount: &trackTextFrames)
     {
       text.frames = frames
@@ -199,16 +205,6 @@ extension DocumentReader {
           + (hints.isEmpty ? "" : "; " + hints.joined(separator: ", or ")))
     }
     return problems.count == found ? text : nil
-  }
-
-  /// Nil if the frames are not known from the document alone, or if the range cannot be used.
-  private func frames(_ over: JSONValue?) -> TrackText.Frames? {
-    guard let frameDuration else { return nil }
-    guard let over else { return TrackText.Frames(duration: frameDuration) }
-    guard case .string(let text) = over.content, let written = try? WrittenRange(text: text),
-      let range = try? written.resolved(frameDuration: frameDuration), range.start >= .zero
-    else { return nil }
-    return TrackText.Frames(over: range, duration: frameDuration)
   }
 }
 

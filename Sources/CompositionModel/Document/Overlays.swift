@@ -110,12 +110,12 @@ extension DocumentReader {
         "an overlay has 'image', 'video' or 'text'; this one has \(written.isEmpty ? "none of them" : names)")
     }
     // The other keys are checked all the same, so that all problems are reported at once.
+    let over = range(fields["over"])
     let image = fields.has("image") ? image(fields) : nil
     let video = fields.has("video") ? video(fields) : nil
-    let text = fields.has("text") ? text(fields) : nil
+    let text = fields.has("text") ? text(fields, over: over) : nil
     let content = isOne ? image ?? video ?? text : nil
     let placement = placement(fields)
-    let over = range(fields["over"])
     let opacityTrack = numberTrack(fields["opacity"], in: 0...1)
     let opacity = opacityTrack.isWritten ? 1 : number(fields["opacity"], in: 0...1) ?? 1
     let rotationTrack = numberTrack(fields["rotate"], in: GeometryEntry.rotations)
@@ -207,10 +207,10 @@ extension DocumentReader {
     return nil
   }
 
-  private mutating func text(_ fields: Fields) -> OverlayEntry.Content? {
+  private mutating func text(_ fields: Fields, over: WrittenRange?) -> OverlayEntry.Content? {
     var (text, track): (String?, TrackText?)
     if let value = fields["text"], case .object = value.content {
-      track = trackText(value, over: fields["over"])
+      track = trackText(value, over: over, isAlwaysShown: !fields.has("over"))
       text = track.map { _ in "" }
     } else {
       text = name(fields["text"], "an overlay's text")

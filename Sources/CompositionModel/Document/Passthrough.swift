@@ -12,9 +12,8 @@ enum Passthrough {
     case .mov:
       [
         "h263", "h264", "hevc", "mpeg4", "prores", "ffv1", "mjpeg", "dvvideo", "dnxhd", "qtrle", "aac", "mp3", "ac3",
-        "eac3",
-        "alac",
-        "pcm_s16le", "pcm_s16be", "pcm_s24le", "pcm_s24be", "pcm_s32le", "pcm_s32be", "pcm_f32le", "pcm_f64le",
+        "eac3", "alac", "pcm_s16le", "pcm_s16be", "pcm_s24le", "pcm_s24be", "pcm_s32le", "pcm_s32be", "pcm_f32le",
+        "pcm_f64le",
       ]
     case .webm: ["vp8", "vp9", "av1", "opus", "vorbis"]
     case .m4a: ["aac", "alac"]
@@ -29,8 +28,8 @@ enum Passthrough {
   /// libavformat's Matroska has no name for these, or one from which a reader does not learn how they are stored.
   private static let unsuitableForMatroska: Set<String> = [
     "qtrle", "smc", "gif", "dirac", "adpcm_ima_qt", "dfpwm", "gsm", "nellymoser", "pcm_s8", "pcm_s8_planar",
-    "pcm_f32be",
-    "pcm_f64be", "pcm_s16be_planar", "pcm_s16le_planar", "pcm_s24le_planar", "pcm_s32le_planar", "pcm_s64be",
+    "pcm_f32be", "pcm_f64be", "pcm_s16be_planar", "pcm_s16le_planar", "pcm_s24le_planar", "pcm_s32le_planar",
+    "pcm_s64be",
     "pcm_u16be", "pcm_u16le", "pcm_u24be", "pcm_u24le", "pcm_u32be", "pcm_u32le",
   ]
 

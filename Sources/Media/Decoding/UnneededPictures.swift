@@ -12,6 +12,9 @@ internal import CMedia
 /// that is left out can only spare an earlier one, and the one that precedes it in the file is shown after both. If the
 /// stream does not state n, the decoder learns it from the pictures, and so all of the last ones are decoded.
 struct UnneededPictures {
+  /// The pictures that are all decoded before the time that is wanted, if the stream does not state its reordering.
+  private static let unstatedMargin: Int64 = 32
+
   private var shownAt: Int64
   private let step: Int64
   private let lengthSize: Int
@@ -46,7 +49,7 @@ struct UnneededPictures {
     if packet.pts == sheaf_no_pts || packet.sideData(AV_PKT_DATA_NEW_EXTRADATA) != nil { isOn = false }
     guard isOn, let picture = packet.withBytes({ read($0) }) else { return false }
     if !picture.isReference, !picture.hasOthers, !packet.isDiscarded, packet.pts < latest, let sequence, let reference,
-      packet.pts < (sequence.statesReordering ? shownAt : shownAt - 32 * step),
+      packet.pts < shownAt - (sequence.statesReordering ? 0 : Self.unstatedMargin * step),
       picture.frameNumber == (reference + 1) & (1 << sequence.frameNumberBits - 1)
     {
       return true

@@ -44,7 +44,7 @@ package final class CopyMuxer {
     timebases = tracks.map(\.format.avTimebase)
     // Matroska's players subtract the codec delay of Opus from the stored times.
     delays = tracks.map { track in
-      guard container == .mkv || container == .webm, let hidden = track.hiddenSamples else { return 0 }
+      guard container.isMatroska, let hidden = track.hiddenSamples else { return 0 }
       return track.format.ticks(hidden)
     }
     file = try MuxerFile(descriptor: descriptor, name: name, container: container, movement: movement)

@@ -160,10 +160,6 @@ package final class FileMuxer {
   package var byteCount: Int64 { file.byteCount }
 }
 
-extension Container {
-  fileprivate var isMatroska: Bool { self == .mkv || self == .webm }
-}
-
 extension PieceHeader {
   /// Writes the number of samples of FLAC into its stream info, which had none when the encoder began. A FLAC or Ogg
   /// file has its duration nowhere else.

@@ -127,6 +127,8 @@ final class MuxerFile {
 }
 
 extension Container {
+  var isMatroska: Bool { self == .mkv || self == .webm }
+
   /// libavformat's name of the muxer.
   var formatName: String {
     switch self {

@@ -25,7 +25,6 @@ package final class StoredPackets: PacketSource {
   private var lastDecoding: Int64?
   /// Nil: presentation times that the file does not state are not completed.
   private let types: KeyframeRule?
-  private var latest = Int64.min
 
   /// - Parameters:
   ///   - name: The file's name, for messages.
@@ -99,7 +98,6 @@ package final class StoredPackets: PacketSource {
     guard !ready.isEmpty else { return nil }
     if let types, !ready[0].hasPresentationTime { try completeTime(types) }
     let packet = ready.removeFirst()
-    latest = max(latest, packet.pts)
     if packet.dts != sheaf_no_pts { lastDecoding = packet.dts }
     return packet
   }
@@ -136,8 +134,8 @@ package final class StoredPackets: PacketSource {
       index += 1
     }
     guard index == ready.count else { return }
-    let shown = ready.dropFirst().reduce(latest) { max($0, $1.hasPresentationTime ? $1.pts : $1.dts) }
-    ready[0].pts = shown == .min ? ready[0].dts : shown + ready[index - 1].duration
+    // No reference picture follows, so it has the decoding time that would follow the last packet's (`FrameClock`).
+    ready[0].pts = ready[index - 1].dts + ready[index - 1].duration
   }
 
   /// Matroska stores no decoding times. libavformat knows them once it has read as many pictures as a decoder holds

@@ -92,10 +92,9 @@ package final class StoredTrackFormat: @unchecked Sendable {
   /// anywhere: in an edit list, in an MP3 file's first frame, or as the pre-skip of Opus.
   package func canHideSamples(in container: Container) -> Bool {
     switch container {
-    case .mp4, .mov, .m4v, .m4a: true
     case .mp3: codec == "mp3"
     case .mkv, .webm, .ogg: codec == "opus"
-    case .mxf, .wav, .flac: false
+    default: container.hasEditLists
     }
   }
 
