@@ -67,10 +67,11 @@ struct VolumeCurve: Sendable {
         let piece = pieces[index]
         let held = min(max(piece.held, position), end)
         if position < held {
-          if let easing = piece.ramp.easing {
-            runs += try eased(piece, easing, position..<held)
-          } else {
+          switch piece.ramp.easing {
+          case nil, .linear?:
             runs.append(Run(samples: position..<held, shape: try Self.line(piece, position..<held)))
+          case .hold?: runs.append(Run(samples: position..<held, shape: .constant(Float(piece.ramp.from))))
+          case let easing?: runs += try eased(piece, easing, position..<held)
           }
         }
         if held < end {
@@ -85,10 +86,12 @@ struct VolumeCurve: Sendable {
     return runs
   }
 
-  /// A longer ramp is evaluated at every 64th sample and is linear between them, which is 90 dB and more below the
-  /// sound.
+  /// A longer ramp is evaluated at every 64th sample and is linear between them, where that is right half-way within
+  /// `exactness`; where the curve bends more, it is evaluated at every sample.
   private static let longestExact: Int64 = 8192
   private static let distance: Int64 = 64
+  /// 120 dB below a volume of 1.
+  private static let exactness = 1e-6
 
   /// The runs of an eased ramp. Where they start depends on the ramp alone.
   private func eased(_ piece: Piece, _ easing: Easing, _ samples: Range<Int64>) throws(TimeError) -> [Run] {
@@ -111,6 +114,15 @@ struct VolumeCurve: Sendable {
       let upper = min(piece.held, start - (start % distance + distance) % distance + distance)
       let (from, to) = (try value(lower), try value(upper))
       let end = min(upper, samples.upperBound)
+      let middle = (lower + upper) / 2
+      let onLine = from + (to - from) * Double(middle - lower) / Double(upper - lower)
+      guard abs(try value(middle) - onLine) <= Self.exactness else {
+        while start < end {
+          runs.append(Run(samples: start..<(start + 1), shape: .constant(Float(try value(start)))))
+          start += 1
+        }
+        continue
+      }
       runs.append(
         Run(
           samples: start..<end,
