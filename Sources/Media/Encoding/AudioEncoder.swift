@@ -9,7 +9,7 @@ package final class AudioEncoder {
   package let sampleLayout: AudioSampleLayout
   /// The most samples of each channel that `send` takes at once. Every block but the last must have exactly this many.
   package let frameSize: Int
-  private let encoder: Encoder
+  let encoder: Encoder
   private let channels: Int
   private var sampleCount: Int64 = 0
 

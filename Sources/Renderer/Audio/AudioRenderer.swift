@@ -14,7 +14,7 @@ package import Segmenter
 ///   encoded, as in AVFoundation's mixer. A document that adds loud tracks should lower their volumes.
 /// - A track with filters or ducking is mixed, filtered, and then gets its volume, its pan and its ducking. With a
 ///   target of loudness the mix is measured first, and gets a gain, and a limiter where its true peaks would be too
-///   high.
+///   high; what a lossy codec made of it is measured too.
 /// - Where nothing plays, or a source has no samples (it starts late, ends early, or has a gap), there is silence.
 package enum AudioRenderer {
   /// About how many samples are mixed at a time: few enough to stay in the processor's cache.
@@ -36,7 +36,10 @@ package enum AudioRenderer {
     progress: (Int64) -> Void
   ) throws(RenderError) -> ShownDamage {
     let output = { () throws(RenderError) in
-      try [AudioPieceEncoder(task.encoder, sampleCount: task.sampleCount, to: .file(descriptor), movement)]
+      try [
+        AudioPieceEncoder(
+          task.encoder, sampleCount: task.sampleCount, to: .file(descriptor), measured: task.loudness != nil, movement)
+      ]
     }
     return try mix(task, inputs: inputs, into: output, movement: movement, progress: progress)
   }
@@ -64,7 +67,8 @@ package enum AudioRenderer {
         for (index, encoder) in mixdown.encoders.enumerated() {
           outputs.append(
             try AudioPieceEncoder(
-              encoder, sampleCount: task.sampleCount, to: .part(first + index, of: parts), movement))
+              encoder, sampleCount: task.sampleCount, to: .part(first + index, of: parts),
+              measured: task.loudness != nil, movement))
         }
         return outputs
       }
@@ -100,26 +104,60 @@ package enum AudioRenderer {
     // Whole frames of each encoder.
     let frames = outputs.map(\.frameSize).reduce(1) { leastCommonMultiple($0, $1) }
     let mix = FilmMix(task: task, inputs: inputs, movement: movement, blockSize: frames * max(1, blockSize / frames))
-    var mastering = Mastering()
-    var measured: Int64 = 0
-    if let loudness = task.loudness {
-      mastering = try Mastering.find(loudness) { (mastering) throws(RenderError) in
+    guard let loudness = task.loudness else {
+      try mix.forEachBlock(Mastering(), damage: damage) { (block, samples) throws(RenderError) in
+        for output in outputs { try output.encode(block, count: samples.count) }
+        progress(samples.upperBound)
+      }
+      for output in outputs { _ = try output.end() }
+      for output in outputs { try output.finish(damage.damage) }
+      return damage.damage
+    }
+    var passes = RenderPasses(sampleCount: task.sampleCount)
+    var unchanged: LoudnessMeter?
+    func mastering(for target: LoudnessTarget) throws(RenderError) -> Mastering.Found {
+      try Mastering.find(target) { (mastering) throws(RenderError) in
+        if mastering == Mastering(), let unchanged { return unchanged }
         let meter = try LoudnessMeter(sampleRate: task.encoder.sampleRate, channels: task.encoder.channels)
         try mix.forEachBlock(mastering, damage: nil) { (block, samples) throws(RenderError) in
           try meter.add(block, count: samples.count)
-          // The first of two passes at least.
-          measured = max(measured, samples.upperBound / 2)
-          progress(measured)
+          progress(passes.advance(to: samples.upperBound, isLast: false))
         }
+        if mastering == Mastering() { unchanged = meter }
         return meter
       }
     }
-    try mix.forEachBlock(mastering, damage: damage) { (block, samples) throws(RenderError) in
-      for output in outputs { try output.encode(block, count: samples.count) }
-      let share = Double(samples.upperBound) / Double(task.sampleCount)
-      progress(measured == 0 ? samples.upperBound : measured + Int64(Double(task.sampleCount - measured) * share))
+    let first = try mastering(for: loudness)
+    passes.finishPass()
+    var log: DamageLog? = damage
+    var waiting = outputs.map { (output: $0, mastering: first, search: EncodedLoudness(loudness)) }
+    // Outputs whose mix has the same mastering are encoded together.
+    while let next = waiting.first?.mastering {
+      let group = waiting.filter { $0.mastering == next }
+      waiting.removeAll { $0.mastering == next }
+      let isLast = waiting.isEmpty && group.allSatisfy { !$0.output.isMeasured }
+      try mix.forEachBlock(next.mastering, damage: log) { (block, samples) throws(RenderError) in
+        for (output, _, _) in group { try output.encode(block, count: samples.count) }
+        progress(passes.advance(to: samples.upperBound, isLast: isLast))
+      }
+      passes.finishPass()
+      log = nil
+      for (output, found, search) in group {
+        guard let heard = try output.end() else { continue }
+        var search = search
+        switch search.next(after: found, heard: heard) {
+        case .accepted: continue
+        case .search(let target):
+          waiting.append((output, try mastering(for: target), search))
+        case .takeBest(let best):
+          output.acceptsNext()
+          waiting.append((output, best, search))
+        }
+        try output.begin()
+      }
     }
     for output in outputs { try output.finish(damage.damage) }
+    progress(task.sampleCount)
     return damage.damage
   }
 
@@ -192,73 +230,22 @@ private struct FilmMix {
   }
 }
 
-/// Encodes the mix and writes the piece. Samples beyond full scale are clipped here, and nowhere before.
-private struct AudioPieceEncoder {
-  private let encoder: AudioEncoder
-  private let writer: PieceWriter
-  private let channels: Int
-  private let sampleCount: Int64
-  private let movement: Movement?
+/// How far a sound is that is mixed several times. Each pass that may not be the last one counts as half of what is
+/// left.
+private struct RenderPasses {
+  let sampleCount: Int64
+  /// The part that is left for this pass and the next ones.
+  private var left = 1.0
+  private var reported: Int64 = 0
 
-  init(
-    _ settings: AudioSettings, sampleCount: Int64, to place: RungEncoding.Place, _ movement: Movement?
-  ) throws(RenderError) {
-    self.movement = movement
-    let step = "starting to encode the audio as \(settings.codec.rawValue)"
-    (encoder, writer) = try mapErrors(to: RenderError.during(step)) { () throws(MediaError) in
-      let encoder = try AudioEncoder(settings)
-      let writer =
-        switch place {
-        case .file(let descriptor): try PieceWriter(descriptor: descriptor, header: encoder.header)
-        case .part(let part, let package): try PieceWriter(part: part, of: package, header: encoder.header)
-        }
-      return (encoder, writer)
-    }
-    channels = settings.channels
-    self.sampleCount = sampleCount
+  init(sampleCount: Int64) { self.sampleCount = sampleCount }
+
+  /// The number of samples to report when a pass has come to a sample. It never falls.
+  mutating func advance(to sample: Int64, isLast: Bool) -> Int64 {
+    let share = left * Double(sample) / Double(max(1, sampleCount)) * (isLast ? 1 : 0.5)
+    reported = max(reported, min(sampleCount, Int64((1 - left + share) * Double(sampleCount))))
+    return reported
   }
 
-  /// Every call of `encode` but the last should pass a multiple of these samples.
-  var frameSize: Int { max(1, encoder.frameSize) }
-
-  /// Encodes the first `count` samples of a block.
-  func encode(_ block: SampleBlock, count: Int) throws(RenderError) {
-    let layout = encoder.sampleLayout
-    try mapErrors(to: RenderError.during("encoding the audio")) { () throws(MediaError) in
-      for start in stride(from: 0, to: count, by: max(1, encoder.frameSize)) {
-        let part = min(max(1, encoder.frameSize), count - start)
-        try encoder.send(count: part) { rows in
-          for channel in 0..<channels {
-            let from = block.row(channel) + start
-            let (row, first, stride) = layout.place(ofChannel: channel, of: channels)
-            switch layout.type {
-            case .float32:
-              sheaf_samples_clip(rows[row].assumingMemoryBound(to: Float.self) + first, from, stride, part)
-            case .int16:
-              sheaf_samples_to_s16(rows[row].assumingMemoryBound(to: Int16.self) + first, from, stride, part)
-            case .int32:
-              sheaf_samples_to_s24(rows[row].assumingMemoryBound(to: Int32.self) + first, from, stride, part)
-            }
-          }
-        }
-        try writePackets()
-      }
-    }
-  }
-
-  func finish(_ damage: ShownDamage) throws(RenderError) {
-    try mapErrors(to: RenderError.during("finishing the audio")) { () throws(MediaError) in
-      try encoder.finish()
-      try writePackets()
-      try writer.finish(damage: damage.encoded())
-    }
-  }
-
-  private func writePackets() throws(MediaError) {
-    while let packet = try encoder.receive() {
-      movement?.advance()
-      // The last packet of an encoder that works in frames may hold nothing but the encoder's own padding.
-      if packet.pts < sampleCount { try writer.write(packet) }
-    }
-  }
+  mutating func finishPass() { left /= 2 }
 }

@@ -76,33 +76,46 @@ struct Mastering: Equatable {
   /// How far from the target is near enough, in LU.
   private static let tolerance = 0.1
 
+  /// A mastering, and what was measured of the mix with it.
+  struct Found: Equatable {
+    var mastering = Mastering()
+    /// In LUFS. Nil: the sound has none.
+    var loudness: Double?
+    /// In decibels of full scale.
+    var truePeak = -Double.infinity
+  }
+
   /// Decides on the mastering by measuring the mix as often as needed: once if a gain is enough; with a limiter, which
   /// takes loudness away, until what it gives has the loudness. The result is one that was measured: the nearest to the
   /// target of those that keep the true peak.
   /// - Parameter measure: Measures the whole mix with a mastering.
   static func find(
     _ target: LoudnessTarget, _ measure: (Mastering) throws(RenderError) -> LoudnessMeter
-  ) throws(RenderError) -> Mastering {
+  ) throws(RenderError) -> Found {
     let mix = try measure(Mastering())
-    guard let loudness = mix.integrated else { return Mastering() }
+    guard let loudness = mix.integrated else { return Found() }
     let gain = target.target - loudness
     // The highest gain at which no peak is too high.
     let plain = target.truePeak - mix.truePeak
-    guard gain > plain else { return Mastering(gain: gain) }
+    guard gain > plain else {
+      return Found(mastering: Mastering(gain: gain), loudness: target.target, truePeak: mix.truePeak + gain)
+    }
     var mastering = Mastering(gain: gain, ceiling: target.truePeak)
     // The gains between which the right one is, and what each misses: a higher gain never gives less.
     var low = (gain: min(plain, gain), missing: target.target - (loudness + min(plain, gain)))
     var high: (gain: Double, missing: Double)?
     // A sound with few loud peaks gets louder by little at first: the steps grow.
     var step = 1.5
-    var best: (mastering: Mastering, over: Double, missing: Double)?
+    var best: (found: Found, over: Double, missing: Double)?
     for _ in 1..<greatestPasses {
       mastering.gain = min(mastering.gain, plain + greatestLimiting)
       let meter = try measure(mastering)
       guard let loudness = meter.integrated else { break }
       let missing = target.target - loudness
       let over = max(0, meter.truePeak - target.truePeak - 0.01)
-      if best.map({ (over, abs(missing)) < ($0.over, abs($0.missing)) }) ?? true { best = (mastering, over, missing) }
+      if best.map({ (over, abs(missing)) < ($0.over, abs($0.missing)) }) ?? true {
+        best = (Found(mastering: mastering, loudness: loudness, truePeak: meter.truePeak), over, missing)
+      }
       let isLoudest = mastering.gain >= plain + greatestLimiting
       if over == 0, abs(missing) <= tolerance || (missing > 0 && isLoudest) { break }
       if over > 0 { mastering.ceiling = (mastering.ceiling ?? target.truePeak) - over - 0.01 }
@@ -116,7 +129,54 @@ struct Mastering: Equatable {
       let share = low.missing / (low.missing - high.missing)
       mastering.gain = low.gain + (high.gain - low.gain) * min(0.95, max(0.05, share))
     }
-    return best?.mastering ?? mastering
+    return best?.found ?? Found(mastering: mastering)
+  }
+}
+
+/// The search for a mix that has the loudness and the true peak of a target once it is encoded and decoded again: a
+/// lossy codec makes some peaks higher, by up to 2 dB, and some of its encoders make the sound quieter.
+struct EncodedLoudness {
+  enum Step {
+    case accepted
+    /// The mix is to be mastered for this target, and encoded again.
+    case search(LoudnessTarget)
+    /// No more is tried: the nearest of those that were encoded is taken.
+    case takeBest(Mastering.Found)
+  }
+
+  private let target: LoudnessTarget
+  /// What the mix is mastered for.
+  private var wanted: LoudnessTarget
+  private var attempts = 0
+  private var best: (found: Mastering.Found, distance: Double)?
+
+  private static let greatestAttempts = 5
+  /// In LU and in decibels.
+  private static let tolerance = (loudness: 0.15, peak: 0.1)
+
+  init(_ target: LoudnessTarget) {
+    self.target = target
+    wanted = target
+  }
+
+  /// Decides what follows an encoding.
+  /// - Parameters:
+  ///   - found: The mastering of the mix that was encoded.
+  ///   - heard: What was decoded.
+  mutating func next(after found: Mastering.Found, heard: LoudnessMeter) -> Step {
+    guard let mixed = found.loudness, let loudness = heard.integrated else { return .accepted }
+    // A mix that cannot be as loud as it should has the codec's part of the difference alone.
+    let isReached = abs(mixed - wanted.target) <= Self.tolerance.loudness
+    let missing = isReached ? target.target - loudness : 0
+    let over = max(0, heard.truePeak - target.truePeak)
+    if abs(missing) <= Self.tolerance.loudness, over <= Self.tolerance.peak { return .accepted }
+    attempts += 1
+    let distance = abs(missing) + over
+    if best.map({ distance < $0.distance }) ?? true { best = (found, distance) }
+    if attempts >= Self.greatestAttempts, let best { return best.found == found ? .accepted : .takeBest(best.found) }
+    wanted.target += missing
+    if over > Self.tolerance.peak { wanted.truePeak -= over }
+    return .search(wanted)
   }
 }
 
