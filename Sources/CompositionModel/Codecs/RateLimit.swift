@@ -143,8 +143,9 @@ struct LevelTable: Sendable {
 
   /// A reason why the level that a document asks for, or any level, cannot hold its pictures or its bits: a key of
   /// `export.video`, and a message for the document's author. Nil if there is none.
+  /// - Parameter average: The bits a second that the film should have on average, if the document says it.
   func problem(
-    level name: String?, _ pictures: CodecLevel.Pictures, _ limit: RateLimit?, thousandths: Int,
+    level name: String?, _ pictures: CodecLevel.Pictures, _ limit: RateLimit?, average: Int?, thousandths: Int,
     profile: String
   ) -> (key: String, message: String)? {
     let least = lowest(for: pictures, limit, thousandths: thousandths)
@@ -169,8 +170,16 @@ struct LevelTable: Sendable {
     if let problem = level.problem(with: pictures, unit: unit) {
       return ("level", problem + advice)
     }
-    guard let limit else { return nil }
     let allowed = level.limit.scaled(byThousandths: thousandths)
+    guard let limit else {
+      guard let average, average > allowed.bitRate else { return nil }
+      let least = lowest(for: pictures, RateLimit(bitRate: average, bufferSize: 1), thousandths: thousandths)
+      return (
+        "bitRate",
+        "\(average) is more than level \(name) of \(profile) allows, \(allowed.bitRate)"
+          + (least.map { "; the lowest that can is \($0.name)" } ?? "; no level can")
+      )
+    }
     if limit.bitRate > allowed.bitRate {
       return (
         "maxBitRate",
@@ -207,10 +216,11 @@ extension LeveledVideoCodecDefinition {
   ) -> (key: String, message: String)? {
     guard settings.level != nil || settings.rateLimit != nil else { return nil }
     let (thousandths, profile) = bitAllowance(settings)
+    var average: Int?
+    if case .averageBitRate(let bitRate) = settings.rateControl { average = bitRate }
     return levelTable.problem(
-      level: settings.level, pictures(size, frameDuration), settings.rateLimit,
-      thousandths: thousandths,
-      profile: profile)
+      level: settings.level, pictures(size, frameDuration), settings.rateLimit, average: average,
+      thousandths: thousandths, profile: profile)
   }
 
   func completed(_ settings: VideoSettings, size: PixelSize, frameDuration: MediaTime)

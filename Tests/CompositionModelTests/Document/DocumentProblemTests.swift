@@ -643,6 +643,9 @@ private func instructions(_ instructions: String) -> String {
       video(#"{"level": 3.1, "maxBitRate": 10000000, "bufferDuration": 2}"#), "/export/video/bufferDuration",
       "20000000 bits", "17500000"),
     Wrong(video(#"{"maxBitRate": 1000}"#), "/export/video/maxBitRate", "from 50000"),
+    Wrong(
+      video(#"{"level": 3.1, "bitRate": 20000000}"#), "/export/video/bitRate", "20000000", "17500000", "lowest",
+      "3.2"),
     Wrong(video(#"{"bitRate": 2000000, "maxBitRate": 1000000}"#), "/export/video/maxBitRate", "below 'bitRate'"),
     Wrong(video(#"{"bufferDuration": 2}"#), "/export/video/bufferDuration", "give both"),
     Wrong(
