@@ -4,11 +4,13 @@ internal import CMedia
 package final class EncodedAudioDecoder {
   private let context: UnsafeMutablePointer<AVCodecContext>
   private let frame: Frame
+  private let channels: Int32
   private let name: String
 
-  /// - Throws: `.unsupported` if this build has no decoder for the codec, or one that does not give floats.
+  /// - Throws: `.unsupported` if this build has no decoder for the codec.
   fileprivate init(_ encoder: UnsafeMutablePointer<AVCodecContext>, name: String) throws(MediaError) {
     self.name = name
+    channels = encoder.pointee.ch_layout.nb_channels
     guard let codec = avcodec_find_decoder(encoder.pointee.codec_id) else {
       throw MediaError(
         .unsupported, operation: "decoding", subject: name, message: "this build of libavcodec cannot decode the codec")
@@ -30,7 +32,8 @@ package final class EncodedAudioDecoder {
     avcodec_free_context(&context)
   }
 
-  /// The samples that are complete with the next packet.
+  /// The samples that are complete with the next packet, in blocks with the encoder's channels.
+  /// - Throws: `.unsupported` if the decoder gives other samples than floats of these channels.
   package func decode(_ packet: Packet) throws(MediaError) -> [SampleBlock] {
     try check(avcodec_send_packet(context, packet.pointer), "decoding", name)
     return try receive()
@@ -50,11 +53,14 @@ package final class EncodedAudioDecoder {
       try check(result, "decoding", name)
       defer { av_frame_unref(frame.pointer) }
       let samples = frame.pointer.pointee
-      guard samples.format == AV_SAMPLE_FMT_FLTP.rawValue, let rows = samples.extended_data else {
+      guard samples.format == AV_SAMPLE_FMT_FLTP.rawValue, samples.ch_layout.nb_channels == channels,
+        let rows = samples.extended_data
+      else {
         throw MediaError(
-          .unsupported, operation: "decoding", subject: name, message: "samples of another format than planar floats")
+          .unsupported, operation: "decoding", subject: name,
+          message: "samples of another format than \(channels) channels of floats")
       }
-      let block = SampleBlock(channels: Int(samples.ch_layout.nb_channels), capacity: Int(samples.nb_samples))
+      let block = SampleBlock(channels: Int(channels), capacity: Int(samples.nb_samples))
       for channel in 0..<block.channels {
         guard let row = rows[channel] else { continue }
         row.withMemoryRebound(to: Float.self, capacity: block.capacity) {
