@@ -92,7 +92,7 @@ extension DocumentReader {
     let loops = boolean(fields["loop"]) ?? false
     clip.loops = loops
     (clip.speed, clip.retiming) = retiming(fields, loops: loops)
-    if fields.has("duration"), let speed = fields["speed"], clip.retiming.speed.isEmpty {
+    if fields.has("duration"), let speed = fields["speed"], clip.retiming.speed.isEmpty, clip.retiming.isKnown {
       // The length of a clip that is repeated does not change its speed.
       if !loops { problems.add(speed.pointer, "a clip has 'speed' or 'duration', not both") }
     }

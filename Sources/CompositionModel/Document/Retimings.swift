@@ -16,6 +16,8 @@ struct RetimingEntry: Sendable {
   var isReversed = false
   /// Empty if the clip has one speed.
   var speed: [Point] = []
+  /// Whether `speed` has every point that is written.
+  var isKnown = true
   /// A time of the asset, whose picture is shown all the time.
   var freeze: WrittenTime?
   /// Whether the clip of a video track with sound is silent.
@@ -42,7 +44,9 @@ extension DocumentReader {
     var entry = RetimingEntry()
     var speed: Rational?
     if let value = fields["speed"], case .array = value.content {
+      let found = problems.count
       entry.speed = speedPoints(value)
+      entry.isKnown = problems.count == found
       if loops {
         problems.add(value.pointer, "a clip that is repeated has one speed: a number, and no list of them")
       }
@@ -84,10 +88,11 @@ extension DocumentReader {
 }
 
 extension Lowering {
-  /// How a clip is played; `.some(nil)` if it is forwards at one speed. Nil and a problem if that is unknown.
+  /// How a clip is played; `.some(nil)` if it is forwards at one speed. Nil if that is unknown, which is a problem.
   /// - Parameter place: where the clip starts.
   mutating func retiming(_ clip: ClipEntry, _ asset: AssetDescription, at place: MediaTime) -> Retiming?? {
     let entry = clip.retiming
+    guard entry.isKnown else { return nil }
     guard !entry.speed.isEmpty else { return .some(Retiming(isReversed: entry.isReversed).orNil) }
     let pointer = clip.pointer.key("speed")
     var points: [SpeedCurve.Point] = []

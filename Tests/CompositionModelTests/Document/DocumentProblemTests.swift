@@ -139,6 +139,11 @@ private func instructions(_ instructions: String) -> String {
     Wrong(clips(#"{"asset": "v", "speed": 0}"#), "/tracks/0/clips/0/speed", "0 should be", "from 1/100 to 100"),
     Wrong(clips(#"{"asset": "v", "speed": "2"}"#), "/tracks/0/clips/0/speed", "should be a number", "\"1/3\""),
     Wrong(clips(#"{"asset": "v", "speed": "1/0"}"#), "/tracks/0/clips/0/speed", "should be a number"),
+    Wrong(
+      clips(#"{"asset": "v", "speed": [{"value": 1}, {"at": 1, "value": "1"}], "duration": 50}"#),
+      "/tracks/0/clips/0/speed/1/value", "should be a number"),
+    Wrong(
+      clips(#"{"asset": "v", "speed": [{"value": 200}], "duration": 50}"#), "/tracks/0/clips/0/speed/0/value", "100"),
     Wrong(clips(#"{"asset": "v", "speed": 2, "duration": 4}"#), "/tracks/0/clips/0/speed", "not both"),
     Wrong(clips(#"{"asset": "logo", "speed": 2, "use": "0..4"}"#), "/tracks/0/clips/0/speed", "no speed"),
     Wrong(clips(#"{"asset": "v", "speed": 1.000000000001}"#), "/tracks/0/clips/0/speed", "exact"),
