@@ -115,8 +115,10 @@ package enum AudioRenderer {
     }
     var passes = RenderPasses(sampleCount: task.sampleCount)
     var unchanged: LoudnessMeter?
-    func mastering(for target: LoudnessTarget) throws(RenderError) -> Mastering.Found {
-      try Mastering.find(target) { (mastering) throws(RenderError) in
+    func mastering(
+      for target: LoudnessTarget, near: Mastering.Found? = nil
+    ) throws(RenderError) -> Mastering.Found {
+      try Mastering.find(target, near: near) { (mastering) throws(RenderError) in
         if mastering == Mastering(), let unchanged { return unchanged }
         let meter = try LoudnessMeter(sampleRate: task.encoder.sampleRate, channels: task.encoder.channels)
         try mix.forEachBlock(mastering, damage: nil) { (block, samples) throws(RenderError) in
@@ -148,7 +150,7 @@ package enum AudioRenderer {
         switch search.next(after: found, heard: heard) {
         case .accepted: continue
         case .search(let target):
-          waiting.append((output, try mastering(for: target), search))
+          waiting.append((output, try mastering(for: target, near: found), search))
         case .takeBest(let best):
           output.acceptsNext()
           waiting.append((output, best, search))

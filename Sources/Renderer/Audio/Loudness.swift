@@ -88,9 +88,11 @@ struct Mastering: Equatable {
   /// Decides on the mastering by measuring the mix as often as needed: once if a gain is enough; with a limiter, which
   /// takes loudness away, until what it gives has the loudness. The result is one that was measured: the nearest to the
   /// target of those that keep the true peak.
-  /// - Parameter measure: Measures the whole mix with a mastering.
+  /// - Parameters:
+  ///   - near: What was found for a target that is not far from this one: the search starts there.
+  ///   - measure: Measures the whole mix with a mastering.
   static func find(
-    _ target: LoudnessTarget, _ measure: (Mastering) throws(RenderError) -> LoudnessMeter
+    _ target: LoudnessTarget, near: Found? = nil, _ measure: (Mastering) throws(RenderError) -> LoudnessMeter
   ) throws(RenderError) -> Found {
     let mix = try measure(Mastering())
     guard let loudness = mix.integrated else { return Found() }
@@ -101,6 +103,9 @@ struct Mastering: Equatable {
       return Found(mastering: Mastering(gain: gain), loudness: target.target, truePeak: mix.truePeak + gain)
     }
     var mastering = Mastering(gain: gain, ceiling: target.truePeak)
+    if let near, near.mastering.ceiling != nil, let loudness = near.loudness {
+      mastering.gain = max(gain, near.mastering.gain + target.target - loudness)
+    }
     // The gains between which the right one is, and what each misses: a higher gain never gives less.
     var low = (gain: min(plain, gain), missing: target.target - (loudness + min(plain, gain)))
     var high: (gain: Double, missing: Double)?
