@@ -70,7 +70,10 @@ package actor CoordinatorService {
   /// Reads the statuses of jobs.
   var status: StatusReader {
     if let statusReader { return statusReader }
-    let made = StatusReader(store: store, notes: notes, now: { self.now }, disk: { await self.disk.notice })
+    let made = StatusReader(
+      store: store, notes: notes, now: { [start] in start.duration(to: .now) },
+      // The service keeps the reader.
+      disk: { [weak self] in await self?.disk.notice })
     statusReader = made
     return made
   }
@@ -78,7 +81,7 @@ package actor CoordinatorService {
   /// The jobs that clients watch.
   var watches: JobWatches {
     if let jobWatches { return jobWatches }
-    let made = JobWatches(reader: status, changes: changes, now: { self.now })
+    let made = JobWatches(reader: status, changes: changes, now: { [start] in start.duration(to: .now) })
     jobWatches = made
     return made
   }

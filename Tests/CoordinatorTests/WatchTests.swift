@@ -50,6 +50,19 @@ struct LookScheduleTests {
 }
 
 @Suite(.timeLimit(.minutes(5))) struct WatchTests {
+  /// A program makes a coordinator for each file that it probes on its machine.
+  @Test func aCoordinatorThatHasEndedIsFreed() async throws {
+    struct Ended: Sendable {
+      weak let service: CoordinatorService?
+    }
+    let ended = try await TestCoordinator.run { coordinator in
+      try await coordinator.render(4)
+      _ = await coordinator.service.watches
+      return Ended(service: coordinator.service)
+    }
+    try await eventually("nothing keeps the coordinator") { ended.service == nil }
+  }
+
   @Test func watchersOfOneJobShareTheirLooksAndReadNoTasks() async throws {
     try await TestCoordinator.runObstructed { coordinator, _ in
       try await coordinator.render(4)
