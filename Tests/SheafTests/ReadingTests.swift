@@ -105,6 +105,63 @@ import Testing
     #expect(try #require(samples.last).decodingTime < range.end)
   }
 
+  @Test func aRangeInWhichATrackHasNothingGivesNothing() async throws {
+    let media = try SmallMedia()
+    let reader = try await AssetReader(media.asset("one.mp4"))
+    let one = MediaTime(seconds: 1)
+    for (start, duration) in [(one, MediaTime.zero), (MediaTime(seconds: -2), one), (MediaTime(seconds: 3), one)] {
+      let range = try MediaTimeRange(start: start, duration: duration)
+      for track in reader.description.tracks {
+        for try await sample in try reader.storedSamples(of: track, in: range) {
+          Issue.record("\(track.type) at \(sample.presentationTime) is not in \(range)")
+        }
+      }
+      for try await sample in try reader.pictures(of: try #require(reader.description.defaultTrack(.video)), in: range)
+      {
+        Issue.record("the picture at \(sample.presentationTime) is not in \(range)")
+      }
+      for try await sample in try reader.sound(of: try #require(reader.description.defaultTrack(.audio)), in: range) {
+        Issue.record("the sound at \(sample.presentationTime) is not in \(range)")
+      }
+    }
+    // A still picture is shown at any time, but not in no time.
+    let still = try await AssetReader(media.asset("logo.png"))
+    let picture = try #require(still.description.defaultTrack(.video))
+    var counts: [Int] = []
+    for duration in [MediaTime.zero, one] {
+      var count = 0
+      let range = try MediaTimeRange(start: MediaTime(seconds: 7), duration: duration)
+      for try await _ in try still.pictures(of: picture, in: range) { count += 1 }
+      counts.append(count)
+    }
+    #expect(counts == [0, 1])
+  }
+
+  /// Its pictures are decoded up to 40 ms after they are presented, as its packets state it.
+  private static let lateDecoding: String? = {
+    let named = ProcessInfo.processInfo.environment["SHEAF_SHARED_MEDIA"].map { URL(fileURLWithPath: $0) }
+    let sibling = URL(fileURLWithPath: #filePath).appendingPathComponent("../../../../shared/media").standardizedFileURL
+    let folder = [named, sibling].compactMap(\.self).first { FileManager.default.fileExists(atPath: $0.path) }
+    return folder?.appendingPathComponent(
+      "gh-shaka-project+shaka-player/test/test/assets/hls-ts-muxed-ec3-h264/"
+        + "ChID_voices_1280x720p_25fps_h264_6ch_256kbps_ddp_sub_0000.ts"
+    ).path
+  }()
+
+  @Test(.enabled(if: lateDecoding != nil, "there is no SHEAF_SHARED_MEDIA and no ../shared/media"))
+  func storedSamplesOfARangeAreAllThatArePresentedInIt() async throws {
+    let folder = try TemporaryFolder()
+    let renderer = LocalRenderer(store: folder.url.appendingPathComponent("store"), slots: 1)
+    let reader = try await AssetReader(Asset(path: try #require(Self.lateDecoding), renderer: renderer))
+    let video = try #require(reader.description.defaultTrack(.video))
+    for end in 1...20 {
+      let range = try MediaTimeRange(start: .zero, end: MediaTime(value: Int64(end), timescale: 25))
+      var shown: Set<MediaTime> = []
+      for try await sample in try reader.storedSamples(of: video, in: range) { shown.insert(sample.presentationTime) }
+      #expect(shown.isSuperset(of: (0..<end).map { MediaTime(value: Int64($0), timescale: 25) }), "\(range)")
+    }
+  }
+
   @Test func theReaderOfACompositionHasTheFilmsPicturesAndSound() async throws {
     let media = try SmallMedia()
     var edit = try await media.edit()

@@ -45,13 +45,14 @@ public struct AssetReader: Sendable {
   /// - Parameters:
   ///   - track: Of this asset's description.
   ///   - range: On the asset's timeline. Pictures begin with the keyframe from which the one at the range's start can
-  ///     be decoded, and sound with what a decoder needs before the start. They end with the last that is decoded
-  ///     before the range's end. Nil: all.
+  ///     be decoded, and sound with what a decoder needs before the start. They end with the last that is decoded or
+  ///     presented before the range's end. Of a range in which the track has nothing there are none. Nil: all.
   public func storedSamples(
     of track: TrackDescription, in range: MediaTimeRange? = nil
   ) throws(SheafError) -> SampleBuffers<StoredSample> {
     let (path, track) = (path, try checked(track))
     let ticks = try TrackTicks(track, range)
+    if ticks.hasNothing { return .none }
     return SampleBuffers { try StoredSource(path, track, ticks) }
   }
 
@@ -62,7 +63,8 @@ public struct AssetReader: Sendable {
   ///   - format: The planes and the bits of the buffers. Pictures of another format are converted; transparency is left
   ///     out.
   ///   - size: Pictures are scaled to it. Nil: their own.
-  ///   - range: On the asset's timeline: begins with the picture that is shown at its start. Nil: all.
+  ///   - range: On the asset's timeline: begins with the picture that is shown at its start. Of a range in which the
+  ///     track has nothing there are none; a still picture is in every range that is not empty. Nil: all.
   public func pictures(
     of track: TrackDescription, as format: PixelFormat = .yuv420p, size: PixelSize? = nil,
     in range: MediaTimeRange? = nil
@@ -72,6 +74,7 @@ public struct AssetReader: Sendable {
       throw SheafError(.misuse, "track \(track.index) of \(path) is \(track.type), which has no pictures")
     }
     let ticks = try TrackTicks(track, range)
+    if ticks.hasNothing { return .none }
     return SampleBuffers { try PictureSource(path, track, video, format, size, ticks) }
   }
 
@@ -145,6 +148,13 @@ private struct TrackTicks {
   }
 
   func isPast(_ time: MediaTime) -> Bool { range.map { $0.end <= time } ?? false }
+
+  /// Whether nothing of the track is in the range. A still picture has no duration, and is at every time.
+  var hasNothing: Bool {
+    guard let range else { return false }
+    if range.isEmpty { return true }
+    return track.video?.isStill != true && (range.end <= track.range.start || track.range.end <= range.start)
+  }
 }
 
 private func openFile(_ path: String) throws -> FileByteSource {
@@ -160,6 +170,8 @@ private final class StoredSource: SampleSource {
   /// The sound before the range's start that a decoder needs.
   private var preroll: [Packet] = []
   private var ready: [Packet] = []
+  /// The most ticks by which pictures are decoded after their presentation. Some files state such times.
+  private var lag: Int64 = 0
   private var hasBegun = false
 
   init(_ path: String, _ track: TrackDescription, _ ticks: TrackTicks) throws {
@@ -167,6 +179,15 @@ private final class StoredSource: SampleSource {
     reader = try Self.open(
       path, track, from: ticks.start.flatMap { start in track.video?.keyframes.last { $0.pts <= start } })
     format = StoredFormat(track, reader.format)
+    if ticks.range != nil, track.video != nil { try readLag() }
+  }
+
+  /// Looks at the first pictures.
+  private func readLag() throws {
+    while ready.count < 64, let packet = try reader.next() {
+      if let shown = packet.statedTime, let decoded = packet.statedDecodingTime { lag = max(lag, decoded - shown) }
+      ready.append(packet)
+    }
   }
 
   static func open(_ path: String, _ track: TrackDescription, from keyframe: Keyframe?) throws -> StoredPackets {
@@ -178,10 +199,9 @@ private final class StoredSource: SampleSource {
   func next() throws -> StoredSample? {
     while let packet = try nextPacket() {
       guard let shown = packet.statedTime, let decoded = packet.statedDecodingTime else { continue }
-      let time = try ticks.time(of: decoded)
-      if ticks.isPast(time) { return nil }
+      if ticks.isPast(try ticks.time(of: decoded - lag)) { return nil }
       return StoredSample(
-        presentationTime: try ticks.time(of: shown), decodingTime: time,
+        presentationTime: try ticks.time(of: shown), decodingTime: try ticks.time(of: decoded),
         duration: try ticks.track.timebase * Rational(packet.duration), isKeyframe: packet.isKeyframe,
         bytes: packet.withBytes { Array($0) }, format: format, marks: packet.marks)
     }

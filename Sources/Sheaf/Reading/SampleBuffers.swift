@@ -13,6 +13,9 @@ public struct SampleBuffers<Sample: Sendable>: AsyncSequence, Sendable {
     self.open = open
   }
 
+  /// No samples.
+  static var none: SampleBuffers { SampleBuffers { NoSource() } }
+
   /// The same samples. They keep an object, such as the owner of the file that they are read from.
   func keeping(_ owner: some AnyObject & Sendable) -> SampleBuffers {
     SampleBuffers { [open] in try OwningSource(open(), owner) }
@@ -59,6 +62,10 @@ protocol SampleSource<Sample>: AnyObject {
 
   /// The next sample; nil after the last.
   func next() throws -> Sample?
+}
+
+private final class NoSource<Sample: Sendable>: SampleSource {
+  func next() -> Sample? { nil }
 }
 
 private final class OwningSource<Sample: Sendable>: SampleSource {
