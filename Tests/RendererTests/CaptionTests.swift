@@ -113,6 +113,27 @@ import Testing
     }
   }
 
+  @Test func `characters beyond U+FFFF are drawn, and what has only a picture does not hide its caption`() throws {
+    let head = Self.script.components(separatedBy: "Dialogue:")[0]
+    let lines = [
+      "smile 😀 here", "{\\fnNoto Sans CJK JP}家 𠮷 家", "{\\fnNoto Color Emoji}x{\\r} at 👨‍👩‍👧 home",
+    ].enumerated().map { "Dialogue: 0,0:00:0\($0).00,0:00:0\($0).60,Default,,0,0,0,,\($1)\n" }
+    let film = try Film(head + lines.joined(), as: "emoji.ass")
+    let frames = try film.frames()
+    let raw = try Tool.ffmpeg([
+      "-i", film.folder.path("sea.mkv"), "-vf", "subtitles=\(film.folder.path("emoji.ass"))", "-pix_fmt", "yuv444p",
+      "-f", "rawvideo", "-",
+    ])
+    let size = 320 * 180 * 3
+    for index in [5, 35] {
+      let expected = Data(raw.dropFirst(index * size).prefix(320 * 180))
+      let other = zip(frames[index], expected).count { abs(Int($0) - Int($1)) > 40 }
+      #expect(other < 60, "frame \(index): \(other) pixels")
+    }
+    let ink = zip(frames[65], frames[80]).prefix(320 * 180).count { $0 != $1 }
+    #expect(ink > 300, "\(ink) pixels of the caption with pictures")
+  }
+
   @Test func `a frame has the same captions at any cut`() throws {
     let film = try Film(Self.script, as: "script.ass")
     let whole = try film.frames()

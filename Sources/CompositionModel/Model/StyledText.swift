@@ -107,12 +107,15 @@ public struct FontRequest: Sendable, Hashable, Codable {
   public var font: String
   public var isBold: Bool
   public var isItalic: Bool
+  /// Whether fonts of pictures, such as those of coloured emoji, cannot be used. Nil: they can.
+  public var needsOutlines: Bool?
 
-  public init(text: String, font: String, isBold: Bool, isItalic: Bool) {
+  public init(text: String, font: String, isBold: Bool, isItalic: Bool, needsOutlines: Bool? = nil) {
     self.text = text
     self.font = font
     self.isBold = isBold
     self.isItalic = isItalic
+    self.needsOutlines = needsOutlines
   }
 }
 

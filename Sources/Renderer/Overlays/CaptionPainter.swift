@@ -101,6 +101,7 @@ final class CaptionPainter {
     guard bytes.count == Int(source.byteCount) else {
       throw RenderError(.infrastructure, "a font is shorter than its content")
     }
+    CharacterMaps.complete(&bytes)
     bytes.withUnsafeMutableBufferPointer { buffer in
       buffer.withMemoryRebound(to: CChar.self) { ass_add_font(library, "font", $0.baseAddress, Int32($0.count)) }
     }

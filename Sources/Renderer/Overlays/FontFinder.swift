@@ -31,14 +31,14 @@ package enum FontFinder {
   static func find(
     _ task: FontTask, inputs: [String: any ByteSource] = [:], movement: Movement? = nil
   ) throws(RenderError) -> (list: FontList, contents: [[UInt8]]) {
-    guard let config = FcInitLoadConfigAndFonts() else {
-      throw RenderError(.infrastructure, "the font engine (fontconfig) did not start")
-    }
+    guard let config = FcInitLoadConfigAndFonts() else { throw noEngine }
     defer { FcConfigDestroy(config) }
-    var finding = try Finding(config: config)
+    let ofCaptions = try requests(of: task.captions ?? [], inputs: inputs, movement: movement)
+    let outlines = (task.texts + ofCaptions).contains { $0.needsOutlines == true } ? try outlineFonts() : nil
+    defer { if let outlines { FcConfigDestroy(outlines) } }
+    var finding = try Finding(config: config, outlines: outlines)
     var texts: [TextFonts] = []
     var findings: [FontFindings] = []
-    let ofCaptions = try requests(of: task.captions ?? [], inputs: inputs, movement: movement)
     for text in task.texts + ofCaptions {
       let (fonts, found) = try finding.fonts(of: text)
       texts.append(fonts)
@@ -48,6 +48,26 @@ package enum FontFinder {
     var list = FontList(files: finding.files, texts: texts, findings: findings)
     list.textsOfCaptions = ofCaptions.isEmpty ? nil : ofCaptions
     return (list, finding.contents)
+  }
+
+  private static var noEngine: RenderError {
+    RenderError(.infrastructure, "the font engine (fontconfig) did not start")
+  }
+
+  /// This machine's fonts without those that have pictures in place of outlines. Freed by the caller.
+  private static func outlineFonts() throws(RenderError) -> OpaquePointer {
+    let rules = ["outline", "scalable"].map {
+      "<selectfont><rejectfont><pattern><patelt name=\"\($0)\"><bool>false</bool></patelt></pattern></rejectfont>"
+        + "</selectfont>"
+    }
+    guard let config = FcInitLoadConfig() else { throw noEngine }
+    guard FcConfigParseAndLoadFromMemory(config, "<fontconfig>\(rules.joined())</fontconfig>", 1) != 0,
+      FcConfigBuildFonts(config) != 0
+    else {
+      FcConfigDestroy(config)
+      throw noEngine
+    }
+    return config
   }
 
   /// What fonts are found for, of captions that are drawn.
@@ -92,20 +112,24 @@ private struct Finding {
 
   private let config: OpaquePointer
   private let map: FontMap
+  /// For requests that need outlines.
+  private let outlineMap: FontMap?
   private(set) var files: [FontList.File] = []
   /// Of `files`.
   private(set) var contents: [[UInt8]] = []
   private var digests: [String: String] = [:]
 
-  init(config: OpaquePointer) throws(RenderError) {
+  /// - Parameter outlines: the fonts with outlines; nil if no request needs them.
+  init(config: OpaquePointer, outlines: OpaquePointer?) throws(RenderError) {
     self.config = config
     map = try FontMap(config)
+    outlineMap = try outlines.map { config throws(RenderError) in try FontMap(config) }
   }
 
   mutating func fonts(of request: FontRequest) throws(RenderError) -> (TextFonts, FontFindings) {
     TextEngine.lock()
     defer { TextEngine.unlock() }
-    let text = try TextLayout(request, map: map, size: 48)
+    let text = try TextLayout(request, map: request.needsOutlines == true ? outlineMap ?? map : map, size: 48)
     guard let iterator = pango_layout_get_iter(text.layout) else { throw TextLayout.noEngine }
     defer { pango_layout_iter_free(iterator) }
     var indices: [Face: Int] = [:]

@@ -97,7 +97,9 @@ package struct CaptionScript: Sendable {
     } else {
       index = requests.count
       faces[face] = index
-      requests.append(FontRequest(text: "", font: face.font, isBold: face.isBold, isItalic: face.isItalic))
+      // libass leaves out a whole caption if one of its fonts has no outlines.
+      requests.append(
+        FontRequest(text: "", font: face.font, isBold: face.isBold, isItalic: face.isItalic, needsOutlines: true))
     }
     let offset = requests[index].text.utf8.count
     for (shown, _) in Self.characters(of: text) { requests[index].text.unicodeScalars.append(shown) }
