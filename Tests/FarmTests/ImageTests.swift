@@ -87,6 +87,24 @@ struct ImageTests {
     #expect(try files.contents().filter { $0.hasSuffix(".png") }.count == 4)
   }
 
+  @Test func `the picture at a time that a file stores is the one that is stored at it`() async throws {
+    defer { files.remove() }
+    // Matroska rounds 1001/30000 s to whole milliseconds, up and down.
+    let film = files.path("film.mkv")
+    _ = try await Command.output(
+      "ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc2=s=64x48:r=30000/1001", "-frames:v", "40", "-c:v", "ffv1",
+      "-pix_fmt", "yuv420p", film)
+    let times = try await Command.output(
+      "ffprobe", "-v", "error", "-show_entries", "packet=pts_time", "-of", "csv=p=0", film
+    ).split(separator: "\n").map { String($0.prefix { $0 != "," }) }
+    try #require(times.count == 40)
+    let (report, _) = try await image(film, "--at", times.joined(separator: ","), "-o", files.path("still-%02d.png"))
+    for (index, picture) in report.pictures.enumerated() {
+      #expect(picture.actual?.exact == picture.requested.exact, "frame \(index)")
+      #expect(try pixels(picture.file ?? "", as: "null") == pixels(film, frame: index), "frame \(index)")
+    }
+  }
+
   @Test func `a rotated film's picture is upright, and within the size that is asked for`() async throws {
     defer { files.remove() }
     let film = Place.media("friday-rotated.mp4")

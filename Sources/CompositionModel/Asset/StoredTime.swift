@@ -56,13 +56,20 @@ extension TrackDescription {
   /// A part that starts at such a stored time is moved by the difference, less than a tick: it then starts with that
   /// frame, and each later frame follows at its time.
   public func shown(_ use: MediaTimeRange) throws(TimeError) -> MediaTimeRange {
-    guard hasRoundedTimes, let video, let cadence = video.cadence else { return use }
-    let ticks = try use.start.exact / timebase.exact
+    let delay = try delay(ofFrameStoredAt: use.start.exact)
+    return delay == .zero ? use : try use.shifted(by: MediaTime(delay))
+  }
+
+  /// How much later a frame is due than at the time that the file stores for it, where it rounds times. Zero for a time
+  /// at which no frame is stored, and for a frame that is due at its time or before.
+  package func delay(ofFrameStoredAt time: Rational) throws(TimeError) -> Rational {
+    guard hasRoundedTimes, let video, let cadence = video.cadence else { return .zero }
+    let ticks = try time / timebase.exact
     guard ticks == Rational(ticks.floor), let tick = Int64(exactly: ticks.floor + Int128(origin)),
       video.frames.last(atOrBefore: tick) == tick
-    else { return use }
+    else { return .zero }
     let stored = try timebase.exact * Rational(tick - cadence.first)
     let due = try Rational((stored * cadence.rate.exact).rounded) / cadence.rate.exact
-    return due > stored ? try use.shifted(by: MediaTime(due - stored)) : use
+    return due > stored ? try due - stored : .zero
   }
 }

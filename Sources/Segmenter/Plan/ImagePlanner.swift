@@ -87,8 +87,8 @@ package enum ImagePlanner {
           continue
         }
         let tick = try StoredTime.lastTick(
-          dueAt: time, timebase: track.timebase, origin: track.origin, isRounded: track.hasRoundedTimes,
-          cadence: video.cadence)
+          dueAt: time + track.delay(ofFrameStoredAt: time), timebase: track.timebase, origin: track.origin,
+          isRounded: track.hasRoundedTimes, cadence: video.cadence)
         let first = video.frames.first ?? 0
         let place = video.isStill ? first : video.frames.last(atOrBefore: tick) ?? first
         places.append((number, place))
