@@ -173,6 +173,15 @@ import Testing
     #expect(top.first! > 18 && top.first! < 40 && top.last! < 70)
   }
 
+  @Test func `a line that begins in a script from the right ends at the left`() throws {
+    func caption(_ text: String) -> String { "1\n00:00:00,000 --> 00:00:01,000\n\(text)\n" }
+    // The second has the direction in its text.
+    let (plain, embedded) = ("שלום, world!\nHello, שלום!", "\u{202B}שלום, world!\u{202C}\nHello, שלום!")
+    let drawn = try Film(caption(plain), as: "talk.srt").frames()[10]
+    #expect(try drawn == Film(caption(embedded), as: "talk.srt").frames()[10])
+    #expect(try drawn != Film(caption("\u{202A}שלום, world!\u{202C}\nHello, שלום!"), as: "talk.srt").frames()[10])
+  }
+
   @Test func `a segment without captions is that of a film without them`() throws {
     let film = try Film("1\n00:00:01,000 --> 00:00:01,500\nshort\n", as: "talk.srt")
     let with = try film.plan(#"{ "asset": "c" }"#, segment: "15f").segments

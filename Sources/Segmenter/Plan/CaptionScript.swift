@@ -286,7 +286,8 @@ extension Substring {
 }
 
 extension CaptionStyle {
-  /// The head of a script with this as its one style. Lengths are pixels of the frame.
+  /// The head of a script with this as its one style. Lengths are pixels of the frame. The encoding -1 lets each line
+  /// run from the side where its script begins.
   fileprivate func header(_ frame: PixelSize) -> String {
     func written(_ color: Color) -> String {
       let parts = [255 - color.alpha, color.blue, color.green, color.red]
@@ -318,7 +319,7 @@ extension CaptionStyle {
       Underline, StrikeOut, ScaleX, ScaleY, Spacing, Angle, BorderStyle, Outline, Shadow, Alignment, MarginL, MarginR, \
       MarginV, Encoding
       Style: Default,sans-serif,\(size),\(written(color)),\(written(color)),\(written(outlineColor)),\
-      \(written(outlineColor)),\(bold),\(italic),0,0,100,100,0,0,1,\(outline),0,\(place),\(margin),\(margin),\(margin),1
+      \(written(outlineColor)),\(bold),\(italic),0,0,100,100,0,0,1,\(outline),0,\(place),\(margin),\(margin),\(margin),-1
 
       [Events]
       Format: Layer, Start, End, Style, Name, MarginL, MarginR, MarginV, Effect, Text
