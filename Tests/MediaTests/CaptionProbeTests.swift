@@ -90,11 +90,67 @@ import Testing
 
   @Test func aCaptionWithoutAnEndIsShownUntilTheNextThatStartsLater() throws {
     let lines = [1, 1, 3, 2, 4].enumerated().map { "Dialogue: 0,0:00:0\($1).00,0:00:0\($1).00,Default,,0,0,0,,\($0)" }
-    let asset = try probe(
+    let script =
       "[Script Info]\nScriptType: v4.00+\n\n[Events]\n"
-        + "Format: Layer, Start, End, Style, Name, MarginL, MarginR, MarginV, Effect, Text\n"
-        + lines.joined(separator: "\n") + "\n", as: "a.ass")
+      + "Format: Layer, Start, End, Style, Name, MarginL, MarginR, MarginV, Effect, Text\n"
+      + lines.joined(separator: "\n") + "\n"
+    let folder = try TemporaryFolder()
+    try Data(script.utf8).write(to: URL(fileURLWithPath: folder.path("a.ass")))
+    // In Matroska no duration is one that is not known.
+    _ = try Tool.ffmpeg(["-i", folder.path("a.ass"), "-c", "copy", folder.path("a.mkv")])
+    let asset = try AssetProbe.probe(openSource(folder.path("a.mkv")), name: "a.mkv")
     #expect(events(asset) == ["1000-2000 0", "1000-2000 1", "2000-3000 3", "3000-4000 2", "4000-7000 4"])
+  }
+
+  @Test func aCaptionOfATextFileThatEndsAtItsStartIsNotShown() throws {
+    let head =
+      "[Script Info]\nScriptType: v4.00+\n\n[Events]\n"
+      + "Format: Layer, Start, End, Style, Name, MarginL, MarginR, MarginV, Effect, Text\n"
+    let script =
+      head
+      + [("1", "1"), ("2", "2"), ("3", "4")].map { "Dialogue: 0,0:00:0\($0).00,0:00:0\($1).00,Default,,0,0,0,,\($0)\n" }
+      .joined()
+    #expect(try events(probe(script, as: "a.ass")) == ["3000-4000 3"])
+    let subRip = "1\n00:00:01,000 --> 00:00:01,000\n1\n\n2\n00:00:03,000 --> 00:00:04,000\n3\n"
+    #expect(try events(probe(subRip, as: "a.srt")) == ["3000-4000 3"])
+    let web = "WEBVTT\n\n00:01.000 --> 00:01.000\n1\n\n00:03.000 --> 00:04.000\n3\n"
+    #expect(try events(probe(web, as: "a.vtt")) == ["3000-4000 3"])
+  }
+
+  /// Files as people make them have the captions that ffmpeg reads of them.
+  @Test(arguments: [
+    (
+      "lines that end with CR",
+      "1\r00:00:01,000 --> 00:00:02,500\rone\rtwo\r\r2\r00:00:03,000 --> 00:00:04,000\rthree\r"
+    ),
+    ("spaces in times", "1\n00:00:01, 500 --> 00:00: 02,000\none\n\n2\n00: 00:03,000 --> 00:00:04,000\ntwo\n"),
+    ("no spaces around arrows", "1\n00:00:01,500-->00:00:02,000\none\n\n2\n00:00:03,000-->00:00:04,000\ntwo\n"),
+    ("tabs around arrows", "1\n00:00:01,500\t-->\t00:00:02,000\none\n\n2\n00:00:03,000 --> 00:00:04,000\ntwo\n"),
+    ("indented", "\n  1\n  00:00:01,500 --> 00:00:02,000\n  one\n\n  2\n  00:00:03,000 --> 00:00:04,000\n  two\n"),
+    ("no numbers", "00:00:01,500 --> 00:00:02,000\none\n\n00:00:03,000 --> 00:00:04,000\ntwo\n"),
+    (
+      "arrows in texts",
+      "1\n00:00:01,500 --> 00:00:02,000\nA --> B\nx -> 3: y-->z\n\n2\n00:00:03,000 --> 00:00:04,000\n--> C\n"
+    ),
+    ("milliseconds of few digits", "1\n00:00:01,5 --> 00:00:01,25\none\n\n2\n0:0:3,0 --> 0:0:04,000 X1:1\ntwo\n"),
+  ])
+  func aSloppySubRipIsRead(what: String, text: String) throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path("a.srt")
+    try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+    let script = try Tool.ffmpeg(["-f", "srt", "-i", path, "-f", "ass", "-"])
+    let texts = String(decoding: script, as: UTF8.self).split(whereSeparator: \.isNewline).compactMap { line in
+      line.hasPrefix("Dialogue:") ? line.split(separator: ",", maxSplits: 9, omittingEmptySubsequences: false)[9] : nil
+    }
+    let times = try Tool.run(
+      "ffprobe", ["-v", "error", "-f", "srt", "-show_entries", "packet=pts,duration", "-of", "csv=p=0", path]
+    ).output
+    let expected = zip(String(decoding: times, as: UTF8.self).split(separator: "\n"), texts).map { line, text in
+      let numbers = line.split(separator: ",").compactMap { Int($0) }
+      return "\(numbers[0])-\(numbers[0] + numbers[1]) \(text)"
+    }
+    #expect(expected.count == 2)
+    #expect(try events(AssetProbe.probe(openSource(path), name: "a.srt")) == expected, "\(what)")
   }
 
   @Test func whatIsNoSubRipIsRefusedWithItsLine() throws {
@@ -105,6 +161,9 @@ import Testing
       ("Dear friend,\nthis --> is no caption\n", ["line 1", "Dear friend", "00:00:01,000 --> 00:00:02,500"]),
       ("1\n00:00:01,000 --> 00:61:02,000\nHi\n", ["line 2", "is not a caption's time"]),
       ("1\n00:00:01.000 -->\nHi\n", ["line 2"]),
+      ("1\n00:00:01,000 -> 00:00:02,000\nHi\n", ["line 2", "->", "00:00:01,000 --> 00:00:02,500"]),
+      ("1\n00:00:01,000 --> 00:00:02,000\nHi\n\n2\n00:00:03,000 -> 00:00:04,000\nHo\n", ["line 6", "->"]),
+      ("1\r00:00:01,000 --> 00:00:02,000\rHi\r\r2\r00:00:03,000 --> 00:00:04\rHo\r", ["line 6"]),
     ]
     for (text, words) in cases {
       do {

@@ -16,10 +16,12 @@ final class Demuxer {
   private var timebases: [AVRational] = []
 
   /// - Parameters:
+  ///   - format: One of `allowedFormats`, of a file that was recognized. Nil: it is recognized here.
   ///   - discontinuities: By stream, as the file was described.
   ///   - movement: Advanced with every read of the source and every packet.
   init(
-    _ source: any ByteSource, name: String, discontinuities: [Int: [Discontinuity]] = [:], movement: Movement?
+    _ source: any ByteSource, name: String, format: String? = nil, discontinuities: [Int: [Discontinuity]] = [:],
+    movement: Movement?
   ) throws(MediaError) {
     sheaf_log_capture()
     self.discontinuities = discontinuities
@@ -38,7 +40,7 @@ final class Demuxer {
     // A frame of an animated PNG that is shown for less than 1/50 s is shown for 1/10 s, like one of a GIF.
     av_dict_set(&options, "max_fps", "50", AV_DICT_DONT_OVERWRITE)
     av_dict_set(&options, "default_fps", "10", AV_DICT_DONT_OVERWRITE)
-    let result = avformat_open_input(&context, nil, nil, &options)
+    let result = avformat_open_input(&context, nil, format.flatMap { av_find_input_format($0) }, &options)
     av_dict_free(&options)
     guard result >= 0, let opened = context else {
       try io.rethrow()

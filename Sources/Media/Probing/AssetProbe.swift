@@ -26,8 +26,8 @@ package enum AssetProbe {
         .unsupported, operation: "probing", subject: name,
         message: "it is an animated WebP picture, which cannot be decoded; use an animated PNG or a video with alpha")
     }
-    try SubRipCheck.check(source, name: name)
-    var demuxer = try Demuxer(source, name: name, movement: movement)
+    let format = try SubRipCheck.isOne(source, name: name) ? "srt" : nil
+    var demuxer = try Demuxer(source, name: name, format: format, movement: movement)
     var places = DiscontinuityScan(demuxer)
     var (scans, sounds, others, texts) = try scan(demuxer, movement) { (packet, stream) throws(MediaError) in
       try places.add(packet, of: stream)
@@ -131,7 +131,7 @@ package enum AssetProbe {
       case .audio: audio[index] = Result { () throws(MediaError) in try AudioScan(stream, demuxer) }
       case .subtitle:
         other[index] = PacketExtent()
-        texts[index] = try CaptionScan(stream, name: demuxer.name).map { .success($0) }
+        texts[index] = try CaptionScan(stream, container: demuxer.formatName, name: demuxer.name).map { .success($0) }
       case .metadata: other[index] = PacketExtent()
       case nil: break
       }

@@ -12,17 +12,22 @@ final class CaptionScan {
   private let name: String
   private let hasStyles: Bool
   private let codec: String
+  /// Whether a caption that ends at its start, or before, is shown at no time: the end is written in the file. In
+  /// others it is one without an end.
+  private let hasEnds: Bool
   private var events: [(start: Int64, end: Int64?, fields: String)] = []
   private var size = 0
 
   /// Nil for a track whose captions are no text, or that cannot be decoded.
-  init?(_ stream: UnsafeMutablePointer<AVStream>, name: String) throws(MediaError) {
+  /// - Parameter container: libavformat's name of the file's format.
+  init?(_ stream: UnsafeMutablePointer<AVStream>, container: String, name: String) throws(MediaError) {
     let parameters = stream.pointee.codecpar!
     codec = Decoder.codecName(parameters)
     guard Self.codecs.contains(codec), let decoder = avcodec_find_decoder(parameters.pointee.codec_id) else {
       return nil
     }
     self.name = name
+    hasEnds = ["srt", "webvtt", "ass"].contains(container)
     timebase = stream.pointee.time_base
     hasStyles = Self.codecsWithStyles.contains(codec)
     context = try allocated(avcodec_alloc_context3(decoder), "opening the captions of \(name)")
@@ -47,7 +52,7 @@ final class CaptionScan {
     guard result >= 0 else { throw refusal(of: packet, result) }
     guard isComplete != 0 else { return }
     defer { avsubtitle_free(&subtitle) }
-    let end = packet.duration > 0 ? packet.pts &+ packet.duration : nil
+    let end = packet.duration > 0 || hasEnds ? packet.pts &+ packet.duration : nil
     for index in 0..<Int(subtitle.num_rects) {
       guard let text = subtitle.rects[index]?.pointee.ass else { continue }
       let fields = String(cString: text).replacing("\u{1}", with: "")
@@ -80,7 +85,7 @@ final class CaptionScan {
   /// The track's first and last time, in ticks. Nil if it has no captions.
   var extent: (start: Int64, end: Int64)? {
     guard let start = events.map(\.start).min() else { return nil }
-    return (start, events.map { $0.end ?? $0.start }.max() ?? start)
+    return (start, events.map { max($0.start, $0.end ?? $0.start) }.max() ?? start)
   }
 
   /// - Parameter zero: the asset's time zero, in seconds of the file's own timeline.

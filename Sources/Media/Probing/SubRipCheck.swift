@@ -5,18 +5,21 @@ import CompositionModel
 enum SubRipCheck {
   private static let largestSize: Int64 = 32 << 20
 
-  /// Throws `.damaged`, with the line, if a file is text with arrows like those of SRT's times, but is not SRT.
-  static func check(_ source: any ByteSource, name: String) throws(MediaError) {
-    guard source.byteCount > 0, source.byteCount <= largestSize else { return }
+  /// Whether a file is SRT, which libavformat recognizes only by the number and the time of its first caption. Throws
+  /// `.damaged`, with the line, if it is text with arrows like those of SRT's times, but is not SRT.
+  static func isOne(_ source: any ByteSource, name: String) throws(MediaError) -> Bool {
+    guard source.byteCount > 0, source.byteCount <= largestSize else { return false }
     let head = try source.bytes(count: 4096)
-    guard !head.contains(0), !isOther(head) else { return }
+    guard !head.contains(0), !isOther(head) else { return false }
     let bytes = source.byteCount <= 4096 ? head : try source.bytes(count: Int(source.byteCount))
-    guard bytes.firstRange(of: Array("-->".utf8)) != nil else { return }
+    let hasArrows = bytes.firstRange(of: Array("-->".utf8)) != nil
+    guard hasArrows || startsLikeOne(head) else { return false }
     // What is not text is of another format, in which the bytes of an arrow may be.
-    guard !bytes.contains(where: { $0 < 9 }) else { return }
+    guard !bytes.contains(where: { $0 < 9 }) else { return false }
     if let problem = problem(bytes) {
       throw MediaError(.damaged, operation: "reading captions", subject: name, message: problem)
     }
+    return true
   }
 
   /// Whether a file is of another format with text, which begins otherwise.
@@ -28,21 +31,40 @@ enum SubRipCheck {
     }
   }
 
+  /// Whether a file begins with a number and something like a time below it.
+  private static func startsLikeOne(_ head: [UInt8]) -> Bool {
+    let lines = lines(head).lazy.compactMap { String(validating: $0, as: UTF8.self) }
+      .map { $0.filter { !$0.isWhitespace } }.filter { !$0.isEmpty }.prefix(2)
+    guard let number = lines.first, let time = lines.dropFirst().first else { return false }
+    return number.allSatisfy(\.isNumber) && isLikeTime(time)
+  }
+
+  /// The lines of a text, whose ends are CR, LF or both.
+  private static func lines(_ bytes: [UInt8]) -> [ArraySlice<UInt8>] {
+    let text = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? bytes.dropFirst(3) : bytes[...]
+    var lines: [ArraySlice<UInt8>] = []
+    var rest = text
+    while let end = rest.firstIndex(where: { $0 == 10 || $0 == 13 }) {
+      lines.append(rest[..<end])
+      rest = rest[(end + 1)...]
+      if text[end] == 13, rest.first == 10 { rest = rest.dropFirst() }
+    }
+    return lines + [rest]
+  }
+
   /// What is wrong with SRT. Nil: nothing.
   static func problem(_ bytes: [UInt8]) -> String? {
-    let text = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? bytes.dropFirst(3) : bytes[...]
     var isFirst = true
-    var number = 0
-    for line in text.split(separator: 10, omittingEmptySubsequences: false) {
-      number += 1
+    for (index, line) in lines(bytes).enumerated() {
+      let number = index + 1
       guard let line = String(validating: line, as: UTF8.self) else {
         return "line \(number) is not text in UTF-8; store the file as UTF-8"
       }
-      let shown = String(line.filter { !$0.isNewline }.prefix(60))
+      let shown = line.prefix(60)
       let words = line.split(whereSeparator: \.isWhitespace)
       if words.isEmpty { continue }
-      if line.contains("-->") {
-        guard words.count >= 3, words[1] == "-->", let start = time(words[0]), let end = time(words[2]) else {
+      if isLikeTime(line) {
+        guard let (start, end) = times(line) else {
           return "line \(number), \"\(shown)\", is not a caption's time; one is written 00:00:01,000 --> 00:00:02,500"
         }
         guard start <= end else { return "line \(number), \"\(shown)\": the caption ends before it starts" }
@@ -55,19 +77,42 @@ enum SubRipCheck {
     return nil
   }
 
-  /// Milliseconds. Nil for what is not `hh:mm:ss,mmm`.
-  private static func time(_ text: Substring) -> Int? {
-    let parts = text.split(separator: ":", omittingEmptySubsequences: false)
-    guard parts.count == 3 else { return nil }
-    let seconds = parts[2].split(omittingEmptySubsequences: false) { $0 == "," || $0 == "." }
-    guard seconds.count == 2, (1...3).contains(seconds[1].count) else { return nil }
-    let fraction = seconds[1] + String(repeating: "0", count: 3 - seconds[1].count)
-    let numbers = [parts[0], parts[1], seconds[0], Substring(fraction)].map { part in
-      part.allSatisfy { $0.isASCII && $0.isNumber } && part.count < 9 ? Int(part) : nil
+  /// Whether a line is one of a caption's times, written rightly or not: a text may have arrows too.
+  private static func isLikeTime(_ line: String) -> Bool {
+    let text = line.drop(while: \.isWhitespace)
+    let parts = (text.first == "-" ? text.dropFirst() : text).split(separator: ":", omittingEmptySubsequences: false)
+    func isNumber(_ index: Int) -> Bool { parts.indices.contains(index) && parts[index].allSatisfy(isDigit) }
+    guard parts.count > 1, isNumber(0), parts[0] != "" else { return false }
+    return text.contains("-->") || isNumber(1) && parts.count > 2 && text.contains { $0 == ">" || $0 == "→" }
+  }
+
+  private static func isDigit(_ character: Character) -> Bool { character.isASCII && character.isNumber }
+
+  /// The times of a line, in milliseconds. Nil for what is not `hh:mm:ss,mmm --> hh:mm:ss,mmm`. Spaces between the
+  /// parts, and what follows, are no matter; a fraction of fewer digits is one of milliseconds, as libavformat has it.
+  private static func times(_ line: String) -> (start: Int, end: Int)? {
+    guard let arrow = line.firstRange(of: "-->") else { return nil }
+    var start = line[..<arrow.lowerBound]
+    var end = line[arrow.upperBound...]
+    guard let first = time(&start), let last = time(&end), start.allSatisfy(\.isWhitespace) else { return nil }
+    return (first, last)
+  }
+
+  /// Takes a time off the beginning of a text.
+  private static func time(_ text: inout Substring) -> Int? {
+    var numbers: [Int] = []
+    for separators in [":", ":", ",.", ""] {
+      text = text.drop(while: \.isWhitespace)
+      let digits = text.prefix(while: isDigit)
+      guard digits.count < 9, let number = Int(digits) else { return nil }
+      numbers.append(number)
+      text = text[digits.endIndex...]
+      if separators.isEmpty, digits.count > 3 { return nil }
+      guard !separators.isEmpty else { break }
+      guard let separator = text.first, separators.contains(separator) else { return nil }
+      text = text.dropFirst()
     }
-    guard let hours = numbers[0], let minutes = numbers[1], let whole = numbers[2], let rest = numbers[3],
-      minutes < 60, whole < 60
-    else { return nil }
-    return ((hours * 60 + minutes) * 60 + whole) * 1000 + rest
+    guard numbers[1] < 60, numbers[2] < 60 else { return nil }
+    return ((numbers[0] * 60 + numbers[1]) * 60 + numbers[2]) * 1000 + numbers[3]
   }
 }
