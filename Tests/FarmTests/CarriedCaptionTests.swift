@@ -77,4 +77,50 @@ import Testing
       #expect(frames.hasPrefix("162"), "\(container)")
     }
   }
+
+  @Test func `characters are stored as they are, without the comments and drawings of a script`() async throws {
+    let files = try Workspace()
+    defer { files.remove() }
+    _ = try await Command.output(
+      "ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc2=s=64x64:r=25:d=4", "-c:v", "ffv1", "-pix_fmt", "yuv420p",
+      files.path("sea.mkv"))
+    _ = try files.write(
+      "WEBVTT\n\n00:01.000 --> 00:02.000\na {b} &lt;c&gt; &amp; {\\d}&nbsp;<i>e</i>\n", to: "talk.vtt")
+    _ = try files.write(
+      """
+      [Script Info]
+      ScriptType: v4.00+
+
+      [Events]
+      Format: Layer, Start, End, Style, Name, MarginL, MarginR, MarginV, Effect, Text
+      Dialogue: 0,0:00:01.00,0:00:02.00,Default,,0,0,0,,{a comment}one{\\p1}m 0 0 l 9 9{\\p0} {\\pos(1,2)}two\\hthree
+      Dialogue: 0,0:00:01.00,0:00:02.00,Default,,0,0,0,,{\\p1}m 0 0 l 9 9
+
+      """, to: "signs.ass")
+    for (container, video, text) in [
+      ("mkv", "h264", "a {b} <c> & {\u{2060}\\d}\u{A0}<i>e</i>"),
+      ("webm", "vp9", "a {b} &lt;c&gt; &amp; {\u{2060}\\d}\u{A0}<i>e</i>"),
+      ("mp4", "h264", "a {b} <c> & {\u{2060}\\d}\u{A0}e"),
+    ] {
+      let edit = try files.write(
+        """
+        { "sheaf": 1, "assets": { "a": "sea.mkv", "v": "talk.vtt", "s": "signs.ass" },
+          "tracks": [ { "clips": [ { "asset": "a" } ] },
+                      { "type": "subtitle", "clips": [ { "asset": "s" }, { "asset": "v", "use": "1..2" } ] } ],
+          "captions": [ { "asset": "v", "as": "track" } ],
+          "export": { "to": "film.\(container)", "video": { "codec": "\(video)" } } }
+        """, to: "\(container).json")
+      let film = files.path("film.\(container)")
+      let render = try await Command.sheaf("render", edit, "-o", film, "--store", files.path("store")).run()
+      try #require(render.status == 0, "\(container): \(render.errors)")
+      func stored(_ track: Int) async throws -> String {
+        try await Command.output(
+          "ffmpeg", "-v", "error", "-i", film, "-map", "0:s:\(track)", "-c", "copy", "-f", "data", "-")
+      }
+      #expect(try await stored(0).contains(text), "\(container)")
+      let script = try await stored(1)
+      #expect(script.contains("one two\u{A0}three") && script.contains("a {b} "), "\(container): \(script)")
+      #expect(!script.contains("comment") && !script.contains("m 0 0"), "\(container): \(script)")
+    }
+  }
 }

@@ -77,7 +77,7 @@ package struct CaptionScript: Sendable {
         parts.append(Part(tags: scale == 1 ? tags : Self.scaled(tags, by: scale)))
         continue
       }
-      let end = (hasTags ? rest.dropFirst().firstIndex(of: "{") : nil) ?? rest.endIndex
+      let end = (hasTags ? CaptionText.tags(in: rest, after: rest.first == "{" ? 1 : 0) : nil) ?? rest.endIndex
       let text = String(rest[..<end])
       rest = rest[end...]
       let (index, offset) = request(face, text)
@@ -102,27 +102,9 @@ package struct CaptionScript: Sendable {
         FontRequest(text: "", font: face.font, isBold: face.isBold, isItalic: face.isItalic, needsOutlines: true))
     }
     let offset = requests[index].text.utf8.count
-    for (shown, _) in Self.characters(of: text) { requests[index].text.unicodeScalars.append(shown) }
+    for (shown, _) in CaptionText.characters(of: text) { requests[index].text.unicodeScalars.append(shown) }
     requests[index].text += "\n"
     return (index, offset)
-  }
-
-  /// The characters that a text shows, each with how it is written: `\N` and `\n` end a line, `\h` is a hard space.
-  private static func characters(of text: String) -> [(shown: Unicode.Scalar, written: String)] {
-    var characters: [(shown: Unicode.Scalar, written: String)] = []
-    var isEscaped = false
-    for scalar in text.unicodeScalars {
-      if isEscaped {
-        isEscaped = false
-        if let escape: Unicode.Scalar = ["N": "\n", "n": "\n", "h": "\u{A0}"][scalar] {
-          characters[characters.count - 1] = (escape, "\\\(scalar)")
-          continue
-        }
-      }
-      isEscaped = scalar == "\\"
-      characters.append((scalar, String(scalar)))
-    }
-    return characters
   }
 
   /// Tags with their sizes of letters multiplied.
@@ -171,7 +153,7 @@ package struct CaptionScript: Sendable {
         continue
       }
       var offset = part.offset
-      for (shown, written) in Self.characters(of: part.text) {
+      for (shown, written) in CaptionText.characters(of: part.text) {
         if let font = fonts.font(of: part.face, at: offset), font != current {
           let index = used.firstIndex(of: font) ?? used.count
           if index == used.count { used.append(font) }

@@ -12,6 +12,8 @@ enum CarriedCaptions {
   /// Nil if there are none.
   static func tracks(of edit: Edit, sources: SourceLookup) throws(PlanError) -> [StitchedText]? {
     var texts: [StitchedText] = []
+    // By text, whether each of its events is of a file with styles.
+    var isStyled: [[Bool]] = []
     let (range, end) = try mapErrors(to: PlanError.time("the film's length")) { () throws(TimeError) in
       let range = try edit.exportedRange
       return (range, Int64(clamping: try (range.duration.exact * Rational(1000)).floor))
@@ -34,12 +36,21 @@ enum CarriedCaptions {
         // Styles of several files are not one file's.
         if texts[index].codec != codec || texts[index].header != format.header { texts[index].codec = plain }
         texts[index].events += events
+        isStyled[index] += events.map { _ in format.hasStyles }
       } else {
         texts.append(StitchedText(codec: codec, header: format.header, description: description, events: events))
+        isStyled.append(events.map { _ in format.hasStyles })
       }
     }
     for index in texts.indices {
-      let events = texts[index].events
+      var events = texts[index].events
+      if texts[index].codec != .ass {
+        for (number, isStyled) in isStyled[index].enumerated() {
+          events[number].fields = CaptionText.plain(
+            events[number].fields, isStyled: isStyled, for: texts[index].codec)
+        }
+        events.removeAll { $0.fields.isEmpty }
+      }
       let order = events.indices.sorted { (events[$0].start, $0) < (events[$1].start, $1) }
       // A player takes captions with the number of another for the same.
       texts[index].events = order.enumerated().map { number, event in
