@@ -8,6 +8,7 @@
 @_exported public import enum CompositionModel.AudioCodec
 @_exported public import struct CompositionModel.AudioFormat
 @_exported public import struct CompositionModel.Clip
+@_exported public import enum CompositionModel.CommonMetadataKey
 @_exported public import struct CompositionModel.Composition
 @_exported public import struct CompositionModel.CompositionTrack
 @_exported public import struct CompositionModel.DocumentError
@@ -39,3 +40,4 @@
 @_exported public import struct SheafCompositing.MutablePixelBuffer
 @_exported public import struct SheafCompositing.PixelBuffer
 @_exported public import enum SheafCompositing.PixelPlane
+@_exported public import protocol SheafCompositing.PixelSample

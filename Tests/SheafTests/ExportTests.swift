@@ -55,6 +55,28 @@ struct SmallMedia {
 
 /// Each needs the processor's cores.
 @Suite(.serialized) struct ExportTests {
+  @Test func aLoadThatIsCancelledEndsAndOthersGoOn() async throws {
+    let media = try SmallMedia()
+    let asset = media.asset("one.mp4")
+    let cancelled = Task { try await asset.load(.duration) }
+    let other = Task { try await asset.load(.tracks) }
+    cancelled.cancel()
+    await #expect(throws: SheafError(.cancelled, "cancelled")) { try await cancelled.value }
+    #expect(try await other.value.count == 2)
+
+    // A probe for which nobody waits any more is begun again.
+    let again = media.asset("two.mp4")
+    let alone = Task { try await again.load(.duration) }
+    while case .notYetLoaded = again.status(of: .duration) { await Task.yield() }
+    alone.cancel()
+    await #expect(throws: SheafError(.cancelled, "cancelled")) { try await alone.value }
+    guard case .notYetLoaded = again.status(of: .duration) else {
+      Issue.record("the cancelled load has left \(again.status(of: .duration))")
+      return
+    }
+    #expect(try await again.load(.duration) == MediaTime(seconds: 3))
+  }
+
   @Test func eachPropertyOfAnAssetIsLoadedOrFailsByItself() async throws {
     let media = try SmallMedia()
     let asset = media.asset("one.mp4")
@@ -66,6 +88,7 @@ struct SmallMedia {
     #expect(duration == MediaTime(seconds: 3))
     #expect(tracks.map(\.type) == [.video, .audio])
     #expect(metadata["title"] == "one")
+    #expect(try await asset.load(.commonMetadata)[.title] == "one")
     #expect(try await asset.load(.presentationSize) == PixelSize(width: 160, height: 90))
     guard case .loaded(MediaTime(seconds: 3)) = asset.status(of: .duration) else {
       Issue.record("not loaded")

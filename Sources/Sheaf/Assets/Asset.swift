@@ -5,6 +5,9 @@ import Synchronization
 /// A media file: AVFoundation's `AVURLAsset`. Nothing is read before a property is loaded. The file is probed once, in
 /// a confined process, and every property comes from that probe.
 ///
+/// A task that is cancelled while it loads does not wait any longer: it gets `.cancelled`. The probe ends when no task
+/// waits for it, and a later one begins it again.
+///
 ///     let asset = Asset(url)
 ///     let (duration, tracks) = try await asset.load(.duration, .tracks)
 public final class Asset: Sendable {
@@ -20,9 +23,15 @@ public final class Asset: Sendable {
   let renderer: LocalRenderer
   private let probe: Mutex<Probe>
 
+  private typealias Outcome = Result<AssetDescription, SheafError>
+
   private struct Probe {
-    var task: Task<AssetDescription, any Error>?
-    var result: Result<AssetDescription, SheafError>?
+    /// The work that is under way, and its number.
+    var task: Task<Void, Never>?
+    var number = 0
+    var result: Outcome?
+    var waiting: [Int: CheckedContinuation<Outcome, Never>] = [:]
+    var nextWaiting = 0
   }
 
   /// - Parameters:
@@ -82,19 +91,65 @@ public final class Asset: Sendable {
     }
   }
 
-  private func described() async -> Result<AssetDescription, SheafError> {
-    let task = probe.withLock { probe in
-      if let task = probe.task { return task }
-      let task = Task { [path, renderer] in
-        try await renderer.describe([path])[path]?.get() ?? { throw SheafError(.failed, "\(path) was not probed") }()
-      }
-      probe.task = task
-      return task
+  // MARK: Probing
+
+  /// Waits for the one probe of the file, and begins it if nobody has.
+  private func described() async -> Outcome {
+    let number = probe.withLock { probe in
+      probe.nextWaiting += 1
+      return probe.nextWaiting
     }
-    let result: Result<AssetDescription, SheafError>
-    do { result = .success(try await task.value) } catch { result = .failure(SheafError(error)) }
-    probe.withLock { $0.result = result }
-    return result
+    return await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let outcome = probe.withLock { probe -> Outcome? in
+          if let result = probe.result { return result }
+          if Task.isCancelled { return .failure(SheafError(.cancelled, "cancelled")) }
+          probe.waiting[number] = continuation
+          if probe.task == nil {
+            probe.number += 1
+            probe.task = Task { [number = probe.number] in await self.run(number) }
+          }
+          return nil
+        }
+        if let outcome { continuation.resume(returning: outcome) }
+      }
+    } onCancel: {
+      stopWaiting(number)
+    }
+  }
+
+  private func run(_ number: Int) async {
+    let outcome: Outcome
+    do throws(SheafError) {
+      outcome = .success(
+        try await sheafErrors { [path, renderer] in
+          try await renderer.describe([path])[path]?.get() ?? { throw SheafError(.failed, "\(path) was not probed") }()
+        })
+    } catch {
+      outcome = .failure(error)
+    }
+    let waiting = probe.withLock { probe in
+      // Nobody waits for it any more, and another may be under way.
+      guard probe.number == number, probe.task != nil else { return [CheckedContinuation<Outcome, Never>]() }
+      (probe.task, probe.result) = (nil, outcome)
+      defer { probe.waiting = [:] }
+      return Array(probe.waiting.values)
+    }
+    for continuation in waiting { continuation.resume(returning: outcome) }
+  }
+
+  /// Ends the wait of a task that is cancelled, and the probe if no other waits for it.
+  private func stopWaiting(_ number: Int) {
+    let (continuation, task) = probe.withLock { probe in
+      guard let continuation = probe.waiting.removeValue(forKey: number) else {
+        return (CheckedContinuation<Outcome, Never>?.none, Task<Void, Never>?.none)
+      }
+      guard probe.waiting.isEmpty else { return (continuation, nil) }
+      defer { probe.task = nil }
+      return (continuation, probe.task)
+    }
+    task?.cancel()
+    continuation?.resume(returning: .failure(SheafError(.cancelled, "cancelled")))
   }
 }
 
@@ -148,6 +203,14 @@ extension AssetProperty<[TrackDescription]> {
 extension AssetProperty<[String: String]> {
   /// By format key, such as `title`.
   public static var metadata: Self { AssetProperty { (description) throws(SheafError) in description.metadata } }
+}
+
+extension AssetProperty<[CommonMetadataKey: String]> {
+  /// By the keys that all formats share, such as `.title`: each has the value of the format's key that expresses it
+  /// best.
+  public static var commonMetadata: Self {
+    AssetProperty { (description) throws(SheafError) in description.commonMetadata }
+  }
 }
 
 extension AssetProperty<PixelSize> {
