@@ -79,7 +79,7 @@ package final class AsyncSemaphore: Sendable {
 
   /// Waits for the task's turn. Returns whether it has come, and then `leave` must follow; false if the task is
   /// cancelled before.
-  func enter() async -> Bool {
+  package func enter() async -> Bool {
     let number = state.withLock { state in
       state.next += 1
       state.starting.insert(state.next)
@@ -104,7 +104,7 @@ package final class AsyncSemaphore: Sendable {
     }
   }
 
-  func leave() { admit { $0.leave() } }
+  package func leave() { admit { $0.leave() } }
 
   /// Admits no task until the hold has ended.
   func hold() { state.withLock { $0.queue.hold() } }

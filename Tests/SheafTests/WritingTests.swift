@@ -124,6 +124,103 @@ struct WritingTests {
     }
   }
 
+  @Test(.timeLimit(.minutes(5)), arguments: [0, 1, 40])
+  func aFilmOfAV1IsCancelledAtAnyPicture(_ count: Int) async throws {
+    let writer = try AssetWriter(to: url("film.mkv"))
+    let size = PixelSize(width: 64, height: 64)
+    let pictures = try await writer.addVideo(.init(codec: .av1, preset: "12"), size: size, frameDuration: time(1))
+    for index in 0..<count { try await pictures.append(grey(1, pictures.pool), at: time(Int64(index))) }
+    await writer.cancel()
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.url.path) == [])
+  }
+
+  @Test(.timeLimit(.minutes(5))) func writersOfAV1WaitForEachOther() async throws {
+    let size = PixelSize(width: 64, height: 64)
+    let one = try AssetWriter(to: url("one.mkv"))
+    let pictures = try await one.addVideo(.init(codec: .av1, preset: "12"), size: size, frameDuration: time(1))
+    let impatient = Task { [url = url("two.mkv"), time = time(1)] in
+      try await AssetWriter(to: url).addVideo(.init(codec: .av1), size: size, frameDuration: time)
+    }
+    impatient.cancel()
+    await #expect(throws: SheafError(.cancelled, "cancelled")) { try await impatient.value }
+    // Cancelled by itself while its input waits.
+    let two = try AssetWriter(to: url("two.mkv"))
+    let waiting = Task { [time = time(1)] in
+      try await two.addVideo(.init(codec: .av1), size: size, frameDuration: time)
+    }
+    await two.cancel()
+    try await pictures.append(grey(1, pictures.pool), at: .zero)
+    #expect(try await one.finish().frames == 1)
+    await #expect(throws: SheafError(.cancelled, "the writing was cancelled")) { try await waiting.value }
+    let three = try AssetWriter(to: url("three.mkv"))
+    _ = try await three.addVideo(.init(codec: .av1), size: size, frameDuration: time(1))
+    await three.cancel()
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.url.path) == ["one.mkv"])
+  }
+
+  /// With these lengths LAME's last packet has nothing but padding, and libavcodec states the time of samples for it.
+  @Test(arguments: [(8000, 1, 3481), (11025, 2, 6379), (22050, 2, 3503), (44100, 2, 5000)])
+  func soundOfAnyLengthIsWrittenAsMP3(_ rate: Int, _ channels: Int, _ count: Int) async throws {
+    let writer = try AssetWriter(to: url("sound.mp3"))
+    let sound = try await writer.addAudio(sampleRate: rate, channels: channels)
+    let row = (0..<count).map { sin(Float($0) / 7) / 2 }
+    try await sound.append(
+      AudioSample(position: 0, sampleRate: rate, channels: Array(repeating: row, count: channels)))
+    #expect(try await writer.finish().samples == Int64(count))
+    let decoded = try Tool.ffmpeg("-i", url("sound.mp3").path, "-f", "s16le", "-")
+    #expect(decoded.count == 2 * channels * count)
+  }
+
+  @Test(arguments: [0.25, 1, 2]) func materialExchangeHasSoundBesidePictures(_ part: Double) async throws {
+    let alone = try AssetWriter(to: url("film.mxf"))
+    try await alone.addAudio(sampleRate: 48000, channels: 1)
+      .append(AudioSample(position: 0, sampleRate: 48000, channels: [[0]]))
+    await #expect(throws: SheafError(.misuse, "mxf has no sound without pictures")) { try await alone.finish() }
+    await alone.cancel()
+
+    // The sound may be added first. It is silent to the end of the pictures, and no longer.
+    let writer = try AssetWriter(to: url("film.mxf"))
+    let sound = try await writer.addAudio(sampleRate: 48000, channels: 1)
+    let pictures = try await writer.addVideo(.init(codec: .prores422), size: size, frameDuration: time(1))
+    for index in 0..<10 {
+      let buffer = pictures.pool.makeBuffer { picture in
+        for plane in [PixelPlane.luma, .cb, .cr] {
+          picture.withMutableSamples(of: plane, as: UInt16.self) { samples, _ in
+            for index in samples.indices { samples[index] = 512 }
+          }
+        }
+      }
+      try await pictures.append(buffer, at: time(Int64(index)))
+    }
+    let samples = (0..<Int(19200 * part)).map { Float($0 % 1000) / 32768 }
+    try await sound.append(AudioSample(position: 0, sampleRate: 48000, channels: [samples]))
+    let film = try await writer.finish()
+    #expect(film.frames == 10)
+    #expect(film.samples == 19200)
+    let decoded = try Tool.ffmpeg("-i", film.url.path, "-map", "0:a", "-f", "s16le", "-").withUnsafeBytes {
+      Array($0.bindMemory(to: Int16.self))
+    }
+    let heard = samples.prefix(19200).map { Int16($0 * 32768) }
+    #expect(decoded == heard + Array(repeating: 0, count: 19200 - heard.count))
+    #expect(
+      try Tool.ffprobe("-count_frames", "-select_streams", "v", "-show_entries", "stream=nb_read_frames", film.url.path)
+        == [["10"]])
+  }
+
+  @Test func aFilmWithoutItsSoundCanStillBeGivenIt() async throws {
+    let writer = try AssetWriter(to: url("film.mkv"))
+    let pictures = try await writer.addVideo(.init(codec: .ffv1), size: size, frameDuration: time(1))
+    let sound = try await writer.addAudio(.init(codec: .pcm), sampleRate: 8000, channels: 1)
+    try await pictures.append(grey(10, pictures.pool), at: .zero)
+    await #expect(throws: SheafError(.misuse, "no sound within the session was appended")) {
+      try await writer.finish()
+    }
+    try await pictures.append(grey(20, pictures.pool), at: time(1))
+    try await sound.append(AudioSample(position: 0, sampleRate: 8000, channels: [[0.5]]))
+    #expect(try await writer.finish().frames == 2)
+    #expect(try levels(url("film.mkv")) == [10, 20])
+  }
+
   @Test func wrongCallsAreRefusedAndChangeNothing() async throws {
     #expect(throws: SheafError.self) { try AssetWriter(to: url("nowhere/film.mp4")) }
     let writer = try AssetWriter(to: url("film.mp4"))

@@ -11,7 +11,10 @@ extension Container {
   /// The samples a second that it can store, the first of them the default. Nil: those of the codec.
   var sampleRates: [Int]? { self == .mxf ? [48000] : nil }
 
-  /// The seconds a frame that it can store, if these are few; then it has sound with pictures alone. Nil: any.
+  /// Whether it can have sound without pictures.
+  package var hasSoundAlone: Bool { self != .mxf }
+
+  /// The seconds a frame that it can store, if these are few. Nil: any.
   var frameDurations: [MediaTime]? {
     guard self == .mxf else { return nil }
     return [

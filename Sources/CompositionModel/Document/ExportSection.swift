@@ -285,8 +285,10 @@ extension Lowering {
         "\(audio.sampleRate) samples a second cannot be stored in \(container), which takes "
           + list(rates.map(String.init)))
     }
+    if !container.hasSoundAlone, video == nil, audio != nil {
+      problems.add(pointer, "\(container) has no sound without pictures")
+    }
     if let durations = container.frameDurations {
-      if video == nil, audio != nil { problems.add(pointer, "\(container) has no sound without pictures") }
       if video != nil, !durations.contains(frameDuration) {
         problems.add(
           document.videoComposition.pointer,

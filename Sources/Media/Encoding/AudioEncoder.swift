@@ -12,6 +12,8 @@ package final class AudioEncoder {
   let encoder: Encoder
   private let channels: Int
   private var sampleCount: Int64 = 0
+  /// Where the last packet ended, in samples.
+  private var end: Int64
 
   /// The samples in a packet of a codec that takes any number of them.
   private static let defaultFrameSize = 1024
@@ -38,6 +40,7 @@ package final class AudioEncoder {
     try encoder.open([])
     frameSize = context.pointee.frame_size > 0 ? Int(context.pointee.frame_size) : AudioEncoder.defaultFrameSize
     let opened = context.pointee
+    end = -Int64(opened.initial_padding)
     header = PieceHeader(
       codec: setup.name, timebase: MediaTime(value: 1, timescale: opened.sample_rate), extradata: encoder.extradata,
       profile: Int(opened.profile), level: Int(opened.level), bitRate: Int(opened.bit_rate),
@@ -76,11 +79,14 @@ package final class AudioEncoder {
   }
 
   /// The next packet, with its pts in samples. The pts of the first is minus the initial padding. Nil if the encoder
-  /// needs more samples first, or after the last packet.
+  /// needs more samples first, or after the last packet with samples.
   package func receive() throws(MediaError) -> Packet? {
     while let packet = try encoder.receive() {
-      // FLAC's last packet is empty. It carries a checksum for the header, which is written already.
-      if packet.byteCount > 0 { return packet }
+      // FLAC's last packet is empty. It carries a checksum for the header, which is written already. An encoder that
+      // works in frames may end with packets of its own padding, whose times libavcodec states wrongly.
+      guard packet.byteCount > 0, end < sampleCount else { continue }
+      end = packet.pts + packet.duration
+      return packet
     }
     return nil
   }

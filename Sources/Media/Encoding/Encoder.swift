@@ -1,4 +1,5 @@
 internal import CMedia
+internal import CompositionModel
 private import Dispatch
 
 /// One encoder of libavcodec, which encodes in the calling thread or, if its own options say so, in its threads.
@@ -7,6 +8,7 @@ final class Encoder {
   let name: String
   private let isAlone: Bool
   private var isFinished = false
+  private var hasFrames = false
 
   /// Taken by an encoder that must be the only one of its kind.
   private static let turn = DispatchSemaphore(value: 1)
@@ -29,9 +31,26 @@ final class Encoder {
   }
 
   deinit {
+    if isAlone { drain() }
     var context: UnsafeMutablePointer<AVCodecContext>? = context
     avcodec_free_context(&context)
     if isAlone { Self.turn.signal() }
+  }
+
+  /// When SVT-AV1 is freed, it waits for its last packet, which it makes only after a frame and the end of the stream.
+  private func drain() {
+    guard avcodec_is_open(context) != 0 else { return }
+    // An encoder that has failed gives no more packets, and its errors concern nobody any more.
+    do throws(MediaError) {
+      if !hasFrames {
+        let size = PixelSize(width: Int(context.pointee.width), height: Int(context.pointee.height))
+        let frame = try Frame(size: size, format: FrameFormat(rawValue: context.pointee.pix_fmt.rawValue))
+        frame.pts = 0
+        try send(frame)
+      }
+      try end()
+      while try receive() != nil {}
+    } catch {}
   }
 
   /// Opens the encoder with its own options, in order. An unknown option is an error.
@@ -55,6 +74,7 @@ final class Encoder {
 
   /// Encodes a frame.
   func send(_ frame: Frame) throws(MediaError) {
+    hasFrames = true
     try check(avcodec_send_frame(context, frame.pointer), "encoding with", name)
   }
 

@@ -6,7 +6,6 @@ import Segmenter
 /// Encodes a mix and writes its piece. Samples beyond full scale are clipped here, and nowhere before.
 final class AudioPieceEncoder {
   private let settings: AudioSettings
-  private let sampleCount: Int64
   private let place: RungEncoding.Place
   private let movement: Movement?
   private var encoder: AudioEncoder
@@ -19,10 +18,9 @@ final class AudioPieceEncoder {
   /// - Parameter measured: Whether the loudness counts. What a lossless codec has is that of the mix, and is not
   ///   measured.
   init(
-    _ settings: AudioSettings, sampleCount: Int64, to place: RungEncoding.Place, measured: Bool, _ movement: Movement?
+    _ settings: AudioSettings, to place: RungEncoding.Place, measured: Bool, _ movement: Movement?
   ) throws(RenderError) {
     self.settings = settings
-    self.sampleCount = sampleCount
     self.place = place
     self.movement = movement
     isMeasured = measured && settings.codec.definition.bitRates != nil
@@ -119,8 +117,6 @@ final class AudioPieceEncoder {
     let step = RenderError.during("encoding the audio")
     while let packet = try mapErrors(to: step, { () throws(MediaError) in try encoder.receive() }) {
       movement?.advance()
-      // The last packet of an encoder that works in frames may hold nothing but the encoder's own padding.
-      guard packet.pts < sampleCount else { continue }
       try mapErrors(to: step) { () throws(MediaError) in try writer.write(packet) }
       if let decoder { try measure { () throws(MediaError) in try decoder.decode(packet) } }
     }

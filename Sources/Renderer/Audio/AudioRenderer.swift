@@ -36,10 +36,7 @@ package enum AudioRenderer {
     progress: (Int64) -> Void
   ) throws(RenderError) -> ShownDamage {
     let output = { () throws(RenderError) in
-      try [
-        AudioPieceEncoder(
-          task.encoder, sampleCount: task.sampleCount, to: .file(descriptor), measured: task.loudness != nil, movement)
-      ]
+      try [AudioPieceEncoder(task.encoder, to: .file(descriptor), measured: task.loudness != nil, movement)]
     }
     return try mix(task, inputs: inputs, into: output, movement: movement, progress: progress)
   }
@@ -67,8 +64,7 @@ package enum AudioRenderer {
         for (index, encoder) in mixdown.encoders.enumerated() {
           outputs.append(
             try AudioPieceEncoder(
-              encoder, sampleCount: task.sampleCount, to: .part(first + index, of: parts),
-              measured: task.loudness != nil, movement))
+              encoder, to: .part(first + index, of: parts), measured: task.loudness != nil, movement))
         }
         return outputs
       }

@@ -5,6 +5,7 @@ public import FoundationEssentials
 import Glibc
 public import SheafCompositing
 import SystemSupport
+import Wire
 
 /// Writes a film from pictures and sound that a program makes or reads: AVFoundation's `AVAssetWriter`.
 ///
@@ -83,6 +84,7 @@ public actor AssetWriter {
   private let optimizeForNetworkUse: Bool
   private var video: VideoTrackWriter?
   private var audio: AudioTrackWriter?
+  private var turn: EncoderTurn?
   private var stored: [MediaType: StoredTrackWriter] = [:]
   private var session: (start: MediaTime, end: MediaTime?) = (.zero, nil)
   private var state = State.open
@@ -119,6 +121,9 @@ public actor AssetWriter {
   // MARK: Inputs
 
   /// Adds the film's pictures. A writer has one such input.
+  ///
+  /// The encoder of AV1 works alone in a process: the call waits until no other writer encodes AV1. A task that fills
+  /// several writers in turn would wait for ever; an export with several outputs makes such films of one edit.
   /// - Parameters:
   ///   - settings: What is nil has the default of `docs/document.md` for the container.
   ///   - size: Of every picture.
@@ -127,20 +132,31 @@ public actor AssetWriter {
   public func addVideo(
     _ settings: ExportSettings.Video = .init(), size: PixelSize, frameDuration: MediaTime,
     colour: VideoComposition.ColorProperties = .init()
-  ) throws(SheafError) -> VideoInput {
-    try checkIsOpen()
-    guard video == nil, stored[.video] == nil else { throw SheafError(.misuse, "a film has one video track") }
+  ) async throws(SheafError) -> VideoInput {
+    try checkHasNoVideo()
     let plan = try WriterPlan(
       video: settings, size: size, frameDuration: frameDuration, colour: colour, name: name, metadata: metadata)
     guard let encoder = plan.export.video else { throw SheafError(.failed, "no settings for the video") }
+    if encoder.codec.definition.encoderSetup(encoder, size: size).isAlone {
+      let turn = try await EncoderTurn()
+      // Other calls may have come meanwhile.
+      try checkHasNoVideo()
+      self.turn = turn
+    }
     do {
       video = try VideoTrackWriter(
         encoder, size: size, frameDuration: frameDuration, rotation: plan.export.rotation)
     } catch {
+      turn = nil
       throw SheafError(error)
     }
     return VideoInput(
       writer: self, pool: PixelBufferPool(size: size, format: encoder.pixelFormat, colour: encoder.colour))
+  }
+
+  private func checkHasNoVideo() throws(SheafError) {
+    try checkIsOpen()
+    guard video == nil, stored[.video] == nil else { throw SheafError(.misuse, "a film has one video track") }
   }
 
   /// Adds the film's sound. A writer has one such input. Samples are not converted: the settings have the rate and the
@@ -221,12 +237,18 @@ public actor AssetWriter {
     try checkIsOpen()
     let film = try writing { () throws -> Film in
       guard stored.isEmpty else { return try finishStored() }
-      let frames = try video?.finish(start: session.start, end: session.end)
-      let samples = try audio?.finish(start: session.start, end: session.end)
       guard video != nil || audio != nil else { throw SheafError(.misuse, "a film needs pictures or sound") }
+      let container = try Container.named(name)
+      guard video != nil || container.hasSoundAlone else {
+        throw SheafError(.misuse, "\(container) has no sound without pictures")
+      }
+      try audio?.checkEnd()
+      let frames = try video?.finish(start: session.start, end: session.end)
+      let pictures = try video.map { try $0.frameDuration * Rational($0.frameCount) }
+      let samples = try audio?.finish(lasting: container.hasSoundAlone ? nil : pictures)
       let file = try output.open()
       try WriterPlan.join(
-        video, audio, container: Container.named(name), optimizeForNetworkUse: optimizeForNetworkUse,
+        video, audio, container: container, optimizeForNetworkUse: optimizeForNetworkUse,
         metadata: metadata, to: file.descriptor)
       let size = Int(try file.status().st_size)
       try output.commit()
@@ -244,12 +266,13 @@ public actor AssetWriter {
     let parts = try stored.mapValues { try $0.part(from: session.start, to: session.end, in: container) }
     var tracks = parts.mapValues(\.track)
     var (frames, samples) = (parts[.video]?.pictures ?? 0, parts[.audio]?.samples ?? 0)
+    try audio?.checkEnd()
     if let video {
       frames = try video.finish(start: session.start, end: session.end)
       tracks[.video] = try WriterPlan.encoded(video, nil, container: container)
     }
     if let audio {
-      samples = try audio.finish(start: session.start, end: session.end)
+      samples = try audio.finish()
       tracks[.audio] = try WriterPlan.encoded(nil, audio, container: container)
     }
     let file = try output.open()
@@ -273,7 +296,11 @@ public actor AssetWriter {
     removeInputs()
   }
 
-  private func removeInputs() { (video, audio, stored) = (nil, nil, [:]) }
+  private func removeInputs() {
+    (video, audio, stored) = (nil, nil, [:])
+    // The encoder is freed by now.
+    turn = nil
+  }
 
   private func writing<Value>(_ body: () throws -> Value) throws(SheafError) -> Value {
     do {
@@ -297,4 +324,16 @@ public actor AssetWriter {
     case .failed: throw SheafError(.failed, "the writing has failed")
     }
   }
+}
+
+/// The right to make an encoder that must be the only one of its kind in the process.
+private final class EncoderTurn: Sendable {
+  private static let turns = AsyncSemaphore(capacity: 1)
+
+  /// Waits for it. Throws `.cancelled` if the task is cancelled before.
+  init() async throws(SheafError) {
+    guard await Self.turns.enter() else { throw SheafError(.cancelled, "cancelled") }
+  }
+
+  deinit { Self.turns.leave() }
 }

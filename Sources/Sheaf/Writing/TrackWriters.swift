@@ -173,14 +173,23 @@ final class AudioTrackWriter {
     }
   }
 
-  /// - Returns: The number of samples of each channel.
-  func finish(start: MediaTime, end: MediaTime?) throws -> Int64 {
+  /// Throws `.misuse` if there is nothing to finish.
+  func checkEnd() throws(SheafError) {
     guard sampleCount > 0 else { throw SheafError(.misuse, "no sound within the session was appended") }
+  }
+
+  /// - Parameter duration: With which the sound ends: it is silent until then, and later samples are not presented. Nil:
+  ///   it ends with its last sample.
+  /// - Returns: The number of samples of each channel.
+  func finish(lasting duration: MediaTime? = nil) throws -> Int64 {
+    try checkEnd()
+    let end = try duration.map { Int64(clamping: try ($0.exact * Rational(settings.sampleRate)).rounded) }
+    if let end { try appendSilence(end - sampleCount) }
     try encode(all: true)
     try encoder.finish()
     try writePackets()
     try piece.finish()
-    return sampleCount
+    return min(sampleCount, end ?? sampleCount)
   }
 
   /// - Parameter all: Whether the samples that do not fill a frame are encoded too.
@@ -221,9 +230,6 @@ final class AudioTrackWriter {
   }
 
   private func writePackets() throws {
-    while let packet = try encoder.receive() {
-      // The last packet of an encoder that works in frames may hold nothing but the encoder's own padding.
-      if packet.pts < sampleCount { try piece.write(packet) }
-    }
+    while let packet = try encoder.receive() { try piece.write(packet) }
   }
 }

@@ -17,16 +17,21 @@ struct WriterPlan {
       size: size, pixelFormat: (settings.pixelFormat ?? .yuv420p).rawValue, colour: colour,
       nominalFrameRate: MediaTime(seconds: 1), frames: FrameTimes([0]), keyframes: [])
     try self.init(
-      .video, video: source,
+      video: source,
       VideoComposition(renderSize: size, frameDuration: frameDuration),
       ExportSettings(path: name, video: .settings(settings), audio: .none, metadata: metadata))
   }
 
   init(audio settings: ExportSettings.Audio, name: String, metadata: [String: String]) throws(SheafError) {
     let source = AudioFormat(sampleRate: 48000, channels: 2, layout: "stereo")
-    try self.init(
-      .audio, audio: source, VideoComposition(),
-      ExportSettings(path: name, video: .none, audio: .settings(settings), metadata: metadata))
+    var export = ExportSettings(path: name, video: .none, audio: .settings(settings), metadata: metadata)
+    // The film's pictures are checked by themselves, and whether there are any when it is finished.
+    if let container = try? Container.named(name), !container.hasSoundAlone { export.video = .automatic }
+    let video = VideoFormat(
+      size: PixelSize(width: 64, height: 64), pixelFormat: PixelFormat.yuv420p.rawValue,
+      nominalFrameRate: MediaTime(seconds: 1), frames: FrameTimes([0]), keyframes: [])
+    let composition = VideoComposition(renderSize: video.size, frameDuration: MediaTime(value: 1, timescale: 25))
+    try self.init(video: export.video == .none ? nil : video, audio: source, composition, export)
   }
 
   /// Checks stored samples as the preset `passthrough` does: that the container can hold them, and the metadata.
@@ -40,12 +45,12 @@ struct WriterPlan {
       audio: format.type == .audio ? .automatic : .none, metadata: metadata)
     export.preset = .passthrough
     try self.init(
-      format.type, codec: format.codec, video: format.type == .video ? video : nil,
+      codec: format.codec, video: format.type == .video ? video : nil,
       audio: format.type == .audio ? audio : nil, VideoComposition(), export)
   }
 
   private init(
-    _ type: MediaType, codec: String = "input", video: VideoFormat? = nil, audio: AudioFormat? = nil,
+    codec: String = "input", video: VideoFormat? = nil, audio: AudioFormat? = nil,
     _ composition: VideoComposition, _ export: ExportSettings
   ) throws(SheafError) {
     let input: MediaTimeRange
@@ -56,16 +61,19 @@ struct WriterPlan {
       throw SheafError(error)
     }
     do {
-      let track = TrackDescription(
-        index: 0, type: type, codec: codec, timebase: MediaTime(value: 1, timescale: 1), range: input, video: video,
-        audio: audio)
-      let asset = AssetDescription(container: "input", duration: input.duration, tracks: [track])
+      let types = [video.map { _ in MediaType.video }, audio.map { _ in .audio }].compactMap(\.self)
+      let tracks = types.enumerated().map { index, type in
+        TrackDescription(
+          index: index, type: type, codec: codec, timebase: MediaTime(value: 1, timescale: 1), range: input,
+          video: type == .video ? video : nil, audio: type == .audio ? audio : nil)
+      }
+      let asset = AssetDescription(container: "input", duration: input.duration, tracks: tracks)
       var edit = Edit(assets: ["input": "input"], videoComposition: composition, export: export)
-      edit.composition.tracks = [
+      edit.composition.tracks = tracks.map { track in
         CompositionTrack(
-          id: "input", type: type,
-          clips: [Clip(asset: "input", sourceTrack: 0, source: input, target: input)])
-      ]
+          id: "\(track.type)", type: track.type,
+          clips: [Clip(asset: "input", sourceTrack: track.index, source: input, target: input)])
+      }
       self.export = try Document.parse(edit.document()).lower(assets: ["input": asset], output: nil).export
     } catch {
       // A program that writes a film has no clips.
