@@ -360,6 +360,19 @@ import Testing
     #expect(try self.pictures(film.url) == Array((self.pictures(first) + self.pictures(second)).prefix(275)))
   }
 
+  @Test func aSessionStartsAtATimeWithoutACommonTimescale() async throws {
+    let source = try source("source.mp4")
+    let reader = try await reader(source)
+    let video = try #require(reader.description.defaultTrack(.video))
+    let writer = try AssetWriter(to: url("part.mp4"))
+    try await writer.startSession(at: MediaTime(value: 1_480_000_011, timescale: 1_000_000_007))
+    let stored = try await writer.addStored(try await reader.storedFormat(of: video))
+    for try await sample in try reader.storedSamples(of: video) { try await stored.append(sample) }
+    // The picture at 1.48 s is shown at the start.
+    #expect(try await writer.finish().frames == 113)
+    #expect(try pictures(url("part.mp4")) == Array(pictures(source).suffix(113)))
+  }
+
   // MARK: What is refused
 
   @Test func whatAContainerCannotHoldIsRefusedBeforeAnythingIsWritten() async throws {

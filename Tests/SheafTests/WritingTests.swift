@@ -207,6 +207,49 @@ struct WritingTests {
         == [["10"]])
   }
 
+  /// A billion units a second and 1001/30000 s have no common timescale that a time can have.
+  @Test func picturesAndSessionsHaveTimesInNanoseconds() async throws {
+    let writer = try AssetWriter(to: url("film.mkv"))
+    let frame = MediaTime(value: 1001, timescale: 30000)
+    let pictures = try await writer.addVideo(.init(codec: .ffv1), size: size, frameDuration: frame)
+    let sound = try await writer.addAudio(.init(codec: .pcm), sampleRate: 8000, channels: 1)
+    try await writer.startSession(at: time(100_000_001, 1_000_000_000))
+    for index in 0..<6 {
+      let level = UInt8(40 * index)
+      try await pictures.append(grey(level, pictures.pool), at: time(Int64(index) * 33_366_667, 1_000_000_000))
+    }
+    try await sound.append(
+      AudioSample(position: 0, sampleRate: 8000, channels: [(0..<1200).map { Float($0) / 32768 }]))
+    // Nothing is later than the largest of positions.
+    try await sound.append(AudioSample(position: .max, sampleRate: 8000, channels: [[1, 1]]))
+    #expect(try await writer.finish().frames == 4)
+    // From 0.100000001 s on, in steps of 0.0333666…
+    #expect(try levels(url("film.mkv")) == [80, 120, 160, 200])
+    let decoded = try Tool.ffmpeg("-i", url("film.mkv").path, "-map", "0:a", "-f", "s16le", "-").withUnsafeBytes {
+      Array($0.bindMemory(to: Int16.self))
+    }
+    #expect(decoded == (800..<1200).map { Int16($0) })
+  }
+
+  @Test func aSessionCannotEndBeforeWhatIsEncoded() async throws {
+    let writer = try AssetWriter(to: url("film.mkv"))
+    let pictures = try await writer.addVideo(.init(codec: .ffv1), size: size, frameDuration: time(1))
+    let sound = try await writer.addAudio(.init(codec: .pcm), sampleRate: 8000, channels: 1)
+    for index in 0..<10 { try await pictures.append(grey(UInt8(20 * index), pictures.pool), at: time(Int64(index))) }
+    try await sound.append(AudioSample(position: 0, sampleRate: 8000, channels: [Array(repeating: 0, count: 1600)]))
+    for end in [time(8), time(199, 1000)] {
+      await #expect(
+        throws: SheafError(.misuse, "a session cannot end at \(end), because what is later is encoded already")
+      ) {
+        try await writer.endSession(at: end)
+      }
+    }
+    // The tenth picture is not encoded yet.
+    try await writer.endSession(at: time(9))
+    #expect(try await writer.finish().frames == 9)
+    #expect(try levels(url("film.mkv")) == (0..<9).map { UInt8(20 * $0) })
+  }
+
   @Test func aFilmWithoutItsSoundCanStillBeGivenIt() async throws {
     let writer = try AssetWriter(to: url("film.mkv"))
     let pictures = try await writer.addVideo(.init(codec: .ffv1), size: size, frameDuration: time(1))

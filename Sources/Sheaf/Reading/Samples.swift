@@ -90,7 +90,8 @@ public struct AudioSample: Sendable, Hashable {
 
   /// Without the samples outside of a range of positions. Nil if none is left.
   func clamped(to range: Range<Int64>) -> AudioSample? {
-    let own = (position..<position + Int64(count)).clamped(to: range)
+    let (end, isBeyond) = position.addingReportingOverflow(Int64(count))
+    let own = (position..<(isBeyond ? .max : end)).clamped(to: range)
     guard !own.isEmpty else { return nil }
     if own.count == count { return self }
     let first = Int(own.lowerBound - position)

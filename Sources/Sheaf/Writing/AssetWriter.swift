@@ -45,7 +45,8 @@ public actor AssetWriter {
     public let pool: PixelBufferPool
 
     /// Appends a picture. Times rise, and may have any distance: each frame of the film shows the last picture that is
-    /// not later. Returns when the picture is taken, so that a fast source waits for the encoder.
+    /// not later, and a frame before all pictures the first one. Returns when the picture is taken, so that a fast
+    /// source waits for the encoder.
     public func append(_ sample: VideoSample) async throws(SheafError) { try await writer.append(sample) }
 
     /// Appends a picture that is shown until the next.
@@ -206,11 +207,21 @@ public actor AssetWriter {
     session.start = time
   }
 
-  /// The time of what is appended at which the film ends. What is later is left out.
+  /// The time of what is appended at which the film ends. What is later is left out. Pictures and sound that are
+  /// encoded must be within the session: if later ones were appended, the call throws and changes nothing.
   public func endSession(at time: MediaTime) throws(SheafError) {
     try checkIsOpen()
     guard time.isNumeric, session.start < time else {
       throw SheafError(.misuse, "a session that starts at \(session.start) cannot end at \(time)")
+    }
+    do {
+      guard try video?.canEnd(at: time, start: session.start) != false,
+        try audio?.canEnd(at: time, start: session.start) != false
+      else {
+        throw SheafError(.misuse, "a session cannot end at \(time), because what is later is encoded already")
+      }
+    } catch {
+      throw SheafError(error)
     }
     session.end = time
   }

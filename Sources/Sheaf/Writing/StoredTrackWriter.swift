@@ -83,7 +83,7 @@ final class StoredTrackWriter {
     guard clip.start < clip.end else {
       throw SheafError(.misuse, "no sample of the \(format.type) track is within the session")
     }
-    let duration = try end - sessionStart
+    let duration = try duration(from: sessionStart, to: end, clip)
     var first = 0
     var pictures = 0
     if format.type == .video {
@@ -97,6 +97,17 @@ final class StoredTrackWriter {
     let track = CopiedFilm.Track(plan, hasMixedClips: isMixed) { [spool, first] _ in spool.packets(from: first) }
     let samples = try (duration.exact * Rational(format.track.sampleRate)).rounded
     return Part(track: track, pictures: pictures, samples: format.type == .audio ? Int64(clamping: samples) : 0)
+  }
+
+  /// The duration of a session: exactly, or to the nearest tick if its times have no common timescale.
+  private func duration(
+    from start: MediaTime, to end: MediaTime, _ clip: PassthroughTask.Clip
+  ) throws(TimeError) -> MediaTime {
+    do {
+      return try end - start
+    } catch {
+      return try format.timebase * Rational(clip.end - clip.start)
+    }
   }
 
   /// The sample with which the stored pictures begin: the keyframe that the first one which is presented needs.

@@ -82,15 +82,15 @@ final class VideoTrackWriter {
         throw SheafError(
           .misuse, "a picture at \(sample.presentationTime) was appended after one at \(shown.presentationTime)")
       }
-      try encode(until: end.map { min($0, sample.presentationTime) } ?? sample.presentationTime, from: start)
+      try encode(until: (end.map { min($0, sample.presentationTime) } ?? sample.presentationTime).exact, from: start)
     }
     shown = sample
     frame = nil
   }
 
   /// Encodes the frames before a time, all of which show the latest picture.
-  private func encode(until end: MediaTime, from start: MediaTime) throws {
-    while try start + frameDuration * Rational(frameCount) < end {
+  private func encode(until end: Rational, from start: MediaTime) throws {
+    while try time(ofFrame: frameCount, from: start) < end {
       guard let shown else { return }
       let frame = try self.frame ?? shown.buffer.copied()
       self.frame = frame
@@ -100,12 +100,22 @@ final class VideoTrackWriter {
     }
   }
 
+  /// Its exact time, whose denominator a `MediaTime` may not have.
+  private func time(ofFrame number: Int, from start: MediaTime) throws -> Rational {
+    try start.exact + frameDuration.exact * Rational(number)
+  }
+
+  /// Whether a session can still end at a time: no frame that is encoded is later.
+  func canEnd(at end: MediaTime, start: MediaTime) throws -> Bool {
+    try frameCount == 0 || time(ofFrame: frameCount - 1, from: start) < end.exact
+  }
+
   /// - Returns: The number of frames.
   func finish(start: MediaTime, end: MediaTime?) throws -> Int {
     guard let shown else { throw SheafError(.misuse, "no picture was appended to the video track") }
     let lasting = shown.duration > .zero ? shown.duration : frameDuration
-    let last = try shown.presentationTime + lasting
-    try encode(until: end ?? last, from: start)
+    let last = try shown.presentationTime.exact + lasting.exact
+    try encode(until: end?.exact ?? last, from: start)
     guard frameCount > 0 else { throw SheafError(.misuse, "no picture is within the session") }
     encoder.finish()
     try writePackets()
@@ -173,13 +183,19 @@ final class AudioTrackWriter {
     }
   }
 
+  /// Whether a session can still end at a time: no sample that was taken is later.
+  func canEnd(at end: MediaTime, start: MediaTime) throws -> Bool {
+    let session = try session(start, end)
+    return sampleCount <= session.upperBound - session.lowerBound
+  }
+
   /// Throws `.misuse` if there is nothing to finish.
   func checkEnd() throws(SheafError) {
     guard sampleCount > 0 else { throw SheafError(.misuse, "no sound within the session was appended") }
   }
 
-  /// - Parameter duration: With which the sound ends: it is silent until then, and later samples are not presented. Nil:
-  ///   it ends with its last sample.
+  /// - Parameter duration: With which the sound ends: it is silent until then, and later samples are not presented.
+  ///   Nil: it ends with its last sample.
   /// - Returns: The number of samples of each channel.
   func finish(lasting duration: MediaTime? = nil) throws -> Int64 {
     try checkEnd()
