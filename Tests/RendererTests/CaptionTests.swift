@@ -134,6 +134,25 @@ import Testing
     #expect(ink > 300, "\(ink) pixels of the caption with pictures")
   }
 
+  @Test func `a tag's number counts whatever follows it`() throws {
+    let head = Self.script.components(separatedBy: "Dialogue:")[0]
+    func frame(_ text: String) throws -> Data {
+      try Film(head + "Dialogue: 0,0:00:00.00,0:00:01.00,Default,,0,0,0,,\(text)\n", as: "a.ass").frames()[10]
+    }
+    #expect(try frame("{\\b1 x}bold{\\b0}{\\i1x} italic") == frame("{\\b1}bold{\\b0}{\\i1} italic"))
+  }
+
+  @Test func `a face that has ends of lines alone has a font`() throws {
+    let film = try Film("1\n00:00:00,000 --> 00:00:01,000\n<i>one</i>\n<i>two</i>\n", as: "talk.srt")
+    let lines = film.fonts.keys.filter { $0.text.allSatisfy(\.isNewline) }
+    #expect(!lines.isEmpty)
+    for (request, fonts) in film.fonts {
+      #expect(fonts.runs.reduce(0) { $0 + $1.length } == request.text.utf8.count, "\(request)")
+    }
+    let frames = try film.frames()
+    #expect(frames[10] != frames[60])
+  }
+
   @Test func `a frame has the same captions at any cut`() throws {
     let film = try Film(Self.script, as: "script.ass")
     let whole = try film.frames()

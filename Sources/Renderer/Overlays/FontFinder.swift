@@ -158,6 +158,15 @@ private struct Finding {
       families.append((Int(item.pointee.offset), own.string(FC_FAMILY) ?? path))
       if let glyphs = run.pointee.glyphs { missing.formUnion(Self.missing(glyphs)) }
     } while pango_layout_iter_next_run(iterator) != 0
+    if parts.isEmpty, request.text != " ", !request.text.isEmpty {
+      // Ends of lines alone have no glyphs. They have the font of a space.
+      var space = request
+      space.text = " "
+      let (found, findings) = try self.fonts(of: space)
+      return (
+        TextFonts(fonts: found.fonts, runs: [FontRun(length: request.text.utf8.count, font: 0)]), findings
+      )
+    }
     let findings = FontFindings(
       substitute: isInstalled(request.font) ? nil : families.min { $0.start < $1.start }?.family,
       missing: missing.sorted())

@@ -237,6 +237,11 @@ private struct Styles {
 
   func face(_ style: some StringProtocol) -> CaptionScript.Face { faces[Self.key(style)] ?? standard }
 
+  /// The number after a tag's letter. What follows it is no matter.
+  private func number(_ tag: Substring) -> Int? {
+    Int(tag.dropFirst().drop(while: \.isWhitespace).prefix { $0.isASCII && ($0.isNumber || $0 == "-") })
+  }
+
   /// The face after override tags.
   func face(after tags: String, from face: CaptionScript.Face, own: CaptionScript.Face) -> CaptionScript.Face {
     var face = face
@@ -250,9 +255,9 @@ private struct Styles {
         face = name.isEmpty ? own : self.face(name)
       } else if tag == "b" || tag == "i" {
         if tag == "b" { face.isBold = own.isBold } else { face.isItalic = own.isItalic }
-      } else if tag.hasPrefix("b"), let weight = Int(tag.dropFirst()) {
+      } else if tag.hasPrefix("b"), let weight = number(tag) {
         face.isBold = weight == 1 || weight >= 600
-      } else if tag.hasPrefix("i"), let value = Int(tag.dropFirst()) {
+      } else if tag.hasPrefix("i"), let value = number(tag) {
         face.isItalic = value != 0
       }
     }
