@@ -32,7 +32,7 @@ enum CaptionText {
     var isEscaped = false
     for index in text.indices.dropFirst(count) {
       if !isEscaped, text[index] == "{" { return index }
-      isEscaped = !isEscaped && text[index] == "\\"
+      isEscaped = text[index] == "\\"
     }
     return nil
   }
@@ -48,10 +48,11 @@ enum CaptionText {
     var (isDrawing, hasText) = (false, false)
     func add(_ text: Substring) {
       guard !isDrawing else { return }
-      for (shown, written) in characters(of: text) {
+      for (shown, _) in characters(of: text) {
+        let stored = stored(shown, for: codec)
         // An encoder takes a brace before a backslash for one that opens tags: a word joiner keeps them apart.
-        if plain.last == "{", written == "\\" { plain += "\u{2060}" }
-        plain += stored(shown, for: codec)
+        if plain.last == "{", stored.first == "\\" { plain += "\u{2060}" }
+        plain += stored
         hasText = true
       }
     }
