@@ -58,4 +58,21 @@ import Testing
     let script = CaptionScript(captions, style: nil, frame: PixelSize(width: 640, height: 360))
     #expect(script.requests.map(\.text) == ["\\{x}\n", "y{z\n}\n"])
   }
+
+  @Test func aTagWithoutAValueReturnsToTheLatestStyle() {
+    let header = """
+      [V4+ Styles]
+      Format: Name, Fontname, Fontsize, Bold, Italic
+      Style: Default,One,20,0,0
+      Style: Sign,Two,20,-1,0
+      """
+    let text = "a{\\rSign}b{\\fnThree\\b0}c{\\fn\\b}d{\\rNone}e{\\b1}{\\b}f"
+    let captions = CaptionsFormat(
+      header: header, hasStyles: true,
+      events: [CaptionEvent(start: 0, end: 1, fields: "0,0,Default,,0,0,0,,\(text)")])
+    let script = CaptionScript(captions, style: nil, frame: PixelSize(width: 640, height: 360))
+    #expect(
+      script.requests.map { "\($0.font) \($0.isBold) \($0.text.filter { !$0.isNewline })" }
+        == ["One false aef", "Two true bd", "Three false c"])
+  }
 }

@@ -62,7 +62,7 @@ package struct CaptionScript: Sendable {
     let fields = event.fields.split(separator: ",", maxSplits: 8, omittingEmptySubsequences: false)
     guard fields.count == 9 else { return }
     let own = styles.face(String(fields[2]))
-    var face = own
+    var (face, base) = (own, own)
     var parts: [Part] = []
     var rest = fields[8]
     // From the first brace on that nothing closes, all is text.
@@ -73,7 +73,7 @@ package struct CaptionScript: Sendable {
       if let end = closing {
         let tags = String(rest[...end])
         rest = rest[rest.index(after: end)...]
-        face = styles.face(after: tags, from: face, own: own)
+        face = styles.face(after: tags, from: face, base: &base, own: own)
         parts.append(Part(tags: scale == 1 ? tags : Self.scaled(tags, by: scale)))
         continue
       }
@@ -243,18 +243,23 @@ private struct Styles {
   }
 
   /// The face after override tags.
-  func face(after tags: String, from face: CaptionScript.Face, own: CaptionScript.Face) -> CaptionScript.Face {
+  /// - Parameters:
+  ///   - base: that of the latest `\r`, to which a tag without a value returns.
+  ///   - own: that of the event's style.
+  func face(
+    after tags: String, from face: CaptionScript.Face, base: inout CaptionScript.Face, own: CaptionScript.Face
+  ) -> CaptionScript.Face {
     var face = face
     for tag in tags.dropFirst().dropLast().split(separator: "\\") {
       let tag = tag.trimming
       if tag.hasPrefix("fn") {
         let name = tag.dropFirst(2).trimming
-        face.font = name.isEmpty ? own.font : String(name)
+        face.font = name.isEmpty ? base.font : String(name)
       } else if tag.hasPrefix("r") {
-        let name = tag.dropFirst().trimming
-        face = name.isEmpty ? own : self.face(name)
+        base = faces[Self.key(tag.dropFirst().trimming)] ?? own
+        face = base
       } else if tag == "b" || tag == "i" {
-        if tag == "b" { face.isBold = own.isBold } else { face.isItalic = own.isItalic }
+        if tag == "b" { face.isBold = base.isBold } else { face.isItalic = base.isItalic }
       } else if tag.hasPrefix("b"), let weight = number(tag) {
         face.isBold = weight == 1 || weight >= 600
       } else if tag.hasPrefix("i"), let value = number(tag) {
