@@ -144,12 +144,12 @@ private struct CopiedTrack {
       reader.format, isOneFile: track.plan.clips.count == 1 && !track.hasMixedClips, hasShortFrames: hasShortFrames)
     hidesSamples = track.plan.type == .audio && reader.format.canHideSamples(in: container)
     end = hidesSamples ? nil : 0
-    if track.plan.type == .video, container.hasEditLists { try readLead() }
+    if track.plan.type == .video { try readLead() }
     try advance()
     if hidesSamples, !container.hasEditLists, let next { try state(hidden: next) }
   }
 
-  /// Looks at the first pictures.
+  /// Looks at the first pictures of a clip.
   private mutating func readLead() throws(StitchError) {
     while unread.count < 64 {
       let packet = try mapErrors(to: StitchError.media) { () throws(MediaError) in try reader.next() }
@@ -211,6 +211,7 @@ private struct CopiedTrack {
       return
     }
     reader = try open(clipEntry)
+    if track.type == .video { try readLead() }
     guard reader.format.joinedParameterSets == format.joinedParameterSets else {
       throw StitchError(
         .task,
@@ -220,7 +221,7 @@ private struct CopiedTrack {
   }
 
   private mutating func addPicture(_ packet: Packet) throws(StitchError) {
-    if packet.decodingTime >= clipEntry.end { return try endClip() }
+    if packet.decodingTime - lead >= clipEntry.end { return try endClip() }
     // Pictures that depend on others before the keyframe cannot be decoded.
     if let from = clipEntry.from, packet.pts < from.pts { return }
     guard packet.pts < clipEntry.end else {

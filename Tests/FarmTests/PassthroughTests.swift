@@ -604,12 +604,15 @@ struct PassthroughTests {
   }
 
   /// A reader of ffmpeg's copy does not get the pictures or samples back, or ffmpeg refuses to make one.
-  @Test(arguments: [("qtrle", "testsrc2=size=160x120:rate=25:duration=1"), ("pcm_f32be", "sine=duration=1")])
+  @Test(arguments: [
+    ("qtrle", "testsrc2=size=160x120:rate=25:duration=1"), ("apng", "testsrc2=size=160x120:rate=25:duration=1"),
+    ("pcm_f32be", "sine=duration=1"),
+  ])
   func `codecs whose storage Matroska does not state are refused before any work`(
     codec: String, graph: String
   ) async throws {
     defer { files.remove() }
-    let path = files.path("source.mov")
+    let path = files.path(codec == "apng" ? "source.apng" : "source.mov")
     _ = try Tool.ffmpeg(["-f", "lavfi", "-i", graph, "-c", codec, path])
     #expect(throws: (any Error).self) {
       _ = try Tool.ffmpeg(["-i", path, "-c", "copy", files.path("ffmpeg.mkv")])
@@ -618,7 +621,7 @@ struct PassthroughTests {
     let edit = try files.write(
       """
       { "sheaf": 1, "assets": { "a": "\(path)" },
-        "tracks": [ { "type": "\(codec == "qtrle" ? "video" : "audio")", "sound": false, "clips": [ { "asset": "a" } ] } ],
+        "tracks": [ { "type": "\(codec == "pcm_f32be" ? "audio" : "video")", "sound": false, "clips": [ { "asset": "a" } ] } ],
         "export": { "to": "copy.mkv", "preset": "passthrough" } }
       """, to: "edit.json")
     let result = try await Command.sheaf("check", edit, "--store", files.path("store")).run()
@@ -660,6 +663,18 @@ struct PassthroughTests {
     try #require(result.status == 0, "\(result.errors)")
     #expect(try frames(film) == frames(source))
     #expect(try probe(film, "stream=nb_frames,start_time") == ["0.000000", "150"])
+
+    // The last picture of the part is decoded at the part's end.
+    let part = files.path("part.mov")
+    let cut = try files.write(
+      """
+      { "sheaf": 1, "assets": { "a": "\(source)" },
+        "tracks": [ { "type": "video", "sound": false, "clips": [ { "asset": "a", "use": "0..2/25" } ] } ],
+        "export": { "to": "\(part)", "preset": "passthrough" } }
+      """, to: "part.json")
+    let second = try await render(cut)
+    try #require(second.status == 0, "\(second.errors)")
+    #expect(try frames(part) == Array(frames(source).prefix(2)))
   }
 
   @Test func `what cannot be copied is refused with its place`() async throws {

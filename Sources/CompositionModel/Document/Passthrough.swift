@@ -27,7 +27,7 @@ enum Passthrough {
 
   /// libavformat's Matroska has no name for these, or one from which a reader does not learn how they are stored.
   private static let unsuitableForMatroska: Set<String> = [
-    "qtrle", "smc", "gif", "dirac", "adpcm_ima_qt", "dfpwm", "gsm", "nellymoser", "pcm_s8", "pcm_s8_planar",
+    "qtrle", "smc", "gif", "apng", "dirac", "adpcm_ima_qt", "dfpwm", "gsm", "nellymoser", "pcm_s8", "pcm_s8_planar",
     "pcm_f32be", "pcm_f64be", "pcm_s16be_planar", "pcm_s16le_planar", "pcm_s24le_planar", "pcm_s32le_planar",
     "pcm_s64be",
     "pcm_u16be", "pcm_u16le", "pcm_u24be", "pcm_u24le", "pcm_u32be", "pcm_u32le",
