@@ -186,6 +186,31 @@ import Testing
     #expect(sound[1] == stride(from: 1, to: mixed.count, by: 2).map { mixed[$0] })
   }
 
+  @Test func aFileThatIsNotAsItWasDescribedIsReportedAsSuch() async throws {
+    let media = try SmallMedia()
+    let reader = try await AssetReader(media.asset("one.mp4"))
+    let tracks = (
+      try #require(reader.description.defaultTrack(.video)), try #require(reader.description.defaultTrack(.audio))
+    )
+    let whole = try Data(contentsOf: media.url("one.mp4"))
+    // Without its index, and other bytes altogether.
+    for bytes in [whole.prefix(whole.count / 2), Data("This is a text.".utf8)] {
+      try bytes.write(to: media.url("one.mp4"))
+      func code(_ read: () async throws -> Void) async -> SheafError.Code? {
+        do {
+          try await read()
+          return nil
+        } catch {
+          return (error as? SheafError)?.code
+        }
+      }
+      #expect(await code { for try await _ in try reader.pictures(of: tracks.0) {} } == .invalidMedia)
+      #expect(await code { for try await _ in try reader.sound(of: tracks.1) {} } == .invalidMedia)
+      #expect(await code { for try await _ in try reader.storedSamples(of: tracks.0) {} } == .invalidMedia)
+      #expect(await code { _ = try await reader.storedFormat(of: tracks.1) } == .invalidMedia)
+    }
+  }
+
   @Test func aTrackOfAnotherTypeIsRefused() async throws {
     let media = try SmallMedia()
     let reader = try await AssetReader(media.asset("one.mp4"))

@@ -37,7 +37,11 @@ public struct AssetReader: Sendable {
   public func storedFormat(of track: TrackDescription) async throws(SheafError) -> StoredFormat {
     let (path, track) = (path, try checked(track))
     return try await sheafErrors {
-      try await BlockingWork.run { StoredFormat(track, try StoredSource.open(path, track, from: nil).format) }
+      do {
+        return try await BlockingWork.run { StoredFormat(track, try StoredSource.open(path, track, from: nil).format) }
+      } catch {
+        throw SheafError(reading: error)
+      }
     }
   }
 

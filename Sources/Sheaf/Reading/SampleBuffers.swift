@@ -1,3 +1,4 @@
+import Media
 import SystemSupport
 
 /// Samples of a track or of a composition, in order: an asynchronous sequence that reads while it is iterated. Each
@@ -45,13 +46,24 @@ public struct SampleBuffers<Sample: Sendable>: AsyncSequence, Sendable {
         return sample
       } catch {
         end()
-        throw SheafError(error)
+        throw SheafError(reading: error)
       }
     }
 
     private mutating func end() {
       isAtEnd = true
       thread = nil
+    }
+  }
+}
+
+extension SheafError {
+  /// An error of reading a file in this process.
+  init(reading error: any Error) {
+    switch error as? MediaError {
+    case .some(let error) where ![.outOfMemory, .outOfSpace].contains(error.code):
+      self.init(.invalidMedia, "\(error)")
+    default: self.init(error)
     }
   }
 }
