@@ -360,6 +360,20 @@ import Testing
     #expect(try self.pictures(film.url) == Array((self.pictures(first) + self.pictures(second)).prefix(275)))
   }
 
+  @Test func framesThatAreOnlyForReferenceAreNotCounted() async throws {
+    let source = url("reference.webm")
+    let options =
+      ["-f", "lavfi", "-i", "testsrc2=size=160x120:rate=25:duration=6", "-pix_fmt", "yuv420p"]
+      + ["-c:v", "libvpx", "-auto-alt-ref", "1", "-lag-in-frames", "25", "-b:v", "300k"]
+      + ["-passlogfile", folder.path("log")]
+    try Tool.ffmpeg(options + ["-pass", "1", "-f", "null", "-"])
+    try Tool.ffmpeg(options + ["-pass", "2", source.path])
+    let film = try await copy(source, to: "copy.mkv")
+    #expect(try packets(source, "v").count > 150)
+    #expect(film.frames == 150)
+    #expect(try pictures(film.url) == pictures(source))
+  }
+
   @Test func aSessionStartsAtATimeWithoutACommonTimescale() async throws {
     let source = try source("source.mp4")
     let reader = try await reader(source)

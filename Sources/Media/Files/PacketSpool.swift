@@ -35,8 +35,9 @@ package final class PacketSpool {
     package var isKeyframe: Bool
     /// Whether decoding can start here, as far as the bytes show it, whatever the file states.
     package var isStart: Bool
-    /// Whether the packet is decoded for others that depend on it, and not presented itself.
-    package var isHidden: Bool { flags & AV_PKT_FLAG_DISCARD != 0 }
+    /// Whether the packet is decoded for others that depend on it, and not presented itself: the file marks it so, or
+    /// its frame is only for reference.
+    package var isHidden: Bool
     fileprivate var flags: Int32
     fileprivate var place: Int64
     fileprivate var byteCount: Int
@@ -48,22 +49,27 @@ package final class PacketSpool {
   package private(set) var entries: [Entry] = []
   private let file: OpenFile
   private let rule: KeyframeRule
+  private var shown: ShownPictures
   private var size: Int64 = 0
 
   /// - Parameter file: Empty, and open for reading and writing.
   package init(_ format: StoredTrackFormat, in file: OpenFile) {
     (self.format, self.file) = (format, file)
     rule = format.keyframeRule
+    shown = format.shownPictures
   }
 
   package func append(
     _ bytes: [UInt8], pts: Int64, dts: Int64, duration: Int64, isKeyframe: Bool, marks: PacketMarks
   ) throws(MediaError) {
     let sideData = marks.sideData.map { ($0.type, $0.bytes.count) }
+    let packet = try Packet(byteCount: bytes.count)
+    try packet.withMutableBytes { buffer throws(MediaError) in buffer.copyBytes(from: bytes) }
     let entry = Entry(
       pts: pts, dts: dts, duration: duration, isKeyframe: isKeyframe,
-      isStart: isKeyframe ? try canStart(at: bytes) : false, flags: marks.flags, place: size, byteCount: bytes.count,
-      sideData: sideData)
+      isStart: isKeyframe && rule.canStart(at: packet),
+      isHidden: marks.flags & AV_PKT_FLAG_DISCARD != 0 || shown.count(in: packet) == 0, flags: marks.flags, place: size,
+      byteCount: bytes.count, sideData: sideData)
     for part in [bytes] + marks.sideData.map(\.bytes) {
       try mapErrors(to: MediaError.during("writing", file.name)) { () throws(SystemError) in
         try part.withUnsafeBufferPointer { buffer throws(SystemError) in
@@ -73,12 +79,6 @@ package final class PacketSpool {
       size += Int64(part.count)
     }
     entries.append(entry)
-  }
-
-  private func canStart(at bytes: [UInt8]) throws(MediaError) -> Bool {
-    let packet = try Packet(byteCount: bytes.count)
-    try packet.withMutableBytes { buffer throws(MediaError) in buffer.copyBytes(from: bytes) }
-    return rule.canStart(at: packet)
   }
 
   /// The packets from an entry on.

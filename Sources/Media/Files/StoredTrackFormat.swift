@@ -75,6 +75,7 @@ package final class StoredTrackFormat: @unchecked Sendable {
   package var channels: Int { Int(parameters.pointee.ch_layout.nb_channels) }
 
   var keyframeRule: KeyframeRule { KeyframeRule(parameters) }
+  var shownPictures: ShownPictures { ShownPictures(parameters) }
 
   /// How many packets before the first that is heard a decoder needs, so that it is whole.
   package var prerollPackets: Int {

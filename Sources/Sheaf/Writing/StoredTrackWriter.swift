@@ -91,7 +91,7 @@ final class StoredTrackWriter {
       if clip.end < stop, !container.hasEditLists { try checkEnd(clip.end, in: container) }
       var earliest = entries.lazy.map(\.pts).filter { $0 <= clip.start }.max() ?? clip.start
       earliest = max(earliest, clip.from?.pts ?? earliest)
-      pictures = entries[first...].count { earliest <= $0.pts && $0.pts < clip.end }
+      pictures = entries[first...].count { !$0.isHidden && earliest <= $0.pts && $0.pts < clip.end }
     }
     let plan = PassthroughTask.Track(type: format.type, clips: [clip], duration: duration)
     let track = CopiedFilm.Track(plan, hasMixedClips: isMixed) { [spool, first] _ in spool.packets(from: first) }
