@@ -360,6 +360,17 @@ import Testing
     #expect(try self.pictures(film.url) == Array((self.pictures(first) + self.pictures(second)).prefix(275)))
   }
 
+  @Test(arguments: [("0", "Proxy"), ("3", "HQ")])
+  func theProfileOfProResIsKeptInMatroska(_ option: String, _ profile: String) async throws {
+    let source = try source(
+      "prores.mov", "-c:v", "prores_ks", "-profile:v", option, "-pix_fmt", "yuv422p10le", "-an", "-t", "1")
+    for name in ["copy.mkv", "copy.mov"] {
+      let film = try await copy(source, to: name)
+      #expect(try Tool.ffprobe("-show_entries", "stream=profile", film.url.path) == [[profile]])
+      #expect(try pictures(film.url) == pictures(source))
+    }
+  }
+
   @Test func framesThatAreOnlyForReferenceAreNotCounted() async throws {
     let source = url("reference.webm")
     let options =

@@ -165,8 +165,10 @@ package final class StoredTrackFormat: @unchecked Sendable {
     try check(avcodec_parameters_copy(stream.pointee.codecpar, parameters), "opening", file.name)
     let filled = stream.pointee.codecpar!
     let format = file.context.pointee.oformat!
-    // A tag is kept if it means the same in the output.
-    if av_codec_get_id(format.pointee.codec_tag, filled.pointee.codec_tag) != filled.pointee.codec_id {
+    // A tag is kept if it means the same in the output. Matroska has no other place for the profile of ProRes.
+    if codec != "prores",
+      av_codec_get_id(format.pointee.codec_tag, filled.pointee.codec_tag) != filled.pointee.codec_id
+    {
       filled.pointee.codec_tag = 0
     }
     if let hiddenSamples, codec == "opus" {
