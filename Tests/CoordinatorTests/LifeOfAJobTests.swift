@@ -435,6 +435,17 @@ import Wire
 
   // MARK: Fonts
 
+  @Test func aListOfFontsThatIsNotThatOfTheTextsFailsTheJob() async throws {
+    let overlay = #", "videoComposition": { "overlays": [ { "text": "Maroubra", "font": "Wrong" } ] }"#
+    let edit = try Edit(clips: [8], composition: overlay)
+    try await TestCoordinator.run { coordinator in
+      let worker = ScriptedWorker(coordinator.hello(.worker))
+      let status = try await working([worker], at: coordinator) { try await end(of: edit, at: coordinator) }
+      #expect(status.state == .failed, "\(status)")
+      #expect("\(status)".contains("does not have the fonts of the job's texts"), "\(status)")
+    }
+  }
+
   /// The object of a font, in the midst of the measurements and of the rendering.
   @Test(arguments: [Sheaf_TaskKind.measure, .video])
   func aFontThatIsDamagedMeanwhileIsCopiedAgain(kind: Sheaf_TaskKind) async throws {

@@ -126,7 +126,11 @@ final class ScriptedWorker: Sendable {
       pictureSize: nil)
     let list = FontList(
       files: [.init(name: "font.ttf", digest: digest, size: Int64(font.count))],
-      texts: task.texts.map { TextFonts(fonts: [planned], runs: [FontRun(length: $0.text.utf8.count, font: 0)]) },
+      texts: task.texts.map {
+        // The tests write it in place of a font whose list is wrong.
+        let length = $0.font == "Wrong" ? 1 : $0.text.utf8.count
+        return TextFonts(fonts: [planned], runs: [FontRun(length: length, font: 0)])
+      },
       findings: task.texts.map { FontFindings(substitute: $0.font == "Gone" ? "Sea Sans" : nil, missing: []) })
     return try list.encoded() + font
   }

@@ -39,8 +39,8 @@ enum CompositorTasks {
     let found = try JSONDecoder().decode(CompositorFindings.self, from: Data(bytes)).problems
     let compositors = compositors(request)
     guard found.count == compositors.count else {
-      throw ContentStoreError(
-        .mismatch, "the content \(result.digest) does not have what was found for the job's compositors")
+      throw WrongResult(
+        description: "the content \(result.digest) does not have what was found for the job's compositors")
     }
     let messages = Dictionary(zip(compositors, found)) { first, _ in first }
     return request.compositorUses.compactMap { use in

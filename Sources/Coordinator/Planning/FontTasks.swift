@@ -14,6 +14,12 @@ struct FoundFonts: Sendable {
   var files: [Content] = []
 }
 
+/// What a task returned is whole and not what it should return: reading it again, or running the task once more, does
+/// not help.
+struct WrongResult: Error, Hashable, CustomStringConvertible {
+  let description: String
+}
+
 /// The task that finds the fonts of a request's texts, and its result.
 ///
 /// It is a probe task without inputs. The fonts are found once for a job, on one worker, and are inputs of the video
@@ -53,7 +59,8 @@ enum FontTasks {
   }
 
   /// The fonts of the request's texts, whose files are stored each as content of its own; none if the task is not done.
-  /// Throws `.mismatch` if the list does not have its digest. Blocks.
+  /// Throws `ContentStoreError`, `.mismatch` if the list does not have its digest, and `WrongResult` if it does not have
+  /// the fonts of the texts. Blocks.
   static func read(_ tasks: [RenderTask], _ request: JobRequest, store: ContentStore) throws -> FoundFonts {
     let found = try tasks.first { task in
       guard task.kind == .probe, task.state == .done, let result = task.result else { return false }
@@ -119,7 +126,7 @@ enum FontTasks {
     return bytes
   }
 
-  private static func invalid(_ content: Content) -> ContentStoreError {
-    ContentStoreError(.mismatch, "the content \(content.digest) does not have the fonts of the job's texts")
+  private static func invalid(_ content: Content) -> WrongResult {
+    WrongResult(description: "the content \(content.digest) does not have the fonts of the job's texts")
   }
 }
