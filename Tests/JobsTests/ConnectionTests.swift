@@ -122,7 +122,7 @@ struct ConnectionTests {
         SELECT pid::text FROM pg_stat_activity WHERE datname = current_database() AND query LIKE '%FROM sheaf.job%'
           AND pid <> pg_backend_pid()
         """
-      while !(try database.query(open).isEmpty) { try Task.checkCancellation() }
+      while !(try database.query(open).isEmpty) { try await Task.sleep(for: .milliseconds(5)) }
       #expect(try await store.jobs(.render, limit: 1).count == 1)
       #expect(try await store.cancel(JobID("j1")) == .cancelled)
       await store.close()
@@ -345,13 +345,13 @@ struct ConnectionTests {
 }
 
 extension TestDatabase {
-  /// Waits until a statement of a store waits for a lock.
+  /// Waits until a statement of a store waits for a lock. Meanwhile the threads of the pool are free for that store.
   func waitForABlockedStatement() async throws {
     let waiting = """
       SELECT pid::text FROM pg_stat_activity
       WHERE datname = current_database() AND application_name = 'sheaf' AND wait_event_type = 'Lock'
       """
-    while try query(waiting).isEmpty { try Task.checkCancellation() }
+    while try query(waiting).isEmpty { try await Task.sleep(for: .milliseconds(5)) }
   }
 }
 
