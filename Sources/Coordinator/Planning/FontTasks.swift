@@ -59,8 +59,8 @@ enum FontTasks {
   }
 
   /// The fonts of the request's texts, whose files are stored each as content of its own; none if the task is not done.
-  /// Throws `ContentStoreError`, `.mismatch` if the list does not have its digest, and `WrongResult` if it does not have
-  /// the fonts of the texts. Blocks.
+  /// Throws `.mismatch` if the list does not have its digest, and `WrongResult` if it does not have the fonts of the
+  /// texts. Blocks.
   static func read(_ tasks: [RenderTask], _ request: JobRequest, store: ContentStore) throws -> FoundFonts {
     let found = try tasks.first { task in
       guard task.kind == .probe, task.state == .done, let result = task.result else { return false }
