@@ -3,12 +3,17 @@ import Testing
 
 /// Captions that are a track of the output, as `ffprobe` reads them.
 @Suite struct CarriedCaptionTests {
+  /// A film of 25 frames a second.
+  private func sea(_ files: Workspace, seconds: Int) async throws {
+    _ = try await Command.output(
+      "ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc2=s=64x64:r=25:d=\(seconds)", "-c:v", "ffv1", "-pix_fmt",
+      "yuv420p", files.path("sea.mkv"))
+  }
+
   @Test func `each container has the captions at their times, with their language`() async throws {
     let files = try Workspace()
     defer { files.remove() }
-    _ = try await Command.output(
-      "ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc2=s=64x64:r=25:d=6", "-c:v", "ffv1", "-pix_fmt", "yuv420p",
-      files.path("sea.mkv"))
+    try await sea(files, seconds: 6)
     _ = try files.write(
       """
       1
@@ -81,9 +86,7 @@ import Testing
   @Test func `characters are stored as they are, without the comments and drawings of a script`() async throws {
     let files = try Workspace()
     defer { files.remove() }
-    _ = try await Command.output(
-      "ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc2=s=64x64:r=25:d=4", "-c:v", "ffv1", "-pix_fmt", "yuv420p",
-      files.path("sea.mkv"))
+    try await sea(files, seconds: 4)
     _ = try files.write(
       "WEBVTT\n\n00:01.000 --> 00:02.000\na {b} &lt;c&gt; &amp; {\\d}&nbsp;<i>e</i>\n", to: "talk.vtt")
     _ = try files.write(
