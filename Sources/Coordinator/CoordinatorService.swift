@@ -65,13 +65,15 @@ package actor CoordinatorService {
   }
 
   /// Time since the service was made.
-  nonisolated var now: Duration { start.duration(to: .now) }
+  nonisolated var now: Duration { clock() }
+  /// `now`, for what the service keeps and what does not keep the service.
+  private nonisolated var clock: @Sendable () -> Duration { { [start] in start.duration(to: .now) } }
 
   /// Reads the statuses of jobs.
   var status: StatusReader {
     if let statusReader { return statusReader }
     let made = StatusReader(
-      store: store, notes: notes, now: { [start] in start.duration(to: .now) },
+      store: store, notes: notes, now: clock,
       // The service keeps the reader.
       disk: { [weak self] in await self?.disk.notice })
     statusReader = made
@@ -81,7 +83,7 @@ package actor CoordinatorService {
   /// The jobs that clients watch.
   var watches: JobWatches {
     if let jobWatches { return jobWatches }
-    let made = JobWatches(reader: status, changes: changes, now: { [start] in start.duration(to: .now) })
+    let made = JobWatches(reader: status, changes: changes, now: clock)
     jobWatches = made
     return made
   }

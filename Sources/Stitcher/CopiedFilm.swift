@@ -151,12 +151,9 @@ private struct CopiedTrack {
 
   /// Looks at the first pictures of a clip.
   private mutating func readLead() throws(StitchError) {
-    while unread.count < 64 {
-      let packet = try mapErrors(to: StitchError.media) { () throws(MediaError) in try reader.next() }
-      guard let packet else { break }
-      if packet.hasPresentationTime { lead = max(lead, packet.decodingTime - packet.pts) }
-      unread.append(packet)
-    }
+    let ahead = try mapErrors(to: StitchError.media) { () throws(MediaError) in try reader.lookAhead() }
+    lead = max(lead, ahead.lead)
+    unread += ahead.packets
   }
 
   /// States how many samples are before time zero, of which the first packet is the one given.

@@ -89,6 +89,20 @@ import Testing
 
   // MARK: Whole files
 
+  /// All stored pictures of a file, written in a session.
+  private func session(
+    of source: URL, from start: MediaTime, to end: MediaTime? = nil, in name: String
+  ) async throws -> AssetWriter.Film {
+    let reader = try await reader(source)
+    let track = try #require(reader.description.defaultTrack(.video))
+    let writer = try AssetWriter(to: url(name))
+    try await writer.startSession(at: start)
+    let stored = try await writer.addStored(try await reader.storedFormat(of: track))
+    for try await sample in try reader.storedSamples(of: track) { try await stored.append(sample) }
+    if let end { try await writer.endSession(at: end) }
+    return try await writer.finish()
+  }
+
   @Test(arguments: ["mp4", "mov", "m4v"])
   func aFilmWithEditListsIsThatOfTheSource(container: String) async throws {
     let source = try source("source.mp4")
@@ -246,14 +260,9 @@ import Testing
       await #expect(throws: SheafError.self) { try await copy(film.url, to: "twice.mkv") }
     }
     // All of the file is appended, and the session takes a part.
-    let reader = try await reader(source)
-    let track = try #require(reader.description.defaultTrack(.video))
-    let writer = try AssetWriter(to: url("session.mp4"))
-    try await writer.startSession(at: MediaTime(value: 74, timescale: 25))
-    let stored = try await writer.addStored(try await reader.storedFormat(of: track))
-    for try await sample in try reader.storedSamples(of: track) { try await stored.append(sample) }
-    try await writer.endSession(at: MediaTime(value: 82, timescale: 25))
-    #expect(try await writer.finish().frames == 8)
+    let session = try await session(
+      of: source, from: MediaTime(value: 74, timescale: 25), to: MediaTime(value: 82, timescale: 25), in: "session.mp4")
+    #expect(session.frames == 8)
     #expect(try pictures(url("session.mp4")) == Array(all[74..<82]))
     if codec == "h264" { #expect(try packets(url("session.mp4"), "v").count < 40) }
   }
@@ -387,14 +396,10 @@ import Testing
 
   @Test func aSessionStartsAtATimeWithoutACommonTimescale() async throws {
     let source = try source("source.mp4")
-    let reader = try await reader(source)
-    let video = try #require(reader.description.defaultTrack(.video))
-    let writer = try AssetWriter(to: url("part.mp4"))
-    try await writer.startSession(at: MediaTime(value: 1_480_000_011, timescale: 1_000_000_007))
-    let stored = try await writer.addStored(try await reader.storedFormat(of: video))
-    for try await sample in try reader.storedSamples(of: video) { try await stored.append(sample) }
+    let part = try await session(
+      of: source, from: MediaTime(value: 1_480_000_011, timescale: 1_000_000_007), in: "part.mp4")
     // The picture at 1.48 s is shown at the start.
-    #expect(try await writer.finish().frames == 113)
+    #expect(part.frames == 113)
     #expect(try pictures(url("part.mp4")) == Array(pictures(source).suffix(113)))
   }
 

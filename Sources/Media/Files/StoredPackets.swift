@@ -9,6 +9,19 @@ package protocol PacketSource: AnyObject {
   func next() throws(MediaError) -> Packet?
 }
 
+extension PacketSource {
+  /// The next packets of a track of pictures, as many as show how they are decoded, and the most ticks by which any of
+  /// them is decoded after its presentation. Some files state such times.
+  package func lookAhead() throws(MediaError) -> (packets: [Packet], lead: Int64) {
+    var (packets, lead): ([Packet], Int64) = ([], 0)
+    while packets.count < 64, let packet = try next() {
+      if packet.hasPresentationTime { lead = max(lead, packet.decodingTime - packet.pts) }
+      packets.append(packet)
+    }
+    return (packets, lead)
+  }
+}
+
 /// The stored packets of one track of a file, from a keyframe or from the head of the file on, in the file's order.
 /// Pictures whose decoding times the file does not state have the ones that follow from the others. So have pictures of
 /// MPEG-1, 2 and 4 without presentation times, if it is asked for.

@@ -6,7 +6,7 @@ import Segmenter
 /// Encodes a mix and writes its piece. Samples beyond full scale are clipped here, and nowhere before.
 final class AudioPieceEncoder {
   private let settings: AudioSettings
-  private let place: RungEncoding.Place
+  private let place: PiecePlace
   private let movement: Movement?
   private var encoder: AudioEncoder
   private var writer: PieceWriter
@@ -18,7 +18,7 @@ final class AudioPieceEncoder {
   /// - Parameter measured: Whether the loudness counts. What a lossless codec has is that of the mix, and is not
   ///   measured.
   init(
-    _ settings: AudioSettings, to place: RungEncoding.Place, measured: Bool, _ movement: Movement?
+    _ settings: AudioSettings, to place: PiecePlace, measured: Bool, _ movement: Movement?
   ) throws(RenderError) {
     self.settings = settings
     self.place = place
@@ -29,17 +29,12 @@ final class AudioPieceEncoder {
   }
 
   private static func open(
-    _ settings: AudioSettings, _ place: RungEncoding.Place
+    _ settings: AudioSettings, _ place: PiecePlace
   ) throws(RenderError) -> (AudioEncoder, PieceWriter) {
     let step = "starting to encode the audio as \(settings.codec.rawValue)"
     return try mapErrors(to: RenderError.during(step)) { () throws(MediaError) in
       let encoder = try AudioEncoder(settings)
-      let writer =
-        switch place {
-        case .file(let descriptor): try PieceWriter(descriptor: descriptor, header: encoder.header)
-        case .part(let part, let package): try PieceWriter(part: part, of: package, header: encoder.header)
-        }
-      return (encoder, writer)
+      return (encoder, try place.writer(encoder.header))
     }
   }
 
@@ -53,12 +48,7 @@ final class AudioPieceEncoder {
 
   /// Begins anew, in place of what was written.
   func begin() throws(RenderError) {
-    try mapErrors(to: RenderError.during("writing the piece")) { () throws(MediaError) in
-      switch place {
-      case .file(let descriptor): try PieceWriter.clear(descriptor)
-      case .part(let part, let package): package.clear(part)
-      }
-    }
+    try mapErrors(to: RenderError.during("writing the piece")) { () throws(MediaError) in try place.clear() }
     (encoder, writer) = try Self.open(settings, place)
     try openMeter()
   }

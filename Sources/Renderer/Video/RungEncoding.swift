@@ -5,19 +5,12 @@ import Segmenter
 /// Encodes the frames of a segment with the settings of one output: again, until its limit of bits is kept and its
 /// share of the film's bits is met. Each pass is `begin`, `encode` for each frame, and `end`.
 final class RungEncoding {
-  /// Where the piece is written.
-  enum Place {
-    /// The descriptor of an empty file.
-    case file(Int32)
-    case part(Int, of: PackageParts)
-  }
-
   /// Whether the piece is complete.
   private(set) var isFinished = false
   /// Of the frames that are encoded.
   let size: PixelSize
   private var task: VideoTask
-  private let place: Place
+  private let place: PiecePlace
   private let movement: Movement?
   private var search: BitShareSearch?
   /// The index in `limitShares` of this pass.
@@ -35,7 +28,7 @@ final class RungEncoding {
   private static let limitShares = [1, 0.85, 0.7, 0.5, 0.3]
 
   /// - Parameter task: Its format's size is that of the frames that are encoded.
-  init(_ task: VideoTask, _ place: Place, _ movement: Movement?) throws(RenderError) {
+  init(_ task: VideoTask, _ place: PiecePlace, _ movement: Movement?) throws(RenderError) {
     self.task = task
     self.place = place
     self.movement = movement
@@ -51,12 +44,7 @@ final class RungEncoding {
   /// Opens the encoder, and begins the piece in place of that of the pass before.
   func begin() throws(RenderError) {
     if isWritten {
-      try mapErrors(to: RenderError.during("writing the piece")) { () throws(MediaError) in
-        switch place {
-        case .file(let descriptor): try PieceWriter.clear(descriptor)
-        case .part(let part, let package): package.clear(part)
-        }
-      }
+      try mapErrors(to: RenderError.during("writing the piece")) { () throws(MediaError) in try place.clear() }
     }
     isWritten = true
     packetBits = []
@@ -66,10 +54,7 @@ final class RungEncoding {
       try VideoEncoder(task.encoder, size: size, frameDuration: task.format.frameDuration, limit: held)
     }
     writer = try mapErrors(to: RenderError.during("writing the piece")) { () throws(MediaError) in
-      switch place {
-      case .file(let descriptor): try PieceWriter(descriptor: descriptor, header: made.header)
-      case .part(let part, let package): try PieceWriter(part: part, of: package, header: made.header)
-      }
+      try place.writer(made.header)
     }
     encoder = made
     control = try task.shareControl

@@ -174,8 +174,8 @@ private final class StoredSource: SampleSource {
   /// The sound before the range's start that a decoder needs.
   private var preroll: [Packet] = []
   private var ready: [Packet] = []
-  /// The most ticks by which pictures are decoded after their presentation. Some files state such times.
-  private var lag: Int64 = 0
+  /// The most ticks by which pictures are decoded after their presentation.
+  private var lead: Int64 = 0
   private var hasBegun = false
 
   init(_ path: String, _ track: TrackDescription, _ ticks: TrackTicks) throws {
@@ -183,15 +183,7 @@ private final class StoredSource: SampleSource {
     reader = try Self.open(
       path, track, from: ticks.start.flatMap { start in track.video?.keyframes.last { $0.pts <= start } })
     format = StoredFormat(track, reader.format)
-    if ticks.range != nil, track.video != nil { try readLag() }
-  }
-
-  /// Looks at the first pictures.
-  private func readLag() throws {
-    while ready.count < 64, let packet = try reader.next() {
-      if let shown = packet.statedTime, let decoded = packet.statedDecodingTime { lag = max(lag, decoded - shown) }
-      ready.append(packet)
-    }
+    if ticks.range != nil, track.video != nil { (ready, lead) = try reader.lookAhead() }
   }
 
   static func open(_ path: String, _ track: TrackDescription, from keyframe: Keyframe?) throws -> StoredPackets {
@@ -203,7 +195,7 @@ private final class StoredSource: SampleSource {
   func next() throws -> StoredSample? {
     while let packet = try nextPacket() {
       guard let shown = packet.statedTime, let decoded = packet.statedDecodingTime else { continue }
-      if ticks.isPast(try ticks.time(of: decoded - lag)) { return nil }
+      if ticks.isPast(try ticks.time(of: decoded - lead)) { return nil }
       return StoredSample(
         presentationTime: try ticks.time(of: shown), decodingTime: try ticks.time(of: decoded),
         duration: try ticks.track.timebase * Rational(packet.duration), isKeyframe: packet.isKeyframe,

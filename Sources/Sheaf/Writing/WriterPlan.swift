@@ -25,7 +25,8 @@ struct WriterPlan {
   init(audio settings: ExportSettings.Audio, name: String, metadata: [String: String]) throws(SheafError) {
     let source = AudioFormat(sampleRate: 48000, channels: 2, layout: "stereo")
     var export = ExportSettings(path: name, video: .none, audio: .settings(settings), metadata: metadata)
-    // The film's pictures are checked by themselves, and whether there are any when it is finished.
+    // The film's pictures are checked by themselves, and whether there are any when it is finished. A name without a
+    // container is reported below, with the other problems.
     if let container = try? Container.named(name), !container.hasSoundAlone { export.video = .automatic }
     let video = VideoFormat(
       size: PixelSize(width: 64, height: 64), pixelFormat: PixelFormat.yuv420p.rawValue,
