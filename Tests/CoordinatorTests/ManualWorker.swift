@@ -18,7 +18,9 @@ struct ManualWorker: Sendable {
     _ hello: Sheaf_Hello, at coordinator: TestCoordinator,
     _ body: @escaping @Sendable (ManualWorker) async throws -> R
   ) async throws -> R {
-    try await WireClient.withConnection(to: coordinator.endpoint.address, hello: hello) { connection, _ in
+    let address = coordinator.endpoint.address
+    // Longer than a busy machine takes.
+    return try await WireClient.withConnection(to: address, hello: hello, timeout: .seconds(300)) { connection, _ in
       let (messages, continuation) = AsyncThrowingStream.makeStream(of: WireMessage.self)
       return try await withThrowingTaskGroup(of: Void.self) { group in
         group.addTask {

@@ -131,6 +131,8 @@ import Wire
       try await withThrowingTaskGroup(of: Void.self) { group in
         for number in 0..<5 {
           group.addTask {
+            // Without this worker's answer there is nothing to wait for.
+            defer { answered.finish() }
             let hello = coordinator.hello(.worker, worker: "w\(number)", slots: 2)
             try await ManualWorker.run(hello, at: coordinator) { worker in
               try await worker.heartbeat(free: 2)

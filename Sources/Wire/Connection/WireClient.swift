@@ -9,7 +9,7 @@ package enum WireClient {
   ///
   /// - Parameters:
   ///   - hello: Its protocol version is filled in here.
-  ///   - timeout: How long connecting may take.
+  ///   - timeout: How long connecting may take, and then how long the coordinator may take to answer the hello.
   /// - Throws: `WireError`: `.unreachable` if the connection is not made within `timeout`, `.refused` with the
   ///   coordinator's reason (a wrong token, another version); or what `body` throws.
   package static func withConnection<R: Sendable>(
@@ -46,7 +46,8 @@ package enum WireClient {
         let limits = FrameLimits.fromCoordinator
         // The coordinator sends what it is asked for, so its frames need no limit together.
         let rules = FrameRules(
-          first: limits.first, later: { _ in (limits.later, .client) }, memory: MemoryBudget(limit: .max))
+          first: limits.first, later: { _ in (limits.later, .client) }, memory: MemoryBudget(limit: .max),
+          helloTimeout: timeout)
         return WireTransport.open(channel, rules)
       }
     } catch {
