@@ -141,7 +141,8 @@ private struct CopiedTrack {
       }
     }
     output = CopyMuxer.Track(
-      reader.format, isOneFile: track.plan.clips.count == 1 && !track.hasMixedClips, hasShortFrames: hasShortFrames)
+      reader.format, isOneFile: track.plan.clips.count == 1 && !track.hasMixedClips, hasShortFrames: hasShortFrames,
+      label: track.plan.label)
     hidesSamples = track.plan.type == .audio && reader.format.canHideSamples(in: container)
     end = hidesSamples ? nil : 0
     if track.plan.type == .video { try readLead() }

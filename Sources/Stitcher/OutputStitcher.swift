@@ -60,12 +60,14 @@ package enum OutputStitcher {
       let opened = try open(settings, Array(pieces.prefix(videoCount)), movement)
       video = opened.packets
       tracks.append(opened.track)
+      tracks[0].label = task.videoLabel
     }
     var audio: AudioPackets?
     if let settings = task.audio, let piece = pieces.last {
       let opened = try open(settings, piece, index: videoCount, movement)
       audio = opened.packets
       tracks.append(opened.track)
+      tracks[tracks.count - 1].label = task.audioLabel
     }
     var texts = try TextPackets(task.texts ?? [])
     let artwork = try task.artwork.map { artwork throws(StitchError) in

@@ -146,6 +146,26 @@ struct PassthroughTests {
     #expect(text.lowercased().contains("scene=12b") && text.contains("=T\n"), "\(text)")
   }
 
+  @Test(arguments: ["mp4", "mov", "mkv"])
+  func `tracks state what the edit says of them, or what they have stated`(container: String) async throws {
+    defer { files.remove() }
+    let source = files.path("talk.\(container)")
+    _ = try Tool.ffmpeg(
+      "-f", "lavfi", "-i", "testsrc2=s=64x48:d=1", "-f", "lavfi", "-i", "sine=d=1", "-metadata:s:v:0", "language=ger",
+      "-metadata:s:a:0", "language=eng", source)
+    let film = files.path("film.\(container)")
+    let edit = try files.write(
+      """
+      { "sheaf": 1, "assets": { "a": "\(source)" },
+        "tracks": [ { "sound": true, "clips": [ { "asset": "a" } ] } ],
+        "export": { "to": "\(film)", "preset": "passthrough", "audio": { "language": "haw", "title": "Leo" } } }
+      """, to: "edit.json")
+    let result = try await render(edit)
+    try #require(result.status == 0, "\(result.errors)")
+    let tags = try Tool.ffprobe("-show_entries", "stream_tags=language,title,handler_name", film)
+    #expect(tags.map { $0[0] } == ["ger", "haw"] && tags[1] == ["haw", "Leo"], "\(tags)")
+  }
+
   @Test func `a farm makes the file that one machine makes`() async throws {
     defer { files.remove() }
     let source = try source()

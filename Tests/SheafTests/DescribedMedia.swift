@@ -356,8 +356,10 @@ struct RandomEdits {
         .init(
           codec: .h264, quality: number(10, 40), preset: "fast", level: "4.1", maxBitRate: 9_000_000,
           bufferDuration: flip() ? MediaTime(value: 1, timescale: 3) : nil, keyframeInterval: 48))
-    case 1: export.video = .settings(.init(codec: .ffv1, pixelFormat: .yuv444p))
-    default: export.audio = .settings(.init(codec: .flac, sampleRate: 44100, channels: 2))
+    case 1: export.video = .settings(.init(codec: .ffv1, pixelFormat: .yuv444p, title: "A \"cut\""))
+    default:
+      export.audio = .settings(
+        .init(codec: .flac, sampleRate: 44100, channels: 2, language: flip() ? "deu" : nil, title: "Ton"))
     }
     if flip() { (export.carriedMetadata, export.metadataFilter) = (.first, flip() ? .forSharing : nil) }
     if flip() { export.artwork = ExportSettings.Artwork.none }

@@ -202,6 +202,26 @@ import Testing
         == Tool.run("ffprobe", ["-v", "quiet", "-of", "csv"] + turned + [source.path]).output)
   }
 
+  @Test(arguments: ["mov", "mp4", "mkv"])
+  func aCopyKeepsTheLanguagesUnlessOthersAreGiven(container: String) async throws {
+    let source = folder.url.appendingPathComponent("source.\(container)")
+    _ = try Tool.ffmpeg(
+      "-f", "lavfi", "-i", "testsrc2=s=64x48:d=1", "-f", "lavfi", "-i", "sine=d=1", "-metadata:s:v:0", "language=ger",
+      "-metadata:s:a:0", "language=eng", source.path)
+    let reader = try await reader(source)
+    let writer = try AssetWriter(to: url("copy.\(container)"))
+    for track in reader.description.tracks {
+      let format = try await reader.storedFormat(of: track)
+      let input =
+        try await track.type == .video
+        ? writer.addStored(format) : writer.addStored(format, language: "haw", title: "Leo")
+      for try await sample in try reader.storedSamples(of: track) { try await input.append(sample) }
+    }
+    let film = try await writer.finish()
+    let tags = try Tool.ffprobe("-show_entries", "stream_tags=language,title,handler_name", film.url.path)
+    #expect(tags.map { $0[0] } == ["ger", "haw"] && tags[1] == ["haw", "Leo"], "\(tags)")
+  }
+
   @Test(arguments: [
     ("opus.mkv", "opus.webm", ["-c:v", "libvpx-vp9", "-cpu-used", "8", "-g", "25", "-c:a", "libopus"]),
     ("opus.mkv", "opus.mp4", ["-c:v", "libvpx-vp9", "-cpu-used", "8", "-g", "25", "-c:a", "libopus"]),

@@ -55,6 +55,28 @@ struct WritingTests {
     await #expect(throws: SheafError(.misuse, "the film is finished")) { try await writer.finish() }
   }
 
+  @Test(arguments: ["film.mov", "film.mp4", "film.mkv"])
+  func theTracksStateTheirLanguagesAndTitles(name: String) async throws {
+    let writer = try AssetWriter(to: url(name))
+    let video = ExportSettings.Video(codec: .h264, language: "eng", title: "Cut")
+    let pictures = try await writer.addVideo(video, size: size, frameDuration: time(1))
+    let sound = try await writer.addAudio(
+      .init(codec: .aac, language: "haw", title: "Kommentar"), sampleRate: 48000, channels: 1)
+    try await pictures.append(grey(80, pictures.pool), at: .zero)
+    try await sound.append(AudioSample(position: 0, sampleRate: 48000, channels: [[Float](repeating: 0, count: 1920)]))
+    let film = try await writer.finish()
+    #expect(
+      try Tool.ffprobe("-show_entries", "stream_tags=language,title,handler_name", film.url.path)
+        == [["eng", "Cut"], ["haw", "Kommentar"]])
+    do {
+      let wav = try AssetWriter(to: url("sound.wav"))
+      _ = try await wav.addAudio(.init(language: "eng"), sampleRate: 48000, channels: 1)
+      Issue.record("wav has no languages of tracks")
+    } catch {
+      #expect(error.problems.map(\.pointer) == ["/export/audio/language"])
+    }
+  }
+
   @Test func theRotationIsWrittenAndImpossibleMetadataIsReported() async throws {
     let writer = try AssetWriter(to: url("film.mov"))
     let pictures = try await writer.addVideo(.init(codec: .h264, rotation: 90), size: size, frameDuration: time(1))

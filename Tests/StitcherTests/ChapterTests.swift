@@ -4,7 +4,7 @@ import Segmenter
 import TestPrograms
 import Testing
 
-/// What the file has beside its packets: chapters, metadata, and how its pictures are turned.
+/// What the file has beside its packets: chapters, metadata, how its pictures are turned, and what its tracks state.
 @Suite struct ChapterTests {
   private struct Answer: Decodable {
     struct Chapter: Decodable {
@@ -15,6 +15,7 @@ import Testing
     struct Stream: Decodable {
       struct SideData: Decodable { var rotation: Int? }
       var sideDataList: [SideData]?
+      var tags: [String: String]?
     }
     struct Format: Decodable { var tags: [String: String]? }
 
@@ -70,6 +71,32 @@ import Testing
       // ffprobe counts the other way.
       let rotation = try #require(stream.sideDataList?.compactMap(\.rotation).first)
       #expect((360 - rotation) % 360 == degrees, "\(container)")
+    }
+  }
+
+  @Test(arguments: [Container.mp4, .mov, .m4v, .mkv], [true, false])
+  func `tracks state their languages and titles`(container: Container, indexFirst: Bool) throws {
+    let film = try Film([30])
+    let pieces = try film.pieces()
+    var task = film.task(container, indexFirst: indexFirst)
+    let long = String(repeating: "ü", count: 200)
+    // QuickTime's older list has neither Hawaiian nor Maori.
+    for (languages, titles) in [
+      (("eng", "haw"), ("Director's cut", "Kommentar & Ärger")), (("deu", "ger"), (nil, long)),
+      (("zho", "mri"), (long, nil)), ((nil, "und"), ("映画", nil)),
+    ] as [((String?, String?), (String?, String?))] {
+      task.videoLabel = TrackLabel(language: languages.0, title: titles.0)
+      task.audioLabel = TrackLabel(language: languages.1, title: titles.1)
+      let path = try film.stitch(task, pieces)
+      let tags = try Answer(path).streams.map { $0.tags ?? [:] }
+      #expect(tags.map { $0["language"] ?? "und" } == [languages.0 ?? "und", languages.1 ?? "und"], "\(tags)")
+      let key = container == .mkv ? "title" : "handler_name"
+      for (tags, title) in zip(tags, [titles.0, titles.1]) {
+        guard let title else { continue }
+        #expect(tags[key] == (container == .mov && title == long ? String(title.prefix(63)) : title))
+      }
+      let decoded = try Tool.run("ffmpeg", ["-v", "warning", "-i", path, "-f", "null", "-"])
+      #expect(decoded.log.isEmpty, "\(decoded.log)")
     }
   }
 

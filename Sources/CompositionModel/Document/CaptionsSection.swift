@@ -29,7 +29,7 @@ struct CaptionsEntry: Sendable {
   static let keysOfStyle = [
     "font", "bold", "italic", "size", "color", "outline", "outlineColor", "anchor", "margin",
   ]
-  static let keysOfTracks = ["language", "title", "default"]
+  static let keysOfTracks = TrackLabel.keys + ["default"]
   static let instead = [
     "file": "did you mean 'asset'?", "src": "did you mean 'asset'?", "path": "did you mean 'asset'?",
     "start": "did you mean 'at'?", "offset": "did you mean 'at'?", "delay": "did you mean 'at'?",
@@ -40,8 +40,6 @@ struct CaptionsEntry: Sendable {
 
   /// The most captions of a film, drawn and carried together.
   static let greatestCount = 32
-  /// The most characters of a track's title.
-  static let greatestTitle = 200
 
   /// The most captions of all text tracks of the output together, and their bytes.
   static let greatestTracks = 40_000
@@ -111,17 +109,9 @@ extension DocumentReader {
 
   /// Reads `language`, `title` and `default`.
   mutating func captionTrack(_ fields: Fields) -> CaptionTrack {
-    CaptionTrack(
-      language: language(fields["language"]), title: title(fields["title"]),
-      isDefault: boolean(fields["default"]) ?? false)
-  }
-
-  private mutating func title(_ value: JSONValue?) -> String? {
-    guard let value, let text = name(value, "a title") else { return nil }
-    if text.count <= CaptionsEntry.greatestTitle { return text }
-    problems.add(
-      value.pointer, "the title has \(text.count) characters; at most \(CaptionsEntry.greatestTitle) are allowed")
-    return nil
+    let label = trackLabel(fields)
+    return CaptionTrack(
+      language: label.language, title: label.title, isDefault: boolean(fields["default"]) ?? false)
   }
 }
 

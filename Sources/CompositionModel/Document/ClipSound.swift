@@ -64,18 +64,6 @@ extension DocumentReader {
       [RampEntry(place: .at(.seconds(.zero)), from: $0, to: $0, pointer: value.pointer)]
     } ?? []
   }
-
-  /// Reads a language of ISO 639-2.
-  mutating func language(_ value: JSONValue?) -> String? {
-    guard let value, let text = string(value) else { return nil }
-    if text.utf8.count == 3, text.utf8.allSatisfy({ (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0 | 0x20) }) {
-      return text.lowercased()
-    }
-    problems.add(
-      value.pointer,
-      "\(value.shown) is not a language: three letters of ISO 639-2, such as \"eng\", \"deu\" or \"fra\"")
-    return nil
-  }
 }
 
 extension Lowering {
@@ -154,20 +142,5 @@ extension Lowering {
             + (names.isEmpty ? "" : "; 'layout' says what they are: \(list(names))"))
       }
     }
-  }
-}
-
-/// Names of languages in ISO 639-2, which has two codes for twenty of them.
-private enum Languages {
-  /// By the bibliographic code, the terminological one.
-  private static let terminological = [
-    "alb": "sqi", "arm": "hye", "baq": "eus", "bur": "mya", "chi": "zho", "cze": "ces", "dut": "nld", "fre": "fra",
-    "geo": "kat", "ger": "deu", "gre": "ell", "ice": "isl", "mac": "mkd", "mao": "mri", "may": "msa", "per": "fas",
-    "rum": "ron", "slo": "slk", "tib": "bod", "wel": "cym",
-  ]
-
-  static func areEqual(_ a: String, _ b: String) -> Bool {
-    let (a, b) = (a.lowercased(), b.lowercased())
-    return terminological[a] ?? a == terminological[b] ?? b
   }
 }

@@ -20,12 +20,14 @@ struct VideoEntry: Sendable {
   /// Whether a keyframe is also where the picture changes. Nil: it is, unless the document has several outputs.
   var sceneCuts: Bool?
   var pixelFormat: PixelFormat?
+  var label = TrackLabel()
   var pointer: JSONPointer
 
-  static let keys = [
-    "codec", "quality", "bitRate", "maxBitRate", "bufferDuration", "preset", "profile", "level", "keyframeInterval",
-    "sceneCuts", "pixelFormat", "rotation",
-  ]
+  static let keys =
+    [
+      "codec", "quality", "bitRate", "maxBitRate", "bufferDuration", "preset", "profile", "level", "keyframeInterval",
+      "sceneCuts", "pixelFormat", "rotation",
+    ] + TrackLabel.keys
   static let notYet = ["targetQuality", "tune"]
   static let instead = [
     "color": "the colours of the film are 'color' of 'videoComposition'",
@@ -49,9 +51,10 @@ struct AudioEntry: Sendable {
   var sampleRate: Int?
   var channels: Int?
   var bitDepth: Int?
+  var label = TrackLabel()
   var pointer: JSONPointer
 
-  static let keys = ["codec", "bitRate", "sampleRate", "channels", "bitDepth"]
+  static let keys = ["codec", "bitRate", "sampleRate", "channels", "bitDepth"] + TrackLabel.keys
   static let notYet = ["quality"]
   static let instead = [
     "passthrough": "what is stored is copied by the preset of the export: \"preset\": \"passthrough\"",
@@ -77,6 +80,7 @@ extension DocumentReader {
     entry.keyframeInterval = keyframeInterval(fields["keyframeInterval"])
     entry.sceneCuts = boolean(fields["sceneCuts"])
     entry.rotation = member(fields["rotation"], of: [0, 90, 180, 270], "a rotation in degrees clockwise")
+    entry.label = trackLabel(fields)
     let written: VideoCodec? = choice(fields["codec"], "video codec")
     if written == nil, fields.has("codec") {
       // The codec is unknown, and with it what most of the other keys may be.
@@ -144,6 +148,7 @@ extension DocumentReader {
         value, "'audio'", alternative: ", or false", keys: AudioEntry.keys, notYet: AudioEntry.notYet,
         instead: AudioEntry.instead)
     else { return .settings(entry) }
+    entry.label = trackLabel(fields)
     let written: AudioCodec? = choice(fields["codec"], "audio codec")
     if written == nil, fields.has("codec") {
       let codecs = AudioCodec.allCases.map(\.definition)

@@ -105,11 +105,14 @@ extension DocumentReader {
       (entry.preset, entry.isPassthrough) = (nil, false)
     }
     if entry.isPassthrough {
-      for (key, isEncoded) in [("video", entry.video.settings != nil), ("audio", entry.audio.settings != nil)]
-      where isEncoded {
+      for key in ["video", "audio"] {
+        guard case .object(let members)? = fields[key]?.content,
+          members.contains(where: { !TrackLabel.keys.contains($0.key) })
+        else { continue }
         problems.add(
-          entry.pointer.key(key), "the preset '\(Passthrough.name)' encodes nothing: leave '\(key)' out, or write false"
-        )
+          entry.pointer.key(key),
+          "the preset '\(Passthrough.name)' encodes nothing: leave '\(key)' out, write false, or give "
+            + "\(list(TrackLabel.keys)) alone")
       }
     }
     entry.optimizeForNetworkUse = boolean(fields["optimizeForNetworkUse"]) ?? true
@@ -181,6 +184,10 @@ extension Lowering {
   mutating func exportSettings(_ format: LoweredFormat) -> ExportSettings? {
     let entry = document.export
     let container = container()
+    let labels = (
+      video: label(entry.video.settings?.label, at: entry.place.key("video"), in: container),
+      audio: label(entry.audio.settings?.label, at: entry.place.key("audio"), in: container)
+    )
     if entry.isPassthrough {
       checkPassthrough(container)
       let metadata = outputMetadata(in: container)
@@ -190,6 +197,7 @@ extension Lowering {
           path: entry.to, container: container, video: nil, audio: nil,
           optimizeForNetworkUse: entry.optimizeForNetworkUse, metadata: metadata)
         settings.artwork = artwork
+        (settings.videoLabel, settings.audioLabel) = labels
         settings.passthrough = (entry.video.isNone ? [] : [.video]) + (entry.audio.isNone ? [] : [.audio])
         return settings
       }
@@ -241,6 +249,9 @@ extension Lowering {
         optimizeForNetworkUse: entry.optimizeForNetworkUse, metadata: metadata, timeRange: timeRange,
         chapters: chapters.isEmpty ? nil : chapters, rotation: entry.presetVideo.rotation)
       settings.artwork = artwork
+      (settings.videoLabel, settings.audioLabel) = (
+        video == nil ? nil : labels.video, audio == nil ? nil : labels.audio
+      )
       if let stored = format.stored, stored != format.size { settings.size = stored }
       return settings
     }

@@ -27,9 +27,9 @@ struct OutputEntry: Sendable {
   }()
 
   /// What an output has of `export.video` if it has a codec of its own.
-  static let videoKeysOfAnyCodec = ["keyframeInterval", "sceneCuts", "pixelFormat", "rotation"]
+  static let videoKeysOfAnyCodec = ["keyframeInterval", "sceneCuts", "pixelFormat", "rotation"] + TrackLabel.keys
   /// What an output has of `export.audio` then.
-  static let audioKeysOfAnyCodec = ["sampleRate", "channels"]
+  static let audioKeysOfAnyCodec = ["sampleRate", "channels"] + TrackLabel.keys
 }
 
 extension DocumentReader {
@@ -61,12 +61,12 @@ extension DocumentReader {
       let (picture, sound) = (VideoCodec.standard(in: container).rawValue, AudioCodec.standard(in: container).rawValue)
       let (usualPicture, usualSound) = (VideoCodec.standard(in: .mp4).rawValue, AudioCodec.standard(in: .mp4).rawValue)
       if let video = merged(
-        fields["video"], video, picture, usual: usualPicture, keeping: OutputEntry.videoKeysOfAnyCodec)
+        fields["video"], video, picture, usual: usualPicture, keeping: OutputEntry.videoKeysOfAnyCodec, in: container)
       {
         export.video = videoChoice(video, container, nil)
       }
       if let audio = merged(
-        fields["audio"], audio, sound, usual: usualSound, keeping: OutputEntry.audioKeysOfAnyCodec)
+        fields["audio"], audio, sound, usual: usualSound, keeping: OutputEntry.audioKeysOfAnyCodec, in: container)
       {
         export.audio = audioChoice(audio, container, nil)
       }
@@ -108,8 +108,10 @@ extension DocumentReader {
   ///   - standard: The codec of an output for which none is named.
   ///   - usual: The codec that the settings of `export` are for if they name none.
   ///   - keys: What is taken from `export` if the output has another codec.
+  ///   - container: Takes from `export` what it can have.
   private func merged(
-    _ own: JSONValue?, _ base: JSONValue?, _ standard: String, usual: String, keeping keys: [String]
+    _ own: JSONValue?, _ base: JSONValue?, _ standard: String, usual: String, keeping keys: [String],
+    in container: Container?
   ) -> JSONValue? {
     guard let base, case .object(let given) = base.content else { return own ?? base }
     var set: [(key: String, value: JSONValue)] = []
@@ -128,6 +130,7 @@ extension DocumentReader {
     var members = set
     for (key, value) in given where !ownKeys.contains(key) {
       if hasOwnCodec, !keys.contains(key) || isIntraOnly && key == "keyframeInterval" { continue }
+      if container?.hasTrackLabels == false, TrackLabel.keys.contains(key) { continue }
       // They exclude each other.
       if key == "quality" || key == "bitRate", ownKeys.contains("quality") || ownKeys.contains("bitRate") { continue }
       members.append((key, value))

@@ -16,6 +16,10 @@ public struct ExportSettings: Sendable, Hashable, Codable {
   public var chapters: [Chapter]?
   /// Degrees clockwise, 0, 90, 180 or 270, by which players turn the pictures. Nil: 0.
   public var rotation: Int?
+  /// Of the track of pictures. Nil: it has none, or that of the track that is copied.
+  public var videoLabel: TrackLabel?
+  /// Of the track of sound, in the same way.
+  public var audioLabel: TrackLabel?
   /// Nil: none.
   public var artwork: Artwork?
   /// The types of tracks whose stored packets are copied; nothing is rendered then, and `video` and `audio` are nil.

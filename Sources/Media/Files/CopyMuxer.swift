@@ -13,9 +13,12 @@ package final class CopyMuxer {
     /// Decoded samples before time zero that are not presented, where the container states their number for the whole
     /// track: of MP3 and of Opus outside movies. Nil: it does not.
     package var hiddenSamples: Int?
+    /// What it states takes the place of what the format states. Nil: nothing does.
+    package var label: TrackLabel?
 
-    package init(_ format: StoredTrackFormat, isOneFile: Bool, hasShortFrames: Bool) {
+    package init(_ format: StoredTrackFormat, isOneFile: Bool, hasShortFrames: Bool, label: TrackLabel? = nil) {
       (self.format, self.isOneFile, self.hasShortFrames) = (format, isOneFile, hasShortFrames)
+      self.label = label
     }
   }
 
@@ -52,6 +55,7 @@ package final class CopyMuxer {
     for (index, track) in tracks.enumerated() {
       let stream = try file.newStream()
       try track.format.fill(stream, of: file, hiddenSamples: track.hiddenSamples)
+      if let label = track.label { file.state(label, of: stream) }
       guard track.format.codec == "flac" else { continue }
       flac[index] = FLACCopy(
         track.format.parameterSets, isOneFile: track.isOneFile,

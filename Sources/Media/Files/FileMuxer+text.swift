@@ -37,11 +37,7 @@ extension FileMuxer {
     }
     stream.pointee.time_base = AVRational(num: 1, den: 1000)
     stream.pointee.disposition = text.description.isDefault ? AV_DISPOSITION_DEFAULT : 0
-    if let language = text.description.language { file.state(language: language, of: stream) }
-    if let title = text.description.title {
-      // The mov family has a track's title in its handler's name.
-      av_dict_set(&stream.pointee.metadata, text.codec == .movText ? "handler_name" : "title", title, 0)
-    }
+    file.state(TrackLabel(language: text.description.language, title: text.description.title), of: stream)
   }
 
   /// Writes a caption. Those of a track come in order of their start, at about the time of the packets around them.

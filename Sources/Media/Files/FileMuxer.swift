@@ -10,8 +10,11 @@ package final class FileMuxer {
     package var packetCount: Int
     /// Seconds that are presented, from time zero.
     package var duration: MediaTime
+    /// Nil: it states none.
+    package var label: TrackLabel?
 
-    package init(header: PieceHeader, packetCount: Int, duration: MediaTime) {
+    package init(header: PieceHeader, packetCount: Int, duration: MediaTime, label: TrackLabel? = nil) {
+      self.label = label
       self.header = header
       self.packetCount = packetCount
       self.duration = duration
@@ -24,7 +27,7 @@ package final class FileMuxer {
   private let container: Container
 
   /// - Parameters:
-  ///   - descriptor: Of an empty file. The caller closes it.
+  ///   - descriptor: Of an empty file, which can be read if it is a movie. The caller closes it.
   ///   - start: The place of the file's first byte in that of the descriptor.
   ///   - name: The output's name, for messages.
   ///   - texts: The text tracks, which follow `tracks`.
@@ -32,7 +35,7 @@ package final class FileMuxer {
   ///   - metadata: By libavformat's key, such as `title`.
   ///   - chapters: On the output's timeline, kept to the microsecond.
   ///   - rotation: Degrees clockwise, 0, 90, 180 or 270, by which players turn the pictures.
-  ///   - artwork: The picture that players show for the file. The descriptor must be readable then.
+  ///   - artwork: The picture that players show for the file.
   ///   - movement: Advanced with every packet that is written.
   package init(
     descriptor: Int32, from start: Int64 = 0, name: String, container: Container, tracks: [Track],
@@ -101,6 +104,7 @@ package final class FileMuxer {
     try header.fill(stream, file.name)
     stream.pointee.time_base = header.avTimebase
     stream.pointee.disposition = AV_DISPOSITION_DEFAULT
+    if let label = track.label { file.state(label, of: stream) }
     if let tag = header.quickTimeTag, tag.utf8.count == 4 {
       stream.pointee.codecpar.pointee.codec_tag = tag.utf8.reversed().reduce(0) { $0 << 8 | UInt32($1) }
     }
@@ -210,8 +214,9 @@ private struct IndexLayout {
     let values = metadata.reduce(0) { $0 + $1.key.utf8.count + $1.value.utf8.count + 128 }
     // In the movie's own list and in a track of texts.
     let titles = chapters.reduce(chapters.isEmpty ? 0 : 2048) { $0 + ($1.title?.utf8.count ?? 0) + 128 }
-    return 4096 + artworkBound + values + titles + tracks.reduce(0) { $0 + $1.header.extradata.count + 2048 }
-      + texts.reduce(0) { $0 + $1.extradata.count + 4096 }
+    return 4096 + artworkBound + values + titles
+      + tracks.reduce(0) { $0 + $1.header.extradata.count + 2048 + ($1.label?.title?.utf8.count ?? 0) }
+      + texts.reduce(0) { $0 + $1.extradata.count + 4096 + ($1.description.title?.utf8.count ?? 0) }
   }
 
   /// A packet takes at most: size 4, sync sample 4, decoding time 8, composition offset 8, and, if it is a chunk of its

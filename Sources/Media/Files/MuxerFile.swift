@@ -13,12 +13,14 @@ final class MuxerFile {
   private let descriptor: Int32
   private let start: Int64
   private var artwork: ArtworkWriter?
+  /// Of a QuickTime file, by the number of the track: they are written when it is complete.
+  var languages: [Int: String] = [:]
   /// Of the complete file, in bytes.
   private var size: Int64?
   private var isFinished = false
 
   /// - Parameters:
-  ///   - descriptor: Of an empty file, which can be read if it is to have artwork. The caller closes it.
+  ///   - descriptor: Of an empty file, which can be read if it is a movie. The caller closes it.
   ///   - start: The place of the file's first byte in that of the descriptor.
   ///   - name: The file's name, for messages.
   ///   - movement: Advanced with every packet that is written.
@@ -63,6 +65,11 @@ final class MuxerFile {
     self.artwork = try ArtworkWriter(artwork, to: context, container, name: name)
   }
 
+  var isQuickTime: Bool { container == .mov }
+
+  /// Whether it is of the family of ISO/IEC 14496-12.
+  var isMovie: Bool { [.mp4, .mov, .m4v, .m4a].contains(container) }
+
   func newStream() throws(MediaError) -> UnsafeMutablePointer<AVStream> {
     try allocated(avformat_new_stream(context, nil), "opening the output")
   }
@@ -105,6 +112,9 @@ final class MuxerFile {
     try io.rethrow()
     try check(result, "finishing", name)
     try io.flush()
+    if !languages.isEmpty {
+      try WrittenMovie(descriptor: descriptor, origin: start, size: io.byteCount, name: name).state(languages)
+    }
     size = try artwork?.complete(descriptor, from: start, size: io.byteCount, name: name)
   }
 

@@ -12,7 +12,10 @@ enum PassthroughPlanner {
       guard let track = edit.composition.tracks.first(where: { $0.type == type && !$0.clips.isEmpty }) else { continue }
       var clips: [PassthroughTask.Clip] = []
       for clip in track.clips { clips.append(try plan(clip, sources)) }
-      task.tracks.append(PassthroughTask.Track(type: type, clips: clips, duration: track.end))
+      task.tracks.append(
+        PassthroughTask.Track(
+          type: type, clips: clips, duration: track.end,
+          label: type == .video ? edit.export.videoLabel : edit.export.audioLabel))
     }
     return task
   }

@@ -70,6 +70,7 @@ package enum RenderPlanner {
       audio: audio.map { StitchedAudio(encoder: $0.encoder, sampleCount: $0.sampleCount) },
       optimizeForNetworkUse: edit.export.optimizeForNetworkUse, metadata: edit.export.metadata,
       chapters: edit.export.chapters, rotation: edit.export.rotation == 0 ? nil : edit.export.rotation)
+    (stitch.videoLabel, stitch.audioLabel) = (edit.export.videoLabel, edit.export.audioLabel)
     stitch.artwork = lookup.artwork(edit.export.artwork)
     stitch.texts = try CarriedCaptions.tracks(of: edit, sources: lookup)
     return stitch

@@ -43,8 +43,11 @@ package struct PassthroughTask: Sendable, Hashable, Codable {
     package var clips: [Clip]
     /// Seconds that are presented, from zero.
     package var duration: MediaTime
+    /// What it states takes the place of what the first clip's track states. Nil: nothing does.
+    package var label: TrackLabel?
 
-    package init(type: MediaType, clips: [Clip], duration: MediaTime) {
+    package init(type: MediaType, clips: [Clip], duration: MediaTime, label: TrackLabel? = nil) {
+      self.label = label
       self.type = type
       self.clips = clips
       self.duration = duration

@@ -46,6 +46,10 @@ package struct StitchTask: Sendable, Hashable, Codable {
   /// Whether the index is at the start of the file.
   package var optimizeForNetworkUse: Bool
   package var metadata: [String: String]
+  /// Of the track of pictures. Nil: it states none.
+  package var videoLabel: TrackLabel?
+  /// Of the track of sound. Nil: it states none.
+  package var audioLabel: TrackLabel?
   /// Nil: there are none.
   package var chapters: [Chapter]?
   /// Degrees clockwise, 90, 180 or 270, by which players turn the pictures. Nil: they do not.

@@ -35,12 +35,19 @@ public struct ExportSettings: Sendable, Hashable {
     public var pixelFormat: PixelFormat?
     /// By how many degrees clockwise players turn the pictures: 0, 90, 180 or 270.
     public var rotation: Int?
+    /// Of the track: three letters of ISO 639-2, such as `eng`.
+    public var language: String?
+    /// Of the track, for people: at most 200 characters.
+    public var title: String?
 
     public init(
       codec: VideoCodec? = nil, quality: Double? = nil, bitRate: Int? = nil, preset: String? = nil,
       profile: String? = nil, level: String? = nil, maxBitRate: Int? = nil, bufferDuration: MediaTime? = nil,
-      keyframeInterval: Int? = nil, pixelFormat: PixelFormat? = nil, rotation: Int? = nil, sceneCuts: Bool? = nil
+      keyframeInterval: Int? = nil, pixelFormat: PixelFormat? = nil, rotation: Int? = nil, sceneCuts: Bool? = nil,
+      language: String? = nil, title: String? = nil
     ) {
+      self.language = language
+      self.title = title
       self.sceneCuts = sceneCuts
       self.codec = codec
       self.quality = quality
@@ -66,10 +73,17 @@ public struct ExportSettings: Sendable, Hashable {
     public var channels: Int?
     /// Bits a sample, of codecs with such a setting.
     public var bitDepth: Int?
+    /// Of the track: three letters of ISO 639-2, such as `eng`.
+    public var language: String?
+    /// Of the track, for people: at most 200 characters.
+    public var title: String?
 
     public init(
-      codec: AudioCodec? = nil, bitRate: Int? = nil, sampleRate: Int? = nil, channels: Int? = nil, bitDepth: Int? = nil
+      codec: AudioCodec? = nil, bitRate: Int? = nil, sampleRate: Int? = nil, channels: Int? = nil, bitDepth: Int? = nil,
+      language: String? = nil, title: String? = nil
     ) {
+      self.language = language
+      self.title = title
       self.codec = codec
       self.bitRate = bitRate
       self.sampleRate = sampleRate
@@ -262,7 +276,7 @@ extension ExportSettings.Video: DocumentValue {
       "'video'",
       [
         "codec", "quality", "bitRate", "preset", "profile", "level", "maxBitRate", "bufferDuration", "keyframeInterval",
-        "pixelFormat", "rotation", "sceneCuts",
+        "pixelFormat", "rotation", "sceneCuts", "language", "title",
       ])
     self.init(
       codec: try fields.choice("codec", "video codec"), quality: try fields.number("quality"),
@@ -271,7 +285,7 @@ extension ExportSettings.Video: DocumentValue {
       bufferDuration: try fields.read("bufferDuration") { (value) throws(DocumentError) in try value.time },
       keyframeInterval: try fields.integer("keyframeInterval"),
       pixelFormat: try fields.choice("pixelFormat", "pixel format"), rotation: try fields.integer("rotation"),
-      sceneCuts: try fields.flag("sceneCuts"))
+      sceneCuts: try fields.flag("sceneCuts"), language: try fields.text("language"), title: try fields.text("title"))
   }
 
   func written() throws(DocumentError) -> JSONValue {
@@ -283,25 +297,28 @@ extension ExportSettings.Video: DocumentValue {
       ("maxBitRate", maxBitRate.map { .integer($0) }), ("bufferDuration", bufferDuration.map { .time($0) }),
       ("keyframeInterval", keyframeInterval.map { .integer($0) }),
       ("pixelFormat", pixelFormat.map { .text($0.rawValue) }), ("rotation", rotation.map { .integer($0) }),
-      ("sceneCuts", sceneCuts.map { .flag($0) }),
+      ("sceneCuts", sceneCuts.map { .flag($0) }), ("language", language.map { .text($0) }),
+      ("title", title.map { .text($0) }),
     ])
   }
 }
 
 extension ExportSettings.Audio: DocumentValue {
   init(_ value: JSONValue) throws(DocumentError) {
-    let fields = try value.fields("'audio'", ["codec", "bitRate", "sampleRate", "channels", "bitDepth"])
+    let fields = try value.fields(
+      "'audio'", ["codec", "bitRate", "sampleRate", "channels", "bitDepth", "language", "title"])
     self.init(
       codec: try fields.choice("codec", "audio codec"), bitRate: try fields.integer("bitRate"),
       sampleRate: try fields.integer("sampleRate"), channels: try fields.integer("channels"),
-      bitDepth: try fields.integer("bitDepth"))
+      bitDepth: try fields.integer("bitDepth"), language: try fields.text("language"), title: try fields.text("title"))
   }
 
   func written() throws(DocumentError) -> JSONValue {
     .object([
       ("codec", codec.map { .text($0.rawValue) }), ("bitRate", bitRate.map { .integer($0) }),
       ("sampleRate", sampleRate.map { .integer($0) }), ("channels", channels.map { .integer($0) }),
-      ("bitDepth", bitDepth.map { .integer($0) }),
+      ("bitDepth", bitDepth.map { .integer($0) }), ("language", language.map { .text($0) }),
+      ("title", title.map { .text($0) }),
     ])
   }
 }

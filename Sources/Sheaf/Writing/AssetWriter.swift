@@ -146,7 +146,8 @@ public actor AssetWriter {
     }
     do {
       video = try VideoTrackWriter(
-        encoder, size: size, frameDuration: frameDuration, rotation: plan.export.rotation)
+        encoder, size: size, frameDuration: frameDuration, rotation: plan.export.rotation,
+        label: plan.export.videoLabel)
     } catch {
       turn = nil
       throw SheafError(error)
@@ -171,7 +172,7 @@ public actor AssetWriter {
     (settings.sampleRate, settings.channels) = (sampleRate, channels)
     let plan = try WriterPlan(audio: settings, name: name, metadata: metadata)
     guard let encoder = plan.export.audio else { throw SheafError(.failed, "no settings for the audio") }
-    do { audio = try AudioTrackWriter(encoder) } catch { throw SheafError(error) }
+    do { audio = try AudioTrackWriter(encoder, label: plan.export.audioLabel) } catch { throw SheafError(error) }
     return AudioInput(writer: self)
   }
 
@@ -182,8 +183,13 @@ public actor AssetWriter {
   /// end at any time: what a decoder needs before its start is stored too, and an edit list hides it. In other
   /// containers pictures begin at a keyframe, and end before one, and sound begins and ends with the nearest packet.
   /// Pictures before the first keyframe, which cannot be decoded, are left out.
-  /// - Throws: `.invalidEdit` if the container cannot hold the codec, or the film's metadata.
-  public func addStored(_ format: StoredFormat) throws(SheafError) -> StoredInput {
+  /// - Parameters:
+  ///   - language: Of the track: three letters of ISO 639-2. Nil: that of the format.
+  ///   - title: Of the track, for people: at most 200 characters.
+  /// - Throws: `.invalidEdit` if the container cannot hold the codec, the track's title, or the film's metadata.
+  public func addStored(
+    _ format: StoredFormat, language: String? = nil, title: String? = nil
+  ) throws(SheafError) -> StoredInput {
     try checkIsOpen()
     guard format.type == .video || format.type == .audio else {
       throw SheafError(.misuse, "a track of \(format.type) cannot be stored as it is; pictures and sound can")
@@ -191,8 +197,10 @@ public actor AssetWriter {
     guard stored[format.type] == nil, format.type == .video ? video == nil : audio == nil else {
       throw SheafError(.misuse, "a film has one \(format.type) track")
     }
-    _ = try WriterPlan(stored: format, name: name, metadata: metadata)
-    do { stored[format.type] = try StoredTrackWriter(format) } catch { throw SheafError(error) }
+    let plan = try WriterPlan(
+      stored: format, label: TrackLabel(language: language, title: title), name: name, metadata: metadata)
+    let label = format.type == .video ? plan.export.videoLabel : plan.export.audioLabel
+    do { stored[format.type] = try StoredTrackWriter(format, label: label) } catch { throw SheafError(error) }
     return StoredInput(writer: self, format: format)
   }
 

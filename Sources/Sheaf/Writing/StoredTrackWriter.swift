@@ -17,14 +17,17 @@ final class StoredTrackWriter {
   }
 
   private let format: StoredFormat
+  /// What it states takes the place of what the format states. Nil: nothing does.
+  private let label: TrackLabel?
   private let spool: PacketSpool
   /// The decoding time of the latest sample.
   private var last: MediaTime?
   /// Whether samples of several files were appended.
   private var isMixed = false
 
-  init(_ format: StoredFormat) throws {
+  init(_ format: StoredFormat, label: TrackLabel?) throws {
     self.format = format
+    self.label = label
     spool = PacketSpool(format.track, in: try OpenFile.unnamed())
   }
 
@@ -93,7 +96,7 @@ final class StoredTrackWriter {
       earliest = max(earliest, clip.from?.pts ?? earliest)
       pictures = entries[first...].count { !$0.isHidden && earliest <= $0.pts && $0.pts < clip.end }
     }
-    let plan = PassthroughTask.Track(type: format.type, clips: [clip], duration: duration)
+    let plan = PassthroughTask.Track(type: format.type, clips: [clip], duration: duration, label: label)
     let track = CopiedFilm.Track(plan, hasMixedClips: isMixed) { [spool, first] _ in spool.packets(from: first) }
     let samples = try (duration.exact * Rational(format.track.sampleRate)).rounded
     return Part(track: track, pictures: pictures, samples: format.type == .audio ? Int64(clamping: samples) : 0)
@@ -178,7 +181,8 @@ extension WriterPlan {
     let clip = PassthroughTask.Clip(
       digest: "", track: 0, codec: packets.format.codec, timebase: packets.format.timebase, discontinuities: nil,
       from: nil, start: 0, end: Int64(clamping: ticks), target: 0)
-    let plan = PassthroughTask.Track(type: video == nil ? .audio : .video, clips: [clip], duration: duration)
+    let plan = PassthroughTask.Track(
+      type: video == nil ? .audio : .video, clips: [clip], duration: duration, label: video?.label ?? audio?.label)
     return CopiedFilm.Track(plan) { _ in packets }
   }
 

@@ -49,6 +49,8 @@ final class VideoTrackWriter {
   let frameDuration: MediaTime
   /// Degrees clockwise. Nil: none.
   let rotation: Int?
+  /// Nil: none.
+  let label: TrackLabel?
   let piece: TrackPiece
   private let encoder: VideoEncoder
   private(set) var frameCount = 0
@@ -57,7 +59,9 @@ final class VideoTrackWriter {
   /// Its frame, made once for all frames that show it.
   private var frame: Frame?
 
-  init(_ settings: VideoSettings, size: PixelSize, frameDuration: MediaTime, rotation: Int?) throws {
+  init(_ settings: VideoSettings, size: PixelSize, frameDuration: MediaTime, rotation: Int?, label: TrackLabel?) throws
+  {
+    self.label = label
     (self.settings, self.size, self.frameDuration) = (settings, size, frameDuration)
     self.rotation = rotation == 0 ? nil : rotation
     encoder = try VideoEncoder(settings, size: size, frameDuration: frameDuration)
@@ -131,6 +135,8 @@ final class VideoTrackWriter {
 /// Encodes the sound of a film.
 final class AudioTrackWriter {
   let settings: AudioSettings
+  /// Nil: none.
+  let label: TrackLabel?
   let piece: TrackPiece
   private let encoder: AudioEncoder
   /// Samples of each channel that were appended within the session, and encoded or waiting.
@@ -139,8 +145,9 @@ final class AudioTrackWriter {
   /// For each channel the samples that do not fill a frame of the encoder yet.
   private var waiting: [[Float]]
 
-  init(_ settings: AudioSettings) throws {
+  init(_ settings: AudioSettings, label: TrackLabel?) throws {
     self.settings = settings
+    self.label = label
     encoder = try AudioEncoder(settings)
     piece = try TrackPiece(encoder.header)
     waiting = Array(repeating: [], count: settings.channels)

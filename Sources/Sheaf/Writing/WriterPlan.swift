@@ -36,14 +36,17 @@ struct WriterPlan {
   }
 
   /// Checks stored samples as the preset `passthrough` does: that the container can hold them, and the metadata.
-  init(stored format: StoredFormat, name: String, metadata: [String: String]) throws(SheafError) {
+  init(
+    stored format: StoredFormat, label: TrackLabel, name: String, metadata: [String: String]
+  ) throws(SheafError) {
     let video = VideoFormat(
       size: format.track.size, pixelFormat: PixelFormat.yuv420p.rawValue, orientation: format.orientation,
       nominalFrameRate: MediaTime(seconds: 1), frames: FrameTimes([0]), keyframes: [])
     let audio = AudioFormat(sampleRate: format.track.sampleRate, channels: format.track.channels, layout: "")
+    let (language, title) = (label.language, label.title)
     var export = ExportSettings(
-      path: name, video: format.type == .video ? .automatic : .none,
-      audio: format.type == .audio ? .automatic : .none, metadata: metadata)
+      path: name, video: format.type == .video ? .settings(.init(language: language, title: title)) : .none,
+      audio: format.type == .audio ? .settings(.init(language: language, title: title)) : .none, metadata: metadata)
     export.preset = .passthrough
     try self.init(
       codec: format.codec, video: format.type == .video ? video : nil,
@@ -97,10 +100,11 @@ struct WriterPlan {
           frameDuration: track.frameDuration),
         encoder: track.settings, frameCounts: [track.frameCount])
     }
-    let task = StitchTask(
+    var task = StitchTask(
       container: container, video: stitched,
       audio: audio.map { StitchedAudio(encoder: $0.settings, sampleCount: $0.sampleCount) },
       optimizeForNetworkUse: optimizeForNetworkUse, metadata: metadata, rotation: video?.rotation)
+    (task.videoLabel, task.audioLabel) = (video?.label, audio?.label)
     var pieces: [any ByteSource] = []
     if let video { pieces.append(try video.piece.source()) }
     if let audio { pieces.append(try audio.piece.source()) }

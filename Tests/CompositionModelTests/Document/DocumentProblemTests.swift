@@ -592,6 +592,19 @@ private func instructions(_ instructions: String) -> String {
     Wrong(export(#"{"to": "a.webm", "artwork": "logo"}"#), "/export/artwork", "webm", "mp4, mov, m4v, mkv, m4a"),
     Wrong(video(#"{"rotation": 45}"#, to: "a.mp4"), "/export/video/rotation", "45", "0, 90, 180, 270"),
     Wrong(video(#"{"rotation": 90}"#), "/export/video/rotation", "mkv", "mp4, mov, m4v"),
+    Wrong(video(#"{"language": "English"}"#), "/export/video/language", "English", "ISO 639-2", "eng"),
+    Wrong(video(#"{"title": ""}"#), "/export/video/title", "a title"),
+    Wrong(
+      export(#"{"to": "a.mp4", "audio": {"title": "\#(String(repeating: "x", count: 201))"}}"#), "/export/audio/title",
+      "201", "200"),
+    Wrong(
+      export(#"{"to": "a.mxf", "audio": {"language": "eng"}}"#), "/export/audio/language", "mxf",
+      "mp4, mov, m4v, mkv, webm, m4a can"),
+    Wrong(
+      export(#"{"to": "a.mp3", "video": false, "audio": {"title": "Talk"}}"#), "/export/audio/title", "mp3", "m4a can"),
+    Wrong(
+      export(#"{"to": "a.mp4", "preset": "passthrough", "audio": {"language": "eng", "bitRate": 96000}}"#),
+      "/export/audio", "encodes nothing", "language, title"),
     Wrong(
       documentText(
         tracks: film, #""videoComposition": { "frameRate": 12 }"#, export: #"{"to": "a.mxf"}"#), "/videoComposition",

@@ -45,6 +45,19 @@ private let high = #"{"name": "high", "container": "mp4"}"#
     #expect(edit.export == found[0].export)
   }
 
+  @Test func `languages and titles are those of all outputs whose containers can state them`() throws {
+    let edit = try lowered(
+      outputs(
+        #"""
+        \#(high), {"name": "web", "container": "webm"}, {"name": "sound", "container": "mp3", "video": false},
+        {"name": "other", "container": "mkv", "video": {"codec": "ffv1", "title": "M"}, "audio": {"language": "fra"}}
+        """#, #""video": {"language": "eng", "title": "T"}, "audio": {"language": "deu"}, "#))
+    let found = try #require(edit.outputs?.map(\.export))
+    let label = TrackLabel(language: "eng", title: "T")
+    #expect(found.map(\.videoLabel) == [label, label, nil, TrackLabel(language: "eng", title: "M")])
+    #expect(found.map(\.audioLabel?.language) == ["deu", "deu", nil, "fra"])
+  }
+
   @Test func `settings of export without a codec are for H.264 and AAC, and not for what other containers have`() throws
   {
     let edit = try lowered(
