@@ -88,6 +88,19 @@ import Testing
     }
   }
 
+  @Test(arguments: [String.Encoding.utf16, .utf16LittleEndian, .utf16BigEndian])
+  func webVTTInUTF16IsRefusedByName(encoding: String.Encoding) throws {
+    let folder = try TemporaryFolder()
+    let mark = encoding == .utf16 ? "" : "\u{FEFF}"
+    let text = mark + "WEBVTT\n\n00:01.000 --> 00:02.000\nwörds\n"
+    try #require(text.data(using: encoding)).write(to: URL(fileURLWithPath: folder.path("a.vtt")))
+    #expect {
+      try AssetProbe.probe(openSource(folder.path("a.vtt")), name: "a.vtt")
+    } throws: {
+      ($0 as? MediaError)?.message == "it is text in UTF-16; store the file as UTF-8"
+    }
+  }
+
   @Test func aCaptionWithoutAnEndIsShownUntilTheNextThatStartsLater() throws {
     let lines = [1, 1, 3, 2, 4].enumerated().map { "Dialogue: 0,0:00:0\($1).00,0:00:0\($1).00,Default,,0,0,0,,\($0)" }
     let script =

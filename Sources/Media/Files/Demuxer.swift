@@ -44,7 +44,7 @@ final class Demuxer {
     av_dict_free(&options)
     guard result >= 0, let opened = context else {
       try io.rethrow()
-      throw Demuxer.refusal(result, source: source, name: name)
+      throw try Demuxer.refusal(result, source: source, name: name)
     }
     self.context = opened
     // It may decode a picture of each track, with a decoder of its own.
@@ -66,7 +66,7 @@ final class Demuxer {
     avformat_close_input(&context)
   }
 
-  private static func refusal(_ result: Int32, source: any ByteSource, name: String) -> MediaError {
+  private static func refusal(_ result: Int32, source: any ByteSource, name: String) throws(MediaError) -> MediaError {
     guard source.byteCount > 0 else {
       return MediaError(.unrecognized, operation: "opening", subject: name, message: "the file is empty")
     }
@@ -78,6 +78,10 @@ final class Demuxer {
         message: "it is a playlist or a file of another kind that Sheaf does not open")
     }
     guard result == sheaf_averror(EINVAL) || result == sheaf_error_invalid else { return error }
+    if [[0xFF, 0xFE], [0xFE, 0xFF]].contains(try source.bytes(count: 2)) {
+      return MediaError(
+        .unrecognized, operation: "opening", subject: name, message: "it is text in UTF-16; store the file as UTF-8")
+    }
     return MediaError(
       .unrecognized, operation: "opening", subject: name,
       message: "it is not \(kind(of: name)) of a kind that can be opened, or its beginning is damaged: \(error.message)"
