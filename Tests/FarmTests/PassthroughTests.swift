@@ -697,6 +697,56 @@ struct PassthroughTests {
     #expect(try frames(part) == Array(frames(source).prefix(2)))
   }
 
+  /// AAC without an edit list, whose encoder's delay of 1024 samples iTunes' metadata state.
+  private func soundOfITunes() throws -> String {
+    let path = files.path("itunes.m4a")
+    try Tool.ffmpeg([
+      "-f", "lavfi", "-i", "aevalsrc=0.5*sin(3000*t*t):s=44100:d=2", "-c:a", "aac", "-use_editlist", "0", "-f", "mov",
+      path,
+    ])
+    func bigEndian(_ value: Int) -> Data {
+      Data((0..<4).reversed().map { UInt8(truncatingIfNeeded: value >> (8 * $0)) })
+    }
+    func box(_ type: String, _ contents: Data) -> Data { bigEndian(8 + contents.count) + Data(type.utf8) + contents }
+    let zero = Data(count: 4)
+    let text = Data(" 00000000 00000400 000001E8 0000000000015888 00000000 00000000 00000000 00000000".utf8)
+    let item = box(
+      "----",
+      box("mean", zero + Data("com.apple.iTunes".utf8)) + box("name", zero + Data("iTunSMPB".utf8))
+        + box("data", bigEndian(1) + zero + text))
+    let handler = box("hdlr", zero + zero + Data("mdirappl".utf8) + Data(count: 9))
+    let added = box("udta", box("meta", zero + handler + box("ilst", item)))
+    // The index is the file's last box, so no place of a sample moves.
+    var data = try Data(contentsOf: URL(fileURLWithPath: path))
+    let place = try #require(data.range(of: Data("moov".utf8), options: .backwards)).lowerBound - 4
+    data.replaceSubrange(place..<(place + 4), with: bigEndian(data.count - place + added.count))
+    try (data + added).write(to: URL(fileURLWithPath: path))
+    return path
+  }
+
+  @Test(arguments: ["film.m4a", "film.mp4", "film.mov", "film.wav"])
+  func `the delay of an encoder that iTunes' metadata state is hidden`(name: String) async throws {
+    defer { files.remove() }
+    let source = try soundOfITunes()
+    let film = files.path(name)
+    let settings =
+      name.hasSuffix("wav") ? #""audio": { "sampleRate": 44100, "channels": 1 }"# : #""preset": "passthrough""#
+    let edit = try files.write(
+      """
+      { "sheaf": 1, "assets": { "a": "\(source)" },
+        "tracks": [ { "type": "audio", "clips": [ { "asset": "a" } ] } ],
+        "export": { "to": "\(film)", \(settings) } }
+      """, to: "edit.json")
+    let result = try await render(edit)
+    try #require(result.status == 0, "\(result.errors)")
+    #expect(try Tool.ffprobe("-show_entries", "format=start_time,duration", film).first?.last == "2.000000")
+    // ffmpeg leaves out the delay, and shows all of the last packet.
+    let (found, expected) = (try samples(film).prefix(88200), try samples(source).prefix(88200))
+    #expect(found.count == 88200 && expected.count == 88200)
+    let difference = zip(found, expected).map { abs($0 - $1) }.max() ?? 1
+    #expect(difference < 1e-4, "\(difference)")
+  }
+
   @Test func `what cannot be copied is refused with its place`() async throws {
     defer { files.remove() }
     let source = try source()

@@ -65,7 +65,7 @@ public enum MediaType: String, Sendable, Hashable, Codable, CaseIterable {
 }
 
 /// One track of a file, on the asset's timeline: time zero is the movie's own zero if the container has edit lists,
-/// else the earliest presentation time of any track.
+/// else, and in movies of sound alone without them, the earliest presentation time of any track.
 public struct TrackDescription: Sendable, Hashable, Codable {
   /// The stream's index in the file.
   public var index: Int
