@@ -75,6 +75,87 @@ struct FontTests {
     }
   }
 
+  /// The script of a caption in this font, with fonts in its section `[Fonts]`.
+  private static func script(_ family: String, fonts: [Data] = []) -> String {
+    // Three bytes are four characters of six bits.
+    func encoded(_ font: Data) -> String {
+      var lines = [[UInt8]]()
+      for start in stride(from: 0, to: font.count, by: 60) {
+        let part = [UInt8](font[start..<min(start + 60, font.count)])
+        var line: [UInt8] = []
+        for group in stride(from: 0, to: part.count, by: 3) {
+          let bytes = part[group...].prefix(3)
+          let bits = (bytes + [0, 0]).prefix(3).reduce(0 as UInt32) { $0 << 8 | UInt32($1) }
+          line += [18, 12, 6, 0].prefix(bytes.count + 1).map { UInt8(bits >> $0 & 63) + 33 }
+        }
+        lines.append(line)
+      }
+      return "fontname: own_0.ttf\n" + lines.map { String(decoding: $0, as: UTF8.self) }.joined(separator: "\n") + "\n"
+    }
+    return """
+      [Script Info]
+      ScriptType: v4.00+
+      PlayResX: 320
+      PlayResY: 180
+
+      [V4+ Styles]
+      Format: Name, Fontname, Fontsize, PrimaryColour, SecondaryColour, OutlineColour, BackColour, Bold, Italic, \
+      Underline, StrikeOut, ScaleX, ScaleY, Spacing, Angle, BorderStyle, Outline, Shadow, Alignment, MarginL, MarginR, \
+      MarginV, Encoding
+      Style: Default,\(family),30,&H00FFFFFF,&H00FFFFFF,&H00000000,&H00000000,0,0,0,0,100,100,0,0,1,1,0,5,0,0,0,1
+
+      [Fonts]
+      \(fonts.map(encoded).joined())
+      [Events]
+      Format: Layer, Start, End, Style, Name, MarginL, MarginR, MarginV, Effect, Text
+      Dialogue: 0,0:00:00.00,0:00:02.00,Default,,0,0,0,,Maroubra
+
+      """
+  }
+
+  @Test
+  func `captions are drawn in the fonts that their file brings with it`() async throws {
+    let files = try await Self.workspace()
+    defer { files.remove() }
+    // A font under a name that no machine has: names are stored as ASCII and as UTF-16.
+    var font = try Data(contentsOf: URL(fileURLWithPath: "/usr/share/fonts/truetype/dejavu/DejaVuSansMono.ttf"))
+    for encoding in [String.Encoding.ascii, .utf16BigEndian] {
+      let (old, new) = ("DejaVu Sans Mono".data(using: encoding), "Maroubra Bay One".data(using: encoding))
+      let (name, other) = (try #require(old), try #require(new))
+      while let place = font.range(of: name) { font.replaceSubrange(place, with: other) }
+    }
+    try font.write(to: files.url.appendingPathComponent("own.ttf"))
+    _ = try files.write(Self.script("DejaVu Sans Mono"), to: "installed.ass")
+    _ = try files.write(Self.script("Maroubra Bay One"), to: "without.ass")
+    _ = try files.write(Self.script("Maroubra Bay One", fonts: [Data("no font".utf8), font]), to: "within.ass")
+    _ = try files.write(Self.script("Maroubra Bay One", fonts: [font.prefix(5000)]), to: "damaged.ass")
+    try Tool.ffmpeg([
+      "-loop", "1", "-t", "2", "-i", files.path("sea.png"), "-i", files.path("without.ass"), "-map", "0", "-map", "1",
+      "-c:s", "copy", "-attach", files.path("own.ttf"), "-metadata:s:t", "mimetype=application/x-truetype-font",
+      files.path("attached.mkv"),
+    ])
+    var pictures: [String: Data] = [:]
+    for name in ["installed.ass", "without.ass", "within.ass", "damaged.ass", "attached.mkv"] {
+      let edit = try files.write(
+        """
+        { "sheaf": 1, "assets": { "sea": "sea.png", "words": "\(name)" },
+          "tracks": [ { "clips": [ { "asset": "sea", "duration": 2 } ] } ],
+          "captions": [ { "asset": "words" } ],
+          "videoComposition": { "renderSize": [320, 180], "frameDuration": "1/10" }, "export": { "to": "film.mkv" } }
+        """, to: "edit.json")
+      let check = try await Command.sheaf("check", edit, "--store", files.path("store")).run()
+      let isThere = name != "without.ass" && name != "damaged.ass"
+      #expect(check.status == 0 && check.errors.contains("'Maroubra Bay One' is not installed") == !isThere, "\(name)")
+      let image = files.path("picture.png")
+      let made = try await Command.sheaf("image", edit, "--at", "1", "-o", image, "--store", files.path("store")).run()
+      try #require(made.status == 0, "\(made.errors)")
+      pictures[name] = try Data(contentsOf: URL(fileURLWithPath: image))
+    }
+    #expect(
+      pictures["within.ass"] == pictures["installed.ass"] && pictures["attached.mkv"] == pictures["installed.ass"])
+    #expect(pictures["without.ass"] != pictures["installed.ass"] && pictures["damaged.ass"] == pictures["without.ass"])
+  }
+
   @Test
   func `a worker without fonts renders with those that another has found, and none is an error that says so`()
     async throws

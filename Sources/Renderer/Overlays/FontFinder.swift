@@ -7,7 +7,8 @@ package import Segmenter
 package import SystemSupport
 
 /// Finds the fonts that Pango chooses for texts from the fonts of this machine, by fontconfig's configuration of this
-/// machine: for each part of each text the font of its family and style, or the one that takes its place.
+/// machine: for each part of each text the font of its family and style, or the one that takes its place. For captions
+/// the fonts that their files bring with them are there too.
 package enum FontFinder {
   /// Writes the result of a font task.
   /// - Parameters:
@@ -33,10 +34,16 @@ package enum FontFinder {
   ) throws(RenderError) -> (list: FontList, contents: [[UInt8]]) {
     guard let config = FcInitLoadConfigAndFonts() else { throw noEngine }
     defer { FcConfigDestroy(config) }
-    let ofCaptions = try requests(of: task.captions ?? [], inputs: inputs, movement: movement)
+    let (ofCaptions, embedded) = try requests(of: task.captions ?? [], inputs: inputs, movement: movement)
     let outlines = (task.texts + ofCaptions).contains { $0.needsOutlines == true } ? try outlineFonts() : nil
     defer { if let outlines { FcConfigDestroy(outlines) } }
-    var finding = try Finding(config: config, outlines: outlines)
+    var fonts: [String: EmbeddedFont] = [:]
+    for font in outlines == nil ? [] : embedded {
+      let path = try FontFiles.path(of: font.bytes)
+      // One that cannot be read is as if it was not there, as for other renderers.
+      if FcConfigAppFontAddFile(outlines, path) != 0 { fonts[path] = font }
+    }
+    var finding = try Finding(config: config, outlines: outlines, embedded: fonts)
     var texts: [TextFonts] = []
     var findings: [FontFindings] = []
     for text in task.texts + ofCaptions {
@@ -70,12 +77,13 @@ package enum FontFinder {
     return config
   }
 
-  /// What fonts are found for, of captions that are drawn.
+  /// What fonts are found for, of captions that are drawn, and the fonts that their files bring with them.
   private static func requests(
     of captions: [FontTaskCaptions], inputs: [String: any ByteSource], movement: Movement?
-  ) throws(RenderError) -> [FontRequest] {
+  ) throws(RenderError) -> (requests: [FontRequest], embedded: [EmbeddedFont]) {
     var formats: [String: CaptionsFormat] = [:]
-    for digest in Set(captions.map(\.digest)) {
+    var embedded: [EmbeddedFont] = []
+    for digest in Set(captions.map(\.digest)).sorted() {
       guard let source = inputs[digest] else {
         throw RenderError(.task, "the captions \(digest) are not among the task's inputs")
       }
@@ -83,6 +91,7 @@ package enum FontFinder {
       do {
         // A file without them is a problem of the document, which is found when the film is planned.
         formats[digest] = try AssetProbe.probe(source, name: name, movement: movement).defaultTrack(.subtitle)?.captions
+        embedded += try EmbeddedFont.fonts(in: source, name: name, movement: movement)
       } catch {
         switch error.code {
         case .io, .outOfSpace, .outOfMemory: throw RenderError.during(name)(error)
@@ -99,7 +108,7 @@ package enum FontFinder {
         format, style: format.hasStyles ? nil : captions.style, frame: PixelSize(width: 384, height: 288))
       requests += script.requests.filter { seen.insert($0).inserted }
     }
-    return requests
+    return (requests, embedded)
   }
 }
 
@@ -114,14 +123,23 @@ private struct Finding {
   private let map: FontMap
   /// For requests that need outlines.
   private let outlineMap: FontMap?
+  /// The fonts in `outlines` that are not installed, by path.
+  private let embedded: [String: EmbeddedFont]
+  private let outlines: OpaquePointer?
   private(set) var files: [FontList.File] = []
   /// Of `files`.
   private(set) var contents: [[UInt8]] = []
   private var digests: [String: String] = [:]
 
-  /// - Parameter outlines: the fonts with outlines; nil if no request needs them.
-  init(config: OpaquePointer, outlines: OpaquePointer?) throws(RenderError) {
+  /// - Parameters:
+  ///   - outlines: The fonts with outlines; nil if no request needs them.
+  ///   - embedded: Those of them that are not installed, by path.
+  init(
+    config: OpaquePointer, outlines: OpaquePointer?, embedded: [String: EmbeddedFont]
+  ) throws(RenderError) {
     self.config = config
+    self.outlines = outlines
+    self.embedded = embedded
     map = try FontMap(config)
     outlineMap = try outlines.map { config throws(RenderError) in try FontMap(config) }
   }
@@ -168,7 +186,8 @@ private struct Finding {
       )
     }
     let findings = FontFindings(
-      substitute: isInstalled(request.font) ? nil : families.min { $0.start < $1.start }?.family,
+      substitute: isAvailable(request.font, needsOutlines: request.needsOutlines == true)
+        ? nil : families.min { $0.start < $1.start }?.family,
       missing: missing.sorted())
     return (TextFonts(fonts: fonts, runs: Self.runs(parts, length: request.text.utf8.count)), findings)
   }
@@ -185,17 +204,26 @@ private struct Finding {
     "sans-serif", "sans", "serif", "monospace", "mono", "cursive", "fantasy", "system-ui", "math", "emoji",
   ]
 
-  /// Whether a family, or one of several that are separated by commas, is installed or stands for any of a kind.
-  private func isInstalled(_ families: String) -> Bool {
-    guard let set = FcConfigGetFonts(config, FcSetSystem) else { return false }
-    return families.split(separator: ",").contains { part in
+  /// Whether a family, or one of several that are separated by commas, is there or stands for any of a kind.
+  private func isAvailable(_ families: String, needsOutlines: Bool) -> Bool {
+    families.split(separator: ",").contains { part in
       let wanted = part.drop { $0 == " " }
       if Self.generic.contains(wanted.lowercased()) { return true }
-      return (0..<Int(set.pointee.nfont)).contains { number in
-        guard let font = set.pointee.fonts[number] else { return false }
-        return font.strings(FC_FAMILY).contains { FcStrCmpIgnoreCase($0, String(wanted)) == 0 }
+      return (needsOutlines ? [installed, added] : [installed]).joined().contains { font in
+        font.strings(FC_FAMILY).contains { FcStrCmpIgnoreCase($0, String(wanted)) == 0 }
       }
     }
+  }
+
+  /// fontconfig's patterns of the fonts of this machine.
+  private var installed: [OpaquePointer] { Self.patterns(FcConfigGetFonts(config, FcSetSystem)) }
+
+  /// Those of the embedded fonts.
+  private var added: [OpaquePointer] { Self.patterns(outlines.flatMap { FcConfigGetFonts($0, FcSetApplication) }) }
+
+  private static func patterns(_ set: UnsafeMutablePointer<FcFontSet>?) -> [OpaquePointer] {
+    guard let set else { return [] }
+    return (0..<Int(set.pointee.nfont)).compactMap { set.pointee.fonts[$0] }
   }
 
   /// Runs that cover a text. What has no glyphs, such as a line feed, is of the run before it.
@@ -230,31 +258,30 @@ private struct Finding {
       pictureSize: hasOutlines ? nil : own.number(FC_PIXEL_SIZE))
   }
 
-  /// fontconfig's pattern of an installed font.
+  /// fontconfig's pattern of an installed or an embedded font.
   private func installed(_ path: String, _ index: Int) -> OpaquePointer? {
-    guard let set = FcConfigGetFonts(config, FcSetSystem) else { return nil }
-    for number in 0..<Int(set.pointee.nfont) {
-      guard let font = set.pointee.fonts[number], font.integer(FC_INDEX) == Int32(truncatingIfNeeded: index) else {
-        continue
-      }
-      if font.string(FC_FILE) == path { return font }
+    (embedded[path] == nil ? installed : added).first {
+      $0.integer(FC_INDEX) == Int32(truncatingIfNeeded: index) && $0.string(FC_FILE) == path
     }
-    return nil
   }
 
   private mutating func digest(of path: String) throws(RenderError) -> String {
     if let known = digests[path] { return known }
     let bytes: [UInt8]
     do {
-      let file = try OpenFile.open(path)
-      bytes = try file.read(at: 0, length: Int(file.status().st_size))
+      if let font = embedded[path] {
+        bytes = font.bytes
+      } else {
+        let file = try OpenFile.open(path)
+        bytes = try file.read(at: 0, length: Int(file.status().st_size))
+      }
     } catch {
       throw RenderError(.infrastructure, "the font \(path) could not be read: \(error)")
     }
     let digest = SHA256Digest.of(bytes).hex
     digests[path] = digest
     if !files.contains(where: { $0.digest == digest }) {
-      let name = path.split(separator: "/").last.map(String.init) ?? path
+      let name = embedded[path]?.name ?? path.split(separator: "/").last.map(String.init) ?? path
       files.append(FontList.File(name: name, digest: digest, size: Int64(bytes.count)))
       contents.append(bytes)
     }

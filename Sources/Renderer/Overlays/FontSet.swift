@@ -139,6 +139,20 @@ enum FontFiles {
     }
   }
 
+  /// The path of a font's file in memory with these bytes.
+  static func path(of bytes: [UInt8]) throws(RenderError) -> String {
+    let descriptor = try file()
+    do throws(RenderError) {
+      try bytes.withUnsafeBufferPointer { bytes throws(RenderError) in
+        try write(UnsafeRawBufferPointer(bytes), to: descriptor, at: 0)
+      }
+    } catch {
+      close(descriptor)
+      throw error
+    }
+    return path(of: descriptor)
+  }
+
   /// Calls `body` with the path of a font's file in memory, which is removed afterwards.
   static func withPath<Result>(
     _ source: any ByteSource, _ body: (String) throws(RenderError) -> Result
@@ -150,12 +164,17 @@ enum FontFiles {
 
   private static func path(of descriptor: Int32) -> String { "/proc/self/fd/\(descriptor)" }
 
-  /// A new file in memory with a source's bytes.
-  private static func file(_ source: any ByteSource) throws(RenderError) -> Int32 {
+  private static func file() throws(RenderError) -> Int32 {
     let descriptor = sheaf_memory_file("font")
     guard descriptor >= 0 else {
       throw RenderError(.infrastructure, "no file in memory for a font: \(String(cString: strerror(errno)))")
     }
+    return descriptor
+  }
+
+  /// A new file in memory with a source's bytes.
+  private static func file(_ source: any ByteSource) throws(RenderError) -> Int32 {
+    let descriptor = try file()
     do throws(RenderError) {
       try copy(source, to: descriptor)
     } catch {
@@ -174,15 +193,21 @@ enum FontFiles {
         try source.read(at: offset, into: buffer)
       }
       guard count > 0 else { throw RenderError(.infrastructure, "a font is shorter than its content") }
-      var written = 0
-      while written < count {
-        let more = pwrite(descriptor, buffer.baseAddress! + written, count - written, Int(offset) + written)
-        guard more > 0 else {
-          throw RenderError(.infrastructure, "a font could not be kept in memory: \(String(cString: strerror(errno)))")
-        }
-        written += more
-      }
+      try write(UnsafeRawBufferPointer(rebasing: buffer[..<count]), to: descriptor, at: Int(offset))
       offset += Int64(count)
+    }
+  }
+
+  private static func write(
+    _ bytes: UnsafeRawBufferPointer, to descriptor: Int32, at offset: Int
+  ) throws(RenderError) {
+    var written = 0
+    while written < bytes.count {
+      let more = pwrite(descriptor, bytes.baseAddress! + written, bytes.count - written, offset + written)
+      guard more > 0 else {
+        throw RenderError(.infrastructure, "a font could not be kept in memory: \(String(cString: strerror(errno)))")
+      }
+      written += more
     }
   }
 }
