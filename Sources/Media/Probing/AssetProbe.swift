@@ -7,9 +7,9 @@ package import CompositionModel
 /// Of each video track only the first frame is decoded, unless the packets do not determine the frames' times (times
 /// are missing, doubled or contradictory, or the packets do not show which of them are pictures): then the whole track
 /// is decoded. Time zero is the movie's own in files of the mov family that are not fragmented, in which edit lists
-/// place the tracks; in other files, and in movies of sound alone without edit lists, it is the earliest time at which a
-/// video or audio track presents anything. Tracks whose codec this build cannot decode are left out, unless the file has
-/// no other.
+/// place the tracks; in other files, and in movies of sound alone without edit lists, it is the earliest time at which
+/// a video or audio track presents anything. Tracks whose codec this build cannot decode are left out, unless the file
+/// has no other.
 package enum AssetProbe {
   /// - Parameters:
   ///   - name: The file's name, for messages.
