@@ -132,6 +132,38 @@ struct ImageTests {
     #expect(near.pictures.map(\.actual?.exact) == ["1001/625", "0", "2002/625"])
   }
 
+  /// The numbers are those that libjpeg's `cjpeg -quality` writes, in zigzag order, but for the first.
+  @Test(arguments: [
+    (50, [11, 12, 14, 12, 10, 16, 14], [18, 18, 24, 21, 24, 47, 26]),
+    (75, [6, 6, 7, 6, 5, 8, 7], [9, 9, 12, 11, 12, 24, 13]),
+    (90, [2, 2, 3, 2, 2, 3, 3], [4, 4, 5, 4, 5, 9, 5]), (100, [1, 1, 1, 1, 1, 1, 1], [1, 1, 1, 1, 1, 1, 1]),
+  ])
+  func `the quality of JPEG is what other encoders mean by it`(quality: Int, luma: [UInt8], chroma: [UInt8])
+    async throws
+  {
+    defer { files.remove() }
+    let path = files.path("a.jpg")
+    _ = try await image(Place.media("friday.mp4"), "--at", "1", "-o", path, "--quality", "\(quality)")
+    let bytes = try [UInt8](Data(contentsOf: URL(fileURLWithPath: path)))
+    // Tables of 64 numbers of 8 bits, each behind its own number.
+    var tables: [UInt8: [UInt8]] = [:]
+    var place = 2
+    while place + 4 < bytes.count, bytes[place] == 0xFF, bytes[place + 1] != 0xDA {
+      let length = Int(bytes[place + 2]) << 8 | Int(bytes[place + 3])
+      if bytes[place + 1] == 0xDB {
+        var table = place + 4
+        while table + 65 <= place + 2 + length {
+          tables[bytes[table] & 15] = Array(bytes[(table + 1)..<(table + 65)])
+          table += 65
+        }
+      }
+      place += 2 + length
+    }
+    #expect(tables[0]?[1..<8].elementsEqual(luma) == true, "\(tables)")
+    // Equal tables are one.
+    #expect((tables[1] ?? tables[0])?[1..<8].elementsEqual(chroma) == true, "\(tables)")
+  }
+
   @Test func `a picture of a document is the film's frame`() async throws {
     defer { files.remove() }
     let edit = try files.write(

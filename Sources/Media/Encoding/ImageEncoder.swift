@@ -38,9 +38,8 @@ package final class ImageEncoder {
       // JFIF.
       colour.matrix = "bt470bg"
       colour.chromaLocation = "center"
-      // From 1, the best of its quantisers, to 31.
-      let quantiser = 1 + 30 * Double(ImageFormat.qualities.upperBound - quality) / 99
-      globalQuality = Int32((quantiser * Double(FF_QP2LAMBDA)).rounded())
+      // With this quantiser libavcodec takes the numbers of the tables as they are.
+      globalQuality = 8 * FF_QP2LAMBDA
     case .webp:
       (name, pixels) = ("libwebp", "bgra")
       let isLossless = quality == ImageFormat.qualities.upperBound
@@ -60,7 +59,9 @@ package final class ImageEncoder {
     if image == .jpeg {
       context.pointee.color_range = AVCOL_RANGE_JPEG
       context.pointee.flags |= AV_CODEC_FLAG_QSCALE
-      context.pointee.qmin = 1
+      // The context frees them.
+      context.pointee.intra_matrix = try JPEGTables.allocate(JPEGTables.luma, quality: quality)
+      context.pointee.chroma_intra_matrix = try JPEGTables.allocate(JPEGTables.chroma, quality: quality)
     }
     if let globalQuality { context.pointee.global_quality = globalQuality }
     try encoder.open(options)
@@ -85,5 +86,32 @@ package final class ImageEncoder {
         .unsupported, operation: "encoding with", subject: encoder.name, message: "it returned no picture")
     }
     return packet.withBytes { [UInt8]($0) }
+  }
+}
+
+/// The quantisers of JPEG's coefficients for a quality from 1 to 100, as the Independent JPEG Group's encoder computes
+/// them from the tables of the standard's annex K (ITU-T T.81). libavcodec quantises the mean of a block by 8 whatever
+/// they say.
+private enum JPEGTables {
+  static let luma: [Int] = [
+    16, 11, 10, 16, 24, 40, 51, 61, 12, 12, 14, 19, 26, 58, 60, 55, 14, 13, 16, 24, 40, 57, 69, 56, 14, 17, 22, 29, 51,
+    87, 80, 62, 18, 22, 37, 56, 68, 109, 103, 77, 24, 35, 55, 64, 81, 104, 113, 92, 49, 64, 78, 87, 103, 121, 120, 101,
+    72, 92, 95, 98, 112, 100, 103, 99,
+  ]
+  static let chroma: [Int] =
+    [
+      17, 18, 24, 47, 99, 99, 99, 99, 18, 21, 26, 66, 99, 99, 99, 99, 24, 26, 56, 99, 99, 99, 99, 99, 47, 66, 99, 99,
+      99,
+      99, 99, 99,
+    ] + Array(repeating: 99, count: 32)
+
+  static func allocate(_ table: [Int], quality: Int) throws(MediaError) -> UnsafeMutablePointer<UInt16> {
+    let percent = quality < 50 ? 5000 / quality : 200 - 2 * quality
+    let bytes = try allocated(av_malloc(table.count * MemoryLayout<UInt16>.size), "opening the encoder of JPEG")
+    let numbers = bytes.bindMemory(to: UInt16.self, capacity: table.count)
+    for (index, number) in table.enumerated() {
+      numbers[index] = UInt16(min(255, max(1, (number * percent + 50) / 100)))
+    }
+    return numbers
   }
 }
