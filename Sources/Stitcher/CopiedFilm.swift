@@ -142,7 +142,7 @@ private struct CopiedTrack {
     }
     output = CopyMuxer.Track(
       reader.format, isOneFile: track.plan.clips.count == 1 && !track.hasMixedClips, hasShortFrames: hasShortFrames,
-      label: track.plan.label)
+      label: track.plan.label, rotation: track.plan.rotation)
     hidesSamples = track.plan.type == .audio && reader.format.canHideSamples(in: container)
     end = hidesSamples ? nil : 0
     if track.plan.type == .video { try readLead() }

@@ -166,6 +166,39 @@ struct PassthroughTests {
     #expect(tags.map { $0[0] } == ["ger", "haw"] && tags[1] == ["haw", "Leo"], "\(tags)")
   }
 
+  /// ffprobe counts the other way. -1: none is stated.
+  private func rotation(_ path: String) throws -> Int {
+    let answer = try Tool.ffprobe("-select_streams", "v", "-show_entries", "stream_side_data=rotation", path)
+    return answer.compactMap { $0.last.flatMap { Int($0) } }.first.map { (360 - $0) % 360 } ?? -1
+  }
+
+  @Test(arguments: ["mp4", "mov"], [0, 90, 180, 270])
+  func `pictures are turned as the edit says, whatever the source states`(container: String, degrees: Int) async throws
+  {
+    defer { files.remove() }
+    let source = Place.media("friday-rotated.mp4")
+    #expect(try rotation(source) > 0)
+    func copy(_ video: String, to film: String) async throws -> Command.Result {
+      try await render(
+        try files.write(
+          """
+          { "sheaf": 1, "assets": { "a": "\(source)" }, "tracks": [ { "clips": [ { "asset": "a" } ] } ],
+            "export": { "to": "\(film)", "preset": "passthrough", "video": \(video) } }
+          """, to: "edit.json"))
+    }
+    let film = files.path("film.\(container)")
+    let result = try await copy("{ \"rotation\": \(degrees) }", to: film)
+    try #require(result.status == 0, "\(result.errors)")
+    #expect(try max(0, rotation(film)) == degrees)
+    #expect(try packets(film, "v") == packets(source, "v"))
+    guard container == "mp4" else { return }
+    let matroska = files.path("film.mkv")
+    let refused = try await copy("{ \"rotation\": \(degrees) }", to: matroska)
+    // Pictures that players do not turn need nothing stated.
+    #expect(refused.status == (degrees == 0 ? 0 : 65), "\(refused.errors)")
+    if degrees != 0 { #expect(refused.errors.contains("/export/video/rotation: mkv cannot state")) }
+  }
+
   @Test func `a farm makes the file that one machine makes`() async throws {
     defer { files.remove() }
     let source = try source()

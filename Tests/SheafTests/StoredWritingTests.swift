@@ -203,7 +203,7 @@ import Testing
   }
 
   @Test(arguments: ["mov", "mp4", "mkv"])
-  func aCopyKeepsTheLanguagesUnlessOthersAreGiven(container: String) async throws {
+  func aCopyKeepsWhatItsTracksStateUnlessOthersAreGiven(container: String) async throws {
     let source = folder.url.appendingPathComponent("source.\(container)")
     _ = try Tool.ffmpeg(
       "-f", "lavfi", "-i", "testsrc2=s=64x48:d=1", "-f", "lavfi", "-i", "sine=d=1", "-metadata:s:v:0", "language=ger",
@@ -214,12 +214,15 @@ import Testing
       let format = try await reader.storedFormat(of: track)
       let input =
         try await track.type == .video
-        ? writer.addStored(format) : writer.addStored(format, language: "haw", title: "Leo")
+        ? writer.addStored(format, rotation: container == "mkv" ? nil : 270)
+        : writer.addStored(format, language: "haw", title: "Leo")
       for try await sample in try reader.storedSamples(of: track) { try await input.append(sample) }
     }
     let film = try await writer.finish()
     let tags = try Tool.ffprobe("-show_entries", "stream_tags=language,title,handler_name", film.url.path)
     #expect(tags.map { $0[0] } == ["ger", "haw"] && tags[1] == ["haw", "Leo"], "\(tags)")
+    let turned = try Tool.ffprobe("-select_streams", "v", "-show_entries", "stream_side_data=rotation", film.url.path)
+    #expect(turned.contains { $0.last == "90" } == (container != "mkv"), "\(turned)")
   }
 
   @Test(arguments: [

@@ -105,14 +105,14 @@ extension DocumentReader {
       (entry.preset, entry.isPassthrough) = (nil, false)
     }
     if entry.isPassthrough {
-      for key in ["video", "audio"] {
+      for (key, allowed) in [("video", Passthrough.videoKeys), ("audio", TrackLabel.keys)] {
         guard case .object(let members)? = fields[key]?.content,
-          members.contains(where: { !TrackLabel.keys.contains($0.key) })
+          members.contains(where: { !allowed.contains($0.key) })
         else { continue }
         problems.add(
           entry.pointer.key(key),
           "the preset '\(Passthrough.name)' encodes nothing: leave '\(key)' out, write false, or give "
-            + "\(list(TrackLabel.keys)) alone")
+            + "\(list(allowed)) alone")
       }
     }
     entry.optimizeForNetworkUse = boolean(fields["optimizeForNetworkUse"]) ?? true
@@ -198,6 +198,7 @@ extension Lowering {
           optimizeForNetworkUse: entry.optimizeForNetworkUse, metadata: metadata)
         settings.artwork = artwork
         (settings.videoLabel, settings.audioLabel) = labels
+        settings.rotation = entry.video.settings?.rotation
         settings.passthrough = (entry.video.isNone ? [] : [.video]) + (entry.audio.isNone ? [] : [.audio])
         return settings
       }
@@ -307,12 +308,15 @@ extension Lowering {
             + list(durations.map { "\($0)" }))
       }
     }
-    if let rotation = document.export.presetVideo.rotation, rotation != 0, !container.hasTransforms {
-      let others = Container.allCases.filter(\.hasTransforms).map(\.rawValue)
-      problems.add(
-        pointer.key("video").key("rotation"),
-        "\(container) cannot state how its pictures are turned; \(list(others)) can")
-    }
+    checkRotation(container)
+  }
+
+  mutating func checkRotation(_ container: Container) {
+    guard let rotation = document.export.presetVideo.rotation, rotation != 0, !container.hasTransforms else { return }
+    let others = Container.allCases.filter(\.hasTransforms).map(\.rawValue)
+    problems.add(
+      document.export.place.key("video").key("rotation"),
+      "\(container) cannot state how its pictures are turned; \(list(others)) can")
   }
 
   /// Whether a part of the film has at least one sample, where both its ends are rounded to the nearest one.

@@ -2,6 +2,9 @@
 enum Passthrough {
   static let name = "passthrough"
 
+  /// What the track of pictures may have.
+  static let videoKeys = ["rotation"] + TrackLabel.keys
+
   /// libavcodec's names of the codecs that a container stores. Nil: all but `unsuitableForMatroska`.
   private static func codecs(_ container: Container) -> Set<String>? {
     switch container {
@@ -58,6 +61,7 @@ extension Container {
 extension Lowering {
   /// Reports everything that copying cannot do, each with its place.
   mutating func checkPassthrough(_ container: Container?) {
+    if let container { checkRotation(container) }
     let composition = document.videoComposition
     refuse(
       [
@@ -169,7 +173,8 @@ extension Lowering {
       if let container, let obstacle = Passthrough.obstacle(source.codec, in: container) {
         problems.add(pointer.key("asset"), obstacle)
       }
-      if let container, container == .mkv || container == .webm, let video = source.video, video.orientation != .upright
+      if let container, container == .mkv || container == .webm, let video = source.video,
+        video.orientation != .upright, document.export.video.settings?.rotation == nil
       {
         problems.add(
           pointer.key("asset"),

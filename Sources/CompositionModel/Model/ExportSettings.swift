@@ -14,7 +14,8 @@ public struct ExportSettings: Sendable, Hashable, Codable {
   public var timeRange: MediaTimeRange?
   /// On the output's own timeline, rising, none overlapping another. Nil: there are none.
   public var chapters: [Chapter]?
-  /// Degrees clockwise, 0, 90, 180 or 270, by which players turn the pictures. Nil: 0.
+  /// Degrees clockwise, 0, 90, 180 or 270, by which players turn the pictures. Nil: 0, or what the track that is copied
+  /// states.
   public var rotation: Int?
   /// Of the track of pictures. Nil: it has none, or that of the track that is copied.
   public var videoLabel: TrackLabel?

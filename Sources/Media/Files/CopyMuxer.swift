@@ -15,8 +15,14 @@ package final class CopyMuxer {
     package var hiddenSamples: Int?
     /// What it states takes the place of what the format states. Nil: nothing does.
     package var label: TrackLabel?
+    /// Degrees clockwise, 0, 90, 180 or 270, by which players turn the pictures, whatever the format states. Nil: as it
+    /// states.
+    package var rotation: Int?
 
-    package init(_ format: StoredTrackFormat, isOneFile: Bool, hasShortFrames: Bool, label: TrackLabel? = nil) {
+    package init(
+      _ format: StoredTrackFormat, isOneFile: Bool, hasShortFrames: Bool, label: TrackLabel? = nil, rotation: Int? = nil
+    ) {
+      self.rotation = rotation
       (self.format, self.isOneFile, self.hasShortFrames) = (format, isOneFile, hasShortFrames)
       self.label = label
     }
@@ -56,6 +62,7 @@ package final class CopyMuxer {
       let stream = try file.newStream()
       try track.format.fill(stream, of: file, hiddenSamples: track.hiddenSamples)
       if let label = track.label { file.state(label, of: stream) }
+      if let rotation = track.rotation { try file.turn(stream, by: rotation) }
       guard track.format.codec == "flac" else { continue }
       flac[index] = FLACCopy(
         track.format.parameterSets, isOneFile: track.isOneFile,

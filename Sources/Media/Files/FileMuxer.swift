@@ -89,14 +89,6 @@ package final class FileMuxer {
     }
   }
 
-  /// States in the file how players turn the pictures.
-  private func turn(_ stream: UnsafeMutablePointer<AVStream>, by degrees: Int) throws(MediaError) {
-    let size = 9 * MemoryLayout<Int32>.size
-    let bytes = try allocated(
-      av_stream_new_side_data(stream, AV_PKT_DATA_DISPLAYMATRIX, size), "opening the output")
-    bytes.withMemoryRebound(to: Int32.self, capacity: 9) { av_display_rotation_set($0, Double(degrees)) }
-  }
-
   private func addStream(_ track: Track, rotation: Int) throws(MediaError) {
     var header = track.header
     if container == .flac || container == .ogg { header.stateSampleCount(track.duration) }
@@ -112,7 +104,7 @@ package final class FileMuxer {
       stream.pointee.avg_frame_rate = AVRational(num: header.avTimebase.den, den: header.avTimebase.num)
       stream.pointee.r_frame_rate = stream.pointee.avg_frame_rate
       stream.pointee.sample_aspect_ratio = video.pixelAspect.avRational
-      if rotation != 0 { try turn(stream, by: rotation) }
+      if rotation != 0 { try file.turn(stream, by: rotation) }
     }
   }
 

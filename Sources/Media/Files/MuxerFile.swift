@@ -74,6 +74,15 @@ final class MuxerFile {
     try allocated(avformat_new_stream(context, nil), "opening the output")
   }
 
+  /// States how players turn the pictures of a track.
+  /// - Parameter degrees: Clockwise: 0, 90, 180 or 270.
+  func turn(_ stream: UnsafeMutablePointer<AVStream>, by degrees: Int) throws(MediaError) {
+    let size = 9 * MemoryLayout<Int32>.size
+    let bytes = try allocated(
+      av_stream_new_side_data(stream, AV_PKT_DATA_DISPLAYMATRIX, size), "opening the output")
+    bytes.withMemoryRebound(to: Int32.self, capacity: 9) { av_display_rotation_set($0, Double(degrees)) }
+  }
+
   /// Writes the head, after all streams were added.
   /// - Parameter options: The muxer's.
   func start(_ options: [(key: String, value: String)]) throws(MediaError) {

@@ -15,7 +15,8 @@ enum PassthroughPlanner {
       task.tracks.append(
         PassthroughTask.Track(
           type: type, clips: clips, duration: track.end,
-          label: type == .video ? edit.export.videoLabel : edit.export.audioLabel))
+          label: type == .video ? edit.export.videoLabel : edit.export.audioLabel,
+          rotation: type == .video ? edit.export.rotation : nil))
     }
     return task
   }

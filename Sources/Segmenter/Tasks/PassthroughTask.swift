@@ -45,8 +45,12 @@ package struct PassthroughTask: Sendable, Hashable, Codable {
     package var duration: MediaTime
     /// What it states takes the place of what the first clip's track states. Nil: nothing does.
     package var label: TrackLabel?
+    /// Degrees clockwise, 0, 90, 180 or 270, by which players turn the pictures, whatever the first clip's track
+    /// states. Nil: as it states.
+    package var rotation: Int?
 
-    package init(type: MediaType, clips: [Clip], duration: MediaTime, label: TrackLabel? = nil) {
+    package init(type: MediaType, clips: [Clip], duration: MediaTime, label: TrackLabel? = nil, rotation: Int? = nil) {
+      self.rotation = rotation
       self.label = label
       self.type = type
       self.clips = clips

@@ -184,23 +184,30 @@ public actor AssetWriter {
   /// containers pictures begin at a keyframe, and end before one, and sound begins and ends with the nearest packet.
   /// Pictures before the first keyframe, which cannot be decoded, are left out.
   /// - Parameters:
+  ///   - rotation: Of pictures: by how many degrees clockwise players turn them: 0, 90, 180 or 270. Nil: as the format
+  ///     states.
   ///   - language: Of the track: three letters of ISO 639-2. Nil: that of the format.
   ///   - title: Of the track, for people: at most 200 characters.
-  /// - Throws: `.invalidEdit` if the container cannot hold the codec, the track's title, or the film's metadata.
+  /// - Throws: `.invalidEdit` if the container cannot hold the codec, the track's rotation or title, or the film's
+  ///   metadata.
   public func addStored(
-    _ format: StoredFormat, language: String? = nil, title: String? = nil
+    _ format: StoredFormat, rotation: Int? = nil, language: String? = nil, title: String? = nil
   ) throws(SheafError) -> StoredInput {
     try checkIsOpen()
     guard format.type == .video || format.type == .audio else {
       throw SheafError(.misuse, "a track of \(format.type) cannot be stored as it is; pictures and sound can")
     }
+    guard rotation == nil || format.type == .video else { throw SheafError(.misuse, "sound is not turned") }
     guard stored[format.type] == nil, format.type == .video ? video == nil : audio == nil else {
       throw SheafError(.misuse, "a film has one \(format.type) track")
     }
     let plan = try WriterPlan(
-      stored: format, label: TrackLabel(language: language, title: title), name: name, metadata: metadata)
+      stored: format, label: TrackLabel(language: language, title: title), rotation: rotation, name: name,
+      metadata: metadata)
     let label = format.type == .video ? plan.export.videoLabel : plan.export.audioLabel
-    do { stored[format.type] = try StoredTrackWriter(format, label: label) } catch { throw SheafError(error) }
+    do { stored[format.type] = try StoredTrackWriter(format, label: label, rotation: plan.export.rotation) } catch {
+      throw SheafError(error)
+    }
     return StoredInput(writer: self, format: format)
   }
 

@@ -19,15 +19,18 @@ final class StoredTrackWriter {
   private let format: StoredFormat
   /// What it states takes the place of what the format states. Nil: nothing does.
   private let label: TrackLabel?
+  /// Degrees clockwise, in place of what the format states. Nil: nothing is.
+  private let rotation: Int?
   private let spool: PacketSpool
   /// The decoding time of the latest sample.
   private var last: MediaTime?
   /// Whether samples of several files were appended.
   private var isMixed = false
 
-  init(_ format: StoredFormat, label: TrackLabel?) throws {
+  init(_ format: StoredFormat, label: TrackLabel?, rotation: Int?) throws {
     self.format = format
     self.label = label
+    self.rotation = rotation
     spool = PacketSpool(format.track, in: try OpenFile.unnamed())
   }
 
@@ -96,7 +99,8 @@ final class StoredTrackWriter {
       earliest = max(earliest, clip.from?.pts ?? earliest)
       pictures = entries[first...].count { !$0.isHidden && earliest <= $0.pts && $0.pts < clip.end }
     }
-    let plan = PassthroughTask.Track(type: format.type, clips: [clip], duration: duration, label: label)
+    let plan = PassthroughTask.Track(
+      type: format.type, clips: [clip], duration: duration, label: label, rotation: rotation)
     let track = CopiedFilm.Track(plan, hasMixedClips: isMixed) { [spool, first] _ in spool.packets(from: first) }
     let samples = try (duration.exact * Rational(format.track.sampleRate)).rounded
     return Part(track: track, pictures: pictures, samples: format.type == .audio ? Int64(clamping: samples) : 0)

@@ -37,19 +37,20 @@ struct WriterPlan {
 
   /// Checks stored samples as the preset `passthrough` does: that the container can hold them, and the metadata.
   init(
-    stored format: StoredFormat, label: TrackLabel, name: String, metadata: [String: String]
+    stored format: StoredFormat, label: TrackLabel, rotation: Int?, name: String, metadata: [String: String]
   ) throws(SheafError) {
-    let video = VideoFormat(
+    let pictures = VideoFormat(
       size: format.track.size, pixelFormat: PixelFormat.yuv420p.rawValue, orientation: format.orientation,
       nominalFrameRate: MediaTime(seconds: 1), frames: FrameTimes([0]), keyframes: [])
     let audio = AudioFormat(sampleRate: format.track.sampleRate, channels: format.track.channels, layout: "")
     let (language, title) = (label.language, label.title)
+    let video = ExportSettings.Video(rotation: rotation, language: language, title: title)
     var export = ExportSettings(
-      path: name, video: format.type == .video ? .settings(.init(language: language, title: title)) : .none,
+      path: name, video: format.type == .video ? .settings(video) : .none,
       audio: format.type == .audio ? .settings(.init(language: language, title: title)) : .none, metadata: metadata)
     export.preset = .passthrough
     try self.init(
-      codec: format.codec, video: format.type == .video ? video : nil,
+      codec: format.codec, video: format.type == .video ? pictures : nil,
       audio: format.type == .audio ? audio : nil, VideoComposition(), export)
   }
 

@@ -606,6 +606,9 @@ private func instructions(_ instructions: String) -> String {
       export(#"{"to": "a.mp4", "preset": "passthrough", "audio": {"language": "eng", "bitRate": 96000}}"#),
       "/export/audio", "encodes nothing", "language, title"),
     Wrong(
+      export(#"{"to": "a.mp4", "preset": "passthrough", "video": {"rotation": 90, "quality": 20}}"#), "/export/video",
+      "encodes nothing", "rotation, language, title"),
+    Wrong(
       documentText(
         tracks: film, #""videoComposition": { "frameRate": 12 }"#, export: #"{"to": "a.mxf"}"#), "/videoComposition",
       "1/12", "mxf", "1/25"),
