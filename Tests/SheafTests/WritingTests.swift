@@ -93,6 +93,32 @@ struct WritingTests {
     }
   }
 
+  @Test func timesOfAnotherClockAreRefusedBeforeTheyFillTheDisk() async throws {
+    let writer = try AssetWriter(to: url("film.mkv"))
+    let pictures = try await writer.addVideo(.init(codec: .ffv1), size: size, frameDuration: time(1))
+    let sound = try await writer.addAudio(.init(codec: .pcm, bitDepth: 16), sampleRate: 8000, channels: 1)
+    // A machine that has run for 20 hours.
+    let now: Int64 = 72_000
+    let silence = [[Float](repeating: 0, count: 800)]
+    await #expect(throws: SheafError.self) { try await pictures.append(grey(1, pictures.pool), at: time(25 * now)) }
+    await #expect(throws: SheafError.self) {
+      try await sound.append(AudioSample(position: 8000 * now, sampleRate: 8000, channels: silence))
+    }
+    try await writer.startSession(at: time(25 * now))
+    try await pictures.append(grey(1, pictures.pool), at: time(25 * now))
+    try await sound.append(AudioSample(position: 8000 * now, sampleRate: 8000, channels: silence))
+    await #expect(throws: SheafError.self) {
+      try await pictures.append(grey(2, pictures.pool), at: time(25 * (now + 90_000)))
+    }
+    await #expect(throws: SheafError.self) {
+      try await sound.append(AudioSample(position: 8000 * (now + 90_000), sampleRate: 8000, channels: silence))
+    }
+    try await pictures.append(grey(2, pictures.pool), at: time(25 * now + 1))
+    let film = try await writer.finish()
+    #expect(film.frames == 2)
+    #expect(try levels(film.url) == [1, 2])
+  }
+
   @Test func aSessionTrimsWhatIsBeforeAndAfterIt() async throws {
     let writer = try AssetWriter(to: url("film.mkv"))
     let pictures = try await writer.addVideo(.init(codec: .ffv1), size: size, frameDuration: time(1))

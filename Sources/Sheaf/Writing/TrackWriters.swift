@@ -42,6 +42,29 @@ final class TrackPiece {
   func source() throws -> any ByteSource { try file.source() }
 }
 
+/// How many seconds a film may wait for its next sample. What waits longer has times of another clock, and would fill
+/// the disk with what is shown meanwhile.
+private enum LongestGap {
+  static let beforeFirst = Rational(3600)
+  static let betweenSamples = Rational(86400)
+
+  /// Throws `.misuse` if a sample is too late.
+  /// - Parameter earlier: The end of the sample before. Nil: it is the first.
+  static func check(_ time: MediaTime, _ sample: String, after earlier: MediaTime?, start: MediaTime) throws {
+    let gap = try time.exact - max(earlier ?? start, start).exact
+    if earlier == nil, beforeFirst < gap {
+      throw SheafError(
+        .misuse,
+        "the first \(sample) is at \(time) s, and the session starts at \(start) s: call startSession(at:) with the "
+          + "time at which the film starts")
+    }
+    if let earlier, betweenSamples < gap {
+      throw SheafError(
+        .misuse, "a \(sample) at \(time) s was appended after one at \(earlier) s; at most a day may be between them")
+    }
+  }
+}
+
 /// Encodes the pictures of a film at a constant rate.
 final class VideoTrackWriter {
   let settings: VideoSettings
@@ -81,12 +104,14 @@ final class VideoTrackWriter {
     guard sample.presentationTime.isNumeric, sample.duration.isNumeric else {
       throw SheafError(.misuse, "a picture has the time \(sample.presentationTime) and the duration \(sample.duration)")
     }
+    let until = end.map { min($0, sample.presentationTime) } ?? sample.presentationTime
+    try LongestGap.check(until, "picture", after: shown?.presentationTime, start: start)
     if let shown {
       guard shown.presentationTime < sample.presentationTime else {
         throw SheafError(
           .misuse, "a picture at \(sample.presentationTime) was appended after one at \(shown.presentationTime)")
       }
-      try encode(until: (end.map { min($0, sample.presentationTime) } ?? sample.presentationTime).exact, from: start)
+      try encode(until: until.exact, from: start)
     }
     shown = sample
     frame = nil
@@ -169,10 +194,16 @@ final class AudioTrackWriter {
         "\(sample.channels.count) channels at \(sample.sampleRate) Hz were appended to a track of \(settings.channels) "
           + "at \(settings.sampleRate) Hz")
     }
-    isEmpty = false
     let session = try session(start, end)
     let next = session.lowerBound + sampleCount
-    guard let part = sample.clamped(to: next..<max(next, session.upperBound)) else { return }
+    guard let part = sample.clamped(to: next..<max(next, session.upperBound)) else {
+      isEmpty = false
+      return
+    }
+    let rate = Int32(clamping: settings.sampleRate)
+    let (place, earlier) = (MediaTime(value: part.position, timescale: rate), MediaTime(value: next, timescale: rate))
+    try LongestGap.check(place, "sample", after: isEmpty ? nil : earlier, start: start)
+    isEmpty = false
     try appendSilence(part.position - next)
     for channel in waiting.indices { waiting[channel] += part.channels[channel] }
     sampleCount += Int64(part.count)
