@@ -212,7 +212,8 @@ public actor AssetWriter {
   }
 
   /// The time of what is appended at which the film starts; 0 without this call. What is earlier is left out. It must
-  /// be called before anything is appended.
+  /// be called before anything is appended. A film whose first sample is an hour or more after its start, or that waits
+  /// more than a day for another one, is refused: its times are of another clock.
   public func startSession(at time: MediaTime) throws(SheafError) {
     try checkIsOpen()
     guard video?.isEmpty != false, audio?.isEmpty != false, stored.values.allSatisfy(\.isEmpty) else {
