@@ -25,10 +25,15 @@ package struct Waveform: Encodable, Equatable, Sendable {
   package static let rates = 0.001...100_000
 
   /// Reads a file of linear PCM of 24 bits as this program writes it: RIFF or RF64. Blocks. Throws if it cannot be
-  /// read, is no such file, or has more points at a rate than a waveform may have.
-  package init(_ file: OpenFile, _ resolution: Resolution) throws {
+  /// read, is no such file, lacks one of the channels, or has more points at a rate than a waveform may have.
+  /// - Parameter chosen: The numbers of the channels that are read. Nil: all.
+  package init(_ file: OpenFile, _ resolution: Resolution, channels chosen: [Int]? = nil) throws {
     let header = try WaveHeader(file)
-    (sampleRate, channels, samples) = (header.sampleRate, header.channels, header.samples)
+    let chosen = chosen ?? Array(0..<header.channels)
+    guard !chosen.isEmpty, chosen.allSatisfy((0..<header.channels).contains) else {
+      throw CommandFailure(.work, "\(file.name) has \(header.channels) channels and not those of \(chosen)")
+    }
+    (sampleRate, channels, samples) = (header.sampleRate, chosen.count, header.samples)
     var wanted = 0.0
     switch resolution {
     case .points(let count): wanted = Double(count)
@@ -45,7 +50,7 @@ package struct Waveform: Encodable, Equatable, Sendable {
     }
     let count = Int(Swift.min(samples, Int64(Swift.max(1, wanted))))
     (min, max, rms) = ([], [], [])
-    var reader = WaveReader(file, header)
+    var reader = WaveReader(file, header, chosen)
     for point in 0..<count {
       let (start, end) = (samples * Int64(point) / Int64(count), samples * Int64(point + 1) / Int64(count))
       let part = try reader.read(end - start)
@@ -107,28 +112,35 @@ private struct WaveHeader {
 private struct WaveReader {
   private let file: OpenFile
   private let channels: Int
+  /// Where the samples that are read are among those of one time, in bytes.
+  private let places: [Int]
   private var offset: Int64
   private static let chunk = 1 << 16
 
-  init(_ file: OpenFile, _ header: WaveHeader) {
+  init(_ file: OpenFile, _ header: WaveHeader, _ chosen: [Int]) {
     self.file = file
     channels = header.channels
+    places = chosen.map { $0 * 3 }
     offset = header.start
   }
 
-  /// The next `count` samples of each channel.
+  /// What the next `count` samples of each chosen channel have.
   mutating func read(_ count: Int64) throws(SystemError) -> (lowest: Int32, highest: Int32, squares: Double) {
     var (lowest, highest, squares) = (Int32.max, Int32.min, 0.0)
     var left = count
     while left > 0 {
       let part = Int(Swift.min(left, Int64(Self.chunk)))
       let bytes = try file.read(at: offset, length: part * channels * 3)
-      for index in stride(from: 0, to: bytes.count - 2, by: 3) {
-        let bits = UInt32(bytes[index]) | UInt32(bytes[index + 1]) << 8 | UInt32(bytes[index + 2]) << 16
-        let sample = Int32(bitPattern: bits << 8) >> 8
-        lowest = Swift.min(lowest, sample)
-        highest = Swift.max(highest, sample)
-        squares += Double(sample) * Double(sample)
+      let step = channels * 3
+      for start in stride(from: 0, to: bytes.count / step * step, by: step) {
+        for place in places {
+          let index = start + place
+          let bits = UInt32(bytes[index]) | UInt32(bytes[index + 1]) << 8 | UInt32(bytes[index + 2]) << 16
+          let sample = Int32(bitPattern: bits << 8) >> 8
+          lowest = Swift.min(lowest, sample)
+          highest = Swift.max(highest, sample)
+          squares += Double(sample) * Double(sample)
+        }
       }
       offset += Int64(part * channels * 3)
       left -= Int64(part)

@@ -53,12 +53,12 @@ struct WaveformCommand: AsyncParsableCommand {
       let folder = ProcessEnvironment.value("TMPDIR") ?? "/tmp"
       let sound = "\(folder)/sheaf-\(String(UInt64.random(in: .min ... .max), radix: 36)).wav"
       defer { unlink(sound) }
-      let edit = try await self.edit(sound, configuration)
+      let (edit, channels) = try await self.edit(sound, configuration)
       let render = LocalRender(edit: edit, output: sound, segmentDuration: "")
       let status = try await Interruption.cancelling { try await render.run(configuration) { _ in } }
       status.printWarnings()
       let waveform = try await BlockingWork.run {
-        try Waveform(OpenFile.open(sound), resolution)
+        try Waveform(OpenFile.open(sound), resolution, channels: channels)
       }
       guard let written else { return try Console.printJSON(waveform, lines: false) }
       let json = try [UInt8](JSONCoding.encoder.encode(waveform)) + [UInt8(ascii: "\n")]
@@ -80,15 +80,17 @@ struct WaveformCommand: AsyncParsableCommand {
     return .rate(rate)
   }
 
-  /// The document that is rendered: that of the sound.
-  private func edit(_ sound: String, _ configuration: LocalFarm.Configuration) async throws -> EditFile {
+  /// The document that is rendered, that of the sound, and which channels of its output count; nil: all.
+  private func edit(
+    _ sound: String, _ configuration: LocalFarm.Configuration
+  ) async throws -> (EditFile, channels: [Int]?) {
     let track = Setting.text(track, "SHEAF_TRACK")
     if try EditFile.isDocument(file) {
       let edit = try EditFile(file)
       let bytes = try mapErrors(to: Self.failure) { () throws(DocumentError) in
         try Document.ofSound(edit.bytes, track: track, output: sound)
       }
-      return try edit.replacing(bytes)
+      return (try edit.replacing(bytes), nil)
     }
     let number = try track.map { text in
       guard let number = Int(text), number >= 0 else {
@@ -106,10 +108,10 @@ struct WaveformCommand: AsyncParsableCommand {
     }
     let description = try JSONDecoder().decode(AssetDescription.self, from: json)
     let absolute = try Directories.resolve(path)
-    let bytes = try mapErrors(to: Self.failure) { () throws(DocumentError) in
+    let sound = try mapErrors(to: Self.failure) { () throws(DocumentError) in
       try Document.ofSound(path: absolute, description, track: number)
     }
-    return try EditFile(bytes, name: path, folder: "/")
+    return (try EditFile(sound.document, name: path, folder: "/"), sound.channels)
   }
 
   private static func failure(_ error: DocumentError) -> CommandFailure { CommandFailure(problems: error.problems) }

@@ -67,4 +67,28 @@ struct WaveformTests {
     let wrong = try await Command.sheaf("waveform", edit, "--track", "choir", "--store", store).run()
     #expect(wrong.status == 65 && wrong.errors.contains("no audio track 'choir'; declared are 'music', 'voice'"))
   }
+
+  /// The oracle is arithmetic: each channel is one value, above zero, so that a silent or mixed channel changes a peak.
+  @Test(arguments: [
+    (1, "mono"), (2, "stereo"), (3, "2.1"), (4, "4.0"), (5, "5.0(side)"), (6, "hexagonal"), (7, "6.1"),
+    (8, "octagonal"),
+  ])
+  func `the waveform of a file has its own channels, whatever speakers they are for`(
+    channels: Int, layout: String
+  ) async throws {
+    let work = try Workspace()
+    defer { work.remove() }
+    let values = (1...channels).map { Double($0 % 3 + 1) / 8 }
+    let sounds = values.map { "\($0)" }.joined(separator: "|")
+    let (file, store) = (work.path("sound.wav"), work.path("store"))
+    _ = try await Command.output(
+      "ffmpeg", "-v", "error", "-f", "lavfi", "-i", "aevalsrc='\(sounds)':c=\(layout):s=48000:d=0.1", "-c:a",
+      "pcm_s24le", file)
+    let waveform = try await waveform(file, "--points", "3", "--store", store)
+    #expect(waveform.channels == channels && waveform.samples == 4800)
+    #expect(waveform.min == Array(repeating: values.min() ?? 0, count: 3))
+    #expect(waveform.max == Array(repeating: values.max() ?? 0, count: 3))
+    let rms = (values.reduce(0) { $0 + $1 * $1 } / Double(channels)).squareRoot()
+    #expect(waveform.rms.allSatisfy { abs($0 - rms) < 1e-6 }, "\(waveform.rms) should be \(rms)")
+  }
 }

@@ -44,13 +44,16 @@ extension Document {
     return [UInt8](object(texts).utf8)
   }
 
-  /// The document of the sound of a media file, at its own rate and channels if an output can have them.
+  /// The document of the sound of a media file, at its own rate if an output can have it, and else 48000 Hz. It has
+  /// the file's channels as they are, for whatever speakers, or is stereo if they are more than an output can have.
   /// - Parameters:
   ///   - track: The number of the audio track among the file's, from 0. Nil: the one that clips use.
+  /// - Returns: The document, and which channels of its output are the file's, in the file's order. Any others are
+  ///   silent.
   /// - Throws: The problem of a file without this audio track.
   public static func ofSound(
     path: String, _ description: AssetDescription, track: Int?
-  ) throws(DocumentError) -> [UInt8] {
+  ) throws(DocumentError) -> (document: [UInt8], channels: [Int]) {
     let tracks = description.tracks.filter { $0.type == .audio }
     let chosen = track.map { tracks.indices.contains($0) ? tracks[$0] : nil } ?? description.defaultTrack(.audio)
     guard let audio = chosen?.audio else {
@@ -61,14 +64,16 @@ extension Document {
     }
     let codec = AudioCodec.pcm.definition
     let sampleRate = codec.sampleRates.contains(audio.sampleRate) ? audio.sampleRate : 48000
-    let channels = codec.channelCounts.contains(audio.channels) ? audio.channels : nil
-    let clip = [(key: "asset", text: "\"file\"")] + (track.map { [(key: "track", text: "\($0)")] } ?? [])
+    let kept = KeptChannels(audio.channels)
+    var clip = [(key: "asset", text: "\"file\"")]
+    if let track { clip.append(("track", "\(track)")) }
+    if let kept { clip.append(("layout", JSONValue.quoted(kept.layout.rawValue))) }
     let tracksText = "[{\"type\":\"audio\",\"clips\":[\(object(clip))]}]"
-    return [UInt8](
-      object([
-        ("sheaf", "1"), ("assets", object([("file", JSONValue.quoted(path))])), ("tracks", tracksText),
-        ("export", export(sampleRate: sampleRate, channels: channels)),
-      ]).utf8)
+    let document = object([
+      ("sheaf", "1"), ("assets", object([("file", JSONValue.quoted(path))])), ("tracks", tracksText),
+      ("export", export(sampleRate: sampleRate, channels: kept?.outputChannels)),
+    ])
+    return ([UInt8](document.utf8), kept?.places ?? [0, 1])
   }
 
   private static func export(sampleRate: Int?, channels: Int?) -> String {
@@ -80,5 +85,30 @@ extension Document {
 
   private static func object(_ members: [(key: String, text: String)]) -> String {
     "{" + members.map { JSONValue.quoted($0.key) + ":" + $0.text }.joined(separator: ",") + "}"
+  }
+}
+
+/// How an output keeps the channels of a file: a clip's layout whose speakers are among the output's, so that each
+/// channel is copied and none is mixed.
+private struct KeptChannels {
+  var layout: SpeakerLayout
+  var outputChannels: Int
+  /// Of each of the file's channels, its number among the output's.
+  var places: [Int]
+
+  /// Nil if no output has so many channels.
+  init?(_ channels: Int) {
+    switch channels {
+    case 1: (layout, outputChannels, places) = (.mono, 1, [0])
+    case 2: (layout, outputChannels, places) = (.stereo, 2, [0, 1])
+    // 5.1 is left, right, centre, low frequencies and the two behind.
+    case 3: (layout, outputChannels, places) = (.surround30, 6, [0, 1, 2])
+    case 4: (layout, outputChannels, places) = (.quad, 6, [0, 1, 4, 5])
+    case 5: (layout, outputChannels, places) = (.surround50, 6, [0, 1, 2, 4, 5])
+    case 6: (layout, outputChannels, places) = (.surround51, 6, Array(0..<6))
+    case 7: (layout, outputChannels, places) = (.surround70, 8, [0, 1, 2, 4, 5, 6, 7])
+    case 8: (layout, outputChannels, places) = (.surround71, 8, Array(0..<8))
+    default: return nil
+    }
   }
 }

@@ -9,6 +9,7 @@ public enum SpeakerLayout: String, Sendable, Hashable, Codable, CaseIterable {
   case surround50 = "5.0"
   case surround51 = "5.1"
   case surround61 = "6.1"
+  case surround70 = "7.0"
   case surround71 = "7.1"
   case octagonal, hexadecagonal
 
@@ -20,7 +21,7 @@ public enum SpeakerLayout: String, Sendable, Hashable, Codable, CaseIterable {
     case .quad, .surround40: 4
     case .surround50: 5
     case .surround51: 6
-    case .surround61: 7
+    case .surround61, .surround70: 7
     case .surround71, .octagonal: 8
     case .hexadecagonal: 16
     }
