@@ -202,6 +202,19 @@ struct ImageTests {
     #expect(refused.status == 65 && refused.errors.contains("/tracks") && refused.errors.contains("/assets/a"))
   }
 
+  @Test(arguments: [["--at", "0,1,2"], ["--count", "3"], ["--every", "1"]])
+  func `no picture is written where one of them cannot be`(times: [String]) async throws {
+    defer { files.remove() }
+    try FileManager.default.createDirectory(atPath: files.path("still-3.png"), withIntermediateDirectories: false)
+    let result = try await Command(
+      executable: Command.sheaf().executable,
+      arguments: ["image", Place.media("flower-hevc.mp4"), "--store", files.path("store")] + times
+        + ["-o", files.path("still-%d.png")]
+    ).run()
+    #expect(result.status == 65 && result.errors.contains("still-3.png exists and is not a regular file"))
+    #expect(try files.contents().filter { $0.contains(".png") } == ["still-3.png"])
+  }
+
   @Test func `a contact sheet has its pictures in rows`() async throws {
     defer { files.remove() }
     let film = Place.media("bottle-detection.mp4")
