@@ -202,6 +202,40 @@ struct ImageTests {
     #expect(refused.status == 65 && refused.errors.contains("/tracks") && refused.errors.contains("/assets/a"))
   }
 
+  /// The oracle is the definition of the chroma of JPEG, at the places of its samples in JFIF: the middle of their
+  /// pixels. Decoders of JPEG take it to be there in every size, but libswscale does not.
+  @Test(arguments: [(255, 129), (256, 129), (255, 128), (256, 128)])
+  func `the chroma of a JPEG is where its pixels are`(width: Int, height: Int) async throws {
+    defer { files.remove() }
+    let (picture, still) = (files.path("gradient.png"), files.path("still.jpg"))
+    _ = try await Command.output(
+      "ffmpeg", "-v", "error", "-f", "lavfi", "-i",
+      "nullsrc=s=\(width)x\(height),format=rgb24,geq=r=X:g=0:b=255-X", "-frames:v", "1", picture)
+    _ = try await image(picture, "--at", "0", "--quality", "90", "-o", still)
+    func plane(_ name: String) throws -> Data {
+      try Data(
+        Tool.run(
+          "ffmpeg",
+          ["-v", "error", "-i", still, "-vf", "extractplanes=\(name)", "-pix_fmt", "gray", "-f", "rawvideo", "-"]
+        ).output)
+    }
+    let (blue, red) = (try plane("u"), try plane("v"))
+    let isHalf = blue.count < width * height
+    let columns = isHalf ? (width + 1) / 2 : width
+    try #require(blue.count == red.count && blue.count == columns * (isHalf ? (height + 1) / 2 : height))
+    var (sum, count) = (0.0, 0.0)
+    for place in blue.indices {
+      let x = Double(place % columns) * (isHalf ? 2 : 1) + (isHalf ? 0.5 : 0)
+      guard (160..<240).contains(x) else { continue }
+      // Cb - Cr.
+      let expected = (-0.168736 - 0.5) * x + (0.5 + 0.081312) * (255 - x)
+      sum += Double(Int(blue[place]) - Int(red[place])) - expected
+      count += 1
+    }
+    // From column to column the difference falls by 1.25. What the quantiser changes is less than half of it.
+    #expect(abs(sum / count / 1.250048) < 0.4, "\(sum / count / 1.250048) pixels to the right")
+  }
+
   @Test(arguments: [["--at", "0,1,2"], ["--count", "3"], ["--every", "1"]])
   func `no picture is written where one of them cannot be`(times: [String]) async throws {
     defer { files.remove() }

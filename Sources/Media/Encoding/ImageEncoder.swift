@@ -34,7 +34,10 @@ package final class ImageEncoder {
       (name, pixels) = ("png", hasAlpha ? "rgba" : "rgb24")
       options = [("pred", "mixed"), ("compression_level", "4")]
     case .jpeg:
-      (name, pixels) = ("mjpeg", quality >= Self.fullChroma ? "yuvj444p" : "yuvj420p")
+      // libswscale spreads the pixels of an odd row or column evenly over its chroma samples, of which the last is for
+      // half as many: the chroma would be up to a pixel away from its place.
+      let isOdd = size.width % 2 == 1 || size.height % 2 == 1
+      (name, pixels) = ("mjpeg", quality >= Self.fullChroma || isOdd ? "yuvj444p" : "yuvj420p")
       // JFIF.
       colour.matrix = "bt470bg"
       colour.chromaLocation = "center"
