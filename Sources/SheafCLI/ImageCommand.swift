@@ -121,6 +121,9 @@ struct ImageCommand: AsyncParsableCommand {
     try await reporting(document: file) {
       let configuration = try farm.configuration()
       let (request, output, folder) = try options()
+      // One that is made here is empty until the first picture is written, and goes if none is.
+      let isNew = folder.map { access($0, F_OK) != 0 } ?? false
+      defer { if isNew, let folder { rmdir(folder) } }
       if let folder {
         do {
           try await BlockingWork.run { try Directories.make(folder) }

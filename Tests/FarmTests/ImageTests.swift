@@ -164,6 +164,19 @@ struct ImageTests {
     #expect((tables[1] ?? tables[0])?[1..<8].elementsEqual(chroma) == true, "\(tables)")
   }
 
+  @Test(arguments: [("zz", "0"), ("1", "zz")])
+  func `a request that is refused is one problem, and leaves no folder`(times: String, tolerance: String) async throws {
+    defer { files.remove() }
+    let folder = files.path("pictures")
+    let result = try await Command.sheaf(
+      "image", Place.media("friday.mp4"), "--at", times, "--tolerance", tolerance, "-o", folder + "/", "--store",
+      files.path("store")
+    ).run()
+    #expect(result.status == 65)
+    #expect(result.errors.components(separatedBy: "is no time").count == 2, "\(result.errors)")
+    #expect(!FileManager.default.fileExists(atPath: folder))
+  }
+
   @Test func `a picture of a document is the film's frame`() async throws {
     defer { files.remove() }
     let edit = try files.write(

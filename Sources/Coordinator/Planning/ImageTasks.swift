@@ -341,7 +341,8 @@ extension ImageRequest {
       if time < .zero { problems.append(Problem(pointer: "", message: "the tolerance \"\(text)\" is below zero")) }
       return time
     }
-    return ImageTolerance(before: time(before) ?? .zero, after: time(after) ?? .zero)
+    let first = time(before) ?? .zero
+    return ImageTolerance(before: first, after: tolerance.count == 1 ? first : time(after) ?? .zero)
   }
 
   /// Reports what cannot be written.
