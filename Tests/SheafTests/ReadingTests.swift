@@ -186,6 +186,37 @@ import Testing
     #expect(sound[1] == stride(from: 1, to: mixed.count, by: 2).map { mixed[$0] })
   }
 
+  /// Also at a rate that differs from a usual one by one in a million.
+  @Test(arguments: [(125, 2997), (7, 100), (1001, 30000)] as [(Int64, Int32)])
+  func theFramesOfACompositionHaveItsOwnTimes(value: Int64, timescale: Int32) async throws {
+    let media = try SmallMedia()
+    let frame = MediaTime(value: value, timescale: timescale)
+    var edit = try await media.edit()
+    edit.videoComposition.frameDuration = frame
+    let reader = try await CompositionReader(edit, renderer: media.renderer)
+    var samples: [VideoSample] = []
+    for try await sample in try reader.pictures() { samples.append(sample) }
+    let times = try (0..<samples.count).map { try frame * Rational(Int128($0)) }
+    #expect(samples.count == Int((3 / frame.approximateSeconds).rounded(.up)))
+    #expect(samples.map(\.presentationTime) == times && samples.allSatisfy { $0.duration == frame })
+    // From within a frame to within another, from a frame's start to another's, and beyond the end.
+    let half = try frame * Rational(1, 2)
+    for range in [
+      try MediaTimeRange(start: times[3] + half, end: times[6] + half),
+      try MediaTimeRange(start: times[20], end: times[22]), try MediaTimeRange(start: times[30], duration: .zero),
+      try MediaTimeRange(start: times[samples.count - 1], duration: MediaTime(seconds: 9)),
+    ] {
+      let shown = try times.filter { try $0 < range.end && range.start - $0 < frame && !range.isEmpty }
+      var found: [VideoSample] = []
+      for try await sample in try reader.pictures(in: range) { found.append(sample) }
+      #expect(found.map(\.presentationTime) == shown, "\(range)")
+      for sample in found {
+        let same = samples.first { $0.presentationTime == sample.presentationTime }
+        #expect(same.map { bytes($0.buffer) } == bytes(sample.buffer), "\(range)")
+      }
+    }
+  }
+
   @Test func aFileThatIsNotAsItWasDescribedIsReportedAsSuch() async throws {
     let media = try SmallMedia()
     let reader = try await AssetReader(media.asset("one.mp4"))

@@ -44,7 +44,28 @@ public final class CompositionReader: Sendable {
     guard let track = reader.description.defaultTrack(.video), let format else {
       throw SheafError(.misuse, "the edit has no pictures")
     }
-    return try reader.pictures(of: track, as: format, in: range).keeping(self)
+    // The file's times are rounded to milliseconds, and some rates are not found in them.
+    let frame = frameDuration
+    let numbers: Range<Int128>?
+    let around: MediaTimeRange?
+    do {
+      numbers = try range.map { range in
+        let first = try (range.start / frame).floor
+        return first..<max(first, try (range.end / frame).ceiling)
+      }
+      if numbers?.isEmpty == true { return .none }
+      around = try numbers.map { numbers in
+        try MediaTimeRange(
+          start: frame * Rational(numbers.lowerBound - 1), end: frame * Rational(numbers.upperBound + 1))
+      }
+    } catch {
+      throw SheafError(error)
+    }
+    return try reader.pictures(of: track, as: format, in: around).keeping(self).changed { sample in
+      let number = try (sample.presentationTime / frame).rounded
+      guard numbers?.contains(number) ?? true else { return nil }
+      return VideoSample(presentationTime: try frame * Rational(number), duration: frame, buffer: sample.buffer)
+    }
   }
 
   /// The mix of all audio tracks.

@@ -22,6 +22,11 @@ public struct SampleBuffers<Sample: Sendable>: AsyncSequence, Sendable {
     SampleBuffers { [open] in try OwningSource(open(), owner) }
   }
 
+  /// Each sample changed, or left out where `change` returns nil.
+  func changed(_ change: @escaping @Sendable (Sample) throws -> Sample?) -> SampleBuffers {
+    SampleBuffers { [open] in try ChangingSource(open(), change) }
+  }
+
   public func makeAsyncIterator() -> Iterator { Iterator(open: open) }
 
   /// A position in the samples. It belongs to one task.
@@ -89,6 +94,22 @@ private final class OwningSource<Sample: Sendable>: SampleSource {
   }
 
   func next() throws -> Sample? { try withExtendedLifetime(owner) { try source.next() } }
+}
+
+private final class ChangingSource<Sample: Sendable>: SampleSource {
+  private let source: any SampleSource<Sample>
+  private let change: (Sample) throws -> Sample?
+
+  init(_ source: any SampleSource<Sample>, _ change: @escaping (Sample) throws -> Sample?) {
+    (self.source, self.change) = (source, change)
+  }
+
+  func next() throws -> Sample? {
+    while let sample = try source.next() {
+      if let changed = try change(sample) { return changed }
+    }
+    return nil
+  }
 }
 
 /// The thread of one reader: decoding blocks, and the threads of Swift's tasks must not wait for it.
