@@ -85,12 +85,8 @@ package struct LocalImages: Sendable {
   /// complete one. Throws with every problem of the document and its media, and of the request.
   /// - Parameter found: The problems of files that could not be read.
   package func run(_ configuration: LocalFarm.Configuration, found: [Problem]) async throws -> Result {
-    // How many pictures one after each of a time are depends on the length of the film.
-    switch (request.times, request.sheet) {
-    case (.list(let times), nil): try check(times.indices)
-    case (.count(let count), nil): try check(0..<count)
-    default: try check(0..<1)
-    }
+    let known = knownNumbers ?? 0..<1
+    try await BlockingWork.run { try check(known) }
     let message = Sheaf_InspectDocument.with {
       $0.document = Data(edit?.bytes ?? [])
       $0.assets = assets
@@ -118,14 +114,24 @@ package struct LocalImages: Sendable {
     }
   }
 
+  /// The numbers of all pictures. Nil: with one after each of a time they depend on the length of the film.
+  private var knownNumbers: Range<Int>? {
+    if request.sheet != nil { return 0..<1 }
+    switch request.times {
+    case .list(let times): return times.indices
+    case .count(let count): return 0..<max(0, count)
+    case .every: return nil
+    }
+  }
+
   /// Checks that pictures of these numbers can be written. Blocks.
   private func check(_ numbers: Range<Int>) throws(CommandFailure) {
     for number in numbers { _ = try OutputFile(output.path(number)) }
   }
 
   private func write(_ reply: ImageReply, _ store: ContentStore) throws -> Result {
-    // All of them, before the first is written.
-    if reply.sheet == nil { try check(reply.pictures.indices) }
+    // Before the first is written.
+    if knownNumbers == nil { try check(reply.pictures.indices) }
     var result = Result(pictures: [], sheet: nil)
     var contents: [String: OpenFile] = [:]
     func write(_ picture: ImageReply.Picture, _ number: Int) throws -> Written {

@@ -57,17 +57,15 @@ package enum OutputStitcher {
     var tracks: [FileMuxer.Track] = []
     var video: VideoPackets?
     if let settings = task.video {
-      let opened = try open(settings, Array(pieces.prefix(videoCount)), movement)
+      let opened = try open(settings, task.videoLabel, Array(pieces.prefix(videoCount)), movement)
       video = opened.packets
       tracks.append(opened.track)
-      tracks[0].label = task.videoLabel
     }
     var audio: AudioPackets?
     if let settings = task.audio, let piece = pieces.last {
-      let opened = try open(settings, piece, index: videoCount, movement)
+      let opened = try open(settings, task.audioLabel, piece, index: videoCount, movement)
       audio = opened.packets
       tracks.append(opened.track)
-      tracks[tracks.count - 1].label = task.audioLabel
     }
     var texts = try TextPackets(task.texts ?? [])
     let artwork = try task.artwork.map { artwork throws(StitchError) in
@@ -122,7 +120,7 @@ package enum OutputStitcher {
   }
 
   private static func open(
-    _ settings: StitchedVideo, _ pieces: [any ByteSource], _ movement: Movement?
+    _ settings: StitchedVideo, _ label: TrackLabel?, _ pieces: [any ByteSource], _ movement: Movement?
   ) throws(StitchError) -> (packets: VideoPackets, track: FileMuxer.Track) {
     var headers: [PieceHeader] = []
     for (index, count) in settings.frameCounts.enumerated() {
@@ -137,12 +135,12 @@ package enum OutputStitcher {
     }
     return (
       try VideoPackets(pieces, frameCounts: settings.frameCounts, reorderDepth: video.reorderDepth),
-      FileMuxer.Track(header: header, packetCount: frameCount, duration: duration)
+      FileMuxer.Track(header: header, packetCount: frameCount, duration: duration, label: label)
     )
   }
 
   private static func open(
-    _ settings: StitchedAudio, _ piece: any ByteSource, index: Int, _ movement: Movement?
+    _ settings: StitchedAudio, _ label: TrackLabel?, _ piece: any ByteSource, index: Int, _ movement: Movement?
   ) throws(StitchError) -> (packets: AudioPackets, track: FileMuxer.Track) {
     let header = try PieceReader.open(piece, piece: index).header
     let audio = try PieceChecks.audio(header, settings, piece: index)
@@ -153,7 +151,9 @@ package enum OutputStitcher {
     let packets = try AudioPackets(
       piece, piece: index, sampleCount: settings.sampleCount, audio: audio, packetCount: packetCount)
     let duration = MediaTime(value: settings.sampleCount, timescale: Int32(clamping: audio.sampleRate))
-    return (packets, FileMuxer.Track(header: header, packetCount: Int(packetCount), duration: duration))
+    return (
+      packets, FileMuxer.Track(header: header, packetCount: Int(packetCount), duration: duration, label: label)
+    )
   }
 
   /// The number of packets of a codec whose packets hold any number of samples (PCM), which only reading them all

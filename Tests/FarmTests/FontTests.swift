@@ -1,4 +1,5 @@
 import Foundation
+import TestMedia
 import TestPrograms
 import Testing
 
@@ -92,25 +93,11 @@ struct FontTests {
       }
       return "fontname: own_0.ttf\n" + lines.map { String(decoding: $0, as: UTF8.self) }.joined(separator: "\n") + "\n"
     }
-    return """
-      [Script Info]
-      ScriptType: v4.00+
-      PlayResX: 320
-      PlayResY: 180
-
-      [V4+ Styles]
-      Format: Name, Fontname, Fontsize, PrimaryColour, SecondaryColour, OutlineColour, BackColour, Bold, Italic, \
-      Underline, StrikeOut, ScaleX, ScaleY, Spacing, Angle, BorderStyle, Outline, Shadow, Alignment, MarginL, MarginR, \
-      MarginV, Encoding
-      Style: Default,\(family),30,&H00FFFFFF,&H00FFFFFF,&H00000000,&H00000000,0,0,0,0,100,100,0,0,1,1,0,5,0,0,0,1
-
-      [Fonts]
-      \(fonts.map(encoded).joined())
-      [Events]
-      Format: Layer, Start, End, Style, Name, MarginL, MarginR, MarginV, Effect, Text
-      Dialogue: 0,0:00:00.00,0:00:02.00,Default,,0,0,0,,Maroubra
-
-      """
+    return CaptionFile.ass(
+      styles: [
+        "Default,\(family),30,&H00FFFFFF,&H00FFFFFF,&H00000000,&H00000000,0,0,0,0,100,100,0,0,1,1,0,5,0,0,0,1"
+      ],
+      fonts: fonts.map(encoded).joined(), events: ["0,0:00:00.00,0:00:02.00,Default,,0,0,0,,Maroubra"])
   }
 
   @Test

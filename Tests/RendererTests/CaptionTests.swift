@@ -10,28 +10,18 @@ import Testing
 
 /// Captions that are drawn: those of ffmpeg's `subtitles` filter, and the same at any cut of the film.
 @Suite struct CaptionTests {
-  static let script = """
-    [Script Info]
-    ScriptType: v4.00+
-    PlayResX: 320
-    PlayResY: 180
-
-    [V4+ Styles]
-    Format: Name, Fontname, Fontsize, PrimaryColour, SecondaryColour, OutlineColour, BackColour, Bold, Italic, \
-    Underline, StrikeOut, ScaleX, ScaleY, Spacing, Angle, BorderStyle, Outline, Shadow, Alignment, MarginL, MarginR, \
-    MarginV, Encoding
-    Style: Default,DejaVu Sans,18,&H00FFFFFF,&H000000FF,&H00000000,&H00000000,0,0,0,0,100,100,0,0,1,2,1,2,10,10,10,1
-    Style: Sign,DejaVu Sans,24,&H0000FFFF,&H000000FF,&H00FF0000,&H80000000,-1,0,0,0,100,100,2,10,1,2,2,7,20,20,20,1
-
-    [Events]
-    Format: Layer, Start, End, Style, Name, MarginL, MarginR, MarginV, Effect, Text
-    Dialogue: 0,0:00:00.20,0:00:01.50,Default,,0,0,0,,Plain {\\i1}italic{\\i0} and {\\c&H00FF00&}green\\Nof two lines
-    Dialogue: 0,0:00:00.70,0:00:02.50,Default,,0,0,0,,above the first
-    Dialogue: 0,0:00:02.00,0:00:03.00,Default,,0,0,0,,מימין לשמאל and 日本語
-    Dialogue: 0,0:00:00.50,0:00:02.80,Sign,,0,0,0,,SIGN {\\rDefault}after
-    Dialogue: 0,0:00:01.00,0:00:02.90,Default,,0,0,0,,{\\pos(160,90)\\fad(300,300)\\t(\\fscx180)}moved
-
-    """
+  static let script = CaptionFile.ass(
+    styles: [
+      "Default,DejaVu Sans,18,&H00FFFFFF,&H000000FF,&H00000000,&H00000000,0,0,0,0,100,100,0,0,1,2,1,2,10,10,10,1",
+      "Sign,DejaVu Sans,24,&H0000FFFF,&H000000FF,&H00FF0000,&H80000000,-1,0,0,0,100,100,2,10,1,2,2,7,20,20,20,1",
+    ],
+    events: [
+      "0,0:00:00.20,0:00:01.50,Default,,0,0,0,,Plain {\\i1}italic{\\i0} and {\\c&H00FF00&}green\\Nof two lines",
+      "0,0:00:00.70,0:00:02.50,Default,,0,0,0,,above the first",
+      "0,0:00:02.00,0:00:03.00,Default,,0,0,0,,מימין לשמאל and 日本語",
+      "0,0:00:00.50,0:00:02.80,Sign,,0,0,0,,SIGN {\\rDefault}after",
+      "0,0:00:01.00,0:00:02.90,Default,,0,0,0,,{\\pos(160,90)\\fad(300,300)\\t(\\fscx180)}moved",
+    ])
 
   /// A film of 3 s with captions, rendered segment by segment.
   private struct Film {

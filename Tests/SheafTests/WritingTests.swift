@@ -100,19 +100,29 @@ struct WritingTests {
     // A machine that has run for 20 hours.
     let now: Int64 = 72_000
     let silence = [[Float](repeating: 0, count: 800)]
-    await #expect(throws: SheafError.self) { try await pictures.append(grey(1, pictures.pool), at: time(25 * now)) }
-    await #expect(throws: SheafError.self) {
-      try await sound.append(AudioSample(position: 8000 * now, sampleRate: 8000, channels: silence))
+    func refusal(_ append: () async throws -> Void) async -> String {
+      do {
+        try await append()
+        return "none"
+      } catch {
+        return "\(error)"
+      }
     }
+    let early = await refusal { try await pictures.append(grey(1, pictures.pool), at: time(25 * now)) }
+    #expect(early.contains("the first picture is at 72000 s") && early.contains("startSession(at:)"), "\(early)")
+    let sample = AudioSample(position: 8000 * now, sampleRate: 8000, channels: silence)
+    let earlySound = await refusal { try await sound.append(sample) }
+    #expect(earlySound.contains("the first sample is at 72000 s"), "\(earlySound)")
     try await writer.startSession(at: time(25 * now))
     try await pictures.append(grey(1, pictures.pool), at: time(25 * now))
-    try await sound.append(AudioSample(position: 8000 * now, sampleRate: 8000, channels: silence))
-    await #expect(throws: SheafError.self) {
-      try await pictures.append(grey(2, pictures.pool), at: time(25 * (now + 90_000)))
+    try await sound.append(sample)
+    let late = await refusal { try await pictures.append(grey(2, pictures.pool), at: time(25 * (now + 90_000))) }
+    #expect(late.contains("162000 s") && late.contains("at most a day"), "\(late)")
+    let lateSound = await refusal {
+      try await sound.append(
+        AudioSample(position: 8000 * (now + 90_000), sampleRate: 8000, channels: silence))
     }
-    await #expect(throws: SheafError.self) {
-      try await sound.append(AudioSample(position: 8000 * (now + 90_000), sampleRate: 8000, channels: silence))
-    }
+    #expect(lateSound.contains("162000 s") && lateSound.contains("at most a day"), "\(lateSound)")
     try await pictures.append(grey(2, pictures.pool), at: time(25 * now + 1))
     let film = try await writer.finish()
     #expect(film.frames == 2)

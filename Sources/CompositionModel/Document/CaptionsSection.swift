@@ -109,9 +109,7 @@ extension DocumentReader {
 
   /// Reads `language`, `title` and `default`.
   mutating func captionTrack(_ fields: Fields) -> CaptionTrack {
-    let label = trackLabel(fields)
-    return CaptionTrack(
-      language: label.language, title: label.title, isDefault: boolean(fields["default"]) ?? false)
+    CaptionTrack(label: trackLabel(fields) ?? TrackLabel(), isDefault: boolean(fields["default"]) ?? false)
   }
 }
 

@@ -20,7 +20,7 @@ struct VideoEntry: Sendable {
   /// Whether a keyframe is also where the picture changes. Nil: it is, unless the document has several outputs.
   var sceneCuts: Bool?
   var pixelFormat: PixelFormat?
-  var label = TrackLabel()
+  var label: TrackLabel?
   var pointer: JSONPointer
 
   static let keys =
@@ -51,7 +51,7 @@ struct AudioEntry: Sendable {
   var sampleRate: Int?
   var channels: Int?
   var bitDepth: Int?
-  var label = TrackLabel()
+  var label: TrackLabel?
   var pointer: JSONPointer
 
   static let keys = ["codec", "bitRate", "sampleRate", "channels", "bitDepth"] + TrackLabel.keys

@@ -184,10 +184,11 @@ extension Lowering {
   mutating func exportSettings(_ format: LoweredFormat) -> ExportSettings? {
     let entry = document.export
     let container = container()
-    let labels = (
-      video: label(entry.video.settings?.label, at: entry.place.key("video"), in: container),
-      audio: label(entry.audio.settings?.label, at: entry.place.key("audio"), in: container)
-    )
+    let labels = (video: entry.video.settings?.label, audio: entry.audio.settings?.label)
+    if let container {
+      check(labels.video, at: entry.place.key("video"), isStoredIn: container)
+      check(labels.audio, at: entry.place.key("audio"), isStoredIn: container)
+    }
     if entry.isPassthrough {
       checkPassthrough(container)
       let metadata = outputMetadata(in: container)

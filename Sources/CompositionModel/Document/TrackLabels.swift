@@ -7,9 +7,10 @@ extension TrackLabel {
 }
 
 extension DocumentReader {
-  /// Reads `language` and `title` of a track of the output.
-  mutating func trackLabel(_ fields: Fields) -> TrackLabel {
-    TrackLabel(language: language(fields["language"]), title: title(fields["title"]))
+  /// Reads `language` and `title` of a track of the output. Nil: it has neither.
+  mutating func trackLabel(_ fields: Fields) -> TrackLabel? {
+    let label = TrackLabel(language: language(fields["language"]), title: title(fields["title"]))
+    return label == TrackLabel() ? nil : label
   }
 
   /// Reads a language of ISO 639-2.
@@ -34,7 +35,7 @@ extension DocumentReader {
 }
 
 extension Container {
-  /// Whether it can state the language and the title of a track of pictures or sound.
+  /// Whether it stores the language and the title of a video or an audio track.
   var hasTrackLabels: Bool {
     switch self {
     case .mp4, .mov, .m4v, .m4a, .mkv, .webm: true
@@ -44,17 +45,14 @@ extension Container {
 }
 
 extension Lowering {
-  /// The label of a track of the output. Nil: it has none.
-  /// - Parameter written: In the settings at `pointer`.
-  mutating func label(_ written: TrackLabel?, at pointer: JSONPointer, in container: Container?) -> TrackLabel? {
-    guard let written = written?.stated else { return nil }
-    if let container, !container.hasTrackLabels {
-      let others = list(Container.allCases.filter(\.hasTrackLabels).map(\.rawValue))
-      for (key, isGiven) in [("language", written.language != nil), ("title", written.title != nil)] where isGiven {
-        problems.add(pointer.key(key), "\(container) cannot state the \(key) of a track; \(others) can")
-      }
+  /// Reports a label that the container cannot store.
+  /// - Parameter label: In the settings at `pointer`.
+  mutating func check(_ label: TrackLabel?, at pointer: JSONPointer, isStoredIn container: Container) {
+    guard let label, !container.hasTrackLabels else { return }
+    let others = list(Container.allCases.filter(\.hasTrackLabels).map(\.rawValue))
+    for (key, isGiven) in [("language", label.language != nil), ("title", label.title != nil)] where isGiven {
+      problems.add(pointer.key(key), "\(container) cannot store the \(key) of a track; \(others) can")
     }
-    return written
   }
 }
 

@@ -100,16 +100,12 @@ public struct CaptionTrack: Sendable, Hashable, Codable {
   /// The name of a subtitle track of the document: captions with the same name are one track. Nil: they are a track of
   /// their own.
   public var id: TrackID?
-  /// Three letters of ISO 639-2, such as `eng`. Nil: not stated.
-  public var language: String?
-  /// For people, such as `English for the hard of hearing`.
-  public var title: String?
+  public var label: TrackLabel
   /// Whether players show it without being asked.
   public var isDefault: Bool
 
-  public init(language: String? = nil, title: String? = nil, isDefault: Bool = false) {
-    self.language = language
-    self.title = title
+  public init(label: TrackLabel = TrackLabel(), isDefault: Bool = false) {
+    self.label = label
     self.isDefault = isDefault
   }
 }

@@ -17,9 +17,9 @@ public struct ExportSettings: Sendable, Hashable, Codable {
   /// Degrees clockwise, 0, 90, 180 or 270, by which players turn the pictures. Nil: 0, or what the track that is copied
   /// states.
   public var rotation: Int?
-  /// Of the track of pictures. Nil: it has none, or that of the track that is copied.
+  /// The language and the title of the video track. Nil: none, or those of the track that is copied.
   public var videoLabel: TrackLabel?
-  /// Of the track of sound, in the same way.
+  /// Those of the audio track, in the same way.
   public var audioLabel: TrackLabel?
   /// Nil: none.
   public var artwork: Artwork?
@@ -43,6 +43,19 @@ public struct ExportSettings: Sendable, Hashable, Codable {
     self.audio = audio
     self.optimizeForNetworkUse = optimizeForNetworkUse
     self.metadata = metadata
+  }
+}
+
+/// The language and the title of a track of the output (FEATURES F53).
+public struct TrackLabel: Sendable, Hashable, Codable {
+  /// Three letters of ISO 639-2, such as `eng`. Nil: none.
+  public var language: String?
+  /// For people, such as `Director's commentary`. Nil: none.
+  public var title: String?
+
+  public init(language: String? = nil, title: String? = nil) {
+    self.language = language
+    self.title = title
   }
 }
 

@@ -102,11 +102,8 @@ private enum JPEGTables {
     72, 92, 95, 98, 112, 100, 103, 99,
   ]
   static let chroma: [Int] =
-    [
-      17, 18, 24, 47, 99, 99, 99, 99, 18, 21, 26, 66, 99, 99, 99, 99, 24, 26, 56, 99, 99, 99, 99, 99, 47, 66, 99, 99,
-      99,
-      99, 99, 99,
-    ] + Array(repeating: 99, count: 32)
+    [17, 18, 24, 47, 99, 99, 99, 99, 18, 21, 26, 66, 99, 99, 99, 99, 24, 26, 56, 99, 99, 99, 99, 99, 47, 66]
+    + Array(repeating: 99, count: 38)
 
   static func allocate(_ table: [Int], quality: Int) throws(MediaError) -> UnsafeMutablePointer<UInt16> {
     let percent = quality < 50 ? 5000 / quality : 200 - 2 * quality

@@ -168,7 +168,7 @@ struct ArtworkWriter {
   func complete(_ descriptor: Int32, from start: Int64, size: Int64, name: String) throws(MediaError) -> Int64 {
     guard place == .movie else { return size }
     return try MovieMetadata.add(
-      artwork, to: WrittenMovie(descriptor: descriptor, origin: start, size: size, name: name))
+      artwork, to: WrittenMovie(descriptor: descriptor, from: start, size: size, name: name))
   }
 
   /// The greatest number of bytes by which it makes the index of a movie longer.

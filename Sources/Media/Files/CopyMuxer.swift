@@ -13,7 +13,7 @@ package final class CopyMuxer {
     /// Decoded samples before time zero that are not presented, where the container states their number for the whole
     /// track: of MP3 and of Opus outside movies. Nil: it does not.
     package var hiddenSamples: Int?
-    /// What it states takes the place of what the format states. Nil: nothing does.
+    /// Its language and title take the place of those of the format. Nil: those stay.
     package var label: TrackLabel?
     /// Degrees clockwise, 0, 90, 180 or 270, by which players turn the pictures, whatever the format states. Nil: as it
     /// states.

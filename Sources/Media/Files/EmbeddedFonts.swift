@@ -12,11 +12,11 @@ package struct EmbeddedFont: Sendable {
   private static let greatestCount = 128
   private static let greatestSize = 64 << 20
 
-  /// The fonts of a file: those attached to a movie, and those in the section `[Fonts]` of a script.
+  /// The fonts of a file that libavformat recognizes: those attached to a movie, and those in the section `[Fonts]` of
+  /// a script.
   package static func fonts(
     in source: any ByteSource, name: String, movement: Movement? = nil
   ) throws(MediaError) -> [EmbeddedFont] {
-    guard try !SubRipCheck.isOne(source, name: name) else { return [] }
     let demuxer = try Demuxer(source, name: name, movement: movement)
     var found: [EmbeddedFont] = []
     for case let stream? in demuxer.streams {

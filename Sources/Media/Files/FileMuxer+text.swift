@@ -37,7 +37,7 @@ extension FileMuxer {
     }
     stream.pointee.time_base = AVRational(num: 1, den: 1000)
     stream.pointee.disposition = text.description.isDefault ? AV_DISPOSITION_DEFAULT : 0
-    file.state(TrackLabel(language: text.description.language, title: text.description.title), of: stream)
+    file.state(text.description.label, of: stream)
   }
 
   /// Writes a caption. Those of a track come in order of their start, at about the time of the packets around them.

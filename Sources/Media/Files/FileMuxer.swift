@@ -10,7 +10,7 @@ package final class FileMuxer {
     package var packetCount: Int
     /// Seconds that are presented, from time zero.
     package var duration: MediaTime
-    /// Nil: it states none.
+    /// Nil: it has neither a language nor a title.
     package var label: TrackLabel?
 
     package init(header: PieceHeader, packetCount: Int, duration: MediaTime, label: TrackLabel? = nil) {
@@ -208,7 +208,7 @@ private struct IndexLayout {
     let titles = chapters.reduce(chapters.isEmpty ? 0 : 2048) { $0 + ($1.title?.utf8.count ?? 0) + 128 }
     return 4096 + artworkBound + values + titles
       + tracks.reduce(0) { $0 + $1.header.extradata.count + 2048 + ($1.label?.title?.utf8.count ?? 0) }
-      + texts.reduce(0) { $0 + $1.extradata.count + 4096 + ($1.description.title?.utf8.count ?? 0) }
+      + texts.reduce(0) { $0 + $1.extradata.count + 4096 + ($1.description.label.title?.utf8.count ?? 0) }
   }
 
   /// A packet takes at most: size 4, sync sample 4, decoding time 8, composition offset 8, and, if it is a chunk of its

@@ -1,67 +1,4 @@
 import CompositionModel
-internal import SystemSupport
-
-/// A movie that libavformat has written, whose index is changed.
-struct WrittenMovie {
-  /// Of a box at the file's top level or in the index.
-  struct Place {
-    var type: String
-    var offset: Int64
-    var size: Int64
-    var end: Int64 { offset + size }
-  }
-
-  let descriptor: Int32
-  /// The place of the file's first byte in that of the descriptor.
-  var origin: Int64 = 0
-  /// Of the file, in bytes.
-  let size: Int64
-  let name: String
-
-  func read(_ offset: Int64, _ count: Int) throws(MediaError) -> [UInt8] {
-    var bytes = [UInt8](repeating: 0, count: count)
-    let done = try mapErrors(to: MediaError.during("reading", name)) { () throws(SystemError) in
-      try bytes.withUnsafeMutableBufferPointer { buffer throws(SystemError) in
-        try readAll(descriptor, into: UnsafeMutableRawBufferPointer(buffer), at: origin + offset, name: name)
-      }
-    }
-    bytes.removeLast(count - done)
-    return bytes
-  }
-
-  func write(_ bytes: [UInt8], _ offset: Int64) throws(MediaError) {
-    try mapErrors(to: MediaError.during("writing", name)) { () throws(SystemError) in
-      try bytes.withUnsafeBufferPointer { buffer throws(SystemError) in
-        try writeAll(descriptor, UnsafeRawBufferPointer(buffer), at: origin + offset, name: name)
-      }
-    }
-  }
-
-  func boxes(from start: Int64, to end: Int64) throws(MediaError) -> [Place] {
-    var found: [Place] = []
-    var offset = start
-    while offset + 8 <= end {
-      let head = try read(offset, Int(min(16, end - offset)))
-      var size = Int64(bigEndian(head[0..<4]))
-      if size == 1, head.count == 16 { size = Int64(clamping: bigEndian(head[8..<16])) }
-      guard size >= 8, size <= end - offset else { throw failure("it has a box of \(size) bytes at \(offset)") }
-      found.append(Place(type: String(decoding: head[4..<8], as: UTF8.self), offset: offset, size: size))
-      offset += size
-    }
-    return found
-  }
-
-  /// The index, and what stands behind it.
-  func index() throws(MediaError) -> (index: Place, next: Place?) {
-    let top = try boxes(from: 0, to: size)
-    guard let place = top.firstIndex(where: { $0.type == "moov" }) else { throw failure("it has no index") }
-    return (top[place], place + 1 < top.count ? top[place + 1] : nil)
-  }
-
-  func failure(_ message: String) -> MediaError {
-    MediaError(.unsupported, operation: "changing the index of", subject: name, message: message)
-  }
-}
 
 /// Adds artwork to the metadata of a movie that libavformat has written.
 ///
@@ -71,27 +8,28 @@ enum MovieMetadata {
   /// - Returns: The file's size.
   static func add(_ artwork: ArtworkFile, to movie: WrittenMovie) throws(MediaError) -> Int64 {
     let (index, room) = try movie.index()
-    let last = try movie.boxes(from: index.offset + 8, to: index.end).last
-    var start = index.end
+    var start = index.place.upperBound
     var contents: [UInt8] = []
-    if let last, last.type == "udta" {
-      start = last.offset
-      contents = try movie.read(last.offset + 8, Int(last.size) - 8)
+    if let last = try movie.boxes(in: index.contents).last, last.type == "udta" {
+      start = last.place.lowerBound
+      contents = try movie.bytes(last.contents)
     }
     let made = Box("udta", userData(contents, with: artwork)).bytes
-    let growth = Int64(made.count) - (index.end - start)
-    guard index.size + growth <= Int64(UInt32.max) else { throw movie.failure("its index is too long") }
+    let growth = Int64(made.count) - (index.place.upperBound - start)
+    let size = Int64(index.place.count) + growth
+    guard size <= Int64(UInt32.max) else { throw movie.failure("its index is too long") }
     if let room {
-      guard room.type == "free", room.size == growth || room.size >= growth + 8 else {
+      let rest = Int64(room.place.count) - growth
+      guard room.type == "free", rest == 0 || rest >= 8 else {
         throw movie.failure("there is no room for \(growth) bytes behind its index")
       }
-      if room.size > growth {
-        try movie.write(bigEndian(UInt64(room.size - growth), 4) + Box.type("free"), index.end + growth)
+      if rest > 0 {
+        try movie.write(bigEndian(UInt64(rest), 4) + Box.type("free"), at: index.place.upperBound + growth)
       }
     }
-    try movie.write(made, start)
-    try movie.write(bigEndian(UInt64(index.size + growth), 4), index.offset)
-    return room == nil ? index.end + growth : movie.size
+    try movie.write(made, at: start)
+    try movie.write(bigEndian(UInt64(size), 4), at: index.place.lowerBound)
+    return room == nil ? index.place.upperBound + growth : movie.size
   }
 
   /// The contents of the box `udta` with artwork in its metadata, which are of iTunes' kind if it has none.

@@ -13,7 +13,7 @@ final class MuxerFile {
   private let descriptor: Int32
   private let start: Int64
   private var artwork: ArtworkWriter?
-  /// Of a QuickTime file, by the number of the track: they are written when it is complete.
+  /// Codes of ISO 639-2 by the number of the track, which are written when a QuickTime file is complete.
   var languages: [Int: String] = [:]
   /// Of the complete file, in bytes.
   private var size: Int64?
@@ -122,7 +122,7 @@ final class MuxerFile {
     try check(result, "finishing", name)
     try io.flush()
     if !languages.isEmpty {
-      try WrittenMovie(descriptor: descriptor, origin: start, size: io.byteCount, name: name).state(languages)
+      try WrittenMovie(descriptor: descriptor, from: start, size: io.byteCount, name: name).state(languages)
     }
     size = try artwork?.complete(descriptor, from: start, size: io.byteCount, name: name)
   }

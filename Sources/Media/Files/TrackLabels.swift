@@ -27,24 +27,24 @@ extension MuxerFile {
 }
 
 extension WrittenMovie {
-  /// Writes the languages of tracks into a QuickTime file.
+  /// Writes the languages of tracks into a QuickTime file, which has codes of three letters alone.
   /// - Parameter languages: Codes of ISO 639-2 by the number of the track.
   func state(_ languages: [Int: String]) throws(MediaError) {
-    let index = try index().index
-    let tracks = try boxes(from: index.offset + 8, to: index.end).filter { $0.type == "trak" }
+    let tracks = try boxes(in: index().index.contents).filter { $0.type == "trak" }
     for (track, code) in languages.sorted(by: { $0.key < $1.key }) {
       guard let packed = Self.packed(code) else { continue }
-      guard tracks.indices.contains(track),
-        let media = try box("mdia", in: tracks[track]), let header = try box("mdhd", in: media)
-      else { throw failure("it has no header of track \(track)") }
+      guard tracks.indices.contains(track), let media = try box("mdia", in: tracks[track]),
+        let header = try box("mdhd", in: media)
+      else { throw failure("track \(track) has no header") }
       // Behind the version, two dates, the timescale and the duration, three of which version 1 has in eight bytes.
-      let version = try read(header.offset + 8, 1)
-      try write(bigEndian(packed, 2), header.offset + (version == [1] ? 40 : 28))
+      let start = header.contents.lowerBound
+      let version = try bytes(start..<(start + 1))
+      try write(bigEndian(packed, 2), at: start + (version == [1] ? 32 : 20))
     }
   }
 
-  private func box(_ type: String, in parent: Place) throws(MediaError) -> Place? {
-    try boxes(from: parent.offset + 8, to: parent.end).first { $0.type == type }
+  private func box(_ type: String, in parent: Box) throws(MediaError) -> Box? {
+    try boxes(in: parent.contents).first { $0.type == type }
   }
 
   /// Five bits a letter (QuickTime File Format, "Language Code Values"). Nil if it is not of three letters.

@@ -86,7 +86,9 @@ package enum AssetProbe {
     }
     let isFragmented = isMovie ? try hasFragments(source) : false
     // Of sound without an edit list the encoder's delay is stated in iTunes' metadata, if it is.
-    let isPlacedByEdits = findings.contains { $0.type == .video || movie?[$0.description.id ?? 0]?.editList != nil }
+    let isPlacedByEdits = findings.contains { finding in
+      finding.type == .video || finding.description.id.flatMap { movie?[$0]?.editList } != nil
+    }
     let zero = isMovie && !isFragmented && isPlacedByEdits ? .zero : try earliestStart(findings)
     var description = try finish(&findings, zero: zero, scripts, hasMedia: hasMedia, demuxer)
     if !failures.isEmpty { description.failures = failures }

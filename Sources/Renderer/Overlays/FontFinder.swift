@@ -40,7 +40,7 @@ package enum FontFinder {
     var fonts: [String: EmbeddedFont] = [:]
     for font in outlines == nil ? [] : embedded {
       let path = try FontFiles.path(of: font.bytes)
-      // One that cannot be read is as if it was not there, as for other renderers.
+      // A damaged one is left out, as other players do; then `check` warns that its family is not installed.
       if FcConfigAppFontAddFile(outlines, path) != 0 { fonts[path] = font }
     }
     var finding = try Finding(config: config, outlines: outlines, embedded: fonts)
@@ -90,8 +90,12 @@ package enum FontFinder {
       let name = "the captions \(digest.prefix(12))"
       do {
         // A file without them is a problem of the document, which is found when the film is planned.
-        formats[digest] = try AssetProbe.probe(source, name: name, movement: movement).defaultTrack(.subtitle)?.captions
-        embedded += try EmbeddedFont.fonts(in: source, name: name, movement: movement)
+        let asset = try AssetProbe.probe(source, name: name, movement: movement)
+        formats[digest] = asset.defaultTrack(.subtitle)?.captions
+        // SRT has none, and is not always recognized by its contents.
+        if asset.container != "srt" {
+          embedded += try EmbeddedFont.fonts(in: source, name: name, movement: movement)
+        }
       } catch {
         switch error.code {
         case .io, .outOfSpace, .outOfMemory: throw RenderError.during(name)(error)

@@ -43,7 +43,7 @@ package struct PassthroughTask: Sendable, Hashable, Codable {
     package var clips: [Clip]
     /// Seconds that are presented, from zero.
     package var duration: MediaTime
-    /// What it states takes the place of what the first clip's track states. Nil: nothing does.
+    /// Its language and title take the place of those of the first clip's track. Nil: those stay.
     package var label: TrackLabel?
     /// Degrees clockwise, 0, 90, 180 or 270, by which players turn the pictures, whatever the first clip's track
     /// states. Nil: as it states.

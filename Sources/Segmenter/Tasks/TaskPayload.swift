@@ -46,9 +46,9 @@ package struct StitchTask: Sendable, Hashable, Codable {
   /// Whether the index is at the start of the file.
   package var optimizeForNetworkUse: Bool
   package var metadata: [String: String]
-  /// Of the track of pictures. Nil: it states none.
+  /// The language and the title of the video track. Nil: none.
   package var videoLabel: TrackLabel?
-  /// Of the track of sound. Nil: it states none.
+  /// Those of the audio track. Nil: none.
   package var audioLabel: TrackLabel?
   /// Nil: there are none.
   package var chapters: [Chapter]?

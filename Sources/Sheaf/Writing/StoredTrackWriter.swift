@@ -17,9 +17,9 @@ final class StoredTrackWriter {
   }
 
   private let format: StoredFormat
-  /// What it states takes the place of what the format states. Nil: nothing does.
+  /// Its language and title take the place of those of the format. Nil: those stay.
   private let label: TrackLabel?
-  /// Degrees clockwise, in place of what the format states. Nil: nothing is.
+  /// Degrees clockwise, in place of the format's. Nil: the format's.
   private let rotation: Int?
   private let spool: PacketSpool
   /// The decoding time of the latest sample.

@@ -36,7 +36,8 @@ import Testing
     #expect(style.size == 40 && style.anchor == .top && style.outline == 2 && style.margin == 27)
     #expect(style.color == Color(red: 255, green: 0, blue: 0))
     #expect(captions[1].use == .drawn(nil))
-    #expect(captions[2].use == .track(CaptionTrack(language: "ger", title: "Deutsch", isDefault: true)))
+    #expect(
+      captions[2].use == .track(CaptionTrack(label: TrackLabel(language: "ger", title: "Deutsch"), isDefault: true)))
     #expect(try lowered(text("")).captions == nil)
   }
 
