@@ -243,14 +243,16 @@ import Wire
 
   @Test func aFetchGoesOnWithTheBytesThatItHasAndReportsTheFilm() async throws {
     let chunk = WireProtocol.maximumChunk
-    let film = (0..<(20 * chunk + 5)).map { UInt8(truncatingIfNeeded: $0 >> 8 &+ $0) }
+    // Of chunks that differ, and more than are read at once.
+    let atOnce = WireProtocol.readWindow / 2
+    let film = (0..<(atOnce + 20)).reduce(into: [UInt8]()) { $0 += [UInt8](repeating: UInt8($1), count: chunk) } + [1]
     let content = Sheaf_Content(Content(digest: .of(film), size: Int64(film.count)))
     let reads = Recorder<UInt64>()
     let farm = ScriptedFarm { message, connection in
       switch message {
       case .statusQuery: return [.status("j", .done, output: content)]
       case .readContent(let read):
-        if connection == 1, read.offset >= 12 * chunk { return [.hangUp] }
+        if connection == 1, read.offset >= UInt64((atOnce + 8) * chunk) { return [.hangUp] }
         // A probe of a connection that seems silent names no content.
         if connection == 2, !read.digest.isEmpty { reads.add(read.offset) }
         return [.data(read, of: film)]
@@ -262,8 +264,8 @@ import Wire
     let status = try await client(farm).fetch("j", into: output) { _ in }
     #expect(status.state == .done)
     #expect(try Data(contentsOf: URL(fileURLWithPath: output.path)) == Data(film))
-    // At least what was answered before the eight that may be under way at once.
-    #expect(try #require(reads.all.min()) >= UInt64(4 * chunk))
+    // A chunk is requested when all but those that may be under way at once have been written.
+    #expect(try #require(reads.all.min()) >= UInt64(8 * chunk))
     await farm.wait { $0 == .fetched(.with { $0.job = "j" }) }
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.url.path) == ["film.mov"])
     await farm.stop()
