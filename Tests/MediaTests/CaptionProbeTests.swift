@@ -115,6 +115,47 @@ import Testing
     #expect(events(asset) == ["1000-2000 0", "1000-2000 1", "2000-3000 3", "3000-4000 2", "4000-7000 4"])
   }
 
+  private static let head = "[Script Info]\nScriptType: v4.00+\n\n[Events]\n"
+
+  /// A script's head decides which fields its events have.
+  @Test(
+    arguments: [
+      ("Layer, Start, End, Style, Text", "Big,One, {\\b1}two"),
+      ("Layer, Start, End, Text", "One, {\\b1}two"),
+      ("Marked, Start, End, MarginV, STYLE, effect, Actor, Text", "7,Big,Banner,Ann,One, {\\b1}two"),
+      (
+        "Layer, Start, End, Style, Name, MarginL, MarginR, MarginV, Effect, Comment, Text",
+        "Big,,1,2,3,,no,One, {\\b1}two"
+      ),
+    ], ["\n", "\r\n"])
+  func anEventHasTheFieldsThatItsScriptNames(_ format: (names: String, fields: String), lineEnd: String) throws {
+    let text = Self.head + "Format: \(format.names)\nDialogue: 3,0:00:01.00,0:00:02.00,\(format.fields)\n"
+    let asset = try probe(text.replacing("\n", with: lineEnd), as: "a.ass")
+    let captions = try #require(asset.defaultTrack(.subtitle)?.captions)
+    let fields = try #require(captions.events.first).fields.split(
+      separator: ",", maxSplits: 8, omittingEmptySubsequences: false)
+    try #require(fields.count == 9)
+    #expect(fields[8] == "One, {\\b1}two" && fields[1] == "3")
+    #expect(fields[2] == (format.names.lowercased().contains("style") ? "Big" : "Default"))
+    #expect(fields[6] == (format.names.contains("MarginL") ? "3" : format.names.contains("MarginV") ? "7" : "0"))
+    #expect(fields[7] == (format.names.contains("effect") ? "Banner" : ""))
+    let usual = "Format: Layer, Start, End, Style, Name, MarginL, MarginR, MarginV, Effect, Text"
+    #expect(captions.header.split(whereSeparator: \.isNewline).last.map(String.init) == usual)
+  }
+
+  @Test(arguments: [
+    ("Format: Start, End, Layer, Text\nDialogue: 0:00:01.00,0:00:02.00,0,Hi\n", "layer, start and end cannot be read"),
+    ("Format: Layer, Start, End, Text\nDialogue: 0,one,two,Hi\n", "Dialogue: 0,one,two,Hi"),
+    ("Format: Layer, Start, End, Style\nDialogue: 0,0:00:01.00,0:00:02.00,Hi\n", "no field \"Text\""),
+  ])
+  func anEventThatCannotBeReadIsNamed(events: String, message: String) throws {
+    #expect {
+      try probe(Self.head + events, as: "a.ass")
+    } throws: {
+      ($0 as? MediaError)?.message.contains(message) == true
+    }
+  }
+
   @Test func aCaptionOfATextFileThatEndsAtItsStartIsNotShown() throws {
     let head =
       "[Script Info]\nScriptType: v4.00+\n\n[Events]\n"

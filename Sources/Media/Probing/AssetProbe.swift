@@ -136,7 +136,12 @@ package enum AssetProbe {
       case .audio: audio[index] = Result { () throws(MediaError) in try AudioScan(stream, demuxer) }
       case .subtitle:
         other[index] = PacketExtent()
-        texts[index] = try CaptionScan(stream, container: demuxer.formatName, name: demuxer.name).map { .success($0) }
+        do throws(MediaError) {
+          let scan = try CaptionScan(stream, container: demuxer.formatName, name: demuxer.name)
+          texts[index] = scan.map { .success($0) }
+        } catch {
+          texts[index] = .failure(error)
+        }
       case .metadata: other[index] = PacketExtent()
       case nil: break
       }

@@ -17,6 +17,7 @@ final class CaptionScan {
   private let hasEnds: Bool
   private var events: [(start: Int64, end: Int64?, fields: String)] = []
   private var size = 0
+  private let format: ScriptEventFormat
 
   /// Nil for a track whose captions are no text, or that cannot be decoded.
   /// - Parameter container: libavformat's name of the file's format.
@@ -34,6 +35,9 @@ final class CaptionScan {
     guard avcodec_parameters_to_context(context, parameters) >= 0 else { return nil }
     context.pointee.pkt_timebase = timebase
     guard avcodec_open2(context, decoder, nil) >= 0 else { return nil }
+    let header = UnsafeBufferPointer(
+      start: context.pointee.subtitle_header, count: Int(context.pointee.subtitle_header_size))
+    format = try ScriptEventFormat(String(decoding: header, as: UTF8.self), name: name)
   }
 
   deinit {
@@ -55,7 +59,7 @@ final class CaptionScan {
     let end = packet.duration > 0 || hasEnds ? packet.pts &+ packet.duration : nil
     for index in 0..<Int(subtitle.num_rects) {
       guard let text = subtitle.rects[index]?.pointee.ass else { continue }
-      let fields = String(cString: text).replacing("\u{1}", with: "")
+      let fields = format.usual(String(cString: text).replacing("\u{1}", with: ""))
       events.append((packet.pts, end, fields))
       size += fields.utf8.count
       guard events.count <= CaptionsFormat.greatestCount, size <= CaptionsFormat.greatestSize else {
@@ -104,11 +108,7 @@ final class CaptionScan {
       if start < end { found.append(CaptionEvent(start: start, end: end, fields: event.fields)) }
     }
     let order = found.indices.sorted { (found[$0].start, $0) < (found[$1].start, $1) }
-    let header = context.pointee.subtitle_header.map { header in
-      String(
-        decoding: UnsafeBufferPointer(start: header, count: Int(context.pointee.subtitle_header_size)), as: UTF8.self)
-    }
-    return CaptionsFormat(header: header ?? "", hasStyles: hasStyles, events: order.map { found[$0] })
+    return CaptionsFormat(header: format.header, hasStyles: hasStyles, events: order.map { found[$0] })
   }
 
   /// For each event the start of the next one in the file that starts later. Nil: there is none.
