@@ -50,13 +50,12 @@ struct WaveformCommand: AsyncParsableCommand {
       let output = Setting.text(output, "SHEAF_OUTPUT")
       // A place that cannot be written is reported before any work.
       let written = try output.map { try OutputFile($0) }
-      let folder = ProcessEnvironment.value("TMPDIR") ?? "/tmp"
-      guard access(folder, W_OK | X_OK) == 0 else {
-        throw CommandFailure(
-          .document,
-          "the sound cannot be written into the folder of TMPDIR, \(folder): \(String(cString: strerror(errno)))")
+      let sound: String
+      do throws(SystemError) {
+        sound = try TemporaryFiles.path() + ".wav"
+      } catch {
+        throw CommandFailure(.document, "the sound cannot be kept while it is read: \(error)")
       }
-      let sound = "\(folder)/sheaf-\(String(UInt64.random(in: .min ... .max), radix: 36)).wav"
       defer { unlink(sound) }
       let (edit, channels) = try await self.edit(sound, configuration)
       let render = LocalRender(edit: edit, output: sound, segmentDuration: "")

@@ -1,12 +1,13 @@
 import FoundationEssentials
+import SystemSupport
 
 /// A folder of its own that is removed with its contents when nothing holds it any more.
 final class TemporaryFolder: Sendable {
   let path: String
 
-  init() throws {
-    path = FileManager.default.temporaryDirectory.appendingPathComponent("sheaf-\(UUID().uuidString)").path
-    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+  init() throws(SystemError) {
+    path = try TemporaryFiles.path()
+    try Directories.make(path, permissions: 0o700)
   }
 
   deinit {

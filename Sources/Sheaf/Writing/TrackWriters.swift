@@ -8,9 +8,8 @@ import SystemSupport
 
 extension OpenFile {
   /// An empty file without a name, which is gone with its descriptor.
-  static func unnamed() throws -> OpenFile {
-    let folder = FileManager.default.temporaryDirectory.path
-    let path = "\(folder)/sheaf-\(UUID().uuidString)"
+  static func unnamed() throws(SystemError) -> OpenFile {
+    let path = try TemporaryFiles.path()
     let file = try OpenFile.open(path, O_RDWR | O_CREAT | O_EXCL, permissions: 0o600)
     unlink(path)
     return file

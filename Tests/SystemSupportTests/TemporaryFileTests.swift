@@ -1,0 +1,20 @@
+import Foundation
+import TestPrograms
+import Testing
+
+@testable import SystemSupport
+
+struct TemporaryFileTests {
+  @Test func aPathOfTheFolderThatTMPDIRNamesIsNew() throws {
+    let folder = try TemporaryFolder()
+    let path = try TemporaryFiles.path(in: folder.url.path)
+    #expect(path.hasPrefix("\(folder.url.path)/sheaf-"))
+    #expect(try TemporaryFiles.path(in: folder.url.path) != path)
+    #expect(try TemporaryFiles.path(in: nil).hasPrefix("/tmp/sheaf-"))
+  }
+
+  @Test func aFolderThatIsNotThereIsNamed() throws {
+    let error = #expect(throws: SystemError.self) { try TemporaryFiles.path(in: "/none") }
+    #expect(error?.description == "writing into the folder of TMPDIR, /none, failed: No such file or directory")
+  }
+}
