@@ -167,6 +167,8 @@ package struct JobRun: Sendable {
 
   /// Throws with exit code 1 if there is no such job.
   package func status(of job: String, withTasks: Bool = false) async throws -> Sheaf_JobStatus {
+    // The query without a name is that of all jobs.
+    guard !job.isEmpty else { throw Self.absent(job) }
     let reply = try await jobs(
       .with {
         $0.job = job
@@ -237,7 +239,9 @@ package struct JobRun: Sendable {
     try await client.send(.fetched(.with { $0.job = job }))
   }
 
-  private static func absent(_ job: String) -> CommandFailure { CommandFailure(.work, "there is no job \(job)") }
+  private static func absent(_ job: String) -> CommandFailure {
+    CommandFailure(.work, job.isEmpty ? "the name of the job is empty" : "there is no job \(job)")
+  }
 }
 
 extension Sheaf_JobState {

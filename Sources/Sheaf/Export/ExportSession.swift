@@ -125,8 +125,8 @@ public final class ExportSession: Sendable {
   }
 
   private func run() async throws -> Film {
-    let file = try EditFile(edit)
     let path = url.path
+    let file = try EditFile(edit, film: path)
     try file.checkOutput(path)
     let status: Sheaf_JobStatus
     let files: [ContentPackage.File]

@@ -110,9 +110,10 @@ public struct LocalRenderer: Sendable, Hashable {
 
 extension EditFile {
   /// An edit whose relative paths are relative to the program's working folder.
-  init(_ edit: Edit) throws(CommandFailure) {
+  /// - Parameter film: Its path, whose last part is the name for people.
+  init(_ edit: Edit, film: String? = nil) throws(CommandFailure) {
     let bytes: [UInt8]
     do { bytes = try edit.document() } catch { throw CommandFailure(problems: error.problems) }
-    try self.init(bytes, name: "edit", folder: FileManager.default.currentDirectoryPath)
+    try self.init(bytes, name: film ?? "edit", folder: FileManager.default.currentDirectoryPath)
   }
 }
