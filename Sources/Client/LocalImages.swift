@@ -87,26 +87,14 @@ package struct LocalImages: Sendable {
   package func run(_ configuration: LocalFarm.Configuration, found: [Problem]) async throws -> Result {
     let known = knownNumbers ?? 0..<1
     try await BlockingWork.run { try check(known) }
-    let message = Sheaf_InspectDocument.with {
-      $0.document = Data(edit?.bytes ?? [])
-      $0.assets = assets
-      // The container has no effect on pictures, and this one takes every codec of pictures.
-      if let edit, edit.outputPath == nil { $0.output = "film.mkv" }
-    }
-    let inspection = LocalInspection(edit: edit, assets: assets)
+    // The container has no effect on pictures, and this one takes every codec of pictures.
+    let output = edit != nil && edit?.outputPath == nil ? "film.mkv" : ""
+    let inspection = LocalInspection(edit: edit, assets: assets, output: output)
+    // With problems of its own, a document is only examined for the others.
+    let isExamined = !found.isEmpty || edit?.document.problems.isEmpty == false
+    let images = isExamined ? Data() : try JSONCoding.encoder.encode(request)
     return try await LocalFarm.run(configuration) { farm in
-      let reply = try await CoordinatorClient.run(farm.endpoint) { client in
-        try await JobRun(client).provide(assets)
-        var message = message
-        // With problems of its own, a document is only examined for the others.
-        if found.isEmpty, edit?.document.problems.isEmpty ?? true {
-          message.images = try JSONCoding.encoder.encode(request)
-        }
-        guard case .inspectReply(let reply) = try await client.request(.inspectDocument(message)) else {
-          throw CoordinatorClient.unexpected
-        }
-        return reply
-      }
+      let reply = try await inspection.ask(farm, configuration.contents, images: images)
       let problems = inspection.problems(reply, and: found)
       guard problems.isEmpty else { throw CommandFailure(problems: problems) }
       let pictures = try JSONDecoder().decode(ImageReply.self, from: reply.images)

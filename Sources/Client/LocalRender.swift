@@ -24,15 +24,23 @@ package struct LocalInspection: Sendable {
   }
 
   /// Starts a farm, uploads the files, and returns the coordinator's answer. Throws with exit code 1 if the farm cannot
-  /// be started or a file cannot be uploaded.
+  /// be started or a file cannot be uploaded, and with a problem for each file that is gone meanwhile.
   package func run(_ configuration: LocalFarm.Configuration) async throws -> Sheaf_InspectReply {
+    try await LocalFarm.run(configuration) { try await ask($0, configuration.contents) }
+  }
+
+  /// Has a farm make pictures too.
+  /// - Parameter images: The request for them; empty: none are made.
+  func ask(_ farm: LocalFarm, _ contents: FileContentCache, images: Data = Data()) async throws -> Sheaf_InspectReply {
     let message = Sheaf_InspectDocument.with {
       $0.document = Data(edit?.bytes ?? [])
       $0.assets = assets
       $0.segmentDuration = segmentDuration
       $0.output = output
+      $0.images = images
     }
-    return try await LocalFarm.run(configuration) { farm in
+    let media = MediaWatch(assets: assets, contents: contents, hasDocument: edit != nil)
+    return try await media.run(lookingAt: MediaWatch.eachSecond) {
       try await CoordinatorClient.run(farm.endpoint) { client in
         try await JobRun(client).provide(assets)
         guard case .inspectReply(let reply) = try await client.request(.inspectDocument(message)) else {
@@ -101,6 +109,7 @@ package struct LocalRender: Sendable {
       let inspection = LocalInspection(edit: edit, assets: assets, output: output, segmentDuration: segmentDuration)
       throw CommandFailure(problems: inspection.problems(try await inspection.run(configuration), and: found))
     }
+    let media = MediaWatch(assets: assets, contents: configuration.contents)
     return try await LocalFarm.run(configuration) { farm in
       try await CoordinatorClient.run(farm.endpoint) { client in
         let run = JobRun(client)
@@ -110,10 +119,7 @@ package struct LocalRender: Sendable {
           let job = try await run.submit(
             JobRun.Submission(
               edit, assets, output: output, segmentDuration: segmentDuration, strictMedia: strictMedia, strict: strict))
-          let status = try await run.wait(for: job) { status, _ in
-            if status.state != .done { report(status.withoutStart) }
-          }
-          try status.requireDone()
+          let status = try await finish(job, run, media, report)
           guard let film = status.output.content else { throw CoordinatorClient.unexpected }
           let outputs = try status.outputList
           do {
@@ -136,6 +142,26 @@ package struct LocalRender: Sendable {
         throw CancellationError()
       }
     }
+  }
+
+  /// Waits until the job is done. Throws why it is not.
+  private func finish(
+    _ job: String, _ run: JobRun, _ media: MediaWatch, _ report: @escaping @Sendable (Sheaf_JobStatus) -> Void
+  ) async throws -> Sheaf_JobStatus {
+    let (waits, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    let status = try await media.run(lookingAt: waits) {
+      try await run.wait(for: job) { status, _ in
+        if status.state != .done { report(status.withoutStart) }
+        if !status.waitsFor.isEmpty { continuation.yield() }
+      }
+    }
+    if status.state == .failed {
+      // It may have failed for a file that has other bytes now, and what a farm advises then is not for here.
+      let problems = try await media.problems()
+      guard problems.isEmpty else { throw CommandFailure(problems: problems) }
+    }
+    try status.requireDone()
+    return status
   }
 }
 

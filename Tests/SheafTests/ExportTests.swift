@@ -142,6 +142,9 @@ struct SmallMedia {
       #expect(ended.state == .done)
       #expect(ended.progress.fraction == 1)
       #expect(try await farm.status(of: job).state == .done)
+      await #expect(throws: SheafError(.failed, "the name of the job is empty")) {
+        try await farm.status(of: Farm.Job(id: ""))
+      }
       let fetched = try await farm.fetch(job, to: media.url("fetched.mp4"))
       #expect(fetched.digest == film.digest)
       let again = try await ExportSession(edit, to: media.url("again.mp4"), on: .farm(farm)).export()
@@ -295,6 +298,29 @@ struct SmallMedia {
     await cancel(ExportSession(edit, to: url, on: .local(media.renderer))) { _ in true }
     #expect(try FileManager.default.contentsOfDirectory(atPath: media.folder.url.path).sorted() == before)
     #expect(try Data(contentsOf: url) == Data("earlier".utf8))
+  }
+
+  @Test func anExportOfWhichAFileIsRemovedEndsWithItsName() async throws {
+    let media = try SmallMedia()
+    try Tool.ffmpeg(
+      "-f", "lavfi", "-i", "testsrc2=s=640x360:r=25:d=60", "-pix_fmt", "yuv420p", "-c:v", "libx264", "-preset",
+      "ultrafast", "-g", "25", media.folder.path("long.mp4"))
+    var edit = Edit()
+    try edit.composition.insert(edit.add(try await media.asset("long.mp4").load()).whole())
+    // So slow that most of it is not rendered yet when the file is removed.
+    edit.export.video = .settings(.init(codec: .h264, preset: "veryslow"))
+    let session = ExportSession(edit, to: media.url("film.mp4"), on: .local(media.renderer))
+    let export = Task { try await session.export() }
+    for await progress in session.progress where progress.framesTotal > 0 {
+      try FileManager.default.removeItem(at: media.url("long.mp4"))
+      break
+    }
+    await #expect {
+      try await export.value
+    } throws: { error in
+      (error as? SheafError)?.problems.map(\.pointer) == ["/assets/long"]
+    }
+    #expect(!FileManager.default.fileExists(atPath: media.folder.path("film.mp4")))
   }
 
   @Test func theProblemsOfAnExportAreThoseOfACheck() async throws {

@@ -1,0 +1,71 @@
+import CompositionModel
+import ContentStorage
+import Foundation
+import TestPrograms
+import Testing
+import Wire
+
+@testable import Client
+
+/// What becomes of a command whose media are gone while it works.
+struct MediaWatchTests {
+  private let folder: TemporaryFolder
+  private let contents = FileContentCache()
+
+  init() throws {
+    folder = try TemporaryFolder()
+  }
+
+  private func watch(_ files: [String: String]) async throws -> MediaWatch {
+    var assets: [Sheaf_SubmittedAsset] = []
+    for (name, text) in files.sorted(by: { $0.key < $1.key }) {
+      let path = try folder.write(Data(text.utf8), name)
+      assets.append(try await AssetFile.asset(path, id: name, writtenAs: name, contents).get())
+    }
+    return MediaWatch(assets: assets, contents: contents)
+  }
+
+  @Test func theFilesThatAreGoneOrHaveOtherBytesAreNamed() async throws {
+    let watch = try await watch(["gone": "a", "same": "b", "copied": "c", "other": "d"])
+    #expect(try await watch.problems() == [])
+    try FileManager.default.removeItem(atPath: folder.path("gone"))
+    // Another file with the same bytes.
+    try FileManager.default.removeItem(atPath: folder.path("copied"))
+    _ = try folder.write(Data("c".utf8), "copied")
+    _ = try folder.write(Data("e".utf8), "other")
+    let problems = try await watch.problems()
+    #expect(problems.map(\.pointer) == ["/assets/gone", "/assets/other"])
+    #expect(problems.first?.message.contains("there is no file") == true)
+    #expect(problems.last?.message == "the file other has changed since the command began; run it again")
+    var alone = watch
+    alone.hasDocument = false
+    #expect(try await alone.problems().map(\.pointer) == ["", ""])
+  }
+
+  @Test func workThatWaitsForThemEnds() async throws {
+    let watch = try await watch(["a": "a", "b": "b"])
+    let (moments, continuation) = AsyncStream.makeStream(of: Void.self)
+    continuation.yield()
+    let path = folder.path("a")
+    let error = await #expect(throws: CommandFailure.self) {
+      try await watch.run(lookingAt: moments) {
+        try FileManager.default.removeItem(atPath: path)
+        continuation.yield()
+        // As long as nothing cancels it.
+        try await Task.sleep(for: .seconds(3600))
+      }
+    }
+    #expect(error?.problems.map(\.pointer) == ["/assets/a"])
+  }
+
+  @Test func workThatEndsDoesSoWhateverBecomesOfThem() async throws {
+    let watch = try await watch(["a": "a"])
+    let path = folder.path("a")
+    let (moments, _) = AsyncStream.makeStream(of: Void.self)
+    let result = try await watch.run(lookingAt: moments) {
+      try FileManager.default.removeItem(atPath: path)
+      return 7
+    }
+    #expect(result == 7)
+  }
+}
