@@ -23,15 +23,35 @@ package struct LocalInspection: Sendable {
     self.segmentDuration = segmentDuration
   }
 
-  /// Starts a farm, uploads the files, and returns the coordinator's answer. Throws with exit code 1 if the farm cannot
-  /// be started or a file cannot be uploaded, and with a problem for each file that is gone meanwhile.
+  /// Starts a farm, uploads the files, and returns the coordinator's answer. A file that is gone meanwhile is a problem
+  /// of the answer. Throws with exit code 1 if the farm cannot be started or a file cannot be uploaded.
   package func run(_ configuration: LocalFarm.Configuration) async throws -> Sheaf_InspectReply {
     try await LocalFarm.run(configuration) { try await ask($0, configuration.contents) }
   }
 
-  /// Has a farm make pictures too.
+  /// Has a farm make pictures too, if no file is gone meanwhile.
   /// - Parameter images: The request for them; empty: none are made.
   func ask(_ farm: LocalFarm, _ contents: FileContentCache, images: Data = Data()) async throws -> Sheaf_InspectReply {
+    do {
+      return try await answer(farm, contents, images)
+    } catch let gone as MediaWatch.Gone {
+      let others = LocalInspection(
+        edit: edit, assets: assets.filter { !gone.assets.contains($0.id) }, output: output,
+        segmentDuration: segmentDuration)
+      var reply =
+        others.assets.isEmpty && edit == nil ? Sheaf_InspectReply() : try await others.ask(farm, contents)
+      let own = Set(gone.problems.map(\.pointer))
+      reply.problems.removeAll { own.contains($0.pointer) }
+      reply.problems += gone.problems.map { problem in
+        .with { ($0.pointer, $0.message) = (problem.pointer, problem.message) }
+      }
+      return reply
+    }
+  }
+
+  private func answer(
+    _ farm: LocalFarm, _ contents: FileContentCache, _ images: Data
+  ) async throws -> Sheaf_InspectReply {
     let message = Sheaf_InspectDocument.with {
       $0.document = Data(edit?.bytes ?? [])
       $0.assets = assets
@@ -39,7 +59,7 @@ package struct LocalInspection: Sendable {
       $0.output = output
       $0.images = images
     }
-    let media = MediaWatch(assets: assets, contents: contents, hasDocument: edit != nil)
+    let media = MediaWatch(assets: assets, contents: contents)
     return try await media.run(lookingAt: MediaWatch.eachSecond) {
       try await CoordinatorClient.run(farm.endpoint) { client in
         try await JobRun(client).provide(assets)
@@ -113,13 +133,11 @@ package struct LocalRender: Sendable {
     return try await LocalFarm.run(configuration) { farm in
       try await CoordinatorClient.run(farm.endpoint) { client in
         let run = JobRun(client)
-        try await run.provide(assets)
         for attempt in 1... {
           // Each attempt is a job of its own.
-          let job = try await run.submit(
-            JobRun.Submission(
-              edit, assets, output: output, segmentDuration: segmentDuration, strictMedia: strictMedia, strict: strict))
-          let status = try await finish(job, run, media, report)
+          let submission = JobRun.Submission(
+            edit, assets, output: output, segmentDuration: segmentDuration, strictMedia: strictMedia, strict: strict)
+          let status = try await job(run, submission, media, report)
           guard let film = status.output.content else { throw CoordinatorClient.unexpected }
           let outputs = try status.outputList
           do {
@@ -144,24 +162,26 @@ package struct LocalRender: Sendable {
     }
   }
 
-  /// Waits until the job is done. Throws why it is not.
-  private func finish(
-    _ job: String, _ run: JobRun, _ media: MediaWatch, _ report: @escaping @Sendable (Sheaf_JobStatus) -> Void
+  /// Submits the document, and waits until its job is done. Throws why it is not.
+  private func job(
+    _ run: JobRun, _ submission: JobRun.Submission, _ media: MediaWatch,
+    _ report: @escaping @Sendable (Sheaf_JobStatus) -> Void
   ) async throws -> Sheaf_JobStatus {
     let (waits, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-    let status = try await media.run(lookingAt: waits) {
-      try await run.wait(for: job) { status, _ in
-        if status.state != .done { report(status.withoutStart) }
-        if !status.waitsFor.isEmpty { continuation.yield() }
+    do {
+      return try await media.run(lookingAt: waits) {
+        try await run.provide(submission.assets)
+        let job = try await run.submit(submission)
+        let status = try await run.wait(for: job) { status, _ in
+          if status.state != .done { report(status.withoutStart) }
+          if !status.waitsFor.isEmpty { continuation.yield() }
+        }
+        try status.requireDone()
+        return status
       }
+    } catch let gone as MediaWatch.Gone {
+      throw CommandFailure(problems: gone.problems)
     }
-    if status.state == .failed {
-      // It may have failed for a file that has other bytes now, and what a farm advises then is not for here.
-      let problems = try await media.problems()
-      guard problems.isEmpty else { throw CommandFailure(problems: problems) }
-    }
-    try status.requireDone()
-    return status
   }
 }
 

@@ -8,7 +8,7 @@ import Wire
 @testable import Client
 
 /// What becomes of a command whose media are gone while it works.
-struct MediaWatchTests {
+@Suite(.timeLimit(.minutes(2))) struct MediaWatchTests {
   private let folder: TemporaryFolder
   private let contents = FileContentCache()
 
@@ -27,19 +27,17 @@ struct MediaWatchTests {
 
   @Test func theFilesThatAreGoneOrHaveOtherBytesAreNamed() async throws {
     let watch = try await watch(["gone": "a", "same": "b", "copied": "c", "other": "d"])
-    #expect(try await watch.problems() == [])
+    try await watch.look()
     try FileManager.default.removeItem(atPath: folder.path("gone"))
     // Another file with the same bytes.
     try FileManager.default.removeItem(atPath: folder.path("copied"))
     _ = try folder.write(Data("c".utf8), "copied")
     _ = try folder.write(Data("e".utf8), "other")
-    let problems = try await watch.problems()
-    #expect(problems.map(\.pointer) == ["/assets/gone", "/assets/other"])
-    #expect(problems.first?.message.contains("there is no file") == true)
-    #expect(problems.last?.message == "the file other has changed since the command began; run it again")
-    var alone = watch
-    alone.hasDocument = false
-    #expect(try await alone.problems().map(\.pointer) == ["", ""])
+    let gone = try #require(await #expect(throws: MediaWatch.Gone.self) { try await watch.look() })
+    #expect(gone.assets == ["gone", "other"])
+    #expect(gone.problems.map(\.pointer) == ["/assets/gone", "/assets/other"])
+    #expect(gone.problems.first?.message == "there is no file \(folder.path("gone"))")
+    #expect(gone.problems.last?.message == "the file other has changed since the command began; run it again")
   }
 
   @Test func workThatWaitsForThemEnds() async throws {
@@ -47,7 +45,7 @@ struct MediaWatchTests {
     let (moments, continuation) = AsyncStream.makeStream(of: Void.self)
     continuation.yield()
     let path = folder.path("a")
-    let error = await #expect(throws: CommandFailure.self) {
+    let gone = await #expect(throws: MediaWatch.Gone.self) {
       try await watch.run(lookingAt: moments) {
         try FileManager.default.removeItem(atPath: path)
         continuation.yield()
@@ -55,10 +53,25 @@ struct MediaWatchTests {
         try await Task.sleep(for: .seconds(3600))
       }
     }
-    #expect(error?.problems.map(\.pointer) == ["/assets/a"])
+    #expect(gone?.assets == ["a"])
   }
 
-  @Test func workThatEndsDoesSoWhateverBecomesOfThem() async throws {
+  @Test func workThatFailsForThemIsNotReportedByItself() async throws {
+    let watch = try await watch(["a": "a", "b": "b"])
+    let (moments, _) = AsyncStream.makeStream(of: Void.self)
+    let path = folder.path("b")
+    let failure = CommandFailure(.work, "nothing to read")
+    await #expect(throws: failure) { try await watch.run(lookingAt: moments) { throw failure } }
+    let gone = await #expect(throws: MediaWatch.Gone.self) {
+      try await watch.run(lookingAt: moments) {
+        try FileManager.default.removeItem(atPath: path)
+        throw failure
+      }
+    }
+    #expect(gone?.assets == ["b"])
+  }
+
+  @Test func workThatHasEndedIsDoneThoughAFileIsGone() async throws {
     let watch = try await watch(["a": "a"])
     let path = folder.path("a")
     let (moments, _) = AsyncStream.makeStream(of: Void.self)

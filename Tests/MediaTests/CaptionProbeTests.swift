@@ -121,7 +121,7 @@ import Testing
   @Test(
     arguments: [
       ("Layer, Start, End, Style, Text", "Big,One, {\\b1}two"),
-      ("Layer, Start, End, Text", "One, {\\b1}two"),
+      ("Layer, Start, End, Text", "One, {\\b1}two"), (" Layer, Start, End, Style, Text", "Big,One, {\\b1}two"),
       ("Marked, Start, End, MarginV, STYLE, effect, Actor, Text", "7,Big,Banner,Ann,One, {\\b1}two"),
       (
         "Layer, Start, End, Style, Name, MarginL, MarginR, MarginV, Effect, Comment, Text",
@@ -143,7 +143,40 @@ import Testing
     #expect(captions.header.split(whereSeparator: \.isNewline).last.map(String.init) == usual)
   }
 
+  /// The blocks of Matroska have the usual fields whatever the head names; libavformat's have those of the head.
+  @Test(arguments: ["Big,One, two", "Big,,0,0000,0,,One, two"])
+  func anEventOfMatroskaHasTheUsualFieldsOrThoseOfItsHead(fields: String) throws {
+    let folder = try TemporaryFolder()
+    let text =
+      Self.head + "Format: Layer, Start, End, Style, Text\nDialogue: 3,0:00:01.00,0:00:02.00,\(fields)\n"
+    try Data(text.utf8).write(to: URL(fileURLWithPath: folder.path("a.ass")))
+    _ = try Tool.ffmpeg(["-i", folder.path("a.ass"), "-c", "copy", folder.path("a.mkv")])
+    let asset = try AssetProbe.probe(openSource(folder.path("a.mkv")), name: "a.mkv")
+    #expect(events(asset) == ["1000-2000 One, two"])
+    #expect(asset.defaultTrack(.subtitle)?.captions?.events.first?.fields.hasPrefix("0,3,Big,,0,") == true)
+  }
+
+  /// A comma and a mark after it are one character to Swift.
+  @Test(arguments: ["Format: Layer, Start, End, Style, Text\n", ""])
+  func aTextThatBeginsWithAMarkIsKept(format: String) throws {
+    let usual = format.isEmpty ? ",0,0,0,," : ""
+    let asset = try probe(
+      Self.head + format + "Dialogue: 0,0:00:01.00,0:00:02.00,Default,\(usual)\u{301}, two\n", as: "a.ass")
+    let fields = try #require(asset.defaultTrack(.subtitle)?.captions?.events.first).fields.commaFields(9)
+    #expect(fields.count == 9 && fields.last == "\u{301}, two")
+  }
+
+  @Test func aNoteInAnotherSectionIsNoEvent() throws {
+    let events = "Dialogue: 0,0:00:01.00,0:00:02.00,Default,,0,0,0,,Hi\n\n[Notes]\nDialogue: a free note\n"
+    let asset = try probe(Self.head + events, as: "a.ass")
+    #expect(self.events(asset) == ["1000-2000 Hi"])
+  }
+
   @Test(arguments: [
+    ("  Dialogue: 0,0:00:01.00,0:00:02.00,Default,,0,0,0,,Hi\n", "cannot be read at the beginning"),
+    ("Format: Layer, Start, End, Text\nFormat: Layer, Start, End, Style, Text\n", "several formats"),
+    ("Dialogue: 0,0:00:01.00,0:00:02.00,Default,Hi\n", "fewer fields"),
+    ("Format: Layer, Start, End, Style, Name, Text\nDialogue: 0,0:00:01.00,0:00:02.00,Default,Hi\n", "fewer fields"),
     ("Format: Start, End, Layer, Text\nDialogue: 0:00:01.00,0:00:02.00,0,Hi\n", "layer, start and end cannot be read"),
     ("Format: Layer, Start, End, Text\nDialogue: 0,one,two,Hi\n", "Dialogue: 0,one,two,Hi"),
     ("Format: Layer, Start, End, Style\nDialogue: 0,0:00:01.00,0:00:02.00,Hi\n", "no field \"Text\""),

@@ -53,3 +53,11 @@ public struct CaptionEvent: Sendable, Hashable, Codable {
     try container.encode(fields)
   }
 }
+
+extension String {
+  /// The parts between commas, at most so many, of which the last has the rest. A comma counts also where a character
+  /// after it, such as a mark without a letter, makes one grapheme with it.
+  package func commaFields(_ most: Int) -> [String] {
+    unicodeScalars.split(separator: ",", maxSplits: most - 1, omittingEmptySubsequences: false).map { String($0) }
+  }
+}

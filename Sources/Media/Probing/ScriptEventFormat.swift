@@ -14,37 +14,57 @@ struct ScriptEventFormat {
   /// they are as usual.
   private let places: [Int?]?
   private let count: Int
+  /// Whether an event may have the usual fields whatever the head names. Matroska demands it of its blocks, and
+  /// libavformat copies those of a file as they are.
+  private let mayBeUsual: Bool
+  private let name: String
 
   /// Throws `.damaged` if events of the script could not be read.
-  /// - Parameter name: The file's.
-  init(_ header: String, name: String) throws(MediaError) {
+  /// - Parameters:
+  ///   - container: libavformat's name of the file's format.
+  ///   - name: The file's.
+  init(_ header: String, container: String, name: String) throws(MediaError) {
+    self.name = name
+    mayBeUsual = container != "ass"
+    if header.unicodeScalars.contains("\r"), !header.unicodeScalars.contains("\n") {
+      throw Self.refusal(name, "its lines end in a carriage return alone; store it with line feeds")
+    }
     var lines = header.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).map(String.init)
-    var isEvents = false
+    // A script may begin with events, without the name of their section.
+    var isEvents = true
     var format: Int?
-    for (index, line) in lines.enumerated() {
+    for (index, written) in lines.enumerated() {
+      let line = written.drop(while: \.isWhitespace)
       if line.hasPrefix("[") { isEvents = line.lowercased().hasPrefix("[events]") }
-      if isEvents, format == nil, line.lowercased().hasPrefix("format:") { format = index }
+      guard isEvents else { continue }
+      if line.lowercased().hasPrefix("format:") {
+        guard format.map({ lines[$0] == written }) ?? true else {
+          throw Self.refusal(name, "its events have several formats: \"\(written.prefix(80))\" is the second")
+        }
+        format = index
+      }
       // What libavformat cannot read as an event, it leaves in the head.
-      guard !line.hasPrefix("Dialogue:") else {
+      guard !line.lowercased().hasPrefix("dialogue:") else {
         throw Self.refusal(
           name,
-          "it has an event whose layer, start and end cannot be read at the beginning, such as in "
-            + "\"Dialogue: 0,0:00:01.00,0:00:03.00,…\": \"\(line.prefix(60))\"")
+          "it has an event whose layer, start and end cannot be read at the beginning, as in "
+            + "\"Dialogue: 0,0:00:01.00,0:00:03.00,…\": \"\(written.prefix(60))\"")
       }
     }
-    guard let format else {
+    guard let format, let colon = lines[format].firstIndex(of: ":") else {
       (self.header, places, count) = (header, nil, 0)
       return
     }
-    var names = lines[format].dropFirst("Format:".count).split(separator: ",").map {
+    var names = lines[format][colon...].dropFirst().split(separator: ",").map {
       let name = $0.filter { !$0.isWhitespace }.lowercased()
       return name == "actor" ? "name" : name
     }
-    guard let text = names.firstIndex(of: "text") else {
+    let text = names.firstIndex(of: "text")
+    guard text != nil || mayBeUsual else {
       throw Self.refusal(name, "its events have no field \"Text\": \"\(lines[format].prefix(80))\"")
     }
     // It has all that is left of the event.
-    names = Array(names[...text].dropFirst(3))
+    names = Array(names[...(text ?? names.count - 1)].dropFirst(3))
     count = names.count
     if names == Self.usual {
       (self.header, places) = (header, nil)
@@ -55,15 +75,27 @@ struct ScriptEventFormat {
     self.header = lines.joined(separator: "\n")
   }
 
-  /// An event's fields, from the number of its place in the file and the layer on, in the usual order.
-  func usual(_ fields: String) -> String {
-    guard let places else { return fields }
-    let found = fields.split(separator: ",", maxSplits: 1 + count, omittingEmptySubsequences: false)
-    let rest = zip(Self.usual, places).map { field, place in
-      let value = place.flatMap { $0 + 2 < found.count ? found[$0 + 2] : nil }
-      return value.map(String.init) ?? (field == "style" ? "Default" : field.hasPrefix("margin") ? "0" : "")
+  /// An event's fields, from the number of its place in the file and the layer on, in the usual order. Throws `.damaged`
+  /// if it does not have the fields that its script names.
+  func usual(_ fields: String) throws(MediaError) -> String {
+    let asUsual = fields.commaFields(9)
+    guard let places else {
+      guard asUsual.count == 9 else { throw incomplete(fields) }
+      return fields
     }
-    return (found.prefix(2).map(String.init) + rest).joined(separator: ",")
+    if mayBeUsual, asUsual.count == 9, asUsual[4...6].allSatisfy({ Int($0.filter { $0 != " " }) != nil }) {
+      return fields
+    }
+    let found = fields.commaFields(2 + count)
+    guard found.count == 2 + count else { throw incomplete(fields) }
+    let rest = zip(Self.usual, places).map { field, place in
+      place.map { found[$0 + 2] } ?? (field == "style" ? "Default" : field.hasPrefix("margin") ? "0" : "")
+    }
+    return (found.prefix(2) + rest).joined(separator: ",")
+  }
+
+  private func incomplete(_ fields: String) -> MediaError {
+    Self.refusal(name, "an event has fewer fields than its script's format names: \"\(fields.prefix(60))\"")
   }
 
   private static func refusal(_ name: String, _ message: String) -> MediaError {

@@ -59,12 +59,12 @@ package struct CaptionScript: Sendable {
   }
 
   private mutating func add(_ event: CaptionEvent, _ styles: Styles, scale: Double) {
-    let fields = event.fields.split(separator: ",", maxSplits: 8, omittingEmptySubsequences: false)
+    let fields = event.fields.commaFields(9)
     guard fields.count == 9 else { return }
-    let own = styles.face(String(fields[2]))
+    let own = styles.face(fields[2])
     var (face, base) = (own, own)
     var parts: [Part] = []
-    var rest = fields[8]
+    var rest = fields[8][...]
     // From the first brace on that nothing closes, all is text.
     var hasTags = true
     while !rest.isEmpty {

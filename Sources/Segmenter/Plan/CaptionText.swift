@@ -41,10 +41,10 @@ enum CaptionText {
   /// comments of a script. Empty: it has no text.
   /// - Parameter isStyled: whether the event is of a file with styles. In others braces without tags are text.
   static func plain(_ fields: String, isStyled: Bool, for codec: CaptionCodec) -> String {
-    let parts = fields.split(separator: ",", maxSplits: 8, omittingEmptySubsequences: false)
+    let parts = fields.commaFields(9)
     guard parts.count == 9 else { return fields }
     var plain = ""
-    var rest = parts[8]
+    var rest = parts[8][...]
     var (isDrawing, hasText) = (false, false)
     func add(_ text: Substring) {
       guard !isDrawing else { return }

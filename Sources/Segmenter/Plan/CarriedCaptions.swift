@@ -117,10 +117,7 @@ enum CarriedCaptions {
   private static func joined(_ events: [CaptionEvent]) -> String {
     guard let first = events.first else { return "" }
     guard events.count > 1 else { return first.fields }
-    func split(_ event: CaptionEvent) -> [Substring] {
-      event.fields.split(separator: ",", maxSplits: 8, omittingEmptySubsequences: false)
-    }
-    let texts = events.map { split($0).last ?? "" }
-    return split(first).dropLast().joined(separator: ",") + "," + texts.joined(separator: separator)
+    let texts = events.map { $0.fields.commaFields(9).last ?? "" }
+    return first.fields.commaFields(9).dropLast().joined(separator: ",") + "," + texts.joined(separator: separator)
   }
 }
