@@ -53,7 +53,7 @@ import Testing
     let reader = try VideoReader(
       source: openSource(film.path), name: film.path, track: film.track.index, codec: film.track.codec,
       timebase: film.track.timebase, decodeFrom: start, state: start.flatMap { film.video.decoderState(at: $0) },
-      starts: film.video, shownAt: shownAt, wantsPrevious: isWhole, movement: movement)
+      starts: film.video, shownAt: shownAt, leavesOut: !isWhole, movement: movement)
     var frames: [Shown] = []
     var steps: UInt64 = 0
     while frames.count < count, let frame = try reader.next() {
@@ -101,7 +101,7 @@ import Testing
     let reader = try VideoReader(
       source: openSource(film.path), name: film.path, track: film.track.index, codec: film.track.codec,
       timebase: film.track.timebase, decodeFrom: start, state: start.flatMap { film.video.decoderState(at: $0) },
-      starts: film.video, shownAt: times[0], movement: movement)
+      starts: film.video, shownAt: times[0], leavesOut: true, movement: movement)
     var (shown, next) = (try reader.next(), try reader.next())
     let frames = try times.map { time throws in
       if !isWhole { reader.show(at: time) }

@@ -32,6 +32,7 @@ package final class VideoReader {
   private var lastReturned: Int64?
   private var isAtEnd = false
   private let wantsPrevious: Bool
+  private let leavesOut: Bool
   /// The frame before the first that was returned. Nil if that is the track's first, or `wantsPrevious` was false.
   package private(set) var previous: Frame?
   /// A frame returned while looking for the first one to return.
@@ -55,13 +56,18 @@ package final class VideoReader {
   ///   - shownAt: A stored timestamp. The first frame returned is the last one at or before it, or the first of the
   ///     track (or from the keyframe on) if all are later. Nil returns every frame from `decodeFrom` on.
   ///   - wantsPrevious: Whether `previous` is decoded too.
+  ///   - leavesOut: Whether pictures of H.264 that no other refers to may be left out before the one that is shown.
+  ///     libavcodec gives other pictures after a damaged one of them than without it, so frames of damaged media then
+  ///     depend on `shownAt`.
   ///   - movement: Advanced with every packet that is read and every picture that is decoded, shown or not.
   package init(
     source: any ByteSource, name: String, track: Int, codec: String, timebase: MediaTime,
     discontinuities: [Discontinuity]? = nil, decodeFrom: Keyframe?, state: DecoderState? = nil,
-    starts: VideoFormat? = nil, shownAt: Int64?, wantsPrevious: Bool = false, movement: Movement? = nil
+    starts: VideoFormat? = nil, shownAt: Int64?, wantsPrevious: Bool = false, leavesOut: Bool = false,
+    movement: Movement? = nil
   ) throws(MediaError) {
     self.wantsPrevious = wantsPrevious
+    self.leavesOut = leavesOut && !wantsPrevious
     opening = DecodingSession.Opening(
       source: source, name: name, track: track, codec: codec, timebase: timebase, discontinuities: discontinuities,
       movement: movement)
@@ -71,7 +77,7 @@ package final class VideoReader {
     begin = decodeFrom.flatMap { keyframe in starts?.keyframes.firstIndex { $0.pts == keyframe.pts } } ?? -1
     session = try DecodingSession(
       opening, at: decodeFrom, state: state, index: begin, conceals: self.starts.isEmpty,
-      shownAt: wantsPrevious || (starts?.needsEveryPicture ?? false) ? nil : shownAt)
+      shownAt: self.leavesOut && starts?.needsEveryPicture != true ? shownAt : nil)
   }
 
   /// The first error that the codec reported for the data.
@@ -97,7 +103,7 @@ package final class VideoReader {
   /// The next frame that is wanted is the last one at or before a stored timestamp. Earlier ones may be left out if the
   /// reader was opened for such a timestamp.
   package func show(at tick: Int64) {
-    if !wantsPrevious, format?.needsEveryPicture != true { session.show(at: tick) }
+    if leavesOut, format?.needsEveryPicture != true { session.show(at: tick) }
   }
 
   /// Whether nothing that was decoded so far is damaged. A reader that begins at any start before then has the same
@@ -244,7 +250,7 @@ package final class VideoReader {
     let conceals = if case .damaged = part { true } else { starts.isEmpty }
     session = try DecodingSession(
       opening, at: start, state: start.flatMap { format?.decoderState(at: $0) }, index: index, conceals: conceals,
-      shownAt: wantsPrevious || (format?.needsEveryPicture ?? false) ? nil : shownAt)
+      shownAt: leavesOut && format?.needsEveryPicture != true ? shownAt : nil)
   }
 }
 

@@ -75,8 +75,8 @@ struct ScriptEventFormat {
     self.header = lines.joined(separator: "\n")
   }
 
-  /// An event's fields, from the number of its place in the file and the layer on, in the usual order. Throws `.damaged`
-  /// if it does not have the fields that its script names.
+  /// An event's fields, from the number of its place in the file and the layer on, in the usual order. Throws
+  /// `.damaged` if it does not have the fields that its script names.
   func usual(_ fields: String) throws(MediaError) -> String {
     let asUsual = fields.commaFields(9)
     guard let places else {

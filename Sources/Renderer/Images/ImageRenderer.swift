@@ -70,7 +70,10 @@ package final class ImageRenderer {
         }
         var opened = source
         opened.decodeFrom = start
-        let current = stream?.stream ?? SourceStream(opened, input: input, capacity: 1, movement: movement)
+        let current =
+          stream?.stream
+          ?? SourceStream(
+            opened, input: input, capacity: 1, leavesOut: true, movement: movement)
         // What threw cannot be read on.
         stream = nil
         let frame = try current.frame(atTick: picture.place)

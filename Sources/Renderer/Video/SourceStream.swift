@@ -13,6 +13,7 @@ final class SourceStream {
   private let movement: Movement?
   /// How many layers may show the source at once.
   private let capacity: Int
+  private let leavesOut: Bool
   /// What an earlier source has left, which may go on for the first frame of this one.
   private var left: SourceCursor?
   /// Least recently used first.
@@ -25,11 +26,13 @@ final class SourceStream {
   /// - Parameters:
   ///   - earlier: A stream of the same track that is not needed any more. Its decoder goes on if the first frame is
   ///     reached sooner that way.
+  ///   - leavesOut: As `VideoReader`'s.
   ///   - movement: Advanced with every picture that is decoded.
   init(
     _ source: PlannedSource, input: any ByteSource, capacity: Int, after earlier: SourceStream? = nil,
-    movement: Movement? = nil
+    leavesOut: Bool = false, movement: Movement? = nil
   ) {
+    self.leavesOut = leavesOut
     self.movement = movement
     left = earlier?.cursors.last
     self.source = source
@@ -63,7 +66,7 @@ final class SourceStream {
       if let left, left.goOn(as: source, at: tick) {
         cursor = left
       } else {
-        cursor = try SourceCursor(source, input: input, at: tick, movement)
+        cursor = try SourceCursor(source, input: input, at: tick, leavesOut: leavesOut, movement)
       }
       left = nil
     }
@@ -76,7 +79,7 @@ final class SourceStream {
   /// The picture of a still, or the first frame of any other source. The decoder is closed at once.
   func onlyFrame() throws(RenderError) -> Frame {
     if let still { return still }
-    let frame = try SourceCursor(source, input: input, at: .min, movement).current
+    let frame = try SourceCursor(source, input: input, at: .min, leavesOut: false, movement).current
     still = frame
     damage = frame.isDamaged ? frame.pts : nil
     return frame
@@ -99,7 +102,7 @@ private final class SourceCursor {
 
   /// Opens the track so that the first frame is the one shown at a stored timestamp.
   init(
-    _ source: PlannedSource, input: any ByteSource, at tick: Int64, _ movement: Movement?
+    _ source: PlannedSource, input: any ByteSource, at tick: Int64, leavesOut: Bool, _ movement: Movement?
   ) throws(RenderError) {
     start = tick
     let deinterlacing = source.deinterlacing
@@ -111,7 +114,7 @@ private final class SourceCursor {
         discontinuities: source.discontinuities, decodeFrom: keyframe,
         state: keyframe.flatMap { source.video.decoderState(at: $0) },
         starts: source.video.isStill ? nil : source.video,
-        shownAt: tick, wantsPrevious: deinterlacing != nil, movement: movement)
+        shownAt: tick, wantsPrevious: deinterlacing != nil, leavesOut: leavesOut, movement: movement)
       guard let first = try reader.next() else {
         throw MediaError(
           .damaged, operation: "decoding", subject: source.title, message: "track \(source.track) has no frames")
