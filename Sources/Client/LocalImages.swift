@@ -87,12 +87,12 @@ package struct LocalImages: Sendable {
   package func run(_ configuration: LocalFarm.Configuration, found: [Problem]) async throws -> Result {
     let known = knownNumbers ?? 0..<1
     try await BlockingWork.run { try check(known) }
-    // The container has no effect on pictures, and this one takes every codec of pictures.
-    let output = edit != nil && edit?.outputPath == nil ? "film.mkv" : ""
+    // The container has no effect on pictures, and the one of a document without an output takes every codec of them.
+    let output = edit.map { $0.outputPath == nil ? "film.mkv" : "" } ?? ""
     let inspection = LocalInspection(edit: edit, assets: assets, output: output)
     // With problems of its own, a document is only examined for the others.
-    let isExamined = !found.isEmpty || edit?.document.problems.isEmpty == false
-    let images = isExamined ? Data() : try JSONCoding.encoder.encode(request)
+    let isWhole = found.isEmpty && edit?.document.problems.isEmpty ?? true
+    let images = isWhole ? try JSONCoding.encoder.encode(request) : Data()
     return try await LocalFarm.run(configuration) { farm in
       let reply = try await inspection.ask(farm, configuration.contents, images: images)
       let problems = inspection.problems(reply, and: found)

@@ -1,6 +1,5 @@
 import CompositionModel
 import ContentStorage
-import Coordinator
 import Digest
 import Wire
 

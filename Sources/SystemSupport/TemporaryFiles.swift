@@ -15,3 +15,13 @@ package enum TemporaryFiles {
     return "\(folder)/sheaf-\(String(UInt64.random(in: .min ... .max), radix: 36))"
   }
 }
+
+extension OpenFile {
+  /// An empty temporary file without a name, which is gone with its descriptor.
+  package static func unnamed() throws(SystemError) -> OpenFile {
+    let path = try TemporaryFiles.path()
+    let file = try OpenFile.open(path, O_RDWR | O_CREAT | O_EXCL, permissions: 0o600)
+    unlink(path)
+    return file
+  }
+}

@@ -101,6 +101,40 @@ import Testing
     #expect(compared > 50)
   }
 
+  /// libavcodec gives other pictures after a damaged one that no other refers to than without it.
+  @Test func `a damaged picture that no other refers to is decoded wherever reading begins`() throws {
+    let path = scratch.path("cavlc.mp4")
+    _ = try Tool.ffmpeg(
+      ["-f", "lavfi", "-i", "testsrc2=size=176x144:rate=25:duration=2,noise=alls=8:allf=t", "-pix_fmt", "yuv420p"]
+        + Self.sources[1].encoder + ["-g", "12", path])
+    let whole = try Data(contentsOf: URL(fileURLWithPath: path))
+    let packets = try Tool.ffprobe("-select_streams", "v:0", "-show_entries", "packet=pts,size,pos", path)
+    var random = SeededRandom(seed: 1)
+    var compared = 0
+    for packet in packets {
+      let (time, size) = (try #require(Int64(packet[0])), try #require(Int(packet[1])))
+      let position = try #require(Int(packet[2]))
+      // The type of the network unit and nal_ref_idc, after the unit's length.
+      guard whole[position + 4] == 1 else { continue }
+      for _ in 0..<6 {
+        var data = whole
+        data[position + Int.random(in: size / 4..<size, using: &random)] ^= 1 << UInt8.random(in: 0..<8, using: &random)
+        try data.write(to: URL(fileURLWithPath: path))
+        let track = try #require(try AssetProbe.probe(openSource(path), name: path).defaultTrack(.video))
+        let video = try #require(track.video)
+        let start = try #require(video.keyframes.last { $0.pts <= time })
+        let later = try Self.read(path, track, from: nil, starts: video, shownAt: nil, before: .max)
+          .drop { $0.time <= time }
+        guard let first = later.first else { continue }
+        let shown = try Self.read(path, track, from: start, starts: video, shownAt: first.time, before: .max)
+        let isSame = shown == Array(later)
+        #expect(isSame, "after the picture at \(time)")
+        compared += 1
+      }
+    }
+    #expect(compared > 50)
+  }
+
   /// Changes bytes of one picture so much that its decoder conceals most of it.
   private static func destroy(_ path: String, pictures: [Int], from part: Int) throws {
     var data = try Data(contentsOf: URL(fileURLWithPath: path))

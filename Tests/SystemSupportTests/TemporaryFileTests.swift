@@ -13,6 +13,13 @@ struct TemporaryFileTests {
     #expect(try TemporaryFiles.path(in: nil).hasPrefix("/tmp/sheaf-"))
   }
 
+  @Test func aFileWithoutANameIsWrittenAndRead() throws {
+    let file = try OpenFile.unnamed()
+    try file.write([1, 2, 3])
+    #expect(try file.read(at: 0, length: 4) == [1, 2, 3])
+    #expect(try file.status().st_nlink == 0)
+  }
+
   @Test func aFolderThatIsNotThereIsNamed() throws {
     let error = #expect(throws: SystemError.self) { try TemporaryFiles.path(in: "/none") }
     #expect(error?.description == "writing into the folder of TMPDIR, /none, failed: No such file or directory")

@@ -55,9 +55,10 @@ public struct CaptionEvent: Sendable, Hashable, Codable {
 }
 
 extension String {
-  /// The parts between commas, at most so many, of which the last has the rest. A comma counts also where a character
-  /// after it, such as a mark without a letter, makes one grapheme with it.
-  package func commaFields(_ most: Int) -> [String] {
+  /// An event's fields. The last has the rest, with its commas. A comma counts also where a character after it, such as
+  /// a mark without a letter, makes one grapheme with it.
+  /// - Parameter most: As many as `CaptionEvent.fields` has, or as those of a script that names others.
+  package func commaFields(_ most: Int = 9) -> [String] {
     unicodeScalars.split(separator: ",", maxSplits: most - 1, omittingEmptySubsequences: false).map { String($0) }
   }
 }

@@ -3,9 +3,9 @@ internal import CMedia
 /// Which packets of H.264 a decoder does not need before the next picture that is shown.
 ///
 /// No picture refers to one whose nal_ref_idc is 0 (ITU-T H.264, 7.4.1), so the others are the same whether it is
-/// decoded or not. It is left out if a picture that precedes it in the file is shown after it, and not after the time
-/// that is wanted: then it is not the one that is shown at that time. Nothing is left out where a packet shows anything
-/// unusual: fields, gaps in frame_num, parameter sets that change.
+/// decoded or not, unless it is damaged (see `VideoReader`). It is left out if a picture that precedes it in the file
+/// is shown after it, and not after the time that is wanted: then it is not the one that is shown at that time. Nothing
+/// is left out where a packet shows anything unusual: fields, gaps in frame_num, parameter sets that change.
 ///
 /// The decoder gives the others in the same order. It holds back as many pictures as the stream states, n, and each one
 /// more makes it give the earliest, so that it loses a picture exactly if it has had more than n later ones. A picture

@@ -100,8 +100,8 @@ package final class VideoReader {
     return try decode()
   }
 
-  /// The next frame that is wanted is the last one at or before a stored timestamp. Earlier ones may be left out if the
-  /// reader was opened for such a timestamp.
+  /// The next frame that is wanted is the last one at or before a stored timestamp. Earlier ones may be left out if
+  /// `leavesOut` is true and the reader was opened for such a timestamp.
   package func show(at tick: Int64) {
     if leavesOut, format?.needsEveryPicture != true { session.show(at: tick) }
   }

@@ -17,7 +17,7 @@ final class CaptionScan {
   private let hasEnds: Bool
   private var events: [(start: Int64, end: Int64?, fields: String)] = []
   private var size = 0
-  private var format: ScriptEventFormat?
+  private var format: ScriptEventFormat
 
   /// Nil for a track whose captions are no text, or that cannot be decoded.
   /// - Parameter container: libavformat's name of the file's format.
@@ -28,6 +28,8 @@ final class CaptionScan {
       return nil
     }
     self.name = name
+    // All properties are set before the first error, so that the decoder is freed.
+    format = ScriptEventFormat(name: name)
     hasEnds = ["srt", "webvtt", "ass"].contains(container)
     timebase = stream.pointee.time_base
     hasStyles = Self.codecsWithStyles.contains(codec)
@@ -59,7 +61,7 @@ final class CaptionScan {
     let end = packet.duration > 0 || hasEnds ? packet.pts &+ packet.duration : nil
     for index in 0..<Int(subtitle.num_rects) {
       guard let text = subtitle.rects[index]?.pointee.ass else { continue }
-      guard let fields = try format?.usual(String(cString: text).replacing("\u{1}", with: "")) else { continue }
+      let fields = try format.usual(String(cString: text).replacing("\u{1}", with: ""))
       events.append((packet.pts, end, fields))
       size += fields.utf8.count
       guard events.count <= CaptionsFormat.greatestCount, size <= CaptionsFormat.greatestSize else {
@@ -108,7 +110,7 @@ final class CaptionScan {
       if start < end { found.append(CaptionEvent(start: start, end: end, fields: event.fields)) }
     }
     let order = found.indices.sorted { (found[$0].start, $0) < (found[$1].start, $1) }
-    return CaptionsFormat(header: format?.header ?? "", hasStyles: hasStyles, events: order.map { found[$0] })
+    return CaptionsFormat(header: format.header, hasStyles: hasStyles, events: order.map { found[$0] })
   }
 
   /// For each event the start of the next one in the file that starts later. Nil: there is none.

@@ -19,6 +19,11 @@ struct ScriptEventFormat {
   private let mayBeUsual: Bool
   private let name: String
 
+  /// The usual fields, without a head.
+  init(name: String) {
+    (header, places, count, mayBeUsual, self.name) = ("", nil, 0, true, name)
+  }
+
   /// Throws `.damaged` if events of the script could not be read.
   /// - Parameters:
   ///   - container: libavformat's name of the file's format.
@@ -78,7 +83,7 @@ struct ScriptEventFormat {
   /// An event's fields, from the number of its place in the file and the layer on, in the usual order. Throws
   /// `.damaged` if it does not have the fields that its script names.
   func usual(_ fields: String) throws(MediaError) -> String {
-    let asUsual = fields.commaFields(9)
+    let asUsual = fields.commaFields()
     guard let places else {
       guard asUsual.count == 9 else { throw incomplete(fields) }
       return fields

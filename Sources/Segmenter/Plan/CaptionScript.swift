@@ -59,7 +59,7 @@ package struct CaptionScript: Sendable {
   }
 
   private mutating func add(_ event: CaptionEvent, _ styles: Styles, scale: Double) {
-    let fields = event.fields.commaFields(9)
+    let fields = event.fields.commaFields()
     guard fields.count == 9 else { return }
     let own = styles.face(fields[2])
     var (face, base) = (own, own)

@@ -41,7 +41,7 @@ enum CaptionText {
   /// comments of a script. Empty: it has no text.
   /// - Parameter isStyled: whether the event is of a file with styles. In others braces without tags are text.
   static func plain(_ fields: String, isStyled: Bool, for codec: CaptionCodec) -> String {
-    let parts = fields.commaFields(9)
+    let parts = fields.commaFields()
     guard parts.count == 9 else { return fields }
     var plain = ""
     var rest = parts[8][...]

@@ -117,7 +117,7 @@ enum CarriedCaptions {
   private static func joined(_ events: [CaptionEvent]) -> String {
     guard let first = events.first else { return "" }
     guard events.count > 1 else { return first.fields }
-    let texts = events.map { $0.fields.commaFields(9).last ?? "" }
-    return first.fields.commaFields(9).dropLast().joined(separator: ",") + "," + texts.joined(separator: separator)
+    let texts = events.map { $0.fields.commaFields().last ?? "" }
+    return first.fields.commaFields().dropLast().joined(separator: ",") + "," + texts.joined(separator: separator)
   }
 }

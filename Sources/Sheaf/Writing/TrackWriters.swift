@@ -7,14 +7,6 @@ import SheafCompositing
 import SystemSupport
 
 extension OpenFile {
-  /// An empty file without a name, which is gone with its descriptor.
-  static func unnamed() throws(SystemError) -> OpenFile {
-    let path = try TemporaryFiles.path()
-    let file = try OpenFile.open(path, O_RDWR | O_CREAT | O_EXCL, permissions: 0o600)
-    unlink(path)
-    return file
-  }
-
   /// The bytes of a file that is written.
   func source() throws -> any ByteSource {
     let descriptor = dup(descriptor)

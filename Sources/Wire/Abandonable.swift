@@ -1,8 +1,8 @@
 import Synchronization
 
-/// Runs `body` in a task of its own and waits for it, but no longer than this task lives: a call of a store that does
-/// not answer must not hold up the coordinator's end. Throws `CancellationError` if this task is cancelled first;
-/// `body` then goes on, and what it returns is dropped.
+/// Runs `body` in a task of its own and waits for it, but no longer than this task lives: a store that does not answer,
+/// or a long file that is being read, must not hold up the end of a program. Throws `CancellationError` if this task is
+/// cancelled first; `body` then goes on, and what it returns is dropped.
 package func abandonable<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) async throws -> Value {
   let race = Race<Value>()
   let task = Task {
