@@ -100,11 +100,12 @@ extension Reference {
   init(_ path: String, _ source: Source, _ description: AssetDescription, copy: String? = nil) throws {
     var starts: [Int: Rational] = [:]
     let isMovie = description.container == "mov"
-    let isFragmented =
-      try isMovie
-      && Data(contentsOf: URL(fileURLWithPath: path), options: .alwaysMapped).range(of: Data("moof".utf8)) != nil
-    let usesEarliest = !isMovie || isFragmented
     let (picture, sound) = (description.defaultTrack(.video), description.defaultTrack(.audio))
+    let file = try isMovie ? Data(contentsOf: URL(fileURLWithPath: path), options: .alwaysMapped) : Data()
+    let isFragmented = file.range(of: Data("moof".utf8)) != nil
+    // In sound without an edit list, iTunes' metadata state the encoder's delay.
+    let isPlacedByEdits = picture != nil || file.range(of: Data("elst".utf8)) != nil
+    let usesEarliest = !isMovie || isFragmented || !isPlacedByEdits
     if let picture {
       var video = try Self.video(path, track: picture.index, copy: copy)
       starts[picture.index] = try Rational(video.frames[0].time) * video.tick

@@ -240,6 +240,60 @@ import Testing
     #expect(try events(AssetProbe.probe(openSource(path), name: "a.srt")) == expected, "\(what)")
   }
 
+  @Test(arguments: ["\n", "\r\n"])
+  func blocksOfWebVTTThatAreNoCaptionsHideNone(end: String) throws {
+    let text = """
+      \u{FEFF}WEBVTT - a title
+      Kind: captions
+      Language: en
+
+      STYLE
+      ::cue { color: red }
+
+      REGION
+      id:fred
+
+      NOTES of the author
+      00:01.000 --> 00:02.000 align:start
+      one
+
+      NOTE two --- is below
+      it
+
+      2
+      00:00:03.000 --> 01:00:04.500
+      two
+      lines
+
+      STYLE
+      ::cue(b) {}
+
+      STYLE
+      00:05.000 --> 00:06.000
+      three
+
+      """
+    let found = try events(probe(text.replacing("\n", with: end), as: "a.vtt"))
+    #expect(found == ["1000-2000 one", "3000-3604500 two\\Nlines", "5000-6000 three"])
+  }
+
+  @Test func whatIsNoWebVTTIsRefusedWithItsLine() throws {
+    let cases: [(text: String, words: [String])] = [
+      ("\n\na\n00:02,500 --> 00:03.500\nHi\n", ["line 4", "00:02,500", "00:01.000 --> 00:02.500"]),
+      ("\n\n00:02.500 --> 00:03.5\nHi\n", ["line 3", "is not a caption's time"]),
+      ("\n\n00:61.500 --> 01:03.500\nHi\n", ["line 3"]),
+      ("\n\n00:01.000 -->\nHi\n", ["line 3"]),
+      ("\n\n00:01.000 --> 00:00.500\nHi\n", ["line 3", "ends before"]),
+      ("\n\n00:01.000 --> 00:02.000\nHi\n\na caption without a time\nHo\n", ["line 6", "without a time"]),
+      ("\n\n00:01.000 --> 00:02.000\nHi\n00:02.000 --> 00:03.000\nHo\n", ["line 5", "after an empty line"]),
+      ("\n00:01.000 --> 00:02.000\nHi\n", ["line 2", "after an empty line"]),
+    ]
+    for (text, words) in cases {
+      let error = #expect(throws: MediaError.self, "\(text)") { try probe("WEBVTT" + text, as: "a.vtt") }
+      #expect(words.allSatisfy { error?.description.contains($0) == true }, "\(String(describing: error))")
+    }
+  }
+
   @Test func whatIsNoSubRipIsRefusedWithItsLine() throws {
     let cases: [(text: String, words: [String])] = [
       ("1\n00:00:01,000 -> 00:00:02,000\nHi\n\n2\n00:00:03,000 --> 00:00:04,000\nHo\n", ["line 2", "->"]),

@@ -286,6 +286,30 @@ import Testing
     #expect(abs((found.loudness ?? 0) - -23.5) < 0.1)
   }
 
+  /// A tone at -20 dBFS in one channel has -23 LUFS.
+  @Test func whatACodecTakesAwayIsAddedAlsoWhereTheMixIsBelowTheTarget() throws {
+    func found(_ loudness: Double) -> Mastering.Found {
+      Mastering.Found(mastering: Mastering(gain: loudness, ceiling: -1), loudness: loudness, truePeak: -1)
+    }
+    func target(_ step: EncodedLoudness.Step) throws -> LoudnessTarget {
+      guard case .search(let target) = step else { throw RenderError(.task, "no search: \(step)") }
+      return target
+    }
+    // The mix has only -23 LUFS of -16, and is as loud as it can be: the codec's output should be as loud.
+    var search = EncodedLoudness(LoudnessTarget(target: -16, truePeak: -1))
+    #expect(try abs(target(search.next(after: found(-23), heard: meter(level: -22))).target - -21) < 0.1)
+    if case .accepted = try search.next(after: found(-24), heard: meter(level: -20)) {
+    } else {
+      Issue.record("what is as loud as the mix was not accepted")
+    }
+    // Peaks that are too high at first, then a mix that is too quiet with lower ones: it is searched for further.
+    search = EncodedLoudness(LoudnessTarget(target: -23, truePeak: -19))
+    let second = try target(search.next(after: found(-23), heard: meter(level: -18)))
+    #expect(abs(second.truePeak - -20) < 0.1 && abs(second.target - -25) < 0.1)
+    let third = try target(search.next(after: found(-26), heard: meter(level: -21)))
+    #expect(abs(third.truePeak - -20) < 0.1 && abs(third.target - -24) < 0.1)
+  }
+
   @Test func silenceAndSoundThatIsTooShortStayAsTheyAre() throws {
     var passes = 0
     let found = try Mastering.find(LoudnessTarget(target: -16)) { (mastering) throws(RenderError) in

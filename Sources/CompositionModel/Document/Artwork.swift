@@ -64,12 +64,13 @@ extension Lowering {
       return artwork
     case .asset(let id):
       let pointer = document.export.pointer.key("artwork")
-      if let container, !container.hasArtwork {
+      let isPossible = container?.hasArtwork ?? true
+      if let container, !isPossible, !isLeftToOtherOutputs(\.hasArtwork) {
         let others = Container.allCases.filter(\.hasArtwork).map(\.rawValue)
         problems.add(pointer, "\(container) cannot have artwork; \(list(others)) can")
       }
       switch assets[id]?.artwork(of: id) {
-      case .success(let artwork): return artwork
+      case .success(let artwork): return isPossible ? artwork : nil
       case .failure(let error): problems.add(pointer, error.reason)
       case nil: break  // It is reported with the asset.
       }

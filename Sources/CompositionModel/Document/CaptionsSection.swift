@@ -214,7 +214,7 @@ extension Lowering {
     switch entry.use {
     case .picture:
       guard export?.video != nil else {
-        if export != nil {
+        if export != nil, !arePicturesLeftToOtherOutputs {
           problems.add(pointer, "captions cannot be drawn, because the output has no video; write \"as\": \"track\"")
         }
         return nil
@@ -225,6 +225,7 @@ extension Lowering {
     case .track:
       guard let container = export?.container else { return nil }
       guard CaptionCodec(container) != nil else {
+        if isLeftToOtherOutputs({ CaptionCodec($0) != nil }) { return nil }
         let possible = Container.allCases.filter { CaptionCodec($0) != nil }.map(\.rawValue)
         problems.add(
           pointer.key("as"),

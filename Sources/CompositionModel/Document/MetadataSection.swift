@@ -194,7 +194,8 @@ extension Lowering {
   mutating func outputChapters(in container: Container?, range: MediaTimeRange) -> [Chapter] {
     let entries = document.export.chapters
     guard !entries.isEmpty else { return [] }
-    if let container, !Container.withChapters.contains(container) {
+    let isPossible = container.map(Container.withChapters.contains) ?? true
+    if let container, !isPossible, !isLeftToOtherOutputs(Container.withChapters.contains) {
       problems.add(
         document.export.pointer.key("chapters"),
         "\(container) has no chapters; \(list(Container.withChapters.map(\.rawValue))) have")
@@ -223,7 +224,7 @@ extension Lowering {
       }
       if let place { chapters.append(Chapter(range: place, title: chapter.title)) }
     }
-    return chapters
+    return isPossible ? chapters : []
   }
 }
 

@@ -146,6 +146,7 @@ extension Document {
       var document = self
       document.export = output.export
       document.export.size = (output.size, output.height)
+      document.export.siblings = export.outputs
       return (output, document)
     }
   }
@@ -235,6 +236,21 @@ private struct ProblemUnion {
 }
 
 extension Lowering {
+  /// Whether this output is without what all have in common because its container cannot have it: another one has it.
+  func isLeftToOtherOutputs(_ has: (Container) -> Bool) -> Bool {
+    document.export.siblings.contains { output in
+      output.export.to.flatMap { try? Container(path: $0) }.map(has) ?? false
+    }
+  }
+
+  /// Whether another output has pictures.
+  var arePicturesLeftToOtherOutputs: Bool {
+    document.export.siblings.contains { output in
+      let container = output.export.to.flatMap { try? Container(path: $0) }
+      return !output.export.video.isNone && container?.videoCodecs.isEmpty == false
+    }
+  }
+
   /// The size of the pictures of an output. Nil: the film's, or it is wrong.
   /// - Parameter film: The film's.
   mutating func outputSize(_ film: PixelSize, _ pixelFormat: PixelFormat) -> PixelSize? {

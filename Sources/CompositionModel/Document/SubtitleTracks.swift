@@ -65,7 +65,8 @@ extension Lowering {
   mutating func lowerSubtitleTracks(_ export: ExportSettings?) -> [Captions] {
     var captions: [Captions] = []
     for track in document.subtitleTracks {
-      if let container = export?.container, CaptionCodec(container) == nil {
+      let isPossible = export.map { CaptionCodec($0.container) != nil } ?? true
+      if let container = export?.container, !isPossible, !isLeftToOtherOutputs({ CaptionCodec($0) != nil }) {
         let possible = Container.allCases.filter { CaptionCodec($0) != nil }.map(\.rawValue)
         problems.add(
           track.pointer, "a .\(container.rawValue) file cannot have a text track; \(list(possible)) can")
@@ -80,6 +81,7 @@ extension Lowering {
         end = placed?.shown.end
         guard let placed else { continue }
         shown.append((clip, placed.shown))
+        guard isPossible else { continue }
         captions.append(
           Captions(
             asset: placed.asset, sourceTrack: placed.track, start: placed.start, source: placed.source,

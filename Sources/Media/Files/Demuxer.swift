@@ -27,7 +27,7 @@ final class Demuxer {
     self.discontinuities = discontinuities
     self.name = name
     self.movement = movement
-    io = try LibavIO(reading: source, movement: movement)
+    io = try LibavIO(reading: WebVTTFile(source, name: name) ?? source, movement: movement)
     let opening = try allocated(avformat_alloc_context(), "opening a file")
     opening.pointee.pb = io.context
     opening.pointee.format_whitelist = av_strdup(allowedFormats.joined(separator: ","))

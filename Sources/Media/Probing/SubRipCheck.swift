@@ -40,7 +40,7 @@ enum SubRipCheck {
   }
 
   /// The lines of a text, whose ends are CR, LF or both.
-  private static func lines(_ bytes: [UInt8]) -> [ArraySlice<UInt8>] {
+  static func lines(_ bytes: [UInt8]) -> [ArraySlice<UInt8>] {
     let text = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? bytes.dropFirst(3) : bytes[...]
     var lines: [ArraySlice<UInt8>] = []
     var rest = text

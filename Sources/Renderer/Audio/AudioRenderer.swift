@@ -114,7 +114,8 @@ package enum AudioRenderer {
     func mastering(
       for target: LoudnessTarget, near: Mastering.Found? = nil
     ) throws(RenderError) -> Mastering.Found {
-      try Mastering.find(target, near: near) { (mastering) throws(RenderError) in
+      let limiting = near == nil ? Mastering.greatestLimiting : Mastering.greatestLimitingForCodec
+      return try Mastering.find(target, near: near, greatestLimiting: limiting) { (mastering) throws(RenderError) in
         if mastering == Mastering(), let unchanged { return unchanged }
         let meter = try LoudnessMeter(sampleRate: task.encoder.sampleRate, channels: task.encoder.channels)
         try mix.forEachBlock(mastering, damage: nil) { (block, samples) throws(RenderError) in

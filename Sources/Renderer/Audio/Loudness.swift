@@ -73,6 +73,8 @@ struct Mastering: Equatable {
   /// Decibels that the limiter takes from the highest peak at most. A sound that would need more, such as short beeps
   /// in silence, stays below the target.
   static let greatestLimiting = 24.0
+  /// The same where a codec needs lower peaks than the target's.
+  static let greatestLimitingForCodec = 32.0
   /// How far from the target is near enough, in LU.
   private static let tolerance = 0.1
 
@@ -90,9 +92,11 @@ struct Mastering: Equatable {
   /// target of those that keep the true peak.
   /// - Parameters:
   ///   - near: What was found for a target that is not far from this one: the search starts there.
+  ///   - greatestLimiting: In decibels.
   ///   - measure: Measures the whole mix with a mastering.
   static func find(
-    _ target: LoudnessTarget, near: Found? = nil, _ measure: (Mastering) throws(RenderError) -> LoudnessMeter
+    _ target: LoudnessTarget, near: Found? = nil, greatestLimiting: Double = Mastering.greatestLimiting,
+    _ measure: (Mastering) throws(RenderError) -> LoudnessMeter
   ) throws(RenderError) -> Found {
     let mix = try measure(Mastering())
     guard let loudness = mix.integrated else { return Found() }
@@ -152,6 +156,8 @@ struct EncodedLoudness {
   private let target: LoudnessTarget
   /// What the mix is mastered for.
   private var wanted: LoudnessTarget
+  /// In LUFS: the target, or what the mix has where it cannot be as loud. Nil: nothing was encoded yet.
+  private var goal: Double?
   private var attempts = 0
   private var best: (found: Mastering.Found, distance: Double)?
 
@@ -170,9 +176,9 @@ struct EncodedLoudness {
   ///   - heard: What was decoded.
   mutating func next(after found: Mastering.Found, heard: LoudnessMeter) -> Step {
     guard let mixed = found.loudness, let loudness = heard.integrated else { return .accepted }
-    // A mix that cannot be as loud as it should has the codec's part of the difference alone.
-    let isReached = abs(mixed - wanted.target) <= Self.tolerance.loudness
-    let missing = isReached ? target.target - loudness : 0
+    let goal = goal ?? (mixed < target.target - Self.tolerance.loudness ? mixed : target.target)
+    if self.goal == nil { (self.goal, wanted.target) = (goal, goal) }
+    let missing = goal - loudness
     let over = max(0, heard.truePeak - target.truePeak)
     if abs(missing) <= Self.tolerance.loudness, over <= Self.tolerance.peak { return .accepted }
     attempts += 1

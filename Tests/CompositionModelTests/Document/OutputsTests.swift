@@ -75,6 +75,29 @@ private let high = #"{"name": "high", "container": "mp4"}"#
     }
   }
 
+  @Test func `chapters and captions are those of the outputs that can have them`() throws {
+    var assets = try standardAssets()
+    assets["mute"] = try SyntheticAssets.captions(hasStyles: true)
+    assets["w"] = assets["mute"]
+    func edit(_ containers: [String]) throws -> String {
+      let list = containers.map { "{\"name\": \"\($0)\", \"container\": \"\($0)\"}" }.joined(separator: ", ")
+      return documentText(
+        tracks: film,
+        #""captions": [{"asset": "w", "as": "track"}, {"asset": "mute"}], "#
+          + #""videoComposition": {"renderSize": [1280, 720]}"#,
+        export: #"{"chapters": [{"at": 1, "title": "C"}], "outputs": [\#(list)]}"#)
+    }
+    let found = try lowered(edit(["mkv", "webm", "m4a", "wav"]), assets: assets)
+    #expect(found.outputs?.map { $0.export.chapters?.count ?? 0 } == [1, 0, 1, 0])
+    func carried(_ captions: [Captions]?) -> Int {
+      captions?.count { if case .track = $0.use { true } else { false } } ?? 0
+    }
+    #expect(found.outputs?.map { carried($0.captions) } == [1, 1, 0, 0])
+    #expect(found.outputs?.map { ($0.captions?.count ?? 0) - carried($0.captions) } == [1, 1, 0, 0])
+    let wrong = try problems(edit(["wav", "mp3"]), assets: assets)
+    #expect(Set(wrong.map(\.pointer)) == ["/export/chapters", "/captions/0/as", "/captions/1"])
+  }
+
   @Test func `keyframes are at scene cuts too if all outputs say so`() throws {
     let edit = try lowered(
       outputs(#"\#(high), {"name": "low", "container": "mp4", "height": 360}"#, #""video": {"sceneCuts": true}, "#))
