@@ -176,7 +176,8 @@ extension PlannedArtwork {
   func file(in source: any ByteSource, _ movement: Movement?) throws(StitchError) -> ArtworkFile {
     try mapErrors(to: StitchError.media) { () throws(MediaError) in
       try ArtworkFile(
-        source, name: "media \(digest.prefix(12))", track: track, format: format, movement: movement)
+        source, name: "media \(digest.prefix(12))", track: track, format: format,
+        isForSharing: isForSharing ?? false, movement: movement)
     }
   }
 }

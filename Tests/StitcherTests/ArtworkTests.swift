@@ -82,6 +82,54 @@ import Testing
     #expect(try Self.copy(carried, try #require(try Self.attached(carried))) == bytes)
   }
 
+  @Test(arguments: Artwork.Format.allCases, [MediaPlace.file, .attached])
+  func `artwork for sharing is the same picture without what is said about it`(
+    format: Artwork.Format, place: MediaPlace
+  ) throws {
+    let film = try Film([5], audio: nil)
+    let pieces = try film.pieces()
+    let picture = try Self.picture(format, in: film.folder)
+    let plain = try Data(contentsOf: URL(filePath: picture))
+    let secret = Data("HOME 48.8577".utf8)
+    var bytes = plain
+    switch format {
+    case .jpeg:
+      for marker: UInt8 in [0xE1, 0xED, 0xFE, 0xE5] {
+        bytes.insert(contentsOf: [0xFF, marker, 0, UInt8(secret.count + 2)] + secret, at: 2)
+      }
+    case .png:
+      for type in ["tEXt", "eXIf", "iTXt", "tIME"] {
+        let chunk = Data([0, 0, 0, UInt8(secret.count)]) + Data(type.utf8) + secret
+        bytes.insert(contentsOf: chunk + [0, 0, 0, 0], at: 33)
+      }
+    }
+    bytes += secret
+    let described = film.folder.path("described.\(format.rawValue)")
+    try bytes.write(to: URL(filePath: described))
+    var task = film.task(.mp4)
+    task.artwork = PlannedArtwork(digest: "", track: nil, format: format)
+    var source = described
+    if place == .attached {
+      source = try film.stitch(task, pieces + [described])
+      #expect(try Data(contentsOf: URL(filePath: source)).range(of: secret) != nil)
+      task.artwork?.track = try Self.attached(source)
+    }
+    task.artwork?.isForSharing = true
+    let path = try film.stitch(task, pieces + [source])
+    #expect(try Data(contentsOf: URL(filePath: path)).range(of: secret) == nil)
+    let shared = film.folder.path("shared.\(format.rawValue)")
+    try Self.copy(path, try #require(try Self.attached(path))).write(to: URL(filePath: shared))
+    func pixels(_ path: String) throws -> Data {
+      try Tool.run("ffmpeg", ["-v", "error", "-i", path, "-pix_fmt", "rgb24", "-f", "rawvideo", "-"]).output
+    }
+    #expect(try pixels(shared) == pixels(picture))
+    #expect(try Data(contentsOf: URL(filePath: shared)).count > plain.count * 9 / 10)
+  }
+
+  enum MediaPlace: Sendable {
+    case file, attached
+  }
+
   @Test func `a file that is not the described picture is refused`() throws {
     let film = try Film([5], audio: nil)
     let pieces = try film.pieces()

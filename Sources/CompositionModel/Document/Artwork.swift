@@ -1,4 +1,4 @@
-/// The picture that players show for a file, as cover art. Its stored bytes are in the output as they are.
+/// The picture that players show for a file, as cover art. Its stored bytes are in the output: it is not encoded.
 public struct Artwork: Sendable, Hashable, Codable {
   public enum Format: String, Sendable, Hashable, Codable, CaseIterable {
     case png, jpeg
@@ -8,6 +8,8 @@ public struct Artwork: Sendable, Hashable, Codable {
   /// The stream's index of the picture in a media file. Nil: the file is the picture.
   public var track: Int?
   public var format: Format
+  /// Whether what is said in it about the picture is left out, such as the place of a photograph. Nil: no.
+  public var isForSharing: Bool?
 
   /// The most bytes that a picture has: a block of metadata of FLAC holds less than 2^24 bytes.
   package static let greatestByteCount = 16_000_000
@@ -55,6 +57,12 @@ extension Lowering {
   /// The output's artwork: the one that the document names, or else that of the asset whose metadata are carried, as
   /// far as the container can store it. A clip that is a picture is not carried.
   mutating func outputArtwork(in container: Container?) -> Artwork? {
+    var artwork = storedArtwork(in: container)
+    if document.export.metadata.filter != nil { artwork?.isForSharing = true }
+    return artwork
+  }
+
+  private mutating func storedArtwork(in container: Container?) -> Artwork? {
     switch document.export.artwork {
     case .omitted: return nil
     case .carried:

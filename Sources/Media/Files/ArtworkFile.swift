@@ -2,7 +2,7 @@ internal import CMedia
 package import CompositionModel
 import FoundationEssentials
 
-/// A picture that becomes the artwork of a file: its stored bytes, which are not decoded.
+/// A picture that becomes the artwork of a file: its stored bytes, or a part of them, which are not decoded.
 package struct ArtworkFile: Sendable {
   let format: Artwork.Format
   /// As its head states it.
@@ -12,20 +12,23 @@ package struct ArtworkFile: Sendable {
   /// - Parameters:
   ///   - name: The file's name, for messages.
   ///   - track: The stream's index of the picture in a media file. Nil: the file is the picture.
+  ///   - isForSharing: Whether it is without what is said about it.
   /// - Throws: `.noTrack` if there is no picture of the format and of at most `Artwork.greatestByteCount` bytes.
   package init(
-    _ source: any ByteSource, name: String, track: Int?, format: Artwork.Format, movement: Movement?
+    _ source: any ByteSource, name: String, track: Int?, format: Artwork.Format, isForSharing: Bool = false,
+    movement: Movement?
   ) throws(MediaError) {
     self.format = format
     let greatest = Artwork.greatestByteCount
+    let stored: [UInt8]
     if let track {
       let demuxer = try Demuxer(source, name: name, movement: movement)
       let picture = try demuxer.stream(track).pointee.attached_pic
-      bytes = Array(UnsafeBufferPointer(start: picture.data, count: max(0, Int(picture.size))))
+      stored = Array(UnsafeBufferPointer(start: picture.data, count: max(0, Int(picture.size))))
     } else {
-      bytes = try source.bytes(count: Int(min(source.byteCount, Int64(greatest) + 1)))
+      stored = try source.bytes(count: Int(min(source.byteCount, Int64(greatest) + 1)))
     }
-    guard bytes.count <= greatest, let size = format.size(bytes) else {
+    guard stored.count <= greatest, let size = format.size(stored) else {
       throw MediaError(
         .noTrack, operation: "opening", subject: name,
         message:
@@ -33,6 +36,7 @@ package struct ArtworkFile: Sendable {
           + "is not the one that was described")
     }
     self.size = size
+    bytes = isForSharing ? format.withoutDescriptions(stored) : stored
   }
 }
 

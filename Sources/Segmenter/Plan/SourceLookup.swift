@@ -9,7 +9,10 @@ struct SourceLookup {
 
   /// The file of the artwork.
   func artwork(_ artwork: Artwork?) -> PlannedArtwork? {
-    artwork.map { PlannedArtwork(digest: digest(of: $0.asset), track: $0.track, format: $0.format) }
+    artwork.map {
+      PlannedArtwork(
+        digest: digest(of: $0.asset), track: $0.track, format: $0.format, isForSharing: $0.isForSharing)
+    }
   }
 
   /// The clip's track.

@@ -82,11 +82,14 @@ package struct PlannedArtwork: Sendable, Hashable, Codable {
   /// The stream's index of the picture in a media file. Nil: the file is the picture.
   package var track: Int?
   package var format: Artwork.Format
+  /// As `Artwork` has it.
+  package var isForSharing: Bool?
 
-  package init(digest: String, track: Int?, format: Artwork.Format) {
+  package init(digest: String, track: Int?, format: Artwork.Format, isForSharing: Bool? = nil) {
     self.digest = digest
     self.track = track
     self.format = format
+    self.isForSharing = isForSharing
   }
 }
 

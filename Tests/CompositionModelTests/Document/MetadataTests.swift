@@ -90,10 +90,12 @@ import Testing
       return try lowered(text, assets: assets).export.artwork
     }
     let front = Artwork(asset: "v", track: 5, format: .jpeg)
+    var shared = front
+    shared.isForSharing = true
     let other = Artwork(asset: "w", track: 2, format: .png)
     #expect(try artwork(#""metadata": {}"#) == nil)
     #expect(try artwork(#""carryMetadata": true"#) == front)
-    #expect(try artwork(#""carryMetadata": true, "metadataFilter": "forSharing""#) == front)
+    #expect(try artwork(#""carryMetadata": true, "metadataFilter": "forSharing""#) == shared)
     #expect(try artwork(#""carryMetadata": "w""#) == other)
     #expect(try artwork(#""carryMetadata": true, "artwork": "w""#) == other)
     #expect(try artwork(#""carryMetadata": true, "artwork": false"#) == nil)
