@@ -211,6 +211,22 @@ import Testing
     #expect(found.truePeak <= -2 + 0.15)
   }
 
+  /// libavcodec's AAC makes some peaks of this sound nearly 3 dB higher, so that it has to be limited by more than
+  /// would be done for its target alone.
+  @Test func theEncodedSoundHasTheLoudnessWhereAllOfTheLimiterIsNeeded() throws {
+    let trailer = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent().appendingPathComponent("Examples/media/big-buck-bunny-trailer.mp4").path
+    let path = fixture.folder.path("source.wav")
+    _ = try Tool.ffmpeg(["-ss", "8", "-i", trailer, "-t", "20", "-vn", "-ac", "2", "-ar", "44100", path])
+    var task = try task(
+      [path], seconds: 20, rate: 44100, loudness: LoudnessTarget(target: -10, truePeak: -1),
+      [PlannedAudioTrack(volume: .one, clips: [whole(seconds: 20)])])
+    task.encoder = AudioSettings(codec: .aac, bitRate: 128_000, sampleRate: 44100, channels: 2)
+    let found = try measure(file: ["-i", file(task, in: .m4a)])
+    #expect(abs(found.loudness - -10) <= 0.25)
+    #expect(found.truePeak <= -1 + 0.15)
+  }
+
   /// Real files: speech, music and noise of several codecs, rates and channels.
   private static let realFiles: [String] = {
     let repository = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()

@@ -17,3 +17,7 @@ public enum CaptionCodec: String, Sendable, Hashable, Codable {
     }
   }
 }
+
+extension Container {
+  var hasTextTracks: Bool { CaptionCodec(self) != nil }
+}

@@ -214,7 +214,7 @@ extension Lowering {
     switch entry.use {
     case .picture:
       guard export?.video != nil else {
-        if export != nil, !arePicturesLeftToOtherOutputs {
+        if export != nil, !document.export.siblings.contains(where: \.hasPictures) {
           problems.add(pointer, "captions cannot be drawn, because the output has no video; write \"as\": \"track\"")
         }
         return nil
@@ -224,9 +224,9 @@ extension Lowering {
           ? nil : entry.style(frame: frame?.height ?? 1080, scale: document.videoComposition.scale.approximate))
     case .track:
       guard let container = export?.container else { return nil }
-      guard CaptionCodec(container) != nil else {
-        if isLeftToOtherOutputs({ CaptionCodec($0) != nil }) { return nil }
-        let possible = Container.allCases.filter { CaptionCodec($0) != nil }.map(\.rawValue)
+      guard container.hasTextTracks else {
+        if isLeftToOtherOutputs(\.hasTextTracks) { return nil }
+        let possible = Container.allCases.filter(\.hasTextTracks).map(\.rawValue)
         problems.add(
           pointer.key("as"),
           "a .\(container.rawValue) file cannot have a text track; \(list(possible)) can, or leave out 'as' to draw "

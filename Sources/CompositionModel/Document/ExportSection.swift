@@ -27,7 +27,7 @@ struct ExportEntry: Sendable {
   /// Whether `outputs` are given: `to` is their folder, and every output has a video and an audio of its own.
   var hasOutputs = false
   var outputs: [OutputEntry] = []
-  /// All outputs of the document that this is an output of.
+  /// All outputs of the document that this is an output of. Empty: it has one output.
   var siblings: [OutputEntry] = []
   /// The place of the output that this is. Nil: the document has one output.
   var outputPointer: JSONPointer?

@@ -1,6 +1,7 @@
 /// One of `export.outputs` as written.
 struct OutputEntry: Sendable {
   var name: String
+  var container: Container
   /// Of its pictures. Nil: the film's, or that of `height`.
   var size: PixelSize?
   /// Of its pictures; the width follows. Nil: the film's, or that of `size`.
@@ -8,6 +9,8 @@ struct OutputEntry: Sendable {
   /// The whole of `export` with what the output sets in it.
   var export: ExportEntry
   var pointer: JSONPointer
+
+  var hasPictures: Bool { !export.video.isNone && !container.videoCodecs.isEmpty }
 
   static let keys = ["name", "container", "video", "audio", "size", "height", "optimizeForNetworkUse"]
   static let instead: [String: String] = {
@@ -76,8 +79,10 @@ extension DocumentReader {
       if fields.has("height"), let size = fields["size"] {
         problems.add(size.pointer, "'size' is the width and the height: write 'size' or 'height', not both")
       }
-      guard let name, container != nil else { continue }
-      entries.append(OutputEntry(name: name, size: size, height: height, export: export, pointer: item.pointer))
+      guard let name, let container else { continue }
+      entries.append(
+        OutputEntry(
+          name: name, container: container, size: size, height: height, export: export, pointer: item.pointer))
     }
     return entries
   }
@@ -238,17 +243,7 @@ private struct ProblemUnion {
 extension Lowering {
   /// Whether this output is without what all have in common because its container cannot have it: another one has it.
   func isLeftToOtherOutputs(_ has: (Container) -> Bool) -> Bool {
-    document.export.siblings.contains { output in
-      output.export.to.flatMap { try? Container(path: $0) }.map(has) ?? false
-    }
-  }
-
-  /// Whether another output has pictures.
-  var arePicturesLeftToOtherOutputs: Bool {
-    document.export.siblings.contains { output in
-      let container = output.export.to.flatMap { try? Container(path: $0) }
-      return !output.export.video.isNone && container?.videoCodecs.isEmpty == false
-    }
+    document.export.siblings.contains { has($0.container) }
   }
 
   /// The size of the pictures of an output. Nil: the film's, or it is wrong.

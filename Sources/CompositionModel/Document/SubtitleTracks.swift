@@ -65,9 +65,9 @@ extension Lowering {
   mutating func lowerSubtitleTracks(_ export: ExportSettings?) -> [Captions] {
     var captions: [Captions] = []
     for track in document.subtitleTracks {
-      let isPossible = export.map { CaptionCodec($0.container) != nil } ?? true
-      if let container = export?.container, !isPossible, !isLeftToOtherOutputs({ CaptionCodec($0) != nil }) {
-        let possible = Container.allCases.filter { CaptionCodec($0) != nil }.map(\.rawValue)
+      let isPossible = export?.container.hasTextTracks ?? true
+      if let container = export?.container, !isPossible, !isLeftToOtherOutputs(\.hasTextTracks) {
+        let possible = Container.allCases.filter(\.hasTextTracks).map(\.rawValue)
         problems.add(
           track.pointer, "a .\(container.rawValue) file cannot have a text track; \(list(possible)) can")
         continue

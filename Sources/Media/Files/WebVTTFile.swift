@@ -3,7 +3,7 @@ import CompositionModel
 /// A file of captions in WebVTT as libavformat can read it, which takes a block of styles or of regions, and one that
 /// is damaged, for the end of the file. In this one, blocks of styles and regions are comments.
 final class WebVTTFile: ByteSource {
-  private static let largestSize: Int64 = 32 << 20
+  private static let largestSize = Int64(CaptionsFormat.greatestSize)
   private static let example = "one is written 00:01.000 --> 00:02.500"
 
   private let bytes: [UInt8]
@@ -14,9 +14,14 @@ final class WebVTTFile: ByteSource {
   init?(_ source: any ByteSource, name: String) throws(MediaError) {
     let head = try source.bytes(count: 9)
     let mark: [UInt8] = head.starts(with: [0xEF, 0xBB, 0xBF]) ? [0xEF, 0xBB, 0xBF] : []
-    guard head.starts(with: mark + "WEBVTT".utf8), source.byteCount <= Self.largestSize else { return nil }
+    guard head.starts(with: mark + "WEBVTT".utf8) else { return nil }
+    guard source.byteCount <= Self.largestSize else {
+      throw MediaError(
+        .unsupported, operation: "reading captions", subject: name,
+        message: "it has \(source.byteCount) bytes; captions of at most \(Self.largestSize) are read")
+    }
     var bytes = try source.bytes(count: Int(source.byteCount))
-    let lines = SubRipCheck.lines(bytes)
+    let lines = textLines(bytes)
     for (number, block) in lines.indices.split(whereSeparator: { lines[$0].isEmpty }).enumerated() {
       let texts = block.map { (number: $0 + 1, text: String(decoding: lines[$0], as: UTF8.self)) }
       if let problem = number == 0 ? Self.problem(ofHead: texts) : Self.problem(texts) {
@@ -92,4 +97,17 @@ final class WebVTTFile: ByteSource {
     guard numbers.count == digits.count, numbers.dropLast().suffix(2).allSatisfy({ $0 < 60 }) else { return nil }
     return numbers.dropLast().reduce(0) { $0 * 60 + $1 } * 1000 + numbers[numbers.count - 1]
   }
+}
+
+/// The lines of a text, whose ends are CR, LF or both, without a byte order mark, at their places in it.
+func textLines(_ bytes: [UInt8]) -> [ArraySlice<UInt8>] {
+  let text = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? bytes.dropFirst(3) : bytes[...]
+  var lines: [ArraySlice<UInt8>] = []
+  var rest = text
+  while let end = rest.firstIndex(where: { $0 == 10 || $0 == 13 }) {
+    lines.append(rest[..<end])
+    rest = rest[(end + 1)...]
+    if text[end] == 13, rest.first == 10 { rest = rest.dropFirst() }
+  }
+  return lines + [rest]
 }

@@ -33,29 +33,16 @@ enum SubRipCheck {
 
   /// Whether a file begins with a number and something like a time below it.
   private static func startsLikeOne(_ head: [UInt8]) -> Bool {
-    let lines = lines(head).lazy.compactMap { String(validating: $0, as: UTF8.self) }
+    let lines = textLines(head).lazy.compactMap { String(validating: $0, as: UTF8.self) }
       .map { $0.filter { !$0.isWhitespace } }.filter { !$0.isEmpty }.prefix(2)
     guard let number = lines.first, let time = lines.dropFirst().first else { return false }
     return number.allSatisfy(\.isNumber) && isLikeTime(time)
   }
 
-  /// The lines of a text, whose ends are CR, LF or both.
-  static func lines(_ bytes: [UInt8]) -> [ArraySlice<UInt8>] {
-    let text = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? bytes.dropFirst(3) : bytes[...]
-    var lines: [ArraySlice<UInt8>] = []
-    var rest = text
-    while let end = rest.firstIndex(where: { $0 == 10 || $0 == 13 }) {
-      lines.append(rest[..<end])
-      rest = rest[(end + 1)...]
-      if text[end] == 13, rest.first == 10 { rest = rest.dropFirst() }
-    }
-    return lines + [rest]
-  }
-
   /// What is wrong with SRT. Nil: nothing.
   static func problem(_ bytes: [UInt8]) -> String? {
     var isFirst = true
-    for (index, line) in lines(bytes).enumerated() {
+    for (index, line) in textLines(bytes).enumerated() {
       let number = index + 1
       guard let line = String(validating: line, as: UTF8.self) else {
         return "line \(number) is not text in UTF-8; store the file as UTF-8"

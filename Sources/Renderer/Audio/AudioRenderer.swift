@@ -112,10 +112,9 @@ package enum AudioRenderer {
     var passes = RenderPasses(sampleCount: task.sampleCount)
     var unchanged: LoudnessMeter?
     func mastering(
-      for target: LoudnessTarget, near: Mastering.Found? = nil
+      for target: LoudnessTarget, after encoded: Mastering.Found? = nil
     ) throws(RenderError) -> Mastering.Found {
-      let limiting = near == nil ? Mastering.greatestLimiting : Mastering.greatestLimitingForCodec
-      return try Mastering.find(target, near: near, greatestLimiting: limiting) { (mastering) throws(RenderError) in
+      try Mastering.find(target, after: encoded) { (mastering) throws(RenderError) in
         if mastering == Mastering(), let unchanged { return unchanged }
         let meter = try LoudnessMeter(sampleRate: task.encoder.sampleRate, channels: task.encoder.channels)
         try mix.forEachBlock(mastering, damage: nil) { (block, samples) throws(RenderError) in
@@ -147,7 +146,7 @@ package enum AudioRenderer {
         switch search.next(after: found, heard: heard) {
         case .accepted: continue
         case .search(let target):
-          waiting.append((output, try mastering(for: target, near: found), search))
+          waiting.append((output, try mastering(for: target, after: found), search))
         case .takeBest(let best):
           output.acceptsNext()
           waiting.append((output, best, search))

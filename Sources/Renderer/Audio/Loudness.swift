@@ -91,13 +91,13 @@ struct Mastering: Equatable {
   /// takes loudness away, until what it gives has the loudness. The result is one that was measured: the nearest to the
   /// target of those that keep the true peak.
   /// - Parameters:
-  ///   - near: What was found for a target that is not far from this one: the search starts there.
-  ///   - greatestLimiting: In decibels.
+  ///   - encoded: What was found for the mix that a codec has changed too much: the search starts there.
   ///   - measure: Measures the whole mix with a mastering.
   static func find(
-    _ target: LoudnessTarget, near: Found? = nil, greatestLimiting: Double = Mastering.greatestLimiting,
+    _ target: LoudnessTarget, after encoded: Found? = nil,
     _ measure: (Mastering) throws(RenderError) -> LoudnessMeter
   ) throws(RenderError) -> Found {
+    let greatestLimiting = encoded == nil ? greatestLimiting : greatestLimitingForCodec
     let mix = try measure(Mastering())
     guard let loudness = mix.integrated else { return Found() }
     let gain = target.target - loudness
@@ -107,8 +107,8 @@ struct Mastering: Equatable {
       return Found(mastering: Mastering(gain: gain), loudness: target.target, truePeak: mix.truePeak + gain)
     }
     var mastering = Mastering(gain: gain, ceiling: target.truePeak)
-    if let near, near.mastering.ceiling != nil, let loudness = near.loudness {
-      mastering.gain = max(gain, near.mastering.gain + target.target - loudness)
+    if let encoded, encoded.mastering.ceiling != nil, let loudness = encoded.loudness {
+      mastering.gain = max(gain, encoded.mastering.gain + target.target - loudness)
     }
     // The gains between which the right one is, and what each misses: a higher gain never gives less.
     var low = (gain: min(plain, gain), missing: target.target - (loudness + min(plain, gain)))
