@@ -111,6 +111,19 @@ package struct EditFile: Sendable {
     throw CommandFailure(problems: document.problems + [problem])
   }
 
+  /// Where the film of this document goes, checked before any work.
+  /// - Parameter output: The path of the film, or of the folder of several outputs.
+  /// - Throws: Why it cannot be written there, with the place of the path if the document has it.
+  package func destination(_ output: String) throws(DocumentError) -> FilmDestination {
+    do {
+      return try FilmDestination(output, outputs: document.outputFiles)
+    } catch {
+      throw DocumentError(problems: [
+        Problem(pointer: output == outputPath ? "/export/to" : "", message: error.description)
+      ])
+    }
+  }
+
   /// The files that the document names, each read for its digest, and a problem for each file that cannot be read.
   package func assets(
     _ contents: FileContentCache

@@ -120,15 +120,17 @@ package struct LocalRender: Sendable {
   package func render(
     _ configuration: LocalFarm.Configuration, report: @escaping @Sendable (Sheaf_JobStatus) -> Void
   ) async throws -> (status: Sheaf_JobStatus, files: [ContentPackage.File]) {
-    let destination = try FilmDestination(output, outputs: edit.document.outputFiles)
+    let place = Result { () throws(DocumentError) in try edit.destination(self.output) }
     let (assets, missing) = try await edit.assets(configuration.contents)
-    let found = missing + edit.replaced(by: output, assets)
+    var found = missing + edit.replaced(by: output, assets)
+    if case .failure(let error) = place { found += error.problems }
     // The containers of several outputs are the document's.
     let output = edit.document.hasOutputs ? "" : output
     guard edit.document.problems.isEmpty, found.isEmpty else {
       let inspection = LocalInspection(edit: edit, assets: assets, output: output, segmentDuration: segmentDuration)
       throw CommandFailure(problems: inspection.problems(try await inspection.run(configuration), and: found))
     }
+    let destination = try place.get()
     let media = MediaWatch(assets: assets, contents: configuration.contents)
     return try await LocalFarm.run(configuration) { farm in
       try await CoordinatorClient.run(farm.endpoint) { client in

@@ -39,7 +39,17 @@ struct CheckCommand: AsyncParsableCommand {
         let inspection = LocalInspection(edit: edit, assets: assets)
         let reply = try await Interruption.cancelling { try await inspection.run(configuration) }
         problems = inspection.problems(reply, and: missing)
-        if let output = edit.outputPath { problems += edit.replaced(by: output, assets) }
+        if let output = edit.outputPath {
+          problems += edit.replaced(by: output, assets)
+          problems += try await BlockingWork.run {
+            do throws(DocumentError) {
+              _ = try edit.destination(output)
+              return []
+            } catch {
+              return error.problems
+            }
+          }
+        }
         if reply.plan.isEmpty {
           // Without a plan there are only those about the media.
           for (asset, description) in reply.descriptions.sorted(by: { $0.key < $1.key }) {

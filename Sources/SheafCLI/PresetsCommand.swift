@@ -13,13 +13,15 @@ struct PresetsCommand: AsyncParsableCommand {
     commandName: "presets", abstract: "Show the presets of exports, and what they make of a document or a file.",
     discussion: """
       Without an input it prints the presets, with the containers that each can be written to. With a document or a \
-      media file it adds which of them the input can meet, and why not the others. With --preset it prints the settings \
-      and the container that this preset gives for the input.
+      media file it adds which of them the input can meet, and why not the others; of passthrough, which copies what is \
+      stored, it has the containers that the input can be copied into. With --preset it prints the settings and the \
+      container that this preset gives for the input.
 
       --json prints an array of preset (name, avFoundationName, video: codec, quality, longerSide, shorterSide; audio: \
-      codec, bitRate; containers, problems: pointer, message; without an input there are no problems), or with --preset \
-      an object (preset, container, width, height, frameDuration, video: codec, quality, preset, keyframeInterval, \
-      pixelFormat; audio: codec, bitRate, bitDepth, sampleRate, channels).
+      codec, bitRate; containers, problems: pointer, message; without an input there are no problems; passthrough has \
+      neither video nor audio), or with --preset an object (preset, container, width, height, frameDuration, video: \
+      codec, quality, preset, keyframeInterval, pixelFormat; audio: codec, bitRate, bitDepth, sampleRate, channels), \
+      which has for passthrough what is stored: video: codec, pixelFormat; audio: codec, sampleRate, channels.
       """)
 
   @Argument(
@@ -38,12 +40,17 @@ struct PresetsCommand: AsyncParsableCommand {
       let chosen = try chosenPreset()
       guard let input else {
         guard chosen == nil else { throw ValidationError("--preset needs a document or a media file") }
-        return try print(ExportPreset.allCases.map { PresetReport($0, problems: nil) })
+        return try print(
+          ExportPreset.allCases.map { PresetReport($0, problems: nil) } + [PresetReport(PassthroughSettings.containers)]
+        )
       }
       let configuration = try farm.configuration()
       let media = try await PresetInput.read(input, configuration)
       if let chosen {
-        return try print(SettingsReport(try media.settings(chosen)))
+        switch chosen {
+        case .encode(let preset): return try print(SettingsReport(try media.settings(preset)))
+        case .passthrough: return try print(SettingsReport(try media.passthrough()))
+        }
       }
       var reports: [PresetReport] = []
       for preset in ExportPreset.allCases { reports.append(PresetReport(preset, problems: media.problems(preset))) }
@@ -52,13 +59,18 @@ struct PresetsCommand: AsyncParsableCommand {
         var seen: Set<Problem> = []
         throw CommandFailure(problems: others.filter { seen.insert($0).inserted })
       }
+      do throws(DocumentError) {
+        reports.append(PresetReport(try media.passthrough().containers, problems: []))
+      } catch {
+        reports.append(PresetReport(PassthroughSettings.containers, problems: error.problems))
+      }
       try print(reports)
     }
   }
 
-  private func chosenPreset() throws -> ExportPreset? {
+  private func chosenPreset() throws -> PresetChoice? {
     guard let name = Setting.text(preset, "SHEAF_PRESET") else { return nil }
-    if let preset = ExportPreset(rawValue: name) { return preset }
+    if let preset = PresetChoice(name) { return preset }
     throw ValidationError(ExportPreset.unknown(name))
   }
 
@@ -71,8 +83,7 @@ struct PresetsCommand: AsyncParsableCommand {
     if input != nil { table.columns.append(.init(header: "INPUT")) }
     for (index, report) in reports.enumerated() {
       table.rows.append(report.cells(withInput: input != nil))
-      let problems = report.problems ?? []
-      if !problems.isEmpty { table.notes[index] = problems.map { "  \($0.message)" } }
+      if let notes = report.notes { table.notes[index] = notes }
     }
     for line in table.lines(width: nil) { try Console.print(line) }
   }
@@ -114,7 +125,13 @@ private struct PresetInput {
   func settings(_ preset: ExportPreset) throws(DocumentError) -> SuggestedSettings {
     guard let document else { return try SuggestedSettings(preset: preset, media: Array(descriptions.values)) }
     return try SuggestedSettings(
-      preset: preset, document: Document.examine(document, preset: preset), assets: descriptions)
+      preset: preset, document: Document.examine(document, preset: .encode(preset)), assets: descriptions)
+  }
+
+  func passthrough() throws(DocumentError) -> PassthroughSettings {
+    guard let document else { return try PassthroughSettings(media: Array(descriptions.values)) }
+    return try PassthroughSettings(
+      document: Document.examine(document, preset: .passthrough), assets: descriptions)
   }
 
   /// Why the preset cannot be met. Empty if it can.
@@ -144,11 +161,16 @@ private struct PresetReport: Encodable {
 
   var name: String
   var avFoundationName: String
+  /// Nil: there are no pictures, or they are copied.
   var video: Video?
-  var audio: Audio
+  /// Nil: it is copied.
+  var audio: Audio?
   var containers: [String]
   /// Nil: there is no input.
   var problems: [Problem]?
+
+  /// The problems of a preset that are shown.
+  private static let mostNotes = 5
 
   init(_ preset: ExportPreset, problems: [Problem]?) {
     name = preset.rawValue
@@ -163,7 +185,28 @@ private struct PresetReport: Encodable {
     self.problems = problems
   }
 
+  /// Copying, with the containers that it can be into.
+  init(_ containers: [Container], problems: [Problem]? = nil) {
+    name = PresetChoice.passthrough.name
+    avFoundationName = PresetChoice.passthrough.avFoundationName
+    self.containers = containers.map(\.rawValue)
+    self.problems = problems
+  }
+
+  /// Why the input cannot meet the preset. Nil: it can.
+  var notes: [String]? {
+    guard let problems, !problems.isEmpty else { return nil }
+    // What has to be rendered is anywhere in a document.
+    let lines = problems.prefix(Self.mostNotes).map { audio == nil ? "  \($0)" : "  \($0.message)" }
+    let more = problems.count - lines.count
+    return lines + (more > 0 ? ["  and \(more) more"] : [])
+  }
+
   func cells(withInput: Bool) -> [String] {
+    guard let audio else {
+      return [name, "as stored", "as stored", "as stored", containers.joined(separator: ", ")]
+        + (withInput ? [problems?.isEmpty == true ? "yes" : "no"] : [])
+    }
     let quality = video?.quality.map { " quality \(Int($0))" } ?? ""
     let size = video.map { video in
       if let long = video.longerSide, let short = video.shorterSide { "\(long)x\(short)" } else { "its own size" }
@@ -181,7 +224,8 @@ private struct SettingsReport: Encodable {
     var codec: String
     var quality: Double?
     var preset: String?
-    var keyframeInterval: Int
+    /// Nil: the pictures are copied.
+    var keyframeInterval: Int?
     var pixelFormat: String
   }
 
@@ -221,13 +265,26 @@ private struct SettingsReport: Encodable {
     }
   }
 
+  init(_ settings: PassthroughSettings) {
+    preset = PresetChoice.passthrough.name
+    container = settings.containers[0].rawValue
+    if let track = settings.video, let format = track.video {
+      (width, height) = (format.size.width, format.size.height)
+      video = Video(codec: track.codec, pixelFormat: format.pixelFormat)
+    }
+    if let track = settings.audio, let format = track.audio {
+      audio = Audio(codec: track.codec, sampleRate: format.sampleRate, channels: format.channels)
+    }
+  }
+
   var lines: [String] {
     var lines = ["preset: \(preset)", "container: \(container)"]
-    if let video, let width, let height, let frameDuration {
-      var parts = [video.codec, "\(width)x\(height)", video.pixelFormat, "a frame every \(frameDuration) s"]
+    if let video, let width, let height {
+      var parts = [video.codec, "\(width)x\(height)", video.pixelFormat]
+      if let frameDuration { parts.append("a frame every \(frameDuration) s") }
       if let quality = video.quality { parts.append("quality \(quality.formatted)") }
       if let preset = video.preset { parts.append("encoder's preset \(preset)") }
-      parts.append("a keyframe every \(video.keyframeInterval) frames at least")
+      if let interval = video.keyframeInterval { parts.append("a keyframe every \(interval) frames at least") }
       lines.append("video: " + parts.joined(separator: ", "))
     }
     if let audio {

@@ -44,8 +44,8 @@ package enum CopiedFilm {
       Track(track) { clip throws(StitchError) in try open(clip, inputs, movement) }
     }
     try write(
-      tracks, container: task.container, metadata: task.metadata, artwork: artwork, to: descriptor, movement: movement,
-      progress: progress)
+      tracks, texts: task.texts ?? [], container: task.container, metadata: task.metadata,
+      chapters: task.chapters ?? [], artwork: artwork, to: descriptor, movement: movement, progress: progress)
   }
 
   private static func open(
@@ -63,22 +63,25 @@ package enum CopiedFilm {
 
   /// Writes tracks whose packets are anywhere. The parameters are those of `copy`.
   package static func write(
-    _ tracks: [Track], container: Container, metadata: [String: String], artwork: ArtworkFile? = nil,
-    to descriptor: Int32, movement: Movement? = nil, progress: (Int64) -> Void
+    _ tracks: [Track], texts: [StitchedText] = [], container: Container, metadata: [String: String],
+    chapters: [Chapter] = [], artwork: ArtworkFile? = nil, to descriptor: Int32, movement: Movement? = nil,
+    progress: (Int64) -> Void
   ) throws(StitchError) {
     guard !tracks.isEmpty else { throw StitchError(.task, "an output needs video or audio") }
     var copied: [CopiedTrack] = []
     for track in tracks { copied.append(try CopiedTrack(track, container)) }
+    var texts = try TextPackets(texts)
     let muxer = try mapErrors(to: StitchError.writing) { () throws(MediaError) in
       try CopyMuxer(
         descriptor: descriptor, name: "the output", container: container, tracks: copied.map(\.output),
-        metadata: metadata, artwork: artwork, movement: movement)
+        texts: texts.tracks, metadata: metadata, chapters: chapters, artwork: artwork, movement: movement)
     }
     var reported: Int64 = 0
     while true {
       let waiting = copied.indices.filter { copied[$0].next != nil }
       guard let earliest = waiting.min(by: { copied[$0].seconds < copied[$1].seconds }) else { break }
       if let packet = copied[earliest].next {
+        try texts.write(through: copied[earliest].milliseconds, to: muxer)
         try mapErrors(to: StitchError.writing) { () throws(MediaError) in try muxer.write(packet, track: earliest) }
       }
       try copied[earliest].advance()
@@ -87,6 +90,7 @@ package enum CopiedFilm {
         progress(reported)
       }
     }
+    try texts.write(through: .max, to: muxer)
     try mapErrors(to: StitchError.writing) { () throws(MediaError) in try muxer.finish() }
     progress(muxer.byteCount)
   }
@@ -174,6 +178,13 @@ private struct CopiedTrack {
 
   /// Of the next packet's decoding.
   var seconds: Double { Double(next?.decodingTime ?? 0) * tick }
+
+  /// The same, rounded down.
+  var milliseconds: Int64 {
+    let timebase = clipEntry.timebase
+    return Int64(
+      clamping: Int128(next?.decodingTime ?? 0) * Int128(timebase.value) * 1000 / Int128(max(1, timebase.timescale)))
+  }
 
   mutating func advance() throws(StitchError) {
     while ready.isEmpty, !isAtEnd { try read() }

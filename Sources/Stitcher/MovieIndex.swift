@@ -129,7 +129,7 @@ struct IndexBox {
 
   private var whole: Range { 8..<bytes.count }
 
-  /// Sets the durations that the tracks present, in order.
+  /// Sets the durations that the first tracks present, in order. Tracks of texts and of chapters follow them.
   mutating func present(_ durations: [MediaTime]) throws(StitchError) {
     guard let header = boxes("mvhd", in: whole).first, header.count >= 20 else {
       throw StitchError(.piece, piece: 0, "has no header of the movie")
@@ -137,8 +137,8 @@ struct IndexBox {
     let isLong = bytes[header.lowerBound] == 1
     let timescale = number(at: header.lowerBound + (isLong ? 20 : 12), 4)
     let tracks = boxes("trak", in: whole)
-    guard tracks.count == durations.count else {
-      throw StitchError(.piece, piece: 0, "has \(tracks.count) tracks, not \(durations.count)")
+    guard tracks.count >= durations.count else {
+      throw StitchError(.piece, piece: 0, "has \(tracks.count) tracks, and \(durations.count) were copied")
     }
     var longest: UInt64 = 0
     for (track, duration) in zip(tracks, durations) {

@@ -31,7 +31,7 @@ struct TextPackets {
   }
 
   /// Writes the captions that start at a time, in milliseconds, or before.
-  mutating func write(through time: Int64, to muxer: FileMuxer) throws(StitchError) {
+  mutating func write(through time: Int64, to muxer: some CaptionMuxer) throws(StitchError) {
     for index in open.indices {
       while open[index].next < open[index].text.events.count {
         let event = open[index].text.events[open[index].next]
@@ -41,7 +41,7 @@ struct TextPackets {
         try mapErrors(to: StitchError.writing) { () throws(MediaError) in
           let bytes = try encoder.encode(event.fields)
           guard !bytes.isEmpty else { return }
-          try muxer.write(bytes, text: index, start: event.start, duration: event.end - event.start)
+          try muxer.write(EncodedCaption(bytes, start: event.start, duration: event.end - event.start), text: index)
         }
       }
     }

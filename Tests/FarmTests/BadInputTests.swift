@@ -130,6 +130,35 @@ struct BadInputTests {
     }
   }
 
+  @Test func `an output that cannot be written is a problem of the document, beside the others`() async throws {
+    let files = try Workspace()
+    defer { files.remove() }
+    _ = try files.write("", to: "file")
+    try FileManager.default.createDirectory(atPath: files.path("folder.mp4"), withIntermediateDirectories: false)
+    for (to, message) in [
+      ("none/film.mp4", "does not exist"), ("file/film.mp4", "is not a folder"),
+      ("folder.mp4", "is not a regular file"),
+      ("/proc/film.mp4", "cannot be written"),
+    ] {
+      let edit = try files.write(
+        """
+        { "sheaf": 1, "assets": { "a": "\(Place.media("friday.mp4"))" },
+          "tracks": [ { "type": "video", "clips": [ { "asset": "a", "use": "0..99" } ] } ],
+          "export": { "to": "\(to)", "video": { "codec": "h264" } } }
+        """, to: "edit.json")
+      for command in ["check", "render"] {
+        let result = try await Command.sheaf(command, edit, "--store", files.path("store")).run()
+        let lines = result.errors.split(separator: "\n")
+        #expect(result.status == 65)
+        #expect(lines.contains { $0.contains("/export/to: ") && $0.contains(message) }, "\(to): \(result.errors)")
+        #expect(lines.contains { $0.contains("/tracks/0/clips/0/use: ") }, "\(to): \(result.errors)")
+      }
+      let other = files.path("nowhere/film.mp4")
+      let named = try await Command.sheaf("render", edit, "-o", other, "--store", files.path("store")).run()
+      #expect(named.status == 65 && named.errors.contains("edit.json: the output's folder"), "\(named.errors)")
+    }
+  }
+
   @Test
   func `every problem is reported in one pass`() async throws {
     let files = try Workspace()

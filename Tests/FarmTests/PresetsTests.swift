@@ -10,6 +10,7 @@ struct PresetsTests {
     }
 
     var name: String
+    var containers: [String]
     var problems: [Problem]
   }
 
@@ -77,6 +78,33 @@ struct PresetsTests {
     #expect(document.video?.codec == "hevc" && document.audio?.codec == "aac" && document.width == 320)
     let text = try await presets("--preset", "hevc1920x1080", edit)
     #expect(text.status == 0 && text.output.contains("video: hevc, 320x180"), "\(text.output)")
+  }
+
+  @Test func `what can be copied is asked by the preset passthrough`() async throws {
+    defer { files.remove() }
+    func passthrough(_ input: String) async throws -> Preset {
+      let presets: [Preset] = try decode(await presets("--json", input))
+      return try #require(presets.last)
+    }
+    let silent = try await passthrough(files.path("silent.mp4"))
+    #expect(silent.name == "passthrough" && silent.problems.isEmpty)
+    #expect(silent.containers == ["mp4", "mov", "m4v", "mkv"])
+    // Little-endian integers are stored in these alone.
+    let sound = try await passthrough(files.path("sound.wav"))
+    #expect(sound.containers == ["wav", "mov", "mkv"])
+    let settings: Settings = try decode(await presets("--json", "--preset", "passthrough", files.path("silent.mp4")))
+    #expect(settings.container == "mp4" && settings.video?.codec == "h264" && settings.width == 320)
+    let edit = try files.write(
+      """
+      { "sheaf": 1, "assets": { "a": "silent.mp4" },
+        "tracks": [ { "sound": false, "clips": [ { "asset": "a", "speed": 2 } ] } ] }
+      """, to: "edit")
+    #expect(try await passthrough(edit).problems.map(\.pointer) == ["/tracks/0/clips/0/speed"])
+    let refused = try await presets("--preset", "passthrough", edit)
+    #expect(refused.status == 65 && refused.errors.contains("/tracks/0/clips/0/speed"), "\(refused.errors)")
+    let table = try await presets(edit)
+    #expect(table.status == 0 && table.output.contains("  /tracks/0/clips/0/speed: "), "\(table.output)")
+    #expect(try await presets().output.contains("\npassthrough "))
   }
 
   @Test func `what a preset cannot do is reported`() async throws {

@@ -277,6 +277,17 @@ import Testing
     #expect(found == ["1000-2000 one", "3000-3604500 two\\Nlines", "5000-6000 three"])
   }
 
+  @Test func webVTTOfMoreBytesThanAreReadIsRefused() throws {
+    let limit = CaptionsFormat.greatestSize
+    let text = "WEBVTT\n\n00:01.000 --> 00:02.000\nHi\n\nNOTE "
+    func filled(_ count: Int) -> String { text + String(repeating: "x", count: count - text.utf8.count) }
+    #expect(try events(probe(filled(limit), as: "a.vtt")) == ["1000-2000 Hi"])
+    let error = #expect(throws: MediaError.self) { try probe(filled(limit + 1), as: "a.vtt") }
+    #expect(
+      error?.code == .unsupported && error?.message.contains("at most \(limit)") == true, "\(String(describing: error))"
+    )
+  }
+
   @Test func whatIsNoWebVTTIsRefusedWithItsLine() throws {
     let cases: [(text: String, words: [String])] = [
       ("\n\na\n00:02,500 --> 00:03.500\nHi\n", ["line 4", "00:02,500", "00:01.000 --> 00:02.500"]),

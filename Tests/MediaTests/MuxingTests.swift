@@ -145,7 +145,7 @@ import Testing
         indexFirst: false, metadata: [:], chapters: chapters)
     }
     let made = try muxer()
-    let lack = #expect(throws: MediaError.self) { try made.write([1], text: 0, start: 0, duration: 5) }
+    let lack = #expect(throws: MediaError.self) { try made.write(EncodedCaption([1], start: 0, duration: 5), text: 0) }
     #expect(lack?.code == .invalidRequest && lack?.message == "it has no track 1")
     let chapter = Chapter(
       range: try MediaTimeRange(start: .zero, end: MediaTime(value: .max / 2, timescale: 1)), title: nil)

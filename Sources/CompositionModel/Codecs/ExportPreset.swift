@@ -89,7 +89,7 @@ public enum ExportPreset: String, Sendable, Hashable, Codable, CaseIterable {
 
   /// Why a name is not that of a preset, for its author.
   public static func unknown(_ name: String) -> String {
-    let names = list(allCases.map(\.rawValue))
+    let names = list(PresetChoice.allCases.map(\.name))
     if transparent.contains(name) {
       return "the preset '\(name)' is for a transparent film, which x265 cannot encode and no other codec here stores; "
         + "'\(name.dropLast("WithAlpha".count))' has the same pictures without transparency, and "
@@ -108,7 +108,7 @@ public enum ExportPreset: String, Sendable, Hashable, Codable, CaseIterable {
     let prefix = "avassetexportpreset"
     var wanted = name.lowercased()
     if wanted.hasPrefix(prefix) { wanted = String(wanted.dropFirst(prefix.count)) }
-    let names = allCases.map(\.rawValue) + transparent
+    let names = PresetChoice.allCases.map(\.name) + transparent
     if let same = names.first(where: { $0.lowercased() == wanted }) { return same }
     if wanted.count >= 3, let longer = names.first(where: { $0.lowercased().hasPrefix(wanted) }) { return longer }
     return CompositionModel.nearest(to: wanted, among: names)
@@ -128,6 +128,36 @@ extension ExportPreset.Video {
 extension ExportPreset.Audio {
   /// Bits a second for a number of channels. Nil: the codec is lossless.
   func bitRate(channels: Int) -> Int? { bitRate.map { channels > 2 ? max($0, 64_000 * channels) : $0 } }
+}
+
+/// What the preset of an output can be: one by which it is encoded, or `passthrough`, by which stored pictures and
+/// samples are copied.
+public enum PresetChoice: Sendable, Hashable, CaseIterable {
+  case encode(ExportPreset)
+  case passthrough
+
+  public static var allCases: [PresetChoice] { ExportPreset.allCases.map(PresetChoice.encode) + [.passthrough] }
+
+  /// Nil: there is no preset of this name.
+  public init?(_ name: String) {
+    guard let choice = Self.allCases.first(where: { $0.name == name }) else { return nil }
+    self = choice
+  }
+
+  /// In documents.
+  public var name: String {
+    switch self {
+    case .encode(let preset): preset.rawValue
+    case .passthrough: Passthrough.name
+    }
+  }
+
+  public var avFoundationName: String {
+    switch self {
+    case .encode(let preset): preset.avFoundationName
+    case .passthrough: "AVAssetExportPresetPassthrough"
+    }
+  }
 }
 
 // MARK: Settings assistant
@@ -162,21 +192,9 @@ public struct SuggestedSettings: Sendable, Hashable, Codable {
   public init(
     preset: ExportPreset, media: [AssetDescription], container: Container? = nil
   ) throws(DocumentError) {
-    var assets: [AssetID: AssetDescription] = [:]
-    for (index, description) in media.enumerated() { assets["\(index)"] = description }
-    func clips(_ type: MediaType) -> String {
-      media.enumerated().filter { $1.defaultTrack(type) != nil }.map { index, description in
-        let isStill = type == .video && description.defaultTrack(.video)?.video?.isStill == true
-        return #"{"asset": "\#(index)"\#(isStill ? #", "duration": 1"# : "")}"#
-      }.joined(separator: ", ")
-    }
-    let text = """
-      { "sheaf": 1, "assets": { \(media.indices.map { #""\#($0)": "\#($0)""# }.joined(separator: ", ")) },
-        "tracks": [ { "type": "video", "clips": [\(clips(.video))] },
-                    { "type": "audio", "clips": [\(clips(.audio))] } ] }
-      """
+    let film = MediaFilm(media)
     try self.init(
-      preset: preset, document: Document.examine(Array(text.utf8), preset: preset), assets: assets,
+      preset: preset, document: Document.examine(film.document, preset: .encode(preset)), assets: film.assets,
       container: container)
   }
 
@@ -191,5 +209,27 @@ public struct SuggestedSettings: Sendable, Hashable, Codable {
   ) throws(DocumentError) {
     let container = container ?? preset.containers.first ?? .mp4
     self.init(try document.lower(assets: assets, output: "film.\(container.rawValue)"), preset)
+  }
+}
+
+/// A film of some media, one after another.
+struct MediaFilm {
+  var document: [UInt8]
+  var assets: [AssetID: AssetDescription] = [:]
+
+  init(_ media: [AssetDescription]) {
+    func clips(_ type: MediaType) -> String {
+      media.enumerated().filter { $1.defaultTrack(type) != nil }.map { index, description in
+        let isStill = type == .video && description.defaultTrack(.video)?.video?.isStill == true
+        return #"{"asset": "\#(index)"\#(isStill ? #", "duration": 1"# : "")}"#
+      }.joined(separator: ", ")
+    }
+    for (index, description) in media.enumerated() { assets["\(index)"] = description }
+    let text = """
+      { "sheaf": 1, "assets": { \(media.indices.map { #""\#($0)": "\#($0)""# }.joined(separator: ", ")) },
+        "tracks": [ { "type": "video", "clips": [\(clips(.video))] },
+                    { "type": "audio", "clips": [\(clips(.audio))] } ] }
+      """
+    document = Array(text.utf8)
   }
 }

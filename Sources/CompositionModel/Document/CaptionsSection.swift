@@ -214,7 +214,7 @@ extension Lowering {
     switch entry.use {
     case .picture:
       guard export?.video != nil else {
-        if export != nil, !document.export.siblings.contains(where: \.hasPictures) {
+        if export != nil, !document.export.isPassthrough, !document.export.siblings.contains(where: \.hasPictures) {
           problems.add(pointer, "captions cannot be drawn, because the output has no video; write \"as\": \"track\"")
         }
         return nil

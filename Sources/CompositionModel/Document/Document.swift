@@ -50,7 +50,7 @@ public struct Document: Sendable {
   ///     codecs that settings without one are for.
   ///   - preset: takes the place of the document's preset. Nil: the document's.
   public static func examine(
-    _ bytes: [UInt8], output: String? = nil, preset: ExportPreset? = nil
+    _ bytes: [UInt8], output: String? = nil, preset: PresetChoice? = nil
   ) throws(DocumentError) -> Document {
     let root: (value: JSONValue, duplicates: [JSONPointer])
     do {

@@ -6,7 +6,7 @@ struct DocumentReader {
   /// The output's path from the command line.
   let output: String?
   /// Takes the place of the document's preset. Nil: the document's.
-  let preset: ExportPreset?
+  let preset: PresetChoice?
   var problems = ProblemList()
   var names = DeclaredNames()
   var metadataTracks: [MetadataTrackEntry] = []

@@ -80,7 +80,11 @@ extension DocumentReader {
   /// Reads `export`.
   mutating func export(_ value: JSONValue?, at pointer: JSONPointer) -> ExportEntry {
     var entry = ExportEntry(pointer: pointer)
-    entry.preset = preset
+    switch preset {
+    case .encode(let preset): entry.preset = preset
+    case .passthrough: entry.isPassthrough = true
+    case nil: break
+    }
     guard let value,
       let fields = fields(
         value, "'export'", keys: ExportEntry.keys, instead: ExportEntry.instead,
@@ -192,13 +196,16 @@ extension Lowering {
       check(labels.audio, at: entry.place.key("audio"), isStoredIn: container)
     }
     if entry.isPassthrough {
-      checkPassthrough(container)
+      let timeRange = exportedRange()
+      checkPassthrough(container, timeRange)
       let metadata = outputMetadata(in: container)
+      let chapters = outputChapters(in: container, range: timeRange ?? film)
       let artwork = outputArtwork(in: container)
       return container.map { container in
         var settings = ExportSettings(
           path: entry.to, container: container, video: nil, audio: nil,
-          optimizeForNetworkUse: entry.optimizeForNetworkUse, metadata: metadata)
+          optimizeForNetworkUse: entry.optimizeForNetworkUse, metadata: metadata, timeRange: timeRange,
+          chapters: chapters.isEmpty ? nil : chapters)
         settings.artwork = artwork
         (settings.videoLabel, settings.audioLabel) = labels
         settings.rotation = entry.video.settings?.rotation

@@ -6,7 +6,7 @@ enum Passthrough {
   static let videoKeys = ["rotation"] + TrackLabel.keys
 
   /// libavcodec's names of the codecs that a container stores. Nil: all but `unsuitableForMatroska`.
-  private static func codecs(_ container: Container) -> Set<String>? {
+  fileprivate static func codecs(_ container: Container) -> Set<String>? {
     switch container {
     case .mkv: nil
     case .mp4:
@@ -48,6 +48,58 @@ enum Passthrough {
   }
 }
 
+/// What the preset `passthrough` gives for some media.
+public struct PassthroughSettings: Sendable {
+  /// Those that something can be copied into, whatever the media are.
+  public static let containers = Container.allCases.filter { Passthrough.codecs($0) != [] }
+
+  /// Those that the media can be copied into; the first is suggested. Not empty.
+  public var containers: [Container] = []
+  /// The track of the first clip that is copied. Nil: there are no pictures.
+  public var video: TrackDescription?
+  /// In the same way.
+  public var audio: TrackDescription?
+
+  /// - Parameter media: As `SuggestedSettings` has them.
+  /// - Throws: Why they cannot be copied.
+  public init(media: [AssetDescription]) throws(DocumentError) {
+    let film = MediaFilm(media)
+    try self.init(document: Document.examine(film.document, preset: .passthrough), assets: film.assets)
+  }
+
+  /// - Parameter document: As `Document.examine` has read it with `passthrough`.
+  /// - Throws: Why it cannot be copied into the container that has the fewest problems with it.
+  public init(document: Document, assets: [AssetID: AssetDescription]) throws(DocumentError) {
+    var least: DocumentError?
+    for container in Self.containers {
+      do {
+        let edit = try document.lower(assets: assets, output: "film.\(container.rawValue)")
+        if containers.isEmpty {
+          video = edit.firstCopied(.video, assets)
+          audio = edit.firstCopied(.audio, assets)
+        }
+        containers.append(container)
+      } catch {
+        if least.map({ error.problems.count < $0.problems.count }) ?? true { least = error }
+      }
+    }
+    if containers.isEmpty, let least { throw least }
+    // Sound alone is suggested for a container of sound.
+    if video == nil {
+      containers = containers.filter(\.videoCodecs.isEmpty) + containers.filter { !$0.videoCodecs.isEmpty }
+    }
+  }
+}
+
+extension Edit {
+  fileprivate func firstCopied(_ type: MediaType, _ assets: [AssetID: AssetDescription]) -> TrackDescription? {
+    guard export.passthrough?.contains(type) == true,
+      let clip = composition.tracks.filter({ $0.type == type }).flatMap(\.clips).first
+    else { return nil }
+    return assets[clip.asset]?.tracks.first { $0.index == clip.sourceTrack }
+  }
+}
+
 extension Container {
   /// Whether edit lists say which part of the stored pictures and samples is presented, so that a cut may be anywhere.
   package var hasEditLists: Bool {
@@ -60,7 +112,8 @@ extension Container {
 
 extension Lowering {
   /// Reports everything that copying cannot do, each with its place.
-  mutating func checkPassthrough(_ container: Container?) {
+  /// - Parameter range: The part of the film that is copied. Nil: all of it.
+  mutating func checkPassthrough(_ container: Container?, _ range: MediaTimeRange?) {
     if let container { checkRotation(container) }
     let composition = document.videoComposition
     refuse(
@@ -71,19 +124,11 @@ extension Lowering {
         ("filters", !composition.filters.isEmpty), ("color", composition.color != nil),
         ("toneMapping", composition.toneMapping != nil),
       ], at: composition.pointer)
-    refuse([("captions", !document.captions.isEmpty)], at: .root)
-    for track in document.subtitleTracks {
-      problems.add(track.pointer, "the preset '\(Passthrough.name)' copies pictures and sound: leave this track out")
-    }
-    if document.export.timeRange != nil {
+    for captions in document.captions where captions.use == .picture {
       problems.add(
-        document.export.pointer.key("timeRange"),
-        "the preset '\(Passthrough.name)' copies all of the film: cut its clips with 'use'")
-    }
-    if !document.export.chapters.isEmpty {
-      problems.add(
-        document.export.pointer.key("chapters"),
-        "the preset '\(Passthrough.name)' writes no chapters: leave them out, or leave the preset out")
+        captions.pointer,
+        "the preset '\(Passthrough.name)' copies the pictures as they are stored: write \"as\": \"track\" for captions that "
+          + "players show, or leave the preset out")
     }
     refuse(document.audioMix.tracks.map { ($0.track, true) }, at: .root.key("audioMix"))
     refuse([(AudioMixEntry.loudnessKey, document.audioMix.loudness != nil)], at: .root.key("audioMix"))
@@ -96,7 +141,8 @@ extension Lowering {
           ("pitch", entry.pitch != nil),
         ], at: entry.pointer)
       for clip in entry.clips { check(clip) }
-      for type in Set(track.composed.filter { !$0.clips.isEmpty }.map(\.type)) where isCopied(type) {
+      let parts = copied(of: track, in: range ?? film)
+      for type in [MediaType.video, .audio] where isCopied(type) && parts.contains(where: { $0.type == type }) {
         if !taken.insert(type).inserted {
           problems.add(
             entry.pointer,
@@ -104,7 +150,7 @@ extension Lowering {
               + "another"
           )
         }
-        checkPlaces(track, type, container)
+        checkPlaces(parts.filter { $0.type == type }, from: (range ?? film).start, container)
       }
     }
     if filmIsKnown, taken.isEmpty, !film.isEmpty {
@@ -138,14 +184,43 @@ extension Lowering {
       ] + (clip.retiming.keys + clip.geometry.used).map { ($0, true) }, at: clip.pointer)
   }
 
-  /// Checks that the clips of a track can follow one another as they are stored.
-  private mutating func checkPlaces(_ track: LoweredTrack, _ type: MediaType, _ container: Container?) {
+  /// A clip of which something is copied.
+  private struct CopiedClip {
+    var type: MediaType
+    /// On the film's timeline.
+    var whole: Clip
+    /// On the output's own timeline.
+    var part: Clip
+    var pointer: JSONPointer
+    /// Whether it is a problem already that its speed is not its own.
+    var isRetimed: Bool
+
+    var startsWhole: Bool { whole.source.start == part.source.start }
+    var endsWhole: Bool { whole.source.end == part.source.end }
+  }
+
+  /// What a part of the film has of a track.
+  private mutating func copied(of track: LoweredTrack, in range: MediaTimeRange) -> [CopiedClip] {
+    let entries = Dictionary(track.clips.entries.map { ($0.range, $0.element.entry) }) { first, _ in first }
+    return track.composed.flatMap { composed in
+      composed.clips.compactMap { clip -> CopiedClip? in
+        let entry = entries[clip.target]
+        let pointer = entry?.pointer ?? track.entry.pointer
+        guard let part = exact(at: pointer, { () throws(TimeError) in try clip.part(range) }) ?? nil else { return nil }
+        return CopiedClip(
+          type: composed.type, whole: clip, part: part, pointer: pointer,
+          isRetimed: entry.map { $0.speed != nil || !$0.retiming.keys.isEmpty } ?? false)
+      }
+    }
+  }
+
+  /// Checks that the clips of a track of the output can follow one another as they are stored.
+  /// - Parameter start: Of the output, on the film's timeline.
+  private mutating func checkPlaces(_ clips: [CopiedClip], from start: MediaTime, _ container: Container?) {
     var last: TrackDescription?
     var end = MediaTime.zero
-    let clips = track.composed.filter { $0.type == type }.flatMap(\.clips)
-    let pointers = Dictionary(track.clips.entries.map { ($0.range, $0.element.entry.pointer) }) { first, _ in first }
-    for (index, clip) in clips.enumerated() {
-      let pointer = pointers[clip.target] ?? track.entry.pointer
+    for (index, copied) in clips.enumerated() {
+      let (clip, type, pointer) = (copied.part, copied.type, copied.pointer)
       guard let source = assets[clip.asset]?.tracks.first(where: { $0.index == clip.sourceTrack && $0.type == type })
       else { continue }
       if clip.source.isEmpty || source.video?.isStill == true {
@@ -158,15 +233,16 @@ extension Lowering {
           "the preset '\(Passthrough.name)' copies times that are stored, and only decoding shows when each picture of "
             + "this file is shown, as of H.264 in AVI and of raw streams: leave the preset out")
       }
-      if clip.source.duration != clip.target.duration {
+      if clip.source.duration != clip.target.duration, !copied.isRetimed {
         problems.add(
           pointer.key("duration"), "the preset '\(Passthrough.name)' keeps the speed: leave 'duration' out, or 'speed'")
       }
       if clip.target.start != end {
+        let place = exact(at: pointer) { () throws(TimeError) in try start + end }
         problems.add(
           pointer,
           "the preset '\(Passthrough.name)' leaves no gap in the \(type == .video ? "pictures" : "sound"): this clip "
-            + "must start at \(seconds(end))"
+            + "must start at \(seconds(place ?? end))"
         )
       }
       end = clip.target.end
@@ -187,37 +263,62 @@ extension Lowering {
           pointer.key("asset"), "it cannot be joined to the clip before without encoding, because \(difference)")
       }
       if let video = source.video {
-        checkCuts(clip, source, video, pointer, isFirst: index == 0, isLast: index == clips.count - 1, container)
+        checkCuts(copied, source, video, isFirst: index == 0, isLast: index == clips.count - 1, container)
       }
       last = source
     }
   }
 
-  /// Reports a cut of pictures that the container, or the clips beside it, do not allow.
+  /// Reports cuts of pictures that the container, or the clips beside it, do not allow: those of the clip with times of
+  /// its asset, those of the part of the film that is copied with times of the film.
   private mutating func checkCuts(
-    _ clip: Clip, _ track: TrackDescription, _ video: VideoFormat, _ pointer: JSONPointer, isFirst: Bool, isLast: Bool,
+    _ clip: CopiedClip, _ track: TrackDescription, _ video: VideoFormat, isFirst: Bool, isLast: Bool,
     _ container: Container?
   ) {
     let hidesRunUp = container?.hasEditLists ?? true
-    let use = pointer.key("use")
-    let problem = exact(at: use) { () throws(TimeError) -> String? in
-      if !(isFirst && hidesRunUp) {
-        let frame = try track.firstFrame(in: clip.source.start)
-        if !video.isStart(frame) {
-          return try "starts at \(clip.source.start) s, which is no keyframe"
-            + track.nearestKeyframes(clip.source.start)
-        }
+    let reason = hidesRunUp ? "where clips are joined" : "in \(container.map { "\($0)" } ?? "this container")"
+    func check(
+      isOfClip: Bool, _ problem: (_ subject: String, _ shift: Rational) throws(TimeError) -> String?
+    ) {
+      let pointer = isOfClip ? clip.pointer.key("use") : document.export.pointer.key("timeRange")
+      let found = exact(at: pointer) { () throws(TimeError) in
+        try problem(
+          isOfClip ? "the clip" : "the range",
+          isOfClip ? .zero : clip.whole.target.start.exact - clip.whole.source.start.exact)
       }
-      if !(isLast && hidesRunUp), let next = try track.firstFrame(from: clip.source.end), !video.isStart(next) {
-        return try "ends at \(clip.source.end) s, before a picture that is no keyframe"
-          + track.nearestKeyframes(clip.source.end)
+      if let found = found ?? nil {
+        problems.add(pointer, "without encoding, pictures are cut at keyframes \(reason); \(found)")
       }
-      return nil
     }
-    if let problem = problem ?? nil {
-      let reason = hidesRunUp ? "where clips are joined" : "in \(container.map { "\($0)" } ?? "this container")"
-      problems.add(use, "without encoding, pictures are cut at keyframes \(reason); the clip \(problem)")
+    let source = clip.part.source
+    check(isOfClip: clip.startsWhole) { subject, shift throws(TimeError) in
+      if isFirst, hidesRunUp { return nil }
+      if video.isStart(try track.firstFrame(in: source.start)) { return nil }
+      return try "\(subject) starts at \(source.start.exact + shift) s, which is no keyframe"
+        + track.nearestKeyframes(source.start, shift)
     }
+    check(isOfClip: clip.endsWhole) { subject, shift throws(TimeError) in
+      if isLast, hidesRunUp { return nil }
+      guard let next = try track.firstFrame(from: source.end), !video.isStart(next) else { return nil }
+      return try "\(subject) ends at \(source.end.exact + shift) s, before a picture that is no keyframe"
+        + track.nearestKeyframes(source.end, shift)
+    }
+  }
+}
+
+extension Clip {
+  /// What a part of the composition has of the clip, on the part's own timeline. Nil: nothing. The source is exact only
+  /// of a clip that plays at its own speed.
+  package func part(_ range: MediaTimeRange) throws(TimeError) -> Clip? {
+    let (start, end) = (max(target.start, range.start), min(target.end, range.end))
+    guard start < end else { return nil }
+    var part = self
+    part.target = try MediaTimeRange(start: start - range.start, end: end - range.start)
+    if source.duration == target.duration {
+      part.source = try MediaTimeRange(
+        start: source.start + (start - target.start), duration: part.target.duration)
+    }
+    return part
   }
 }
 
@@ -241,12 +342,13 @@ extension TrackDescription {
   }
 
   /// The keyframes before and after a time, for a message.
-  fileprivate func nearestKeyframes(_ time: MediaTime) throws(TimeError) -> String {
+  /// - Parameter shift: Added to their times.
+  fileprivate func nearestKeyframes(_ time: MediaTime, _ shift: Rational) throws(TimeError) -> String {
     guard let video else { return "" }
     let tick = Int64(clamping: try (time.exact / timebase.exact).floor + Int128(origin))
     let next = video.keyframes.partitionPoint { tick < $0.pts }
     let times = try [next - 1, next].filter { video.keyframes.indices.contains($0) }.map { index throws(TimeError) in
-      "\(try timebase.exact * Rational(video.keyframes[index].pts - origin))"
+      "\(try timebase.exact * Rational(video.keyframes[index].pts - origin) + shift)"
     }
     return times.isEmpty ? "" : "; the nearest are at \(times.joined(separator: " and ")) s"
   }

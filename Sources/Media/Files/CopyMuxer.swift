@@ -2,7 +2,7 @@ internal import CMedia
 package import CompositionModel
 
 /// Writes stored packets of other files to a file, to an open descriptor that can seek and read.
-package final class CopyMuxer {
+package final class CopyMuxer: CaptionMuxer {
   /// A track of the output.
   package struct Track {
     package var format: StoredTrackFormat
@@ -43,12 +43,14 @@ package final class CopyMuxer {
   /// - Parameters:
   ///   - descriptor: Of an empty file. The caller closes it.
   ///   - tracks: In the order of the output.
+  ///   - texts: The text tracks, which follow `tracks`.
   ///   - metadata: By libavformat's key, such as `title`.
+  ///   - chapters: On the output's timeline, kept to the microsecond.
   ///   - artwork: The picture that players show for the file.
   ///   - movement: Advanced with every packet that is written.
   package init(
-    descriptor: Int32, name: String, container: Container, tracks: [Track],
-    metadata: [String: String], artwork: ArtworkFile? = nil, movement: Movement? = nil
+    descriptor: Int32, name: String, container: Container, tracks: [Track], texts: [TextTrack] = [],
+    metadata: [String: String], chapters: [Chapter] = [], artwork: ArtworkFile? = nil, movement: Movement? = nil
   ) throws(MediaError) {
     timebases = tracks.map(\.format.avTimebase)
     // Matroska's players subtract the codec delay of Opus from the stored times.
@@ -71,6 +73,8 @@ package final class CopyMuxer {
         stream.pointee.codecpar.pointee.extradata.update(from: info, count: info.count)
       }
     }
+    for text in texts { try file.addStream(text) }
+    try file.add(chapters)
     if let artwork { try file.add(artwork) }
     let timescale = MuxerFile.movieTimescale(timebases.map(\.den))
     var options: [(key: String, value: String)] = []
@@ -92,6 +96,10 @@ package final class CopyMuxer {
     if let earlier = held.updateValue(placed, forKey: track) {
       try file.write(earlier, stream: track, timebase: timebases[track])
     }
+  }
+
+  package func write(_ caption: EncodedCaption, text track: Int) throws(MediaError) {
+    try file.write(caption, stream: timebases.count + track)
   }
 
   /// Writes the packets that are held back, and the index.

@@ -3,7 +3,7 @@ package import CompositionModel
 
 /// Writes the output file from the packets of finished pieces, to an open descriptor that can seek. The
 /// same headers and packets in the same order give the same bytes.
-package final class FileMuxer {
+package final class FileMuxer: CaptionMuxer {
   package struct Track: Sendable {
     package var header: PieceHeader
     /// Exactly as many packets as will be written. It determines the room for the index if that comes first.
@@ -49,44 +49,13 @@ package final class FileMuxer {
       descriptor: descriptor, from: start, name: name, container: container, movement: movement)
     file.add(metadata)
     for track in tracks { try addStream(track, rotation: rotation) }
-    for text in texts { try addStream(text) }
-    for (index, chapter) in chapters.enumerated() { try add(chapter, number: index + 1) }
+    for text in texts { try file.addStream(text) }
+    try file.add(chapters)
     if let artwork { try file.add(artwork) }
     let layout = IndexLayout(
       container: container, tracks: tracks, texts: texts, metadata: metadata, chapters: chapters,
       artworkBound: ArtworkWriter.growth(artwork))
     try file.start(layout.options(indexFirst: indexFirst))
-  }
-
-  private func add(_ chapter: Chapter, number: Int) throws(MediaError) {
-    let (start, end) = try mapErrors(
-      to: { (error: TimeError) in
-        MediaError(
-          .invalidRequest, operation: "writing", subject: file.name,
-          message: "chapter \(number) has a time that cannot be stored in microseconds: \(error)")
-      },
-      { () throws(TimeError) in
-        (
-          try chapter.range.start.rescaled(to: 1_000_000).time.value,
-          try chapter.range.end.rescaled(to: 1_000_000).time.value
-        )
-      })
-    // libavformat frees it with the context, once it is in its list.
-    let bytes = try allocated(av_mallocz(MemoryLayout<AVChapter>.size), "adding a chapter")
-    let made = bytes.bindMemory(to: AVChapter.self, capacity: 1)
-    made.pointee.id = Int64(number)
-    made.pointee.time_base = AVRational(num: 1, den: 1_000_000)
-    made.pointee.start = start
-    made.pointee.end = end
-    av_dict_set(&made.pointee.metadata, "title", chapter.title, 0)
-    var count = Int32(clamping: file.context.pointee.nb_chapters)
-    let result = av_dynarray_add_nofree(&file.context.pointee.chapters, &count, made)
-    file.context.pointee.nb_chapters = UInt32(clamping: count)
-    if result < 0 {
-      av_dict_free(&made.pointee.metadata)
-      av_free(bytes)
-      try check(result, "adding a chapter", file.name)
-    }
   }
 
   private func addStream(_ track: Track, rotation: Int) throws(MediaError) {
@@ -124,12 +93,9 @@ package final class FileMuxer {
     try file.write(packet, stream: track, timebase: tracks[track].header.avTimebase)
   }
 
-  /// - Parameters:
-  ///   - packet: Its times are in milliseconds.
-  ///   - track: Counted from the first text track.
-  func writeText(_ packet: Packet, track: Int) throws(MediaError) {
+  package func write(_ caption: EncodedCaption, text track: Int) throws(MediaError) {
     guard texts.indices.contains(track) else { throw file.lack(ofTrack: tracks.count + track) }
-    try file.write(packet, stream: tracks.count + track, timebase: AVRational(num: 1, den: 1000))
+    try file.write(caption, stream: tracks.count + track)
   }
 
   /// Matroska has no edit lists. Opus has a codec delay there, which players subtract from the blocks' times, so that

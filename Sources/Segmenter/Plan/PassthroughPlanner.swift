@@ -7,18 +7,33 @@ enum PassthroughPlanner {
       container: edit.export.container, tracks: [], optimizeForNetworkUse: edit.export.optimizeForNetworkUse,
       metadata: edit.export.metadata)
     task.artwork = sources.artwork(edit.export.artwork)
+    task.chapters = edit.export.chapters
+    task.texts = try CarriedCaptions.tracks(of: edit, sources: sources)
     let copied = edit.export.passthrough
     for type in [MediaType.video, .audio] where copied?.contains(type) == true {
-      guard let track = edit.composition.tracks.first(where: { $0.type == type && !$0.clips.isEmpty }) else { continue }
-      var clips: [PassthroughTask.Clip] = []
-      for clip in track.clips { clips.append(try plan(clip, sources)) }
+      let tracks = try edit.composition.tracks.filter { $0.type == type }.map { track throws(PlanError) in
+        try clips(of: track, in: edit)
+      }
+      guard let clips = tracks.first(where: { !$0.isEmpty }), let end = clips.last?.target.end else { continue }
       task.tracks.append(
         PassthroughTask.Track(
-          type: type, clips: clips, duration: track.end,
+          type: type, clips: try clips.map { clip throws(PlanError) in try plan(clip, sources) }, duration: end,
           label: type == .video ? edit.export.videoLabel : edit.export.audioLabel,
           rotation: type == .video ? edit.export.rotation : nil))
     }
     return task
+  }
+
+  /// On the output's own timeline.
+  private static func clips(of track: CompositionTrack, in edit: Edit) throws(PlanError) -> [Clip] {
+    try mapErrors(to: PlanError.time("the clips of the track '\(track.id)'")) { () throws(TimeError) in
+      let range = try edit.exportedRange
+      var clips: [Clip] = []
+      for clip in track.clips {
+        if let part = try clip.part(range) { clips.append(part) }
+      }
+      return clips
+    }
   }
 
   private static func plan(_ clip: Clip, _ sources: SourceLookup) throws(PlanError) -> PassthroughTask.Clip {

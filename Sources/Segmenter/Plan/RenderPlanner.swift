@@ -26,7 +26,7 @@ package enum RenderPlanner {
     let (range, frameCount) = try mapErrors(to: PlanError.time("the film's length")) { () throws(TimeError) in
       (try edit.exportedRange, try edit.frameCount)
     }
-    if edit.export.passthrough != nil { return try copying(edit, frameCount: frameCount, lookup) }
+    if edit.export.passthrough != nil { return try copying(edit, range, frameCount: frameCount, lookup) }
     let audio = try edit.export.audio.map { encoder throws(PlanError) in
       try AudioPlanner(edit: edit, sources: lookup).task(encoder)
     }
@@ -78,7 +78,7 @@ package enum RenderPlanner {
 
   /// The plan of a film that is copied.
   private static func copying(
-    _ edit: Edit, frameCount: Int, _ lookup: SourceLookup
+    _ edit: Edit, _ range: MediaTimeRange, frameCount: Int, _ lookup: SourceLookup
   ) throws(PlanError) -> RenderPlan {
     let task = try PassthroughPlanner.task(edit, sources: lookup)
     var stitch = StitchTask(
@@ -88,7 +88,7 @@ package enum RenderPlanner {
     let damage = hasVideo ? try DescribedDamage.shown(by: edit, sources: lookup) : ShownDamage()
     stitch.copied = CopiedOutput(durations: task.tracks.map(\.duration), damage: damage.isEmpty ? nil : damage)
     var plan = RenderPlan(
-      frameCount: frameCount, duration: edit.composition.duration, format: nil, instructions: [], segments: [],
+      frameCount: frameCount, start: range.start, duration: range.duration, format: nil, instructions: [], segments: [],
       audio: nil, stitch: stitch, damage: damage)
     plan.passthrough = task
     return plan

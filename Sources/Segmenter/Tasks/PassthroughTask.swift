@@ -66,6 +66,10 @@ package struct PassthroughTask: Sendable, Hashable, Codable {
   package var metadata: [String: String]
   /// Nil: none.
   package var artwork: PlannedArtwork?
+  /// On the film's timeline. Nil: there are none.
+  package var chapters: [Chapter]?
+  /// After the tracks. Nil: none.
+  package var texts: [StitchedText]?
 
   /// Of the files that the task reads, in order of first appearance, each once.
   package var digests: [String] {

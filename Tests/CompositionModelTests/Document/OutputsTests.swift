@@ -98,6 +98,23 @@ private let high = #"{"name": "high", "container": "mp4"}"#
     #expect(Set(wrong.map(\.pointer)) == ["/export/chapters", "/captions/0/as", "/captions/1"])
   }
 
+  @Test func `a subtitle track and artwork are those of the outputs that can have them`() throws {
+    var assets = try standardAssets()
+    assets["w"] = try SyntheticAssets.captions(hasStyles: true)
+    assets["mute"] = try SyntheticAssets.still()
+    func edit(_ containers: [String]) throws -> String {
+      let list = containers.map { "{\"name\": \"\($0)\", \"container\": \"\($0)\"}" }.joined(separator: ", ")
+      return documentText(
+        tracks: "\(film.dropLast()), {\"type\": \"subtitle\", \"clips\": [{\"asset\": \"w\"}]}]",
+        export: #"{"artwork": "mute", "outputs": [\#(list)]}"#)
+    }
+    let found = try lowered(edit(["mkv", "webm", "m4a", "wav"]), assets: assets)
+    #expect(found.outputs?.map { $0.captions?.count ?? 0 } == [1, 1, 0, 0])
+    #expect(found.outputs?.map { $0.export.artwork != nil } == [true, false, true, false])
+    let wrong = try problems(edit(["wav"]), assets: assets)
+    #expect(Set(wrong.map(\.pointer)) == ["/tracks/1", "/export/artwork"])
+  }
+
   @Test func `keyframes are at scene cuts too if all outputs say so`() throws {
     let edit = try lowered(
       outputs(#"\#(high), {"name": "low", "container": "mp4", "height": 360}"#, #""video": {"sceneCuts": true}, "#))

@@ -17,13 +17,33 @@ package struct TextTrack: Sendable {
   }
 }
 
-extension FileMuxer {
+/// A caption as its codec stores it.
+package struct EncodedCaption: Sendable {
+  package var bytes: [UInt8]
+  /// In milliseconds of the output.
+  package var start: Int64
+  /// In milliseconds.
+  package var duration: Int64
+
+  package init(_ bytes: [UInt8], start: Int64, duration: Int64) {
+    (self.bytes, self.start, self.duration) = (bytes, start, duration)
+  }
+}
+
+/// Writes a file with text tracks.
+package protocol CaptionMuxer {
+  /// Writes a caption. Those of a track come in order of their start, at about the time of the packets around them.
+  /// - Parameter track: Counted from the first text track.
+  func write(_ caption: EncodedCaption, text track: Int) throws(MediaError)
+}
+
+extension MuxerFile {
   func addStream(_ text: TextTrack) throws(MediaError) {
-    let stream = try file.newStream()
+    let stream = try newStream()
     guard let encoder = avcodec_find_encoder_by_name(text.codec.rawValue), let parameters = stream.pointee.codecpar
     else {
       throw MediaError(
-        .unsupported, operation: "writing", subject: file.name,
+        .unsupported, operation: "writing", subject: name,
         message: "this build of libavcodec has no encoder \(text.codec.rawValue)")
     }
     parameters.pointee.codec_type = AVMEDIA_TYPE_SUBTITLE
@@ -37,25 +57,18 @@ extension FileMuxer {
     }
     stream.pointee.time_base = AVRational(num: 1, den: 1000)
     stream.pointee.disposition = text.description.isDefault ? AV_DISPOSITION_DEFAULT : 0
-    file.state(text.description.label, of: stream)
+    state(text.description.label, of: stream)
   }
 
-  /// Writes a caption. Those of a track come in order of their start, at about the time of the packets around them.
-  /// - Parameters:
-  ///   - track: counted from the first text track.
-  ///   - start: in milliseconds.
-  ///   - duration: in milliseconds.
-  package func write(
-    _ bytes: [UInt8], text track: Int, start: Int64, duration: Int64
-  ) throws(MediaError) {
-    let packet = try Packet(byteCount: bytes.count)
-    bytes.withUnsafeBytes { bytes in
+  func write(_ caption: EncodedCaption, stream: Int) throws(MediaError) {
+    let packet = try Packet(byteCount: caption.bytes.count)
+    caption.bytes.withUnsafeBytes { bytes in
       if let base = bytes.baseAddress {
         packet.pointer.pointee.data.update(from: base.assumingMemoryBound(to: UInt8.self), count: bytes.count)
       }
     }
-    (packet.pts, packet.dts, packet.duration) = (start, start, duration)
+    (packet.pts, packet.dts, packet.duration) = (caption.start, caption.start, caption.duration)
     packet.isKeyframe = true
-    try writeText(packet, track: track)
+    try write(packet, stream: stream, timebase: AVRational(num: 1, den: 1000))
   }
 }

@@ -1,0 +1,113 @@
+import Foundation
+import TestMedia
+import TestPrograms
+import Testing
+
+/// A part of a film that is copied, with chapters and captions: ffmpeg is the oracle.
+struct PassthroughPartTests {
+  private let files: Workspace
+
+  /// A film of 6 s with a keyframe every second, B-frames, and sound; and captions.
+  init() throws {
+    files = try Workspace()
+    _ = try Tool.ffmpeg([
+      "-f", "lavfi", "-i", "testsrc2=size=160x120:rate=25:duration=6", "-f", "lavfi", "-i",
+      "aevalsrc=sin(1000*t*t):s=48000:d=6", "-c:v", "libx264", "-g", "25", "-sc_threshold", "0", "-bf", "2", "-c:a",
+      "aac", files.path("source.mp4"),
+    ])
+    _ = try files.write(
+      "1\n00:00:01,000 --> 00:00:02,000\nfirst\n\n2\n00:00:03,500 --> 00:00:04,000\nsecond\n", to: "talk.srt")
+  }
+
+  private func edit(_ clips: String, _ export: String, _ rest: String = "", subtitles: String = "") throws -> String {
+    try files.write(
+      """
+      { "sheaf": 1, "assets": { "a": "source.mp4", "c": "talk.srt" }, \(rest)
+        "tracks": [ { "type": "video", "sound": true, "clips": [ \(clips) ] }\(subtitles) ],
+        "export": { "preset": "passthrough", \(export) } }
+      """, to: "edit.json")
+  }
+
+  private func run(_ command: String, _ edit: String) async throws -> Command.Result {
+    try await Command.sheaf(command, edit, "--store", files.path("store")).run()
+  }
+
+  private func frames(_ path: String) throws -> [Substring] {
+    let list = try Tool.run(
+      "ffmpeg", ["-v", "error", "-i", path, "-map", "0:v", "-vsync", "passthrough", "-f", "framemd5", "-"]
+    ).output
+    return String(decoding: list, as: UTF8.self).split(separator: "\n").filter { !$0.hasPrefix("#") }
+      .compactMap { $0.split(separator: ",").last }
+  }
+
+  @Test func `a range cuts the film as the clips' own ranges would`() async throws {
+    defer { files.remove() }
+    let (ranged, used) = (files.path("ranged.mp4"), files.path("used.mp4"))
+    for (clips, export) in [
+      (
+        #"{ "asset": "a", "use": "0..2" }, { "asset": "a", "use": "3..6" }"#,
+        #""to": "ranged.mp4", "timeRange": "1.32..4.12""#
+      ),
+      (#"{ "asset": "a", "use": "1.32..2" }, { "asset": "a", "use": "3..5.12" }"#, #""to": "used.mp4""#),
+    ] {
+      let result = try await run("render", edit(clips, export))
+      try #require(result.status == 0, "\(result.errors)")
+    }
+    #expect(FileManager.default.contentsEqual(atPath: ranged, andPath: used))
+    let all = try frames(files.path("source.mp4"))
+    #expect(try frames(ranged) == Array(all[33..<50] + all[75..<128]))
+  }
+
+  @Test(arguments: ["mp4", "mov", "mkv"])
+  func `a copied film has chapters and captions at their times`(container: String) async throws {
+    defer { files.remove() }
+    let film = files.path("film.\(container)")
+    let path = try edit(
+      #"{ "asset": "a" }"#,
+      """
+      "to": "film.\(container)", "timeRange": "1..5",
+      "chapters": [ { "at": 0, "title": "one" }, { "at": 3, "title": "two" } ]
+      """, #""captions": [ { "asset": "c", "as": "track", "language": "deu" } ],"#,
+      subtitles: #", { "type": "subtitle", "language": "eng", "clips": [ { "asset": "c", "at": 0.5 } ] }"#)
+    let result = try await run("render", path)
+    try #require(result.status == 0, "\(result.errors)")
+    let chapters = try Tool.ffprobe(
+      "-show_chapters", "-show_entries", "chapter=start_time,end_time:chapter_tags=title", film)
+    #expect(chapters == [["0.000000", "2.000000", "one"], ["2.000000", "4.000000", "two"]])
+    for (track, language, texts) in [
+      (0, "deu", ["00:00:00,000 --> 00:00:01,000 first", "00:00:02,500 --> 00:00:03,000 second"]),
+      (1, "eng", ["00:00:00,500 --> 00:00:01,500 first", "00:00:03,000 --> 00:00:03,500 second"]),
+    ] {
+      let stream = try Tool.ffprobe("-select_streams", "s:\(track)", "-show_entries", "stream_tags=language", film)
+      #expect(stream == [[language]] || stream == [[language == "deu" ? "ger" : language]], "\(stream)")
+      let shown = try Tool.run("ffmpeg", ["-v", "error", "-i", film, "-map", "0:s:\(track)", "-f", "srt", "-"]).output
+      let blocks = String(decoding: shown, as: UTF8.self).components(separatedBy: "\n\n").map {
+        $0.split(separator: "\n").dropFirst().joined(separator: " ")
+      }
+      #expect(blocks.filter { !$0.isEmpty } == texts, "\(container), track \(track)")
+    }
+    #expect(try frames(film) == Array(try frames(files.path("source.mp4"))[25..<125]))
+  }
+
+  @Test func `what a part cannot have is reported with its place, in times of the film`() async throws {
+    defer { files.remove() }
+    let cut = try await run(
+      "check", edit(#"{ "asset": "a", "use": "2..6" }"#, #""to": "film.mkv", "timeRange": "0.5..2.5""#))
+    #expect(cut.status == 65)
+    for end in ["starts at 1/2 s", "ends at 5/2 s"] {
+      #expect(
+        cut.errors.contains(
+          "/export/timeRange: without encoding, pictures are cut at keyframes in mkv; the range \(end)"))
+    }
+    #expect(cut.errors.contains("the nearest are at 0 and 1 s") && cut.errors.contains("the nearest are at 2 and 3 s"))
+    let gap = try await run(
+      "check", edit(#"{ "asset": "a", "use": "0..2", "at": 1 }"#, #""to": "film.mp4", "timeRange": "0.5..2""#))
+    #expect(gap.errors.contains("/tracks/0/clips/0: ") && gap.errors.contains("must start at 0.5 s"), "\(gap.errors)")
+    let drawn = try await run(
+      "check", edit(#"{ "asset": "a" }"#, #""to": "film.mp4""#, #""captions": [ { "asset": "c" } ],"#))
+    #expect(
+      drawn.errors.contains(#"/captions/0: the preset 'passthrough'"#) && drawn.errors.contains(#""as": "track""#))
+    let long = try await run("check", edit(#"{ "asset": "a" }"#, #""to": "film.mp4", "timeRange": "1..7""#))
+    #expect(long.errors.contains("/export/timeRange: 1..7 ends after the film"), "\(long.errors)")
+  }
+}
