@@ -308,7 +308,7 @@ import Testing
       Mastering.Found(mastering: Mastering(gain: loudness, ceiling: -1), loudness: loudness, truePeak: -1)
     }
     func target(_ step: EncodedLoudness.Step) throws -> LoudnessTarget {
-      guard case .search(let target) = step else { throw RenderError(.task, "no search: \(step)") }
+      guard case .search(let target, _) = step else { throw RenderError(.task, "no search: \(step)") }
       return target
     }
     // The mix has only -23 LUFS of -16, and is as loud as it can be: the codec's output should be as loud.
@@ -324,6 +324,50 @@ import Testing
     #expect(abs(second.truePeak - -20) < 0.1 && abs(second.target - -25) < 0.1)
     let third = try target(search.next(after: found(-26), heard: meter(level: -21)))
     #expect(abs(third.truePeak - -20) < 0.1 && abs(third.target - -24) < 0.1)
+    #expect(search.hasTried(found(-26.0001).mastering) && !search.hasTried(found(-25).mastering))
+  }
+
+  @Test func theHighestPeaksOfACodecAreLoweredAtTheirPlacesToo() throws {
+    let meter = try LoudnessMeter(sampleRate: 48000, channels: 1, initialPadding: 1024)
+    let block = SampleBlock(channels: 1, capacity: 48000)
+    for index in 0..<48000 { block.row(0)[index] = Float(0.05 * sin(2 * .pi * 997 * Double(index) / 48000)) }
+    // Of the sound's own samples it is one of the third block.
+    block.row(0)[1024 + 2500] = 0.4
+    try meter.add(block, count: 48000)
+    block.row(0)[1024 + 2500] = 0
+    try meter.add(block, count: 48000)
+    let peaks = meter.blockPeaks
+    #expect(peaks.firstIndex(of: peaks.max() ?? 0) == 2 && peaks.count == (96_000 - 1024 + 1023) / 1024)
+    var search = EncodedLoudness(LoudnessTarget(target: -29, truePeak: -20))
+    let found = Mastering.Found(mastering: Mastering(gain: 0), loudness: -29, truePeak: -20)
+    guard case .search(let target, let dips) = search.next(after: found, heard: meter) else {
+      Issue.record("peaks that are too high were accepted")
+      return
+    }
+    let over = 20 * log10(peaks[2]) + 20
+    #expect(abs(target.truePeak - (-20 - over / 2)) < 0.2, "\(target), \(over)")
+    #expect(dips.keys.sorted() == [2], "\(dips)")
+    #expect(abs((dips[2] ?? 0) - over / 2) < 0.2)
+  }
+
+  @Test func aDipLowersItsBlockAndComesFromAndGoesToTheSoundsOwnLevel() throws {
+    let dips = Dips(decibels: [10: 6, 11: 3])
+    var levels: [Double] = []
+    // Whatever the blocks in which the sound is mixed.
+    for start in stride(from: 0, to: 20 * 1024, by: 700) {
+      let block = SampleBlock(channels: 2, capacity: 700)
+      for index in 0..<700 { (block.row(0)[index], block.row(1)[index]) = (1, -1) }
+      dips.apply(to: block, start..<(start + 700))
+      for index in 0..<700 {
+        #expect(block.row(0)[index] == -block.row(1)[index])
+        levels.append(20 * log10(Double(block.row(0)[index])))
+      }
+    }
+    #expect(
+      levels[..<(10 * 1024 - 1536)].allSatisfy { $0 == 0 } && levels[(12 * 1024 + 1536)...].allSatisfy { $0 == 0 })
+    #expect(levels[(10 * 1024)..<(11 * 1024)].allSatisfy { abs($0 - -6) < 0.001 })
+    #expect(levels[(12 * 1024)..<(12 * 1024 + 512)].allSatisfy { abs($0 - -3) < 0.001 })
+    #expect(zip(levels, levels.dropFirst()).allSatisfy { abs($0 - $1) < 0.01 })
   }
 
   @Test func silenceAndSoundThatIsTooShortStayAsTheyAre() throws {

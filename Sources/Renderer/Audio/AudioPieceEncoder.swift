@@ -43,7 +43,9 @@ final class AudioPieceEncoder {
     decoder = try mapErrors(to: RenderError.during("decoding the encoded audio")) { () throws(MediaError) in
       try encoder.decoder()
     }
-    meter = try LoudnessMeter(sampleRate: settings.sampleRate, channels: settings.channels)
+    guard case .audio(let audio) = encoder.header.media else { return }
+    meter = try LoudnessMeter(
+      sampleRate: settings.sampleRate, channels: settings.channels, initialPadding: audio.initialPadding)
   }
 
   /// Begins anew, in place of what was written.

@@ -112,9 +112,9 @@ package enum AudioRenderer {
     var passes = RenderPasses(sampleCount: task.sampleCount)
     var unchanged: LoudnessMeter?
     func mastering(
-      for target: LoudnessTarget, after encoded: Mastering.Found? = nil
+      for target: LoudnessTarget, after encoded: Mastering.Found? = nil, dips: [Int: Double] = [:]
     ) throws(RenderError) -> Mastering.Found {
-      try Mastering.find(target, after: encoded) { (mastering) throws(RenderError) in
+      try Mastering.find(target, after: encoded, dips: dips) { (mastering) throws(RenderError) in
         if mastering == Mastering(), let unchanged { return unchanged }
         let meter = try LoudnessMeter(sampleRate: task.encoder.sampleRate, channels: task.encoder.channels)
         try mix.forEachBlock(mastering, damage: nil) { (block, samples) throws(RenderError) in
@@ -143,10 +143,18 @@ package enum AudioRenderer {
       for (output, found, search) in group {
         guard let heard = try output.end() else { continue }
         var search = search
-        switch search.next(after: found, heard: heard) {
+        var step = search.next(after: found, heard: heard)
+        if case .search(let target, let dips) = step {
+          let next = try mastering(for: target, after: found, dips: dips)
+          if search.hasTried(next.mastering) {
+            step = search.end(after: found)
+          } else {
+            waiting.append((output, next, search))
+          }
+        }
+        switch step {
         case .accepted: continue
-        case .search(let target):
-          waiting.append((output, try mastering(for: target, after: found), search))
+        case .search: break
         case .takeBest(let best):
           output.acceptsNext()
           waiting.append((output, best, search))

@@ -6,12 +6,21 @@ import Media
 
 /// Integrated loudness and true peak of a sound by EBU R 128, measured by libebur128.
 final class LoudnessMeter {
+  /// Samples of a block whose true peak is kept: a frame of AAC.
+  static let blockLength = 1024
+
   private var state: UnsafeMutablePointer<ebur128_state>?
   private let channels: Int
   private var interleaved: [Float] = []
+  /// Of the next sample.
+  private var position: Int
+  /// The true peak of each block, as an amplitude. The first block has what is before the first sample too.
+  private(set) var blockPeaks: [Double] = []
 
-  init(sampleRate: Int, channels: Int) throws(RenderError) {
+  /// - Parameter initialPadding: The samples that come before the sound's first one.
+  init(sampleRate: Int, channels: Int, initialPadding: Int = 0) throws(RenderError) {
     self.channels = channels
+    position = -initialPadding
     let mode = EBUR128_MODE_I.rawValue | EBUR128_MODE_TRUE_PEAK.rawValue
     state = ebur128_init(UInt32(clamping: channels), UInt(sampleRate), Int32(mode))
     guard state != nil else { throw RenderError(.infrastructure, "loudness cannot be measured: there is no memory") }
@@ -32,10 +41,37 @@ final class LoudnessMeter {
       let row = block.row(channel)
       for index in 0..<count { interleaved[index * channels + channel] = row[index] }
     }
-    let result = ebur128_add_frames_float(state, interleaved, count)
-    guard result == Int32(EBUR128_SUCCESS.rawValue) else {
-      throw RenderError(.infrastructure, "loudness cannot be measured: libebur128 returned \(result)")
+    var start = 0
+    while start < count {
+      let number = max(0, position / Self.blockLength)
+      let length = min(count - start, (number + 1) * Self.blockLength - position)
+      let result = interleaved.withUnsafeBufferPointer { samples in
+        ebur128_add_frames_float(state, samples.baseAddress.map { $0 + start * channels }, length)
+      }
+      guard result == Int32(EBUR128_SUCCESS.rawValue) else {
+        throw RenderError(.infrastructure, "loudness cannot be measured: libebur128 returned \(result)")
+      }
+      let peak = highestPeak(ebur128_prev_true_peak)
+      if number < blockPeaks.count {
+        blockPeaks[number] = max(blockPeaks[number], peak)
+      } else {
+        blockPeaks.append(peak)
+      }
+      start += length
+      position += length
     }
+  }
+
+  /// The highest of all channels, as an amplitude.
+  private func highestPeak(
+    _ ofChannel: (UnsafeMutablePointer<ebur128_state>?, UInt32, UnsafeMutablePointer<Double>?) -> Int32
+  ) -> Double {
+    var highest = 0.0
+    for channel in 0..<channels {
+      var peak = 0.0
+      if ofChannel(state, UInt32(channel), &peak) == Int32(EBUR128_SUCCESS.rawValue) { highest = max(highest, peak) }
+    }
+    return highest
   }
 
   /// In LUFS. Nil for silence, and for sound that is too short.
@@ -48,16 +84,7 @@ final class LoudnessMeter {
   }
 
   /// In decibels of full scale; minus infinity for silence.
-  var truePeak: Double {
-    var highest = 0.0
-    for channel in 0..<channels {
-      var peak = 0.0
-      if ebur128_true_peak(state, UInt32(channel), &peak) == Int32(EBUR128_SUCCESS.rawValue) {
-        highest = max(highest, peak)
-      }
-    }
-    return 20 * log10(highest)
-  }
+  var truePeak: Double { 20 * log10(highestPeak(ebur128_true_peak)) }
 }
 
 /// What is done to the mix so that it has a loudness: a gain, and a limiter if its true peaks would be too high with
@@ -67,6 +94,9 @@ struct Mastering: Equatable {
   var gain = 0.0
   /// Of the limiter, in decibels of full scale. Nil: there is none.
   var ceiling: Double?
+  /// Decibels by which the sound is lowered besides, by the number of the meter's block: few short places whose peaks a
+  /// codec makes too high.
+  var dips: [Int: Double] = [:]
 
   /// How often the mix is measured at most.
   static let greatestPasses = 9
@@ -92,9 +122,10 @@ struct Mastering: Equatable {
   /// target of those that keep the true peak.
   /// - Parameters:
   ///   - encoded: What was found for the mix that a codec has changed too much: the search starts there.
+  ///   - dips: Of the mastering.
   ///   - measure: Measures the whole mix with a mastering.
   static func find(
-    _ target: LoudnessTarget, after encoded: Found? = nil,
+    _ target: LoudnessTarget, after encoded: Found? = nil, dips: [Int: Double] = [:],
     _ measure: (Mastering) throws(RenderError) -> LoudnessMeter
   ) throws(RenderError) -> Found {
     let greatestLimiting = encoded == nil ? greatestLimiting : greatestLimitingForCodec
@@ -104,9 +135,10 @@ struct Mastering: Equatable {
     // The highest gain at which no peak is too high.
     let plain = target.truePeak - mix.truePeak
     guard gain > plain else {
-      return Found(mastering: Mastering(gain: gain), loudness: target.target, truePeak: mix.truePeak + gain)
+      let mastering = Mastering(gain: gain, dips: dips)
+      return Found(mastering: mastering, loudness: target.target, truePeak: mix.truePeak + gain)
     }
-    var mastering = Mastering(gain: gain, ceiling: target.truePeak)
+    var mastering = Mastering(gain: gain, ceiling: target.truePeak, dips: dips)
     if let encoded, encoded.mastering.ceiling != nil, let loudness = encoded.loudness {
       mastering.gain = max(gain, encoded.mastering.gain + target.target - loudness)
     }
@@ -143,12 +175,13 @@ struct Mastering: Equatable {
 }
 
 /// The search for a mix that has the loudness and the true peak of a target once it is encoded and decoded again: a
-/// lossy codec makes some peaks higher, by up to 2 dB, and some of its encoders make the sound quieter.
+/// lossy codec makes some peaks higher, few of them by up to 4 dB, and some of its encoders make the sound quieter. What
+/// most of the peaks need is taken from the ceiling, and what the highest need besides from their places alone.
 struct EncodedLoudness {
   enum Step {
     case accepted
-    /// The mix is to be mastered for this target, and encoded again.
-    case search(LoudnessTarget)
+    /// The mix is to be mastered for this target with these dips, and encoded again.
+    case search(LoudnessTarget, dips: [Int: Double])
     /// No more is tried: the nearest of those that were encoded is taken.
     case takeBest(Mastering.Found)
   }
@@ -156,14 +189,20 @@ struct EncodedLoudness {
   private let target: LoudnessTarget
   /// What the mix is mastered for.
   private var wanted: LoudnessTarget
+  private var dips: [Int: Double] = [:]
   /// In LUFS: the target, or what the mix has where it cannot be as loud. Nil: nothing was encoded yet.
   private var goal: Double?
-  private var attempts = 0
+  private var tried: [Mastering] = []
   private var best: (found: Mastering.Found, distance: Double)?
 
-  private static let greatestAttempts = 5
+  private static let greatestAttempts = 6
   /// In LU and in decibels.
   private static let tolerance = (loudness: 0.15, peak: 0.1)
+  /// The part of all blocks that get a dip at most, each time.
+  private static let greatestShare = 0.02
+  /// How much of what the highest peak needs besides is taken from the ceiling: the next encoding may have a peak as
+  /// high at another place.
+  private static let shareOfHighest = 0.5
 
   init(_ target: LoudnessTarget) {
     self.target = target
@@ -181,13 +220,39 @@ struct EncodedLoudness {
     let missing = goal - loudness
     let over = max(0, heard.truePeak - target.truePeak)
     if abs(missing) <= Self.tolerance.loudness, over <= Self.tolerance.peak { return .accepted }
-    attempts += 1
-    let distance = abs(missing) + over
+    let distance = abs(missing) + 2 * over
     if best.map({ distance < $0.distance }) ?? true { best = (found, distance) }
-    if attempts >= Self.greatestAttempts, let best { return best.found == found ? .accepted : .takeBest(best.found) }
+    tried.append(found.mastering)
+    if tried.count >= Self.greatestAttempts { return end(after: found) }
     wanted.target += missing
-    if over > Self.tolerance.peak { wanted.truePeak -= over }
-    return .search(wanted)
+    if over > Self.tolerance.peak { lower(heard.blockPeaks.map { max(0, 20 * log10($0) - target.truePeak) }) }
+    return .search(wanted, dips: dips)
+  }
+
+  /// Whether a mix with this mastering was encoded before: it is as loud as it can be with its peaks.
+  func hasTried(_ mastering: Mastering) -> Bool {
+    tried.contains {
+      abs($0.gain - mastering.gain) < 0.001 && abs(($0.ceiling ?? 0) - (mastering.ceiling ?? 0)) < 0.001
+        && $0.dips == mastering.dips
+    }
+  }
+
+  /// Takes the best.
+  /// - Parameter found: What was encoded last.
+  func end(after found: Mastering.Found) -> Step {
+    guard let best, best.found != found else { return .accepted }
+    return .takeBest(best.found)
+  }
+
+  /// - Parameter overs: The decibels by which the peak of each block is too high.
+  private mutating func lower(_ overs: [Double]) {
+    let sorted = overs.sorted(by: >)
+    let common = sorted[Int(Double(sorted.count) * Self.greatestShare)]
+    let lowering = common + (sorted[0] - common) * Self.shareOfHighest
+    wanted.truePeak -= lowering
+    for (number, over) in overs.enumerated() where over > lowering {
+      dips[number, default: 0] += over - lowering + 0.05
+    }
   }
 }
 
@@ -198,10 +263,14 @@ final class MasteredMix {
   private let limiter: OpaquePointer?
   /// How many samples the limiter is late: they are dropped before the first.
   private var discarded = 0
+  private let dips: Dips
+  /// Of the next sample.
+  private var position = 0
 
   init(_ mixer: FilmMixer, _ mastering: Mastering, sampleRate: Int, channels: Int) throws(RenderError) {
     self.mixer = mixer
     gain = amplitude(mastering.gain)
+    dips = Dips(decibels: mastering.dips)
     guard let ceiling = mastering.ceiling else {
       limiter = nil
       return
@@ -221,6 +290,8 @@ final class MasteredMix {
       discarded -= part
     }
     try run(count, block)
+    dips.apply(to: block, position..<(position + count))
+    position += count
   }
 
   private func run(_ count: Int, _ block: SampleBlock) throws(RenderError) {
@@ -232,6 +303,43 @@ final class MasteredMix {
         let row = block.row(channel)
         for index in 0..<count { row[index] *= Float(gain) }
       }
+    }
+  }
+}
+
+/// The places of a mix that are lowered.
+struct Dips {
+  /// By the number of the meter's block.
+  var decibels: [Int: Double]
+
+  /// Samples on each side of a block that are lowered as it is, so that the frames of a codec that share them are.
+  private static let margin = 512
+  /// Samples after those over which the sound comes to its own level again.
+  private static let ramp = 1024
+
+  /// - Parameter samples: Of the film, which are the first of the block.
+  func apply(to block: SampleBlock, _ samples: Range<Int>) {
+    guard !decibels.isEmpty else { return }
+    let (length, reach) = (LoudnessMeter.blockLength, Self.margin + Self.ramp)
+    var start = samples.lowerBound
+    while start < samples.upperBound {
+      let number = start / length
+      let part = start..<min(samples.upperBound, (number + 1) * length)
+      let near = (number - 2...number + 2).compactMap { number in
+        decibels[number].map { (range: number * length..<(number + 1) * length, decibels: $0) }
+      }
+      if !near.isEmpty {
+        for sample in part {
+          var lowered = 0.0
+          for dip in near {
+            let distance = max(0, dip.range.lowerBound - sample, sample - dip.range.upperBound + 1)
+            lowered = max(lowered, dip.decibels * min(1, Double(max(0, reach - distance)) / Double(Self.ramp)))
+          }
+          let factor = Float(amplitude(-lowered))
+          for channel in 0..<block.channels { block.row(channel)[sample - samples.lowerBound] *= factor }
+        }
+      }
+      start = part.upperBound
     }
   }
 }
