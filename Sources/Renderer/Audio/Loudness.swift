@@ -175,8 +175,9 @@ struct Mastering: Equatable {
 }
 
 /// The search for a mix that has the loudness and the true peak of a target once it is encoded and decoded again: a
-/// lossy codec makes some peaks higher, few of them by up to 4 dB, and some of its encoders make the sound quieter. What
-/// most of the peaks need is taken from the ceiling, and what the highest need besides from their places alone.
+/// lossy codec makes some peaks higher, few of them by up to 4 dB, and some of its encoders make the sound quieter.
+/// What most of the peaks need is taken from the ceiling, and half of what the highest need besides from their places
+/// alone.
 struct EncodedLoudness {
   enum Step {
     case accepted
