@@ -34,7 +34,7 @@ struct SnippetTests {
 
   @Test(arguments: [
     ("docs/from-avfoundation.md", 12), ("Sources/Sheaf/Sheaf.docc/Editing.md", 5),
-    ("Sources/Sheaf/Sheaf.docc/ReadingAndWriting.md", 7), ("Sources/Sheaf/Sheaf.docc/Exporting.md", 3),
+    ("Sources/Sheaf/Sheaf.docc/ReadingAndWriting.md", 7), ("Sources/Sheaf/Sheaf.docc/Exporting.md", 4),
     ("README.md", 1),
   ])
   func everySnippetIsCompiled(page: String, count: Int) throws {
@@ -43,7 +43,8 @@ struct SnippetTests {
       "Examples/export/Sources/ExportFilm/main.swift",
     ]
     sources += [
-      "EditDocumentTests", "ExportTests", "ImageGeneratorTests", "ReadingTests", "StoredWritingTests", "WritingTests",
+      "EditDocumentTests", "ExportPresetsTests", "ExportTests", "ImageGeneratorTests", "ReadingTests",
+      "StoredWritingTests", "WritingTests",
     ].map {
       "Tests/SheafTests/\($0).swift"
     }

@@ -1,0 +1,109 @@
+public import CompositionModel
+
+extension ExportSettings {
+  /// What a preset gives for an edit: AVFoundation's `AVOutputSettingsAssistant`.
+  public struct Suggestion: Sendable, Hashable {
+    /// The kind of file.
+    public var container: Container
+    /// Of a frame, as it is stored. Nil: there are no pictures.
+    public var size: PixelSize?
+    /// Seconds from one frame to the next. Nil: there are no pictures, or they are copied.
+    public var frameDuration: MediaTime?
+    /// Those of the edit with the preset, and with the codecs and whatever else of `video` and `audio` the preset and
+    /// the media decide. What the edit sets itself stays.
+    public var settings: ExportSettings
+  }
+}
+
+extension Edit {
+  /// The kinds of file to which the edit can be exported with a preset in place of its own: AVFoundation's
+  /// `determineCompatibleFileTypes(completionHandler:)` and `compatibility(ofExportPreset:with:outputFileType:)`.
+  /// - Parameter assets: What each file contains, such as `Asset.description`.
+  /// - Returns: The suggested one first. Empty: the edit cannot meet the preset, and `suggestedExport` says why.
+  public func containers(
+    compatibleWith preset: ExportSettings.Preset, assets: [AssetID: AssetDescription]
+  ) -> [ExportSettings.Container] {
+    do {
+      switch preset {
+      case .passthrough: return try copied(assets).containers
+      case .encode(let preset):
+        let document = try examined(.encode(preset))
+        return preset.containers.filter { container in
+          (try? SuggestedSettings(preset: preset, document: document, assets: assets, container: container)) != nil
+        }
+      }
+    } catch {
+      return []
+    }
+  }
+
+  /// The presets that the edit can meet, each in at least one kind of file: AVFoundation's
+  /// `exportPresets(compatibleWith:)`.
+  /// - Parameter assets: As in `containers`.
+  public func presets(compatibleWith assets: [AssetID: AssetDescription]) -> [ExportSettings.Preset] {
+    ExportSettings.Preset.allCases.filter { !containers(compatibleWith: $0, assets: assets).isEmpty }
+  }
+
+  /// The settings that a preset in place of the edit's own gives for it, with every default filled in.
+  /// - Parameter assets: As in `containers`.
+  /// - Throws: Why the edit cannot meet the preset, with the places.
+  public func suggestedExport(
+    with preset: ExportSettings.Preset, assets: [AssetID: AssetDescription]
+  ) throws(DocumentError) -> ExportSettings.Suggestion {
+    var settings = export
+    (settings.preset, settings.outputs) = (preset, [])
+    switch preset {
+    case .passthrough:
+      let copied = try copied(assets)
+      return ExportSettings.Suggestion(
+        container: copied.containers[0], size: copied.video?.video?.size, settings: settings)
+    case .encode(let preset):
+      let found = try SuggestedSettings(preset: preset, document: examined(.encode(preset)), assets: assets)
+      settings.video = found.video.map { .settings(ExportSettings.Video($0, over: settings.video)) } ?? .none
+      settings.audio = found.audio.map { .settings(ExportSettings.Audio($0, over: settings.audio)) } ?? .none
+      return ExportSettings.Suggestion(
+        container: found.container, size: found.size, frameDuration: found.frameDuration, settings: settings)
+    }
+  }
+
+  private func examined(_ preset: PresetChoice) throws(DocumentError) -> Document {
+    try Document.examine(document(), preset: preset)
+  }
+
+  private func copied(_ assets: [AssetID: AssetDescription]) throws(DocumentError) -> PassthroughSettings {
+    try PassthroughSettings(document: examined(.passthrough), assets: assets)
+  }
+}
+
+extension ExportSettings.Preset: CaseIterable {
+  public static var allCases: [Self] { ExportPreset.allCases.map(Self.encode) + [.passthrough] }
+}
+
+extension ExportSettings.Video {
+  fileprivate init(_ found: VideoSettings, over own: ExportSettings.Stream<Self>) {
+    self.init()
+    if case .settings(let own) = own { self = own }
+    codec = found.codec
+    preset = found.preset
+    keyframeInterval = found.keyframeInterval
+    pixelFormat = found.pixelFormat
+    switch found.rateControl {
+    case .quality(let value): quality = value
+    case .averageBitRate(let value): bitRate = value
+    case .lossless, .profile: break
+    }
+  }
+}
+
+extension ExportSettings.Audio {
+  fileprivate init(_ found: AudioSettings, over own: ExportSettings.Stream<Self>) {
+    self.init()
+    if case .settings(let own) = own { self = own }
+    codec = found.codec
+    bitRate = found.bitRate
+    sampleRate = found.sampleRate
+    channels = found.channels
+    // Codecs without a bit rate are those with a bit depth.
+    if found.bitRate == nil { bitDepth = found.bitDepth }
+  }
+}
