@@ -23,7 +23,9 @@ package struct EditFile: Sendable {
 
   /// Reads a document. Its problems are kept in `document`. Throws with exit code 65 if it cannot be read, or is not a
   /// JSON object.
-  package init(_ path: String) throws(CommandFailure) {
+  /// - Parameter output: The film's path on the command line, whose container has the codecs that settings without one
+  ///   are for. Nil: the document's.
+  package init(_ path: String, output: String? = nil) throws(CommandFailure) {
     self.path = path
     if let refusal = AssetFile.refusal(ofURL: path, "a document is a file") { throw CommandFailure(.document, refusal) }
     let limit = JobSubmission.maximumDocument
@@ -41,7 +43,7 @@ package struct EditFile: Sendable {
       throw CommandFailure(.document, "the path of the document's folder, \(folder), is not UTF-8; rename the folder")
     }
     do {
-      document = try Document.examine(bytes)
+      document = try Document.examine(bytes, output: output)
     } catch {
       throw CommandFailure(problems: error.problems)
     }

@@ -60,10 +60,10 @@ package final class FilmDestination: Sendable {
         }
         return
       }
-      let parent = Directories.parent(of: place)
-      guard errno == ENOENT, parent != place else {
+      let (parent, reason) = (Directories.parent(of: place), errno)
+      guard reason == ENOENT, parent != place, lstat(place, &status) != 0 else {
         throw CommandFailure(
-          .document, "the folder of the outputs \(path) cannot be made: \(String(cString: strerror(errno)))")
+          .document, "the folder of the outputs \(path) cannot be made: \(place): \(String(cString: strerror(reason)))")
       }
       place = parent
     }

@@ -40,8 +40,13 @@ package final class OutputFile: @unchecked Sendable {
     guard access(folder, W_OK | X_OK) == 0 else {
       throw CommandFailure(.document, "the output's folder \(folder) may not be written: \(Self.reason(errno))")
     }
-    if stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFREG {
-      throw CommandFailure(.document, "the output \(path) exists and is not a regular file")
+    if stat(path, &status) == 0 {
+      guard status.st_mode & S_IFMT == S_IFREG else {
+        throw CommandFailure(.document, "the output \(path) exists and is not a regular file")
+      }
+    } else if errno != ENOENT {
+      // Such as a name that is too long for the disk: the temporary one is shorter.
+      throw CommandFailure(.document, "the output \(path) cannot be written: \(Self.reason(errno))")
     }
     // Permissions are not enough: the disk may be full, or the folder may be of a kind that takes no files.
     do {

@@ -106,7 +106,7 @@ struct PlanCommand: AsyncParsableCommand {
       let name = edit
       let configuration = try farm.configuration()
       let (named, segmentDuration) = (try OutputPath.value(output), try segments.value)
-      let edit = try EditFile(edit)
+      let edit = try EditFile(edit, output: named)
       let (assets, missing) = try await edit.assets(configuration.contents)
       let inspection = LocalInspection(
         edit: edit, assets: assets, output: named ?? "", segmentDuration: segmentDuration)

@@ -52,7 +52,7 @@ struct SubmitCommand: AsyncParsableCommand {
       let priority = try Setting.number(priority, "--priority", "SHEAF_PRIORITY", in: limits) ?? 0
       let output = try OutputPath.value(output)
       let duration = try segments.value
-      let edit = try EditFile(edit)
+      let edit = try EditFile(edit, output: output)
       try edit.checkOutput(output)
       let file = try output.map { try FilmDestination($0, outputs: edit.document.outputFiles) }
       let waits = Setting.flag(wait, "SHEAF_WAIT") || file != nil

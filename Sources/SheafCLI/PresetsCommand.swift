@@ -54,17 +54,17 @@ struct PresetsCommand: AsyncParsableCommand {
       }
       var reports: [PresetReport] = []
       for preset in ExportPreset.allCases { reports.append(PresetReport(preset, problems: media.problems(preset))) }
-      let others = reports.flatMap { $0.problems ?? [] }.filter { !$0.pointer.hasPrefix("/export") }
-      guard others.isEmpty else {
-        var seen: Set<Problem> = []
-        throw CommandFailure(problems: others.filter { seen.insert($0).inserted })
+      // What no preset can do is wrong in the document.
+      let wrong = (reports.first?.problems ?? []).filter { problem in
+        !problem.pointer.hasPrefix("/export") && reports.allSatisfy { $0.problems?.contains(problem) == true }
       }
+      guard wrong.isEmpty else { throw CommandFailure(problems: wrong) }
       do throws(DocumentError) {
         reports.append(PresetReport(try media.passthrough().containers, problems: []))
       } catch {
         reports.append(PresetReport(PassthroughSettings.containers, problems: error.problems))
       }
-      try print(reports)
+      try print(reports, withPlaces: media.document != nil)
     }
   }
 
@@ -74,7 +74,8 @@ struct PresetsCommand: AsyncParsableCommand {
     throw ValidationError(ExportPreset.unknown(name))
   }
 
-  private func print(_ reports: [PresetReport]) throws {
+  /// - Parameter withPlaces: Whether the places of problems are those of a document that the user has.
+  private func print(_ reports: [PresetReport], withPlaces: Bool = false) throws {
     if json.isOn { return try Console.printJSON(reports) }
     var table = Table(columns: [
       .init(header: "PRESET"), .init(header: "VIDEO"), .init(header: "AT MOST"), .init(header: "AUDIO"),
@@ -83,7 +84,7 @@ struct PresetsCommand: AsyncParsableCommand {
     if input != nil { table.columns.append(.init(header: "INPUT")) }
     for (index, report) in reports.enumerated() {
       table.rows.append(report.cells(withInput: input != nil))
-      if let notes = report.notes { table.notes[index] = notes }
+      table.notes[index] = report.notes(withPlaces: withPlaces)
     }
     for line in table.lines(width: nil) { try Console.print(line) }
   }
@@ -194,10 +195,9 @@ private struct PresetReport: Encodable {
   }
 
   /// Why the input cannot meet the preset. Nil: it can.
-  var notes: [String]? {
+  func notes(withPlaces: Bool) -> [String]? {
     guard let problems, !problems.isEmpty else { return nil }
-    // What has to be rendered is anywhere in a document.
-    let lines = problems.prefix(Self.mostNotes).map { audio == nil ? "  \($0)" : "  \($0.message)" }
+    let lines = problems.prefix(Self.mostNotes).map { withPlaces ? "  \($0)" : "  \($0.message)" }
     let more = problems.count - lines.count
     return lines + (more > 0 ? ["  and \(more) more"] : [])
   }

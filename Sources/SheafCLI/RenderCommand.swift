@@ -48,7 +48,8 @@ struct RenderCommand: AsyncParsableCommand {
       let configuration = try farm.configuration()
       let segmentDuration = try segments.value
       var named = try OutputPath.value(output)
-      let edit = try EditFile(edit)
+      let streamed = named == "-" ? Setting.text(container, "SHEAF_CONTAINER").map { "film.\($0)" } : named
+      let edit = try EditFile(edit, output: streamed)
       let stream = try named == "-" ? StreamedFilm(edit, container, configuration, hasReport: json.isOn) : nil
       defer { stream?.remove() }
       guard stream != nil || container == nil else { throw ValidationError("--container is for -o -") }

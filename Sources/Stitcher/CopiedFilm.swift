@@ -105,6 +105,8 @@ private struct CopiedTrack {
   private let container: Container
   private let open: (PassthroughTask.Clip) throws(StitchError) -> any PacketSource
   private let tick: Double
+  /// The samples at the start that the first frame of an MP3 file can state as hidden.
+  private static let mostHiddenOfMP3 = 4095
   private var clip = 0
   private var reader: any PacketSource
   /// Packets on the output's timeline that are to be written before more are read.
@@ -151,6 +153,10 @@ private struct CopiedTrack {
     end = hidesSamples ? nil : 0
     if track.plan.type == .video { try readLead() }
     try advance()
+    guard next != nil else {
+      throw StitchError(
+        .task, "media \(first.digest.prefix(12)) has nothing of track \(first.track) in the part that is copied")
+    }
     if hidesSamples, !container.hasEditLists, let next { try state(hidden: next) }
   }
 
@@ -269,6 +275,10 @@ private struct CopiedTrack {
       hasBegun = true
       let late = soundEnd - start
       delay = clip > 0 && 2 * abs(late) <= packet.duration ? late : max(0, late)
+      if hidesRunUp, container == .mp3 {
+        let (start, format) = (clipEntry.start, format)
+        preroll.removeAll { format.samples(start - $0.pts) > Self.mostHiddenOfMP3 }
+      }
       for packet in preroll { place(packet) }
       preroll = []
     }

@@ -51,7 +51,7 @@ package enum MovieIndex {
     else { throw StitchError(.task, "the copied film has no index") }
     let moov = boxes[place]
     var index = IndexBox(try read(film, moov.offset, Int(moov.size)))
-    try index.present(copied.durations)
+    try index.present(copied.durations, otherTracks: copied.otherTracks ?? 0)
     let isAfterData = boxes[..<place].contains { $0.type == "mdat" }
     let moves = indexFirst && isAfterData
     if moves {
@@ -130,15 +130,15 @@ struct IndexBox {
   private var whole: Range { 8..<bytes.count }
 
   /// Sets the durations that the first tracks present, in order. Tracks of texts and of chapters follow them.
-  mutating func present(_ durations: [MediaTime]) throws(StitchError) {
+  mutating func present(_ durations: [MediaTime], otherTracks: Int = 0) throws(StitchError) {
     guard let header = boxes("mvhd", in: whole).first, header.count >= 20 else {
       throw StitchError(.piece, piece: 0, "has no header of the movie")
     }
     let isLong = bytes[header.lowerBound] == 1
     let timescale = number(at: header.lowerBound + (isLong ? 20 : 12), 4)
     let tracks = boxes("trak", in: whole)
-    guard tracks.count >= durations.count else {
-      throw StitchError(.piece, piece: 0, "has \(tracks.count) tracks, and \(durations.count) were copied")
+    guard tracks.count == durations.count + otherTracks else {
+      throw StitchError(.piece, piece: 0, "has \(tracks.count) tracks, not \(durations.count + otherTracks)")
     }
     var longest: UInt64 = 0
     for (track, duration) in zip(tracks, durations) {

@@ -138,7 +138,7 @@ struct BadInputTests {
     for (to, message) in [
       ("none/film.mp4", "does not exist"), ("file/film.mp4", "is not a folder"),
       ("folder.mp4", "is not a regular file"),
-      ("/proc/film.mp4", "cannot be written"),
+      ("/proc/film.mp4", "cannot be written"), (String(repeating: "x", count: 300) + ".mp4", "cannot be written"),
     ] {
       let edit = try files.write(
         """
@@ -156,6 +156,29 @@ struct BadInputTests {
       let other = files.path("nowhere/film.mp4")
       let named = try await Command.sheaf("render", edit, "-o", other, "--store", files.path("store")).run()
       #expect(named.status == 65 && named.errors.contains("edit.json: the output's folder"), "\(named.errors)")
+    }
+  }
+
+  @Test func `the output of the command line decides what the settings of its codec may be`() async throws {
+    let files = try Workspace()
+    defer { files.remove() }
+    let edit = try files.write(
+      """
+      { "sheaf": 1, "assets": { "a": "\(Place.media("friday.mp4"))" },
+        "tracks": [ { "type": "video", "clips": [ { "asset": "a", "use": "0..0.2" } ] } ],
+        "videoComposition": { "renderSize": [64, 64] },
+        "export": { "to": "film.mp4", "video": { "quality": 60, "preset": "5" } } }
+      """, to: "edit.json")
+    let store = files.path("store")
+    let film = files.path("film.webm")
+    for (command, status) in [
+      (Command.sheaf("render", edit, "-o", film, "--store", store), 0),
+      (Command.sheaf("plan", edit, "-o", film, "--store", store), 0),
+      (Command.sheaf("render", edit, "-o", "-", "--container", "webm", "--store", store), 0),
+      (Command.sheaf("render", edit, "--store", store), 65),
+    ] {
+      let result = try await command.run()
+      #expect(result.status == status, "\(command.arguments): \(result.errors)")
     }
   }
 

@@ -89,6 +89,54 @@ struct PassthroughPartTests {
     #expect(try frames(film) == Array(try frames(files.path("source.mp4"))[25..<125]))
   }
 
+  @Test(arguments: ["mp4", "mov", "mkv"])
+  func `a part in which a file has no sound is copied without, also beside chapters`(container: String) async throws {
+    defer { files.remove() }
+    _ = try Tool.ffmpeg([
+      "-i", files.path("source.mp4"), "-f", "lavfi", "-i", "sine=d=2:r=48000", "-map", "0:v", "-map", "1:a", "-c:v",
+      "copy", "-c:a", "aac", files.path("short.mp4"),
+    ])
+    try FileManager.default.removeItem(atPath: files.path("source.mp4"))
+    try FileManager.default.moveItem(atPath: files.path("short.mp4"), toPath: files.path("source.mp4"))
+    let film = files.path("film.\(container)")
+    for chapters in ["", #", "chapters": [ { "at": 0, "title": "one" } ]"#] {
+      let result = try await run(
+        "render", edit(#"{ "asset": "a" }"#, #""to": "film.\#(container)", "timeRange": "3..5"\#(chapters)"#))
+      try #require(result.status == 0, "\(result.errors)")
+      let types = try Tool.ffprobe("-show_entries", "stream=codec_type", film).flatMap(\.self)
+      #expect(types.filter { $0 != "data" } == ["video"])
+      #expect(try frames(film) == Array(try frames(files.path("source.mp4"))[75..<125]))
+    }
+  }
+
+  /// The frames of MP3 refer to bytes of several frames before them.
+  @Test(arguments: [("64k", "mp4"), ("128k", "mp4"), ("128k", "mp3")])
+  func `MP3 that is cut anywhere has the samples of its file from the first on`(
+    bitRate: String, container: String
+  ) async throws {
+    defer { files.remove() }
+    _ = try Tool.ffmpeg([
+      "-f", "lavfi", "-i", "anoisesrc=d=6:a=0.1:r=44100:seed=3", "-c:a", "libmp3lame", "-b:a", bitRate,
+      files.path("noise.mp3"),
+    ])
+    let document = try files.write(
+      """
+      { "sheaf": 1, "assets": { "n": "noise.mp3" },
+        "tracks": [ { "type": "audio", "clips": [ { "asset": "n", "use": "1.23..3.23" } ] } ],
+        "export": { "to": "film.\(container)", "preset": "passthrough" } }
+      """, to: "edit.json")
+    let result = try await run("render", document)
+    try #require(result.status == 0, "\(result.errors)")
+    func samples(_ path: String) throws -> [Float] {
+      let bytes = try Tool.run("ffmpeg", ["-v", "error", "-i", files.path(path), "-f", "f32le", "-"]).output
+      return bytes.withUnsafeBytes { Array($0.bindMemory(to: Float.self)) }
+    }
+    let (found, all) = (try samples("film.\(container)"), try samples("noise.mp3"))
+    let start = 54_243
+    try #require(found.count >= 88_200 && all.count >= start + 88_200)
+    #expect(zip(found[..<88_200], all[start...]).allSatisfy { abs($0 - $1) < 1e-3 })
+  }
+
   @Test func `what a part cannot have is reported with its place, in times of the film`() async throws {
     defer { files.remove() }
     let cut = try await run(
@@ -103,6 +151,12 @@ struct PassthroughPartTests {
     let gap = try await run(
       "check", edit(#"{ "asset": "a", "use": "0..2", "at": 1 }"#, #""to": "film.mp4", "timeRange": "0.5..2""#))
     #expect(gap.errors.contains("/tracks/0/clips/0: ") && gap.errors.contains("must start at 0.5 s"), "\(gap.errors)")
+    let end = try await run(
+      "check",
+      edit(#"{ "asset": "a", "use": "0..2" }, { "asset": "a", "at": 4 }"#, #""to": "film.mp4", "timeRange": "1..3""#))
+    #expect(end.errors.contains("/export/timeRange: ") && end.errors.contains("ends at 2 s"), "\(end.errors)")
+    let sound = try await run("check", edit(#"{ "asset": "a" }"#, #""to": "film.m4a""#))
+    #expect(sound.errors.contains(#"'"video": false' leaves the pictures out"#), "\(sound.errors)")
     let drawn = try await run(
       "check", edit(#"{ "asset": "a" }"#, #""to": "film.mp4""#, #""captions": [ { "asset": "c" } ],"#))
     #expect(

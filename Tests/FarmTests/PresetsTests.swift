@@ -105,6 +105,16 @@ struct PresetsTests {
     let table = try await presets(edit)
     #expect(table.status == 0 && table.output.contains("  /tracks/0/clips/0/speed: "), "\(table.output)")
     #expect(try await presets().output.contains("\npassthrough "))
+    // What one preset alone cannot have is no fault of the document.
+    _ = try files.write("1\n00:00:00,000 --> 00:00:01,000\nHi\n", to: "talk.srt")
+    let captions = try files.write(
+      """
+      { "sheaf": 1, "assets": { "a": "silent.mp4", "b": "sound.wav", "c": "talk.srt" }, "captions": [ { "asset": "c" } ],
+        "tracks": [ { "sound": false, "clips": [ { "asset": "a" } ] },
+          { "type": "audio", "clips": [ { "asset": "b" } ] } ] }
+      """, to: "captions")
+    let found: [Preset] = try decode(await presets("--json", captions))
+    #expect(found.filter { !$0.problems.isEmpty }.map(\.name) == ["appleM4A", "passthrough"])
   }
 
   @Test func `what a preset cannot do is reported`() async throws {

@@ -196,8 +196,9 @@ extension Lowering {
       check(labels.audio, at: entry.place.key("audio"), isStoredIn: container)
     }
     if entry.isPassthrough {
-      let timeRange = exportedRange()
-      checkPassthrough(container, timeRange)
+      var timeRange = exportedRange()
+      // Of tracks that are left out the film may be longer.
+      if let copied = checkPassthrough(container, timeRange), copied != (timeRange ?? film) { timeRange = copied }
       let metadata = outputMetadata(in: container)
       let chapters = outputChapters(in: container, range: timeRange ?? film)
       let artwork = outputArtwork(in: container)

@@ -37,7 +37,7 @@ enum Passthrough {
   ]
 
   /// Why a container cannot store a codec. Nil: it can.
-  static func obstacle(_ codec: String, in container: Container) -> String? {
+  static func obstacle(_ codec: String, _ type: MediaType, in container: Container) -> String? {
     guard let codecs = codecs(container) else {
       return unsuitableForMatroska.contains(codec)
         ? "\(codec) cannot be copied into \(container): leave the preset out" : nil
@@ -45,6 +45,7 @@ enum Passthrough {
     guard !codecs.contains(codec) else { return nil }
     return "\(codec) cannot be copied into \(container); "
       + (codecs.isEmpty ? "nothing can" : "\(list(codecs.sorted())) can")
+      + (type == .video && container.videoCodecs.isEmpty ? ", and '\"video\": false' leaves the pictures out" : "")
   }
 }
 
@@ -112,8 +113,9 @@ extension Container {
 
 extension Lowering {
   /// Reports everything that copying cannot do, each with its place.
-  /// - Parameter range: The part of the film that is copied. Nil: all of it.
-  mutating func checkPassthrough(_ container: Container?, _ range: MediaTimeRange?) {
+  /// - Parameter range: The part of the film that is exported. Nil: all of it.
+  /// - Returns: The part of the film that is copied, to the end of its longer track. Nil: nothing is, or it is unknown.
+  mutating func checkPassthrough(_ container: Container?, _ range: MediaTimeRange?) -> MediaTimeRange? {
     if let container { checkRotation(container) }
     let composition = document.videoComposition
     refuse(
@@ -133,6 +135,7 @@ extension Lowering {
     refuse(document.audioMix.tracks.map { ($0.track, true) }, at: .root.key("audioMix"))
     refuse([(AudioMixEntry.loudnessKey, document.audioMix.loudness != nil)], at: .root.key("audioMix"))
     var taken: Set<MediaType> = []
+    var end = MediaTime.zero
     for track in tracks {
       let entry = track.entry
       refuse(
@@ -151,11 +154,24 @@ extension Lowering {
           )
         }
         checkPlaces(parts.filter { $0.type == type }, from: (range ?? film).start, container)
+        end = max(end, parts.last { $0.type == type }?.part.target.end ?? .zero)
       }
     }
     if filmIsKnown, taken.isEmpty, !film.isEmpty {
       problems.add(document.export.pointer, "nothing would be in the output: no clip has what is to be copied")
     }
+    guard filmIsKnown, !taken.isEmpty else { return nil }
+    let start = (range ?? film).start
+    let copied = exact(at: document.export.pointer) { () throws(TimeError) in
+      try MediaTimeRange(start: start, duration: end)
+    }
+    if let range, let copied, copied.end < range.end {
+      problems.add(
+        document.export.pointer.key("timeRange"),
+        "the preset '\(Passthrough.name)' leaves no gap, and what is copied ends at \(seconds(copied.end)): end the range "
+          + "there")
+    }
+    return copied
   }
 
   /// Whether the output has tracks of this type.
@@ -199,14 +215,17 @@ extension Lowering {
     var endsWhole: Bool { whole.source.end == part.source.end }
   }
 
-  /// What a part of the film has of a track.
+  /// What a part of the film has of a track, as far as it is stored.
   private mutating func copied(of track: LoweredTrack, in range: MediaTimeRange) -> [CopiedClip] {
     let entries = Dictionary(track.clips.entries.map { ($0.range, $0.element.entry) }) { first, _ in first }
     return track.composed.flatMap { composed in
       composed.clips.compactMap { clip -> CopiedClip? in
         let entry = entries[clip.target]
         let pointer = entry?.pointer ?? track.entry.pointer
-        guard let part = exact(at: pointer, { () throws(TimeError) in try clip.part(range) }) ?? nil else { return nil }
+        let source = assets[clip.asset]?.tracks.first { $0.index == clip.sourceTrack }
+        guard let part = exact(at: pointer, { () throws(TimeError) in try clip.part(range) }) ?? nil,
+          source?.isStored(in: part.source) ?? true
+        else { return nil }
         return CopiedClip(
           type: composed.type, whole: clip, part: part, pointer: pointer,
           isRetimed: entry.map { $0.speed != nil || !$0.retiming.keys.isEmpty } ?? false)
@@ -246,7 +265,7 @@ extension Lowering {
         )
       }
       end = clip.target.end
-      if let container, let obstacle = Passthrough.obstacle(source.codec, in: container) {
+      if let container, let obstacle = Passthrough.obstacle(source.codec, type, in: container) {
         problems.add(pointer.key("asset"), obstacle)
       }
       if let container, container == .mkv || container == .webm, let video = source.video,
@@ -323,6 +342,11 @@ extension Clip {
 }
 
 extension TrackDescription {
+  /// Whether there is something of the track in a part of the asset. A still picture is always there.
+  package func isStored(in part: MediaTimeRange) -> Bool {
+    range.isEmpty || part.start < range.end && range.start < part.end
+  }
+
   /// The stored timestamp of the picture that is shown at a time. Nil for a track without pictures.
   package func firstFrame(in time: MediaTime) throws(TimeError) -> Int64? {
     guard let video else { return nil }

@@ -59,7 +59,7 @@ extension Document {
     guard let audio = chosen?.audio else {
       let message =
         tracks.isEmpty
-        ? "\(path) has no sound" : "\(path) has no audio track \(track ?? 0); its tracks are 0 to \(tracks.count - 1)"
+        ? "there is no sound in it" : "there is no audio track \(track ?? 0); its tracks are 0 to \(tracks.count - 1)"
       throw DocumentError(problems: [Problem(pointer: "", message: message)])
     }
     let codec = AudioCodec.pcm.definition

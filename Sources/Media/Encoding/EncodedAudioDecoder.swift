@@ -5,12 +5,17 @@ package final class EncodedAudioDecoder {
   private let context: UnsafeMutablePointer<AVCodecContext>
   private let frame: Frame
   private let channels: Int32
+  /// The samples that it gives before the sound's first one.
+  package let initialPadding: Int
   private let name: String
 
   /// - Throws: `.unsupported` if this build has no decoder for the codec.
   fileprivate init(_ encoder: UnsafeMutablePointer<AVCodecContext>, name: String) throws(MediaError) {
     self.name = name
     channels = encoder.pointee.ch_layout.nb_channels
+    // libavcodec leaves out by itself what the identification header of Opus and LAME's first packet state.
+    let isLeftOut = [AV_CODEC_ID_OPUS, AV_CODEC_ID_MP3].contains(encoder.pointee.codec_id)
+    initialPadding = isLeftOut ? 0 : Int(encoder.pointee.initial_padding)
     guard let codec = avcodec_find_decoder(encoder.pointee.codec_id) else {
       throw MediaError(
         .unsupported, operation: "decoding", subject: name, message: "this build of libavcodec cannot decode the codec")

@@ -80,7 +80,10 @@ package final class StoredTrackFormat: @unchecked Sendable {
   /// How many packets before the first that is heard a decoder needs, so that it is whole.
   package var prerollPackets: Int {
     switch parameters.pointee.codec_id {
-    case AV_CODEC_ID_AAC, AV_CODEC_ID_MP3, AV_CODEC_ID_VORBIS, AV_CODEC_ID_AC3, AV_CODEC_ID_EAC3: 1
+    case AV_CODEC_ID_AAC, AV_CODEC_ID_VORBIS, AV_CODEC_ID_AC3, AV_CODEC_ID_EAC3: 1
+    // A frame's data begin up to 511 bytes before it (ISO/IEC 11172-3, 2.4.2.7), which are 8 frames at 32 kbit/s, and
+    // each overlaps the one before.
+    case AV_CODEC_ID_MP3: 10
     case AV_CODEC_ID_OPUS: 4
     default: 0
     }

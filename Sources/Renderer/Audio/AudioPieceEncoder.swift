@@ -8,6 +8,8 @@ final class AudioPieceEncoder {
   private let settings: AudioSettings
   private let place: PiecePlace
   private let movement: Movement?
+  /// Of the sound.
+  private let sampleCount: Int64
   private var encoder: AudioEncoder
   private var writer: PieceWriter
   private var decoder: EncodedAudioDecoder?
@@ -18,9 +20,10 @@ final class AudioPieceEncoder {
   /// - Parameter measured: Whether the loudness counts. What a lossless codec has is that of the mix, and is not
   ///   measured.
   init(
-    _ settings: AudioSettings, to place: PiecePlace, measured: Bool, _ movement: Movement?
+    _ settings: AudioSettings, to place: PiecePlace, sampleCount: Int64, measured: Bool, _ movement: Movement?
   ) throws(RenderError) {
     self.settings = settings
+    self.sampleCount = sampleCount
     self.place = place
     self.movement = movement
     isMeasured = measured && settings.codec.definition.bitRates != nil
@@ -43,9 +46,9 @@ final class AudioPieceEncoder {
     decoder = try mapErrors(to: RenderError.during("decoding the encoded audio")) { () throws(MediaError) in
       try encoder.decoder()
     }
-    guard case .audio(let audio) = encoder.header.media else { return }
     meter = try LoudnessMeter(
-      sampleRate: settings.sampleRate, channels: settings.channels, initialPadding: audio.initialPadding)
+      sampleRate: settings.sampleRate, channels: settings.channels, initialPadding: decoder?.initialPadding ?? 0,
+      sampleCount: sampleCount)
   }
 
   /// Begins anew, in place of what was written.

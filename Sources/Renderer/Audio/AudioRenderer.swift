@@ -36,7 +36,10 @@ package enum AudioRenderer {
     progress: (Int64) -> Void
   ) throws(RenderError) -> ShownDamage {
     let output = { () throws(RenderError) in
-      try [AudioPieceEncoder(task.encoder, to: .file(descriptor), measured: task.loudness != nil, movement)]
+      try [
+        AudioPieceEncoder(
+          task.encoder, to: .file(descriptor), sampleCount: task.sampleCount, measured: task.loudness != nil, movement)
+      ]
     }
     return try mix(task, inputs: inputs, into: output, movement: movement, progress: progress)
   }
@@ -64,7 +67,8 @@ package enum AudioRenderer {
         for (index, encoder) in mixdown.encoders.enumerated() {
           outputs.append(
             try AudioPieceEncoder(
-              encoder, to: .part(first + index, of: parts), measured: task.loudness != nil, movement))
+              encoder, to: .part(first + index, of: parts), sampleCount: task.sampleCount,
+              measured: task.loudness != nil, movement))
         }
         return outputs
       }

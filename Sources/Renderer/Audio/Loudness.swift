@@ -14,13 +14,20 @@ final class LoudnessMeter {
   private var interleaved: [Float] = []
   /// Of the next sample.
   private var position: Int
-  /// The true peak of each block, as an amplitude. The first block has what is before the first sample too.
+  /// The samples that are not measured after this one. Nil: all are.
+  private let end: Int?
+  /// The true peak of each block, as an amplitude.
   private(set) var blockPeaks: [Double] = []
 
-  /// - Parameter initialPadding: The samples that come before the sound's first one.
-  init(sampleRate: Int, channels: Int, initialPadding: Int = 0) throws(RenderError) {
+  /// - Parameters:
+  ///   - initialPadding: The samples that come before the sound's first one, which are not measured.
+  ///   - sampleCount: Of the sound. What comes after it is not measured. Nil: it is all that comes.
+  init(
+    sampleRate: Int, channels: Int, initialPadding: Int = 0, sampleCount: Int64? = nil
+  ) throws(RenderError) {
     self.channels = channels
     position = -initialPadding
+    end = sampleCount.map { Int(clamping: $0) }
     let mode = EBUR128_MODE_I.rawValue | EBUR128_MODE_TRUE_PEAK.rawValue
     state = ebur128_init(UInt32(clamping: channels), UInt(sampleRate), Int32(mode))
     guard state != nil else { throw RenderError(.infrastructure, "loudness cannot be measured: there is no memory") }
@@ -41,10 +48,11 @@ final class LoudnessMeter {
       let row = block.row(channel)
       for index in 0..<count { interleaved[index * channels + channel] = row[index] }
     }
-    var start = 0
-    while start < count {
-      let number = max(0, position / Self.blockLength)
-      let length = min(count - start, (number + 1) * Self.blockLength - position)
+    var start = min(count, max(0, -position))
+    position += start
+    while start < count, end.map({ position < $0 }) ?? true {
+      let number = position / Self.blockLength
+      let length = min(count - start, min((number + 1) * Self.blockLength, end ?? .max) - position)
       let result = interleaved.withUnsafeBufferPointer { samples in
         ebur128_add_frames_float(state, samples.baseAddress.map { $0 + start * channels }, length)
       }

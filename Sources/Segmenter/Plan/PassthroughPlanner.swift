@@ -12,7 +12,7 @@ enum PassthroughPlanner {
     let copied = edit.export.passthrough
     for type in [MediaType.video, .audio] where copied?.contains(type) == true {
       let tracks = try edit.composition.tracks.filter { $0.type == type }.map { track throws(PlanError) in
-        try clips(of: track, in: edit)
+        try clips(of: track, in: edit, sources)
       }
       guard let clips = tracks.first(where: { !$0.isEmpty }), let end = clips.last?.target.end else { continue }
       task.tracks.append(
@@ -25,15 +25,18 @@ enum PassthroughPlanner {
   }
 
   /// On the output's own timeline.
-  private static func clips(of track: CompositionTrack, in edit: Edit) throws(PlanError) -> [Clip] {
-    try mapErrors(to: PlanError.time("the clips of the track '\(track.id)'")) { () throws(TimeError) in
+  private static func clips(
+    of track: CompositionTrack, in edit: Edit, _ sources: SourceLookup
+  ) throws(PlanError) -> [Clip] {
+    let parts = try mapErrors(to: PlanError.time("the clips of the track '\(track.id)'")) { () throws(TimeError) in
       let range = try edit.exportedRange
-      var clips: [Clip] = []
-      for clip in track.clips {
-        if let part = try clip.part(range) { clips.append(part) }
-      }
-      return clips
+      return try track.clips.map { clip throws(TimeError) in try clip.part(range) }
     }
+    var stored: [Clip] = []
+    for part in parts.compactMap(\.self) where try sources.track(of: part).track.isStored(in: part.source) {
+      stored.append(part)
+    }
+    return stored
   }
 
   private static func plan(_ clip: Clip, _ sources: SourceLookup) throws(PlanError) -> PassthroughTask.Clip {

@@ -86,7 +86,11 @@ package enum RenderPlanner {
       optimizeForNetworkUse: edit.export.optimizeForNetworkUse, metadata: edit.export.metadata)
     let hasVideo = task.tracks.contains { $0.type == .video }
     let damage = hasVideo ? try DescribedDamage.shown(by: edit, sources: lookup) : ShownDamage()
-    stitch.copied = CopiedOutput(durations: task.tracks.map(\.duration), damage: damage.isEmpty ? nil : damage)
+    // Chapters are a track of texts in a movie.
+    let others = (task.texts?.count ?? 0) + (task.chapters == nil ? 0 : 1)
+    stitch.copied = CopiedOutput(
+      durations: task.tracks.map(\.duration), damage: damage.isEmpty ? nil : damage,
+      otherTracks: others == 0 ? nil : others)
     var plan = RenderPlan(
       frameCount: frameCount, start: range.start, duration: range.duration, format: nil, instructions: [], segments: [],
       audio: nil, stitch: stitch, damage: damage)

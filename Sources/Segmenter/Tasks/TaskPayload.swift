@@ -99,8 +99,11 @@ package struct CopiedOutput: Sendable, Hashable, Codable {
   package var durations: [MediaTime]
   /// The damaged frames that the film shows, as far as the descriptions of its media have them. Nil: none.
   package var damage: ShownDamage?
+  /// The tracks of texts and of chapters, which follow. Nil: there are none.
+  package var otherTracks: Int?
 
-  package init(durations: [MediaTime], damage: ShownDamage? = nil) {
+  package init(durations: [MediaTime], damage: ShownDamage? = nil, otherTracks: Int? = nil) {
+    self.otherTracks = otherTracks
     self.durations = durations
     self.damage = damage
   }
