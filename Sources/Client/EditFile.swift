@@ -51,8 +51,10 @@ package struct EditFile: Sendable {
 
   /// A document that is not a file. Its problems are kept in `document`. Throws with exit code 65 if it is too long, or
   /// not a JSON object.
-  /// - Parameter folder: The absolute folder that relative paths are relative to.
-  package init(_ bytes: [UInt8], name: String, folder: String) throws(CommandFailure) {
+  /// - Parameters:
+  ///   - folder: The absolute folder that relative paths are relative to.
+  ///   - output: As above.
+  package init(_ bytes: [UInt8], name: String, folder: String, output: String? = nil) throws(CommandFailure) {
     guard bytes.count <= JobSubmission.maximumDocument else {
       throw CommandFailure(
         .document, "the document \(name) is too long; it must have at most \(JobSubmission.maximumDocument) bytes")
@@ -61,7 +63,7 @@ package struct EditFile: Sendable {
     self.bytes = bytes
     self.folder = folder
     do {
-      document = try Document.examine(bytes)
+      document = try Document.examine(bytes, output: output)
     } catch {
       throw CommandFailure(problems: error.problems)
     }
@@ -123,6 +125,16 @@ package struct EditFile: Sendable {
       throw DocumentError(problems: [
         Problem(pointer: output == outputPath ? "/export/to" : "", message: error.description)
       ])
+    }
+  }
+
+  /// Why the film cannot be written to a path. Empty: it can. Blocks.
+  package func problems(ofOutputAt output: String) -> [Problem] {
+    do {
+      _ = try destination(output)
+      return []
+    } catch {
+      return error.problems
     }
   }
 

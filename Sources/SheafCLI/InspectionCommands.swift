@@ -41,14 +41,7 @@ struct CheckCommand: AsyncParsableCommand {
         problems = inspection.problems(reply, and: missing)
         if let output = edit.outputPath {
           problems += edit.replaced(by: output, assets)
-          problems += try await BlockingWork.run {
-            do throws(DocumentError) {
-              _ = try edit.destination(output)
-              return []
-            } catch {
-              return error.problems
-            }
-          }
+          problems += try await BlockingWork.run { edit.problems(ofOutputAt: output) }
         }
         if reply.plan.isEmpty {
           // Without a plan there are only those about the media.

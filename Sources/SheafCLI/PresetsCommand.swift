@@ -204,6 +204,7 @@ private struct PresetReport: Encodable {
 
   func cells(withInput: Bool) -> [String] {
     guard let audio else {
+      // It is copied.
       return [name, "as stored", "as stored", "as stored", containers.joined(separator: ", ")]
         + (withInput ? [problems?.isEmpty == true ? "yes" : "no"] : [])
     }

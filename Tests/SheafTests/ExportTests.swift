@@ -113,6 +113,13 @@ struct SmallMedia {
     let media = try SmallMedia()
     let edit = try await media.edit()
     #expect(try await media.renderer.check(edit, output: media.url("film.mp4")) == [])
+    let nowhere = try await media.renderer.check(edit, output: media.url("nowhere/film.mp4"))
+    #expect(nowhere.count == 1 && nowhere.first?.message.contains("does not exist") == true, "\(nowhere)")
+    // The output's container decides what a quality may be.
+    var web = edit
+    (web.export.path, web.export.video) = (media.url("film.mp4").path, .settings(.init(quality: 60)))
+    #expect(try await media.renderer.check(web, output: media.url("film.webm")) == [])
+    #expect(try await media.renderer.check(web).map(\.pointer) == ["/export/video/quality"])
     let session = ExportSession(
       edit, to: media.url("film.mp4"), settings: ExportSettings(video: .settings(.init(codec: .h264, quality: 25))),
       on: .local(media.renderer))

@@ -96,24 +96,26 @@ public struct LocalRenderer: Sendable, Hashable {
       let configuration = try configuration()
       let file: EditFile
       do throws(CommandFailure) {
-        file = try EditFile(edit)
+        file = try EditFile(edit, film: output?.path)
       } catch {
         return error.problems
       }
       let (assets, missing) = try await file.assets(configuration.contents)
       let name = file.document.hasOutputs ? "" : output?.path ?? ""
       let inspection = LocalInspection(edit: file, assets: assets, output: name)
-      return inspection.problems(try await inspection.run(configuration), and: missing)
+      let problems = inspection.problems(try await inspection.run(configuration), and: missing)
+      guard let place = output?.path ?? file.outputPath else { return problems }
+      return problems + (try await BlockingWork.run { file.problems(ofOutputAt: place) })
     }
   }
 }
 
 extension EditFile {
   /// An edit whose relative paths are relative to the program's working folder.
-  /// - Parameter film: Its path, whose last part is the name for people.
+  /// - Parameter film: Its path, whose last part is the name for people, and which selects the container.
   init(_ edit: Edit, film: String? = nil) throws(CommandFailure) {
     let bytes: [UInt8]
     do { bytes = try edit.document() } catch { throw CommandFailure(problems: error.problems) }
-    try self.init(bytes, name: film ?? "edit", folder: FileManager.default.currentDirectoryPath)
+    try self.init(bytes, name: film ?? "edit", folder: FileManager.default.currentDirectoryPath, output: film)
   }
 }
