@@ -155,8 +155,6 @@ struct PassthroughPartTests {
       "check",
       edit(#"{ "asset": "a", "use": "0..2" }, { "asset": "a", "at": 4 }"#, #""to": "film.mp4", "timeRange": "1..3""#))
     #expect(end.errors.contains("/export/timeRange: ") && end.errors.contains("ends at 2 s"), "\(end.errors)")
-    let sound = try await run("check", edit(#"{ "asset": "a" }"#, #""to": "film.m4a""#))
-    #expect(sound.errors.contains(#"'"video": false' leaves the pictures out"#), "\(sound.errors)")
     let drawn = try await run(
       "check", edit(#"{ "asset": "a" }"#, #""to": "film.mp4""#, #""captions": [ { "asset": "c" } ],"#))
     #expect(

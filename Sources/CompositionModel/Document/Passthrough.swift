@@ -37,7 +37,7 @@ enum Passthrough {
   ]
 
   /// Why a container cannot store a codec. Nil: it can.
-  static func obstacle(_ codec: String, _ type: MediaType, in container: Container) -> String? {
+  static func obstacle(_ codec: String, in container: Container) -> String? {
     guard let codecs = codecs(container) else {
       return unsuitableForMatroska.contains(codec)
         ? "\(codec) cannot be copied into \(container): leave the preset out" : nil
@@ -45,7 +45,6 @@ enum Passthrough {
     guard !codecs.contains(codec) else { return nil }
     return "\(codec) cannot be copied into \(container); "
       + (codecs.isEmpty ? "nothing can" : "\(list(codecs.sorted())) can")
-      + (type == .video && container.videoCodecs.isEmpty ? ", and '\"video\": false' leaves the pictures out" : "")
   }
 }
 
@@ -265,7 +264,7 @@ extension Lowering {
         )
       }
       end = clip.target.end
-      if let container, let obstacle = Passthrough.obstacle(source.codec, type, in: container) {
+      if let container, let obstacle = Passthrough.obstacle(source.codec, in: container) {
         problems.add(pointer.key("asset"), obstacle)
       }
       if let container, container == .mkv || container == .webm, let video = source.video,
