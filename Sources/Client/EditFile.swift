@@ -129,12 +129,13 @@ package struct EditFile: Sendable {
   }
 
   /// Why the film cannot be written to a path. Empty: it can. Blocks.
-  package func problems(ofOutputAt output: String) -> [Problem] {
+  package func problems(ofOutputAt output: String, _ assets: [Sheaf_SubmittedAsset]) -> [Problem] {
+    let replaced = replaced(by: output, assets)
     do {
       _ = try destination(output)
-      return []
+      return replaced
     } catch {
-      return error.problems
+      return replaced + error.problems
     }
   }
 

@@ -61,9 +61,14 @@ package final class FilmDestination: Sendable {
         return
       }
       let (parent, reason) = (Directories.parent(of: place), errno)
-      guard reason == ENOENT, parent != place, lstat(place, &status) != 0 else {
+      guard reason == ENOENT, parent != place else {
         throw CommandFailure(
-          .document, "the folder of the outputs \(path) cannot be made: \(place): \(String(cString: strerror(reason)))")
+          .document, "the folder of the outputs \(path) cannot be made: \(String(cString: strerror(reason)))")
+      }
+      guard lstat(place, &status) != 0 else {
+        throw CommandFailure(
+          .document,
+          "the folder of the outputs \(path) cannot be made: \(place) is a symbolic link to what is not there")
       }
       place = parent
     }

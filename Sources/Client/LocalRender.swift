@@ -120,7 +120,7 @@ package struct LocalRender: Sendable {
   package func render(
     _ configuration: LocalFarm.Configuration, report: @escaping @Sendable (Sheaf_JobStatus) -> Void
   ) async throws -> (status: Sheaf_JobStatus, files: [ContentPackage.File]) {
-    let place = Result { () throws(DocumentError) in try edit.destination(self.output) }
+    let place = try await BlockingWork.run { Result { () throws(DocumentError) in try edit.destination(self.output) } }
     let (assets, missing) = try await edit.assets(configuration.contents)
     var found = missing + edit.replaced(by: output, assets)
     if case .failure(let error) = place { found += error.problems }

@@ -40,8 +40,7 @@ struct CheckCommand: AsyncParsableCommand {
         let reply = try await Interruption.cancelling { try await inspection.run(configuration) }
         problems = inspection.problems(reply, and: missing)
         if let output = edit.outputPath {
-          problems += edit.replaced(by: output, assets)
-          problems += try await BlockingWork.run { edit.problems(ofOutputAt: output) }
+          problems += try await BlockingWork.run { edit.problems(ofOutputAt: output, assets) }
         }
         if reply.plan.isEmpty {
           // Without a plan there are only those about the media.

@@ -227,15 +227,16 @@ import Testing
     #expect(found.truePeak <= -1 + 0.15)
   }
 
-  /// The blocks of EBU R 128 are counted from the first sample that is heard.
-  @Test(arguments: [AudioCodec.aac, .opus, .mp3])
-  func whatAnEncoderAddsIsNotMeasured(_ codec: AudioCodec) throws {
-    let hit = try file("hit.wav", "aevalsrc='0.8*sin(2*PI*700*t)*exp(-9*t)':s=48000:d=1.3")
+  /// The blocks of EBU R 128 are counted from the first sample that is heard. This sound has one block, and nearly all
+  /// of its loudness is in the last 20 ms.
+  @Test(arguments: [(AudioCodec.aac, Container.m4a), (.opus, .ogg), (.mp3, .mp3)])
+  func whatAnEncoderAddsIsNotMeasured(_ codec: AudioCodec, _ container: Container) throws {
+    let burst = try file("burst.wav", "aevalsrc='sin(2*PI*700*t)*(0.02+0.5*between(t,0.38,0.4))':s=48000:d=1")
     var task = try task(
-      [hit], seconds: 1, loudness: LoudnessTarget(target: -26, truePeak: -1),
+      [burst], seconds: 1, loudness: LoudnessTarget(target: -26, truePeak: -1),
       [PlannedAudioTrack(volume: .one, clips: [whole(seconds: 1)])])
+    task.sampleCount = 19_200
     task.encoder = AudioSettings(codec: codec, bitRate: 128_000, sampleRate: 48000, channels: 1)
-    let container: Container = codec == .aac ? .m4a : codec == .opus ? .ogg : .mp3
     let found = try measure(file: ["-i", file(task, in: container)])
     #expect(abs(found.loudness - -26) <= 0.3, "\(found)")
   }

@@ -50,6 +50,15 @@ struct ExportPresetsTests {
     #expect(audio.codec == .aac && audio.bitRate == 64_000 && audio.channels == 2)
   }
 
+  @Test func theSuggestedContainerIsTheFirstThatCanHaveTheEdit() throws {
+    var film = try edit("shot")
+    // MP4 comes first among the preset's containers, and has no PCM.
+    film.export.audio = .settings(.init(codec: .pcm))
+    let preset = ExportSettings.Preset.encode(.size1280x720)
+    #expect(film.containers(compatibleWith: preset, assets: DescribedMedia.all) == [.mov, .mkv])
+    #expect(try film.suggestedExport(with: preset, assets: DescribedMedia.all).container == .mov)
+  }
+
   @Test func whatAProgramAsksBeforeAnExport() throws {
     var edit = try edit("shot")
     let assets = DescribedMedia.all

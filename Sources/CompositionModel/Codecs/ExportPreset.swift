@@ -187,7 +187,7 @@ public struct SuggestedSettings: Sendable, Hashable, Codable {
   /// The settings of a preset for a film of these media, one after another, with every default filled in.
   /// - Parameters:
   ///   - media: The descriptions of files with pictures, sound or both. Not empty.
-  ///   - container: Nil: the preset's first.
+  ///   - container: Nil: the preset's first that the film can be written to.
   /// - Throws: Why the preset cannot be met.
   public init(
     preset: ExportPreset, media: [AssetDescription], container: Container? = nil
@@ -202,13 +202,39 @@ public struct SuggestedSettings: Sendable, Hashable, Codable {
   /// - Parameters:
   ///   - document: As `Document.examine` has read it with this preset.
   ///   - assets: The descriptions of its media.
-  ///   - container: Nil: the preset's first.
+  ///   - container: Nil: the preset's first that the film can be written to.
   /// - Throws: Why the preset cannot be met, and every other problem of the document.
   public init(
     preset: ExportPreset, document: Document, assets: [AssetID: AssetDescription], container: Container? = nil
   ) throws(DocumentError) {
-    let container = container ?? preset.containers.first ?? .mp4
-    self.init(try document.lower(assets: assets, output: "film.\(container.rawValue)"), preset)
+    let candidates = container.map { [$0] } ?? preset.containers
+    self.init(try document.edits(in: candidates, assets: assets)[0], preset)
+  }
+
+  /// The containers that a document's film can be written to with a preset. The parameters and the errors are those of
+  /// `init`.
+  public static func containers(
+    of preset: ExportPreset, document: Document, assets: [AssetID: AssetDescription]
+  ) throws(DocumentError) -> [Container] {
+    try document.edits(in: preset.containers, assets: assets).map(\.export.container)
+  }
+}
+
+extension Document {
+  /// What the document means in each of some containers that can have its film, in their order; not empty.
+  /// - Throws: If none can, the problems of the one that has the fewest, the first of them.
+  func edits(in containers: [Container], assets: [AssetID: AssetDescription]) throws(DocumentError) -> [Edit] {
+    var edits: [Edit] = []
+    var least: DocumentError?
+    for container in containers {
+      do {
+        edits.append(try lower(assets: assets, output: "film.\(container.rawValue)"))
+      } catch {
+        if least.map({ error.problems.count < $0.problems.count }) ?? true { least = error }
+      }
+    }
+    if edits.isEmpty, let least { throw least }
+    return edits
   }
 }
 

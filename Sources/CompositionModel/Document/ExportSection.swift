@@ -21,9 +21,7 @@ struct ExportEntry: Sendable {
   var artwork = ArtworkEntry.carried
   /// Of the composition. Nil: all of it.
   var timeRange: WrittenRange?
-  var preset: ExportPreset?
-  /// Whether stored packets are copied and nothing is rendered: the preset `passthrough`.
-  var isPassthrough = false
+  var presetChoice: PresetChoice?
   /// Whether `outputs` are given: `to` is their folder, and every output has a video and an audio of its own.
   var hasOutputs = false
   var outputs: [OutputEntry] = []
@@ -52,6 +50,11 @@ struct ExportEntry: Sendable {
 }
 
 extension ExportEntry {
+  /// The preset by which the output is encoded. Nil: none.
+  var preset: ExportPreset? { if case .encode(let preset) = presetChoice { preset } else { nil } }
+  /// Whether stored packets are copied and nothing is rendered.
+  var isPassthrough: Bool { presetChoice == .passthrough }
+
   /// The video as written, or without any key, with what the preset sets and the document does not.
   var presetVideo: VideoEntry {
     var entry = video.settings ?? VideoEntry(pointer: place.key("video"))
@@ -80,11 +83,7 @@ extension DocumentReader {
   /// Reads `export`.
   mutating func export(_ value: JSONValue?, at pointer: JSONPointer) -> ExportEntry {
     var entry = ExportEntry(pointer: pointer)
-    switch preset {
-    case .encode(let preset): entry.preset = preset
-    case .passthrough: entry.isPassthrough = true
-    case nil: break
-    }
+    entry.presetChoice = preset
     guard let value,
       let fields = fields(
         value, "'export'", keys: ExportEntry.keys, instead: ExportEntry.instead,
@@ -108,7 +107,7 @@ extension DocumentReader {
         entry.isPassthrough
           ? "the preset '\(Passthrough.name)' copies what is stored, and 'outputs' are rendered: leave one of them out"
           : "a preset is of one output: with 'outputs', give each its 'height', and its codec and quality in 'video'")
-      (entry.preset, entry.isPassthrough) = (nil, false)
+      entry.presetChoice = nil
     }
     if entry.isPassthrough {
       for (key, allowed) in [("video", Passthrough.videoKeys), ("audio", TrackLabel.keys)] {
@@ -138,9 +137,8 @@ extension DocumentReader {
 
   private mutating func readPreset(_ value: JSONValue?, into entry: inout ExportEntry) {
     guard let value, let name = string(value) else { return }
-    entry.preset = ExportPreset(rawValue: name)
-    entry.isPassthrough = name == Passthrough.name
-    if entry.preset == nil, !entry.isPassthrough { problems.add(value.pointer, ExportPreset.unknown(name)) }
+    entry.presetChoice = PresetChoice(name)
+    if entry.presetChoice == nil { problems.add(value.pointer, ExportPreset.unknown(name)) }
   }
 }
 

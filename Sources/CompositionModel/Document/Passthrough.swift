@@ -70,20 +70,10 @@ public struct PassthroughSettings: Sendable {
   /// - Parameter document: As `Document.examine` has read it with `passthrough`.
   /// - Throws: Why it cannot be copied into the container that has the fewest problems with it.
   public init(document: Document, assets: [AssetID: AssetDescription]) throws(DocumentError) {
-    var least: DocumentError?
-    for container in Self.containers {
-      do {
-        let edit = try document.lower(assets: assets, output: "film.\(container.rawValue)")
-        if containers.isEmpty {
-          video = edit.firstCopied(.video, assets)
-          audio = edit.firstCopied(.audio, assets)
-        }
-        containers.append(container)
-      } catch {
-        if least.map({ error.problems.count < $0.problems.count }) ?? true { least = error }
-      }
-    }
-    if containers.isEmpty, let least { throw least }
+    let edits = try document.edits(in: Self.containers, assets: assets)
+    containers = edits.map(\.export.container)
+    video = edits.first?.firstCopied(.video, assets)
+    audio = edits.first?.firstCopied(.audio, assets)
     // Sound alone is suggested for a container of sound.
     if video == nil {
       containers = containers.filter(\.videoCodecs.isEmpty) + containers.filter { !$0.videoCodecs.isEmpty }
@@ -93,10 +83,10 @@ public struct PassthroughSettings: Sendable {
 
 extension Edit {
   fileprivate func firstCopied(_ type: MediaType, _ assets: [AssetID: AssetDescription]) -> TrackDescription? {
-    guard export.passthrough?.contains(type) == true,
-      let clip = composition.tracks.filter({ $0.type == type }).flatMap(\.clips).first
-    else { return nil }
-    return assets[clip.asset]?.tracks.first { $0.index == clip.sourceTrack }
+    guard export.passthrough?.contains(type) == true else { return nil }
+    return composition.tracks.filter { $0.type == type }.flatMap(\.clips).first.flatMap { clip in
+      assets[clip.asset]?.tracks.first { $0.index == clip.sourceTrack }
+    }
   }
 }
 
@@ -221,9 +211,8 @@ extension Lowering {
       composed.clips.compactMap { clip -> CopiedClip? in
         let entry = entries[clip.target]
         let pointer = entry?.pointer ?? track.entry.pointer
-        let source = assets[clip.asset]?.tracks.first { $0.index == clip.sourceTrack }
-        guard let part = exact(at: pointer, { () throws(TimeError) in try clip.part(range) }) ?? nil,
-          source?.isStored(in: part.source) ?? true
+        guard let source = assets[clip.asset]?.tracks.first(where: { $0.index == clip.sourceTrack }),
+          let part = exact(at: pointer, { () throws(TimeError) in try clip.copiedPart(range, of: source) }) ?? nil
         else { return nil }
         return CopiedClip(
           type: composed.type, whole: clip, part: part, pointer: pointer,
@@ -325,9 +314,9 @@ extension Lowering {
 }
 
 extension Clip {
-  /// What a part of the composition has of the clip, on the part's own timeline. Nil: nothing. The source is exact only
-  /// of a clip that plays at its own speed.
-  package func part(_ range: MediaTimeRange) throws(TimeError) -> Clip? {
+  /// What is copied of the clip into a film of a part of the composition, on the film's timeline. Nil: nothing, as
+  /// where the file has nothing stored. The source is exact only of a clip that plays at its own speed.
+  package func copiedPart(_ range: MediaTimeRange, of track: TrackDescription) throws(TimeError) -> Clip? {
     let (start, end) = (max(target.start, range.start), min(target.end, range.end))
     guard start < end else { return nil }
     var part = self
@@ -336,16 +325,13 @@ extension Clip {
       part.source = try MediaTimeRange(
         start: source.start + (start - target.start), duration: part.target.duration)
     }
-    return part
+    // A still picture is always there.
+    let isStored = track.range.isEmpty || part.source.start < track.range.end && track.range.start < part.source.end
+    return isStored ? part : nil
   }
 }
 
 extension TrackDescription {
-  /// Whether there is something of the track in a part of the asset. A still picture is always there.
-  package func isStored(in part: MediaTimeRange) -> Bool {
-    range.isEmpty || part.start < range.end && range.start < part.end
-  }
-
   /// The stored timestamp of the picture that is shown at a time. Nil for a track without pictures.
   package func firstFrame(in time: MediaTime) throws(TimeError) -> Int64? {
     guard let video else { return nil }

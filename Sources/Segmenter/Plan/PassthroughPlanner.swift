@@ -28,15 +28,17 @@ enum PassthroughPlanner {
   private static func clips(
     of track: CompositionTrack, in edit: Edit, _ sources: SourceLookup
   ) throws(PlanError) -> [Clip] {
-    let parts = try mapErrors(to: PlanError.time("the clips of the track '\(track.id)'")) { () throws(TimeError) in
-      let range = try edit.exportedRange
-      return try track.clips.map { clip throws(TimeError) in try clip.part(range) }
+    let subject = "the clips of the track '\(track.id)'"
+    let range = try mapErrors(to: PlanError.time(subject)) { () throws(TimeError) in try edit.exportedRange }
+    var clips: [Clip] = []
+    for clip in track.clips {
+      let source = try sources.track(of: clip).track
+      let part = try mapErrors(to: PlanError.time(subject)) { () throws(TimeError) in
+        try clip.copiedPart(range, of: source)
+      }
+      if let part { clips.append(part) }
     }
-    var stored: [Clip] = []
-    for part in parts.compactMap(\.self) where try sources.track(of: part).track.isStored(in: part.source) {
-      stored.append(part)
-    }
-    return stored
+    return clips
   }
 
   private static func plan(_ clip: Clip, _ sources: SourceLookup) throws(PlanError) -> PassthroughTask.Clip {

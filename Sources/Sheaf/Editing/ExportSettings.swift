@@ -93,11 +93,7 @@ public struct ExportSettings: Sendable, Hashable {
   }
 
   /// What the settings that are not given are: AVFoundation's export presets.
-  public enum Preset: Sendable, Hashable {
-    case encode(ExportPreset)
-    /// What is stored is copied and nothing is rendered.
-    case passthrough
-  }
+  public typealias Preset = CompositionModel.PresetChoice
 
   /// An asset whose metadata become the film's.
   public enum MetadataSource: Sendable, Hashable {
@@ -180,7 +176,9 @@ extension ExportSettings: DocumentValue {
     if let video = fields["video"] { self.video = try Stream(video) }
     if let audio = fields["audio"] { self.audio = try Stream(audio) }
     preset = try fields.read("preset") { (value) throws(DocumentError) in
-      try value.text == "passthrough" ? .passthrough : .encode(value.choice("preset"))
+      let name = try value.text
+      guard let preset = Preset(name) else { throw value.problem(ExportPreset.unknown(name)) }
+      return preset
     }
     timeRange = try fields.read("timeRange") { (value) throws(DocumentError) in try value.range }
     if let source = fields["carryMetadata"] {
@@ -223,15 +221,6 @@ extension ExportSettings.Chapter: DocumentValue {
   }
 
   func written() throws(DocumentError) -> JSONValue { .object([("at", .time(start)), ("title", .text(title))]) }
-}
-
-extension ExportSettings.Preset {
-  fileprivate var name: String {
-    switch self {
-    case .encode(let preset): preset.rawValue
-    case .passthrough: "passthrough"
-    }
-  }
 }
 
 extension ExportSettings.MetadataSource {

@@ -24,13 +24,10 @@ extension Edit {
     compatibleWith preset: ExportSettings.Preset, assets: [AssetID: AssetDescription]
   ) -> [ExportSettings.Container] {
     do {
-      switch preset {
-      case .passthrough: return try copied(assets).containers
+      return switch preset {
+      case .passthrough: try copied(assets).containers
       case .encode(let preset):
-        let document = try examined(.encode(preset))
-        return preset.containers.filter { container in
-          (try? SuggestedSettings(preset: preset, document: document, assets: assets, container: container)) != nil
-        }
+        try SuggestedSettings.containers(of: preset, document: examined(.encode(preset)), assets: assets)
       }
     } catch {
       return []
@@ -59,8 +56,8 @@ extension Edit {
         container: copied.containers[0], size: copied.video?.video?.size, settings: settings)
     case .encode(let preset):
       let found = try SuggestedSettings(preset: preset, document: examined(.encode(preset)), assets: assets)
-      settings.video = found.video.map { .settings(ExportSettings.Video($0, over: settings.video)) } ?? .none
-      settings.audio = found.audio.map { .settings(ExportSettings.Audio($0, over: settings.audio)) } ?? .none
+      settings.video = found.video.map { .settings((settings.video.own ?? .init()).completed(by: $0)) } ?? .none
+      settings.audio = found.audio.map { .settings((settings.audio.own ?? .init()).completed(by: $0)) } ?? .none
       return ExportSettings.Suggestion(
         container: found.container, size: found.size, frameDuration: found.frameDuration, settings: settings)
     }
@@ -75,35 +72,30 @@ extension Edit {
   }
 }
 
-extension ExportSettings.Preset: CaseIterable {
-  public static var allCases: [Self] { ExportPreset.allCases.map(Self.encode) + [.passthrough] }
+extension ExportSettings.Stream {
+  /// What the edit sets. Nil: nothing.
+  fileprivate var own: Settings? { if case .settings(let settings) = self { settings } else { nil } }
 }
 
 extension ExportSettings.Video {
-  fileprivate init(_ found: VideoSettings, over own: ExportSettings.Stream<Self>) {
-    self.init()
-    if case .settings(let own) = own { self = own }
-    codec = found.codec
-    preset = found.preset
-    keyframeInterval = found.keyframeInterval
-    pixelFormat = found.pixelFormat
+  fileprivate func completed(by found: VideoSettings) -> Self {
+    var video = self
+    (video.codec, video.preset) = (found.codec, found.preset)
+    (video.keyframeInterval, video.pixelFormat) = (found.keyframeInterval, found.pixelFormat)
     switch found.rateControl {
-    case .quality(let value): quality = value
-    case .averageBitRate(let value): bitRate = value
+    case .quality(let value): video.quality = value
+    case .averageBitRate(let value): video.bitRate = value
     case .lossless, .profile: break
     }
+    return video
   }
 }
 
 extension ExportSettings.Audio {
-  fileprivate init(_ found: AudioSettings, over own: ExportSettings.Stream<Self>) {
-    self.init()
-    if case .settings(let own) = own { self = own }
-    codec = found.codec
-    bitRate = found.bitRate
-    sampleRate = found.sampleRate
-    channels = found.channels
-    // Codecs without a bit rate are those with a bit depth.
-    if found.bitRate == nil { bitDepth = found.bitDepth }
+  /// Codecs without a bit rate are those with a bit depth.
+  fileprivate func completed(by found: AudioSettings) -> Self {
+    ExportSettings.Audio(
+      codec: found.codec, bitRate: found.bitRate, sampleRate: found.sampleRate, channels: found.channels,
+      bitDepth: found.bitRate == nil ? found.bitDepth : bitDepth, language: language, title: title)
   }
 }

@@ -105,7 +105,7 @@ public struct LocalRenderer: Sendable, Hashable {
       let inspection = LocalInspection(edit: file, assets: assets, output: name)
       let problems = inspection.problems(try await inspection.run(configuration), and: missing)
       guard let place = output?.path ?? file.outputPath else { return problems }
-      return problems + (try await BlockingWork.run { file.problems(ofOutputAt: place) })
+      return problems + (try await BlockingWork.run { file.problems(ofOutputAt: place, assets) })
     }
   }
 }
