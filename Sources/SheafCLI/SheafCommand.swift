@@ -25,14 +25,13 @@ struct SheafCommand: AsyncParsableCommand {
 }
 
 extension SheafCommand {
-  /// The command line in, the exit code out.
+  /// The command line in, the exit code out. Threads of the database and of the network may still run at the end.
   static func main() async {
     StandardOutput.reserveDescriptors()
     // If the reader of the output has closed it (`sheaf status | head`), a write returns an error instead of a signal.
     signal(SIGPIPE, SIG_IGN)
     if let refusal = CommandLineText.refusal(of: CommandLineText.arguments) {
-      Console.printError("sheaf: \(refusal)")
-      Glibc.exit(ExitCode.validationFailure.rawValue)
+      endProcess(ExitCode.validationFailure.rawValue, "sheaf: \(refusal.withoutControls)")
     }
     do {
       var command = try parseAsRoot()
@@ -43,15 +42,16 @@ extension SheafCommand {
       }
     } catch {
       let code = exitCode(for: error)
-      guard code.isSuccess else { exit(withError: error) }
+      let message = fullMessage(for: error)
+      guard code.isSuccess else { endProcess(code.rawValue, message.withoutControls) }
       // A help text. It must be seen to be missing where standard output cannot be written.
       do {
-        try Console.print(fullMessage(for: error))
+        try Console.print(message)
       } catch  where !error.isClosedByReader {
-        Console.printError("sheaf: \(error)")
-        Glibc.exit(CommandFailure.Code.work.rawValue)
+        endProcess(CommandFailure.Code.work.rawValue, "sheaf: \(error)".withoutControls)
       } catch {}
     }
+    endProcess(ExitCode.success.rawValue)
   }
 }
 

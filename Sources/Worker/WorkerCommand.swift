@@ -33,15 +33,16 @@ package enum WorkerProgram {
       do {
         let command = try WorkerCommand.parse()
         try await command.run(compositors)
-        WorkerCommand.exit()
       } catch let exit as WorkerExit {
         endProcess(exit.code.rawValue, "sheaf-worker: \(exit.message)")
       } catch {
-        guard WorkerCommand.exitCode(for: error).isSuccess else { WorkerCommand.exit(withError: error) }
+        let code = WorkerCommand.exitCode(for: error)
+        let message = WorkerCommand.fullMessage(for: error)
+        guard code.isSuccess else { endProcess(code.rawValue, message) }
         // A help text.
-        Self.write(WorkerCommand.fullMessage(for: error))
-        WorkerCommand.exit()
+        Self.write(message)
       }
+      endProcess(ExitCode.success.rawValue)
     }
     dispatchMain()
   }
