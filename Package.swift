@@ -62,7 +62,7 @@ let package = Package(
       providers: [.apt(["libavformat-dev", "libavcodec-dev", "libswscale-dev", "libswresample-dev", "libavutil-dev"])]),
     .target(name: "CMedia", dependencies: ["CFFmpeg"], cSettings: optimised),
     .target(
-      name: "Media", dependencies: ["CMedia", "CompositionModel", "Digest", "SystemSupport"],
+      name: "Media", dependencies: ["CMedia", "CompositionModel", "CZlib", "Digest", "SystemSupport"],
       swiftSettings: strict + optimisedSwift),
     // What an author's own compositor sees. No C.
     .target(name: "SheafCompositing", dependencies: ["CompositionModel"], swiftSettings: strict + optimisedSwift),

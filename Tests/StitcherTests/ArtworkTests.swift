@@ -130,6 +130,65 @@ import Testing
     case file, attached
   }
 
+  @Test(arguments: Artwork.Format.allCases, [false, true])
+  func `artwork for sharing stays the way up that its Exif states`(
+    format: Artwork.Format, isLittleEndian: Bool
+  ) throws {
+    let film = try Film([5], audio: nil)
+    let pieces = try film.pieces()
+    let secret = Data("HOME".utf8)
+    func number(_ value: UInt32, _ count: Int) -> Data {
+      let digits = (0..<count).map { UInt8(truncatingIfNeeded: value >> (8 * $0)) }
+      return Data(isLittleEndian ? digits : digits.reversed())
+    }
+    // A directory of two entries: the make, and that the first row is the right hand side.
+    let directory = number(2, 2) + number(0x010F, 2) + number(2, 2) + number(4, 4) + secret
+    let exif =
+      Data((isLittleEndian ? "II" : "MM").utf8) + number(42, 2) + number(8, 4) + directory + number(0x0112, 2)
+      + number(3, 2) + number(1, 4) + number(6, 2) + number(0, 2) + number(0, 4)
+    func described(_ picture: String, _ exif: Data) throws -> Data {
+      var bytes = try Data(contentsOf: URL(filePath: picture))
+      switch format {
+      case .jpeg:
+        bytes.insert(contentsOf: [0xFF, 0xE1, 0, UInt8(exif.count + 8)] + Data("Exif\0\0".utf8) + exif, at: 2)
+      case .png:
+        bytes.insert(contentsOf: [0, 0, 0, UInt8(exif.count)] + Data("eXIf".utf8) + exif + [0, 0, 0, 0], at: 33)
+      }
+      return bytes
+    }
+    let source = film.folder.path("photograph.\(format.rawValue)")
+    try described(try Self.picture(format, in: film.folder), exif).write(to: URL(filePath: source))
+    var task = film.task(.mp4)
+    task.artwork = PlannedArtwork(digest: "", track: nil, format: format, isForSharing: true)
+    let path = try film.stitch(task, pieces + [source])
+    let shared = try Self.copy(path, try #require(try Self.attached(path)))
+    #expect(shared.range(of: secret) == nil)
+    let stored = film.folder.path("shared.\(format.rawValue)")
+    try shared.write(to: URL(filePath: stored))
+    // The checksum of each chunk is looked at.
+    let decoded = try Tool.run(
+      "ffmpeg", ["-v", "warning", "-err_detect", "crccheck+explode", "-i", stored, "-f", "null", "-"])
+    #expect(decoded.log.isEmpty, "\(decoded.log)")
+    switch format {
+    case .jpeg: #expect(try Self.rotation(stored) == "-90")
+    case .png:
+      // ffprobe does not read the Exif of PNG, so it gets it in a JPEG picture.
+      let chunk = try #require(shared.range(of: Data("eXIf".utf8)))
+      let length = shared[(chunk.lowerBound - 4)..<chunk.lowerBound].reduce(0) { $0 << 8 | Int($1) }
+      let kept = Data(shared[chunk.upperBound..<(chunk.upperBound + length)])
+      var bytes = try Data(contentsOf: URL(filePath: Self.picture(.jpeg, in: film.folder)))
+      bytes.insert(contentsOf: [0xFF, 0xE1, 0, UInt8(kept.count + 8)] + Data("Exif\0\0".utf8) + kept, at: 2)
+      let other = film.folder.path("other.jpg")
+      try bytes.write(to: URL(filePath: other))
+      #expect(try Self.rotation(other) == "-90")
+    }
+  }
+
+  /// In degrees anticlockwise, as the picture is to be shown.
+  private static func rotation(_ path: String) throws -> String? {
+    try Tool.ffprobe("-show_entries", "frame_side_data=rotation", path).compactMap(\.first).first { !$0.isEmpty }
+  }
+
   @Test func `a file that is not the described picture is refused`() throws {
     let film = try Film([5], audio: nil)
     let pieces = try film.pieces()

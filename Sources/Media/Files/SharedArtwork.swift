@@ -2,7 +2,7 @@ import CompositionModel
 
 extension Artwork.Format {
   /// A picture without what is said about it, such as the place where a photograph was taken: only what decoding and
-  /// its colours need stays, and nothing after its end or after what is no part of such a picture.
+  /// its colours need stays, and which way up it is; nothing after its end or after what is no part of such a picture.
   func withoutDescriptions(_ bytes: [UInt8]) -> [UInt8] {
     switch self {
     case .png: png(bytes)
@@ -23,6 +23,9 @@ extension Artwork.Format {
       // The type of a chunk that decoding needs begins with a capital letter.
       let isNeeded = type.first.map { $0 & 0x20 == 0 } ?? false
       if isNeeded || colours.contains(where: { type.elementsEqual($0.utf8) }) { kept += bytes[place..<end] }
+      if type.elementsEqual("eXIf".utf8) {
+        kept += ExifOrientation(bytes[(place + 8)..<(end - 4)])?.chunk ?? []
+      }
       if type.elementsEqual("IEND".utf8) { return kept }
       place = end
     }
@@ -43,7 +46,11 @@ extension Artwork.Format {
       guard place + 4 <= bytes.count else { break }
       let end = place + 2 + (Int(bytes[place + 2]) << 8 | Int(bytes[place + 3]))
       guard end >= place + 4, end <= bytes.count else { break }
-      if Self.isKept(marker, bytes[(place + 4)..<end]) { kept += bytes[place..<end] }
+      let segment = bytes[(place + 4)..<end]
+      if Self.isKept(marker, segment) { kept += bytes[place..<end] }
+      if marker == 0xE1, segment.starts(with: ExifOrientation.signature) {
+        kept += ExifOrientation(segment.dropFirst(ExifOrientation.signature.count))?.segment ?? []
+      }
       place = end
       guard marker == 0xDA else { continue }
       // A scan goes on to the next marker that is neither a stuffed byte nor one that decoding starts again at.
