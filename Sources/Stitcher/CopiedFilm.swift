@@ -115,10 +115,12 @@ private struct CopiedTrack {
   /// Pictures that are presented after the clip's end, and are needed if one before it follows.
   private var held: [Packet] = []
   /// The latest packets of sound before the clip's start.
-  private var preroll: [Packet] = []
+  private var preroll: ArraySlice<Packet> = []
   private var hasBegun = false
   /// Whether samples before the first clip's start are stored and not presented.
   private let hidesSamples: Bool
+  /// Whether the packets before the first clip's are, and the clip begins with a packet.
+  private let hidesPackets: Bool
   /// Ticks by which the clip's sound is later than its place, so that no two packets overlap; below zero it is earlier,
   /// so that there is no gap.
   private var delay: Int64 = 0
@@ -150,6 +152,7 @@ private struct CopiedTrack {
       reader.format, isOneFile: track.plan.clips.count == 1 && !track.hasMixedClips, hasShortFrames: hasShortFrames,
       label: track.plan.label, rotation: track.plan.rotation)
     hidesSamples = track.plan.type == .audio && reader.format.canHideSamples(in: container)
+    hidesPackets = !hidesSamples && track.plan.type == .audio && reader.format.canHidePackets(in: container)
     end = hidesSamples ? nil : 0
     if track.plan.type == .video { try readLead() }
     try advance()
@@ -268,8 +271,8 @@ private struct CopiedTrack {
       let isBefore =
         hidesRunUp ? stop <= clipEntry.start : 2 * max(clipEntry.start, soundEnd) > start + stop
       if isBefore {
-        let count = hidesRunUp ? format.prerollPackets : clip == 0 ? format.silentPackets : 0
-        preroll = Array((preroll + [packet]).suffix(count))
+        let count = hidesRunUp || hidesPackets ? format.prerollPackets : format.silentPackets
+        preroll = clip == 0 ? (preroll + [packet]).suffix(count) : []
         return
       }
       hasBegun = true
@@ -279,7 +282,10 @@ private struct CopiedTrack {
         let (start, format) = (clipEntry.start, format)
         preroll.removeAll { format.samples(start - $0.pts) > Self.mostHiddenOfMP3 }
       }
-      for packet in preroll { place(packet) }
+      for packet in preroll {
+        if hidesPackets { try hide(packet) }
+        place(packet)
+      }
       preroll = []
     }
     // The last packet's duration is that of its samples that are presented, as encoders of films state it.
@@ -289,6 +295,15 @@ private struct CopiedTrack {
     }
     place(packet)
     end = packet.pts + packet.duration
+  }
+
+  /// Has all samples of a packet discarded.
+  private func hide(_ packet: Packet) throws(StitchError) {
+    // A decoder makes none of it.
+    if format.silentPackets > 0 { return }
+    try mapErrors(to: StitchError.media) { () throws(MediaError) in
+      try packet.skipSamples(atStart: 0, atEnd: format.sampleCount(of: packet))
+    }
   }
 
   private func hide(_ excess: Int, atEndOf packet: Packet) throws(StitchError) {

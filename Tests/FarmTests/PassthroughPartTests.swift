@@ -137,6 +137,42 @@ struct PassthroughPartTests {
     #expect(zip(found[..<88_200], all[start...]).allSatisfy { abs($0 - $1) < 1e-3 })
   }
 
+  /// Matroska has no edit lists: of a packet that a decoder needs before the first one, all samples are discarded.
+  @Test(arguments: [("libmp3lame", "mp3"), ("aac", "m4a"), ("mp2", "mp2")], ["", #", "use": "1.23..3.23""#])
+  func `sound in Matroska begins with a packet of its file, of which all samples are right`(
+    kind: (codec: String, container: String), use: String
+  ) async throws {
+    defer { files.remove() }
+    let source = files.path("noise.\(kind.container)")
+    _ = try Tool.ffmpeg(
+      [
+        "-f", "lavfi", "-i", "anoisesrc=d=6:a=0.1:r=44100:seed=3", "-c:a", kind.codec, "-b:a", "64k",
+      ] + (kind.codec == "aac" ? ["-aac_pns", "0"] : []) + [source])
+    let document = try files.write(
+      """
+      { "sheaf": 1, "assets": { "n": "noise.\(kind.container)" },
+        "tracks": [ { "type": "audio", "clips": [ { "asset": "n"\(use) } ] } ],
+        "export": { "to": "film.mkv", "preset": "passthrough" } }
+      """, to: "edit.json")
+    let result = try await run("render", document)
+    try #require(result.status == 0, "\(result.errors)")
+    func samples(_ path: String) throws -> [Float] {
+      let bytes = try Tool.run("ffmpeg", ["-v", "error", "-i", path, "-f", "f32le", "-"]).output
+      return bytes.withUnsafeBytes { Array($0.bindMemory(to: Float.self)) }
+    }
+    let (found, all) = (try samples(files.path("film.mkv")), try samples(source))
+    // Half a packet at most from the place of the cut.
+    let wanted = use.isEmpty ? 0 : 54_243
+    let isRight: (Int) -> Bool = { place in
+      place + 64 <= all.count && (0..<64).allSatisfy { abs(found[$0] - all[place + $0]) < 1e-3 }
+    }
+    try #require(found.count >= 64)
+    let place = try #require((max(0, wanted - 576)...wanted + 576).first(where: isRight))
+    #expect(found.count >= (use.isEmpty ? all.count - place - 1152 : 88_200 - 1152))
+    // A decoder may fill the last one with noise of its own.
+    #expect(zip(found.dropLast(1152), all[place...]).allSatisfy { abs($0 - $1) < 1e-3 })
+  }
+
   @Test func `what a part cannot have is reported with its place, in times of the film`() async throws {
     defer { files.remove() }
     let cut = try await run(

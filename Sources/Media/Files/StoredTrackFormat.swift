@@ -80,7 +80,7 @@ package final class StoredTrackFormat: @unchecked Sendable {
   /// How many packets before the first that is heard a decoder needs, so that it is whole.
   package var prerollPackets: Int {
     switch parameters.pointee.codec_id {
-    case AV_CODEC_ID_AAC, AV_CODEC_ID_VORBIS, AV_CODEC_ID_AC3, AV_CODEC_ID_EAC3: 1
+    case AV_CODEC_ID_AAC, AV_CODEC_ID_VORBIS, AV_CODEC_ID_AC3, AV_CODEC_ID_EAC3, AV_CODEC_ID_MP2, AV_CODEC_ID_DTS: 1
     // A frame's data begin up to 511 bytes before it (ISO/IEC 11172-3, 2.4.2.7), which are 8 frames at 32 kbit/s, and
     // each overlaps the one before.
     case AV_CODEC_ID_MP3: 10
@@ -102,9 +102,23 @@ package final class StoredTrackFormat: @unchecked Sendable {
     }
   }
 
+  /// Whether a container states of each packet how many of its samples are discarded, so that packets before the first
+  /// that is heard can be stored. In Matroska libavformat does not find it for the codecs whose frames it looks for in
+  /// the bytes.
+  package func canHidePackets(in container: Container) -> Bool {
+    container.isMatroska && !["ac3", "eac3", "dts"].contains(codec)
+  }
+
   /// Samples, for a number of ticks of the packets' times, to the nearest.
   package func samples(_ ticks: Int64) -> Int {
     Int(clamping: av_rescale_q(ticks, avTimebase, AVRational(num: 1, den: max(1, identity.sampleRate))))
+  }
+
+  /// The samples of a packet of sound. Those that its codec states are exact where times are rounded.
+  package func sampleCount(of packet: Packet) -> Int {
+    let timed = samples(packet.duration)
+    let stated = Int(av_get_audio_frame_duration2(parameters, Int32(clamping: packet.byteCount)))
+    return abs(stated - timed) <= samples(1) ? stated : timed
   }
 
   /// Ticks of the packets' times, for a number of samples, to the nearest.
