@@ -27,10 +27,15 @@ struct ImageCommand: AsyncParsableCommand {
     help: ArgumentHelp("A media file, or a document; - reads a document from standard input.", valueName: "file"))
   var file: String
 
-  @Option(help: ArgumentHelp("The times of the pictures, separated by commas. [SHEAF_AT]", valueName: "times"))
+  // A time below zero is a value, of which the problem is reported, and no option.
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp("The times of the pictures, separated by commas. [SHEAF_AT]", valueName: "times"))
   var at: String?
 
-  @Option(help: ArgumentHelp("A picture at 0 and after each of this time. [SHEAF_EVERY]", valueName: "time"))
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp("A picture at 0 and after each of this time. [SHEAF_EVERY]", valueName: "time"))
   var every: String?
 
   @Option(

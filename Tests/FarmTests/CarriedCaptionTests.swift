@@ -124,4 +124,51 @@ import Testing
       #expect(!script.contains("comment") && !script.contains("m 0 0"), "\(container): \(script)")
     }
   }
+
+  /// libavcodec's encoder drops a colour without the number of its part, and gives size 0 to what follows a sized word
+  /// and to a style that the script does not have.
+  @Test func `captions of QuickTime have the colours and sizes of their files`() async throws {
+    let files = try Workspace()
+    defer { files.remove() }
+    try await sea(files, seconds: 4)
+    _ = try files.write(
+      "1\n00:00:01,000 --> 00:00:02,000\n<font color=\"#ff8000\">red</font> plain <font size=\"30\">big</font> normal\n",
+      to: "talk.srt")
+    _ = try files.write(
+      """
+      [Script Info]
+      ScriptType: v4.00+
+
+      [V4+ Styles]
+      Format: Name, Fontname, Fontsize, PrimaryColour
+      Style: Sign,Arial,20,&H0000FF00
+
+      [Events]
+      Format: Layer, Start, End, Style, Name, MarginL, MarginR, MarginV, Effect, Text
+      Dialogue: 0,0:00:01.00,0:00:02.00,Nobody,,0,0,0,,one {\\c&HFF&}two{\\c} three {\\fs40}four{\\fs} five
+
+      """, to: "signs.ass")
+    let edit = try files.write(
+      """
+      { "sheaf": 1, "assets": { "a": "sea.mkv", "c": "talk.srt", "s": "signs.ass" },
+        "tracks": [ { "clips": [ { "asset": "a" } ] } ],
+        "captions": [ { "asset": "c", "as": "track" }, { "asset": "s", "as": "track" } ],
+        "export": { "to": "film.mp4" } }
+      """, to: "edit.json")
+    let film = files.path("film.mp4")
+    let render = try await Command.sheaf("render", edit, "-o", film, "--store", files.path("store")).run()
+    try #require(render.status == 0, "\(render.errors)")
+    func text(_ track: Int) async throws -> String? {
+      try await Command.output("ffmpeg", "-v", "error", "-i", film, "-map", "0:s:\(track)", "-f", "srt", "-")
+        .split(separator: "\n").map(String.init).last { $0.contains("o") }
+    }
+    // As ffmpeg decodes them: what a style does not change is not marked.
+    #expect(
+      try await text(0) == ##"<font color="#ff8000">red</font> plain <font size="30">big</font> normal"##)
+    let signs = try await text(1) ?? ""
+    #expect(!signs.contains(#"size="0""#) && !signs.contains("#000000"), "\(signs)")
+    let plain = ##"<font size="20" color="#00ff00"> five"##
+    #expect(signs.contains(##"<font color="#ff0000">two"##) && signs.contains(plain), "\(signs)")
+    #expect(signs.contains(#"size="40""#), "\(signs)")
+  }
 }

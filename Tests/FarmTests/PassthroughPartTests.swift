@@ -191,6 +191,9 @@ struct PassthroughPartTests {
       "check",
       edit(#"{ "asset": "a", "use": "0..2" }, { "asset": "a", "at": 4 }"#, #""to": "film.mp4", "timeRange": "1..3""#))
     #expect(end.errors.contains("/export/timeRange: ") && end.errors.contains("ends at 2 s"), "\(end.errors)")
+    let short = try await run(
+      "check", edit(#"{ "asset": "a" }"#, #""to": "film.mp4", "timeRange": "0.0000001..0.0000002""#))
+    #expect(short.errors.contains("/export/timeRange: nothing would be in the output"), "\(short.errors)")
     let drawn = try await run(
       "check", edit(#"{ "asset": "a" }"#, #""to": "film.mp4""#, #""captions": [ { "asset": "c" } ],"#))
     #expect(

@@ -42,9 +42,10 @@ import Testing
     let texts = try #require(few.stitch.texts?.first?.events)
     #expect(texts.map(\.fields.utf8.count).max() ?? 0 > 40_000 && texts.last?.end == 100_000)
     let together = #expect(throws: PlanError.self) { _ = try plan((0..<200).map { event($0..<90_000, long) }) }
-    #expect(together?.code == .captionsTooLong(limit: 60_000, at: 72))
+    #expect(together?.code == .captionsTooLong(asset: "text", limit: 60_000, at: 72))
+    #expect(together?.problem.pointer == "/assets/text")
     let repeated = (0..<4000).map { Int64($0) }.map { event($0 * 20..<$0 * 20 + 1400, long) }
     let error = #expect(throws: PlanError.self) { _ = try plan(repeated) }
-    #expect(error?.code == .tooManyCaptions(limit: 64 << 20))
+    #expect(error?.code == .textTrackTooLarge(asset: "text", limit: 64 << 20))
   }
 }

@@ -147,7 +147,9 @@ extension Lowering {
       }
     }
     if filmIsKnown, taken.isEmpty, !film.isEmpty {
-      problems.add(document.export.pointer, "nothing would be in the output: no clip has what is to be copied")
+      problems.add(
+        range == nil ? document.export.pointer : document.export.pointer.key("timeRange"),
+        "nothing would be in the output: no clip has what is to be copied")
     }
     guard filmIsKnown, !taken.isEmpty else { return nil }
     let start = (range ?? film).start
@@ -315,7 +317,8 @@ extension Lowering {
 
 extension Clip {
   /// What is copied of the clip into a film of a part of the composition, on the film's timeline. Nil: nothing, as
-  /// where the file has nothing stored. The source is exact only of a clip that plays at its own speed.
+  /// where the file has nothing stored, or of less than a tick of its times. The source is exact only of a clip that
+  /// plays at its own speed.
   package func copiedPart(_ range: MediaTimeRange, of track: TrackDescription) throws(TimeError) -> Clip? {
     let (start, end) = (max(target.start, range.start), min(target.end, range.end))
     guard start < end else { return nil }
@@ -326,8 +329,12 @@ extension Clip {
         start: source.start + (start - target.start), duration: part.target.duration)
     }
     // A still picture is always there.
-    let isStored = track.range.isEmpty || part.source.start < track.range.end && track.range.start < part.source.end
-    return isStored ? part : nil
+    if track.range.isEmpty { return part }
+    let isStored = part.source.start < track.range.end && track.range.start < part.source.end
+    let ticks = try [part.source.start, part.source.end].map { (time) throws(TimeError) in
+      try (time / track.timebase).rounded
+    }
+    return isStored && ticks[0] < ticks[1] ? part : nil
   }
 }
 

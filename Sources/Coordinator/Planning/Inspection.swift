@@ -51,7 +51,7 @@ struct Inspection: Sendable {
       } catch let error as DocumentError {
         problems += error.problems
       } catch let error as PlanError {
-        problems = [Problem(pointer: "", message: "\(error)")]
+        problems = [error.problem]
       }
     } else if let build {
       do {
@@ -67,7 +67,7 @@ struct Inspection: Sendable {
       } catch let error as DocumentError {
         problems += error.problems.filter { !problems.contains($0) && !known.contains($0.pointer) }
       } catch let error as PlanError {
-        if problems.isEmpty { problems = [Problem(pointer: "", message: "\(error)")] }
+        if problems.isEmpty { problems = [error.problem] }
       }
     }
     reply.problems = problems.map(Sheaf_Problem.init)

@@ -87,7 +87,7 @@ struct Planner: Sendable {
       try await fail(id, JobFailure(problems: lacking + error.problems))
       return
     } catch let error as PlanError {
-      try await fail(id, JobFailure(problems: [Problem(pointer: "", message: "\(error)")]))
+      try await fail(id, JobFailure(problems: [error.problem]))
       return
     } catch {
       try await goOn(id, tasks, after: error)

@@ -10,12 +10,13 @@ enum SubRipCheck {
   static func isOne(_ source: any ByteSource, name: String) throws(MediaError) -> Bool {
     guard source.byteCount > 0, source.byteCount <= largestSize else { return false }
     let head = try source.bytes(count: 4096)
-    guard !head.contains(0), !isOther(head) else { return false }
+    let isLikeOne = startsLikeOne(head)
+    guard isLikeOne || !head.contains(0), !isOther(head) else { return false }
     let bytes = source.byteCount <= 4096 ? head : try source.bytes(count: Int(source.byteCount))
     let hasArrows = bytes.firstRange(of: Array("-->".utf8)) != nil
-    guard hasArrows || startsLikeOne(head) else { return false }
+    guard hasArrows || isLikeOne else { return false }
     // What is not text is of another format, in which the bytes of an arrow may be.
-    guard !bytes.contains(where: { $0 < 9 }) else { return false }
+    guard isLikeOne || !bytes.contains(where: { $0 < 9 }) else { return false }
     if let problem = problem(bytes) {
       throw MediaError(.damaged, operation: "reading captions", subject: name, message: problem)
     }
@@ -47,6 +48,8 @@ enum SubRipCheck {
       guard let line = String(validating: line, as: UTF8.self) else {
         return "line \(number) is not text in UTF-8; store the file as UTF-8"
       }
+      // libavformat takes it for the end of the caption.
+      guard !line.utf8.contains(0) else { return "line \(number) has a NUL character; remove it" }
       let shown = line.prefix(60)
       let words = line.split(whereSeparator: \.isWhitespace)
       if words.isEmpty { continue }

@@ -14,6 +14,8 @@ enum CarriedCaptions {
     var texts: [StitchedText] = []
     // By text, whether each of its events is of a file with styles.
     var isStyled: [[Bool]] = []
+    // By text, the first of its files.
+    var assets: [AssetID] = []
     let (range, end) = try mapErrors(to: PlanError.time("the film's length")) { () throws(TimeError) in
       let range = try edit.exportedRange
       return (range, Int64(clamping: try (range.duration.exact * Rational(1000)).floor))
@@ -40,6 +42,7 @@ enum CarriedCaptions {
       } else {
         texts.append(StitchedText(codec: codec, header: format.header, description: description, events: events))
         isStyled.append(events.map { _ in format.hasStyles })
+        assets.append(captions.asset)
       }
     }
     for index in texts.indices {
@@ -51,6 +54,10 @@ enum CarriedCaptions {
         }
         events.removeAll { $0.fields.isEmpty }
       }
+      if texts[index].codec == .movText {
+        let styles = QuickTimeStyles(texts[index].header)
+        for number in events.indices { events[number].fields = styles.complete(events[number].fields) }
+      }
       let order = events.indices.sorted { (events[$0].start, $0) < (events[$1].start, $1) }
       // A player takes captions with the number of another for the same.
       texts[index].events = order.enumerated().map { number, event in
@@ -58,7 +65,9 @@ enum CarriedCaptions {
         event.fields = "\(number)" + event.fields.drop { $0 != "," }
         return event
       }
-      if texts[index].codec == .movText { texts[index].events = try following(texts[index].events, end: end) }
+      if texts[index].codec == .movText {
+        texts[index].events = try following(texts[index].events, of: assets[index], end: end)
+      }
     }
     return texts.isEmpty ? nil : texts
   }
@@ -83,7 +92,9 @@ enum CarriedCaptions {
 
   /// Captions of which one is shown at a time, from 0 to the film's end. Those that overlap are one below the other,
   /// the earlier first.
-  private static func following(_ events: [CaptionEvent], end: Int64) throws(PlanError) -> [CaptionEvent] {
+  private static func following(
+    _ events: [CaptionEvent], of asset: AssetID, end: Int64
+  ) throws(PlanError) -> [CaptionEvent] {
     var size = 0
     let times = Set(events.flatMap { [$0.start, $0.end] } + [0, end]).sorted()
     var following: [CaptionEvent] = []
@@ -97,11 +108,12 @@ enum CarriedCaptions {
       }
       let length = shown.reduce(0) { $0 + $1.fields.utf8.count + separator.utf8.count }
       guard length <= greatestText else {
-        throw PlanError(.captionsTooLong(limit: greatestText, at: start), "the text track")
+        throw PlanError(
+          .captionsTooLong(asset: asset, limit: greatestText, at: start), "the text track of '\(asset)'")
       }
       size += length
       guard size <= greatestSize else {
-        throw PlanError(.tooManyCaptions(limit: greatestSize), "the text track")
+        throw PlanError(.textTrackTooLarge(asset: asset, limit: greatestSize), "the text track of '\(asset)'")
       }
       let fields = joined(shown)
       if let last = following.last, last.fields == fields {

@@ -282,7 +282,9 @@ package struct PlanError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The captions of all segments' tasks have more bytes than the limit.
     case tooManyCaptions(limit: Int)
     /// The captions of a text track that are shown together at a time, in milliseconds, have more bytes than the limit.
-    case captionsTooLong(limit: Int, at: Int64)
+    case captionsTooLong(asset: AssetID, limit: Int, at: Int64)
+    /// A text track, in which captions are repeated while others change, has more bytes than the limit.
+    case textTrackTooLarge(asset: AssetID, limit: Int)
   }
 
   package var code: Code
@@ -310,11 +312,24 @@ package struct PlanError: Error, Sendable, Hashable, CustomStringConvertible {
     case .tooManyCaptions(let limit):
       "\(subject) would take more than \(limit) bytes in the film's segments, because too many are shown at the same "
         + "time"
-    case .captionsTooLong(let limit, let time):
-      "\(subject) would show more than \(limit) bytes of captions together, at \(Double(time) / 1000) s"
+    case .captionsTooLong(_, let limit, let time):
+      "\(subject) would show more than \(limit) bytes of captions together, at \(Double(time) / 1000) s; mkv and webm "
+        + "have each caption by itself"
+    case .textTrackTooLarge(_, let limit):
+      "\(subject) would take more than \(limit) bytes, because too many captions are shown at the same time; mkv and "
+        + "webm have each caption by itself"
     case .tooManyOverlays(let limit):
       "\(subject) are shown in more than \(limit) places of the film's segments; show fewer overlays, or each for a "
         + "shorter time"
+    }
+  }
+
+  /// As a problem of the document, at the asset that it is about.
+  package var problem: Problem {
+    switch code {
+    case .captionsTooLong(let asset, _, _), .textTrackTooLarge(let asset, _):
+      Problem(asset: asset, message: description)
+    default: Problem(pointer: "", message: description)
     }
   }
 

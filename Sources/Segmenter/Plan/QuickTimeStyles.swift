@@ -1,0 +1,78 @@
+import CompositionModel
+
+/// The styles of a script as libavcodec's encoder of QuickTime's text has to be told of them. It shows an event whose
+/// style is not among them in size 0, and passes over a colour, or the end of a size, that is not written out.
+struct QuickTimeStyles {
+  private struct Style {
+    var name: String
+    var size: Int
+    /// As in the tag `\1c`.
+    var colour: String
+  }
+
+  private let styles: [Style]
+
+  /// - Parameter header: the head of the script.
+  init(_ header: String) {
+    var columns = ["Name", "Fontname", "Fontsize", "PrimaryColour"]
+    var styles: [Style] = []
+    for line in header.split(whereSeparator: \.isNewline) {
+      let parts = line.split(separator: ":", maxSplits: 1)
+      guard parts.count == 2 else { continue }
+      let fields = parts[1].split(separator: ",", omittingEmptySubsequences: false).map {
+        String($0.drop(while: \.isWhitespace))
+      }
+      if parts[0] == "Format", fields.contains("Fontsize") { columns = fields }
+      func field(_ column: String) -> String? {
+        columns.firstIndex(of: column).flatMap { fields.indices.contains($0) ? fields[$0] : nil }
+      }
+      guard parts[0] == "Style", let name = field("Name") else { continue }
+      styles.append(
+        Style(
+          name: name, size: Int((field("Fontsize").flatMap { Double($0) } ?? 16).rounded()),
+          colour: Self.colour(field("PrimaryColour"))))
+    }
+    self.styles = styles
+  }
+
+  /// The fields of an event, with a style that there is and all sizes and colours written out.
+  func complete(_ fields: String) -> String {
+    var parts = fields.commaFields()
+    guard parts.count == 9 else { return fields }
+    // As libass: the default style, else the first.
+    let style =
+      styles.first { $0.name == parts[2] } ?? styles.first { $0.name == "Default" } ?? styles.first
+    guard let style else { return fields }
+    parts[2] = style.name
+    var text = ""
+    var rest = parts[8][...]
+    while let start = CaptionText.tags(in: rest, after: 0), let end = rest[start...].firstIndex(of: "}") {
+      text += rest[..<start]
+      let tags = rest[rest.index(after: start)..<end].split(separator: "\\", omittingEmptySubsequences: false)
+      text +=
+        "{" + tags.enumerated().map { $0 == 0 ? String($1) : complete($1, of: style) }.joined(separator: "\\") + "}"
+      rest = rest[rest.index(after: end)...]
+    }
+    return parts[..<8].joined(separator: ",") + "," + text + rest
+  }
+
+  private func complete(_ tag: Substring, of style: Style) -> String {
+    switch tag {
+    case "fs": "fs\(style.size)"
+    case "c", "1c": "1c\(style.colour)"
+    default: tag.hasPrefix("c&") ? "1\(tag)" : String(tag)
+    }
+  }
+
+  /// A colour of a tag, from that of a style: blue, green and red in hexadecimal, or all in decimal. White if it is
+  /// none.
+  private static func colour(_ text: String?) -> String {
+    let text = text ?? ""
+    let value =
+      text.uppercased().hasPrefix("&H")
+      ? UInt32(text.dropFirst(2).prefix(while: \.isHexDigit), radix: 16)
+      : Int64(text).map { UInt32(truncatingIfNeeded: $0) }
+    let digits = String((value ?? 0xFF_FFFF) & 0xFF_FFFF, radix: 16, uppercase: true)
+    return "&H" + String(repeating: "0", count: 6 - digits.count) + digits + "&"
+  }
+}
