@@ -71,14 +71,9 @@ struct Film {
     _ name: String, first: Int, count: Int, settings: VideoSettings? = nil, size: PixelSize = Film.size
   ) throws -> String {
     let format = FrameFormat((settings ?? video).pixelFormat)
-    let raw = try Tool.run(
-      "ffmpeg",
-      [
-        "-v", "error", "-f", "lavfi", "-i", "testsrc2=size=\(size.width)x\(size.height):rate=30",
-        "-vf", "trim=start_frame=\(first):end_frame=\(first + count),format=\(format.name)", "-f", "rawvideo",
-        "-",
-      ]
-    ).output
+    let raw = try Tool.ffmpeg(
+      "-f", "lavfi", "-i", "testsrc2=size=\(size.width)x\(size.height):rate=30", "-vf",
+      "trim=start_frame=\(first):end_frame=\(first + count),format=\(format.name)", "-f", "rawvideo", "-")
     let bytes = raw.count / max(1, count)
     try Pieces.writeVideo(
       settings ?? video, size: size, frameDuration: Self.frameDuration, frameCount: count, to: folder.create(name)
