@@ -45,8 +45,8 @@ public enum Tool {
 
   /// Runs ffmpeg and returns what it writes to its standard output.
   ///
-  /// What it makes of sources of libavfilter alone is made once in a process: the start of ffmpeg takes longer than most
-  /// of these files.
+  /// What it makes of sources of libavfilter alone is made once in a process: the start of ffmpeg takes longer than
+  /// most of these files.
   @discardableResult
   public static func ffmpeg(_ arguments: [String]) throws -> Data {
     func run() throws -> Data {
