@@ -22,6 +22,22 @@ import Testing
     #expect(script.requests.map { $0.text.filter { $0 == "{" }.count }.reduce(0, +) == braces.count)
   }
 
+  @Test func stylesOfQuickTimeTextAreFoundAtOnceAndHaveAUsualSize() {
+    let event = "0,0,None,,0,0,0,,{\\fs}{\\c}a"
+    for size in ["nan", "inf", "-1", "1e300", ""] {
+      let styles = QuickTimeStyles("Style: A,Arial,\(size),&H1234567890\n")
+      #expect(styles.complete(event) == "0,0,A,,0,0,0,,{\\fs16}{\\1c&HFFFFFF&}a")
+    }
+    // To look through all styles for each caption, or through all columns for each style, would take hours.
+    let columns = "Format: Fontsize," + String(repeating: "a,", count: 50_000) + "Name\n"
+    let many = (0..<20_000).map { "Style: \($0),Arial,20,&HFF\n" }.joined()
+    let (named, unnamed) = (QuickTimeStyles(many), QuickTimeStyles(columns + many))
+    for number in 15_000..<20_000 {
+      #expect(named.complete("0,0,\(number),,0,0,0,,{\\fs}a") == "0,0,\(number),,0,0,0,,{\\fs20}a")
+    }
+    #expect(unnamed.complete(event) == event)
+  }
+
   /// The plan of a film of 100 s whose text track has captions.
   private func plan(_ events: [CaptionEvent]) throws -> RenderPlan {
     let clip = Synthetic.clip("still", use: try Synthetic.range(0, 0), at: try Synthetic.range(0, 100))

@@ -10,39 +10,43 @@ struct QuickTimeStyles {
     var colour: String
   }
 
-  private let styles: [Style]
+  /// By name.
+  private let styles: [String: Style]
+  /// That of an event whose style there is not, as in libass. Nil: there are none.
+  private let standard: Style?
 
   /// - Parameter header: the head of the script.
   init(_ header: String) {
-    var columns = ["Name", "Fontname", "Fontsize", "PrimaryColour"]
-    var styles: [Style] = []
+    // By name, the places of a style's fields.
+    var columns = ["Name": 0, "Fontsize": 2, "PrimaryColour": 3]
+    var styles: [String: Style] = [:]
+    var first: Style?
     for line in header.split(whereSeparator: \.isNewline) {
       let parts = line.split(separator: ":", maxSplits: 1)
       guard parts.count == 2 else { continue }
       let fields = parts[1].split(separator: ",", omittingEmptySubsequences: false).map {
         String($0.drop(while: \.isWhitespace))
       }
-      if parts[0] == "Format", fields.contains("Fontsize") { columns = fields }
+      if parts[0] == "Format", fields.contains("Fontsize") {
+        columns = Dictionary(zip(fields, fields.indices)) { first, _ in first }
+      }
       func field(_ column: String) -> String? {
-        columns.firstIndex(of: column).flatMap { fields.indices.contains($0) ? fields[$0] : nil }
+        columns[column].flatMap { fields.indices.contains($0) ? fields[$0] : nil }
       }
       guard parts[0] == "Style", let name = field("Name") else { continue }
-      styles.append(
-        Style(
-          name: name, size: Int((field("Fontsize").flatMap { Double($0) } ?? 16).rounded()),
-          colour: Self.colour(field("PrimaryColour"))))
+      let style = Style(
+        name: name, size: Self.size(field("Fontsize")), colour: Self.colour(field("PrimaryColour")))
+      first = first ?? style
+      styles[name] = styles[name] ?? style
     }
     self.styles = styles
+    standard = styles["Default"] ?? first
   }
 
   /// The fields of an event, with a style that there is and all sizes and colours written out.
   func complete(_ fields: String) -> String {
     var parts = fields.commaFields()
-    guard parts.count == 9 else { return fields }
-    // As libass: the default style, else the first.
-    let style =
-      styles.first { $0.name == parts[2] } ?? styles.first { $0.name == "Default" } ?? styles.first
-    guard let style else { return fields }
+    guard parts.count == 9, let style = styles[parts[2]] ?? standard else { return fields }
     parts[2] = style.name
     var text = ""
     var rest = parts[8][...]
@@ -62,6 +66,11 @@ struct QuickTimeStyles {
     case "c", "1c": "1c\(style.colour)"
     default: tag.hasPrefix("c&") ? "1\(tag)" : String(tag)
     }
+  }
+
+  /// 16, libavcodec's own, for what is no size.
+  private static func size(_ text: String?) -> Int {
+    text.flatMap { Double($0) }.flatMap { (1...1000).contains($0) ? Int($0.rounded()) : nil } ?? 16
   }
 
   /// A colour of a tag, from that of a style: blue, green and red in hexadecimal, or all in decimal. White if it is
