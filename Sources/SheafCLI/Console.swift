@@ -12,9 +12,8 @@ enum Console {
     try write(line.withoutControls + "\n")
   }
 
-  /// An error in writing to standard error cannot be reported anywhere.
   static func printError(_ line: String) {
-    writeError(line.withoutControls + "\n")
+    StandardError.write(line.withoutControls + "\n")
   }
 
   /// Prints a value as JSON. Throws `OutputError` if standard output cannot be written, or what encoding throws.
@@ -29,12 +28,6 @@ enum Console {
     try StandardOutput.write(text)
   }
 
-  fileprivate static func writeError(_ text: String) {
-    let bytes = Array(text.utf8)
-    try? bytes.withUnsafeBytes { buffer in
-      Result { () throws(SystemError) in try writeAll(STDERR_FILENO, buffer, name: "standard error") }
-    }.get()
-  }
 }
 
 /// A terminal that can be repainted.
@@ -67,7 +60,7 @@ struct Terminal: Sendable {
   }
 
   fileprivate func write(_ text: String) throws(OutputError) {
-    if file == STDOUT_FILENO { try Console.write(text) } else { Console.writeError(text) }
+    if file == STDOUT_FILENO { try Console.write(text) } else { StandardError.write(text) }
   }
 }
 

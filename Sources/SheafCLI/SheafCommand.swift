@@ -31,7 +31,7 @@ extension SheafCommand {
     // If the reader of the output has closed it (`sheaf status | head`), a write returns an error instead of a signal.
     signal(SIGPIPE, SIG_IGN)
     if let refusal = CommandLineText.refusal(of: CommandLineText.arguments) {
-      endProcess(ExitCode.validationFailure.rawValue, "sheaf: \(refusal.withoutControls)")
+      endProcess(ExitCode.validationFailure.rawValue, "sheaf: \(refusal)")
     }
     do {
       var command = try parseAsRoot()
@@ -43,12 +43,12 @@ extension SheafCommand {
     } catch {
       let code = exitCode(for: error)
       let message = fullMessage(for: error)
-      guard code.isSuccess else { endProcess(code.rawValue, message.withoutControls) }
+      guard code.isSuccess else { endProcess(code.rawValue, message) }
       // A help text. It must be seen to be missing where standard output cannot be written.
       do {
         try Console.print(message)
       } catch  where !error.isClosedByReader {
-        endProcess(CommandFailure.Code.work.rawValue, "sheaf: \(error)".withoutControls)
+        endProcess(CommandFailure.Code.work.rawValue, "sheaf: \(error)")
       } catch {}
     }
     endProcess(ExitCode.success.rawValue)

@@ -32,6 +32,17 @@ package enum StandardOutput {
   }
 }
 
+/// The standard error of a program, for messages.
+package enum StandardError {
+  /// Writes all of a text. What cannot be written is lost: there is no other place to report it.
+  package static func write(_ text: String) {
+    let bytes = Array(text.utf8)
+    bytes.withUnsafeBytes { buffer in
+      do throws(SystemError) { try writeAll(STDERR_FILENO, buffer, name: "standard error") } catch {}
+    }
+  }
+}
+
 extension StandardOutput {
   /// How long to wait for the reader before `isWanted` is asked again, in milliseconds.
   private static let patience: Int32 = 100

@@ -55,14 +55,8 @@ package func retryingOnInterrupt<Count: SignedInteger>(
 
 /// Ends the process at once with an exit code. Nothing is cleaned up: descriptors and memory go with the process. Exit
 /// handlers do not run, as they would in `exit`: those of C and C++ libraries destroy what other threads still use.
-/// - Parameter message: A line for standard error; nil or an empty one writes none.
+/// - Parameter message: Lines for standard error, which no terminal executes; none if it is nil or empty.
 package func endProcess(_ code: Int32, _ message: String? = nil) -> Never {
-  if let message, !message.isEmpty {
-    let line = Array("\(message)\n".utf8)
-    // If even that cannot be written, the code has to do.
-    try? line.withUnsafeBytes { buffer in
-      Result { () throws(SystemError) in try writeAll(2, buffer, name: "standard error") }
-    }.get()
-  }
+  if let message, !message.isEmpty { StandardError.write(message.withoutControls + "\n") }
   _exit(code)
 }

@@ -11,7 +11,7 @@ package struct LineLogHandler: LogHandler {
   private let write: @Sendable (String) -> Void
 
   /// - Parameter write: Receives each line with its line break; by default it is written to standard error.
-  package init(write: @escaping @Sendable (String) -> Void = LineLogHandler.writeToStandardError) {
+  package init(write: @escaping @Sendable (String) -> Void = { StandardError.write($0) }) {
     self.write = write
   }
 
@@ -40,12 +40,5 @@ package struct LineLogHandler: LogHandler {
   private static func quoted(_ value: String) -> String {
     let isPlain = !value.isEmpty && !value.contains { $0.isWhitespace || $0 == "\"" || $0 == "=" }
     return isPlain ? value : "\"\(value.replacing("\"", with: "'"))\""
-  }
-
-  /// Writes a line to standard error. A line that cannot be written is lost.
-  package static func writeToStandardError(_ line: String) {
-    try? Array(line.utf8).withUnsafeBytes { bytes in
-      Result { () throws(SystemError) in try writeAll(2, bytes, name: "standard error") }
-    }.get()
   }
 }

@@ -290,6 +290,22 @@ import Testing
       "\(String(describing: error))")
   }
 
+  @Test func webVTTOfAsManyBytesAsAreReadIsTaken() throws {
+    /// States a size, of which it has only the first bytes.
+    final class Head: ByteSource {
+      private let head = MemorySource(Array("WEBVTT\n\n00:01.000 --> 00:02.000\nHi\n".utf8))
+      let byteCount: Int64
+
+      init(of byteCount: Int) { self.byteCount = Int64(byteCount) }
+
+      func read(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer) throws(MediaError) -> Int {
+        try head.read(at: offset, into: buffer)
+      }
+    }
+    #expect(try WebVTTFile(Head(of: CaptionsFormat.greatestSize), name: "a.vtt") != nil)
+    #expect(throws: MediaError.self) { try WebVTTFile(Head(of: CaptionsFormat.greatestSize + 1), name: "a.vtt") }
+  }
+
   @Test func whatIsNoWebVTTIsRefusedWithItsLine() throws {
     let cases: [(text: String, words: [String])] = [
       ("\n\na\n00:02,500 --> 00:03.500\nHi\n", ["line 4", "00:02,500", "00:01.000 --> 00:02.500"]),

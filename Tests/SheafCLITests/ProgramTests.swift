@@ -47,6 +47,27 @@ import Wire
     try String(decoding: Data(contentsOf: folder.url.appendingPathComponent(name)), as: UTF8.self)
   }
 
+  /// Exit handlers of libraries destroy what threads of the database or of the network still use.
+  @Test func `programs end without exit handlers`() async throws {
+    let source = folder.url.appendingPathComponent("handler.c")
+    try Data(
+      """
+      #include <unistd.h>
+      __attribute__((destructor)) static void end(void) { (void)!write(2, "handler\\n", 8); }
+
+      """.utf8
+    ).write(to: source)
+    _ = try Tool.run("clang", ["-shared", "-fPIC", "-o", folder.path("handler.so"), source.path])
+    for (command, status, runsHandlers) in [
+      ("/bin/true", 0, true), ("sheaf --version", 0, false), ("sheaf check", 64, false),
+      ("sheaf check nothing.json", 65, false),
+      ("sheaf presets", 0, false), ("sheaf-worker --version", 0, false), ("sheaf-worker --nothing", 64, false),
+    ] as [(String, Int32, Bool)] {
+      let result = try await run("LD_PRELOAD=./handler.so \(command)")
+      #expect(result.status == status && result.errors.contains("handler\n") == runsHandlers, "\(command): \(result)")
+    }
+  }
+
   // MARK: Standard output
 
   @Test(arguments: ["sheaf --help", "sheaf status", "sheaf status --json", "sheaf workers", "sheaf check --json -"])

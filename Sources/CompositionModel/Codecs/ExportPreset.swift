@@ -208,7 +208,7 @@ public struct SuggestedSettings: Sendable, Hashable, Codable {
     preset: ExportPreset, document: Document, assets: [AssetID: AssetDescription], container: Container? = nil
   ) throws(DocumentError) {
     let candidates = container.map { [$0] } ?? preset.containers
-    self.init(try document.edits(in: candidates, assets: assets)[0], preset)
+    self.init(try document.edits(in: candidates, assets: assets, most: 1)[0], preset)
   }
 
   /// The containers that a document's film can be written to with a preset. The parameters and the errors are those of
@@ -222,11 +222,14 @@ public struct SuggestedSettings: Sendable, Hashable, Codable {
 
 extension Document {
   /// What the document means in each of some containers that can have its film, in their order; not empty.
+  /// - Parameter most: How many of them are looked for.
   /// - Throws: If none can, the problems of the one that has the fewest, the first of them.
-  func edits(in containers: [Container], assets: [AssetID: AssetDescription]) throws(DocumentError) -> [Edit] {
+  func edits(
+    in containers: [Container], assets: [AssetID: AssetDescription], most: Int = .max
+  ) throws(DocumentError) -> [Edit] {
     var edits: [Edit] = []
     var least: DocumentError?
-    for container in containers {
+    for container in containers where edits.count < most {
       do {
         edits.append(try lower(assets: assets, output: "film.\(container.rawValue)"))
       } catch {

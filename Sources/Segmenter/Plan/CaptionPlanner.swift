@@ -90,7 +90,8 @@ struct CaptionPlanner {
       guard let captions else { continue }
       size.bytes += captions.events.reduce(captions.header.utf8.count) { $0 + $1.fields.utf8.count + 32 }
       guard size.bytes <= Self.greatestSize else {
-        throw PlanError(.tooManyCaptions(limit: Self.greatestSize), "the captions '\(drawn.captions.asset)'")
+        let asset = drawn.captions.asset
+        throw PlanError(.tooManyCaptions(asset: asset, limit: Self.greatestSize), "the captions '\(asset)'")
       }
       planned.append(captions)
     }

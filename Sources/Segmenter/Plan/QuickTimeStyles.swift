@@ -1,7 +1,8 @@
 import CompositionModel
 
-/// The styles of a script as libavcodec's encoder of QuickTime's text has to be told of them. It shows an event whose
-/// style is not among them in size 0, and passes over a colour, or the end of a size, that is not written out.
+/// The styles of a script of ASS, and events rewritten for libavcodec's encoder of QuickTime text (`mov_text`). The
+/// encoder gives size 0 to an event whose style is not in the script and to the text after `\fs` without a number, and
+/// ignores the tag `\c`.
 struct QuickTimeStyles {
   private struct Style {
     var name: String
@@ -12,7 +13,7 @@ struct QuickTimeStyles {
 
   /// By name.
   private let styles: [String: Style]
-  /// That of an event whose style there is not, as in libass. Nil: there are none.
+  /// The style of an event that names one which is not in the script, as in libass. Nil: the script has no styles.
   private let standard: Style?
 
   /// - Parameter header: the head of the script.
@@ -43,7 +44,7 @@ struct QuickTimeStyles {
     standard = styles["Default"] ?? first
   }
 
-  /// The fields of an event, with a style that there is and all sizes and colours written out.
+  /// The fields of an event, with a style of the script, and with the number of each size and colour.
   func complete(_ fields: String) -> String {
     var parts = fields.commaFields()
     guard parts.count == 9, let style = styles[parts[2]] ?? standard else { return fields }

@@ -280,7 +280,7 @@ package struct PlanError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The overlays are in more places of segments than the limit.
     case tooManyOverlays(limit: Int)
     /// The captions of all segments' tasks have more bytes than the limit.
-    case tooManyCaptions(limit: Int)
+    case tooManyCaptions(asset: AssetID, limit: Int)
     /// The captions of a text track that are shown together at a time, in milliseconds, have more bytes than the limit.
     case captionsTooLong(asset: AssetID, limit: Int, at: Int64)
     /// A text track, in which captions are repeated while others change, has more bytes than the limit.
@@ -309,7 +309,7 @@ package struct PlanError: Error, Sendable, Hashable, CustomStringConvertible {
     case .segmentTooShort(let least, let frames):
       "\(subject) is too short; the shortest is \(frames) frames, \(least) s"
     case .notMeasured: "\(subject): not every segment has been measured"
-    case .tooManyCaptions(let limit):
+    case .tooManyCaptions(_, let limit):
       "\(subject) would take more than \(limit) bytes in the film's segments, because too many are shown at the same "
         + "time"
     case .captionsTooLong(_, let limit, let time):
@@ -327,7 +327,8 @@ package struct PlanError: Error, Sendable, Hashable, CustomStringConvertible {
   /// As a problem of the document, at the asset that it is about.
   package var problem: Problem {
     switch code {
-    case .captionsTooLong(let asset, _, _), .textTrackTooLarge(let asset, _):
+    case .assetNotDescribed(let asset), .noTrack(let asset, _), .tooManyCaptions(let asset, _),
+      .captionsTooLong(let asset, _, _), .textTrackTooLarge(let asset, _):
       Problem(asset: asset, message: description)
     default: Problem(pointer: "", message: description)
     }
