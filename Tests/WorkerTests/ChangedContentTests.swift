@@ -52,18 +52,17 @@ struct ChangedContentTests {
 
   @Test
   func `a file that is other bytes only while the first task reads it is in no result`() async throws {
-    // The task reads the file as long as no thread is free to hash it.
-    let held = HeldThreads(.hashing)
-    await held.start()
     let mapped = try MappedFile(folder.path("film.mp4"))
     mapped.invert(film.count - 10..<film.count)
     let agent = try RunningAgent(try await coordinator.start(), mediaRoot: folder.url.path, now: Self.later)
     await coordinator.awaitConnection()
     let input = await coordinator.serve(film)
-    try await coordinator.send(.grant(.probe(input, film, path: "film.mp4")))
-    while try !agent.hasOutput { try await Task.sleep(for: .milliseconds(20)) }
-    mapped.invert(film.count - 10..<film.count)
-    held.release()
+    // The task reads the file as long as no thread is free to hash it.
+    try await HeldThreads.withAll(of: .hashing) {
+      try await coordinator.send(.grant(.probe(input, film, path: "film.mp4")))
+      while try !agent.hasOutput { try await Task.sleep(for: .milliseconds(20)) }
+      mapped.invert(film.count - 10..<film.count)
+    }
     let message = try await coordinator.next { $0.isResult }
     guard case .failure(let failure) = message else { throw Unexpected(message) }
     #expect(failure.end == .released && failure.message.contains("changed while the task read it"), "\(failure)")

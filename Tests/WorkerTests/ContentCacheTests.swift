@@ -1,5 +1,4 @@
 import Digest
-import Dispatch
 import Foundation
 import Logging
 import Media
@@ -162,14 +161,14 @@ struct ContentCacheTests {
     let cache = try cache()
     let input = InputContent(content: film, path: "friday.mp4")
 
-    // No thread is free to read it: the task begins all the same.
-    let held = HeldThreads(BlockingWork.Pool.hashing)
-    await held.start()
     let verifier = FileVerifier(directory: folder.url.path)
     let opener = InputOpener(mediaRoot: root, cache: cache, verifier: verifier, logger: Logger(label: "test"))
-    let opened = try await opener.open(input)
-    #expect(!opened.isVerified && verifier.movement.count == 0)
-    held.release()
+    // No thread is free to read it: the task begins all the same.
+    let opened = try await HeldThreads.withAll(of: .hashing) {
+      let opened = try await opener.open(input)
+      #expect(!opened.isVerified && verifier.movement.count == 0)
+      return opened
+    }
     #expect(await opened.problem() == nil)
     #expect(opened.isVerified && verifier.movement.count > 0)
 
@@ -406,34 +405,4 @@ private final class Source: Sendable {
       Data(self.blocks.dropFirst(Int(offset)).prefix(length))
     }
   }
-}
-
-/// Keeps every thread of a pool busy.
-final class HeldThreads: Sendable {
-  private let pool: BlockingWork.Pool
-  private let gate = DispatchSemaphore(value: 0)
-  private let begun = AsyncStream.makeStream(of: Void.self)
-  private static let count = 4
-
-  init(_ pool: BlockingWork.Pool) { self.pool = pool }
-
-  /// Returns when all threads are busy.
-  func start() async {
-    for _ in 0..<Self.count {
-      let (pool, gate, begin) = (pool, gate, begun.continuation)
-      Task {
-        try await BlockingWork.run(pool) {
-          begin.yield()
-          gate.wait()
-        }
-      }
-    }
-    var left = Self.count
-    for await _ in begun.stream {
-      left -= 1
-      if left == 0 { return }
-    }
-  }
-
-  func release() { for _ in 0..<Self.count { gate.signal() } }
 }
