@@ -26,6 +26,7 @@ struct Command {
 
   /// Runs the program to its end. Waits on a thread of its own, so that the cooperative pool stays free.
   func run(seconds: Double = 240) async throws -> Result {
+    if ["ffmpeg", "ffprobe"].contains(executable), environment.isEmpty { return try await reference() }
     let folder = try TemporaryFolder()
     let (output, errors) = (try folder.create("output"), try folder.create("errors"))
     let program = try start(streams: .init(output: output.fileDescriptor, errors: errors.fileDescriptor))
@@ -45,6 +46,17 @@ struct Command {
       throw Failure(description: "\(executable) \(arguments) ran for over \(seconds) s: \(try text("errors"))")
     }
     return Result(status: status, output: try text("output"), errors: try text("errors"))
+  }
+
+  /// What ffmpeg or ffprobe, of which `Tool` knows the fastest start, does with the arguments.
+  private func reference() async throws -> Result {
+    let result = try await withCheckedThrowingContinuation { continuation in
+      Thread.detachNewThread {
+        continuation.resume(with: Swift.Result { try Tool.result(of: executable, arguments) })
+      }
+    }
+    return Result(
+      status: result.status, output: String(decoding: result.output, as: UTF8.self), errors: result.log)
   }
 
   private func start(streams: RunningProgram.Streams) throws -> RunningProgram {

@@ -20,14 +20,19 @@ public enum Tool {
   }
 
   /// Runs a program to its end, whatever its exit code. One that has run for 15 minutes is ended: its code is 124, or
-  /// 137 if it must be killed.
+  /// 137 if it must be killed; 142 of ffmpeg and ffprobe.
   public static func result(of program: String, _ arguments: [String]) throws -> Result {
     let folder = try TemporaryFolder()
     let (output, log) = (try folder.create("output"), try folder.create("log"))
-    let running = try RunningProgram(
-      "timeout", ["--kill-after", "10", "900", program] + arguments,
-      streams: .init(output: output.fileDescriptor, errors: log.fileDescriptor))
-    let status = running.wait()
+    let status =
+      if let server = try ForkServer.of(program) {
+        try server.run(arguments, output: folder.path("output"), log: folder.path("log"))
+      } else {
+        try RunningProgram(
+          "timeout", ["--kill-after", "10", "900", program] + arguments,
+          streams: .init(output: output.fileDescriptor, errors: log.fileDescriptor)
+        ).wait()
+      }
     return Result(
       status: status, output: try Data(contentsOf: folder.url.appendingPathComponent("output")),
       log: String(decoding: try Data(contentsOf: folder.url.appendingPathComponent("log")), as: UTF8.self))
