@@ -13,7 +13,7 @@ import Wire
 @testable import Client
 
 /// What a command does when its coordinator goes away in the midst of it.
-@Suite(.timeLimit(.minutes(2))) struct FarmClientTests {
+@Suite(.timeLimit(.minutes(10))) struct FarmClientTests {
   private let folder: TemporaryFolder
   private let notices = Recorder<FarmClient.Notice>()
 
@@ -22,7 +22,7 @@ import Wire
   }
 
   private func client(
-    _ farm: ScriptedFarm, longestOutage: Duration = .seconds(60), longestSilence: Duration = .seconds(60)
+    _ farm: ScriptedFarm, longestOutage: Duration = .seconds(600), longestSilence: Duration = .seconds(600)
   ) async -> FarmClient {
     let notices = notices
     let limits = Reconnection.Limits(

@@ -8,7 +8,7 @@ import Wire
 @testable import Client
 
 /// What becomes of a command whose media are gone while it works.
-@Suite(.timeLimit(.minutes(2))) struct MediaWatchTests {
+@Suite(.timeLimit(.minutes(10))) struct MediaWatchTests {
   private let folder: TemporaryFolder
   private let contents = FileContentCache()
 

@@ -14,7 +14,7 @@ import Wire
 @testable import Coordinator
 
 /// The whole folder of the content store goes away, as when its disk is not mounted for a while, and comes back.
-@Suite(.timeLimit(.minutes(5))) struct AbsentStoreTests {
+@Suite(.timeLimit(.minutes(10))) struct AbsentStoreTests {
   private let job = TestCoordinator.job
   private let away = "content store away; running tasks wait for it"
   private let back = "content store there again"
@@ -60,7 +60,7 @@ import Wire
       let folder = try TemporaryFolder()
       let file = try OpenFile.open(folder.write(Data([4, 5]), "new"))
       let new = try file.content()
-      try await CoordinatorClient.run(coordinator.endpoint) { client in
+      try await coordinator.client { client in
         try takeAway(coordinator.content)
         let error = await #expect(throws: WireError.self) { try await client.content.upload(file, new) }
         #expect(error?.code == .temporary && error?.message.contains("is not there") == true)

@@ -13,7 +13,7 @@ import Wire
 @testable import Coordinator
 
 /// Reads and uploads between `ContentExchange` and `ContentTransferHandler`.
-@Suite(.timeLimit(.minutes(5))) struct ContentTransferTests {
+@Suite(.timeLimit(.minutes(10))) struct ContentTransferTests {
   private let folder: TemporaryFolder
   private let locator: ContentLocator
   private let film: Content

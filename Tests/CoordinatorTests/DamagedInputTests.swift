@@ -11,7 +11,7 @@ import Wire
 @testable import Coordinator
 
 /// Inputs that workers report as damaged or missing.
-@Suite(.timeLimit(.minutes(5))) struct DamagedInputTests {
+@Suite(.timeLimit(.minutes(10))) struct DamagedInputTests {
   private let job = TestCoordinator.job
 
   @Test func aDamagedInputIsRemovedAndTheJobSaysHowToGoOn() async throws {

@@ -13,7 +13,7 @@ import Wire
 @testable import Coordinator
 
 /// The disk of the content store becomes full, and has room again.
-@Suite(.timeLimit(.minutes(5))) struct LowDiskTests {
+@Suite(.timeLimit(.minutes(10))) struct LowDiskTests {
   @Test func nothingIsGrantedBelowTheMarkAndTheStatusSaysWhy() async throws {
     let free = Mutex<Int64>(429_496_730)
     let wait = "the coordinator's disk has 0.4 GiB free; below 1 GiB no task is granted"
@@ -26,7 +26,7 @@ import Wire
         try await worker.heartbeat(free: 1)
         _ = try await worker.heartbeatReply()
         try await eventually("the worker is registered") { try await coordinator.store.workers().count == 1 }
-        let reply = try await CoordinatorClient.run(coordinator.endpoint) {
+        let reply = try await coordinator.client {
           try await $0.request(.statusQuery(.with { $0.job = TestCoordinator.job.description }))
         }
         guard case .statusReply(let status) = reply else { throw CoordinatorClient.unexpected }
@@ -43,7 +43,7 @@ import Wire
 }
 
 /// The content store's disk has no room for an upload, or is full of what interrupted uploads left.
-@Suite(.timeLimit(.minutes(5))) struct UploadRoomTests {
+@Suite(.timeLimit(.minutes(10))) struct UploadRoomTests {
   @Test func anUploadThatWaitsForRoomIsShownAndLoggedOnce() async throws {
     let size = Mutex<Int64>(16 << 20)
     let configure = { (configuration: inout CoordinatorConfiguration) in configuration.minimumFree = 14 << 20 }
@@ -52,7 +52,7 @@ import Wire
       let folder = try TemporaryFolder()
       let file = try OpenFile.open(folder.write(Data(count: 3 << 20), "film"))
       let content = try file.content()
-      try await CoordinatorClient.run(coordinator.endpoint) { client in
+      try await coordinator.client { client in
         let notices = {
           guard case .statusReply(let status) = try await client.request(.statusQuery(.init())) else {
             throw CoordinatorClient.unexpected

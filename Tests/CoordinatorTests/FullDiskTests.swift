@@ -37,7 +37,7 @@ extension FileSizeTests {
       #expect(ftruncate(file.descriptor, off_t(size)) == 0)
       let content = try file.content()
       try await TestCoordinator.run { coordinator in
-        try await CoordinatorClient.run(coordinator.endpoint) { client in
+        try await coordinator.client { client in
           let error = try await withLimit {
             await #expect(throws: WireError.self) {
               try await client.content.upload(file, content)

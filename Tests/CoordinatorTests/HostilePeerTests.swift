@@ -96,7 +96,7 @@ import Testing
 
   @Test func badPeersAreRefusedAndAGoodOneIsServedThroughout() async throws {
     try await TestCoordinator.run { coordinator in
-      try await CoordinatorClient.run(coordinator.endpoint) { good in
+      try await coordinator.client { good in
         // Another protocol: its first four bytes are a huge length.
         try await expectRefusal(coordinator, ByteBuffer(string: "GET / HTTP/1.1\r\n\r\n"), .unavailable, "longer than")
         // Bytes that are no message, with their correct length.
@@ -204,7 +204,7 @@ import Testing
         group.addTask {
           do { try await worker.run(at: coordinator.endpoint.address) } catch is CancellationError {}
         }
-        try await CoordinatorClient.run(coordinator.endpoint) { client in
+        try await coordinator.client { client in
           let asset = try await AssetFile.asset(path, FileContentCache()).get()
           try await JobRun(client).provide([asset])
           let images = #"{"times":{"count":{"_0":1}},"format":"png","quality":9223372036854775807,\#(field)}"#
@@ -232,7 +232,7 @@ import Testing
 
   @Test func anUploadWithAnotherDigestThanAnnouncedIsNotKept() async throws {
     try await TestCoordinator.run { coordinator in
-      try await CoordinatorClient.run(coordinator.endpoint) { client in
+      try await coordinator.client { client in
         let folder = try TemporaryFolder()
         let file = try OpenFile.open(folder.write(Data("hello".utf8), "file"))
         let hello = Content(digest: SHA256Digest.of("hello".utf8), size: 5)
@@ -312,7 +312,7 @@ import Testing
   @Test func drainingRefusesEveryConnection() async throws {
     try await TestCoordinator.run { coordinator in
       let error = await #expect(throws: WireError.self) {
-        try await CoordinatorClient.run(coordinator.endpoint) { client in
+        try await coordinator.client { client in
           try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await coordinator.service.drain(coordinator.server) }
             _ = try await client.reply()

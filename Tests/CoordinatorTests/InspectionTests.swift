@@ -31,7 +31,7 @@ import Wire
         return nil
       }
       group.addTask {
-        try await CoordinatorClient.run(coordinator.endpoint) { client in
+        try await coordinator.client { client in
           let edit = try EditFile(path)
           let (assets, _) = try await edit.assets(FileContentCache())
           try await JobRun(client).provide(assets)
@@ -83,7 +83,7 @@ import Wire
       #expect(Set(reply.descriptions.keys) == ["a", "b"])
       // It has rendered nothing, and its jobs are not listed.
       #expect(Set(worker.kinds) == [.probe])
-      let status = try await CoordinatorClient.run(coordinator.endpoint) { try await $0.request(.statusQuery(.init())) }
+      let status = try await coordinator.client { try await $0.request(.statusQuery(.init())) }
       #expect(status == .statusReply(.init()))
     }
   }

@@ -13,11 +13,11 @@ import Wire
 @testable import Coordinator
 
 /// What clients and the passage of time do to jobs: retries, deletion, repeated submissions, retention.
-@Suite(.timeLimit(.minutes(5))) struct JobCommandTests {
+@Suite(.timeLimit(.minutes(10))) struct JobCommandTests {
   private let job = TestCoordinator.job
 
   private func request(_ message: WireMessage, at coordinator: TestCoordinator) async throws -> WireMessage {
-    try await CoordinatorClient.run(coordinator.endpoint) { try await $0.request(message) }
+    try await coordinator.client { try await $0.request(message) }
   }
 
   private func retry(at coordinator: TestCoordinator) async throws -> Sheaf_RetryReply {
@@ -177,7 +177,7 @@ import Wire
       }
       let kept = Duration.seconds(3600)
       #expect(try await coordinator.store.contentsInUse(keepingResults: kept) == [result.digest])
-      try await CoordinatorClient.run(coordinator.endpoint) { client in
+      try await coordinator.client { client in
         try await JobRun(client).fetched(job.description)
       }
       try await eventually("it is recorded") {

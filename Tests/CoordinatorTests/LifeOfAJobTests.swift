@@ -47,7 +47,7 @@ import Wire
     of edit: Edit, at coordinator: TestCoordinator, segmentDuration: String = "2", strictMedia: Bool = false
   ) async throws -> Sheaf_JobStatus {
     let path = edit.path
-    return try await CoordinatorClient.run(coordinator.endpoint) { client in
+    return try await coordinator.client { client in
       let file = try EditFile(path)
       let (assets, problems) = try await file.assets(FileContentCache())
       #expect(problems.isEmpty)
@@ -560,7 +560,7 @@ import Wire
     let edit = try Edit()
     let path = edit.path
     try await TestCoordinator.run { coordinator in
-      try await CoordinatorClient.run(coordinator.endpoint) { client in
+      try await coordinator.client { client in
         let file = try EditFile(path)
         let (assets, _) = try await file.assets(FileContentCache())
         let run = JobRun(client)
@@ -633,7 +633,7 @@ import Wire
     try await TestCoordinator.run { coordinator in
       let (reports, reporting) = AsyncStream.makeStream(of: Void.self)
       let waiting = Task {
-        let client = FarmClient(coordinator.endpoint) { _ in }
+        let client = FarmClient(coordinator.endpoint, limits: .unhurried) { _ in }
         let job = try await client.run { run in
           let file = try EditFile(path)
           let (assets, _) = try await file.assets(FileContentCache())
@@ -656,7 +656,7 @@ import Wire
     let source = try OpenFile.open(folder.write(Data(text), "source"))
     try await TestCoordinator.run { coordinator in
       let content = Content(digest: SHA256Digest.of(text), size: Int64(text.count))
-      try await CoordinatorClient.run(coordinator.endpoint) { client in
+      try await coordinator.client { client in
         try await client.content.upload(source, content)
         let run = JobRun(client)
         try await OutputFile(folder.path("film.mov")).download(content) {

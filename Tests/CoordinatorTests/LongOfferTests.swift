@@ -26,7 +26,7 @@ extension FileSizeTests {
         let result = try coordinator.keep([7])
         let offers = paths.map { path in
           Task {
-            try await CoordinatorClient.run(coordinator.endpoint) { client in
+            try await coordinator.client { client in
               let content = Sheaf_Content(Content(digest: .of(Array(path.utf8)), size: Int64(size)), path: path)
               guard
                 case .findMissingReply(let reply) = try await client.request(

@@ -8,7 +8,7 @@ import Wire
 @testable import Coordinator
 
 /// Workers whose connections close, that connect again, or that report what is not theirs.
-@Suite(.timeLimit(.minutes(5))) struct SessionTests {
+@Suite(.timeLimit(.minutes(10))) struct SessionTests {
   /// Takes the one task that is ready, and closes the connection.
   private func take(
     _ coordinator: TestCoordinator, as worker: String = "w1", session: Int64 = 1, lists: Bool = true

@@ -11,7 +11,7 @@ import Wire
 @testable import Coordinator
 
 /// The job store fails or does not answer for some time, in the midst of a job.
-@Suite(.timeLimit(.minutes(5))) struct StoreOutageTests {
+@Suite(.timeLimit(.minutes(10))) struct StoreOutageTests {
   /// A worker that has a task, from the grant on.
   private func working(
     _ coordinator: TestCoordinator, _ body: @escaping @Sendable (ManualWorker, Sheaf_Lease) async throws -> Void

@@ -11,7 +11,7 @@ import Wire
 @testable import Coordinator
 
 /// Results that show damaged media.
-@Suite(.timeLimit(.minutes(5))) struct StrictMediaTests {
+@Suite(.timeLimit(.minutes(10))) struct StrictMediaTests {
   private let job = TestCoordinator.job
 
   /// Two pictures, 3.2 s and more into the file, 0.5 s and more into the piece.

@@ -13,12 +13,17 @@ import Wire
 
 @testable import Coordinator
 
-/// A coordinator on loopback with a job store in memory and a content store in a temporary folder.
 extension LeasePolicy {
   /// Leases that last longer than a test, so that none is lost because the machine is busy.
   static let unhurried = LeasePolicy(lease: .seconds(600))
 }
 
+extension Reconnection.Limits {
+  /// A coordinator is not given up because the machine is busy.
+  static let unhurried = Reconnection.Limits(longestSilence: .seconds(600))
+}
+
+/// A coordinator on loopback with a job store in memory and a content store in a temporary folder.
 struct TestCoordinator: Sendable {
   let endpoint: CoordinatorClient.Endpoint
   let service: CoordinatorService
@@ -76,6 +81,11 @@ struct TestCoordinator: Sendable {
     }
   }
 
+  /// Connects, runs `body`, and closes the connection.
+  func client<R: Sendable>(_ body: @escaping @Sendable (CoordinatorClient) async throws -> R) async throws -> R {
+    try await CoordinatorClient.run(endpoint, longestSilence: Reconnection.Limits.unhurried.longestSilence, body)
+  }
+
   func hello(
     _ role: Sheaf_Role, worker: String = "w1", slots: UInt32 = 2, build: String = "build 1", session: Int64 = 1
   ) -> Sheaf_Hello {
@@ -93,7 +103,7 @@ struct TestCoordinator: Sendable {
 
 /// Waits until a condition holds.
 func eventually(_ what: String, _ holds: () async throws -> Bool) async throws {
-  let limit = ContinuousClock.now + .seconds(60)
+  let limit = ContinuousClock.now + .seconds(300)
   while try await !holds() {
     guard ContinuousClock.now < limit else {
       Issue.record("not in time: \(what)")

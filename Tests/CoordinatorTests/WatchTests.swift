@@ -49,7 +49,7 @@ struct LookScheduleTests {
   }
 }
 
-@Suite(.timeLimit(.minutes(5))) struct WatchTests {
+@Suite(.timeLimit(.minutes(10))) struct WatchTests {
   /// A program makes a coordinator for each file that it probes on its machine.
   @Test func aCoordinatorThatHasEndedIsFreed() async throws {
     struct Ended: Sendable {

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// One content store for one database: a coordinator with another folder does not start, and says what to do.
-@Suite(.serialized, .timeLimit(.minutes(5)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct StoreIdentityTests {
   @Test
   func `a coordinator whose store is not the database's says why and leaves the folder as it was`() async throws {

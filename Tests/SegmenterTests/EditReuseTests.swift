@@ -142,7 +142,7 @@ struct EditReuseTests {
     return pictures
   }
 
-  @Test(.timeLimit(.minutes(5)))
+  @Test(.timeLimit(.minutes(10)))
   func `at least nine tenths of the frames that 200 edits leave untouched are in segments that were there before`()
     throws
   {

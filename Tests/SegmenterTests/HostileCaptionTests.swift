@@ -4,7 +4,7 @@ import Testing
 @testable import Segmenter
 
 /// Captions that are made to exhaust time or memory.
-@Suite(.timeLimit(.minutes(5))) struct HostileCaptionTests {
+@Suite(.timeLimit(.minutes(10))) struct HostileCaptionTests {
   private func format(_ events: [CaptionEvent]) -> CaptionsFormat {
     CaptionsFormat(header: "[Script Info]", hasStyles: true, events: events)
   }

@@ -19,7 +19,7 @@ struct LargeFilmTests {
   }
 
   // If every instruction and every segment looked at every clip, this would take hours.
-  @Test(.timeLimit(.minutes(5)))
+  @Test(.timeLimit(.minutes(10)))
   func `a film of 20,000 clips and titles is planned, and each task has its own part only`() throws {
     let clips = try clips(20_000)
     var edit = try Synthetic.edit(tracks: [CompositionTrack(id: "A", type: .video, clips: clips)])

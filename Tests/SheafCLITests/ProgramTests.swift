@@ -9,7 +9,7 @@ import Testing
 import Wire
 
 /// The program itself, with a coordinator that a test writes.
-@Suite(.timeLimit(.minutes(2))) struct ProgramTests {
+@Suite(.timeLimit(.minutes(10))) struct ProgramTests {
   private struct Result {
     var status: Int32
     var output: String

@@ -182,7 +182,7 @@ struct WritingTests {
     }
   }
 
-  @Test(.timeLimit(.minutes(5)), arguments: [0, 1, 40])
+  @Test(.timeLimit(.minutes(10)), arguments: [0, 1, 40])
   func aFilmOfAV1IsCancelledAtAnyPicture(_ count: Int) async throws {
     let writer = try AssetWriter(to: url("film.mkv"))
     let size = PixelSize(width: 64, height: 64)
@@ -192,7 +192,7 @@ struct WritingTests {
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.url.path) == [])
   }
 
-  @Test(.timeLimit(.minutes(5))) func writersOfAV1WaitForEachOther() async throws {
+  @Test(.timeLimit(.minutes(10))) func writersOfAV1WaitForEachOther() async throws {
     let size = PixelSize(width: 64, height: 64)
     let one = try AssetWriter(to: url("one.mkv"))
     let pictures = try await one.addVideo(.init(codec: .av1, preset: "12"), size: size, frameDuration: time(1))

@@ -4,7 +4,7 @@ import SystemSupport
 import Testing
 
 /// Reads and writes that are partial, interrupted by signals, or meet an end that is closed; and threads.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(10)))
 struct InterruptionTests {
   @Test
   func `a call is repeated while signals interrupt it, and only then`() throws {

@@ -63,8 +63,11 @@ static int serve(int count, char **arguments, char **environment) {
   CHECK(count == 2 && strlen(arguments[1]) < sizeof address.sun_path);
   size_t length = strlen(arguments[1]);
   memcpy(address.sun_path + 1, arguments[1], length);
+  // A pipe of the test's that this process had would never end.
+  closefrom(3);
   int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  CHECK(bind(listener, (struct sockaddr *)&address, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + length)) == 0);
+  socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + length);
+  CHECK(bind(listener, (struct sockaddr *)&address, size) == 0);
   CHECK(listen(listener, 128) == 0);
   signal(SIGCHLD, SIG_IGN);
   CHECK(write(0, "", 1) == 1);

@@ -15,7 +15,7 @@ struct RunningAgent {
 
   init(
     _ address: WireAddress, token: String = "secret", slots: Int = 1, mediaRoot: String? = nil,
-    source: any ProcessSource = Place.forkServer, hangLimit: Duration = .seconds(60),
+    source: any ProcessSource = Place.forkServer, hangLimit: Duration = .seconds(600),
     drainLimit: Duration = .seconds(8), folder: TemporaryFolder? = nil,
     maximumTries: Int? = nil, minimumFree: Int64 = 0,
     freeBytes: @escaping @Sendable (String) throws(SystemError) -> Int64 = { _ in .max },
