@@ -22,10 +22,11 @@ package struct CoordinatorClient: Sendable {
 
   /// Connects, runs `body`, and closes the connection. Throws `WireError` or what `body` throws.
   /// - Parameters:
-  ///   - longestSilence: A coordinator that sends nothing for this long, though it is asked, is given up.
+  ///   - limits: A coordinator that takes longer to connect, or sends nothing for longer though it is asked, is given
+  ///     up.
   ///   - answered: Called when the coordinator has sent the first message after its welcome.
   package static func run<R: Sendable>(
-    _ endpoint: Endpoint, longestSilence: Duration = Reconnection.Limits().longestSilence,
+    _ endpoint: Endpoint, limits: Reconnection.Limits = .init(),
     answered: @escaping @Sendable () -> Void = {},
     _ body: @escaping @Sendable (CoordinatorClient) async throws -> R
   ) async throws -> R {
@@ -34,7 +35,9 @@ package struct CoordinatorClient: Sendable {
       $0.token = endpoint.token
       $0.name = "sheaf"
     }
-    return try await WireClient.withConnection(to: endpoint.address, hello: hello) { connection, _ in
+    return try await WireClient.withConnection(
+      to: endpoint.address, hello: hello, timeout: limits.longestConnecting
+    ) { connection, _ in
       let content = ContentExchange(connection)
       let (replies, continuation) = AsyncThrowingStream.makeStream(of: WireMessage.self)
       let client = CoordinatorClient(connection: connection, content: content, replies: replies)
@@ -57,7 +60,7 @@ package struct CoordinatorClient: Sendable {
           }
         }
         group.addTask {
-          guard let error = await Self.silence(of: connection, content, longest: longestSilence) else { return }
+          guard let error = await Self.silence(of: connection, content, longest: limits.longestSilence) else { return }
           continuation.finish(throwing: error)
           await content.end(error)
           connection.close()

@@ -39,7 +39,7 @@ package final class FarmClient: Sendable {
     while true {
       do {
         return try await CoordinatorClient.run(
-          endpoint, longestSilence: limits.longestSilence, answered: answered
+          endpoint, limits: limits, answered: answered
         ) { [limits] in
           try await body(JobRun($0, uploadPause: limits.longestPause))
         }
@@ -97,8 +97,8 @@ package final class FarmClient: Sendable {
     } catch {
       guard cancelsJob, Task.isCancelled else { throw error }
       // In a task of its own, because this task is cancelled.
-      let cancelling = Task { [endpoint] in
-        try await CoordinatorClient.run(endpoint) { try await JobRun($0).cancel(job) }
+      let cancelling = Task { [endpoint, limits] in
+        try await CoordinatorClient.run(endpoint, limits: limits) { try await JobRun($0).cancel(job) }
       }
       do {
         _ = try await cancelling.value

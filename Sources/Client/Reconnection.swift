@@ -12,15 +12,19 @@ package struct Reconnection: Sendable, Hashable {
     package var longestOutage: Duration
     /// How long a connected coordinator may send nothing before it counts as away.
     package var longestSilence: Duration
+    /// How long a connection may take to be made, and then the coordinator to answer it.
+    package var longestConnecting: Duration
 
     package init(
       shortestPause: Duration = .milliseconds(250), longestPause: Duration = .seconds(3),
-      longestOutage: Duration = .seconds(300), longestSilence: Duration = .seconds(20)
+      longestOutage: Duration = .seconds(300), longestSilence: Duration = .seconds(20),
+      longestConnecting: Duration = .seconds(10)
     ) {
       self.shortestPause = shortestPause
       self.longestPause = longestPause
       self.longestOutage = longestOutage
       self.longestSilence = longestSilence
+      self.longestConnecting = longestConnecting
     }
   }
 

@@ -27,7 +27,7 @@ import Wire
     let notices = notices
     let limits = Reconnection.Limits(
       shortestPause: .milliseconds(5), longestPause: .milliseconds(20), longestOutage: longestOutage,
-      longestSilence: longestSilence)
+      longestSilence: longestSilence, longestConnecting: .seconds(600))
     return FarmClient(CoordinatorClient.Endpoint(address: await farm.address, token: ""), limits: limits) {
       notices.add($0)
     }
@@ -426,14 +426,23 @@ final class Recorder<Value: Sendable>: Sendable {
     for continuation in ended { continuation.resume() }
   }
 
+  /// Returns early if the task is cancelled, as after a test's time limit.
   func wait(until condition: @escaping @Sendable ([Value]) -> Bool) async {
-    await withCheckedContinuation { continuation in
-      let isMet = state.withLock { state in
-        if condition(state.values) { return true }
-        state.waiters.append((condition, continuation))
-        return false
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let isOver = state.withLock { state in
+          if Task.isCancelled || condition(state.values) { return true }
+          state.waiters.append((condition, continuation))
+          return false
+        }
+        if isOver { continuation.resume() }
       }
-      if isMet { continuation.resume() }
+    } onCancel: {
+      let waiters = state.withLock { state in
+        defer { state.waiters = [] }
+        return state.waiters
+      }
+      for waiter in waiters { waiter.continuation.resume() }
     }
   }
 }

@@ -20,7 +20,7 @@ extension LeasePolicy {
 
 extension Reconnection.Limits {
   /// A coordinator is not given up because the machine is busy.
-  static let unhurried = Reconnection.Limits(longestSilence: .seconds(600))
+  static let unhurried = Reconnection.Limits(longestSilence: .seconds(600), longestConnecting: .seconds(600))
 }
 
 /// A coordinator on loopback with a job store in memory and a content store in a temporary folder.
@@ -83,7 +83,7 @@ struct TestCoordinator: Sendable {
 
   /// Connects, runs `body`, and closes the connection.
   func client<R: Sendable>(_ body: @escaping @Sendable (CoordinatorClient) async throws -> R) async throws -> R {
-    try await CoordinatorClient.run(endpoint, longestSilence: Reconnection.Limits.unhurried.longestSilence, body)
+    try await CoordinatorClient.run(endpoint, limits: .unhurried, body)
   }
 
   func hello(

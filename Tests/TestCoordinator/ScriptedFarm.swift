@@ -81,7 +81,7 @@ package actor ScriptedFarm {
       // Below the ports that the system gives to connections, which could take it while the farm is stopped.
       if !hasStarted { address.port = .random(in: 10_000..<32_768) }
       do {
-        return try await WireServer.bind(to: address, logger: logger)
+        return try await WireServer.bind(to: address, helloTimeout: .seconds(600), logger: logger)
       } catch {
         failure = error
         // The system may take a moment to close the socket of a farm that was stopped.

@@ -88,7 +88,9 @@ struct LostConnectionTests {
     await coordinator.releaseReads()
     await coordinator.hangUp()
     guard case .publish = try await result() else { throw Unexpected(try await result()) }
-    #expect(await coordinator.hellos.map(\.session) == [1, 5], "three tries were refused")
+    // More than three if the machine is so busy that a try took too long.
+    let sessions = await coordinator.hellos.map(\.session)
+    #expect(sessions.first == 1 && sessions.count > 1 && sessions.dropFirst().allSatisfy { $0 >= 5 }, "\(sessions)")
     try await leave(agent)
   }
 

@@ -53,7 +53,8 @@ actor ScriptedCoordinator {
 
   func start() async throws -> WireAddress {
     let server = try await WireServer.bind(
-      to: WireAddress(host: "127.0.0.1", port: 0), logger: Logger(label: "script") { _ in SwiftLogNoOpLogHandler() })
+      to: WireAddress(host: "127.0.0.1", port: 0), helloTimeout: .seconds(600),
+      logger: Logger(label: "script") { _ in SwiftLogNoOpLogHandler() })
     self.server = server
     let (welcome, token, refusals) = (welcome, token, refusals)
     running = Task {
