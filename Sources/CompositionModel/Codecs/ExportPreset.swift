@@ -202,13 +202,15 @@ public struct SuggestedSettings: Sendable, Hashable, Codable {
   /// - Parameters:
   ///   - document: As `Document.examine` has read it with this preset.
   ///   - assets: The descriptions of its media.
-  ///   - container: Nil: the preset's first that the film can be written to.
+  ///   - container: Nil: that of the document's own output if the preset can be written to it, else the preset's first
+  ///     that the film can be written to.
   /// - Throws: Why the preset cannot be met, and every other problem of the document.
   public init(
     preset: ExportPreset, document: Document, assets: [AssetID: AssetDescription], container: Container? = nil
   ) throws(DocumentError) {
-    let candidates = container.map { [$0] } ?? preset.containers
-    self.init(try document.edits(in: candidates, assets: assets, most: 1)[0], preset)
+    let own = document.export.to.flatMap { try? Container(path: $0) }.map { [$0] } ?? []
+    let suggested = own.filter(preset.containers.contains) + preset.containers
+    self.init(try document.edits(in: container.map { [$0] } ?? suggested, assets: assets, most: 1)[0], preset)
   }
 
   /// The containers that a document's film can be written to with a preset. The parameters and the errors are those of

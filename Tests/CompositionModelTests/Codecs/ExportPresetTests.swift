@@ -101,6 +101,22 @@ import Testing
     #expect(sound.container == .m4a && sound.video == nil && sound.size == nil && sound.audio?.codec == .aac)
     let masters = try SuggestedSettings(preset: .appleProRes422LPCM, media: [video])
     #expect(masters.container == .mov && masters.video?.pixelFormat == .yuv422p10)
+  }
+
+  @Test(arguments: [("a.mxf", Container.mxf), ("a.mkv", .mkv), ("a.webm", .mov), ("a", .mov)])
+  func `the settings of a document are those of its own container if the preset has it`(
+    to: String, container: Container
+  ) throws {
+    let text = documentText(tracks: film, export: #"{"to": "\#(to)", "preset": "appleProRes422LPCM"}"#)
+    let document = try Document.examine(Array(text.utf8), preset: .encode(.appleProRes422LPCM))
+    var assets = try standardAssets()
+    assets["v"] = try SyntheticAssets.video(size: PixelSize(width: 640, height: 360))
+    let settings = try SuggestedSettings(preset: .appleProRes422LPCM, document: document, assets: assets)
+    #expect(settings.container == container)
+    #expect(settings.audio == (try document.lower(assets: assets, output: "a.\(container)").export.audio))
+  }
+
+  @Test func `the settings assistant gives no settings of what the media do not have`() throws {
     #expect(throws: DocumentError.self) {
       try SuggestedSettings(preset: .size1280x720, media: [try SyntheticAssets.sound()])
     }
