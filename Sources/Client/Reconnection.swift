@@ -18,7 +18,7 @@ package struct Reconnection: Sendable, Hashable {
     package init(
       shortestPause: Duration = .milliseconds(250), longestPause: Duration = .seconds(3),
       longestOutage: Duration = .seconds(300), longestSilence: Duration = .seconds(20),
-      longestConnecting: Duration = .seconds(10)
+      longestConnecting: Duration = WireProtocol.helloTimeout
     ) {
       self.shortestPause = shortestPause
       self.longestPause = longestPause

@@ -25,6 +25,8 @@ struct Command {
   }
 
   /// Runs the program to its end. Waits on a thread of its own, so that the cooperative pool stays free.
+  ///
+  /// - Parameter seconds: After which the program is ended; ffmpeg and ffprobe have the limit of `Tool`.
   func run(seconds: Double = 240) async throws -> Result {
     if ["ffmpeg", "ffprobe"].contains(executable), environment.isEmpty { return try await reference() }
     let folder = try TemporaryFolder()

@@ -82,15 +82,14 @@ struct LostConnectionTests {
 
   @Test
   func `a task goes on while a coordinator that shuts down refuses its worker`() async throws {
-    let agent = try RunningAgent(try await coordinator.start())
+    // A try that a busy machine does not finish would be one more.
+    let agent = try RunningAgent(try await coordinator.start(), longestConnecting: .seconds(600))
     try await startHeldTask()
     await coordinator.refuse(3)
     await coordinator.releaseReads()
     await coordinator.hangUp()
     guard case .publish = try await result() else { throw Unexpected(try await result()) }
-    // More than three if the machine is so busy that a try took too long.
-    let sessions = await coordinator.hellos.map(\.session)
-    #expect(sessions.first == 1 && sessions.count > 1 && sessions.dropFirst().allSatisfy { $0 >= 5 }, "\(sessions)")
+    #expect(await coordinator.hellos.map(\.session) == [1, 5], "three tries were refused")
     try await leave(agent)
   }
 

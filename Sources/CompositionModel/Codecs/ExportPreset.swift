@@ -208,9 +208,14 @@ public struct SuggestedSettings: Sendable, Hashable, Codable {
   public init(
     preset: ExportPreset, document: Document, assets: [AssetID: AssetDescription], container: Container? = nil
   ) throws(DocumentError) {
-    let own = document.export.to.flatMap { try? Container(path: $0) }.map { [$0] } ?? []
-    let suggested = own.filter(preset.containers.contains) + preset.containers
-    self.init(try document.edits(in: container.map { [$0] } ?? suggested, assets: assets, most: 1)[0], preset)
+    var candidates = container.map { [$0] } ?? preset.containers
+    // That `to` is the name of no container is for `check` to report: what is suggested here replaces it.
+    if container == nil, let own = document.export.to.flatMap({ try? Container(path: $0) }),
+      let index = candidates.firstIndex(of: own)
+    {
+      candidates.insert(candidates.remove(at: index), at: 0)
+    }
+    self.init(try document.edits(in: candidates, assets: assets, most: 1)[0], preset)
   }
 
   /// The containers that a document's film can be written to with a preset. The parameters and the errors are those of

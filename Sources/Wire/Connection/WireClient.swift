@@ -13,7 +13,7 @@ package enum WireClient {
   /// - Throws: `WireError`: `.unreachable` if the connection is not made within `timeout`, `.refused` with the
   ///   coordinator's reason (a wrong token, another version); or what `body` throws.
   package static func withConnection<R: Sendable>(
-    to address: WireAddress, hello: Sheaf_Hello, timeout: Duration = .seconds(10),
+    to address: WireAddress, hello: Sheaf_Hello, timeout: Duration = WireProtocol.helloTimeout,
     on group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton,
     _ body: @Sendable (WireConnection, Sheaf_Welcome) async throws -> R
   ) async throws -> R {

@@ -17,6 +17,8 @@ struct Agent: Sendable {
     var state: AgentState.Settings
     /// Failed tries to connect in a row after which the agent ends; nil never ends it.
     var maximumTries: Int?
+    /// How long a try to connect may take; nil: as long as the wait before the next one may be.
+    var longestConnecting: Duration?
     /// Where task processes come from.
     var source: any ProcessSource
     /// The disk that the worker's cache and the tasks' outputs are on.
@@ -96,7 +98,8 @@ struct Agent: Sendable {
       $0.workerID = settings.workerID
     }
     let connector = CoordinatorConnector(
-      address: settings.coordinator, hello: hello, maximumTries: settings.maximumTries, logger: logger
+      address: settings.coordinator, hello: hello, maximumTries: settings.maximumTries,
+      longestConnecting: settings.longestConnecting, logger: logger
     ) { [holdsLeases] in holdsLeases.isSet }
     try await connector.run { coordinator, welcome in
       post.yield(.connected(coordinator, welcome))

@@ -63,6 +63,8 @@ struct CoordinatorConnector: Sendable {
   let hello: Sheaf_Hello
   /// How many failed tries in a row end `run`; with nil, no number of them does.
   let maximumTries: Int?
+  /// How long a try may take; nil: as long as the wait before the next one may be.
+  let longestConnecting: Duration?
   let logger: Logger
   /// Whether the worker holds leases, which run out unless it is connected again in time.
   let holdsLeases: @Sendable () -> Bool
@@ -84,7 +86,7 @@ struct CoordinatorConnector: Sendable {
       let wasConnected = Atomic(false)
       var reason = WireError(.closed, "the coordinator closed the connection")
       do {
-        let timeout = holdsLeases() ? Backoff.longestWithLeases : Backoff.longest
+        let timeout = longestConnecting ?? (holdsLeases() ? Backoff.longestWithLeases : Backoff.longest)
         try await WireClient.withConnection(to: address, hello: greeting, timeout: timeout) { connection, welcome in
           wasConnected.store(true, ordering: .releasing)
           logger.info("connected", metadata: ["coordinator": "\(address)", "server": "\(welcome.server)"])

@@ -17,7 +17,7 @@ struct RunningAgent {
     _ address: WireAddress, token: String = "secret", slots: Int = 1, mediaRoot: String? = nil,
     source: any ProcessSource = Place.forkServer, hangLimit: Duration = .seconds(600),
     drainLimit: Duration = .seconds(8), folder: TemporaryFolder? = nil,
-    maximumTries: Int? = nil, minimumFree: Int64 = 0,
+    maximumTries: Int? = nil, longestConnecting: Duration? = nil, minimumFree: Int64 = 0,
     freeBytes: @escaping @Sendable (String) throws(SystemError) -> Int64 = { _ in .max },
     now: (@Sendable () -> timespec)? = nil
   ) throws {
@@ -31,7 +31,7 @@ struct RunningAgent {
       Agent.Settings(
         coordinator: address, token: token, name: "test", workerID: "1", build: "build",
         state: AgentState.Settings(slots: slots, hangLimit: hangLimit, drainLimit: drainLimit),
-        maximumTries: maximumTries, source: source,
+        maximumTries: maximumTries, longestConnecting: longestConnecting, source: source,
         disk: DiskWatch(
           folder: folder.url.path, minimum: minimumFree, interval: .milliseconds(20), freeBytes: freeBytes)),
       opener: InputOpener(mediaRoot: root, cache: cache, verifier: verifier, logger: logger), logger: logger)
