@@ -29,12 +29,13 @@ gallery: release ## render the pictures of docs/gallery.md again
 	@scripts/install-packages test
 	scripts/gallery
 
-test: setup ## every test, with a throwaway PostgreSQL
+test: setup ## every test, with a throwaway PostgreSQL; T=Segmenter: those of one room
+	# The tests of one room start programs only where they are tests of whole farms.
 	swift build --product sheaf
 	swift build --product sheaf-worker
 	# Not --build-tests, which would also compile every tool of every dependency.
-	swift build --product sheafPackageTests
-	scripts/test
+	SHEAF_TEST_ROOM=$(T) swift build --product sheafPackageTests
+	scripts/test $(T)
 
 lint: # swift format does not look at the length of comments
 	@swift format lint --strict $(SWIFT_FILES)

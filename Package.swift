@@ -263,3 +263,8 @@ let package = Package(
   ],
   swiftLanguageModes: [.v6]
 )
+
+// `make test T=Segmenter`: the tests of one room alone are built.
+if let room = Context.environment["SHEAF_TEST_ROOM"], !room.isEmpty {
+  package.targets.removeAll { $0.type == .test && $0.name != "\(room)Tests" }
+}
