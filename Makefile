@@ -30,7 +30,6 @@ gallery: release ## render the pictures of docs/gallery.md again
 	scripts/gallery
 
 test: setup ## every test, with a throwaway PostgreSQL; T=Segmenter: those of one room
-	# The tests of one room start programs only where they are tests of whole farms.
 	swift build --product sheaf
 	swift build --product sheaf-worker
 	# Not --build-tests, which would also compile every tool of every dependency.
