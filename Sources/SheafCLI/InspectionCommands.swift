@@ -75,7 +75,8 @@ struct PlanCommand: AsyncParsableCommand {
       sound (codec, sampleRate, channels, samples, action), instructions (range, background, layers), segments \
       (firstFrame, endFrame, range, cost, boundary, action), damage (path, track, type, count, places: sourceSeconds, \
       filmSeconds), warnings (pointer, message), outputs (of a document with several: file, container, video: codec, width, \
-      height, bitRate, quality, audio: codec, sampleRate, channels, bitRate). Times are exact fractions of seconds as text; an action is encoded, \
+      height, bitRate, quality, audio: codec, sampleRate, channels, bitRate), roundedPlaces (of clips whose places do \
+      not fit an exact time: track, clip, asset, start). Times are exact fractions of seconds as text; an action is encoded, \
       cached, or measured for a segment that is measured before it is encoded.
       """)
 
@@ -119,19 +120,44 @@ struct PlanCommand: AsyncParsableCommand {
   }
 }
 
+/// Exact times as people read them.
+enum SecondsText {
+  /// A fraction of a second has the nearest thousandth beside it.
+  static func of(_ time: MediaTime) -> String {
+    time.timescale == 1 ? "\(time) s" : "\(time) s (\(decimals(time)))"
+  }
+
+  static func of(_ range: MediaTimeRange) -> String {
+    let isWhole = range.start.timescale == 1 && range.end.timescale == 1
+    return isWhole ? "\(range)" : "\(range) (\(decimals(range.start))..\(decimals(range.end)))"
+  }
+
+  private static func decimals(_ time: MediaTime) -> String {
+    guard let thousandths = try? time.rescaled(to: 1000).time.value else { return "\(time)" }  // Too large for decimals.
+    let (whole, rest) = thousandths.magnitude.quotientAndRemainder(dividingBy: 1000)
+    return (thousandths < 0 ? "-" : "") + "\(whole)." + "\(1000 + rest)".dropFirst()
+  }
+}
+
 /// A plan as text.
 enum PlanText {
   static func lines(_ plan: PlanReport) -> [String] {
-    var lines = ["film: \(plan.container), \(plan.duration) s, \(plan.frames) frames"]
+    var lines = ["film: \(plan.container), \(SecondsText.of(plan.duration)), \(plan.frames) frames"]
     if let video = plan.video {
       lines.append(
-        "video: \(video.codec), \(video.width)x\(video.height), \(video.pixelFormat), a frame every \(video.frameDuration) s"
+        "video: \(video.codec), \(video.width)x\(video.height), \(video.pixelFormat), a frame every \(SecondsText.of(video.frameDuration))"
       )
     }
     if let audio = plan.audio {
       lines.append(
         "audio: \(audio.codec), \(audio.sampleRate) Hz, channels: \(audio.channels), samples: \(audio.samples), \(audio.action)"
       )
+    }
+    if let rounded = plan.roundedPlaces, let first = rounded.first {
+      lines.append(
+        "rounded: \(rounded.count) clips start at the nearest 1/\(MediaTime.roundingTimescale) s, the first of them "
+          + "'\(first.asset)' on '\(first.track)' at \(SecondsText.of(first.start)); their places are too finely divided to "
+          + "be kept exactly")
     }
     if plan.video == nil, plan.audio == nil {
       return lines + ["what is stored is copied, and nothing is rendered"]
@@ -140,14 +166,14 @@ enum PlanText {
     lines.append("instructions:")
     for instruction in plan.instructions {
       let layers = instruction.layers.isEmpty ? "nothing" : instruction.layers.joined(separator: " over ")
-      lines.append("  \(instruction.range)  \(layers) over \(instruction.background)")
+      lines.append("  \(SecondsText.of(instruction.range))  \(layers) over \(instruction.background)")
     }
     lines.append("segments:")
     let total = plan.segments.reduce(0) { $0 + $1.cost }
     for (index, segment) in plan.segments.enumerated() {
       let share = total > 0 ? Int((segment.cost / total * 1000).rounded()) : 0
       lines.append(
-        "  \(index)  frames \(segment.firstFrame)..<\(segment.endFrame)  \(segment.range)  cost \(share / 10).\(share % 10) %"
+        "  \(index)  frames \(segment.firstFrame)..<\(segment.endFrame)  \(SecondsText.of(segment.range))  cost \(share / 10).\(share % 10) %"
           + "  \(segment.action)  starts because: \(segment.boundary)")
     }
     return lines

@@ -254,7 +254,7 @@ struct StatusTextTests {
     #expect(String(decoding: try JSONCoding.encoder.encode(plan), as: UTF8.self) == json)
     #expect(
       PlanText.lines(plan) == [
-        "film: mov, 8 s, 80 frames", "video: ffv1, 64x48, yuv420p, a frame every 1/10 s",
+        "film: mov, 8 s, 80 frames", "video: ffv1, 64x48, yuv420p, a frame every 1/10 s (0.100)",
         "audio: aac, 48000 Hz, channels: 2, samples: 384000, cached", "instructions:", "  0..8  A over #000000",
         "segments:", "  0  frames 0..<80  0..8  cost 100.0 %  encoded  starts because: the film starts",
       ])

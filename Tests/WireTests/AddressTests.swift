@@ -8,13 +8,19 @@ struct AddressTests {
     ("farm", WireAddress(host: "farm", port: 7433)),
     ("127.0.0.1:0", WireAddress(host: "127.0.0.1", port: 0)), ("[::1]:80", WireAddress(host: "::1", port: 80)),
     ("[::1]", WireAddress(host: "::1", port: 7433)), ("::1", WireAddress(host: "::1", port: 7433)),
+    ("[fe80::1%eth0]:80", WireAddress(host: "fe80::1%eth0", port: 80)),
+    ("bücher.example", WireAddress(host: "bücher.example", port: 7433)),
+    ("sheaf_1.local:1", WireAddress(host: "sheaf_1.local", port: 1)),
   ])
   func everyNotationOfAnAddressIsRead(text: String, address: WireAddress) {
     #expect(WireAddress(text) == address)
     #expect(WireAddress(address.description) == address)
   }
 
-  @Test(arguments: ["", ":80", "host:", "host:x", "host:65536", "host:-1", "[::1", "[::1]80"])
+  @Test(arguments: [
+    "", ":80", "host:", "host:x", "host:65536", "host:-1", "[::1", "[::1]80", "::::", "[::::]:80", "a:b:c", "1:2:3",
+    "http://farm:7433", "farm/jobs", "a b", "[farm]extra", "user@farm", "fe80::1%", "::1:7433:zz", "[]:80",
+  ])
   func textThatIsNotAnAddressIsRejected(text: String) {
     #expect(WireAddress(text) == nil)
   }

@@ -181,7 +181,7 @@ extension Lowering {
   ) -> [LoweredClip]? {
     let pointer = entry.pointer
     let ramps = timeline(entry.ramps)
-    let place = entry.at.map { resolve($0, at: pointer.key("at")) } ?? start
+    let place = entry.at.map { self.place($0, after: start, at: pointer.key("at")) } ?? start
     // `.some(.none)` is a duration that cannot be used.
     let duration = entry.duration.map { positive($0, at: pointer.key("duration")) }
     guard let id = entry.asset, let asset = assets[id], let source = source(entry, track.type, id, asset) else {
@@ -195,7 +195,7 @@ extension Lowering {
     guard let place, duration != .some(.none),
       let lasting = duration ?? length(of: entry, from: place, natural: natural, filmEnd: filmEnd),
       let target = exact(
-        at: pointer, { () throws(TimeError) in try MediaTimeRange(start: place, duration: lasting) })
+        at: pointer, { () throws(TimeError) in try MediaTimeRange(placing: place, lasting: lasting) })
     else { return nil }
     let turns = entry.loops ? turns(of: source.range, retiming, natural: natural, target, at: pointer) : nil
     if entry.loops, turns == nil { return nil }
@@ -246,6 +246,17 @@ extension Lowering {
       pointer.key("alpha"), "'\(id.shortened)' has no transparency, by which its colours could be multiplied")
   }
 
+  /// Where a clip is put by its `at`, or ends by its `until`. Nil and a problem if that is too late.
+  /// - Parameter end: of the clip before it. If it has been rounded and is this time but for rounding, it is the place.
+  mutating func place(_ written: WrittenTime, after end: MediaTime?, at pointer: JSONPointer) -> MediaTime? {
+    guard let time = resolve(written, at: pointer) else { return nil }
+    return exact(at: pointer) { () throws(TimeError) in
+      let place = try time.place
+      guard let end, end.hasBeenRounded, try place.isNear(end) else { return place }
+      return end
+    }
+  }
+
   private mutating func positive(_ written: WrittenTime, at pointer: JSONPointer) -> MediaTime? {
     guard let duration = resolve(written, at: pointer) else { return nil }
     if duration != .zero { return duration }
@@ -262,7 +273,7 @@ extension Lowering {
     guard entry.until != nil || entry.loops else { return natural }
     var end = filmEnd
     let key = entry.until == nil ? pointer.key("loop") : pointer.key("until")
-    if case .time(let written) = entry.until { end = resolve(written, at: key) }
+    if case .time(let written) = entry.until { end = self.place(written, after: nil, at: key) }
     guard let end else { return nil }
     guard place < end else {
       let (what, cause) =
@@ -306,7 +317,8 @@ extension Lowering {
     var start = target.start
     while start < target.end {
       let turn = exact(at: pointer.key("loop")) { [start] () throws(TimeError) in
-        try MediaTimeRange(start: start, end: min(start + natural, target.end))
+        let whole = try MediaTimeRange(placing: start, lasting: natural)
+        return whole.end <= target.end ? whole : try MediaTimeRange(start: start, end: target.end)
       }
       guard let turn else { return nil }
       guard turn.duration < natural else {
@@ -329,15 +341,16 @@ extension Lowering {
     at pointer: JSONPointer
   ) -> MediaTimeRange? {
     exact(at: pointer) { () throws(TimeError) in
-      let part = try MediaTime((source.duration / natural) * length.exact)
+      // At its own speed a clip plays exactly as long as it lasts.
+      let part = source.duration == natural ? length : try MediaTime(stored: (source.duration / natural) * length.exact)
       return try MediaTimeRange(start: retiming.isReversed ? source.end - part : source.start, duration: part)
     }
   }
 
-  /// How long a clip lasts at a speed. Nil and a problem if that cannot be kept exactly.
+  /// How long a clip lasts at a speed. Nil and a problem if that is too long.
   private mutating func lasting(_ natural: MediaTime?, speed: Rational?, at pointer: JSONPointer) -> MediaTime? {
     guard let natural, let speed else { return natural }
-    return exact(at: pointer) { () throws(TimeError) in try MediaTime(natural.exact / speed) }
+    return exact(at: pointer) { () throws(TimeError) in try MediaTime(stored: natural.exact / speed) }
   }
 
   /// The part of its asset that a clip uses, and its duration at natural speed. Nil and a problem if there is none. The

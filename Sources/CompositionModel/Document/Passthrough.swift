@@ -323,7 +323,8 @@ extension Clip {
     let (start, end) = (max(target.start, range.start), min(target.end, range.end))
     guard start < end else { return nil }
     var part = self
-    part.target = try MediaTimeRange(start: start - range.start, end: end - range.start)
+    part.target = try target.part(from: start, to: end).shifted(by: .zero - range.start)
+    if part.target.isEmpty { return nil }
     if source.duration == target.duration {
       part.source = try MediaTimeRange(
         start: source.start + (start - target.start), duration: part.target.duration)

@@ -110,7 +110,7 @@ extension Lowering {
     _ clip: SubtitleTrackEntry.Clip, from start: MediaTime?
   ) -> (asset: AssetID, track: Int, start: MediaTime, source: MediaTimeRange, shown: MediaTimeRange)? {
     let pointer = clip.pointer
-    guard let place = clip.at.map({ resolve($0, at: pointer.key("at")) }) ?? start else { return nil }
+    guard let place = clip.at.map({ self.place($0, after: start, at: pointer.key("at")) }) ?? start else { return nil }
     guard let id = clip.asset, let asset = assets[id], let (track, _) = captions(of: asset, id, at: pointer) else {
       return nil
     }
@@ -125,7 +125,7 @@ extension Lowering {
     guard let whole else { return nil }
     let used = use ?? whole
     return exact(at: pointer) { () throws(TimeError) in
-      let shown = try MediaTimeRange(start: place, duration: used.duration)
+      let shown = try MediaTimeRange(placing: place, lasting: used.duration)
       return (id, track.index, try place - used.start, used, shown)
     }
   }

@@ -31,8 +31,13 @@ enum WrittenTime: Sendable, Hashable {
   }
 
   private static func time(_ seconds: Rational) throws(TimeNotationError) -> MediaTime {
+    guard seconds.denominator <= MediaTime.finestDenominator, seconds <= longest, -longest <= seconds else {
+      throw .tooPrecise
+    }
     do { return try MediaTime(seconds) } catch { throw .tooPrecise }
   }
+
+  private static let longest = Rational(Int64.max)
 
   private static func decimal(_ text: some StringProtocol) throws(TimeNotationError) -> Rational {
     guard text.allSatisfy({ $0.isASCII && ($0.isNumber || $0 == ".") }), let value = try exactDecimal(text) else {
@@ -78,7 +83,7 @@ enum WrittenTime: Sendable, Hashable {
   func resolved(frameDuration: MediaTime) throws(TimeError) -> MediaTime {
     switch self {
     case .seconds(let time): time
-    case .frames(let count): try frameDuration * Rational(count)
+    case .frames(let count): try MediaTime(stored: frameDuration.exact * Rational(count))
     }
   }
 }
@@ -94,7 +99,7 @@ enum TimeNotationError: Error {
     switch self {
     case .notATime: "a time is written \(WrittenTime.notations)"
     case .tooPrecise:
-      "the time is too large or too finely divided to be kept exactly; a fraction of two whole numbers below 2^31 fits"
+      "the time is too large or too finely divided to be kept exactly; a fraction of two whole numbers below 2^48 fits"
     }
   }
 }

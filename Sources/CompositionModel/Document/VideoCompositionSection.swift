@@ -39,7 +39,7 @@ struct VideoCompositionEntry: Sendable {
   static let frameRates = Rational(1, over: 60)...Rational(1000)
 
   static func allows(frameDuration: MediaTime) -> Bool {
-    frameDurations.shortest <= frameDuration && frameDuration <= frameDurations.longest
+    frameDurations.shortest <= frameDuration && frameDuration <= frameDurations.longest && frameDuration.isPlace
   }
 }
 
@@ -130,6 +130,11 @@ extension DocumentReader {
       return nil
     }
     if VideoCompositionEntry.allows(frameDuration: duration) { return duration }
+    guard duration.isPlace else {
+      problems.add(
+        value.pointer, "\(value.shown) is too finely divided; write a fraction of two whole numbers below 2^31")
+      return nil
+    }
     problems.add(
       value.pointer, "\(value.shown) should be from 1/1000 to 60 seconds, such as \"1/30\" or \"1001/30000\"")
     return nil
@@ -139,7 +144,7 @@ extension DocumentReader {
   private mutating func frameDuration(ofRate value: JSONValue?) -> MediaTime? {
     guard let value, var rate = rational(value, in: VideoCompositionEntry.frameRates) else { return nil }
     if case .number = value.content { rate = StandardRate.meant(by: rate) }
-    if let duration = try? MediaTime(.one / rate) { return duration }
+    if let duration = try? MediaTime(.one / rate), duration.isPlace { return duration }
     problems.add(value.pointer, "\(value.shown) has too many digits to be kept exactly; write it as a fraction")
     return nil
   }

@@ -1,4 +1,5 @@
-/// AVFoundation's edits of a whole composition. Each is exact. An edit that throws changes nothing.
+/// AVFoundation's edits of a whole composition. They are exact as those of a track are. An edit that throws changes
+/// nothing.
 extension Composition {
   /// Adds an empty track below the others and returns its name: `id`, or else `video1`, `audio2`…, by its number among
   /// the tracks of its type.
@@ -34,8 +35,12 @@ extension Composition {
   /// appends at the end of the composition.
   public mutating func insert(_ range: AssetRange, at time: MediaTime = .invalid) throws(EditingError) {
     var edited = self
-    let place = time.isValid ? time : duration
-    guard place.isNumeric, .zero <= place else { throw .outsideTimeline(place) }
+    guard !time.isValid || time.isNumeric, .zero <= time else { throw .outsideTimeline(time) }
+    var place = time.isValid ? time : duration
+    for track in time.isValid ? tracks : [] {
+      place = try track.place(of: place)
+      if place.hasBeenRounded { break }
+    }
     if range.range.isEmpty { throw .emptyRange(range.range) }
     for index in edited.tracks.indices { try edited.tracks[index].open(at: place, for: range.range.duration) }
     for type in [MediaType.video, .audio] {
@@ -96,6 +101,8 @@ public enum EditingError: Error, Sendable, Hashable {
   case beyondAsset(MediaTimeRange, of: AssetID, duration: MediaTime)
   /// A clip, a gap or a scaled range must last longer than 0.
   case emptyRange(MediaTimeRange)
+  /// The end of a range is before its start.
+  case endsBeforeStart(MediaTime, end: MediaTime)
   /// A place that is before 0, or infinite.
   case outsideTimeline(MediaTime)
   /// The exact result does not fit a time.
@@ -112,6 +119,8 @@ extension EditingError: CustomStringConvertible {
     case .beyondAsset(let range, let id, let duration):
       "\(range) goes beyond '\(id)', which is \(seconds(duration)) long"
     case .emptyRange(let range): "\(range) is empty; its duration must be greater than 0"
+    case .endsBeforeStart(let start, let end):
+      "a range cannot go from \(start) to \(end): its end must not be before its start"
     case .outsideTimeline(let time): "\(time) is not on a timeline, which starts at 0"
     case .time(let error): "\(error)"
     }

@@ -1,4 +1,8 @@
-/// AVFoundation's edits of one track. Each is exact. An edit that throws changes nothing.
+/// AVFoundation's edits of one track. An edit that throws changes nothing.
+///
+/// Each is exact, but that the place of a clip is rounded to the nearest `MediaTime.roundingTimescale`th of a second if
+/// it does not fit a 64-bit count of 1/timescale seconds. Such a place `hasBeenRounded`, the clip still plays at its
+/// exact speed, and what follows is placed from there.
 extension CompositionTrack {
   /// Inserts a range of an asset's default track at `time`, at its natural rate. A clip that plays at `time` is split,
   /// and everything after `time` moves later. An invalid time appends. A time after the end leaves a gap.
@@ -31,12 +35,12 @@ extension CompositionTrack {
   /// Removes a range. Clips that overlap it are cut, and everything after it moves earlier by its duration.
   public mutating func remove(_ range: MediaTimeRange) throws(EditingError) {
     if range.isEmpty { return }
+    let range = try place(of: range)
     var edited = self
     try edited.split(at: range.start)
     try edited.split(at: range.end)
     edited.clips.removeAll { range.contains($0.target) }
-    let back = try mapErrors(to: EditingError.time) { () throws(TimeError) in try .zero - range.duration }
-    try edited.move(from: range.end, by: back)
+    try edited.place(from: range.end) { (time) throws(TimeError) in try time - (range.end.exact - range.start.exact) }
     self = edited
   }
 
@@ -45,25 +49,17 @@ extension CompositionTrack {
   public mutating func scale(_ range: MediaTimeRange, to duration: MediaTime) throws(EditingError) {
     if range.isEmpty { throw .emptyRange(range) }
     guard duration.isNumeric, .zero < duration else { throw .outsideTimeline(duration) }
+    let range = try place(of: range)
     var edited = self
     try edited.split(at: range.start)
     try edited.split(at: range.end)
-    let rate = try mapErrors(to: EditingError.time) { () throws(TimeError) in try duration / range.duration }
-    let offset = try mapErrors(to: EditingError.time) { () throws(TimeError) in try duration - range.duration }
-    let start = range.start
-    for index in edited.clips.indices where start <= edited.clips[index].target.start {
-      guard edited.clips[index].target.start < range.end else {
-        try edited.clips[index].move(by: offset)
-        continue
-      }
-      try mapErrors(to: EditingError.time) { () throws(TimeError) in
-        try edited.clips[index].place { (range) throws(TimeError) in
-          try MediaTimeRange(start: start + (range.start - start) * rate, duration: range.duration * rate)
-        }
-        if let speed = edited.clips[index].retiming?.speed {
-          edited.clips[index].retiming?.speed = try speed.lasting(rate)
-        }
-      }
+    let (start, length, rate) = try mapErrors(to: EditingError.time) { () throws(TimeError) in
+      let (start, length) = (try range.start.exact, try range.end.exact - range.start.exact)
+      return (start, length, try duration.exact / length)
+    }
+    try edited.place(from: range.start, until: range.end, rate: rate) { (time) throws(TimeError) in
+      let elapsed = try time - start
+      return try start + (elapsed < length ? elapsed * rate : elapsed - length + duration.exact)
     }
     self = edited
   }
@@ -74,13 +70,33 @@ extension CompositionTrack {
   private func insertionTime(_ time: MediaTime) throws(EditingError) -> MediaTime {
     if !time.isValid { return end }
     guard time.isNumeric, .zero <= time else { throw .outsideTimeline(time) }
-    return time
+    return try place(of: time)
+  }
+
+  /// The place that a time of the caller's is: where a clip starts or ends if that has been rounded and is the time but
+  /// for rounding, so that no sliver of a clip is cut off.
+  func place(of time: MediaTime) throws(EditingError) -> MediaTime {
+    try mapErrors(to: EditingError.time) { () throws(TimeError) in
+      let place = try time.place
+      for clip in clips {
+        for edge in [clip.target.start, clip.target.end] where edge.hasBeenRounded && edge != place {
+          if try edge.isNear(place) { return edge }
+        }
+      }
+      return place
+    }
+  }
+
+  private func place(of range: MediaTimeRange) throws(EditingError) -> MediaTimeRange {
+    let (start, end) = (try place(of: range.start), try place(of: range.end))
+    guard start < end else { throw .emptyRange(range) }
+    return try mapErrors(to: EditingError.time) { () throws(TimeError) in try MediaTimeRange(start: start, end: end) }
   }
 
   /// Makes a gap at `time`.
   mutating func open(at time: MediaTime, for duration: MediaTime) throws(EditingError) {
     try split(at: time)
-    try move(from: time, by: duration)
+    try place(from: time) { (time) throws(TimeError) in try time + duration.exact }
   }
 
   /// Adds a clip, which must not overlap another.
@@ -89,9 +105,27 @@ extension CompositionTrack {
     clips.insert(clip, at: index)
   }
 
-  private mutating func move(from time: MediaTime, by offset: MediaTime) throws(EditingError) {
+  /// Gives each clip from `time` on another place. Clips that follow each other without a gap still do.
+  /// - Parameters:
+  ///   - end: clips before it last `rate` times as long.
+  ///   - moved: where a time of the track goes.
+  private mutating func place(
+    from time: MediaTime, until end: MediaTime? = nil, rate: Rational = .one,
+    _ moved: (Rational) throws(TimeError) -> Rational
+  ) throws(EditingError) {
+    var last: (before: MediaTime, after: MediaTime)?
     for index in clips.indices where time <= clips[index].target.start {
-      try clips[index].move(by: offset)
+      let old = clips[index].target
+      let stretch = end.map { old.start < $0 } ?? false ? rate : .one
+      try mapErrors(to: EditingError.time) { () throws(TimeError) in
+        if let last, last.before == old.start {
+          try clips[index].place(at: last.after, rate: stretch)
+        } else {
+          let start = try MediaTime(place: moved(old.start.exact))
+          try clips[index].place(at: start.rounded(if: old.start.hasBeenRounded), rate: stretch)
+        }
+      }
+      last = (old.end, clips[index].target.end)
     }
   }
 
@@ -99,40 +133,54 @@ extension CompositionTrack {
   private mutating func split(at time: MediaTime) throws(EditingError) {
     guard let index = clips.firstIndex(where: { $0.target.start < time && time < $0.target.end }) else { return }
     let clip = clips[index]
-    let halves = try mapErrors(to: EditingError.time) { () throws(TimeError) in
-      var (first, second) = (clip, clip)
-      first.target = try MediaTimeRange(start: clip.target.start, end: time)
-      second.target = try MediaTimeRange(start: time, end: clip.target.end)
-      if !clip.source.isEmpty {
-        let middle = try MediaTime(clip.sourceTime(at: time))
-        let before = try MediaTimeRange(start: clip.source.start, end: middle)
-        let after = try MediaTimeRange(start: middle, end: clip.source.end)
-        (first.source, second.source) = clip.retiming.isReversed ? (after, before) : (before, after)
-        if let speed = clip.retiming?.speed {
-          second.retiming?.speed = try speed.suffix(from: time - clip.target.start)
-        }
-      }
-      return [first, second]
-    }
+    let halves = try mapErrors(to: EditingError.time) { () throws(TimeError) in try clip.halves(at: time) }
     clips.replaceSubrange(index...index, with: halves)
   }
 }
 
 extension Clip {
-  fileprivate mutating func move(by offset: MediaTime) throws(EditingError) {
-    try mapErrors(to: EditingError.time) { () throws(TimeError) in
-      try place { (range) throws(TimeError) in try range.shifted(by: offset) }
+  /// The parts before and after a time within the clip.
+  fileprivate func halves(at time: MediaTime) throws(TimeError) -> [Clip] {
+    var (first, second) = (self, self)
+    first.target = try target.part(from: target.start, to: time)
+    second.target = try target.part(from: time, to: target.end)
+    (first.pan, second.pan) = try pan?.parts(before: time) ?? (nil, nil)
+    guard !source.isEmpty else { return [first, second] }
+    if let speed = retiming?.speed {
+      let middle = try MediaTime(sourceTime(at: time))
+      let before = try MediaTimeRange(start: source.start, end: middle)
+      let after = try MediaTimeRange(start: middle, end: source.end)
+      (first.source, second.source) = retiming.isReversed ? (after, before) : (before, after)
+      second.retiming?.speed = try speed.suffix(from: time - target.start)
+      return [first, second]
     }
+    // Each plays its share of the source, at its own speed exactly as long as it lasts.
+    let speed = try source.duration / target.duration
+    func share(_ part: MediaTimeRange) throws(TimeError) -> MediaTime {
+      speed == .one ? part.duration : try MediaTime(stored: part.duration.exact * speed)
+    }
+    let (played, rest) = (try share(first.target), try share(second.target))
+    let earlier = try MediaTimeRange(start: source.start, duration: retiming.isReversed ? rest : played)
+    let later = try MediaTimeRange(
+      start: MediaTime(stored: source.start.exact + earlier.duration.exact),
+      duration: retiming.isReversed ? played : rest)
+    (first.source, second.source) = retiming.isReversed ? (later, earlier) : (earlier, later)
+    return [first, second]
   }
 
-  /// Gives the clip, and what changes over it, other places on the composition's timeline.
-  fileprivate mutating func place(
-    _ placed: (MediaTimeRange) throws(TimeError) -> MediaTimeRange
-  ) throws(TimeError) {
-    target = try placed(target)
+  /// Gives the clip, and what changes over it, another place on the composition's timeline.
+  /// - Parameter rate: how many times as long as before it lasts.
+  fileprivate mutating func place(at start: MediaTime, rate: Rational) throws(TimeError) {
+    let (before, after) = (try target.start.exact, try start.exact)
+    let duration = rate == .one ? target.duration : try MediaTime(stored: target.duration.exact * rate)
+    target = try MediaTimeRange(placing: start, lasting: duration)
+    if rate != .one, let speed = retiming?.speed { retiming?.speed = try speed.lasting(rate) }
     guard var ramps = pan?.ramps else { return }
     for index in ramps.indices where RampList.earliest < ramps[index].over.start {
-      ramps[index].over = try placed(ramps[index].over)
+      let over = ramps[index].over
+      ramps[index].over = try MediaTimeRange(
+        start: MediaTime(stored: after + (over.start.exact - before) * rate),
+        duration: MediaTime(stored: over.duration.exact * rate))
     }
     pan = RampList(ramps)
   }
@@ -166,7 +214,7 @@ public struct AssetRange: Sendable, Hashable {
   func clip(_ track: TrackDescription, at start: MediaTime) throws(EditingError) -> Clip {
     if range.isEmpty { throw .emptyRange(range) }
     let target = try mapErrors(to: EditingError.time) { () throws(TimeError) in
-      try MediaTimeRange(start: start, duration: range.duration)
+      try MediaTimeRange(placing: start, lasting: range.duration)
     }
     if track.video?.isStill == true {
       let moment = try mapErrors(to: EditingError.time) { () throws(TimeError) in

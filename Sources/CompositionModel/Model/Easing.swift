@@ -22,26 +22,33 @@ public enum Easing: Sendable, Hashable {
   public func callAsFunction(_ position: Double) -> Double {
     guard position > 0 else { return 0 }
     guard position < 1 else { return 1 }
+    if let (x1, y1, x2, y2) = controlPoints {
+      return Self.coordinate(Self.parameter(at: position, x1, x2), y1, y2)
+    }
+    return self == .hold ? 0 : position
+  }
+
+  /// Nil if it is no curve.
+  var controlPoints: (x1: Double, y1: Double, x2: Double, y2: Double)? {
     switch self {
-    case .linear: return position
-    case .easeIn: return Self.value(at: position, 0.42, 0, 1, 1)
-    case .easeOut: return Self.value(at: position, 0, 0, 0.58, 1)
-    case .easeInOut: return Self.value(at: position, 0.42, 0, 0.58, 1)
-    case .hold: return 0
-    case .cubicBezier(let x1, let y1, let x2, let y2): return Self.value(at: position, x1, y1, x2, y2)
+    case .linear, .hold: nil
+    case .easeIn: (0.42, 0, 1, 1)
+    case .easeOut: (0, 0, 0.58, 1)
+    case .easeInOut: (0.42, 0, 0.58, 1)
+    case .cubicBezier(let x1, let y1, let x2, let y2): (x1, y1, x2, y2)
     }
   }
 
-  /// The height of the curve where its horizontal coordinate is `x`. That coordinate never falls, so the curve's
-  /// parameter is found by halving an interval until no number lies between its ends.
-  private static func value(at x: Double, _ x1: Double, _ y1: Double, _ x2: Double, _ y2: Double) -> Double {
+  /// The parameter of the curve where its horizontal coordinate is `x`. That coordinate never falls, so the parameter is
+  /// found by halving an interval until no number lies between its ends.
+  static func parameter(at x: Double, _ x1: Double, _ x2: Double) -> Double {
     var (low, high) = (0.0, 1.0)
     while true {
       let middle = (low + high) / 2
       guard low < middle, middle < high else { break }
       if coordinate(middle, x1, x2) <= x { low = middle } else { high = middle }
     }
-    return coordinate(low, y1, y2)
+    return low
   }
 
   /// A coordinate of the curve from 0 to 1 at parameter `t`: 3(1-t)²t·p1 + 3(1-t)t²·p2 + t³.

@@ -124,10 +124,10 @@ public struct SpeedCurve: Sendable, Hashable, Codable {
     var played = Rational.zero
     for stretch in try stretches {
       let rest = try length - played
-      if rest == .zero { return try MediaTime(stretch.start) }
+      if rest == .zero { return try MediaTime(stored: stretch.start) }
       if stretch.from == stretch.to, stretch.from > .zero {
         let end = try stretch.start + rest / stretch.from
-        if stretch.end.map({ end <= $0 }) ?? true { return try MediaTime(end) }
+        if stretch.end.map({ end <= $0 }) ?? true { return try MediaTime(stored: end) }
       }
       guard let end = stretch.end else { return nil }
       let through = try played + stretch.played(until: end)
@@ -205,7 +205,8 @@ extension Retiming? {
     if let curve = self?.speed {
       played = try curve.played(in: elapsed)
     } else {
-      played = try source.isEmpty ? .zero : elapsed * (source.duration / duration)
+      let isNatural = source.duration == duration
+      played = try source.isEmpty ? .zero : isNatural ? elapsed : elapsed * (source.duration / duration)
     }
     return try isReversed ? source.end.exact - played : source.start.exact + played
   }

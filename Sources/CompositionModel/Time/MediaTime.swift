@@ -1,26 +1,31 @@
 /// A point in time or a duration, in seconds, as an exact fraction: AVFoundation's `CMTime`.
 ///
 /// Two times are equal when their values are (200/2 = 400/4). Arithmetic is exact or throws; it never rounds and never
-/// wraps. Only `rescaled(to:)` rounds.
+/// wraps. Only `rescaled(to:)` rounds, and an edit of a composition, which says so in `hasBeenRounded`.
 public struct MediaTime: Sendable {
-  /// The count of `1/timescale` seconds.
-  public let value: Int64
-  /// Units a second: positive for a finite time. Zero marks the special times.
-  public let timescale: Int32
+  /// As written, which is not always in lowest terms.
+  let numerator: Int128
+  /// Positive for a finite time. Zero marks the special times.
+  let denominator: Int64
+  /// Whether the time is the place of a clip that was rounded to the nearest `roundingTimescale`th of a second because
+  /// the exact place is too finely divided, or was computed from such a time: the flag of `CMTime` with this name. It
+  /// plays no part in comparisons, and is not written to JSON.
+  public let hasBeenRounded: Bool
 
-  private init(special: Int64) {
-    value = special
-    timescale = 0
+  /// Units a second to which the place of a clip is rounded if it does not fit an `Int64` over an `Int32`. Each usual
+  /// frame rate (24000/1001, 24, 25, 30000/1001, 30, 48, 50, 60000/1001, 60, 120) and sample rate (8000 to 192,000 Hz)
+  /// has times that are whole numbers of these.
+  public static let roundingTimescale: Int32 = 705_600_000
+
+  private init(_ numerator: Int128, _ denominator: Int64, hasBeenRounded: Bool = false) {
+    self.numerator = numerator
+    self.denominator = denominator
+    self.hasBeenRounded = hasBeenRounded
   }
 
   /// `value / timescale` seconds. A timescale that is not positive gives `.invalid`, as `CMTimeMake` does.
   public init(value: Int64, timescale: Int32) {
-    guard timescale > 0 else {
-      self = .invalid
-      return
-    }
-    self.value = value
-    self.timescale = timescale
+    if timescale > 0 { self.init(Int128(value), Int64(timescale)) } else { self = .invalid }
   }
 
   /// A whole number of seconds.
@@ -28,43 +33,48 @@ public struct MediaTime: Sendable {
     self.init(value: seconds, timescale: 1)
   }
 
-  /// The exact time, or `.overflow` if it does not fit 64 over 32 bits.
+  /// The exact time, or `.overflow` if its denominator does not fit 64 bits.
   public init(_ exact: Rational) throws(TimeError) {
-    guard let value = Int64(exactly: exact.numerator), let timescale = Int32(exactly: exact.denominator) else {
-      throw .overflow
-    }
-    self.init(value: value, timescale: timescale)
+    guard let denominator = Int64(exactly: exact.denominator) else { throw .overflow }
+    self.init(exact.numerator, denominator)
   }
 
+  /// The count of `1/timescale` seconds. The places of clips are exactly these two numbers; a time that is more finely
+  /// divided, as the difference of two may be, is given to the nearest `roundingTimescale`th of a second. `exact` has
+  /// all of it.
+  public var value: Int64 { terms.value }
+  /// Units a second: positive for a finite time. Zero marks the special times.
+  public var timescale: Int32 { terms.timescale }
+
   /// Not a time. As the place of an insertion it means the end of the track.
-  public static let invalid = MediaTime(special: 0)
-  public static let positiveInfinity = MediaTime(special: 1)
-  public static let negativeInfinity = MediaTime(special: -1)
+  public static let invalid = MediaTime(0, 0)
+  public static let positiveInfinity = MediaTime(1, 0)
+  public static let negativeInfinity = MediaTime(-1, 0)
   public static let zero = MediaTime(value: 0, timescale: 1)
 
   /// Finite: neither invalid nor infinite.
-  public var isNumeric: Bool { timescale > 0 }
+  public var isNumeric: Bool { denominator > 0 }
   /// Finite or infinite.
-  public var isValid: Bool { isNumeric || value != 0 }
+  public var isValid: Bool { isNumeric || numerator != 0 }
 
   /// The exact fraction. Throws `.notNumeric` for a time that is invalid or infinite.
   public var exact: Rational {
     get throws(TimeError) {
       guard isNumeric else { throw .notNumeric }
-      return try Rational(Int128(value), Int128(timescale))
+      return try Rational(numerator, Int128(denominator))
     }
   }
 
   public static func + (left: MediaTime, right: MediaTime) throws(TimeError) -> MediaTime {
-    try MediaTime(left.exact + right.exact)
+    try MediaTime(left.exact + right.exact).rounded(if: left.hasBeenRounded || right.hasBeenRounded)
   }
 
   public static func - (left: MediaTime, right: MediaTime) throws(TimeError) -> MediaTime {
-    try MediaTime(left.exact - right.exact)
+    try MediaTime(left.exact - right.exact).rounded(if: left.hasBeenRounded || right.hasBeenRounded)
   }
 
   public static func * (left: MediaTime, right: Rational) throws(TimeError) -> MediaTime {
-    try MediaTime(left.exact * right)
+    try MediaTime(left.exact * right).rounded(if: left.hasBeenRounded)
   }
 
   /// How many times `right` fits into `left`: a pure number, such as a rate.
@@ -81,13 +91,33 @@ public struct MediaTime: Sendable {
 
   /// Seconds as a `Double`, for display and for ramps, where exactness is no longer needed.
   public var approximateSeconds: Double {
-    isNumeric ? Double(value) / Double(timescale) : value == 0 ? .nan : value > 0 ? .infinity : -.infinity
+    guard isNumeric else { return numerator == 0 ? .nan : numerator > 0 ? .infinity : -.infinity }
+    // A conversion from 64 bits is rounded once.
+    return (Int64(exactly: numerator).map { Double($0) } ?? Double(numerator)) / Double(denominator)
   }
 
-  private var lowestTerms: (value: Int64, timescale: Int32) {
-    guard isNumeric else { return (value, 0) }
-    let divisor = Rational.greatestCommonDivisor(UInt128(value.magnitude), UInt128(timescale.magnitude))
-    return (value / Int64(divisor), timescale / Int32(divisor))
+  /// The same time, flagged if a condition holds or it is already.
+  func rounded(if condition: Bool) -> MediaTime {
+    MediaTime(numerator, denominator, hasBeenRounded: hasBeenRounded || condition)
+  }
+
+  private var terms: (value: Int64, timescale: Int32) {
+    func fitting(_ terms: (numerator: Int128, denominator: Int64)) -> (Int64, Int32)? {
+      guard let value = Int64(exactly: terms.numerator), let timescale = Int32(exactly: terms.denominator) else {
+        return nil
+      }
+      return (value, timescale)
+    }
+    if let terms = fitting((numerator, denominator)) ?? fitting(lowestTerms) { return terms }
+    let nearest = try? exact * Rational(Self.roundingTimescale)  // Overflow: the time is too large for this timescale.
+    if let value = nearest.flatMap({ Int64(exactly: $0.rounded) }) { return (value, Self.roundingTimescale) }
+    return (Int64(clamping: numerator / Int128(denominator)), 1)
+  }
+
+  private var lowestTerms: (numerator: Int128, denominator: Int64) {
+    guard isNumeric else { return (numerator, 0) }
+    let divisor = Rational.greatestCommonDivisor(numerator.magnitude, UInt128(denominator.magnitude))
+    return divisor == 1 ? (numerator, denominator) : (numerator / Int128(divisor), denominator / Int64(divisor))
   }
 }
 
@@ -98,31 +128,33 @@ extension MediaTime: Hashable {
 
   public func hash(into hasher: inout Hasher) {
     let terms = lowestTerms
-    hasher.combine(terms.value)
-    hasher.combine(terms.timescale)
+    hasher.combine(terms.numerator)
+    hasher.combine(terms.denominator)
   }
 }
 
 extension MediaTime: Comparable {
   /// Orders by value. As in CoreMedia: -∞ < every finite time < +∞ < invalid.
   public static func < (left: MediaTime, right: MediaTime) -> Bool {
-    if left.isNumeric, right.isNumeric {
-      let a = Int128(left.value) * Int128(right.timescale)
-      let b = Int128(right.value) * Int128(left.timescale)
-      return a < b
+    guard left.isNumeric, right.isNumeric else { return left.rank < right.rank }
+    if left.denominator == right.denominator { return left.numerator < right.numerator }
+    if let a = Int64(exactly: left.numerator), let b = Int64(exactly: right.numerator) {
+      return Int128(a) * Int128(right.denominator) < Int128(b) * Int128(left.denominator)
     }
-    return left.rank < right.rank
+    let a = left.numerator.multipliedFullWidth(by: Int128(right.denominator))
+    let b = right.numerator.multipliedFullWidth(by: Int128(left.denominator))
+    return a.high == b.high ? a.low < b.low : a.high < b.high
   }
 
-  private var rank: Int { isNumeric ? 1 : value < 0 ? 0 : value > 0 ? 2 : 3 }
+  private var rank: Int { isNumeric ? 1 : numerator < 0 ? 0 : numerator > 0 ? 2 : 3 }
 }
 
 extension MediaTime: CustomStringConvertible {
   /// `7/30`, `5`, `invalid`, `+inf` or `-inf`. In lowest terms, so that equal times have equal descriptions.
   public var description: String {
-    guard isNumeric else { return value == 0 ? "invalid" : value > 0 ? "+inf" : "-inf" }
+    guard isNumeric else { return numerator == 0 ? "invalid" : numerator > 0 ? "+inf" : "-inf" }
     let terms = lowestTerms
-    return terms.timescale == 1 ? "\(terms.value)" : "\(terms.value)/\(terms.timescale)"
+    return terms.denominator == 1 ? "\(terms.numerator)" : "\(terms.numerator)/\(terms.denominator)"
   }
 
   /// Reads the format of `description`. Nil for any other text.
@@ -133,13 +165,9 @@ extension MediaTime: CustomStringConvertible {
     case "-inf": self = .negativeInfinity
     default:
       let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
-      guard let value = Int64(parts[0]) else { return nil }
-      guard parts.count == 2 else {
-        self.init(seconds: value)
-        return
-      }
-      guard let timescale = Int32(parts[1]), timescale > 0 else { return nil }
-      self.init(value: value, timescale: timescale)
+      guard let numerator = Int64(parts[0]).map({ Int128($0) }) ?? Int128(parts[0]) else { return nil }
+      guard let denominator = parts.count == 2 ? Int64(parts[1]) : 1, denominator > 0 else { return nil }
+      self.init(numerator, denominator)
     }
   }
 }
@@ -158,79 +186,4 @@ extension MediaTime: Codable {
     var container = encoder.singleValueContainer()
     try container.encode(description)
   }
-}
-
-/// A half-open range of time [start, start+duration): AVFoundation's `CMTimeRange`.
-public struct MediaTimeRange: Sendable, Hashable, Codable {
-  public let start: MediaTime
-  /// Not negative.
-  public let duration: MediaTime
-
-  /// Throws `.notNumeric` unless both are finite and the duration is not negative, `.overflow` if the end does not fit.
-  public init(start: MediaTime, duration: MediaTime) throws(TimeError) {
-    guard duration.isNumeric, start.isNumeric, duration.value >= 0 else { throw .notNumeric }
-    self.start = start
-    self.duration = duration
-    end = try start + duration
-  }
-
-  /// The range from `start` up to, and without, `end`.
-  public init(start: MediaTime, end: MediaTime) throws(TimeError) {
-    try self.init(start: start, duration: end - start)
-  }
-
-  /// The empty range at a finite time.
-  package init(emptyAt start: MediaTime) {
-    self.start = start
-    duration = .zero
-    end = start
-  }
-
-  /// The first time after the range.
-  public let end: MediaTime
-
-  public var isEmpty: Bool { duration == .zero }
-
-  /// Whether a time is in the range. Its end is not.
-  public func contains(_ time: MediaTime) -> Bool { start <= time && time < end }
-
-  /// Whether every time of `other` is in this range. An empty range is contained if it starts in this range or at its
-  /// end.
-  public func contains(_ other: MediaTimeRange) -> Bool { start <= other.start && other.end <= end }
-
-  /// The times in both ranges. Nil if there are none, as for ranges that only touch.
-  public func intersection(_ other: MediaTimeRange) throws(TimeError) -> MediaTimeRange? {
-    let (start, end) = (max(start, other.start), min(end, other.end))
-    return start < end ? try MediaTimeRange(start: start, end: end) : nil
-  }
-
-  /// The smallest range that holds both.
-  public func union(_ other: MediaTimeRange) throws(TimeError) -> MediaTimeRange {
-    try MediaTimeRange(start: min(start, other.start), end: max(end, other.end))
-  }
-
-  /// The same duration, `offset` later.
-  public func shifted(by offset: MediaTime) throws(TimeError) -> MediaTimeRange {
-    try MediaTimeRange(start: start + offset, duration: duration)
-  }
-
-  private enum CodingKeys: CodingKey { case start, duration }
-
-  public init(from decoder: any Decoder) throws {
-    let container = try decoder.container(keyedBy: CodingKeys.self)
-    try self.init(
-      start: container.decode(MediaTime.self, forKey: .start),
-      duration: container.decode(MediaTime.self, forKey: .duration))
-  }
-
-  public func encode(to encoder: any Encoder) throws {
-    var container = encoder.container(keyedBy: CodingKeys.self)
-    try container.encode(start, forKey: .start)
-    try container.encode(duration, forKey: .duration)
-  }
-}
-
-extension MediaTimeRange: CustomStringConvertible {
-  /// The notation of documents: `4..9`.
-  public var description: String { "\(start)..\(end)" }
 }

@@ -27,8 +27,9 @@ public struct Rational: Sendable, Hashable {
     self.init(reduced: Int128(numerator) / Int128(divisor), Int128(denominator) / Int128(divisor))
   }
 
+  /// A whole number. One beyond ±(2^127 - 1), which no fraction holds, becomes the nearest that is held.
   public init(_ integer: some FixedWidthInteger) {
-    self.init(reduced: Int128(integer), 1)
+    self.init(reduced: max(-Int128.max, Int128(clamping: integer)), 1)
   }
 
   public static let zero = Rational(0)
@@ -36,11 +37,20 @@ public struct Rational: Sendable, Hashable {
 
   static func greatestCommonDivisor(_ a: UInt128, _ b: UInt128) -> UInt128 {
     var (a, b) = (a, b)
-    while b != 0 { (a, b) = (b, a % b) }
-    return a == 0 ? 1 : a
+    while b > UInt128(UInt64.max) { (a, b) = (b, a % b) }
+    guard b != 0 else { return a == 0 ? 1 : a }
+    // Nearly all are so short, and a division of 64 bits takes a fraction of the time of one of 128.
+    var (c, d) = (UInt64(truncatingIfNeeded: b), UInt64(truncatingIfNeeded: a <= UInt128(UInt64.max) ? a : a % b))
+    while d != 0 { (c, d) = (d, c % d) }
+    return UInt128(c)
   }
 
   public static func + (left: Rational, right: Rational) throws(TimeError) -> Rational {
+    if left.denominator == 1, right.denominator == 1 {
+      let (sum, overflow) = left.numerator.addingReportingOverflow(right.numerator)
+      if overflow || sum == .min { throw .overflow }
+      return Rational(reduced: sum, 1)
+    }
     let divisor = Int128(greatestCommonDivisor(left.denominator.magnitude, right.denominator.magnitude))
     let scaledLeft = try multiply(left.numerator, right.denominator / divisor)
     let scaledRight = try multiply(right.numerator, left.denominator / divisor)
@@ -112,19 +122,23 @@ extension Rational: CustomStringConvertible {
 
 /// Why an exact computation on times has no exact answer.
 public enum TimeError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// The exact result does not fit: a `MediaTime` holds an `Int64` over an `Int32`, a `Rational` an `Int128` over an
-  /// `Int128`. No result is rounded or wrapped instead.
+  /// The exact result does not fit: a `Rational` holds an `Int128` over an `Int128`, a `MediaTime` an `Int128` over an
+  /// `Int64`, and a time that is written in a document an `Int64` over an `Int32`. No result is rounded or wrapped
+  /// instead.
   case overflow
   /// A division by zero, such as the rate of a range with no duration.
   case divisionByZero
   /// An invalid or infinite time where a finite one is needed.
   case notNumeric
+  /// A range whose end is before its start, or whose duration is negative.
+  case negativeDuration
 
   public var description: String {
     switch self {
     case .overflow:
-      "a time is too large, or too finely divided, to be kept exactly (a time is a 64-bit count of 1/timescale seconds)"
+      "a time is too large, or too finely divided, to be kept exactly"
     case .divisionByZero: "a time was divided by zero"
+    case .negativeDuration: "a range ends before it starts"
     case .notNumeric: "an invalid or infinite time was used where a finite one is needed"
     }
   }

@@ -50,7 +50,7 @@ struct ConnectedBuilds: Sendable {
     let known = known
     let uses = request.compositorUses.filter { !known.contains($0.compositor.name) }
     let found = known.isEmpty ? "it has none" : "it has \(Self.list(known.sorted()))"
-    let hint = "a worker program that has it is given by --worker-executable"
+    let hint = "use a worker program that has it"
     if uses.isEmpty { return [Problem(pointer: "", message: reason)] }
     return uses.map {
       Problem(

@@ -61,11 +61,14 @@ package struct PlanReport: Sendable, Hashable, Codable {
   /// pictures.
   package var outputs: [OutputReport]?
 
+  /// The clips whose places have been rounded, because they are too finely divided to be kept exactly. Nil: none.
+  package var roundedPlaces: [RoundedPlace]?
+
   private enum CodingKeys: String, CodingKey {
     case container, duration, frames
     case video = "picture"
     case audio = "sound"
-    case instructions, segments, damage, warnings, outputs
+    case instructions, segments, damage, warnings, outputs, roundedPlaces
   }
 
   init(_ planned: PlannedJob, _ request: JobRequest) throws {
@@ -78,6 +81,7 @@ package struct PlanReport: Sendable, Hashable, Codable {
     damage = DamageReport.list(plan.damage, request)
     warnings = planned.warnings
     outputs = planned.outputs
+    roundedPlaces = plan.roundedPlaces
     if let format = plan.format, let encoder = plan.segments.first?.task.encoder {
       video = Video(
         codec: encoder.codec.rawValue, width: format.size.width, height: format.size.height,

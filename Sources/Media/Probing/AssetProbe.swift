@@ -196,6 +196,7 @@ package enum AssetProbe {
       do throws(TimeError) {
         let start = try MediaTime(tick.exact * Rational(chapter.pointee.start) - zero)
         let end = try MediaTime(tick.exact * Rational(chapter.pointee.end) - zero)
+        guard start.isPlace, end.isPlace else { return nil }
         return Chapter(
           range: try MediaTimeRange(start: start, end: max(start, end)),
           title: [String: String](metadata: chapter.pointee.metadata)["title"])

@@ -84,17 +84,20 @@ struct TrackFinding {
       () throws(TimeError) -> (Int64, MediaTimeRange) in
       guard let origin = Int64(exactly: try (zero / tick.exact).rounded) else { throw .overflow }
       let from = try tick * (Rational(start) - Rational(origin))
+      guard from.isPlace else { throw .overflow }
       if let length {
         let duration = try Rational(Int128(length.samples), Int128(length.sampleRate))
-        do {
-          return (origin, try MediaTimeRange(start: from, duration: MediaTime(duration)))
-        } catch {
+        let range = try MediaTimeRange(start: from, duration: MediaTime(duration))
+        if range.end.isPlace { return (origin, range) } else {
           // No fraction of a second has both such fine ticks and the samples: the nearest tick is taken.
           let ticks = try (duration / tick.exact).rounded
-          return (origin, try MediaTimeRange(start: from, duration: MediaTime(tick.exact * Rational(ticks))))
+          let whole = try MediaTimeRange(start: from, duration: MediaTime(tick.exact * Rational(ticks)))
+          guard whole.end.isPlace else { throw .overflow }
+          return (origin, whole)
         }
       }
       let to = try tick * (Rational(max(start, end)) - Rational(origin))
+      guard to.isPlace else { throw .overflow }
       return (origin, try MediaTimeRange(start: from, end: to))
     }
     description.origin = origin

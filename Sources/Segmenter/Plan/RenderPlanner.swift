@@ -54,6 +54,7 @@ package enum RenderPlanner {
       },
       segments: segments, audio: audio, stitch: stitch,
       damage: damage)
+    plan.roundedPlaces = edit.composition.roundedPlaces
     plan.ladder = ladder
     if let ladder, let outputs = edit.outputs {
       plan.ladder?.stitches = try ladder.stitches(outputs, of: edit, segments: segments, sources: lookup)
@@ -95,6 +96,7 @@ package enum RenderPlanner {
       frameCount: frameCount, start: range.start, duration: range.duration, format: nil, instructions: [], segments: [],
       audio: nil, stitch: stitch, damage: damage)
     plan.passthrough = task
+    plan.roundedPlaces = edit.composition.roundedPlaces
     return plan
   }
 
@@ -200,6 +202,8 @@ package struct RenderPlan: Sendable, Hashable, Codable {
   package var passthrough: PassthroughTask?
   /// Nil if the film has one output. Else `audio` and `stitch` are those of its first output.
   package var ladder: LadderPlan?
+  /// The clips whose places have been rounded. Nil: none.
+  package var roundedPlaces: [RoundedPlace]?
 
   package init(
     frameCount: Int, start: MediaTime = .zero, duration: MediaTime, format: VideoTaskFormat?,

@@ -102,7 +102,13 @@ extension JSONValue {
       {
         return range
       }
-      throw problem("\(shown) should be a range in seconds, such as \"4..9\"")
+      if let plus = text.firstIndex(of: "+"), let start = MediaTime(notation: String(text[..<plus])),
+        let duration = MediaTime(notation: String(text[text.index(after: plus)...])),
+        let range = try? MediaTimeRange(start: start, duration: duration)
+      {
+        return range
+      }
+      throw problem("\(shown) should be a range in seconds, such as \"4..9\" or \"4+5\"")
     }
   }
 
@@ -194,7 +200,10 @@ extension JSONValue {
   static func flag(_ flag: Bool) -> JSONValue { JSONValue(content: .boolean(flag)) }
   static func integer(_ number: Int) -> JSONValue { JSONValue(content: .number("\(number)")) }
   static func time(_ time: MediaTime) -> JSONValue { .text(time.description) }
-  static func range(_ range: MediaTimeRange) -> JSONValue { .text(range.description) }
+  /// With its end, or with its duration if the end is more finely divided than a document can write.
+  static func range(_ range: MediaTimeRange) -> JSONValue {
+    MediaTime(notation: range.end.description) == nil ? .text("\(range.start)+\(range.duration)") : .text("\(range)")
+  }
 
   /// `checkNumbers` of the whole document finds a number that is not finite, with its place.
   static func number(_ number: Double) -> JSONValue { JSONValue(content: .number("\(number)")) }

@@ -60,7 +60,7 @@ extension Clip {
     let target: MediaTimeRange
     do {
       target = try MediaTimeRange(
-        start: try fields.required("at").time, duration: try fields.required("duration").time)
+        placing: try fields.required("at").time.place, lasting: try fields.required("duration").time)
     } catch let error as DocumentError {
       throw error
     } catch {

@@ -122,8 +122,10 @@ public struct AssetSource: Sendable, Hashable {
     AssetRange(asset: id, description: description, range: range)
   }
 
-  /// A range from `start` up to, and without, `end`.
+  /// A range from `start` up to, and without, `end`. Throws `EditingError.endsBeforeStart` if the end is before the
+  /// start.
   public func range(from start: MediaTime, to end: MediaTime) throws(EditingError) -> AssetRange {
+    if start.isNumeric, end.isNumeric, end < start { throw .endsBeforeStart(start, end: end) }
     do { return range(try MediaTimeRange(start: start, end: end)) } catch { throw .time(error) }
   }
 

@@ -1,3 +1,4 @@
+import NIOCore
 package import SystemSupport
 
 /// The address of a coordinator, written as `host:port`, `[::1]:port`, or a host alone.
@@ -29,8 +30,21 @@ package struct WireAddress: Sendable, Hashable, CustomStringConvertible {
       host = text[..<colon]
       port = Int(text[text.index(after: colon)...])
     }
-    guard !host.isEmpty, let port, (0...65535).contains(port) else { return nil }
+    guard !host.isEmpty, let port, (0...65535).contains(port), Self.canBeHost(host) else { return nil }
     self.init(host: String(host), port: port)
+  }
+
+  /// Whether a text can be a name or an IP address. What has a colon must be an IPv6 address, with or without a zone.
+  private static func canBeHost(_ text: Substring) -> Bool {
+    guard text.contains(":") else {
+      let others = "/@?#[]".unicodeScalars
+      return text.unicodeScalars.allSatisfy { $0.value > 0x20 && !$0.properties.isWhitespace && !others.contains($0) }
+    }
+    let (address, zone) = (text.prefix { $0 != "%" }, text.drop { $0 != "%" })
+    guard zone.isEmpty || (zone.count > 1 && zone.dropFirst().allSatisfy { $0.isLetter || $0.isNumber }) else {
+      return false
+    }
+    return (try? SocketAddress(ipAddress: String(address), port: 0))?.protocol == .inet6
   }
 
   /// An address as an option or a variable gives it.

@@ -45,11 +45,14 @@ import Testing
   }
 
   @Test func invalidRangesAreRefused() {
-    #expect(throws: TimeError.notNumeric) { try MediaTimeRange(start: .zero, duration: MediaTime(seconds: -1)) }
+    #expect(throws: TimeError.negativeDuration) { try MediaTimeRange(start: .zero, duration: MediaTime(seconds: -1)) }
+    #expect(throws: TimeError.negativeDuration) { try MediaTimeRange(start: MediaTime(seconds: 3), end: .zero) }
     #expect(throws: TimeError.notNumeric) { try MediaTimeRange(start: .invalid, duration: .zero) }
     #expect(throws: TimeError.notNumeric) { try MediaTimeRange(start: .zero, duration: .positiveInfinity) }
+    let greatest = try MediaTime(Rational(.max, 1))
+    #expect(throws: TimeError.overflow) { try MediaTimeRange(start: greatest, duration: MediaTime(seconds: 1)) }
     #expect(throws: TimeError.overflow) {
-      try MediaTimeRange(start: MediaTime(value: .max, timescale: 1), duration: MediaTime(seconds: 1))
+      try MediaTimeRange(placing: MediaTime(value: .max, timescale: 1), lasting: MediaTime(seconds: 1))
     }
   }
 }

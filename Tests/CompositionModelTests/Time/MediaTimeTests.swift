@@ -96,14 +96,16 @@ private struct SlowFraction {
   }
 
   @Test func aResultThatDoesNotFitIsAnError() {
-    let greatest = MediaTime(value: .max, timescale: 1)
+    let greatest = try MediaTime(Rational(.max, 1))
     #expect(throws: TimeError.overflow) { try greatest + MediaTime(seconds: 1) }
     #expect(throws: TimeError.overflow) { try greatest + MediaTime(value: 1, timescale: 2) }
     #expect(throws: TimeError.overflow) { try greatest * Rational(2) }
-    #expect(throws: TimeError.overflow) {
-      try MediaTime(value: 1, timescale: 2_147_483_647) + MediaTime(value: 1, timescale: 2_147_483_646)
-    }
-    #expect(throws: TimeError.overflow) { try greatest.rescaled(to: 2) }
+    // The denominator of a difference of times of 64 over 32 bits fits; that of a time and such a difference may not.
+    let primes = [2_147_483_647, 2_147_483_629, 2_147_483_587].map { MediaTime(value: 1, timescale: Int32($0)) }
+    let sum = try primes[0] + primes[1]
+    #expect(try sum.exact == Rational(4_294_967_276, 2_147_483_647 * 2_147_483_629))
+    #expect(throws: TimeError.overflow) { try sum + primes[2] }
+    #expect(throws: TimeError.overflow) { try MediaTime(value: .max, timescale: 1).rescaled(to: 2) }
     #expect(throws: TimeError.divisionByZero) { try MediaTime(seconds: 1) / .zero }
     #expect(throws: TimeError.overflow) { try Rational(.max, 1) + .one }
     #expect(throws: TimeError.overflow) { try Rational(.max, 1) * Rational(2) }
