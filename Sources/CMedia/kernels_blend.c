@@ -85,7 +85,7 @@ void sheaf_halve16(
   }
 }
 
-void sheaf_limit_rgba(struct sheaf_rgba_planes planes, int width, int height) {
+void sheaf_unhalve_rgba(struct sheaf_rgba_planes planes, int width, int height) {
   for (int y = 0; y < height; y++) {
     uint16_t *alphas = ROW(uint16_t, planes.plane[3], planes.stride, y);
     for (int x = 0; x < width; x++) {
@@ -97,6 +97,16 @@ void sheaf_limit_rgba(struct sheaf_rgba_planes planes, int width, int height) {
         *colour = (uint16_t)(value < 0 ? 0 : value > limit ? limit : value);
       }
       alphas[x] = (uint16_t)limit;
+    }
+  }
+}
+
+void sheaf_limit_rgba(struct sheaf_rgba_planes planes, int width, int height) {
+  for (int y = 0; y < height; y++) {
+    const uint16_t *alphas = ROW(uint16_t, planes.plane[3], planes.stride, y);
+    for (int plane = 0; plane < 3; plane++) {
+      uint16_t *colours = ROW(uint16_t, planes.plane[plane], planes.stride, y);
+      for (int x = 0; x < width; x++) colours[x] = colours[x] < alphas[x] ? colours[x] : alphas[x];
     }
   }
 }

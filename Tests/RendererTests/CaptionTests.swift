@@ -182,6 +182,22 @@ import Testing
     #expect(top.first! > 18 && top.first! < 40 && top.last! < 70)
   }
 
+  /// Lines are wrapped between the margins at the sides, which are those above and below unless they have their own.
+  @Test(arguments: [(20, nil, 20), (20, 90, 90), (50, 0, 0), (3, 61, 61)] as [(Int, Int?, Int)])
+  func `the margins at the sides are apart from those above and below`(margin: Int, side: Int?, right: Int) throws {
+    let words = Array(repeating: "M", count: 24).joined(separator: " ")
+    let film = try Film("1\n00:00:00,000 --> 00:00:01,000\n\(words)\n", as: "talk.srt")
+    let own = side.map { #", "sideMargin": \#($0)"# } ?? ""
+    let frame = [UInt8](try film.frames(#"{ "asset": "c", "outline": 0, "size": 16, "margin": \#(margin)\#(own) }"#)[10])
+    let ink = (0..<(320 * 180)).filter { frame[$0] != frame[0] }
+    let (columns, rows) = (ink.map { $0 % 320 }, ink.map { $0 / 320 })
+    let (first, last, lowest) = (try #require(columns.min()), try #require(columns.max()), try #require(rows.max()))
+    // A word and the space before it are less than 22 pixels wide.
+    #expect((right..<(right + 22)).contains(first), "starts at \(first)")
+    #expect((right..<(right + 22)).contains(319 - last), "ends at \(last)")
+    #expect((margin..<(margin + 6)).contains(179 - lowest), "ends below at \(lowest)")
+  }
+
   @Test func `a line that begins in a script from the right ends at the left`() throws {
     func caption(_ text: String) -> String { "1\n00:00:00,000 --> 00:00:01,000\n\(text)\n" }
     // The second has the direction in its text.

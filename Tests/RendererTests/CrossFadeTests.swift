@@ -15,7 +15,7 @@ import Testing
 
   /// The same samples on both lanes: the volumes add up to 1, so that the mix is the samples themselves, and the volume
   /// of the track applies to both.
-  @Test(arguments: [1.0, 0.5])
+  @Test(arguments: [1.0, 0.71, 0.3125])
   func bothVolumesAddUpToOne(volume: Double) throws {
     let fixture = try AudioFixture()
     let path = fixture.folder.path("noise.wav")

@@ -191,8 +191,8 @@ import Testing
 
   @Test func aSideIsDrawnOverWhatLiesBelow() throws {
     let pictures = try Pictures(.yuv444p, PixelSize(width: 45, height: 29))
-    let from = try pictures.fixture.clip(pictures.sources.a, opacity: .constant(0.5))
-    let to = try pictures.fixture.clip(pictures.sources.a, opacity: .constant(0))
+    let from = try pictures.fixture.clip(pictures.sources.a, opacity: .constant(0.3))
+    let to = try pictures.fixture.clip(pictures.sources.a, opacity: .constant(0.8125))
     let below = PlannedLayer.clip(try pictures.fixture.clip(pictures.sources.b))
     func frame(_ kind: TransitionKind) throws -> [Int] {
       let layer = try pictures.transition(kind, from: from, to: to, progress: 0.4)

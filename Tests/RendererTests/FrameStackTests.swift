@@ -55,7 +55,10 @@ import Testing
     #expect(try shown(Self.clip(2)).layers.flatMap(\.clips).map(\.source) == [1, 2])
     #expect(try shown(Self.clip(2, fit: .cover)).layers.flatMap(\.clips).map(\.source) == [2])
     #expect(try shown(Self.clip(3)).layers.flatMap(\.clips).map(\.source) == [1, 3])
-    #expect(try shown(Self.clip(0, opacity: .constant(0.5))).layers.flatMap(\.clips).map(\.weight) == [16384, 8192])
+    for (opacity, weight) in [(0.3, 4915), (0.5, 8192), (0.875, 14336)] {
+      let faded = try shown(Self.clip(0, opacity: .constant(opacity)))
+      #expect(faded.layers.flatMap(\.clips).map(\.weight) == [16384, weight])
+    }
     #expect(try shown(Self.clip(0, opacity: .constant(0))).layers.flatMap(\.clips).map(\.source) == [1])
   }
 
@@ -72,8 +75,8 @@ import Testing
     #expect(try Self.stack([layer], frame: 0, sources: sources).layers.flatMap(\.clips).map(\.source) == [0])
     // With one side in a gap, the other has its own share only.
     let half = PlannedLayer.dissolve(from: nil, to: try Self.clip(1), progress: ramp)
-    let stack = try Self.stack([half], frame: 15, sources: sources)
-    #expect(stack.layers.flatMap(\.clips).map(\.weight) == [8192])
+    let stack = try Self.stack([half], frame: 7, sources: sources)
+    #expect(stack.layers.flatMap(\.clips).map(\.weight) == [3823])
     #expect(try !Self.hasBase(stack, sources: sources))
   }
 

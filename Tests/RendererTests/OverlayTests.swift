@@ -157,13 +157,13 @@ import Testing
     let text = StyledText(text: "██████", size: 40)
     try fixture.add(text)
     let overlay = PlannedOverlay(
-      content: try fixture.content(text), frames: [0..<20], placement: .anchor(.center, inset: 0), opacity: 0.5,
+      content: try fixture.content(text), frames: [0..<20], placement: .anchor(.center, inset: 0), opacity: 0.7,
       ramps: RampList([ramp]))
     let size = PixelSize(width: 160, height: 90)
     let task = fixture.task([], size: size, colour: ColourTags(matrix: "bt709"), overlays: [overlay])
     let made = try fixture.frames(task).map { PackedFrame($0, size)[0, 80, 45] }
     for (index, luma) in made.enumerated() {
-      let opacity = index < 20 ? 0.5 * min(1, Double(index) / 10) : 0
+      let opacity = index < 20 ? 0.7 * min(1, Double(index) / 10) : 0
       #expect(abs(Double(luma) - (16 + 219 * opacity)) <= 0.55, "frame \(index)")
     }
   }

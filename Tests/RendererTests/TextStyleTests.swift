@@ -88,19 +88,21 @@ import Testing
     #expect(hollow.places.contains { hollow.alpha[$0.y][$0.x] == 1 })
   }
 
-  @Test func `half transparent letters are half transparent, and their outline is not`() throws {
+  @Test(arguments: [32, 77, 128, 191, 240] as [UInt8])
+  func `transparent letters are as transparent as their colour, and their outline is not`(alpha: UInt8) throws {
+    let share = Double(alpha) / 255
     let text = StyledText(
-      text: "M", size: 90, color: Color(red: 255, green: 255, blue: 255, alpha: 128),
+      text: "M", size: 90, color: Color(red: 255, green: 255, blue: 255, alpha: alpha),
       outline: TextOutline(width: 3, color: .black))
     let block = try Self.block(text)
     let letters = try Self.block(StyledText(text: "M", size: 90))
     let (half, full) = (try Picture(block, block.extent), try Picture(letters, block.extent))
     for (x, y) in full.places where full.alpha[y][x] == 1 {
-      #expect(abs(half.alpha[y][x] - 128 / 255) < 0.001 && abs(half.planes[0][y][x] - 128 / 255) < 0.001)
+      #expect(abs(half.alpha[y][x] - share) < 0.001 && abs(half.planes[0][y][x] - share) < 0.001)
     }
     // Between letters and outline there is no gap.
     for (x, y) in full.places where full.alpha[y][x] > 0 && full.alpha[y][x] < 1 {
-      #expect(abs(half.alpha[y][x] - (1 - full.alpha[y][x] * (1 - 128 / 255))) < 0.02)
+      #expect(abs(half.alpha[y][x] - (1 - full.alpha[y][x] * (1 - share))) < 0.02)
     }
   }
 
@@ -135,15 +137,15 @@ import Testing
   @Test func `a box has its padding and its round corners`() throws {
     let text = StyledText(
       text: "Box", size: 40,
-      box: TextBox(color: Color(red: 0, green: 0, blue: 255, alpha: 128), padding: 12, radius: 10))
+      box: TextBox(color: Color(red: 0, green: 0, blue: 255, alpha: 89), padding: 12, radius: 10))
     let block = try Self.block(text)
     let rect = PixelRect(x: -20, y: -20, size: PixelSize(width: block.size.width + 40, height: block.size.height + 40))
     let made = try Picture(block, rect)
     func alpha(_ x: Int, _ y: Int) -> Double { made.alpha[y + 20][x + 20] }
-    #expect(alpha(-13, 5) == 0 && abs(alpha(-12, 20) - 128 / 255) < 0.001 && abs(alpha(20, -12) - 128 / 255) < 0.001)
-    #expect(alpha(block.size.width + 12, 5) == 0 && abs(alpha(block.size.width + 11, 20) - 128 / 255) < 0.001)
+    #expect(alpha(-13, 5) == 0 && abs(alpha(-12, 20) - 89 / 255) < 0.001 && abs(alpha(20, -12) - 89 / 255) < 0.001)
+    #expect(alpha(block.size.width + 12, 5) == 0 && abs(alpha(block.size.width + 11, 20) - 89 / 255) < 0.001)
     // The corner of a circle of 10 pixels: on the diagonal it starts at 10 - 10/√2 = 2.9.
-    #expect(alpha(-12, -12) == 0 && alpha(-11, -11) == 0 && abs(alpha(-8, -8) - 128 / 255) < 0.001)
+    #expect(alpha(-12, -12) == 0 && alpha(-11, -11) == 0 && abs(alpha(-8, -8) - 89 / 255) < 0.001)
     #expect(
       block.extent.contains(
         PixelRect(x: -12, y: -12, size: PixelSize(width: block.size.width + 24, height: block.size.height + 24))))

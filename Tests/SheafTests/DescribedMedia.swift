@@ -143,7 +143,10 @@ struct RandomEdits {
     let style = StyledText(text: "", size: number(10, 40), color: color())
     edit.videoComposition.overlays += [
       .init(.metadata("place", style), place: .anchor(.top)),
-      .init(.metadata("speed", style, decimals: whole(0...1), prefix: "≈ ", suffix: flip() ? " km/h" : "")),
+      .init(
+        .metadata(
+          "speed", style, decimals: whole(0...1), rounding: VideoComposition.Overlay.NumberRounding.allCases[whole(0...2)], prefix: "≈ ",
+          suffix: flip() ? " km/h" : "")),
     ]
     edit.metadataTracks.append(
       .init(id: "level", items: ranges.map { .init(over: $0, .number(from: number(0, 1), to: number(0, 1))) }))
@@ -173,7 +176,7 @@ struct RandomEdits {
     let part = try MediaTimeRange(start: MediaTime(seconds: 1), end: MediaTime(seconds: 9))
     let style = Edit.Captions.Style(
       font: "serif", isItalic: flip(), size: number(10, 60), color: color(), outline: number(0, 4), anchor: .top,
-      margin: flip() ? whole(0...99) : nil)
+      margin: flip() ? whole(0...99) : nil, sideMargin: flip() ? whole(0...99) : nil)
     return [
       Edit.Captions("words", source: flip() ? part : nil, at: MediaTime(value: -1, timescale: 3)),
       Edit.Captions("words", use: .drawn(style)),

@@ -98,6 +98,8 @@ void sheaf_halve16(
   uint16_t *to, ptrdiff_t to_stride, const uint16_t *from, ptrdiff_t from_stride, int width, int height);
 // The reverse, in place, for all planes of a picture. Where alpha has become more than one, the colours are divided by
 // it, so that they are not brighter at an edge; where it is less than zero, all is zero.
+void sheaf_unhalve_rgba(struct sheaf_rgba_planes planes, int width, int height);
+// Limits colours that are multiplied by alpha to alpha.
 void sheaf_limit_rgba(struct sheaf_rgba_planes planes, int width, int height);
 
 // The smallest rectangle that has every sample above 0: left, top, right and bottom, right and bottom being the first

@@ -20,6 +20,7 @@ struct CaptionsEntry: Sendable {
   var outlineColor: Color?
   var anchor: Anchor?
   var margin: Int?
+  var sideMargin: Int?
   var track = CaptionTrack()
   /// The keys of the style that are written.
   var styleKeys: [String]
@@ -27,7 +28,7 @@ struct CaptionsEntry: Sendable {
 
   static let keys = ["asset", "as", "use", "at"]
   static let keysOfStyle = [
-    "font", "bold", "italic", "size", "color", "outline", "outlineColor", "anchor", "margin",
+    "font", "bold", "italic", "size", "color", "outline", "outlineColor", "anchor", "margin", "sideMargin",
   ]
   static let keysOfTracks = TrackLabel.keys + ["default"]
   static let instead = [
@@ -35,6 +36,9 @@ struct CaptionsEntry: Sendable {
     "start": "did you mean 'at'?", "offset": "did you mean 'at'?", "delay": "did you mean 'at'?",
     "burn": "captions are drawn unless \"as\": \"track\" is given", "lang": "did you mean 'language'?",
     "fontsize": "did you mean 'size'?", "position": "did you mean 'anchor'?", "inset": "did you mean 'margin'?",
+    "marginx": "did you mean 'sideMargin'?", "horizontalmargin": "did you mean 'sideMargin'?",
+    "marginl": "did you mean 'sideMargin'?", "marginr": "did you mean 'sideMargin'?",
+    "marginv": "did you mean 'margin'?", "marginy": "did you mean 'margin'?",
     "style": "the keys of the style are \(CaptionsEntry.keysOfStyle.joined(separator: ", "))",
   ]
 
@@ -46,17 +50,19 @@ struct CaptionsEntry: Sendable {
   static let greatestTracksSize = 4 << 20
 
   static let standardFont = "sans-serif"
+  static let margins = 0...4096
 
   /// What is drawn, if the file has no styles of its own. Sizes that are not written are parts of the frame's height.
   /// - Parameter scale: the size of the film to that for which sizes are written.
   func style(frame height: Int, scale: Double) -> CaptionStyle {
     let height = Double(height)
+    func scaled(_ length: Int) -> Int { Int((Double(length) * scale).rounded()) }
     return CaptionStyle(
       font: font ?? Self.standardFont, isBold: isBold, isItalic: isItalic,
       size: size.map { $0 * scale } ?? max(1, (height / 18).rounded()), color: color ?? .white,
       outline: outline.map { $0 * scale } ?? max(1, (height / 360).rounded()), outlineColor: outlineColor ?? .black,
       anchor: anchor ?? .bottom,
-      margin: margin.map { Int((Double($0) * scale).rounded()) } ?? Int((height / 27).rounded()))
+      margin: margin.map(scaled) ?? Int((height / 27).rounded()), sideMargin: sideMargin.map(scaled))
   }
 }
 
@@ -92,7 +98,8 @@ extension DocumentReader {
     entry.outline = number(fields["outline"], in: TextStyleKeys.outlines)
     entry.outlineColor = color(fields["outlineColor"])
     entry.anchor = choice(fields["anchor"], "anchor")
-    entry.margin = integer(fields["margin"], in: 0...4096)
+    entry.margin = integer(fields["margin"], in: CaptionsEntry.margins)
+    entry.sideMargin = integer(fields["sideMargin"], in: CaptionsEntry.margins)
     entry.track = captionTrack(fields)
     let foreign = entry.use == .picture ? CaptionsEntry.keysOfTracks : CaptionsEntry.keysOfStyle
     if use != nil || !fields.has("as") {

@@ -55,6 +55,59 @@ extension DocumentReader {
 }
 
 extension Lowering {
+  /// The film's tags: the document's `color`, or those of the first clip. Where the film is of high definition and the
+  /// clip in BT.601, or the film in H.264 and the clip in HDR, they are those of BT.709.
+  /// - Parameters:
+  ///   - first: The clip that decides. Nil: the film has none.
+  ///   - size: Of the film. Nil: not known yet; it never makes a film HDR.
+  func filmColour(_ first: VideoFormat?, size: PixelSize? = nil) -> ColourTags {
+    var colour = ColourTags()
+    if let first, !first.isRGB {
+      colour = first.colour
+      if first.pixelFormat.hasPrefix("yuvj") { colour.isFullRange = true }
+    }
+    let location = colour.chromaLocation
+    if let color = document.videoComposition.color {
+      colour = color
+    } else if isMadeSDR(colour) || size?.isHighDefinition == true && first?.isInBT601 == true {
+      colour = FilmColour.bt709.tags
+    }
+    colour.chromaLocation = location
+    return colour
+  }
+
+  /// Whether a film without `color` is in SDR although its first clip, which has these tags, is not: browsers and most
+  /// phones play H.264 in 8 bits only. Several outputs show the same pictures.
+  func isMadeSDR(_ first: ColourTags) -> Bool {
+    guard document.videoComposition.color == nil, first.highDynamicRange != nil else { return false }
+    return videoCodec == .h264 || outputInH264 != nil
+  }
+
+  /// The first of several outputs whose pictures are in H.264.
+  private var outputInH264: OutputEntry? {
+    document.export.siblings.first {
+      $0.hasPictures && ($0.export.presetVideo.codec ?? .standard(in: $0.container)) == .h264
+    }
+  }
+
+  /// A film that is in SDR because of its codec, and how it would be in HDR.
+  func addMadeSDR(_ edit: Edit, to warnings: inout ProblemList) {
+    let formats = shownAssets.map(\.video)
+    guard let video = edit.export.video, let first = formats.first(where: { !$0.isStill }) ?? formats.first,
+      !first.isRGB, isMadeSDR(first.colour), let range = first.colour.highDynamicRange
+    else { return }
+    let name: FilmColour = TransferFunction(tag: first.colour.transfer) == .pq ? .hdr10 : .hlg
+    let keeping = "\"color\": \"\(name.rawValue)\" in 'videoComposition' makes it HDR with 10 bits"
+    let others = edit.export.container.videoCodecs.filter { $0 != .h264 }
+    let other = video.codec == .h264 && document.export.siblings.isEmpty ? others.first : nil
+    let place = outputInH264.map { " of the output '\($0.name)'" } ?? ""
+    warnings.add(
+      JSONPointer.root.key("export").key("video"),
+      "the film is SDR with \(video.pixelFormat.bitDepth) bits although its first clip is \(range), because few players "
+        + "show HDR in the h264\(place): \(keeping)"
+        + (other.map { ", and so does \"codec\": \"\($0.rawValue)\"" } ?? ""))
+  }
+
   /// What a film in PQ states of its brightness: the mastering display of the first clip in PQ, and the greatest levels
   /// of all such clips, if each states them. Nil for other films.
   func hdrMetadata(_ film: ColourTags) -> HDRMetadata? {

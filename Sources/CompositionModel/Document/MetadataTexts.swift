@@ -1,8 +1,28 @@
+/// How a number that is shown is rounded to its last decimal.
+public enum NumberRounding: String, Sendable, Hashable, Codable, CaseIterable {
+  /// Halves away from zero.
+  case nearest
+  /// To the next one above, as in a countdown: each number lasts until the next one is reached.
+  case up
+  /// To the next one below, as in a stopwatch.
+  case down
+
+  /// What computing leaves beside a whole number counts as that number.
+  fileprivate func rounded(_ number: Double) -> Double {
+    switch self {
+    case .nearest: number.rounded(.toNearestOrAwayFromZero)
+    case .up: (number - 1e-6).rounded(.up)
+    case .down: (number + 1e-6).rounded(.down)
+    }
+  }
+}
+
 /// The text of an overlay that comes from a metadata track, as written.
 struct TrackText: Sendable {
   var track: TrackID
-  /// How many decimals numbers are rounded to, halves away from zero.
+  /// How many decimals numbers are rounded to.
   var decimals: Int
+  var rounding: NumberRounding
   var prefix: String
   var suffix: String
   /// The frames that show it, if not all texts are counted that its numbers may become.
@@ -15,11 +35,11 @@ struct TrackText: Sendable {
     var duration: MediaTime
   }
 
-  static let keys = ["track", "decimals", "prefix", "suffix"]
+  static let keys = ["track", "decimals", "rounding", "prefix", "suffix"]
   static let instead = [
     "digits": "did you mean 'decimals'?", "format": "give 'decimals', 'prefix' and 'suffix'",
     "unit": "did you mean 'suffix'?", "before": "did you mean 'prefix'?", "after": "did you mean 'suffix'?",
-    "precision": "did you mean 'decimals'?", "id": "did you mean 'track'?",
+    "precision": "did you mean 'decimals'?", "id": "did you mean 'track'?", "round": "did you mean 'rounding'?",
   ]
   static let greatestDecimals = 6
   static let hint = "state the 'frameRate' of 'videoComposition', so that only those of the frames are counted"
@@ -36,7 +56,7 @@ struct TrackText: Sendable {
   private func units(_ number: Double) -> Int {
     var scale = 1.0
     for _ in 0..<decimals { scale *= 10 }
-    return Int((number * scale).rounded(.toNearestOrAwayFromZero))
+    return Int(rounding.rounded(number * scale))
   }
 
   private func text(units: Int) -> String {
@@ -167,7 +187,8 @@ extension DocumentReader {
     let track = metadataReference(required(fields, "track", noun))
     var text = TrackText(
       track: track ?? "", decimals: integer(fields["decimals"], in: 0...TrackText.greatestDecimals) ?? 0,
-      prefix: string(fields["prefix"]) ?? "", suffix: string(fields["suffix"]) ?? "")
+      rounding: choice(fields["rounding"], "rounding") ?? .nearest, prefix: string(fields["prefix"]) ?? "",
+      suffix: string(fields["suffix"]) ?? "")
     for key in ["prefix", "suffix"] where fields.has(key) {
       let written = key == "prefix" ? text.prefix : text.suffix
       if written.unicodeScalars.count > OverlayEntry.greatestTextLength || written.utf8.contains(0) {
@@ -183,9 +204,8 @@ extension DocumentReader {
       return nil
     }
     guard let track, let entry = metadataTracks.first(where: { $0.id == track }) else { return nil }
-    if entry.hasTexts, fields.has("decimals") {
-      problems.add(
-        fields.pointer.key("decimals"), "'decimals' is for numbers; the track '\(track.shortened)' has texts")
+    for key in ["decimals", "rounding"] where entry.hasTexts && fields.has(key) {
+      problems.add(fields.pointer.key(key), "'\(key)' is for numbers; the track '\(track.shortened)' has texts")
     }
     // A range that cannot be used has a problem of its own, and without it the texts are not known.
     guard over != nil || isAlwaysShown else { return nil }

@@ -223,19 +223,11 @@ extension Lowering {
     // A photograph or a title card before the first shot does not decide how the film is stored.
     let first = formats.first { !$0.isStill } ?? formats.first
     let written = document.export.presetVideo
-    var colour = ColourTags()
-    if let first, !first.isRGB {
-      colour = first.colour
-      if first.pixelFormat.hasPrefix("yuvj") { colour.isFullRange = true }
-    }
-    if let color = document.videoComposition.color {
-      let location = colour.chromaLocation
-      colour = color
-      colour.chromaLocation = location
-    }
+    let colour = filmColour(first)
     let pixelFormat = written.pixelFormat ?? defaultPixelFormat(first, isHDR: colour.highDynamicRange != nil)
     var format = LoweredFormat(size: nil, pixelFormat: pixelFormat, colour: colour, hdr: hdrMetadata(colour))
     format.size = renderSize(formats, pixelFormat)
+    if let size = format.size { format.colour = filmColour(first, size: size) }
     format.stored = format.size.flatMap { outputSize($0, pixelFormat) } ?? format.size
     if let size = format.stored, !document.export.video.isNone,
       let reason = videoCodec.definition.problem(with: size, pixelFormat)

@@ -21,6 +21,7 @@ extension Lowering {
       addLongFrames(to: &warnings)
       addOutputEnlargement(edit, to: &warnings)
       addDynamicRange(edit, to: &warnings)
+      addMadeSDR(edit, to: &warnings)
       addColourConversions(edit, to: &warnings)
     }
     addUnnamedSpeakers(to: &warnings)
@@ -82,10 +83,12 @@ extension Lowering {
     if format.bitDepth == 8 {
       warnings.add(pointer, "the film is \(range), and \(format) has 8 bits, in which its gradients show steps")
     } else if document.export.video.settings?.pixelFormat == nil {
-      let reason = document.videoComposition.color == nil ? ", as its first clip," : ""
+      let isDefault = document.videoComposition.color == nil
       warnings.add(
         pointer,
-        "the film is \(range)\(reason) and is stored with 10 bits: \"pixelFormat\": \"\(format)\"")
+        "the film is \(range)\(isDefault ? ", as its first clip," : "") and is stored with 10 bits: "
+          + "\"pixelFormat\": \"\(format)\""
+          + (isDefault ? "; \"color\": \"bt709\" in 'videoComposition' makes it SDR with 8 bits" : ""))
     }
   }
 

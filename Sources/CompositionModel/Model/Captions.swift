@@ -78,10 +78,13 @@ public struct CaptionStyle: Sendable, Hashable, Codable {
   public var anchor: Anchor
   /// Pixels between the text and the frame's edges.
   public var margin: Int
+  /// Those at the left and at the right. Nil: `margin`.
+  public var sideMargin: Int?
 
   public init(
     font: String = "sans-serif", isBold: Bool = false, isItalic: Bool = false, size: Double, color: Color = .white,
-    outline: Double, outlineColor: Color = .black, anchor: Anchor = .bottom, margin: Int
+    outline: Double, outlineColor: Color = .black, anchor: Anchor = .bottom, margin: Int,
+    sideMargin: Int? = nil
   ) {
     self.font = font
     self.isBold = isBold
@@ -92,6 +95,7 @@ public struct CaptionStyle: Sendable, Hashable, Codable {
     self.outlineColor = outlineColor
     self.anchor = anchor
     self.margin = margin
+    self.sideMargin = sideMargin
   }
 }
 

@@ -104,6 +104,8 @@ public enum ToneMapping: String, Sendable, Hashable, Codable, CaseIterable {
 /// The colours of a source and of the film it is shown in, with the tags that are missing filled in.
 ///
 /// - A tag that is missing is BT.2020 if the matrix is that of BT.2020 or the transfer function PQ or HLG.
+/// - Otherwise a video of fewer than 720 lines is BT.601 in a film of BT.709 with 720 lines or more, unless its matrix
+///   is another one.
 /// - Otherwise a source has the film's primaries, if those are of standard television, and the film's transfer
 ///   function, if the film is not HDR. An untagged film has those of each source.
 /// - Otherwise primaries are BT.709 for stills, RGB and from 720 lines on, and BT.601 below; and the transfer function
@@ -135,8 +137,9 @@ package struct ColourPath: Sendable, Hashable {
     let shownTransfer = toTransfer ?? fromTransfer.flatMap { $0.isHDR ? nil : $0 } ?? .display
     let filmPrimaries =
       to ?? from.flatMap { $0.isStandard ? $0 : nil } ?? ColourPrimaries(ofLines: from == nil ? nil : filmLines)
+    let isEnlarged = tags.isTakenForBT601(lines: lines, in: film, filmLines: filmLines)
     source = ColourEncoding(
-      primaries: from ?? (filmPrimaries.isStandard ? filmPrimaries : ColourPrimaries(ofLines: lines)),
+      primaries: from ?? (filmPrimaries.isStandard && !isEnlarged ? filmPrimaries : ColourPrimaries(ofLines: lines)),
       transfer: fromTransfer ?? (shownTransfer.isHDR ? .display : shownTransfer))
     self.film = ColourEncoding(primaries: filmPrimaries, transfer: shownTransfer)
   }
@@ -168,7 +171,37 @@ extension ColourTags {
   }
 }
 
+extension PixelSize {
+  /// Whether players take pictures of this size for BT.709 if they are not told, and not for BT.601.
+  package var isHighDefinition: Bool { height >= 720 }
+}
+
+extension ColourTags {
+  /// Whether these tags, of a picture of so many lines, mean BT.601: by its primaries or its matrix, or without both
+  /// by fewer than 720 lines.
+  /// - Parameter lines: Nil for stills and RGB, whose size has no meaning for their colours.
+  fileprivate func isInBT601(lines: Int?) -> Bool {
+    if let primaries = knownPrimaries, primaries != .bt709 { return primaries.isStandard }
+    if let matrix { return ["bt470bg", "smpte170m", "smpte240m", "fcc"].contains(matrix) }
+    return primaries == nil && lines.map { $0 < 720 } ?? false
+  }
+
+  /// Whether a picture without primaries is taken for BT.601 in a film, although untagged pictures have the film's
+  /// tags: in one of BT.709 and high definition.
+  fileprivate func isTakenForBT601(lines: Int?, in film: ColourTags, filmLines: Int) -> Bool {
+    knownPrimaries == nil && isInBT601(lines: lines) && film.knownPrimaries == .bt709 && filmLines >= 720
+  }
+}
+
 extension VideoFormat {
+  /// Whether its colours are those of BT.601, by its tags or for want of them by its size.
+  package var isInBT601: Bool { !isRGB && colour.isInBT601(lines: isStill ? nil : size.height) }
+
+  /// Whether it is taken for BT.601 in a film: it has no primaries, and the film is of BT.709 and high definition.
+  package func isTakenForBT601(in film: ColourTags, _ size: PixelSize) -> Bool {
+    !isRGB && colour.isTakenForBT601(lines: isStill ? nil : self.size.height, in: film, filmLines: size.height)
+  }
+
   /// Stored as red, green and blue and not as luma and chroma.
   package var isRGB: Bool {
     let name = pixelFormat

@@ -61,6 +61,7 @@ final class Decoder {
     flagsConcealment = Decoder.flagsConcealment(codec.pointee.id)
     // From here on a throw runs deinit, which frees the context.
     try check(avcodec_parameters_to_context(context, parameters), "setting up the decoder of", name)
+    try context.correctHead()
     context.pointee.pkt_timebase = stream.pointee.time_base
     context.pointee.thread_count = 1
     context.pointee.max_pixels = greatestArea
@@ -188,7 +189,8 @@ final class Decoder {
       }
     }
     messages = sheaf_codec_messages_now()
-    let result = avcodec_send_packet(context, packet?.pointer)
+    let corrected = try packet?.corrected(for: context.pointee.codec_id)
+    let result = avcodec_send_packet(context, corrected?.pointer)
     record(result)
     try tolerate(result)
   }

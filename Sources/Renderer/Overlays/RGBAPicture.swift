@@ -89,7 +89,7 @@ final class RGBAPicture {
         }
       }
     }
-    sheaf_limit_rgba(result.planes(), Int32(target.width), Int32(target.height))
+    sheaf_unhalve_rgba(result.planes(), Int32(target.width), Int32(target.height))
     return result
   }
 

@@ -91,7 +91,7 @@ struct YCbCrMatrix: Sendable, Hashable {
 /// The colour tags of a source and of the composition, with the missing ones filled in.
 ///
 /// The primaries and the transfer functions are those of `ColourPath`. An untagged source has the composition's matrix,
-/// or that of its size if the composition's primaries are not of standard television. If the composition is untagged
+/// or that of its size if the composition's primaries are not of standard television or the source is taken for BT.601. If the composition is untagged
 /// too, nothing is converted between them, and RGB is converted to BT.709 from 720 lines on, to BT.601 below.
 struct SourceColour {
   let source: ColourTags
@@ -102,9 +102,11 @@ struct SourceColour {
     path = ColourPath(video, film: format.colour, size: format.size)
     let named = format.colour.matrix.flatMap { SourceColour.family[$0] }
     let target = named ?? (format.size.height >= 720 ? "bt709" : "smpte170m")
+    let isOfHighDefinition = video.size.isHighDefinition
     let untagged =
       path.film.primaries.isStandard
-      ? target : path.source.primaries == .bt2020 ? "bt2020nc" : video.size.height >= 720 ? "bt709" : "smpte170m"
+      ? video.isTakenForBT601(in: format.colour, format.size) ? "smpte170m" : target
+      : path.source.primaries == .bt2020 ? "bt2020nc" : isOfHighDefinition ? "bt709" : "smpte170m"
     var (from, to) = (video.colour, format.colour)
     to.matrix = target
     from.matrix = named == nil ? target : video.colour.matrix.flatMap { SourceColour.family[$0] } ?? untagged

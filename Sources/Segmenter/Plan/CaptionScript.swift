@@ -297,7 +297,7 @@ extension CaptionStyle {
       case .top: 8
       case .topRight: 9
       }
-    let (bold, italic) = (isBold ? -1 : 0, isItalic ? -1 : 0)
+    let (bold, italic, side) = (isBold ? -1 : 0, isItalic ? -1 : 0, sideMargin ?? margin)
     return """
       [Script Info]
       ScriptType: v4.00+
@@ -311,7 +311,7 @@ extension CaptionStyle {
       Underline, StrikeOut, ScaleX, ScaleY, Spacing, Angle, BorderStyle, Outline, Shadow, Alignment, MarginL, MarginR, \
       MarginV, Encoding
       Style: Default,sans-serif,\(size),\(written(color)),\(written(color)),\(written(outlineColor)),\
-      \(written(outlineColor)),\(bold),\(italic),0,0,100,100,0,0,1,\(outline),0,\(place),\(margin),\(margin),\(margin),-1
+      \(written(outlineColor)),\(bold),\(italic),0,0,100,100,0,0,1,\(outline),0,\(place),\(side),\(side),\(margin),-1
 
       [Events]
       Format: Layer, Start, End, Style, Name, MarginL, MarginR, MarginV, Effect, Text

@@ -31,11 +31,13 @@ extension Edit {
       public var anchor: VideoComposition.Overlay.Anchor?
       /// Between the text and the frame's edges.
       public var margin: Int?
+      /// At the left and at the right. Nil: as `margin`.
+      public var sideMargin: Int?
 
       public init(
         font: String? = nil, isBold: Bool = false, isItalic: Bool = false, size: Double? = nil,
         color: VideoComposition.Color? = nil, outline: Double? = nil, outlineColor: VideoComposition.Color? = nil,
-        anchor: VideoComposition.Overlay.Anchor? = nil, margin: Int? = nil
+        anchor: VideoComposition.Overlay.Anchor? = nil, margin: Int? = nil, sideMargin: Int? = nil
       ) {
         self.font = font
         self.isBold = isBold
@@ -46,6 +48,7 @@ extension Edit {
         self.outlineColor = outlineColor
         self.anchor = anchor
         self.margin = margin
+        self.sideMargin = sideMargin
       }
     }
 
@@ -143,7 +146,7 @@ extension Edit.Captions: DocumentValue {
 
 extension Edit.Captions.Style {
   fileprivate static let keys = [
-    "font", "bold", "italic", "size", "color", "outline", "outlineColor", "anchor", "margin",
+    "font", "bold", "italic", "size", "color", "outline", "outlineColor", "anchor", "margin", "sideMargin",
   ]
 
   fileprivate init(_ fields: DocumentFields) throws(DocumentError) {
@@ -153,7 +156,8 @@ extension Edit.Captions.Style {
       color: try fields.read("color") { (value) throws(DocumentError) in try Color(value) },
       outline: try fields.number("outline"),
       outlineColor: try fields.read("outlineColor") { (value) throws(DocumentError) in try Color(value) },
-      anchor: try fields.choice("anchor", "anchor"), margin: try fields.integer("margin"))
+      anchor: try fields.choice("anchor", "anchor"), margin: try fields.integer("margin"),
+      sideMargin: try fields.integer("sideMargin"))
   }
 
   fileprivate func members() throws(DocumentError) -> [(String, JSONValue?)] {
@@ -162,7 +166,7 @@ extension Edit.Captions.Style {
       ("italic", isItalic ? .flag(true) : nil), ("size", size.map { .number($0) }),
       ("color", try color?.written()), ("outline", outline.map { .number($0) }),
       ("outlineColor", try outlineColor?.written()), ("anchor", anchor.map { .text($0.rawValue) }),
-      ("margin", margin.map { .integer($0) }),
+      ("margin", margin.map { .integer($0) }), ("sideMargin", sideMargin.map { .integer($0) }),
     ]
   }
 }

@@ -19,7 +19,9 @@ extension VideoComposition {
       case text(StyledText)
       /// The values of a metadata track in the style of a text, whose own `text` is empty. Numbers are rounded to
       /// `decimals` of them, at most 6. Where the track has no value nothing is drawn.
-      case metadata(TrackID, StyledText, decimals: Int = 0, prefix: String = "", suffix: String = "")
+      case metadata(
+        TrackID, StyledText, decimals: Int = 0, rounding: NumberRounding = .nearest, prefix: String = "",
+        suffix: String = "")
     }
 
     public enum Place: Sendable, Hashable {
@@ -30,6 +32,8 @@ extension VideoComposition {
     }
 
     public typealias Anchor = CompositionModel.Anchor
+    /// How numbers of a metadata track are rounded.
+    public typealias NumberRounding = CompositionModel.NumberRounding
     /// How the colours of a picture with alpha are stored.
     public typealias AlphaMode = CompositionModel.AlphaMode
 
@@ -132,10 +136,12 @@ extension VideoComposition.Overlay: DocumentValue {
   private static func text(_ fields: DocumentFields) throws(DocumentError) -> Content {
     let written = try fields.required("text")
     guard case .object = written.content else { return .text(try StyledText(try written.text, fields)) }
-    let source = try written.fields("a text of a metadata track", ["track", "decimals", "prefix", "suffix"])
+    let source = try written.fields(
+      "a text of a metadata track", ["track", "decimals", "rounding", "prefix", "suffix"])
     return .metadata(
       try source.required("track").text, try StyledText("", fields), decimals: try source.integer("decimals") ?? 0,
-      prefix: try source.text("prefix") ?? "", suffix: try source.text("suffix") ?? "")
+      rounding: try source.choice("rounding", "rounding") ?? .nearest, prefix: try source.text("prefix") ?? "",
+      suffix: try source.text("suffix") ?? "")
   }
 
   func written() throws(DocumentError) -> JSONValue {
@@ -162,9 +168,10 @@ extension VideoComposition.Overlay: DocumentValue {
     case .text(var text):
       change(&text)
       content = .text(text)
-    case .metadata(let track, var style, let decimals, let prefix, let suffix):
+    case .metadata(let track, var style, let decimals, let rounding, let prefix, let suffix):
       change(&style)
-      content = .metadata(track, style, decimals: decimals, prefix: prefix, suffix: suffix)
+      content = .metadata(
+        track, style, decimals: decimals, rounding: rounding, prefix: prefix, suffix: suffix)
     case .image, .video: break
     }
   }
@@ -180,17 +187,18 @@ extension VideoComposition.Overlay: DocumentValue {
       ] + (try Length.members(width, height))
     case .text(let text): try text.members(.text(text.text))
     // The text of the style has no place in a document.
-    case .metadata(_, let style, _, _, _) where !style.text.isEmpty:
+    case .metadata(_, let style, _, _, _, _) where !style.text.isEmpty:
       throw DocumentError(
         problems: [
           Problem(
             pointer: "",
             message: "the style of a metadata track's overlay has the text \"\(style.text)\"; it must be empty")
         ])
-    case .metadata(let track, let style, let decimals, let prefix, let suffix):
+    case .metadata(let track, let style, let decimals, let rounding, let prefix, let suffix):
       try style.members(
         .object([
           ("track", .text(track)), ("decimals", decimals == 0 ? nil : .integer(decimals)),
+          ("rounding", rounding == .nearest ? nil : .text(rounding.rawValue)),
           ("prefix", prefix.isEmpty ? nil : .text(prefix)), ("suffix", suffix.isEmpty ? nil : .text(suffix)),
         ]))
     }

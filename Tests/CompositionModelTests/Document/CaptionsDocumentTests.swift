@@ -34,7 +34,15 @@ import Testing
       return
     }
     #expect(style.size == 40 && style.anchor == .top && style.outline == 2 && style.margin == 27)
-    #expect(style.color == Color(red: 255, green: 0, blue: 0))
+    #expect(style.color == Color(red: 255, green: 0, blue: 0) && style.sideMargin == nil)
+    let wide = try lowered(
+      text(#"{"asset": "w", "margin": 30, "sideMargin": 200}"#).replacing(
+        #""captions""#, with: #""videoComposition": {"scale": 0.5}, "captions""#), assets: try Self.assets())
+    guard case .drawn(let wideStyle?) = wide.captions?[0].use else {
+      Issue.record("\(String(describing: wide.captions))")
+      return
+    }
+    #expect(wideStyle.margin == 15 && wideStyle.sideMargin == 100)
     #expect(captions[1].use == .drawn(nil))
     #expect(
       captions[2].use == .track(CaptionTrack(label: TrackLabel(language: "ger", title: "Deutsch"), isDefault: true)))

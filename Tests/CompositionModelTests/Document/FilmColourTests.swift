@@ -30,7 +30,7 @@ import Testing
         "/tracks/0/clips/1: the colours of 'w' are converted from BT.2020 HLG to BT.709 SDR, in which its highlights "
           + "are compressed (\"toneMapping\": \"bt2390\")"
       ])
-    let (_, ofHDR) = try lowered(Self.pq, Self.bt709)
+    let (_, ofHDR) = try lowered(Self.pq, Self.bt709, video: #"{"codec": "hevc"}"#)
     #expect(ofHDR.count == 2 && ofHDR[0].message.contains("stored with 10 bits"))
     #expect(ofHDR[1].message.hasSuffix("from BT.709 SDR to BT.2020 PQ, in which its white is 203 cd/m2"))
     #expect(try lowered(Self.bt709, Self.bt709).warnings.isEmpty)
@@ -67,6 +67,112 @@ import Testing
     #expect(eight.warnings.contains { $0.message.contains("8 bits") })
   }
 
+  // MARK: What players show
+
+  @Test(arguments: [
+    ("a.mp4", "{}", hlg, true), ("a.mkv", #"{"codec": "h264"}"#, pq, true),
+    ("a.mov", #"{"quality": 18, "profile": "high10"}"#, hlg, true), ("a.mp4", #"{"codec": "hevc"}"#, hlg, false),
+    ("a.mp4", #"{"codec": "av1"}"#, pq, false), ("a.webm", #"{"codec": "vp9"}"#, hlg, false),
+    ("a.mov", #"{"codec": "prores422"}"#, pq, false), ("a.mkv", #"{"codec": "ffv1"}"#, hlg, false),
+  ])
+  func aFilmInH264IsNotHDRUnlessItsColourIs(to: String, video: String, first: ColourTags, isMadeSDR: Bool) throws {
+    func lowered(_ composition: String) throws -> (video: VideoSettings?, warnings: [String]) {
+      var assets = try standardAssets()
+      assets["v"] = try SyntheticAssets.video(pixelFormat: "yuv420p10le", bitDepth: 10, colour: first)
+      let text = documentText(
+        tracks: #"[{"clips": [{"asset": "v", "use": "0..2"}]}]"#, #""videoComposition": \#(composition)"#,
+        export: #"{"to": "\#(to)", "video": \#(video)}"#)
+      let (edit, warnings) = try Document.parse(Array(text.utf8)).lowerWithWarnings(assets: assets, output: nil)
+      return (edit.export.video, warnings.filter { $0.pointer == "/export/video" }.map(\.message))
+    }
+    let byDefault = try lowered("{}")
+    #expect(byDefault.video?.colour == (isMadeSDR ? Self.bt709 : first))
+    #expect(byDefault.video?.pixelFormat.bitDepth == (isMadeSDR ? 8 : 10))
+    let (name, range) = first == Self.pq ? ("hdr10", "HDR (PQ)") : ("hlg", "HDR (HLG)")
+    #expect(byDefault.warnings.count == 1)
+    if isMadeSDR {
+      #expect(
+        byDefault.warnings.first?.hasPrefix(
+          "the film is SDR with 8 bits although its first clip is \(range), because few players show HDR in the h264: "
+            + "\"color\": \"\(name)\" in 'videoComposition' makes it HDR with 10 bits, and so does \"codec\": ") == true)
+    } else {
+      #expect(byDefault.warnings.first?.hasPrefix("the film is \(range), as its first clip") == true)
+      #expect(byDefault.warnings.first?.contains(#""color": "bt709""#) == true)
+    }
+    // A colour that is stated is that of every codec.
+    let stated = try lowered(#"{"color": "\#(name)"}"#)
+    #expect(stated.video?.colour == first && stated.video?.pixelFormat.bitDepth == 10)
+    #expect(!stated.warnings.contains { $0.contains("SDR") })
+    let standard = try lowered(#"{"color": "bt709"}"#)
+    #expect(standard.video?.colour == Self.bt709 && standard.warnings.isEmpty)
+  }
+
+  @Test(arguments: ExportPreset.allCases.filter { $0.video != nil })
+  func thePresetsOfH264AreNotHDR(preset: ExportPreset) throws {
+    var assets = try standardAssets()
+    assets["v"] = try SyntheticAssets.video(
+      size: PixelSize(width: 3840, height: 2160), pixelFormat: "yuv420p10le", bitDepth: 10, colour: Self.hlg)
+    let text = documentText(
+      tracks: #"[{"clips": [{"asset": "v", "use": "0..2"}]}]"#,
+      export: #"{"to": "a.mov", "preset": "\#(preset.rawValue)"}"#)
+    let video = try #require(try CompositionModelTests.lowered(text, assets: assets).export.video)
+    #expect(video.colour == (video.codec == .h264 ? Self.bt709 : Self.hlg))
+    #expect(video.pixelFormat.bitDepth == (video.codec == .h264 ? 8 : 10))
+  }
+
+  @Test func severalOutputsAreNotHDRIfOneOfThemIsInH264() throws {
+    func lowered(_ codecs: [String]) throws -> (edit: Edit, warnings: [Problem]) {
+      var assets = try standardAssets()
+      assets["v"] = try SyntheticAssets.video(pixelFormat: "yuv420p10le", bitDepth: 10, colour: Self.hlg)
+      let outputs = codecs.enumerated().map { index, codec in
+        #"{"name": "o\#(index)", "container": "mp4", "video": {"codec": "\#(codec)"}}"#
+      }
+      let text = documentText(
+        tracks: #"[{"clips": [{"asset": "v", "use": "0..2"}]}]"#,
+        export: #"{"outputs": [\#(outputs.joined(separator: ", "))]}"#)
+      return try Document.parse(Array(text.utf8)).lowerWithWarnings(assets: assets, output: nil)
+    }
+    let mixed = try lowered(["hevc", "h264"])
+    #expect(mixed.edit.outputs?.map(\.export.video?.colour) == [Self.bt709, Self.bt709])
+    #expect(mixed.edit.outputs?.map(\.export.video?.pixelFormat) == [.yuv420p, .yuv420p])
+    let warnings = mixed.warnings.filter { $0.pointer == "/export/video" }
+    #expect(warnings.count == 1 && warnings[0].message.contains("few players show HDR in the h264 of the output 'o1'"))
+    let deep = try lowered(["hevc", "av1"])
+    #expect(deep.edit.outputs?.map(\.export.video?.colour) == [Self.hlg, Self.hlg])
+    #expect(deep.edit.outputs?.map(\.export.video?.pixelFormat) == [.yuv420p10, .yuv420p10])
+  }
+
+  @Test(arguments: [
+    (ColourTags(primaries: "smpte170m", transfer: "smpte170m", matrix: "smpte170m"), true),
+    (ColourTags(primaries: "bt470bg", transfer: "smpte170m", matrix: "bt470bg", isFullRange: true), true),
+    (ColourTags(matrix: "bt470bg", isFullRange: true), true), (ColourTags(primaries: "bt709", matrix: "smpte170m"), true),
+    (ColourTags(primaries: "smpte240m", transfer: "smpte240m", matrix: "smpte240m"), true), (ColourTags(), true),
+    (bt709, false), (ColourTags(matrix: "bt709", isFullRange: true), false),
+    (ColourTags(primaries: "smpte432", transfer: "bt709", matrix: "smpte170m"), false),
+    (ColourTags(primaries: "bt2020", transfer: "bt2020-10", matrix: "bt2020nc"), false),
+  ])
+  func aFilmOfHighDefinitionIsNotInBT601(first: ColourTags, isInBT601: Bool) throws {
+    for (size, shown, isHigh) in [
+      (PixelSize(width: 720, height: 576), "[1280, 720]", true), (PixelSize(width: 720, height: 576), "[1280, 718]", false),
+      (PixelSize(width: 1920, height: 1080), "[640, 360]", false), (PixelSize(width: 720, height: 576), nil, false),
+      (PixelSize(width: 1920, height: 1080), nil, true),
+    ] {
+      var assets = try standardAssets()
+      var tags = first
+      tags.chromaLocation = "topleft"
+      assets["v"] = try SyntheticAssets.video(size: size, colour: tags)
+      let text = documentText(
+        tracks: #"[{"clips": [{"asset": "v", "use": "0..2"}]}]"#,
+        #""videoComposition": {\#(shown.map { "\"renderSize\": \($0)" } ?? "")}"#)
+      let video = try #require(try CompositionModelTests.lowered(text, assets: assets).export.video)
+      // A video without tags is in BT.601 by its lines.
+      let isUntaggedHD = first == ColourTags() && size.height >= 720
+      var right = isHigh && isInBT601 && !isUntaggedHD ? Self.bt709 : first
+      right.chromaLocation = "topleft"
+      #expect(video.colour == right, "\(size) in \(shown ?? "its size")")
+    }
+  }
+
   // MARK: Mastering
 
   @Test func aFilmInPQStatesTheBrightnessOfItsClips() throws {
@@ -82,7 +188,7 @@ import Testing
       }
       let text = documentText(
         tracks: #"[{"clips": [{"asset": "v", "use": "0..2"}, {"asset": "w", "use": "0..2"}]}]"#,
-        #""videoComposition": \#(composition)"#)
+        #""videoComposition": \#(composition)"#, export: #"{"to": "a.mkv", "video": {"codec": "hevc"}}"#)
       return try Document.parse(Array(text.utf8)).lower(assets: assets, output: nil).export.video?.hdr
     }
     let bright = HDRMetadata(display: display, light: ContentLightLevel(maximum: 900, maximumAverage: 100))
@@ -115,6 +221,18 @@ import Testing
       tags: ColourTags(matrix: "smpte170m"), height: 480,
       film: ColourTags(primaries: "bt470bg", transfer: "bt470bg", matrix: "bt470bg"), source: (.bt470bg, .gamma28),
       shown: (.bt470bg, .gamma28)),
+    // A small one in a film of high definition.
+    Missing(tags: ColourTags(), height: 480, film: bt709, source: (.smpte170m, .display), shown: (.bt709, .display)),
+    Missing(tags: ColourTags(), height: 288, film: bt709, source: (.bt470bg, .display), shown: (.bt709, .display)),
+    Missing(
+      tags: ColourTags(matrix: "smpte170m"), height: 576, film: bt709, source: (.bt470bg, .display),
+      shown: (.bt709, .display)),
+    Missing(
+      tags: ColourTags(matrix: "bt709"), height: 576, film: bt709, source: (.bt709, .display),
+      shown: (.bt709, .display)),
+    Missing(
+      tags: ColourTags(), height: 576, isStill: true, film: bt709, source: (.bt709, .display),
+      shown: (.bt709, .display)),
     // In a wide one.
     Missing(tags: ColourTags(), film: pq, source: (.bt709, .display), shown: (.bt2020, .pq)),
     Missing(tags: ColourTags(), height: 480, film: pq, source: (.smpte170m, .display), shown: (.bt2020, .pq)),

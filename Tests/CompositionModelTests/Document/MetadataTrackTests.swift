@@ -78,6 +78,26 @@ struct MetadataTrackTests {
     #expect(whole.map(\.text) == ["0 km/h", "2 km/h", "-12 km/h", "1000000000 km/h", "7 km/h"])
   }
 
+  /// A countdown and a stopwatch show each number equally long, at any rate; to the nearest number, the first one and
+  /// the last one are shown for half as long.
+  @Test(arguments: [10, 24, 25, 30]) func aCountdownShowsEachNumberEquallyLong(rate: Int) throws {
+    func shown(_ value: String, _ rounding: String, decimals: Int = 0) throws -> [String] {
+      let text = document(
+        #"{"over": "0..6", "value": \#(value)}"#,
+        composition: overlay(#"{"track": "speed", "decimals": \#(decimals), "rounding": "\#(rounding)"}"#)
+      ).replacing(#""frameDuration": "1/10""#, with: #""frameRate": \#(rate)"#)
+      return try texts(text).map { "\($0.over) \($0.text)" }
+    }
+    #expect(try shown("[6, 0]", "up") == ["0..1 6", "1..2 5", "2..3 4", "3..4 3", "4..5 2", "5..6 1"])
+    #expect(try shown("[0, 6]", "down") == ["0..1 0", "1..2 1", "2..3 2", "3..4 3", "4..5 4", "5..6 5"])
+    #expect(try shown("[3, -3]", "up") == ["0..1 3", "1..2 2", "2..3 1", "3..4 0", "4..5 -1", "5..6 -2"])
+    #expect(try shown("[0.6, 0]", "up", decimals: 1).map { $0.suffix(3) } == ["0.6", "0.5", "0.4", "0.3", "0.2", "0.1"])
+    #expect(try shown("[0.6, 0]", "up", decimals: 1).map { $0.prefix(4) } == ["0..1", "1..2", "2..3", "3..4", "4..5", "5..6"])
+    let nearest = try shown("[6, 0]", "nearest")
+    #expect(nearest.count == 7 && nearest[3].hasSuffix(" 3"))
+    if rate == 10 { #expect(nearest[0] == "0..3/5 6" && nearest[1] == "3/5..8/5 5" && nearest[6] == "28/5..6 0") }
+  }
+
   /// Against the value of each frame, for numbers that rise, fall and stay, between frames too.
   @Test(arguments: 0..<12) func aNumberThatChangesIsWrittenAnewAtFrames(seed: UInt64) throws {
     var random = SeededRandom(seed: seed)
@@ -258,6 +278,11 @@ struct MetadataTrackTests {
     Wrong(
       track("").replacing(#"{"track": "m"}"#, with: #"{"track": "video1"}"#),
       "/videoComposition/overlays/0/text/track", "track 'video1' is not a metadata track"),
+    Wrong(
+      text(#"{"track": "m", "rounding": "ceil"}"#), "/videoComposition/overlays/1/text/rounding", "nearest", "up"),
+    Wrong(
+      text(#"{"track": "m", "rounding": "up"}"#, #"{"at": 0, "value": "x"}"#),
+      "/videoComposition/overlays/1/text/rounding", "has texts"),
     Wrong(text(#"{"track": "m", "decimals": 7}"#), "/videoComposition/overlays/1/text/decimals", "from 0 to 6"),
     Wrong(text(#"{"track": "m", "format": "%d"}"#), "/videoComposition/overlays/1/text/format", "'prefix'"),
     Wrong(

@@ -71,7 +71,9 @@ import Testing
       pixelFormat: "yuv420p10le", bitDepth: 10,
       colour: ColourTags(primaries: "bt2020", transfer: "smpte2084", matrix: "bt2020nc"))
     func lowered(_ video: String) throws -> (format: PixelFormat?, warnings: [Problem]) {
-      let text = documentText(tracks: "[\(picture)]", export: "{\"to\": \"a.mkv\", \"video\": \(video)}")
+      let text = documentText(
+        tracks: "[\(picture)]", #""videoComposition": {"color": "hdr10"}"#,
+        export: "{\"to\": \"a.mkv\", \"video\": \(video)}")
       let (edit, warnings) = try Document.parse(Array(text.utf8)).lowerWithWarnings(assets: assets, output: nil)
       return (edit.export.video?.pixelFormat, warnings.filter { $0.pointer == "/export/video" })
     }
