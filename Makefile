@@ -56,9 +56,12 @@ bench: release ## Sheaf, ffmpeg and melt in turn, as ratios; films of a bit rate
 	pg_virtualenv -t -o max_connections=200 Benchmarks/load
 	pg_virtualenv -t Benchmarks/plan
 
-chaos: release ## the example film on farms on which something fails, as a table; SEED=n TRIES=n choose the times
+chaos: release ## the example film on farms on which something fails, as a table, then inputs that are changed at random; SEED=n TRIES=n MUTANTS=n
 	@scripts/install-packages test
 	pg_virtualenv -t -o max_connections=200 -o fsync=off Tests/Chaos/run --seed $(or $(SEED),1) --tries $(or $(TRIES),1)
+	SHEAF_TEST_ROOM=Coordinator swift build --product sheafPackageTests
+	SHEAF_MUTANTS=$(or $(MUTANTS),100000) SHEAF_SEED=$(or $(SEED),1) \
+	  .build/debug/sheafPackageTests.xctest --testing-library swift-testing --filter '^CoordinatorTests\.MutantTests'
 
 exactness: release ## every frame and sample of films cut from 600 kinds of files, films of every codec, container and cadence, then the time of probing, as tables; SEED=n
 	@scripts/install-packages test

@@ -49,7 +49,7 @@ package struct CommandFailure: Error, Sendable, Hashable, CustomStringConvertibl
     case let error as CommandFailure: self = error
     case let error as DocumentError: self.init(problems: error.problems)
     case let error as LostFilm: self.init(error)
-    case let error as WireError: self.init(error.isAboutContent ? .work : .unavailable, error.message)
+    case let error as WireError: self.init(error.isAboutRequest ? .work : .unavailable, error.message)
     case let error as JobStoreError: self.init(error.code == .unavailable ? .unavailable : .work, "\(error)")
     case is CancellationError: self.init(.work, "cancelled")
     default: self.init(.work, "\(error)")
@@ -58,5 +58,6 @@ package struct CommandFailure: Error, Sendable, Hashable, CustomStringConvertibl
 }
 
 extension WireError {
-  fileprivate var isAboutContent: Bool { code == .content || code == .temporary }
+  /// Whether the coordinator answers, and what was asked for is wrong or not there.
+  fileprivate var isAboutRequest: Bool { [.content, .temporary, .refused(.notFound)].contains(code) }
 }

@@ -87,15 +87,16 @@ package final class FarmClient: Sendable {
 
   /// Waits until a job has ended, in whatever state. Throws `CancellationError` if this task is cancelled.
   /// - Parameters:
-  ///   - cancelsJob: Whether the job is cancelled when this task is.
+  ///   - cancelsJob: Whether the job is cancelled when this task is. It is asked then.
   ///   - report: Receives the status, and the farm's notices, at each change. What it throws ends the wait.
   package func wait(
-    for job: String, cancelsJob: Bool, report: @escaping @Sendable (Sheaf_JobStatus, [String]) throws -> Void
+    for job: String, cancelsJob: @escaping @Sendable @autoclosure () -> Bool,
+    report: @escaping @Sendable (Sheaf_JobStatus, [String]) throws -> Void
   ) async throws -> Sheaf_JobStatus {
     do {
       return try await run { try await $0.wait(for: job, report: report) }
     } catch {
-      guard cancelsJob, Task.isCancelled else { throw error }
+      guard Task.isCancelled, cancelsJob() else { throw error }
       // In a task of its own, because this task is cancelled.
       let cancelling = Task { [endpoint, limits] in
         try await CoordinatorClient.run(endpoint, limits: limits) { try await JobRun($0).cancel(job) }

@@ -186,6 +186,36 @@ package struct JobRun: Sendable {
     return reply
   }
 
+  /// The most jobs that are asked for at once.
+  private static let largestPage = 1000
+
+  /// Jobs, newest first, without tasks, and the farm's notices.
+  /// - Parameters:
+  ///   - limit: The most that are returned.
+  ///   - after: Only jobs that were submitted before this one. Empty: from the newest on. Throws with exit code 1 if
+  ///     there is no such job.
+  ///   - states: Only jobs in these states. Empty: in any.
+  package func jobs(
+    limit: Int, after: String, states: [Sheaf_JobState]
+  ) async throws -> Sheaf_StatusReply {
+    var all = Sheaf_StatusReply()
+    var last = after
+    while true {
+      let count = min(limit - all.jobs.count, Self.largestPage)
+      let page = try await jobs(
+        .with {
+          $0.limit = UInt32(clamping: count)
+          $0.after = last
+          $0.states = states
+        })
+      all.notices = page.notices
+      // A coordinator may have fewer to a page.
+      all.jobs += page.jobs.prefix(count)
+      guard let end = page.jobs.last, all.jobs.count < limit else { return all }
+      last = end.job
+    }
+  }
+
   /// Stops a job. Returns the state that it is in then. Throws with exit code 1 if there is no such job.
   package func cancel(_ job: String) async throws -> Sheaf_JobState {
     guard case .cancelReply(let reply) = try await client.request(.cancelJob(.with { $0.job = job })) else {

@@ -13,7 +13,8 @@ actor ClientConnectionHandler {
   /// How many watches and inspections may be under way at once.
   static let maximumWatches = 16
   private static let maximumContents = 10_000
-  private static let maximumJobs = 200
+  /// How many jobs a list has if the query does not say, and the most.
+  private static let (listedJobs, maximumJobs) = (200, 1000)
   /// How many films may be reported as fetched without an answer of the store.
   private static let maximumFetched = 64
 
@@ -140,7 +141,13 @@ actor ClientConnectionHandler {
     var reply = Sheaf_StatusReply()
     reply.notices = await service.notices
     guard !query.job.isEmpty else {
-      reply.jobs = try await reader.statuses(limit: Self.maximumJobs)
+      let after = query.after.isEmpty ? nil : JobID(query.after)
+      if let after, try await service.store.summary(of: after) == nil {
+        throw WireError(.refused(.notFound), "there is no job \(after)")
+      }
+      reply.jobs = try await reader.statuses(
+        limit: query.limit == 0 ? Self.listedJobs : min(Int(query.limit), Self.maximumJobs), after: after,
+        states: query.states.compactMap { JobState($0) })
       return reply
     }
     guard var status = try await reader.status(of: JobID(query.job)) else { return reply }

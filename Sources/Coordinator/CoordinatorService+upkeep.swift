@@ -21,6 +21,7 @@ extension CoordinatorService {
         for worker in Array(workers.values) { await worker.tick() }
         left.forget(olderThan: configuration.policy.lease * 4, now: now)
         await lookAtStore()
+        await releaseMemory()
       }
       ticks += 1
       do { try await Task.sleep(for: .milliseconds(100)) } catch { return }
@@ -61,6 +62,20 @@ extension CoordinatorService {
     } catch is CancellationError {
     } catch {
       logger.error("free disk space not measured", metadata: ["error": "\(error)"])
+    }
+  }
+
+  /// A document was read or planned.
+  func usedMemory() {
+    freed.used(now: now)
+  }
+
+  private func releaseMemory() async {
+    guard freed.isDue(now: now) else { return }
+    do {
+      try await BlockingWork.run(.planning) { FreedMemory.release() }
+    } catch {
+      // Cancelled: the service stops.
     }
   }
 
@@ -161,7 +176,10 @@ extension CoordinatorService {
     }
     let planner = Planner(
       store: store, content: content, results: results, notes: notes, facts: facts, inputs: inputs,
-      waitsForCompositors: configuration.waitsForCompositors, logger: logger)
+      waitsForCompositors: configuration.waitsForCompositors,
+      attempts: PlanningAttempts(
+        store: store, planner: planner, renewal: configuration.policy.lease / 3, logger: logger),
+      logger: logger)
     Task {
       do throws(JobStoreError) {
         try await planner.plan(job)
@@ -171,6 +189,7 @@ extension CoordinatorService {
         report(error, "job not planned")
       }
       planning.remove(job)
+      usedMemory()
       mustPlanAgain = true
       // The next tick or change looks for more, so that a job that cannot be planned yet is not tried all the time.
     }

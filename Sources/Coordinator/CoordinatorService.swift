@@ -19,6 +19,8 @@ package actor CoordinatorService {
   nonisolated let reports = TaskReports()
   nonisolated let inputs: DamagedInputs
   nonisolated let availableBytes: @Sendable () throws -> Int64
+  /// Names this process where it plans.
+  nonisolated let planner: String
   private nonisolated let start = ContinuousClock.now
 
   // The workers, in CoordinatorService+workers.swift.
@@ -35,6 +37,7 @@ package actor CoordinatorService {
 
   // What goes on by itself, in CoordinatorService+upkeep.swift.
   var disk: DiskSpace
+  var freed = FreedMemory()
   var uploads = WaitingUploads()
   var outage = StoreOutage()
   var planning: Set<JobID> = []
@@ -53,6 +56,7 @@ package actor CoordinatorService {
     availableBytes: (@Sendable () throws -> Int64)? = nil
   ) {
     self.availableBytes = availableBytes ?? { try content.store.availableBytes() }
+    planner = "\(configuration.name) \(JobSubmission.freshName())"
     self.store = store
     self.content = content
     results = ResultCache(content.store)

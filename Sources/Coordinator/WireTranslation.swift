@@ -58,6 +58,14 @@ extension JobState {
   }
 }
 
+extension JobState {
+  /// Nil for a state of another version.
+  init?(_ message: Sheaf_JobState) {
+    guard let state = Self.allCases.first(where: { $0.message == message }) else { return nil }
+    self = state
+  }
+}
+
 extension PublishOutcome? {
   var message: Sheaf_PublishReply.Outcome {
     switch self {

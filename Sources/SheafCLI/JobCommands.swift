@@ -11,8 +11,8 @@ struct SubmitCommand: AsyncParsableCommand {
     commandName: "submit", abstract: "Submit a document to a farm.",
     discussion: """
       Uploads the media that the farm does not have, once, and prints the job's name. With --wait or -o it waits for \
-      the job's end and reports its progress; Ctrl-C then cancels the job. When the coordinator is away for less than 5 \
-      minutes the command connects again and goes on where it was.
+      the job's end and reports its progress; Ctrl-C then cancels the job, and SIGTERM leaves it. When the coordinator is \
+      away for less than 5 minutes the command connects again and goes on where it was.
 
       --json prints the job, and with --wait what render --json prints.
       """)
@@ -128,26 +128,34 @@ private struct FollowedJob {
     return try await followed.finish(client, progress)
   }
 
-  /// Waits for the job's end, and fetches the film. The job is cancelled if this task is. A failure of the way there,
-  /// not of the job, has the commands that go on.
+  /// Waits for the job's end, and fetches the film. The job is cancelled if this task is, but not by SIGTERM. A failure
+  /// of the way there, not of the job, has the commands that go on.
   func finish(_ client: FarmClient, _ progress: ProgressReport) async throws -> Sheaf_JobStatus {
     do {
       // The job is reported as done when the film is fetched.
-      let status = try await client.wait(for: job, cancelsJob: true) { status, notices in
+      let status = try await client.wait(for: job, cancelsJob: !Interruption.isTermination) { status, notices in
         if status.state != .done { progress.report(status, notices: notices) }
       }
       try status.requireDone()
       return try await fetch(status, client, progress)
-    } catch var failure as CommandFailure where failure.code == .unavailable {
-      failure.job = job
-      failure.advice = ["the job goes on without this command; to see it, and to fetch the film:"]
-      failure.advice.append("  " + coordinator.command(["status", "--watch", job]))
-      failure.advice.append("  " + coordinator.command(["fetch", job, "-o", file?.path ?? "FILE"]))
-      throw failure
+    } catch where Task.isCancelled && Interruption.isTermination {
+      throw goingOn(CommandFailure(.terminated, ""))
+    } catch let failure as CommandFailure where failure.code == .unavailable {
+      throw goingOn(failure)
     } catch var failure as CommandFailure where failure.code == .work && failure.advice.isEmpty {
       failure.job = job
       throw failure
     }
+  }
+
+  /// The failure of a command without which the job goes on.
+  private func goingOn(_ failure: CommandFailure) -> CommandFailure {
+    var failure = failure
+    failure.job = job
+    failure.advice = ["the job goes on without this command; to see it, and to fetch the film:"]
+    failure.advice.append("  " + coordinator.command(["status", "--watch", job]))
+    failure.advice.append("  " + coordinator.command(["fetch", job, "-o", file?.path ?? "FILE"]))
+    return failure
   }
 
   private func fetch(
@@ -233,7 +241,7 @@ struct RetryCommand: AsyncParsableCommand {
     commandName: "retry", abstract: "Take up a job that has failed or was cancelled.",
     discussion: """
       What the job has rendered is not rendered again. With --wait or -o the command waits as submit does; Ctrl-C then \
-      cancels the job.
+      cancels the job, and SIGTERM leaves it.
 
       --json prints the job, and with --wait what render --json prints.
       """)

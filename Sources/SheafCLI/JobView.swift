@@ -34,6 +34,8 @@ struct JobView: Encodable, Sendable {
   var shortBuild: String?
   var submittedSecondsAgo: Double
   var elapsedSeconds: Double
+  /// From the first task of the film to the end, or to now. Absent: none is done.
+  var renderingSeconds: Double?
   var waitsFor: String?
   /// What holds up the whole farm.
   var notices: [String]
@@ -69,6 +71,7 @@ struct JobView: Encodable, Sendable {
     shortBuild = build.map(Measure.shortBuild)
     submittedSecondsAgo = Double(status.submittedMillisecondsAgo) / 1000
     elapsedSeconds = Double(status.elapsedMilliseconds) / 1000
+    renderingSeconds = status.renderingMilliseconds == 0 ? nil : Double(status.renderingMilliseconds) / 1000
     waitsFor = status.waitsFor.isEmpty ? nil : status.waitsFor
     self.notices = notices
     error = status.error.isEmpty ? nil : status.error

@@ -6,14 +6,17 @@ enum ProgressLine {
   /// Everything that is known, for a pipe or a file.
   /// - Parameters:
   ///   - rate: In frames a second.
+  ///   - left: In seconds.
   ///   - film: The path of the film that was made; nil if none was fetched.
-  static func plain(_ status: Sheaf_JobStatus, rate: Double? = nil, film: String? = nil) -> String {
+  static func plain(
+    _ status: Sheaf_JobStatus, rate: Double? = nil, left: Double? = nil, film: String? = nil
+  ) -> String {
     switch status.state {
     case .rendering:
       // Of sound alone, and of what is copied, only the task is known.
       var parts = status.segmentsTotal == 0 ? [] : ["\(status.framesDone)/\(status.framesTotal) frames"]
       if let rate { parts.append("\(Measure.decimal(rate)) frames/s") }
-      if let left = left(status, rate) { parts.append("\(left) left") }
+      if let left = clock(left) { parts.append("\(left) left") }
       if status.segmentsTotal > 0 {
         parts.append("\(status.segmentsDone)/\(status.segmentsTotal) segments" + cached(status))
       }
@@ -44,12 +47,12 @@ enum ProgressLine {
 
   /// A bar and as much else as fits.
   /// - Parameter width: Of the terminal, in columns.
-  static func bar(_ status: Sheaf_JobStatus, rate: Double?, width: Int) -> String {
+  static func bar(_ status: Sheaf_JobStatus, rate: Double?, left: Double? = nil, width: Int) -> String {
     guard status.state == .rendering, status.framesTotal > 0 else {
-      return plain(status, rate: rate).shortened(to: width - 1)
+      return plain(status, rate: rate, left: left).shortened(to: width - 1)
     }
     let percent = Measure.percent(status.framesDone, of: status.framesTotal)
-    var parts = [step(status), left(status, rate).map { "\($0) left" }]
+    var parts = [step(status), clock(left).map { "\($0) left" }]
     parts.append("\(status.framesDone)/\(status.framesTotal) frames")
     parts.append(rate.map { "\(Measure.decimal($0))/s" })
     parts.append("\(status.segmentsDone)/\(status.segmentsTotal) segments" + cached(status))
@@ -110,8 +113,8 @@ enum ProgressLine {
     status.waitsFor.isEmpty ? "" : "; it waits: \(status.waitsFor)"
   }
 
-  private static func left(_ status: Sheaf_JobStatus, _ rate: Double?) -> String? {
-    guard let rate, rate > 0, status.framesDone < status.framesTotal else { return nil }
-    return Measure.clock(Int64((Double(status.framesTotal - status.framesDone) / rate).rounded(.up)))
+  /// Nil if it is not known.
+  private static func clock(_ seconds: Double?) -> String? {
+    seconds.flatMap { Int64(exactly: $0.rounded(.up)) }.map(Measure.clock)
   }
 }

@@ -4,13 +4,23 @@ import Wire
 
 /// What a watch knows of a job's progress. Pure: it gets each status with its time.
 struct ProgressTracker {
+  /// A status to show.
+  struct Shown {
+    var status: Sheaf_JobStatus
+    /// Frames a second since the first look. Nil: not known yet.
+    var rate: Double?
+    /// In seconds. Nil: not known yet.
+    var left: Double?
+  }
+
   private var start: (time: Duration, frames: UInt64)?
+  private var estimate = TimeLeft()
   private var highest: Sheaf_JobStatus?
 
-  /// The status to show, whose progress is never less than before, and the rate in frames a second.
+  /// The status to show, whose progress is never less than before, with its rate.
   ///
   /// The farm's own numbers may fall: a task that starts again begins at its first frame.
-  mutating func show(_ status: Sheaf_JobStatus, at now: Duration) -> (status: Sheaf_JobStatus, rate: Double?) {
+  mutating func show(_ status: Sheaf_JobStatus, at now: Duration) -> Shown {
     var shown = status
     // After an edit of the plan the numbers count something else.
     if let highest, highest.framesTotal == status.framesTotal, highest.segmentsTotal == status.segmentsTotal {
@@ -19,18 +29,57 @@ struct ProgressTracker {
       shown.segmentsCached = max(status.segmentsCached, highest.segmentsCached)
     } else {
       start = nil
+      estimate = TimeLeft()
     }
     shown.filesDone = max(status.filesDone, min(highest?.filesDone ?? 0, status.filesTotal))
     shown.measuredDone = max(status.measuredDone, min(highest?.measuredDone ?? 0, status.measuredTotal))
     highest = shown
-    guard status.state == .rendering else { return (shown, nil) }
+    guard status.state == .rendering else { return Shown(status: shown) }
+    let left = estimate.seconds(done: shown.framesDone, total: shown.framesTotal, at: now / .seconds(1))
     guard let start else {
       start = (now, shown.framesDone)
-      return (shown, nil)
+      return Shown(status: shown)
     }
     let elapsed = (now - start.time) / .seconds(1)
-    guard elapsed > 0, shown.framesDone > start.frames else { return (shown, nil) }
-    return (shown, Double(shown.framesDone - start.frames) / elapsed)
+    guard elapsed > 0, shown.framesDone > start.frames else { return Shown(status: shown) }
+    return Shown(status: shown, rate: Double(shown.framesDone - start.frames) / elapsed, left: left)
+  }
+}
+
+/// How long a job will take from now, as far as its frames show it: not before the rate has held. Pure.
+///
+/// At first few frames are done, because files are read and segments begin, and later many at once, because workers
+/// report every few seconds. So the time since the first look is halved again and again: a time is given when frames
+/// have come in each of the last two parts, the second half and the quarter before it, at rates that differ by less than
+/// a factor of two. It follows from the rate of the second half, which what came first does not change.
+struct TimeLeft {
+  private static let (shortest, fewestChanges, factor) = (2.0, 4, 2.0)
+  /// Of more looks every other one is forgotten.
+  private static let mostLooks = 1000
+
+  /// In seconds, rising, each with another number of frames but the first.
+  private var looks: [(time: Double, frames: Double)] = []
+
+  /// - Parameter now: In seconds since any fixed moment.
+  mutating func seconds(done: UInt64, total: UInt64, at now: Double) -> Double? {
+    let frames = Double(done)
+    if looks.last.map({ $0.frames < frames && $0.time < now }) ?? true { looks.append((now, frames)) }
+    if looks.count > Self.mostLooks { looks = looks.indices.filter { $0 % 2 == 0 }.map { looks[$0] } }
+    guard let first = looks.first, done < total, looks.count > Self.fewestChanges else { return nil }
+    let elapsed = now - first.time
+    guard elapsed >= Self.shortest else { return nil }
+    let (quarter, half) = (first.time + elapsed / 4, first.time + elapsed / 2)
+    let before = (self.frames(at: half) - self.frames(at: quarter)) / (half - quarter)
+    let rate = (frames - self.frames(at: half)) / (now - half)
+    guard before > 0, rate > 0, rate < Self.factor * before, before < Self.factor * rate else { return nil }
+    return (Double(total) - frames) / rate
+  }
+
+  /// Between two looks, as if the frames had come evenly.
+  private func frames(at time: Double) -> Double {
+    guard let next = looks.firstIndex(where: { $0.time > time }), next > 0 else { return looks.last?.frames ?? 0 }
+    let (before, after) = (looks[next - 1], looks[next])
+    return before.frames + (after.frames - before.frames) * (time - before.time) / (after.time - before.time)
   }
 }
 
@@ -78,14 +127,15 @@ final class ProgressReport: Sendable {
   func report(_ status: Sheaf_JobStatus, notices: [String] = [], film: String? = nil) {
     let now = now
     state.withLock { state in
-      let (shown, rate) = state.tracker.show(status, at: now)
+      let tracked = state.tracker.show(status, at: now)
+      let shown = tracked.status
       guard let terminal else {
         let key = [shown.state.name, shown.waitsFor, ProgressLine.step(shown) ?? ""] + notices
         let (done, total) =
           shown.state == .measuring
           ? (UInt64(shown.measuredDone), UInt64(shown.measuredTotal)) : (shown.framesDone, shown.framesTotal)
         guard state.filter.passes(done, of: total, key: key, at: now) else { return }
-        Console.printError(ProgressLine.plain(shown, rate: rate, film: film))
+        Console.printError(ProgressLine.plain(shown, rate: tracked.rate, left: tracked.left, film: film))
         for notice in notices { Console.printError("  \(notice)") }
         return
       }
@@ -94,13 +144,14 @@ final class ProgressReport: Sendable {
         state.painted.paint([], on: terminal)
         return Console.printError(ProgressLine.plain(shown, film: film))
       }
-      state.painted.paint(Self.lines(shown, rate: rate, notices, width: width), on: terminal)
+      state.painted.paint(Self.lines(tracked, notices, width: width), on: terminal)
     }
   }
 
   /// The lines that a terminal shows of a job that goes on.
-  static func lines(_ status: Sheaf_JobStatus, rate: Double?, _ notices: [String], width: Int) -> [String] {
-    var lines = [ProgressLine.bar(status, rate: rate, width: width)]
+  static func lines(_ tracked: ProgressTracker.Shown, _ notices: [String], width: Int) -> [String] {
+    let status = tracked.status
+    var lines = [ProgressLine.bar(status, rate: tracked.rate, left: tracked.left, width: width)]
     // Without frames the bar is a text, which has the reason.
     if !status.waitsFor.isEmpty, status.state == .rendering, status.framesTotal > 0 {
       lines.append("waits: \(status.waitsFor)")

@@ -115,11 +115,16 @@ extension AsyncParsableCommand {
 
 /// Ctrl-C and SIGTERM: the work is cancelled, and removes what it has not finished.
 enum Interruption {
+  private static let received = Mutex<UnixSignal?>(nil)
+
+  /// Whether SIGTERM has ended the work, as a machine that shuts down sends it: nobody has asked for the job's end.
+  static var isTermination: Bool { received.withLock { $0 == .sigterm } }
+
   /// Runs `body`, and cancels its task at the first signal. A second signal ends the process at once. Throws what
   /// `body` throws, or the failure with the signal's exit code.
   static func cancelling<R: Sendable>(_ body: @escaping @Sendable () async throws -> R) async throws -> R {
     let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm)
-    let received = Mutex<UnixSignal?>(nil)
+    received.withLock { $0 = nil }
     let work = Task { try await body() }
     let listening = Task {
       for await signal in signals {

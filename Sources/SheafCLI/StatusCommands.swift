@@ -9,13 +9,14 @@ struct StatusCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "status", abstract: "Show jobs, or one job with its tasks.",
     discussion: """
-      Of one job, every task is shown with its worker, its time, and every attempt that ended without a result. With \
+      Of one job, every task is shown with its worker, its time, and every attempt that ended without a result. Of all \
+      jobs, the newest 200 are shown: --limit says how many, --after goes on after a job, and --state selects some. With \
       --watch the command connects again when the coordinator is away for less than 5 minutes.
 
       Of one job, --json prints an object: job, name, state (probing, measuring, rendering, done, failed, cancelled), \
       priority, framesDone, framesTotal, segmentsDone, segmentsTotal, segmentsCached, filesDone, filesTotal, \
       measuredDone, measuredTotal, running, hasAudio, audioDone, build, shortBuild, submittedSecondsAgo, \
-      elapsedSeconds, waitsFor, notices, error, problems (pointer, message), output (digest, bytes), warnings (pointer, message), damage (of a film \
+      elapsedSeconds, renderingSeconds (from the first task of the film to the end), waitsFor, notices, error, problems (pointer, message), output (digest, bytes), warnings (pointer, message), damage (of a film \
       that is done: path, track, type, count, places: sourceSeconds, filmSeconds), outputs (of a document with several: file, container, video: codec, width, height, bitRate, quality, \
       audio: codec, sampleRate, channels, bitRate), tasks (task, kind, label, state, \
       ordinal, epoch, worker, workerName, secondWorker, secondWorkerName, done, work, ranSeconds, error, cached, \
@@ -31,6 +32,8 @@ struct StatusCommand: AsyncParsableCommand {
 
   @OptionGroup var coordinator: CoordinatorOptions
 
+  @OptionGroup var list: JobListOptions
+
   @Flag(help: "Continue until the job, or every job, has ended. [SHEAF_WATCH]")
   var watch = false
 
@@ -40,6 +43,10 @@ struct StatusCommand: AsyncParsableCommand {
   func run() async throws {
     let watches = Setting.flag(watch, "SHEAF_WATCH")
     guard job != "" else { throw ValidationError("the job's name is empty; leave it out to see every job") }
+    let selection = try list.selection()
+    if job != nil || watches, let given = list.given {
+      throw ValidationError("\(given) is about the list of jobs: leave it out with a job, and with --watch")
+    }
     try await reporting(json: !json.isOn ? .none : watches ? .oneLine : .lines) {
       let endpoint = try coordinator.endpoint()
       try await Interruption.cancelling { [self] in
@@ -47,24 +54,35 @@ struct StatusCommand: AsyncParsableCommand {
           if let job { try await watch(job, endpoint) } else { try await watchAll(endpoint) }
           return
         }
+        guard let job else {
+          // One more than is shown: then there are more.
+          let reply = try await CoordinatorClient.run(endpoint) {
+            try await JobRun($0).jobs(
+              limit: selection.limit + 1, after: selection.after, states: selection.states)
+          }
+          return try show(reply, selection)
+        }
         let query = Sheaf_StatusQuery.with {
-          $0.job = job ?? ""
-          $0.withTasks = job != nil
+          $0.job = job
+          $0.withTasks = true
         }
         let reply = try await CoordinatorClient.run(endpoint) { try await JobRun($0).jobs(query) }
-        try show(reply)
+        try show(reply, of: job)
       }
     }
   }
 
-  private func show(_ reply: Sheaf_StatusReply) throws {
+  private func show(_ reply: Sheaf_StatusReply, _ selection: JobListOptions.Selection) throws {
+    let jobs = Array(reply.jobs.prefix(selection.limit))
+    if json.isOn { return try Console.printJSON(jobs.map { JobView($0, notices: reply.notices) }) }
+    for line in StatusText.list(jobs, notices: reply.notices, width: Terminal.output?.width) { try Console.print(line) }
+    guard reply.jobs.count > jobs.count, let last = jobs.last else { return }
+    try Console.print("there are more: " + coordinator.command(["status"] + list.arguments(after: last.job)))
+  }
+
+  private func show(_ reply: Sheaf_StatusReply, of job: String) throws {
     let views = reply.jobs.map { JobView($0, notices: reply.notices) }
     let width = Terminal.output?.width
-    guard let job else {
-      if json.isOn { return try Console.printJSON(views) }
-      for line in StatusText.list(reply.jobs, notices: reply.notices, width: width) { try Console.print(line) }
-      return
-    }
     guard let status = reply.jobs.first else { throw CommandFailure(.work, "there is no job \(job)") }
     if json.isOn { return try Console.printJSON(views[0]) }
     for line in StatusText.lines(status, notices: reply.notices, long: long.isOn, width: width) {

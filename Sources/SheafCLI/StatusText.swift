@@ -36,8 +36,10 @@ enum StatusText {
   private static func progress(_ job: Sheaf_JobStatus) -> String {
     switch job.state {
     case .done:
-      let frames = job.framesTotal > 0 ? "\(Measure.count(job.framesTotal, "frame")) in " : ""
-      return frames + Measure.duration(job.elapsedMilliseconds)
+      // Without the time in which the job waited and its media were probed. Of a film of the cache there is none.
+      let frames = job.framesTotal > 0 ? [Measure.count(job.framesTotal, "frame")] : []
+      let time = job.renderingMilliseconds > 0 ? [Measure.duration(job.renderingMilliseconds)] : []
+      return (frames + time).joined(separator: " in ")
     case .measuring: return ProgressLine.measured(job)
     case .probing: return job.filesTotal == 0 ? "" : "\(job.filesDone) of \(Measure.count(job.filesTotal, "file"))"
     default:

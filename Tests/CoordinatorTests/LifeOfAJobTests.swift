@@ -525,6 +525,61 @@ import Wire
     }
   }
 
+  /// Such numbers would end the coordinator when it plans.
+  @Test(arguments: [
+    (Sheaf_TaskKind.probe, #""width":64"#, #""width":9223372036854775807"#, "tracks[0].video.size.width"),
+    (.measure, #""frameBits":[["#, #""frameBits":[[9223372036854775807,"#, "frameBits: [0][0]"),
+  ]) func aResultThatIsOutOfRangeIsAFailureOfTheWorker(
+    kind: Sheaf_TaskKind, from: String, to: String, field: String
+  ) async throws {
+    let edit = try Self.averaging(300_000)
+    try await TestCoordinator.run(
+      policy: LeasePolicy(lease: .seconds(600), backOff: .milliseconds(10), exclusion: .zero)
+    ) { coordinator in
+      let worker = ScriptedWorker(coordinator.hello(.worker, slots: 1)) { _ in
+        nil
+      } changing: { grant, result in
+        guard grant.kind == kind else { return result }
+        return [UInt8](String(decoding: result, as: UTF8.self).replacingOccurrences(of: from, with: to).utf8)
+      }
+      let status = try await working([worker], at: coordinator) { try await end(of: edit, at: coordinator) }
+      #expect(status.state == .failed && status.problems.isEmpty, "\(status)")
+      #expect(status.error.contains("failed 3 times"), "\(status.error)")
+      #expect(status.error.contains(field) && status.error.contains("9223372036854775807"), "\(status.error)")
+      let attempts = try #require(status.tasks.first { !$0.endedAttempts.isEmpty }).endedAttempts
+      #expect(attempts.map(\.end) == [.crashed, .crashed, .crashed])
+    }
+  }
+
+  /// Two coordinators have ended while they planned the job.
+  @Test func aJobWhosePlanningWasLostTwiceFails() async throws {
+    let policy = LeasePolicy(lease: .seconds(2), outage: .seconds(1))
+    try await TestCoordinator.run(policy: policy) { coordinator in
+      let job = TestCoordinator.job
+      let store = coordinator.store
+      let request = JobRequest(document: "{}", segmentDuration: "", output: "")
+      _ = try await store.submit(
+        NewJob(id: job, name: "film", priority: 0, request: request.encoded(), tasks: []))
+      #expect(try await store.beginPlanning(job, by: "gone 1") == .begun)
+      try await eventually("the first attempt is lost") {
+        try await store.beginPlanning(job, by: "gone 2") == .begun
+      }
+      try await eventually("the second attempt is lost") {
+        try await store.beginPlanning(job, by: "gone 3") == .failed
+      }
+      let worker = ScriptedWorker(coordinator.hello(.worker))
+      try await working([worker], at: coordinator) {
+        try await eventually("the job has failed") { try await store.job(job)?.state == .failed }
+      }
+      let failure = try #require(try await store.job(job)?.failure)
+      #expect(failure.reason == .farm)
+      #expect(failure.message.contains("the coordinator ended 2 times while it planned it"), "\(failure.message)")
+      // Taken up, it is planned again.
+      #expect(try await store.retry(job) == .probing)
+      #expect(try await store.beginPlanning(job, by: "gone 4") == .begun)
+    }
+  }
+
   @Test func everyAttemptThatFailsIsKept() async throws {
     let edit = try Edit()
     try await TestCoordinator.run(policy: LeasePolicy(backOff: .milliseconds(10), exclusion: .zero)) { coordinator in

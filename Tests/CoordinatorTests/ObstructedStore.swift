@@ -77,6 +77,16 @@ final class ObstructedStore: JobStore {
     return try await inner.jobsToPlan()
   }
 
+  func beginPlanning(_ job: JobID, by planner: String) async throws(JobStoreError) -> PlanningStart {
+    try await pass(.plan)
+    return try await inner.beginPlanning(job, by: planner)
+  }
+
+  func endPlanning(_ job: JobID, by planner: String) async throws(JobStoreError) {
+    try await pass(.plan)
+    try await inner.endPlanning(job, by: planner)
+  }
+
   func inspections(olderThan age: Duration) async throws(JobStoreError) -> [JobID] {
     try await pass(.reading)
     return try await inner.inspections(olderThan: age)
@@ -152,9 +162,11 @@ final class ObstructedStore: JobStore {
     return try await inner.summary(of: job)
   }
 
-  func summaries(_ purpose: JobPurpose, limit: Int) async throws(JobStoreError) -> [JobSummary] {
+  func summaries(
+    _ purpose: JobPurpose, limit: Int, after: JobID?, states: [JobState]
+  ) async throws(JobStoreError) -> [JobSummary] {
     try await pass(.reading)
-    return try await inner.summaries(purpose, limit: limit)
+    return try await inner.summaries(purpose, limit: limit, after: after, states: states)
   }
 
   func tasks(of job: JobID, payloads: Bool) async throws(JobStoreError) -> [RenderTask] {

@@ -20,13 +20,17 @@ final class ScriptedWorker: Sendable {
   let failing: Failing
   /// The input that a failure names; nil names none.
   let naming: @Sendable (Sheaf_Grant) -> SHA256Digest?
+  /// What it returns in place of the right result.
+  let changing: @Sendable (Sheaf_Grant, [UInt8]) -> [UInt8]
   let granted = Mutex<[Sheaf_Grant]>([])
   private let held = Mutex<[Sheaf_Lease]>([])
 
   init(
     _ hello: Sheaf_Hello, failing: @escaping Failing = { _ in nil },
-    naming: @escaping @Sendable (Sheaf_Grant) -> SHA256Digest? = { _ in nil }
+    naming: @escaping @Sendable (Sheaf_Grant) -> SHA256Digest? = { _ in nil },
+    changing: @escaping @Sendable (Sheaf_Grant, [UInt8]) -> [UInt8] = { $1 }
   ) {
+    self.changing = changing
     self.hello = hello
     self.naming = naming
     self.failing = failing
@@ -102,7 +106,7 @@ final class ScriptedWorker: Sendable {
       }
       inputs.append(bytes)
     }
-    let result = try Self.result(of: grant, inputs)
+    let result = changing(grant, try Self.result(of: grant, inputs))
     let folder = try TemporaryFolder()
     let file = try OpenFile.open(folder.write(Data(result), "result"))
     let digest = SHA256Digest.of(result)

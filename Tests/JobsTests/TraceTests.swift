@@ -26,6 +26,7 @@ struct TraceTests {
     // A trace in which nothing happens proves nothing.
     for label in [
       "published", "duplicate", "stale", "planned true", "planned false", "measured true", "measured false",
+      "planning begun", "planning underWay", "planning failed", "planning notPlannable", "planning ended",
       "job measuring", "granted", "granted nothing", "lost",
       "lost nothing", "failed task true", "failed task false", "failed job true", "disconnected true", "renewed",
       "not renewed", "taken over", "went away", "came back", "replanned true", "reprobed true", "reprobed false",

@@ -152,6 +152,65 @@ import Wire
     await farm.stop()
   }
 
+  @Test func `a submission that waits leaves its job at SIGTERM, and says how to go on`() async throws {
+    _ = try folder.write(Data(#"{"sheaf": 1, "tracks": []}"#.utf8), "edit.json")
+    let farm = ScriptedFarm { message, _ in
+      switch message {
+      case .submit: [.send(.submitReply(.with { $0.job = "j" }))]
+      case .watchJob: [.status("j", .rendering)]
+      default: []
+      }
+    }
+    try await farm.start()
+    let program = try await start("exec sheaf submit --wait edit.json", farm)
+    await farm.wait { if case .watchJob = $0 { true } else { false } }
+    program.send(SIGTERM)
+    let result = try await end(of: program)
+    #expect(result.status == 143 && result.output == "j\n", "\(result.errors)")
+    #expect(result.errors.contains("ended by SIGTERM\nthe job goes on without this command"), "\(result.errors)")
+    #expect(result.errors.contains("  sheaf status --watch j\n  sheaf fetch j -o FILE\n"), "\(result.errors)")
+    let isCancelled = await farm.received.contains { if case .cancelJob = $0 { true } else { false } }
+    #expect(!isCancelled)
+    await farm.stop()
+  }
+
+  @Test func `jobs beyond the first page are listed`() async throws {
+    // Each page has a hundred jobs at most, whatever is asked for.
+    let farm = ScriptedFarm { message, _ in
+      guard case .statusQuery(let query) = message else { return [] }
+      let first = query.after.isEmpty ? 450 : (Int(query.after.dropFirst()) ?? 0) - 1
+      let count = min(Int(query.limit), 100, max(0, first))
+      let reply = Sheaf_StatusReply.with {
+        $0.jobs = (0..<count).map { number in
+          .with {
+            $0.job = "j\(first - number)"
+            $0.state = query.states.first ?? .done
+          }
+        }
+      }
+      return [.send(.statusReply(reply))]
+    }
+    try await farm.start()
+    func names(_ text: String) -> [Substring] { text.split(separator: "\n").compactMap { $0.split(separator: " ").first } }
+    let all = try await run("sheaf status", farm: farm)
+    #expect(names(all.output).dropFirst().prefix(200) == (251...450).reversed().map { "j\($0)" }[...], "\(all.errors)")
+    #expect(all.output.hasSuffix("there are more: sheaf status --after j251\n"), "\(all.output)")
+    let rest = try await run("sheaf status --after j251 --limit 300 --state failed", farm: farm)
+    #expect(names(rest.output).count == 251 && rest.output.contains("j250  ") && rest.output.contains("failed"))
+    #expect(!rest.output.contains("there are more"))
+    let json = try await run("sheaf status --json --limit 120", farm: farm)
+    let list = try #require(JSONSerialization.jsonObject(with: Data(json.output.utf8)) as? [[String: Any]])
+    #expect(list.count == 120 && list.last?["job"] as? String == "j331")
+    for (arguments, words) in [
+      ("--limit 0", "--limit"), ("--limit 9223372036854775808", "--limit"), ("--state gone", "the states are probing"),
+      ("--after j1 j2", "--after is about the list of jobs"), ("--watch --limit 5", "--limit is about the list of jobs"),
+    ] {
+      let wrong = try await run("sheaf status \(arguments)", farm: farm)
+      #expect(wrong.status == 64 && wrong.errors.contains(words), "\(arguments): \(wrong.errors)")
+    }
+    await farm.stop()
+  }
+
   @Test(arguments: [(SIGINT, 130, "interrupted"), (SIGTERM, 143, "ended by SIGTERM")] as [(Int32, Int32, String)])
   func `an interrupted fetch keeps what came, says how to go on, and the next one does`(
     signal: Int32, code: Int32, words: String

@@ -18,7 +18,7 @@ struct ProgressTests {
   @Test func everyStateHasItsLine() {
     var status = rendering
     #expect(
-      ProgressLine.plain(status, rate: 23.44)
+      ProgressLine.plain(status, rate: 23.44, left: 64.7)
         == "rendering: 1234/2750 frames, 23.4 frames/s, 1:05 left, 12/30 segments (3 from the cache)")
     status.waitsFor = "no worker is connected"
     #expect(ProgressLine.plain(status).hasSuffix("; it waits: no worker is connected"))
@@ -66,12 +66,12 @@ struct ProgressTests {
 
   @Test func theBarFitsEveryWidth() {
     #expect(
-      ProgressLine.bar(rendering, rate: 23.44, width: 80)
+      ProgressLine.bar(rendering, rate: 23.44, left: 64.7, width: 80)
         == "[###############....................] 44 %  1:05 left  1234/2750 frames  23.4/s")
-    #expect(ProgressLine.bar(rendering, rate: 23.44, width: 40) == "[#########............] 44 %  1:05 left")
-    #expect(ProgressLine.bar(rendering, rate: 23.44, width: 20) == "[#####.......] 44 %")
+    #expect(ProgressLine.bar(rendering, rate: 23.44, left: 64.7, width: 40) == "[#########............] 44 %  1:05 left")
+    #expect(ProgressLine.bar(rendering, rate: 23.44, left: 64.7, width: 20) == "[#####.......] 44 %")
     for width in 1...200 {
-      let line = ProgressLine.bar(rendering, rate: 23.44, width: width)
+      let line = ProgressLine.bar(rendering, rate: 23.44, left: 64.7, width: width)
       #expect(line.displayWidth <= max(1, width - 1), "\(width): \(line)")
     }
   }
@@ -113,6 +113,49 @@ struct ProgressTests {
     #expect(first.rate == nil && second.rate == 10)
   }
 
+  /// Renders 600 frames as `frames` says, looked at as `times` says, and returns the times left that are shown, each with
+  /// what is really left.
+  private func timesLeft(
+    _ times: [Double], until end: Double, _ frames: (Double) -> Double
+  ) -> [(shown: Double, real: Double)] {
+    var left = TimeLeft()
+    return times.filter { $0 < end }.compactMap { now in
+      left.seconds(done: UInt64(min(600, max(0, frames(now)))), total: 600, at: now).map { ($0, end - now) }
+    }
+  }
+
+  /// The first frames of a render of 20 s took so long that 21:40 would have been left.
+  @Test(arguments: [0.25, 0.5, 1, 4]) func noTimeLeftIsShownThatIsWrongByAFactorOfTwo(interval: Double) {
+    let times = Array(stride(from: 0, through: 60, by: interval))
+    // Workers report every so often, and what is shown in between has not changed.
+    func reported(_ frames: @escaping (Double) -> Double) -> (Double) -> Double {
+      { now in frames((now / interval).rounded(.down) * interval) }
+    }
+    let films: [(end: Double, frames: (Double) -> Double)] = [
+      (20, { $0 * 30 }),
+      // Nothing, then one frame, then the rest.
+      (20, { $0 < 2 ? 0 : $0 < 4 ? 1 : 1 + ($0 - 4) * 599 / 16 }),
+      (20, { $0 < 6 ? $0 / 6 : 1 + ($0 - 6) * 599 / 14 }),
+      // Segments that are read first: frames come in bursts.
+      (40, { (($0 / 5).rounded(.down) + min(1, $0.truncatingRemainder(dividingBy: 5) / 4)) * 75 }),
+      // Ever faster, up to three times as fast.
+      (30, { $0 * 10 + $0 * $0 / 3 }),
+    ]
+    for (number, film) in films.enumerated() {
+      let shown = timesLeft(times, until: film.end, reported(film.frames)).filter { $0.real > interval }
+      for time in shown {
+        // What was done since the last report is not known.
+        #expect(
+          time.shown < 2 * (time.real + interval) && time.shown > time.real / 2 - interval,
+          "film \(number): \(time.shown) s in place of \(time.real) s")
+      }
+      if interval <= 1 { #expect(!shown.isEmpty, "film \(number)") }
+    }
+    // Of an even film it is soon known.
+    let even = timesLeft(times, until: 20, reported { $0 * 30 })
+    if interval == 0.5 { #expect(even.first.map { $0.real > 17 } == true, "\(even)") }
+  }
+
   @Test func linesAreWrittenForNewsAndNotForEveryFrame() {
     var filter = LineFilter()
     let statuses: [(done: UInt64, key: [String], second: Int)] = [
@@ -132,7 +175,7 @@ struct ProgressTests {
   @Test func aTerminalShowsWhatAJobWaitsFor() {
     var status = rendering
     status.waitsFor = "no worker has a free slot"
-    let lines = ProgressReport.lines(status, rate: nil, ["the coordinator's disk is full"], width: 30)
+    let lines = ProgressReport.lines(.init(status: status), ["the coordinator's disk is full"], width: 30)
     #expect(lines.count == 3 && lines.allSatisfy { $0.displayWidth < 30 }, "\(lines)")
     #expect(lines[1] == "waits: no worker has a free …")
   }

@@ -125,7 +125,8 @@ struct StatusTextTests {
       $0.job = "j"
       $0.state = .done
       $0.framesTotal = 330
-      $0.elapsedMilliseconds = 4210
+      $0.elapsedMilliseconds = 93_000
+      $0.renderingMilliseconds = 4210
       $0.output = Sheaf_Content(Content(digest: .of([]), size: 12_345_678))
     }
     let film = "film       12.3 MB, SHA-256 \(SHA256Digest.of([]))"
@@ -150,7 +151,8 @@ struct StatusTextTests {
         $0.name = "a film with a very long name indeed.json"
         $0.state = .done
         $0.framesTotal = 330
-        $0.elapsedMilliseconds = 4210
+        $0.elapsedMilliseconds = 93_000
+        $0.renderingMilliseconds = 4210
         $0.submittedMillisecondsAgo = 7_300_000
       },
       .with {

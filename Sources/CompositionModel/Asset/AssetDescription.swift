@@ -68,7 +68,7 @@ public enum MediaType: String, Sendable, Hashable, Codable, CaseIterable {
 /// else, and in movies of sound alone without them, the earliest presentation time of any track.
 public struct TrackDescription: Sendable, Hashable, Codable {
   /// The stream's index in the file.
-  public var index: Int
+  @Ranged<IndexRange> public var index: Int
   public var type: MediaType
   /// libavcodec's name of the codec, such as `h264`.
   public var codec: String
@@ -81,7 +81,7 @@ public struct TrackDescription: Sendable, Hashable, Codable {
   /// Seconds a tick of the stored timestamps: `1/timescale` or such as `1001/30000`.
   public var timebase: MediaTime
   /// The stored timestamp, in ticks of `timebase`, of time zero of the asset's timeline.
-  public var origin: Int64
+  @Ranged<TickRange> public var origin: Int64
   /// Whether the container rounds times to its ticks: Matroska, WebM and FLV, to 1 ms.
   public var hasRoundedTimes: Bool
   /// Where the track's timestamps count from another zero, in the file's order. Nil if there is no such place.
@@ -196,9 +196,9 @@ public struct AudioFormat: Sendable, Hashable, Codable {
   /// encoders were joined. They are converted to the track's format.
   public struct Change: Sendable, Hashable, Codable {
     /// The first sample's number, at the track's sample rate, counted from the track's first sample.
-    public var sample: Int64
+    @Ranged<SampleRange> public var sample: Int64
     /// Samples a second of each channel, as they are stored from there on.
-    public var sampleRate: Int
+    @Ranged<SampleRateRange> public var sampleRate: Int
     /// libavutil's description of the layout from there on.
     public var layout: String
 
@@ -210,8 +210,8 @@ public struct AudioFormat: Sendable, Hashable, Codable {
   }
 
   /// Samples a second of each channel.
-  public var sampleRate: Int
-  public var channels: Int
+  @Ranged<SampleRateRange> public var sampleRate: Int
+  @Ranged<ChannelRange> public var channels: Int
   /// libavutil's description of the layout, such as `stereo` or `5.1(side)`.
   public var layout: String
   /// Bits a sample as stored. Nil if the codec has no such number.

@@ -41,8 +41,9 @@ public struct CaptionEvent: Sendable, Hashable, Codable {
     var container = try decoder.unkeyedContainer()
     try self.init(
       start: container.decode(Int64.self), end: container.decode(Int64.self), fields: container.decode(String.self))
-    guard start < end else {
-      throw DecodingError.dataCorruptedError(in: container, debugDescription: "a caption ends after its start")
+    guard start < end, [start, end].areTicks else {
+      throw DecodingError.dataCorruptedError(
+        in: container, debugDescription: "a caption from \(start) to \(end) ms does not end after its start")
     }
   }
 

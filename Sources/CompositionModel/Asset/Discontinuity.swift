@@ -21,6 +21,11 @@ public struct Discontinuity: Sendable, Hashable, Codable {
       throw DecodingError.dataCorruptedError(
         in: container, debugDescription: "a discontinuity is [position, offset, start]")
     }
+    guard fields[0] >= -1, Array(fields.dropFirst()).areTicks else {
+      throw DecodingError.dataCorruptedError(
+        in: container,
+        debugDescription: "\(fields) is not a discontinuity with ticks within \(StoredTime.ticks)")
+    }
     self.init(position: fields[0], offset: fields[1], start: fields[2])
   }
 

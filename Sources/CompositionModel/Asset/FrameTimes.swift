@@ -20,11 +20,17 @@ public struct FrameTimes: Sendable, Hashable, Codable {
     public init(from decoder: any Decoder) throws {
       let container = try decoder.singleValueContainer()
       let fields = try container.decode([Int64].self)
-      guard fields.count == 3, fields[2] > 0, fields[2] == 1 ? fields[1] >= 0 : fields[1] > 0,
+      guard fields.count == 3, (1...FrameTimes.greatestCount).contains(fields[2]), fields.areTicks,
+        fields[2] == 1 ? fields[1] >= 0 : fields[1] > 0,
         case (let length, let overflow) = fields[1].multipliedReportingOverflow(by: fields[2] - 1), !overflow,
-        !fields[0].addingReportingOverflow(length).overflow
+        case (let last, let isTooLate) = fields[0].addingReportingOverflow(length), !isTooLate,
+        StoredTime.ticks.contains(last)
       else {
-        throw DecodingError.dataCorruptedError(in: container, debugDescription: "a run is [start, step, count]")
+        throw DecodingError.dataCorruptedError(
+          in: container,
+          debugDescription:
+            "\(fields) is not [start, step, count] of times within \(StoredTime.ticks) that rise, and of at most "
+            + "\(FrameTimes.greatestCount)")
       }
       self.init(start: fields[0], step: fields[1], count: Int(fields[2]))
     }
@@ -35,8 +41,30 @@ public struct FrameTimes: Sendable, Hashable, Codable {
     }
   }
 
+  /// The most frames of a track: those of 25 days at 60 a second.
+  package static let greatestCount: Int64 = 1 << 27
+
   /// In order of time.
   public private(set) var runs: [Run]
+
+  private enum CodingKeys: CodingKey {
+    case runs
+  }
+
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    runs = try container.decode([Run].self, forKey: .runs)
+    guard zip(runs, runs.dropFirst()).allSatisfy({ $0.last < $1.start }) else {
+      throw DecodingError.dataCorruptedError(
+        forKey: .runs, in: container, debugDescription: "the times do not rise from run to run")
+    }
+    // Each run is within the range, and a description of 64 MB has less than 2^24 of them: the sum fits 64 bits.
+    guard count <= Self.greatestCount else {
+      throw DecodingError.dataCorruptedError(
+        forKey: .runs, in: container,
+        debugDescription: "there are \(count) times, more than \(Self.greatestCount)")
+    }
+  }
 
   /// From times in rising order. Equal neighbours are one frame.
   public init(_ times: some Sequence<Int64>) {
@@ -79,7 +107,7 @@ public struct FrameTimes: Sendable, Hashable, Codable {
   }
 
   /// The first time that is after `time`. Nil if there is none.
-  func first(after time: Int64) -> Int64? {
+  package func first(after time: Int64) -> Int64? {
     let next = runs.partitionPoint { time < $0.start }
     if next > 0, let last = last(atOrBefore: time), last < runs[next - 1].last { return last + runs[next - 1].step }
     return next < runs.count ? runs[next].start : nil
@@ -93,6 +121,21 @@ public struct FrameTimes: Sendable, Hashable, Codable {
     guard time <= run.last, run.step > 0 ? (time - run.start) % run.step == 0 : time == run.start else { return nil }
     let passed = run.step > 0 ? Int((time - run.start) / run.step) : 0
     return Run(start: time, step: run.step, count: run.count - passed)
+  }
+
+  /// The first time that is not before `time`. Nil if there is none.
+  package func first(atOrAfter time: Int64) -> Int64? {
+    if let last = last(atOrBefore: time), last == time { return last }
+    return first(after: time)
+  }
+
+  /// The times within a range, rising.
+  package func times(in range: ClosedRange<Int64>) -> some Sequence<Int64> {
+    sequence(state: first(atOrAfter: range.lowerBound)) { next in
+      guard let time = next, time <= range.upperBound else { return nil }
+      next = self.first(after: time)
+      return time
+    }
   }
 
   /// All times, rising.

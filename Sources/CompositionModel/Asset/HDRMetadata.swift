@@ -31,6 +31,24 @@ public struct MasteringDisplay: Sendable, Hashable, Codable {
     }
   }
 
+  private enum CodingKeys: CodingKey {
+    case red, green, blue, white, maximumLuminance, minimumLuminance
+  }
+
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    func place(_ key: CodingKeys) throws -> Chromaticity { try container.decode(Chromaticity.self, forKey: key) }
+    let display = MasteringDisplay(
+      red: try place(.red), green: try place(.green), blue: try place(.blue), white: try place(.white),
+      maximumLuminance: try container.decode(Int.self, forKey: .maximumLuminance),
+      minimumLuminance: try container.decode(Int.self, forKey: .minimumLuminance))
+    guard let display else {
+      throw DecodingError.dataCorrupted(
+        .init(codingPath: container.codingPath, debugDescription: "these are not the numbers of a display"))
+    }
+    self = display
+  }
+
   public var red: Chromaticity
   public var green: Chromaticity
   public var blue: Chromaticity
@@ -67,9 +85,9 @@ public struct MasteringDisplay: Sendable, Hashable, Codable {
 /// The brightness of a whole film in cd/m2. 0 is not known.
 public struct ContentLightLevel: Sendable, Hashable, Codable {
   /// Of the brightest pixel: MaxCLL.
-  public var maximum: Int
+  @Ranged<IndexRange> public var maximum: Int
   /// Of the brightest frame on average: MaxFALL.
-  public var maximumAverage: Int
+  @Ranged<IndexRange> public var maximumAverage: Int
 
   public init(maximum: Int, maximumAverage: Int) {
     self.maximum = maximum

@@ -26,6 +26,11 @@ public struct Keyframe: Sendable, Hashable, Codable {
       throw DecodingError.dataCorruptedError(
         in: container, debugDescription: "a keyframe is [pts, dts, position] or [pts, dts, position, state]")
     }
+    guard Array(fields.prefix(2)).areTicks, fields[2] >= -1, state >= -1 else {
+      throw DecodingError.dataCorruptedError(
+        in: container,
+        debugDescription: "\(fields) is not a keyframe with times within \(StoredTime.ticks) and a position from -1")
+    }
     self.init(pts: fields[0], dts: fields[1], position: fields[2], state: state)
   }
 

@@ -1,5 +1,17 @@
 /// The conversion from an asset's timeline to the timestamps that its container stores.
 public enum StoredTime {
+  /// The stored timestamps that a description may have. Sums and differences of two fit 64 bits.
+  package static let ticks: ClosedRange<Int64> = -(1 << 61)...1 << 61
+
+  /// A tick that is counted from time zero as a stored timestamp. One beyond all that may be stored is twice as far as
+  /// they may be, so that its differences to them fit 64 bits too.
+  package static func tick(_ number: Int128, origin: Int64) -> Int64 {
+    let most = Int128(2 * ticks.upperBound)
+    // `origin` is far less than what is added to it here.
+    let stored = min(max(number, -4 * most), 4 * most) + Int128(origin)
+    return Int64(min(max(stored, -most), most))
+  }
+
   /// The constant rate behind rounded times: frame n is due n/rate after the first.
   public struct Cadence: Sendable, Hashable, Codable {
     /// The first frame's stored timestamp, in ticks.
@@ -10,6 +22,20 @@ public enum StoredTime {
     public init(first: Int64, rate: MediaTime) {
       self.first = first
       self.rate = rate
+    }
+
+    private enum CodingKeys: CodingKey {
+      case first, rate
+    }
+
+    public init(from decoder: any Decoder) throws {
+      let container = try decoder.container(keyedBy: CodingKeys.self)
+      first = try container.decode(in: StoredTime.ticks, forKey: .first)
+      rate = try container.decode(MediaTime.self, forKey: .rate)
+      guard rate.isNumeric, rate > .zero else {
+        throw DecodingError.dataCorruptedError(
+          forKey: .rate, in: container, debugDescription: "the rate \(rate) is not above 0")
+      }
     }
   }
 
@@ -41,11 +67,11 @@ public enum StoredTime {
       // This tick lies between this frame's stored time and the next one's, whichever way both were rounded.
       if frame >= 0 {
         let place = try (Rational(frame) / (cadence.rate.exact * timebase.exact)).floor + 1
-        return Int64(clamping: place + Int128(cadence.first))
+        return tick(place, origin: cadence.first)
       }
     }
     let due = !isRounded ? last(ticks) : origin == 0 ? last(try ticks + Rational(1, 2)) : ticks.ceiling
-    return Int64(clamping: due + Int128(origin))
+    return tick(due, origin: origin)
   }
 }
 

@@ -5,7 +5,7 @@ public struct VideoFormat: Sendable, Hashable, Codable {
   /// libavutil's name of the decoded pixel format, such as `yuv420p10le`.
   public var pixelFormat: String
   /// Bits a component, 8 to 16.
-  public var bitDepth: Int
+  @Ranged<BitDepthRange> public var bitDepth: Int
   public var hasAlpha: Bool
   /// Width over height of a pixel; 1 if the file does not specify it.
   public var pixelAspect: AspectRatio
@@ -23,7 +23,7 @@ public struct VideoFormat: Sendable, Hashable, Codable {
   /// Presentation times of every frame, in ticks of the track's timebase, rising.
   public var frames: FrameTimes
   /// Where decoding can start, rising. Thinned to about one in a quarter of a second.
-  public var keyframes: [Keyframe]
+  @Rising public var keyframes: [Keyframe]
   /// How the keyframes were proved to be starts. Nil for a still image, and in descriptions that were made before this
   /// was recorded.
   public var startsProvedBy: StartProof?
@@ -100,7 +100,8 @@ public struct VideoFormat: Sendable, Hashable, Codable {
   public var presentationSize: PixelSize {
     let seen = cleanAperture?.size ?? size
     let width = (seen.width * pixelAspect.horizontal + pixelAspect.vertical / 2) / pixelAspect.vertical
-    let square = PixelSize(width: max(1, width), height: seen.height)
+    // A pixel may be stated to be as wide as a whole picture.
+    let square = PixelSize(width: min(max(1, width), PixelSize.decodedSides.upperBound), height: seen.height)
     return orientation.swapsAxes ? PixelSize(width: square.height, height: square.width) : square
   }
 }
@@ -113,6 +114,19 @@ public struct PixelSize: Sendable, Hashable, Codable {
   public init(width: Int, height: Int) {
     self.width = width
     self.height = height
+  }
+
+  /// What is decoded. Not every such size can be read or made.
+  package static let decodedSides = 1...1 << 20
+
+  private enum CodingKeys: CodingKey {
+    case width, height
+  }
+
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    width = try container.decode(in: Self.decodedSides, forKey: .width)
+    height = try container.decode(in: Self.decodedSides, forKey: .height)
   }
 
   /// The most pixels on a side of a picture that is read or made.
@@ -134,6 +148,18 @@ public struct PixelRect: Sendable, Hashable, Codable {
     self.x = x
     self.y = y
     self.size = size
+  }
+
+  private enum CodingKeys: CodingKey {
+    case x, y, size
+  }
+
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    let places = -PixelSize.decodedSides.upperBound...PixelSize.decodedSides.upperBound
+    x = try container.decode(in: places, forKey: .x)
+    y = try container.decode(in: places, forKey: .y)
+    size = try container.decode(PixelSize.self, forKey: .size)
   }
 }
 
@@ -179,6 +205,20 @@ public struct Orientation: Sendable, Hashable, Codable {
   }
 
   public static let upright = Orientation(clockwise: 0)
+
+  private enum CodingKeys: CodingKey {
+    case clockwise, isMirrored
+  }
+
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    clockwise = try container.decode(Int.self, forKey: .clockwise)
+    isMirrored = try container.decode(Bool.self, forKey: .isMirrored)
+    guard [0, 90, 180, 270].contains(clockwise) else {
+      throw DecodingError.dataCorruptedError(
+        forKey: .clockwise, in: container, debugDescription: "\(clockwise) is not 0, 90, 180 or 270")
+    }
+  }
 
   /// Whether width and height change places.
   public var swapsAxes: Bool { clockwise == 90 || clockwise == 270 }

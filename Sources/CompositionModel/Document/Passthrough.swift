@@ -362,7 +362,7 @@ extension TrackDescription {
   /// - Parameter shift: Added to their times.
   fileprivate func nearestKeyframes(_ time: MediaTime, _ shift: Rational) throws(TimeError) -> String {
     guard let video else { return "" }
-    let tick = Int64(clamping: try (time.exact / timebase.exact).floor + Int128(origin))
+    let tick = StoredTime.tick(try (time.exact / timebase.exact).floor, origin: origin)
     let next = video.keyframes.partitionPoint { tick < $0.pts }
     let times = try [next - 1, next].filter { video.keyframes.indices.contains($0) }.map { index throws(TimeError) in
       "\(try timebase.exact * Rational(video.keyframes[index].pts - origin) + shift)"

@@ -36,7 +36,7 @@ enum CompositorTasks {
   /// content store any more, or was damaged there and is removed. Blocks.
   static func problems(_ result: Content, _ request: JobRequest, store: ContentStore) throws -> [Problem]? {
     guard let bytes = try read(result, store: store) else { return nil }
-    let found = try JSONDecoder().decode(CompositorFindings.self, from: Data(bytes)).problems
+    let found = try decode(Data(bytes)).problems
     let compositors = compositors(request)
     guard found.count == compositors.count else {
       throw WrongResult(
@@ -47,6 +47,11 @@ enum CompositorTasks {
       guard let found = messages[use.compositor], let message = found else { return nil }
       return Problem(pointer: use.pointer, message: message)
     }
+  }
+
+  /// Throws `WrongResult` for bytes that are no findings.
+  static func decode(_ bytes: Data) throws(WrongResult) -> CompositorFindings {
+    try WrongResult.decode(CompositorFindings.self, from: bytes, as: "the trial of the job's compositors")
   }
 
   private static func read(_ result: Content, store: ContentStore) throws(ContentStoreError) -> [UInt8]? {

@@ -14,12 +14,6 @@ struct FoundFonts: Sendable {
   var files: [Content] = []
 }
 
-/// What a task returned is whole and not what it should return: reading it again, or running the task once more, does
-/// not help.
-struct WrongResult: Error, Hashable, CustomStringConvertible {
-  let description: String
-}
-
 /// The task that finds the fonts of a request's texts, and its result.
 ///
 /// It is a probe task without inputs. The fonts are found once for a job, on one worker, and are inputs of the video
@@ -72,9 +66,7 @@ enum FontTasks {
     guard try mapErrors({ () throws(SystemError) in try file.content() }) == result else {
       throw ContentStoreError(.mismatch, "the content \(result.digest) is damaged on the coordinator's disk")
     }
-    let head = try read(FontList.headSize, of: file, at: 0)
-    guard let length = FontList.length(inHead: head), length <= maximumBytes else { throw invalid(result) }
-    let list = try FontList(json: read(length, of: file, at: Int64(FontList.headSize)))
+    let (list, length) = try list(in: result, file)
     let document = try Document.examine([UInt8](request.document.utf8))
     let texts = document.fontRequests + (list.textsOfCaptions ?? [])
     var offset = Int64(FontList.headSize + length)
@@ -91,6 +83,23 @@ enum FontTasks {
       offset += font.size
     }
     return fonts
+  }
+
+  /// The list of fonts that a task returned. Throws `WrongResult` for a content that has none. Blocks.
+  static func list(in result: Content, store: ContentStore) throws -> FontList {
+    let file = try mapErrors { () throws(SystemError) in try OpenFile.open(store.path(of: result.digest)) }
+    return try list(in: result, file).list
+  }
+
+  /// And the length of its JSON.
+  private static func list(in result: Content, _ file: OpenFile) throws -> (list: FontList, length: Int) {
+    guard result.size >= FontList.headSize else { throw invalid(result) }
+    let head = try read(FontList.headSize, of: file, at: 0)
+    guard let length = FontList.length(inHead: head), length <= maximumBytes,
+      Int64(FontList.headSize + length) <= result.size
+    else { throw invalid(result) }
+    let json = try Data(read(length, of: file, at: Int64(FontList.headSize)))
+    return (try WrongResult.decode(FontList.self, from: json, as: "the list of a job's fonts"), length)
   }
 
   /// The files of captions that the request's film draws.

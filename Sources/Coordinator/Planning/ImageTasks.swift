@@ -59,6 +59,27 @@ package struct ImageRequest: Sendable, Hashable, Codable {
     self.box = box
     self.sheet = sheet
   }
+
+  private enum CodingKeys: CodingKey {
+    case times, tolerance, format, quality, box, sheet
+  }
+
+  /// Sides that no picture has are problems, with the request's others.
+  private struct Sides: Decodable {
+    var width: Int
+    var height: Int
+  }
+
+  package init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    times = try container.decode(Times.self, forKey: .times)
+    tolerance = try container.decodeIfPresent([String].self, forKey: .tolerance)
+    format = try container.decode(ImageFormat.self, forKey: .format)
+    quality = try container.decode(Int.self, forKey: .quality)
+    let sides = try container.decodeIfPresent(Sides.self, forKey: .box)
+    box = sides.map { PixelSize(width: $0.width, height: $0.height) }
+    sheet = try container.decodeIfPresent(Sheet.self, forKey: .sheet)
+  }
 }
 
 /// What came of an `ImageRequest`.
@@ -301,7 +322,7 @@ extension ImageRequest {
         problems.append(tooMany(count))
         return []
       }
-      return try (0..<count).map { number throws(TimeError) in try step.exact * Rational(number) }
+      return try (0..<max(0, count)).map { number throws(TimeError) in try step.exact * Rational(number) }
     case .count(let count):
       guard (1...Self.mostPictures).contains(count) else {
         problems.append(tooMany(count))

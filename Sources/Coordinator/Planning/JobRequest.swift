@@ -16,7 +16,7 @@ struct JobRequest: Sendable, Hashable, Codable {
     var path: String
     /// Lower-case hexadecimal SHA-256: this type is stored as JSON.
     private(set) var digest: String
-    private(set) var size: Int64
+    @Ranged<SizeRange> private(set) var size: Int64
 
     init(id: AssetID, path: String, content: Content) {
       self.id = id
@@ -126,8 +126,9 @@ package struct JobSubmission: Sendable {
   func read(
     _ document: Data, _ assets: [Sheaf_SubmittedAsset], segmentDuration: String, output: String
   ) async throws -> (request: JobRequest, problems: [Problem]) {
+    await service.usedMemory()
     // It may read files under the media root for their digests, unless `FindMissing` was asked for them before.
-    try await BlockingWork.run(.hashing) {
+    return try await BlockingWork.run(.hashing) {
       try examine(document, assets, segmentDuration: segmentDuration, output: output)
     }
   }

@@ -31,8 +31,13 @@ enum Measurements {
     } catch  where error.code == .missing {
       return nil
     }
-    return ofSeveral
-      ? try JSONDecoder().decode([Measurement].self, from: Data(bytes))
-      : [try JSONDecoder().decode(Measurement.self, from: Data(bytes))]
+    return try decode(Data(bytes), ofSeveral: ofSeveral)
+  }
+
+  /// Throws `WrongResult` for bytes that are no measurements.
+  static func decode(_ bytes: Data, ofSeveral: Bool) throws(WrongResult) -> [Measurement] {
+    let title = "the measurement of a segment"
+    if ofSeveral { return try WrongResult.decode([Measurement].self, from: bytes, as: title) }
+    return [try WrongResult.decode(Measurement.self, from: bytes, as: title)]
   }
 }

@@ -39,10 +39,10 @@ struct PlannedJob: Sendable {
     let names = TaskLabel(request)
     tasks = []
     if let task = plan.passthrough {
-      let size = task.digests.reduce(0) { $0 + (files[$1]?.size ?? 0) }
+      let size = task.digests.reduce(Int128(0)) { $0 + Int128(files[$1]?.size ?? 0) }
       audio = try Self.task(
         .audio, .passthrough(task), label: names.copy(of: task.digests), digests: task.digests, files, build,
-        cost: 1, work: Int(clamping: size), result)
+        cost: 1, work: Int(min(size, Int128(NewTask.works.upperBound))), result)
     }
     let ladder = plan.ladder
     outputs = ladder.map { $0.stitches.map(OutputReport.init) }

@@ -17,6 +17,7 @@ struct Planner: Sendable {
   let inputs: DamagedInputs
   /// See `CoordinatorConfiguration.waitsForCompositors`.
   let waitsForCompositors: Bool
+  let attempts: PlanningAttempts
   let logger: Logger
 
   /// What comes next for a job.
@@ -45,6 +46,20 @@ struct Planner: Sendable {
       }
     }
     guard let build else { return }
+    switch try await attempts.run(id, { () async throws(JobStoreError) in
+      try await plan(id, job, decoded, build: build, lacking: lacking)
+    }) {
+    case .begun, .underWay, .notPlannable: break
+    case .failed:
+      try await fail(
+        id, "the coordinator ended \(LeasePolicy.mostLostPlannings) times while it planned it; its log may have the reason")
+    }
+  }
+
+  /// - Parameter lacking: The problems with the compositors of a document that no worker's build has.
+  private func plan(
+    _ id: JobID, _ job: Job, _ decoded: Result<JobRequest, any Error>, build: String, lacking: [Problem]
+  ) async throws(JobStoreError) {
     let tasks = try await store.tasks(of: id, payloads: false)
     let step: Step
     let started = ContinuousClock.now

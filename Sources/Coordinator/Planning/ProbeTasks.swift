@@ -37,9 +37,14 @@ enum ProbeTasks {
       guard let input = task.inputs.first, let result = task.result, try !FontTasks.isList(result, store: store)
       else { continue }
       let bytes = try store.read(result.digest, limit: maximumBytes)
-      let description = try JSONDecoder().decode(AssetDescription.self, from: Data(bytes))
+      let description = try decode(Data(bytes))
       for asset in request.assets(of: input.digest) { descriptions[asset.id] = description }
     }
     return descriptions
+  }
+
+  /// Throws `WrongResult` for bytes that describe no file.
+  static func decode(_ bytes: Data) throws(WrongResult) -> AssetDescription {
+    try WrongResult.decode(AssetDescription.self, from: bytes, as: "the description of a file")
   }
 }

@@ -22,6 +22,7 @@ enum JobReport {
     status.waitsFor = waitsFor
     status.submittedMillisecondsAgo = job.age.milliseconds
     status.elapsedMilliseconds = job.elapsed.milliseconds
+    status.renderingMilliseconds = job.rendering?.milliseconds ?? 0
     status.filesDone = UInt32(clamping: summary.probes.done)
     status.filesTotal = UInt32(clamping: summary.probes.total)
     status.measuredDone = UInt32(clamping: summary.measures.done)
@@ -48,6 +49,7 @@ extension Sheaf_JobStatus {
   package var withoutTimes: Sheaf_JobStatus {
     var status = self
     status.elapsedMilliseconds = 0
+    status.renderingMilliseconds = 0
     status.submittedMillisecondsAgo = 0
     return status
   }

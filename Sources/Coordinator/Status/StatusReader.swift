@@ -110,10 +110,15 @@ actor StatusReader {
     return list
   }
 
-  /// The statuses of the newest jobs. Of a job that failed they have the message that the store has.
-  func statuses(limit: Int) async throws(JobStoreError) -> [Sheaf_JobStatus] {
+  /// The statuses of jobs, newest first. Of a job that failed they have the message that the store has.
+  /// - Parameters:
+  ///   - after: Only jobs that were submitted before this one. Nil: from the newest on.
+  ///   - states: Only jobs in these states. Empty: in any.
+  func statuses(
+    limit: Int, after: JobID? = nil, states: [JobState] = []
+  ) async throws(JobStoreError) -> [Sheaf_JobStatus] {
     var statuses: [Sheaf_JobStatus] = []
-    for summary in try await store.summaries(.render, limit: limit) {
+    for summary in try await store.summaries(.render, limit: limit, after: after, states: states) {
       let known = failures[summary.job.id].flatMap { $0.failure == summary.job.failure ? $0.report : nil }
       statuses.append(JobReport.status(summary, failure: known, waitsFor: try await waitsFor(summary)))
     }

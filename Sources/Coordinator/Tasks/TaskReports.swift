@@ -26,6 +26,8 @@ actor TaskReports {
   private struct Granted {
     var kind: TaskKind
     var fingerprint: SHA256Digest
+    /// Nil: no coordinator reads the result.
+    var expected: ExpectedResult?
     var at: Duration
   }
 
@@ -45,7 +47,8 @@ actor TaskReports {
     if granted.count >= Self.maximumGrants { granted = [:] }
     let fingerprint = TaskFingerprint.of(
       build: build, kind: grant.kind, payload: grant.payload, inputs: grant.inputs.map(\.digest))
-    granted[grant.lease] = Granted(kind: grant.kind, fingerprint: fingerprint, at: now)
+    granted[grant.lease] = Granted(
+      kind: grant.kind, fingerprint: fingerprint, expected: ExpectedResult(grant), at: now)
   }
 
   /// Forgets leases that have ended otherwise.
@@ -144,6 +147,12 @@ actor TaskReports {
       await service.answer(worker, .published(lease, nil))
       return
     }
+    if let wrong = await wrongResult(content, of: lease, service) {
+      // It may be the media that confuse the worker: the attempt is counted, as those that crash are.
+      await fail(
+        lease, worker, TaskFailure(end: .crashed, message: wrong), nil, name, service, answer: .published(lease, .stale))
+      return
+    }
     if await refuses(damage, of: lease, worker, content, service) {
       granted[lease] = nil
       await service.answer(worker, .published(lease, .stale))
@@ -171,6 +180,23 @@ actor TaskReports {
       }
     }
     if (known?.kind ?? fact?.kind) == .stitch { await service.logEnd(of: lease.task.job) }
+  }
+
+  /// Why a result cannot be that of its task, with the field that is wrong. Nil: it can, as far as this coordinator
+  /// knows what it should be; one that another coordinator has granted is found when the job is planned.
+  private func wrongResult(_ content: Content, of lease: Lease, _ service: CoordinatorService) async -> String? {
+    guard let expected = granted[lease]?.expected else { return nil }
+    do {
+      try await BlockingWork.run(.planning) { [store = service.content.store] in
+        try expected.check(content, in: store)
+      }
+    } catch let error as WrongResult {
+      return error.description
+    } catch {
+      // The store cannot read it now, or the service stops: it is read once more for the plan.
+      service.logger.debug("result not checked", metadata: ["task": "\(lease.task)", "error": "\(error)"])
+    }
+    return nil
   }
 
   /// Records the damaged media that a result shows, before the result can be used. If the job accepts none, and the
@@ -222,7 +248,7 @@ actor TaskReports {
 
   private func fail(
     _ lease: Lease, _ worker: WorkerID, _ failure: TaskFailure, _ damagedInput: SHA256Digest?, _ name: String,
-    _ service: CoordinatorService
+    _ service: CoordinatorService, answer: WorkerSession.Event? = nil
   ) async {
     let failure = await named(failure, of: lease, worker, service)
     let wasHeld = await persist(lease, worker, service) { store, holder in
@@ -230,7 +256,8 @@ actor TaskReports {
     }
     guard let wasHeld else { return }
     let known = granted.removeValue(forKey: lease)
-    await service.answer(worker, .failed(lease, failure.end, counts: wasHeld, message: failure.message))
+    await service.answer(
+      worker, answer ?? .failed(lease, failure.end, counts: wasHeld, message: failure.message))
     guard wasHeld else { return }
     let fact = await service.facts.fact(of: lease.task)
     let text: Logger.Message = failure.end == .released ? "task released" : "task failed"

@@ -45,6 +45,7 @@ extension FarmState {
     else { return false }
     guard jobs[number].counts.isFinished else { throw JobStoreError.unfinished(id) }
     jobs[number].job.state = .measuring
+    jobs[number].planning = nil
     jobs[number].job.build = build.withoutNul
     for task in tasks { add(task, to: number) }
     changeCount += 1
@@ -61,6 +62,7 @@ extension FarmState {
     guard job.state == .probing || job.state == .measuring && job.build == build else { return false }
     guard jobs[number].counts.isFinished else { throw JobStoreError.unfinished(id) }
     jobs[number].job.state = .rendering
+    jobs[number].planning = nil
     jobs[number].job.build = build
     for task in tasks { add(task, to: number) }
     changeCount += 1
@@ -114,6 +116,8 @@ extension FarmState {
   /// Turns a job to `probing`, with its probe tasks alone.
   private mutating func unplan(_ number: Int) {
     jobs[number].job.state = .probing
+    jobs[number].planning = nil
+    jobs[number].renderingSince = nil
     jobs[number].job.build = nil
     jobs[number].medianPace = nil
     jobs[number].tasks.removeAll { $0.task.kind != .probe }

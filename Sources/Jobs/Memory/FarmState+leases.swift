@@ -98,7 +98,8 @@ extension FarmState {
       let task = self[place].task
       return task.publishedEpoch == lease.epoch && task.result?.digest == result.digest ? .duplicate : .stale
     }
-    let took = now - leases[index].grantedAt
+    let grantedAt = leases[index].grantedAt
+    let took = now - grantedAt
     leases.removeSubrange(leases(at: place))
     self[place].task.state = .done
     self[place].task.publishedEpoch = lease.epoch
@@ -106,6 +107,9 @@ extension FarmState {
     self[place].task.result = result
     let (kind, work) = (self[place].task.kind, self[place].task.work)
     jobs[place.number].counts.finish(kind, work: work)
+    if kind != .probe {
+      jobs[place.number].renderingSince = min(jobs[place.number].renderingSince ?? grantedAt, grantedAt)
+    }
     if kind == .video { findMedianPace(ofJob: place.number) }
     changeCount += 1
     advance(place.number, now: now)

@@ -48,6 +48,10 @@ extension FarmState {
       leases[index].movedAt = min(leases[index].movedAt + outage, now)
       leases[index].until = min(leases[index].until + outage, now + policy.lease)
     }
+    for number in jobs.indices {
+      guard let until = jobs[number].planning?.until else { continue }
+      jobs[number].planning?.until = min(until + outage, now + policy.lease)
+    }
     for index in workers.indices where !workers[index].hasLeft {
       workers[index].lastSeen = min(workers[index].lastSeen + outage, now)
     }

@@ -9,6 +9,7 @@ extension FarmState {
     var job = jobs[number].job
     job.age = now - jobs[number].submitted
     job.elapsed = (jobs[number].ended ?? now) - jobs[number].submitted
+    job.rendering = jobs[number].renderingSince.map { (jobs[number].ended ?? now) - $0 }
     return job
   }
 
@@ -16,9 +17,14 @@ extension FarmState {
     numbers[id].map { summary(number: $0, now: now) }
   }
 
-  package func summaries(_ purpose: JobPurpose, limit: Int, now: Duration) -> [JobSummary] {
-    jobs.indices.reversed().filter { !jobs[$0].isDeleted && jobs[$0].job.purpose == purpose }.prefix(max(limit, 0))
-      .map { summary(number: $0, now: now) }
+  package func summaries(
+    _ purpose: JobPurpose, limit: Int, after: JobID?, states: [JobState], now: Duration
+  ) -> [JobSummary] {
+    guard let end = after.map({ numbers[$0] }) ?? jobs.count else { return [] }
+    return (0..<end).reversed().lazy.filter { number in
+      let job = jobs[number].job
+      return !jobs[number].isDeleted && job.purpose == purpose && (states.isEmpty || states.contains(job.state))
+    }.prefix(max(limit, 0)).map { summary(number: $0, now: now) }
   }
 
   private func summary(number: Int, now: Duration) -> JobSummary {

@@ -45,6 +45,10 @@ struct JobRecord: Sendable {
   var counts = TaskCounts()
   /// The median pace of the rendered video tasks, as `LeasePolicy.findsMedianPace` last found it.
   var medianPace: Double?
+  /// When the first of the published tasks was granted, but for probe tasks.
+  var renderingSince: Duration?
+  /// Nil: none was begun.
+  var planning: PlanningRecord?
 }
 
 struct TaskRecord: Sendable {

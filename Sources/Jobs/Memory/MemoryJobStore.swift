@@ -28,6 +28,14 @@ package actor MemoryJobStore: JobStore {
     try run { (state, _) in state.jobsToPlan() }
   }
 
+  package func beginPlanning(_ job: JobID, by planner: String) throws(JobStoreError) -> PlanningStart {
+    try run { (state, now) in state.beginPlanning(job, by: planner, now: now) }
+  }
+
+  package func endPlanning(_ job: JobID, by planner: String) throws(JobStoreError) {
+    try run { (state, _) in state.endPlanning(job, by: planner) }
+  }
+
   package func inspections(olderThan age: Duration) throws(JobStoreError) -> [JobID] {
     try run { (state, now) in state.inspections(olderThan: age, now: now) }
   }
@@ -90,8 +98,10 @@ package actor MemoryJobStore: JobStore {
     try run { (state, now) in state.summary(of: job, now: now) }
   }
 
-  package func summaries(_ purpose: JobPurpose, limit: Int) throws(JobStoreError) -> [JobSummary] {
-    try run { (state, now) in state.summaries(purpose, limit: limit, now: now) }
+  package func summaries(
+    _ purpose: JobPurpose, limit: Int, after: JobID?, states: [JobState]
+  ) throws(JobStoreError) -> [JobSummary] {
+    try run { (state, now) in state.summaries(purpose, limit: limit, after: after, states: states, now: now) }
   }
 
   package func tasks(of job: JobID, payloads: Bool) throws(JobStoreError) -> [RenderTask] {

@@ -22,12 +22,16 @@ package struct Job: Sendable, Hashable {
   package var age: Duration
   /// Time from the submission to the end, or to now.
   package var elapsed: Duration
+  /// Time from the grant of the first of its published tasks, but for its probe tasks, to the end, or to now. Nil: none
+  /// of them is published.
+  package var rendering: Duration?
 
   package init(
     id: JobID, name: String, purpose: JobPurpose = .render, priority: Int32, state: JobState, request: [UInt8],
     build: String? = nil, output: Content? = nil, failure: JobFailure? = nil, age: Duration = .zero,
-    elapsed: Duration = .zero
+    elapsed: Duration = .zero, rendering: Duration? = nil
   ) {
+    self.rendering = rendering
     self.id = id
     self.name = name
     self.purpose = purpose

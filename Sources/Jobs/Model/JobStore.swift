@@ -20,6 +20,17 @@ package protocol JobStore: Sendable {
   /// first.
   func jobsToPlan() async throws(JobStoreError) -> [JobID]
 
+  /// Records that a coordinator plans a job, for `LeasePolicy.lease`, before it does. To be repeated while it plans. An
+  /// attempt that ran out, because its coordinator did neither repeat nor end it, was lost with it: it is counted when
+  /// another coordinator asks, and after `LeasePolicy.mostLostPlannings` of them the answer is `.failed`. The count
+  /// begins anew when the job has another state.
+  ///
+  /// - Parameter planner: Unique to the coordinator's process.
+  func beginPlanning(_ job: JobID, by planner: String) async throws(JobStoreError) -> PlanningStart
+
+  /// Ends a coordinator's attempt to plan a job, whatever came of it. An attempt that is not its own stays.
+  func endPlanning(_ job: JobID, by planner: String) async throws(JobStoreError)
+
   /// The inspections that were submitted more than `age` ago and have not ended: the coordinator that submitted them is
   /// gone. Oldest first.
   func inspections(olderThan age: Duration) async throws(JobStoreError) -> [JobID]
@@ -96,7 +107,13 @@ package protocol JobStore: Sendable {
   func summary(of job: JobID) async throws(JobStoreError) -> JobSummary?
 
   /// The jobs of one purpose, newest first, at most `limit`, each at the cost of `summary(of:)`.
-  func summaries(_ purpose: JobPurpose, limit: Int) async throws(JobStoreError) -> [JobSummary]
+  ///
+  /// - Parameters:
+  ///   - after: Only jobs that were submitted before this one; none if it does not exist. Nil: from the newest on.
+  ///   - states: Only jobs in these states. Empty: in any.
+  func summaries(
+    _ purpose: JobPurpose, limit: Int, after: JobID?, states: [JobState]
+  ) async throws(JobStoreError) -> [JobSummary]
 
   /// A job's tasks by ordinal; none if there is no such job.
   ///
@@ -191,6 +208,11 @@ package protocol JobStore: Sendable {
 }
 
 extension JobStore {
+  /// The newest jobs of one purpose.
+  package func summaries(_ purpose: JobPurpose, limit: Int) async throws(JobStoreError) -> [JobSummary] {
+    try await summaries(purpose, limit: limit, after: nil, states: [])
+  }
+
   /// A job's tasks by ordinal, with their payloads.
   package func tasks(of job: JobID) async throws(JobStoreError) -> [RenderTask] {
     try await tasks(of: job, payloads: true)

@@ -64,7 +64,7 @@ extension [NewTask] {
 
 extension NewTask {
   /// Two months of samples at 192 kHz are a little less.
-  private static let works: ClosedRange<Int64> = 0...1 << 40
+  package static let works: ClosedRange<Int64> = 0...1 << 40
 
   func validate() throws(JobStoreError) {
     guard cost.isFinite, cost >= 0 else {

@@ -53,7 +53,7 @@ extension PostgresJobStore {
           .startMeasuring,
           [.long(planned.number), .text(build.withoutNul), .long(counts.total), .long(counts.done)])
         try connection.insert(tasks, of: planned.number, from: planned.tasks)
-        _ = try connection.run(.notify)
+        _ = try connection.pipeline([(.forgetPlannings, [.long(planned.number)]), (.notify, [])])
         return true
       }
     }
@@ -76,7 +76,9 @@ extension PostgresJobStore {
             .long(counts.work.total), .long(counts.work.done), .long(counts.audios.total), .long(counts.audios.done),
           ])
         try connection.insert(tasks, of: planned.number, from: planned.tasks)
-        _ = try connection.pipeline([(.readyStitch, [id]), (.finishJob, [id]), (.notify, [])])
+        _ = try connection.pipeline([
+          (.forgetPlannings, [.long(planned.number)]), (.readyStitch, [id]), (.finishJob, [id]), (.notify, []),
+        ])
         return true
       }
     }
@@ -96,7 +98,10 @@ extension PostgresJobStore {
     return try await bulk.perform { (connection) throws(JobStoreError) in
       try connection.transaction { () throws(JobStoreError) in
         guard let job = try connection.lockForEnd(id), job.state.isBound else { return false }
-        _ = try connection.pipeline([(.unplan, [.long(job.number)]), (.removePlan, [.long(job.number)]), (.notify, [])])
+        let number = [Parameter.long(job.number)]
+        _ = try connection.pipeline([
+          (.unplan, number), (.removePlan, number), (.forgetPlannings, number), (.notify, []),
+        ])
         return true
       }
     }
@@ -123,7 +128,8 @@ extension PostgresJobStore {
         guard job.purpose == .render, job.state == .failed || job.state == .cancelled else { return job.state }
         let number = [Parameter.long(job.number)]
         _ = try connection.pipeline([
-          (.unplan, number), (.removePlan, number), (.retryProbes, number), (.notify, []),
+          (.unplan, number), (.removePlan, number), (.retryProbes, number), (.forgetPlannings, number),
+          (.notify, []),
         ])
         return .probing
       }
@@ -387,7 +393,8 @@ extension Statement {
     """
     UPDATE sheaf.job SET state = 'probing', build = NULL, ended_at = NULL, failure_reason = NULL,
       failure_message = NULL, failure_task = NULL, failure_problems = NULL, measures = 0, measures_done = 0, videos = 0, videos_done = 0,
-      videos_cached = 0, work = 0, work_done = 0, audios = 0, audios_done = 0, median_pace = NULL
+      videos_cached = 0, work = 0, work_done = 0, audios = 0, audios_done = 0, median_pace = NULL,
+      rendering_since = NULL
     WHERE number = $1
     """)
 

@@ -130,13 +130,15 @@ extension Statement {
       UPDATE sheaf.task SET state = 'done', published_epoch = $3, publisher = $4, result_digest = $6, result_size = $7,
         took = \(microseconds(since: "held.granted_at"))
       FROM held WHERE task.job = held.job AND task.ordinal = held.ordinal
-      RETURNING task.job, task.kind, task.work
+      RETURNING task.job, task.kind, task.work, held.granted_at
     ), counted AS (
       UPDATE sheaf.job SET probes_done = probes_done + (kind = 'probe')::integer,
         measures_done = measures_done + (kind = 'measure')::integer,
         videos_done = videos_done + (kind = 'video')::integer,
         work_done = work_done + CASE kind WHEN 'video' THEN published.work ELSE 0 END,
-        audios_done = audios_done + (kind = 'audio')::integer
+        audios_done = audios_done + (kind = 'audio')::integer,
+        rendering_since = CASE kind WHEN 'probe' THEN rendering_since
+          ELSE least(rendering_since, published.granted_at) END
       FROM published WHERE job.number = published.job
     )
     SELECT pg_catalog.pg_notify('sheaf_change', '') FROM published

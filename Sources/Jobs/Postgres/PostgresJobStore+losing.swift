@@ -41,6 +41,7 @@ extension Connection {
       let outage = Parameter.long(since)
       _ = try pipeline([
         (.moveLeases, [outage, .long(policy.lease.microseconds)]), (.moveWorkers, [outage]), (.moveBuilds, [outage]),
+        (.movePlannings, [outage, .long(policy.lease.microseconds)]),
       ])
       return []
     }

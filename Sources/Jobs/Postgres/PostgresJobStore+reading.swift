@@ -17,9 +17,15 @@ extension PostgresJobStore {
     }
   }
 
-  package func summaries(_ purpose: JobPurpose, limit: Int) async throws(JobStoreError) -> [JobSummary] {
-    try await results.perform { (connection) throws(JobStoreError) in
-      try connection.run(.summaries, [.text(purpose.rawValue), .long(Int64(max(limit, 0)))])
+  package func summaries(
+    _ purpose: JobPurpose, limit: Int, after: JobID?, states: [JobState]
+  ) async throws(JobStoreError) -> [JobSummary] {
+    let chosen: [Parameter] = [
+      .text(purpose.rawValue), .long(Int64(max(limit, 0))), .text(after?.description.withoutNul),
+      .texts(states.map(\.rawValue)),
+    ]
+    return try await results.perform { (connection) throws(JobStoreError) in
+      try connection.run(.summaries, chosen)
         .map { (fields) throws(JobStoreError) in try fields.summary() }
     }
   }
@@ -48,7 +54,8 @@ extension Fields {
     Job(
       id: JobID(try text()), name: try text(), purpose: try named("job purpose"), priority: try int(),
       state: try named("job state"), request: try bytes(), build: optionalText(), output: try optionalContent(),
-      failure: try optionalFailure(), age: .microseconds(try long()), elapsed: .microseconds(try long()))
+      failure: try optionalFailure(), age: .microseconds(try long()), elapsed: .microseconds(try long()),
+      rendering: try optionalLong().map { .microseconds($0) })
   }
 
   private mutating func optionalFailure() throws(JobStoreError) -> JobFailure? {
@@ -60,19 +67,19 @@ extension Fields {
 
   fileprivate mutating func summary() throws(JobStoreError) -> JobSummary {
     JobSummary(
-      job: try job(), probes: try count(), measures: try count(), videos: try count(), cachedVideos: try long(),
-      work: try count(), audios: try count(), running: try long(), away: try long())
+      job: try job(), probes: try counts(), measures: try counts(), videos: try counts(), cachedVideos: try count(),
+      work: try counts(), audios: try counts(), running: try count(), away: try count())
   }
 
-  private mutating func count() throws(JobStoreError) -> JobSummary.Count {
-    JobSummary.Count(done: try long(), total: try long())
+  private mutating func counts() throws(JobStoreError) -> JobSummary.Count {
+    JobSummary.Count(done: try count(), total: try count())
   }
 
   fileprivate mutating func task(of job: JobID) throws(JobStoreError) -> RenderTask {
     RenderTask(
       id: TaskID(job: job, ordinal: try int()), kind: try named("task kind"), label: try text(),
       state: try named("task state"), payload: try bytes(), inputs: try contents(), fingerprint: try digest(),
-      cost: try double(), work: try long(), epoch: try long(), retriedAt: try long(),
+      cost: try double(), work: try count(), epoch: try count(), retriedAt: try count(),
       publishedEpoch: try optionalLong(), publisher: try optionalPublisher(), result: try optionalContent(),
       isCached: try flag())
   }
@@ -94,8 +101,8 @@ extension Fields {
 
   fileprivate mutating func heldLease() throws(JobStoreError) -> HeldLease {
     HeldLease(
-      epoch: try long(), worker: WorkerID(try text()), workerName: try text(), session: SessionID(try long()),
-      isAway: try flag(), isBackup: try flag(), progress: try long(), ran: .microseconds(try long()))
+      epoch: try count(), worker: WorkerID(try text()), workerName: try text(), session: SessionID(try count()),
+      isAway: try flag(), isBackup: try flag(), progress: try count(), ran: .microseconds(try long()))
   }
 
   fileprivate mutating func attempt() throws(JobStoreError) -> Attempt {
@@ -120,7 +127,8 @@ extension Statement {
     id, name, purpose, priority, state, \(request), build, output_digest, output_size, failure_reason,
     failure_message, failure_task, failure_problems,
     (extract(epoch FROM sheaf.now() - submitted_at) * 1000000)::bigint,
-    (extract(epoch FROM coalesce(ended_at, sheaf.now()) - submitted_at) * 1000000)::bigint
+    (extract(epoch FROM coalesce(ended_at, sheaf.now()) - submitted_at) * 1000000)::bigint,
+    (extract(epoch FROM coalesce(ended_at, sheaf.now()) - rendering_since) * 1000000)::bigint
     """
   }
 
@@ -147,7 +155,13 @@ extension Statement {
     "summary", "SELECT \(summaryColumns) FROM sheaf.job \(held) WHERE id = $1")
 
   fileprivate static let summaries = Statement(
-    "summaries", "SELECT \(summaryColumns) FROM sheaf.job \(held) WHERE purpose = $1 ORDER BY number DESC LIMIT $2")
+    "summaries",
+    """
+    SELECT \(summaryColumns) FROM sheaf.job \(held)
+    WHERE purpose = $1 AND ($3 IS NULL OR number < (SELECT number FROM sheaf.job WHERE id = $3))
+      AND (cardinality($4) = 0 OR state = ANY ($4))
+    ORDER BY number DESC LIMIT $2
+    """)
 
   /// The name of a worker, for people: its id if it was never registered, or not for long.
   private static func name(of worker: String) -> String {

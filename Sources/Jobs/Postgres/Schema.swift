@@ -14,6 +14,7 @@ enum Schema {
     Migration(version: 3, name: "0003_leases", script: PackageResources._003_leases_sql),
     Migration(version: 4, name: "0004_sessions", script: PackageResources._004_sessions_sql),
     Migration(version: 5, name: "0005_measuring", script: PackageResources._005_measuring_sql),
+    Migration(version: 6, name: "0006_planning", script: PackageResources._006_planning_sql),
   ]
 
   /// Applies the missing migrations, as one transaction under a lock: of the coordinators that start at once, one does

@@ -152,6 +152,13 @@ struct Fields {
 
   mutating func long() throws(JobStoreError) -> Int64 { try require(optionalInteger()) }
 
+  /// Reads a number that counts from 0: epochs, frames and tasks.
+  mutating func count() throws(JobStoreError) -> Int64 {
+    let number = try long()
+    guard number >= 0 else { throw unexpected() }
+    return number
+  }
+
   mutating func optionalInt() throws(JobStoreError) -> Int32? { try optionalInteger() }
 
   mutating func int() throws(JobStoreError) -> Int32 { try require(optionalInteger()) }
@@ -176,13 +183,14 @@ struct Fields {
   mutating func optionalContent() throws(JobStoreError) -> Content? {
     let (digest, size) = (optionalText(), try optionalLong())
     guard let digest, let size else { return nil }
+    guard size >= 0 else { throw unexpected() }
     return Content(digest: try require(SHA256Digest(hex: digest)), size: size)
   }
 
   /// Reads two columns: an array of digests, and one of sizes.
   mutating func contents() throws(JobStoreError) -> [Content] {
     let digests = try array { SHA256Digest(hex: String(decoding: $0, as: UTF8.self)) }
-    let sizes = try array { $0.integer(Int64.self) }
+    let sizes = try array { $0.integer(Int64.self).flatMap { $0 < 0 ? nil : $0 } }
     return zip(digests, sizes).map { Content(digest: $0, size: $1) }
   }
 
@@ -212,6 +220,8 @@ struct Fields {
     guard dimensions > 0 else { return [] }
     guard dimensions == 1, let count = bytes.slice(12, 4)?.integer(Int32.self) else { throw unexpected() }
     var values: [Value] = []
+    // Each element takes four bytes or more.
+    guard (0...bytes.count / 4).contains(Int(count)) else { throw unexpected() }
     values.reserveCapacity(Int(count))
     var offset = 20
     for _ in 0..<count {

@@ -193,7 +193,7 @@ private struct SourceDivision {
 
   /// Whether a title is shown between the keyframes around a time of the asset.
   private func isTitled(around time: Rational) throws(TimeError) -> Bool {
-    let pts = Int64(clamping: try (time / track.timebase.exact).floor + Int128(track.origin))
+    let pts = StoredTime.tick(try (time / track.timebase.exact).floor, origin: track.origin)
     let next = video.keyframes.partitionPoint { pts < $0.pts }
     let isReversed = clip.retiming.isReversed
     let before = next > 0 ? try frame(at: self.time(of: video.keyframes[next - 1])) : isReversed ? grid.frameCount : 0
@@ -208,7 +208,7 @@ private struct SourceDivision {
   private func keyframe(near multiple: Int128) throws(TimeError) -> Keyframe? {
     let tick = try track.timebase.exact
     let (middle, half) = (try step * Rational(multiple) / tick, try step / tick * Rational(1, 2))
-    func pts(_ ticks: Rational) -> Int64 { Int64(clamping: ticks.ceiling + Int128(track.origin)) }
+    func pts(_ ticks: Rational) -> Int64 { StoredTime.tick(ticks.ceiling, origin: track.origin) }
     let (first, centre, end) = (pts(try middle - half), pts(middle), pts(try middle + half))
     let next = video.keyframes.partitionPoint { centre <= $0.pts }
     let near = [next - 1, next].filter { video.keyframes.indices.contains($0) }.map { video.keyframes[$0] }

@@ -2,6 +2,9 @@ import CompositionModel
 
 /// The damaged frames that a film shows as far as the descriptions of its media have them, before anything is rendered.
 enum DescribedDamage {
+  /// The most that are counted of a clip: those of nine hours at 30 a second.
+  private static let mostTimes = 1_000_000
+
   static func shown(by edit: Edit, sources: SourceLookup) throws(PlanError) -> ShownDamage {
     var counter = DamageCounter(limit: ShownDamage.placesOfFilm)
     let film = try mapErrors(to: PlanError.time("the film's start")) { () throws(TimeError) in try edit.exportedRange }
@@ -15,14 +18,10 @@ enum DescribedDamage {
       try mapErrors(to: PlanError.time("the clip of '\(clip.asset)' at \(clip.target.start)")) {
         () throws(TimeError) in
         let shown = try clip.frames(from: start, to: end, of: track, video)
-        var times = damaged.times.filter { shown.contains($0) }.map { (time: $0, first: Int64?.some($0)) }
+        var times = damaged.times(in: shown).prefix(mostTimes).map { (time: $0, first: Int64?.some($0)) }
         if clip.retiming.isReversed {
           // Backwards, a frame is first shown at the time of the next one.
-          var later = video.frames.times[...]
-          for index in times.indices {
-            later = later[later.partitionPoint { times[index].time < $0 }...]
-            times[index].first = later.first
-          }
+          for index in times.indices { times[index].first = video.frames.first(after: times[index].time) }
           times.reverse()
         }
         for (time, first) in times {

@@ -71,7 +71,7 @@ struct OverlayVideoPlanner {
   /// A time of the asset at which the last frame of a turn is shown: the last one that is stored before the end.
   private func lastTime(_ track: TrackDescription, _ format: VideoFormat) throws(TimeError) -> MediaTime {
     let end = try video.source.end.exact / track.timebase.exact
-    let tick = Int64(clamping: end.ceiling - 1 + Int128(track.origin))
+    let tick = StoredTime.tick(max(end.ceiling, .min + 1) - 1, origin: track.origin)
     guard let stored = format.frames.last(atOrBefore: tick) ?? format.frames.first else { return video.source.start }
     // The true time of a frame is at most a tick after the stored one if the container rounds times.
     let ticks = stored - track.origin + (track.hasRoundedTimes ? 1 : 0)

@@ -46,7 +46,7 @@ enum PassthroughPlanner {
     return try mapErrors(to: PlanError.time("the clip of '\(clip.asset)' at \(clip.target.start)")) {
       () throws(TimeError) in
       func tick(_ time: MediaTime) throws(TimeError) -> Int64 {
-        Int64(clamping: try (time / track.timebase).rounded + Int128(track.origin))
+        StoredTime.tick(try (time / track.timebase).rounded, origin: track.origin)
       }
       let start = try tick(clip.source.start)
       var planned = PassthroughTask.Clip(

@@ -62,8 +62,8 @@ struct SourceLookup {
       let run = format.frames.run(from: shown), run.count >= frames.count || run.last == format.frames.last,
       try track.timebase.exact * Rational(run.step) == grid.frameDuration.exact,
       // What follows the run may be due before its last frame has been shown for as long as the others.
-      try shownFrame(of: clip, track: track, format: format, at: grid.time(of: frames.upperBound - 1))
-        == min(run.last, shown + Int64(frames.count - 1) * run.step)
+      try shownFrame(of: clip, track: track, format: format, at: grid.time(of: frames.upperBound - 1)).map({ Int128($0) })
+        == min(Int128(run.last), Int128(shown) + Int128(frames.count - 1) * Int128(run.step))
     else { return exact }
     let stored = try track.timebase.exact * Rational(shown - track.origin)
     let next = try stored + grid.frameDuration.exact
@@ -239,8 +239,9 @@ extension PlannedSource {
     let through = starts.flatMap {
       video.keyframes.indices.contains($0.upperBound) ? video.keyframes[$0.upperBound].pts : nil
     }
-    format.damagedFrames = video.damagedFrames?.times.first { $0 >= from && $0 <= through ?? .max }
-      .map { FrameTimes([$0]) }
+    format.damagedFrames = video.damagedFrames?.first(atOrAfter: from).flatMap {
+      $0 <= through ?? .max ? FrameTimes([$0]) : nil
+    }
     let start = decodeFrom.map { format.keyframes[$0 - (starts?.lowerBound ?? 0)] }
     self.init(
       digest: asset.digest, track: track.index, codec: track.codec, timebase: track.timebase, origin: track.origin,

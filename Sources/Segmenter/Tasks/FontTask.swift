@@ -43,9 +43,9 @@ package struct TextFonts: Sendable, Hashable, Codable {
 /// A part of a text that is set in one font. The runs of a text follow each other.
 package struct FontRun: Sendable, Hashable, Codable {
   /// In bytes of UTF-8; above 0.
-  package var length: Int
+  @Ranged<IndexRange> package var length: Int
   /// Index in `TextFonts.fonts`.
-  package var font: Int
+  @Ranged<IndexRange> package var font: Int
 
   package init(length: Int, font: Int) {
     self.length = length
@@ -58,7 +58,7 @@ package struct PlannedFont: Sendable, Hashable, Codable {
   /// The SHA-256 of the file, in lower-case hexadecimal.
   package var digest: String
   /// fontconfig's index: the face in the low 16 bits, the named instance of a variable font above them.
-  package var index: Int
+  @Ranged<IndexRange> package var index: Int
   /// `TrueType` or `CFF`.
   package var format: String
   /// On fontconfig's scale: 80 is regular, 200 is bold.
@@ -96,7 +96,7 @@ package struct FontList: Sendable, Hashable, Codable {
     /// SHA-256, in lower-case hexadecimal.
     package var digest: String
     /// In bytes.
-    package var size: Int64
+    @Ranged<SizeRange> package var size: Int64
 
     package init(name: String, digest: String, size: Int64) {
       self.name = name

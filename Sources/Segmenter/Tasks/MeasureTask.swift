@@ -24,6 +24,25 @@ package struct Measurement: Sendable, Hashable, Codable {
     self.rateFactors = rateFactors
     self.frameBits = frameBits
   }
+
+  /// Of one frame. The sum of those of a measurement of 64 MB fits 64 bits.
+  private static let decodedBits = 0...1 << 36
+
+  private enum CodingKeys: CodingKey {
+    case rateFactors, frameBits
+  }
+
+  package init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    rateFactors = try container.decode([Double].self, forKey: .rateFactors)
+    frameBits = try container.decode([[Int]].self, forKey: .frameBits)
+    for (place, bits) in frameBits.enumerated() {
+      guard let frame = bits.firstIndex(where: { !Self.decodedBits.contains($0) }) else { continue }
+      throw DecodingError.dataCorruptedError(
+        forKey: .frameBits, in: container,
+        debugDescription: "[\(place)][\(frame)]: \(Self.decodedBits.exclusion(of: bits[frame]))")
+    }
+  }
 }
 
 /// The bits that a segment of a film with an average bit rate is to take at the rate factor of its task's encoder.

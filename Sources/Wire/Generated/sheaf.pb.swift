@@ -1285,6 +1285,15 @@ package nonisolated struct Sheaf_StatusQuery: Sendable {
   /// Whether the reply has the job's tasks. Ignored without a job.
   package var withTasks: Bool = false
 
+  /// Of every job: the most that the reply has, at most 1000. 0 is 200.
+  package var limit: UInt32 = 0
+
+  /// Of every job: only those that were submitted before this one. Empty: from the newest on.
+  package var after: String = String()
+
+  /// Of every job: only those in these states. Empty: in any.
+  package var states: [Sheaf_JobState] = []
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
@@ -1471,6 +1480,13 @@ package nonisolated struct Sheaf_JobStatus: @unchecked Sendable {
   package var outputs: Data {
     get {_storage._outputs}
     set {_uniqueStorage()._outputs = newValue}
+  }
+
+  /// From the grant of the first task that rendered, measured, mixed or stitched something to the job's end, or to now.
+  /// 0 until one of them is done.
+  package var renderingMilliseconds: Int64 {
+    get {_storage._renderingMilliseconds}
+    set {_uniqueStorage()._renderingMilliseconds = newValue}
   }
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -3538,7 +3554,7 @@ nonisolated extension Sheaf_Problem: SwiftProtobuf.Message, SwiftProtobuf._Messa
 
 nonisolated extension Sheaf_StatusQuery: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".StatusQuery"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}job\0\u{3}with_tasks\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}job\0\u{3}with_tasks\0\u{1}limit\0\u{1}after\0\u{1}states\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -3548,6 +3564,9 @@ nonisolated extension Sheaf_StatusQuery: SwiftProtobuf.Message, SwiftProtobuf._M
       switch fieldNumber {
       case 1: try { try decoder.decodeSingularStringField(value: &self.job) }()
       case 2: try { try decoder.decodeSingularBoolField(value: &self.withTasks) }()
+      case 3: try { try decoder.decodeSingularUInt32Field(value: &self.limit) }()
+      case 4: try { try decoder.decodeSingularStringField(value: &self.after) }()
+      case 5: try { try decoder.decodeRepeatedEnumField(value: &self.states) }()
       default: break
       }
     }
@@ -3560,12 +3579,24 @@ nonisolated extension Sheaf_StatusQuery: SwiftProtobuf.Message, SwiftProtobuf._M
     if self.withTasks != false {
       try visitor.visitSingularBoolField(value: self.withTasks, fieldNumber: 2)
     }
+    if self.limit != 0 {
+      try visitor.visitSingularUInt32Field(value: self.limit, fieldNumber: 3)
+    }
+    if !self.after.isEmpty {
+      try visitor.visitSingularStringField(value: self.after, fieldNumber: 4)
+    }
+    if !self.states.isEmpty {
+      try visitor.visitPackedEnumField(value: self.states, fieldNumber: 5)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
   package static func ==(lhs: Sheaf_StatusQuery, rhs: Sheaf_StatusQuery) -> Bool {
     if lhs.job != rhs.job {return false}
     if lhs.withTasks != rhs.withTasks {return false}
+    if lhs.limit != rhs.limit {return false}
+    if lhs.after != rhs.after {return false}
+    if lhs.states != rhs.states {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -3638,7 +3669,7 @@ nonisolated extension Sheaf_StatusReply: SwiftProtobuf.Message, SwiftProtobuf._M
 
 nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".JobStatus"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}job\0\u{1}name\0\u{4}\u{2}frames_done\0\u{3}frames_total\0\u{3}segments_done\0\u{3}segments_total\0\u{3}segments_cached\0\u{3}submitted_milliseconds_ago\0\u{3}elapsed_milliseconds\0\u{1}error\0\u{1}problems\0\u{1}output\0\u{1}tasks\0\u{1}priority\0\u{3}waits_for\0\u{1}state\0\u{1}build\0\u{3}files_done\0\u{3}files_total\0\u{1}running\0\u{3}has_audio\0\u{3}audio_done\0\u{3}measured_done\0\u{3}measured_total\0\u{2}\u{5}damage\0\u{1}warnings\0\u{1}outputs\0\u{c}\u{3}\u{1}")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}job\0\u{1}name\0\u{4}\u{2}frames_done\0\u{3}frames_total\0\u{3}segments_done\0\u{3}segments_total\0\u{3}segments_cached\0\u{3}submitted_milliseconds_ago\0\u{3}elapsed_milliseconds\0\u{1}error\0\u{1}problems\0\u{1}output\0\u{1}tasks\0\u{1}priority\0\u{3}waits_for\0\u{1}state\0\u{1}build\0\u{3}files_done\0\u{3}files_total\0\u{1}running\0\u{3}has_audio\0\u{3}audio_done\0\u{3}measured_done\0\u{3}measured_total\0\u{2}\u{5}damage\0\u{1}warnings\0\u{1}outputs\0\u{3}rendering_milliseconds\0\u{c}\u{3}\u{1}")
 
   fileprivate class _StorageClass {
     var _job: String = String()
@@ -3668,6 +3699,7 @@ nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._Mes
     var _damage: [Sheaf_MediaDamage] = []
     var _warnings: [Sheaf_Problem] = []
     var _outputs: Data = Data()
+    var _renderingMilliseconds: Int64 = 0
 
       // This property is used as the initial default value for new instances of the type.
       // The type itself is protecting the reference to its storage via CoW semantics.
@@ -3705,6 +3737,7 @@ nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._Mes
       _damage = source._damage
       _warnings = source._warnings
       _outputs = source._outputs
+      _renderingMilliseconds = source._renderingMilliseconds
     }
   }
 
@@ -3750,6 +3783,7 @@ nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._Mes
         case 30: try { try decoder.decodeRepeatedMessageField(value: &_storage._damage) }()
         case 31: try { try decoder.decodeRepeatedMessageField(value: &_storage._warnings) }()
         case 32: try { try decoder.decodeSingularBytesField(value: &_storage._outputs) }()
+        case 33: try { try decoder.decodeSingularInt64Field(value: &_storage._renderingMilliseconds) }()
         default: break
         }
       }
@@ -3843,6 +3877,9 @@ nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._Mes
       if !_storage._outputs.isEmpty {
         try visitor.visitSingularBytesField(value: _storage._outputs, fieldNumber: 32)
       }
+      if _storage._renderingMilliseconds != 0 {
+        try visitor.visitSingularInt64Field(value: _storage._renderingMilliseconds, fieldNumber: 33)
+      }
     }
     try unknownFields.traverse(visitor: &visitor)
   }
@@ -3879,6 +3916,7 @@ nonisolated extension Sheaf_JobStatus: SwiftProtobuf.Message, SwiftProtobuf._Mes
         if _storage._damage != rhs_storage._damage {return false}
         if _storage._warnings != rhs_storage._warnings {return false}
         if _storage._outputs != rhs_storage._outputs {return false}
+        if _storage._renderingMilliseconds != rhs_storage._renderingMilliseconds {return false}
         return true
       }
       if !storagesAreEqual {return false}

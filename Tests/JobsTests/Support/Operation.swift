@@ -7,6 +7,8 @@ enum Operation: Sendable {
   case submit(NewJob)
   case measure(JobID, build: String, tasks: [NewTask])
   case plan(JobID, build: String, tasks: [NewTask])
+  case beginPlanning(JobID, String)
+  case endPlanning(JobID, String)
   case replan(JobID)
   case reprobe(JobID, [Int32])
   case retry(JobID)
@@ -33,6 +35,11 @@ enum Operation: Sendable {
         return .plain("measured \(try await farm.store.measure(job, build: build, tasks: tasks))")
       case .plan(let job, let build, let tasks):
         return .plain("planned \(try await farm.store.plan(job, build: build, tasks: tasks))")
+      case .beginPlanning(let job, let planner):
+        return .plain("planning \(try await farm.store.beginPlanning(job, by: planner))")
+      case .endPlanning(let job, let planner):
+        try await farm.store.endPlanning(job, by: planner)
+        return .plain("planning ended")
       case .replan(let job): return .plain("replanned \(try await farm.store.replan(job))")
       case .reprobe(let job, let tasks):
         let count = try await farm.store.reprobe(job, tasks: tasks)

@@ -17,7 +17,8 @@ struct TraceMaker {
     let open = state.jobs.filter { !$0.state.hasEnded }
     switch Int.random(in: 0..<100, using: &random) {
     case 0..<8 where open.count < 4 && submitted < 14: return submit(state)
-    case 0..<13: return plan(state)
+    case 0..<11: return plan(state)
+    case 11..<13: return planning(state)
     case 13..<37: return claim()
     case 37..<48: return renew(state)
     case 48..<64: return publish(state)
@@ -28,6 +29,12 @@ struct TraceMaker {
     case 86..<90: return rare(state)
     default: return .advance(.milliseconds(random.pick([1, 250, 1_000, 2_000, 5_000, 14_000, 61_000]) ?? 1))
     }
+  }
+
+  private mutating func planning(_ state: Visible) -> Operation {
+    let job = random.pick(state.toPlan) ?? anyJob(state)
+    let planner = random.pick(["c1", "c2", "c3\0"]) ?? "c1"
+    return random.chance(20) ? .endPlanning(job, planner) : .beginPlanning(job, planner)
   }
 
   private mutating func rare(_ state: Visible) -> Operation {

@@ -1,0 +1,93 @@
+import CompositionModel
+import Foundation
+import TestPrograms
+import Testing
+
+@testable import Coordinator
+
+/// Whatever a worker returns, a peer sends or a store has, the coordinator lives.
+///
+/// Each kind of input is changed at random, 100,000 times in `make chaos` and less often here, in a process of its own,
+/// which writes the number of each mutant to a file before it reads it. `SHEAF_MUTANTS` is how many, `SHEAF_SEED` which
+/// ones, and `SHEAF_MUTANT_KIND` one kind alone.
+@Suite(.timeLimit(.minutes(60))) struct MutantTests {
+  private static let environment = ProcessInfo.processInfo.environment
+  static let count = environment["SHEAF_MUTANTS"].flatMap { Int($0) } ?? 1500
+  static let seed = environment["SHEAF_SEED"].flatMap { Int($0) } ?? 1
+  static let kinds = MutantKind.allCases.filter { kind in
+    environment["SHEAF_MUTANT_KIND"].map { $0 == kind.rawValue } ?? true
+  }
+  /// A kind whose mutants end so many processes is not tried further.
+  private static let mostEnds = 50
+
+  /// Else their mutants would prove nothing.
+  @Test(arguments: MutantFilm.all.indices) func `every film of which mutants are made can be planned`(
+    number: Int
+  ) throws {
+    let film = MutantFilm.all[number]
+    let trees = try MutantFilm.descriptions()
+    var read: [String: AssetDescription] = [:]
+    for id in film.assets { read[id] = try ProbeTasks.decode(Data(try #require(trees[id]).text.utf8)) }
+    do {
+      try MutantPlanning().run(film.request(), read)
+    } catch {
+      Issue.record("film \(number): \(error)")
+    }
+  }
+
+  /// What the worst numbers of a description are answered with.
+  @Test(arguments: [
+    (#""width":128"#, #""width":9223372036854775807"#, "tracks[0].video.size.width: 9223372036854775807 is not from 1 to "),
+    (#""height":96"#, #""height":0"#, "tracks[0].video.size.height: 0 is not from 1 to 1048576"),
+    ("[0,512,90]", "[-9223372036854775808,512,90]", "tracks[0].video.frames.runs[0]: [-9223372036854775808, 512, 90] is not"),
+    ("[0,512,90]", "[0,512,9223372036854775807]", "tracks[0].video.frames.runs[0]: [0, 512, 9223372036854775807] is not"),
+    (#""origin":0"#, #""origin":9223372036854775807"#, "tracks[0].origin: 9223372036854775807 is not from "),
+    (#""sampleRate":44100"#, #""sampleRate":0"#, "tracks[1].audio.sampleRate: 0 is not from 1 to 16777216"),
+    (#""codec":"h264","#, "", "tracks[0].codec: it is missing"),
+  ]) func `a number out of range is named with its field`(from: String, to: String, words: String) throws {
+    let text = try #require(try MutantFilm.descriptions()["pair.mp4"]).text
+    let changed = text.replacingOccurrences(of: from, with: to)
+    #expect(changed != text)
+    let error = #expect(throws: WrongResult.self) { try ProbeTasks.decode(Data(changed.utf8)) }
+    #expect(error?.description.contains("what a worker returned is not the description of a file: \(words)") == true, "\(error as Any)")
+    #expect(throws: WrongResult.self) {
+      try Measurements.decode(Data(#"{"rateFactors":[1],"frameBits":[[9223372036854775807,1]]}"#.utf8), ofSeveral: false)
+    }
+  }
+
+  @Test(arguments: kinds) func `no input ends the process that reads it`(kind: MutantKind) async throws {
+    let folder = try TemporaryFolder()
+    let file = try folder.write(Data(count: 8), "number")
+    let first = Self.seed * 1_000_000
+    let end = first + max(10, Self.count * kind.share / 100)
+    var next = first
+    for _ in 0..<Self.mostEnds where next < end {
+      let ended = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
+        [kind = kind as MutantKind, file = file as String, next = next as Int, end = end as Int] in
+        try await MutantProcess.run(kind, next..<end, file)
+      }
+      // Nil: it did not succeed, which is an issue already.
+      if ended?.exitStatus == .exitCode(0) { return }
+      let number = Int(try Data(contentsOf: URL(filePath: file)).reduce(0) { $0 << 8 | UInt64($1) })
+      Issue.record("the mutant \(number) of the kind \(kind.rawValue) ended its process")
+      next = number + 1
+    }
+    if next < end { Issue.record("too many mutants of the kind \(kind.rawValue) ended their processes") }
+  }
+}
+
+enum MutantProcess {
+  /// The most memory that a mutant may take, and the longest it may last, in seconds.
+  private static let (memory, seconds) = (rlim_t(6 << 30), UInt32(60))
+
+  static func run(_ kind: MutantKind, _ numbers: Range<Int>, _ path: String) async throws {
+    var limit = rlimit(rlim_cur: memory, rlim_max: memory)
+    setrlimit(__rlimit_resource_t(RLIMIT_AS.rawValue), &limit)
+    let file = open(path, O_WRONLY)
+    try await MutantRun(kind).run(numbers) { number in
+      alarm(seconds)
+      let bytes = withUnsafeBytes(of: UInt64(number).bigEndian) { [UInt8]($0) }
+      _ = bytes.withUnsafeBytes { pwrite(file, $0.baseAddress, 8, 0) }
+    }
+  }
+}

@@ -1,0 +1,126 @@
+import Testing
+
+@testable import Jobs
+
+@Suite("Attempts to plan a job")
+struct PlanningTests {
+  private static let job = JobID("j1")
+
+  private func submit(_ farm: Farm) async throws {
+    try await farm.store.submit(.sample("j1", tasks: [.sample(.probe, cached: content(1))]))
+  }
+
+  @Test(arguments: StoreKind.allCases)
+  func oneCoordinatorPlansAJobAtATime(_ kind: StoreKind) async throws {
+    try await kind.run { farm in
+      let store = farm.store
+      try await submit(farm)
+      #expect(try await store.beginPlanning(Self.job, by: "a") == .begun)
+      #expect(try await store.beginPlanning(Self.job, by: "b") == .underWay)
+      // It is renewed for as long as it lasts.
+      for _ in 0..<5 {
+        try farm.advance(.seconds(10))
+        #expect(try await store.beginPlanning(Self.job, by: "a") == .begun)
+        #expect(try await store.beginPlanning(Self.job, by: "b") == .underWay)
+      }
+      try await store.endPlanning(Self.job, by: "b")
+      #expect(try await store.beginPlanning(Self.job, by: "b") == .underWay)
+      try await store.endPlanning(Self.job, by: "a")
+      #expect(try await store.beginPlanning(Self.job, by: "b") == .begun)
+      #expect(try await store.beginPlanning(JobID("other"), by: "a") == .notPlannable)
+    }
+  }
+
+  @Test(arguments: StoreKind.allCases)
+  func twoLostAttemptsAreTheLast(_ kind: StoreKind) async throws {
+    try await kind.run { farm in
+      let store = farm.store
+      try await submit(farm)
+      for planner in ["a", "b"] {
+        #expect(try await store.beginPlanning(Self.job, by: planner) == .begun)
+        try farm.advance(.seconds(16))
+      }
+      for planner in ["c", "d"] { #expect(try await store.beginPlanning(Self.job, by: planner) == .failed) }
+      // One that ended counts for nothing, and neither does what was lost before the job was taken up.
+      #expect(try await store.fail(Self.job, failure: .sample))
+      #expect(try await store.beginPlanning(Self.job, by: "c") == .notPlannable)
+      #expect(try await store.retry(Self.job) == .probing)
+      for planner in ["a", "b", "c"] {
+        #expect(try await store.beginPlanning(Self.job, by: planner) == .begun)
+        try await store.endPlanning(Self.job, by: planner)
+        try farm.advance(.seconds(16))
+      }
+      #expect(try await store.beginPlanning(Self.job, by: "d") == .begun)
+      try farm.advance(.seconds(16))
+      #expect(try await store.plan(Self.job, build: "b1", tasks: .videos(1) + [.sample(.stitch)]))
+      #expect(try await store.beginPlanning(Self.job, by: "a") == .notPlannable)
+      #expect(try await store.replan(Self.job))
+      #expect(try await store.beginPlanning(Self.job, by: "e") == .begun)
+    }
+  }
+
+  @Test(arguments: StoreKind.allCases)
+  func anOutageLosesNoAttempt(_ kind: StoreKind) async throws {
+    try await kind.run(outages: true) { farm in
+      try await submit(farm)
+      _ = try await farm.store.expire()
+      #expect(try await farm.store.beginPlanning(Self.job, by: "a") == .begun)
+      try farm.advance(.seconds(600))
+      _ = try await farm.store.expire()
+      #expect(try await farm.store.beginPlanning(Self.job, by: "b") == .underWay)
+      try farm.advance(.seconds(16))
+      #expect(try await farm.store.beginPlanning(Self.job, by: "b") == .begun)
+    }
+  }
+
+  @Test(arguments: StoreKind.allCases)
+  func jobsAreListedFromAJobOnAndByState(_ kind: StoreKind) async throws {
+    try await kind.run { farm in
+      let store = farm.store
+      for number in 1...6 { try await store.submit(.sample("j\(number)")) }
+      try await store.submit(.sample("other", purpose: .inspection))
+      _ = try await store.cancel(JobID("j2"))
+      _ = try await store.cancel(JobID("j5"))
+      func list(_ limit: Int, _ after: String? = nil, _ states: [JobState] = []) async throws -> [String] {
+        try await store.summaries(.render, limit: limit, after: after.map { JobID($0) }, states: states)
+          .map(\.job.id.description)
+      }
+      #expect(try await list(2) == ["j6", "j5"])
+      #expect(try await list(2, "j5") == ["j4", "j3"])
+      #expect(try await list(9, "j3") == ["j2", "j1"])
+      #expect(try await list(9, "j1") == [])
+      #expect(try await list(9, "none") == [])
+      #expect(try await list(9, nil, [.cancelled]) == ["j5", "j2"])
+      #expect(try await list(1, "j5", [.cancelled, .failed]) == ["j2"])
+      #expect(try await list(9, nil, [.rendering]) == [])
+    }
+  }
+
+  /// From the grant of the first task of the film.
+  @Test(arguments: StoreKind.allCases)
+  func theTimeOfRenderingDoesNotCountTheWait(_ kind: StoreKind) async throws {
+    try await kind.run { farm in
+      let store = farm.store
+      try await submit(farm)
+      try farm.advance(.seconds(60))
+      #expect(try await store.plan(Self.job, build: "b1", tasks: .videos(2) + [.sample(.stitch)]))
+      try farm.advance(.seconds(20))
+      var grants = try await store.claim(worker: .anna, build: "b1", limit: 1)
+      try farm.advance(.seconds(2))
+      grants += try await store.claim(worker: .bert, build: "b1", limit: 1)
+      try farm.advance(.seconds(3))
+      #expect(try await store.job(Self.job)?.rendering == nil)
+      for (grant, worker) in zip(grants, [WorkerID.anna, .bert]) {
+        #expect(try await store.publish(grant.lease, worker: worker, result: content(2)) == .published)
+      }
+      #expect(try await store.job(Self.job)?.rendering == .seconds(5))
+      let stitch = try #require(try await store.claimOne(build: "b1"))
+      try farm.advance(.seconds(1))
+      #expect(try await store.publish(stitch.lease, worker: .anna, result: content(3)) == .published)
+      try farm.advance(.seconds(100))
+      let done = try #require(try await store.job(Self.job))
+      #expect(done.state == .done && done.rendering == .seconds(6) && done.elapsed == .seconds(86))
+      #expect(try await store.summary(of: Self.job)?.job.rendering == .seconds(6))
+    }
+  }
+}
