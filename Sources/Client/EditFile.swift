@@ -34,9 +34,14 @@ package struct EditFile: Sendable {
       folder = try Directories.resolve(path == Self.standardInput ? "." : Directories.parent(of: path))
     } catch {
       guard error.code != .fileTooLarge else {
-        throw CommandFailure(.document, "the document \(path) is too long; it must have at most \(limit) bytes")
+        let kind = path == Self.standardInput ? nil : MediaSignature.kind(ofFile: path)
+        throw CommandFailure(
+          .document,
+          kind.map { MediaSignature.refusal(path, $0) }
+            ?? "the document \(path) is too long; it must have at most \(limit) bytes")
       }
-      throw CommandFailure(.document, "the document cannot be read: \(error)")
+      let hint = error.isMissing ? NearbyFile.hint(path) : ""
+      throw CommandFailure(.document, "the document cannot be read: \(error)\(hint)")
     }
     // Bytes that are not UTF-8 were replaced, so nothing has this name.
     guard access(folder, F_OK) == 0 else {
@@ -45,6 +50,9 @@ package struct EditFile: Sendable {
     do {
       document = try Document.examine(bytes, output: output)
     } catch {
+      if let kind = MediaSignature.kind(of: bytes) {
+        throw CommandFailure(.document, MediaSignature.refusal(path, kind))
+      }
       throw CommandFailure(problems: error.problems)
     }
   }
@@ -67,6 +75,17 @@ package struct EditFile: Sendable {
     } catch {
       throw CommandFailure(problems: error.problems)
     }
+  }
+
+  /// A document that is examined and not rendered, which needs no output: without one it gets the first container that
+  /// can store what it names.
+  /// - Parameter output: As on the command line; nil: the document's.
+  /// - Returns: The document, and the output that it is examined with; nil: its own.
+  package static func examined(_ path: String, output: String?) throws(CommandFailure) -> (EditFile, output: String?) {
+    let edit = try EditFile(path, output: output)
+    guard output == nil, edit.document.lacksOutput else { return (edit, output) }
+    let provisional = edit.document.provisionalOutput
+    return (try EditFile(edit.bytes, name: path, folder: edit.folder, output: provisional), provisional)
   }
 
   /// A document of other bytes in the same place.
@@ -112,7 +131,22 @@ package struct EditFile: Sendable {
   /// - Parameter output: As on the command line; nil: the document names the output.
   package func checkOutput(_ output: String?) throws(CommandFailure) {
     guard let problem = document.problem(ofOutput: output) else { return }
-    throw CommandFailure(problems: document.problems + [problem])
+    throw CommandFailure(problems: located(document.problems + [problem]))
+  }
+
+  /// Problems of the document with their places in its text.
+  package func located(_ problems: [Problem]) -> [Problem] { DocumentPlaces(bytes).located(problems) }
+
+  /// Runs work on the document. The problems of the document that it throws get their places in its text.
+  package func locating<R>(_ work: () async throws -> R) async throws -> R {
+    do {
+      return try await work()
+    } catch var failure as CommandFailure {
+      failure.problems = located(failure.problems)
+      throw failure
+    } catch let error as DocumentError {
+      throw DocumentError(problems: located(error.problems))
+    }
   }
 
   /// Where the film of this document goes, checked before any work.
@@ -224,7 +258,7 @@ package enum AssetFile {
         return (file, absolute)
       }
     } catch {
-      if error.isMissing { throw ContentStoreError(.missing, "there is no file \(path)") }
+      if error.isMissing { throw ContentStoreError(.missing, "there is no file \(path)\(NearbyFile.hint(path))") }
       if error.isDenied { throw ContentStoreError(.system, "the file \(path) may not be read (permission denied)") }
       throw ContentStoreError(error)
     }

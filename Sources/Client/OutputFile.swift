@@ -32,7 +32,9 @@ package final class OutputFile: @unchecked Sendable {
     folder = Directories.parent(of: target)
     var status = stat()
     guard stat(folder, &status) == 0 else {
-      throw CommandFailure(.document, "the output's folder \(folder) does not exist: \(Self.reason(errno))")
+      let reason = Self.reason(errno)
+      throw CommandFailure(
+        .document, "the output's folder \(folder) does not exist: \(reason)\(NearbyFile.homeHint(path) ?? "")")
     }
     guard status.st_mode & S_IFMT == S_IFDIR else {
       throw CommandFailure(.document, "the output's folder \(folder) is not a folder")

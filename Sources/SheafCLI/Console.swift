@@ -109,7 +109,7 @@ extension CommandFailure {
   func report(document: String?, json: JSONForm) throws {
     defer {
       if !message.isEmpty { Console.printError("sheaf: \(message)") }
-      for problem in problems { Console.printError(document.map { "\($0): \(problem)" } ?? "\(problem)") }
+      for problem in problems { Console.printError(problem.text(in: document)) }
       for line in advice { Console.printError(line) }
     }
     guard json != .none else { return }

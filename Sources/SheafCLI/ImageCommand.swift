@@ -137,11 +137,13 @@ struct ImageCommand: AsyncParsableCommand {
         }
       }
       let images: LocalImages
+      var document: EditFile?
       var found: [Problem] = []
       if try EditFile.isDocument(file) {
         let edit = try EditFile(file)
         let (assets, missing) = try await edit.assets(configuration.contents)
         found = missing
+        document = edit
         images = LocalImages(edit: edit, assets: assets, request: request, output: output)
       } else {
         let asset = try await mapErrors(
@@ -149,7 +151,11 @@ struct ImageCommand: AsyncParsableCommand {
         images = LocalImages(edit: nil, assets: [asset], request: request, output: output)
       }
       let problems = found
-      let result = try await Interruption.cancelling { try await images.run(configuration, found: problems) }
+      let run = { @Sendable in try await images.run(configuration, found: problems) }
+      let result =
+        if let document { try await document.locating { try await Interruption.cancelling(run) } } else {
+          try await Interruption.cancelling(run)
+        }
       if json.isOn { try Console.printJSON(Report(result)) } else { try print(result) }
       guard result.pictures.allSatisfy({ $0.picture.error == nil }) else {
         throw ExitCode(CommandFailure.Code.work.rawValue)
@@ -207,15 +213,31 @@ struct ImageCommand: AsyncParsableCommand {
       return PixelSize(width: box.0, height: box.1)
     }
     if sheet != nil, box == nil { box = PixelSize(width: 320, height: 320) }
-    let tolerance = Setting.text(tolerance, "SHEAF_TOLERANCE")?.split(
-      separator: ",", omittingEmptySubsequences: false
-    ).map { String($0) }
+    let tolerance = try Setting.text(tolerance, "SHEAF_TOLERANCE").map(Self.tolerances)
     return (
       ImageRequest(
         times: times, tolerance: tolerance, format: format,
         quality: quality.map { Int($0) } ?? ImageFormat.defaultQuality, box: box, sheet: sheet),
       output, folder
     )
+  }
+
+  /// One tolerance, or that before and that after.
+  private static func tolerances(_ text: String) throws -> [String] {
+    let texts = text.split(separator: ",", omittingEmptySubsequences: false).map { String($0) }
+    guard texts.count <= 2 else { throw ValidationError("--tolerance is one time, or two: before and after") }
+    for text in texts where text != "inf" {
+      guard try time(text, of: "--tolerance") >= .zero else {
+        throw ValidationError("--tolerance \(text) is below zero")
+      }
+    }
+    return texts
+  }
+
+  /// A time in the notation of documents. How long a frame is, is known when the media are.
+  private static func time(_ text: String, of option: String) throws -> MediaTime {
+    if let time = MediaTime(notation: text, frameDuration: MediaTime(value: 1, timescale: 30)) { return time }
+    throw ValidationError("\(option) \(text) is no time; write 5, 1.5, 7/30, 90f (frames), 1:02.5 or 1:00:02.5")
   }
 
   private func sheetOption() throws -> ImageRequest.Sheet? {
@@ -239,9 +261,16 @@ struct ImageCommand: AsyncParsableCommand {
       throw ValidationError("give one of --at, --every and --count")
     }
     if let at {
-      return .list(at.split(separator: ",", omittingEmptySubsequences: false).map { String($0) })
+      let texts = at.split(separator: ",", omittingEmptySubsequences: false).map { String($0) }
+      for text in texts { _ = try Self.time(text, of: "--at") }
+      return .list(texts)
     }
-    if let every { return .every(every) }
+    if let every {
+      guard .zero < (try Self.time(every, of: "--every")) else {
+        throw ValidationError("--every \(every) must be above zero")
+      }
+      return .every(every)
+    }
     if let count { return .count(Int(count)) }
     if let sheet { return .count(sheet.columns * sheet.rows) }
     throw ValidationError("which pictures? Give --at, --every or --count")

@@ -12,12 +12,22 @@ struct CheckCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "check", abstract: "Report every problem of a document and its media at once.",
     discussion: """
-      --json prints an object: problems, an array of pointer (the place, a JSON pointer) and message, and warnings, an \
-      array of messages: what can be rendered but is most likely not meant, and what is wrong with the media.
+      A document without export.to is checked all the same.
+
+      --json prints an object: problems, an array of pointer (the place, a JSON pointer), message, line and column, and \
+      warnings, an array of messages: what can be rendered but is most likely not meant, and what is wrong with the \
+      media. notes has the warnings as problems are written.
       """)
 
   @Argument(help: ArgumentHelp("The document; - reads it from standard input.", valueName: "edit.json"))
   var edit: String
+
+  @Option(
+    name: [.short, .long],
+    help: ArgumentHelp(
+      "The film, or the folder of several outputs, as for render; the default is export.to. [SHEAF_OUTPUT]",
+      valueName: "file"))
+  var output: String?
 
   @OptionGroup var farm: LocalFarmOptions
   @OptionGroup var strict: StrictOption
@@ -26,40 +36,49 @@ struct CheckCommand: AsyncParsableCommand {
   private struct Report: Encodable {
     var problems: [Problem]
     var warnings: [String]
+    var notes: [Problem]
   }
 
   func run() async throws {
     try await reporting {
       let configuration = try farm.configuration()
+      // A film that goes to standard output has the container of the document's own.
+      let named = try OutputPath.value(output).flatMap { $0 == "-" ? nil : $0 }
       var problems: [Problem]
-      var warnings: [String] = []
+      var warnings: [Problem] = []
       do {
-        let edit = try EditFile(edit)
+        let (edit, examined) = try EditFile.examined(edit, output: named)
         let (assets, missing) = try await edit.assets(configuration.contents)
-        let inspection = LocalInspection(edit: edit, assets: assets)
+        // The containers of several outputs are the document's.
+        let inspection = LocalInspection(
+          edit: edit, assets: assets, output: edit.document.hasOutputs ? "" : examined ?? "")
         let reply = try await Interruption.cancelling { try await inspection.run(configuration) }
         problems = inspection.problems(reply, and: missing)
-        if let output = edit.outputPath {
+        if let output = named ?? edit.outputPath {
           problems += try await BlockingWork.run { edit.problems(ofOutputAt: output, assets) }
         }
         if reply.plan.isEmpty {
           // Without a plan there are only those about the media.
           for (asset, description) in reply.descriptions.sorted(by: { $0.key < $1.key }) {
             let description = try JSONDecoder().decode(AssetDescription.self, from: description)
-            warnings += description.warnings.map { "/assets/\(asset): \($0)" }
+            warnings += description.warnings.map { Problem(pointer: "/assets/\(asset)", message: $0) }
           }
         } else {
           let plan = try JSONDecoder().decode(PlanReport.self, from: reply.plan)
-          warnings += (plan.damage ?? []).map(\.text)
-          warnings += (plan.warnings ?? []).map(\.description)
+          warnings += (plan.damage ?? []).map { Problem(pointer: "", message: $0.text) } + (plan.warnings ?? [])
         }
+        (problems, warnings) = (edit.located(problems), edit.located(warnings))
       } catch let failure as CommandFailure where !failure.problems.isEmpty {
         problems = failure.problems
       }
-      if json.isOn { try Console.printJSON(Report(problems: problems, warnings: warnings)) }
-      if !json.isOn { for warning in warnings { Console.printError("\(edit): warning: \(warning)") } }
+      if json.isOn {
+        let messages = warnings.map { Problem(pointer: $0.pointer, message: $0.message).description }
+        try Console.printJSON(Report(problems: problems, warnings: messages, notes: warnings))
+      } else {
+        for warning in warnings { Console.printError(warning.text(in: edit, kind: "warning")) }
+      }
       guard problems.isEmpty, warnings.isEmpty || !strict.isOn else {
-        for problem in problems { Console.printError("\(edit): \(problem)") }
+        for problem in problems { Console.printError(problem.text(in: edit)) }
         throw ExitCode(CommandFailure.Code.document.rawValue)
       }
       if !json.isOn { try Console.print("\(edit): no problems") }
@@ -74,8 +93,8 @@ struct PlanCommand: AsyncParsableCommand {
       --json prints an object: container, duration, frames, picture (codec, width, height, pixelFormat, frameDuration), \
       sound (codec, sampleRate, channels, samples, action), instructions (range, background, layers), segments \
       (firstFrame, endFrame, range, cost, boundary, action), damage (path, track, type, count, places: sourceSeconds, \
-      filmSeconds), warnings (pointer, message), outputs (of a document with several: file, container, video: codec, width, \
-      height, bitRate, quality, audio: codec, sampleRate, channels, bitRate), roundedPlaces (of clips whose places do \
+      filmSeconds), warnings (pointer, message, line, column), outputs (of a document with several: file, container, \
+      video: codec, width, height, bitRate, quality, audio: codec, sampleRate, channels, bitRate), roundedPlaces (of clips whose places do \
       not fit an exact time: track, clip, asset, start). Times are exact fractions of seconds as text; an action is encoded, \
       cached, or measured for a segment that is measured before it is encoded.
       """)
@@ -99,21 +118,23 @@ struct PlanCommand: AsyncParsableCommand {
       let name = edit
       let configuration = try farm.configuration()
       let (named, segmentDuration) = (try OutputPath.value(output), try segments.value)
-      let edit = try EditFile(edit, output: named)
+      let (edit, examined) = try EditFile.examined(edit, output: named)
       let (assets, missing) = try await edit.assets(configuration.contents)
       let inspection = LocalInspection(
-        edit: edit, assets: assets, output: named ?? "", segmentDuration: segmentDuration)
+        edit: edit, assets: assets, output: examined ?? "", segmentDuration: segmentDuration)
       let reply = try await Interruption.cancelling { try await inspection.run(configuration) }
       var problems = inspection.problems(reply, and: missing)
       if let output = named ?? edit.outputPath { problems += edit.replaced(by: output, assets) }
-      guard problems.isEmpty else { throw CommandFailure(problems: problems) }
-      let report = try JSONDecoder().decode(PlanReport.self, from: reply.plan)
-      let warnings = (report.damage ?? []).map(\.text) + (report.warnings ?? []).map(\.description)
+      guard problems.isEmpty else { throw CommandFailure(problems: edit.located(problems)) }
+      var report = try JSONDecoder().decode(PlanReport.self, from: reply.plan)
+      report.warnings = report.warnings.map(edit.located)
+      let warnings =
+        (report.damage ?? []).map { Problem(pointer: "", message: $0.text) } + (report.warnings ?? [])
       if json.isOn {
         try Console.printJSON(report)
       } else {
         for line in PlanText.lines(report) { try Console.print(line) }
-        for warning in warnings { Console.printError("\(name): warning: \(warning)") }
+        for warning in warnings { Console.printError(warning.text(in: name, kind: "warning")) }
       }
       guard warnings.isEmpty || !strict.isOn else { throw ExitCode(CommandFailure.Code.document.rawValue) }
     }

@@ -64,7 +64,7 @@ struct SubmitCommand: AsyncParsableCommand {
         let contents = FileContentCache(directory: try? ProcessEnvironment.cacheDirectory)
         let (assets, missing) = try await edit.assets(contents)
         let problems = edit.document.problems + missing + (output.map { edit.replaced(by: $0, assets) } ?? [])
-        guard problems.isEmpty else { throw CommandFailure(problems: problems) }
+        guard problems.isEmpty else { throw CommandFailure(problems: edit.located(problems)) }
         let progress = ProgressReport()
         defer { progress.end() }
         let client = FarmClient(endpoint) { progress.report($0) }
@@ -76,7 +76,7 @@ struct SubmitCommand: AsyncParsableCommand {
               strictMedia: strictMedia, strict: strict)
           ) { progress.report($0) }
         }
-        let job = try await submit()
+        let job = try await edit.locating(submit)
         progress.end()
         do {
           if isJSON {
@@ -91,10 +91,16 @@ struct SubmitCommand: AsyncParsableCommand {
         }
         guard waits else { return }
         let followed = FollowedJob(job: job, file: file, coordinator: coordinator)
-        let status = try await followed.finish(client, progress, submittingAgain: submit)
+        let status = try await edit.locating {
+          try await followed.finish(client, progress, submittingAgain: submit)
+        }
         progress.end()
-        status.printWarnings()
-        if isJSON { try Console.printJSON(RenderSummary(status, output: output, files: file?.written ?? [])) }
+        status.printWarnings(about: edit)
+        if isJSON {
+          var summary = try RenderSummary(status, output: output, files: file?.written ?? [])
+          summary.warnings = edit.located(summary.warnings)
+          try Console.printJSON(summary)
+        }
       }
     }
   }

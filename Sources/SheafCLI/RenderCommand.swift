@@ -16,10 +16,10 @@ struct RenderCommand: AsyncParsableCommand {
       only what the edit affects is rendered again.
 
       --json prints, when done: job, state, output, digest, bytes, frames, segments, cached, seconds, damage (path, \
-      track, type, count, places: sourceSeconds, filmSeconds), warnings (pointer, message), outputs (of a document with \
+      track, type, count, places: sourceSeconds, filmSeconds), warnings (pointer, message, line, column), outputs (of a document with \
       several: file, path, digest, bytes, container, video: codec, width, height, bitRate, quality, audio: codec, \
       sampleRate, channels, bitRate); otherwise: state, error, \
-      problems (pointer, message).
+      problems (pointer, message, line, column).
       """)
 
   @Argument(help: ArgumentHelp("The document; - reads it from standard input.", valueName: "edit.json"))
@@ -58,7 +58,7 @@ struct RenderCommand: AsyncParsableCommand {
         named = stream.path
       }
       guard let output = named ?? edit.outputPath else {
-        if !edit.document.problems.isEmpty { throw CommandFailure(problems: edit.document.problems) }
+        if !edit.document.problems.isEmpty { throw CommandFailure(problems: edit.located(edit.document.problems)) }
         throw ValidationError(
           edit.document.hasOutputs
             ? "the document has no export.to, so name the folder of its outputs with -o"
@@ -70,21 +70,27 @@ struct RenderCommand: AsyncParsableCommand {
       let render = LocalRender(
         edit: edit, output: output, segmentDuration: segmentDuration, strictMedia: strictMedia.isOn,
         strict: strict.isOn)
-      let (status, files) = try await Interruption.cancelling {
-        let made = try await render.render(configuration) { status in
-          // A film that is streamed is done when it is written.
-          if stream == nil || status.state != .done { progress.report(status, film: output) }
+      let (status, files) = try await edit.locating {
+        try await Interruption.cancelling {
+          let made = try await render.render(configuration) { status in
+            // A film that is streamed is done when it is written.
+            if stream == nil || status.state != .done { progress.report(status, film: output) }
+          }
+          if let stream {
+            progress.end()
+            try await stream.write()
+            progress.report(made.status, film: "standard output")
+          }
+          return made
         }
-        if let stream {
-          progress.end()
-          try await stream.write()
-          progress.report(made.status, film: "standard output")
-        }
-        return made
       }
       progress.end()
-      status.printWarnings()
-      if json.isOn { try Console.printJSON(RenderSummary(status, output: output, files: files)) }
+      status.printWarnings(about: edit)
+      if json.isOn {
+        var summary = try RenderSummary(status, output: output, files: files)
+        summary.warnings = edit.located(summary.warnings)
+        try Console.printJSON(summary)
+      }
     }
   }
 }
@@ -183,8 +189,12 @@ struct RenderSummary: Encodable, Sendable {
 extension Sheaf_JobStatus {
   /// Warns on standard error of what is most likely not meant in the document, and of the damaged media that the film
   /// shows.
-  func printWarnings() {
-    for warning in warnings { Console.printError("warning: \(Problem(warning))") }
+  /// - Parameter edit: the document, if this machine has it.
+  func printWarnings(about edit: EditFile? = nil) {
+    let found = warnings.map { Problem($0) }
+    for warning in edit?.located(found) ?? found {
+      Console.printError(warning.text(in: warning.line == nil ? nil : edit?.path, kind: "warning"))
+    }
     for damage in damage { Console.printError("warning: \(DamageReport(damage).text)") }
   }
 }

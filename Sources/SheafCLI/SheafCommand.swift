@@ -1,5 +1,6 @@
 import ArgumentParser
 import Client
+import CompositionModel
 import Glibc
 import Synchronization
 import SystemSupport
@@ -33,6 +34,9 @@ extension SheafCommand {
     if let refusal = CommandLineText.refusal(of: CommandLineText.arguments) {
       endProcess(ExitCode.validationFailure.rawValue, "sheaf: \(refusal)")
     }
+    if let refusal = unknownCommand(Array(CommandLine.arguments.dropFirst())) {
+      endProcess(ExitCode.validationFailure.rawValue, "sheaf: \(refusal)")
+    }
     do {
       var command = try parseAsRoot()
       if var command = command as? any AsyncParsableCommand {
@@ -52,6 +56,19 @@ extension SheafCommand {
       } catch {}
     }
     endProcess(ExitCode.success.rawValue)
+  }
+}
+
+extension SheafCommand {
+  /// Why the first argument is no command; nil if it is one, or an option.
+  static func unknownCommand(_ arguments: [String]) -> String? {
+    let names = configuration.subcommands.map { $0._commandName } + ["help"]
+    guard let name = arguments.first, !name.hasPrefix("-"), !names.contains(name) else { return nil }
+    let isFile = name.contains(".") || name.contains("/")
+    let hint = nearest(to: name, among: names).map { "did you mean '\($0)'?" }
+    let advice = isFile ? "to render a document: sheaf render \(name.quotedForShell)" : hint
+    return "there is no command '\(name)'" + (advice.map { "; \($0)" } ?? "")
+      + "\nthe commands are \(names.joined(separator: ", ")); see 'sheaf --help'"
   }
 }
 

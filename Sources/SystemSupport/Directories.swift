@@ -59,6 +59,19 @@ package enum Directories {
     return files
   }
 
+  /// The names of a folder's entries, in no order, without `.` and `..`; none if it cannot be read.
+  /// - Parameter most: how many are read.
+  package static func names(in folder: String, most: Int) -> [String] {
+    guard let directory = opendir(folder) else { return [] }
+    defer { closedir(directory) }
+    var names: [String] = []
+    while names.count < most, let entry = readdir(directory) {
+      let name = withUnsafeBytes(of: entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+      if name != ".", name != ".." { names.append(name) }
+    }
+    return names
+  }
+
   /// Whether a folder has no entries; true if it cannot be read.
   package static func isEmpty(_ folder: String) -> Bool {
     guard let directory = opendir(folder) else { return true }

@@ -82,11 +82,11 @@ import Testing
 
   @Test func anImagesSizeFollowsItsShape() {
     let own = PixelSize(width: 300, height: 100)
-    #expect(Overlays.imageSize(own, width: nil, height: nil) == own)
-    #expect(Overlays.imageSize(own, width: 100, height: nil) == PixelSize(width: 100, height: 33))
-    #expect(Overlays.imageSize(own, width: nil, height: 50) == PixelSize(width: 150, height: 50))
-    #expect(Overlays.imageSize(own, width: 10, height: 10) == PixelSize(width: 10, height: 10))
-    #expect(Overlays.imageSize(own, width: 1, height: nil) == PixelSize(width: 1, height: 1))
+    #expect(own.overlaySize(width: nil, height: nil) == own)
+    #expect(own.overlaySize(width: 100, height: nil) == PixelSize(width: 100, height: 33))
+    #expect(own.overlaySize(width: nil, height: 50) == PixelSize(width: 150, height: 50))
+    #expect(own.overlaySize(width: 10, height: 10) == PixelSize(width: 10, height: 10))
+    #expect(own.overlaySize(width: 1, height: nil) == PixelSize(width: 1, height: 1))
   }
 
   @Test func anchorsTouchTheEdgesTheyName() {

@@ -43,9 +43,12 @@ public struct FontFindings: Sendable, Hashable, Codable {
   public var substitute: String?
   /// The characters that no font has a glyph for, each once, rising.
   public var missing: [UInt32]
+  /// How large the text is. Nil: it was not measured.
+  public var measure: TextMeasure?
 
-  public init(substitute: String?, missing: [UInt32]) {
+  public init(substitute: String?, missing: [UInt32], measure: TextMeasure? = nil) {
     self.substitute = substitute
     self.missing = missing
+    self.measure = measure
   }
 }

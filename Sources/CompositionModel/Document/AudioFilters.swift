@@ -42,7 +42,9 @@ extension DocumentReader {
     var values: [Double] = []
     for parameter in kind.parameters {
       let written = parameter.standard == nil ? required(fields, parameter.key, noun) : fields[parameter.key]
-      values.append(number(written, in: parameter.range) ?? parameter.standard ?? 0)
+      let isLevel = AudioFilterKind.levels.contains(parameter.key)
+      let value = isLevel ? decibels(written, in: parameter.range) : number(written, in: parameter.range)
+      values.append(value ?? parameter.standard ?? 0)
     }
     guard problems.count == found else { return nil }
     return AudioFilterEntry(filter: AudioFilter(kind, values), pointer: fields.pointer)

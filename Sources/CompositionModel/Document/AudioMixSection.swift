@@ -40,7 +40,7 @@ struct TrackMixEntry: Sendable {
 
 extension RampEntry.Quantity {
   /// 1 leaves the samples as they are.
-  static let volume = Self(key: "volume", range: 0...10, notYet: [])
+  static let volume = Self(key: "volume", range: 0...10, notYet: [], hasDecibels: true)
   /// 0 leaves the samples as they are.
   static let pan = Self(key: "pan", range: -1...1, notYet: [])
 }
@@ -49,7 +49,7 @@ extension DocumentReader {
   /// Reads `audioMix`. The tracks must be declared already.
   mutating func audioMix(_ value: JSONValue?) -> AudioMixEntry {
     var mix = AudioMixEntry()
-    for (track, value) in members(value, "volumes by track, such as {\"music\": 0.5}") {
+    for (track, value) in members(value, "volumes by track, such as {\"music\": \"-6dB\"}") {
       if track == AudioMixEntry.loudnessKey, names.tracks[track] == nil {
         mix.loudness = loudness(value)
         continue
@@ -64,7 +64,7 @@ extension DocumentReader {
   private mutating func trackMix(_ track: TrackID, _ value: JSONValue) -> TrackMixEntry {
     var entry = TrackMixEntry(track: track, pointer: value.pointer)
     switch value.content {
-    case .number: entry.volume = mixRamps(value, of: .volume)
+    case .number, .string: entry.volume = mixRamps(value, of: .volume)
     case .object:
       guard let fields = fields(value, "a track's mix", keys: TrackMixEntry.keys, instead: TrackMixEntry.instead)
       else { return entry }
@@ -72,17 +72,26 @@ extension DocumentReader {
       entry.pan = mixRamps(fields["pan"], of: .pan)
       entry.filters = audioFilters(fields["filters"])
       entry.ducking = fields["duck"].flatMap { ducking($0, of: track) }
-    default: (entry.volume, entry.pan) = volumesAndPans(value)
+    case .array: (entry.volume, entry.pan) = volumesAndPans(value)
+    case .boolean, .null:
+      problems.add(
+        value.pointer,
+        "\(value.shown) should be a volume, ramps or an object with the keys \(list(TrackMixEntry.keys)); "
+          + DocumentReader.volumes(RampEntry.Quantity.volume.range))
     }
     return entry
   }
 
   /// One number from beginning to end, or ramps.
   private mutating func mixRamps(_ value: JSONValue?, of quantity: RampEntry.Quantity) -> [RampEntry] {
-    guard let value, case .number = value.content else { return ramps(value, of: quantity) }
-    return number(value, in: quantity.range).map {
-      [RampEntry(place: .at(.seconds(.zero)), from: $0, to: $0, pointer: value.pointer)]
-    } ?? []
+    guard let value else { return [] }
+    switch value.content {
+    case .number, .string:
+      return number(value, of: quantity).map {
+        [RampEntry(place: .at(.seconds(.zero)), from: $0, to: $0, pointer: value.pointer)]
+      } ?? []
+    default: return ramps(value, of: quantity)
+    }
   }
 
   /// Ramps of which each changes the volume, the pan, or both.
@@ -114,8 +123,8 @@ extension DocumentReader {
     else { return nil }
     let found = problems.count
     var levels = DuckingLevels()
-    levels.by = number(fields["by"], in: -60...0) ?? levels.by
-    levels.threshold = number(fields["threshold"], in: -80...0) ?? levels.threshold
+    levels.by = decibels(fields["by"], in: -60...0) ?? levels.by
+    levels.threshold = decibels(fields["threshold"], in: -80...0) ?? levels.threshold
     levels.attack = number(fields["attack"], in: 0...10) ?? levels.attack
     levels.hold = number(fields["hold"], in: 0...10) ?? levels.hold
     levels.release = number(fields["release"], in: 0...30) ?? levels.release
@@ -157,7 +166,7 @@ extension DocumentReader {
         value, "'loudness'", keys: AudioMixEntry.loudnessKeys, instead: AudioMixEntry.loudnessInstead)
     else { return nil }
     let target = number(required(fields, "target", "'loudness'"), in: AudioMixEntry.targets)
-    let truePeak = number(fields["truePeak"], in: AudioMixEntry.truePeaks) ?? -1
+    let truePeak = decibels(fields["truePeak"], in: AudioMixEntry.truePeaks) ?? -1
     return target.map { LoudnessTarget(target: $0, truePeak: truePeak) }
   }
 }

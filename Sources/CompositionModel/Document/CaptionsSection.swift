@@ -246,3 +246,41 @@ extension Lowering {
     return Captions(asset: id, sourceTrack: track.index, start: start, source: source, use: use)
   }
 }
+
+extension Lowering {
+  /// Captions that are drawn, of which none is within the film.
+  func addUnseenCaptions(_ edit: Edit, to warnings: inout ProblemList) {
+    guard filmIsKnown, !film.isEmpty else { return }
+    for entry in document.captions where entry.use == .picture {
+      guard let id = entry.asset,
+        let captions = edit.captions?.first(where: { $0.asset == id && $0.isDrawn && isLowered(entry, $0) }),
+        let format = assets[id]?.tracks.first(where: { $0.index == captions.sourceTrack })?.captions,
+        // A time that cannot be computed exactly is reported by the planner.
+        let used = try? captions.used, let range = try? captions.milliseconds(of: film)
+      else { continue }
+      let shown = CaptionTimeline(format.events).events(in: used.clamped(to: range))
+      if shown.isEmpty {
+        warnings.add(entry.pointer, "none of the captions of '\(id.shortened)' is shown within the film")
+      }
+    }
+  }
+
+  /// Whether these are the captions of an entry.
+  private func isLowered(_ entry: CaptionsEntry, _ captions: Captions) -> Bool {
+    let at = entry.at.map { try? $0.resolved(frameDuration: frameDuration) } ?? .zero
+    let part = entry.part.flatMap { (try? $0.resolved(frameDuration: frameDuration)) ?? nil }
+    guard captions.source == part, let at else { return false }
+    return captions.start == (part.map { try? at - $0.start } ?? at)
+  }
+}
+
+extension Captions {
+  fileprivate var isDrawn: Bool { if case .drawn = use { true } else { false } }
+
+  /// A range of the film in whole milliseconds of the asset's timeline.
+  fileprivate func milliseconds(of film: MediaTimeRange) throws(TimeError) -> Range<Int64> {
+    let start = Int64(clamping: try ((film.start - start).exact * Rational(1000)).floor)
+    let end = Int64(clamping: try ((film.end - self.start).exact * Rational(1000)).ceiling)
+    return start..<max(start, end)
+  }
+}

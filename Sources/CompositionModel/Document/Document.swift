@@ -26,6 +26,7 @@ public struct Document: Sendable {
   let audioMix: AudioMixEntry
   let captions: [CaptionsEntry]
   var export: ExportEntry
+  let placeholders: [Placeholder]
   let problemList: ProblemList
 
   static let keys = ["sheaf", "assets", "tracks", "videoComposition", "audioMix", "captions", "export"]
@@ -52,15 +53,14 @@ public struct Document: Sendable {
   public static func examine(
     _ bytes: [UInt8], output: String? = nil, preset: PresetChoice? = nil
   ) throws(DocumentError) -> Document {
-    let root: (value: JSONValue, duplicates: [JSONPointer])
+    let root: (value: JSONValue, duplicates: [JSONReader.Duplicate])
     do {
       root = try JSONReader.read(bytes)
     } catch {
-      let place = "line \(error.line), column \(error.column): "
-      throw DocumentError(problems: [Problem(pointer: "", message: "not JSON at \(place)\(error.message)")])
+      throw DocumentError(problems: [error.problem])
     }
     var reader = DocumentReader(output: output, preset: preset)
-    for duplicate in root.duplicates { reader.problems.add(duplicate, "this key occurs twice in its object") }
+    for duplicate in root.duplicates { reader.problems.add(duplicate.pointer, JSONReader.duplicateKey) }
     guard let document = reader.document(root.value) else {
       throw DocumentError(problems: reader.problems.problems)
     }
@@ -149,6 +149,7 @@ extension DocumentReader {
       problems: problems.problems, assets: assets + fontFiles, usedAssets: names.usedAssets, tracks: tracks,
       subtitleTracks: subtitleTracks, metadataTracks: metadataTracks,
       usedMetadataTracks: Set(metadataUses.map(\.track)), timesAreKnown: timesAreKnown,
-      videoComposition: videoComposition, audioMix: audioMix, captions: captions, export: export, problemList: problems)
+      videoComposition: videoComposition, audioMix: audioMix, captions: captions, export: export,
+      placeholders: Placeholder.list(in: value), problemList: problems)
   }
 }

@@ -25,6 +25,9 @@ struct DocumentReader {
   /// The font files that texts name by their paths.
   var fontFiles: [AssetEntry] = []
   var fontFileNames: Set<AssetID> = []
+  /// The place of the first message that lists the keys of a kind of object. What is read several times has the list
+  /// each time.
+  var listedKeys: [String: JSONPointer] = [:]
 
   /// An object without unknown keys.
   struct Fields {
@@ -50,9 +53,9 @@ struct DocumentReader {
     instead: [String: String] = [:], elsewhere: [(noun: String, keys: [String])] = []
   ) -> Fields? {
     guard case .object(let members) = value.content else {
+      let possible = listed(keys, of: noun, at: value.pointer, " with the keys")
       problems.add(
-        value.pointer,
-        "\(value.shown) is not \(noun): an object with the keys \(list(keys))\(alternative) should be here")
+        value.pointer, "\(value.shown) is not \(noun): an object\(possible)\(alternative) should be here")
       return nil
     }
     var legal: [String: JSONValue] = [:]
@@ -63,15 +66,24 @@ struct DocumentReader {
         problems.add(
           member.pointer, "'\(key)' is part of the document's language but this version cannot render it yet")
       } else {
+        let possible = listed(keys, of: noun, at: member.pointer, "; the keys of \(noun) are")
         let place = elsewhere.first { $0.keys.contains(key) }
         let hint = (instead[key.lowercased()] ?? place.map { "'\(key)' is a key of \($0.noun)" }).map { " (\($0))" }
         problems.add(
           member.pointer,
-          "unknown key '\(key.shortened)'\(hint ?? suggestion(for: key, among: keys)); "
-            + "the keys of \(noun) are \(list(keys))")
+          "unknown key '\(key.shortened)'\(hint ?? suggestion(for: key, among: keys))\(possible)")
       }
     }
     return Fields(pointer: value.pointer, members: legal)
+  }
+
+  /// The keys of an object for a message, after some words; empty if an earlier message has them.
+  private mutating func listed(
+    _ keys: [String], of noun: String, at pointer: JSONPointer, _ words: String
+  ) -> String {
+    if let first = listedKeys[noun], first != pointer { return "" }
+    listedKeys[noun] = pointer
+    return "\(words) \(list(keys))"
   }
 
   /// The value of a key that must be there.
@@ -178,7 +190,7 @@ struct DocumentReader {
       if mayBeNegative || !time.isNegative { return time }
       problems.add(value.pointer, "\(value.shown) is before 0, where nothing can start")
     } catch {
-      problems.add(value.pointer, "\(value.shown) is not a time: \(error.explanation)")
+      problems.add(value.pointer, "\(value.shown) is not a time: \(ForeignTime.hint(value))\(error.explanation)")
     }
     return nil
   }
@@ -187,7 +199,9 @@ struct DocumentReader {
   mutating func range(_ value: JSONValue?, mayBeNegative: Bool = false) -> WrittenRange? {
     guard let value else { return nil }
     guard case .string(let text) = value.content else {
-      problems.add(value.pointer, "\(value.shown) is not a range: a range is written \(WrittenRange.notations)")
+      problems.add(
+        value.pointer,
+        "\(value.shown) is not a range: \(ForeignTime.rangeHint(value))a range is written \(WrittenRange.notations)")
       return nil
     }
     do throws(TimeNotationError) {
@@ -195,7 +209,9 @@ struct DocumentReader {
       if mayBeNegative || !range.start.isNegative { return range }
       problems.add(value.pointer, "\(value.shown) starts before 0, where nothing can start")
     } catch .notATime {
-      problems.add(value.pointer, "\(value.shown) is not a range: a range is written \(WrittenRange.notations)")
+      problems.add(
+        value.pointer,
+        "\(value.shown) is not a range: \(ForeignTime.rangeHint(value))a range is written \(WrittenRange.notations)")
     } catch {
       problems.add(value.pointer, "\(value.shown) is not a range: \(error.explanation)")
     }
@@ -216,7 +232,14 @@ struct DocumentReader {
   mutating func choice(
     _ value: JSONValue?, _ noun: String, among names: [String], notYet: [String] = []
   ) -> String? {
-    guard let value, let name = string(value) else { return nil }
+    guard let value else { return nil }
+    guard case .string(let name) = value.content else {
+      problems.add(
+        value.pointer,
+        "\(value.shown) should be one of \(list(names.map { "\"\($0)\"" }))"
+          + (ForeignNames.hint(value.shown, for: noun).map { "; \($0)" } ?? ""))
+      return nil
+    }
     if names.contains(name) { return name }
     if notYet.contains(name) {
       problems.add(
@@ -226,7 +249,9 @@ struct DocumentReader {
     } else {
       problems.add(
         value.pointer,
-        "unknown \(noun) '\(name.shortened)'\(suggestion(for: name, among: names)); allowed are \(list(names))")
+        "unknown \(noun) '\(name.shortened)'"
+          + (ForeignNames.hint(name, for: noun).map { " (\($0))" } ?? suggestion(for: name, among: names))
+          + "; allowed are \(list(names))")
     }
     return nil
   }

@@ -168,6 +168,22 @@ extension Document {
     }
   }
 
+  /// Whether it has one output and gives no name for it.
+  public var lacksOutput: Bool { export.to == nil && !export.hasOutputs }
+
+  /// The output with which a document that names none is examined: in the first container that can store what it names.
+  public var provisionalOutput: String {
+    let (video, audio) = (export.video.settings?.codec, export.audio.settings?.codec)
+    let container = Container.allCases.first { container in
+      video.map { container.videoCodecs.contains($0) } ?? true
+        && audio.map { container.audioCodecs.contains($0) } ?? true
+        && export.preset.map { $0.containers.contains(container) } ?? true
+        // What is copied is not known yet; this one takes what cameras and editors store.
+        && (!export.isPassthrough || container == .mov)
+    }
+    return "film.\((container ?? .mp4).rawValue)"
+  }
+
   /// What is wrong with the name of the output, which needs no media to be found. Nil if it selects a container, or if
   /// there is none, which planning reports.
   /// - Parameter output: The path that the command line gives. It overrides the document's `to`.
@@ -346,6 +362,7 @@ extension Lowering {
     for instruction in document.videoComposition.instructions ?? [] {
       fitted = fitted ?? []
       switch instruction.content {
+      case .unknown: break
       case .passthrough(let track): fitted?.insert(track)
       case .layers(let layers):
         for layer in layers where layer.fit == nil { fitted?.insert(layer.track) }

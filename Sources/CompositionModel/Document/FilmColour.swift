@@ -122,14 +122,18 @@ extension Lowering {
     return metadata.display == nil && metadata.light == nil ? nil : metadata
   }
 
-  /// Assets whose colours are converted, one warning each. Another matrix or range is no change of colours.
+  /// Assets whose colours are converted, one warning each. Another matrix or range is no change of colours, the
+  /// primaries of standard television differ by less than displays do, and a colour or a tone mapping that the document
+  /// names is what its author wants.
   func addColourConversions(_ edit: Edit, to warnings: inout ProblemList) {
-    guard let film = edit.export.video?.colour else { return }
+    guard let film = edit.export.video?.colour, document.videoComposition.color == nil else { return }
     var reported: Set<AssetID> = []
     func add(_ id: AssetID, _ pointer: JSONPointer) {
       guard let video = assets[id]?.defaultTrack(.video)?.video, reported.insert(id).inserted else { return }
       let path = ColourPath(video, film: film, size: edit.videoComposition.renderSize)
-      guard !path.isSame else { return }
+      let isTelevision = [path.source, path.film].allSatisfy { $0.primaries.isStandard && $0.transfer == .display }
+      guard !path.isSame, !isTelevision else { return }
+      if path.mayExceedFilm, document.videoComposition.toneMapping != nil { return }
       let mapping = edit.videoComposition.toneMapping ?? .bt2390
       let brightness =
         path.mayExceedFilm

@@ -3,17 +3,21 @@ struct InstructionEntry: Sendable {
   enum Content: Sendable {
     case layers([LayerEntry])
     case passthrough(TrackID)
+    /// A problem leaves open what is shown.
+    case unknown
 
     /// The tracks that are shown.
     var tracks: [TrackID] {
       switch self {
       case .layers(let layers): layers.map(\.track)
       case .passthrough(let track): [track]
+      case .unknown: []
       }
     }
   }
 
-  var over: WrittenRange
+  /// Nil: it cannot be read.
+  var over: WrittenRange?
   var background: Color?
   var content: Content
   var wantsOverlays: Bool
@@ -49,19 +53,21 @@ struct LayerEntry: Sendable {
 }
 
 extension DocumentReader {
-  /// Reads an explicit instruction. Nil and a problem if it cannot be used.
-  mutating func instruction(_ value: JSONValue) -> InstructionEntry? {
+  /// Reads an explicit instruction. What cannot be used of it is a problem, and does not hide those of the others.
+  mutating func instruction(_ value: JSONValue) -> InstructionEntry {
     guard
       let fields = fields(
         value, "an instruction", keys: InstructionEntry.keys,
         instead: InstructionEntry.instead)
-    else { return nil }
+    else {
+      return InstructionEntry(over: nil, content: .unknown, wantsOverlays: true, pointer: value.pointer)
+    }
     let over = range(required(fields, "over", "an instruction"), mayBeNegative: true)
     let background = background(fields["background"])
     let wantsOverlays = boolean(fields["wantsOverlays"]) ?? true
     let filters = filters(fields["filters"], ofFilm: true)
     let compositor = compositor(fields["compositor"])
-    let content: InstructionEntry.Content?
+    let content: InstructionEntry.Content
     if let passthrough = fields["passthrough"] {
       if let layers = fields["layers"] {
         problems.add(layers.pointer, "an instruction has 'layers' or 'passthrough', not both")
@@ -69,7 +75,7 @@ extension DocumentReader {
       if let compositor = fields["compositor"] {
         problems.add(compositor.pointer, "an instruction has 'compositor' or 'passthrough', not both")
       }
-      content = videoTrack(passthrough).map { .passthrough($0) }
+      content = videoTrack(passthrough).map { .passthrough($0) } ?? .unknown
     } else {
       let layers = layers(fields["layers"])
       if fields.has("compositor") {
@@ -81,7 +87,6 @@ extension DocumentReader {
       }
       content = .layers(layers)
     }
-    guard let over, let content else { return nil }
     return InstructionEntry(
       over: over, background: background, content: content, wantsOverlays: wantsOverlays, compositor: compositor,
       filters: filters,
@@ -169,7 +174,7 @@ extension Lowering {
 
   /// The document's own instructions, cut to the film and where a clip that they show starts or ends.
   mutating func lower(_ entries: [InstructionEntry]) -> [Instruction] {
-    let ranges = entries.map { resolve($0.over, at: $0.pointer.key("over")) }
+    let ranges = entries.map { entry in entry.over.flatMap { resolve($0, at: entry.pointer.key("over")) } }
     checkTiling(entries, ranges)
     for track in tracks where !track.entry.keysOfLayers.isEmpty {
       let keys = track.entry.keysOfLayers
@@ -234,7 +239,6 @@ extension Lowering {
 
   /// Reports instructions that do not tile the film.
   private mutating func checkTiling(_ entries: [InstructionEntry], _ ranges: [MediaTimeRange?]) {
-    guard document.videoComposition.isComplete else { return }
     guard let firstEntry = entries.first, let lastEntry = entries.last else {
       problems.add(
         document.videoComposition.pointer.key("instructions"),
@@ -262,6 +266,7 @@ extension Lowering {
   /// The layers of an instruction. Nil if one of them cannot be used.
   private mutating func layers(of entry: InstructionEntry, _ range: MediaTimeRange) -> [ExplicitLayer]? {
     switch entry.content {
+    case .unknown: return nil
     case .passthrough(let id):
       guard let track = track(id) else { return nil }
       if filmIsKnown, let visible = visible(range, at: entry.pointer.key("over")), !track.clips.covers(visible) {

@@ -5,6 +5,12 @@ package struct JSONSyntaxError: Error {
   /// From 1, in characters of the line.
   package var column: Int
   package var message: String
+
+  /// The one problem of a text that is not JSON.
+  package var problem: Problem {
+    Problem(
+      pointer: "", message: "not JSON at line \(line), column \(column): \(message)", line: line, column: column)
+  }
 }
 
 /// Reads JSON (RFC 8259) strictly: no comments, no trailing commas, nothing after the value, valid UTF-8, bounded in
@@ -14,8 +20,13 @@ package struct JSONReader {
   static let greatestByteCount = 4 << 20
   static let greatestDepth = 32
 
-  /// The places of keys that occur a second time.
-  private(set) var duplicates: [JSONPointer] = []
+  /// A key that occurs a second time, and where that is in bytes.
+  package typealias Duplicate = (pointer: JSONPointer, offset: Int)
+
+  /// The message for a key that occurs twice.
+  package static let duplicateKey = "this key occurs twice in its object"
+
+  private(set) var duplicates: [Duplicate] = []
 
   private let bytes: [UInt8]
   private var offset = 0
@@ -24,7 +35,7 @@ package struct JSONReader {
     self.bytes = bytes
   }
 
-  package static func read(_ bytes: [UInt8]) throws(JSONSyntaxError) -> (value: JSONValue, duplicates: [JSONPointer]) {
+  package static func read(_ bytes: [UInt8]) throws(JSONSyntaxError) -> (value: JSONValue, duplicates: [Duplicate]) {
     var reader = JSONReader(bytes)
     guard bytes.count <= greatestByteCount else {
       throw JSONSyntaxError(
@@ -36,7 +47,7 @@ package struct JSONReader {
     }
     let value = try reader.value(at: .root, depth: 0)
     reader.skipSpace()
-    guard reader.offset == bytes.count else { throw reader.error("nothing may follow the document's value") }
+    guard reader.offset == bytes.count else { throw reader.expected("nothing may follow the document's value") }
     return (value, reader.duplicates)
   }
 
@@ -84,14 +95,16 @@ package struct JSONReader {
     guard depth <= Self.greatestDepth else {
       throw error("values are nested more than \(Self.greatestDepth) deep")
     }
+    let start = offset
+    let content: JSONValue.Content
     switch byte {
-    case UInt8(ascii: "{"): return JSONValue(content: .object(try members(at: pointer, depth: depth)), pointer: pointer)
-    case UInt8(ascii: "["): return JSONValue(content: .array(try items(at: pointer, depth: depth)), pointer: pointer)
-    case UInt8(ascii: "\""): return JSONValue(content: .string(try string()), pointer: pointer)
-    case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"):
-      return JSONValue(content: .number(try number()), pointer: pointer)
-    default: return JSONValue(content: try word(), pointer: pointer)
+    case UInt8(ascii: "{"): content = .object(try members(at: pointer, depth: depth))
+    case UInt8(ascii: "["): content = .array(try items(at: pointer, depth: depth))
+    case UInt8(ascii: "\""): content = .string(try string())
+    case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): content = .number(try number())
+    default: content = try word()
     }
+    return JSONValue(content: content, pointer: pointer, offset: start)
   }
 
   private mutating func word() throws(JSONSyntaxError) -> JSONValue.Content {
@@ -102,7 +115,29 @@ package struct JSONReader {
       offset += word.utf8.count
       return content
     }
-    throw error("a value should be here: an object, an array, a string in double quotes, a number, true or false")
+    throw expected("a value should be here: an object, an array, a string in double quotes, a number, true or false")
+  }
+
+  /// The error of something else than what should be here, with a hint if it is what other languages have.
+  private func expected(_ message: String) -> JSONSyntaxError {
+    error(foreign().map { "\(message); \($0)" } ?? message)
+  }
+
+  /// What to write in place of what other languages than JSON have.
+  private func foreign() -> String? {
+    func starts(with text: String) -> Bool { bytes[offset...].starts(with: text.utf8) }
+    if ["//", "/*", "#"].contains(where: starts) { return "JSON has no comments: take this one out" }
+    if starts(with: "'") { return "JSON has double quotes alone" }
+    if starts(with: "True") || starts(with: "False") { return "JSON has true and false, in small letters" }
+    if ["None", "nil", "undefined"].contains(where: starts) { return "leave out a key that has no value" }
+    if starts(with: ".") { return "a number starts with a digit: 0.5, not .5" }
+    if starts(with: "+") { return "a number has no '+'" }
+    if let byte = next, byte == UInt8(ascii: "}") || byte == UInt8(ascii: "]"),
+      bytes[..<offset].last(where: { ![0x20, 0x0A, 0x0D, 0x09].contains($0) }) == UInt8(ascii: ",")
+    {
+      return "JSON has no comma after the last value: take it out"
+    }
+    return nil
   }
 
   private mutating func members(
@@ -115,15 +150,16 @@ package struct JSONReader {
     if take("}") { return members }
     while true {
       skipSpace()
-      guard next == UInt8(ascii: "\"") else { throw error("a key in double quotes should be here") }
+      guard next == UInt8(ascii: "\"") else { throw expected("a key in double quotes should be here") }
+      let start = offset
       let key = try string()
       skipSpace()
-      guard take(":") else { throw error("a ':' should follow the key \"\(key.shortened)\"") }
+      guard take(":") else { throw expected("a ':' should follow the key \"\(key.shortened)\"") }
       let value = try value(at: pointer.key(key), depth: depth + 1)
-      if keys.insert(key).inserted { members.append((key, value)) } else { duplicates.append(value.pointer) }
+      if keys.insert(key).inserted { members.append((key, value)) } else { duplicates.append((value.pointer, start)) }
       skipSpace()
       if take("}") { return members }
-      guard take(",") else { throw error("a ',' or '}' should follow the value of \"\(key.shortened)\"") }
+      guard take(",") else { throw expected("a ',' or '}' should follow the value of \"\(key.shortened)\"") }
     }
   }
 
@@ -136,7 +172,7 @@ package struct JSONReader {
       items.append(try value(at: pointer.index(items.count), depth: depth + 1))
       skipSpace()
       if take("]") { return items }
-      guard take(",") else { throw error("a ',' or ']' should follow a value of an array") }
+      guard take(",") else { throw expected("a ',' or ']' should follow a value of an array") }
     }
   }
 
@@ -241,11 +277,14 @@ package struct JSONValue: Sendable {
 
   package let content: Content
   package let pointer: JSONPointer
+  /// Where it starts in the text, in bytes.
+  package let offset: Int
 
   /// - Parameter pointer: That of a value that is in no text yet is the root.
-  package init(content: Content, pointer: JSONPointer = .root) {
+  package init(content: Content, pointer: JSONPointer = .root, offset: Int = 0) {
     self.content = content
     self.pointer = pointer
+    self.offset = offset
   }
 
   /// The value for a message: scalars as they are written, long ones cut.

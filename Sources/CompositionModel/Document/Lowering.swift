@@ -33,6 +33,8 @@ struct Lowering {
   var scale: Rational
   /// The size of a frame. Nil if it is not known.
   var frameSize: PixelSize?
+  /// The place in the document of each overlay of the edit.
+  var overlayPlaces: [JSONPointer] = []
   /// [0, the film's duration), as far as it is known.
   var film = MediaTimeRange(emptyAt: .zero)
 
@@ -60,7 +62,12 @@ struct Lowering {
     frameSize = format.size
     let export = exportSettings(format)
     let instructions = entry.instructions.map { lower($0) } ?? derivedInstructions()
-    let overlays = entry.overlays.flatMap { self.overlays($0, frame: format.size) }
+    var overlays: [Overlay] = []
+    for overlay in entry.overlays {
+      let lowered = self.overlays(overlay, frame: format.size)
+      overlays += lowered
+      overlayPlaces += lowered.map { _ in overlay.pointer }
+    }
     let filters = scaled(filters(entry.filters))
     let audioMix = lowerAudioMix()
     if let sampleRate = export?.audio?.sampleRate { checkAudioFilters(sampleRate: sampleRate) }

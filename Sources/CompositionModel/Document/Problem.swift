@@ -4,10 +4,16 @@ public struct Problem: Sendable, Hashable, Codable {
   public var pointer: String
   /// The value that is wrong, and what is allowed.
   public var message: String
+  /// The place in the document's text, from 1; the column in characters. Nil: it is not known, as of an edit that was
+  /// not read from a text.
+  public var line: Int?
+  public var column: Int?
 
-  public init(pointer: String, message: String) {
+  public init(pointer: String, message: String, line: Int? = nil, column: Int? = nil) {
     self.pointer = pointer
     self.message = message
+    self.line = line
+    self.column = column
   }
 }
 
@@ -19,7 +25,19 @@ extension Problem {
 }
 
 extension Problem: CustomStringConvertible {
-  public var description: String { pointer.isEmpty ? message : "\(pointer): \(message)" }
+  /// Such as `12:7: /tracks/0/clips/2/use: …`, with the line and the column if they are known.
+  public var description: String { text(in: nil) }
+
+  /// As compilers print it: `edit.json:12:7: /tracks/0/clips/0/use: …`, as far as the place is known.
+  /// - Parameters:
+  ///   - document: the name of the document. Nil: it is not printed.
+  ///   - kind: such as `warning`.
+  package func text(in document: String?, kind: String? = nil) -> String {
+    var place = document ?? ""
+    // The message of what is not JSON has its place.
+    if let line, let column, !pointer.isEmpty { place += (place.isEmpty ? "" : ":") + "\(line):\(column)" }
+    return [place, kind ?? "", pointer, message].filter { !$0.isEmpty }.joined(separator: ": ")
+  }
 }
 
 /// Everything that is wrong with a document, in one error.
@@ -104,11 +122,12 @@ func suggestion(for name: String, amongDeclared names: [String]) -> String {
 /// The name that a mistyped one most likely means: the one with the fewest letters inserted, left out, changed or
 /// swapped with their neighbour, if these are at most a third of its letters, or one. Of equally near names it is the
 /// first.
-func nearest(to name: String, among names: some Sequence<String>) -> String? {
+/// - Parameter most: how many of the names are compared.
+package func nearest(to name: String, among names: some Sequence<String>, most: Int = 200) -> String? {
   // The bounds keep the time short for a hostile document. A longer name is not a typing error.
   let letters = Array(name.lowercased().unicodeScalars.prefix(40))
   var best: (name: String, distance: Int)?
-  for candidate in names.prefix(200) {
+  for candidate in names.prefix(most) {
     let other = Array(candidate.lowercased().unicodeScalars.prefix(40))
     if let best, abs(letters.count - other.count) >= best.distance { continue }
     let distance = editDistance(letters, other)

@@ -12,6 +12,8 @@ struct RampEntry: Sendable {
     var range: ClosedRange<Double>
     /// Keys of its ramps that belong to the document's language and cannot be rendered yet.
     var notYet: [String]
+    /// Whether a value may be written in decibels.
+    var hasDecibels = false
 
     static let opacity = Quantity(key: "opacity", range: 0...1, notYet: ["transform", "crop"])
   }
@@ -82,8 +84,13 @@ extension DocumentReader {
       return nil
     }
     return rampValues(fields, quantity.key, example: "[0, 1]") { reader, value in
-      reader.number(value, in: quantity.range)
+      reader.number(value, of: quantity)
     }
+  }
+
+  /// A value of a quantity.
+  mutating func number(_ value: JSONValue?, of quantity: RampEntry.Quantity) -> Double? {
+    quantity.hasDecibels ? volume(value, in: quantity.range) : number(value, in: quantity.range)
   }
 
   /// The values at the start and at the end of a ramp; twice the same for a value that is set at a time. Nil if the

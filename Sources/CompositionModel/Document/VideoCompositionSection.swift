@@ -14,8 +14,6 @@ struct VideoCompositionEntry: Sendable {
   var color: ColourTags?
   var toneMapping: ToneMapping?
   var pointer: JSONPointer
-  /// Nothing is wrong with its transitions and instructions as written.
-  var isComplete = true
 
   static let keys = [
     "renderSize", "scale", "frameDuration", "frameRate", "background", "transitions", "instructions", "overlays",
@@ -93,17 +91,16 @@ extension DocumentReader {
       problems.add(rate.pointer, "'frameRate' is 1 divided by 'frameDuration'; write one of them, not both")
     }
     entry.background = background(fields["background"]) ?? .black
-    let found = problems.count
     entry.transitions = items(fields["transitions"], "transitions").compactMap { transition($0) }
     if let written = fields["instructions"] {
-      entry.instructions = items(written, "instructions").compactMap { instruction($0) }
+      let items = items(written, "instructions")
+      if case .array = written.content { entry.instructions = items.map { instruction($0) } }
       if fields.has("transitions") {
         problems.add(
           fields.pointer.key("transitions"),
           "transitions are for derived instructions; write 'instructions' or 'transitions', not both")
       }
     }
-    entry.isComplete = problems.count == found
     entry.filters = filters(fields["filters"], ofFilm: true)
     entry.color = filmColour(fields["color"])
     entry.toneMapping = choice(fields["toneMapping"], "tone mapping")

@@ -6,6 +6,8 @@ extension Lowering {
   private static let longestFrame = MediaTime(seconds: 1)
   /// How many times larger than it is a picture may be shown.
   private static let greatestEnlargement = 2.0
+  /// The same beside other pictures that are not enlarged so much.
+  private static let greatestEnlargementOfSome = 4.0
 
   /// The warnings about an edit that has no problems, in the order of the document's sections.
   func warnings(_ edit: Edit) -> [Problem] {
@@ -23,10 +25,15 @@ extension Lowering {
       addDynamicRange(edit, to: &warnings)
       addMadeSDR(edit, to: &warnings)
       addColourConversions(edit, to: &warnings)
+      addUnseenOverlays(edit, to: &warnings)
     }
+    addLateRamps(to: &warnings)
     addUnnamedSpeakers(to: &warnings)
     addUnheard(edit, to: &warnings)
     addLateChapter(edit, to: &warnings)
+    addUnseenCaptions(edit, to: &warnings)
+    addUnalignedKeyframes(edit, to: &warnings)
+    addPlaceholders(to: &warnings)
     return warnings.problems
   }
 
@@ -82,17 +89,16 @@ extension Lowering {
     let format = video.pixelFormat
     if format.bitDepth == 8 {
       warnings.add(pointer, "the film is \(range), and \(format) has 8 bits, in which its gradients show steps")
-    } else if document.export.video.settings?.pixelFormat == nil {
-      let isDefault = document.videoComposition.color == nil
+    } else if document.export.video.settings?.pixelFormat == nil, document.videoComposition.color == nil {
       warnings.add(
         pointer,
-        "the film is \(range)\(isDefault ? ", as its first clip," : "") and is stored with 10 bits: "
-          + "\"pixelFormat\": \"\(format)\""
-          + (isDefault ? "; \"color\": \"bt709\" in 'videoComposition' makes it SDR with 8 bits" : ""))
+        "the film is \(range), as its first clip, and is stored with 10 bits: \"pixelFormat\": \"\(format)\"; "
+          + "\"color\": \"bt709\" in 'videoComposition' makes it SDR with 8 bits")
     }
   }
 
-  /// One warning an asset.
+  /// One warning an asset. A small picture among others that are large enough, such as an SD clip in an HD film, is
+  /// what its author has; a film of which every picture is enlarged has most likely a wrong size.
   private func addEnlargements(_ composition: VideoComposition, _ cell: ChromaCell, to warnings: inout ProblemList) {
     // By the place of the clip.
     var factors: [String: Double] = [:]
@@ -104,11 +110,13 @@ extension Lowering {
         factors[clip.entry.pointer.text] = max(factor, factors[clip.entry.pointer.text] ?? 0)
       }
     }
+    let hasLargePictures = factors.values.contains { $0 <= Self.greatestEnlargement }
+    let greatest = hasLargePictures ? Self.greatestEnlargementOfSome : Self.greatestEnlargement
     var reported: Set<AssetID> = []
     for track in tracks where track.entry.type == .video {
       for (_, clip) in track.clips.entries {
         guard let size = assets[clip.clip.asset]?.defaultTrack(.video)?.video?.presentationSize,
-          let factor = factors[clip.entry.pointer.text], Self.greatestEnlargement < factor,
+          let factor = factors[clip.entry.pointer.text], greatest < factor,
           reported.insert(clip.clip.asset).inserted
         else { continue }
         let times = plain((factor * 10).rounded() / 10)
@@ -221,7 +229,7 @@ extension Lowering {
 
 extension RampList {
   /// Whether the value is above 0 at any time of a range.
-  fileprivate func isEverAboveZero(in range: MediaTimeRange) -> Bool {
+  func isEverAboveZero(in range: MediaTimeRange) -> Bool {
     let first = (try? value(at: range.start)) ?? 1
     return first > 0
       || ramps.contains { ramp in

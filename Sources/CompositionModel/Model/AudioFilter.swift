@@ -19,6 +19,9 @@ public enum AudioFilter: Sendable, Hashable, Codable {
 public enum AudioFilterKind: String, Sendable, Hashable, CaseIterable {
   case equalizer, highPass, lowPass, compressor, limiter, delay
 
+  /// The parameters that are levels in decibels.
+  package static let levels: Set<String> = ["gain", "threshold", "knee", "makeup", "limit"]
+
   /// In the order of the case's values.
   public var parameters: [FilterKind.Parameter] {
     func parameter(_ key: String, _ range: ClosedRange<Double>, _ standard: Double? = nil) -> FilterKind.Parameter {

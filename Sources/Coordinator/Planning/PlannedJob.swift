@@ -138,7 +138,7 @@ struct PlannedJob: Sendable {
     let duration = try SegmentDuration.time(
       request.segmentDuration, frameDuration: edit.videoComposition.frameDuration)
     let ofFonts =
-      document.fontWarnings(fonts.findings, assets: descriptions)
+      document.fontWarnings(fonts.findings, assets: descriptions) + document.textWarnings(edit, fonts.findings)
       + document.captionWarnings(captionFindings(edit, descriptions, fonts))
     return (
       try RenderPlanner.plan(edit, assets: planned, fonts: fonts.texts, segmentDuration: duration), warnings + ofFonts

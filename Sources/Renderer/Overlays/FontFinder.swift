@@ -148,10 +148,13 @@ private struct Finding {
     outlineMap = try outlines.map { config throws(RenderError) in try FontMap(config) }
   }
 
+  /// The size in pixels at which texts are laid out here. Their proportions are the same at every size.
+  private static let size = 48.0
+
   mutating func fonts(of request: FontRequest) throws(RenderError) -> (TextFonts, FontFindings) {
     TextEngine.lock()
     defer { TextEngine.unlock() }
-    let text = try TextLayout(request, map: request.needsOutlines == true ? outlineMap ?? map : map, size: 48)
+    let text = try TextLayout(request, map: request.needsOutlines == true ? outlineMap ?? map : map, size: Self.size)
     guard let iterator = pango_layout_get_iter(text.layout) else { throw TextLayout.noEngine }
     defer { pango_layout_iter_free(iterator) }
     var indices: [Face: Int] = [:]
@@ -189,11 +192,29 @@ private struct Finding {
         TextFonts(fonts: found.fonts, runs: [FontRun(length: request.text.utf8.count, font: 0)]), findings
       )
     }
-    let findings = FontFindings(
+    var findings = FontFindings(
       substitute: isAvailable(request.font, needsOutlines: request.needsOutlines == true)
         ? nil : families.min { $0.start < $1.start }?.family,
       missing: missing.sorted())
+    // The place of captions is libass's.
+    if request.needsOutlines != true { findings.measure = Self.measure(text.layout, size: Self.size) }
     return (TextFonts(fonts: fonts, runs: Self.runs(parts, length: request.text.utf8.count)), findings)
+  }
+
+  /// How large a layout is that is not wrapped.
+  private static func measure(_ layout: OpaquePointer, size: Double) -> TextMeasure? {
+    guard let iterator = pango_layout_get_iter(layout) else { return nil }
+    defer { pango_layout_iter_free(iterator) }
+    let unit = Double(PANGO_SCALE) * size
+    var lines: [Double] = []
+    repeat {
+      var logical = PangoRectangle()
+      pango_layout_iter_get_line_extents(iterator, nil, &logical)
+      lines.append(Double(logical.width) / unit)
+    } while pango_layout_iter_next_line(iterator) != 0
+    var whole = PangoRectangle()
+    pango_layout_get_extents(layout, nil, &whole)
+    return TextMeasure(lines: lines, lineHeight: Double(whole.height) / unit / Double(lines.count))
   }
 
   /// The characters in place of which Pango draws a box.

@@ -55,7 +55,7 @@ final class MovingOverlay {
   /// A frame without alpha that shares no chroma sample with what is around it, in the composition's format. Nil for
   /// any other.
   private func opaque(_ frame: Frame) throws(RenderError) -> LayerPicture? {
-    let size = Overlays.imageSize(planned.video.presentationSize, width: video.width, height: video.height)
+    let size = planned.video.presentationSize.overlaySize(width: video.width, height: video.height)
     let cell = format.cell
     let origin = placement.origin(of: size, in: format.size)
     let placed = PixelRect(x: origin.x, y: origin.y, size: size)

@@ -13,7 +13,7 @@ enum Overlays {
     _ frame: Frame, of source: PlannedSource, _ fitter: SourceFitter, width: Int?, height: Int?,
     placement: OverlayPlacement, format: VideoTaskFormat
   ) throws(RenderError) -> BlendPicture? {
-    let size = imageSize(source.video.presentationSize, width: width, height: height)
+    let size = source.video.presentationSize.overlaySize(width: width, height: height)
     guard size.width <= PixelSize.largestSide, size.height <= PixelSize.largestSide else {
       throw RenderError(
         .task,
@@ -32,20 +32,6 @@ enum Overlays {
     let boxed = try whole.placed(
       visible.shifted(x: -origin.x, y: -origin.y), x: visible.x - box.x, y: visible.y - box.y, in: box.size)
     return try BlendPicture(boxed, rect: box, cell: cell, matrix: YCbCrMatrix(format))
-  }
-
-  /// The size of an image overlay, whose own size is `own`.
-  static func imageSize(_ own: PixelSize, width: Int?, height: Int?) -> PixelSize {
-    let (ownWidth, ownHeight) = (max(1, own.width), max(1, own.height))
-    func rounded(_ numerator: Int, _ denominator: Int) -> Int {
-      max(1, (2 * numerator + denominator) / (2 * denominator))
-    }
-    return switch (width.map { max(1, $0) }, height.map { max(1, $0) }) {
-    case (let width?, let height?): PixelSize(width: width, height: height)
-    case (let width?, nil): PixelSize(width: width, height: rounded(width * ownHeight, ownWidth))
-    case (nil, let height?): PixelSize(width: rounded(height * ownWidth, ownHeight), height: height)
-    case (nil, nil): PixelSize(width: ownWidth, height: ownHeight)
-    }
   }
 
   /// A text at its placement, cut at the frame's edges; nil if none of its ink is in the frame.
@@ -77,43 +63,10 @@ enum Overlays {
     format: VideoTaskFormat
   ) throws(RenderError) -> (block: TextBlock, origin: (x: Int, y: Int), outer: PixelRect) {
     let padding = text.box?.padding ?? 0
-    let wrapWidth = text.width ?? max(1, placement.wrapWidth(in: format.size) - 2 * padding)
+    let wrapWidth = placement.wrapWidth(of: text, in: format.size)
     let block = try TextBlock(text, fonts: fonts, inputs: inputs, wrapWidth: wrapWidth)
     let outer = PixelSize(width: block.size.width + 2 * padding, height: block.size.height + 2 * padding)
     let corner = placement.origin(of: outer, in: format.size)
     return (block, (corner.x + padding, corner.y + padding), PixelRect(x: corner.x, y: corner.y, size: outer))
-  }
-}
-
-extension OverlayPlacement {
-  /// The top left corner, in pixels of the frame, of an overlay of this size. It may be outside the frame. Halves of a
-  /// pixel are rounded to the left and up.
-  func origin(of size: PixelSize, in frame: PixelSize) -> (x: Int, y: Int) {
-    switch self {
-    case .point(let x, let y): return (x, y)
-    case .anchor(let anchor, let inset):
-      let (right, bottom) = (frame.width - size.width - inset, frame.height - size.height - inset)
-      let (middle, centre) = ((frame.width - size.width) >> 1, (frame.height - size.height) >> 1)
-      switch anchor {
-      case .topLeft: return (inset, inset)
-      case .top: return (middle, inset)
-      case .topRight: return (right, inset)
-      case .left: return (inset, centre)
-      case .center: return (middle, centre)
-      case .right: return (right, centre)
-      case .bottomLeft: return (inset, bottom)
-      case .bottom: return (middle, bottom)
-      case .bottomRight: return (right, bottom)
-      }
-    }
-  }
-
-  /// The width at which a text without a width of its own is wrapped: the frame's width less the insets on both sides;
-  /// from a point, the distance to the frame's right edge. At least 1.
-  fileprivate func wrapWidth(in frame: PixelSize) -> Int {
-    switch self {
-    case .point(let x, _): max(1, frame.width - max(0, x))
-    case .anchor(_, let inset): max(1, frame.width - 2 * inset)
-    }
   }
 }

@@ -10,7 +10,7 @@ enum PosedOverlay {
     _ pose: OverlayPose, by chain: FilterChain
   ) throws(RenderError) -> LayerPicture? {
     let own = fitter.pictureSize
-    let size = Overlays.imageSize(own, width: width, height: height)
+    let size = own.overlaySize(width: width, height: height)
     let origin = placement.origin(of: size, in: fitter.filmSize)
     let rectangle = Rectangle(
       x: Double(origin.x), y: Double(origin.y), width: Double(size.width), height: Double(size.height))

@@ -34,12 +34,40 @@ package struct PlannedCaptions: Sendable, Hashable, Codable {
 
 /// Plans the captions of an edit that are drawn.
 struct CaptionPlanner {
-  private struct Drawn {
-    var captions: Captions
+  /// The captions of an entry of the document.
+  private struct Part {
     var script: CaptionScript
     var fonts: CaptionFonts
-    /// Of the script's events.
-    var times: CaptionTimes
+    /// Nil: that of the captions' file.
+    var style: CaptionStyle?
+  }
+
+  /// Captions that are placed beside each other: those of an entry of the document, or of several without styles of
+  /// their own, in the same third of the frame, that are shown at once.
+  private struct Drawn {
+    var asset: AssetID
+    /// The film's time of the captions' time zero.
+    var start: MediaTime
+    var parts: [Part]
+    /// In order of their start, each with the index of its part.
+    var events: [(part: Int, event: CaptionScript.Event)]
+
+    var times: CaptionTimes {
+      CaptionTimes(
+        events.map { .init(start: $0.event.start, end: $0.event.end, isPlacedFreely: $0.event.isPlacedFreely) })
+    }
+
+    /// Whether the captions of another entry would be drawn over these.
+    /// - Parameter events: of the other entry, in the time of these.
+    func meets(_ style: CaptionStyle?, _ events: [CaptionScript.Event]) -> Bool {
+      guard let style, parts.allSatisfy({ $0.style?.anchor.row == style.anchor.row }) else { return false }
+      var index = 0
+      for event in events {
+        while index < self.events.count, self.events[index].event.end <= event.start { index += 1 }
+        if index < self.events.count, self.events[index].event.start < event.end { return true }
+      }
+      return false
+    }
   }
 
   /// The most bytes of captions in the tasks of all segments together. Each caption is in those of the segments that
@@ -50,7 +78,8 @@ struct CaptionPlanner {
     var bytes = 0
   }
 
-  private let drawn: [Drawn]
+  private let drawn: [(captions: Drawn, times: CaptionTimes)]
+  private let frame: PixelSize
   private let size = Size()
   private let grid: FrameGrid
 
@@ -58,6 +87,7 @@ struct CaptionPlanner {
     _ edit: Edit, grid: FrameGrid, sources: SourceLookup, fonts: [FontRequest: TextFonts]
   ) throws(PlanError) {
     self.grid = grid
+    frame = edit.videoComposition.renderSize
     var drawn: [Drawn] = []
     for captions in edit.captions ?? [] {
       guard case .drawn(let style) = captions.use else { continue }
@@ -73,24 +103,39 @@ struct CaptionPlanner {
         }
         found.append(own)
       }
-      let times = CaptionTimes(
-        script.events.map { .init(start: $0.start, end: $0.end, isPlacedFreely: $0.isPlacedFreely) })
-      drawn.append(Drawn(captions: captions, script: script, fonts: CaptionFonts(found), times: times))
+      let part = Part(script: script, fonts: CaptionFonts(found), style: style)
+      var isStacked = false
+      for index in drawn.indices where !isStacked {
+        let start = drawn[index].start
+        let shift = try mapErrors(to: PlanError.time("the captions '\(captions.asset)'")) { () throws(TimeError) in
+          Int64(clamping: try ((captions.start - start).exact * Rational(1000)).rounded)
+        }
+        let events = script.events(laterBy: shift)
+        guard drawn[index].meets(style, events) else { continue }
+        isStacked = true
+        let number = drawn[index].parts.count
+        drawn[index].events += events.map { (number, $0) }
+        drawn[index].events.sort { ($0.event.start, $0.part) < ($1.event.start, $1.part) }
+        drawn[index].parts.append(part)
+      }
+      if isStacked { continue }
+      drawn.append(
+        Drawn(asset: captions.asset, start: captions.start, parts: [part], events: script.events.map { (0, $0) }))
     }
-    self.drawn = drawn
+    self.drawn = drawn.map { ($0, $0.times) }
   }
 
   /// The captions that are drawn in some frames of the film, in the order of the document. Nil: none.
   func captions(in frames: Range<Int>) throws(PlanError) -> [PlannedCaptions]? {
     var planned: [PlannedCaptions] = []
-    for drawn in drawn {
-      let captions = try mapErrors(to: PlanError.time("the captions '\(drawn.captions.asset)'")) {
-        () throws(TimeError) in try plan(drawn, frames)
+    for (drawn, times) in drawn {
+      let captions = try mapErrors(to: PlanError.time("the captions '\(drawn.asset)'")) {
+        () throws(TimeError) in try plan(drawn, times, frames)
       }
       guard let captions else { continue }
       size.bytes += captions.events.reduce(captions.header.utf8.count) { $0 + $1.fields.utf8.count + 32 }
       guard size.bytes <= Self.greatestSize else {
-        let asset = drawn.captions.asset
+        let asset = drawn.asset
         throw PlanError(.tooManyCaptions(asset: asset, limit: Self.greatestSize), "the captions '\(asset)'")
       }
       planned.append(captions)
@@ -98,22 +143,37 @@ struct CaptionPlanner {
     return planned.isEmpty ? nil : planned
   }
 
-  private func plan(_ drawn: Drawn, _ frames: Range<Int>) throws(TimeError) -> PlannedCaptions? {
+  private func plan(
+    _ drawn: Drawn, _ times: CaptionTimes, _ frames: Range<Int>
+  ) throws(TimeError) -> PlannedCaptions? {
+    let styles = drawn.parts.compactMap(\.style)
     var planned = PlannedCaptions(
-      header: drawn.script.header, start: try grid.time(of: frames.lowerBound) - drawn.captions.start, events: [],
-      fonts: [])
+      header: styles.count > 1 ? CaptionScript.header(styles, frame) : drawn.parts[0].script.header,
+      start: try grid.time(of: frames.lowerBound) - drawn.start, events: [], fonts: [])
     let first = try planned.time(of: 0, frameDuration: grid.frameDuration)
     let last = try planned.time(of: frames.count - 1, frameDuration: grid.frameDuration)
-    let connected = drawn.times.connected(from: first, through: last)
+    let connected = times.connected(from: first, through: last)
     if connected.isEmpty { return nil }
     for index in connected {
-      let event = drawn.script.events[index]
+      let (number, event) = drawn.events[index]
+      let part = drawn.parts[number]
       planned.events.append(
         CaptionEvent(
           start: event.start, end: event.end,
-          fields: drawn.script.fields(event, fonts: drawn.fonts, used: &planned.fonts)))
+          fields: part.script.fields(event, ofStyle: number, fonts: part.fonts, used: &planned.fonts)))
     }
     return planned
+  }
+}
+
+extension Anchor {
+  /// The third of the frame from the top, from 0, in which captions are placed.
+  fileprivate var row: Int {
+    switch self {
+    case .topLeft, .top, .topRight: 0
+    case .left, .center, .right: 1
+    case .bottomLeft, .bottom, .bottomRight: 2
+    }
   }
 }
 

@@ -33,6 +33,9 @@ package struct CaptionScript: Sendable {
     var offset = 0
   }
 
+  /// More than a file has captions.
+  private static let readOrders = 10_000_000
+
   /// The head of the script that is drawn.
   package let header: String
   /// In order of their start.
@@ -47,7 +50,7 @@ package struct CaptionScript: Sendable {
   package init(_ captions: CaptionsFormat, style: CaptionStyle?, frame: PixelSize) {
     let styles: Styles
     if let style {
-      header = style.header(frame)
+      header = CaptionStyle.header([(Self.styleName(0), style)], frame)
       styles = Styles(default: Face(font: style.font, isBold: style.isBold, isItalic: style.isItalic))
     } else {
       header = captions.header
@@ -135,15 +138,43 @@ package struct CaptionScript: Sendable {
     events = kept
   }
 
+  /// The events with their times moved.
+  func events(laterBy shift: Int64) -> [Event] {
+    events.map { event in
+      var event = event
+      // Captions at the ends of all time are never shown.
+      event.start = event.start.addingReportingOverflow(shift).overflow ? event.start : event.start + shift
+      event.end = event.end.addingReportingOverflow(shift).overflow ? event.end : event.end + shift
+      return event
+    }
+  }
+
+  /// The head of a script with the captions of several files without styles, each with a style of its own.
+  static func header(_ styles: [CaptionStyle], _ frame: PixelSize) -> String {
+    CaptionStyle.header(styles.enumerated().map { (styleName($0), $1) }, frame)
+  }
+
+  /// The name of the style of one of the files of a script.
+  fileprivate static func styleName(_ number: Int) -> String { number == 0 ? "Default" : "Default\(number)" }
+
   // MARK: Events with fonts
 
   /// The place of a font's name in an event's text.
   package static func place(ofFont index: Int) -> String { "\u{1}\(index)\u{1}" }
 
   /// The fields of an event in which the font of each part of its text is named.
-  /// - Parameter fonts: of `requests`. Each that is used is added to `used`.
-  func fields(_ event: Event, fonts: CaptionFonts, used: inout [PlannedFont]) -> String {
+  /// - Parameters:
+  ///   - number: of the style, among those of the script's head. Those of the first one stay as they are written.
+  ///   - fonts: of `requests`. Each that is used is added to `used`.
+  func fields(_ event: Event, ofStyle number: Int = 0, fonts: CaptionFonts, used: inout [PlannedFont]) -> String {
     var fields = event.head
+    if number > 0 {
+      var own = fields.commaFields()
+      // Those of the files before are placed first.
+      own[0] = "\(number * Self.readOrders + (Int(own[0]) ?? 0) % Self.readOrders)"
+      own[2] = Self.styleName(number)
+      fields = own.joined(separator: ",")
+    }
     var current: PlannedFont?
     for part in event.parts {
       if let tags = part.tags {
@@ -278,9 +309,30 @@ extension Substring {
 }
 
 extension CaptionStyle {
-  /// The head of a script with this as its one style. Lengths are pixels of the frame. The encoding -1 lets each line
-  /// run from the side where its script begins.
-  fileprivate func header(_ frame: PixelSize) -> String {
+  /// The head of a script with these styles. Lengths are pixels of the frame.
+  fileprivate static func header(_ styles: [(name: String, style: CaptionStyle)], _ frame: PixelSize) -> String {
+    """
+    [Script Info]
+    ScriptType: v4.00+
+    PlayResX: \(frame.width)
+    PlayResY: \(frame.height)
+    ScaledBorderAndShadow: yes
+    WrapStyle: 0
+
+    [V4+ Styles]
+    Format: Name, Fontname, Fontsize, PrimaryColour, SecondaryColour, OutlineColour, BackColour, Bold, Italic, \
+    Underline, StrikeOut, ScaleX, ScaleY, Spacing, Angle, BorderStyle, Outline, Shadow, Alignment, MarginL, MarginR, \
+    MarginV, Encoding
+    \(styles.map { $0.style.line(named: $0.name) }.joined(separator: "\n"))
+
+    [Events]
+    Format: Layer, Start, End, Style, Name, MarginL, MarginR, MarginV, Effect, Text
+
+    """
+  }
+
+  /// The line of a style. The encoding -1 lets each line run from the side where its script begins.
+  private func line(named name: String) -> String {
     func written(_ color: Color) -> String {
       let parts = [255 - color.alpha, color.blue, color.green, color.red]
       return "&H" + parts.map { ($0 < 16 ? "0" : "") + String($0, radix: 16, uppercase: true) }.joined()
@@ -299,23 +351,8 @@ extension CaptionStyle {
       }
     let (bold, italic, side) = (isBold ? -1 : 0, isItalic ? -1 : 0, sideMargin ?? margin)
     return """
-      [Script Info]
-      ScriptType: v4.00+
-      PlayResX: \(frame.width)
-      PlayResY: \(frame.height)
-      ScaledBorderAndShadow: yes
-      WrapStyle: 0
-
-      [V4+ Styles]
-      Format: Name, Fontname, Fontsize, PrimaryColour, SecondaryColour, OutlineColour, BackColour, Bold, Italic, \
-      Underline, StrikeOut, ScaleX, ScaleY, Spacing, Angle, BorderStyle, Outline, Shadow, Alignment, MarginL, MarginR, \
-      MarginV, Encoding
-      Style: Default,sans-serif,\(size),\(written(color)),\(written(color)),\(written(outlineColor)),\
+      Style: \(name),sans-serif,\(size),\(written(color)),\(written(color)),\(written(outlineColor)),\
       \(written(outlineColor)),\(bold),\(italic),0,0,100,100,0,0,1,\(outline),0,\(place),\(side),\(side),\(margin),-1
-
-      [Events]
-      Format: Layer, Start, End, Style, Name, MarginL, MarginR, MarginV, Effect, Text
-
       """
   }
 }

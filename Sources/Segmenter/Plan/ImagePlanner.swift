@@ -14,6 +14,23 @@ package struct ImageTolerance: Sendable, Hashable {
 
   package static let exact = ImageTolerance(before: .zero, after: .zero)
 
+  /// Which picture is near enough to a time before the first picture, or after the last one is shown.
+  fileprivate enum Edge {
+    case first, last
+  }
+
+  /// Nil: none is.
+  /// - Parameters:
+  ///   - last: when the last picture begins to be shown.
+  ///   - first: the same of the first one.
+  fileprivate func edge(
+    near time: Rational, first: Rational, last: Rational
+  ) throws(TimeError) -> Edge? {
+    if self == .exact { return nil }
+    if time < first { return after.isNumeric ? try first - time <= after.exact ? .first : nil : .first }
+    return before.isNumeric ? try time - last <= before.exact ? .last : nil : .last
+  }
+
   /// The nearest of some times that is near enough; of two equally near ones the earlier. Nil if none is.
   /// - Parameter times: Rising.
   fileprivate func nearest(to time: Rational, of times: [Rational]) throws(TimeError) -> Int? {
@@ -79,7 +96,15 @@ package enum ImagePlanner {
       var plan = ImagePlan(parts: [], errors: [:])
       for (number, time) in times.enumerated() {
         guard time >= .zero, video.isStill || time < end else {
-          plan.errors[number] = outside(track.range.end)
+          let (first, last) = (video.frames.first ?? 0, video.frames.last ?? 0)
+          let times = try [first, last].map { place throws(TimeError) in
+            try track.timebase.exact * Rational(Int128(place) - Int128(track.origin))
+          }
+          switch video.isStill ? nil : try tolerance.edge(near: time, first: max(.zero, times[0]), last: times[1]) {
+          case .first: places.append((number, first))
+          case .last: places.append((number, last))
+          case nil: plan.errors[number] = outside(track.range.end)
+          }
           continue
         }
         if !video.isStill, let start = try tolerance.nearest(to: time, of: starts) {
@@ -133,7 +158,13 @@ package enum ImagePlanner {
       )
       for (number, time) in times.requested.enumerated() {
         guard time >= .zero, time < end else {
-          plan.errors[number] = outside(edit.composition.duration)
+          let last = try (end / frameDuration.exact).ceiling - 1
+          let shown = try frameDuration.exact * Rational(last)
+          switch try tolerance.edge(near: time, first: .zero, last: shown) {
+          case .first: places.append((number, 0))
+          case .last: places.append((number, Int64(clamping: last)))
+          case nil: plan.errors[number] = outside(edit.composition.duration)
+          }
           continue
         }
         if let start = try tolerance.nearest(to: time, of: times.starts) {

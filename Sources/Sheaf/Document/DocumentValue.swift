@@ -51,6 +51,27 @@ extension JSONValue {
     }
   }
 
+  /// A volume: a number, or decibels such as `"-6dB"`.
+  var volume: Double {
+    get throws(DocumentError) {
+      guard case .string(let text) = content else { return try number }
+      guard let decibels = Decibels.number(text), decibels < 1000 else {
+        throw problem("\(shown) should be a number, or decibels such as \"-6dB\"")
+      }
+      return Decibels.volume(decibels)
+    }
+  }
+
+  /// A number of decibels, with or without its unit.
+  var decibels: Double {
+    get throws(DocumentError) {
+      guard case .string(let text) = content, let decibels = Decibels.number(text), decibels.isFinite else {
+        return try number
+      }
+      return decibels
+    }
+  }
+
   var integer: Int {
     get throws(DocumentError) {
       guard case .number(let text) = content, let number = Int(text) else {
@@ -173,6 +194,9 @@ struct DocumentFields {
   }
   func number(_ key: String) throws(DocumentError) -> Double? {
     try read(key) { (value) throws(DocumentError) in try value.number }
+  }
+  func decibels(_ key: String) throws(DocumentError) -> Double? {
+    try read(key) { (value) throws(DocumentError) in try value.decibels }
   }
   func integer(_ key: String) throws(DocumentError) -> Int? {
     try read(key) { (value) throws(DocumentError) in try value.integer }

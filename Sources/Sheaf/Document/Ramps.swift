@@ -169,13 +169,20 @@ extension RampList {
 
   mutating func append(_ fields: DocumentFields, _ key: String) throws(DocumentError) {
     let time = try RampTime(fields)
-    let (from, to) = try time.values(fields.required(key)) { (value) throws(DocumentError) in try value.number }
+    let (from, to) = try time.values(fields.required(key)) { (value) throws(DocumentError) in
+      try Self.value(value, of: key)
+    }
     ramps.append(Ramp(over: time.over, from: from, to: to, easing: time.easing))
   }
 
+  /// A volume may be in decibels.
+  private static func value(_ value: JSONValue, of key: String) throws(DocumentError) -> Double {
+    key == "volume" ? try value.volume : try value.number
+  }
+
   /// A number of a document, which never changes.
-  static func constant(_ value: JSONValue) throws(DocumentError) -> RampList {
-    let number = try value.number
+  static func constant(_ value: JSONValue, _ key: String) throws(DocumentError) -> RampList {
+    let number = try self.value(value, of: key)
     do { return try .constant(number) } catch { throw value.problem("\(error)") }
   }
 }

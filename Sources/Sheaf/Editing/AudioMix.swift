@@ -42,6 +42,9 @@ public struct AudioMix: Sendable, Hashable {
     self.loudness = loudness
   }
 
+  /// The volume of a level in decibels, which documents write as `"-6dB"`: 10 to the power of a twentieth of it.
+  public static func volume(decibels: Double) -> Double { Decibels.volume(decibels) }
+
   /// Sets the volume of a track at a time. It holds until the next ramp.
   public mutating func setVolume(_ volume: Double, of track: TrackID, at time: MediaTime = .zero) throws(TimeError) {
     try inputParameters[track, default: InputParameters()].volume.set(volume, at: time)
@@ -146,7 +149,7 @@ extension AudioMix.InputParameters: DocumentValue {
   init(_ value: JSONValue) throws(DocumentError) {
     self.init()
     switch value.content {
-    case .number: volume = try .constant(value)
+    case .number, .string: volume = try .constant(value, "volume")
     case .object:
       let fields = try value.fields("a track's mix", ["volume", "pan", "filters", "duck"])
       volume = try Self.ramps(fields["volume"], "volume")
@@ -164,8 +167,10 @@ extension AudioMix.InputParameters: DocumentValue {
 
   private static func ramps(_ value: JSONValue?, _ key: String) throws(DocumentError) -> RampList {
     guard let value else { return RampList() }
-    if case .number = value.content { return try .constant(value) }
-    return try RampList(value, key)
+    switch value.content {
+    case .number, .string: return try .constant(value, key)
+    default: return try RampList(value, key)
+    }
   }
 
   func written() throws(DocumentError) -> JSONValue {
@@ -192,7 +197,8 @@ extension AudioFilter: DocumentValue {
       if let standard = parameter.standard, fields[parameter.key] == nil {
         values.append(standard)
       } else {
-        values.append(try fields.required(parameter.key).number)
+        let written = try fields.required(parameter.key)
+        values.append(AudioFilterKind.levels.contains(parameter.key) ? try written.decibels : try written.number)
       }
     }
     self.init(kind, values)
@@ -210,7 +216,8 @@ extension Ducking: DocumentValue {
     self.init(
       under: try fields.required("under").text,
       levels: DuckingLevels(
-        by: try fields.number("by") ?? standard.by, threshold: try fields.number("threshold") ?? standard.threshold,
+        by: try fields.decibels("by") ?? standard.by,
+        threshold: try fields.decibels("threshold") ?? standard.threshold,
         attack: try fields.number("attack") ?? standard.attack, hold: try fields.number("hold") ?? standard.hold,
         release: try fields.number("release") ?? standard.release))
   }
@@ -228,7 +235,7 @@ extension LoudnessTarget: DocumentValue {
     let fields = try value.fields("'loudness'", ["target", "truePeak"])
     let target = try fields.required("target").number
     self.init(target: target)
-    truePeak = try fields.number("truePeak") ?? truePeak
+    truePeak = try fields.decibels("truePeak") ?? truePeak
   }
 
   func written() throws(DocumentError) -> JSONValue {

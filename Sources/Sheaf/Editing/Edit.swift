@@ -167,15 +167,14 @@ extension Edit {
   ///   - document: Its text, in UTF-8.
   ///   - descriptions: What the files of the document's clips contain.
   public init(document: [UInt8], assets descriptions: [AssetID: AssetDescription]) throws(DocumentError) {
-    let read: (value: JSONValue, duplicates: [JSONPointer])
+    let read: (value: JSONValue, duplicates: [JSONReader.Duplicate])
     do {
       read = try JSONReader.read(document)
     } catch {
-      let message = "not JSON at line \(error.line), column \(error.column): \(error.message)"
-      throw DocumentError(problems: [Problem(pointer: "", message: message)])
+      throw DocumentError(problems: [error.problem])
     }
     if let duplicate = read.duplicates.first {
-      let problem = Problem(pointer: duplicate.text, message: "this key occurs twice in its object")
+      let problem = Problem(pointer: duplicate.pointer.text, message: JSONReader.duplicateKey)
       throw DocumentError(problems: [problem])
     }
     let fields = try read.value.fields(

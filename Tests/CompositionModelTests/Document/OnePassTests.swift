@@ -125,4 +125,41 @@ import Testing
     #expect(found.count < 1000)
     #expect(found.last?.message.contains("more problems") == true)
   }
+
+  @Test func `an unknown track in one instruction does not hide the gaps and the ends of the others`() throws {
+    let found = try problems(
+      documentText(
+        tracks: #"[{"id": "A", "clips": [{"asset": "v", "use": "0..10"}]}]"#,
+        """
+        "videoComposition": {"instructions": [
+          {"over": "0..2", "layers": [{"track": "A"}]}, {"over": "3..4", "layers": [{"track": "B"}]},
+          {"over": "3.5..5", "passthrough": "C"}, {"over": "nonsense", "layers": []}, 7,
+          {"over": "6..8", "layers": [{"track": "A"}]}]}
+        """))
+    #expect(
+      found.map(\.pointer) == [
+        "/videoComposition/instructions/1/layers/0/track", "/videoComposition/instructions/2/passthrough",
+        "/videoComposition/instructions/3/over", "/videoComposition/instructions/4",
+        "/videoComposition/instructions/1/over", "/videoComposition/instructions/2/over",
+        "/videoComposition/instructions/5/over",
+      ])
+    #expect(found[4].message.contains("leaves a gap") && found[5].message.contains("overlaps"))
+    #expect(found[6].message.contains("ends at 8, before the film"))
+  }
+
+  @Test func `a document without an output is examined in the first container that can store what it names`() throws {
+    func provisional(_ export: String) throws -> String {
+      let text = documentText(tracks: #"[{"clips": [{"asset": "v", "use": "0..1"}]}]"#, export: export)
+      let document = try Document.examine(Array(text.utf8))
+      #expect(document.lacksOutput)
+      let output = document.provisionalOutput
+      _ = try Document.parse(Array(text.utf8), output: output).lower(assets: standardAssets(), output: output)
+      return output
+    }
+    #expect(try provisional("{}") == "film.mp4")
+    #expect(try provisional(#"{"video": {"codec": "prores422"}}"#) == "film.mov")
+    #expect(try provisional(#"{"video": {"codec": "vp9"}, "audio": {"codec": "pcm"}}"#) == "film.mkv")
+    #expect(try provisional(#"{"video": false, "audio": {"codec": "mp3"}}"#) == "film.mp4")
+    #expect(try provisional(#"{"preset": "1280x720"}"#) == "film.mp4")
+  }
 }

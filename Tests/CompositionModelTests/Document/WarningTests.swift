@@ -110,6 +110,150 @@ import Testing
     }
   }
 
+  @Test func `a small picture among large ones is what its author has`() throws {
+    var assets = try standardAssets()
+    assets["w"] = try SyntheticAssets.video(
+      size: PixelSize(width: 480, height: 360),
+      colour: ColourTags(primaries: "smpte170m", transfer: "smpte170m", matrix: "smpte170m"))
+    func found(_ size: String, _ fit: String) throws -> [String] {
+      let tracks = #"[{"clips": [{"asset": "v", "use": "0..1"}, {"asset": "w", "use": "0..1", "fit": "\#(fit)"}]}]"#
+      let text = documentText(tracks: tracks, #""videoComposition": {"renderSize": \#(size)}"#)
+      return try Document.parse(Array(text.utf8)).lowerWithWarnings(assets: assets, output: nil).warnings
+        .map(\.description).filter { !$0.contains("nothing uses") }
+    }
+    #expect(try found("[1280, 720]", "cover") == [])
+    #expect(try found("[1920, 1080]", "cover") == [])
+    // A thumbnail in place of the film.
+    #expect(try found("[2400, 1350]", "cover").map { $0.contains("'w' is 480x360 and is enlarged 5 times") } == [true])
+  }
+
+  @Test(arguments: [
+    (#"{"color": "bt709"}"#, 0), (#"{"toneMapping": "clip"}"#, 0), ("{}", 1), (#"{"color": "hlg"}"#, 0),
+  ])
+  func `colours that the document asks for are no warning`(_ composition: String, _ count: Int) throws {
+    var assets = try standardAssets()
+    assets["w"] = try SyntheticAssets.video(
+      pixelFormat: "yuv420p10le", bitDepth: 10,
+      colour: ColourTags(primaries: "bt2020", transfer: "smpte2084", matrix: "bt2020nc"))
+    let tracks = #"[{"clips": [{"asset": "v", "use": "0..1"}, {"asset": "w", "use": "0..1"}]}]"#
+    let text = documentText(tracks: tracks, #""videoComposition": \#(composition)"#, export: #"{"to": "a.mkv"}"#)
+    let found = try Document.parse(Array(text.utf8)).lowerWithWarnings(assets: assets, output: nil).warnings
+      .filter { !$0.message.contains("nothing uses") }
+    #expect(found.count == count, "\(found)")
+  }
+
+  @Test(arguments: [
+    (#"[{"over": "10..11", "volume": [1, 0]}]"#, "begins at 10, not before the end of the film"),
+    (#"[{"over": "12..13", "pan": [0, 1]}]"#, "begins at 12, not before the end of the film"),
+    (#"[{"over": "6..7", "volume": [1, 0]}]"#, "begins at 6, not before the end of the last clip of 'music'"),
+    (#"[{"at": 7, "volume": 0.5}]"#, "is set at 7, not before the end of the last clip of 'music'"),
+    (#"[{"at": 6, "volume": 0.5}]"#, nil), (#"[{"over": "5..8", "volume": [1, 0]}]"#, nil),
+  ])
+  func `a ramp that begins when there is nothing left to change`(_ ramps: String, _ words: String?) throws {
+    let music = #"{"id": "music", "type": "audio", "clips": [{"asset": "s", "use": "0..6"}]}"#
+    let found = try warnings(film(picture, music, mix: #"{"music": \#(ramps)}"#))
+    #expect(found.count == (words == nil ? 0 : 1), "\(found)")
+    if let words { #expect(found[0].hasPrefix("/audioMix/music/0: ") && found[0].contains(words), "\(found)") }
+  }
+
+  @Test func `ramps on the film's time that begin after it, or after their instruction`() throws {
+    let filters = #"[{"kind": "blur", "radius": [{"over": "11..12", "value": [0, 4]}]}]"#
+    #expect(try warnings(film(picture, composition: #"{"filters": \#(filters)}"#)).count == 1)
+    let instructions = #"""
+      [{"over": "0..4", "layers": [{"track": "A", "ramps": [{"over": "5..6", "opacity": [1, 0]}]}]},
+       {"over": "4..10", "layers": [{"track": "A", "ramps": [{"over": "8..12", "opacity": [1, 0]}]}]}]
+      """#
+    let found = try warnings(film(picture, composition: #"{"instructions": \#(instructions)}"#))
+    #expect(
+      found == [
+        "/videoComposition/instructions/0/layers/0/ramps/0: this ramp begins at 5, not before the end of its "
+          + "instruction, which ends at 4"
+      ])
+  }
+
+  @Test(arguments: [
+    (#"{"image": "logo", "x": 1280, "y": 0}"#, "never seen: 640x480 at (1280, 0) is outside the frame of 1280x720"),
+    (#"{"image": "logo", "x": -640, "y": 5}"#, "outside the frame"), (#"{"image": "logo", "x": -639, "y": 5}"#, nil),
+    (#"{"image": "logo", "width": 1400}"#, "larger than the frame of 1280x720"),
+    (#"{"image": "logo", "height": 721}"#, "larger than the frame"), (#"{"image": "logo", "height": 720}"#, nil),
+    (#"{"image": "logo", "opacity": 0}"#, "its opacity is 0 throughout"),
+    (#"{"text": "Hi", "opacity": 0}"#, "its opacity is 0 throughout"),
+    (#"{"text": "Hi", "over": "1..3", "ramps": [{"at": 0, "opacity": 0}]}"#, "its opacity is 0 throughout"),
+    (#"{"text": "Hi", "over": "1..3", "ramps": [{"over": "0..1", "opacity": [0, 1]}]}"#, nil),
+    (#"{"image": "logo", "x": 1280, "transform": {"translate": [-700, 0]}}"#, nil),
+    (
+      #"{"image": "logo", "x": 1280, "ramps": [{"over": "0..1", "transform": [{"translate": [0, 0]}, {"translate": [-900, 0]}]}]}"#,
+      nil
+    ),
+  ])
+  func `an overlay that is not seen, or not all of it`(_ overlay: String, _ words: String?) throws {
+    let found = try warnings(
+      film(picture, composition: #"{"renderSize": [1280, 720], "overlays": [\#(overlay)]}"#))
+    #expect(found.count == (words == nil ? 0 : 1), "\(found)")
+    if let words {
+      #expect(found[0].hasPrefix("/videoComposition/overlays/0: ") && found[0].contains(words), "\(found)")
+    }
+  }
+
+  @Test(arguments: [
+    (#""x": 100, "y": 100, "size": 100"#, nil), (#""x": 1000, "y": 680, "size": 100"#, "bottom"),
+    (#""x": -60, "y": 10, "size": 100"#, "left"), (#""x": 0, "y": 0, "size": 700, "width": 4000"#, "right"),
+    (#""anchor": "center", "size": 72"#, nil), (#""anchor": "top", "inset": 8, "size": 800"#, "bottom"),
+    (#""x": 1290, "y": 0, "size": 100"#, "never seen"),
+  ])
+  func `a text that is cut off`(_ style: String, _ words: String?) throws {
+    let text = film(
+      picture, composition: #"{"renderSize": [1280, 720], "overlays": [{"text": "Hello", \#(style)}]}"#)
+    let document = try Document.parse(Array(text.utf8))
+    let edit = try document.lower(assets: standardAssets(), output: nil)
+    var findings = FontFindings(substitute: nil, missing: [])
+    findings.measure = TextMeasure(lines: [2.5], lineHeight: 1.2)
+    let found = document.textWarnings(edit, [try #require(document.fontRequests.first): findings])
+    #expect(found.count == (words == nil ? 0 : 1), "\(found)")
+    if let words { #expect(found[0].message.contains(words), "\(found)") }
+  }
+
+  @Test func `a placeholder of a template that was not filled in`() throws {
+    let text = documentText(
+      tracks: "[\(picture)]",
+      #""videoComposition": {"overlays": [{"text": "Hello {{ first_name }}!"}, {"text": "{{}} {a}"}]}"#,
+      export: #"{"to": "a.mp4", "metadata": {"title": "${title}"}}"#)
+    let found = try warnings(text)
+    #expect(
+      found == [
+        "/videoComposition/overlays/0/text: '{{ first_name }}' looks like a placeholder that was not filled in",
+        "/export/metadata/title: '${title}' looks like a placeholder that was not filled in",
+      ])
+  }
+
+  @Test func `outputs whose keyframes do not align`() throws {
+    func found(_ video: String, _ second: String = #""container": "mp4", "height": 360"#) throws -> [String] {
+      let outputs = #"[{"name": "a", "container": "mp4"}, {"name": "b", \#(second)}]"#
+      return try warnings(
+        documentText(tracks: "[\(picture)]", export: #"{"to": "x", "video": \#(video), "outputs": \#(outputs)}"#))
+    }
+    #expect(try found("{}") == [])
+    #expect(try found(#"{"sceneCuts": false}"#) == [])
+    let warned = try found(#"{"sceneCuts": true}"#)
+    #expect(warned.count == 1 && warned[0].hasPrefix("/export/video/sceneCuts: the keyframes of the outputs"), "\(warned)")
+    #expect(try found(#"{"sceneCuts": true}"#, #""container": "m4a", "video": false"#) == [])
+  }
+
+  @Test func `captions of which none is within the film`() throws {
+    var assets = try standardAssets()
+    assets["en"] = try SyntheticAssets.captions(hasStyles: false)
+    func found(_ keys: String) throws -> [String] {
+      let text = documentText(tracks: "[\(picture)]", #""captions": [{"asset": "en"\#(keys)}]"#)
+        .replacing(#""assets": {"#, with: #""assets": {"en": "en.srt", "#)
+      return try Document.parse(Array(text.utf8)).lowerWithWarnings(assets: assets, output: nil).warnings
+        .map(\.description).filter { $0.contains("caption") }
+    }
+    #expect(try found("") == [])
+    #expect(try found(#", "at": 8.5"#) == [])
+    #expect(try found(#", "at": 9"#) == ["/captions/0: none of the captions of 'en' is shown within the film"])
+    #expect(try found(#", "use": "3..9""#).count == 1)
+  }
+
   @Test(arguments: [
     (#"{"asset": "v", "use": "0..10"}"#, #"{"asset": "w", "use": "2..4"}"#, true),
     (#"{"asset": "v", "use": "0..10"}"#, #"{"asset": "w", "use": "0..20"}"#, false),

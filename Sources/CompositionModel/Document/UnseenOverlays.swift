@@ -1,0 +1,206 @@
+/// Warnings about overlays of which nothing, or not all, is seen.
+extension Lowering {
+  /// Overlays that are transparent throughout, outside the frame, or larger than it.
+  func addUnseenOverlays(_ edit: Edit, to warnings: inout ProblemList) {
+    let frame = edit.videoComposition.renderSize
+    for (overlay, pointer) in zip(edit.videoComposition.overlays, overlayPlaces) {
+      if overlay.opacity <= 0 || !overlay.ramps.isEverAboveZero(in: overlay.over) {
+        warnings.add(pointer, "the overlay is never seen: its opacity is 0 throughout")
+        continue
+      }
+      guard let size = pictureSize(of: overlay.content) else { continue }
+      let place = overlay.shownPlace(of: size, in: frame)
+      if let place, !place.isNear(frame) {
+        warnings.add(pointer, "the overlay is never seen: \(place.text) is outside the frame of \(frame.text)")
+      } else if overlay.geometry == nil, size.width > frame.width || size.height > frame.height {
+        warnings.add(
+          pointer,
+          "the overlay is larger than the frame of \(frame.text), and what is beyond it is cut off: \(size.text); "
+            + "'width' and 'height' make it smaller")
+      }
+    }
+  }
+
+  /// The size of a picture in the frame. Nil: of a text it is not known here.
+  private func pictureSize(of content: OverlayContent) -> PixelSize? {
+    switch content {
+    case .image(let id, let width, let height):
+      assets[id]?.defaultTrack(.video)?.video?.presentationSize.overlaySize(width: width, height: height)
+    case .video(let video):
+      assets[video.asset]?.defaultTrack(.video)?.video?.presentationSize
+        .overlaySize(width: video.width, height: video.height)
+    case .text: nil
+    }
+  }
+}
+
+extension Document {
+  /// The warnings about texts that are not whole within the frame.
+  /// - Parameters:
+  ///   - edit: of this document.
+  ///   - findings: what was found for each of `fontRequests`.
+  public func textWarnings(_ edit: Edit, _ findings: [FontRequest: FontFindings]) -> [Problem] {
+    var warnings = ProblemList()
+    let frame = edit.videoComposition.renderSize
+    var shown = edit.videoComposition.overlays
+    for entry in videoComposition.overlays {
+      guard case .text(let written, _, nil) = entry.content,
+        let index = shown.firstIndex(where: { if case .text(let text) = $0.content { text.text == written.text } else { false } }),
+        case .text(let text) = shown[index].content
+      else { continue }
+      let overlay = shown.remove(at: index)
+      guard let measure = findings[written.fontRequest]?.measure else { continue }
+      let size = measure.size(of: text, wrappedAt: overlay.placement.wrapWidth(of: text, in: frame))
+      // Turned or moved texts are most often meant to leave the frame.
+      guard let place = overlay.shownPlace(of: size, in: frame) else { continue }
+      guard place.isNear(frame) else {
+        warnings.add(entry.pointer, "the text is never seen: \(place.text) is outside the frame of \(frame.text)")
+        continue
+      }
+      // The lines' edges have no ink: what is cut is more than they have.
+      let slack = text.size / 4
+      guard overlay.geometry == nil else { continue }
+      let sides = place.beyond(frame, slack: slack)
+      if !sides.isEmpty {
+        warnings.add(
+          entry.pointer.key("text"),
+          "the text is cut off at the \(list(sides)): its lines take about \(place.text) of the frame of \(frame.text)")
+      }
+    }
+    return warnings.problems
+  }
+}
+
+/// How large a text is in lines that are not wrapped, in sizes of its font.
+public struct TextMeasure: Sendable, Hashable, Codable {
+  /// The width of each line.
+  public var lines: [Double]
+  /// From one line to the next.
+  public var lineHeight: Double
+
+  public init(lines: [Double], lineHeight: Double) {
+    self.lines = lines
+    self.lineHeight = lineHeight
+  }
+
+  /// The least size of its block, with its box: lines that are wrapped may take more of them than are counted here.
+  func size(of text: StyledText, wrappedAt width: Int) -> PixelSize {
+    let spacing = text.letterSpacing ?? 0
+    let characters = text.text.split(omittingEmptySubsequences: false) { $0.isNewline }.map { Double($0.count) }
+    var widest = 0.0
+    var count = 0.0
+    for (index, line) in lines.enumerated() {
+      let length = line * text.size + (characters.indices.contains(index) ? characters[index] : 0) * spacing
+      let parts: Double = max(1, (length / Double(max(1, width))).rounded(.up))
+      widest = max(widest, length / parts)
+      count += parts
+    }
+    let height = lineHeight * text.size * (1 + (count - 1) * (text.lineSpacing ?? 1))
+    let padding = 2 * (text.box?.padding ?? 0)
+    func pixels(_ length: Double) -> Int { Int(min(max(0, length), 1e6).rounded(.up)) }
+    return PixelSize(width: pixels(widest) + padding, height: pixels(height) + padding)
+  }
+}
+
+/// The smallest upright rectangle around an overlay in the frame, in pixels.
+private struct ShownPlace {
+  var left: Double
+  var top: Double
+  var right: Double
+  var bottom: Double
+
+  func isNear(_ frame: PixelSize) -> Bool {
+    left < Double(frame.width) && top < Double(frame.height) && right > 0 && bottom > 0
+  }
+
+  /// The edges of the frame that it goes beyond by more than `slack`.
+  func beyond(_ frame: PixelSize, slack: Double) -> [String] {
+    [
+      ("left", left < -slack), ("top", top < -slack), ("right", right > Double(frame.width) + slack),
+      ("bottom", bottom > Double(frame.height) + slack),
+    ].filter(\.1).map(\.0)
+  }
+
+  var text: String {
+    func whole(_ value: Double) -> Int { Int(min(max(value, -1e9), 1e9).rounded()) }
+    return "\(whole(right - left))x\(whole(bottom - top)) at (\(whole(left)), \(whole(top)))"
+  }
+}
+
+extension Overlay {
+  /// Nil: it moves.
+  fileprivate func shownPlace(of size: PixelSize, in frame: PixelSize) -> ShownPlace? {
+    let origin = placement.origin(of: size, in: frame)
+    let rectangle = Rectangle(
+      x: Double(origin.x), y: Double(origin.y), width: Double(size.width), height: Double(size.height))
+    var corners = [
+      (x: rectangle.x, y: rectangle.y), (x: rectangle.x + rectangle.width, y: rectangle.y),
+      (x: rectangle.x + rectangle.width, y: rectangle.y + rectangle.height),
+      (x: rectangle.x, y: rectangle.y + rectangle.height),
+    ]
+    if let geometry {
+      guard geometry.isConstant(from: over.start) else { return nil }
+      // A time that cannot be computed exactly is reported by the planner.
+      if case .turn(let turns) = geometry.transform, let turn = (try? turns.value(at: over.start)) ?? nil {
+        let matrix = turn.matrix(in: rectangle)
+        corners = corners.map { matrix.map(x: $0.x, y: $0.y) }
+      }
+    }
+    let (x, y) = (corners.map(\.x), corners.map(\.y))
+    guard let left = x.min(), let right = x.max(), let top = y.min(), let bottom = y.max() else { return nil }
+    return ShownPlace(left: left, top: top, right: right, bottom: bottom)
+  }
+}
+
+extension OverlayPlacement {
+  /// The top left corner, in pixels of the frame, of an overlay of this size. It may be outside the frame. Halves of a
+  /// pixel are rounded to the left and up.
+  package func origin(of size: PixelSize, in frame: PixelSize) -> (x: Int, y: Int) {
+    switch self {
+    case .point(let x, let y): return (x, y)
+    case .anchor(let anchor, let inset):
+      let (right, bottom) = (frame.width - size.width - inset, frame.height - size.height - inset)
+      let (middle, centre) = ((frame.width - size.width) >> 1, (frame.height - size.height) >> 1)
+      switch anchor {
+      case .topLeft: return (inset, inset)
+      case .top: return (middle, inset)
+      case .topRight: return (right, inset)
+      case .left: return (inset, centre)
+      case .center: return (middle, centre)
+      case .right: return (right, centre)
+      case .bottomLeft: return (inset, bottom)
+      case .bottom: return (middle, bottom)
+      case .bottomRight: return (right, bottom)
+      }
+    }
+  }
+
+  /// The width at which a text is wrapped: its own, or else the frame's width less the insets on both sides, and from a
+  /// point the distance to the frame's right edge, both without the text's box. At least 1.
+  package func wrapWidth(of text: StyledText, in frame: PixelSize) -> Int {
+    if let width = text.width { return width }
+    let padding = text.box?.padding ?? 0
+    switch self {
+    case .point(let x, _): return max(1, max(1, frame.width - max(0, x)) - 2 * padding)
+    case .anchor(_, let inset): return max(1, max(1, frame.width - 2 * inset) - 2 * padding)
+    }
+  }
+}
+
+extension PixelSize {
+  /// The size of a picture of this size as an overlay.
+  package func overlaySize(width: Int?, height: Int?) -> PixelSize {
+    let (ownWidth, ownHeight) = (max(1, self.width), max(1, self.height))
+    func rounded(_ numerator: Int, _ denominator: Int) -> Int {
+      max(1, (2 * numerator + denominator) / (2 * denominator))
+    }
+    return switch (width.map { max(1, $0) }, height.map { max(1, $0) }) {
+    case (let width?, let height?): PixelSize(width: width, height: height)
+    case (let width?, nil): PixelSize(width: width, height: rounded(width * ownHeight, ownWidth))
+    case (nil, let height?): PixelSize(width: rounded(height * ownWidth, ownHeight), height: height)
+    case (nil, nil): PixelSize(width: ownWidth, height: ownHeight)
+    }
+  }
+
+  fileprivate var text: String { "\(width)x\(height)" }
+}
