@@ -1,4 +1,4 @@
-import ContentStorage
+package import ContentStorage
 package import Coordinator
 package import Digest
 import FoundationEssentials
@@ -120,9 +120,13 @@ package final class FilmDestination: Sendable {
 
   /// Makes a complete film of this machine the output, or its files the outputs. The film itself stays. Throws
   /// `.missing` if there is none, `.mismatch` if its bytes are not those of its digest.
-  /// - Parameter outputs: Of the job. Empty: it has one.
-  package func take(_ source: String, digest: SHA256Digest, outputs: [OutputReport]) throws {
-    guard !outputs.isEmpty else { return try singleFile().take(source, digest: digest) }
+  /// - Parameters:
+  ///   - outputs: Of the job. Empty: it has one.
+  ///   - contents: Has the digests of files that were read before.
+  package func take(
+    _ source: String, digest: SHA256Digest, outputs: [OutputReport], contents: FileContentCache
+  ) throws {
+    guard !outputs.isEmpty else { return try singleFile().take(source, digest: digest, contents: contents) }
     let whole = try mapErrors { () throws(SystemError) in try OpenFile.open(source) }
     let size = try Int64(whole.status().st_size)
     let count = Int(min(size, Int64(ContentPackage.greatestEnd)))

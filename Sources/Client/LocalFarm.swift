@@ -66,7 +66,8 @@ package struct LocalFarm: Sendable {
       executable: executable,
       arguments: [
         "--coordinator", server.address.description, "--slots", "\(configuration.slots ?? System.coreCount)",
-        "--media-root", "/", "--cache", store.directory + "/worker", "--exit-with-parent",
+        "--media-root", "/", "--cache", store.directory + "/worker", "--content-store", store.directory,
+        "--exit-with-parent",
       ],
       // This farm's token must not be overridden by the user's token file. A small disk is enough for a small film.
       environment: [

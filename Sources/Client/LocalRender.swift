@@ -144,9 +144,11 @@ package struct LocalRender: Sendable {
           let outputs = try status.outputList
           do {
             try await BlockingWork.run {
-              try destination.take(farm.store.path(of: film.digest), digest: film.digest, outputs: outputs)
-              // The output is the film now. The pieces are enough to make it again.
-              farm.store.remove(film.digest)
+              try destination.take(
+                farm.store.path(of: film.digest), digest: film.digest, outputs: outputs, contents: configuration.contents)
+              // The output is the film now. The pieces are enough to make it again; a film that is copied has none, and
+              // is the same file as the output where the disk has links.
+              if status.segmentsTotal > 0 || status.hasAudio_p { farm.store.remove(film.digest) }
             }
           } catch let error as ContentStoreError where error.code == .missing && attempt < Self.maximumTries {
             // Another render of the same film has taken it meanwhile. Its pieces are still there.

@@ -132,9 +132,20 @@ package final class OutputFile: @unchecked Sendable {
   }
 
   /// Makes a complete file of this machine the output: by a second link to it if possible, else by copying. The first
-  /// link stays. Throws `.missing` if there is no such file, `.mismatch` if its bytes do not have the digest.
-  package func take(_ source: String, digest: SHA256Digest) throws(ContentStoreError) {
+  /// link stays. Does nothing if the output is a link to it already. Throws `.missing` if there is no such file,
+  /// `.mismatch` if its bytes do not have the digest.
+  /// - Parameter contents: Has the digests of files that were read before.
+  package func take(
+    _ source: String, digest: SHA256Digest, contents: FileContentCache = FileContentCache()
+  ) throws(ContentStoreError) {
     discard()
+    if try isOutput(source) {
+      let file = try mapErrors { () throws(SystemError) in try OpenFile.open(source) }
+      guard try contents.content(of: file).digest == digest else {
+        throw ContentStoreError(.mismatch, "the film \(digest) was changed in the content store, or as the output")
+      }
+      return
+    }
     let temporary = freshTemporary()
     if link(source, temporary) == 0 {
       do throws(ContentStoreError) {
@@ -158,6 +169,15 @@ package final class OutputFile: @unchecked Sendable {
       discard()
       throw error
     }
+  }
+
+  /// Whether a file is the output itself, by another name.
+  private func isOutput(_ source: String) throws(ContentStoreError) -> Bool {
+    var (own, other) = (stat(), stat())
+    guard stat(source, &other) == 0 else {
+      throw ContentStoreError(SystemError(errno, "opening \(source)"))
+    }
+    return stat(target, &own) == 0 && own.st_dev == other.st_dev && own.st_ino == other.st_ino
   }
 
   /// Makes a file of a package of this machine the output. Throws `.mismatch` if its bytes do not have their digest.

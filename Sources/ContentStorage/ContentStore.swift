@@ -187,6 +187,37 @@ package final class ContentStore: Sendable {
     try ContentUpload(self, content)
   }
 
+  /// Stores a file of this machine that has no name yet, by giving it one: no byte is copied. Does nothing if the store
+  /// has the content.
+  /// - Parameters:
+  ///   - content: Of the file, which is complete and is not written to any more.
+  ///   - directory: Of the store.
+  ///   - link: Gives the file a name.
+  package static func add(
+    _ content: Content, to directory: String, file: OpenFile, link: (String) throws(SystemError) -> Void
+  ) throws(ContentStoreError) {
+    try mapErrors { () throws(SystemError) in
+      let path = DigestFolder(directory: "\(directory)/objects").path(of: content.digest)
+      guard access(path, F_OK) != 0 else { return }
+      // Its place is made first: the file has the permissions that any new file of the store has.
+      let place = try temporaryFile(in: directory)
+      do throws(SystemError) {
+        guard fchmod(file.descriptor, try place.status().st_mode & 0o777) == 0, unlink(place.name) == 0 else {
+          throw SystemError(errno, "storing a result")
+        }
+        try link(place.name)
+        try file.sync()
+        let parent = Directories.parent(of: path)
+        try makeFolder(parent, in: directory)
+        guard Glibc.rename(place.name, path) == 0 else { throw SystemError(errno, "renaming to \(path)") }
+        try OpenFile.open(parent, O_RDONLY | O_DIRECTORY).sync()
+      } catch {
+        unlink(place.name)
+        throw error
+      }
+    }
+  }
+
   // MARK: Files in the store's folder
 
   /// The identity of the store in a folder. The first caller of any process chooses it.

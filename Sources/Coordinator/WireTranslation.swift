@@ -139,12 +139,19 @@ extension Sheaf_Problem {
     self.init()
     pointer = problem.pointer
     message = problem.message
+    guard let loss = problem.loss else { return }
+    lost = loss.what.rawValue
+    if let track = loss.track { lostTrack = UInt32(clamping: track) }
   }
 }
 
 extension Problem {
   package init(_ message: Sheaf_Problem) {
-    self.init(pointer: message.pointer, message: message.message)
+    // A kind of another version is a warning like any other.
+    let loss = Loss.Kind(rawValue: message.lost).map {
+      Loss(what: $0, track: message.hasLostTrack ? Int(message.lostTrack) : nil)
+    }
+    self.init(pointer: message.pointer, message: message.message, loss: loss)
   }
 }
 

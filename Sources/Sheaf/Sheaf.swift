@@ -15,6 +15,8 @@
 @_exported public import enum CompositionModel.Easing
 @_exported public import enum CompositionModel.EditingError
 @_exported public import enum CompositionModel.ExportPreset
+@_exported public import struct CompositionModel.Loss
+@_exported public import struct CompositionModel.LossReport
 @_exported public import struct CompositionModel.MediaTime
 @_exported public import struct CompositionModel.MediaTimeRange
 @_exported public import enum CompositionModel.MediaType

@@ -37,6 +37,7 @@ struct CheckCommand: AsyncParsableCommand {
     var problems: [Problem]
     var warnings: [String]
     var notes: [Problem]
+    var losses: [LossReport]
   }
 
   func run() async throws {
@@ -46,6 +47,7 @@ struct CheckCommand: AsyncParsableCommand {
       let named = try OutputPath.value(output).flatMap { $0 == "-" ? nil : $0 }
       var problems: [Problem]
       var warnings: [Problem] = []
+      var losses: [LossReport] = []
       do {
         let (edit, examined) = try EditFile.examined(edit, output: named)
         let (assets, missing) = try await edit.assets(configuration.contents)
@@ -66,6 +68,7 @@ struct CheckCommand: AsyncParsableCommand {
         } else {
           let plan = try JSONDecoder().decode(PlanReport.self, from: reply.plan)
           warnings += (plan.damage ?? []).map { Problem(pointer: "", message: $0.text) } + (plan.warnings ?? [])
+          losses = plan.losses ?? []
         }
         (problems, warnings) = (edit.located(problems), edit.located(warnings))
       } catch let failure as CommandFailure where !failure.problems.isEmpty {
@@ -73,7 +76,7 @@ struct CheckCommand: AsyncParsableCommand {
       }
       if json.isOn {
         let messages = warnings.map { Problem(pointer: $0.pointer, message: $0.message).description }
-        try Console.printJSON(Report(problems: problems, warnings: messages, notes: warnings))
+        try Console.printJSON(Report(problems: problems, warnings: messages, notes: warnings, losses: losses))
       } else {
         for warning in warnings { Console.printError(warning.text(in: edit, kind: "warning")) }
       }
@@ -93,7 +96,7 @@ struct PlanCommand: AsyncParsableCommand {
       --json prints an object: container, duration, frames, picture (codec, width, height, pixelFormat, frameDuration), \
       sound (codec, sampleRate, channels, samples, action), instructions (range, background, layers), segments \
       (firstFrame, endFrame, range, cost, boundary, action), damage (path, track, type, count, places: sourceSeconds, \
-      filmSeconds), warnings (pointer, message, line, column), outputs (of a document with several: file, container, \
+      filmSeconds), warnings (pointer, message, line, column), losses (what, where, track, why), outputs (of a document with several: file, container, \
       video: codec, width, height, bitRate, quality, audio: codec, sampleRate, channels, bitRate), roundedPlaces (of clips whose places do \
       not fit an exact time: track, clip, asset, start). Times are exact fractions of seconds as text; an action is encoded, \
       cached, or measured for a segment that is measured before it is encoded.

@@ -46,6 +46,7 @@ struct JobView: Encodable, Sendable {
   var damage: [DamageReport]
   /// What is most likely not meant in the document.
   var warnings: [Problem]
+  var losses: [LossReport]
   /// Of a document with several; absent if it has one.
   var outputs: [OutputView]?
   var tasks: [TaskView]
@@ -81,6 +82,7 @@ struct JobView: Encodable, Sendable {
     }
     damage = status.damage.map { DamageReport($0) }
     warnings = status.warnings.map { Problem($0) }
+    losses = warnings.losses
     // What another version has written is left out.
     outputs = (try? status.outputList).flatMap { $0.isEmpty ? nil : $0.map { OutputView($0) } }
     tasks = status.tasks.map(TaskView.init)

@@ -16,7 +16,7 @@ struct RenderCommand: AsyncParsableCommand {
       only what the edit affects is rendered again.
 
       --json prints, when done: job, state, output, digest, bytes, frames, segments, cached, seconds, damage (path, \
-      track, type, count, places: sourceSeconds, filmSeconds), warnings (pointer, message, line, column), outputs (of a document with \
+      track, type, count, places: sourceSeconds, filmSeconds), warnings (pointer, message, line, column), losses (what, where, track, why), outputs (of a document with \
       several: file, path, digest, bytes, container, video: codec, width, height, bitRate, quality, audio: codec, \
       sampleRate, channels, bitRate); otherwise: state, error, \
       problems (pointer, message, line, column).
@@ -166,6 +166,7 @@ struct RenderSummary: Encodable, Sendable {
   var seconds: Double
   var damage: [DamageReport]
   var warnings: [Problem]
+  var losses: [LossReport]
   /// Nil: the document has one output. Else `output` is their folder, and `digest` and `bytes` are of all together.
   var outputs: [OutputView]?
 
@@ -183,6 +184,7 @@ struct RenderSummary: Encodable, Sendable {
     seconds = Double(status.elapsedMilliseconds) / 1000
     damage = status.damage.map { DamageReport($0) }
     warnings = status.warnings.map { Problem($0) }
+    losses = warnings.losses
   }
 }
 

@@ -16,7 +16,7 @@ struct StatusCommand: AsyncParsableCommand {
       Of one job, --json prints an object: job, name, state (probing, measuring, rendering, done, failed, cancelled), \
       priority, framesDone, framesTotal, segmentsDone, segmentsTotal, segmentsCached, filesDone, filesTotal, \
       measuredDone, measuredTotal, running, hasAudio, audioDone, build, shortBuild, submittedSecondsAgo, \
-      elapsedSeconds, renderingSeconds (from the first task of the film to the end), waitsFor, notices, error, problems (pointer, message), output (digest, bytes), warnings (pointer, message), damage (of a film \
+      elapsedSeconds, renderingSeconds (from the first task of the film to the end), waitsFor, notices, error, problems (pointer, message), output (digest, bytes), warnings (pointer, message), losses (what, where, track, why), damage (of a film \
       that is done: path, track, type, count, places: sourceSeconds, filmSeconds), outputs (of a document with several: file, container, video: codec, width, height, bitRate, quality, \
       audio: codec, sampleRate, channels, bitRate), tasks (task, kind, label, state, \
       ordinal, epoch, worker, workerName, secondWorker, secondWorkerName, done, work, ranSeconds, error, cached, \

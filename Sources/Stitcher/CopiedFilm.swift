@@ -26,14 +26,16 @@ package enum CopiedFilm {
 
   /// - Parameters:
   ///   - inputs: The media that the task's clips and artwork name, by digest.
-  ///   - descriptor: An empty file that can seek. The caller closes it.
+  ///   - descriptor: An empty file that can be read and can seek. The caller closes it.
   ///   - movement: Advanced with every packet that is read or written.
   ///   - progress: Called with the number of bytes in the file.
-  /// - Throws: `.task` if the media are not as they were described, or cannot be joined.
+  /// - Returns: The damaged media that the film shows, as the task has them.
+  /// - Throws: `.task` if the media are not as they were described, or cannot be joined; `.output` if what was written is
+  ///   not what was planned.
   package static func copy(
     _ task: PassthroughTask, inputs: [String: any ByteSource], to descriptor: Int32, movement: Movement? = nil,
     progress: (Int64) -> Void
-  ) throws(StitchError) {
+  ) throws(StitchError) -> ShownDamage {
     let artwork = try task.artwork.map { artwork throws(StitchError) in
       guard let input = inputs[artwork.digest] else {
         throw StitchError(.task, "media \(artwork.digest.prefix(12)) is not among the task's inputs")
@@ -44,8 +46,40 @@ package enum CopiedFilm {
       Track(track) { clip throws(StitchError) in try open(clip, inputs, movement) }
     }
     try write(
-      tracks, texts: task.texts ?? [], container: task.container, metadata: task.metadata,
-      chapters: task.chapters ?? [], artwork: artwork, to: descriptor, movement: movement, progress: progress)
+      tracks, texts: task.texts ?? [], attachments: try attachments(of: task, inputs, movement), container: task.container, optimizeForNetworkUse: task.optimizeForNetworkUse,
+      metadata: task.metadata, chapters: task.chapters ?? [], artwork: artwork, to: descriptor, movement: movement,
+      progress: progress)
+    return task.damage ?? ShownDamage()
+  }
+
+  /// The files that are in the media. Each media file is opened once.
+  private static func attachments(
+    of task: PassthroughTask, _ inputs: [String: any ByteSource], _ movement: Movement?
+  ) throws(StitchError) -> [StoredAttachment] {
+    var files: [String: [Int: StoredAttachment]] = [:]
+    var size = 0
+    var found: [StoredAttachment] = []
+    for attachment in task.attachments ?? [] {
+      guard let input = inputs[attachment.digest] else {
+        throw StitchError(.task, "media \(attachment.digest.prefix(12)) is not among the task's inputs")
+      }
+      if files[attachment.digest] == nil {
+        files[attachment.digest] = try mapErrors(to: StitchError.media) { () throws(MediaError) in
+          try StoredAttachment.all(in: input, name: "media \(attachment.digest.prefix(12))", movement: movement)
+        }
+      }
+      guard let file = files[attachment.digest]?[attachment.track] else {
+        throw StitchError(
+          .task, "media \(attachment.digest.prefix(12)) has no attached file \(attachment.track), so it is not the one described")
+      }
+      size += file.bytes.count
+      guard size <= StoredAttachment.greatestSize else {
+        throw StitchError(
+          .task, "the attached files have more than \(StoredAttachment.greatestSize) bytes; leave them out with 'carry'")
+      }
+      found.append(file)
+    }
+    return found
   }
 
   private static func open(
@@ -63,9 +97,9 @@ package enum CopiedFilm {
 
   /// Writes tracks whose packets are anywhere. The parameters are those of `copy`.
   package static func write(
-    _ tracks: [Track], texts: [StitchedText] = [], container: Container, metadata: [String: String],
-    chapters: [Chapter] = [], artwork: ArtworkFile? = nil, to descriptor: Int32, movement: Movement? = nil,
-    progress: (Int64) -> Void
+    _ tracks: [Track], texts: [StitchedText] = [], attachments: [StoredAttachment] = [], container: Container, optimizeForNetworkUse: Bool,
+    metadata: [String: String], chapters: [Chapter] = [], artwork: ArtworkFile? = nil, to descriptor: Int32,
+    movement: Movement? = nil, progress: (Int64) -> Void
   ) throws(StitchError) {
     guard !tracks.isEmpty else { throw StitchError(.task, "an output needs video or audio") }
     var copied: [CopiedTrack] = []
@@ -74,7 +108,7 @@ package enum CopiedFilm {
     let muxer = try mapErrors(to: StitchError.writing) { () throws(MediaError) in
       try CopyMuxer(
         descriptor: descriptor, name: "the output", container: container, tracks: copied.map(\.output),
-        texts: texts.tracks, metadata: metadata, chapters: chapters, artwork: artwork, movement: movement)
+        texts: texts.tracks, metadata: metadata, chapters: chapters, attachments: attachments, artwork: artwork, movement: movement)
     }
     var reported: Int64 = 0
     while true {
@@ -92,7 +126,15 @@ package enum CopiedFilm {
     }
     try texts.write(through: .max, to: muxer)
     try mapErrors(to: StitchError.writing) { () throws(MediaError) in try muxer.finish() }
-    progress(muxer.byteCount)
+    // Captions come after the other tracks, and have no samples beyond their end.
+    let media = copied.filter { $0.type != .subtitle }
+    let size = try MovieIndex.finish(
+      descriptor, size: muxer.byteCount, tracks: media.map(\.presented), container: container,
+      indexFirst: optimizeForNetworkUse, movement: movement)
+    progress(size)
+    try OutputCheck.check(
+      writtenTo: descriptor, 0..<size, container: container, tracks: media.map(\.written),
+      textCount: copied.count - media.count + texts.tracks.count, movement: movement)
   }
 }
 
@@ -133,6 +175,8 @@ private struct CopiedTrack {
   private var lead: Int64 = 0
   /// The first packets, which were looked at.
   private var unread: ArraySlice<Packet> = []
+  /// Of what was given so far.
+  private var (packetCount, longestPacket) = (0, Int64(0))
 
   init(_ track: CopiedFilm.Track, _ container: Container) throws(StitchError) {
     guard let first = track.plan.clips.first else { throw StitchError(.task, "a track without clips") }
@@ -151,12 +195,15 @@ private struct CopiedTrack {
     output = CopyMuxer.Track(
       reader.format, isOneFile: track.plan.clips.count == 1 && !track.hasMixedClips, hasShortFrames: hasShortFrames,
       label: track.plan.label, rotation: track.plan.rotation)
+    output.isCarried = track.plan.isCarried ?? false
+    output.timecode = track.plan.timecode
     hidesSamples = track.plan.type == .audio && reader.format.canHideSamples(in: container)
     hidesPackets = !hidesSamples && track.plan.type == .audio && reader.format.canHidePackets(in: container)
     end = hidesSamples ? nil : 0
     if track.plan.type == .video { try readLead() }
     try advance()
-    guard next != nil else {
+    // There may be no captions in the part.
+    guard next != nil || track.plan.type == .subtitle else {
       throw StitchError(
         .task, "media \(first.digest.prefix(12)) has nothing of track \(first.track) in the part that is copied")
     }
@@ -198,6 +245,23 @@ private struct CopiedTrack {
   mutating func advance() throws(StitchError) {
     while ready.isEmpty, !isAtEnd { try read() }
     next = ready.isEmpty ? nil : ready.removeFirst()
+    guard let next else { return }
+    packetCount += 1
+    longestPacket = max(longestPacket, next.duration)
+  }
+
+  var type: MediaType { track.type }
+
+  /// How the track is presented.
+  var presented: MovieIndex.Track {
+    MovieIndex.Track(duration: track.duration, cleanAperture: track.cleanAperture, size: format.size)
+  }
+
+  /// What a reader should find of the track, after the last packet.
+  var written: OutputCheck.Track {
+    OutputCheck.Track(
+      type: track.type, codec: format.codec, packetCount: packetCount, duration: track.duration.approximateSeconds,
+      longestPacket: Double(longestPacket) * tick)
   }
 
   private mutating func read() throws(StitchError) {
@@ -210,7 +274,11 @@ private struct CopiedTrack {
       throw StitchError(
         .task, "media \(clipEntry.digest.prefix(12)) has a packet without a time, which cannot be copied")
     }
-    if track.type == .video { try addPicture(packet) } else { try addSound(packet) }
+    switch track.type {
+    case .video: try addPicture(packet)
+    case .audio: try addSound(packet)
+    case .subtitle, .metadata: try addText(packet)
+    }
   }
 
   private var clipEntry: PassthroughTask.Clip { track.clips[clip] }
@@ -252,8 +320,34 @@ private struct CopiedTrack {
         "media \(clipEntry.digest.prefix(12)) cannot be cut there without encoding: pictures before the end of the clip "
           + "depend on one after it")
     }
-    for packet in held + [packet] { place(packet) }
+    for packet in held + [packet] {
+      show(packet)
+      place(packet)
+    }
     held = []
+  }
+
+  /// Has a picture that began before the clip, or that would go on after it, be presented for its part alone.
+  private func show(_ packet: Packet) {
+    if packet.pts == clipEntry.held {
+      packet.duration = max(0, packet.duration - (clipEntry.start - packet.pts))
+      packet.pts = clipEntry.start
+    }
+    if packet.pts < clipEntry.end { packet.duration = min(packet.duration, clipEntry.end - packet.pts) }
+  }
+
+  /// Captions that are shown at the clip's start or end are shown for their part.
+  private mutating func addText(_ packet: Packet) throws(StitchError) {
+    if packet.pts >= clipEntry.end { return try endClip() }
+    let end = packet.pts + max(1, packet.duration)
+    guard clipEntry.start < end else { return }
+    if packet.pts < clipEntry.start {
+      packet.duration = max(0, packet.duration - (clipEntry.start - packet.pts))
+      packet.pts = clipEntry.start
+    }
+    packet.duration = min(packet.duration, clipEntry.end - packet.pts)
+    packet.dts = packet.pts
+    place(packet)
   }
 
   private mutating func addSound(_ packet: Packet) throws(StitchError) {

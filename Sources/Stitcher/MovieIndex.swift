@@ -1,15 +1,15 @@
 package import CompositionModel
+import Glibc
 package import Media
-package import Segmenter
 import SystemSupport
 
-/// Finishes a film that was copied: its edit lists present exactly the durations of its tracks, though the packets go
-/// on after them, and the index is at the start of the file if that is asked for. Files without an index of this kind
-/// are copied as they are.
+/// Finishes a film that was copied, where it stands: its edit lists present exactly the durations of its tracks, though
+/// the packets go on after them, and the index is at the start of the file if that is asked for. Files without an index
+/// of this kind stay as they are.
 package enum MovieIndex {
   /// The longest index that is held in memory, in bytes.
   private static let longest: Int64 = 512 << 20
-  private static let chunk = 1 << 20
+  private static let chunk: Int64 = 4 << 20
 
   private struct Box {
     var type: String
@@ -17,55 +17,83 @@ package enum MovieIndex {
     var size: Int64
   }
 
+  /// A track of pictures or of sound.
+  package struct Track: Sendable, Hashable {
+    /// Seconds that are presented, from zero.
+    var duration: MediaTime
+    /// The part of the pictures that is meant to be seen. Nil: all.
+    var cleanAperture: PixelRect?
+    /// Of the pictures.
+    var size: PixelSize
+
+    package init(duration: MediaTime, cleanAperture: PixelRect? = nil, size: PixelSize = PixelSize(width: 0, height: 0)) {
+      (self.duration, self.cleanAperture, self.size) = (duration, cleanAperture, size)
+    }
+  }
+
   /// - Parameters:
-  ///   - film: As `CopiedFilm` wrote it.
-  ///   - descriptor: An empty file. The caller closes it.
+  ///   - descriptor: Of the film as `CopiedFilm` wrote it, for reading and writing. The caller closes it.
+  ///   - size: Of the film, in bytes.
+  ///   - tracks: In the order of the film's. Those of captions, of chapters and of timecode follow.
+  /// - Returns: The size of the film, to which the index may have added.
   package static func finish(
-    _ copied: CopiedOutput, container: Container, indexFirst: Bool, film: any ByteSource, to descriptor: Int32,
-    movement: Movement? = nil, progress: (Int64) -> Void
-  ) throws(StitchError) {
-    var written: Int64 = 0
-    func write(_ bytes: [UInt8]) throws(StitchError) {
-      try mapErrors(to: StitchError.systemFailure) {
-        () throws(SystemError) in
-        try bytes.withUnsafeBufferPointer { buffer throws(SystemError) in
-          try writeAll(descriptor, UnsafeRawBufferPointer(buffer), name: "the output")
-        }
-      }
-      written += Int64(bytes.count)
-      movement?.advance()
-      progress(written)
-    }
-    func copy(_ offset: Int64, _ size: Int64) throws(StitchError) {
-      var place = offset
-      while place < offset + size {
-        let part = try read(film, place, Int(min(Int64(chunk), offset + size - place)))
-        try write(part)
-        place += Int64(part.count)
-      }
-    }
-    guard container.hasEditLists else { return try copy(0, film.byteCount) }
+    _ descriptor: Int32, size: Int64, tracks: [Track], container: Container, indexFirst: Bool, movement: Movement? = nil
+  ) throws(StitchError) -> Int64 {
+    guard container.hasEditLists else { return size }
+    let copy = dup(descriptor)
+    guard copy >= 0 else { throw StitchError.systemFailure(SystemError(errno, "dup")) }
+    let film = FileByteSource(descriptor: copy)
     let boxes = try boxes(of: film)
     guard let place = boxes.firstIndex(where: { $0.type == "moov" }), boxes[place].size <= longest,
       boxes.filter({ $0.type == "moov" }).count == 1
     else { throw StitchError(.task, "the copied film has no index") }
     let moov = boxes[place]
     var index = IndexBox(try read(film, moov.offset, Int(moov.size)))
-    try index.present(copied.durations, otherTracks: copied.otherTracks ?? 0)
-    let isAfterData = boxes[..<place].contains { $0.type == "mdat" }
-    let moves = indexFirst && isAfterData
-    if moves {
-      // No table of 64 bits is more than twice as large as that of 32 bits.
-      if film.byteCount + 2 * moov.size > Int64(UInt32.max) { index.widenChunkOffsets() }
-      index.moveChunks(by: Int64(index.bytes.count))
+    try index.present(tracks.map(\.duration))
+    for (number, track) in tracks.enumerated() {
+      if let aperture = track.cleanAperture { index.state(aperture, of: track.size, track: number) }
     }
-    for box in boxes {
-      if box.type == "moov" {
-        if !moves { try write(index.bytes) }
-        continue
+    let head = boxes.first { $0.type != "ftyp" }?.offset ?? 0
+    guard indexFirst, boxes[..<place].contains(where: { $0.type == "mdat" }) else {
+      let growth = Int64(index.bytes.count) - moov.size
+      guard growth == 0 || moov.offset + moov.size == film.byteCount else {
+        throw StitchError(.task, "the copied film has its index before its data")
       }
-      if moves, box.offset == boxes.first(where: { $0.type != "ftyp" })?.offset { try write(index.bytes) }
-      try copy(box.offset, box.size)
+      try write(index.bytes, at: moov.offset, descriptor)
+      return film.byteCount + growth
+    }
+    // No table of 64 bits is more than twice as large as that of 32 bits.
+    if film.byteCount + 2 * moov.size > Int64(UInt32.max) { index.widenChunkOffsets() }
+    let length = Int64(index.bytes.count)
+    index.moveChunks(by: length)
+    // What is behind the index, then what is before it.
+    try move(
+      (moov.offset + moov.size)..<film.byteCount, to: moov.offset + length, film, descriptor, movement)
+    try move(head..<moov.offset, to: head + length, film, descriptor, movement)
+    try write(index.bytes, at: head, descriptor)
+    return film.byteCount + length - moov.size
+  }
+
+  /// Moves bytes towards the end of the file, the last ones first.
+  private static func move(
+    _ range: Range<Int64>, to target: Int64, _ film: any ByteSource, _ descriptor: Int32, _ movement: Movement?
+  ) throws(StitchError) {
+    let distance = target - range.lowerBound
+    guard distance != 0 else { return }
+    var end = range.upperBound
+    while end > range.lowerBound {
+      let start = max(range.lowerBound, end - chunk)
+      try write(try read(film, start, Int(end - start)), at: start + distance, descriptor)
+      end = start
+      movement?.advance()
+    }
+  }
+
+  private static func write(_ bytes: [UInt8], at offset: Int64, _ descriptor: Int32) throws(StitchError) {
+    try mapErrors(to: StitchError.systemFailure) { () throws(SystemError) in
+      try bytes.withUnsafeBufferPointer { buffer throws(SystemError) in
+        try writeAll(descriptor, UnsafeRawBufferPointer(buffer), at: offset, name: "the output")
+      }
     }
   }
 
@@ -129,16 +157,17 @@ struct IndexBox {
 
   private var whole: Range { 8..<bytes.count }
 
-  /// Sets the durations that the first tracks present, in order. Tracks of texts and of chapters follow them.
-  mutating func present(_ durations: [MediaTime], otherTracks: Int = 0) throws(StitchError) {
+  /// Sets the durations that the first tracks present, in order. Tracks of captions, of chapters and of timecode follow
+  /// them.
+  mutating func present(_ durations: [MediaTime]) throws(StitchError) {
     guard let header = boxes("mvhd", in: whole).first, header.count >= 20 else {
       throw StitchError(.piece, piece: 0, "has no header of the movie")
     }
     let isLong = bytes[header.lowerBound] == 1
     let timescale = number(at: header.lowerBound + (isLong ? 20 : 12), 4)
     let tracks = boxes("trak", in: whole)
-    guard tracks.count == durations.count + otherTracks else {
-      throw StitchError(.piece, piece: 0, "has \(tracks.count) tracks, not \(durations.count + otherTracks)")
+    guard tracks.count >= durations.count else {
+      throw StitchError(.piece, piece: 0, "has \(tracks.count) tracks, not \(durations.count)")
     }
     var longest: UInt64 = 0
     for (track, duration) in zip(tracks, durations) {
@@ -182,6 +211,29 @@ struct IndexBox {
   /// How many chunks a list of their places has.
   private func chunkCount(_ list: Range, width: Int) -> Int {
     max(0, min(Int(number(at: list.lowerBound + 4, 4)), (list.count - 8) / width))
+  }
+
+  /// States the part of a track's pictures that is meant to be seen (ISO/IEC 14496-12, 12.1.4).
+  mutating func state(_ aperture: PixelRect, of size: PixelSize, track: Int) {
+    guard paths.indices.contains(track), let tables = paths[track].last,
+      let descriptions = boxes("stsd", in: tables).first
+    else { return }
+    // The first sample entry.
+    let entry = descriptions.lowerBound + 8
+    let end = entry + Int(number(at: entry, 4))
+    guard end <= descriptions.upperBound, end - entry > 8 + 78 else { return }
+    // The distance of the middle of the part from that of the picture, in halves.
+    let right = 2 * aperture.x + aperture.size.width - size.width
+    let down = 2 * aperture.y + aperture.size.height - size.height
+    let fields = [aperture.size.width, 1, aperture.size.height, 1, right, 2, down, 2]
+    var box: [UInt8] = [0, 0, 0, 40] + Array("clap".utf8)
+    for field in fields {
+      let bits = UInt32(bitPattern: Int32(clamping: field))
+      box += [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: bits >> $0) }
+    }
+    let parents = [whole.lowerBound] + paths[track].map(\.lowerBound) + [descriptions.lowerBound, entry + 8]
+    bytes.insert(contentsOf: box, at: end)
+    for box in parents { set(number(at: box - 8, 4) + 40, at: box - 8, 4) }
   }
 
   /// Adds a distance to every chunk's place in the file.

@@ -3,7 +3,8 @@ import FoundationEssentials
 package import Media
 package import Segmenter
 
-/// Makes the output file from its pieces. Packets are copied and never encoded again.
+/// Makes the output file from its pieces. Packets are copied and never encoded again. The file is read again, by its
+/// index and its first picture, before it counts (`OutputCheck`).
 ///
 /// Every piece's header is checked against the task and against the others before anything is written, and every packet
 /// when it is copied. Each piece is read once, from its first packet to its last, one packet at a time, so memory
@@ -12,13 +13,13 @@ package import Segmenter
 package enum OutputStitcher {
   /// - Parameters:
   ///   - pieces: The video's pieces by segment, then the audio's piece, as in the task, then the file of the artwork.
-  ///   - descriptor: An empty file that can seek. The caller closes it.
+  ///   - descriptor: An empty file that can be read and can seek. The caller closes it.
   ///   - movement: Advanced with every piece that is opened and every packet that is read or written.
   ///   - progress: Called with the number of bytes in the file, which only rises, about once for each mebibyte.
   /// - Returns: The damaged media that the film shows, as the pieces have them.
   /// - Throws: `.piece` for a piece that differs from the task or from the others, `.media` for one that cannot be read
-  ///   and if the container refuses, `.task` for an invalid payload, `.infrastructure` if this machine ran out of
-  ///   something.
+  ///   and if the container refuses, `.task` for an invalid payload, `.output` if what was written is not what was
+  ///   planned, `.infrastructure` if this machine ran out of something.
   @discardableResult
   package static func stitch(
     _ task: StitchTask, pieces: [any ByteSource], to descriptor: Int32, movement: Movement? = nil,
@@ -34,15 +35,6 @@ package enum OutputStitcher {
     _ task: StitchTask, pieces: [any ByteSource], to descriptor: Int32, from start: Int64, movement: Movement?,
     progress: (Int64) -> Void
   ) throws(StitchError) -> (damage: ShownDamage, size: Int64) {
-    if let copied = task.copied {
-      guard let film = pieces.first, pieces.count == 1 else {
-        throw StitchError(.task, "\(pieces.count) pieces were given; a film that was copied is one")
-      }
-      try MovieIndex.finish(
-        copied, container: task.container, indexFirst: task.optimizeForNetworkUse, film: film, to: descriptor,
-        movement: movement, progress: progress)
-      return (copied.damage ?? ShownDamage(), film.byteCount)
-    }
     let videoCount = task.video?.frameCounts.count ?? 0
     let expected = videoCount + (task.audio == nil ? 0 : 1)
     let inputs = pieces
@@ -89,9 +81,11 @@ package enum OutputStitcher {
     }
     try texts.write(through: .max, to: output.muxer)
     try output.finish(progress: progress)
-    return (
-      try damage(video, audio, frameDuration: task.video?.format.frameDuration ?? .zero), output.muxer.byteCount
-    )
+    let size = output.muxer.byteCount
+    try OutputCheck.check(
+      writtenTo: descriptor, start..<(start + size), container: task.container, tracks: tracks.map(OutputCheck.Track.init),
+      textCount: texts.tracks.count, movement: movement)
+    return (try damage(video, audio, frameDuration: task.video?.format.frameDuration ?? .zero), size)
   }
 
   /// What is damaged, each picture once.

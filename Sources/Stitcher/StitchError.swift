@@ -12,6 +12,8 @@ package struct StitchError: Error, Sendable, CustomStringConvertible {
     case infrastructure
     /// The payload contradicts itself or its inputs.
     case task
+    /// What was written is not what was planned.
+    case output
   }
 
   package let code: Code
@@ -28,6 +30,7 @@ package struct StitchError: Error, Sendable, CustomStringConvertible {
   package var description: String {
     let text = piece.map { "piece \($0): \(message)" } ?? message
     if case .media(let error) = code { return "\(text): \(error)" }
+    if case .output = code { return "the output that was written is not the one that was planned: \(text)" }
     return text
   }
 }

@@ -160,6 +160,12 @@ struct WorkerOptions: ParsableArguments {
     help: ArgumentHelp("The folder of media that is shared with the coordinator. [SHEAF_MEDIA_ROOT]", valueName: "dir"))
   var mediaRoot: String?
 
+  @Option(
+    help: ArgumentHelp(
+      "The folder of the coordinator's content store, if it is on this machine.", valueName: "dir",
+      visibility: .hidden))
+  var contentStore: String?
+
   @Option(help: ArgumentHelp("A folder for media that comes from the coordinator. [SHEAF_CACHE]", valueName: "dir"))
   var cache: String?
 
@@ -198,6 +204,7 @@ struct WorkerOptions: ParsableArguments {
     var token: String
     var slots: Int
     var mediaRoot: String?
+    var contentStore: String?
     var cache: String
     var cacheBytes: Int64
     var minimumFree: Int64
@@ -211,7 +218,7 @@ struct WorkerOptions: ParsableArguments {
       Agent.Settings(
         coordinator: coordinator, token: token, name: name, workerID: WorkerOptions.newID(), build: build,
         state: AgentState.Settings(slots: slots, drainLimit: drainLimit), maximumTries: exitsWithParent ? 8 : nil,
-        source: source, disk: DiskWatch(folder: cache, minimum: minimumFree))
+        source: source, disk: DiskWatch(folder: cache, minimum: minimumFree), contentStore: contentStore)
     }
   }
 
@@ -232,7 +239,7 @@ struct WorkerOptions: ParsableArguments {
       return Resolved(
         coordinator: address, token: try Setting.token(file: tokenFile) ?? "",
         slots: slots.map(Int.init) ?? Int(sandbox_processor_count()),
-        mediaRoot: Setting.text(mediaRoot, "SHEAF_MEDIA_ROOT"),
+        mediaRoot: Setting.text(mediaRoot, "SHEAF_MEDIA_ROOT"), contentStore: contentStore,
         cache: try Setting.text(cache, "SHEAF_CACHE") ?? ProcessEnvironment.cacheDirectory,
         cacheBytes: cacheBytes ?? 10 << 30, minimumFree: minimumFree ?? 512 << 20,
         name: Setting.text(name, "SHEAF_NAME") ?? ProcessEnvironment.hostName,

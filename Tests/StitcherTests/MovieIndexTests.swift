@@ -59,16 +59,36 @@ import Testing
   @Test func `a film that is cut off is refused`() throws {
     let folder = try TemporaryFolder()
     let data = try Data(contentsOf: URL(fileURLWithPath: movie(in: folder)))
-    let copied = CopiedOutput(durations: [MediaTime(seconds: 2), MediaTime(seconds: 2)])
+    let tracks = [MovieIndex.Track(duration: MediaTime(seconds: 2)), MovieIndex.Track(duration: MediaTime(seconds: 2))]
     for length in [data.count - 1, 5] {
       let path = try folder.write(data.prefix(length), "cut.mp4")
-      let output = try folder.create("out.mp4")
+      let output = try #require(FileHandle(forUpdatingAtPath: path))
       let error = #expect(throws: StitchError.self) {
         try MovieIndex.finish(
-          copied, container: .mp4, indexFirst: true, film: openSource(path), to: output.fileDescriptor
-        ) { _ in }
+          output.fileDescriptor, size: Int64(length), tracks: tracks, container: .mp4, indexFirst: true)
       }
       #expect(error?.description.contains("goes on after the end of the film") == true, "\(String(describing: error))")
     }
+  }
+
+  /// The index grows by a box, and the data move behind it.
+  @Test(arguments: [true, false]) func `a clean aperture is in the index, wherever that is`(isFirst: Bool) throws {
+    let folder = try TemporaryFolder()
+    let path = try movie(in: folder)
+    let before = try packets(path)
+    let output = try #require(FileHandle(forUpdatingAtPath: path))
+    let aperture = PixelRect(x: 3, y: 5, size: PixelSize(width: 50, height: 40))
+    let size = try MovieIndex.finish(
+      output.fileDescriptor, size: 0,
+      tracks: [
+        MovieIndex.Track(
+          duration: MediaTime(seconds: 2), cleanAperture: aperture, size: PixelSize(width: 64, height: 48)),
+        MovieIndex.Track(duration: MediaTime(seconds: 2)),
+      ], container: .mp4, indexFirst: isFirst)
+    #expect(try Data(contentsOf: URL(fileURLWithPath: path)).count == Int(size))
+    #expect(try boxes(path).map(\.type).firstIndex(of: "moov") == (isFirst ? 1 : boxes(path).count - 1))
+    #expect(try packets(path) == before)
+    let found = try AssetProbe.probe(openSource(path), name: "movie.mp4")
+    #expect(found.defaultTrack(.video)?.video?.cleanAperture == aperture)
   }
 }

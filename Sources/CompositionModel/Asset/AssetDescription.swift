@@ -15,6 +15,8 @@ public struct AssetDescription: Sendable, Hashable, Codable {
   public var colourTable: ColourTableFormat?
   /// The pictures that are no tracks, such as cover art. Nil if there are none.
   public var attachedPictures: [AttachedPicture]?
+  /// The files that this one has in it, such as fonts. Nil if there are none.
+  public var attachments: [AttachedFile]?
   /// In order of time. Nil if there are none.
   public var chapters: [Chapter]?
   /// The tracks that cannot be described, each with its own reason; they are not among `tracks`. Nil if there are none.
@@ -38,6 +40,20 @@ public struct AssetDescription: Sendable, Hashable, Codable {
     self.tracks = tracks
     self.metadata = metadata
     self.font = font
+  }
+
+  /// The tracks of a type that are played together when the file is: those that are enabled, and of tracks that are
+  /// alternatives, such as languages, one. In movies these have the number of a group; in other files all tracks of
+  /// sound are alternatives.
+  public func playedTracks(_ type: MediaType) -> [TrackDescription] {
+    let all = tracks.filter { $0.type == type }
+    let enabled = all.filter(\.isEnabled)
+    let isMovie = container == "mov"
+    var groups: Set<Int> = []
+    return (enabled.isEmpty ? Array(all.prefix(1)) : enabled).filter { track in
+      guard let group = track.alternateGroup ?? (isMovie || type != .audio ? nil : 0) else { return true }
+      return groups.insert(group).inserted
+    }
   }
 
   /// The track of a type that clips use: the first enabled one, else the first.
@@ -111,6 +127,8 @@ public struct TrackDescription: Sendable, Hashable, Codable {
   /// What the track is for, in libavformat's names, such as `forced`, `comment` or `hearing_impaired`. Nil: nothing is
   /// stated.
   public var characteristics: [String]?
+  /// The number of the tracks of which players play one (a QuickTime track's alternate group). Nil: none.
+  public var alternateGroup: Int?
   /// How many packets a subtitle or a metadata track has. Nil for other tracks.
   public var packetCount: Int?
   /// Set for text tracks whose captions are text; nil if they are pictures.
@@ -156,6 +174,20 @@ public struct AttachedPicture: Sendable, Hashable, Codable {
     self.codec = codec
     self.size = size
     self.metadata = metadata
+  }
+}
+
+/// A file that a media file has in it, such as a font.
+public struct AttachedFile: Sendable, Hashable, Codable {
+  /// The stream's index in the media file.
+  public var index: Int
+  public var name: String
+  /// Such as `font/ttf`. Nil if it is not stated.
+  public var mediaType: String?
+  public var byteCount: Int
+
+  public init(index: Int, name: String, mediaType: String?, byteCount: Int) {
+    (self.index, self.name, self.mediaType, self.byteCount) = (index, name, mediaType, byteCount)
   }
 }
 

@@ -20,7 +20,18 @@ extension AssetDescription {
   /// changes, or its edit list is not followed, and a part that is not read.
   public var warnings: [String] {
     let unread = unreadBytes.map { ["another file begins in its last \($0) bytes, which are not read"] } ?? []
-    return jumpWarnings + tracks.flatMap(Self.changeWarnings) + tracks.flatMap(Self.editWarnings) + unread
+    return soundWarnings + jumpWarnings + tracks.flatMap(Self.changeWarnings) + tracks.flatMap(Self.editWarnings) + unread
+  }
+
+  /// That another track takes the place of sound that cannot be decoded, though the file disables it.
+  private var soundWarnings: [String] {
+    guard let track = defaultTrack(.audio), !track.isEnabled,
+      let failure = failures?.first(where: { $0.type == .audio })
+    else { return [] }
+    return [
+      "track \(failure.index) (\(failure.codec)) cannot be used: \(failure.message); track \(track.index), which the "
+        + "file disables, is heard in its place"
+    ]
   }
 
   private var jumpWarnings: [String] {

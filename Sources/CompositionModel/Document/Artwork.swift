@@ -66,10 +66,18 @@ extension Lowering {
     switch document.export.artwork {
     case .omitted: return nil
     case .carried:
-      guard container?.hasArtwork == true, let id = carriedAsset(document.export.metadata.source),
-        case .success(let artwork) = assets[id]?.artwork(of: id), artwork.track != nil
+      guard let id = carriedAsset(metadataSource), case .success(let artwork) = assets[id]?.artwork(of: id),
+        artwork.track != nil
       else { return nil }
-      return artwork
+      for picture in assets[id]?.attachedPictures ?? [] {
+        let isKept = container?.hasArtwork == true && picture.index == artwork.track
+        guard !isKept, let container else { continue }
+        lose(
+          .artwork, picture.index, id,
+          "the attached picture \(picture.index) is left out: \(container) "
+            + (container.hasArtwork ? "has one that players show" : "has none"))
+      }
+      return container?.hasArtwork == true ? artwork : nil
     case .asset(let id):
       let pointer = document.export.pointer.key("artwork")
       let isPossible = container?.hasArtwork ?? true

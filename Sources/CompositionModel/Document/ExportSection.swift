@@ -31,6 +31,8 @@ struct ExportEntry: Sendable {
   var outputPointer: JSONPointer?
   /// Of the output's pictures, as `OutputEntry` has it.
   var size: (written: PixelSize?, height: Int?) = (nil, nil)
+  /// What a film that is copied has beside the tracks that the document names. Nil: everything.
+  var carried: Set<CarriedKind>?
   var pointer: JSONPointer
 
   /// The place of what belongs to one output.
@@ -38,7 +40,7 @@ struct ExportEntry: Sendable {
 
   static let keys = [
     "to", "video", "audio", "optimizeForNetworkUse", "timeRange", "preset", "metadata", "carryMetadata",
-    "metadataFilter", "chapters", "artwork", "outputs",
+    "metadataFilter", "chapters", "artwork", "outputs", CarriedKind.key,
   ]
   static let instead = [
     "path": "did you mean 'to'?", "file": "did you mean 'to'?", "output": "did you mean 'to'?",
@@ -125,6 +127,7 @@ extension DocumentReader {
     entry.metadata = metadata(fields)
     entry.chapters = chapters(fields["chapters"])
     entry.artwork = artwork(fields["artwork"])
+    entry.carried = carried(fields[CarriedKind.key], isPassthrough: entry.isPassthrough)
     if entry.hasOutputs, let outputs = fields["outputs"] {
       var base = entry
       base.hasOutputs = false
@@ -213,8 +216,12 @@ extension Lowering {
       var timeRange = exportedRange()
       // Of tracks that are left out the film may be longer.
       if let copied = checkPassthrough(container, timeRange), copied != (timeRange ?? film) { timeRange = copied }
+      let carried = container.flatMap { carryMedia($0, timeRange ?? film) }
       let metadata = outputMetadata(in: container)
-      let chapters = outputChapters(in: container, range: timeRange ?? film)
+      let chapters =
+        document.export.chapters.isEmpty
+        ? container.map { carriedChapters(in: $0, range: timeRange ?? film) } ?? []
+        : outputChapters(in: container, range: timeRange ?? film)
       let artwork = outputArtwork(in: container)
       return container.map { container in
         var settings = ExportSettings(
@@ -224,6 +231,7 @@ extension Lowering {
         settings.artwork = artwork
         (settings.videoLabel, settings.audioLabel) = labels
         settings.rotation = entry.video.settings?.rotation
+        settings.carried = carried
         settings.passthrough = (entry.video.isNone ? [] : [.video]) + (entry.audio.isNone ? [] : [.audio])
         return settings
       }

@@ -37,6 +37,10 @@ struct Lowering {
   var overlayPlaces: [JSONPointer] = []
   /// [0, the film's duration), as far as it is known.
   var film = MediaTimeRange(emptyAt: .zero)
+  /// What of the media is not in the film, as warnings.
+  var losses: [Problem] = []
+  /// Captions of a film that is copied which are stored in another way in the output.
+  var carriedCaptions: [Captions] = []
 
   init(_ document: Document, assets: [AssetID: AssetDescription], output: String?, unreadable: [AssetID: String]) {
     self.document = document
@@ -71,7 +75,7 @@ struct Lowering {
     let filters = scaled(filters(entry.filters))
     let audioMix = lowerAudioMix()
     if let sampleRate = export?.audio?.sampleRate { checkAudioFilters(sampleRate: sampleRate) }
-    let captions = lowerCaptions(frame: format.size, export) + lowerSubtitleTracks(export)
+    let captions = lowerCaptions(frame: format.size, export) + lowerSubtitleTracks(export) + carriedCaptions
     checkSize(captions)
     if filmIsKnown, film.isEmpty {
       problems.add(.root.key("tracks"), "the film has no frames: there is no clip on any track")

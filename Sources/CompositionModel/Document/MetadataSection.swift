@@ -14,6 +14,8 @@ struct MetadataEntry: Sendable {
 
   var texts: [String: String] = [:]
   var source: Source?
+  /// Whether the document says from where.
+  var isGiven = false
   var filter: Filter?
 
   /// The most names that a file has.
@@ -64,6 +66,7 @@ extension DocumentReader {
       entry.texts[key] = text
     }
     if let value = fields["carryMetadata"] {
+      entry.isGiven = true
       if case .boolean(let isCarried) = value.content {
         entry.source = isCarried ? .first : nil
       } else if case .string = value.content {
@@ -94,7 +97,7 @@ extension Lowering {
     }
     var metadata: [String: String] = [:]
     let written = Set(entry.texts.keys.map { $0.lowercased() })
-    if let id = carriedAsset(entry.source), let own = assets[id]?.metadata {
+    if let id = carriedAsset(metadataSource), let own = assets[id]?.metadata {
       for (key, text) in own.sorted(by: { $0.key < $1.key }) {
         // QuickTime's own fields come a second time, by their language.
         if let dash = key.lastIndex(of: "-"), own[String(key[..<dash])] != nil { continue }
@@ -102,13 +105,27 @@ extension Lowering {
         guard metadata.count + written.count < MetadataEntry.greatestCount, !written.contains(name),
           !MetadataEntry.ofFile.contains(name), !name.isEmpty, text.utf8.count <= MetadataEntry.longestText,
           !name.contains("="), !text.utf8.contains(0),
-          entry.filter == nil || MetadataEntry.shared.contains(name), metadata[name] == nil,
-          container?.metadataNames?.contains(name) != false
+          entry.filter == nil || MetadataEntry.shared.contains(name), metadata[name] == nil
         else { continue }
+        guard container?.metadataNames?.contains(name) != false else {
+          if let container { lose(.metadata, nil, id, "'\(name.shortened)' is left out: \(container) cannot store it") }
+          continue
+        }
         metadata[name] = text
       }
     }
     return metadata.merging(entry.texts) { $1 }
+  }
+
+  /// Where metadata are carried from. Of a film that copies one asset they are that asset's, unless the document says
+  /// otherwise.
+  var metadataSource: MetadataEntry.Source? {
+    let entry = document.export
+    guard entry.isPassthrough, !entry.metadata.isGiven, entry.carried?.contains(.metadata) ?? true else {
+      return entry.metadata.source
+    }
+    let assets = Set(copiedClips.values.joined().map(\.asset))
+    return assets.count == 1 ? assets.first.map { .asset($0) } : nil
   }
 
   /// The asset whose metadata are carried. Nil: none.
@@ -230,5 +247,5 @@ extension Lowering {
 
 extension Container {
   /// Those whose files can have chapters.
-  fileprivate static let withChapters = [Container.mp4, .mov, .m4v, .m4a, .mkv]
+  static let withChapters = [Container.mp4, .mov, .m4v, .m4a, .mkv]
 }

@@ -165,6 +165,25 @@ extension Lowering {
     return copied
   }
 
+  /// What is carried beside the tracks that are named.
+  mutating func carryMedia(_ container: Container, _ range: MediaTimeRange) -> CarriedMedia? {
+    let clips = copiedClips
+    guard let first = [MediaType.video, .audio].map({ clips[$0] ?? [] }).first(where: { !$0.isEmpty }) else { return nil }
+    let types = Set([MediaType.video, .audio].filter(isCopied))
+    let carried = carriedMedia(of: first, sound: clips[.audio] ?? [], container, copies: types, in: range)
+    carriedCaptions = carried.captions
+    return carried.media
+  }
+
+  /// The clips of the tracks that are copied, on the film's timeline.
+  var copiedClips: [MediaType: [Clip]] {
+    var clips: [MediaType: [Clip]] = [:]
+    for track in tracks.flatMap(\.composed) where isCopied(track.type) && clips[track.type] == nil && !track.clips.isEmpty {
+      clips[track.type] = track.clips
+    }
+    return clips
+  }
+
   /// Whether the output has tracks of this type.
   private func isCopied(_ type: MediaType) -> Bool {
     type == .video ? !document.export.video.isNone : !document.export.audio.isNone
@@ -371,7 +390,7 @@ extension TrackDescription {
   }
 
   /// Why the packets of another track cannot follow those of this one, or the other way round. Nil: they can.
-  fileprivate func difference(from other: TrackDescription) -> String? {
+  func difference(from other: TrackDescription) -> String? {
     func text(_ what: String, _ own: some Equatable, _ theirs: some Equatable) -> String? {
       "\(own)" == "\(theirs)" ? nil : "\(what) differs: \(own) after \(theirs)"
     }
@@ -390,7 +409,7 @@ extension TrackDescription {
 
 extension VideoFormat {
   /// Whether decoding can start at a picture: at a keyframe, or at the head of the file, unless that is hidden.
-  fileprivate func isStart(_ pts: Int64?) -> Bool {
+  func isStart(_ pts: Int64?) -> Bool {
     guard let pts else { return false }
     let index = keyframes.partitionPoint { pts <= $0.pts }
     if pts == frames.first, index == 0 { return true }

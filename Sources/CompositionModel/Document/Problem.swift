@@ -8,12 +8,15 @@ public struct Problem: Sendable, Hashable, Codable {
   /// not read from a text.
   public var line: Int?
   public var column: Int?
+  /// Set for a warning that something of the media is not in the film.
+  public var loss: Loss?
 
-  public init(pointer: String, message: String, line: Int? = nil, column: Int? = nil) {
+  public init(pointer: String, message: String, line: Int? = nil, column: Int? = nil, loss: Loss? = nil) {
     self.pointer = pointer
     self.message = message
     self.line = line
     self.column = column
+    self.loss = loss
   }
 }
 

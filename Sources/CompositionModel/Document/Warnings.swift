@@ -34,7 +34,7 @@ extension Lowering {
     addUnseenCaptions(edit, to: &warnings)
     addUnalignedKeyframes(edit, to: &warnings)
     addPlaceholders(to: &warnings)
-    return warnings.problems
+    return warnings.problems + losses
   }
 
   private func addUnusedAssets(to warnings: inout ProblemList) {
@@ -66,7 +66,7 @@ extension Lowering {
 
   /// A movie's track of chapters has no gap at its start (QuickTime File Format, "Chapter Lists").
   private func addLateChapter(_ edit: Edit, to warnings: inout ProblemList) {
-    guard let first = edit.export.chapters?.first, .zero < first.range.start,
+    guard let first = edit.export.chapters?.first, .zero < first.range.start, !document.export.chapters.isEmpty,
       [.mp4, .mov, .m4v, .m4a].contains(edit.export.container)
     else { return }
     warnings.add(

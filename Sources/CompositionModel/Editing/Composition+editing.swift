@@ -30,8 +30,8 @@ extension Composition {
     tracks[index] = track
   }
 
-  /// Inserts every video and audio track of a range of an asset at `time`: its first video track into the composition's
-  /// first, and so on. Missing tracks are added. Everything after `time` moves later, on all tracks. An invalid time
+  /// Inserts the video and audio tracks that are played of a range of an asset at `time`: its first video track into the
+  /// composition's first, and so on. Of languages that are alternatives it is one (`AssetDescription.playedTracks`). Missing tracks are added. Everything after `time` moves later, on all tracks. An invalid time
   /// appends at the end of the composition.
   public mutating func insert(_ range: AssetRange, at time: MediaTime = .invalid) throws(EditingError) {
     var edited = self
@@ -44,7 +44,7 @@ extension Composition {
     if range.range.isEmpty { throw .emptyRange(range.range) }
     for index in edited.tracks.indices { try edited.tracks[index].open(at: place, for: range.range.duration) }
     for type in [MediaType.video, .audio] {
-      for (number, track) in range.description.tracks.filter({ $0.type == type }).enumerated() {
+      for (number, track) in range.description.playedTracks(type).enumerated() {
         if edited.tracks.count(where: { $0.type == type }) == number { try edited.addTrack(type) }
         let index = edited.tracks.indices.filter { edited.tracks[$0].type == type }[number]
         edited.tracks[index].place(try range.clip(track, at: place))

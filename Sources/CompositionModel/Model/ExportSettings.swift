@@ -26,6 +26,8 @@ public struct ExportSettings: Sendable, Hashable, Codable {
   /// The types of tracks whose stored packets are copied; nothing is rendered then, and `video` and `audio` are nil.
   /// Nil: the film is rendered.
   public var passthrough: [MediaType]?
+  /// What is copied beside the tracks of the composition. Nil: nothing.
+  public var carried: CarriedMedia?
   /// Of the pictures that are encoded. Nil: the film's.
   public var size: PixelSize?
 

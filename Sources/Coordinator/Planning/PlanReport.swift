@@ -57,6 +57,8 @@ package struct PlanReport: Sendable, Hashable, Codable {
   package var damage: [DamageReport]?
   /// What can be rendered but is most likely not meant. Nil if an earlier version has planned.
   package var warnings: [Problem]?
+  /// What of the media is not in the film. Nil if an earlier version has planned.
+  package var losses: [LossReport]?
   /// Nil if the document has one output. Else the container, the video and the audio are those of the first one with
   /// pictures.
   package var outputs: [OutputReport]?
@@ -68,7 +70,7 @@ package struct PlanReport: Sendable, Hashable, Codable {
     case container, duration, frames
     case video = "picture"
     case audio = "sound"
-    case instructions, segments, damage, warnings, outputs, roundedPlaces
+    case instructions, segments, damage, warnings, losses, outputs, roundedPlaces
   }
 
   init(_ planned: PlannedJob, _ request: JobRequest) throws {
@@ -80,6 +82,7 @@ package struct PlanReport: Sendable, Hashable, Codable {
     segments = []
     damage = DamageReport.list(plan.damage, request)
     warnings = planned.warnings
+    losses = planned.warnings.losses
     outputs = planned.outputs
     roundedPlaces = plan.roundedPlaces
     if let format = plan.format, let encoder = plan.segments.first?.task.encoder {

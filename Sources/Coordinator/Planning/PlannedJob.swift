@@ -9,8 +9,8 @@ import SystemSupport
 /// reads.
 struct PlannedJob: Sendable {
   var plan: RenderPlan
-  /// The video tasks by segment, the audio task, the stitch task. Or, if the segments have to be measured first, their
-  /// measure tasks.
+  /// The video tasks by segment, the audio task, the stitch task; of a film that is copied the stitch task alone. Or, if
+  /// the segments have to be measured first, their measure tasks.
   var tasks: [NewTask]
   /// Also among `tasks`, unless they are measure tasks. Nil: the output has no audio.
   var audio: NewTask?
@@ -38,11 +38,13 @@ struct PlannedJob: Sendable {
     let files = Dictionary(contents.map { ($0.digest.hex, $0) }) { first, _ in first }
     let names = TaskLabel(request)
     tasks = []
-    if let task = plan.passthrough {
-      let size = task.digests.reduce(Int128(0)) { $0 + Int128(files[$1]?.size ?? 0) }
-      audio = try Self.task(
-        .audio, .passthrough(task), label: names.copy(of: task.digests), digests: task.digests, files, build,
-        cost: 1, work: Int(min(size, Int128(NewTask.works.upperBound))), result)
+    if let copy = plan.passthrough {
+      tasks = [
+        try Self.task(
+          .stitch, .passthrough(copy), label: names.copy(of: copy.digests), digests: copy.digests, files, build,
+          cost: 0, work: copy.pictureCount ?? 0, result)
+      ]
+      return
     }
     let ladder = plan.ladder
     outputs = ladder.map { $0.stitches.map(OutputReport.init) }
@@ -231,7 +233,7 @@ enum TaskFingerprint {
 
   /// What takes the place of the build for a probe task, whose result does not depend on it: a description has what is
   /// in the file. To be raised when descriptions change.
-  static let probeVersion = "probe 21"
+  static let probeVersion = "probe 22"
 
   /// - Parameters:
   ///   - build: Of the worker that runs the task: library versions. A probe task's does not depend on it.

@@ -17,7 +17,7 @@ struct TaskCounts: Sendable, Equatable {
     case .probe: probes.total += 1
     case .measure: measures.total += 1
     case .audio: audios.total += 1
-    case .stitch: break
+    case .stitch: work.total += task.work
     case .video:
       videos.total += 1
       work.total += task.work
@@ -32,7 +32,7 @@ struct TaskCounts: Sendable, Equatable {
     case .probe: probes.done += 1
     case .measure: measures.done += 1
     case .audio: audios.done += 1
-    case .stitch: break
+    case .stitch: self.work.done += work
     case .video:
       videos.done += 1
       self.work.done += work

@@ -135,7 +135,7 @@ extension Statement {
       UPDATE sheaf.job SET probes_done = probes_done + (kind = 'probe')::integer,
         measures_done = measures_done + (kind = 'measure')::integer,
         videos_done = videos_done + (kind = 'video')::integer,
-        work_done = work_done + CASE kind WHEN 'video' THEN published.work ELSE 0 END,
+        work_done = work_done + CASE WHEN kind IN ('video', 'stitch') THEN published.work ELSE 0 END,
         audios_done = audios_done + (kind = 'audio')::integer,
         rendering_since = CASE kind WHEN 'probe' THEN rendering_since
           ELSE least(rendering_since, published.granted_at) END

@@ -18,6 +18,10 @@ package final class CopyMuxer: CaptionMuxer {
     /// Degrees clockwise, 0, 90, 180 or 270, by which players turn the pictures, whatever the format states. Nil: as it
     /// states.
     package var rotation: Int?
+    /// Whether the track is carried beside those that were asked for: it is enabled only if it is in its file.
+    package var isCarried = false
+    /// Of the first picture, such as `01:00:00:00`. Nil: none is stated.
+    package var timecode: String?
 
     package init(
       _ format: StoredTrackFormat, isOneFile: Bool, hasShortFrames: Bool, label: TrackLabel? = nil, rotation: Int? = nil
@@ -46,11 +50,13 @@ package final class CopyMuxer: CaptionMuxer {
   ///   - texts: The text tracks, which follow `tracks`.
   ///   - metadata: By libavformat's key, such as `title`.
   ///   - chapters: On the output's timeline, kept to the microsecond.
+  ///   - attachments: Files that the file has in it, of Matroska alone.
   ///   - artwork: The picture that players show for the file.
   ///   - movement: Advanced with every packet that is written.
   package init(
     descriptor: Int32, name: String, container: Container, tracks: [Track], texts: [TextTrack] = [],
-    metadata: [String: String], chapters: [Chapter] = [], artwork: ArtworkFile? = nil, movement: Movement? = nil
+    metadata: [String: String], chapters: [Chapter] = [], attachments: [StoredAttachment] = [],
+    artwork: ArtworkFile? = nil, movement: Movement? = nil
   ) throws(MediaError) {
     timebases = tracks.map(\.format.avTimebase)
     // Matroska's players subtract the codec delay of Opus from the stored times.
@@ -62,7 +68,8 @@ package final class CopyMuxer: CaptionMuxer {
     file.add(metadata)
     for (index, track) in tracks.enumerated() {
       let stream = try file.newStream()
-      try track.format.fill(stream, of: file, hiddenSamples: track.hiddenSamples)
+      try track.format.fill(stream, of: file, hiddenSamples: track.hiddenSamples, isCarried: track.isCarried)
+      if let timecode = track.timecode { av_dict_set(&stream.pointee.metadata, "timecode", timecode, 0) }
       if let label = track.label { file.state(label, of: stream) }
       if let rotation = track.rotation { try file.turn(stream, by: rotation) }
       guard track.format.codec == "flac" else { continue }
@@ -74,6 +81,7 @@ package final class CopyMuxer: CaptionMuxer {
       }
     }
     for text in texts { try file.addStream(text) }
+    for attachment in attachments { try file.add(attachment) }
     try file.add(chapters)
     if let artwork { try file.add(artwork) }
     let timescale = MuxerFile.movieTimescale(timebases.map(\.den))

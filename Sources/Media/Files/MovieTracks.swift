@@ -8,6 +8,8 @@ struct MovieTracks {
     var editList: [UInt8]?
     /// Of its first sample description.
     var cleanAperture: CleanAperture?
+    /// The number of the tracks of which one is played. Nil: it is played whatever others are.
+    var alternateGroup: Int?
   }
 
   /// Units of the movie's time in a second; zero if there is none.
@@ -51,8 +53,14 @@ struct MovieTracks {
     timescale = try contents(of: ["mvhd"], in: boxes).flatMap(Self.numberAfterDates) ?? 0
     for track in boxes where track.type == "trak" {
       let parts = try track.contents.map { range throws(MediaError) in try children(in: range) } ?? []
-      guard let id = try contents(of: ["tkhd"], in: parts).flatMap(Self.numberAfterDates) else { continue }
+      guard let header = try contents(of: ["tkhd"], in: parts), let id = Self.numberAfterDates(header) else { continue }
       var found = Track(editList: try contents(of: ["edts", "elst"], in: parts))
+      // Behind the ID, the duration and the layer.
+      let place = header.first == 1 ? 46 : 34
+      if header.count >= place + 2 {
+        let group = Int(bigEndian(header[place..<(place + 2)]))
+        found.alternateGroup = group == 0 ? nil : group
+      }
       let media = ["mdia", "minf"]
       if try range(of: media + ["vmhd"], in: parts) != nil,
         let descriptions = try range(of: media + ["stbl", "stsd"], in: parts), descriptions.count > 8

@@ -31,6 +31,8 @@ package final class StoredTrackFormat: @unchecked Sendable {
   private let frameRates: (average: AVRational, base: AVRational)
   private let aspect: AVRational
   private let language: String?
+  private let title: String?
+  private let disposition: Int32
   private let sideData: [PacketSideData]
   private let identity: Identity
 
@@ -49,6 +51,8 @@ package final class StoredTrackFormat: @unchecked Sendable {
     frameRates = (stream.pointee.avg_frame_rate, stream.pointee.r_frame_rate)
     aspect = stream.pointee.sample_aspect_ratio
     language = av_dict_get(stream.pointee.metadata, "language", nil, 0).map { String(cString: $0.pointee.value) }
+    title = TrackDescription.title(in: [String: String](metadata: stream.pointee.metadata))
+    disposition = stream.pointee.disposition & ~(AV_DISPOSITION_ATTACHED_PIC | AV_DISPOSITION_TIMED_THUMBNAILS)
     // The orientation, and what displays need for high dynamic range.
     sideData = (0..<Int(stream.pointee.nb_side_data)).compactMap { PacketSideData(stream.pointee.side_data[$0]) }
     let stored = copy.pointee
@@ -175,9 +179,11 @@ package final class StoredTrackFormat: @unchecked Sendable {
   }
 
   /// Sets up a stream of an output for such packets.
-  /// - Parameter hiddenSamples: Of Opus, in place of what the file of the packets states.
+  /// - Parameters:
+  ///   - hiddenSamples: Of Opus, in place of what the file of the packets states.
+  ///   - isCarried: Whether the track is enabled only if it is in its file.
   func fill(
-    _ stream: UnsafeMutablePointer<AVStream>, of file: MuxerFile, hiddenSamples: Int?
+    _ stream: UnsafeMutablePointer<AVStream>, of file: MuxerFile, hiddenSamples: Int?, isCarried: Bool = false
   ) throws(MediaError) {
     try check(avcodec_parameters_copy(stream.pointee.codecpar, parameters), "opening", file.name)
     let filled = stream.pointee.codecpar!
@@ -203,8 +209,9 @@ package final class StoredTrackFormat: @unchecked Sendable {
     // What the container states is shown, whatever the codec states, and muxers want one ratio.
     if aspect.num > 0 { filled.pointee.sample_aspect_ratio = aspect }
     stream.pointee.sample_aspect_ratio = aspect
-    stream.pointee.disposition = AV_DISPOSITION_DEFAULT
+    stream.pointee.disposition = isCarried ? disposition : disposition | AV_DISPOSITION_DEFAULT
     if let language { file.state(language: language, of: stream) }
+    if let title { file.state(TrackLabel(title: title), of: stream) }
     for side in sideData {
       guard let data = av_stream_new_side_data(stream, side.avType, side.bytes.count) else { continue }
       data.update(from: side.bytes, count: side.bytes.count)

@@ -51,6 +51,7 @@ package enum AssetProbe {
       finding.description.discontinuities = discontinuities[finding.index]
       let index = movie?[Int(stream.pointee.id)]
       if let movie, let index { finding.description.misplayedEdits = EditListScan.misplayedEdits(index, of: movie) }
+      finding.description.alternateGroup = index?.alternateGroup
       do throws(MediaError) {
         switch type {
         case .video:
@@ -94,6 +95,7 @@ package enum AssetProbe {
     if !failures.isEmpty { description.failures = failures }
     description.byteCount = source.byteCount
     description.attachedPictures = attachedPictures(demuxer)
+    description.attachments = attachments(demuxer)
     description.chapters = chapters(demuxer, zero: zero)
     if description.duration > .zero {
       description.bitRate = Int(
@@ -182,6 +184,22 @@ package enum AssetProbe {
       pictures.append(picture)
     }
     return pictures.isEmpty ? nil : pictures
+  }
+
+  /// The most attached files that a description has.
+  private static let mostAttachments = 1000
+
+  private static func attachments(_ demuxer: Demuxer) -> [AttachedFile]? {
+    var files: [AttachedFile] = []
+    for case let stream? in demuxer.streams
+    where stream.pointee.codecpar.pointee.codec_type == AVMEDIA_TYPE_ATTACHMENT && files.count < mostAttachments {
+      let metadata = [String: String](metadata: stream.pointee.metadata)
+      files.append(
+        AttachedFile(
+          index: Int(stream.pointee.index), name: metadata["filename"] ?? "a file", mediaType: metadata["mimetype"],
+          byteCount: max(0, Int(stream.pointee.codecpar.pointee.extradata_size))))
+    }
+    return files.isEmpty ? nil : files
   }
 
   /// The most chapters that a description has.

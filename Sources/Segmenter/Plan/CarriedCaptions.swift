@@ -20,7 +20,8 @@ enum CarriedCaptions {
       let range = try edit.exportedRange
       return (range, Int64(clamping: try (range.duration.exact * Rational(1000)).floor))
     }
-    var timelines: [AssetID: CaptionTimeline] = [:]
+    // By asset, and by the track in it.
+    var timelines: [AssetID: [Int: CaptionTimeline]] = [:]
     for captions in edit.captions ?? [] {
       guard case .track(let description) = captions.use, let plain = CaptionCodec(edit.export.container) else {
         continue
@@ -29,9 +30,8 @@ enum CarriedCaptions {
       // Matroska has the author's styles as they are.
       let codec = plain == .subRip && format.hasStyles ? .ass : plain
       let events = try mapErrors(to: PlanError.time("the captions '\(captions.asset)'")) { () throws(TimeError) in
-        // Captions are always of an asset's default text track.
-        let timeline = timelines[captions.asset] ?? CaptionTimeline(format.events)
-        timelines[captions.asset] = timeline
+        let timeline = timelines[captions.asset]?[captions.sourceTrack] ?? CaptionTimeline(format.events)
+        timelines[captions.asset, default: [:]][captions.sourceTrack] = timeline
         return try placed(timeline.events(in: captions.used), of: captions, from: range.start, end: end)
       }
       if let index = texts.firstIndex(where: { $0.description.id != nil && $0.description.id == description.id }) {

@@ -15,13 +15,71 @@ enum PassthroughPlanner {
         try clips(of: track, in: edit, sources)
       }
       guard let clips = tracks.first(where: { !$0.isEmpty }), let end = clips.last?.target.end else { continue }
+      let planned = try clips.map { clip throws(PlanError) in try plan(clip, sources) }
+      if type == .video {
+        let formats = try clips.map { clip throws(PlanError) in try sources.video(of: clip).format }
+        task.pictureCount = zip(planned, formats).reduce(0) { $0 + pictureCount(of: $1.0, $1.1) }
+      }
       task.tracks.append(
         PassthroughTask.Track(
-          type: type, clips: try clips.map { clip throws(PlanError) in try plan(clip, sources) }, duration: end,
+          type: type, clips: planned, duration: end,
           label: type == .video ? edit.export.videoLabel : edit.export.audioLabel,
           rotation: type == .video ? edit.export.rotation : nil))
     }
+    let carried = edit.export.carried ?? CarriedMedia()
+    for track in carried.tracks {
+      let clips = try clips(of: track, in: edit, sources)
+      guard let end = clips.last?.target.end else { continue }
+      var planned = PassthroughTask.Track(
+        type: track.type, clips: try clips.map { clip throws(PlanError) in try plan(clip, sources) }, duration: end)
+      planned.isCarried = true
+      task.tracks.append(planned)
+    }
+    sort(&task.tracks)
+    try stateFormat(of: &task, edit, sources)
+    let attachments = carried.attachments.map {
+      PassthroughTask.Attachment(digest: sources.digest(of: $0.asset), track: $0.index)
+    }
+    if !attachments.isEmpty { task.attachments = attachments }
     return task
+  }
+
+  /// Puts tracks of one type in the order of the first clip's file. A player that takes the first one of a type takes
+  /// the first of the file.
+  private static func sort(_ tracks: inout [PassthroughTask.Track]) {
+    let order: [MediaType] = [.video, .audio, .subtitle, .metadata]
+    tracks.sort { first, second in
+      func place(_ track: PassthroughTask.Track) -> (Int, Int, Int) {
+        // The pictures that the document names stay the first.
+        let isNamed = track.type == .video && track.isCarried == nil
+        return (order.firstIndex(of: track.type) ?? order.count, isNamed ? 0 : 1, track.clips.first?.track ?? 0)
+      }
+      return place(first) < place(second)
+    }
+  }
+
+  /// States what libavformat does not copy with the packets of the first clip.
+  private static func stateFormat(
+    of task: inout PassthroughTask, _ edit: Edit, _ sources: SourceLookup
+  ) throws(PlanError) {
+    guard let place = task.tracks.firstIndex(where: { $0.type == .video && $0.isCarried == nil }),
+      let track = edit.composition.tracks.first(where: { $0.type == .video && !$0.clips.isEmpty })
+    else { return }
+    guard let first = try clips(of: track, in: edit, sources).first else { return }
+    let source = try sources.track(of: first).track
+    if edit.export.container.hasEditLists { task.tracks[place].cleanAperture = source.video?.cleanAperture }
+    if edit.export.carried?.hasTimecode == true {
+      task.tracks[place].timecode = try mapErrors(to: PlanError.time("the timecode")) { () throws(TimeError) in
+        try source.timecode(at: first.source.start)
+      }
+    }
+  }
+
+  /// How many pictures a clip presents.
+  private static func pictureCount(of clip: PassthroughTask.Clip, _ video: VideoFormat) -> Int {
+    let times = video.frames.times
+    let first = times.partitionPoint { (clip.held ?? clip.start) <= $0 }
+    return max(0, times.partitionPoint { clip.end <= $0 } - first)
   }
 
   /// On the output's own timeline.
@@ -57,6 +115,7 @@ enum PassthroughPlanner {
         planned.from = video.keyframes.last { $0.pts <= shown }
         // The first picture is presented from the start on, if the container rounds its time to after it.
         if shown > start, shown - start <= 1 { planned.start = shown }
+        if shown < planned.start { planned.held = shown }
       }
       return planned
     }

@@ -81,17 +81,13 @@ package enum RenderPlanner {
   private static func copying(
     _ edit: Edit, _ range: MediaTimeRange, frameCount: Int, _ lookup: SourceLookup
   ) throws(PlanError) -> RenderPlan {
-    let task = try PassthroughPlanner.task(edit, sources: lookup)
-    var stitch = StitchTask(
-      container: edit.export.container, video: nil, audio: nil,
-      optimizeForNetworkUse: edit.export.optimizeForNetworkUse, metadata: edit.export.metadata)
+    var task = try PassthroughPlanner.task(edit, sources: lookup)
     let hasVideo = task.tracks.contains { $0.type == .video }
     let damage = hasVideo ? try DescribedDamage.shown(by: edit, sources: lookup) : ShownDamage()
-    // Chapters are a track of texts in a movie.
-    let others = (task.texts?.count ?? 0) + (task.chapters == nil ? 0 : 1)
-    stitch.copied = CopiedOutput(
-      durations: task.tracks.map(\.duration), damage: damage.isEmpty ? nil : damage,
-      otherTracks: others == 0 ? nil : others)
+    if !damage.isEmpty { task.damage = damage }
+    let stitch = StitchTask(
+      container: edit.export.container, video: nil, audio: nil,
+      optimizeForNetworkUse: edit.export.optimizeForNetworkUse, metadata: edit.export.metadata)
     var plan = RenderPlan(
       frameCount: frameCount, start: range.start, duration: range.duration, format: nil, instructions: [], segments: [],
       audio: nil, stitch: stitch, damage: damage)

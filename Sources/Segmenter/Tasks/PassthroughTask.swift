@@ -15,6 +15,9 @@ package struct PassthroughTask: Sendable, Hashable, Codable {
     package var discontinuities: [Discontinuity]?
     /// Where reading begins. Nil: at the head of the file.
     package var from: Keyframe?
+    /// The stored timestamp of the picture that is shown at `start` and begins before it: it is presented from `start`
+    /// on. Nil: a picture begins there.
+    package var held: Int64?
     /// The stored timestamps that are presented: from `start` to before `end`.
     package var start: Int64
     package var end: Int64
@@ -48,6 +51,12 @@ package struct PassthroughTask: Sendable, Hashable, Codable {
     /// Degrees clockwise, 0, 90, 180 or 270, by which players turn the pictures, whatever the first clip's track
     /// states. Nil: as it states.
     package var rotation: Int?
+    /// Whether it is carried beside the tracks that the document names. Nil: it is one of these.
+    package var isCarried: Bool?
+    /// Of the first picture. Nil: none is stated.
+    package var timecode: String?
+    /// The part of the pictures that is meant to be seen. Nil: all, or the container does not state it.
+    package var cleanAperture: PixelRect?
 
     package init(type: MediaType, clips: [Clip], duration: MediaTime, label: TrackLabel? = nil, rotation: Int? = nil) {
       self.rotation = rotation
@@ -58,8 +67,20 @@ package struct PassthroughTask: Sendable, Hashable, Codable {
     }
   }
 
+  /// A file in a media file, such as a font.
+  package struct Attachment: Sendable, Hashable, Codable {
+    /// The SHA-256 of the media file, in lower-case hexadecimal.
+    package var digest: String
+    /// The stream's index in it.
+    package var track: Int
+
+    package init(digest: String, track: Int) {
+      (self.digest, self.track) = (digest, track)
+    }
+  }
+
   package var container: Container
-  /// The pictures first.
+  /// The pictures first, then the sound, then captions.
   package var tracks: [Track]
   /// Whether the index is at the start of the file.
   package var optimizeForNetworkUse: Bool
@@ -70,12 +91,17 @@ package struct PassthroughTask: Sendable, Hashable, Codable {
   package var chapters: [Chapter]?
   /// After the tracks. Nil: none.
   package var texts: [StitchedText]?
+  /// The damaged frames that the film shows, as far as the descriptions of its media have them. Nil: none.
+  package var damage: ShownDamage?
+  /// Files that are in the media, and become files in the film. Nil: none.
+  package var attachments: [Attachment]?
+  /// How many pictures are presented. Nil: none.
+  package var pictureCount: Int?
 
   /// Of the files that the task reads, in order of first appearance, each once.
   package var digests: [String] {
     var seen: Set<String> = []
-    return (tracks.flatMap(\.clips).map(\.digest) + [artwork?.digest].compactMap(\.self)).filter {
-      seen.insert($0).inserted
-    }
+    return (tracks.flatMap(\.clips).map(\.digest) + (attachments ?? []).map(\.digest) + [artwork?.digest].compactMap(\.self))
+      .filter { seen.insert($0).inserted }
   }
 }

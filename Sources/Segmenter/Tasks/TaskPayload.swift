@@ -22,9 +22,8 @@ package enum TaskPayload: Sendable, Hashable, Codable {
   case video(VideoTask)
   /// Mixes the audio. The inputs are the task's sources, and the result is a piece.
   case audio(AudioTask)
-  /// Copies stored packets. The inputs are the files that the clips name, and the result is the film but for its index.
-  /// It takes the place of the audio task of a film with the preset `passthrough`, which has no other before its stitch
-  /// task.
+  /// Copies stored packets. The inputs are the files that the clips name and that of the artwork, and the result is the
+  /// film. It is the stitch task of a film with the preset `passthrough`, which has no other after its probe tasks.
   case passthrough(PassthroughTask)
   /// Makes the output file. The inputs are the pieces and the file of the artwork.
   case stitch(StitchTask)
@@ -54,8 +53,6 @@ package struct StitchTask: Sendable, Hashable, Codable {
   package var chapters: [Chapter]?
   /// Degrees clockwise, 90, 180 or 270, by which players turn the pictures. Nil: they do not.
   package var rotation: Int?
-  /// Set if the one input is a film that was copied. Nil: the inputs are pieces.
-  package var copied: CopiedOutput?
   /// After video and audio. Nil: none.
   package var texts: [StitchedText]?
   /// Nil: none.
@@ -90,22 +87,6 @@ package struct PlannedArtwork: Sendable, Hashable, Codable {
     self.track = track
     self.format = format
     self.isForSharing = isForSharing
-  }
-}
-
-/// What remains to be done for a film that was copied.
-package struct CopiedOutput: Sendable, Hashable, Codable {
-  /// Seconds that each track presents, from zero, in the order of the tracks.
-  package var durations: [MediaTime]
-  /// The damaged frames that the film shows, as far as the descriptions of its media have them. Nil: none.
-  package var damage: ShownDamage?
-  /// The tracks of texts and of chapters, which follow. Nil: there are none.
-  package var otherTracks: Int?
-
-  package init(durations: [MediaTime], damage: ShownDamage? = nil, otherTracks: Int? = nil) {
-    self.otherTracks = otherTracks
-    self.durations = durations
-    self.damage = damage
   }
 }
 

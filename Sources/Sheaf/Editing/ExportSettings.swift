@@ -128,12 +128,19 @@ public struct ExportSettings: Sendable, Hashable {
     case asset(AssetID)
   }
 
+  /// What is copied of an asset beside the tracks that an edit names. The raw value is the name in documents.
+  public enum Carried: String, Sendable, Hashable, CaseIterable {
+    case tracks, chapters, timecode, attachments, metadata
+  }
+
   /// Nil: the container's defaults.
   public var preset: Preset?
   /// The part of the composition that is exported. Nil: all of it.
   public var timeRange: MediaTimeRange?
   /// Nil: the film has no metadata but `metadata`.
   public var carriedMetadata: MetadataSource?
+  /// What a film with the preset `passthrough` has beside the tracks of the edit. Nil: all that the assets have.
+  public var carried: [Carried]?
   /// Of `carriedMetadata`.
   public var metadataFilter: MetadataFilter?
   /// Nil: that of `carriedMetadata`, if it has one.
@@ -170,7 +177,7 @@ extension ExportSettings: DocumentValue {
       "'export'",
       [
         "to", "preset", "timeRange", "video", "audio", "optimizeForNetworkUse", "metadata", "carryMetadata",
-        "metadataFilter", "chapters", "artwork", "outputs",
+        "metadataFilter", "chapters", "artwork", "outputs", "carry",
       ])
     self.init(path: try fields.text("to"), optimizeForNetworkUse: try fields.flag("optimizeForNetworkUse") ?? true)
     if let video = fields["video"] { self.video = try Stream(video) }
@@ -195,6 +202,13 @@ extension ExportSettings: DocumentValue {
         self.artwork = .asset(try artwork.text)
       }
     }
+    if let carried = fields["carry"] {
+      if case .boolean(let isCarried) = carried.content {
+        self.carried = isCarried ? Carried.allCases : []
+      } else {
+        self.carried = try carried.list { (value) throws(DocumentError) in try value.choice("carried kind") }
+      }
+    }
     metadataFilter = try fields.choice("metadataFilter", "metadata filter")
     for (key, text) in try fields["metadata"]?.members ?? [] { metadata[key] = try text.text }
     chapters = try fields.list("chapters")
@@ -210,6 +224,7 @@ extension ExportSettings: DocumentValue {
       ("carryMetadata", carriedMetadata.map { $0.written }),
       ("metadataFilter", metadataFilter.map { .text($0.rawValue) }), try JSONValue.member("chapters", chapters),
       ("artwork", artwork.map { $0.written }), try JSONValue.member("outputs", outputs),
+      ("carry", carried.map { .array($0.map { .text($0.rawValue) }) }),
     ])
   }
 }

@@ -60,6 +60,8 @@ public final class ExportSession: Sendable {
     public var segments: Int
     /// What is allowed in the edit but most likely not meant.
     public var warnings: [Edit.Problem]
+    /// What of the media is not in the film, though the edit does not leave it out. Each is among the warnings too.
+    public var losses: [LossReport] { warnings.losses }
   }
 
   public let edit: Edit

@@ -195,14 +195,8 @@ extension WriterPlan {
     _ tracks: [CopiedFilm.Track], container: Container, optimizeForNetworkUse: Bool, metadata: [String: String],
     to descriptor: Int32
   ) throws {
-    guard container.hasEditLists else {
-      return try CopiedFilm.write(tracks, container: container, metadata: metadata, to: descriptor) { _ in }
-    }
-    let film = try OpenFile.unnamed()
-    try CopiedFilm.write(tracks, container: container, metadata: metadata, to: film.descriptor) { _ in }
-    try MovieIndex.finish(
-      CopiedOutput(durations: tracks.map(\.plan.duration)), container: container, indexFirst: optimizeForNetworkUse,
-      film: film.source(), to: descriptor
+    try CopiedFilm.write(
+      tracks, container: container, optimizeForNetworkUse: optimizeForNetworkUse, metadata: metadata, to: descriptor
     ) { _ in }
   }
 }

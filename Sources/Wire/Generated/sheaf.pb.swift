@@ -1269,9 +1269,24 @@ package nonisolated struct Sheaf_Problem: Sendable {
 
   package var message: String = String()
 
+  /// Of a warning that something of the media is not in the film: what, such as track or chapter. Empty: of any other.
+  package var lost: String = String()
+
+  /// The number of the stream in the file that it was of. None: it was not of one stream.
+  package var lostTrack: UInt32 {
+    get {_lostTrack ?? 0}
+    set {_lostTrack = newValue}
+  }
+  /// Returns true if `lostTrack` has been explicitly set.
+  package var hasLostTrack: Bool {self._lostTrack != nil}
+  /// Clears the value of `lostTrack`. Subsequent reads from it will return its default value.
+  package mutating func clearLostTrack() {self._lostTrack = nil}
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
+
+  fileprivate var _lostTrack: UInt32? = nil
 }
 
 package nonisolated struct Sheaf_StatusQuery: Sendable {
@@ -3519,7 +3534,7 @@ nonisolated extension Sheaf_SubmitReply: SwiftProtobuf.Message, SwiftProtobuf._M
 
 nonisolated extension Sheaf_Problem: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".Problem"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}pointer\0\u{1}message\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}pointer\0\u{1}message\0\u{1}lost\0\u{3}lost_track\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -3529,24 +3544,38 @@ nonisolated extension Sheaf_Problem: SwiftProtobuf.Message, SwiftProtobuf._Messa
       switch fieldNumber {
       case 1: try { try decoder.decodeSingularStringField(value: &self.pointer) }()
       case 2: try { try decoder.decodeSingularStringField(value: &self.message) }()
+      case 3: try { try decoder.decodeSingularStringField(value: &self.lost) }()
+      case 4: try { try decoder.decodeSingularUInt32Field(value: &self._lostTrack) }()
       default: break
       }
     }
   }
 
   package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
     if !self.pointer.isEmpty {
       try visitor.visitSingularStringField(value: self.pointer, fieldNumber: 1)
     }
     if !self.message.isEmpty {
       try visitor.visitSingularStringField(value: self.message, fieldNumber: 2)
     }
+    if !self.lost.isEmpty {
+      try visitor.visitSingularStringField(value: self.lost, fieldNumber: 3)
+    }
+    try { if let v = self._lostTrack {
+      try visitor.visitSingularUInt32Field(value: v, fieldNumber: 4)
+    } }()
     try unknownFields.traverse(visitor: &visitor)
   }
 
   package static func ==(lhs: Sheaf_Problem, rhs: Sheaf_Problem) -> Bool {
     if lhs.pointer != rhs.pointer {return false}
     if lhs.message != rhs.message {return false}
+    if lhs.lost != rhs.lost {return false}
+    if lhs._lostTrack != rhs._lostTrack {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

@@ -23,6 +23,8 @@ struct Agent: Sendable {
     var source: any ProcessSource
     /// The disk that the worker's cache and the tasks' outputs are on.
     var disk: DiskWatch
+    /// The folder of the coordinator's content store. Nil: it is not on this machine.
+    var contentStore: String?
   }
 
   private enum Occurrence: Sendable {
@@ -111,7 +113,10 @@ struct Agent: Sendable {
   private func work() async {
     let clock = ContinuousClock()
     let start = clock.now
-    let executor = RenderTaskExecutor(source: settings.source, opener: opener, coordinator: coordinatorContent) {
+    let executor = RenderTaskExecutor(
+      source: settings.source, opener: opener, coordinator: coordinatorContent,
+      sharedStore: settings.contentStore.map { SharedStore(directory: $0, logger: logger) }
+    ) {
       post.yield(.event($0))
     }
     var state = AgentState(settings.state)

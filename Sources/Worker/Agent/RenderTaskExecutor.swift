@@ -37,17 +37,20 @@ actor RenderTaskExecutor {
   private let source: any ProcessSource
   private let opener: InputOpener
   private let coordinator: CoordinatorContent
+  /// Nil: results are sent to the coordinator.
+  private let sharedStore: SharedStore?
   private let post: @Sendable (AgentEvent) -> Void
   private var runs: [RunID: Run] = [:]
 
   /// - Parameter post: Called with the events of the runs.
   init(
-    source: any ProcessSource, opener: InputOpener, coordinator: CoordinatorContent,
+    source: any ProcessSource, opener: InputOpener, coordinator: CoordinatorContent, sharedStore: SharedStore? = nil,
     post: @escaping @Sendable (AgentEvent) -> Void
   ) {
     self.source = source
     self.opener = opener
     self.coordinator = coordinator
+    self.sharedStore = sharedStore
     self.post = post
   }
 
@@ -84,6 +87,8 @@ actor RenderTaskExecutor {
     runs[id]?.background?.cancel()
     runs[id]?.background = Task {
       do {
+        // The coordinator finds it there, and asks for no bytes.
+        await sharedStore?.add(product)
         try await exchange.upload(product.file, product.content) { [post] in post(.uploading(id, bytes: $0)) }
         post(.uploaded(id))
       } catch let error as WireError where error.code == .closed {

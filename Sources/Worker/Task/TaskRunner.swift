@@ -54,7 +54,8 @@ struct TaskRunner {
         return try AudioRenderer.render(
           task, inputs: sources, to: output.descriptor, movement: movement, progress: progress)
       case .passthrough(let task):
-        try CopiedFilm.copy(task, inputs: sources, to: output.descriptor, movement: movement, progress: progress)
+        return try CopiedFilm.copy(
+          task, inputs: sources, to: output.descriptor, movement: movement, progress: progress)
       case .stitch(let task):
         return try OutputStitcher.stitch(
           task, pieces: inputs.map(\.source), to: output.descriptor, movement: movement, progress: progress)
@@ -166,7 +167,7 @@ extension TaskFailure {
   fileprivate init(_ error: StitchError) {
     let end: AttemptEnd =
       switch error.code {
-      case .piece: .media
+      case .piece, .output: .media
       case .media(let error): AttemptEnd(error)
       case .infrastructure: .released
       case .task: .document

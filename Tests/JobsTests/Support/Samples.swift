@@ -14,12 +14,12 @@ func content(_ number: Int, size: Int64 = 10) -> Content { Content(digest: diges
 
 extension NewTask {
   static func sample(
-    _ kind: TaskKind, _ number: Int = 0, cost: Double = 1, work: Int64 = 100, inputs: [Content] = [],
+    _ kind: TaskKind, _ number: Int = 0, cost: Double = 1, work: Int64? = nil, inputs: [Content] = [],
     cached: Content? = nil
   ) -> NewTask {
     NewTask(
       kind: kind, label: "label \(number)", payload: Array("\(kind.rawValue) \(number)".utf8), inputs: inputs,
-      fingerprint: digest(0xf000 + number), cost: cost, work: work, cached: cached)
+      fingerprint: digest(0xf000 + number), cost: cost, work: work ?? (kind == .stitch ? 0 : 100), cached: cached)
   }
 }
 

@@ -1,0 +1,339 @@
+/// `export.carry`: what a film that is copied has beside the tracks that its document names.
+enum CarriedKind: String, CaseIterable, Sendable, Hashable {
+  /// Other languages, other views, captions and data.
+  case tracks
+  case chapters
+  case timecode
+  /// Such as fonts.
+  case attachments
+  /// With the picture that players show for the file.
+  case metadata
+
+  static let key = "carry"
+}
+
+extension DocumentReader {
+  /// Reads `export.carry`. Nil: it is not given.
+  mutating func carried(_ value: JSONValue?, isPassthrough: Bool) -> Set<CarriedKind>? {
+    guard let value else { return nil }
+    if !isPassthrough {
+      problems.add(
+        value.pointer,
+        "it is for the preset '\(Passthrough.name)', which copies what is stored; in a film that is rendered, tracks, "
+          + "chapters and metadata are those of the document")
+    }
+    if case .boolean(let isCarried) = value.content { return isCarried ? Set(CarriedKind.allCases) : [] }
+    guard case .array = value.content else {
+      problems.add(
+        value.pointer, "\(value.shown) should be true, false, or an array of \(list(CarriedKind.allCases.map(\.rawValue)))")
+      return nil
+    }
+    return Set(items(value, "what is carried").compactMap { choice($0, "carried kind") })
+  }
+}
+
+/// What a film that is copied has beside the tracks that its document names.
+public struct CarriedMedia: Sendable, Hashable, Codable {
+  /// A file that another file has in it, such as a font.
+  public struct Attachment: Sendable, Hashable, Codable {
+    public var asset: AssetID
+    /// The stream's index in the asset.
+    public var index: Int
+
+    public init(asset: AssetID, index: Int) {
+      (self.asset, self.index) = (asset, index)
+    }
+  }
+
+  /// Their clips are on the film's timeline and follow one another as those of the tracks that are named.
+  public var tracks: [CompositionTrack] = []
+  public var attachments: [Attachment] = []
+  /// Whether the timecode of the pictures is stated.
+  public var hasTimecode = false
+
+  public init() {}
+}
+
+extension Lowering {
+  /// Finds what is carried of the clips that are copied, and reports what is not as losses.
+  /// - Parameters:
+  ///   - clips: The clips that are copied, in order: of the pictures, or of the sound if there are none.
+  ///   - sound: Those of the sound.
+  ///   - types: Of the tracks that are copied.
+  ///   - range: Of the film, what is exported.
+  mutating func carriedMedia(
+    of clips: [Clip], sound: [Clip], _ container: Container, copies types: Set<MediaType>, in range: MediaTimeRange
+  ) -> (media: CarriedMedia, captions: [Captions]) {
+    var media = CarriedMedia()
+    var captions: [Captions] = []
+    let clips = clips.filter { $0.target.start < range.end && range.start < $0.target.end }
+    guard let first = clips.first, let asset = assets[first.asset] else { return (media, []) }
+    let kinds = document.export.carried ?? Set(CarriedKind.allCases)
+    let named = Set((clips + sound).filter { $0.asset == first.asset }.map(\.sourceTrack))
+    if kinds.contains(.tracks) {
+      for track in asset.tracks where !named.contains(track.index) && isCarried(track, types, hasSound: !sound.isEmpty) {
+        let obstacle = obstacle(to: track, container) ?? obstacle(toJoining: track, clips, container)
+        if let obstacle {
+          lose(.track, track.index, first.asset, "\(track.title) is left out: \(obstacle)")
+          continue
+        }
+        let carried = clips.compactMap { clip in
+          match(track, of: first.asset, in: clip).map { found in
+            var clip = clip
+            (clip.sourceTrack, clip.trackNumber) = (found.index, nil)
+            return found.type == .subtitle ? clip : clip.ending(with: found)
+          }
+        }
+        let isConverted = track.type == .subtitle && !container.storesCaptions(track.codec)
+        if isConverted {
+          captions += carried.map { Self.captions($0, track) }
+          if track.captions?.hasStyles == true, container != .mkv {
+            lose(.captionStyle, track.index, first.asset, "the styles of \(track.title) are left out: \(container) has none")
+          }
+        } else {
+          media.tracks.append(
+            CompositionTrack(id: "carried\(media.tracks.count + 1)", type: track.type, clips: carried))
+        }
+        loseDispositions(track, first.asset, container, kept: isConverted ? [] : container.dispositions)
+      }
+      for failure in asset.failures ?? [] where !named.contains(failure.index) {
+        lose(
+          .track, failure.index, first.asset,
+          "track \(failure.index) (\(failure.type), \(failure.codec)) is left out: \(failure.message)")
+      }
+    }
+    for index in named.sorted() {
+      if let track = asset.tracks.first(where: { $0.index == index }) {
+        loseDispositions(track, first.asset, container, kept: container.dispositions)
+      }
+    }
+    carryTimecode(asset, first, kinds, container, types, &media)
+    carryAttachments(clips, kinds, container, &media)
+    loseClean(clips, container)
+    return (media, captions)
+  }
+
+  /// Whether a track is one that a film of these types can be expected to have.
+  private func isCarried(_ track: TrackDescription, _ types: Set<MediaType>, hasSound: Bool) -> Bool {
+    switch track.type {
+    case .video: types.contains(.video)
+    // Sound that the document leaves out is left out in every language.
+    case .audio: types.contains(.audio) && hasSound
+    // The container's own ways of storing timecode and chapters.
+    case .subtitle: true
+    case .metadata: !track.isTimecode && !track.isChapterList
+    }
+  }
+
+  /// Why a container cannot hold a track beside the others. Nil: it can.
+  private func obstacle(to track: TrackDescription, _ container: Container) -> String? {
+    guard container.hasManyTracks else { return "\(container) has one track" }
+    switch track.type {
+    case .video, .audio:
+      if track.video?.isStill == true { return "it is a still picture" }
+      if track.video?.lacksStoredTimes == true { return "its file does not store when each picture is shown" }
+      return Passthrough.obstacle(track.codec, in: container)
+    case .subtitle:
+      if container.storesCaptions(track.codec) || track.captions != nil && container.hasTextTracks { return nil }
+      return "\(track.codec) captions cannot be copied into \(container)"
+    case .metadata: return "data of this kind cannot be copied into \(container)"
+    }
+  }
+
+  /// Why what the clips have of a track cannot be joined. Nil: it can.
+  private func obstacle(toJoining track: TrackDescription, _ clips: [Clip], _ container: Container) -> String? {
+    guard let first = clips.first else { return nil }
+    for (index, clip) in clips.enumerated() {
+      guard let found = match(track, of: first.asset, in: clip) else {
+        return "'\(clip.asset)' at \(seconds(clip.target.start)) has no such track"
+      }
+      if track.type == .video || track.type == .audio {
+        if let difference = found.difference(from: track) {
+          return "that of '\(clip.asset)' at \(seconds(clip.target.start)) cannot follow it, because \(difference)"
+        }
+        let isInside = index < clips.count - 1
+        if isInside, found.range.end < clip.source.end || index > 0 && clip.source.start < found.range.start {
+          return "it has a gap where clips are joined"
+        }
+      }
+      if track.type == .video, !isCuttable(found, clip, isFirst: index == 0, isLast: index == clips.count - 1, container) {
+        return "it is cut where it has no keyframe"
+      }
+    }
+    return nil
+  }
+
+  private func isCuttable(
+    _ track: TrackDescription, _ clip: Clip, isFirst: Bool, isLast: Bool, _ container: Container
+  ) -> Bool {
+    guard let video = track.video else { return true }
+    do throws(TimeError) {
+      let start = try video.isStart(track.firstFrame(in: clip.source.start))
+      let next = try track.firstFrame(from: clip.source.end)
+      let end = next == nil || video.isStart(next)
+      return (start || isFirst && container.hasEditLists) && (end || isLast && container.hasEditLists)
+    } catch {
+      return false
+    }
+  }
+
+  /// The track of a clip's asset that follows a track of the first clip's asset: itself, or the one in the same place
+  /// among those of its type.
+  private func match(_ track: TrackDescription, of first: AssetID, in clip: Clip) -> TrackDescription? {
+    if clip.asset == first { return track }
+    guard let place = assets[first]?.tracks.filter({ $0.type == track.type }).firstIndex(of: track),
+      let others = assets[clip.asset]?.tracks.filter({ $0.type == track.type }), others.indices.contains(place)
+    else { return nil }
+    return others[place]
+  }
+
+  /// Captions that are stored in another way in the output.
+  private static func captions(_ clip: Clip, _ track: TrackDescription) -> Captions {
+    let shift = try? clip.target.start - clip.source.start
+    let label = TrackLabel(language: track.language, title: track.storedTitle)
+    var description = CaptionTrack(label: label, isDefault: track.isEnabled)
+    description.id = "carried \(track.index)"
+    return Captions(
+      asset: clip.asset, sourceTrack: clip.sourceTrack, start: shift ?? .zero, source: clip.source,
+      use: .track(description))
+  }
+
+  private mutating func carryTimecode(
+    _ asset: AssetDescription, _ clip: Clip, _ kinds: Set<CarriedKind>, _ container: Container,
+    _ types: Set<MediaType>, _ media: inout CarriedMedia
+  ) {
+    let track = asset.tracks.first { $0.index == clip.sourceTrack && $0.type == .video }
+    let hasTimecode = track?.timecode != nil || asset.tracks.contains(where: \.isTimecode)
+    guard kinds.contains(.timecode), hasTimecode, types.contains(.video) else { return }
+    guard let track, track.timecode != nil else {
+      return lose(.timecode, nil, clip.asset, "the timecode is left out: it is not of the track that is copied")
+    }
+    guard container == .mov || container == .mp4 || container == .mkv else {
+      return lose(.timecode, track.index, clip.asset, "the timecode is left out: \(container) has none")
+    }
+    media.hasTimecode = true
+  }
+
+  private mutating func carryAttachments(
+    _ clips: [Clip], _ kinds: Set<CarriedKind>, _ container: Container, _ media: inout CarriedMedia
+  ) {
+    guard kinds.contains(.attachments) else { return }
+    var seen: Set<AssetID> = []
+    for clip in clips where seen.insert(clip.asset).inserted {
+      for attachment in assets[clip.asset]?.attachments ?? [] {
+        if container == .mkv {
+          media.attachments.append(CarriedMedia.Attachment(asset: clip.asset, index: attachment.index))
+        } else {
+          lose(
+            .attachment, attachment.index, clip.asset,
+            "the attached file '\(attachment.name.shortened)' is left out: \(container) has none")
+        }
+      }
+    }
+  }
+
+  private mutating func loseClean(_ clips: [Clip], _ container: Container) {
+    guard !container.hasEditLists, let clip = clips.first,
+      let track = assets[clip.asset]?.tracks.first(where: { $0.index == clip.sourceTrack }),
+      track.video?.cleanAperture != nil
+    else { return }
+    lose(
+      .cleanAperture, track.index, clip.asset,
+      "the clean aperture of \(track.title) is left out: \(container) has none, and players show all of its pictures")
+  }
+
+  private mutating func loseDispositions(
+    _ track: TrackDescription, _ asset: AssetID, _ container: Container, kept: Set<String>
+  ) {
+    let lost = (track.characteristics ?? []).filter { !kept.contains($0) }
+    guard !lost.isEmpty else { return }
+    lose(.disposition, track.index, asset, "\(container) does not state of \(track.title) that it is \(list(lost))")
+  }
+
+  /// Records that something of an asset is not in the output.
+  mutating func lose(_ what: Loss.Kind, _ track: Int?, _ asset: AssetID, _ why: String) {
+    let problem = Problem(asset: asset, message: why)
+    losses.append(Problem(pointer: problem.pointer, message: why, loss: Loss(what: what, track: track)))
+  }
+}
+
+extension Clip {
+  /// The clip, or the part of it that a track which ends before it has.
+  fileprivate func ending(with track: TrackDescription) -> Clip {
+    guard track.range.end < source.end, source.start < track.range.end,
+      let length = try? track.range.end - source.start,
+      let used = try? MediaTimeRange(start: source.start, duration: length),
+      let place = try? MediaTimeRange(start: target.start, duration: length)
+    else { return self }
+    var clip = self
+    (clip.source, clip.target) = (used, place)
+    return clip
+  }
+}
+
+extension TrackDescription {
+  /// Such as `track 2 (aac, deu)`, for messages.
+  var title: String {
+    let parts = [codec, language].compactMap(\.self)
+    return "track \(index) (\(list(parts)))"
+  }
+
+  /// A track of a movie that counts the pictures.
+  var isTimecode: Bool { type == .metadata && formatTag == "tmcd" }
+
+  /// A movie's track of the titles of chapters.
+  var isChapterList: Bool { type == .metadata && formatTag == "text" }
+
+  /// That of the first picture, such as `01:00:00:00`.
+  public var timecode: String? { metadata["timecode"] ?? metadata["TIMECODE"] }
+
+  /// For people. Nil: none that an author has given.
+  public var storedTitle: String? { Self.title(in: metadata) }
+
+  /// In what a file states of a track.
+  package static func title(in metadata: [String: String]) -> String? {
+    if let title = metadata["title"], !title.isEmpty { return title }
+    guard let name = metadata["handler_name"], !name.isEmpty, !handlers.contains(name), !name.hasPrefix("Core Media")
+    else { return nil }
+    return name
+  }
+
+  /// What programs write where they have no title.
+  private static let handlers: Set<String> = [
+    "VideoHandler", "SoundHandler", "SubtitleHandler", "DataHandler", "TimeCodeHandler", "TextHandler", "GPAC ISO Video Handler",
+    "GPAC ISO Audio Handler", "Apple Video Media Handler", "Apple Sound Media Handler", "Mainconcept Video Media Handler",
+    "Mainconcept MP4 Video Media Handler", "Mainconcept MP4 Sound Media Handler", "#Mainconcept MP4 Sound Media Handler",
+    "VideoHandle", "SoundHandle", "ISO Media file produced by Google Inc.",
+  ]
+}
+
+extension Container {
+  /// Whether files can have several tracks of a type.
+  fileprivate var hasManyTracks: Bool {
+    switch self {
+    case .mp4, .mov, .m4v, .m4a, .mkv, .webm: true
+    case .mxf, .wav, .flac, .mp3, .ogg: false
+    }
+  }
+
+  /// Whether captions of a codec are copied as they are stored.
+  func storesCaptions(_ codec: String) -> Bool {
+    switch self {
+    case .mp4, .mov, .m4v: codec == "mov_text"
+    case .mkv: ["subrip", "ass", "webvtt", "hdmv_pgs_subtitle", "dvd_subtitle", "dvb_subtitle"].contains(codec)
+    case .webm: codec == "webvtt"
+    case .m4a, .mxf, .wav, .flac, .mp3, .ogg: false
+    }
+  }
+
+  /// libavformat's names of what files state of a track besides whether it is enabled.
+  fileprivate var dispositions: Set<String> {
+    switch self {
+    case .mkv: ["dub", "original", "comment", "forced", "hearing_impaired", "visual_impaired"]
+    case .webm: ["forced"]
+    case .mp4, .m4v:
+      ["dub", "comment", "forced", "hearing_impaired", "visual_impaired", "captions", "descriptions"]
+    default: []
+    }
+  }
+}

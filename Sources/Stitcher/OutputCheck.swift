@@ -1,0 +1,118 @@
+import CompositionModel
+import Glibc
+import Media
+import SystemSupport
+
+/// Whether an output that has been written is the one that was planned. It is read again before it is published.
+enum OutputCheck {
+  /// A track of pictures or of sound as it was planned.
+  struct Track: Sendable, Hashable {
+    var type: MediaType
+    /// libavcodec's name of the codec.
+    var codec: String
+    /// Of the stored packets.
+    var packetCount: Int
+    /// Seconds that are presented, from zero.
+    var duration: Double
+    /// Of the longest packet, in seconds: what containers without edit lists may present more or less.
+    var longestPacket: Double
+
+    init(type: MediaType, codec: String, packetCount: Int, duration: Double, longestPacket: Double) {
+      (self.type, self.codec, self.packetCount) = (type, codec, packetCount)
+      (self.duration, self.longestPacket) = (duration, longestPacket)
+    }
+
+    /// Of pieces.
+    init(_ track: FileMuxer.Track) {
+      codec = track.header.codec
+      packetCount = track.packetCount
+      duration = track.duration.approximateSeconds
+      let tick = track.header.timebase.approximateSeconds
+      switch track.header.media {
+      case .video: (type, longestPacket) = (.video, tick)
+      case .audio(let audio): (type, longestPacket) = (.audio, Double(audio.frameSize) * tick)
+      }
+    }
+  }
+
+  /// - Parameter range: The place of the output in the file.
+  /// - Throws: As the other.
+  static func check(
+    writtenTo descriptor: Int32, _ range: Range<Int64>, container: Container, tracks: [Track], textCount: Int,
+    movement: Movement?
+  ) throws(StitchError) {
+    let copy = dup(descriptor)
+    guard copy >= 0 else { throw StitchError(.infrastructure, "the output cannot be read: \(SystemError(errno, "dup"))") }
+    try check(
+      PartByteSource(FileByteSource(descriptor: copy), range), container: container, tracks: tracks,
+      textCount: textCount, movement: movement)
+  }
+
+  /// - Parameters:
+  ///   - tracks: In the order of the output.
+  ///   - textCount: How many tracks of captions follow.
+  /// - Throws: `.output` with all that differs.
+  static func check(
+    _ source: any ByteSource, container: Container, tracks: [Track], textCount: Int, movement: Movement?
+  ) throws(StitchError) {
+    let end = tracks.map(\.duration).max() ?? 0
+    let written: WrittenFile
+    do throws(MediaError) {
+      written = try WrittenFile(source, name: "the output", container: container, end: end, movement: movement)
+    } catch {
+      switch error.code {
+      case .io, .outOfSpace, .outOfMemory: throw StitchError(.infrastructure, "\(error)")
+      default: throw StitchError(.output, "it cannot be read: \(error)")
+      }
+    }
+    let differences = differences(written.tracks, tracks, textCount, container)
+    guard differences.isEmpty else { throw StitchError(.output, differences.joined(separator: "; ")) }
+  }
+
+  /// What differs, each as a sentence.
+  static func differences(
+    _ found: [WrittenFile.Track], _ tracks: [Track], _ textCount: Int, _ container: Container
+  ) -> [String] {
+    let media = found.filter { $0.type == .video || $0.type == .audio }
+    guard media.map(\.type) == tracks.map(\.type), media.map(\.codec) == tracks.map(\.codec) else {
+      return ["it has the tracks \(list(media.map(\.codec))), and not \(list(tracks.map(\.codec)))"]
+    }
+    var differences = zip(media, tracks).enumerated().flatMap { index, track in
+      self.differences(track.0, track.1, container).map { "track \(index) (\(track.1.codec)) \($0)" }
+    }
+    let texts = found.count { $0.type == .subtitle }
+    if texts != textCount { differences.append("it has \(texts) tracks of captions, and not \(textCount)") }
+    return differences
+  }
+
+  private static func differences(_ found: WrittenFile.Track, _ track: Track, _ container: Container) -> [String] {
+    var differences: [String] = []
+    // The index of a movie counts samples of PCM, not packets.
+    let isPCM = track.codec.hasPrefix("pcm_")
+    if let count = found.packetCount, !isPCM, count != track.packetCount {
+      differences.append("has \(count) packets, and not \(track.packetCount)")
+    }
+    switch found.picture {
+    case .missing?: differences.append("shows no picture")
+    case .undecodable?: differences.append("begins with pictures that cannot be decoded")
+    case .decoded?, .untried?, nil: break
+    }
+    let slack = slack(of: track, container)
+    if let start = found.start, slack < start.magnitude {
+      differences.append("starts at \(rounded(start)) s, and not at 0 s")
+    }
+    if let end = found.end, slack < (end - track.duration).magnitude {
+      differences.append("ends at \(rounded(end)) s, and not at \(rounded(track.duration)) s")
+    }
+    return differences
+  }
+
+  /// By how many seconds the ends of a track may be elsewhere, as far as the container can state them.
+  private static func slack(of track: Track, _ container: Container) -> Double {
+    container.hasEditLists ? 0.002 : 0.002 + 4 * max(track.longestPacket, 0.03)
+  }
+
+  private static func rounded(_ seconds: Double) -> Double { (seconds * 1e6).rounded() / 1e6 }
+
+  private static func list(_ names: [String]) -> String { names.isEmpty ? "none" : names.joined(separator: ", ") }
+}

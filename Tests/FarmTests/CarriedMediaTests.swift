@@ -1,0 +1,219 @@
+import Foundation
+import TestMedia
+import TestPrograms
+import Testing
+
+/// What a copy has beside the tracks that its document names. ffprobe and ffmpeg are the oracles.
+struct CarriedMediaTests {
+  private let files: Workspace
+
+  init() throws {
+    files = try Workspace()
+  }
+
+  private static let captions = """
+    1
+    00:00:00,500 --> 00:00:01,500
+    Hello
+
+    2
+    00:00:02,000 --> 00:00:03,000
+    World
+
+    """
+
+  private static let metadata = """
+    ;FFMETADATA1
+    title=My film
+    [CHAPTER]
+    TIMEBASE=1/1000
+    START=0
+    END=2000
+    title=One
+    [CHAPTER]
+    TIMEBASE=1/1000
+    START=2000
+    END=4000
+    title=Two
+    """
+
+  /// 4 s of pictures, two languages, captions and two chapters; QuickTime files have a timecode, and Matroska files an
+  /// attached file.
+  private func source(_ name: String, captions codec: String) throws -> String {
+    let path = files.path(name)
+    let texts = try files.write(Self.captions, to: "captions.srt")
+    let metadata = try files.write(Self.metadata, to: "metadata.txt")
+    let attached = try files.write("not really a font", to: "face.ttf")
+    _ = try Tool.ffmpeg(
+      [
+        "-f", "lavfi", "-i", "testsrc2=size=160x120:rate=25:duration=4", "-f", "lavfi", "-i", "sine=440:d=4", "-f",
+        "lavfi", "-i", "sine=880:d=4", "-i", texts, "-i", metadata, "-map", "0", "-map", "1", "-map", "2", "-map", "3",
+        "-map_metadata", "4", "-map_chapters", "4", "-c:v", "libx264", "-g", "25", "-bf", "2", "-c:a", "aac", "-c:s",
+        codec, "-metadata:s:a:0", "language=eng", "-metadata:s:a:1", "language=deu", "-metadata:s:s:0", "language=fra",
+        "-disposition:a:0", "default", "-disposition:a:1", name.hasSuffix("mov") ? "0" : "visual_impaired",
+        "-disposition:s:0", name.hasSuffix("mkv") ? "forced" : "0",
+      ] + (name.hasSuffix("mov") ? ["-timecode", "01:00:00:00"] : [])
+        + (name.hasSuffix("mkv") ? ["-attach", attached, "-metadata:s:t", "mimetype=font/ttf"] : []) + [path])
+    return path
+  }
+
+  fileprivate struct Report: Decodable {
+    struct Loss: Decodable, Equatable {
+      var what: String
+      var `where`: String
+      var track: Int?
+      var why: String
+    }
+    struct Problem: Decodable {
+      var message: String
+    }
+    var losses: [Loss]?
+    var warnings: [Problem]?
+    var frames: Int?
+  }
+
+  /// - Parameters:
+  ///   - clips: Of the asset `a`.
+  ///   - export: Further keys of `export`.
+  private func copy(
+    _ source: String, to film: String, _ clips: String = #"{ "asset": "a" }"#, export: String = ""
+  ) async throws -> Report {
+    let edit = try files.write(
+      """
+      { "sheaf": 1, "assets": { "a": "\(source)" },
+        "tracks": [ { "type": "video", "sound": true, "clips": [ \(clips) ] } ],
+        "export": { "to": "\(film)", "preset": "passthrough"\(export) } }
+      """, to: "edit.json")
+    let result = try await Command.sheaf("render", edit, "--store", files.path("store"), "--json").run()
+    try #require(result.status == 0, "\(result.errors)")
+    return try JSONDecoder().decode(Report.self, from: Data(result.output.utf8))
+  }
+
+  private func probe(_ path: String, _ arguments: String...) throws -> [String] {
+    let output = try Tool.run("ffprobe", ["-v", "error"] + arguments + ["-of", "compact", path]).output
+    return String(decoding: output, as: UTF8.self).split(separator: "\n").map { String($0).trimmingCharacters(in: .whitespaces) }
+      .filter { !$0.isEmpty }
+  }
+
+  private func streams(_ path: String) throws -> [String] {
+    try probe(
+      path, "-show_entries",
+      "stream=codec_type,codec_name,nb_frames:stream_tags=language,timecode:stream_disposition=default,forced,visual_impaired")
+  }
+
+  /// The digests of all packets of each track that has media.
+  private func packets(_ path: String) throws -> [Substring] {
+    let list = try Tool.run(
+      "ffmpeg", ["-v", "error", "-i", path, "-map", "0:v", "-map", "0:a", "-map", "0:s", "-c", "copy", "-f", "streamhash", "-"]
+    ).output
+    return String(decoding: list, as: UTF8.self).split(separator: "\n")
+  }
+
+  @Test(arguments: [("film.mov", "mov_text"), ("film.mp4", "mov_text"), ("film.mkv", "subrip")])
+  func `a copy of a whole film has all that the film has`(name: String, captions: String) async throws {
+    defer { files.remove() }
+    let source = try source(name, captions: captions)
+    let film = files.path("copy." + name.suffix(3))
+    let report = try await copy(source, to: film)
+    #expect(report.losses == [] && report.warnings?.isEmpty == true && report.frames == 100)
+    #expect(try streams(film) == streams(source))
+    #expect(try packets(film) == packets(source))
+    #expect(try probe(film, "-show_chapters") == probe(source, "-show_chapters"))
+    #expect(try probe(film, "-show_entries", "format_tags=title") == ["format|tag:title=My film"])
+  }
+
+  @Test func `what the document does not want is left out without a warning`() async throws {
+    defer { files.remove() }
+    let source = try source("film.mov", captions: "mov_text")
+    let film = files.path("copy.mov")
+    let report = try await copy(source, to: film, export: #", "carry": false"#)
+    #expect(report.warnings?.isEmpty == true)
+    #expect(try probe(film, "-show_entries", "stream=codec_type") == ["stream|codec_type=video", "stream|codec_type=audio"])
+    #expect(try probe(film, "-show_chapters").isEmpty)
+    _ = try await copy(source, to: film, export: #", "carry": ["chapters"]"#)
+    #expect(try probe(film, "-show_chapters").count == 2)
+    #expect(try probe(film, "-show_entries", "format_tags=title") == ["format|"])
+  }
+
+  @Test func `a part has its part of everything`() async throws {
+    defer { files.remove() }
+    let source = try source("film.mov", captions: "mov_text")
+    let film = files.path("copy.mov")
+    let report = try await copy(source, to: film, #"{ "asset": "a", "use": "1..3" }"#)
+    #expect(report.losses == [] && report.frames == 50)
+    #expect(
+      try probe(film, "-show_entries", "chapter=start_time,end_time:chapter_tags=title") == [
+        "chapter|start_time=0.000000|end_time=1.000000|tag:title=One",
+        "chapter|start_time=1.000000|end_time=2.000000|tag:title=Two",
+      ])
+    #expect(try probe(film, "-select_streams", "v", "-show_entries", "stream_tags=timecode") == ["stream|tag:timecode=01:00:01:00"])
+    let texts = try Tool.run("ffmpeg", ["-v", "error", "-i", film, "-map", "0:s:0", "-f", "srt", "-"]).output
+    #expect(
+      String(decoding: texts, as: UTF8.self) == "1\n00:00:00,000 --> 00:00:00,500\nHello\n\n2\n00:00:01,000 --> 00:00:02,000\nWorld\n\n")
+    // The second language is cut at the same samples as the first.
+    let samples = try ["0:a:0", "0:a:1"].map {
+      try Tool.run("ffmpeg", ["-v", "error", "-i", film, "-map", $0, "-f", "s16le", "-"]).output.count
+    }
+    #expect(samples[0] == samples[1])
+  }
+
+  @Test func `captions are stored as the container has them`() async throws {
+    defer { files.remove() }
+    let source = try source("film.mov", captions: "mov_text")
+    let film = files.path("copy.mkv")
+    let report = try await copy(source, to: film)
+    #expect(report.losses == [])
+    #expect(
+      try probe(film, "-select_streams", "s", "-show_entries", "stream=codec_name:stream_tags=language")
+        == ["stream|codec_name=subrip|tag:language=fre"])
+    let texts = try Tool.run("ffmpeg", ["-v", "error", "-i", film, "-map", "0:s:0", "-f", "srt", "-"]).output
+    #expect(String(decoding: texts, as: UTF8.self).contains("00:00:02,000 --> 00:00:03,000\nWorld"))
+  }
+
+  @Test func `what a container cannot have is listed`() async throws {
+    defer { files.remove() }
+    let source = try source("film.mkv", captions: "subrip")
+    let report = try await copy(source, to: files.path("copy.mov"))
+    let losses = try #require(report.losses)
+    #expect(losses.map(\.what).sorted() == ["attachment", "disposition", "disposition"])
+    #expect(losses.allSatisfy { $0.where == "/assets/a" })
+    #expect(losses.first { $0.what == "attachment" }?.track == 4)
+    #expect(report.warnings?.count == 3)
+    // Its sound alone: one track, and no chapters.
+    let edit = try files.write(
+      """
+      { "sheaf": 1, "assets": { "a": "\(source)" },
+        "tracks": [ { "type": "video", "sound": true, "clips": [ { "asset": "a" } ] } ],
+        "export": { "to": "\(files.path("sound.m4a"))", "preset": "passthrough", "video": false } }
+      """, to: "edit.json")
+    let result = try await Command.sheaf("check", edit, "--json").run()
+    let found = try JSONDecoder().decode(Report.Losses.self, from: Data(result.output.utf8)).losses
+    #expect(found.map(\.what).contains("attachment"))
+  }
+
+  /// A screen recording: its only picture is shown for a minute.
+  @Test(arguments: ["mp4", "mov", "mkv"]) func `a copy inside a held picture shows the picture for its part`(
+    container: String
+  ) async throws {
+    defer { files.remove() }
+    let source = files.path("held.mp4")
+    _ = try Tool.ffmpeg(
+      "-f", "lavfi", "-i", "testsrc2=size=160x120:rate=1/60:duration=60", "-c:v", "libx264", source)
+    let film = files.path("part.\(container)")
+    let report = try await copy(source, to: film, #"{ "asset": "a", "use": "10..20" }"#)
+    #expect(report.frames == 1)
+    func pictures(_ path: String) throws -> [Substring] {
+      let list = try Tool.run("ffmpeg", ["-v", "error", "-i", path, "-map", "0:v", "-f", "framemd5", "-"]).output
+      return String(decoding: list, as: UTF8.self).split(separator: "\n").filter { !$0.hasPrefix("#") }
+        .compactMap { $0.split(separator: ",").last }
+    }
+    #expect(try pictures(film).first == pictures(source).first)
+    #expect(try probe(film, "-show_entries", "stream=start_time") == ["stream|start_time=0.000000"])
+  }
+}
+
+extension CarriedMediaTests.Report {
+  fileprivate struct Losses: Decodable {
+    var losses: [CarriedMediaTests.Report.Loss]
+  }
+}
