@@ -58,6 +58,7 @@ bench: release ## Sheaf, ffmpeg and melt in turn, as ratios; films of a bit rate
 
 chaos: release ## the example film on farms on which something fails, as a table, then inputs that are changed at random; SEED=n TRIES=n MUTANTS=n
 	@scripts/install-packages test
+	swift build -c release --product TestWorker
 	pg_virtualenv -t -o max_connections=200 -o fsync=off Tests/Chaos/run --seed $(or $(SEED),1) --tries $(or $(TRIES),1)
 	SHEAF_TEST_ROOM=Coordinator swift build --product sheafPackageTests
 	SHEAF_MUTANTS=$(or $(MUTANTS),100000) SHEAF_SEED=$(or $(SEED),1) \

@@ -46,14 +46,26 @@ static void isolate(int control, int output, pid_t parent) {
   }
 }
 
+// Limits what the process and its children may allocate: data is what can be written and belongs to one process alone,
+// such as the heap and threads' stacks. The address space has also what libraries and the allocator only reserve, which
+// is many times what they use.
+static int limit_memory(uint64_t bytes) {
+  struct rlimit limit;
+  if (bytes == 0) return 0;
+  if (getrlimit(RLIMIT_DATA, &limit) != 0) return -1;
+  // A lower limit that was inherited stays.
+  if (limit.rlim_max > bytes) limit.rlim_max = bytes;
+  limit.rlim_cur = limit.rlim_max;
+  return setrlimit(RLIMIT_DATA, &limit);
+}
+
 // Runs in the child between fork and exec; never returns.
 static void execute(const char *executable, char *const arguments[], char *const environment[], int control, int output,
-                    uint64_t address_space, pid_t parent) {
+                    uint64_t memory, pid_t parent) {
   isolate(control, output, parent);
   struct rlimit no_core = {0, 0};
   setrlimit(RLIMIT_CORE, &no_core);
-  struct rlimit memory = {address_space, address_space};
-  if (address_space > 0 && setrlimit(RLIMIT_AS, &memory) != 0) _exit(126);
+  if (limit_memory(memory) != 0) _exit(126);
   // When memory runs out, the kernel ends a task process rather than the agent.
   int badness = open("/proc/self/oom_score_adj", O_WRONLY);
   if (badness >= 0) {
@@ -89,10 +101,10 @@ pid_t sandbox_fork(int control, int output) {
 }
 
 int sandbox_spawn(const char *executable, char *const arguments[], char *const environment[], int control, int output,
-                  uint64_t address_space, pid_t *child) {
+                  uint64_t memory, pid_t *child) {
   pid_t parent = getpid();
   pid_t pid = fork_with_signals_blocked();
-  if (pid == 0) execute(executable, arguments, environment, control, output, address_space, parent);
+  if (pid == 0) execute(executable, arguments, environment, control, output, memory, parent);
   if (pid < 0) return pid;
   // Set in the parent and in the child, so that it is set before either goes on.
   setpgid(pid, pid);
@@ -146,11 +158,4 @@ int sandbox_processor_count(void) {
   if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
   int count = CPU_COUNT(&set);
   return count > 0 ? count : 1;
-}
-
-int sandbox_raise_descriptor_limit(void) {
-  struct rlimit limit;
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return -errno;
-  limit.rlim_cur = limit.rlim_max;
-  return setrlimit(RLIMIT_NOFILE, &limit) == 0 ? 0 : -errno;
 }

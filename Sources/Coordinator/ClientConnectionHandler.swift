@@ -235,6 +235,7 @@ actor ClientConnectionHandler {
           $0.connectedMilliseconds = worker.connected.milliseconds
           $0.coordinator = worker.coordinator
           $0.paused = worker.paused
+          $0.taskMemory = worker.memory == .max ? 0 : UInt64(clamping: worker.memory)
         }
       }
     }

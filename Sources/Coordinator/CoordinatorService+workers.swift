@@ -117,7 +117,8 @@ extension CoordinatorService {
   private func record(_ worker: WorkerConnectionHandler) -> WorkerRecord {
     WorkerRecord(
       id: worker.holder.worker, session: worker.holder.session, name: worker.name, slots: Int32(worker.slots),
-      build: worker.build, coordinator: configuration.name, paused: pauses[worker.holder.worker] ?? "")
+      memory: worker.taskMemory, build: worker.build,
+      coordinator: configuration.name, paused: pauses[worker.holder.worker] ?? "")
   }
 
   // MARK: Claims

@@ -85,6 +85,8 @@ extension AttemptEnd {
     case .document: .document
     case .crashed: .crashed
     case .hung: .hung
+    case .exhausted: .exhausted
+    case .killed: .killed
     }
   }
 }
@@ -107,6 +109,8 @@ extension TaskFailure {
       case .document: .document
       case .crashed: .crashed
       case .hung: .hung
+      case .exhausted: .exhausted
+      case .killed: .killed
       case .released, .unspecified, .UNRECOGNIZED: .released
       }
     self.init(

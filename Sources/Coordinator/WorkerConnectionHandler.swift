@@ -12,6 +12,8 @@ actor WorkerConnectionHandler {
   nonisolated let holder: Holder
   nonisolated let name: String
   nonisolated let slots: Int
+  /// How many bytes of memory each of its tasks may use.
+  nonisolated let taskMemory: Int64
   nonisolated let build: String
   nonisolated let connection: WireConnection
   private nonisolated let service: CoordinatorService
@@ -42,6 +44,7 @@ actor WorkerConnectionHandler {
     holder = Holder(worker: WorkerID(hello.workerID), session: SessionID(hello.session))
     name = hello.name.isEmpty ? hello.workerID : hello.name
     slots = Int(hello.slots)
+    taskMemory = hello.taskMemory == 0 ? .max : Int64(clamping: hello.taskMemory)
     build = hello.build
     state = WorkerSession(
       holder: holder, slots: slots, silence: service.configuration.policy.lease, now: service.now)

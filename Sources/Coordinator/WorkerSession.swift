@@ -60,10 +60,12 @@ struct WorkerSession: Sendable {
   private var free = 0
   private var isDraining = false
   private var lastMessage: Duration
-  /// Failures of the worker's surroundings in a row.
-  private var releases = 0
-  /// Why the worker released its last task.
-  private var lastRelease = ""
+  /// Whether the worker has published a result since it last reported that a task process was killed.
+  private var hasPublished = false
+  /// The pauses since the worker's last result.
+  private var pauses = 0
+  /// The task that the worker released last, if it has published nothing since, and why.
+  private var lastRelease: (task: TaskID, reason: String)?
   private var pausedUntil: Duration?
   private var lastCapacity = 0
   private var lastPause = ""
@@ -111,7 +113,10 @@ struct WorkerSession: Sendable {
     case .published(let lease, let outcome):
       // If the content is missing, the worker uploads it and publishes again: it keeps the lease and the slot.
       if let outcome {
-        if outcome == .published { releases = 0 }
+        if outcome == .published {
+          hasPublished = true
+          (pauses, lastRelease) = (0, nil)
+        }
         end(lease)
       } else if let index = held.firstIndex(where: { $0.lease == lease }) {
         held[index].isReported = false
@@ -120,9 +125,9 @@ struct WorkerSession: Sendable {
     case .failure(let lease, let failure, let damagedInput):
       lastMessage = now
       report(lease)
-      effects.append(.fail(lease, failure, damagedInput: damagedInput))
+      effects.append(.fail(lease, judge(failure), damagedInput: damagedInput))
     case .failed(let lease, let end, let counts, let message):
-      if counts, end == .released { pause(now, message) }
+      if counts, end == .released { release(lease.task, message, now) }
       self.end(lease)
       effects.append(.replyToFailure(lease))
     case .received(let time): lastMessage = max(lastMessage, time)
@@ -136,7 +141,7 @@ struct WorkerSession: Sendable {
     }
     var pause = ""
     if let pausedUntil, now < pausedUntil {
-      pause = "it could not execute its last task, and takes the next one after a pause: \(lastRelease)"
+      pause = "it could not execute its last tasks, and takes the next one after a pause: \(lastRelease?.reason ?? "")"
     }
     if pause != lastPause {
       lastPause = pause
@@ -153,14 +158,31 @@ struct WorkerSession: Sendable {
     return max(0, min(free, 2 * slots - held.count))
   }
 
-  /// Without a pause, a worker that cannot execute anything would take and release every task of the farm within a
-  /// second. Tasks that end together, as when the worker's fork server ended, are one failure. A worker that drains
-  /// takes no tasks in any case.
-  private mutating func pause(_ now: Duration, _ reason: String) {
-    lastRelease = reason
-    guard !isDraining, pausedUntil.map({ now >= $0 }) ?? true else { return }
-    pausedUntil = now + .seconds(1 << min(releases, 5))
-    releases += 1
+  /// What a failure says of its task, given what became of the worker's other tasks: a kill counts if others succeed.
+  /// What a worker could not execute waits by itself. A worker that drains gives tasks back that others can execute at
+  /// once.
+  private mutating func judge(_ failure: TaskFailure) -> TaskFailure {
+    var failure = failure
+    switch failure.end {
+    case .killed:
+      if hasPublished { failure.end = .exhausted }
+      hasPublished = false
+    case .released: failure.delaysTask = !isDraining
+    case .media, .document, .crashed, .hung, .exhausted: break
+    }
+    return failure
+  }
+
+  /// A task that alone cannot be executed waits by itself. If the worker releases two in a row, the worker is the cause:
+  /// without a pause, one that cannot execute anything would take and release every task of the farm within seconds.
+  /// Tasks that end together, as when the worker's fork server ended, are one failure. A worker that drains takes no
+  /// tasks in any case.
+  private mutating func release(_ task: TaskID, _ reason: String, _ now: Duration) {
+    let isAnother = lastRelease.map { $0.task != task } ?? false
+    lastRelease = (task, reason)
+    guard isAnother, !isDraining, pausedUntil.map({ now >= $0 }) ?? true else { return }
+    pausedUntil = now + .seconds(1 << min(pauses, 5))
+    pauses += 1
   }
 
   /// The worker wrote the heartbeat before it read the grants that are on their way to it. Grants that the heartbeat

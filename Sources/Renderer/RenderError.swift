@@ -4,9 +4,10 @@ package import Media
 /// Why a task could not be rendered. The code names the cause: the media, the machine or the task.
 package struct RenderError: Error, Sendable, CustomStringConvertible {
   package enum Code: Sendable {
-    /// A source that cannot be read or decoded, or a codec that refuses. Another worker would most likely fail too.
+    /// A source that cannot be read or decoded, or a codec that refuses. Another worker would most likely fail too. If
+    /// the error's code is `outOfMemory`, the process reached its limit.
     case media(MediaError)
-    /// This machine ran out of something (disk, memory), or its text engine or time stretcher does not start. Another
+    /// This machine's disk is full, or its text engine or time stretcher does not start. Another
     /// machine may succeed.
     case infrastructure
     /// The payload is invalid, such as one that refers to a source that it does not list.
@@ -28,12 +29,12 @@ package struct RenderError: Error, Sendable, CustomStringConvertible {
 }
 
 extension RenderError {
-  /// Makes the error of a step, such as `encoding frame 7`, from a media error. If the machine ran out of something,
-  /// the media is not the cause.
+  /// Makes the error of a step, such as `encoding frame 7`, from a media error. If the disk is full, the media is not
+  /// the cause.
   static func during(_ step: String) -> (MediaError) -> RenderError {
     { error in
       switch error.code {
-      case .outOfSpace, .outOfMemory: RenderError(.infrastructure, "\(step): \(error)")
+      case .outOfSpace: RenderError(.infrastructure, "\(step): \(error)")
       default: RenderError(.media(error), step)
       }
     }

@@ -144,7 +144,7 @@ private struct FollowedJob {
       }
       try status.requireDone()
       return try await fetch(status, client, progress)
-    } catch where Task.isCancelled && Interruption.isTermination {
+    } catch  where Task.isCancelled && Interruption.isTermination {
       throw goingOn(CommandFailure(.terminated, ""))
     } catch let failure as CommandFailure where failure.code == .unavailable {
       throw goingOn(failure)

@@ -193,6 +193,8 @@ struct WorkerView: Encodable, Sendable {
   var shortBuild: String
   var connectedSeconds: Double
   var coordinator: String
+  /// How many bytes of memory each of its tasks may use; none if as many as it needs.
+  var taskMemory: UInt64?
   /// Why the worker takes no tasks for now.
   var paused: String?
 
@@ -205,6 +207,7 @@ struct WorkerView: Encodable, Sendable {
     shortBuild = Measure.shortBuild(worker.build)
     connectedSeconds = Double(worker.connectedMilliseconds) / 1000
     coordinator = worker.coordinator
+    taskMemory = worker.taskMemory > 0 ? worker.taskMemory : nil
     paused = worker.paused.isEmpty ? nil : worker.paused
   }
 }
@@ -245,6 +248,8 @@ extension Sheaf_AttemptEnd {
     case .document: "document"
     case .crashed: "crashed"
     case .hung: "hung"
+    case .exhausted: "exhausted"
+    case .killed: "killed"
     case .unspecified, .UNRECOGNIZED: "unknown"
     }
   }

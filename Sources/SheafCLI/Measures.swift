@@ -48,7 +48,7 @@ enum Measure {
 
   /// With one digit after the point.
   static func decimal(_ value: Double) -> String {
-    let tenths = Int((value * 10).rounded())
+    guard let tenths = Int(exactly: (value * 10).rounded()) else { return "\(value)" }
     return "\(tenths / 10).\(tenths % 10)"
   }
 

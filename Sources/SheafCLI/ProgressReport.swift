@@ -49,9 +49,9 @@ struct ProgressTracker {
 /// How long a job will take from now, as far as its frames show it: not before the rate has held. Pure.
 ///
 /// At first few frames are done, because files are read and segments begin, and later many at once, because workers
-/// report every few seconds. So the time since the first look is halved again and again: a time is given when frames
-/// have come in each of the last two parts, the second half and the quarter before it, at rates that differ by less than
-/// a factor of two. It follows from the rate of the second half, which what came first does not change.
+/// report every few seconds. So a time is given only when frames have come in the second half of the time since the
+/// first look and in the quarter before it, at rates that differ by less than a factor of two. It follows from the rate
+/// of the second half, which what came first does not change.
 struct TimeLeft {
   private static let (shortest, fewestChanges, factor) = (2.0, 4, 2.0)
   /// Of more looks every other one is forgotten.

@@ -31,6 +31,7 @@ extension SheafCommand {
     StandardOutput.reserveDescriptors()
     // If the reader of the output has closed it (`sheaf status | head`), a write returns an error instead of a signal.
     signal(SIGPIPE, SIG_IGN)
+    ProcessLimits.raiseDescriptors()
     if let refusal = CommandLineText.refusal(of: CommandLineText.arguments) {
       endProcess(ExitCode.validationFailure.rawValue, "sheaf: \(refusal)")
     }

@@ -41,7 +41,7 @@ extension StitchError {
   static func reading(_ piece: Int) -> (MediaError) -> StitchError {
     { error in
       switch error.code {
-      case .outOfSpace, .outOfMemory, .io: StitchError(.infrastructure, piece: piece, "\(error)")
+      case .outOfSpace, .io: StitchError(.infrastructure, piece: piece, "\(error)")
       case .invalidPiece: StitchError(.piece, piece: piece, error.message)
       default: StitchError(.media(error), piece: piece, "cannot be read")
       }
@@ -51,7 +51,7 @@ extension StitchError {
   /// The error of reading media that are no piece.
   static func media(_ error: MediaError) -> StitchError {
     switch error.code {
-    case .io, .outOfSpace, .outOfMemory: StitchError(.infrastructure, "\(error)")
+    case .io, .outOfSpace: StitchError(.infrastructure, "\(error)")
     default: StitchError(.media(error), "its media cannot be copied")
     }
   }
@@ -59,7 +59,7 @@ extension StitchError {
   /// The error of writing the output.
   static func writing(_ error: MediaError) -> StitchError {
     switch error.code {
-    case .outOfSpace, .outOfMemory, .io: StitchError(.infrastructure, "\(error)")
+    case .outOfSpace, .io: StitchError(.infrastructure, "\(error)")
     default: StitchError(.media(error), "the output cannot be written")
     }
   }

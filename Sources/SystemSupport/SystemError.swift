@@ -23,6 +23,9 @@ package struct SystemError: Error, Sendable, Hashable, CustomStringConvertible {
     code == .noSpace || code == .diskQuotaExceeded || code == .fileTooLarge
   }
 
+  /// Whether this process, or the machine, has as many open files as it may have.
+  package var isOutOfDescriptors: Bool { code == .tooManyOpenFiles || code == .tooManyOpenFilesInSystem }
+
   /// Whether there is no such file, or a part of its path is not a folder.
   package var isMissing: Bool { code == .noSuchFileOrDirectory || code == .notDirectory }
 
@@ -35,7 +38,11 @@ package struct SystemError: Error, Sendable, Hashable, CustomStringConvertible {
   /// The system's text for the code, such as `Permission denied`.
   package var reason: String { "\(code)" }
 
-  package var description: String { "\(operation) failed: \(reason)" }
+  package var description: String {
+    let text = "\(operation) failed: \(reason)"
+    guard code == .tooManyOpenFiles else { return text }
+    return "\(text); this process may have \(ProcessLimits.descriptors): raise the limit, ulimit -n"
+  }
 }
 
 /// Runs a system call until no signal interrupts it.

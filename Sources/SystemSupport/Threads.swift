@@ -14,7 +14,8 @@ package func startThread(_ body: @escaping @Sendable () -> Void) throws(SystemEr
     }, box.toOpaque())
   guard status == 0 else {
     box.release()
-    throw SystemError(status, "starting a thread")
+    let limits = status == EAGAIN ? " (the limit of processes and threads, ulimit -u, or of memory may be reached)" : ""
+    throw SystemError(status, "starting a thread\(limits)")
   }
   pthread_detach(thread)
 }

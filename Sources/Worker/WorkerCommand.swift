@@ -85,9 +85,8 @@ struct WorkerCommand: ParsableCommand {
     }
     let settings = try options.resolved()
     if settings.exitsWithParent { try exitWithStandardInput() }
-    // Many pieces are open at once while a long film is stitched. If the limit cannot be raised, a stitch may fail
-    // with a message about it.
-    _ = sandbox_raise_descriptor_limit()
+    // Many pieces are open at once while a long film is stitched.
+    ProcessLimits.raiseDescriptors()
 
     var logger = Logger(label: "sheaf-worker") { _ in LineLogHandler() }
     logger.logLevel = settings.logLevel
@@ -97,9 +96,14 @@ struct WorkerCommand: ParsableCommand {
       let cache = try ContentCache(directory: settings.cache, byteLimit: settings.cacheBytes, verifier: verifier)
       let mediaRoot = try settings.mediaRoot.map { path throws(SystemError) in try MediaRoot(path) }
       let opener = InputOpener(mediaRoot: mediaRoot, cache: cache, verifier: verifier, logger: logger)
-      let forkServer = ForkServer(ProcessLauncher(inheriting: ProcessEnvironment.value))
+      let limit = UInt64(settings.taskMemory)
+      let forkServer = ForkServer(ProcessLauncher(memoryLimit: limit, inheriting: ProcessEnvironment.value))
       let properties = try await BlockingWork.run { try forkServer.properties() }
-      logger.info("started", metadata: ["build": "\(properties.build)", "slots": "\(settings.slots)"])
+      logger.info(
+        "started",
+        metadata: [
+          "build": "\(properties.build)", "slots": "\(settings.slots)", "task MiB": "\(settings.taskMemory >> 20)",
+        ])
       if !properties.confinement.contains(.landlock) {
         logger.warning("this kernel has no Landlock: task processes can read the files of the worker's user")
       }
@@ -157,6 +161,12 @@ struct WorkerOptions: ParsableArguments {
   var slots: String?
 
   @Option(
+    help: ArgumentHelp(
+      "The most memory of one task; default: the slots share nine tenths of the machine, at least 2G. [SHEAF_TASK_MEMORY]",
+      valueName: "bytes"))
+  var taskMemory: String?
+
+  @Option(
     help: ArgumentHelp("The folder of media that is shared with the coordinator. [SHEAF_MEDIA_ROOT]", valueName: "dir"))
   var mediaRoot: String?
 
@@ -203,6 +213,8 @@ struct WorkerOptions: ParsableArguments {
     var coordinator: WireAddress
     var token: String
     var slots: Int
+    /// Zero: no limit.
+    var taskMemory: Int64
     var mediaRoot: String?
     var contentStore: String?
     var cache: String
@@ -217,7 +229,8 @@ struct WorkerOptions: ParsableArguments {
       // The coordinator of a worker that `sheaf render` started is there at once or never.
       Agent.Settings(
         coordinator: coordinator, token: token, name: name, workerID: WorkerOptions.newID(), build: build,
-        state: AgentState.Settings(slots: slots, drainLimit: drainLimit), maximumTries: exitsWithParent ? 8 : nil,
+        state: AgentState.Settings(slots: slots, drainLimit: drainLimit), taskMemory: taskMemory,
+        maximumTries: exitsWithParent ? 8 : nil,
         source: source, disk: DiskWatch(folder: cache, minimum: minimumFree), contentStore: contentStore)
     }
   }
@@ -232,13 +245,16 @@ struct WorkerOptions: ParsableArguments {
       let address = try WireAddress(setting: place, example: "farm.example:7433")
       // Every name that the setting allows is one of swift-log's.
       let level = Logger.Level(rawValue: try Setting.logLevel(logLevel, default: exitWithParent ? "error" : "info"))
-      let slots = try Setting.number(slots, "--slots", "SHEAF_SLOTS", in: 1...1024)
+      let slots =
+        try Setting.number(slots, "--slots", "SHEAF_SLOTS", in: 1...1024)
+        .map(Int.init) ?? Int(sandbox_processor_count())
+      let taskMemory = try Setting.bytes(taskMemory, "--task-memory", "SHEAF_TASK_MEMORY")
       let cacheBytes = try Setting.bytes(cacheBytes, "--cache-bytes", "SHEAF_CACHE_BYTES")
       let minimumFree = try Setting.bytes(minFree, "--min-free", "SHEAF_MIN_FREE")
       let drain = try Setting.number(drainSeconds, "--drain-seconds", "SHEAF_DRAIN_SECONDS", in: 0...86400)
       return Resolved(
         coordinator: address, token: try Setting.token(file: tokenFile) ?? "",
-        slots: slots.map(Int.init) ?? Int(sandbox_processor_count()),
+        slots: slots, taskMemory: Self.taskMemory(taskMemory, slots: slots),
         mediaRoot: Setting.text(mediaRoot, "SHEAF_MEDIA_ROOT"), contentStore: contentStore,
         cache: try Setting.text(cache, "SHEAF_CACHE") ?? ProcessEnvironment.cacheDirectory,
         cacheBytes: cacheBytes ?? 10 << 30, minimumFree: minimumFree ?? 512 << 20,
@@ -247,6 +263,13 @@ struct WorkerOptions: ParsableArguments {
     } catch {
       throw ValidationError("\(error)")
     }
+  }
+
+  /// - Parameter wish: Zero for no limit but that of the worker's own process; nil for a share of the machine.
+  private static func taskMemory(_ wish: Int64?, slots: Int) -> Int64 {
+    let memory = MachineMemory.current()
+    guard let wish else { return memory.share(ofSlots: slots) }
+    return [wish > 0 ? wish : nil, memory.ofProcess].compactMap(\.self).min() ?? 0
   }
 
   /// 32 hexadecimal digits that no other run of a worker has.

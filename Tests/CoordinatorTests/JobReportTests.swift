@@ -42,6 +42,17 @@ struct JobReportTests {
     #expect(reason(summary(), [worker("build 1")]) == "no worker with a free slot has taken its tasks yet")
   }
 
+  @Test func aJobWaitsForAWorkerThatHasItsMemory() {
+    var waiting = summary()
+    waiting.memory = 7 << 30
+    var (small, large) = (worker("build 1"), worker("build 1"))
+    (small.memory, large.memory) = (2 << 30, 7 << 30)
+    #expect(
+      reason(waiting, [small, small])
+        == "a task needs about 7168 MiB of memory, and no worker that is connected gives one more than 2048 MiB")
+    #expect(reason(waiting, [small, large]) == "no worker with a free slot has taken its tasks yet")
+  }
+
   @Test func aJobWaitsForAWorkerWithItsCompositors() {
     let waiting = summary(.probing, build: nil)
     let builds = ["b, compositors blinds:1 ripple:12", "b", "b, compositors blinds:2"]

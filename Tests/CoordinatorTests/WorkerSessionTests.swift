@@ -131,29 +131,67 @@ struct WorkerSessionTests {
     #expect(session.leases == [lease(2)])
   }
 
-  private func release(_ ordinal: Int32, of session: inout WorkerSession, at now: Duration, counts: Bool = true) {
-    let failure = TaskFailure(end: .released, message: "no memory")
+  private func release(
+    _ ordinal: Int32, of session: inout WorkerSession, at now: Duration, counts: Bool = true, delaysTask: Bool = true
+  ) {
+    let failure = TaskFailure(end: .released, message: "no disk")
+    let judged = TaskFailure(end: .released, message: "no disk", delaysTask: delaysTask)
     #expect(
       session.handle(.failure(lease(ordinal), failure, damagedInput: nil), now: now).first
-        == .fail(lease(ordinal), failure, damagedInput: nil))
-    let effects = session.handle(.failed(lease(ordinal), .released, counts: counts, message: "no memory"), now: now)
+        == .fail(lease(ordinal), judged, damagedInput: nil))
+    let effects = session.handle(.failed(lease(ordinal), .released, counts: counts, message: "no disk"), now: now)
     #expect(effects.first == .replyToFailure(lease(ordinal)))
   }
 
   @Test func aPauseHasAReason() {
     var session = session()
-    _ = session.handle(heartbeat(lease(1), free: 1), now: .zero)
+    _ = session.handle(heartbeat(lease(1), lease(2), free: 1), now: .zero)
+    release(1, of: &session, at: .zero)
     _ = session.handle(
-      .failure(lease(1), TaskFailure(end: .released, message: "0af3 is not there"), damagedInput: nil), now: .zero)
-    let effects = session.handle(.failed(lease(1), .released, counts: true, message: "no memory"), now: .zero)
+      .failure(lease(2), TaskFailure(end: .released, message: "0af3 is not there"), damagedInput: nil), now: .zero)
+    let effects = session.handle(.failed(lease(2), .released, counts: true, message: "no disk"), now: .zero)
     #expect(
-      effects.last == .paused("it could not execute its last task, and takes the next one after a pause: no memory"))
+      effects.last == .paused("it could not execute its last tasks, and takes the next one after a pause: no disk"))
     #expect(session.handle(.tick, now: .seconds(0.5)).isEmpty)
+  }
+
+  /// The pause is the task's: the worker takes others.
+  @Test func oneTaskThatCannotBeExecutedDoesNotPauseItsWorker() {
+    var session = session()
+    _ = session.handle(heartbeat(free: 2), now: .zero)
+    for second in 0..<9 {
+      release(1, of: &session, at: .seconds(second))
+      #expect(session.capacity(now: .seconds(second)) == 2)
+    }
+    _ = session.handle(.published(lease(3), .published), now: .seconds(9))
+    release(4, of: &session, at: .seconds(9))
+    #expect(session.capacity(now: .seconds(9)) == 2)
+  }
+
+  /// Surroundings are what other tasks suffer too.
+  @Test func aKillCountsIfOtherTasksOfTheWorkerSucceed() {
+    func end(of ordinal: Int32, _ session: inout WorkerSession) -> AttemptEnd? {
+      let failure = TaskFailure(end: .killed, message: "killed")
+      let effects = session.handle(.failure(lease(ordinal), failure, damagedInput: nil), now: .zero)
+      guard case .fail(_, let judged, _) = effects.first else { return nil }
+      _ = session.handle(.failed(lease(ordinal), judged.end, counts: true, message: "killed"), now: .zero)
+      return judged.end
+    }
+    var session = session()
+    _ = session.handle(heartbeat(free: 2), now: .zero)
+    #expect(end(of: 1, &session) == .killed)
+    _ = session.handle(.published(lease(3), .stale), now: .zero)
+    #expect(end(of: 2, &session) == .killed)
+    _ = session.handle(.published(lease(3), .published), now: .zero)
+    #expect(end(of: 1, &session) == .exhausted)
+    #expect(end(of: 2, &session) == .killed)
+    #expect(session.capacity(now: .zero) == 2)
   }
 
   @Test func failuresOfItsSurroundingsPauseAWorkerLongerEachTime() {
     var session = session()
     _ = session.handle(heartbeat(free: 2), now: .zero)
+    release(0, of: &session, at: .seconds(1))
     release(1, of: &session, at: .seconds(1))
     #expect(session.capacity(now: .seconds(1.9)) == 0)
     #expect(session.handle(.tick, now: .seconds(2)) == [.capacity(2), .paused("")])
@@ -164,7 +202,8 @@ struct WorkerSessionTests {
     // A result ends the series.
     _ = session.handle(.published(lease(3), .published), now: .seconds(4))
     release(4, of: &session, at: .seconds(4))
-    #expect(session.capacity(now: .seconds(5)) == 2)
+    release(5, of: &session, at: .seconds(4))
+    #expect(session.capacity(now: .seconds(4.9)) == 0 && session.capacity(now: .seconds(5)) == 2)
   }
 
   @Test func aReportOfALeaseThatTheWorkerDoesNotHoldPausesNothing() {
@@ -177,7 +216,7 @@ struct WorkerSessionTests {
   @Test func aDrainPausesNothing() {
     var session = session()
     _ = session.handle(heartbeat(lease(1), free: 1, draining: true), now: .zero)
-    release(1, of: &session, at: .zero)
+    for ordinal in Int32(1)...3 { release(ordinal, of: &session, at: .zero, delaysTask: false) }
     #expect(session.capacity(now: .zero) == 0)
   }
 

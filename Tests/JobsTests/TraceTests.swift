@@ -11,13 +11,15 @@ struct TraceTests {
   @Test func bothStoresAgreeAfterEveryStep() async throws {
     let more = ProcessEnvironment.value("SHEAF_TRACE_SEEDS").flatMap { UInt64($0) }
     let seen = try await withThrowingTaskGroup(of: [String: Int].self) { group in
+      let patient = LeasePolicy(keptReleases: 2, maximumKills: 4)
       for seed in 1...(more ?? 6) {
-        group.addTask { try await trace(seed: seed, steps: 500, policy: LeasePolicy(keptReleases: 2)) }
+        group.addTask { try await trace(seed: seed, steps: 500, policy: patient) }
       }
       // With this policy almost every video task is slow, and leases hang before they run out.
       let hasty = LeasePolicy(
         hang: .seconds(10), outage: .seconds(100), rebind: .seconds(20), keptReleases: 1, maximumFailures: 2,
-        slowness: 0.1, shortestSlow: .milliseconds(250), fewestRendered: 1)
+        maximumKills: 3, isolation: 1, isolationPatience: .seconds(3), slowness: 0.1, shortestSlow: .milliseconds(250),
+        fewestRendered: 1)
       for seed in 7...(6 + (more ?? 10)) {
         group.addTask { try await trace(seed: seed, steps: 500, policy: hasty) }
       }
@@ -36,6 +38,7 @@ struct TraceTests {
       "cancelled, now cancelled", "cancelled, now done", "rejected", "job done", "job failed", "task failed",
       "backup granted", "backup renewed", "backup went on alone", "backup lost", "backup won", "backup was too late",
       "both lost", "failed with both", "attempt released", "attempt media", "attempt crashed", "attempt hung",
+      "attempt exhausted", "attempt killed", "isolated", "isolated granted", "not isolated any more",
       "attempt document", "inspection probing",
     ] {
       #expect(seen[label, default: 0] > 0, "no trace came to: \(label); they came to \(seen)")
@@ -68,6 +71,9 @@ struct TraceTests {
         let before = state
         state = try await Visible(of: memory)
         for change in state.changes(since: before) { seen[change, default: 0] += 1 }
+        let isolated = state.newLeasesOfIsolatedTasks(since: before)
+        if !isolated.isEmpty { seen["isolated granted", default: 0] += 1 }
+        #expect(isolated.count <= 1 && (isolated.isEmpty || !before.runsIsolatedTask), "\(place): \(isolated)")
         if !state.toRebind.isEmpty { seen["rebind", default: 0] += 1 }
         let other = try await Visible(of: postgres)
         try #require(other == state, "\(place)\n\(other.difference(from: state))")

@@ -191,7 +191,9 @@ import Wire
       return [.send(.statusReply(reply))]
     }
     try await farm.start()
-    func names(_ text: String) -> [Substring] { text.split(separator: "\n").compactMap { $0.split(separator: " ").first } }
+    func names(_ text: String) -> [Substring] {
+      text.split(separator: "\n").compactMap { $0.split(separator: " ").first }
+    }
     let all = try await run("sheaf status", farm: farm)
     #expect(names(all.output).dropFirst().prefix(200) == (251...450).reversed().map { "j\($0)" }[...], "\(all.errors)")
     #expect(all.output.hasSuffix("there are more: sheaf status --after j251\n"), "\(all.output)")
@@ -203,7 +205,8 @@ import Wire
     #expect(list.count == 120 && list.last?["job"] as? String == "j331")
     for (arguments, words) in [
       ("--limit 0", "--limit"), ("--limit 9223372036854775808", "--limit"), ("--state gone", "the states are probing"),
-      ("--after j1 j2", "--after is about the list of jobs"), ("--watch --limit 5", "--limit is about the list of jobs"),
+      ("--after j1 j2", "--after is about the list of jobs"),
+      ("--watch --limit 5", "--limit is about the list of jobs"),
     ] {
       let wrong = try await run("sheaf status \(arguments)", farm: farm)
       #expect(wrong.status == 64 && wrong.errors.contains(words), "\(arguments): \(wrong.errors)")

@@ -68,7 +68,8 @@ struct ProgressTests {
     #expect(
       ProgressLine.bar(rendering, rate: 23.44, left: 64.7, width: 80)
         == "[###############....................] 44 %  1:05 left  1234/2750 frames  23.4/s")
-    #expect(ProgressLine.bar(rendering, rate: 23.44, left: 64.7, width: 40) == "[#########............] 44 %  1:05 left")
+    #expect(
+      ProgressLine.bar(rendering, rate: 23.44, left: 64.7, width: 40) == "[#########............] 44 %  1:05 left")
     #expect(ProgressLine.bar(rendering, rate: 23.44, left: 64.7, width: 20) == "[#####.......] 44 %")
     for width in 1...200 {
       let line = ProgressLine.bar(rendering, rate: 23.44, left: 64.7, width: width)
@@ -113,8 +114,8 @@ struct ProgressTests {
     #expect(first.rate == nil && second.rate == 10)
   }
 
-  /// Renders 600 frames as `frames` says, looked at as `times` says, and returns the times left that are shown, each with
-  /// what is really left.
+  /// Renders 600 frames as `frames` says, looked at as `times` says, and returns the times left that are shown, each
+  /// with what is really left.
   private func timesLeft(
     _ times: [Double], until end: Double, _ frames: (Double) -> Double
   ) -> [(shown: Double, real: Double)] {

@@ -1,6 +1,7 @@
+import Glibc
 import SheafWorker
 
-// A worker for the tests of compositors that fail, and of those of instructions.
+// A worker for the tests of compositors that fail, of those of instructions, and of tasks that disturb others.
 
 /// Shows the second picture, unless it is to fail.
 struct Faulty: VideoCompositing {
@@ -74,4 +75,31 @@ struct Gauge: VideoCompositing {
   }
 }
 
-WorkerMain.run(compositors: [Faulty.self, MovingBorder.self, Gauge.self])
+/// Does to its task process what damaged media do to a decoder.
+struct Neighbour: VideoCompositing {
+  struct Parameters: Decodable {
+    enum Kind: String, Decodable { case memory, crash, hang, slow }
+
+    var kind: Kind
+  }
+
+  static let name = "neighbour"
+  static let revision = 1
+
+  let kind: Parameters.Kind
+
+  init(parameters: Parameters, size: PixelSize) { kind = parameters.kind }
+
+  func compose(_ request: VideoCompositionRequest, into picture: inout MutablePixelBuffer) throws {
+    switch kind {
+    case .memory:
+      // All that there is. What the task allocates next has no place.
+      while let block = malloc(1 << 20) { memset(block, 1, 1 << 20) }
+    case .crash: abort()
+    case .hang: while true { sleep(1000) }
+    case .slow: usleep(300_000)
+    }
+  }
+}
+
+WorkerMain.run(compositors: [Faulty.self, MovingBorder.self, Gauge.self, Neighbour.self])

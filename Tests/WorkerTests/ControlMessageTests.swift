@@ -38,7 +38,7 @@ struct ControlMessageTests {
     .rangeRequest(RangeRequest(request: 1, input: 2, range: 3..<(.max))),
     .rangeRequest(RangeRequest(request: 0, input: 0, range: 0..<1)),
     .failed(TaskFailure(.released, "disk full")), .failed(TaskFailure(.media, "")),
-    .failed(TaskFailure(.document, "é")), .failed(refusal),
+    .failed(TaskFailure(.document, "é")), .failed(TaskFailure(.exhausted, "no memory")), .failed(refusal),
   ]
   private static var refusal: TaskFailure {
     var failure = TaskFailure(.media, "piece 0 does not fit")

@@ -29,7 +29,7 @@ struct TaskProcessTests {
 
   @Test(arguments: [
     ("\(ready); kill -ABRT $$", AttemptEnd.crashed, "Aborted"),
-    ("\(ready); kill -KILL $$", .released, "MiB at its peak"),
+    ("\(ready); kill -KILL $$", .killed, "MiB at its peak"),
     ("\(ready); exec 0<&-; sleep 1000", .crashed, "did not end"),
     ("\(ready); exit 3", .crashed, "code 3"),
     ("\(ready); \(finished); exit 3", .crashed, "code 3"),
@@ -42,6 +42,7 @@ struct TaskProcessTests {
     ("\(ready); \(Place.sending(.failed(TaskFailure(.media, "frame 7 is damaged"))))", .media, "frame 7 is damaged"),
     ("\(ready); \(Place.sending(.failed(TaskFailure(.document, "no such codec"))))", .document, "no such codec"),
     ("\(ready); \(Place.sending(.failed(TaskFailure(.released, "the disk is full"))))", .released, "the disk is full"),
+    ("\(ready); \(Place.sending(.failed(TaskFailure(.exhausted, "no memory"))))", .exhausted, "no memory"),
   ])
   func `every other end is a failure with its reason`(script: String, expected: AttemptEnd, reason: String)
     async throws
@@ -113,7 +114,39 @@ struct TaskProcessTests {
   }
 
   @Test
-  func `a process that the kernel killed for memory is released with its peak`() throws {
+  func `a process may allocate as much as its limit, and no more`() async throws {
+    var launcher = Place.script("\(Self.ready); [ \"$(ulimit -d) $(ulimit -Hd)\" = '65536 65536' ] && exit 3")
+    launcher.memoryLimit = 64 << 20
+    let end = try await end(of: TaskProcess(launcher, closingTime: .seconds(1)))
+    #expect(end.process?.exitCode == 3)
+  }
+
+  @Test
+  func `a share of the machine's memory is that of its control groups or its own limits if they have less`() {
+    let gibibyte: Int64 = 1 << 30
+    let unified = MachineMemory.groupFiles(inGroups: "1:name=systemd:/\n0::/a.slice/b\n")
+    #expect(
+      unified == [
+        "/sys/fs/cgroup/a.slice/b/memory.max", "/sys/fs/cgroup/a.slice/memory.max", "/sys/fs/cgroup/memory.max",
+      ])
+    let separate = MachineMemory.groupFiles(inGroups: "4:cpu,memory:/b\n3:cpuset:/c\n0::/\n")
+    #expect(
+      separate == [
+        "/sys/fs/cgroup/memory/b/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.limit_in_bytes",
+        "/sys/fs/cgroup/memory.max",
+      ])
+    #expect(MachineMemory.limit(inFile: "max\n") == nil && MachineMemory.limit(inFile: "9223372036854771712\n") == nil)
+    #expect(MachineMemory.limit(inFile: "4294967296\n") == 4 * gibibyte && MachineMemory.limit(inFile: "") == nil)
+    #expect(MachineMemory.total(inFile: "MemTotal:       24000000 kB\nMemFree: 1 kB\n") == 24_000_000 << 10)
+    #expect(MachineMemory.total(inFile: "MemFree: 1 kB\n") == nil)
+    #expect(MachineMemory(shared: 40 * gibibyte, ofProcess: nil).share(ofSlots: 4) == 9 * gibibyte)
+    #expect(MachineMemory(shared: 4 * gibibyte, ofProcess: nil).share(ofSlots: 64) == 2 * gibibyte)
+    #expect(MachineMemory(shared: 40 * gibibyte, ofProcess: gibibyte).share(ofSlots: 4) == gibibyte)
+    #expect(MachineMemory(shared: nil, ofProcess: nil).share(ofSlots: 4) == 0)
+  }
+
+  @Test
+  func `a process that the kernel killed for memory ends as killed, with its peak`() throws {
     let (agent, process) = try OpenFile.socketPair()
     let channel = TaskChannel(socket: agent, wakeUp: agent, standardError: process) { _ in }
     let killed = ProcessEnd(exitCode: 0, signal: SIGKILL, cpuMilliseconds: 1, peakBytes: 3 << 30)
@@ -123,7 +156,7 @@ struct TaskProcessTests {
       return
     }
     let message = "the kernel killed the task process, most likely for lack of memory: 3072 MiB at its peak"
-    #expect(failure == TaskFailure(.released, message, process: killed))
+    #expect(failure == TaskFailure(.killed, message, process: killed))
   }
 
   @Test

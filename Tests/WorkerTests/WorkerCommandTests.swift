@@ -19,11 +19,12 @@ struct WorkerCommandTests {
     let words = text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
     #expect(
       words.contains(
-        "sheaf-worker [--coordinator <host:port>] [--slots <n>] [--media-root <dir>] [--cache <dir>] "
+        "sheaf-worker [--coordinator <host:port>] [--slots <n>] [--task-memory <bytes>] [--media-root <dir>] [--cache <dir>] "
           + "[--cache-bytes <bytes>] [--min-free <bytes>] [--name <name>] [--token-file <file>] "
           + "[--drain-seconds <seconds>] [--log-level <level>] [--version]"), "\(text)")
     for variable in [
-      "COORDINATOR", "SLOTS", "MEDIA_ROOT", "CACHE", "CACHE_BYTES", "MIN_FREE", "NAME", "TOKEN_FILE", "DRAIN_SECONDS",
+      "COORDINATOR", "SLOTS", "TASK_MEMORY", "MEDIA_ROOT", "CACHE", "CACHE_BYTES", "MIN_FREE", "NAME", "TOKEN_FILE",
+      "DRAIN_SECONDS",
       "LOG_LEVEL",
     ] {
       #expect(words.contains("[SHEAF_\(variable)]"), "\(text)")
@@ -39,6 +40,7 @@ struct WorkerCommandTests {
     (["--coordinator", "a:1", "--slots", "0"], "--slots is \"0\"; it must be a whole number from 1 to 1024"),
     (["--coordinator", "a:1", "--drain-seconds", "-1"], "drain-seconds"),
     (["--coordinator", "a:1", "--cache-bytes", "1.5"], "--cache-bytes is \"1.5\"; it must be a number of bytes"),
+    (["--coordinator", "a:1", "--task-memory", "much"], "--task-memory is \"much\"; it must be a number of bytes"),
     (["--coordinator", "a:1", "--min-free", "-1"], "min-free"),
     (["--coordinator", "a:1", "--log-level", "loud"], "debug, info, notice, warning, error"),
     (["--coordinator", "a:1", "--token-file", "/nonexistent"], "/nonexistent"),

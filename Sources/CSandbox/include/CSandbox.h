@@ -11,10 +11,11 @@
 // --- starting and reaping -------------------------------------------------------------------------------------------
 
 // Starts `executable` in a process group of its own with `control` as descriptor 0, `output` as 1 and 2, and no other
-// descriptor; it is killed when the calling thread ends. Limits: no core file, `address_space` bytes of memory.
+// descriptor; it is killed when the calling thread ends. Limits: no core file, `memory` bytes that it may allocate (zero:
+// no limit), which each process that it forks may too.
 // The environment is `environment` and nothing else. Only async-signal-safe calls are made between fork and exec.
 int sandbox_spawn(const char *executable, char *const arguments[], char *const environment[], int control, int output,
-                  uint64_t address_space, pid_t *child);
+                  uint64_t memory, pid_t *child);
 
 // Forks. Returns the child's process id in the parent, zero in the child, or a negative errno. The child has a process
 // group of its own, `control` as descriptor 0, `output` as 1 and 2, and no other descriptor; it is killed when the
@@ -93,8 +94,5 @@ int sandbox_give_name(int descriptor, const char *path);
 
 // How many processors this process may use.
 int sandbox_processor_count(void);
-
-// Raises the number of descriptors that this process may open to as many as it is allowed.
-int sandbox_raise_descriptor_limit(void);
 
 #endif

@@ -48,6 +48,8 @@ struct H264: LeveledVideoCodecDefinition {
 
   func costPerPixel(_ settings: VideoSettings) -> Double { preset(settings)?.cost ?? 1 }
 
+  func heldFrames(_ settings: VideoSettings) -> Int { (preset(settings)?.lookahead ?? 40) + 8 }
+
   // MARK: Profiles
 
   private struct Profile {

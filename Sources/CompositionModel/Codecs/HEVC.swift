@@ -26,6 +26,8 @@ struct HEVC: LeveledVideoCodecDefinition {
     return Self.presetTable.first { $0.name == name }?.cost ?? 2
   }
 
+  func heldFrames(_ settings: VideoSettings) -> Int { 40 }
+
   // MARK: Profiles
 
   private static let profileTable: [(name: String, formats: [PixelFormat])] = [

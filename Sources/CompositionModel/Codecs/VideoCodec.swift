@@ -95,6 +95,9 @@ package protocol VideoCodecDefinition: Sendable {
   /// once.
   func lateFrames(_ settings: VideoSettings) -> Int
 
+  /// How many frames the encoder has at a time, from the one that it looks ahead to, to the oldest that it refers to.
+  func heldFrames(_ settings: VideoSettings) -> Int
+
   /// The estimated work to encode one pixel. The unit is one pixel through x264's preset `medium`.
   func costPerPixel(_ settings: VideoSettings) -> Double
 }
@@ -103,6 +106,7 @@ extension VideoCodecDefinition {
   package func problem(with size: PixelSize, _ pixelFormat: PixelFormat) -> String? { nil }
   package func bitRateModel(_ settings: VideoSettings) -> BitRateModel? { nil }
   package func lateFrames(_ settings: VideoSettings) -> Int { 0 }
+  package func heldFrames(_ settings: VideoSettings) -> Int { 4 }
   package var isIntraOnly: Bool { false }
   package var levels: [String] { [] }
   package var maxBitRates: ClosedRange<Int>? { nil }

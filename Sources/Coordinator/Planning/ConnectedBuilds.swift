@@ -6,6 +6,8 @@ import Segmenter
 struct ConnectedBuilds: Sendable {
   private struct Build: Sendable {
     var slots = 0
+    /// The most that one of its workers gives a task.
+    var memory: Int64 = 0
     var compositors: Set<String>
   }
 
@@ -13,8 +15,10 @@ struct ConnectedBuilds: Sendable {
 
   init(_ workers: [WorkerRecord]) {
     for worker in workers {
-      builds[worker.build, default: Build(compositors: LinkedCompositors(build: worker.build).names)].slots +=
-        Int(worker.slots)
+      var build = builds[worker.build] ?? Build(compositors: LinkedCompositors(build: worker.build).names)
+      build.slots += Int(worker.slots)
+      build.memory = max(build.memory, worker.memory)
+      builds[worker.build] = build
     }
   }
 
@@ -30,6 +34,18 @@ struct ConnectedBuilds: Sendable {
   func best(with compositors: [String]) -> String? {
     builds.filter { $0.value.compositors.isSuperset(of: compositors) }
       .max { ($0.value.slots, $1.key) < ($1.value.slots, $0.key) }?.key
+  }
+
+  /// The problem of a film whose tasks need more memory than any worker of a build gives one. Nil if there is none, or
+  /// nothing of it has to be rendered.
+  func problem(of tasks: [NewTask], build: String) -> Problem? {
+    let needs = tasks.filter { $0.cached == nil }.map(\.memory)
+    guard let most = builds[build]?.memory, let need = needs.max(), need > most else { return nil }
+    return Problem(
+      pointer: "/videoComposition/renderSize",
+      message: "rendering its frames needs about \(need >> 20) MiB of memory for each task, and a task may use "
+        + "\(most >> 20) MiB; make the frames smaller, or give a task more memory: --task-memory or fewer --slots of "
+        + "sheaf-worker, fewer --workers on one machine")
   }
 
   /// What is missing, for a person who waits; nil if a build has all of some compositors.

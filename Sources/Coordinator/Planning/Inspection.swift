@@ -30,14 +30,15 @@ struct Inspection: Sendable {
     let encoder = JSONCoding.encoder
     for (id, description) in probed.descriptions { reply.descriptions[id] = try encoder.encode(description) }
     var build: String?
+    var builds = ConnectedBuilds([])
     // A file that could not be probed has its problem already; that it has no description is not another one.
     var known: Set<String> = []
     if !message.document.isEmpty {
-      let (found, lacking) = try await workerBuild(for: request)
-      build = found
+      let lacking: [Problem]
+      (build, builds, lacking) = try await workerBuild(for: request)
       problems += lacking
       known = Set(problems.map(\.pointer)).subtracting([""])
-      if lacking.isEmpty { problems += try await tryCompositors(request, probed.descriptions, build: found) }
+      if lacking.isEmpty, let build { problems += try await tryCompositors(request, probed.descriptions, build: build) }
     }
     if !message.images.isEmpty {
       let images: ImageRequest
@@ -57,10 +58,13 @@ struct Inspection: Sendable {
       do {
         let (descriptions, fonts) = (probed.descriptions, probed.fonts)
         let report = try await BlockingWork.run(.planning) {
-          [results = service.results, store = service.content.store] in
+          [results = service.results, store = service.content.store, builds] in
           let planned = try PlannedJob(
             request, descriptions: descriptions, fonts: fonts, build: build,
             measurement: { try Measurements.read($0, ofSeveral: $1, store: store) }, result: { results.result(of: $0) })
+          if let problem = builds.problem(of: planned.tasks, build: build) {
+            throw DocumentError(problems: [problem])
+          }
           return try PlanReport(planned, request)
         }
         if problems.isEmpty { reply.plan = try encoder.encode(report) }
@@ -78,13 +82,15 @@ struct Inspection: Sendable {
   /// have what is in the files in its cache before its first worker connects: then this waits for it, as the probe of a
   /// file does.
   /// Nobody waits here for a worker that has the author's own compositors: if there is none, that is a problem.
-  private func workerBuild(for request: JobRequest) async throws -> (build: String, problems: [Problem]) {
+  private func workerBuild(
+    for request: JobRequest
+  ) async throws -> (build: String, builds: ConnectedBuilds, problems: [Problem]) {
     var seen = await service.changes.count
     while true {
       try Task.checkCancellation()
       let builds = try await ConnectedBuilds(service.store)
-      if let build = builds.best(with: request.compositors ?? []) { return (build, []) }
-      if let build = builds.best(with: []) { return (build, builds.problems(of: request)) }
+      if let build = builds.best(with: request.compositors ?? []) { return (build, builds, []) }
+      if let build = builds.best(with: []) { return (build, builds, builds.problems(of: request)) }
       seen = await service.changes.wait(since: seen, atMost: .seconds(1))
     }
   }

@@ -72,7 +72,7 @@ struct PlannedJob: Sendable {
           try Self.task(
             .measure, measure, label: names.measure(segment.frames),
             digests: digests + segment.task.otherDigests, files, build, cost: segment.cost,
-            work: segment.task.frameCount, result))
+            work: segment.task.frameCount, memory: segment.memory, result))
       }
       let measurements = try tasks.map { try $0.cached.flatMap { try measurement($0, ladder != nil) } }
       for index in tasks.indices where measurements[index] == nil { tasks[index].cached = nil }
@@ -94,7 +94,7 @@ struct PlannedJob: Sendable {
         try Self.task(
           .video, Self.payload(segment.task, rungs), label: names.video(segment.frames, of: digests),
           digests: digests + segment.task.otherDigests, files, build, cost: segment.cost, work: segment.task.frameCount,
-          result))
+          memory: segment.memory, result))
     }
     if let audio { tasks.append(audio) }
     let payload = try Self.payload(
@@ -170,7 +170,7 @@ struct PlannedJob: Sendable {
   private static func task(
     _ kind: TaskKind, _ content: TaskPayload, label: String, digests: [String], _ files: [String: Content],
     _ build: String,
-    cost: Double, work: Int, _ result: (SHA256Digest) -> Content?
+    cost: Double, work: Int, memory: Int64 = 0, _ result: (SHA256Digest) -> Content?
   ) throws -> NewTask {
     let payload = try payload(content)
     var seen: Set<String> = []
@@ -178,7 +178,7 @@ struct PlannedJob: Sendable {
     let fingerprint = TaskFingerprint.of(build: build, kind: kind, payload: payload, inputs: inputs.map(\.digest))
     return NewTask(
       kind: kind, label: label, payload: payload, inputs: inputs, fingerprint: fingerprint, cost: cost,
-      work: Int64(work),
+      work: Int64(work), memory: memory,
       cached: result(fingerprint))
   }
 }

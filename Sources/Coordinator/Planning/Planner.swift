@@ -46,13 +46,17 @@ struct Planner: Sendable {
       }
     }
     guard let build else { return }
-    switch try await attempts.run(id, { () async throws(JobStoreError) in
-      try await plan(id, job, decoded, build: build, lacking: lacking)
-    }) {
+    switch try await attempts.run(
+      id,
+      { () async throws(JobStoreError) in
+        try await plan(id, job, decoded, build: build, lacking: lacking)
+      })
+    {
     case .begun, .underWay, .notPlannable: break
     case .failed:
       try await fail(
-        id, "the coordinator ended \(LeasePolicy.mostLostPlannings) times while it planned it; its log may have the reason")
+        id,
+        "the coordinator ended \(LeasePolicy.mostLostPlannings) times while it planned it; its log may have the reason")
     }
   }
 
@@ -61,6 +65,8 @@ struct Planner: Sendable {
     _ id: JobID, _ job: Job, _ decoded: Result<JobRequest, any Error>, build: String, lacking: [Problem]
   ) async throws(JobStoreError) {
     let tasks = try await store.tasks(of: id, payloads: false)
+    // On one machine no worker will come that gives a task more memory.
+    let limits = waitsForCompositors ? nil : try await ConnectedBuilds(store)
     let step: Step
     let started = ContinuousClock.now
     do {
@@ -82,6 +88,7 @@ struct Planner: Sendable {
             measurement: { try Measurements.read($0, ofSeveral: $1, store: content.store) },
             result: { measured[$0] ?? results.result(of: $0) })
         }
+        if let problem = limits?.problem(of: planned.tasks, build: build) { throw DocumentError(problems: [problem]) }
         // A film of which it is not known what damage it shows is stitched again: its pieces have all that they show.
         for (index, task) in planned.tasks.enumerated() where task.kind == .stitch {
           if let film = task.cached, notes.damage(of: film.digest) == nil { planned.tasks[index].cached = nil }

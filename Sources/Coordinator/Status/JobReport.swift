@@ -148,16 +148,17 @@ struct FailureReport: Sendable, Hashable {
     switch attempt.end {
     case .media, .document:
       return [Problem(pointer: request?.place(ofCompositorIn: attempt.message) ?? "", message: message)]
-    case .crashed, .hung, .released: return []
+    case .crashed, .hung, .exhausted, .killed, .released: return []
     }
   }
 
-  /// What became of a task whose processes crashed or hung: nobody can say whether the media are the cause. Nil if they
-  /// did not.
+  /// What became of a task whose processes crashed, hung, or had too little memory: nobody can say whether the media are
+  /// the cause. Nil if they did not.
   private static func crash(of task: RenderTask) -> String? {
-    guard let attempt = task.attempts.last, attempt.end == .crashed || attempt.end == .hung else { return nil }
+    guard let attempt = task.attempts.last, [.crashed, .hung, .exhausted, .killed].contains(attempt.end)
+    else { return nil }
     let name = task.label.isEmpty ? "task \(task.id)" : task.label
-    return "\(name) failed \(task.failedOn.count) times: \(attempt.message)"
+    return "\(name) failed \(task.suspectOn.count) times: \(attempt.message)"
   }
 }
 

@@ -31,6 +31,7 @@ package enum WaitReason {
       return "its files are probed and it is to be planned; if this stays, the coordinator's log has the reason"
     }
     let able = workers.filter { job.state == .probing || $0.build == job.build }
+    if let lacking = lackingMemory(summary.memory, able) { return lacking }
     if let paused = able.first(where: { !$0.paused.isEmpty }), able.allSatisfy({ !$0.paused.isEmpty }) {
       return able.count == 1
         ? "its worker takes no tasks: \(paused.paused)"
@@ -41,5 +42,12 @@ package enum WaitReason {
     }
     if job.state == .probing, probes.done < probes.total { return "\(probes.done) of \(probes.total) files probed" }
     return "no worker with a free slot has taken its tasks yet"
+  }
+
+  /// Says that tasks need more memory than each of some workers gives one. Nil if one gives as much, or there is none.
+  static func lackingMemory(_ memory: Int64, _ workers: [WorkerRecord]) -> String? {
+    guard let most = workers.map(\.memory).max(), most < memory else { return nil }
+    return "a task needs about \(memory >> 20) MiB of memory, and no worker that is connected gives one more than "
+      + "\(most >> 20) MiB"
   }
 }

@@ -18,7 +18,8 @@ enum ExpectedResult: Sendable, Hashable {
   init?(_ grant: Grant) {
     guard grant.kind == .probe || grant.kind == .measure else { return nil }
     // The payload is an object with one key, the kind of the payload.
-    let name = grant.payload.prefix(32).split(separator: UInt8(ascii: "\""), maxSplits: 2, omittingEmptySubsequences: false)
+    let name = grant.payload.prefix(32).split(
+      separator: UInt8(ascii: "\""), maxSplits: 2, omittingEmptySubsequences: false)
     guard name.count == 3 else { return nil }
     switch String(decoding: name[1], as: UTF8.self) {
     case "probe": self = .description

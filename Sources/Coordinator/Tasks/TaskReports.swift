@@ -150,7 +150,8 @@ actor TaskReports {
     if let wrong = await wrongResult(content, of: lease, service) {
       // It may be the media that confuse the worker: the attempt is counted, as those that crash are.
       await fail(
-        lease, worker, TaskFailure(end: .crashed, message: wrong), nil, name, service, answer: .published(lease, .stale))
+        lease, worker, TaskFailure(end: .crashed, message: wrong), nil, name, service, answer: .published(lease, .stale)
+      )
       return
     }
     if await refuses(damage, of: lease, worker, content, service) {

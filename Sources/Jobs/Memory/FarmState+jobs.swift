@@ -105,6 +105,7 @@ extension FarmState {
     for ordinal in jobs[number].tasks.indices {
       jobs[number].tasks[ordinal].task.retriedAt = jobs[number].tasks[ordinal].task.epoch
       jobs[number].tasks[ordinal].notBefore = nil
+      jobs[number].tasks[ordinal].task.isIsolated = false
       guard jobs[number].tasks[ordinal].task.state != .done else { continue }
       jobs[number].tasks[ordinal].task.state = .ready
       jobs[number].insertReady(ordinal)
@@ -180,7 +181,7 @@ extension FarmState {
     var task = RenderTask(
       id: TaskID(job: jobs[number].job.id, ordinal: Int32(ordinal)), kind: new.kind, label: new.label.withoutNul,
       state: .waiting, payload: new.payload, inputs: new.inputs, fingerprint: new.fingerprint, cost: new.cost,
-      work: new.work)
+      work: new.work, memory: new.memory)
     if let cached = new.cached {
       task.state = .done
       task.result = cached

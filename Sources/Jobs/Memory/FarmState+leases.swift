@@ -7,26 +7,29 @@ extension FarmState {
     for slot in slots { try slot.validate() }
     let build = build.withoutNul
     var slots = SlotAssignment(slots)
-    var grants: [Grant] = []
+    var grants = claimIsolated(build, &slots, waitingFor: policy.isolationPatience, now: now)
     for number in active where isOpen(number, to: build) {
       var index = 0
       while slots.count > 0, index < jobs[number].ready.count {
         let place = Place(number: number, ordinal: jobs[number].ready[index])
-        guard let holder = slots.take(where: { isClaimable(self[place], by: $0, now: now) }) else {
+        guard !self[place].task.isIsolated, let holder = slots.take(where: { isClaimable(place, by: $0, now: now) })
+        else {
           index += 1
           continue
         }
-        jobs[number].ready.remove(at: index)
-        self[place].task.state = .running
-        grants.append(grant(place, to: holder, isBackup: false, now: now))
+        grants.append(grantReady(place, to: holder, now: now))
       }
     }
+    grants += claimIsolated(build, &slots, waitingFor: .zero, now: now)
     // Granted after all are taken, so that no lease that was granted by this call is looked at.
     var backups: [(place: Place, holder: Holder)] = []
     for number in active where slots.count > 0 && isOpen(number, to: build) {
       for lease in backedUp(ofJob: number, now: now) {
-        let failedOn = self[lease.place].task.failedOn
-        guard let holder = slots.take(where: { $0 != lease.holder.worker && !failedOn.contains($0) }) else { continue }
+        let task = self[lease.place].task
+        let mayHave = { worker in
+          worker != lease.holder.worker && !task.suspectOn.contains(worker) && self.has(worker, memory: task.memory)
+        }
+        guard let holder = slots.take(where: mayHave) else { continue }
         backups.append((lease.place, holder))
       }
     }
@@ -34,21 +37,54 @@ extension FarmState {
     return grants
   }
 
+  /// Grants an isolated task, unless one runs.
+  /// - Parameter time: How long it must have been ready after its back-off.
+  private mutating func claimIsolated(
+    _ build: String, _ slots: inout SlotAssignment, waitingFor time: Duration, now: Duration
+  ) -> [Grant] {
+    guard slots.count > 0, !leases.contains(where: { self[$0.place].task.isIsolated }) else { return [] }
+    for number in active where isOpen(number, to: build) {
+      for ordinal in jobs[number].ready {
+        let place = Place(number: number, ordinal: ordinal)
+        guard self[place].task.isIsolated, (self[place].notBefore ?? now) + time <= now,
+          let holder = slots.take(where: { isClaimable(place, by: $0, now: now) })
+        else { continue }
+        return [grantReady(place, to: holder, now: now)]
+      }
+    }
+    return []
+  }
+
+  private mutating func grantReady(_ place: Place, to holder: Holder, now: Duration) -> Grant {
+    jobs[place.number].ready.removeAll { $0 == place.ordinal }
+    self[place].task.state = .running
+    return grant(place, to: holder, isBackup: false, now: now)
+  }
+
   /// Whether workers of a build may have a job's tasks.
   private func isOpen(_ number: Int, to build: String) -> Bool {
     jobs[number].job.state == .probing || jobs[number].job.build == build
   }
 
-  private func isClaimable(_ record: TaskRecord, by worker: WorkerID, now: Duration) -> Bool {
+  private func isClaimable(_ place: Place, by worker: WorkerID, now: Duration) -> Bool {
+    let record = self[place]
+    guard has(worker, memory: record.task.memory) else { return false }
     guard let notBefore = record.notBefore else { return true }
-    let exclusion = record.task.failedOn.contains(worker) ? policy.exclusion : .zero
+    let exclusion = record.task.suspectOn.contains(worker) ? policy.exclusion : .zero
     return notBefore + exclusion <= now
+  }
+
+  /// Whether a worker's tasks may use so much memory. One that was never registered is not known to have too little.
+  private func has(_ worker: WorkerID, memory: Int64) -> Bool {
+    let index = workers.partitioningIndex { $0.record.id >= worker }
+    return index == workers.count || workers[index].record.id != worker || workers[index].record.memory >= memory
   }
 
   /// The leases of whose tasks another worker may have a backup lease: the ones that were granted first are first.
   private func backedUp(ofJob number: Int, now: Duration) -> [LeaseRecord] {
     leases[leases(ofJob: number)].filter { lease in
       leases(at: lease.place).count == 1 && (self[lease.place].notBefore ?? now) <= now
+        && !self[lease.place].task.isIsolated
         && (lease.isAway || isSlow(lease, now: now))
     }.sorted { ($0.grantedAt, $0.place) < ($1.grantedAt, $1.place) }
   }

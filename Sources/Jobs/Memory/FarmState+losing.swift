@@ -72,14 +72,19 @@ extension FarmState {
         process: failure.process, ran: now - lease.grantedAt))
     self[place].task.attempts.dropReleased(keeping: policy.keptReleases)
     let task = self[place].task
-    if let message = policy.finalMessage(of: task.kind, task.id, failures: task.failedOn.count, worker, failure) {
+    let suspects = task.suspectOn.count
+    let message = policy.finalMessage(
+      of: task.kind, task.id, failures: task.failedOn.count, kills: task.count(of: .killed), worker, failure)
+    if let message {
       leases.removeSubrange(leases(at: place))
       self[place].task.state = .failed
       return JobFailure(reason: .task, message: message, task: task.id.ordinal)
     }
-    if failure.end.isCounted {
-      self[place].notBefore = now + policy.backOff(afterFailure: task.failedOn.count, jitter: failure.jitter)
+    if failure.end.isSuspect || failure.delaysTask {
+      let attempts = failure.end.isSuspect ? suspects : task.count(of: .released)
+      self[place].notBefore = now + policy.backOff(afterFailure: attempts, jitter: failure.jitter)
     }
+    if suspects >= policy.isolation { self[place].task.isIsolated = true }
     if let other = leases(at: place).first {
       leases[other].isBackup = false
       changeCount += 1

@@ -31,7 +31,8 @@ extension FarmState {
     let counts = jobs[number].counts
     var summary = JobSummary(
       job: job(number: number, now: now), probes: counts.probes, measures: counts.measures, videos: counts.videos,
-      cachedVideos: counts.cachedVideos, work: counts.work, audios: counts.audios)
+      cachedVideos: counts.cachedVideos, work: counts.work, audios: counts.audios,
+      memory: counts.memory)
     summary.job.request = []
     var held = leases[leases(ofJob: number)]
     while let place = held.first?.place {

@@ -54,7 +54,7 @@ struct JobRecord: Sendable {
 struct TaskRecord: Sendable {
   /// Its `leases` are empty: `FarmState.leases` has them. The names of workers in it are empty.
   var task: RenderTask
-  /// The end of the task's back-off. Nil if no attempt is counted.
+  /// The end of the task's back-off. Nil if there was none.
   var notBefore: Duration?
 }
 

@@ -70,6 +70,8 @@ package struct JobSummary: Sendable, Hashable {
   package var work: Count
   /// 0 or 1 audio task.
   package var audios: Count
+  /// The most bytes of memory that one of the job's tasks needs, as the plan estimates it.
+  package var memory: Int64
   /// How many tasks have a lease.
   package var running: Int64
   /// How many tasks have a lease, and each of their leases is away.
@@ -77,7 +79,7 @@ package struct JobSummary: Sendable, Hashable {
 
   package init(
     job: Job, probes: Count = Count(), measures: Count = Count(), videos: Count = Count(), cachedVideos: Int64 = 0,
-    work: Count = Count(), audios: Count = Count(), running: Int64 = 0, away: Int64 = 0
+    work: Count = Count(), audios: Count = Count(), memory: Int64 = 0, running: Int64 = 0, away: Int64 = 0
   ) {
     self.job = job
     self.probes = probes
@@ -86,6 +88,7 @@ package struct JobSummary: Sendable, Hashable {
     self.cachedVideos = cachedVideos
     self.work = work
     self.audios = audios
+    self.memory = memory
     self.running = running
     self.away = away
   }

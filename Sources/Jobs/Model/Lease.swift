@@ -133,10 +133,18 @@ package enum AttemptEnd: String, Sendable, Hashable, CaseIterable {
   case crashed
   /// The task did not move for too long, as its worker reports, or as the store finds after `LeasePolicy.hang`.
   case hung
+  /// The task reached the limit of its memory, or was killed from outside while other tasks succeed on its worker.
+  case exhausted
+  /// The task process was killed from outside, most likely for lack of memory, and nothing shows that the task is the
+  /// cause: other tasks of its worker may suffer the same.
+  case killed
 
-  /// Whether the attempt is one of the `LeasePolicy.maximumFailures` after which the task fails for good, and keeps the
-  /// task from its worker for some time.
-  package var isCounted: Bool { self == .media || self == .crashed || self == .hung }
+  /// Whether the attempt is one of the `LeasePolicy.maximumFailures` after which the task fails for good.
+  package var isCounted: Bool { self == .media || self == .crashed || self == .hung || self == .exhausted }
+
+  /// Whether the attempt may be the task's own doing: the task backs off and is kept from its worker for some time, and
+  /// after `LeasePolicy.isolation` such attempts it is isolated.
+  package var isSuspect: Bool { isCounted || self == .killed }
 }
 
 /// How a task process ended.
@@ -170,12 +178,18 @@ package struct TaskFailure: Sendable, Hashable {
   package var process: ProcessEnd?
   /// From 0 to 1, chosen by the caller, so that the stores need no random numbers.
   package var jitter: Double
+  /// Whether the task waits before it is ready again though the attempt is not suspect: the worker could not execute it,
+  /// for a reason that may be the task's as well as the worker's.
+  package var delaysTask: Bool
 
-  package init(end: AttemptEnd, message: String, process: ProcessEnd? = nil, jitter: Double = 0) {
+  package init(
+    end: AttemptEnd, message: String, process: ProcessEnd? = nil, jitter: Double = 0, delaysTask: Bool = false
+  ) {
     self.end = end
     self.message = message
     self.process = process
     self.jitter = jitter
+    self.delaysTask = delaysTask
   }
 }
 
@@ -191,14 +205,18 @@ extension LeasePolicy {
   /// The job's message, if an attempt was the task's last and the task has failed for good. Nil if it may be tried
   /// again.
   ///
-  /// - Parameter failures: How many of the task's attempts are counted, this one included.
+  /// - Parameters:
+  ///   - failures: How many of the task's attempts are counted, this one included.
+  ///   - kills: How many of them ended as `killed`, this one included.
   func finalMessage(
-    of kind: TaskKind, _ task: TaskID, failures: Int, _ worker: WorkerID, _ failure: TaskFailure
+    of kind: TaskKind, _ task: TaskID, failures: Int, kills: Int, _ worker: WorkerID, _ failure: TaskFailure
   ) -> String? {
     if failure.end == .document { return failure.message }
-    guard failure.end.isCounted, failures >= maximumFailures else { return nil }
+    let isLast = failure.end.isCounted && failures >= maximumFailures || failure.end == .killed && kills >= maximumKills
+    guard isLast else { return nil }
+    let count = failure.end == .killed ? kills : failures
     return """
-      \(kind.rawValue) task \(task) failed for good (failures: \(failures), the last on worker \(worker)): \
+      \(kind.rawValue) task \(task) failed for good (failures: \(count), the last on worker \(worker)): \
       \(failure.message)
       """
   }

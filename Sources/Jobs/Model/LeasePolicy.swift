@@ -14,11 +14,19 @@ package struct LeasePolicy: Sendable, Hashable {
   package var keptReleases: Int
   /// The number of counted attempts at which a task fails for good. At least 1.
   package var maximumFailures: Int
-  /// How long a task backs off after its first failure; doubled for each further one.
+  /// The number of attempts that ended as `killed` at which a task fails for good, though none of them is counted. At
+  /// least 1.
+  package var maximumKills: Int
+  /// How long a task backs off after its first suspect attempt; doubled for each further one, up to 32 times.
   package var backOff: Duration
-  /// How long after its back-off a task is kept from the workers that it failed on, so that another worker may take it
-  /// first.
+  /// How long after its back-off a task is kept from the workers of its suspect attempts, so that another worker may
+  /// take it first.
   package var exclusion: Duration
+  /// The number of suspect attempts from which on a task is isolated: of all isolated tasks of the farm one runs at a
+  /// time, without a backup lease, and other tasks are granted first. At least 1.
+  package var isolation: Int
+  /// How long after its back-off an isolated task is granted before other tasks all the same.
+  package var isolationPatience: Duration
   /// A video task is slow, and gets a backup lease, when it has run for more than this many times the median time of
   /// its job's rendered video tasks, each divided by its cost. The median of a job of 100 and more is found at each
   /// number of rendered tasks that has two digits and zeros, such as 1,100.
@@ -31,7 +39,8 @@ package struct LeasePolicy: Sendable, Hashable {
   package init(
     heartbeat: Duration = .seconds(4), lease: Duration = .seconds(15), hang: Duration = .seconds(120),
     outage: Duration = .seconds(5), rebind: Duration = .seconds(30), keptReleases: Int = 32, maximumFailures: Int = 3,
-    backOff: Duration = .seconds(1), exclusion: Duration = .seconds(5),
+    maximumKills: Int = 8, backOff: Duration = .seconds(1), exclusion: Duration = .seconds(5), isolation: Int = 2,
+    isolationPatience: Duration = .seconds(30),
     slowness: Double = 1.5, shortestSlow: Duration = .seconds(5), fewestRendered: Int = 3
   ) {
     self.heartbeat = heartbeat
@@ -41,20 +50,23 @@ package struct LeasePolicy: Sendable, Hashable {
     self.rebind = rebind
     self.keptReleases = keptReleases
     self.maximumFailures = maximumFailures
+    self.maximumKills = maximumKills
     self.backOff = backOff
     self.exclusion = exclusion
+    self.isolation = isolation
+    self.isolationPatience = isolationPatience
     self.slowness = slowness
     self.shortestSlow = shortestSlow
     self.fewestRendered = fewestRendered
   }
 
-  /// How long a task backs off after its nth failure, in whole microseconds, which is a database's resolution.
+  /// How long a task backs off after its nth suspect attempt, in whole microseconds, which is a database's resolution.
   ///
   /// - Parameters:
   ///   - failure: Counts from 1.
   ///   - jitter: From 0 to 1; lengthens the time by up to a half.
   package func backOff(afterFailure failure: Int, jitter: Double) -> Duration {
-    let doubled = Double(backOff.microseconds) * Double(1 << min(max(failure - 1, 0), 20))
+    let doubled = Double(backOff.microseconds) * Double(1 << min(max(failure - 1, 0), 5))
     let bounded = jitter.isNaN ? 0 : min(max(jitter, 0), 1)
     return .microseconds(Int64((doubled * (1 + bounded / 2)).rounded()))
   }

@@ -17,6 +17,9 @@ package struct RenderTask: Sendable, Hashable {
   package var cost: Double
   /// The value at which the progress is complete.
   package var work: Int64
+  /// How many bytes of memory its process needs at most, as the plan estimates it; 0 if it needs little. Only workers
+  /// whose `WorkerRecord.memory` is as much are granted the task.
+  package var memory: Int64
   /// The highest epoch granted so far, which is how often the task was granted. 0 before the first grant.
   package var epoch: Int64
   /// The epoch at which the job was last taken up by `JobStore.retry`: attempts up to it are not counted. 0 if it never
@@ -37,13 +40,16 @@ package struct RenderTask: Sendable, Hashable {
   package var result: Content?
   /// Whether the result was known when the task was made, so that it was not rendered for this job.
   package var isCached: Bool
+  /// Whether the task is isolated, as `LeasePolicy.isolation` describes it.
+  package var isIsolated: Bool
 
   package init(
     id: TaskID, kind: TaskKind, label: String, state: TaskState, payload: [UInt8], inputs: [Content],
     fingerprint: SHA256Digest,
-    cost: Double, work: Int64, epoch: Int64 = 0, retriedAt: Int64 = 0, leases: [HeldLease] = [],
+    cost: Double, work: Int64, memory: Int64 = 0, epoch: Int64 = 0, retriedAt: Int64 = 0, leases: [HeldLease] = [],
     attempts: [Attempt] = [],
-    publishedEpoch: Int64? = nil, publisher: Publisher? = nil, result: Content? = nil, isCached: Bool = false
+    publishedEpoch: Int64? = nil, publisher: Publisher? = nil, result: Content? = nil, isCached: Bool = false,
+    isIsolated: Bool = false
   ) {
     self.id = id
     self.kind = kind
@@ -54,6 +60,7 @@ package struct RenderTask: Sendable, Hashable {
     self.fingerprint = fingerprint
     self.cost = cost
     self.work = work
+    self.memory = memory
     self.epoch = epoch
     self.retriedAt = retriedAt
     self.leases = leases
@@ -62,11 +69,18 @@ package struct RenderTask: Sendable, Hashable {
     self.publisher = publisher
     self.result = result
     self.isCached = isCached
+    self.isIsolated = isIsolated
   }
 
   /// The workers of the counted attempts since the job was last taken up by `JobStore.retry`, oldest first. The task
   /// has failed for good when they are `LeasePolicy.maximumFailures`.
   package var failedOn: [WorkerID] { attempts.filter { $0.end.isCounted && $0.epoch > retriedAt }.map(\.worker) }
+
+  /// How many attempts ended as `end` since the job was last taken up by `JobStore.retry`, as far as they are kept.
+  func count(of end: AttemptEnd) -> Int { attempts.count { $0.end == end && $0.epoch > retriedAt } }
+
+  /// The workers of the suspect attempts since the job was last taken up by `JobStore.retry`, oldest first.
+  package var suspectOn: [WorkerID] { attempts.filter { $0.end.isSuspect && $0.epoch > retriedAt }.map(\.worker) }
 }
 
 /// The worker that published a task's result.
@@ -129,12 +143,13 @@ package struct NewTask: Sendable, Hashable {
   package var fingerprint: SHA256Digest
   package var cost: Double
   package var work: Int64
+  package var memory: Int64
   /// The result, if it is known already: the task is done from the start.
   package var cached: Content?
 
   package init(
     kind: TaskKind, label: String = "", payload: [UInt8], inputs: [Content], fingerprint: SHA256Digest, cost: Double,
-    work: Int64, cached: Content? = nil
+    work: Int64, memory: Int64 = 0, cached: Content? = nil
   ) {
     self.kind = kind
     self.label = label
@@ -143,6 +158,7 @@ package struct NewTask: Sendable, Hashable {
     self.fingerprint = fingerprint
     self.cost = cost
     self.work = work
+    self.memory = memory
     self.cached = cached
   }
 }

@@ -6,6 +6,8 @@ struct TaskCounts: Sendable, Equatable {
   var cachedVideos: Int64 = 0
   var work = JobSummary.Count()
   var audios = JobSummary.Count()
+  /// The most that one of the tasks needs.
+  var memory: Int64 = 0
 
   /// Of tasks as a submission or a plan makes them.
   init(of tasks: [NewTask] = []) {
@@ -13,6 +15,7 @@ struct TaskCounts: Sendable, Equatable {
   }
 
   mutating func add(_ task: NewTask) {
+    memory = max(memory, task.memory)
     switch task.kind {
     case .probe: probes.total += 1
     case .measure: measures.total += 1

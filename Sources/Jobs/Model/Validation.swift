@@ -74,6 +74,9 @@ extension NewTask {
       throw JobStoreError(
         .invalid, "the work of a \(kind.rawValue) task is \(work); it must be from 0 to \(Self.works.upperBound)")
     }
+    guard memory >= 0 else {
+      throw JobStoreError(.invalid, "the memory of a \(kind.rawValue) task is \(memory); it must be at least 0")
+    }
     for input in inputs { try input.validate() }
     try cached?.validate()
   }
@@ -112,6 +115,9 @@ extension WorkerRecord {
     try session.validate()
     guard slots >= 0 else {
       throw JobStoreError(.invalid, "worker \(id) has \(slots) slots; it must have at least 0")
+    }
+    guard memory >= 0 else {
+      throw JobStoreError(.invalid, "a task of worker \(id) may use \(memory) bytes; it must be at least 0")
     }
   }
 }

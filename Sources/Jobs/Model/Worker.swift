@@ -44,6 +44,8 @@ package struct WorkerRecord: Sendable, Hashable {
   package var name: String
   /// How many tasks it executes at a time. From 0.
   package var slots: Int32
+  /// How many bytes of memory each of its tasks may use. From 0.
+  package var memory: Int64
   package var build: String
   /// The coordinator that it is connected to.
   package var coordinator: String
@@ -55,13 +57,15 @@ package struct WorkerRecord: Sendable, Hashable {
   package var connected: Duration
 
   package init(
-    id: WorkerID, session: SessionID, name: String, slots: Int32, build: String, coordinator: String,
+    id: WorkerID, session: SessionID, name: String, slots: Int32, memory: Int64 = .max, build: String,
+    coordinator: String,
     busy: Int32 = 0, paused: String = "", connected: Duration = .zero
   ) {
     self.id = id
     self.session = session
     self.name = name
     self.slots = slots
+    self.memory = memory
     self.build = build
     self.coordinator = coordinator
     self.busy = busy

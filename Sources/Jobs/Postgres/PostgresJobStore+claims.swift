@@ -5,8 +5,16 @@ extension PostgresJobStore {
     for slot in slots { try slot.validate() }
     var left = SlotAssignment(slots)
     var grants: [Grant] = []
-    for candidates in [Candidates.ready(policy), .backup(policy)] where left.count > 0 {
-      let claim = Claim(candidates: candidates, build: build.withoutNul, lease: policy.lease, slots: left)
+    let build = build.withoutNul
+    let hasIsolated = try await claims.perform { (connection) throws(JobStoreError) in
+      try !connection.run(.isAnyIsolated, [.text(build)]).isEmpty
+    }
+    let passes: [Candidates] =
+      hasIsolated
+      ? [.isolated(policy, waitingFor: policy.isolationPatience), .ready(policy), .isolated(policy), .backup(policy)]
+      : [.ready(policy), .backup(policy)]
+    for candidates in passes where left.count > 0 {
+      let claim = Claim(candidates: candidates, build: build, lease: policy.lease, slots: left)
       // A transaction of its own: the grants of ready tasks are kept, whether that of the backup leases succeeds or
       // not.
       do {
@@ -27,10 +35,19 @@ private struct Candidates: Sendable {
   var statement: Statement
   /// After the build, the workers and the limit.
   var parameters: [Parameter]
-  var isBackup: Bool
+  var isBackup = false
+  /// Whether one of them is granted, if no isolated task runs.
+  var isIsolated = false
 
   static func ready(_ policy: LeasePolicy) -> Candidates {
-    Candidates(statement: .readyTasks, parameters: [.long(policy.exclusion.microseconds)], isBackup: false)
+    Candidates(statement: .readyTasks, parameters: [.long(policy.exclusion.microseconds)])
+  }
+
+  /// - Parameter time: How long the task must have been ready after its back-off.
+  static func isolated(_ policy: LeasePolicy, waitingFor time: Duration = .zero) -> Candidates {
+    Candidates(
+      statement: .isolatedTask, parameters: [.long(policy.exclusion.microseconds), .long(time.microseconds)],
+      isIsolated: true)
   }
 
   static func backup(_ policy: LeasePolicy) -> Candidates {
@@ -54,6 +71,7 @@ private struct Claim: Sendable {
   }
 
   func make(on connection: Connection) throws(JobStoreError) -> (grants: [Grant], left: SlotAssignment) {
+    if candidates.isIsolated { return try makeOne(on: connection) }
     var left = slots
     var grants: [Grant] = []
     var found = try connection.pipeline([(.begin, []), find(for: left)])[1]
@@ -71,6 +89,21 @@ private struct Claim: Sendable {
     }
     _ = try connection.run(.commit)
     return (grants, left)
+  }
+
+  /// Grants the first candidate, under a lock by which two claims do not grant one each: what the second one finds was
+  /// committed before it has the lock.
+  private func makeOne(on connection: Connection) throws(JobStoreError) -> (grants: [Grant], left: SlotAssignment) {
+    var left = slots
+    guard var isLocked = try connection.pipeline([(.begin, []), (.lockIsolation, [])])[1].first, try isLocked.flag()
+    else {
+      _ = try connection.run(.commit)
+      return ([], left)
+    }
+    let matches = try match(connection.pipeline([find(for: left)])[0], with: &left)
+    let granted = try connection.pipeline([grant(matches), (.commit, [])])[0]
+    let holders = matches.map(\.holder)
+    return (try granted.map { (fields) throws(JobStoreError) in try fields.grant(to: holders) }, left)
   }
 
   private func find(for left: SlotAssignment) -> Call {
@@ -124,15 +157,74 @@ extension Statement {
     ORDER BY priority DESC, number
     """
 
-  /// Those of the workers `$2` of whom an attempt at the task is counted.
-  private static let failedWorkers = """
+  /// Those of the workers `$2` of whom an attempt at the task is suspect.
+  private static let suspectWorkers = """
     SELECT attempt.worker FROM sheaf.attempt
     WHERE attempt.job = task.job AND attempt.ordinal = task.ordinal AND attempt.epoch > task.retried_at
-      AND attempt.ended_as IN (\(countedEnds)) AND attempt.worker = ANY ($2)
+      AND attempt.ended_as IN (\(names(\.isSuspect))) AND attempt.worker = ANY ($2)
     """
 
-  /// The names of the ends that are counted, in SQL.
-  static let countedEnds = AttemptEnd.allCases.filter(\.isCounted).map { "'\($0.rawValue)'" }.joined(separator: ", ")
+  /// Those of the workers `$2` whose tasks may not use as much memory as the task needs.
+  private static let smallWorkers = """
+    SELECT worker.id FROM sheaf.worker WHERE worker.id = ANY ($2) AND worker.memory < task.memory
+    """
+
+  /// A table of one row: the least memory that a task of one of the workers `$2` may use. If a task needs no more, its
+  /// need is compared with no worker's.
+  private static let smallest = """
+    smallest AS MATERIALIZED (
+      SELECT coalesce(min(memory), \(Int64.max)) AS memory FROM sheaf.worker WHERE worker.id = ANY ($2)
+    )
+    """
+
+  /// The names of ends that have a property, in SQL.
+  static func names(_ property: (AttemptEnd) -> Bool) -> String {
+    AttemptEnd.allCases.filter(property).map { "'\($0.rawValue)'" }.joined(separator: ", ")
+  }
+
+  /// Whether any worker may have a task that is ready, but for its back-off.
+  private static let isForAll = """
+    (task.not_before + $4 * interval '1 microsecond' <= sheaf.now() AND task.memory <= (SELECT memory FROM smallest))
+    """
+
+  /// Those of the workers `$2` that may not have a task that is ready.
+  private static let excludedWorkers = """
+    SELECT worker FROM (\(suspectWorkers)) AS suspect
+    WHERE task.not_before + $4 * interval '1 microsecond' > sheaf.now()
+    UNION ALL \(smallWorkers)
+    """
+
+  /// Whether there may be an isolated task to grant to workers of build `$1`.
+  static let isAnyIsolated = Statement(
+    "is-any-isolated",
+    """
+    SELECT task.ordinal FROM sheaf.task JOIN sheaf.job ON job.number = task.job
+    WHERE task.state = 'ready' AND task.is_isolated AND job.\(hasNotEnded) AND (job.state = 'probing' OR job.build = $1)
+    LIMIT 1
+    """)
+
+  /// The key is arbitrary.
+  static let lockIsolation = Statement(
+    "lock-isolation", "SELECT pg_catalog.pg_try_advisory_xact_lock(5350912460387175)")
+
+  /// The first isolated task that one of the workers may have, if no isolated task runs.
+  static let isolatedTask = Statement(
+    "isolated-task",
+    """
+    WITH open AS MATERIALIZED (\(openJobs)), \(smallest)
+    SELECT picked.job, picked.ordinal, picked.excluded
+    FROM open CROSS JOIN LATERAL (
+      SELECT task.job, task.ordinal, CASE WHEN \(isForAll) THEN '{}' ELSE ARRAY(\(excludedWorkers)) END AS excluded
+      FROM sheaf.task
+      WHERE task.job = open.number AND task.state = 'ready' AND task.is_isolated
+        AND task.not_before + $5 * interval '1 microsecond' <= sheaf.now()
+        AND (\(isForAll) OR NOT $2 <@ ARRAY(\(excludedWorkers)))
+      ORDER BY task.cost DESC, task.ordinal LIMIT 1 FOR UPDATE OF task SKIP LOCKED
+    ) AS picked
+    WHERE $3 > 0 AND NOT EXISTS (
+      SELECT FROM sheaf.lease JOIN sheaf.task running USING (job, ordinal) WHERE running.is_isolated)
+    LIMIT 1
+    """)
 
   /// Walks the jobs in their order, and each job's tasks in theirs, and stops when it has enough. So there is no ORDER
   /// BY around the LATERAL, which would lock the first tasks of every job before the sort. Only tasks that one of the
@@ -140,15 +232,13 @@ extension Statement {
   static let readyTasks = Statement(
     "ready-tasks",
     """
-    WITH open AS MATERIALIZED (\(openJobs))
+    WITH open AS MATERIALIZED (\(openJobs)), \(smallest)
     SELECT picked.job, picked.ordinal, picked.excluded
     FROM open CROSS JOIN LATERAL (
-      SELECT task.job, task.ordinal,
-        CASE WHEN task.not_before + $4 * interval '1 microsecond' <= sheaf.now() THEN '{}'
-          ELSE ARRAY(\(failedWorkers)) END AS excluded
+      SELECT task.job, task.ordinal, CASE WHEN \(isForAll) THEN '{}' ELSE ARRAY(\(excludedWorkers)) END AS excluded
       FROM sheaf.task
-      WHERE task.job = open.number AND task.state = 'ready' AND task.not_before <= sheaf.now()
-        AND (task.not_before + $4 * interval '1 microsecond' <= sheaf.now() OR NOT $2 <@ ARRAY(\(failedWorkers)))
+      WHERE task.job = open.number AND task.state = 'ready' AND NOT task.is_isolated AND task.not_before <= sheaf.now()
+        AND (\(isForAll) OR NOT $2 <@ ARRAY(\(excludedWorkers)))
       ORDER BY task.cost DESC, task.ordinal LIMIT $3 FOR UPDATE OF task SKIP LOCKED
     ) AS picked
     LIMIT $3
@@ -175,14 +265,15 @@ extension Statement {
         OFFSET 0
       ) AS held
     ), backed AS MATERIALIZED (
-      SELECT single.job, single.ordinal, task.epoch, array_append(ARRAY(\(failedWorkers)), single.worker) AS excluded
+      SELECT single.job, single.ordinal, task.epoch,
+        array_append(ARRAY(\(suspectWorkers) UNION ALL \(smallWorkers)), single.worker) AS excluded
       FROM single JOIN sheaf.task ON task.job = single.job AND task.ordinal = single.ordinal
-      WHERE task.state = 'running' AND task.not_before <= sheaf.now()
+      WHERE task.state = 'running' AND NOT task.is_isolated AND task.not_before <= sheaf.now()
         AND (
           SELECT true FROM sheaf.lease other
           WHERE other.job = single.job AND other.ordinal = single.ordinal AND other.is_backup LIMIT 1
         ) IS NULL
-        AND NOT $2 <@ array_append(ARRAY(\(failedWorkers)), single.worker)
+        AND NOT $2 <@ array_append(ARRAY(\(suspectWorkers) UNION ALL \(smallWorkers)), single.worker)
       ORDER BY single.priority DESC, single.job, single.granted_at, single.ordinal
     )
     SELECT backed.job, backed.ordinal, backed.excluded

@@ -14,7 +14,7 @@ extension PostgresJobStore {
           [
             .text(job.id.description), .text(job.submission), .text(job.name.withoutNul),
             .text(job.purpose.rawValue), .int(job.priority), .bytes(job.request), .long(counts.probes.total),
-            .long(counts.probes.done),
+            .long(counts.probes.done), .long(counts.memory),
           ])
         guard var fields = inserted.first else {
           guard var other = try connection.run(.submitted, [.text(job.submission)]).first else {
@@ -44,14 +44,17 @@ extension PostgresJobStore {
 
   package func measure(_ job: JobID, build: String, tasks: [NewTask]) async throws(JobStoreError) -> Bool {
     try tasks.validateMeasures()
-    let counts = TaskCounts(of: tasks).measures
+    let counts = TaskCounts(of: tasks)
     return try await bulk.perform { (connection) throws(JobStoreError) in
       try connection.transaction { () throws(JobStoreError) in
         guard let planned = try connection.lockToPlan(job), planned.state == .probing else { return false }
         guard planned.isFinished else { throw JobStoreError.unfinished(job) }
         _ = try connection.run(
           .startMeasuring,
-          [.long(planned.number), .text(build.withoutNul), .long(counts.total), .long(counts.done)])
+          [
+            .long(planned.number), .text(build.withoutNul), .long(counts.measures.total), .long(counts.measures.done),
+            .long(counts.memory),
+          ])
         try connection.insert(tasks, of: planned.number, from: planned.tasks)
         _ = try connection.pipeline([(.forgetPlannings, [.long(planned.number)]), (.notify, [])])
         return true
@@ -74,6 +77,7 @@ extension PostgresJobStore {
           [
             .long(planned.number), .text(build), .long(counts.videos.total), .long(counts.videos.done),
             .long(counts.work.total), .long(counts.work.done), .long(counts.audios.total), .long(counts.audios.done),
+            .long(counts.memory),
           ])
         try connection.insert(tasks, of: planned.number, from: planned.tasks)
         _ = try connection.pipeline([
@@ -177,6 +181,7 @@ extension Connection {
           .texts(batch.map { "{\($0.inputs.map(\.digest.hex).joined(separator: ","))}" }),
           .texts(batch.map { "{\($0.inputs.map { String($0.size) }.joined(separator: ","))}" }),
           .texts(batch.map(\.fingerprint.hex)), .doubles(batch.map(\.cost)), .longs(batch.map(\.work)),
+          .longs(batch.map(\.memory)),
           .texts(batch.map(\.cached?.digest.hex)), .longs(batch.map(\.cached?.size)),
         ])
       start = end
@@ -242,8 +247,8 @@ extension Statement {
   fileprivate static let insertJob = Statement(
     "insert-job",
     """
-    INSERT INTO sheaf.job (id, submission, name, purpose, priority, request, probes, probes_done, submitted_at)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, sheaf.now())
+    INSERT INTO sheaf.job (id, submission, name, purpose, priority, request, probes, probes_done, memory, submitted_at)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, sheaf.now())
     ON CONFLICT DO NOTHING RETURNING number
     """)
 
@@ -253,13 +258,13 @@ extension Statement {
     "insert-tasks",
     """
     INSERT INTO sheaf.task (job, ordinal, kind, state, label, payload, input_digests, input_sizes, fingerprint, cost,
-      work, result_digest, result_size, is_cached)
+      work, memory, is_isolated, result_digest, result_size, is_cached)
     SELECT $1, $2 + new.place::integer - 1, new.kind,
       CASE WHEN new.cached_digest IS NOT NULL THEN 'done' WHEN new.kind = 'stitch' THEN 'waiting' ELSE 'ready' END,
       new.label, new.payload, new.digests::text[], new.sizes::bigint[], new.fingerprint, new.cost, new.work,
-      new.cached_digest, new.cached_size, new.cached_digest IS NOT NULL
-    FROM unnest($3, $4, $5, $6, $7, $8, $9, $10, $11, $12) WITH ORDINALITY
-      AS new (kind, label, payload, digests, sizes, fingerprint, cost, work, cached_digest, cached_size, place)
+      new.memory, false, new.cached_digest, new.cached_size, new.cached_digest IS NOT NULL
+    FROM unnest($3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) WITH ORDINALITY
+      AS new (kind, label, payload, digests, sizes, fingerprint, cost, work, memory, cached_digest, cached_size, place)
     """)
 
   /// The open jobs are found first, in the order of their index. Otherwise the planner, which has no statistics when
@@ -312,14 +317,16 @@ extension Statement {
   fileprivate static let startMeasuring = Statement(
     "start-measuring",
     """
-    UPDATE sheaf.job SET state = 'measuring', build = $2, measures = $3, measures_done = $4 WHERE number = $1
+    UPDATE sheaf.job SET state = 'measuring', build = $2, measures = $3, measures_done = $4,
+      memory = greatest(memory, $5)
+    WHERE number = $1
     """)
 
   fileprivate static let startRendering = Statement(
     "start-rendering",
     """
     UPDATE sheaf.job SET state = 'rendering', build = $2, videos = $3, videos_done = $4, videos_cached = $4, work = $5,
-      work_done = $6, audios = $7, audios_done = $8
+      work_done = $6, audios = $7, audios_done = $8, memory = greatest(memory, $9)
     WHERE number = $1
     """)
 
@@ -394,7 +401,7 @@ extension Statement {
     UPDATE sheaf.job SET state = 'probing', build = NULL, ended_at = NULL, failure_reason = NULL,
       failure_message = NULL, failure_task = NULL, failure_problems = NULL, measures = 0, measures_done = 0, videos = 0, videos_done = 0,
       videos_cached = 0, work = 0, work_done = 0, audios = 0, audios_done = 0, median_pace = NULL,
-      rendering_since = NULL
+      rendering_since = NULL, memory = 0
     WHERE number = $1
     """)
 
@@ -422,7 +429,7 @@ extension Statement {
     "retry-probes",
     """
     UPDATE sheaf.task SET state = CASE state WHEN 'done' THEN 'done' ELSE 'ready' END, retried_at = epoch,
-      not_before = '-infinity'
+      not_before = '-infinity', is_isolated = false
     WHERE job = $1
     """)
 

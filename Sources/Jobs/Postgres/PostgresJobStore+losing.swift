@@ -73,7 +73,7 @@ extension Connection {
     guard !leases.isEmpty else { return }
     let calls: [Call] = leases.flatMap { lease in
       let failure = TaskFailure(end: .released, message: FailureMessage.leaseRanOut(lease.worker))
-      return [lease.endCall(failure), lease.pruneCall(policy), (.keepTask, lease.task + [.long(nil)])]
+      return [lease.endCall(failure), lease.pruneCall(policy), (.keepTask, lease.task + [.long(nil), .flag(false)])]
     }
     _ = try pipeline(calls + [(.notify, [])])
   }
@@ -106,15 +106,19 @@ extension Connection {
       lease.endCall(failure), lease.pruneCall(policy), (.countFailures, lease.task),
     ])[2]
     guard var fields = counted.first else { return nil }
-    let failures = Int(try fields.long())
+    let (failures, kills, releases) = (Int(try fields.long()), Int(try fields.long()), Int(try fields.long()))
     let task = lease.lease.task
-    if let message = policy.finalMessage(of: lease.kind, task, failures: failures, lease.worker, failure) {
+    let message = policy.finalMessage(of: lease.kind, task, failures: failures, kills: kills, lease.worker, failure)
+    if let message {
       _ = try run(.failTask, lease.task)
       return JobFailure(reason: .task, message: message, task: task.ordinal)
     }
-    let backOff =
-      failure.end.isCounted ? policy.backOff(afterFailure: failures, jitter: failure.jitter).microseconds : nil
-    _ = try run(.keepTask, lease.task + [.long(backOff)])
+    let suspects = failures + kills
+    let attempts = failure.end.isSuspect ? suspects : releases
+    let backOff = policy.backOff(afterFailure: attempts, jitter: failure.jitter).microseconds
+    let isDelayed = failure.end.isSuspect || failure.delaysTask
+    let isIsolated = suspects >= policy.isolation
+    _ = try run(.keepTask, lease.task + [.long(isDelayed ? backOff : nil), .flag(isIsolated)])
     return nil
   }
 }
@@ -281,12 +285,14 @@ extension Statement {
   fileprivate static let countFailures = Statement(
     "count-failures",
     """
-    SELECT count(*) FROM sheaf.attempt JOIN sheaf.task USING (job, ordinal)
-    WHERE job = $1 AND ordinal = $2 AND attempt.epoch > task.retried_at AND ended_as IN (\(countedEnds))
+    SELECT count(*) FILTER (WHERE ended_as IN (\(names(\.isCounted)))), count(*) FILTER (WHERE ended_as = 'killed'),
+      count(*) FILTER (WHERE ended_as = 'released')
+    FROM sheaf.attempt JOIN sheaf.task USING (job, ordinal)
+    WHERE job = $1 AND ordinal = $2 AND attempt.epoch > task.retried_at
     """)
 
   /// After one of a task's leases has ended: the other one goes on, and is not a backup lease any more; without another
-  /// the task is ready. With `$3` the task backs off for that many microseconds.
+  /// the task is ready. With `$3` the task backs off for that many microseconds, and with `$4` it is isolated.
   fileprivate static let keepTask = Statement(
     "keep-task",
     """
@@ -296,7 +302,8 @@ extension Statement {
     UPDATE sheaf.task SET
       state = CASE WHEN EXISTS (SELECT FROM sheaf.lease WHERE lease.job = task.job AND lease.ordinal = task.ordinal)
         THEN 'running' ELSE 'ready' END,
-      not_before = coalesce(sheaf.now() + $3 * interval '1 microsecond', not_before)
+      not_before = coalesce(sheaf.now() + $3 * interval '1 microsecond', not_before),
+      is_isolated = is_isolated OR $4
     WHERE job = $1 AND ordinal = $2
     """)
 

@@ -68,7 +68,7 @@ extension Fields {
   fileprivate mutating func summary() throws(JobStoreError) -> JobSummary {
     JobSummary(
       job: try job(), probes: try counts(), measures: try counts(), videos: try counts(), cachedVideos: try count(),
-      work: try counts(), audios: try counts(), running: try count(), away: try count())
+      work: try counts(), audios: try counts(), memory: try count(), running: try count(), away: try count())
   }
 
   private mutating func counts() throws(JobStoreError) -> JobSummary.Count {
@@ -79,9 +79,9 @@ extension Fields {
     RenderTask(
       id: TaskID(job: job, ordinal: try int()), kind: try named("task kind"), label: try text(),
       state: try named("task state"), payload: try bytes(), inputs: try contents(), fingerprint: try digest(),
-      cost: try double(), work: try count(), epoch: try count(), retriedAt: try count(),
+      cost: try double(), work: try count(), memory: try count(), epoch: try count(), retriedAt: try count(),
       publishedEpoch: try optionalLong(), publisher: try optionalPublisher(), result: try optionalContent(),
-      isCached: try flag())
+      isCached: try flag(), isIsolated: try flag())
   }
 
   private mutating func optionalPublisher() throws(JobStoreError) -> Publisher? {
@@ -139,7 +139,7 @@ extension Statement {
   private static let summaryColumns = """
     \(jobColumns(request: "''::bytea")),
     probes_done, probes, measures_done, measures, videos_done, videos, videos_cached, work_done + coalesce(held.progress, 0), work,
-    audios_done, audios, held.running, held.away
+    audios_done, audios, memory, held.running, held.away
     """
   private static let held = """
     LEFT JOIN LATERAL (
@@ -173,8 +173,10 @@ extension Statement {
     """
     SELECT ordinal, kind, label,
       CASE WHEN task.state = 'ready' AND job.ended_at IS NOT NULL THEN 'waiting' ELSE task.state END,
-      CASE WHEN $2 THEN payload ELSE '' END, input_digests, input_sizes, fingerprint, cost, task.work, epoch,
-      retried_at, published_epoch, publisher, \(name(of: "publisher")), took, result_digest, result_size, is_cached
+      CASE WHEN $2 THEN payload ELSE '' END, input_digests, input_sizes, fingerprint, cost, task.work, task.memory,
+      epoch,
+      retried_at, published_epoch, publisher, \(name(of: "publisher")), took, result_digest, result_size, is_cached,
+      is_isolated
     FROM sheaf.job JOIN sheaf.task ON task.job = job.number WHERE job.id = $1 ORDER BY ordinal
     """)
 

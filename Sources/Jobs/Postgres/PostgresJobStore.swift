@@ -101,8 +101,9 @@ extension PostgresJobStore {
         .register,
         [
           .texts(latest.map(\.id.description)), .longs(latest.map(\.session.number)),
-          .texts(latest.map(\.name.withoutNul)), .ints(latest.map(\.slots)), .texts(latest.map(\.build.withoutNul)),
-          .texts(latest.map(\.coordinator.withoutNul)), .texts(latest.map(\.paused.withoutNul)),
+          .texts(latest.map(\.name.withoutNul)), .ints(latest.map(\.slots)), .longs(latest.map(\.memory)),
+          .texts(latest.map(\.build.withoutNul)), .texts(latest.map(\.coordinator.withoutNul)),
+          .texts(latest.map(\.paused.withoutNul)),
         ] + times)
     }
   }
@@ -114,7 +115,8 @@ extension PostgresJobStore {
         .map { (fields) throws(JobStoreError) in
           WorkerRecord(
             id: WorkerID(try fields.text()), session: SessionID(try fields.long()), name: try fields.text(),
-            slots: try fields.int(), build: try fields.text(), coordinator: try fields.text(),
+            slots: try fields.int(), memory: try fields.long(), build: try fields.text(),
+            coordinator: try fields.text(),
             busy: try fields.int(), paused: try fields.text(), connected: .microseconds(try fields.long()))
         }
     }
@@ -139,18 +141,18 @@ extension Statement {
     "register",
     """
     WITH registered AS (
-      INSERT INTO sheaf.worker AS worker (id, session, name, slots, build, coordinator, paused, has_left,
+      INSERT INTO sheaf.worker AS worker (id, session, name, slots, memory, build, coordinator, paused, has_left,
         registered_at, last_seen)
-      SELECT new.*, false, sheaf.now(), sheaf.now() FROM unnest($1, $2, $3, $4, $5, $6, $7) AS new
+      SELECT new.*, false, sheaf.now(), sheaf.now() FROM unnest($1, $2, $3, $4, $5, $6, $7, $8) AS new
       ON CONFLICT (id) DO UPDATE SET session = excluded.session, name = excluded.name, slots = excluded.slots,
-        build = excluded.build, coordinator = excluded.coordinator, paused = excluded.paused, has_left = false,
+        memory = excluded.memory, build = excluded.build, coordinator = excluded.coordinator, paused = excluded.paused, has_left = false,
         last_seen = excluded.last_seen,
         registered_at = CASE
           WHEN worker.session <> excluded.session OR worker.has_left
-            OR worker.last_seen < \(beforeOutage("$9")) - $8 * interval '1 microsecond' THEN excluded.registered_at
+            OR worker.last_seen < \(beforeOutage("$10")) - $9 * interval '1 microsecond' THEN excluded.registered_at
           ELSE worker.registered_at END
         WHERE worker.session <= excluded.session OR worker.has_left
-          OR worker.last_seen < \(beforeOutage("$9")) - $8 * interval '1 microsecond'
+          OR worker.last_seen < \(beforeOutage("$10")) - $9 * interval '1 microsecond'
       RETURNING build
     )
     INSERT INTO sheaf.build AS build (build, last_seen)
@@ -161,7 +163,7 @@ extension Statement {
   fileprivate static let workers = Statement(
     "workers",
     """
-    SELECT id, session, name, slots, build, coordinator,
+    SELECT id, session, name, slots, memory, build, coordinator,
       (SELECT count(*)::integer FROM sheaf.lease WHERE lease.worker = worker.id), paused,
       (extract(epoch FROM sheaf.now() - registered_at) * 1000000)::bigint
     FROM sheaf.worker WHERE NOT has_left AND last_seen >= \(beforeOutage("$2")) - $1 * interval '1 microsecond'

@@ -15,6 +15,7 @@ enum Schema {
     Migration(version: 4, name: "0004_sessions", script: PackageResources._004_sessions_sql),
     Migration(version: 5, name: "0005_measuring", script: PackageResources._005_measuring_sql),
     Migration(version: 6, name: "0006_planning", script: PackageResources._006_planning_sql),
+    Migration(version: 7, name: "0007_isolation", script: PackageResources._007_isolation_sql),
   ]
 
   /// Applies the missing migrations, as one transaction under a lock: of the coordinators that start at once, one does

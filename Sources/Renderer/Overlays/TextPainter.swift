@@ -2,6 +2,7 @@ import CMedia
 import CPango
 import CompositionModel
 import Glibc
+import Media
 import Segmenter
 
 /// Draws a text with its outline, shadow and box. From below: the box, the shadow of the letters and their outline, the
@@ -162,8 +163,11 @@ final class CairoCanvas {
     cairo_surface_flush(surface)
     guard status == CAIRO_STATUS_SUCCESS, let data = cairo_image_surface_get_data(surface) else {
       let message = String(cString: cairo_status_to_string(status))
-      throw RenderError(
-        .infrastructure, "a text of \(size.width)x\(size.height) pixels could not be drawn: \(message)")
+      let step = "a text of \(size.width)x\(size.height) pixels could not be drawn"
+      if status == CAIRO_STATUS_NO_MEMORY {
+        throw RenderError.during(step)(.init(.outOfMemory, operation: "drawing", subject: "it", message: message))
+      }
+      throw RenderError(.infrastructure, "\(step): \(message)")
     }
     return (data, Int(cairo_image_surface_get_stride(surface)))
   }

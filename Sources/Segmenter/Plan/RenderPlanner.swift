@@ -156,11 +156,12 @@ package enum RenderPlanner {
     for (index, (choice, end)) in zip(choices, ends).enumerated() {
       let span = timeline.spans[cumulative.span(of: choice.frame)]
       let runUp = try costs.runUp(to: choice.frame, in: span, grid: grid)
+      let task = try builder.task(index)
       segments.append(
         Segment(
           frames: choice.frame..<end,
           cost: cumulative.cost(before: end) - cumulative.cost(before: choice.frame) + runUp,
-          boundary: choice.boundary, task: try builder.task(index)))
+          memory: MemoryModel.memory(of: task, rungs: rungs), boundary: choice.boundary, task: task))
     }
     return segments
   }
@@ -224,13 +225,16 @@ package struct Segment: Sendable, Hashable, Codable {
   /// The estimated work. The unit is one pixel through x264's preset `medium`. Only ratios between segments are
   /// meaningful.
   package var cost: Double
+  /// The bytes of memory that its task's process needs at most, as far as that can be estimated.
+  package var memory: Int64
   /// Why the segment starts where it does.
   package var boundary: Boundary
   package var task: VideoTask
 
-  package init(frames: Range<Int>, cost: Double, boundary: Boundary, task: VideoTask) {
+  package init(frames: Range<Int>, cost: Double, memory: Int64 = 0, boundary: Boundary, task: VideoTask) {
     self.frames = frames
     self.cost = cost
+    self.memory = memory
     self.boundary = boundary
     self.task = task
   }

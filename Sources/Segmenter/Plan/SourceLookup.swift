@@ -62,7 +62,9 @@ struct SourceLookup {
       let run = format.frames.run(from: shown), run.count >= frames.count || run.last == format.frames.last,
       try track.timebase.exact * Rational(run.step) == grid.frameDuration.exact,
       // What follows the run may be due before its last frame has been shown for as long as the others.
-      try shownFrame(of: clip, track: track, format: format, at: grid.time(of: frames.upperBound - 1)).map({ Int128($0) })
+      try shownFrame(of: clip, track: track, format: format, at: grid.time(of: frames.upperBound - 1)).map({
+        Int128($0)
+      })
         == min(Int128(run.last), Int128(shown) + Int128(frames.count - 1) * Int128(run.step))
     else { return exact }
     let stored = try track.timebase.exact * Rational(shown - track.origin)

@@ -228,8 +228,7 @@ package nonisolated enum Sheaf_AttemptEnd: SwiftProtobuf.Enum, Swift.CaseIterabl
   package typealias RawValue = Int
   case unspecified // = 0
 
-  /// The worker's surroundings: a full disk, no memory, a shutdown, a lost connection. Never counted as a failure of the
-  /// task, which is ready again at once.
+  /// The worker's surroundings: a full disk, a shutdown, a lost connection. Never counted as a failure of the task.
   case released // = 1
 
   /// The media or the codec. Counted; tried again later, on another worker first.
@@ -243,6 +242,13 @@ package nonisolated enum Sheaf_AttemptEnd: SwiftProtobuf.Enum, Swift.CaseIterabl
 
   /// The task made no progress for too long. Counted as MEDIA is.
   case hung // = 5
+
+  /// The task reached the limit of its memory, or was killed from outside while other tasks succeed on its worker.
+  /// Counted as MEDIA is.
+  case exhausted // = 6
+
+  /// The task process was killed from outside, most likely for lack of memory. Not counted, and not tried for ever.
+  case killed // = 7
   case UNRECOGNIZED(Int)
 
   package init() {
@@ -257,6 +263,8 @@ package nonisolated enum Sheaf_AttemptEnd: SwiftProtobuf.Enum, Swift.CaseIterabl
     case 3: self = .document
     case 4: self = .crashed
     case 5: self = .hung
+    case 6: self = .exhausted
+    case 7: self = .killed
     default: self = .UNRECOGNIZED(rawValue)
     }
   }
@@ -269,6 +277,8 @@ package nonisolated enum Sheaf_AttemptEnd: SwiftProtobuf.Enum, Swift.CaseIterabl
     case .document: return 3
     case .crashed: return 4
     case .hung: return 5
+    case .exhausted: return 6
+    case .killed: return 7
     case .UNRECOGNIZED(let i): return i
     }
   }
@@ -281,6 +291,8 @@ package nonisolated enum Sheaf_AttemptEnd: SwiftProtobuf.Enum, Swift.CaseIterabl
     .document,
     .crashed,
     .hung,
+    .exhausted,
+    .killed,
   ]
 
 }
@@ -644,6 +656,9 @@ package nonisolated struct Sheaf_Hello: Sendable {
   /// Workers: counts the connections of this run from 1. A lease that the worker lists in a heartbeat, publishes or fails
   /// belongs to the connection with the highest number from then on.
   package var session: Int64 = 0
+
+  /// Workers: how many bytes of memory each task may use; 0: as many as it needs.
+  package var taskMemory: UInt64 = 0
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -1778,6 +1793,9 @@ package nonisolated struct Sheaf_WorkersReply: Sendable {
     /// Why the worker takes no tasks for now; empty if it takes some.
     package var paused: String = String()
 
+    /// How many bytes of memory each of its tasks may use; 0: as many as it needs.
+    package var taskMemory: UInt64 = 0
+
     package var unknownFields = SwiftProtobuf.UnknownStorage()
 
     package init() {}
@@ -1851,7 +1869,7 @@ nonisolated extension Sheaf_TaskState: SwiftProtobuf._ProtoNameProviding {
 }
 
 nonisolated extension Sheaf_AttemptEnd: SwiftProtobuf._ProtoNameProviding {
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{2}\0ATTEMPT_END_UNSPECIFIED\0\u{1}ATTEMPT_END_RELEASED\0\u{1}ATTEMPT_END_MEDIA\0\u{1}ATTEMPT_END_DOCUMENT\0\u{1}ATTEMPT_END_CRASHED\0\u{1}ATTEMPT_END_HUNG\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{2}\0ATTEMPT_END_UNSPECIFIED\0\u{1}ATTEMPT_END_RELEASED\0\u{1}ATTEMPT_END_MEDIA\0\u{1}ATTEMPT_END_DOCUMENT\0\u{1}ATTEMPT_END_CRASHED\0\u{1}ATTEMPT_END_HUNG\0\u{1}ATTEMPT_END_EXHAUSTED\0\u{1}ATTEMPT_END_KILLED\0")
 }
 
 nonisolated extension Sheaf_Frame: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
@@ -2458,7 +2476,7 @@ nonisolated extension Sheaf_Frame: SwiftProtobuf.Message, SwiftProtobuf._Message
 
 nonisolated extension Sheaf_Hello: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".Hello"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}protocol_version\0\u{1}role\0\u{1}token\0\u{1}name\0\u{1}slots\0\u{1}build\0\u{3}worker_id\0\u{1}session\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}protocol_version\0\u{1}role\0\u{1}token\0\u{1}name\0\u{1}slots\0\u{1}build\0\u{3}worker_id\0\u{1}session\0\u{3}task_memory\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -2474,6 +2492,7 @@ nonisolated extension Sheaf_Hello: SwiftProtobuf.Message, SwiftProtobuf._Message
       case 6: try { try decoder.decodeSingularStringField(value: &self.build) }()
       case 7: try { try decoder.decodeSingularStringField(value: &self.workerID) }()
       case 8: try { try decoder.decodeSingularInt64Field(value: &self.session) }()
+      case 9: try { try decoder.decodeSingularUInt64Field(value: &self.taskMemory) }()
       default: break
       }
     }
@@ -2504,6 +2523,9 @@ nonisolated extension Sheaf_Hello: SwiftProtobuf.Message, SwiftProtobuf._Message
     if self.session != 0 {
       try visitor.visitSingularInt64Field(value: self.session, fieldNumber: 8)
     }
+    if self.taskMemory != 0 {
+      try visitor.visitSingularUInt64Field(value: self.taskMemory, fieldNumber: 9)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -2516,6 +2538,7 @@ nonisolated extension Sheaf_Hello: SwiftProtobuf.Message, SwiftProtobuf._Message
     if lhs.build != rhs.build {return false}
     if lhs.workerID != rhs.workerID {return false}
     if lhs.session != rhs.session {return false}
+    if lhs.taskMemory != rhs.taskMemory {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -4495,7 +4518,7 @@ nonisolated extension Sheaf_WorkersReply: SwiftProtobuf.Message, SwiftProtobuf._
 
 nonisolated extension Sheaf_WorkersReply.Worker: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = Sheaf_WorkersReply.protoMessageName + ".Worker"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}name\0\u{1}id\0\u{1}slots\0\u{1}busy\0\u{1}build\0\u{3}connected_milliseconds\0\u{1}coordinator\0\u{1}paused\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}name\0\u{1}id\0\u{1}slots\0\u{1}busy\0\u{1}build\0\u{3}connected_milliseconds\0\u{1}coordinator\0\u{1}paused\0\u{3}task_memory\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -4511,6 +4534,7 @@ nonisolated extension Sheaf_WorkersReply.Worker: SwiftProtobuf.Message, SwiftPro
       case 6: try { try decoder.decodeSingularInt64Field(value: &self.connectedMilliseconds) }()
       case 7: try { try decoder.decodeSingularStringField(value: &self.coordinator) }()
       case 8: try { try decoder.decodeSingularStringField(value: &self.paused) }()
+      case 9: try { try decoder.decodeSingularUInt64Field(value: &self.taskMemory) }()
       default: break
       }
     }
@@ -4541,6 +4565,9 @@ nonisolated extension Sheaf_WorkersReply.Worker: SwiftProtobuf.Message, SwiftPro
     if !self.paused.isEmpty {
       try visitor.visitSingularStringField(value: self.paused, fieldNumber: 8)
     }
+    if self.taskMemory != 0 {
+      try visitor.visitSingularUInt64Field(value: self.taskMemory, fieldNumber: 9)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -4553,6 +4580,7 @@ nonisolated extension Sheaf_WorkersReply.Worker: SwiftProtobuf.Message, SwiftPro
     if lhs.connectedMilliseconds != rhs.connectedMilliseconds {return false}
     if lhs.coordinator != rhs.coordinator {return false}
     if lhs.paused != rhs.paused {return false}
+    if lhs.taskMemory != rhs.taskMemory {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

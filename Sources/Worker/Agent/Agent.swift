@@ -15,6 +15,8 @@ struct Agent: Sendable {
     /// The build of libraries and renderer.
     var build: String
     var state: AgentState.Settings
+    /// How many bytes of memory each task may use; 0: no limit.
+    var taskMemory: Int64 = 0
     /// Failed tries to connect in a row after which the agent ends; nil never ends it.
     var maximumTries: Int?
     /// How long a try to connect may take; nil: as long as the wait before the next one may be.
@@ -96,6 +98,7 @@ struct Agent: Sendable {
       $0.token = settings.token
       $0.name = settings.name
       $0.slots = UInt32(settings.state.slots)
+      $0.taskMemory = UInt64(clamping: settings.taskMemory)
       $0.build = settings.build
       $0.workerID = settings.workerID
     }
@@ -114,7 +117,7 @@ struct Agent: Sendable {
     let clock = ContinuousClock()
     let start = clock.now
     let executor = RenderTaskExecutor(
-      source: settings.source, opener: opener, coordinator: coordinatorContent,
+      source: settings.source, opener: opener, coordinator: coordinatorContent, taskMemory: settings.taskMemory,
       sharedStore: settings.contentStore.map { SharedStore(directory: $0, logger: logger) }
     ) {
       post.yield(.event($0))

@@ -103,6 +103,8 @@ extension AttemptEnd {
     case .document: .document
     case .crashed: .crashed
     case .hung: .hung
+    case .exhausted: .exhausted
+    case .killed: .killed
     }
   }
 }

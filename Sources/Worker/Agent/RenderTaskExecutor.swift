@@ -29,6 +29,9 @@ actor RenderTaskExecutor {
     var problem: ContentError?
   }
 
+  /// Descriptors of the agent beside the inputs of one task: connections, the cache, other tasks' processes.
+  private static var ownDescriptors: Int { 48 + ContentCache.idleLimit }
+
   private enum Verdict: Sendable {
     case found(ContentError?)
     case stopped
@@ -39,18 +42,23 @@ actor RenderTaskExecutor {
   private let coordinator: CoordinatorContent
   /// Nil: results are sent to the coordinator.
   private let sharedStore: SharedStore?
+  private let taskMemory: Int64
   private let post: @Sendable (AgentEvent) -> Void
   private var runs: [RunID: Run] = [:]
 
-  /// - Parameter post: Called with the events of the runs.
+  /// - Parameters:
+  ///   - taskMemory: How many bytes of memory each task may use, for messages; 0: no limit.
+  ///   - post: Called with the events of the runs.
   init(
-    source: any ProcessSource, opener: InputOpener, coordinator: CoordinatorContent, sharedStore: SharedStore? = nil,
+    source: any ProcessSource, opener: InputOpener, coordinator: CoordinatorContent, taskMemory: Int64,
+    sharedStore: SharedStore? = nil,
     post: @escaping @Sendable (AgentEvent) -> Void
   ) {
     self.source = source
     self.opener = opener
     self.coordinator = coordinator
     self.sharedStore = sharedStore
+    self.taskMemory = taskMemory
     self.post = post
   }
 
@@ -116,6 +124,15 @@ actor RenderTaskExecutor {
   /// Opens a task's inputs and gives the process its task.
   private func prepare(_ id: RunID, _ grant: TaskGrant, _ process: TaskProcess) async {
     do {
+      let limit = ProcessLimits.descriptors
+      guard grant.inputs.count + Self.ownDescriptors <= limit else {
+        let failure = TaskFailure(
+          .exhausted,
+          "the task reads \(grant.inputs.count) files at once, and this worker may have \(limit) open, "
+            + "\(Self.ownDescriptors) of them for itself: raise the limit, ulimit -n")
+        process.kill()
+        return post(.ended(id, .failed(failure)))
+      }
       var task = Control_Task.with { $0.payload = Data(grant.payload) }
       for content in grant.inputs {
         try Task.checkCancellation()
@@ -258,9 +275,20 @@ actor RenderTaskExecutor {
       if let piece = failure.refusedInput, run.inputs.indices.contains(piece) {
         failure.damagedInput = run.inputs[piece].content.digest
       }
+      if failure.end == .exhausted || isAtLimit(end.process) { failure.message += limitNotice }
       post(.ended(id, .failed(failure)))
     case .killed: post(.ended(id, .killed(end.process)))
     }
+  }
+
+  /// Whether a process had most of the memory that it may use: some code ends the process when it gets no more.
+  private func isAtLimit(_ process: ProcessEnd?) -> Bool {
+    process.map { taskMemory > 0 && $0.peakBytes > UInt64(taskMemory) / 4 * 3 } ?? false
+  }
+
+  /// What follows the message of a task that ran out of memory.
+  private var limitNotice: String {
+    taskMemory > 0 ? "; a task of this worker may use \(taskMemory >> 20) MiB of memory" : ""
   }
 
   private func fail(_ id: RunID, _ problem: ContentError, _ end: TaskEnd) {

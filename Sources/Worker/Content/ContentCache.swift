@@ -8,8 +8,8 @@ import Wire
 /// The worker's disk cache of content. `content/` has complete files by digest, each verified before its first use in a
 /// run of the agent; files that are not complete have no name and are lost with the agent.
 actor ContentCache {
-  /// How many partial contents that no task reads are kept.
-  private static let idleLimit = 64
+  /// How many partial contents that no task reads are kept. Each takes a descriptor.
+  static var idleLimit: Int { min(64, ProcessLimits.descriptors / 8) }
 
   private struct Partial {
     var content: PartialContent
@@ -153,8 +153,9 @@ actor ContentCache {
     let files = (try? await BlockingWork.run { Directories.files(in: folder) }) ?? []
     var total = partialSize + files.reduce(0) { $0 + $1.allocatedSize }
     let target = min(byteLimit, total - bytes)
-    // Partial content that no task reads goes first: less is lost with it. Each also takes a descriptor.
-    for (index, (digest, partial)) in idle.enumerated() where total > target || idle.count - index > Self.idleLimit {
+    // Partial content that no task reads goes first: less is lost with it.
+    let idleLimit = Self.idleLimit
+    for (index, (digest, partial)) in idle.enumerated() where total > target || idle.count - index > idleLimit {
       total -= await partial.content.allocatedSize
       if partials[digest]?.users == 0 { partials[digest] = nil }
     }
@@ -177,6 +178,7 @@ struct UnusableCache: Error, Sendable, Hashable, CustomStringConvertible {
   let reason: SystemError
 
   var description: String {
+    if reason.isOutOfDescriptors { return "\(reason)" }
     let remedy = reason.isOutOfSpace ? "free space on its disk" : "let the worker's user make and write it"
     return """
       the worker's cache folder \(folder) cannot be used (\(reason)): \(remedy), or start the worker with another --cache

@@ -144,6 +144,7 @@ enum TaskMessage: Sendable, Hashable {
         case .released: .released
         case .media: .media
         case .document: .document
+        case .exhausted: .exhausted
         case .unspecified, .UNRECOGNIZED: throw ControlError("\(failed.end.rawValue) is not the end of an attempt")
         }
       var failure = TaskFailure(end, Self.cut(String(decoding: failed.message, as: UTF8.self)))
@@ -191,8 +192,9 @@ enum TaskMessage: Sendable, Hashable {
               switch failure.end {
               case .released: .released
               // A process that can still report is not one that crashed.
-              case .media, .crashed, .hung: .media
+              case .media, .crashed, .hung, .killed: .media
               case .document: .document
+              case .exhausted: .exhausted
               }
             $0.message = Data(Self.cut(failure.message).utf8)
             $0.refusedInput = failure.refusedInput.map { UInt32(clamping: $0 + 1) } ?? 0

@@ -31,12 +31,12 @@ struct ProcessLauncher: ProcessSource {
   var executable = "/proc/self/exe"
   var arguments = ["sheaf-worker", ForkServerMain.subcommand]
   var environment: [String]
-  /// Bytes of address space that each process may use; zero is no limit.
+  /// Bytes that each process may allocate; zero is no limit.
   var memoryLimit: UInt64
 
   /// - Parameter inherited: Returns the value of an environment variable; called only for the variables that are passed
   ///   on.
-  init(memoryLimit: UInt64 = ProcessLauncher.defaultMemoryLimit, inheriting inherited: (String) -> String?) {
+  init(memoryLimit: UInt64 = 0, inheriting inherited: (String) -> String?) {
     self.memoryLimit = memoryLimit
     environment = ["LANG=C.UTF-8", "LC_ALL=C.UTF-8", Self.allocator]
     for name in ["LD_LIBRARY_PATH", "FONTCONFIG_FILE", "FONTCONFIG_PATH"] {
@@ -49,9 +49,6 @@ struct ProcessLauncher: ProcessSource {
   /// itself, and elsewhere the kernel would clear more memory than is used.
   private static let allocator =
     "GLIBC_TUNABLES=glibc.malloc.mmap_threshold=67108864:glibc.malloc.trim_threshold=268435456"
-
-  /// Far above what the largest frames need, and below what a codec that allocates without limit would take.
-  static let defaultMemoryLimit: UInt64 = 16 << 30
 
   func start(control: OpenFile, standardError: OpenFile) throws(SystemError) -> any StartedProcess {
     var child: pid_t = 0

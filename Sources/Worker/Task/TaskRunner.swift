@@ -140,7 +140,8 @@ extension AttemptEnd {
   fileprivate init(_ error: MediaError) {
     self =
       switch error.code {
-      case .io, .outOfSpace, .outOfMemory: .released
+      case .io, .outOfSpace: .released
+      case .outOfMemory: .exhausted
       case .unrecognized, .unsupported, .damaged, .noTrack, .tooLarge, .invalidPiece: .media
       case .invalidRequest: .document
       }

@@ -5,7 +5,7 @@ import SystemSupport
 /// Why an attempt at a task ended without a result. The coordinator decides by it whether the attempt is counted as a
 /// failure of the task (`docs/wire.md`).
 enum AttemptEnd: Sendable, Hashable, CaseIterable {
-  /// The worker's surroundings: disk, memory, connection, shutdown.
+  /// The worker's surroundings: disk, connection, shutdown.
   case released
   /// The media or the codec; another worker may succeed.
   case media
@@ -15,6 +15,10 @@ enum AttemptEnd: Sendable, Hashable, CaseIterable {
   case crashed
   /// The task process made no progress for too long, and was ended by the agent.
   case hung
+  /// The task process ran out of memory.
+  case exhausted
+  /// The task process was killed from outside, most likely for lack of memory.
+  case killed
 }
 
 /// An attempt at a task that ended without a result.
@@ -132,7 +136,7 @@ extension TaskEnd {
   private static func killed(_ process: ProcessEnd, _ isShortOfMemory: Bool) -> TaskFailure {
     let peak = "\(process.peakBytes >> 20) MiB at its peak"
     return TaskFailure(
-      .released,
+      .killed,
       isShortOfMemory
         ? "the kernel killed the task process, most likely for lack of memory: \(peak)"
         : "the task process was killed with SIGKILL, and not by the worker: \(peak)")

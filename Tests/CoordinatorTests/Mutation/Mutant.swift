@@ -20,6 +20,9 @@ enum MutantKind: String, CaseIterable, Sendable, Codable {
   /// The messages of a worker and of a client.
   case worker, client
 
+  /// Whether it is of messages, whose answers are not looked at.
+  var isOfPeers: Bool { self == .worker || self == .client }
+
   /// How many of a hundred mutants are of this kind.
   var share: Int {
     switch self {
@@ -51,15 +54,22 @@ struct MutantRun {
     return SeededRandom(seed: UInt64(number) &* 64 &+ UInt64(place))
   }
 
-  /// - Parameter began: Is called before each mutant.
-  func run(_ numbers: Range<Int>, began: (Int) -> Void) async throws {
+  /// - Parameters:
+  ///   - began: Is called before each mutant.
+  ///   - accepted: Is called after each that was no error.
+  func run(_ numbers: Range<Int>, began: (Int) -> Void, accepted: () -> Void) async throws {
     switch kind {
     case .worker, .client: try await MutantPeer(kind).run(numbers, random: random, began: began)
     default:
       for number in numbers {
         began(number)
         var random = random(number)
-        do { try run(&random) } catch { try check(error) }
+        do {
+          try run(&random)
+          accepted()
+        } catch {
+          try check(error)
+        }
       }
     }
   }
@@ -207,7 +217,8 @@ struct MutantRun {
   }
 
   private func damage(_ random: inout SeededRandom) throws {
-    let one = #"{"digest":"\#(SHA256Digest.of([1]).hex)","track":0,"type":"video","count":3,"places":[{"source":1.5,"output":2}]}"#
+    let one =
+      #"{"digest":"\#(SHA256Digest.of([1]).hex)","track":0,"type":"video","count":3,"places":[{"source":1.5,"output":2}]}"#
     let tree = try JSONTree(#"{"tracks":[\#(one),\#(one)]}"#).mutated(&random)
     let damage = try ShownDamage(report: Data(tree.text.utf8))
     let request = MutantFilm.all[0].request()

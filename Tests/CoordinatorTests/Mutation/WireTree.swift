@@ -44,7 +44,8 @@ struct WireTree: Sendable {
       case 2:
         guard let length = varint(), let bytes = take(length) else { return nil }
         let isText = bytes.allSatisfy { $0 >= 0x20 && $0 < 0x7F }
-        fields.append((key, !isText && !bytes.isEmpty ? WireTree(bytes).map { .message($0) } ?? .bytes(bytes) : .bytes(bytes)))
+        fields.append(
+          (key, !isText && !bytes.isEmpty ? WireTree(bytes).map { .message($0) } ?? .bytes(bytes) : .bytes(bytes)))
       default: return nil
       }
     }
@@ -101,7 +102,9 @@ struct WireTree: Sendable {
       case 2: return .bytes(Array(repeating: 0x61, count: 70_000))
       case 3: return .bytes(bytes.dropLast(1))
       default:
-        if !bytes.isEmpty { bytes[Int.random(in: bytes.indices, using: &random)] = .random(in: 0...255, using: &random) }
+        if !bytes.isEmpty {
+          bytes[Int.random(in: bytes.indices, using: &random)] = .random(in: 0...255, using: &random)
+        }
         return .bytes(bytes)
       }
     case .message(var message):

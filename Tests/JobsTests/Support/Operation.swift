@@ -137,6 +137,16 @@ struct Visible: Equatable {
     tasks.joined().flatMap { task in task.leases.map { (Lease(task: task.id, epoch: $0.epoch), $0) } }
   }
 
+  var runsIsolatedTask: Bool { tasks.joined().contains { $0.isIsolated && !$0.leases.isEmpty } }
+
+  /// The isolated tasks with a lease that they did not have in an earlier state.
+  func newLeasesOfIsolatedTasks(since earlier: Visible) -> [TaskID] {
+    let before = Set(earlier.leases.map(\.lease))
+    return tasks.joined().filter { task in
+      task.isIsolated && task.leases.contains { !before.contains(Lease(task: task.id, epoch: $0.epoch)) }
+    }.map(\.id)
+  }
+
   /// What happened to leases and attempts since an earlier state, for counting what happens in a trace.
   func changes(since earlier: Visible) -> [String] {
     var changes: [String] = []
@@ -144,6 +154,8 @@ struct Visible: Equatable {
     for task in tasks.joined() {
       guard let old = before[task.id] else { continue }
       changes += task.attempts.filter { !old.attempts.contains($0) }.map { "attempt \($0.end.rawValue)" }
+      if task.isIsolated, !old.isIsolated { changes.append("isolated") }
+      if old.isIsolated, !task.isIsolated { changes.append("not isolated any more") }
       if let first = old.attempts.first, !task.attempts.contains(first) { changes.append("attempt dropped") }
       for (lease, earlier) in zip(task.leases, old.leases) where lease.epoch == earlier.epoch {
         if lease.isAway, !earlier.isAway { changes.append("went away") }

@@ -14,12 +14,13 @@ func content(_ number: Int, size: Int64 = 10) -> Content { Content(digest: diges
 
 extension NewTask {
   static func sample(
-    _ kind: TaskKind, _ number: Int = 0, cost: Double = 1, work: Int64? = nil, inputs: [Content] = [],
+    _ kind: TaskKind, _ number: Int = 0, cost: Double = 1, work: Int64? = nil, memory: Int64 = 0, inputs: [Content] = [],
     cached: Content? = nil
   ) -> NewTask {
     NewTask(
       kind: kind, label: "label \(number)", payload: Array("\(kind.rawValue) \(number)".utf8), inputs: inputs,
-      fingerprint: digest(0xf000 + number), cost: cost, work: work ?? (kind == .stitch ? 0 : 100), cached: cached)
+      fingerprint: digest(0xf000 + number), cost: cost, work: work ?? (kind == .stitch ? 0 : 100), memory: memory,
+      cached: cached)
   }
 }
 
@@ -50,10 +51,10 @@ extension WorkerID {
 
 extension WorkerRecord {
   static func sample(
-    _ id: WorkerID, session: Int64 = 1, name: String = "n", slots: Int32 = 2, build: String = "b1"
+    _ id: WorkerID, session: Int64 = 1, name: String = "n", slots: Int32 = 2, memory: Int64 = .max, build: String = "b1"
   ) -> WorkerRecord {
     WorkerRecord(
-      id: id, session: SessionID(session), name: name, slots: slots, build: build, coordinator: "c")
+      id: id, session: SessionID(session), name: name, slots: slots, memory: memory, build: build, coordinator: "c")
   }
 }
 

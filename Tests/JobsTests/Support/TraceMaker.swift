@@ -86,6 +86,7 @@ struct TraceMaker {
   private mutating func task(_ kind: TaskKind, _ number: Int) -> NewTask {
     .sample(
       kind, number, cost: Double(Int.random(in: 1...3, using: &random)),
+      memory: random.chance(80) ? 0 : Int64.random(in: 1...4, using: &random),
       inputs: (0..<Int.random(in: 0...2, using: &random)).map { content($0 + 1) },
       cached: random.chance(15) ? content(0xC00 + number) : nil)
   }
@@ -118,11 +119,12 @@ struct TraceMaker {
 
   private mutating func fail(_ state: Visible) -> Operation {
     let lease = anyLease(state)
+    let rest: AttemptEnd = random.chance(20) ? .crashed : random.chance(85) ? .released : .document
     let end: AttemptEnd =
-      random.chance(50) ? .media : random.chance(20) ? .crashed : random.chance(85) ? .released : .document
+      random.chance(35) ? .media : random.chance(15) ? .exhausted : random.chance(35) ? .killed : rest
     var failure = TaskFailure(
       end: random.chance(3) ? .hung : end, message: "failure \(Int.random(in: 0..<9, using: &random))\0",
-      jitter: Double.random(in: -0.2...1.2, using: &random))
+      jitter: Double.random(in: -0.2...1.2, using: &random), delaysTask: random.chance(30))
     if random.chance(50) {
       failure.process = .sample
       failure.process?.log = "\0"
@@ -145,7 +147,9 @@ struct TraceMaker {
         let worker = anyWorker()
         return WorkerRecord(
           id: worker.id, session: session(), name: "host \(Int.random(in: 1...2, using: &random))",
-          slots: Int32.random(in: 0...8, using: &random), build: random.chance(95) ? worker.build : "b3",
+          slots: Int32.random(in: 0...8, using: &random),
+          memory: random.chance(40) ? .max : Int64.random(in: 0...5, using: &random),
+          build: random.chance(95) ? worker.build : "b3",
           coordinator: "c1", paused: random.chance(10) ? "full\0" : "")
       })
   }

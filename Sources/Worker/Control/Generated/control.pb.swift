@@ -360,6 +360,9 @@ nonisolated struct Control_Failed: Sendable {
     case released // = 1
     case media // = 2
     case document // = 3
+
+    /// The process ran out of memory.
+    case exhausted // = 4
     case UNRECOGNIZED(Int)
 
     init() {
@@ -372,6 +375,7 @@ nonisolated struct Control_Failed: Sendable {
       case 1: self = .released
       case 2: self = .media
       case 3: self = .document
+      case 4: self = .exhausted
       default: self = .UNRECOGNIZED(rawValue)
       }
     }
@@ -382,6 +386,7 @@ nonisolated struct Control_Failed: Sendable {
       case .released: return 1
       case .media: return 2
       case .document: return 3
+      case .exhausted: return 4
       case .UNRECOGNIZED(let i): return i
       }
     }
@@ -392,6 +397,7 @@ nonisolated struct Control_Failed: Sendable {
       .released,
       .media,
       .document,
+      .exhausted,
     ]
 
   }
@@ -1198,7 +1204,7 @@ nonisolated extension Control_Failed: SwiftProtobuf.Message, SwiftProtobuf._Mess
 }
 
 nonisolated extension Control_Failed.End: SwiftProtobuf._ProtoNameProviding {
-  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{2}\0END_UNSPECIFIED\0\u{1}END_RELEASED\0\u{1}END_MEDIA\0\u{1}END_DOCUMENT\0")
+  static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{2}\0END_UNSPECIFIED\0\u{1}END_RELEASED\0\u{1}END_MEDIA\0\u{1}END_DOCUMENT\0\u{1}END_EXHAUSTED\0")
 }
 
 nonisolated extension Control_ForkServerRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {

@@ -1,0 +1,40 @@
+import CompositionModel
+
+/// Estimates how much memory the process of a video task needs at most. It decides which workers may have the task, so
+/// it is rather too low than too high: a task that needs more than its worker gives it fails with that reason.
+///
+/// The numbers are those of what task processes allocated for films of 640x360 to 7680x4320.
+enum MemoryModel {
+  /// Of a process that renders the smallest frames: libraries, threads, fonts.
+  private static let base = 192.0 * 1_048_576
+  /// Frames of the output that are being made or composited.
+  private static let madeFrames = 4
+  /// Frames that a decoder keeps for reference and to output them in order.
+  private static let decodedFrames = 8.0
+
+  /// In bytes.
+  /// - Parameter rungs: Of the film's outputs. Empty: the task's own encoder alone.
+  static func memory(of task: VideoTask, rungs: [VideoRung]) -> Int64 {
+    let size = pixels(task.format.size)
+    let ahead = max(1, min(8, Int(20_000_000 / max(size, 1))))
+    var bytes = base + Double(madeFrames + ahead) * size * bytesPerPixel(task.format.pixelFormat)
+    let encoders = rungs.isEmpty ? [(task.format.size, task.encoder)] : rungs.map { ($0.size, $0.encoder) }
+    for (size, encoder) in encoders {
+      let held = min(encoder.codec.definition.heldFrames(encoder), task.frameCount)
+      // Beside each frame the encoder has it in several smaller versions, with one sample a pixel together.
+      let pixel = bytesPerPixel(encoder.pixelFormat) + (encoder.pixelFormat.bitDepth > 8 ? 2 : 1)
+      bytes += Double(held) * pixels(size) * pixel
+    }
+    // Those of one cut are decoded at the same time, those of the next one later.
+    let sources = task.sources.map { pixels($0.video.size) * ($0.video.isStill ? 1 : decodedFrames) }
+    bytes += sources.sorted().suffix(2).reduce(0, +) * 1.5
+    return Int64(bytes)
+  }
+
+  private static func pixels(_ size: PixelSize) -> Double { Double(size.width) * Double(size.height) }
+
+  private static func bytesPerPixel(_ format: PixelFormat) -> Double {
+    let chroma = 2 / Double(1 << (format.chromaShift.horizontal + format.chromaShift.vertical))
+    return (1 + chroma) * (format.bitDepth > 8 ? 2 : 1)
+  }
+}
