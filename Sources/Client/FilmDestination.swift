@@ -37,6 +37,9 @@ package final class FilmDestination: Sendable {
     }
   }
 
+  /// As `OutputFile.readAhead`. Does nothing for several outputs.
+  package func readAhead(_ contents: FileContentCache) { file?.readAhead(contents) }
+
   /// The files of several outputs that were written, in the order of the document. Empty for one film.
   package var written: [ContentPackage.File] { state.withLock { $0.written } }
 

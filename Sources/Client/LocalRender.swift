@@ -132,6 +132,8 @@ package struct LocalRender: Sendable {
     }
     let destination = try place.get()
     let media = MediaWatch(assets: assets, contents: configuration.contents)
+    // While the farm starts. Whoever needs the digest waits for it.
+    Task { try await BlockingWork.run(.hashing) { destination.readAhead(configuration.contents) } }
     return try await LocalFarm.run(configuration) { farm in
       try await CoordinatorClient.run(farm.endpoint) { client in
         let run = JobRun(client)
@@ -145,7 +147,8 @@ package struct LocalRender: Sendable {
           do {
             try await BlockingWork.run {
               try destination.take(
-                farm.store.path(of: film.digest), digest: film.digest, outputs: outputs, contents: configuration.contents)
+                farm.store.path(of: film.digest), digest: film.digest, outputs: outputs,
+                contents: configuration.contents)
               // The output is the film now. The pieces are enough to make it again; a film that is copied has none, and
               // is the same file as the output where the disk has links.
               if status.segmentsTotal > 0 || status.hasAudio_p { farm.store.remove(film.digest) }

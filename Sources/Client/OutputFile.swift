@@ -171,6 +171,15 @@ package final class OutputFile: @unchecked Sendable {
     }
   }
 
+  /// Finds the digest of an output that is a second link to a film in a content store, so that it is known when the
+  /// film is taken.
+  package func readAhead(_ contents: FileContentCache) {
+    var status = stat()
+    guard stat(target, &status) == 0, status.st_nlink > 1, let file = try? OpenFile.open(target) else { return }
+    // If it cannot be read now, `take` reports that.
+    _ = try? contents.content(of: file)
+  }
+
   /// Whether a file is the output itself, by another name.
   private func isOutput(_ source: String) throws(ContentStoreError) -> Bool {
     var (own, other) = (stat(), stat())

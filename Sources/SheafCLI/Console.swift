@@ -92,7 +92,7 @@ struct PaintedLines {
 extension CommandFailure {
   private struct Report: Encodable {
     var job: String?
-    var state = "failed"
+    var state: String
     var error: String?
     var problems: [Problem]
   }
@@ -113,8 +113,9 @@ extension CommandFailure {
       for line in advice { Console.printError(line) }
     }
     guard json != .none else { return }
+    let state = code == .interrupted || code == .terminated ? "interrupted" : "failed"
     try Console.printJSON(
-      Report(job: job, error: message.isEmpty ? nil : message, problems: problems), lines: json == .lines)
+      Report(job: job, state: state, error: message.isEmpty ? nil : message, problems: problems), lines: json == .lines)
   }
 }
 

@@ -16,7 +16,8 @@ struct CheckCommand: AsyncParsableCommand {
 
       --json prints an object: problems, an array of pointer (the place, a JSON pointer), message, line and column, and \
       warnings, an array of messages: what can be rendered but is most likely not meant, and what is wrong with the \
-      media. notes has the warnings as problems are written.
+      media. notes has the warnings as problems are written; losses (what, where, track, why) are what of the media is \
+      not in the film.
       """)
 
   @Argument(help: ArgumentHelp("The document; - reads it from standard input.", valueName: "edit.json"))

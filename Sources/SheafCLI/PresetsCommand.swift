@@ -106,7 +106,7 @@ private struct PresetInput {
     var assets: [Sheaf_SubmittedAsset] = []
     if let edit {
       let (found, missing) = try await edit.assets(configuration.contents)
-      guard missing.isEmpty else { throw CommandFailure(problems: missing) }
+      guard missing.isEmpty else { throw CommandFailure(problems: edit.located(missing)) }
       assets = found
     } else {
       switch try await AssetFile.asset(input, configuration.contents) {

@@ -24,9 +24,10 @@ enum ProgressLine {
       return "rendering" + (parts.isEmpty ? "" : ": ") + parts.joined(separator: ", ") + waits(status)
     case .done:
       let name = film.map { "\($0), " } ?? ""
+      let isCopy = status.segmentsTotal == 0
       let made =
-        status.segmentsTotal == 0
-        ? ""
+        isCopy
+        ? status.framesTotal == 0 ? "" : "\(Measure.count(status.framesTotal, "frame")) copied, "
         : "\(Measure.count(status.framesTotal, "frame")), \(Measure.count(status.segmentsTotal, "segment"))"
           + "\(cached(status)), "
       return "done: \(name)\(made)\(Measure.duration(status.elapsedMilliseconds))"
@@ -48,7 +49,7 @@ enum ProgressLine {
   /// A bar and as much else as fits.
   /// - Parameter width: Of the terminal, in columns.
   static func bar(_ status: Sheaf_JobStatus, rate: Double?, left: Double? = nil, width: Int) -> String {
-    guard status.state == .rendering, status.framesTotal > 0 else {
+    guard status.state == .rendering, status.framesTotal > 0, status.segmentsTotal > 0 else {
       return plain(status, rate: rate, left: left).shortened(to: width - 1)
     }
     let percent = Measure.percent(status.framesDone, of: status.framesTotal)

@@ -30,8 +30,8 @@ package enum CopiedFilm {
   ///   - movement: Advanced with every packet that is read or written.
   ///   - progress: Called with the number of bytes in the file.
   /// - Returns: The damaged media that the film shows, as the task has them.
-  /// - Throws: `.task` if the media are not as they were described, or cannot be joined; `.output` if what was written is
-  ///   not what was planned.
+  /// - Throws: `.task` if the media are not as they were described, or cannot be joined; `.output` if what was written
+  ///   is not what was planned.
   package static func copy(
     _ task: PassthroughTask, inputs: [String: any ByteSource], to descriptor: Int32, movement: Movement? = nil,
     progress: (Int64) -> Void
@@ -46,7 +46,8 @@ package enum CopiedFilm {
       Track(track) { clip throws(StitchError) in try open(clip, inputs, movement) }
     }
     try write(
-      tracks, texts: task.texts ?? [], attachments: try attachments(of: task, inputs, movement), container: task.container, optimizeForNetworkUse: task.optimizeForNetworkUse,
+      tracks, texts: task.texts ?? [], attachments: try attachments(of: task, inputs, movement),
+      container: task.container, optimizeForNetworkUse: task.optimizeForNetworkUse,
       metadata: task.metadata, chapters: task.chapters ?? [], artwork: artwork, to: descriptor, movement: movement,
       progress: progress)
     return task.damage ?? ShownDamage()
@@ -70,12 +71,15 @@ package enum CopiedFilm {
       }
       guard let file = files[attachment.digest]?[attachment.track] else {
         throw StitchError(
-          .task, "media \(attachment.digest.prefix(12)) has no attached file \(attachment.track), so it is not the one described")
+          .task,
+          "media \(attachment.digest.prefix(12)) has no attached file \(attachment.track), so it is not the one described"
+        )
       }
       size += file.bytes.count
       guard size <= StoredAttachment.greatestSize else {
         throw StitchError(
-          .task, "the attached files have more than \(StoredAttachment.greatestSize) bytes; leave them out with 'carry'")
+          .task, "the attached files have more than \(StoredAttachment.greatestSize) bytes; leave them out with 'carry'"
+        )
       }
       found.append(file)
     }
@@ -97,7 +101,8 @@ package enum CopiedFilm {
 
   /// Writes tracks whose packets are anywhere. The parameters are those of `copy`.
   package static func write(
-    _ tracks: [Track], texts: [StitchedText] = [], attachments: [StoredAttachment] = [], container: Container, optimizeForNetworkUse: Bool,
+    _ tracks: [Track], texts: [StitchedText] = [], attachments: [StoredAttachment] = [], container: Container,
+    optimizeForNetworkUse: Bool,
     metadata: [String: String], chapters: [Chapter] = [], artwork: ArtworkFile? = nil, to descriptor: Int32,
     movement: Movement? = nil, progress: (Int64) -> Void
   ) throws(StitchError) {
@@ -108,7 +113,8 @@ package enum CopiedFilm {
     let muxer = try mapErrors(to: StitchError.writing) { () throws(MediaError) in
       try CopyMuxer(
         descriptor: descriptor, name: "the output", container: container, tracks: copied.map(\.output),
-        texts: texts.tracks, metadata: metadata, chapters: chapters, attachments: attachments, artwork: artwork, movement: movement)
+        texts: texts.tracks, metadata: metadata, chapters: chapters, attachments: attachments, artwork: artwork,
+        movement: movement)
     }
     var reported: Int64 = 0
     while true {
@@ -177,6 +183,8 @@ private struct CopiedTrack {
   private var unread: ArraySlice<Packet> = []
   /// Of what was given so far.
   private var (packetCount, longestPacket) = (0, Int64(0))
+  /// From where to where the packets that are presented reach, in ticks of the output.
+  private var extent: (start: Int64, end: Int64)?
 
   init(_ track: CopiedFilm.Track, _ container: Container) throws(StitchError) {
     guard let first = track.plan.clips.first else { throw StitchError(.task, "a track without clips") }
@@ -248,6 +256,10 @@ private struct CopiedTrack {
     guard let next else { return }
     packetCount += 1
     longestPacket = max(longestPacket, next.duration)
+    let (start, end) = (max(0, next.pts), next.pts + max(0, next.duration))
+    if start < end || start == next.pts {
+      extent = (min(start, extent?.start ?? start), max(end, extent?.end ?? end))
+    }
   }
 
   var type: MediaType { track.type }
@@ -259,9 +271,14 @@ private struct CopiedTrack {
 
   /// What a reader should find of the track, after the last packet.
   var written: OutputCheck.Track {
-    OutputCheck.Track(
-      type: track.type, codec: format.codec, packetCount: packetCount, duration: track.duration.approximateSeconds,
-      longestPacket: Double(longestPacket) * tick)
+    let duration = track.duration.approximateSeconds
+    var written = OutputCheck.Track(
+      type: track.type, codec: format.codec, packetCount: packetCount,
+      end: min(duration, Double(extent?.end ?? 0) * tick), longestPacket: Double(longestPacket) * tick)
+    written.start = Double(extent?.start ?? 0) * tick
+    // A file may state no durations of its packets.
+    written.latestEnd = max(written.end, duration)
+    return written
   }
 
   private mutating func read() throws(StitchError) {

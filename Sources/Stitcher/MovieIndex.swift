@@ -26,7 +26,8 @@ package enum MovieIndex {
     /// Of the pictures.
     var size: PixelSize
 
-    package init(duration: MediaTime, cleanAperture: PixelRect? = nil, size: PixelSize = PixelSize(width: 0, height: 0)) {
+    package init(duration: MediaTime, cleanAperture: PixelRect? = nil, size: PixelSize = PixelSize(width: 0, height: 0))
+    {
       (self.duration, self.cleanAperture, self.size) = (duration, cleanAperture, size)
     }
   }

@@ -12,21 +12,26 @@ enum OutputCheck {
     var codec: String
     /// Of the stored packets.
     var packetCount: Int
-    /// Seconds that are presented, from zero.
-    var duration: Double
+    /// In seconds.
+    var start = 0.0
+    /// In seconds.
+    var end: Double
+    /// Where the track ends if the durations of its last packets are not known. Not before `end`.
+    var latestEnd: Double
     /// Of the longest packet, in seconds: what containers without edit lists may present more or less.
     var longestPacket: Double
 
-    init(type: MediaType, codec: String, packetCount: Int, duration: Double, longestPacket: Double) {
+    init(type: MediaType, codec: String, packetCount: Int, end: Double, longestPacket: Double) {
       (self.type, self.codec, self.packetCount) = (type, codec, packetCount)
-      (self.duration, self.longestPacket) = (duration, longestPacket)
+      (self.end, latestEnd, self.longestPacket) = (end, end, longestPacket)
     }
 
     /// Of pieces.
     init(_ track: FileMuxer.Track) {
       codec = track.header.codec
       packetCount = track.packetCount
-      duration = track.duration.approximateSeconds
+      end = track.duration.approximateSeconds
+      latestEnd = end
       let tick = track.header.timebase.approximateSeconds
       switch track.header.media {
       case .video: (type, longestPacket) = (.video, tick)
@@ -42,7 +47,9 @@ enum OutputCheck {
     movement: Movement?
   ) throws(StitchError) {
     let copy = dup(descriptor)
-    guard copy >= 0 else { throw StitchError(.infrastructure, "the output cannot be read: \(SystemError(errno, "dup"))") }
+    guard copy >= 0 else {
+      throw StitchError(.infrastructure, "the output cannot be read: \(SystemError(errno, "dup"))")
+    }
     try check(
       PartByteSource(FileByteSource(descriptor: copy), range), container: container, tracks: tracks,
       textCount: textCount, movement: movement)
@@ -55,7 +62,7 @@ enum OutputCheck {
   static func check(
     _ source: any ByteSource, container: Container, tracks: [Track], textCount: Int, movement: Movement?
   ) throws(StitchError) {
-    let end = tracks.map(\.duration).max() ?? 0
+    let end = tracks.map(\.end).max() ?? 0
     let written: WrittenFile
     do throws(MediaError) {
       written = try WrittenFile(source, name: "the output", container: container, end: end, movement: movement)
@@ -87,9 +94,9 @@ enum OutputCheck {
 
   private static func differences(_ found: WrittenFile.Track, _ track: Track, _ container: Container) -> [String] {
     var differences: [String] = []
-    // The index of a movie counts samples of PCM, not packets.
-    let isPCM = track.codec.hasPrefix("pcm_")
-    if let count = found.packetCount, !isPCM, count != track.packetCount {
+    // The index of a movie counts samples of PCM, not packets, and libavformat joins short frames of E-AC-3.
+    let isCounted = !track.codec.hasPrefix("pcm_") && track.codec != "eac3"
+    if let count = found.packetCount, isCounted, count != track.packetCount {
       differences.append("has \(count) packets, and not \(track.packetCount)")
     }
     switch found.picture {
@@ -98,11 +105,11 @@ enum OutputCheck {
     case .decoded?, .untried?, nil: break
     }
     let slack = slack(of: track, container)
-    if let start = found.start, slack < start.magnitude {
-      differences.append("starts at \(rounded(start)) s, and not at 0 s")
+    if let start = found.start, slack < (start - track.start).magnitude {
+      differences.append("starts at \(rounded(start)) s, and not at \(rounded(track.start)) s")
     }
-    if let end = found.end, slack < (end - track.duration).magnitude {
-      differences.append("ends at \(rounded(end)) s, and not at \(rounded(track.duration)) s")
+    if let end = found.end, end < track.end - slack || track.latestEnd + slack < end {
+      differences.append("ends at \(rounded(end)) s, and not at \(rounded(track.end)) s")
     }
     return differences
   }

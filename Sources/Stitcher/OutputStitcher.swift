@@ -83,7 +83,8 @@ package enum OutputStitcher {
     try output.finish(progress: progress)
     let size = output.muxer.byteCount
     try OutputCheck.check(
-      writtenTo: descriptor, start..<(start + size), container: task.container, tracks: tracks.map(OutputCheck.Track.init),
+      writtenTo: descriptor, start..<(start + size), container: task.container,
+      tracks: tracks.map(OutputCheck.Track.init),
       textCount: texts.tracks.count, movement: movement)
     return (try damage(video, audio, frameDuration: task.video?.format.frameDuration ?? .zero), size)
   }

@@ -81,6 +81,30 @@ struct OutputFileTests {
     #expect(try contents() == ["film.mov", "object"])
   }
 
+  /// A film that was copied stays in the store, and is the output by another name.
+  @Test func anOutputThatIsTheFilmItselfIsCheckedAndLeft() throws {
+    let object = try folder.write(Data("the film".utf8), "object")
+    let contents = FileContentCache()
+    for _ in 0..<2 {
+      let output = try OutputFile(folder.path("film.mov"))
+      output.readAhead(contents)
+      try output.take(object, digest: digest, contents: contents)
+      #expect(try read("film.mov") == "the film")
+      #expect(try self.contents() == ["film.mov", "object"])
+    }
+    func inode(_ name: String) throws -> Int? {
+      try FileManager.default.attributesOfItem(atPath: folder.path(name))[.systemFileNumber] as? Int
+    }
+    #expect(try inode("film.mov") == inode("object"))
+    // Another program has written into it, and so into the store.
+    let handle = try #require(FileHandle(forUpdatingAtPath: folder.path("film.mov")))
+    try handle.write(contentsOf: Data("THE".utf8))
+    let error = #expect(throws: ContentStoreError.self) {
+      try OutputFile(folder.path("film.mov")).take(object, digest: digest, contents: contents)
+    }
+    #expect(error?.code == .mismatch)
+  }
+
   @Test func aPathThatCannotBeWrittenIsFoundBeforeTheWork() throws {
     let file = try folder.write(Data(), "file")
     for (path, words) in [

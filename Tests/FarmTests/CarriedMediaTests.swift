@@ -91,20 +91,24 @@ struct CarriedMediaTests {
 
   private func probe(_ path: String, _ arguments: String...) throws -> [String] {
     let output = try Tool.run("ffprobe", ["-v", "error"] + arguments + ["-of", "compact", path]).output
-    return String(decoding: output, as: UTF8.self).split(separator: "\n").map { String($0).trimmingCharacters(in: .whitespaces) }
-      .filter { !$0.isEmpty }
+    return String(decoding: output, as: UTF8.self).split(separator: "\n").map {
+      String($0).trimmingCharacters(in: .whitespaces)
+    }
+    .filter { !$0.isEmpty }
   }
 
   private func streams(_ path: String) throws -> [String] {
     try probe(
       path, "-show_entries",
-      "stream=codec_type,codec_name,nb_frames:stream_tags=language,timecode:stream_disposition=default,forced,visual_impaired")
+      "stream=codec_type,codec_name,nb_frames:stream_tags=language,timecode:stream_disposition=default,forced,visual_impaired"
+    )
   }
 
   /// The digests of all packets of each track that has media.
   private func packets(_ path: String) throws -> [Substring] {
     let list = try Tool.run(
-      "ffmpeg", ["-v", "error", "-i", path, "-map", "0:v", "-map", "0:a", "-map", "0:s", "-c", "copy", "-f", "streamhash", "-"]
+      "ffmpeg",
+      ["-v", "error", "-i", path, "-map", "0:v", "-map", "0:a", "-map", "0:s", "-c", "copy", "-f", "streamhash", "-"]
     ).output
     return String(decoding: list, as: UTF8.self).split(separator: "\n")
   }
@@ -118,7 +122,8 @@ struct CarriedMediaTests {
     #expect(report.losses == [] && report.warnings?.isEmpty == true && report.frames == 100)
     #expect(try streams(film) == streams(source))
     #expect(try packets(film) == packets(source))
-    #expect(try probe(film, "-show_chapters") == probe(source, "-show_chapters"))
+    let chapters = "chapter=start_time,end_time:chapter_tags=title"
+    #expect(try probe(film, "-show_entries", chapters) == probe(source, "-show_entries", chapters))
     #expect(try probe(film, "-show_entries", "format_tags=title") == ["format|tag:title=My film"])
   }
 
@@ -128,11 +133,12 @@ struct CarriedMediaTests {
     let film = files.path("copy.mov")
     let report = try await copy(source, to: film, export: #", "carry": false"#)
     #expect(report.warnings?.isEmpty == true)
-    #expect(try probe(film, "-show_entries", "stream=codec_type") == ["stream|codec_type=video", "stream|codec_type=audio"])
+    #expect(
+      try probe(film, "-show_entries", "stream=codec_type") == ["stream|codec_type=video", "stream|codec_type=audio"])
     #expect(try probe(film, "-show_chapters").isEmpty)
     _ = try await copy(source, to: film, export: #", "carry": ["chapters"]"#)
     #expect(try probe(film, "-show_chapters").count == 2)
-    #expect(try probe(film, "-show_entries", "format_tags=title") == ["format|"])
+    #expect(try probe(film, "-show_entries", "format_tags=title").allSatisfy { !$0.contains("My film") })
   }
 
   @Test func `a part has its part of everything`() async throws {
@@ -146,10 +152,14 @@ struct CarriedMediaTests {
         "chapter|start_time=0.000000|end_time=1.000000|tag:title=One",
         "chapter|start_time=1.000000|end_time=2.000000|tag:title=Two",
       ])
-    #expect(try probe(film, "-select_streams", "v", "-show_entries", "stream_tags=timecode") == ["stream|tag:timecode=01:00:01:00"])
+    #expect(
+      try probe(film, "-select_streams", "v", "-show_entries", "stream_tags=timecode") == [
+        "stream|tag:timecode=01:00:01:00"
+      ])
     let texts = try Tool.run("ffmpeg", ["-v", "error", "-i", film, "-map", "0:s:0", "-f", "srt", "-"]).output
     #expect(
-      String(decoding: texts, as: UTF8.self) == "1\n00:00:00,000 --> 00:00:00,500\nHello\n\n2\n00:00:01,000 --> 00:00:02,000\nWorld\n\n")
+      String(decoding: texts, as: UTF8.self)
+        == "1\n00:00:00,000 --> 00:00:00,500\nHello\n\n2\n00:00:01,000 --> 00:00:02,000\nWorld\n\n")
     // The second language is cut at the same samples as the first.
     let samples = try ["0:a:0", "0:a:1"].map {
       try Tool.run("ffmpeg", ["-v", "error", "-i", film, "-map", $0, "-f", "s16le", "-"]).output.count

@@ -19,7 +19,7 @@ struct TraceTests {
       let hasty = LeasePolicy(
         hang: .seconds(10), outage: .seconds(100), rebind: .seconds(20), keptReleases: 1, maximumFailures: 2,
         maximumKills: 3, isolation: 1, isolationPatience: .seconds(3), slowness: 0.1, shortestSlow: .milliseconds(250),
-        fewestRendered: 1)
+        fewestRendered: 1, mostLostPlannings: 1)
       for seed in 7...(6 + (more ?? 10)) {
         group.addTask { try await trace(seed: seed, steps: 500, policy: hasty) }
       }

@@ -42,6 +42,20 @@ struct ImagePlannerTests {
     #expect(try times(self.plan([try Rational(39, 10)], any)) == [0: Rational(2)])
   }
 
+  @Test func `a tolerance reaches the last picture from after the end, and the first from before 0`() throws {
+    // The last picture begins at 299/30 s.
+    let near = ImageTolerance(before: MediaTime(value: 1, timescale: 20), after: MediaTime(value: 1, timescale: 4))
+    let last = try Rational(299, 30)
+    let asked = [
+      Rational(10), try Rational(601, 60), try Rational(1003, 100), try Rational(-1, 4), Rational(-1),
+    ]
+    let plan = try plan(asked, near)
+    #expect(try times(plan) == [0: last, 1: last, 3: .zero])
+    #expect(Set(plan.errors.keys) == [2, 4])
+    let any = ImageTolerance(before: .positiveInfinity, after: .positiveInfinity)
+    #expect(try times(self.plan([Rational(99), Rational(-99)], any)) == [0: last, 1: .zero])
+  }
+
   @Test func picturesAreReadInOrderOfTimeInAFewParts() throws {
     let times = (0..<100).map { Rational(Int128(99 - $0)) }.map { try! $0 / Rational(11) }
     let plan = try plan(times)

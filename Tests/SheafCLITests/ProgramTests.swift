@@ -305,6 +305,26 @@ import Wire
     await farm.stop()
   }
 
+  @Test(arguments: [
+    ("sheaf rendr edit.json", 64, "there is no command 'rendr'; did you mean 'render'?"),
+    ("sheaf edit.json", 64, "to render a document: sheaf render edit.json"),
+    (
+      "printf '\\0\\0\\0\\030ftypmp42' > film.mp4; sheaf render film.mp4", 65,
+      "film.mp4 is a film (MP4 or QuickTime), not a document"
+    ),
+    ("echo > flower.json; sheaf check flwer.json", 65, "(did you mean 'flower.json'?)"),
+    ("sheaf image film.mp4 -o a.png --at abc", 64, "--at abc is no time"),
+    ("sheaf image film.mp4 -o %d.png --every 0", 64, "--every 0 must be above zero"),
+    ("sheaf image film.mp4 -o a.png --at 1 --tolerance x", 64, "--tolerance x is no time"),
+    (#"echo '{"sheaf": 1,' > edit.json; sheaf check edit.json"#, 65, "edit.json: not JSON at line 2, column 1"),
+  ])
+  func `a command line that is nearly right gets a hint`(_ line: String, _ status: Int32, _ words: String)
+    async throws
+  {
+    let result = try await run(line)
+    #expect(result.status == status && result.errors.contains(words), "\(result.status) \(result.errors)")
+  }
+
   /// No coordinator is asked, and no media are read.
   @Test(arguments: ["submit", "render"]) func `an output that is no film is refused at once`(command: String)
     async throws

@@ -228,6 +228,24 @@ struct EditDocumentTests {
     #expect(try problem(#"{"sheaf": 1, "tracks": [], "tracks": []}"#) == "/tracks: this key occurs twice in its object")
   }
 
+  @Test func `volumes in decibels are read as numbers`() throws {
+    func volume(_ mix: String) throws -> Edit {
+      let tracks = #"[{"id": "A", "type": "audio", "clips": []}]"#
+      return try Edit(
+        document: Array(#"{"sheaf": 1, "tracks": \#(tracks), "audioMix": \#(mix)}"#.utf8), assets: [:])
+    }
+    let read = try volume(#"{"A": "-20dB"}"#)
+    #expect(try read == volume(#"{"A": 0.1}"#) && AudioMix.volume(decibels: -20) == 0.1)
+    #expect(
+      try volume(#"{"A": [{"over": "0..1", "volume": ["20 dB", 0.5]}]}"#)
+        == volume(#"{"A": [{"over": "0..1", "volume": [10, 0.5]}]}"#))
+    #expect(
+      try volume(#"{"A": {"filters": [{"kind": "limiter", "limit": "-2dB"}]}}"#)
+        == volume(#"{"A": {"filters": [{"kind": "limiter", "limit": -2}]}}"#))
+    let written = try read.document()
+    #expect(try Edit(document: written, assets: [:]) == read)
+  }
+
   /// The places and messages of what cannot be written.
   private func problems(writing edit: Edit) -> [String] {
     do {

@@ -20,7 +20,8 @@ extension AssetDescription {
   /// changes, or its edit list is not followed, and a part that is not read.
   public var warnings: [String] {
     let unread = unreadBytes.map { ["another file begins in its last \($0) bytes, which are not read"] } ?? []
-    return soundWarnings + jumpWarnings + tracks.flatMap(Self.changeWarnings) + tracks.flatMap(Self.editWarnings) + unread
+    return soundWarnings + jumpWarnings + tracks.flatMap(Self.changeWarnings) + tracks.flatMap(Self.editWarnings)
+      + unread
   }
 
   /// That another track takes the place of sound that cannot be decoded, though the file disables it.

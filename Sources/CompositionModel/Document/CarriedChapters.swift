@@ -20,8 +20,11 @@ extension Lowering {
       let next = Chapter(range: place, title: chapter.title.map { String($0.prefix(while: { $0 != "\0" })) })
       if let last = chapters.last {
         guard last.range.start < place.start, chapters.count < Self.mostChapters else {
-          lose(.chapter, nil, clip.asset, "the chapter '\(chapter.title ?? "")' at \(seconds(chapter.range.start)) is left out: "
-            + (chapters.count < Self.mostChapters ? "another one begins there" : "there are more than \(Self.mostChapters)"))
+          lose(
+            .chapter, nil, clip.asset,
+            "the chapter '\(chapter.title ?? "")' at \(seconds(chapter.range.start)) is left out: "
+              + (chapters.count < Self.mostChapters
+                ? "another one begins there" : "there are more than \(Self.mostChapters)"))
           continue
         }
         // Chapters that lie in others end those.

@@ -25,7 +25,8 @@ extension DocumentReader {
     if case .boolean(let isCarried) = value.content { return isCarried ? Set(CarriedKind.allCases) : [] }
     guard case .array = value.content else {
       problems.add(
-        value.pointer, "\(value.shown) should be true, false, or an array of \(list(CarriedKind.allCases.map(\.rawValue)))")
+        value.pointer,
+        "\(value.shown) should be true, false, or an array of \(list(CarriedKind.allCases.map(\.rawValue)))")
       return nil
     }
     return Set(items(value, "what is carried").compactMap { choice($0, "carried kind") })
@@ -66,12 +67,19 @@ extension Lowering {
   ) -> (media: CarriedMedia, captions: [Captions]) {
     var media = CarriedMedia()
     var captions: [Captions] = []
-    let clips = clips.filter { $0.target.start < range.end && range.start < $0.target.end }
+    let (clips, sound) = (clips.shown(in: range), sound.shown(in: range))
     guard let first = clips.first, let asset = assets[first.asset] else { return (media, []) }
     let kinds = document.export.carried ?? Set(CarriedKind.allCases)
     let named = Set((clips + sound).filter { $0.asset == first.asset }.map(\.sourceTrack))
     if kinds.contains(.tracks) {
-      for track in asset.tracks where !named.contains(track.index) && isCarried(track, types, hasSound: !sound.isEmpty) {
+      // Of an asset whose sound the document replaces, no other language is carried.
+      let hasSound = sound.first?.asset == first.asset
+      let hasCaptions = document.namesCaptions(of: first.asset)
+      for track in asset.tracks where !named.contains(track.index) && isCarried(track, types, hasSound: hasSound) {
+        // Captions that the document gives itself are not in the film twice.
+        if track.type == .subtitle, hasCaptions { continue }
+        // Sound may be cut elsewhere than its pictures.
+        let clips = track.type == .audio ? sound : clips
         let obstacle = obstacle(to: track, container) ?? obstacle(toJoining: track, clips, container)
         if let obstacle {
           lose(.track, track.index, first.asset, "\(track.title) is left out: \(obstacle)")
@@ -87,9 +95,6 @@ extension Lowering {
         let isConverted = track.type == .subtitle && !container.storesCaptions(track.codec)
         if isConverted {
           captions += carried.map { Self.captions($0, track) }
-          if track.captions?.hasStyles == true, container != .mkv {
-            lose(.captionStyle, track.index, first.asset, "the styles of \(track.title) are left out: \(container) has none")
-          }
         } else {
           media.tracks.append(
             CompositionTrack(id: "carried\(media.tracks.count + 1)", type: track.type, clips: carried))
@@ -156,7 +161,9 @@ extension Lowering {
           return "it has a gap where clips are joined"
         }
       }
-      if track.type == .video, !isCuttable(found, clip, isFirst: index == 0, isLast: index == clips.count - 1, container) {
+      if track.type == .video,
+        !isCuttable(found, clip, isFirst: index == 0, isLast: index == clips.count - 1, container)
+      {
         return "it is cut where it has no keyframe"
       }
     }
@@ -250,10 +257,38 @@ extension Lowering {
     lose(.disposition, track.index, asset, "\(container) does not state of \(track.title) that it is \(list(lost))")
   }
 
+  /// Reports the styles of captions that the output's text tracks do not have.
+  mutating func loseStyles(of captions: [Captions], _ container: Container) {
+    var seen: Set<[String]> = []
+    for caption in captions where container != .mkv {
+      guard case .track = caption.use,
+        let track = assets[caption.asset]?.tracks.first(where: { $0.index == caption.sourceTrack }),
+        track.captions?.hasStyles == true, seen.insert([caption.asset, "\(track.index)"]).inserted
+      else { continue }
+      lose(
+        .captionStyle, track.index, caption.asset,
+        "places and styles of \(track.title) are left out: \(container) has few of them, and mkv has all")
+    }
+  }
+
   /// Records that something of an asset is not in the output.
   mutating func lose(_ what: Loss.Kind, _ track: Int?, _ asset: AssetID, _ why: String) {
     let problem = Problem(asset: asset, message: why)
     losses.append(Problem(pointer: problem.pointer, message: why, loss: Loss(what: what, track: track)))
+  }
+}
+
+extension Document {
+  /// Whether the document says what becomes of an asset's captions.
+  fileprivate func namesCaptions(of asset: AssetID) -> Bool {
+    captions.contains { $0.asset == asset } || subtitleTracks.contains { $0.clips.contains { $0.asset == asset } }
+  }
+}
+
+extension [Clip] {
+  /// Those that are in a part of the film.
+  fileprivate func shown(in range: MediaTimeRange) -> [Clip] {
+    filter { $0.target.start < range.end && range.start < $0.target.end }
   }
 }
 
@@ -300,9 +335,12 @@ extension TrackDescription {
 
   /// What programs write where they have no title.
   private static let handlers: Set<String> = [
-    "VideoHandler", "SoundHandler", "SubtitleHandler", "DataHandler", "TimeCodeHandler", "TextHandler", "GPAC ISO Video Handler",
-    "GPAC ISO Audio Handler", "Apple Video Media Handler", "Apple Sound Media Handler", "Mainconcept Video Media Handler",
-    "Mainconcept MP4 Video Media Handler", "Mainconcept MP4 Sound Media Handler", "#Mainconcept MP4 Sound Media Handler",
+    "VideoHandler", "SoundHandler", "SubtitleHandler", "DataHandler", "TimeCodeHandler", "TextHandler",
+    "GPAC ISO Video Handler",
+    "GPAC ISO Audio Handler", "Apple Video Media Handler", "Apple Sound Media Handler",
+    "Mainconcept Video Media Handler",
+    "Mainconcept MP4 Video Media Handler", "Mainconcept MP4 Sound Media Handler",
+    "#Mainconcept MP4 Sound Media Handler",
     "VideoHandle", "SoundHandle", "ISO Media file produced by Google Inc.",
   ]
 }

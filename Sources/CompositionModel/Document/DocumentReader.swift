@@ -27,7 +27,7 @@ struct DocumentReader {
   var fontFileNames: Set<AssetID> = []
   /// The place of the first message that lists the keys of a kind of object. What is read several times has the list
   /// each time.
-  var listedKeys: [String: JSONPointer] = [:]
+  var listedKeys: [[String]: JSONPointer] = [:]
 
   /// An object without unknown keys.
   struct Fields {
@@ -81,8 +81,8 @@ struct DocumentReader {
   private mutating func listed(
     _ keys: [String], of noun: String, at pointer: JSONPointer, _ words: String
   ) -> String {
-    if let first = listedKeys[noun], first != pointer { return "" }
-    listedKeys[noun] = pointer
+    if let first = listedKeys[[noun] + keys], first != pointer { return "" }
+    listedKeys[[noun] + keys] = pointer
     return "\(words) \(list(keys))"
   }
 

@@ -6,8 +6,8 @@ extension Lowering {
     for entry in document.audioMix.tracks {
       let last = soundEnd(of: entry.track)
       for ramp in entry.volume + entry.pan {
-        addLate(ramp, end: film.end, "the film, which is \(seconds(film.duration)) long", to: &warnings)
-        guard let last, last < film.end else { continue }
+        let isLate = addLate(ramp, end: film.end, "the film, which is \(seconds(film.duration)) long", to: &warnings)
+        guard !isLate, let last, last < film.end else { continue }
         addLate(ramp, end: last, "the last clip of '\(entry.track.shortened)', which ends at \(last)", to: &warnings)
       }
     }
@@ -36,7 +36,8 @@ extension Lowering {
   }
 
   /// A value that is set when everything has ended changes nothing, and is nothing that is missed.
-  private func addLate(_ ramp: RampEntry, end: MediaTime, _ what: String, to warnings: inout ProblemList) {
+  @discardableResult
+  private func addLate(_ ramp: RampEntry, end: MediaTime, _ what: String, to warnings: inout ProblemList) -> Bool {
     // A time that cannot be computed is a problem, and there are no warnings then.
     let start: MediaTime?
     let isSet: Bool
@@ -44,9 +45,10 @@ extension Lowering {
     case .over(let written): (start, isSet) = ((try? written.resolved(frameDuration: frameDuration))??.start, false)
     case .at(let written): (start, isSet) = (try? written.resolved(frameDuration: frameDuration), true)
     }
-    guard let start, isSet ? end < start : end <= start else { return }
+    guard let start, isSet ? end < start : end <= start else { return false }
     warnings.add(
       ramp.pointer, "\(isSet ? "this value is set at" : "this ramp begins at") \(start), not before the end of \(what)")
+    return true
   }
 }
 

@@ -77,6 +77,7 @@ struct Lowering {
     if let sampleRate = export?.audio?.sampleRate { checkAudioFilters(sampleRate: sampleRate) }
     let captions = lowerCaptions(frame: format.size, export) + lowerSubtitleTracks(export) + carriedCaptions
     checkSize(captions)
+    if let container = export?.container { loseStyles(of: captions, container) }
     if filmIsKnown, film.isEmpty {
       problems.add(.root.key("tracks"), "the film has no frames: there is no clip on any track")
     }

@@ -86,9 +86,13 @@ extension DocumentReader {
 extension Lowering {
   /// What the output's metadata are: those that are carried, and those of the document, which override them.
   mutating func outputMetadata(in container: Container?) -> [String: String] {
-    let entry = document.export.metadata
+    var entry = document.export.metadata
     if let container, let names = container.metadataNames {
       for key in entry.texts.keys.sorted() where !names.contains(key) {
+        if isLeftToOtherOutputs({ $0.metadataNames?.contains(key) != false }) {
+          entry.texts[key] = nil
+          continue
+        }
         problems.add(
           document.export.pointer.key("metadata").key(key),
           "\(container) cannot store '\(key.shortened)'; "
@@ -102,19 +106,25 @@ extension Lowering {
         // QuickTime's own fields come a second time, by their language.
         if let dash = key.lastIndex(of: "-"), own[String(key[..<dash])] != nil { continue }
         let name = Self.commonName(of: key)
-        guard metadata.count + written.count < MetadataEntry.greatestCount, !written.contains(name),
-          !MetadataEntry.ofFile.contains(name), !name.isEmpty, text.utf8.count <= MetadataEntry.longestText,
-          !name.contains("="), !text.utf8.contains(0),
+        guard !written.contains(name), !MetadataEntry.ofFile.contains(name), !name.isEmpty,
           entry.filter == nil || MetadataEntry.shared.contains(name), metadata[name] == nil
         else { continue }
-        guard container?.metadataNames?.contains(name) != false else {
-          if let container { lose(.metadata, nil, id, "'\(name.shortened)' is left out: \(container) cannot store it") }
+        let isFull = metadata.count + written.count >= MetadataEntry.greatestCount
+        if let obstacle = isFull ? "there are too many" : obstacle(to: name, text, in: container) {
+          lose(.metadata, nil, id, "'\(name.shortened)' is left out: \(obstacle)")
           continue
         }
         metadata[name] = text
       }
     }
     return metadata.merging(entry.texts) { $1 }
+  }
+
+  /// Why an output cannot have what is carried. Nil: it can.
+  private func obstacle(to name: String, _ text: String, in container: Container?) -> String? {
+    if let container, container.metadataNames?.contains(name) == false { return "\(container) cannot store it" }
+    if text.utf8.count > MetadataEntry.longestText { return "it has more than \(MetadataEntry.longestText) bytes" }
+    return name.contains("=") || text.utf8.contains(0) ? "it has characters that cannot be stored" : nil
   }
 
   /// Where metadata are carried from. Of a film that copies one asset they are that asset's, unless the document says

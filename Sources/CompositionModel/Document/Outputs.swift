@@ -63,7 +63,9 @@ extension DocumentReader {
       if let name, let container { export.to = "\(name).\(container.rawValue)" }
       let (picture, sound) = (VideoCodec.standard(in: container).rawValue, AudioCodec.standard(in: container).rawValue)
       let (usualPicture, usualSound) = (VideoCodec.standard(in: .mp4).rawValue, AudioCodec.standard(in: .mp4).rawValue)
-      if let video = merged(
+      // Settings that all outputs have in common are none of one that has sound alone.
+      let isOfPictures = fields.has("video") || container?.videoCodecs.isEmpty != true
+      if isOfPictures, let video = merged(
         fields["video"], video, picture, usual: usualPicture, keeping: OutputEntry.videoKeysOfAnyCodec, in: container)
       {
         export.video = videoChoice(video, container, nil)

@@ -168,7 +168,9 @@ extension Lowering {
   /// What is carried beside the tracks that are named.
   mutating func carryMedia(_ container: Container, _ range: MediaTimeRange) -> CarriedMedia? {
     let clips = copiedClips
-    guard let first = [MediaType.video, .audio].map({ clips[$0] ?? [] }).first(where: { !$0.isEmpty }) else { return nil }
+    guard let first = [MediaType.video, .audio].map({ clips[$0] ?? [] }).first(where: { !$0.isEmpty }) else {
+      return nil
+    }
     let types = Set([MediaType.video, .audio].filter(isCopied))
     let carried = carriedMedia(of: first, sound: clips[.audio] ?? [], container, copies: types, in: range)
     carriedCaptions = carried.captions
@@ -178,7 +180,8 @@ extension Lowering {
   /// The clips of the tracks that are copied, on the film's timeline.
   var copiedClips: [MediaType: [Clip]] {
     var clips: [MediaType: [Clip]] = [:]
-    for track in tracks.flatMap(\.composed) where isCopied(track.type) && clips[track.type] == nil && !track.clips.isEmpty {
+    for track in tracks.flatMap(\.composed)
+    where isCopied(track.type) && clips[track.type] == nil && !track.clips.isEmpty {
       clips[track.type] = track.clips
     }
     return clips

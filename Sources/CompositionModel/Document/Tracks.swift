@@ -57,13 +57,13 @@ extension DocumentReader {
           metadataTracks.append(track)
           names.tracks[track.id] = .metadata
         } else {
-          addTaken(track.id, at: track.pointer)
+          addTaken(track.id, at: item)
         }
         continue
       }
       if SubtitleTrackEntry.isOne(item) {
         guard let track = subtitleTrack(item, number: subtitles.count + 1) else { continue }
-        if !taken.insert(track.id).inserted { addTaken(track.id, at: track.pointer) }
+        if !taken.insert(track.id).inserted { addTaken(track.id, at: item) }
         subtitles.append(track)
         continue
       }
@@ -74,7 +74,7 @@ extension DocumentReader {
       let audioTrack = TrackEntry.audioTrack(of: track.id)
       let ids = track.hasSound ? [track.id, audioTrack] : [track.id]
       let lanes = track.hasTransitions ? ids.map(ClipTransitionEntry.lane(of:)) : []
-      for id in ids + lanes where !taken.insert(id).inserted { addTaken(id, at: track.pointer) }
+      for id in ids + lanes where !taken.insert(id).inserted { addTaken(id, at: item) }
       for id in ids where names.tracks[id] == nil { names.tracks[id] = id == track.id ? track.type : .audio }
       if track.type == .video { names.videoTracks.append(track.id) } else { names.audioTracks.append(track.id) }
       if track.hasSound {
@@ -86,8 +86,17 @@ extension DocumentReader {
     return (tracks, subtitles)
   }
 
-  private mutating func addTaken(_ id: TrackID, at pointer: JSONPointer) {
-    problems.add(pointer.key("id"), "there is another track '\(id.shortened)'; every track needs a name of its own")
+  private mutating func addTaken(_ id: TrackID, at track: JSONValue) {
+    var hasName = false
+    if case .object(let members) = track.content { hasName = members.contains { $0.key == "id" } }
+    if hasName {
+      problems.add(
+        track.pointer.key("id"), "there is another track '\(id.shortened)'; every track needs a name of its own")
+    } else {
+      problems.add(
+        track.pointer,
+        "without 'id' this track is named '\(id.shortened)', as another track is: give it an 'id' of its own")
+    }
   }
 
   private mutating func track(_ value: JSONValue) -> TrackEntry? {

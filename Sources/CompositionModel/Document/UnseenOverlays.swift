@@ -34,6 +34,10 @@ extension Lowering {
   }
 }
 
+extension OverlayContent {
+  fileprivate var text: StyledText? { if case .text(let text) = self { text } else { nil } }
+}
+
 extension Document {
   /// The warnings about texts that are not whole within the frame.
   /// - Parameters:
@@ -45,7 +49,7 @@ extension Document {
     var shown = edit.videoComposition.overlays
     for entry in videoComposition.overlays {
       guard case .text(let written, _, nil) = entry.content,
-        let index = shown.firstIndex(where: { if case .text(let text) = $0.content { text.text == written.text } else { false } }),
+        let index = shown.firstIndex(where: { $0.content.text?.text == written.text }),
         case .text(let text) = shown[index].content
       else { continue }
       let overlay = shown.remove(at: index)

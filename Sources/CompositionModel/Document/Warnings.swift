@@ -111,12 +111,14 @@ extension Lowering {
       }
     }
     let hasLargePictures = factors.values.contains { $0 <= Self.greatestEnlargement }
-    let greatest = hasLargePictures ? Self.greatestEnlargementOfSome : Self.greatestEnlargement
+    func greatest(_ clip: LoweredClip) -> Double {
+      hasLargePictures && clip.entry.geometry.used.isEmpty ? Self.greatestEnlargementOfSome : Self.greatestEnlargement
+    }
     var reported: Set<AssetID> = []
     for track in tracks where track.entry.type == .video {
       for (_, clip) in track.clips.entries {
         guard let size = assets[clip.clip.asset]?.defaultTrack(.video)?.video?.presentationSize,
-          let factor = factors[clip.entry.pointer.text], greatest < factor,
+          let factor = factors[clip.entry.pointer.text], greatest(clip) < factor,
           reported.insert(clip.clip.asset).inserted
         else { continue }
         let times = plain((factor * 10).rounded() / 10)

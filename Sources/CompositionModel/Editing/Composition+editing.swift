@@ -30,9 +30,10 @@ extension Composition {
     tracks[index] = track
   }
 
-  /// Inserts the video and audio tracks that are played of a range of an asset at `time`: its first video track into the
-  /// composition's first, and so on. Of languages that are alternatives it is one (`AssetDescription.playedTracks`). Missing tracks are added. Everything after `time` moves later, on all tracks. An invalid time
-  /// appends at the end of the composition.
+  /// Inserts the video and audio tracks that are played of a range of an asset at `time`: its first video track into
+  /// the composition's first, and so on. Of languages that are alternatives it is one
+  /// (`AssetDescription.playedTracks`). Missing tracks are added. Everything after `time` moves later, on all tracks.
+  /// An invalid time appends at the end of the composition.
   public mutating func insert(_ range: AssetRange, at time: MediaTime = .invalid) throws(EditingError) {
     var edited = self
     guard !time.isValid || time.isNumeric, .zero <= time else { throw .outsideTimeline(time) }

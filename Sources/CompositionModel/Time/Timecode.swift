@@ -52,7 +52,8 @@ struct Timecode: Sendable, Hashable {
 extension TrackDescription {
   /// The timecode of the picture that is shown at a time of the asset. Nil: the track has none.
   package func timecode(at time: MediaTime) throws(TimeError) -> String? {
-    guard let text = timecode, let rate = try video?.nominalFrameRate.exact, let code = Timecode(text, rate: rate) else {
+    guard let text = timecode, let rate = try video?.nominalFrameRate.exact, let code = Timecode(text, rate: rate)
+    else {
       return timecode
     }
     let elapsed = try time.exact - range.start.exact

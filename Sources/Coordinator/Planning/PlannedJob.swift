@@ -9,8 +9,8 @@ import SystemSupport
 /// reads.
 struct PlannedJob: Sendable {
   var plan: RenderPlan
-  /// The video tasks by segment, the audio task, the stitch task; of a film that is copied the stitch task alone. Or, if
-  /// the segments have to be measured first, their measure tasks.
+  /// The video tasks by segment, the audio task, the stitch task; of a film that is copied the stitch task alone. Or,
+  /// if the segments have to be measured first, their measure tasks.
   var tasks: [NewTask]
   /// Also among `tasks`, unless they are measure tasks. Nil: the output has no audio.
   var audio: NewTask?

@@ -21,7 +21,7 @@ extension FarmState {
       planning.lost += 1
       planning.planner = nil
     }
-    let start: PlanningStart = planning.lost >= LeasePolicy.mostLostPlannings ? .failed : .begun
+    let start: PlanningStart = planning.lost >= policy.mostLostPlannings ? .failed : .begun
     if start == .begun {
       planning.planner = planner
       planning.until = now + policy.lease

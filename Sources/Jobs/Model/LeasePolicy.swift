@@ -35,13 +35,16 @@ package struct LeasePolicy: Sendable, Hashable {
   package var shortestSlow: Duration
   /// How many of a job's video tasks must have been rendered before there is a median. At least 1.
   package var fewestRendered: Int
+  /// The number of lost attempts to plan a job at which it fails. At least 1.
+  package var mostLostPlannings: Int
 
   package init(
     heartbeat: Duration = .seconds(4), lease: Duration = .seconds(15), hang: Duration = .seconds(120),
     outage: Duration = .seconds(5), rebind: Duration = .seconds(30), keptReleases: Int = 32, maximumFailures: Int = 3,
     maximumKills: Int = 8, backOff: Duration = .seconds(1), exclusion: Duration = .seconds(5), isolation: Int = 2,
     isolationPatience: Duration = .seconds(30),
-    slowness: Double = 1.5, shortestSlow: Duration = .seconds(5), fewestRendered: Int = 3
+    slowness: Double = 1.5, shortestSlow: Duration = .seconds(5), fewestRendered: Int = 3,
+    mostLostPlannings: Int = 2
   ) {
     self.heartbeat = heartbeat
     self.lease = lease
@@ -58,6 +61,7 @@ package struct LeasePolicy: Sendable, Hashable {
     self.slowness = slowness
     self.shortestSlow = shortestSlow
     self.fewestRendered = fewestRendered
+    self.mostLostPlannings = mostLostPlannings
   }
 
   /// How long a task backs off after its nth suspect attempt, in whole microseconds, which is a database's resolution.

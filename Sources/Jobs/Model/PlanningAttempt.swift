@@ -11,8 +11,3 @@ package enum PlanningStart: Sendable, Hashable {
   /// The job has another state, is an inspection, or is not there.
   case notPlannable
 }
-
-extension LeasePolicy {
-  /// The number of lost attempts to plan a job at which it fails.
-  package static let mostLostPlannings = 2
-}

@@ -15,7 +15,7 @@ extension PostgresJobStore {
           lost = lost.addingReportingOverflow(1).partialValue
           other = nil
         }
-        let start: PlanningStart = lost >= LeasePolicy.mostLostPlannings ? .failed : .begun
+        let start: PlanningStart = lost >= policy.mostLostPlannings ? .failed : .begun
         if start == .begun { other = planner }
         _ = try connection.run(
           .recordPlanning, [.long(number), .text(other), .long(policy.lease.microseconds), .int(lost)])

@@ -101,7 +101,8 @@ package struct PassthroughTask: Sendable, Hashable, Codable {
   /// Of the files that the task reads, in order of first appearance, each once.
   package var digests: [String] {
     var seen: Set<String> = []
-    return (tracks.flatMap(\.clips).map(\.digest) + (attachments ?? []).map(\.digest) + [artwork?.digest].compactMap(\.self))
+    return
+      (tracks.flatMap(\.clips).map(\.digest) + (attachments ?? []).map(\.digest) + [artwork?.digest].compactMap(\.self))
       .filter { seen.insert($0).inserted }
   }
 }

@@ -25,6 +25,8 @@ struct TaskGrant: Sendable, Hashable {
   var inputs: [InputContent]
   /// What progress counts up to.
   var work: UInt64
+  /// Whether the result is the job's, which no task reads.
+  var isFilm = false
 }
 
 /// What a finished task is published as.

@@ -78,7 +78,7 @@ extension TaskGrant {
     }
     self.init(
       lease: TaskLease(grant.lease), kind: "\(grant.kind)", job: grant.job, payload: Array(grant.payload),
-      inputs: inputs, work: grant.work)
+      inputs: inputs, work: grant.work, isFilm: grant.kind == .stitch)
   }
 }
 

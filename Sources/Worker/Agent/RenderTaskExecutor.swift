@@ -12,6 +12,8 @@ actor RenderTaskExecutor {
     var process: TaskProcess?
     var inputs: [OpenedInput] = []
     var product: TaskProduct?
+    /// Whether the product is the job's, which no task reads.
+    var isFilm = false
     /// Opens the inputs, later uploads the result.
     var background: Task<Void, Never>?
     /// Wait until the inputs' digests are known.
@@ -40,7 +42,7 @@ actor RenderTaskExecutor {
   private let source: any ProcessSource
   private let opener: InputOpener
   private let coordinator: CoordinatorContent
-  /// Nil: results are sent to the coordinator.
+  /// Where films are put. Nil: they are sent to the coordinator.
   private let sharedStore: SharedStore?
   private let taskMemory: Int64
   private let post: @Sendable (AgentEvent) -> Void
@@ -78,7 +80,7 @@ actor RenderTaskExecutor {
     }
     Task { for await report in reports { await handle(report, of: id) } }
     let background = Task { await prepare(id, grant, process) }
-    runs[id] = Run(process: process, background: background)
+    runs[id] = Run(process: process, isFilm: grant.isFilm, background: background)
   }
 
   /// Ends a run's process, or the check of its inputs after that.
@@ -91,12 +93,12 @@ actor RenderTaskExecutor {
   /// Sends a run's result to the coordinator. `uploaded`, `uploadPostponed` or `uploadFailed` follows, unless the
   /// connection is lost.
   func upload(_ id: RunID, over exchange: ContentExchange) {
-    guard let product = runs[id]?.product else { return }
+    guard let run = runs[id], let product = run.product else { return }
     runs[id]?.background?.cancel()
     runs[id]?.background = Task {
       do {
         // The coordinator finds it there, and asks for no bytes.
-        await sharedStore?.add(product)
+        if run.isFilm { await sharedStore?.add(product) }
         try await exchange.upload(product.file, product.content) { [post] in post(.uploading(id, bytes: $0)) }
         post(.uploaded(id))
       } catch let error as WireError where error.code == .closed {

@@ -4,8 +4,9 @@ import Logging
 import SystemSupport
 import Wire
 
-/// The folder of the coordinator's content store, for a worker on its machine: a result gets a name there, and no byte of
-/// it is sent.
+/// The folder of the coordinator's content store, for a worker on its machine: a film gets a name there, and no byte of
+/// it is sent. Other results are, because tasks read them by their block digests, which the coordinator makes as they
+/// come.
 struct SharedStore: Sendable {
   let directory: String
   let logger: Logger

@@ -539,7 +539,7 @@ private func instructions(_ instructions: String) -> String {
       Wrong(mix(#"{"musik": [{"volume": 1}]}"#), "/audioMix/musik", "no audio track 'musik'", "'A.sound'"),
       Wrong(mix(#"{"A": [{"volume": 1}]}"#), "/audioMix/A", "not an audio track", "'A.sound'"),
       Wrong(documentText(tracks: film, #""audioMix": {"A": [{"volume": 1}]}"#), "/audioMix/A", "\"sound\": true"),
-      Wrong(mix(#"{"A.sound": "0.5"}"#), "/audioMix/A.sound", "array"),
+      Wrong(mix(#"{"A.sound": "0.5"}"#), "/audioMix/A.sound", "decibels"),
       Wrong(mix(#"{"A.sound": [{"volume": -1}]}"#), "/audioMix/A.sound/0/volume", "-1", "from 0 to 10"),
       Wrong(
         mix(#"{"A.sound": [{"over": "0..2", "volume": [0, 1]}, {"at": 1, "volume": 1}]}"#), "/audioMix/A.sound/1",
@@ -605,6 +605,14 @@ private func instructions(_ instructions: String) -> String {
     Wrong(
       export(#"{"to": "a.mp4", "preset": "passthrough", "audio": {"language": "eng", "bitRate": 96000}}"#),
       "/export/audio", "encodes nothing", "language, title"),
+    Wrong(
+      export(#"{"to": "a.mp4", "carry": ["chapters"]}"#), "/export/carry", "for the preset 'passthrough'"),
+    Wrong(
+      export(#"{"to": "a.mp4", "preset": "passthrough", "carry": "all"}"#), "/export/carry",
+      "an array of tracks, chapters, timecode, attachments, metadata"),
+    Wrong(
+      export(#"{"to": "a.mp4", "preset": "passthrough", "carry": ["tracks", "chapter"]}"#), "/export/carry/1",
+      "chapters"),
     Wrong(
       export(#"{"to": "a.mp4", "preset": "passthrough", "video": {"rotation": 90, "quality": 20}}"#), "/export/video",
       "encodes nothing", "rotation, language, title"),

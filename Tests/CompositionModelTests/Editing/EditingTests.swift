@@ -31,6 +31,32 @@ import Testing
     #expect(composition.tracks.map(\.id) == ["audio1", "video3", "video4"])
   }
 
+  /// Players play one language of a dubbed film, and all tracks of a recorder that are enabled.
+  @Test(
+    arguments: [
+      ("mov", [(true, 1), (false, 1)], [1]), ("mov", [(false, 1), (true, 1)], [2]),
+      ("mov", [(true, 1), (true, 1)], [1]),
+      ("mov", [(true, nil), (true, nil), (false, nil)], [1, 2]), ("mov", [(false, nil), (false, nil)], [1]),
+      ("matroska", [(true, nil), (true, nil)], [1]), ("mpegts", [(true, nil), (true, nil)], [1]),
+    ] as [(String, [(Bool, Int?)], [Int])])
+  func anAssetThatIsInsertedWholeSoundsAsPlayersPlayIt(
+    container: String, tracks: [(isEnabled: Bool, group: Int?)], played: [Int]
+  ) throws {
+    var asset = try SyntheticAssets.video()
+    asset.container = container
+    let sound = try #require(asset.tracks.last)
+    asset.tracks = [asset.tracks[0]]
+    for (number, track) in tracks.enumerated() {
+      var description = sound
+      (description.index, description.isEnabled) = (number + 1, track.isEnabled)
+      description.alternateGroup = track.group
+      asset.tracks.append(description)
+    }
+    var composition = Composition()
+    try composition.insert(AssetRange(asset: "a", description: asset, range: try spanning("0", "2")))
+    #expect(composition.tracks.filter { $0.type == .audio }.flatMap(\.clips).map(\.sourceTrack) == played)
+  }
+
   @Test func anInvalidTimeAppendsAndALaterOneLeavesAGap() throws {
     var track = try track(try piece("v", "0", "2"))
     try track.insert(try piece("w", "1", "3/2"))

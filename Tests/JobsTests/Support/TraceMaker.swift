@@ -18,8 +18,8 @@ struct TraceMaker {
     switch Int.random(in: 0..<100, using: &random) {
     case 0..<8 where open.count < 4 && submitted < 14: return submit(state)
     case 0..<11: return plan(state)
-    case 11..<13: return planning(state)
-    case 13..<37: return claim()
+    case 11..<15: return planning(state)
+    case 15..<37: return claim()
     case 37..<48: return renew(state)
     case 48..<64: return publish(state)
     case 64..<72: return fail(state)
