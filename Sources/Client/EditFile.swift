@@ -244,6 +244,9 @@ package enum AssetFile {
     }
   }
 
+  /// Whether `asset` finds a file that it can read.
+  static func canBeOpened(_ path: String) -> Bool { (try? open(path)) != nil }
+
   private static func open(_ path: String) throws(ContentStoreError) -> (OpenFile, absolute: String) {
     if let refusal = refusal(ofURL: path, "media are files") { throw ContentStoreError(.missing, refusal) }
     do throws(SystemError) {

@@ -19,8 +19,9 @@ package struct LocalFarm: Sendable {
     package var storeLimit: Int64
     /// The worker's program; nil: `sheaf-worker`.
     package var workerExecutable: String?
-    /// The digests of files, for the farm and for the client in the same process. They are kept in the content store's
-    /// folder: no command reads a file for its digest again that has not changed.
+    /// The digests of files and of their blocks, for the farm and for the client in the same process. They are kept in
+    /// the cache of the farm's worker: no command reads a file for its digest again that has not changed, and neither
+    /// does the worker.
     package let contents: FileContentCache
 
     package static let defaultStoreLimit: Int64 = 20 << 30
@@ -30,8 +31,12 @@ package struct LocalFarm: Sendable {
       if let store { self.store = store } else { self.store = try "\(ProcessEnvironment.cacheDirectory)/store" }
       self.slots = slots
       self.storeLimit = storeLimit ?? Self.defaultStoreLimit
-      contents = FileContentCache(directory: self.store)
+      let cache = Self.workerCache(in: self.store)
+      contents = FileContentCache(directory: cache, lists: FileContentCache.blockLists(in: cache))
     }
+
+    /// The folder of the farm's worker in that of the content store.
+    fileprivate static func workerCache(in store: String) -> String { store + "/worker" }
   }
 
   package let endpoint: CoordinatorClient.Endpoint
@@ -66,8 +71,8 @@ package struct LocalFarm: Sendable {
       executable: executable,
       arguments: [
         "--coordinator", server.address.description, "--slots", "\(configuration.slots ?? System.coreCount)",
-        "--media-root", "/", "--cache", store.directory + "/worker", "--content-store", store.directory,
-        "--exit-with-parent",
+        "--media-root", "/", "--cache", Configuration.workerCache(in: store.directory), "--content-store",
+        store.directory, "--exit-with-parent",
       ],
       // This farm's token must not be overridden by the user's token file. A small disk is enough for a small film.
       environment: [

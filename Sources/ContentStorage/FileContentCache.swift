@@ -53,6 +53,11 @@ package final class FileContentCache: Sendable {
     self.now = now
   }
 
+  /// The block digests of the files in a folder of digests, of as many files as it remembers.
+  package static func blockLists(in directory: String) -> BlockDigestFolder {
+    BlockDigestFolder(directory: directory + "/blocks", maximumCount: maximumCount)
+  }
+
   /// The digest and the size of an open file, if it was read before and has not changed. Does not read the file.
   package func knownContent(of file: OpenFile) throws(ContentStoreError) -> Content? {
     let identity = try mapErrors { () throws(SystemError) in try FileIdentity(of: file) }
@@ -129,6 +134,7 @@ package final class FileContentCache: Sendable {
     } content: {
       $0.content
     }
+    table?.makeFolder()
     lists.save(found)
     return found
   }
@@ -209,8 +215,12 @@ private final class DigestTable: Sendable {
     append(Self.encode(identity, Self.removed))
   }
 
-  private func append(_ line: String) {
+  func makeFolder() {
     try? Directories.make(Directories.parent(of: path), permissions: 0o700)
+  }
+
+  private func append(_ line: String) {
+    makeFolder()
     guard let file = try? OpenFile.open(path, O_WRONLY | O_CREAT | O_APPEND, permissions: 0o600) else { return }
     // The line break before it ends what a crash may have left.
     try? file.write(Array("\n\(line)\n".utf8))

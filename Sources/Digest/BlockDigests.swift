@@ -1,3 +1,4 @@
+import Glibc
 package import SystemSupport
 
 /// The blocks of content: ranges of equal length, of which the last may be shorter. Content that is read in ranges is
@@ -137,11 +138,66 @@ extension OpenFile {
   /// as long as it takes to read the file.
   /// - Parameter progress: Receives the number of bytes that were read so far, after each part of 4 MiB at most.
   package func blockDigests(progress: ((Int64) -> Void)? = nil) throws(SystemError) -> BlockDigests {
-    var hasher = BlockHasher()
-    try forEachPart(of: BlockHasher.groupSize) { bytes in
-      hasher.update(bytes)
-      progress?(hasher.size)
+    // If no thread can be started, or it is not worth one, both are hashed in this one.
+    guard try status().st_size > BlockHasher.groupSize, let whole = try? WholeHash() else {
+      var hasher = BlockHasher()
+      try forEachPart(of: BlockHasher.groupSize) { bytes in
+        hasher.update(bytes)
+        progress?(hasher.size)
+      }
+      return hasher.finalize()
     }
-    return hasher.finalize()
+    defer { whole.end() }
+    var (digests, size): ([UInt8], Int64) = ([], 0)
+    try forEachPart(of: BlockHasher.groupSize) { bytes in
+      whole.begin(bytes)
+      for digest in SHA256Digest.ofEach(ContentBlock.parts(of: bytes)) { digests += digest.bytes }
+      whole.wait()
+      size += Int64(bytes.count)
+      progress?(size)
+    }
+    guard let blocks = BlockDigests(Content(digest: whole.finalize(), size: size), bytes: digests) else {
+      preconditionFailure("a digest is made for each block")
+    }
+    return blocks
+  }
+}
+
+/// Computes the digest of a whole file in a thread of its own, while the caller computes those of its blocks: each
+/// takes as long as the other.
+private final class WholeHash: @unchecked Sendable {
+  // Sendable: the thread uses what is mutable from `begin` to the end of `wait` alone, and the caller at other times.
+  private var hasher = SHA256Hasher()
+  private var part = UnsafeRawBufferPointer(start: nil, count: 0)
+  private var isEnded = false
+  private let begun = Semaphore(0)
+  private let isDone = Semaphore(0)
+
+  init() throws(SystemError) {
+    try startThread { [self] in while hashNext() {} }
+  }
+
+  private func hashNext() -> Bool {
+    begun.wait()
+    if isEnded { return false }
+    hasher.update(part)
+    isDone.post()
+    return true
+  }
+
+  /// Hashes the next part of the file, which the caller keeps until `wait` returns.
+  func begin(_ bytes: UnsafeRawBufferPointer) {
+    part = bytes
+    begun.post()
+  }
+
+  func wait() { isDone.wait() }
+
+  func finalize() -> SHA256Digest { hasher.finalizeAndReset() }
+
+  /// Ends the thread.
+  func end() {
+    isEnded = true
+    begun.post()
   }
 }

@@ -1,4 +1,5 @@
 internal import CMedia
+internal import Glibc
 internal import SystemSupport
 
 /// What went wrong with a media file or a codec: what was being done, to what, and why it failed, in words that a
@@ -67,6 +68,30 @@ extension MediaError {
     let message = logged.isEmpty || logged == meaning ? meaning : "\(logged) (\(meaning))"
     self.init(code, operation: operation, subject: subject, message: message)
   }
+
+  /// What libavformat returns while it reads a file, whose bytes could all be read. It returns EIO for a file that ends
+  /// before what its header states, and ENOMEM for a size that is out of range, as well as if there is no memory.
+  init(demuxing averror: Int32, operation: String, subject: String) {
+    let error = MediaError(averror: averror, operation: operation, subject: subject)
+    let claim: String
+    switch error.code {
+    case .io: claim = "it ends before what it states"
+    case .outOfMemory:
+      guard let memory = malloc(Self.ordinaryMemory) else {
+        self = error
+        return
+      }
+      free(memory)
+      claim = "it states a size for which no memory can be reserved"
+    default:
+      self = error
+      return
+    }
+    self.init(.damaged, operation: operation, subject: subject, message: "\(claim): \(error.message)")
+  }
+
+  /// More than any demuxer needs at once for a file whose sizes are right, in bytes.
+  private static let ordinaryMemory = 64 << 20
 
   /// Makes the error of a system call on an open file that failed.
   static func during(_ operation: String, _ subject: String) -> (SystemError) -> MediaError {

@@ -30,22 +30,12 @@ struct ProbeCommand: AsyncParsableCommand {
   func run() async throws {
     try await reporting {
       let configuration = try farm.configuration()
-      let contents = configuration.contents
-      var assets: [Sheaf_SubmittedAsset] = []
-      var problems: [Problem] = []
-      for file in files {
-        switch try await AssetFile.asset(file, contents) {
-        case .success(let asset): assets.append(asset)
-        case .failure(let error): problems.append(Problem(pointer: "", message: "\(error)"))
-        }
+      let inspected = try await Interruption.cancelling { [files] in try await FileInspection(files, configuration) }
+      let found = try inspected.reply.descriptions.mapValues {
+        try JSONDecoder().decode(AssetDescription.self, from: $0)
       }
-      var found: [String: AssetDescription] = [:]
-      if !assets.isEmpty {
-        let inspection = LocalInspection(edit: nil, assets: assets)
-        let reply = try await Interruption.cancelling { try await inspection.run(configuration) }
-        found = try reply.descriptions.mapValues { try JSONDecoder().decode(AssetDescription.self, from: $0) }
-        problems += reply.problems.map { Problem(pointer: "", message: $0.message) }
-      }
+      let problems = (inspected.unread.map { "\($0.error)" } + inspected.reply.problems.map(\.message))
+        .map { Problem(pointer: "", message: $0) }
       if json.isOn {
         try Console.printJSON(found.mapValues { ProbeReport(description: $0) })
       } else {
@@ -133,9 +123,10 @@ enum ProbeText {
     if let video = track.video { parts += self.parts(video) }
     if let damage = damage(track) { parts.append(damage) }
     if let audio = track.audio {
-      parts += [
-        "\(audio.sampleRate) Hz", audio.layout, "\(audio.channels) \(audio.channels == 1 ? "channel" : "channels")",
-      ]
+      let channels = "\(audio.channels) \(audio.channels == 1 ? "channel" : "channels")"
+      parts += ["\(audio.sampleRate) Hz"]
+      // Of a file that does not state the speakers, libavutil's name of the layout is only the number of channels.
+      parts += audio.layout.hasSuffix("channels") ? [channels, "speakers not stated"] : [audio.layout, channels]
       if let depth = audio.bitDepth { parts.append("\(depth) bits") }
     }
     if let count = track.packetCount { parts.append("\(count) \(count == 1 ? "packet" : "packets")") }

@@ -52,9 +52,11 @@ import Testing
       let sound = "aevalsrc='0.3*sin(t*\(1500 + 700 * index))+0.1*sin(t*t*900)|0.2*sin(t*900)':d=\(seconds):s=\(rate)"
       try Tool.ffmpeg(["-f", "lavfi", "-i", sound] + kind.audio + ["-ac", "\(kind.channels[index])", part])
       bytes += try Data(contentsOf: URL(fileURLWithPath: part))
+      // Mono is played at its full level in both channels of stereo.
+      let isDoubled = kind.channels[index] == 1 && kind.channels[0] == 2
       parts.append(
         try Tool.ffmpeg([
-          "-i", part, "-map", "0:a", "-c:a", "pcm_f32le", "-ar", "\(kind.rates[0])", "-ac", "\(kind.channels[0])",
+          "-i", part, "-map", "0:a", "-af", isDoubled ? "pan=stereo|c0=c0|c1=c0" : "anull", "-c:a", "pcm_f32le", "-ar", "\(kind.rates[0])", "-ac", "\(kind.channels[0])",
           "-f", "f32le", "-",
         ]).floats)
     }

@@ -123,7 +123,30 @@ extension Lowering {
   }
 }
 
+extension AssetDescription {
+  /// Why audio tracks of the file are not among `tracks`, one sentence for each.
+  var lostSounds: [String] {
+    (failures ?? []).filter { $0.type == .audio }.map { failure in
+      "track \(failure.index) (\(failure.codec)) cannot be played: \(failure.message)"
+    }
+  }
+}
+
 extension Lowering {
+  /// Sound of the file of a clip that is not heard because it cannot be decoded, one warning a track and asset.
+  func addLostSounds(to warnings: inout ProblemList) {
+    var reported: Set<AssetID> = []
+    for track in tracks where track.entry.type == .audio || track.entry.hasSound {
+      for (_, lowered) in track.clips.entries where !lowered.entry.retiming.dropsSound {
+        let id = lowered.clip.asset
+        guard let lost = assets[id]?.lostSounds, !lost.isEmpty, reported.insert(id).inserted else { continue }
+        for reason in lost {
+          warnings.add(lowered.entry.pointer, "the sound of '\(id.shortened)' is not whole: \(reason)")
+        }
+      }
+    }
+  }
+
   /// Sounds of more than two channels whose file does not say which speakers they are for, one warning an asset.
   func addUnnamedSpeakers(to warnings: inout ProblemList) {
     var reported: Set<AssetID> = []

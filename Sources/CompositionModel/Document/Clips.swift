@@ -367,7 +367,8 @@ extension Lowering {
       let types = Set(asset.tracks.map(\.type)).map(\.rawValue).sorted()
       problems.add(
         pointer.key("asset"),
-        "'\(id)' has no \(type) track\(types.isEmpty ? "" : ", only \(types.joined(separator: " and "))")")
+        "'\(id)' has no \(type) track\(types.isEmpty ? "" : ", only \(types.joined(separator: " and "))")"
+          + (type == .audio ? asset.lostSounds : []).map { "; \($0)" }.joined())
       return nil
     }
     var use: MediaTimeRange?

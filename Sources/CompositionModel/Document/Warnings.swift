@@ -29,6 +29,7 @@ extension Lowering {
     }
     addLateRamps(to: &warnings)
     addUnnamedSpeakers(to: &warnings)
+    addLostSounds(to: &warnings)
     addUnheard(edit, to: &warnings)
     addLateChapter(edit, to: &warnings)
     addUnseenCaptions(edit, to: &warnings)

@@ -13,6 +13,9 @@ package final class SampleConverter {
     case matrix([Double])
   }
 
+  /// One channel at its full level in both of stereo.
+  package static let monoInStereo: [Double] = [1, 1]
+
   private let context: OpaquePointer
 
   /// A converter from rows of 32-bit float to such rows. Rates are in samples a second.
@@ -56,9 +59,10 @@ package final class SampleConverter {
     defer { av_channel_layout_uninit(&target) }
     try check(av_channel_layout_from_string(&target, layout), "decoding", subject)
     let rate = Int(frame.pointee.sample_rate)
+    let isMonoInStereo = frame.pointee.ch_layout.nb_channels == 1 && layout == "stereo"
     try self.init(
       source: &frame.pointee.ch_layout, format: AVSampleFormat(frame.pointee.format), rate: rate, target: &target,
-      targetRate: targetRate, options: [], matrix: nil, subject: subject)
+      targetRate: targetRate, options: [], matrix: isMonoInStereo ? Self.monoInStereo : nil, subject: subject)
   }
 
   /// - Parameters:

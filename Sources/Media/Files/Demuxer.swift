@@ -12,8 +12,10 @@ final class Demuxer {
   private let discontinuities: [Int: [Discontinuity]]
   /// By stream, how many discontinuities are before the last packet that was read.
   private var passed: [Int: Int] = [:]
-  /// By stream, the seconds a tick when the file was opened. A chained Ogg file's later parts may have others.
+  /// By stream, the seconds a tick when it was found. A chained Ogg file's later parts may have others.
   private var timebases: [AVRational] = []
+  /// A packet that was read while a stream was looked for, and is to be returned next.
+  private var pending: Packet?
 
   /// - Parameters:
   ///   - format: One of `allowedFormats`, of a file that was recognized. Nil: it is recognized here.
@@ -57,8 +59,8 @@ final class Demuxer {
     let found = avformat_find_stream_info(opened, &decoders)
     for index in decoders.indices { av_dict_free(&decoders[index]) }
     try io.rethrow()
-    try check(found, "looking for the tracks of", name)
-    timebases = streams.map { $0?.pointee.time_base ?? AVRational(num: 1, den: 1) }
+    if found < 0 { throw MediaError(demuxing: found, operation: "looking for the tracks of", subject: name) }
+    addTimebases()
   }
 
   deinit {
@@ -70,7 +72,7 @@ final class Demuxer {
     guard source.byteCount > 0 else {
       return MediaError(.unrecognized, operation: "opening", subject: name, message: "the file is empty")
     }
-    let error = MediaError(averror: result, operation: "opening", subject: name)
+    let error = MediaError(demuxing: result, operation: "opening", subject: name)
     // libavformat's own message lists every format that it may open.
     if error.message.contains("not on whitelist") {
       return MediaError(
@@ -104,8 +106,15 @@ final class Demuxer {
     UnsafeMutableBufferPointer(start: context.pointee.streams, count: Int(context.pointee.nb_streams))
   }
 
-  /// The stream with this index. Throws `.noTrack` if there is none.
+  /// The stream with this index. Throws `.noTrack` if there is none. Where a container lists its tracks nowhere, a track
+  /// that begins late is found at its first packet; then the file is read up to that, and the next packet of the track
+  /// is the first.
   func stream(_ index: Int) throws(MediaError) -> UnsafeMutablePointer<AVStream> {
+    if index >= streams.count, context.pointee.ctx_flags & AVFMTCTX_NOHEADER != 0 {
+      let packet = try Packet()
+      while index >= streams.count, try read(into: packet) {}
+      if index < streams.count, Int(packet.pointer.pointee.stream_index) == index { pending = packet }
+    }
     guard index >= 0, index < streams.count, let stream = streams[index] else {
       throw MediaError(
         .noTrack, operation: "opening", subject: name,
@@ -122,6 +131,12 @@ final class Demuxer {
   /// Reads the next packet; false at the end. A file that is cut off ends there, as it does for the ffmpeg tool.
   /// Headers that a chained Ogg file repeats as packets are left out: they are no pictures.
   func read(into packet: Packet) throws(MediaError) -> Bool {
+    if let next = pending {
+      pending = nil
+      av_packet_unref(packet.pointer)
+      av_packet_move_ref(packet.pointer, next.pointer)
+      return true
+    }
     while try readAny(into: packet) {
       let index = Int(packet.pointer.pointee.stream_index)
       guard let stream = streams[index], packet.repeatsTheoraHeader(of: stream.pointee.codecpar) else { return true }
@@ -138,7 +153,7 @@ final class Demuxer {
       attempts -= 1
     }
     try io.rethrow()
-    if result == sheaf_averror(ENOMEM) { try check(result, "reading", name) }
+    if result == sheaf_averror(ENOMEM) { throw MediaError(demuxing: result, operation: "reading", subject: name) }
     packet.removeImpossibleTimes()
     keepTimebase(of: packet)
     if !discontinuities.isEmpty { correctTimes(of: packet) }
@@ -154,8 +169,15 @@ final class Demuxer {
     return false
   }
 
-  /// States a packet's times in ticks of the timebase that the stream had when the file was opened.
+  private func addTimebases() {
+    for index in timebases.count..<max(timebases.count, streams.count) {
+      timebases.append(streams[index]?.pointee.time_base ?? AVRational(num: 1, den: 1))
+    }
+  }
+
+  /// States a packet's times in ticks of the timebase that the stream had when it was found.
   private func keepTimebase(of packet: Packet) {
+    if timebases.count < streams.count { addTimebases() }
     let index = Int(packet.pointer.pointee.stream_index)
     guard index < timebases.count, let timebase = streams[index]?.pointee.time_base,
       av_cmp_q(timebase, timebases[index]) != 0
@@ -185,6 +207,7 @@ final class Demuxer {
   ///   discontinuous, where a search by time finds nothing.
   func seek(_ index: Int, to timestamp: Int64, position: Int64 = -1) throws(MediaError) -> Bool {
     passed = [:]
+    pending = nil
     if !discontinuities.isEmpty {
       // Other demuxers do not find the next packet after a jump to its first byte.
       guard position >= 0, formatName == "mpegts" || formatName == "mpeg" else { return false }

@@ -55,6 +55,7 @@ package final class StoredPackets: PacketSource {
     func open() throws(MediaError) -> (Demuxer, UnsafeMutablePointer<AVStream>) {
       let demuxer = try Demuxer(source, name: name, discontinuities: places, movement: movement)
       let stream = try demuxer.stream(track)
+      try Demuxer.completeFormat(of: stream, in: source, name: name, movement: movement)
       let (found, ticks) = (Decoder.codecName(stream.pointee.codecpar), MediaTime(stream.pointee.time_base))
       guard found == codec ?? found, ticks == timebase ?? ticks else {
         throw MediaError(

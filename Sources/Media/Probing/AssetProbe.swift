@@ -27,17 +27,18 @@ package enum AssetProbe {
         .unsupported, operation: "probing", subject: name,
         message: "it is an animated WebP picture, which cannot be decoded; use an animated PNG or a video with alpha")
     }
+    if try MovieClaims.concern(source) { try MovieClaims.check(source, name: name) }
     let format = try SubRipCheck.isOne(source, name: name) ? "srt" : nil
     var demuxer = try Demuxer(source, name: name, format: format, movement: movement)
     var places = DiscontinuityScan(demuxer)
-    var (scans, sounds, others, texts) = try scan(demuxer, movement) { (packet, stream) throws(MediaError) in
+    var scans = try scan(demuxer, movement) { (packet, stream) throws(MediaError) in
       try places.add(packet, of: stream)
     }
     let discontinuities = try places.discontinuities()
     if !discontinuities.isEmpty {
       // Once more, with the times corrected.
       demuxer = try Demuxer(source, name: name, discontinuities: discontinuities, movement: movement)
-      (scans, sounds, others, texts) = try scan(demuxer, movement) { (_, _) throws(MediaError) in }
+      scans = try scan(demuxer, movement) { (_, _) throws(MediaError) in }
     }
     let isMovie = demuxer.formatName.hasPrefix("mov,")
     let movie = isMovie ? try MovieTracks(source) : nil
@@ -45,7 +46,7 @@ package enum AssetProbe {
     var refusal: MediaError?
     var failures: [TrackFailure] = []
     for case let stream? in demuxer.streams {
-      guard let type = mediaType(of: stream) else { continue }
+      guard let type = scans.type(of: stream) else { continue }
       var finding = try TrackFinding(
         stream, type: type, takesDefaultAsEnabled: isMovie || demuxer.formatName.hasPrefix("matroska"))
       finding.description.discontinuities = discontinuities[finding.index]
@@ -56,16 +57,17 @@ package enum AssetProbe {
         switch type {
         case .video:
           let track = VideoTrackProbe(source, demuxer, stream, movement: movement)
-          try track.probe(&finding, &scans[finding.index]!)
+          var packets = try scans.packets(of: stream)
+          try track.probe(&finding, &packets)
           if let video = finding.description.video {
             finding.description.video?.cleanAperture = index?.cleanAperture?.part(of: video.size)
           }
         case .audio:
           let track = AudioTrackProbe(source, demuxer, stream, movement: movement)
-          try track.probe(&finding, sounds[finding.index]!.get())
+          try track.probe(&finding, scans.sound(of: stream))
         case .subtitle, .metadata:
-          finding.add(others[finding.index])
-          if let extent = try texts[finding.index]?.get().extent { (finding.start, finding.end) = extent }
+          finding.add(scans.extent(of: stream))
+          if let extent = try scans.captions(of: stream)?.extent { (finding.start, finding.end) = extent }
         }
         findings.append(finding)
       } catch {
@@ -77,9 +79,7 @@ package enum AssetProbe {
       }
     }
     let hasMedia = findings.contains { $0.type == .video || $0.type == .audio }
-    let scripts = texts.compactMapValues { scan in
-      if case .success(let scan) = scan { scan } else { nil }
-    }
+    let scripts = scans.scripts
     guard hasMedia || !scripts.isEmpty else {
       throw refusal
         ?? MediaError(
@@ -106,73 +106,25 @@ package enum AssetProbe {
     return description
   }
 
-  /// Nil for streams that are not tracks of the asset: cover art and attachments.
-  private static func mediaType(of stream: UnsafeMutablePointer<AVStream>) -> MediaType? {
-    let cover = AV_DISPOSITION_ATTACHED_PIC | AV_DISPOSITION_TIMED_THUMBNAILS
-    switch stream.pointee.codecpar.pointee.codec_type {
-    case AVMEDIA_TYPE_VIDEO: return stream.pointee.disposition & cover == 0 ? .video : nil
-    case AVMEDIA_TYPE_AUDIO: return .audio
-    case AVMEDIA_TYPE_SUBTITLE: return .subtitle
-    case AVMEDIA_TYPE_DATA: return .metadata
-    default: return nil
-    }
-  }
-
-  /// Reads the whole file, and calls `visit` with each packet of its video and audio tracks. An audio track, or
-  /// captions, that cannot be decoded have their error in the place of their scan.
+  /// Reads the whole file, and calls `visit` with each packet of its video and audio tracks.
   private static func scan(
     _ demuxer: Demuxer, _ movement: Movement?,
     visit: (Packet, UnsafeMutablePointer<AVStream>) throws(MediaError) -> Void
-  ) throws(MediaError) -> (
-    video: [Int: PacketScan], audio: [Int: Result<AudioScan, MediaError>], other: [Int: PacketExtent],
-    texts: [Int: Result<CaptionScan, MediaError>]
-  ) {
-    var other: [Int: PacketExtent] = [:]
-    var video: [Int: PacketScan] = [:]
-    var audio: [Int: Result<AudioScan, MediaError>] = [:]
-    var texts: [Int: Result<CaptionScan, MediaError>] = [:]
-    for case let stream? in demuxer.streams {
-      let index = Int(stream.pointee.index)
-      switch mediaType(of: stream) {
-      case .video: video[index] = PacketScan(stream, name: demuxer.name, movement: movement)
-      case .audio: audio[index] = Result { () throws(MediaError) in try AudioScan(stream, demuxer) }
-      case .subtitle:
-        other[index] = PacketExtent()
-        do throws(MediaError) {
-          let scan = try CaptionScan(stream, container: demuxer.formatName, name: demuxer.name)
-          texts[index] = scan.map { .success($0) }
-        } catch {
-          texts[index] = .failure(error)
-        }
-      case .metadata: other[index] = PacketExtent()
-      case nil: break
-      }
-    }
-    demuxer.select {
-      let index = Int($0.pointee.index)
-      return video[index] != nil || audio[index] != nil || other[index] != nil
-    }
+  ) throws(MediaError) -> TrackScans {
+    let scans = TrackScans(demuxer, movement)
     let packet = try Packet()
     while try demuxer.read(into: packet) {
-      let index = Int(packet.pointer.pointee.stream_index)
-      if other[index] != nil {
-        other[index]?.add(packet)
-        if case .success(let scan)? = texts[index] {
-          do throws(MediaError) { try scan.add(packet) } catch { texts[index] = .failure(error) }
-        }
-        continue
-      }
-      if let stream = demuxer.streams[index] { try visit(packet, stream) }
-      try video[index]?.add(packet)
-      if case .success(let scan)? = audio[index] { try scan.add(packet) }
+      guard let stream = demuxer.streams[Int(packet.pointer.pointee.stream_index)] else { continue }
+      if scans.type(of: stream)?.isMedia == true { try visit(packet, stream) }
+      try scans.add(packet, of: stream)
     }
-    return (video, audio, other, texts)
+    return scans
   }
 
   private static func attachedPictures(_ demuxer: Demuxer) -> [AttachedPicture]? {
     var pictures: [AttachedPicture] = []
     for case let stream? in demuxer.streams
-    where stream.pointee.codecpar.pointee.codec_type == AVMEDIA_TYPE_VIDEO && mediaType(of: stream) == nil {
+    where stream.pointee.codecpar.pointee.codec_type == AVMEDIA_TYPE_VIDEO && TrackScans.mediaType(of: stream) == nil {
       let parameters = stream.pointee.codecpar!
       let stored = stream.pointee.attached_pic.size
       let size = PixelSize(width: Int(parameters.pointee.width), height: Int(parameters.pointee.height))

@@ -27,7 +27,8 @@ final class AudioScan {
 
   private let stream: UnsafeMutablePointer<AVStream>
   private let demuxer: Demuxer
-  private let sampleRate: Int
+  /// 0 until it is known.
+  private var sampleRate: Int
   private let frame: Frame
   private(set) var packetCount = 0
   /// Whether the rate or the channels may change, so that only decoding everything shows the extent.
@@ -43,32 +44,42 @@ final class AudioScan {
   /// Samples from the first one to the end of the last packet; nil if they are not counted.
   private var count: Int64? = 0
   private var counter: PacketCounter?
+  /// Nil if libavformat has found the format.
+  private var completed: SoundFormat?
 
   /// The last packets; the oldest is at `oldest` when there are `endSize`.
   private var tail: [LatePacket] = []
   private var oldest = 0
   /// The greatest end that packets with a duration state, and whether the last packet is one of them.
   private var stated: (end: Int64, isLast: Bool)?
+  /// The earliest and the latest time of a packet, in ticks.
+  private var times: ClosedRange<Int64>?
+  /// The first error that a decoder reported for the data.
+  private var firstFailure: MediaError?
 
   /// Throws if this build cannot decode the codec.
   init(_ stream: UnsafeMutablePointer<AVStream>, _ demuxer: Demuxer) throws(MediaError) {
     self.stream = stream
     self.demuxer = demuxer
-    sampleRate = Int(max(1, stream.pointee.codecpar.pointee.sample_rate))
+    sampleRate = Int(stream.pointee.codecpar.pointee.sample_rate)
     frame = try Frame()
     watch = SoundFormatWatch(stream.pointee.codecpar)
     head = try Decoder(stream, name: demuxer.name)
-    counter = PacketCounter(stream, container: demuxer.formatName)
+    if sampleRate > 0 { counter = PacketCounter(stream, container: demuxer.formatName) }
   }
 
   /// Packets are added in the file's order.
   func add(_ packet: Packet) throws(MediaError) {
     packetCount += 1
     watch.add(packet)
+    if let time = packet.statedTime {
+      times = min(time, times?.lowerBound ?? time)...max(time, times?.upperBound ?? time)
+    }
     let before = count
     if let head {
       try head.send(packet)
       try place(from: head)
+      firstFailure = firstFailure ?? head.firstFailure
       if (packetCount >= Self.endSize && start != nil) || packetCount >= Self.longestHead { self.head = nil }
       _ = counter?.samples(in: packet)
     } else {
@@ -85,9 +96,12 @@ final class AudioScan {
 
   /// Nil if no samples can be decoded. To be called once, after the last packet.
   func extent() throws(MediaError) -> Extent? {
+    if let completed { stream.completeFormat(from: completed) }
     if let head {
       try head.send(nil)
       try place(from: head)
+      firstFailure = firstFailure ?? head.firstFailure
+      if let completed { stream.completeFormat(from: completed) }
     } else {
       count = try countToEnd()
     }
@@ -99,10 +113,35 @@ final class AudioScan {
     return Extent(start: start, count: max(0, count))
   }
 
+  /// Where a track without samples was looked at, and what the decoder reported. To be called after `extent`.
+  var failure: String {
+    guard packetCount > 0 else { return "has no packets" }
+    let place = times.map { " from \(seconds($0.lowerBound)) s to \(seconds($0.upperBound)) s" } ?? ""
+    let packets =
+      packetCount > Self.longestHead
+      ? "none of its first \(Self.longestHead) packets of \(packetCount)\(place) gives any"
+      : packetCount == 1 ? "its packet\(place) gives none" : "none of its \(packetCount) packets\(place) gives any"
+    return "has no samples that can be decoded: \(packets)" + (firstFailure.map { " (\($0.message))" } ?? "")
+  }
+
+  /// Of the file's own clock, to a millisecond.
+  private func seconds(_ ticks: Int64) -> String {
+    "\((Double(ticks) * av_q2d(stream.pointee.time_base) * 1000).rounded() / 1000)"
+  }
+
   private func place(from decoder: Decoder) throws(MediaError) {
     while try decoder.receive(frame.pointer) {
       let stored = frame.pointer.pointee.best_effort_timestamp
       if start == nil {
+        if !stream.hasSoundFormat {
+          let found = try SoundFormat(frame, decodedBy: decoder)
+          completed = found
+          stream.completeFormat(from: found)
+        }
+        if sampleRate == 0 {
+          sampleRate = Int(max(1, stream.pointee.codecpar.pointee.sample_rate))
+          counter = PacketCounter(stream, container: demuxer.formatName)
+        }
         let first = stored == sheaf_no_pts ? 0 : stored
         start = first
         let layout = frame.pointer.pointee.ch_layout
@@ -167,7 +206,7 @@ final class AudioScan {
   }
 
   private func samples(to end: Int64, from start: Int64) -> Int64 {
-    av_rescale_q(end &- start, stream.pointee.time_base, AVRational(num: 1, den: Int32(clamping: sampleRate)))
+    av_rescale_q(end &- start, stream.pointee.time_base, AVRational(num: 1, den: Int32(clamping: max(1, sampleRate))))
   }
 }
 

@@ -19,12 +19,12 @@ struct AudioTrackProbe {
 
   /// Adds the format and the range to `finding`.
   func probe(_ finding: inout TrackFinding, _ scan: AudioScan) throws(MediaError) {
-    let parameters = stream.pointee.codecpar.pointee
-    guard parameters.sample_rate > 0, parameters.ch_layout.nb_channels > 0, let extent = try scan.extent() else {
+    guard let extent = try scan.extent(), stream.hasSoundFormat else {
       throw MediaError(
         .damaged, operation: "probing", subject: demuxer.name,
-        message: "audio track \(finding.index) has no samples that can be decoded")
+        message: "audio track \(finding.index) \(scan.failure)")
     }
+    let parameters = stream.pointee.codecpar.pointee
     let depth = max(parameters.bits_per_raw_sample, parameters.bits_per_coded_sample)
     let properties = avcodec_descriptor_get(parameters.codec_id)?.pointee.props ?? 0
     var format = AudioFormat(

@@ -66,16 +66,10 @@ public struct LocalRenderer: Sendable, Hashable {
   func describe(_ paths: [String]) async throws -> [String: Result<AssetDescription, SheafError>] {
     let configuration = try configuration()
     var found: [String: Result<AssetDescription, SheafError>] = [:]
-    var assets: [Sheaf_SubmittedAsset] = []
-    for path in Set(paths) {
-      switch try await Self.submitted(path, configuration) {
-      case .success(let asset): assets.append(asset)
-      case .failure(let error): found[path] = .failure(error)
-      }
-    }
-    if assets.isEmpty { return found }
-    let reply = try await LocalInspection(edit: nil, assets: assets).run(configuration)
-    for asset in assets {
+    let inspected = try await FileInspection(Set(paths).sorted(), configuration)
+    for (path, error) in inspected.unread { found[path] = .failure(SheafError(.invalidMedia, "\(error)")) }
+    let reply = inspected.reply
+    for asset in inspected.assets {
       if let description = reply.descriptions[asset.id] {
         found[asset.id] = .success(try JSONDecoder().decode(AssetDescription.self, from: description))
       } else {

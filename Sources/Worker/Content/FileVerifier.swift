@@ -14,8 +14,6 @@ import Wire
 actor FileVerifier {
   /// How many files are remembered of each kind; then the memory is emptied, and they are read again.
   static let limit = 4096
-  /// How many lists of block digests are kept on the disk: as many as digests of files.
-  private static let maximumLists = 20_000
 
   private struct Rejection: Hashable {
     var identity: FileIdentity
@@ -37,7 +35,7 @@ actor FileVerifier {
   ///   - now: The time, of the clock that the times of files are of; nil: the system's.
   init(directory: String, now: (@Sendable () -> timespec)? = nil) {
     contents = now.map { FileContentCache(directory: directory, now: $0) } ?? FileContentCache(directory: directory)
-    lists = BlockDigestFolder(directory: directory + "/blocks", maximumCount: Self.maximumLists)
+    lists = FileContentCache.blockLists(in: directory)
   }
 
   /// Checks that a file has a digest: at once if that is known, or else by a reading that begins now.

@@ -43,6 +43,22 @@ import Testing
       ])
   }
 
+  @Test func `sound that cannot be decoded is a warning where it would be heard`() throws {
+    var assets = try standardAssets()
+    let reason = "audio track 1 has no samples that can be decoded: it has no packets"
+    assets["v"]?.failures = [TrackFailure(index: 1, type: .audio, codec: "aac", message: reason)]
+    func found(_ track: String) throws -> [String] {
+      try Document.parse(Array(film(track).utf8)).lowerWithWarnings(assets: assets, output: nil).warnings
+        .map(\.description).filter { $0.contains("sound of 'v'") }
+    }
+    let clip = #"{"asset": "v", "use": "0..5"}"#
+    #expect(
+      try found(#"{"sound": true, "clips": [\#(clip), \#(clip)]}"#) == [
+        "/tracks/0/clips/0: the sound of 'v' is not whole: track 1 (aac) cannot be played: \(reason)"
+      ])
+    #expect(try found(#"{"clips": [\#(clip)]}"#) == [])
+  }
+
   @Test func musicThatSetsTheFilmsLength() throws {
     let found = try warnings(film(picture, #"{"type": "audio", "clips": [{"asset": "s"}]}"#))
     #expect(found.count == 1 && found[0].hasPrefix("/tracks/1/clips/0: 's' plays for 50 s after the last picture"))
