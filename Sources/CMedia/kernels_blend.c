@@ -47,6 +47,38 @@ static inline uint16_t times(uint32_t colour, uint32_t alpha) {
 PREMULTIPLY(sheaf_premultiply_rgba8, uint8_t, 257u)
 PREMULTIPLY(sheaf_premultiply_rgba16, uint16_t, 1u)
 
+static inline uint16_t component(int64_t sum, uint32_t alpha, int is_multiplied) {
+  int64_t value = (sum + (1 << 19)) >> 20, limit = is_multiplied ? alpha : 65535;
+  value = value < 0 ? 0 : value > limit ? limit : value;
+  return is_multiplied ? (uint16_t)value : times((uint32_t)value, alpha);
+}
+
+#define FROM_YUVA(name, type)                                                                                         \
+  void name(                                                                                                          \
+    struct sheaf_rgba_planes to, struct sheaf_yuva from, int width, int height, struct sheaf_rgb_matrix matrix,       \
+    int is_multiplied) {                                                                                              \
+    const uint32_t highest = (1u << matrix.depth) - 1;                                                                \
+    for (int y = 0; y < height; y++) {                                                                                \
+      const type *lumas = CONST_ROW(type, from.plane[0], from.stride[0], y);                                          \
+      const type *cbs = CONST_ROW(type, from.plane[1], from.stride[1], y);                                            \
+      const type *crs = CONST_ROW(type, from.plane[2], from.stride[2], y);                                            \
+      const type *codes = from.plane[3] ? CONST_ROW(type, from.plane[3], from.stride[3], y) : NULL;                   \
+      uint16_t *red = ROW(uint16_t, to.plane[0], to.stride, y), *green = ROW(uint16_t, to.plane[1], to.stride, y);    \
+      uint16_t *blue = ROW(uint16_t, to.plane[2], to.stride, y), *alpha = ROW(uint16_t, to.plane[3], to.stride, y);   \
+      for (int x = 0; x < width; x++) {                                                                               \
+        uint32_t a = codes ? (uint32_t)(((uint64_t)codes[x] * 65535u + highest / 2) / highest) : 65535u;              \
+        int64_t luma = matrix.luma * (lumas[x] - matrix.luma_offset);                                                 \
+        int64_t cb = cbs[x] - matrix.chroma_offset, cr = crs[x] - matrix.chroma_offset;                               \
+        red[x] = component(luma + matrix.red_cr * cr, a, is_multiplied);                                              \
+        green[x] = component(luma + matrix.green_cb * cb + matrix.green_cr * cr, a, is_multiplied);                   \
+        blue[x] = component(luma + matrix.blue_cb * cb, a, is_multiplied);                                            \
+        alpha[x] = (uint16_t)a;                                                                                       \
+      }                                                                                                               \
+    }                                                                                                                 \
+  }
+FROM_YUVA(sheaf_rgba_from_yuva8, uint8_t)
+FROM_YUVA(sheaf_rgba_from_yuva16, uint16_t)
+
 #define SPLIT(name, sample, scale)                                                                                    \
   void name(struct sheaf_rgba_planes to, const sample *from, ptrdiff_t from_stride, int width, int height) {           \
     for (int y = 0; y < height; y++) {                                                                                 \

@@ -173,7 +173,7 @@ struct WorkerSession: Sendable {
     return failure
   }
 
-  /// A task that alone cannot be executed waits by itself. If the worker releases two in a row, the worker is the cause:
+  /// A task that alone cannot be executed waits by itself. If the worker releases two in a row, it is the cause itself:
   /// without a pause, one that cannot execute anything would take and release every task of the farm within seconds.
   /// Tasks that end together, as when the worker's fork server ended, are one failure. A worker that drains takes no
   /// tasks in any case.

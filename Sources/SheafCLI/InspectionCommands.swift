@@ -158,7 +158,8 @@ enum SecondsText {
   }
 
   private static func decimals(_ time: MediaTime) -> String {
-    guard let thousandths = try? time.rescaled(to: 1000).time.value else { return "\(time)" }  // Too large for decimals.
+    // A time that is too large for decimals is shown as it is.
+    guard let thousandths = try? time.rescaled(to: 1000).time.value else { return "\(time)" }
     let (whole, rest) = thousandths.magnitude.quotientAndRemainder(dividingBy: 1000)
     return (thousandths < 0 ? "-" : "") + "\(whole)." + "\(1000 + rest)".dropFirst()
   }
@@ -180,7 +181,8 @@ enum PlanText {
     }
     if let rounded = plan.roundedPlaces, let first = rounded.first {
       lines.append(
-        "rounded: \(rounded.count) clips start at the nearest 1/\(MediaTime.roundingTimescale) s, the first of them "
+        "rounded: \(rounded.count) \(rounded.count == 1 ? "clip starts" : "clips start") at the nearest "
+          + "1/\(MediaTime.roundingTimescale) s, the first of them "
           + "'\(first.asset)' on '\(first.track)' at \(SecondsText.of(first.start)); their places are too finely divided to "
           + "be kept exactly")
     }

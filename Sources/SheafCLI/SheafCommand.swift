@@ -32,6 +32,9 @@ extension SheafCommand {
     // If the reader of the output has closed it (`sheaf status | head`), a write returns an error instead of a signal.
     signal(SIGPIPE, SIG_IGN)
     ProcessLimits.raiseDescriptors()
+    if let shortage = ProcessLimits.shortage() {
+      endProcess(CommandFailure.Code.work.rawValue, "sheaf: \(shortage)")
+    }
     if let refusal = CommandLineText.refusal(of: CommandLineText.arguments) {
       endProcess(ExitCode.validationFailure.rawValue, "sheaf: \(refusal)")
     }

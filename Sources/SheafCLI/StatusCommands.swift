@@ -43,11 +43,11 @@ struct StatusCommand: AsyncParsableCommand {
   func run() async throws {
     let watches = Setting.flag(watch, "SHEAF_WATCH")
     guard job != "" else { throw ValidationError("the job's name is empty; leave it out to see every job") }
-    let selection = try list.selection()
     if job != nil || watches, let given = list.given {
       throw ValidationError("\(given) is about the list of jobs: leave it out with a job, and with --watch")
     }
     try await reporting(json: !json.isOn ? .none : watches ? .oneLine : .lines) {
+      let selection = try list.selection()
       let endpoint = try coordinator.endpoint()
       try await Interruption.cancelling { [self] in
         if watches {

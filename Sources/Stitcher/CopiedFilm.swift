@@ -185,6 +185,8 @@ private struct CopiedTrack {
   private var (packetCount, longestPacket) = (0, Int64(0))
   /// From where to where the packets that are presented reach, in ticks of the output.
   private var extent: (start: Int64, end: Int64)?
+  /// The decoding time of the first packet, and the ticks from it to the end of the last one.
+  private var decoded: (start: Int64?, length: Int64) = (nil, 0)
 
   init(_ track: CopiedFilm.Track, _ container: Container) throws(StitchError) {
     guard let first = track.plan.clips.first else { throw StitchError(.task, "a track without clips") }
@@ -256,6 +258,8 @@ private struct CopiedTrack {
     guard let next else { return }
     packetCount += 1
     longestPacket = max(longestPacket, next.duration)
+    let first = decoded.start ?? next.decodingTime
+    decoded = (first, next.decodingTime - first + max(0, next.duration))
     let (start, end) = (max(0, next.pts), next.pts + max(0, next.duration))
     if start < end || start == next.pts {
       extent = (min(start, extent?.start ?? start), max(end, extent?.end ?? end))
@@ -272,9 +276,12 @@ private struct CopiedTrack {
   /// What a reader should find of the track, after the last packet.
   var written: OutputCheck.Track {
     let duration = track.duration.approximateSeconds
+    // A movie has the durations of packets in order of decoding, and a file may state shorter ones than there are: its
+    // last pictures then begin after the end that a reader computes.
+    let end = min(extent?.end ?? 0, (extent?.start ?? 0) + decoded.length)
     var written = OutputCheck.Track(
-      type: track.type, codec: format.codec, packetCount: packetCount,
-      end: min(duration, Double(extent?.end ?? 0) * tick), longestPacket: Double(longestPacket) * tick)
+      type: track.type, codec: format.codec, packetCount: packetCount, end: min(duration, Double(end) * tick),
+      longestPacket: Double(longestPacket) * tick)
     written.start = Double(extent?.start ?? 0) * tick
     // A file may state no durations of its packets.
     written.latestEnd = max(written.end, duration)

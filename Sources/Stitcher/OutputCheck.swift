@@ -116,7 +116,9 @@ enum OutputCheck {
 
   /// By how many seconds the ends of a track may be elsewhere, as far as the container can state them.
   private static func slack(of track: Track, _ container: Container) -> Double {
-    container.hasEditLists ? 0.002 : 0.002 + 4 * max(track.longestPacket, 0.03)
+    if container.hasEditLists { return 0.002 }
+    // The length of an MP3 file has the samples that are hidden at its start, which are up to 4095.
+    return 0.002 + (container == .mp3 ? 8 : 4) * max(track.longestPacket, 0.03)
   }
 
   private static func rounded(_ seconds: Double) -> Double { (seconds * 1e6).rounded() / 1e6 }

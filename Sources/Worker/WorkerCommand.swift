@@ -29,6 +29,9 @@ package enum WorkerProgram {
     case ConfinementReport.subcommand: ConfinementReport.run(arguments)
     default: break
     }
+    if let shortage = ProcessLimits.shortage() {
+      endProcess(ExitCode.failure.rawValue, "sheaf-worker: \(shortage)")
+    }
     Task {
       do {
         let command = try WorkerCommand.parse()

@@ -84,11 +84,12 @@ import Wire
           worker.grant().lease, .released, message: "\(digest) cannot be read: Input/output error")
         _ = try await worker.failureReply()
         let text = "media/beach.mp4 cannot be read: Input/output error"
-        try await eventually("the worker is paused") {
-          try await coordinator.store.workers().contains { $0.paused.hasSuffix(": \(text)") }
-        }
         #expect(try await coordinator.task()?.attempts.map(\.message) == [text])
-        #expect(coordinator.logs.all("task released").map { $0.metadata["reason"] } == [text])
+        try await eventually("the release is logged") {
+          coordinator.logs.all("task released").map { $0.metadata["reason"] } == [text]
+        }
+        // The pause is the task's: other tasks may be executed there.
+        #expect(try await coordinator.store.workers().allSatisfy(\.paused.isEmpty))
       }
     }
   }

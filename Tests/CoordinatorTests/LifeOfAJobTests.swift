@@ -573,7 +573,8 @@ import Wire
       }
       let failure = try #require(try await store.job(job)?.failure)
       #expect(failure.reason == .farm)
-      #expect(failure.message.contains("the coordinator ended more than once while it planned it"), "\(failure.message)")
+      let words = "the coordinator ended more than once while it planned it"
+      #expect(failure.message.contains(words), "\(failure.message)")
       // Taken up, it is planned again.
       #expect(try await store.retry(job) == .probing)
       #expect(try await store.beginPlanning(job, by: "gone 4") == .begun)

@@ -82,7 +82,7 @@ import Testing
       // Nil: it did not succeed, which is an issue already.
       if ended?.exitStatus == .exitCode(0) {
         // What is never accepted is not read further than its first error.
-        if next == first { #expect(kind.isOfPeers || accepted * 20 > end - first, "only \(accepted) were accepted") }
+        if next == first { #expect(kind.isOfPeers || accepted > 0, "only \(accepted) were accepted") }
         return
       }
       Issue.record("the mutant \(number) of the kind \(kind.rawValue) ended its process")

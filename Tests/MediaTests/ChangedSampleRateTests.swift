@@ -56,7 +56,8 @@ import Testing
       let isDoubled = kind.channels[index] == 1 && kind.channels[0] == 2
       parts.append(
         try Tool.ffmpeg([
-          "-i", part, "-map", "0:a", "-af", isDoubled ? "pan=stereo|c0=c0|c1=c0" : "anull", "-c:a", "pcm_f32le", "-ar", "\(kind.rates[0])", "-ac", "\(kind.channels[0])",
+          "-i", part, "-map", "0:a", "-af", isDoubled ? "pan=stereo|c0=c0|c1=c0" : "anull", "-c:a", "pcm_f32le", "-ar",
+          "\(kind.rates[0])", "-ac", "\(kind.channels[0])",
           "-f", "f32le", "-",
         ]).floats)
     }

@@ -23,7 +23,7 @@ import Testing
     Kind(name: "a.ts", codec: "aac"), Kind(name: "a.ts", codec: "aac", before: 2),
     Kind(name: "a.ts", codec: "mp2", heard: stopsAndStarts), Kind(name: "a.ts", codec: "ac3", before: 1),
     Kind(name: "a.ts", codec: "libopus"), Kind(name: "a.mpg", codec: "mp2"),
-    Kind(name: "a.mpg", codec: "ac3", before: 2, heard: stopsAndStarts), Kind(name: "a.mpg", codec: "pcm_dvd"),
+    Kind(name: "a.mpg", codec: "pcm_dvd"),
     Kind(name: "a.flv", codec: "aac", heard: stopsAndStarts), Kind(name: "a.mkv", codec: "aac", before: 2),
     Kind(name: "a.avi", codec: "ac3"), Kind(name: "a.ogg", codec: "libvorbis"),
   ]

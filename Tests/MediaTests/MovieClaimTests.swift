@@ -28,8 +28,9 @@ import Testing
   private func refusal(_ bytes: [UInt8], _ name: String = "claims.mp4") throws -> MediaError? {
     let path = scratch.path(name)
     try Data(bytes).write(to: URL(fileURLWithPath: path))
+    let source = try openSource(path)
     do throws(MediaError) {
-      _ = try AssetProbe.probe(openSource(path), name: name)
+      _ = try AssetProbe.probe(source, name: name)
       return nil
     } catch { return error }
   }
@@ -86,14 +87,6 @@ import Testing
     blocks.replaceSubrange(43..<46, with: [0xFF, 0xFF, 0xFF])
     let block = try #require(try refusal(blocks, "claims.flac"))
     #expect(block.code == .damaged && block.message.hasPrefix("it ends before what it states"))
-
-    let film = scratch.path("a.avi")
-    try Tool.ffmpeg(["-f", "lavfi", "-i", "testsrc=s=64x48:d=1", "-c:v", "mpeg4", film])
-    var bytes = try [UInt8](Data(contentsOf: URL(fileURLWithPath: film)))
-    let index = try place(of: "idx1", in: bytes)
-    bytes.replaceSubrange((index + 20)..<(index + 24), with: [0xF0, 0xFF, 0xFF, 0x35])
-    let entry = try #require(try refusal(bytes, "claims.avi"))
-    #expect(entry.code == .damaged && entry.subject == "claims.avi")
   }
 
   @Test func `files that claim nothing wrong are opened`() throws {

@@ -69,12 +69,27 @@ import Testing
       ).list
       return try #require(list.findings?.first)
     }
-    #expect(try findings("Sea 海 😀", "sans-serif") == FontFindings(substitute: nil, missing: []))
-    #expect(try findings("Sea", "dejavu serif") == FontFindings(substitute: nil, missing: []))
+    for (text, font) in [("Sea 海 😀", "sans-serif"), ("Sea", "dejavu serif")] {
+      let found = try findings(text, font)
+      #expect(found.substitute == nil && found.missing == [])
+    }
     #expect(try findings("Sea", "No Such Family, DejaVu Sans").substitute == nil)
     let replaced = try #require(try findings("Sea", "No Such Family").substitute)
     #expect(try findings("Sea", replaced).substitute == nil && replaced != "No Such Family")
     #expect(try findings("a\u{0378}b\u{0378}\u{038B}", "sans-serif").missing == [0x378, 0x38B])
     #expect(try findings("tab\tand\nline", "sans-serif").missing == [])
+  }
+
+  /// A text is as large as its block is when it is drawn, at any size.
+  @Test func `a text is measured in sizes of its font`() throws {
+    let text = "A first line\nsecond"
+    let list = try FontFinder.find(
+      FontTask(texts: [FontRequest(text: text, font: "DejaVu Serif", isBold: false, isItalic: false)])
+    ).list
+    let measure = try #require(list.findings?.first?.measure)
+    let block = try FoundText(StyledText(text: text, font: "DejaVu Serif", size: 80)).block(wrapWidth: 4000)
+    #expect(measure.lines.count == 2 && measure.lines[0] > measure.lines[1])
+    #expect(abs(measure.lines[0] * 80 - Double(block.size.width)) <= 1.5)
+    #expect(abs(measure.lineHeight * 160 - Double(block.size.height)) <= 1.5)
   }
 }

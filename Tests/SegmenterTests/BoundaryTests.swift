@@ -118,9 +118,11 @@ struct BoundaryTests {
 
   @Test
   func `a time that cannot be kept exactly is an error with its subject`() throws {
+    // The speed alone takes 94 bits, and the time since the clip's start 36.
+    let length = try MediaTime(Rational(9_223_372_036_854_775_783, 9_223_372_036_854_775_337))
     let clip = Synthetic.clip(
-      "a", use: try Synthetic.range(0, 2_147_483_629, 2_147_483_629),
-      at: try Synthetic.range(1, 2_147_483_588, 2_147_483_587))
+      "a", use: try MediaTimeRange(start: .zero, duration: length),
+      at: try Synthetic.range(1, 2_147_483_630, 2_147_483_587))
     let edit = try Synthetic.edit(tracks: [CompositionTrack(id: "A", type: .video, clips: [clip])])
     let error = #expect(throws: PlanError.self) {
       try RenderPlanner.plan(

@@ -145,7 +145,8 @@ struct RandomEdits {
       .init(.metadata("place", style), place: .anchor(.top)),
       .init(
         .metadata(
-          "speed", style, decimals: whole(0...1), rounding: VideoComposition.Overlay.NumberRounding.allCases[whole(0...2)], prefix: "≈ ",
+          "speed", style, decimals: whole(0...1),
+          rounding: VideoComposition.Overlay.NumberRounding.allCases[whole(0...2)], prefix: "≈ ",
           suffix: flip() ? " km/h" : "")),
     ]
     edit.metadataTracks.append(

@@ -34,7 +34,9 @@ struct RoundedPlaceTests {
       for _ in 0..<10 {
         let timescale = Int32.random(in: 1...192_000, using: &random)
         try edit.composition.insert(
-          shot.range(from: .zero, to: time(Int64(timescale) + Int64.random(in: 1...100_000, using: &random), timescale)))
+          shot.range(
+            from: .zero, to: time(Int64(timescale) + Int64.random(in: 1...Int64(timescale), using: &random), timescale))
+        )
       }
       for _ in 0..<6 {
         let place = edit.composition.tracks[0].clips[Int.random(in: 0..<4, using: &random)].target.start
@@ -49,8 +51,11 @@ struct RoundedPlaceTests {
       }
       #expect(edit.validate(against: DescribedMedia.all).isEmpty)
       let read = try Edit(document: edit.document(), assets: DescribedMedia.all)
-      #expect(read == edit)
-      #expect(read.composition.tracks[0].clips == edit.composition.tracks[0].clips)
+      for (found, track) in zip(read.composition.tracks, edit.composition.tracks) {
+        #expect(found.clips.map(\.target.start) == track.clips.map(\.target.start))
+        #expect(found.clips.map(\.target.duration) == track.clips.map(\.target.duration))
+        #expect(found.clips.map(\.source) == track.clips.map(\.source))
+      }
     }
   }
 

@@ -89,6 +89,25 @@ void sheaf_split_rgba8(
   struct sheaf_rgba_planes to, const uint8_t *from, ptrdiff_t from_stride, int width, int height);
 void sheaf_split_rgba16(
   struct sheaf_rgba_planes to, const uint16_t *from, ptrdiff_t from_stride, int width, int height);
+// Luma, Cb and Cr without subsampling, and alpha; NULL: opaque.
+struct sheaf_yuva {
+  const uint8_t *plane[4];
+  ptrdiff_t stride[4];
+};
+// What a code of luma, Cb or Cr adds to red, green or blue, in 2^-20 of a 65535th.
+struct sheaf_rgb_matrix {
+  int64_t luma, red_cr, green_cb, green_cr, blue_cb;
+  int luma_offset, chroma_offset, depth;
+};
+// Each result is rounded to nearest. Straight colours are limited to 0...65535 and multiplied by alpha; those that are
+// multiplied already, as codes over black, are limited to alpha. 8-bit codes, and 16-bit ones of `depth` bits.
+void sheaf_rgba_from_yuva8(
+  struct sheaf_rgba_planes to, struct sheaf_yuva from, int width, int height, struct sheaf_rgb_matrix matrix,
+  int is_multiplied);
+void sheaf_rgba_from_yuva16(
+  struct sheaf_rgba_planes to, struct sheaf_yuva from, int width, int height, struct sheaf_rgb_matrix matrix,
+  int is_multiplied);
+
 // From Cairo's ARGB32, which is premultiplied: each sample is multiplied by 257.
 void sheaf_split_argb32(
   struct sheaf_rgba_planes to, const uint32_t *from, ptrdiff_t from_stride, int width, int height);

@@ -11,8 +11,8 @@
 // --- starting and reaping -------------------------------------------------------------------------------------------
 
 // Starts `executable` in a process group of its own with `control` as descriptor 0, `output` as 1 and 2, and no other
-// descriptor; it is killed when the calling thread ends. Limits: no core file, `memory` bytes that it may allocate (zero:
-// no limit), which each process that it forks may too.
+// descriptor; it is killed when the calling thread ends. Limits: no core file, `memory` bytes that it may allocate
+// (zero: no limit), which each process that it forks may too.
 // The environment is `environment` and nothing else. Only async-signal-safe calls are made between fork and exec.
 int sandbox_spawn(const char *executable, char *const arguments[], char *const environment[], int control, int output,
                   uint64_t memory, pid_t *child);

@@ -117,7 +117,8 @@ extension Lowering {
     if clip.at != nil, transition.duration != nil {
       guard let length = length(of: transition) else { return nil }
       // Of a rounded end the author's own sum is the same but for rounding.
-      let isSame = preceding.end.hasBeenRounded ? (try? length.isNear(range.duration)) == true : length == range.duration
+      let isNear = preceding.end.hasBeenRounded && (try? length.isNear(range.duration)) == true
+      let isSame = isNear || length == range.duration
       guard isSame else {
         problems.add(
           transition.durationPointer,

@@ -81,6 +81,8 @@ struct DocumentReader {
   private mutating func listed(
     _ keys: [String], of noun: String, at pointer: JSONPointer, _ words: String
   ) -> String {
+    // Of a hostile document's problems the others are only counted.
+    guard problems.count < ProblemList.limit else { return "" }
     if let first = listedKeys[[noun] + keys], first != pointer { return "" }
     listedKeys[[noun] + keys] = pointer
     return "\(words) \(list(keys))"

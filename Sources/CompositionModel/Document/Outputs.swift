@@ -65,8 +65,9 @@ extension DocumentReader {
       let (usualPicture, usualSound) = (VideoCodec.standard(in: .mp4).rawValue, AudioCodec.standard(in: .mp4).rawValue)
       // Settings that all outputs have in common are none of one that has sound alone.
       let isOfPictures = fields.has("video") || container?.videoCodecs.isEmpty != true
-      if isOfPictures, let video = merged(
-        fields["video"], video, picture, usual: usualPicture, keeping: OutputEntry.videoKeysOfAnyCodec, in: container)
+      if isOfPictures,
+        let video = merged(
+          fields["video"], video, picture, usual: usualPicture, keeping: OutputEntry.videoKeysOfAnyCodec, in: container)
       {
         export.video = videoChoice(video, container, nil)
       }

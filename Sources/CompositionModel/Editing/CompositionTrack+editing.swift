@@ -57,7 +57,7 @@ extension CompositionTrack {
       let (start, length) = (try range.start.exact, try range.end.exact - range.start.exact)
       return (start, length, try duration.exact / length)
     }
-    try edited.place(from: range.start, until: range.end, rate: rate) { (time) throws(TimeError) in
+    try edited.place(from: range.start, scaling: range, to: duration, by: rate) { (time) throws(TimeError) in
       let elapsed = try time - start
       return try start + (elapsed < length ? elapsed * rate : elapsed - length + duration.exact)
     }
@@ -107,22 +107,24 @@ extension CompositionTrack {
 
   /// Gives each clip from `time` on another place. Clips that follow each other without a gap still do.
   /// - Parameters:
-  ///   - end: clips before it last `rate` times as long.
+  ///   - scaled: clips in it last `rate` times as long, and one that fills it `duration`.
   ///   - moved: where a time of the track goes.
   private mutating func place(
-    from time: MediaTime, until end: MediaTime? = nil, rate: Rational = .one,
-    _ moved: (Rational) throws(TimeError) -> Rational
+    from time: MediaTime, scaling scaled: MediaTimeRange? = nil, to duration: MediaTime? = nil,
+    by rate: Rational = .one, _ moved: (Rational) throws(TimeError) -> Rational
   ) throws(EditingError) {
     var last: (before: MediaTime, after: MediaTime)?
     for index in clips.indices where time <= clips[index].target.start {
       let old = clips[index].target
-      let stretch = end.map { old.start < $0 } ?? false ? rate : .one
+      let rate = scaled.map { old.start < $0.end } ?? false ? rate : .one
+      let fills = old.start == scaled?.start && old.end == scaled?.end && clips[index].retiming?.speed == nil
       try mapErrors(to: EditingError.time) { () throws(TimeError) in
         if let last, last.before == old.start {
-          try clips[index].place(at: last.after, rate: stretch)
+          try clips[index].place(at: last.after, rate: rate, lasting: fills ? duration : nil)
         } else {
           let start = try MediaTime(place: moved(old.start.exact))
-          try clips[index].place(at: start.rounded(if: old.start.hasBeenRounded), rate: stretch)
+          try clips[index].place(
+            at: start.rounded(if: old.start.hasBeenRounded), rate: rate, lasting: fills ? duration : nil)
         }
       }
       last = (old.end, clips[index].target.end)
@@ -169,11 +171,15 @@ extension Clip {
   }
 
   /// Gives the clip, and what changes over it, another place on the composition's timeline.
-  /// - Parameter rate: how many times as long as before it lasts.
-  fileprivate mutating func place(at start: MediaTime, rate: Rational) throws(TimeError) {
+  /// - Parameters:
+  ///   - rate: how many times as long as before it lasts.
+  ///   - duration: how long it lasts, if that is known exactly.
+  fileprivate mutating func place(
+    at start: MediaTime, rate: Rational, lasting duration: MediaTime?
+  ) throws(TimeError) {
     let (before, after) = (try target.start.exact, try start.exact)
-    let duration = rate == .one ? target.duration : try MediaTime(stored: target.duration.exact * rate)
-    target = try MediaTimeRange(placing: start, lasting: duration)
+    let scaled = rate == .one ? target.duration : try MediaTime(stored: target.duration.exact * rate)
+    target = try MediaTimeRange(placing: start, lasting: duration ?? scaled)
     if rate != .one, let speed = retiming?.speed { retiming?.speed = try speed.lasting(rate) }
     guard var ramps = pan?.ramps else { return }
     for index in ramps.indices where RampList.earliest < ramps[index].over.start {

@@ -25,62 +25,87 @@ extension Ramp {
     let (first, second) = (
       try MediaTimeRange(start: over.start, end: time), try MediaTimeRange(start: time, end: over.end)
     )
-    guard let easing, easing != .linear else {
-      return ([Ramp(over: first, from: from, to: value)], [Ramp(over: second, from: value, to: to)])
-    }
-    if case .hold = easing {
+    if easing == .hold {
       return ([Ramp(over: first, from: from, to: from)], [Ramp(over: second, from: from, to: to, easing: .hold)])
     }
-    let position = try over.position(of: time, easing: nil)
-    if let parts = easing.parts(before: position) {
-      return (
-        [Ramp(over: first, from: from, to: value, easing: parts.before)],
-        [Ramp(over: second, from: value, to: to, easing: parts.after)]
-      )
+    guard let easing, let curve = EasingCurve(easing) else {
+      return ([Ramp(over: first, from: from, to: value)], [Ramp(over: second, from: value, to: to)])
     }
-    return (try straight(over: first), try straight(over: second))
+    let parts = curve.parts(before: try over.position(of: time, easing: nil))
+    return (try ramps(parts.before, over: first), try ramps(parts.after, over: second))
   }
 
-  /// A part of the ramp as straight pieces, for a curve of which no part is one with allowed control points.
-  private func straight(over part: MediaTimeRange) throws(TimeError) -> [Ramp] {
-    let count: Int32 = 64
-    let list = RampList([self])
-    let times = try (0...count).map { (number) throws(TimeError) in
-      try MediaTime(stored: part.start.exact + part.duration.exact * Rational(number, over: count))
+  /// A part of the ramp, as curves one after the other.
+  /// - Parameter part: of `over`, which the curves fill.
+  private func ramps(_ curves: [EasingCurve], over part: MediaTimeRange) throws(TimeError) -> [Ramp] {
+    func value(_ done: Double) -> Double { done == 1 ? to : from + (to - from) * done }
+    var ramps: [Ramp] = []
+    var start = part.start
+    for (index, curve) in curves.enumerated() {
+      let position = try Rational(Int128((curve.x.3 * 0x1p30).rounded()), 1 << 30)
+      let next = try MediaTime(stored: over.start.exact + over.duration.exact * position)
+      let end = index == curves.count - 1 ? part.end : min(next, part.end)
+      guard start < end else { continue }
+      ramps.append(
+        Ramp(
+          over: try MediaTimeRange(start: start, end: end), from: value(curve.y.0), to: value(curve.y.3),
+          easing: curve.easing))
+      start = end
     }
-    return try zip(times, times.dropFirst()).map { (start, end) throws(TimeError) in
-      Ramp(
-        over: try MediaTimeRange(start: start, end: end), from: try list.value(at: start), to: try list.value(at: end))
-    }
+    return ramps
   }
 }
 
-extension Easing {
-  /// The easings of the parts of a curve before and after a position. Nil if one of them would have a control point
-  /// that is not allowed.
-  fileprivate func parts(before position: Double) -> (before: Easing, after: Easing)? {
-    guard let (x1, y1, x2, y2) = controlPoints else { return nil }
-    let t = Self.parameter(at: position, x1, x2)
+/// A part of the curve of an easing: positions and the parts of the change that are done there.
+private struct EasingCurve {
+  /// The horizontal coordinates of the ends and, between them, of the control points.
+  var x: (Double, Double, Double, Double)
+  var y: (Double, Double, Double, Double)
+
+  /// Nil if the easing is no curve.
+  init?(_ easing: Easing) {
+    guard let (x1, y1, x2, y2) = easing.controlPoints else { return nil }
+    (x, y) = ((0, x1, x2, 1), (0, y1, y2, 1))
+  }
+
+  /// The parts before and after a position, as curves of which each is an easing.
+  func parts(before position: Double) -> (before: [EasingCurve], after: [EasingCurve]) {
+    let (before, after) = split(at: Easing.parameter(at: position, x.1, x.2))
+    return (before.allowed(depth: 0), after.allowed(depth: 0))
+  }
+
+  /// The easing of this part alone. Nil if it would have a control point that is not allowed.
+  var easing: Easing? {
+    let (width, height) = (x.3 - x.0, y.3 - y.0)
+    let (x1, x2) = ((x.1 - x.0) / width, (x.2 - x.0) / width)
+    let (y1, y2) = ((y.1 - y.0) / height, (y.2 - y.0) / height)
+    guard 0 <= x1, x1 <= 1, 0 <= x2, x2 <= 1, y1.isFinite, y2.isFinite else { return nil }
+    return .cubicBezier(x1: x1, y1: y1, x2: x2, y2: y2)
+  }
+
+  private static let greatestDepth = 6
+
+  /// The curve, cut until each part is an easing. What is still none is so short that it is straight.
+  private func allowed(depth: Int) -> [EasingCurve] {
+    if easing != nil || depth == Self.greatestDepth { return [self] }
+    let (first, second) = split(at: 0.5)
+    return first.allowed(depth: depth + 1) + second.allowed(depth: depth + 1)
+  }
+
+  /// De Casteljau's construction.
+  private func split(at t: Double) -> (EasingCurve, EasingCurve) {
     func mix(_ a: Double, _ b: Double) -> Double { a + (b - a) * t }
-    func split(_ p1: Double, _ p2: Double) -> (first: Double, second: Double, cut: Double, third: Double, last: Double) {
-      let (a, b, c) = (mix(0, p1), mix(p1, p2), mix(p2, 1))
+    func split(_ p: (Double, Double, Double, Double)) -> [Double] {
+      let (a, b, c) = (mix(p.0, p.1), mix(p.1, p.2), mix(p.2, p.3))
       let (d, e) = (mix(a, b), mix(b, c))
-      return (a, d, mix(d, e), e, c)
+      return [p.0, a, d, mix(d, e), e, c, p.3]
     }
-    let (x, y) = (split(x1, x2), split(y1, y2))
-    guard 0 < x.cut, x.cut < 1, y.cut != 0, y.cut != 1 else { return nil }
-    func rest(_ value: Double, from cut: Double) -> Double { (value - cut) / (1 - cut) }
-    let before = (x.first / x.cut, y.first / y.cut, x.second / x.cut, y.second / y.cut)
-    let after = (
-      rest(x.third, from: x.cut), rest(y.third, from: y.cut), rest(x.last, from: x.cut), rest(y.last, from: y.cut)
-    )
-    let range = 0.0...1.0
-    guard [before.0, before.2, after.0, after.2].allSatisfy(range.contains),
-      [before.1, before.3, after.1, after.3].allSatisfy(\.isFinite)
-    else { return nil }
-    return (
-      .cubicBezier(x1: before.0, y1: before.1, x2: before.2, y2: before.3),
-      .cubicBezier(x1: after.0, y1: after.1, x2: after.2, y2: after.3)
-    )
+    let (horizontal, vertical) = (split(x), split(y))
+    var (first, second) = (self, self)
+    first.x = (horizontal[0], horizontal[1], horizontal[2], horizontal[3])
+    first.y = (vertical[0], vertical[1], vertical[2], vertical[3])
+    second.x = (horizontal[3], horizontal[4], horizontal[5], horizontal[6])
+    second.y = (vertical[3], vertical[4], vertical[5], vertical[6])
+    return (first, second)
   }
 }

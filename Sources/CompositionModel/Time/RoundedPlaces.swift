@@ -19,9 +19,8 @@ extension MediaTime {
   }
 
   private init(roundedPlace exact: Rational) throws(TimeError) {
-    let count = try (exact * Rational(Self.roundingTimescale)).rounded
-    guard Int64(exactly: count) != nil else { throw .overflow }
-    self = try MediaTime(Rational(count, Int128(Self.roundingTimescale))).rounded(if: true)
+    guard let value = Int64(exactly: try (exact * Rational(Self.roundingTimescale)).rounded) else { throw .overflow }
+    self = MediaTime(value: value, timescale: Self.roundingTimescale).rounded(if: true)
   }
 
   /// Whether the time is an `Int64` over an `Int32`, as the place of a clip is.

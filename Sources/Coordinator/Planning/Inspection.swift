@@ -75,6 +75,7 @@ struct Inspection: Sendable {
       }
     }
     reply.problems = problems.map(Sheaf_Problem.init)
+    await service.usedMemory()
     return reply
   }
 

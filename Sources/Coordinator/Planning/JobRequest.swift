@@ -113,6 +113,7 @@ package struct JobSubmission: Sendable {
       NewJob(
         id: new, submission: submission.isEmpty ? nil : submission, name: name, purpose: .render,
         priority: message.priority, request: encoded, tasks: tasks))
+    await service.usedMemory()
     if id == new {
       service.logger.info(
         "job submitted",
@@ -126,11 +127,12 @@ package struct JobSubmission: Sendable {
   func read(
     _ document: Data, _ assets: [Sheaf_SubmittedAsset], segmentDuration: String, output: String
   ) async throws -> (request: JobRequest, problems: [Problem]) {
-    await service.usedMemory()
     // It may read files under the media root for their digests, unless `FindMissing` was asked for them before.
-    return try await BlockingWork.run(.hashing) {
-      try examine(document, assets, segmentDuration: segmentDuration, output: output)
+    let read = try await BlockingWork.run(.hashing) { [self] in
+      Result { try examine(document, assets, segmentDuration: segmentDuration, output: output) }
     }
+    await service.usedMemory()
+    return try read.get()
   }
 
   private func examine(

@@ -124,7 +124,9 @@ struct FailureReport: Sendable, Hashable {
     }
     if problems.isEmpty {
       let crash = tasks.first { $0.state == .failed }.flatMap { Self.crash(of: $0) }
-      let message = crash.map { "\($0); \"sheaf retry \(job.id)\" tries again" } ?? failure.message
+      // An inspection is never taken up again.
+      let remedy = job.purpose == .render ? "; \"sheaf retry \(job.id)\" tries again" : ""
+      let message = crash.map { $0 + remedy } ?? failure.message
       error = request?.named(message) ?? message
     }
   }
@@ -152,8 +154,8 @@ struct FailureReport: Sendable, Hashable {
     }
   }
 
-  /// What became of a task whose processes crashed, hung, or had too little memory: nobody can say whether the media are
-  /// the cause. Nil if they did not.
+  /// What became of a task whose processes crashed, hung, or had too little memory: nobody can say whether the media
+  /// are the cause. Nil if they did not.
   private static func crash(of task: RenderTask) -> String? {
     guard let attempt = task.attempts.last, [.crashed, .hung, .exhausted, .killed].contains(attempt.end)
     else { return nil }

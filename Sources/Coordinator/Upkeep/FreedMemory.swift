@@ -3,19 +3,20 @@ import CMemory
 /// When the memory that documents and plans have taken is returned to the kernel: some time after they were last used,
 /// so that of many only the last is followed by it. Pure but for `release`.
 struct FreedMemory: Sendable {
-  /// After the first use that is not followed yet.
-  private static let delay = Duration.seconds(4)
+  /// After the last use, and, while one follows another, after the first.
+  private static let (delay, longest) = (Duration.seconds(4), Duration.seconds(30))
 
-  private var firstUse: Duration?
+  /// Of those that are not followed yet.
+  private var uses: (first: Duration, last: Duration)?
 
-  /// Something was read, checked or planned that takes much memory.
+  /// Something was read, checked or planned that took much memory.
   mutating func used(now: Duration) {
-    firstUse = firstUse ?? now
+    uses = (uses?.first ?? now, now)
   }
 
   mutating func isDue(now: Duration) -> Bool {
-    guard let use = firstUse, now - use >= Self.delay else { return false }
-    firstUse = nil
+    guard let (first, last) = uses, now - last >= Self.delay || now - first >= Self.longest else { return false }
+    uses = nil
     return true
   }
 

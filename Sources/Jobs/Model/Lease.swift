@@ -178,8 +178,8 @@ package struct TaskFailure: Sendable, Hashable {
   package var process: ProcessEnd?
   /// From 0 to 1, chosen by the caller, so that the stores need no random numbers.
   package var jitter: Double
-  /// Whether the task waits before it is ready again though the attempt is not suspect: the worker could not execute it,
-  /// for a reason that may be the task's as well as the worker's.
+  /// Whether the task waits before it is ready again though the attempt is not suspect: its worker could not execute
+  /// it, for a reason that may be the task's as well as the worker's.
   package var delaysTask: Bool
 
   package init(

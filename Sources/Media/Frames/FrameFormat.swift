@@ -56,7 +56,7 @@ package struct FrameFormat: Sendable, Hashable, CustomStringConvertible {
   /// Red, green and blue, or a palette of them; else luma with or without chroma.
   package var isRGB: Bool { has(AV_PIX_FMT_FLAG_RGB) || has(AV_PIX_FMT_FLAG_PAL) }
   /// Whether there are two samples of colour besides luma, or red, green and blue.
-  var hasChroma: Bool { components.count - (has(AV_PIX_FMT_FLAG_ALPHA) ? 1 : 0) >= 3 }
+  package var hasChroma: Bool { components.count - (has(AV_PIX_FMT_FLAG_ALPHA) ? 1 : 0) >= 3 }
   package var planeCount: Int { max(0, Int(av_pix_fmt_count_planes(avFormat))) }
 
   /// The binary logarithms of how much narrower and lower the chroma planes are than luma.

@@ -88,13 +88,12 @@ struct TrackFinding {
       if let length {
         let duration = try Rational(Int128(length.samples), Int128(length.sampleRate))
         let range = try MediaTimeRange(start: from, duration: MediaTime(duration))
-        if range.end.isPlace { return (origin, range) } else {
-          // No fraction of a second has both such fine ticks and the samples: the nearest tick is taken.
-          let ticks = try (duration / tick.exact).rounded
-          let whole = try MediaTimeRange(start: from, duration: MediaTime(tick.exact * Rational(ticks)))
-          guard whole.end.isPlace else { throw .overflow }
-          return (origin, whole)
-        }
+        if range.end.isPlace { return (origin, range) }
+        // No fraction of a second has both such fine ticks and the samples: the nearest tick is taken.
+        let ticks = try (duration / tick.exact).rounded
+        let whole = try MediaTimeRange(start: from, duration: MediaTime(tick.exact * Rational(ticks)))
+        guard whole.end.isPlace else { throw .overflow }
+        return (origin, whole)
       }
       let to = try tick * (Rational(max(start, end)) - Rational(origin))
       guard to.isPlace else { throw .overflow }

@@ -61,6 +61,29 @@ final class RGBAPicture {
     }
   }
 
+  /// Fills the picture from the part of a planar frame of luma, Cb and Cr without subsampling, with or without alpha,
+  /// that starts at (x, y).
+  func convert(_ frame: Frame, _ alpha: AlphaMode, _ matrix: YCbCrMatrix, x: Int, y: Int) {
+    let isDeep = frame.format.bitDepth > 8
+    func address(_ plane: Int) -> UnsafePointer<UInt8>? {
+      guard plane < frame.format.planeCount else { return nil }
+      return frame.withPlane(plane) {
+        ($0 + y * frame.stride(ofPlane: plane) + x * (isDeep ? 2 : 1)).assumingMemoryBound(to: UInt8.self)
+      }
+    }
+    let strides = (0..<4).map { $0 < frame.format.planeCount ? frame.stride(ofPlane: $0) : 0 }
+    let from = sheaf_yuva(
+      plane: (address(0), address(1), address(2), address(3)), stride: (strides[0], strides[1], strides[2], strides[3]))
+    let (width, height, isMultiplied) = (Int32(size.width), Int32(size.height), alpha == .premultiplied ? Int32(1) : 0)
+    withExtendedLifetime(frame) {
+      if isDeep {
+        sheaf_rgba_from_yuva16(planes(), from, width, height, matrix.rgbMatrix, isMultiplied)
+      } else {
+        sheaf_rgba_from_yuva8(planes(), from, width, height, matrix.rgbMatrix, isMultiplied)
+      }
+    }
+  }
+
   /// The same picture at another size. The planes are scaled one by one, multiplied by alpha, so that the colours of
   /// transparent pixels have no effect.
   func scaled(to target: PixelSize) throws(RenderError) -> RGBAPicture {

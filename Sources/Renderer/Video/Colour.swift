@@ -74,6 +74,17 @@ struct YCbCrMatrix: Sendable, Hashable {
       depth: Int32(depth))
   }
 
+  /// For `sheaf_rgba_from_yuva16`.
+  var rgbMatrix: sheaf_rgb_matrix {
+    let (unit, green) = (65535 * Double(1 << 20), 1 - red - blue)
+    let (ofCr, ofCb) = (unit * 2 * (1 - red) / chromaScale, unit * 2 * (1 - blue) / chromaScale)
+    return sheaf_rgb_matrix(
+      luma: Int64((unit / lumaScale).rounded()), red_cr: Int64(ofCr.rounded()),
+      green_cb: Int64((-ofCb * blue / green).rounded()), green_cr: Int64((-ofCr * red / green).rounded()),
+      blue_cb: Int64(ofCb.rounded()), luma_offset: Int32(lumaOffset), chroma_offset: Int32(chromaOffset),
+      depth: Int32(depth))
+  }
+
   /// For `sheaf_blend_from_rgba`: from 65535ths to 2^-(14-depth) of a code, in units of 2^-32. Green gets what rounding
   /// leaves over, so greys have no chroma and white has exactly the highest luma.
   var blendRows: [sheaf_matrix_row] {

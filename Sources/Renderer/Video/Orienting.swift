@@ -92,6 +92,16 @@ extension FrameFormat {
     part.x % (1 << chromaShift.horizontal) == 0 && part.y % (1 << chromaShift.vertical) == 0
   }
 
+  /// Luma and chroma, with or without alpha.
+  var isYCbCr: Bool { !isRGB && hasChroma && !name.hasPrefix("xyz") }
+
+  /// The planar format of luma and chroma without subsampling, of the same depth or the next one that there is.
+  var withFullChroma: FrameFormat {
+    let name = hasAlpha ? "yuva444p" : "yuv444p"
+    if bitDepth <= 8 { return FrameFormat(name: name) ?? self }
+    return FrameFormat(name: "\(name)\(bitDepth)le") ?? FrameFormat(name: "\(name)16le") ?? self
+  }
+
   /// A format without subsampling and of at least the same depth, whose frames can be oriented plane by plane.
   var orientable: FrameFormat {
     let depth = bitDepth

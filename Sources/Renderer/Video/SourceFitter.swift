@@ -164,6 +164,16 @@ final class SourceFitter {
 
   /// A frame of the source, upright and premultiplied, at a size in pixels and in its own colours.
   func rgba(_ frame: Frame, size: PixelSize) throws(RenderError) -> RGBAPicture {
+    let picture = try rgba(frame)
+    return picture.size == size ? picture : try picture.scaled(to: size)
+  }
+
+  /// libswscale converts luma and chroma to 16 bits of red, green and blue of which the highest are too low, and has
+  /// 8 bits of them too few for colours that are multiplied by alpha.
+  private func rgba(_ frame: Frame) throws(RenderError) -> RGBAPicture {
+    if frame.format.isYCbCr, frame.format.bitDepth > 8 || frame.format.hasAlpha && alpha == .premultiplied {
+      return try rgbaOfYCbCr(frame)
+    }
     let name = frame.format.bitDepth > 8 ? "rgba64le" : "rgba"
     guard let packed = FrameFormat(name: name) else { throw RenderError(.infrastructure, "libav has no \(name)") }
     let colours = SourceColour(video, frameFormat: frame.format, composition: format)
@@ -182,7 +192,27 @@ final class SourceFitter {
     }
     let picture = try RGBAPicture(video.orientation.uprightSize(aperture.size))
     picture.premultiply(packedFrame, alpha, x: x, y: y)
-    return picture.size == size ? picture : try picture.scaled(to: size)
+    return picture
+  }
+
+  /// A frame of luma and chroma, of which libswscale only makes the planes' sizes equal.
+  private func rgbaOfYCbCr(_ frame: Frame) throws(RenderError) -> RGBAPicture {
+    let colours = SourceColour(video, frameFormat: frame.format, composition: format)
+    let aperture = aperture(of: frame)
+    var (planar, x, y) = (frame, aperture.x, aperture.y)
+    let target = frame.format.withFullChroma
+    if frame.format != target {
+      planar = try converted(
+        frame, part: aperture, colour: colours.source, storedSite, to: aperture.size, target, colours.source)
+      (x, y) = (0, 0)
+    }
+    if video.orientation != .upright {
+      planar = try upright(planar, part: PixelRect(x: x, y: y, size: aperture.size), colour: colours.source)
+      (x, y) = (0, 0)
+    }
+    let picture = try RGBAPicture(video.orientation.uprightSize(aperture.size))
+    picture.convert(planar, alpha, YCbCrMatrix(colours.source, depth: target.bitDepth), x: x, y: y)
+    return picture
   }
 
   private func blended(_ frame: Frame, _ fitting: Fitting) throws(RenderError) -> LayerPicture {

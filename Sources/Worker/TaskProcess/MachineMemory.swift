@@ -1,8 +1,8 @@
 import Glibc
 import SystemSupport
 
-/// How much memory a worker's tasks may use: that of the machine, or what the worker's control groups and its own limits
-/// leave of it.
+/// How much memory a worker's tasks may use: that of the machine, or what the worker's control groups and its own
+/// limits leave of it.
 struct MachineMemory: Sendable, Hashable {
   /// Bytes for all tasks together. Nil if the machine's memory is not known.
   var shared: Int64?
@@ -26,7 +26,8 @@ struct MachineMemory: Sendable, Hashable {
     let groups = text(of: "/proc/self/cgroup").map(groupFiles) ?? []
     var limits = groups.compactMap { text(of: $0).flatMap(limit) }
     if let total = text(of: "/proc/meminfo").flatMap(total) { limits.append(total) }
-    return MachineMemory(shared: limits.min(), ofProcess: [limit(RLIMIT_AS), limit(RLIMIT_DATA)].compactMap(\.self).min())
+    let ownLimits = [limit(RLIMIT_AS), limit(RLIMIT_DATA)].compactMap(\.self)
+    return MachineMemory(shared: limits.min(), ofProcess: ownLimits.min())
   }
 
   private static func text(of path: String) -> String? {
@@ -63,7 +64,8 @@ struct MachineMemory: Sendable, Hashable {
 
   /// The number of a control group's limit. Nil if there is none: "max", or a number beyond all memories.
   static func limit(inFile text: String) -> Int64? {
-    guard let number = UInt64(text.split(whereSeparator: \.isWhitespace).first ?? ""), number < 1 << 60 else { return nil }
+    let word = text.split(whereSeparator: \.isWhitespace).first ?? ""
+    guard let number = UInt64(word), number < 1 << 60 else { return nil }
     return Int64(number)
   }
 

@@ -91,10 +91,10 @@ import Testing
     let (name, range) = first == Self.pq ? ("hdr10", "HDR (PQ)") : ("hlg", "HDR (HLG)")
     #expect(byDefault.warnings.count == 1)
     if isMadeSDR {
-      #expect(
-        byDefault.warnings.first?.hasPrefix(
-          "the film is SDR with 8 bits although its first clip is \(range), because few players show HDR in the h264: "
-            + "\"color\": \"\(name)\" in 'videoComposition' makes it HDR with 10 bits, and so does \"codec\": ") == true)
+      let message = byDefault.warnings.first ?? ""
+      #expect(message.hasPrefix("the film is SDR with 8 bits although its first clip is \(range), because few players"))
+      #expect(message.contains("\"color\": \"\(name)\" in 'videoComposition' makes it HDR with 10 bits"))
+      #expect(message.contains("and so does \"codec\": "))
     } else {
       #expect(byDefault.warnings.first?.hasPrefix("the film is \(range), as its first clip") == true)
       #expect(byDefault.warnings.first?.contains(#""color": "bt709""#) == true)
@@ -145,7 +145,8 @@ import Testing
   @Test(arguments: [
     (ColourTags(primaries: "smpte170m", transfer: "smpte170m", matrix: "smpte170m"), true),
     (ColourTags(primaries: "bt470bg", transfer: "smpte170m", matrix: "bt470bg", isFullRange: true), true),
-    (ColourTags(matrix: "bt470bg", isFullRange: true), true), (ColourTags(primaries: "bt709", matrix: "smpte170m"), true),
+    (ColourTags(matrix: "bt470bg", isFullRange: true), true),
+    (ColourTags(primaries: "bt709", matrix: "smpte170m"), true),
     (ColourTags(primaries: "smpte240m", transfer: "smpte240m", matrix: "smpte240m"), true), (ColourTags(), true),
     (bt709, false), (ColourTags(matrix: "bt709", isFullRange: true), false),
     (ColourTags(primaries: "smpte432", transfer: "bt709", matrix: "smpte170m"), false),
@@ -153,7 +154,8 @@ import Testing
   ])
   func aFilmOfHighDefinitionIsNotInBT601(first: ColourTags, isInBT601: Bool) throws {
     for (size, shown, isHigh) in [
-      (PixelSize(width: 720, height: 576), "[1280, 720]", true), (PixelSize(width: 720, height: 576), "[1280, 718]", false),
+      (PixelSize(width: 720, height: 576), "[1280, 720]", true),
+      (PixelSize(width: 720, height: 576), "[1280, 718]", false),
       (PixelSize(width: 1920, height: 1080), "[640, 360]", false), (PixelSize(width: 720, height: 576), nil, false),
       (PixelSize(width: 1920, height: 1080), nil, true),
     ] {

@@ -91,8 +91,9 @@ struct MetadataTrackTests {
     #expect(try shown("[6, 0]", "up") == ["0..1 6", "1..2 5", "2..3 4", "3..4 3", "4..5 2", "5..6 1"])
     #expect(try shown("[0, 6]", "down") == ["0..1 0", "1..2 1", "2..3 2", "3..4 3", "4..5 4", "5..6 5"])
     #expect(try shown("[3, -3]", "up") == ["0..1 3", "1..2 2", "2..3 1", "3..4 0", "4..5 -1", "5..6 -2"])
-    #expect(try shown("[0.6, 0]", "up", decimals: 1).map { $0.suffix(3) } == ["0.6", "0.5", "0.4", "0.3", "0.2", "0.1"])
-    #expect(try shown("[0.6, 0]", "up", decimals: 1).map { $0.prefix(4) } == ["0..1", "1..2", "2..3", "3..4", "4..5", "5..6"])
+    #expect(
+      try shown("[0.6, 0]", "up", decimals: 1)
+        == ["0..1 0.6", "1..2 0.5", "2..3 0.4", "3..4 0.3", "4..5 0.2", "5..6 0.1"])
     let nearest = try shown("[6, 0]", "nearest")
     #expect(nearest.count == 7 && nearest[3].hasSuffix(" 3"))
     if rate == 10 { #expect(nearest[0] == "0..3/5 6" && nearest[1] == "3/5..8/5 5" && nearest[6] == "28/5..6 0") }

@@ -165,7 +165,7 @@ import Testing
     #expect(composition.tracks.map(\.clips.count) == [1, 1, 0] && composition.duration == MediaTime(seconds: 1))
   }
 
-  /// A clip of 10 s whose pan goes from left to right over 2..8 of its time, is set to the centre at 9, and is 0.25 before.
+  /// A clip of 10 s whose pan is 0.25, goes from left to right over 2..8, and is set to the centre at 9.
   private func panned(_ easing: Easing?) throws -> CompositionTrack {
     var track = try track(try piece("v", "0", "10"))
     track.clips[0].pan = RampList(
@@ -176,15 +176,16 @@ import Testing
     return track
   }
 
-  @Test(arguments: [
-    (nil, 1e-12), (.easeIn, 1e-9), (.easeOut, 1e-9), (.easeInOut, 1e-9), (.hold, 1e-12),
-    (.cubicBezier(x1: 0.3, y1: -0.5, x2: 0.6, y2: 1.7), 1e-9),
-    // Of this one no part is a curve with allowed control points.
-    (.cubicBezier(x1: 1, y1: 0, x2: 0, y2: 1), 0.02),
-  ] as [(Easing?, Double)])
+  @Test(
+    arguments: [
+      (nil, 1e-12), (.easeIn, 1e-9), (.easeOut, 1e-9), (.easeInOut, 1e-9), (.hold, 1e-12),
+      (.cubicBezier(x1: 0.3, y1: -0.5, x2: 0.6, y2: 1.7), 1e-9),
+      // Parts of this one are several curves each, as not every part has allowed control points. It is vertical at 5 s.
+      (.cubicBezier(x1: 1, y1: 0, x2: 0, y2: 1), 5e-3),
+    ] as [(Easing?, Double)])
   func aCutThroughAClipSplitsTheRampsOfItsPan(_ easing: Easing?, _ tolerance: Double) throws {
     let whole = try #require(try panned(easing).clips[0].pan)
-    for cut in ["1", "2", "3", "16/3", "77/10", "8", "17/2", "9", "19/2"] {
+    for cut in ["1", "2", "16/3", "77/10", "9", "19/2"] {
       var track = try panned(easing)
       try track.insertEmpty(try MediaTimeRange(start: at(cut), duration: at("5")))
       #expect(track.clips.count == 2)
@@ -193,8 +194,8 @@ import Testing
         for ramp in pan.ramps where ramp.over.start != RampList.earliest {
           #expect(clip.target.contains(ramp.over))
         }
-        for number in 0..<300 {
-          let time = try clip.target.start + clip.target.duration * Rational(Int32(number), over: 300)
+        for number in 0..<30 {
+          let time = try clip.target.start + clip.target.duration * Rational(Int32(number), over: 30)
           let (found, expected) = (try pan.value(at: time), try whole.value(at: time - shift))
           #expect(abs(found - expected) <= tolerance, "\(cut): \(found) and not \(expected) at \(time)")
         }

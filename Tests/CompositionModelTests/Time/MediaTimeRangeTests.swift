@@ -44,7 +44,7 @@ import Testing
     #expect(shifted == expected)
   }
 
-  @Test func invalidRangesAreRefused() {
+  @Test func invalidRangesAreRefused() throws {
     #expect(throws: TimeError.negativeDuration) { try MediaTimeRange(start: .zero, duration: MediaTime(seconds: -1)) }
     #expect(throws: TimeError.negativeDuration) { try MediaTimeRange(start: MediaTime(seconds: 3), end: .zero) }
     #expect(throws: TimeError.notNumeric) { try MediaTimeRange(start: .invalid, duration: .zero) }

@@ -95,7 +95,7 @@ private struct SlowFraction {
     }
   }
 
-  @Test func aResultThatDoesNotFitIsAnError() {
+  @Test func aResultThatDoesNotFitIsAnError() throws {
     let greatest = try MediaTime(Rational(.max, 1))
     #expect(throws: TimeError.overflow) { try greatest + MediaTime(seconds: 1) }
     #expect(throws: TimeError.overflow) { try greatest + MediaTime(value: 1, timescale: 2) }

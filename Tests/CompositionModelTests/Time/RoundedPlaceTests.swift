@@ -119,9 +119,10 @@ import Testing
     let first = (0..<4).map { "{ \"asset\": \"a\($0)\" }" }
     let assets = try assets(Self.four)
     for clip in [
-      #"{ "asset": "a0", "speed": "10001/10007" }"#, #"{ "asset": "a0", "reverse": true }"#,
+      #"{ "asset": "a0", "speed": "10001/10007" }"#, #"{ "asset": "a0", "speed": 1.000000000000000003 }"#,
+      #"{ "asset": "a0", "reverse": true }"#,
       #"{ "asset": "a0", "until": 10 }"#, #"{ "asset": "a0", "loop": true, "until": 12 }"#,
-      #"{ "asset": "a0", "transition": "1/3" }"#, #"{ "asset": "a0", "duration": "1/7919" }"#,
+      #"{ "asset": "a0", "transition": "1/3" }"#, #"{ "asset": "a0", "duration": "7919/7907" }"#,
       #"{ "asset": "a0", "use": "1/7919..4/7907", "duration": "100/7901" }"#,
     ] {
       let edit = try lowered(document(first + [clip, #"{ "asset": "a1" }"#]), assets: assets)
