@@ -22,7 +22,7 @@ struct StatusCommand: AsyncParsableCommand {
       ordinal, epoch, worker, workerName, secondWorker, secondWorkerName, done, work, ranSeconds, error, cached, \
       attempts). A kind is probe, measure, video, audio or stitch; a task's state is waiting, ready, running, done or \
       failed; secondWorker has a backup lease. The attempts are those that ended without a result, oldest first: epoch, \
-      worker, workerName, ranSeconds, end (released, media, document, crashed, hung), message, exitCode, signal, \
+      worker, workerName, ranSeconds, end (released, media, document, crashed, hung, exhausted, killed), message, exitCode, signal, \
       cpuSeconds, peakBytes, log. Of all jobs, --json prints an array of the same without tasks, newest first. With \
       --watch, one such object or array a line at each change, without tasks.
       """)

@@ -72,8 +72,18 @@ enum OutputCheck {
       default: throw StitchError(.output, "it cannot be read: \(error)")
       }
     }
-    let differences = differences(written.tracks, tracks, textCount, container)
+    let differences = differences(written.tracks, shown(tracks, in: container), textCount, container)
     guard differences.isEmpty else { throw StitchError(.output, differences.joined(separator: "; ")) }
+  }
+
+  /// MXF states one duration for all tracks, so that its sound ends with its pictures.
+  private static func shown(_ tracks: [Track], in container: Container) -> [Track] {
+    guard container == .mxf, let end = tracks.first(where: { $0.type == .video })?.end else { return tracks }
+    return tracks.map { track in
+      var track = track
+      track.end = min(track.end, end)
+      return track
+    }
   }
 
   /// What differs, each as a sentence.

@@ -214,7 +214,7 @@ struct RenewingTests {
 
   @Test(arguments: StoreKind.allCases)
   func theThirdHangFailsTheJobOnce(_ kind: StoreKind) async throws {
-    try await kind.run(policy: LeasePolicy(hang: .seconds(60))) { farm in
+    try await kind.run(policy: LeasePolicy(hang: .seconds(60), isolation: 9)) { farm in
       try await farm.store.submitRendering("j1", tasks: .videos(3))
       for worker in [WorkerID.anna, .bert, .carl] {
         let leases = try await farm.store.claim(worker: worker, build: "b1", limit: 2).map(\.lease)

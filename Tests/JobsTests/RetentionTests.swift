@@ -27,7 +27,7 @@ struct RetentionTests {
       #expect(summary.probes == JobSummary.Count(done: 2, total: 2))
       #expect(summary.videos == JobSummary.Count(done: 2, total: 3))
       #expect(summary.cachedVideos == 1)
-      #expect(summary.work == JobSummary.Count(done: 69, total: 87))
+      #expect(summary.work == JobSummary.Count(done: 69, total: 5_087))
       #expect(summary.audios == JobSummary.Count(done: 0, total: 1))
       #expect(summary.running == 2 && summary.away == 0)
       #expect(try await farm.store.disconnect(WorkerID.anna.holder) == 2)

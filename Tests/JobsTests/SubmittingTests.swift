@@ -169,7 +169,7 @@ struct SubmittingTests {
   @Test(
     arguments: StoreKind.allCases,
     [
-      [], [.sample(.stitch)], [.sample(.video)], [.sample(.stitch), .sample(.video)],
+      [], [.sample(.stitch), .sample(.stitch)], [.sample(.video)], [.sample(.stitch), .sample(.video)],
       [.sample(.audio), .sample(.video), .sample(.stitch)], [.sample(.audio), .sample(.audio), .sample(.stitch)],
       [.sample(.probe), .sample(.stitch)], [.sample(.video), .sample(.stitch), .sample(.stitch)],
     ] as [[NewTask]])
@@ -181,6 +181,19 @@ struct SubmittingTests {
       }
       #expect(try await farm.store.tasks(of: JobID("j1")).isEmpty)
       #expect(try await farm.store.state("j1") == .probing)
+    }
+  }
+
+  /// As of a film that is copied.
+  @Test(arguments: StoreKind.allCases)
+  func aPlanMayBeAStitchTaskAlone(_ kind: StoreKind) async throws {
+    try await kind.run { farm in
+      try await farm.store.submit(.sample("j1"))
+      #expect(try await farm.store.plan(JobID("j1"), build: "b1", tasks: [.sample(.stitch, work: 70)]))
+      let lease = try #require(try await farm.store.claimOne()).lease
+      #expect(try await farm.store.publish(lease, worker: .anna, result: content(1)) == .published)
+      #expect(try await farm.store.state("j1") == .done)
+      #expect(try await farm.store.summary(of: JobID("j1"))?.work == JobSummary.Count(done: 70, total: 70))
     }
   }
 

@@ -6,7 +6,7 @@ import TestPrograms
 import Testing
 
 /// Tracks of sound that begin later than libavformat looks for their formats, and that stop and start again. The
-/// reference is ffmpeg's decode when it is told to look at the whole file.
+/// reference is the decode of ffmpeg with a probe of the whole file.
 @Suite struct LateSoundTests {
   struct Kind: Sendable, CustomTestStringConvertible {
     var name: String

@@ -8,8 +8,8 @@ import Testing
 
 @testable import Renderer
 
-/// PNG and JPEG pictures whose headers libavcodec reads in another way than their specifications. The pictures are those
-/// that the PngSuite describes: `tb*` (a transparent colour), and `cd*` (pixels that are not square).
+/// PNG and JPEG pictures whose headers libavcodec reads in another way than their specifications. The pictures are
+/// those that the PngSuite describes: `tb*` (a transparent colour), and `cd*` (pixels that are not square).
 @Suite struct PNGHeaderTests {
   /// Writes PNG files. The data is deflated into blocks that are stored.
   private struct PNG {

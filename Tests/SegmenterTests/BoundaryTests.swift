@@ -118,16 +118,17 @@ struct BoundaryTests {
 
   @Test
   func `a time that cannot be kept exactly is an error with its subject`() throws {
-    // The speed alone takes 94 bits, and the time since the clip's start 36.
+    // The speed alone takes 94 bits, and the time since the clip's start 36. All but the 30 are primes.
     let length = try MediaTime(Rational(9_223_372_036_854_775_783, 9_223_372_036_854_775_337))
-    let clip = Synthetic.clip(
-      "a", use: try MediaTimeRange(start: .zero, duration: length),
-      at: try Synthetic.range(1, 2_147_483_630, 2_147_483_587))
+    let target = try MediaTimeRange(
+      start: MediaTime(value: 1, timescale: 2_147_483_587),
+      duration: MediaTime(value: 2_147_483_629, timescale: 2_147_483_579))
+    let clip = Synthetic.clip("a", use: try MediaTimeRange(start: .zero, duration: length), at: target)
     let edit = try Synthetic.edit(tracks: [CompositionTrack(id: "A", type: .video, clips: [clip])])
     let error = #expect(throws: PlanError.self) {
       try RenderPlanner.plan(
         edit, assets: Synthetic.assets(["a": Synthetic.film(frames: 100, rate: 25)]),
-        segmentDuration: MediaTime(value: 1, timescale: 3))
+        segmentDuration: MediaTime(value: 7, timescale: 30))
     }
     #expect(error?.code == .time(.overflow))
   }

@@ -177,6 +177,7 @@ struct EditDocumentTests {
     #expect(
       Set(problems.map(\.pointer)) == [
         "/audioMix/audio1/0/volume/1", "/videoComposition/instructions/0/layers/0/track",
+        "/videoComposition/instructions/0/over",
       ])
     edit.videoComposition.instructions?[0].layers[0].track = "video1"
     let uncovered = edit.validate(against: ["shot": DescribedMedia.video(seconds: 60)])
@@ -317,7 +318,10 @@ struct EditDocumentTests {
   /// A multiple insert puts the second sound of a file on the second audio track: the document has to say so.
   @Test func theTracksOfAFileThatAreNotItsDefaultOnesAreKept() throws {
     var edit = Edit(assets: ["dubbed": "dubbed.mov"])
-    let dubbed = AssetSource(id: "dubbed", description: DescribedMedia.dubbed(seconds: 50))
+    var description = DescribedMedia.dubbed(seconds: 50)
+    #expect(description.playedTracks(.audio).map(\.index) == [2])
+    for index in description.tracks.indices { description.tracks[index].isEnabled = true }
+    let dubbed = AssetSource(id: "dubbed", description: description)
     try edit.composition.insert(dubbed.range(from: .zero, to: MediaTime(seconds: 4)))
     edit.export.path = "film.mkv"
     let described = ["dubbed": dubbed.description]

@@ -228,7 +228,7 @@ public struct AudioFormat: Sendable, Hashable, Codable {
   /// encoders were joined. They are converted to the track's format.
   public struct Change: Sendable, Hashable, Codable {
     /// The first sample's number, at the track's sample rate, counted from the track's first sample.
-    @Ranged<SampleRange> public var sample: Int64
+    @Ranged<SampleNumberRange> public var sample: Int64
     /// Samples a second of each channel, as they are stored from there on.
     @Ranged<SampleRateRange> public var sampleRate: Int
     /// libavutil's description of the layout from there on.

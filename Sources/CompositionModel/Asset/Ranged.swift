@@ -68,7 +68,7 @@ public enum SampleRateRange: DecodedRange {
 }
 
 /// The number of a sample.
-public enum SampleRange: DecodedRange {
+public enum SampleNumberRange: DecodedRange {
   public static var allowed: ClosedRange<Int64> { 0...1 << 53 }
 }
 

@@ -100,11 +100,11 @@ extension Lowering {
     let keeping = "\"color\": \"\(name.rawValue)\" in 'videoComposition' makes it HDR with 10 bits"
     let others = edit.export.container.videoCodecs.filter { $0 != .h264 }
     let other = video.codec == .h264 && document.export.siblings.isEmpty ? others.first : nil
-    let place = outputInH264.map { " of the output '\($0.name)'" } ?? ""
+    let place = outputInH264.map { "the H.264 of the output '\($0.name)'" } ?? "H.264"
     warnings.add(
       JSONPointer.root.key("export").key("video"),
       "the film is SDR with \(video.pixelFormat.bitDepth) bits although its first clip is \(range), because few players "
-        + "show HDR in the h264\(place): \(keeping)"
+        + "show HDR in \(place): \(keeping)"
         + (other.map { ", and so does \"codec\": \"\($0.rawValue)\"" } ?? ""))
   }
 

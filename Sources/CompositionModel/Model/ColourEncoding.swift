@@ -172,7 +172,7 @@ extension ColourTags {
 }
 
 extension PixelSize {
-  /// Whether players take pictures of this size for BT.709 if they are not told, and not for BT.601.
+  /// Whether players take pictures of this size for BT.709 if nothing states it, and not for BT.601.
   package var isHighDefinition: Bool { height >= 720 }
 }
 

@@ -39,8 +39,8 @@ public enum Easing: Sendable, Hashable {
     }
   }
 
-  /// The parameter of the curve where its horizontal coordinate is `x`. That coordinate never falls, so the parameter is
-  /// found by halving an interval until no number lies between its ends.
+  /// The parameter of the curve where its horizontal coordinate is `x`. That coordinate never falls, so the parameter
+  /// is found by halving an interval until no number lies between its ends.
   static func parameter(at x: Double, _ x1: Double, _ x2: Double) -> Double {
     var (low, high) = (0.0, 1.0)
     while true {

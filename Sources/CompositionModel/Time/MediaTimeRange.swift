@@ -6,8 +6,8 @@ public struct MediaTimeRange: Sendable, Hashable {
   /// The first time after the range.
   public let end: MediaTime
 
-  /// Throws `.notNumeric` unless both are finite, `.negativeDuration` if the duration is negative, `.overflow` if the end
-  /// does not fit.
+  /// Throws `.notNumeric` unless both are finite, `.negativeDuration` if the duration is negative, `.overflow` if the
+  /// end does not fit.
   public init(start: MediaTime, duration: MediaTime) throws(TimeError) {
     guard start.isNumeric, duration.isNumeric else { throw .notNumeric }
     try self.init(start: start, duration: duration, roundedEnd: start + duration)

@@ -63,9 +63,7 @@ enum FontTasks {
     guard let result = found?.result else { return FoundFonts() }
     let file = try mapErrors { () throws(SystemError) in try OpenFile.open(store.path(of: result.digest)) }
     // A list that a disk fault changed may still be one, with other fonts for the texts.
-    guard try mapErrors({ () throws(SystemError) in try file.content() }) == result else {
-      throw ContentStoreError(.mismatch, "the content \(result.digest) is damaged on the coordinator's disk")
-    }
+    try requireWhole(result, file)
     let (list, length) = try list(in: result, file)
     let document = try Document.examine([UInt8](request.document.utf8))
     let texts = document.fontRequests + (list.textsOfCaptions ?? [])
@@ -88,7 +86,19 @@ enum FontTasks {
   /// The list of fonts that a task returned. Throws `WrongResult` for a content that has none. Blocks.
   static func list(in result: Content, store: ContentStore) throws -> FontList {
     let file = try mapErrors { () throws(SystemError) in try OpenFile.open(store.path(of: result.digest)) }
-    return try list(in: result, file).list
+    do {
+      return try list(in: result, file).list
+    } catch let error as WrongResult {
+      // What was damaged on the disk is not what the worker returned.
+      try requireWhole(result, file)
+      throw error
+    }
+  }
+
+  private static func requireWhole(_ result: Content, _ file: OpenFile) throws(ContentStoreError) {
+    guard try mapErrors({ () throws(SystemError) in try file.content() }) == result else {
+      throw ContentStoreError(.mismatch, "the content \(result.digest) is damaged on the coordinator's disk")
+    }
   }
 
   /// And the length of its JSON.

@@ -106,9 +106,9 @@ final class Demuxer {
     UnsafeMutableBufferPointer(start: context.pointee.streams, count: Int(context.pointee.nb_streams))
   }
 
-  /// The stream with this index. Throws `.noTrack` if there is none. Where a container lists its tracks nowhere, a track
-  /// that begins late is found at its first packet; then the file is read up to that, and the next packet of the track
-  /// is the first.
+  /// The stream with this index. Throws `.noTrack` if there is none. Where a container lists its tracks nowhere, a
+  /// track that begins late is found at its first packet; then the file is read up to that, and the next packet of the
+  /// track is the first.
   func stream(_ index: Int) throws(MediaError) -> UnsafeMutablePointer<AVStream> {
     if index >= streams.count, context.pointee.ctx_flags & AVFMTCTX_NOHEADER != 0 {
       let packet = try Packet()

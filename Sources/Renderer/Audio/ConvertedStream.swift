@@ -173,8 +173,8 @@ enum ChannelPlan: Sendable, Equatable {
     } else if named == output || (channels == 6 && named == "5.1(side)") {
       self = .same
     } else if named == SpeakerLayout.mono.rawValue, channels == 2 {
-      // libswresample lowers each side by 3 dB, as a mixing console pans. Heard from both sides, that is quieter than the
-      // same sound in a film of one channel, and than what every editor plays.
+      // libswresample lowers each side by 3 dB, as a mixing console pans. Heard from both sides, that is quieter than
+      // the same sound in a film of one channel, and than what every editor plays.
       self = .mixed(.matrix(SampleConverter.monoInStereo))
     } else if !named.isEmpty {
       self = .mixed(.layouts(from: named, to: output))

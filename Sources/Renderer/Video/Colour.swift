@@ -102,8 +102,9 @@ struct YCbCrMatrix: Sendable, Hashable {
 /// The colour tags of a source and of the composition, with the missing ones filled in.
 ///
 /// The primaries and the transfer functions are those of `ColourPath`. An untagged source has the composition's matrix,
-/// or that of its size if the composition's primaries are not of standard television or the source is taken for BT.601. If the composition is untagged
-/// too, nothing is converted between them, and RGB is converted to BT.709 from 720 lines on, to BT.601 below.
+/// or that of its size if the composition's primaries are not of standard television or the source is taken for BT.601.
+/// If the composition is untagged too, nothing is converted between them, and RGB is converted to BT.709 from 720 lines
+/// on, to BT.601 below.
 struct SourceColour {
   let source: ColourTags
   let composition: ColourTags

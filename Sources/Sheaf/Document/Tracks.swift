@@ -113,7 +113,7 @@ extension Clip {
 
   /// A number, or ramps on the clip's own time.
   private static func pan(_ value: JSONValue, from start: MediaTime) throws(DocumentError) -> RampList {
-    if case .number = value.content { return try .constant(value) }
+    if case .number = value.content { return try .constant(value, "value") }
     let ramps = try RampList(value, "value")
     do { return try ramps.shifted(by: start) } catch { throw value.problem("\(error)") }
   }

@@ -44,7 +44,7 @@ extension Filter<RampList>: DocumentValue, WritableValue {
 
   private static func parameter(_ value: JSONValue) throws(DocumentError) -> RampList {
     if case .array = value.content { return try RampList(value, "value") }
-    return try .constant(value)
+    return try .constant(value, "value")
   }
 
   func written() throws(DocumentError) -> JSONValue {

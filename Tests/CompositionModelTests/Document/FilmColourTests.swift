@@ -136,7 +136,7 @@ import Testing
     #expect(mixed.edit.outputs?.map(\.export.video?.colour) == [Self.bt709, Self.bt709])
     #expect(mixed.edit.outputs?.map(\.export.video?.pixelFormat) == [.yuv420p, .yuv420p])
     let warnings = mixed.warnings.filter { $0.pointer == "/export/video" }
-    #expect(warnings.count == 1 && warnings[0].message.contains("few players show HDR in the h264 of the output 'o1'"))
+    #expect(warnings.count == 1 && warnings[0].message.contains("few players show HDR in the H.264 of the output 'o1'"))
     let deep = try lowered(["hevc", "av1"])
     #expect(deep.edit.outputs?.map(\.export.video?.colour) == [Self.hlg, Self.hlg])
     #expect(deep.edit.outputs?.map(\.export.video?.pixelFormat) == [.yuv420p10, .yuv420p10])

@@ -195,6 +195,7 @@ import Testing
           {"track": "A", "mask": {"track": "M", "channel": "luma"}}, {"track": "M"}]}]}, "export":
         """#
     ).replacing(#""mask": {"track": "M", "channel": "luma"}, "clips""#, with: #""clips""#)
+      .replacing(#""to": ""#, with: #""video": {"codec": "hevc"}, "to": ""#)
     let (both, _) = try film(shown)
     #expect(both.videoComposition.renderSize == PixelSize(width: 3840, height: 2160))
     #expect(both.videoComposition.frameDuration == MediaTime(value: 1, timescale: 60))

@@ -86,16 +86,21 @@ import Testing
     assets["v"] = try SyntheticAssets.video(
       pixelFormat: "yuv420p10le", bitDepth: 10,
       colour: ColourTags(primaries: "bt2020", transfer: "smpte2084", matrix: "bt2020nc"))
-    func lowered(_ video: String) throws -> (format: PixelFormat?, warnings: [Problem]) {
+    func lowered(
+      _ video: String, _ composition: String = #"{"color": "hdr10"}"#
+    ) throws -> (format: PixelFormat?, warnings: [Problem]) {
       let text = documentText(
-        tracks: "[\(picture)]", #""videoComposition": {"color": "hdr10"}"#,
+        tracks: "[\(picture)]", "\"videoComposition\": \(composition)",
         export: "{\"to\": \"a.mkv\", \"video\": \(video)}")
       let (edit, warnings) = try Document.parse(Array(text.utf8)).lowerWithWarnings(assets: assets, output: nil)
       return (edit.export.video?.pixelFormat, warnings.filter { $0.pointer == "/export/video" })
     }
-    let standard = try lowered("{}")
+    let standard = try lowered(#"{"codec": "hevc"}"#, "{}")
     #expect(standard.format == .yuv420p10)
-    #expect(standard.warnings.count == 1 && standard.warnings[0].message.contains("HDR (PQ)"))
+    #expect(standard.warnings.count == 1 && standard.warnings[0].message.contains("HDR (PQ), as its first clip"))
+    // What the document asks for is no warning.
+    let asked = try lowered("{}")
+    #expect(asked.format == .yuv420p10 && asked.warnings.isEmpty, "\(asked.warnings)")
     let fixed = try lowered(#"{"pixelFormat": "yuv420p10"}"#)
     #expect(fixed.format == .yuv420p10 && fixed.warnings.isEmpty)
     let eight = try lowered(#"{"pixelFormat": "yuv420p"}"#)

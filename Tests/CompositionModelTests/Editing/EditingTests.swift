@@ -204,12 +204,12 @@ import Testing
     var removed = try panned(easing)
     try removed.remove(try spanning("3", "5"))
     let pan = try #require(removed.clips[1].pan)
-    #expect(try abs(pan.value(at: at("3")) - whole.value(at: at("5"))) <= tolerance)
+    #expect(try abs(pan.value(at: at("7/2")) - whole.value(at: at("11/2"))) <= tolerance)
     #expect(try abs(pan.value(at: at("9/2")) - whole.value(at: at("13/2"))) <= tolerance)
     var scaled = try panned(easing)
     try scaled.scale(try spanning("4", "6"), to: try at("1"))
     let fast = try #require(scaled.clips[1].pan)
-    #expect(try abs(fast.value(at: at("9/2")) - whole.value(at: at("5"))) <= tolerance)
+    #expect(try abs(fast.value(at: at("17/4")) - whole.value(at: at("9/2"))) <= tolerance)
   }
 
   private func described(_ make: () throws -> AssetDescription) throws(EditingError) -> AssetDescription {

@@ -14,8 +14,8 @@ func content(_ number: Int, size: Int64 = 10) -> Content { Content(digest: diges
 
 extension NewTask {
   static func sample(
-    _ kind: TaskKind, _ number: Int = 0, cost: Double = 1, work: Int64? = nil, memory: Int64 = 0, inputs: [Content] = [],
-    cached: Content? = nil
+    _ kind: TaskKind, _ number: Int = 0, cost: Double = 1, work: Int64? = nil, memory: Int64 = 0,
+    inputs: [Content] = [], cached: Content? = nil
   ) -> NewTask {
     NewTask(
       kind: kind, label: "label \(number)", payload: Array("\(kind.rawValue) \(number)".utf8), inputs: inputs,
