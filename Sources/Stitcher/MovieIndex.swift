@@ -75,6 +75,39 @@ package enum MovieIndex {
     return film.byteCount + length - moov.size
   }
 
+  /// States the clean aperture of a film's first track where the film stands: at the expense of the room that is left
+  /// behind an index at the start, or of a longer file if the index is its end.
+  /// - Parameters:
+  ///   - descriptor: For reading and writing. The caller closes it. The film is its last bytes.
+  ///   - size: Of the film, in bytes.
+  /// - Returns: The size of the film.
+  static func state(
+    _ aperture: PixelRect, of pictures: PixelSize, in descriptor: Int32, from start: Int64, size: Int64
+  ) throws(StitchError) -> Int64 {
+    let copy = dup(descriptor)
+    guard copy >= 0 else { throw StitchError.systemFailure(SystemError(errno, "dup")) }
+    let film = FileByteSource(descriptor: copy)
+    let boxes = try boxes(of: film, in: start..<(start + size))
+    guard let place = boxes.firstIndex(where: { $0.type == "moov" }), boxes[place].size <= longest else {
+      throw StitchError(.task, "a film without an index cannot state a clean aperture")
+    }
+    let moov = boxes[place]
+    var index = IndexBox(try read(film, moov.offset, Int(moov.size)))
+    index.state(aperture, of: pictures, track: 0)
+    let growth = Int64(index.bytes.count) - moov.size
+    if place == boxes.endIndex - 1 {
+      try write(index.bytes, at: moov.offset, descriptor)
+      return size + growth
+    }
+    let room = boxes[place + 1]
+    guard room.type == "free", room.size >= growth + 8, let left = UInt32(exactly: room.size - growth) else {
+      throw StitchError(.task, "behind the index of the film there is no room for a clean aperture")
+    }
+    let head = [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: left >> $0) } + Array("free".utf8)
+    try write(index.bytes + head, at: moov.offset, descriptor)
+    return size
+  }
+
   /// Moves bytes towards the end of the file, the last ones first.
   private static func move(
     _ range: Range<Int64>, to target: Int64, _ film: any ByteSource, _ descriptor: Int32, _ movement: Movement?
@@ -108,8 +141,10 @@ package enum MovieIndex {
     return bytes
   }
 
-  private static func boxes(of film: any ByteSource) throws(StitchError) -> [Box] {
-    var reader = MovieBoxes(film)
+  private static func boxes(
+    of film: any ByteSource, in range: Swift.Range<Int64>? = nil
+  ) throws(StitchError) -> [Box] {
+    var reader = range.map { MovieBoxes(film, in: $0) } ?? MovieBoxes(film)
     var boxes: [Box] = []
     while let box = try mapErrors(to: StitchError.reading(0), { () throws(MediaError) in try reader.next() }) {
       guard let size = box.size else {

@@ -81,7 +81,10 @@ package enum OutputStitcher {
     }
     try texts.write(through: .max, to: output.muxer)
     try output.finish(progress: progress)
-    let size = output.muxer.byteCount
+    var size = output.muxer.byteCount
+    if let aperture = task.cleanAperture, let stored = task.video?.format.size {
+      size = try MovieIndex.state(aperture, of: stored, in: descriptor, from: start, size: size)
+    }
     try OutputCheck.check(
       writtenTo: descriptor, start..<(start + size), container: task.container,
       tracks: tracks.map(OutputCheck.Track.init),

@@ -55,6 +55,13 @@ enum PieceChecks {
         .piece, piece: piece,
         "is \(video.size.width)x\(video.size.height); the output is \(format.size.width)x\(format.size.height)")
     }
+    let aspect = task.encoder.pixelAspect ?? .square
+    if video.pixelAspect != aspect {
+      throw StitchError(
+        .piece, piece: piece,
+        "has pixels of \(video.pixelAspect.horizontal) to \(video.pixelAspect.vertical); the output has "
+          + "\(aspect.horizontal) to \(aspect.vertical)")
+    }
     let name = format.pixelFormat.rawValue
     if video.pixelFormat != name, video.pixelFormat != name + "le", video.pixelFormat != name + "be" {
       throw StitchError(.piece, piece: piece, "has pixels of \(video.pixelFormat); the output has \(name)")

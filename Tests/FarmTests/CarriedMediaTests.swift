@@ -127,6 +127,44 @@ struct CarriedMediaTests {
     #expect(try probe(film, "-show_entries", "format_tags=title") == ["format|tag:title=My film"])
   }
 
+  /// A movie with the configuration of Dolby Vision (profile 8.4), whose index is its end: no sample moves.
+  private func dolbyVision() throws -> String {
+    let path = files.path("plain.mp4")
+    _ = try Tool.ffmpeg(
+      "-f", "lavfi", "-i", "testsrc2=size=160x120:rate=25:duration=1", "-c:v", "libx265", "-tag:v", "hvc1",
+      "-x265-params", "log-level=none", path)
+    var movie = try Data(contentsOf: URL(fileURLWithPath: path))
+    let box: [UInt8] =
+      [0, 0, 0, 32] + Array("dvvC".utf8) + [1, 0, 0x10, 0x1D, 0x40] + [UInt8](repeating: 0, count: 19)
+    let index = try #require(movie.range(of: Data("moov".utf8))).lowerBound
+    for type in ["moov", "trak", "mdia", "minf", "stbl", "stsd", "hvc1"] {
+      let place = try #require(movie.range(of: Data(type.utf8), in: index..<movie.count)).lowerBound
+      let size = movie[(place - 4)..<place].reduce(UInt32(0)) { $0 << 8 | UInt32($1) } + 32
+      for shift in 0..<4 { movie[place - 4 + shift] = UInt8(truncatingIfNeeded: size >> (8 * UInt32(3 - shift))) }
+    }
+    let configuration = try #require(movie.range(of: Data("hvcC".utf8), in: index..<movie.count)).lowerBound
+    movie.insert(contentsOf: box, at: configuration - 4)
+    let result = files.path("vision.mp4")
+    try movie.write(to: URL(fileURLWithPath: result))
+    return result
+  }
+
+  @Test(arguments: ["mp4", "mkv", "mov"])
+  func `a copy keeps the configuration of Dolby Vision, or says that it is lost`(container: String) async throws {
+    defer { files.remove() }
+    let source = try dolbyVision()
+    let film = files.path("copy." + container)
+    let report = try await copy(source, to: film)
+    func has(_ path: String) throws -> Bool {
+      try probe(path, "-show_entries", "stream_side_data=side_data_type").contains { $0.contains("DOVI") }
+    }
+    #expect(try has(source))
+    #expect(try has(film) == (container != "mov"))
+    let losses = report.losses ?? []
+    #expect(losses.map(\.what) == (container == "mov" ? ["hdr"] : []))
+    #expect(losses.allSatisfy { $0.why.contains("the configuration of Dolby Vision") })
+  }
+
   @Test func `what the document does not want is left out without a warning`() async throws {
     defer { files.remove() }
     let source = try source("film.mov", captions: "mov_text")

@@ -93,8 +93,13 @@ struct Neighbour: VideoCompositing {
   func compose(_ request: VideoCompositionRequest, into picture: inout MutablePixelBuffer) throws {
     switch kind {
     case .memory:
-      // All that there is. What the task allocates next has no place.
-      while let block = malloc(1 << 20) { memset(block, 1, 1 << 20) }
+      // All that there is. What the task allocates next has no place. Not with malloc, calls of which an optimizing
+      // compiler leaves out.
+      let size = 1 << 20
+      while let block = mmap(nil, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), block != MAP_FAILED
+      {
+        memset(block, 1, size)
+      }
     case .crash: abort()
     case .hang: while true { sleep(1000) }
     case .slow: usleep(300_000)

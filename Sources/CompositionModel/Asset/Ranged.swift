@@ -47,6 +47,28 @@ extension KeyedDecodingContainer {
   }
 }
 
+extension DecodingError {
+  /// Which field is wrong, and why, such as `tracks[0].video.size.width: 0 is not from 1 to 16384`.
+  package var place: String {
+    let (context, missing): (Context, (any CodingKey)?) =
+      switch self {
+      case .dataCorrupted(let context), .typeMismatch(_, let context), .valueNotFound(_, let context): (context, nil)
+      case .keyNotFound(let key, let context): (context, key)
+      @unknown default: (Context(codingPath: [], debugDescription: "\(self)"), nil)
+      }
+    var path = ""
+    for key in context.codingPath + [missing].compactMap(\.self) {
+      if let index = key.intValue {
+        path += "[\(index)]"
+      } else {
+        path += (path.isEmpty ? "" : ".") + key.stringValue
+      }
+    }
+    let reason = missing == nil ? context.debugDescription : "it is missing"
+    return path.isEmpty ? reason : "\(path): \(reason)"
+  }
+}
+
 extension [Int64] {
   /// Whether each is in the range of stored timestamps.
   var areTicks: Bool { allSatisfy { StoredTime.ticks.contains($0) } }

@@ -39,6 +39,8 @@ public struct VideoFormat: Sendable, Hashable, Codable {
   public var lacksStoredTimes: Bool?
   /// The constant rate behind rounded times. Nil if the container does not round times, or the rate is not constant.
   public var cadence: StoredTime.Cadence?
+  /// True if the file has the configuration of Dolby Vision, which players need to apply its data. Nil: it has none.
+  public var hasDolbyVision: Bool?
   /// A single picture with no duration of its own.
   public var isStill: Bool
 

@@ -115,6 +115,7 @@ extension Lowering {
     carryTimecode(asset, first, kinds, container, types, &media)
     carryAttachments(clips, kinds, container, &media)
     loseClean(clips, container)
+    loseDolbyVision(clips, container)
     return (media, captions)
   }
 
@@ -247,6 +248,18 @@ extension Lowering {
     lose(
       .cleanAperture, track.index, clip.asset,
       "the clean aperture of \(track.title) is left out: \(container) has none, and players show all of its pictures")
+  }
+
+  /// libavformat writes the configuration of Dolby Vision into mp4 and mkv.
+  private mutating func loseDolbyVision(_ clips: [Clip], _ container: Container) {
+    guard container != .mp4, container != .mkv, let clip = clips.first,
+      let track = assets[clip.asset]?.tracks.first(where: { $0.index == clip.sourceTrack }),
+      track.video?.hasDolbyVision == true
+    else { return }
+    lose(
+      .hdr, track.index, clip.asset,
+      "the configuration of Dolby Vision of \(track.title) is left out: \(container) has none here, and players show "
+        + "its pictures without it; mp4 and mkv have it")
   }
 
   private mutating func loseDispositions(

@@ -20,13 +20,18 @@ struct VideoEntry: Sendable {
   /// Whether a keyframe is also where the picture changes. Nil: it is, unless the document has several outputs.
   var sceneCuts: Bool?
   var pixelFormat: PixelFormat?
+  var pixelAspect: AspectRatio?
+  var cleanAperture: PixelRect?
   var label: TrackLabel?
   var pointer: JSONPointer
+
+  /// What each number of `pixelAspect` may be: H.264 and HEVC store 16 bits.
+  static let aspects = 1...65535
 
   static let keys =
     [
       "codec", "quality", "bitRate", "maxBitRate", "bufferDuration", "preset", "profile", "level", "keyframeInterval",
-      "sceneCuts", "pixelFormat", "rotation",
+      "sceneCuts", "pixelFormat", "rotation", "pixelAspect", "cleanAperture",
     ] + TrackLabel.keys
   static let notYet = ["targetQuality", "tune"]
   static let instead = [
@@ -37,6 +42,8 @@ struct VideoEntry: Sendable {
     "bufsize": "'bufferDuration' is the size of the buffer divided by 'maxBitRate'",
     "gop": "did you mean 'keyframeInterval'?", "scenecut": "did you mean 'sceneCuts'?",
     "pix_fmt": "did you mean 'pixelFormat'?", "fps": "the rate of the film is 'frameRate' of 'videoComposition'",
+    "sar": "did you mean 'pixelAspect'?", "par": "did you mean 'pixelAspect'?",
+    "aspect": "did you mean 'pixelAspect', the shape of a pixel?",
     "framerate": "the rate of the film is 'frameRate' of 'videoComposition'",
     "width": "the size of the film is 'renderSize' of 'videoComposition'",
     "height": "the size of the film is 'renderSize' of 'videoComposition'",
@@ -80,6 +87,8 @@ extension DocumentReader {
     entry.keyframeInterval = keyframeInterval(fields["keyframeInterval"])
     entry.sceneCuts = boolean(fields["sceneCuts"])
     entry.rotation = member(fields["rotation"], of: [0, 90, 180, 270], "a rotation in degrees clockwise")
+    entry.pixelAspect = pixelAspect(fields["pixelAspect"])
+    entry.cleanAperture = cleanAperture(fields["cleanAperture"])
     entry.label = trackLabel(fields)
     let written: VideoCodec? = choice(fields["codec"], "video codec")
     if written == nil, fields.has("codec") {
@@ -116,6 +125,41 @@ extension DocumentReader {
       problems.add(bitRate.pointer, "'quality' and 'bitRate' exclude each other: give one of them")
     }
     return .settings(entry)
+  }
+
+  /// The shape of a pixel: `[16, 15]`.
+  private mutating func pixelAspect(_ value: JSONValue?) -> AspectRatio? {
+    guard let value else { return nil }
+    guard case .array(let items) = value.content, items.count == 2 else {
+      problems.add(
+        value.pointer,
+        "\(value.shown) should be the shape of a pixel: an array of its width and its height, as [16, 15]")
+      return nil
+    }
+    let aspects = VideoEntry.aspects
+    let (horizontal, vertical) = (integer(items[0], in: aspects), integer(items[1], in: aspects))
+    guard let horizontal, let vertical else { return nil }
+    guard horizontal <= 16 * vertical, vertical <= 16 * horizontal else {
+      problems.add(value.pointer, "\(value.shown) should not be narrower than 1 to 16 or wider than 16 to 1")
+      return nil
+    }
+    return AspectRatio(horizontal: horizontal, vertical: vertical)
+  }
+
+  /// A part of the stored pictures: `[8, 0, 704, 576]`.
+  private mutating func cleanAperture(_ value: JSONValue?) -> PixelRect? {
+    guard let value else { return nil }
+    guard case .array(let items) = value.content, items.count == 4 else {
+      problems.add(
+        value.pointer,
+        "\(value.shown) should be a part of the stored pictures: an array of x, y, width and height in pixels"
+      )
+      return nil
+    }
+    let (x, y) = (integer(items[0], in: 0...16383), integer(items[1], in: 0...16383))
+    let (width, height) = (integer(items[2], in: 1...16384), integer(items[3], in: 1...16384))
+    guard let x, let y, let width, let height else { return nil }
+    return PixelRect(x: x, y: y, size: PixelSize(width: width, height: height))
   }
 
   /// A level, as a string or a number: `"4.1"`, `4.1`, `4`.
@@ -218,6 +262,7 @@ extension Lowering {
       pixelFormat: format.pixelFormat, colour: format.colour, hdr: format.hdr, level: entry.level,
       rateLimit: rateLimit(entry))
     // Players change from one output to another at a keyframe, so all have theirs at the same times.
+    settings.pixelAspect = entry.pixelAspect == .square ? nil : entry.pixelAspect
     if !(entry.sceneCuts ?? (document.export.outputPointer == nil)) { settings.sceneCuts = false }
     if let problem = codec.problem(with: settings) { problems.add(entry.pointer.key(problem.key), problem.message) }
     guard let size = format.stored else { return settings }
@@ -225,6 +270,26 @@ extension Lowering {
       problems.add(entry.pointer.key(problem.key), problem.message)
     }
     return codec.completed(settings, size: size, frameDuration: frameDuration)
+  }
+
+  /// The clean aperture of the output's pictures, if its container can state one.
+  mutating func cleanAperture(_ format: LoweredFormat, _ container: Container?) -> PixelRect? {
+    let entry = document.export.presetVideo
+    guard let aperture = entry.cleanAperture, let container, let size = format.stored else { return nil }
+    let pointer = entry.pointer.key("cleanAperture")
+    guard container.hasEditLists else {
+      let able = Container.allCases.filter { $0.hasEditLists && !$0.videoCodecs.isEmpty }.map(\.rawValue)
+      problems.add(pointer, "\(container) cannot state a clean aperture: \(list(able)) can")
+      return nil
+    }
+    guard aperture.x + aperture.size.width <= size.width, aperture.y + aperture.size.height <= size.height else {
+      problems.add(
+        pointer,
+        "\(aperture.size.width)x\(aperture.size.height) at (\(aperture.x), \(aperture.y)) is not within the stored "
+          + "pictures of \(size.width)x\(size.height)")
+      return nil
+    }
+    return aperture
   }
 
   /// The limit of `maxBitRate` and `bufferDuration`.

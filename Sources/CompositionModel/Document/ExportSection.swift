@@ -287,6 +287,7 @@ extension Lowering {
         video == nil ? nil : labels.video, audio == nil ? nil : labels.audio
       )
       if let stored = format.stored, stored != format.size { settings.size = stored }
+      if video != nil { settings.cleanAperture = cleanAperture(format, container) }
       return settings
     }
   }

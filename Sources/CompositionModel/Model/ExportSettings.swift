@@ -30,6 +30,8 @@ public struct ExportSettings: Sendable, Hashable, Codable {
   public var carried: CarriedMedia?
   /// Of the pictures that are encoded. Nil: the film's.
   public var size: PixelSize?
+  /// The part of the stored pictures that players show. Nil: all of them.
+  public var cleanAperture: PixelRect?
 
   public init(
     path: String?, container: Container, video: VideoSettings?, audio: AudioSettings?,
@@ -95,6 +97,8 @@ public struct VideoSettings: Sendable, Hashable, Codable {
   /// False: keyframes are `keyframeInterval` frames apart and nowhere else. Nil: they are also where the picture
   /// changes.
   public var sceneCuts: Bool?
+  /// The shape of the stored pixels. Nil: they are square.
+  public var pixelAspect: AspectRatio?
 
   public init(
     codec: VideoCodec, rateControl: RateControl, preset: String?, profile: String?, keyframeInterval: Int,
@@ -111,6 +115,16 @@ public struct VideoSettings: Sendable, Hashable, Codable {
     self.keyframeInterval = keyframeInterval
     self.pixelFormat = pixelFormat
     self.colour = colour
+  }
+
+  /// The size of the pictures that are stored of pictures with square pixels, in pixels: as high, and as wide as
+  /// `pixelAspect` and the pixel format allow.
+  public func storedSize(of size: PixelSize) -> PixelSize {
+    guard let pixelAspect else { return size }
+    let step = Int128(1 << pixelFormat.chromaShift.horizontal)
+    let (wide, high) = (Int128(pixelAspect.horizontal), Int128(pixelAspect.vertical))
+    let width = (2 * Int128(size.width) * high + wide * step) / (2 * wide * step) * step
+    return PixelSize(width: Int(clamping: max(step, width)), height: size.height)
   }
 
   /// What `keyframeInterval` may be.

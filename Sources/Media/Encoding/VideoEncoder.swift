@@ -24,10 +24,11 @@ package final class VideoEncoder {
   ///   - isMeasuring: whether the encoder is the codec's fast one, whose packets are counted and not kept.
   /// - Throws: `.unsupported` if the settings contradict one another (profile and pixel format, an odd size in 4:2:0).
   package init(
-    _ settings: VideoSettings, size: PixelSize, frameDuration: MediaTime, pixelAspect: AspectRatio = .square,
-    limit: RateLimit? = nil, isMeasuring: Bool = false
+    _ settings: VideoSettings, size: PixelSize, frameDuration: MediaTime, limit: RateLimit? = nil,
+    isMeasuring: Bool = false
   ) throws(MediaError) {
     let codec = settings.codec.definition
+    let pixelAspect = settings.pixelAspect ?? .square
     self.size = size
     format = FrameFormat(settings.pixelFormat)
     try size.check("the \(codec.name) encoder")

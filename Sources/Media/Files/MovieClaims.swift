@@ -9,6 +9,12 @@ struct MovieClaims {
   private static let samplesPerByte: UInt64 = 64
   /// The most boxes of a file that are looked at.
   private static let mostBoxes = 1_000_000
+  /// The most boxes that are within one another. libavformat refuses more than ten.
+  private static let mostLevels = 16
+  /// So many samples of equal size are kept in memory for any file, which may be the head of a longer one.
+  private static let fewestSamples: UInt64 = 1 << 21
+  /// So many bytes of a sample are reserved for any file.
+  private static let fewestBytes: UInt64 = 64 << 20
 
   /// Boxes that are a count of entries of one size, at a place after the version and flags, and the bytes of an entry.
   private static let tables: [String: (count: Int64, entry: UInt64)] = [
@@ -39,7 +45,7 @@ struct MovieClaims {
   /// - Throws: `.damaged` for the first claim that the file cannot hold.
   static func check(_ source: any ByteSource, name: String) throws(MediaError) {
     var claims = MovieClaims(source: source, name: name)
-    try claims.check(0..<source.byteCount)
+    try claims.check(0..<source.byteCount, level: 0)
   }
 
   private init(source: any ByteSource, name: String) {
@@ -47,7 +53,10 @@ struct MovieClaims {
     self.name = name
   }
 
-  private mutating func check(_ range: Range<Int64>) throws(MediaError) {
+  private mutating func check(_ range: Range<Int64>, level: Int) throws(MediaError) {
+    guard level <= Self.mostLevels else {
+      throw refused("at byte \(range.lowerBound) it has boxes that are more than \(Self.mostLevels) levels deep")
+    }
     var boxes = MovieBoxes(source, in: range)
     while boxesLeft > 0, let box = try boxes.next() {
       boxesLeft -= 1
@@ -55,7 +64,8 @@ struct MovieClaims {
       if Self.parents.contains(box.type) {
         if box.type == "trak" { isSound = false }
         if box.type == "stbl" { (runs, chunkCount) = ([], 0) }
-        try check(contents)
+        let start = box.type == "meta" ? try metadata(contents) : contents.lowerBound
+        try check(start..<contents.upperBound, level: level + 1)
         if box.type == "stbl" { try checkChunks() }
         continue
       }
@@ -74,6 +84,12 @@ struct MovieClaims {
     }
   }
 
+  /// Where the boxes of `meta` begin: in QuickTime at once, in MP4 after the version and flags.
+  private func metadata(_ contents: Range<Int64>) throws(MediaError) -> Int64 {
+    let isPlain = try number(at: contents.lowerBound + 4) == 0x6864_6C72
+    return isPlain ? contents.lowerBound : min(contents.lowerBound + 4, contents.upperBound)
+  }
+
   /// A table must end where the file does, at the latest.
   private func checkTable(_ type: String, _ count: UInt64, of entry: UInt64, at offset: Int64) throws(MediaError) {
     let room = UInt64(max(0, source.byteCount - offset))
@@ -87,7 +103,7 @@ struct MovieClaims {
     let count = try number(at: contents.lowerBound + 8)
     if size > 0 {
       let most = isSound ? UInt64(source.byteCount) * Self.samplesPerByte : UInt64(source.byteCount) / size + 1
-      guard count <= most else {
+      guard count <= max(most, Self.fewestSamples) else {
         throw refused("its box 'stsz' states \(count) samples of \(size) bytes, and the file has \(source.byteCount)")
       }
       return try checkSize(size, of: 0)
@@ -110,7 +126,7 @@ struct MovieClaims {
   }
 
   private func checkSize(_ size: UInt64, of sample: UInt64) throws(MediaError) {
-    guard size <= UInt64(source.byteCount), size < 1 << Self.sampleSizeBits else {
+    guard size <= max(UInt64(source.byteCount), Self.fewestBytes), size < 1 << Self.sampleSizeBits else {
       throw refused(
         "its box 'stsz' states that sample \(sample + 1) has \(size) bytes, and the file has \(source.byteCount)")
     }

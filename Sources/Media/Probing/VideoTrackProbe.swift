@@ -90,6 +90,9 @@ struct VideoTrackProbe {
       damagedFrames: damage.pictures, lacksStoredTimes: !isStill && scan.lacksStoredTimes(times) ? true : nil,
       isStill: isStill)
     finding.description.video?.hdr = HDRMetadata(first, stream)
+    if av_stream_get_side_data(stream, AV_PKT_DATA_DOVI_CONF, nil) != nil {
+      finding.description.video?.hasDolbyVision = true
+    }
   }
 
   /// Ends of the names of demuxers for image files. With one frame, such a file is a still.

@@ -11,7 +11,8 @@ package enum SegmentMeter {
     _ task: MeasureTask, inputs: [String: any ByteSource], compositors: CompositorRegistry = .none,
     movement: Movement? = nil, progress: (Int64) -> Void
   ) throws(RenderError) -> Measurement {
-    let rung = VideoRung(size: task.video.format.size, encoder: task.video.encoder)
+    let rung = VideoRung(
+      size: task.video.encoder.storedSize(of: task.video.format.size), encoder: task.video.encoder)
     let measured = try measure(
       task.video, [rung], inputs: inputs, compositors: compositors, movement: movement, progress: progress)
     return measured[0]

@@ -171,9 +171,8 @@ final class SourceFitter {
   /// libswscale converts luma and chroma to 16 bits of red, green and blue of which the highest are too low, and has
   /// 8 bits of them too few for colours that are multiplied by alpha.
   private func rgba(_ frame: Frame) throws(RenderError) -> RGBAPicture {
-    if frame.format.isYCbCr, frame.format.bitDepth > 8 || frame.format.hasAlpha && alpha == .premultiplied {
-      return try rgbaOfYCbCr(frame)
-    }
+    // libswscale makes 253 of 255 of the white of 8 bits, too.
+    if frame.format.isYCbCr { return try rgbaOfYCbCr(frame) }
     let name = frame.format.bitDepth > 8 ? "rgba64le" : "rgba"
     guard let packed = FrameFormat(name: name) else { throw RenderError(.infrastructure, "libav has no \(name)") }
     let colours = SourceColour(video, frameFormat: frame.format, composition: format)

@@ -25,7 +25,9 @@ package enum VideoRenderer {
     progress: (Int64) -> Void
   ) throws(RenderError) -> ShownDamage {
     try task.check()
-    let encoding = try RungEncoding(task, .file(descriptor), movement)
+    var stored = task
+    stored.format.size = task.encoder.storedSize(of: task.format.size)
+    let encoding = try RungEncoding(stored, .file(descriptor), movement)
     return try encode(
       task, [encoding], inputs: inputs, compositors: compositors, movement: movement, progress: progress)
   }

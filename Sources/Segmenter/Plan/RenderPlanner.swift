@@ -40,10 +40,13 @@ package enum RenderPlanner {
       let made = VideoTaskFormat(edit.videoComposition, encoder)
       format = made
       segments = try self.segments(
-        of: edit, format: made, rungs: ladder?.rungs ?? [VideoRung(size: made.size, encoder: encoder)],
+        of: edit, format: made,
+        rungs: ladder?.rungs ?? [VideoRung(size: encoder.storedSize(of: made.size), encoder: encoder)],
         encoder: encoder, frameCount: frameCount, segmentDuration: segmentDuration ?? defaultSegmentDuration,
         lookup: lookup, fonts: fonts)
-      video = StitchedVideo(format: made, encoder: encoder, frameCounts: segments.map(\.frames.count))
+      var stored = made
+      stored.size = encoder.storedSize(of: made.size)
+      video = StitchedVideo(format: stored, encoder: encoder, frameCounts: segments.map(\.frames.count))
     }
     let stitch = try stitchTask(edit, video: video, audio: audio, lookup)
     let damage = edit.export.video == nil ? ShownDamage() : try DescribedDamage.shown(by: edit, sources: lookup)
@@ -72,6 +75,7 @@ package enum RenderPlanner {
       optimizeForNetworkUse: edit.export.optimizeForNetworkUse, metadata: edit.export.metadata,
       chapters: edit.export.chapters, rotation: edit.export.rotation == 0 ? nil : edit.export.rotation)
     (stitch.videoLabel, stitch.audioLabel) = (edit.export.videoLabel, edit.export.audioLabel)
+    if video != nil { stitch.cleanAperture = edit.export.cleanAperture }
     stitch.artwork = lookup.artwork(edit.export.artwork)
     stitch.texts = try CarriedCaptions.tracks(of: edit, sources: lookup)
     return stitch

@@ -53,6 +53,8 @@ package struct StitchTask: Sendable, Hashable, Codable {
   package var chapters: [Chapter]?
   /// Degrees clockwise, 90, 180 or 270, by which players turn the pictures. Nil: they do not.
   package var rotation: Int?
+  /// The part of the stored pictures that is meant to be seen, in a container of the mov family. Nil: all of them.
+  package var cleanAperture: PixelRect?
   /// After video and audio. Nil: none.
   package var texts: [StitchedText]?
   /// Nil: none.

@@ -81,6 +81,13 @@ extension JSONValue {
     }
   }
 
+  /// An array of as many whole numbers.
+  func integers(count: Int) throws(DocumentError) -> [Int] {
+    let items = try items
+    guard items.count == count else { throw problem("\(shown) should be an array of \(count) whole numbers") }
+    return try items.map { item throws(DocumentError) in try item.integer }
+  }
+
   var items: [JSONValue] {
     get throws(DocumentError) {
       guard case .array(let items) = content else { throw problem("\(shown) should be an array") }

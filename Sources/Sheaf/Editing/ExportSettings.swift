@@ -35,6 +35,12 @@ public struct ExportSettings: Sendable, Hashable {
     public var pixelFormat: PixelFormat?
     /// By how many degrees clockwise players turn the pictures: 0, 90, 180 or 270.
     public var rotation: Int?
+    /// The shape of the stored pixels. Nil: they are square. The render size is in square pixels, as the film is seen;
+    /// the stored pictures are as high, and as wide as the shape has it.
+    public var pixelAspect: AspectRatio?
+    /// The part of the stored pictures that players show, in stored pixels, for the containers mov, mp4 and m4v. Nil:
+    /// all of them.
+    public var cleanAperture: PixelRect?
     /// Of the track: three letters of ISO 639-2, such as `eng`.
     public var language: String?
     /// Of the track, for people: at most 200 characters.
@@ -44,8 +50,11 @@ public struct ExportSettings: Sendable, Hashable {
       codec: VideoCodec? = nil, quality: Double? = nil, bitRate: Int? = nil, preset: String? = nil,
       profile: String? = nil, level: String? = nil, maxBitRate: Int? = nil, bufferDuration: MediaTime? = nil,
       keyframeInterval: Int? = nil, pixelFormat: PixelFormat? = nil, rotation: Int? = nil, sceneCuts: Bool? = nil,
-      language: String? = nil, title: String? = nil
+      language: String? = nil, title: String? = nil, pixelAspect: AspectRatio? = nil,
+      cleanAperture: PixelRect? = nil
     ) {
+      self.pixelAspect = pixelAspect
+      self.cleanAperture = cleanAperture
       self.language = language
       self.title = title
       self.sceneCuts = sceneCuts
@@ -281,6 +290,7 @@ extension ExportSettings.Video: DocumentValue {
       [
         "codec", "quality", "bitRate", "preset", "profile", "level", "maxBitRate", "bufferDuration", "keyframeInterval",
         "pixelFormat", "rotation", "sceneCuts", "language", "title",
+        "pixelAspect", "cleanAperture",
       ])
     self.init(
       codec: try fields.choice("codec", "video codec"), quality: try fields.number("quality"),
@@ -289,7 +299,15 @@ extension ExportSettings.Video: DocumentValue {
       bufferDuration: try fields.read("bufferDuration") { (value) throws(DocumentError) in try value.time },
       keyframeInterval: try fields.integer("keyframeInterval"),
       pixelFormat: try fields.choice("pixelFormat", "pixel format"), rotation: try fields.integer("rotation"),
-      sceneCuts: try fields.flag("sceneCuts"), language: try fields.text("language"), title: try fields.text("title"))
+      sceneCuts: try fields.flag("sceneCuts"), language: try fields.text("language"), title: try fields.text("title"),
+      pixelAspect: try fields.read("pixelAspect") { (value) throws(DocumentError) in
+        let sides = try value.integers(count: 2)
+        return AspectRatio(horizontal: sides[0], vertical: sides[1])
+      },
+      cleanAperture: try fields.read("cleanAperture") { (value) throws(DocumentError) in
+        let numbers = try value.integers(count: 4)
+        return PixelRect(x: numbers[0], y: numbers[1], size: PixelSize(width: numbers[2], height: numbers[3]))
+      })
   }
 
   func written() throws(DocumentError) -> JSONValue {
@@ -303,6 +321,11 @@ extension ExportSettings.Video: DocumentValue {
       ("pixelFormat", pixelFormat.map { .text($0.rawValue) }), ("rotation", rotation.map { .integer($0) }),
       ("sceneCuts", sceneCuts.map { .flag($0) }), ("language", language.map { .text($0) }),
       ("title", title.map { .text($0) }),
+      ("pixelAspect", pixelAspect.map { .array([.integer($0.horizontal), .integer($0.vertical)]) }),
+      (
+        "cleanAperture",
+        cleanAperture.map { .array([$0.x, $0.y, $0.size.width, $0.size.height].map { .integer($0) }) }
+      ),
     ])
   }
 }

@@ -116,10 +116,17 @@ struct TaskRunner {
     } catch {
       throw TaskFailure(.media, "\(error)")
     }
-    try writeJSON(description, of: "the description of \(input.name)")
+    let json = try writeJSON(description, of: "the description of \(input.name)")
+    // What no description may have is said of the file, and is not held against the worker when it is read.
+    do { _ = try JSONDecoder().decode(AssetDescription.self, from: json) } catch let error as DecodingError {
+      throw TaskFailure(.media, "\(input.name) states what is out of range: \(error.place)")
+    } catch {
+      throw TaskFailure(.media, "the description of \(input.name) cannot be decoded: \(error)")
+    }
   }
 
-  private func writeJSON(_ result: some Encodable, of subject: String) throws(TaskFailure) {
+  @discardableResult
+  private func writeJSON(_ result: some Encodable, of subject: String) throws(TaskFailure) -> Data {
     let json: Data
     do {
       json = try JSONCoding.encoder.encode(result)
@@ -131,6 +138,7 @@ struct TaskRunner {
     } catch {
       throw TaskFailure(.released, "the result cannot be written: \(error)")
     }
+    return json
   }
 }
 
