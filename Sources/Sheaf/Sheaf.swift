@@ -2,6 +2,7 @@
 // names that a program may want for its own: they are reached through a type that they belong to, such as
 // `VideoComposition.Color`.
 @_exported public import struct CompositionModel.AffineMatrix
+@_exported public import struct CompositionModel.AspectRatio
 @_exported public import struct CompositionModel.AssetDescription
 @_exported public import typealias CompositionModel.AssetID
 @_exported public import struct CompositionModel.AssetRange
@@ -22,6 +23,7 @@
 @_exported public import enum CompositionModel.MediaType
 @_exported public import enum CompositionModel.PitchAlgorithm
 @_exported public import enum CompositionModel.PixelFormat
+@_exported public import struct CompositionModel.PixelRect
 @_exported public import struct CompositionModel.PixelSize
 @_exported public import struct CompositionModel.RampList
 @_exported public import struct CompositionModel.Rational

@@ -47,9 +47,9 @@ extension OutputStitcher {
       var pieces: [any ByteSource] = []
       // The input of each piece.
       var places: [Int] = []
-      if let rung = output.rung {
+      if let rendition = output.rendition {
         for segment in 0..<task.segmentCount {
-          pieces.append(try piece(segment, rung))
+          pieces.append(try piece(segment, rendition))
           places.append(segment)
         }
       }

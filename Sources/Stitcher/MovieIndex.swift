@@ -41,15 +41,9 @@ package enum MovieIndex {
     _ descriptor: Int32, size: Int64, tracks: [Track], container: Container, indexFirst: Bool, movement: Movement? = nil
   ) throws(StitchError) -> Int64 {
     guard container.hasEditLists else { return size }
-    let copy = dup(descriptor)
-    guard copy >= 0 else { throw StitchError.systemFailure(SystemError(errno, "dup")) }
-    let film = FileByteSource(descriptor: copy)
-    let boxes = try boxes(of: film)
-    guard let place = boxes.firstIndex(where: { $0.type == "moov" }), boxes[place].size <= longest,
-      boxes.filter({ $0.type == "moov" }).count == 1
-    else { throw StitchError(.task, "the copied film has no index") }
+    let film = try source(descriptor)
+    var (boxes, place, index) = try index(of: film, in: 0..<film.byteCount)
     let moov = boxes[place]
-    var index = IndexBox(try read(film, moov.offset, Int(moov.size)))
     try index.present(tracks.map(\.duration))
     for (number, track) in tracks.enumerated() {
       if let aperture = track.cleanAperture { index.state(aperture, of: track.size, track: number) }
@@ -84,17 +78,12 @@ package enum MovieIndex {
   static func state(
     _ aperture: PixelRect, of pictures: PixelSize, in descriptor: Int32, from start: Int64, size: Int64
   ) throws(StitchError) -> Int64 {
-    let copy = dup(descriptor)
-    guard copy >= 0 else { throw StitchError.systemFailure(SystemError(errno, "dup")) }
-    let film = FileByteSource(descriptor: copy)
-    let boxes = try boxes(of: film, in: start..<(start + size))
-    guard let place = boxes.firstIndex(where: { $0.type == "moov" }), boxes[place].size <= longest else {
-      throw StitchError(.task, "a film without an index cannot state a clean aperture")
-    }
+    let film = try source(descriptor)
+    var (boxes, place, index) = try index(of: film, in: start..<(start + size))
     let moov = boxes[place]
-    var index = IndexBox(try read(film, moov.offset, Int(moov.size)))
     index.state(aperture, of: pictures, track: 0)
     let growth = Int64(index.bytes.count) - moov.size
+    guard growth > 0 else { throw StitchError(.task, "the film's first track has no pictures to state a part of") }
     if place == boxes.endIndex - 1 {
       try write(index.bytes, at: moov.offset, descriptor)
       return size + growth
@@ -141,10 +130,25 @@ package enum MovieIndex {
     return bytes
   }
 
-  private static func boxes(
-    of film: any ByteSource, in range: Swift.Range<Int64>? = nil
-  ) throws(StitchError) -> [Box] {
-    var reader = range.map { MovieBoxes(film, in: $0) } ?? MovieBoxes(film)
+  private static func source(_ descriptor: Int32) throws(StitchError) -> FileByteSource {
+    let copy = dup(descriptor)
+    guard copy >= 0 else { throw StitchError.systemFailure(SystemError(errno, "dup")) }
+    return FileByteSource(descriptor: copy)
+  }
+
+  /// The boxes of a film in a file, and its index, which is one of them.
+  private static func index(
+    of film: FileByteSource, in range: Range<Int64>
+  ) throws(StitchError) -> (boxes: [Box], place: Int, index: IndexBox) {
+    let boxes = try boxes(of: film, in: range)
+    guard let place = boxes.firstIndex(where: { $0.type == "moov" }), boxes[place].size <= longest,
+      boxes.filter({ $0.type == "moov" }).count == 1
+    else { throw StitchError(.task, "the film has no index of its own") }
+    return (boxes, place, IndexBox(try read(film, boxes[place].offset, Int(boxes[place].size))))
+  }
+
+  private static func boxes(of film: any ByteSource, in range: Range<Int64>) throws(StitchError) -> [Box] {
+    var reader = MovieBoxes(film, in: range)
     var boxes: [Box] = []
     while let box = try mapErrors(to: StitchError.reading(0), { () throws(MediaError) in try reader.next() }) {
       guard let size = box.size else {

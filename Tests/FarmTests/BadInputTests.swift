@@ -1,4 +1,5 @@
 import Foundation
+import TestPrograms
 import Testing
 
 /// *Bad input*: each gets a message that a person understands, the right exit code, and nothing under the output's
@@ -22,6 +23,21 @@ struct BadInputTests {
     { "sheaf": 1, "assets": { \(assets) }, "tracks": [ { "id": "A", "type": "video", "clips": [ \(clips) ] } ],
       "videoComposition": \(video), "export": { \(export) } }
     """
+  }
+
+  /// The probe says it of the file, and no worker is blamed: the file is not read again.
+  @Test func `a number in a file that is out of range is named`() async throws {
+    let files = try Workspace()
+    defer { files.remove() }
+    let path = files.path("rate.wav")
+    _ = try Tool.ffmpeg("-f", "lavfi", "-i", "sine=d=1", path)
+    var bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+    bytes.replaceSubrange(24..<28, with: [0xFF, 0xFF, 0xFF, 0x7F])
+    try bytes.write(to: URL(fileURLWithPath: path))
+    let result = try await Command.sheaf("probe", path, "--store", files.path("store")).run()
+    #expect(result.status == 65)
+    #expect(result.errors.contains("tracks[0].audio.sampleRate: 2147483647 is not from 1 to 16777216"))
+    #expect(!result.errors.contains("failed 3 times") && !result.errors.contains("worker"), "\(result.errors)")
   }
 
   static let cases: [Case] = [

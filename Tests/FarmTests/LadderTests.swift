@@ -27,7 +27,7 @@ struct LadderTests {
   private static let vp9 = #""codec": "vp9", "quality": 40, "preset": "5", "keyframeInterval": 20"#
 
   private static let ladder = """
-    { "video": { \(h264) }, "metadata": { "title": "Rungs" },
+    { "video": { \(h264) }, "metadata": { "title": "Renditions" },
       "outputs": [
         { "name": "high", "container": "mp4" },
         { "name": "low", "container": "mp4", "height": 90, "video": { "quality": 28 } },
@@ -69,7 +69,7 @@ struct LadderTests {
     #expect(try FileManager.default.contentsOfDirectory(atPath: files.path("new/one")).sorted() == names)
     for name in names { #expect(isEqual(files.path("new/one/\(name)"), files.path("three/\(name)")), "\(name)") }
 
-    let metadata = #""metadata": { "title": "Rungs" }"#
+    let metadata = #""metadata": { "title": "Renditions" }"#
     let alone = [
       ("high.mp4", "\"video\": { \(Self.h264), \"sceneCuts\": false }"),
       ("rate.mov", "\"video\": { \(Self.rate), \"sceneCuts\": false }"),

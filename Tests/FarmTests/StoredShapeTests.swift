@@ -57,6 +57,23 @@ struct StoredShapeTests {
     #expect(probe.output.contains("clean aperture 352x288 at (4, 0)") == isMovie)
   }
 
+  @Test func `each output has its own shape`() async throws {
+    defer { files.remove() }
+    let edit = try files.write(
+      """
+      { "sheaf": 1, "assets": { "a": "clip.mkv" }, "tracks": [ { "clips": [ { "asset": "a" } ] } ],
+        "export": { "to": "\(files.path("large.mp4"))", "video": { "pixelAspect": [12, 11] }, "outputs": [
+          { "name": "large", "container": "mp4" },
+          { "name": "small", "container": "mkv", "height": 144, "video": { "pixelAspect": [4, 3] } } ] } }
+      """, to: "ladder.json")
+    let result = try await Command.sheaf("render", edit, "-o", files.path("films"), "--store", files.path("store"))
+      .run()
+    #expect(result.status == 0, "\(result.errors)")
+    // 384 x 11/12, and 192 x 3/4.
+    #expect(try shape("films/large.mp4") == [["352", "288", "12:11"]])
+    #expect(try shape("films/small.mkv") == [["144", "144", "4:3"]])
+  }
+
   @Test func `what a container cannot state is refused`() async throws {
     defer { files.remove() }
     let matroska = try await render("film.mkv", #"{"video": {"cleanAperture": [0, 0, 64, 64]}}"#)

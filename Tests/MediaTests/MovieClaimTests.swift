@@ -1,3 +1,4 @@
+import CompositionModel
 import Foundation
 import Media
 import TestMedia
@@ -41,6 +42,46 @@ import Testing
     let error = try #require(try refusal(bytes))
     #expect(error.code == .damaged && error.description.hasPrefix("opening claims.mp4: the index is damaged: "))
     #expect(error.message.contains("sample 2 has 889"))
+  }
+
+  @Test(arguments: ["moov", "udta", "trak"])
+  func `boxes are not within one another without end`(type: String) throws {
+    let count = 100_000
+    var bytes = [0, 0, 0, 20] + Array("ftypisom".utf8) + [0, 0, 0, 0] + Array("isom".utf8)
+    for level in 0..<count {
+      let size = UInt32(8 * (count - level))
+      bytes += [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: size >> $0) } + Array(type.utf8)
+    }
+    let error = try #require(try refusal(bytes))
+    #expect(error.code == .damaged && error.message.contains("more than 16 levels deep"))
+  }
+
+  /// The samples of a table of equal sizes take no room in the index, so it says nothing of the file.
+  @Test func `a movie with samples of equal size that was cut off has those that are there`() throws {
+    let path = scratch.path("whole.mov")
+    try Tool.ffmpeg([
+      "-f", "lavfi", "-i", "testsrc=s=64x48:r=25:d=2", "-c:v", "v210", "-movflags", "+faststart", path,
+    ])
+    let bytes = try [UInt8](Data(contentsOf: URL(fileURLWithPath: path)))
+    let start = try place(of: "mdat", in: bytes) + 4
+    let cut = scratch.path("cut.mov")
+    let pictureSize = (bytes.count - start) / 50
+    try Data(bytes.prefix(start + 20 * pictureSize + 100)).write(to: URL(fileURLWithPath: cut))
+    let video = try #require(try AssetProbe.probe(openSource(cut), name: cut).defaultTrack(.video)?.video)
+    #expect((19...21).contains(video.frames.count))
+  }
+
+  @Test func `the keys of metadata end within the file, in MP4 and in QuickTime`() throws {
+    for flags in ["", "use_metadata_tags"] {
+      var bytes = try movie(flags.isEmpty ? "faststart" : flags)
+      guard let keys = bytes.firstRange(of: Array("keys".utf8))?.lowerBound else {
+        #expect(flags.isEmpty)
+        continue
+      }
+      bytes.replaceSubrange((keys + 8)..<(keys + 12), with: [0x35, 0, 0, 0])
+      let error = try #require(try refusal(bytes))
+      #expect(error.code == .damaged && error.message.contains("'keys' states 889192448 entries"))
+    }
   }
 
   /// By the place of the count after the type, which is set to 889,192,448.

@@ -30,7 +30,7 @@ struct LadderPlanTests {
 
   private func cost(_ plan: RenderPlan) -> Double { plan.segments.reduce(0) { $0 + $1.cost } }
 
-  @Test func `outputs share the segments, and each kind of video is one rung`() throws {
+  @Test func `outputs share the segments, and each kind of video is one rendition`() throws {
     let half = PixelSize(
       width: edit.videoComposition.renderSize.width / 2, height: edit.videoComposition.renderSize.height / 2)
     let ladder = try plan([
@@ -41,14 +41,14 @@ struct LadderPlanTests {
     #expect(ladder.segments.map(\.frames) == alone.segments.map(\.frames))
     #expect(ladder.segments.map(\.task) == alone.segments.map(\.task))
     let found = try #require(ladder.ladder)
-    #expect(found.rungs.map(\.size) == [edit.videoComposition.renderSize, half, edit.videoComposition.renderSize])
-    #expect(found.stitches.map(\.rung) == [0, 0, 1, 2, nil])
+    #expect(found.renditions.map(\.size) == [edit.videoComposition.renderSize, half, edit.videoComposition.renderSize])
+    #expect(found.stitches.map(\.rendition) == [0, 0, 1, 2, nil])
     #expect(found.stitches[0].stitch == alone.stitch)
     #expect(found.stitches[2].stitch.video?.format.size == half)
     #expect(alone.ladder == nil && alone.measureLadderTasks.isEmpty)
   }
 
-  @Test func `a task costs what each rung's encoder does`() throws {
+  @Test func `a task costs what each rendition's encoder does`() throws {
     let alone = cost(try plan([]))
     let one = cost(try plan([output("a")]))
     let same = cost(try plan([output("a"), output("b") { $0.container = .mkv }]))
@@ -68,8 +68,8 @@ struct LadderPlanTests {
     let plan = try plan(outputs(500_000, 20))
     let tasks = plan.measureLadderTasks
     #expect(tasks == (try self.plan(outputs(900_000, 30))).measureLadderTasks)
-    #expect(tasks.count == plan.segments.count && tasks.allSatisfy { $0.rungs.count == 1 })
-    let factors = try #require(tasks.first?.rungs.first?.encoder.bitRateModel).measuringFactors
+    #expect(tasks.count == plan.segments.count && tasks.allSatisfy { $0.renditions.count == 1 })
+    let factors = try #require(tasks.first?.renditions.first?.encoder.bitRateModel).measuringFactors
     let measurements = plan.segments.map { segment in
       [
         Measurement(
@@ -77,16 +77,16 @@ struct LadderPlanTests {
           frameBits: [40_000, 9_000].map { Array(repeating: $0, count: segment.task.frameCount) })
       ]
     }
-    let rungs = try plan.sharingLadderBits(measurements)
+    let renditions = try plan.sharingLadderBits(measurements)
     // As a film with that output alone.
-    for (rung, rate) in [(1, 500_000), (2, 2_000_000)] {
+    for (rendition, rate) in [(1, 500_000), (2, 2_000_000)] {
       var single = edit
       single.export.video?.rateControl = .averageBitRate(rate)
       let alone = try RenderPlanner.plan(single, assets: assets).sharingBits(measurements.map { $0[0] })
-      #expect(rungs.map { $0[rung].encoder } == alone.segments.map(\.task.encoder))
-      #expect(rungs.map { $0[rung].share } == alone.segments.map(\.task.share))
+      #expect(renditions.map { $0[rendition].encoder } == alone.segments.map(\.task.encoder))
+      #expect(renditions.map { $0[rendition].share } == alone.segments.map(\.task.share))
     }
-    #expect(rungs.allSatisfy { $0[0].share == nil && $0[0].encoder.rateControl == .quality(20) })
+    #expect(renditions.allSatisfy { $0[0].share == nil && $0[0].encoder.rateControl == .quality(20) })
     #expect(throws: PlanError.self) { try plan.sharingLadderBits(Array(measurements.dropLast())) }
     #expect(throws: PlanError.self) { try plan.sharingLadderBits(measurements.map { $0 + $0 }) }
   }

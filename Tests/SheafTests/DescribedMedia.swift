@@ -360,7 +360,11 @@ struct RandomEdits {
         .init(
           codec: .h264, quality: number(10, 40), preset: "fast", level: "4.1", maxBitRate: 9_000_000,
           bufferDuration: flip() ? MediaTime(value: 1, timescale: 3) : nil, keyframeInterval: 48))
-    case 1: export.video = .settings(.init(codec: .ffv1, pixelFormat: .yuv444p, title: "A \"cut\""))
+    case 1:
+      export.video = .settings(
+        .init(
+          codec: .ffv1, pixelFormat: .yuv444p, title: "A \"cut\"",
+          pixelAspect: flip() ? AspectRatio(horizontal: 16, vertical: 15) : nil))
     default:
       export.audio = .settings(
         .init(codec: .flac, sampleRate: 44100, channels: 2, language: flip() ? "deu" : nil, title: "Ton"))
@@ -372,7 +376,7 @@ struct RandomEdits {
     } else if flip() {
       export.path = "films"
       export.outputs = (1...whole(1...4)).map { number in
-        var output = ExportSettings.Output(name: "rung-\(number).A_b", container: .mkv)
+        var output = ExportSettings.Output(name: "rendition-\(number).A_b", container: .mkv)
         if flip() { output.size = .height(2 * whole(20...200)) }
         if flip(), case .settings(let video) = export.video, video.codec == .h264 {
           output.video = .settings(.init(quality: self.number(10, 40)))

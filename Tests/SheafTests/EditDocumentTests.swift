@@ -89,6 +89,12 @@ struct EditDocumentTests {
     #expect(try Edit(document: edit.document(), assets: described) == edit)
     #expect(edit.validate(against: described) == [])
     #expect(edit.validate(against: described, output: "film.mkv").map(\.pointer) == ["/export/video/rotation"])
+    let aperture = PixelRect(x: 3, y: 5, size: PixelSize(width: 16, height: 12))
+    edit.export.video = .settings(
+      .init(pixelAspect: AspectRatio(horizontal: 12, vertical: 11), cleanAperture: aperture))
+    #expect(try Edit(document: edit.document(), assets: described) == edit)
+    #expect(edit.validate(against: described) == [])
+    #expect(edit.validate(against: described, output: "film.mkv").map(\.pointer) == ["/export/video/cleanAperture"])
   }
 
   @Test func theOutputsOfARenderAreKept() throws {

@@ -162,7 +162,7 @@ struct SmallMedia {
     #expect(try Data(contentsOf: media.url("again.mp4")) == bytes)
   }
 
-  /// An edit of three files: two rungs and the sound alone.
+  /// An edit of three files: two renditions and the sound alone.
   private func ladder(_ media: SmallMedia) async throws -> Edit {
     var edit = try await media.edit()
     edit.export.video = .settings(.init(codec: .h264, quality: 25, keyframeInterval: 50))

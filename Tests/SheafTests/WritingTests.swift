@@ -93,6 +93,29 @@ struct WritingTests {
     }
   }
 
+  /// Pictures are stored in the size in which they are appended.
+  @Test func theShapeOfPixelsAndTheCleanApertureAreWritten() async throws {
+    let writer = try AssetWriter(to: url("film.mov"))
+    let aperture = PixelRect(x: 4, y: 2, size: PixelSize(width: 52, height: 44))
+    let pictures = try await writer.addVideo(
+      .init(codec: .h264, pixelAspect: AspectRatio(horizontal: 12, vertical: 11), cleanAperture: aperture), size: size,
+      frameDuration: time(1))
+    try await pictures.append(grey(80, pictures.pool), at: .zero)
+    let film = try await writer.finish()
+    let shape = try Tool.ffprobe("-show_entries", "stream=width,height,sample_aspect_ratio", film.url.path)
+    #expect(shape == [["\(size.width)", "\(size.height)", "12:11"]])
+    let written = try await Asset(film.url).description.tracks.first?.video
+    #expect(written?.cleanAperture == aperture)
+    let outside = PixelRect(x: 40, y: 0, size: PixelSize(width: 30, height: 48))
+    let other = try AssetWriter(to: url("other.mov"))
+    do {
+      _ = try await other.addVideo(.init(codec: .h264, cleanAperture: outside), size: size, frameDuration: time(1))
+      Issue.record("the clean aperture is not within the pictures")
+    } catch {
+      #expect(error.problems.map(\.pointer) == ["/export/video/cleanAperture"])
+    }
+  }
+
   @Test func timesOfAnotherClockAreRefusedBeforeTheyFillTheDisk() async throws {
     let writer = try AssetWriter(to: url("film.mkv"))
     let pictures = try await writer.addVideo(.init(codec: .ffv1), size: size, frameDuration: time(1))

@@ -24,9 +24,9 @@ import Testing
     sound.video = nil
     task = StitchLadderTask(
       outputs: [
-        .init(name: "a.mp4", rung: 1, sound: 0, stitch: film.task(.mp4)),
-        .init(name: "b.mkv", rung: 1, sound: nil, stitch: silent),
-        .init(name: "c.m4a", rung: nil, sound: 0, stitch: sound),
+        .init(name: "a.mp4", rendition: 1, sound: 0, stitch: film.task(.mp4)),
+        .init(name: "b.mkv", rendition: 1, sound: nil, stitch: silent),
+        .init(name: "c.m4a", rendition: nil, sound: 0, stitch: sound),
       ], segmentCount: 2, hasAudio: true, hasArtwork: false)
   }
 
@@ -39,7 +39,7 @@ import Testing
     return files.flatMap(\.bytes) + end
   }
 
-  /// The pieces as the second of two rungs, and the sound.
+  /// The pieces as the second of two renditions, and the sound.
   private func inputs() throws -> [[UInt8]] {
     try [
       package([("0", [1, 2, 3]), ("1", data(pieces[0]))]), package([("0", [4]), ("1", data(pieces[1]))]),

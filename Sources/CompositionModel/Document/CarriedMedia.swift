@@ -114,8 +114,7 @@ extension Lowering {
     }
     carryTimecode(asset, first, kinds, container, types, &media)
     carryAttachments(clips, kinds, container, &media)
-    loseClean(clips, container)
-    loseDolbyVision(clips, container)
+    losePictureData(clips, container)
     return (media, captions)
   }
 
@@ -240,26 +239,23 @@ extension Lowering {
     }
   }
 
-  private mutating func loseClean(_ clips: [Clip], _ container: Container) {
-    guard !container.hasEditLists, let clip = clips.first,
-      let track = assets[clip.asset]?.tracks.first(where: { $0.index == clip.sourceTrack }),
-      track.video?.cleanAperture != nil
+  /// Reports what the file states of its pictures and the container does not.
+  private mutating func losePictureData(_ clips: [Clip], _ container: Container) {
+    guard let clip = clips.first,
+      let track = assets[clip.asset]?.tracks.first(where: { $0.index == clip.sourceTrack }), let video = track.video
     else { return }
-    lose(
-      .cleanAperture, track.index, clip.asset,
-      "the clean aperture of \(track.title) is left out: \(container) has none, and players show all of its pictures")
-  }
-
-  /// libavformat writes the configuration of Dolby Vision into mp4 and mkv.
-  private mutating func loseDolbyVision(_ clips: [Clip], _ container: Container) {
-    guard container != .mp4, container != .mkv, let clip = clips.first,
-      let track = assets[clip.asset]?.tracks.first(where: { $0.index == clip.sourceTrack }),
-      track.video?.hasDolbyVision == true
-    else { return }
-    lose(
-      .hdr, track.index, clip.asset,
-      "the configuration of Dolby Vision of \(track.title) is left out: \(container) has none here, and players show "
-        + "its pictures without it; mp4 and mkv have it")
+    if video.cleanAperture != nil, !container.hasEditLists {
+      lose(
+        .cleanAperture, track.index, clip.asset,
+        "the clean aperture of \(track.title) is left out: \(container) has none, and players show all of its pictures")
+    }
+    // libavformat writes it into these alone.
+    if video.hasDolbyVision == true, container != .mp4, container != .mkv {
+      lose(
+        .hdr, track.index, clip.asset,
+        "the configuration of Dolby Vision of \(track.title) is left out, and players show its pictures without it: it "
+          + "can be stored in mp4 and mkv, not in \(container)")
+    }
   }
 
   private mutating func loseDispositions(

@@ -20,7 +20,9 @@ struct VideoEntry: Sendable {
   /// Whether a keyframe is also where the picture changes. Nil: it is, unless the document has several outputs.
   var sceneCuts: Bool?
   var pixelFormat: PixelFormat?
+  /// Nil: square.
   var pixelAspect: AspectRatio?
+  /// Of the stored pictures. Nil: all.
   var cleanAperture: PixelRect?
   var label: TrackLabel?
   var pointer: JSONPointer
@@ -127,7 +129,7 @@ extension DocumentReader {
     return .settings(entry)
   }
 
-  /// The shape of a pixel: `[16, 15]`.
+  /// The shape of a pixel: `[16, 15]`. Nil: it is square.
   private mutating func pixelAspect(_ value: JSONValue?) -> AspectRatio? {
     guard let value else { return nil }
     guard case .array(let items) = value.content, items.count == 2 else {
@@ -143,7 +145,7 @@ extension DocumentReader {
       problems.add(value.pointer, "\(value.shown) should not be narrower than 1 to 16 or wider than 16 to 1")
       return nil
     }
-    return AspectRatio(horizontal: horizontal, vertical: vertical)
+    return horizontal == vertical ? nil : AspectRatio(horizontal: horizontal, vertical: vertical)
   }
 
   /// A part of the stored pictures: `[8, 0, 704, 576]`.
@@ -261,8 +263,8 @@ extension Lowering {
       keyframeInterval: keyframeInterval(entry, of: name),
       pixelFormat: format.pixelFormat, colour: format.colour, hdr: format.hdr, level: entry.level,
       rateLimit: rateLimit(entry))
+    settings.pixelAspect = entry.pixelAspect
     // Players change from one output to another at a keyframe, so all have theirs at the same times.
-    settings.pixelAspect = entry.pixelAspect == .square ? nil : entry.pixelAspect
     if !(entry.sceneCuts ?? (document.export.outputPointer == nil)) { settings.sceneCuts = false }
     if let problem = codec.problem(with: settings) { problems.add(entry.pointer.key(problem.key), problem.message) }
     guard let size = format.stored else { return settings }

@@ -30,7 +30,8 @@ struct OutputEntry: Sendable {
   }()
 
   /// What an output has of `export.video` if it has a codec of its own.
-  static let videoKeysOfAnyCodec = ["keyframeInterval", "sceneCuts", "pixelFormat", "rotation"] + TrackLabel.keys
+  static let videoKeysOfAnyCodec =
+    ["keyframeInterval", "sceneCuts", "pixelFormat", "rotation", "pixelAspect", "cleanAperture"] + TrackLabel.keys
   /// What an output has of `export.audio` then.
   static let audioKeysOfAnyCodec = ["sampleRate", "channels"] + TrackLabel.keys
 }
@@ -254,11 +255,7 @@ extension Lowering {
   mutating func outputSize(_ film: PixelSize, _ pixelFormat: PixelFormat) -> PixelSize? {
     guard let pointer = document.export.outputPointer, !document.export.video.isNone else { return nil }
     let step = (across: 1 << pixelFormat.chromaShift.horizontal, down: 1 << pixelFormat.chromaShift.vertical)
-    /// The nearest multiple of `step` to `length · numerator / denominator`.
-    func scaled(_ length: Int, _ numerator: Int, _ denominator: Int, step: Int) -> Int {
-      max(step, (2 * length * numerator + denominator * step) / (2 * denominator * step) * step)
-    }
-    func width(_ height: Int) -> Int { scaled(film.width, height, film.height, step: step.across) }
+    func width(_ height: Int) -> Int { pixelFormat.width(nearest: film.width, height, film.height) }
     let (written, height) = document.export.size
     if let height {
       let even = max(step.down, height / step.down * step.down)
@@ -283,7 +280,7 @@ extension Lowering {
       return nil
     }
     let right = width(written.height)
-    let high = scaled(film.height, written.width, film.width, step: step.down)
+    let high = pixelFormat.height(nearest: film.height, written.width, film.width)
     // What rounding to even numbers can change.
     guard abs(right - written.width) <= 2 || abs(high - written.height) <= 2 else {
       problems.add(

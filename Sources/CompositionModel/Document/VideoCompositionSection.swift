@@ -226,13 +226,7 @@ extension Lowering {
     format.size = renderSize(formats, pixelFormat)
     if let size = format.size { format.colour = filmColour(first, size: size) }
     format.stored = format.size.flatMap { outputSize($0, pixelFormat) } ?? format.size
-    if let aspect = written.pixelAspect, let size = format.stored {
-      var settings = VideoSettings(
-        codec: videoCodec, rateControl: .lossless, preset: nil, profile: nil, keyframeInterval: 1,
-        pixelFormat: pixelFormat, colour: colour)
-      settings.pixelAspect = aspect
-      format.stored = settings.storedSize(of: size)
-    }
+    format.stored = format.stored?.stored(with: written.pixelAspect, as: pixelFormat)
     if let size = format.stored, !document.export.video.isNone,
       let reason = videoCodec.definition.problem(with: size, pixelFormat)
     {

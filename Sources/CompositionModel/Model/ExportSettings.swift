@@ -117,18 +117,40 @@ public struct VideoSettings: Sendable, Hashable, Codable {
     self.colour = colour
   }
 
-  /// The size of the pictures that are stored of pictures with square pixels, in pixels: as high, and as wide as
-  /// `pixelAspect` and the pixel format allow.
-  public func storedSize(of size: PixelSize) -> PixelSize {
-    guard let pixelAspect else { return size }
-    let step = Int128(1 << pixelFormat.chromaShift.horizontal)
-    let (wide, high) = (Int128(pixelAspect.horizontal), Int128(pixelAspect.vertical))
-    let width = (2 * Int128(size.width) * high + wide * step) / (2 * wide * step) * step
-    return PixelSize(width: Int(clamping: max(step, width)), height: size.height)
-  }
+  /// The size in which pictures of a size, which have square pixels, are stored.
+  public func storedSize(of size: PixelSize) -> PixelSize { size.stored(with: pixelAspect, as: pixelFormat) }
 
   /// What `keyframeInterval` may be.
   static let keyframeIntervals = 1...100_000
+}
+
+extension PixelSize {
+  /// The size in which pictures of this size, which have square pixels, are stored with pixels of a shape: as high, and
+  /// the nearest width that the pixel format has.
+  /// - Parameter aspect: Nil: square.
+  func stored(with aspect: AspectRatio?, as format: PixelFormat) -> PixelSize {
+    guard let aspect else { return self }
+    return PixelSize(width: format.width(nearest: width, aspect.vertical, aspect.horizontal), height: height)
+  }
+}
+
+extension PixelFormat {
+  /// The nearest width that can be stored to `length · numerator / denominator`, which are positive; in pixels.
+  func width(nearest length: Int, _ numerator: Int, _ denominator: Int) -> Int {
+    Self.multiple(of: 1 << chromaShift.horizontal, nearest: length, numerator, denominator)
+  }
+
+  /// The nearest height, in the same way.
+  func height(nearest length: Int, _ numerator: Int, _ denominator: Int) -> Int {
+    Self.multiple(of: 1 << chromaShift.vertical, nearest: length, numerator, denominator)
+  }
+
+  private static func multiple(of step: Int, nearest length: Int, _ numerator: Int, _ denominator: Int) -> Int {
+    // Numbers of a payload may be of any size.
+    let (step, denominator) = (Int128(step), Int128(denominator))
+    let nearest = (2 * Int128(length) * Int128(numerator) + denominator * step) / (2 * denominator * step) * step
+    return Int(clamping: max(step, nearest))
+  }
 }
 
 /// The pixel formats that frames are composited and encoded in: planar Y'CbCr. The raw value is the name in documents.
@@ -186,7 +208,7 @@ public struct AudioSettings: Sendable, Hashable, Codable {
   }
 }
 
-/// One of several outputs of an edit, such as a rung of a ladder. All have the same pictures and the same mix.
+/// One of several outputs of an edit, such as a rendition of a ladder. All have the same pictures and the same mix.
 public struct EditOutput: Sendable, Hashable, Codable {
   /// Unique among the edit's outputs, whatever the case of its letters: of letters, digits, `-`, `_` and `.`.
   public var name: String

@@ -64,7 +64,7 @@ struct PlannedJob: Sendable {
       ladder != nil
       ? plan.measureLadderTasks.map { .measureLadder($0) }
       : plan.averageBitRate == nil ? [] : plan.measureTasks.map { .measure($0) }
-    var rungs = plan.segments.map { _ in ladder?.rungs ?? [] }
+    var renditions = plan.segments.map { _ in ladder?.renditions ?? [] }
     if !measures.isEmpty {
       for (segment, measure) in zip(plan.segments, measures) {
         let digests = segment.task.sources.map(\.digest)
@@ -82,17 +82,17 @@ struct PlannedJob: Sendable {
       }
       let found = measurements.compactMap(\.self)
       if ladder != nil {
-        rungs = try plan.sharingLadderBits(found)
+        renditions = try plan.sharingLadderBits(found)
       } else {
         plan = try plan.sharingBits(found.compactMap(\.first))
       }
       tasks = []
     }
-    for (segment, rungs) in zip(plan.segments, rungs) {
+    for (segment, renditions) in zip(plan.segments, renditions) {
       let digests = segment.task.sources.map(\.digest)
       tasks.append(
         try Self.task(
-          .video, Self.payload(segment.task, rungs), label: names.video(segment.frames, of: digests),
+          .video, Self.payload(segment.task, renditions), label: names.video(segment.frames, of: digests),
           digests: digests + segment.task.otherDigests, files, build, cost: segment.cost, work: segment.task.frameCount,
           memory: segment.memory, result))
     }
@@ -118,12 +118,12 @@ struct PlannedJob: Sendable {
         cost: 0, work: 0, cached: cached))
   }
 
-  /// - Parameter rungs: Of a film with several outputs. Empty: it has one.
-  private static func payload(_ video: VideoTask, _ rungs: [VideoRung]) -> TaskPayload {
-    guard let first = rungs.first else { return .video(video) }
+  /// - Parameter renditions: Of a film with several outputs. Empty: it has one.
+  private static func payload(_ video: VideoTask, _ renditions: [VideoRendition]) -> TaskPayload {
+    guard let first = renditions.first else { return .video(video) }
     var video = video
     video.encoder = first.encoder
-    return .videoLadder(VideoLadderTask(video: video, rungs: rungs))
+    return .videoLadder(VideoLadderTask(video: video, renditions: renditions))
   }
 
   static func plan(

@@ -11,40 +11,41 @@ package enum SegmentMeter {
     _ task: MeasureTask, inputs: [String: any ByteSource], compositors: CompositorRegistry = .none,
     movement: Movement? = nil, progress: (Int64) -> Void
   ) throws(RenderError) -> Measurement {
-    let rung = VideoRung(
+    let rendition = VideoRendition(
       size: task.video.encoder.storedSize(of: task.video.format.size), encoder: task.video.encoder)
     let measured = try measure(
-      task.video, [rung], inputs: inputs, compositors: compositors, movement: movement, progress: progress)
+      task.video, [rendition], inputs: inputs, compositors: compositors, movement: movement, progress: progress)
     return measured[0]
   }
 
-  /// Measures a segment for several outputs: the frames are made once. Returns one measurement for each rung.
+  /// Measures a segment for several outputs: the frames are made once. Returns one measurement for each rendition.
   package static func measure(
     _ task: VideoLadderTask, inputs: [String: any ByteSource], compositors: CompositorRegistry = .none,
     movement: Movement? = nil, progress: (Int64) -> Void
   ) throws(RenderError) -> [Measurement] {
     try task.check()
     return try measure(
-      task.video, task.rungs, inputs: inputs, compositors: compositors, movement: movement, progress: progress)
+      task.video, task.renditions, inputs: inputs, compositors: compositors, movement: movement, progress: progress)
   }
 
   private static func measure(
-    _ video: VideoTask, _ rungs: [VideoRung], inputs: [String: any ByteSource], compositors: CompositorRegistry,
+    _ video: VideoTask, _ renditions: [VideoRendition], inputs: [String: any ByteSource],
+    compositors: CompositorRegistry,
     movement: Movement?, progress: (Int64) -> Void
   ) throws(RenderError) -> [Measurement] {
     try video.check()
     var counters: [(size: PixelSize, factor: Double, counter: FrameCounter)] = []
-    for rung in rungs {
-      guard let model = rung.encoder.bitRateModel else {
-        throw RenderError(.task, "the codec \(rung.encoder.codec.rawValue) is not measured")
+    for rendition in renditions {
+      guard let model = rendition.encoder.bitRateModel else {
+        throw RenderError(.task, "the codec \(rendition.encoder.codec.rawValue) is not measured")
       }
       var task = video
-      (task.format.size, task.encoder) = (rung.size, rung.encoder)
+      (task.format.size, task.encoder) = (rendition.size, rendition.encoder)
       for factor in model.measuringFactors {
         let counter = try mapErrors(to: RenderError.during("opening the encoder")) { () throws(MediaError) in
           try FrameCounter(task, factor: factor, movement)
         }
-        counters.append((rung.size, factor, counter))
+        counters.append((rendition.size, factor, counter))
       }
     }
     let sizes = FrameSizes(video.format)
@@ -65,8 +66,8 @@ package enum SegmentMeter {
       for (_, _, counter) in counters { try counter.finish() }
     }
     var rest = counters[...]
-    return rungs.map { rung in
-      let own = rest.prefix(rung.encoder.bitRateModel?.measuringFactors.count ?? 0)
+    return renditions.map { rendition in
+      let own = rest.prefix(rendition.encoder.bitRateModel?.measuringFactors.count ?? 0)
       rest = rest.dropFirst(own.count)
       return Measurement(rateFactors: own.map(\.factor), frameBits: own.map(\.counter.frameBits))
     }

@@ -168,10 +168,9 @@ final class SourceFitter {
     return picture.size == size ? picture : try picture.scaled(to: size)
   }
 
-  /// libswscale converts luma and chroma to 16 bits of red, green and blue of which the highest are too low, and has
-  /// 8 bits of them too few for colours that are multiplied by alpha.
+  /// libswscale converts luma and chroma to red, green and blue of which the highest are too low: of 8 bits, white is
+  /// 253 of 255.
   private func rgba(_ frame: Frame) throws(RenderError) -> RGBAPicture {
-    // libswscale makes 253 of 255 of the white of 8 bits, too.
     if frame.format.isYCbCr { return try rgbaOfYCbCr(frame) }
     let name = frame.format.bitDepth > 8 ? "rgba64le" : "rgba"
     guard let packed = FrameFormat(name: name) else { throw RenderError(.infrastructure, "libav has no \(name)") }

@@ -27,7 +27,7 @@ package enum VideoRenderer {
     try task.check()
     var stored = task
     stored.format.size = task.encoder.storedSize(of: task.format.size)
-    let encoding = try RungEncoding(stored, .file(descriptor), movement)
+    let encoding = try RenditionEncoding(stored, .file(descriptor), movement)
     return try encode(
       task, [encoding], inputs: inputs, compositors: compositors, movement: movement, progress: progress)
   }
@@ -42,12 +42,12 @@ package enum VideoRenderer {
   ) throws(RenderError) -> ShownDamage {
     try ladder.video.check()
     try ladder.check()
-    let parts = PackageParts(descriptor: descriptor, count: ladder.rungs.count)
-    var encodings: [RungEncoding] = []
-    for (number, rung) in ladder.rungs.enumerated() {
+    let parts = PackageParts(descriptor: descriptor, count: ladder.renditions.count)
+    var encodings: [RenditionEncoding] = []
+    for (number, rendition) in ladder.renditions.enumerated() {
       var task = ladder.video
-      (task.format.size, task.encoder, task.share) = (rung.size, rung.encoder, rung.share)
-      encodings.append(try RungEncoding(task, .part(number, of: parts), movement))
+      (task.format.size, task.encoder, task.share) = (rendition.size, rendition.encoder, rendition.share)
+      encodings.append(try RenditionEncoding(task, .part(number, of: parts), movement))
     }
     let damage = try encode(
       ladder.video, encodings, inputs: inputs, compositors: compositors, movement: movement, progress: progress)
@@ -58,7 +58,8 @@ package enum VideoRenderer {
   /// Makes the segment's frames, and encodes them, as often as an encoding needs it.
   /// - Returns: The damaged pictures that the segment shows.
   private static func encode(
-    _ task: VideoTask, _ encodings: [RungEncoding], inputs: [String: any ByteSource], compositors: CompositorRegistry,
+    _ task: VideoTask, _ encodings: [RenditionEncoding], inputs: [String: any ByteSource],
+    compositors: CompositorRegistry,
     movement: Movement?, progress: (Int64) -> Void
   ) throws(RenderError) -> ShownDamage {
     let sizes = FrameSizes(task.format)
@@ -66,7 +67,7 @@ package enum VideoRenderer {
     var greatest: Int64 = 0
     while encodings.contains(where: { !$0.isFinished }) {
       let damage = DamageLog()
-      var pass: [RungEncoding] = []
+      var pass: [RenditionEncoding] = []
       for encoding in encodings where !encoding.isFinished {
         if encoding.isAlone, pass.contains(where: \.isAlone) { continue }
         pass.append(encoding)
@@ -159,17 +160,17 @@ extension VideoTask {
 }
 
 extension VideoLadderTask {
-  /// Throws `.task` unless every rung can be made of the video's frames.
+  /// Throws `.task` unless every rendition can be made of the video's frames.
   func check() throws(RenderError) {
-    guard !rungs.isEmpty else { throw RenderError(.task, "a segment that is encoded for no output") }
+    guard !renditions.isEmpty else { throw RenderError(.task, "a segment that is encoded for no output") }
     let side = 1...PixelSize.largestSide
-    for rung in rungs {
-      guard side.contains(rung.size.width), side.contains(rung.size.height),
-        rung.encoder.pixelFormat == video.format.pixelFormat
+    for rendition in renditions {
+      guard side.contains(rendition.size.width), side.contains(rendition.size.height),
+        rendition.encoder.pixelFormat == video.format.pixelFormat
       else {
         throw RenderError(
           .task,
-          "frames of \(rung.size.width)x\(rung.size.height) \(rung.encoder.pixelFormat) are not made of "
+          "frames of \(rendition.size.width)x\(rendition.size.height) \(rendition.encoder.pixelFormat) are not made of "
             + "\(video.format.size.width)x\(video.format.size.height) \(video.format.pixelFormat)")
       }
     }

@@ -5,7 +5,7 @@ import CompositionModel
 struct CostModel {
   let format: VideoTaskFormat
   /// How the pictures are encoded, for each of the film's outputs.
-  let rungs: [VideoRung]
+  let renditions: [VideoRendition]
   let sources: SourceLookup
   /// Of the whole film.
   var filters: [Filter<RampList>]?
@@ -29,9 +29,9 @@ struct CostModel {
   func frame(of span: TimelineSpan) throws(PlanError) -> Double {
     let outputPixels = pixels(format.size)
     var cost = 0.0
-    for rung in rungs {
-      cost += pixels(rung.size) * rung.encoder.codec.definition.costPerPixel(rung.encoder)
-      if rung.size != format.size { cost += outputPixels * CostModel.convert }
+    for rendition in renditions {
+      cost += pixels(rendition.size) * rendition.encoder.codec.definition.costPerPixel(rendition.encoder)
+      if rendition.size != format.size { cost += outputPixels * CostModel.convert }
     }
     for layer in span.layers {
       for clip in layer.clips {

@@ -3,7 +3,7 @@ package import CompositionModel
 /// The part of a plan that differs between the outputs of a film with several. All have the film's segments.
 package struct LadderPlan: Sendable, Hashable, Codable {
   /// Each kind of video that an output has, once, in order of first appearance.
-  package var rungs: [VideoRung]
+  package var renditions: [VideoRendition]
   /// The audio of the outputs. Empty: none has any.
   package var mixes: [AudioMixdown]
   /// One for each output, in order.
@@ -11,9 +11,11 @@ package struct LadderPlan: Sendable, Hashable, Codable {
 
   /// The video and the audio of outputs.
   init(_ outputs: [EditOutput], of edit: Edit, sources: SourceLookup) throws(PlanError) {
-    (rungs, mixes) = ([], [])
+    (renditions, mixes) = ([], [])
     for output in outputs {
-      if let rung = output.rung(of: edit.videoComposition.renderSize), !rungs.contains(rung) { rungs.append(rung) }
+      if let rendition = output.rendition(of: edit.videoComposition.renderSize), !renditions.contains(rendition) {
+        renditions.append(rendition)
+      }
       guard let encoder = output.export.audio else { continue }
       if let mix = mixes.firstIndex(where: { $0.audio.encoder.hasMix(of: encoder) }) {
         if !mixes[mix].encoders.contains(encoder) { mixes[mix].encoders.append(encoder) }
@@ -34,11 +36,11 @@ package struct LadderPlan: Sendable, Hashable, Codable {
       var own = edit
       (own.export, own.captions) = (output.export, output.captions)
       var video: StitchedVideo?
-      let rung = output.rung(of: edit.videoComposition.renderSize)
-      if let rung {
-        var format = VideoTaskFormat(edit.videoComposition, rung.encoder)
-        format.size = rung.size
-        video = StitchedVideo(format: format, encoder: rung.encoder, frameCounts: segments.map(\.frames.count))
+      let rendition = output.rendition(of: edit.videoComposition.renderSize)
+      if let rendition {
+        var format = VideoTaskFormat(edit.videoComposition, rendition.encoder)
+        format.size = rendition.size
+        video = StitchedVideo(format: format, encoder: rendition.encoder, frameCounts: segments.map(\.frames.count))
       }
       var audio: AudioTask?
       if let encoder = output.export.audio {
@@ -47,7 +49,7 @@ package struct LadderPlan: Sendable, Hashable, Codable {
       }
       made.append(
         StitchLadderTask.Output(
-          name: output.fileName, rung: rung.flatMap(rungs.firstIndex),
+          name: output.fileName, rendition: rendition.flatMap(renditions.firstIndex),
           sound: output.export.audio.flatMap(sounds.firstIndex),
           stitch: try RenderPlanner.stitchTask(own, video: video, audio: audio, sources)))
     }
@@ -74,8 +76,8 @@ package struct LadderPlan: Sendable, Hashable, Codable {
 extension EditOutput {
   /// How the output's pictures are stored. Nil: it has none.
   /// - Parameter size: The film's.
-  fileprivate func rung(of size: PixelSize) -> VideoRung? {
-    export.video.map { VideoRung(size: export.size ?? size, encoder: $0) }
+  fileprivate func rendition(of size: PixelSize) -> VideoRendition? {
+    export.video.map { VideoRendition(size: export.size ?? size, encoder: $0) }
   }
 }
 
@@ -89,11 +91,11 @@ extension AudioSettings {
 // MARK: - Average bit rates
 
 extension RenderPlan {
-  /// The numbers of the rungs with an average bit rate, and which of the rungs that are measured is theirs.
-  private var measuredRungs: (numbers: [(rung: Int, measured: Int)], measured: [VideoRung]) {
-    var (numbers, measured): ([(rung: Int, measured: Int)], [VideoRung]) = ([], [])
-    for (number, rung) in (ladder?.rungs ?? []).enumerated() where rung.encoder.averageBitRate != nil {
-      let own = VideoRung(size: rung.size, encoder: rung.encoder.measuring)
+  /// The numbers of the renditions with an average bit rate, and which of the renditions that are measured is theirs.
+  private var measuredRenditions: (numbers: [(rendition: Int, measured: Int)], measured: [VideoRendition]) {
+    var (numbers, measured): ([(rendition: Int, measured: Int)], [VideoRendition]) = ([], [])
+    for (number, rendition) in (ladder?.renditions ?? []).enumerated() where rendition.encoder.averageBitRate != nil {
+      let own = VideoRendition(size: rendition.size, encoder: rendition.encoder.measuring)
       if let known = measured.firstIndex(of: own) {
         numbers.append((number, known))
       } else {
@@ -106,34 +108,34 @@ extension RenderPlan {
 
   /// What to measure before the video of several outputs can be rendered: one task a segment. Empty: nothing.
   package var measureLadderTasks: [VideoLadderTask] {
-    let rungs = measuredRungs.measured
-    guard let first = rungs.first else { return [] }
+    let renditions = measuredRenditions.measured
+    guard let first = renditions.first else { return [] }
     return segments.map { segment in
       var video = segment.task
       // Nothing in a measurement depends on how the other outputs are encoded.
       video.encoder = first.encoder
-      return VideoLadderTask(video: video, rungs: rungs)
+      return VideoLadderTask(video: video, renditions: renditions)
     }
   }
 
-  /// The rungs of each segment, with a rate factor for each that has an average bit rate: as `sharingBits` finds it for
-  /// a film with one output.
-  /// - Parameter measurements: Of `measureLadderTasks`, in order: one for each rung that is measured.
-  package func sharingLadderBits(_ measurements: [[Measurement]]) throws(PlanError) -> [[VideoRung]] {
+  /// The renditions of each segment, with a rate factor for each that has an average bit rate: as `sharingBits` finds
+  /// it for a film with one output.
+  /// - Parameter measurements: Of `measureLadderTasks`, in order: one for each rendition that is measured.
+  package func sharingLadderBits(_ measurements: [[Measurement]]) throws(PlanError) -> [[VideoRendition]] {
     guard let ladder else { return [] }
-    var rungs = Array(repeating: ladder.rungs, count: segments.count)
-    let (numbers, measured) = measuredRungs
-    guard !numbers.isEmpty else { return rungs }
+    var renditions = Array(repeating: ladder.renditions, count: segments.count)
+    let (numbers, measured) = measuredRenditions
+    guard !numbers.isEmpty else { return renditions }
     guard measurements.count == segments.count, measurements.allSatisfy({ $0.count == measured.count }) else {
       throw PlanError(.notMeasured, "the average bit rate")
     }
-    for (rung, place) in numbers {
-      let shares = try bitShares(ladder.rungs[rung].encoder, measurements.map { $0[place] })
+    for (rendition, place) in numbers {
+      let shares = try bitShares(ladder.renditions[rendition].encoder, measurements.map { $0[place] })
       for (segment, share) in shares.enumerated() {
-        rungs[segment][rung].encoder.rateControl = .quality(share.factor)
-        rungs[segment][rung].share = share.share
+        renditions[segment][rendition].encoder.rateControl = .quality(share.factor)
+        renditions[segment][rendition].share = share.share
       }
     }
-    return rungs
+    return renditions
   }
 }

@@ -13,12 +13,12 @@ enum MemoryModel {
   private static let decodedFrames = 8.0
 
   /// In bytes.
-  /// - Parameter rungs: Of the film's outputs. Empty: the task's own encoder alone.
-  static func memory(of task: VideoTask, rungs: [VideoRung]) -> Int64 {
+  /// - Parameter renditions: Of the film's outputs. Empty: the task's own encoder alone.
+  static func memory(of task: VideoTask, renditions: [VideoRendition]) -> Int64 {
     let size = pixels(task.format.size)
     let ahead = max(1, min(8, Int(20_000_000 / max(size, 1))))
     var bytes = base + Double(madeFrames + ahead) * size * bytesPerPixel(task.format.pixelFormat)
-    let encoders = rungs.isEmpty ? [(task.format.size, task.encoder)] : rungs.map { ($0.size, $0.encoder) }
+    let encoders = renditions.isEmpty ? [(task.format.size, task.encoder)] : renditions.map { ($0.size, $0.encoder) }
     for (size, encoder) in encoders {
       let held = min(encoder.codec.definition.heldFrames(encoder), task.frameCount)
       // Beside each frame the encoder has it in several smaller versions, with one sample a pixel together.

@@ -39,13 +39,13 @@ package enum RenderPlanner {
     if let encoder = edit.export.video {
       let made = VideoTaskFormat(edit.videoComposition, encoder)
       format = made
-      segments = try self.segments(
-        of: edit, format: made,
-        rungs: ladder?.rungs ?? [VideoRung(size: encoder.storedSize(of: made.size), encoder: encoder)],
-        encoder: encoder, frameCount: frameCount, segmentDuration: segmentDuration ?? defaultSegmentDuration,
-        lookup: lookup, fonts: fonts)
       var stored = made
       stored.size = encoder.storedSize(of: made.size)
+      segments = try self.segments(
+        of: edit, format: made,
+        renditions: ladder?.renditions ?? [VideoRendition(size: stored.size, encoder: encoder)],
+        encoder: encoder, frameCount: frameCount, segmentDuration: segmentDuration ?? defaultSegmentDuration,
+        lookup: lookup, fonts: fonts)
       video = StitchedVideo(format: stored, encoder: encoder, frameCounts: segments.map(\.frames.count))
     }
     let stitch = try stitchTask(edit, video: video, audio: audio, lookup)
@@ -129,7 +129,7 @@ package enum RenderPlanner {
   }
 
   private static func segments(
-    of edit: Edit, format: VideoTaskFormat, rungs: [VideoRung], encoder: VideoSettings, frameCount: Int,
+    of edit: Edit, format: VideoTaskFormat, renditions: [VideoRendition], encoder: VideoSettings, frameCount: Int,
     segmentDuration: MediaTime, lookup: SourceLookup, fonts: [FontRequest: TextFonts]
   ) throws(PlanError) -> [Segment] {
     let start = try mapErrors(to: PlanError.time("the film's start")) { () throws(TimeError) in
@@ -138,7 +138,7 @@ package enum RenderPlanner {
     let grid = FrameGrid(frameDuration: format.frameDuration, frameCount: frameCount, start: start)
     let timeline = try Timeline(edit, grid: grid, visibility: Visibility(format: format, sources: lookup))
     let costs = CostModel(
-      format: format, rungs: rungs, sources: lookup, filters: edit.videoComposition.filters)
+      format: format, renditions: renditions, sources: lookup, filters: edit.videoComposition.filters)
     let wantedFrames = try mapErrors(to: PlanError.time("the segments' length")) { () throws(TimeError) in
       Int(clamping: max(1, try (segmentDuration / format.frameDuration).rounded))
     }
@@ -165,7 +165,7 @@ package enum RenderPlanner {
         Segment(
           frames: choice.frame..<end,
           cost: cumulative.cost(before: end) - cumulative.cost(before: choice.frame) + runUp,
-          memory: MemoryModel.memory(of: task, rungs: rungs), boundary: choice.boundary, task: task))
+          memory: MemoryModel.memory(of: task, renditions: renditions), boundary: choice.boundary, task: task))
     }
     return segments
   }

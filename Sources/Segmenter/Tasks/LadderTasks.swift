@@ -4,7 +4,7 @@ package import CompositionModel
 // and the mix. The result of each task is a `ContentPackage`.
 
 /// How the pictures of a film are stored in one or more of its outputs.
-package struct VideoRung: Sendable, Hashable, Codable {
+package struct VideoRendition: Sendable, Hashable, Codable {
   /// Of the pictures that are encoded. The film's pictures are scaled if they have another size.
   package var size: PixelSize
   package var encoder: VideoSettings
@@ -20,16 +20,17 @@ package struct VideoRung: Sendable, Hashable, Codable {
 }
 
 /// Renders or measures a segment for several outputs. The inputs are the sources of `video`. The result of rendering
-/// has a piece for each rung, named by its number. That of measuring is a `Measurement` for each rung, as JSON.
+/// has a piece for each rendition, named by its number. That of measuring is a `Measurement` for each rendition, as
+/// JSON.
 package struct VideoLadderTask: Sendable, Hashable, Codable {
-  /// The film's pictures. Its encoder is the first rung's, and it has no share.
+  /// The film's pictures. Its encoder is the first rendition's, and it has no share.
   package var video: VideoTask
   /// To be measured, their rate control is that of the codec's first measuring rate factor.
-  package var rungs: [VideoRung]
+  package var renditions: [VideoRendition]
 
-  package init(video: VideoTask, rungs: [VideoRung]) {
+  package init(video: VideoTask, renditions: [VideoRendition]) {
     self.video = video
-    self.rungs = rungs
+    self.renditions = renditions
   }
 }
 
@@ -72,15 +73,15 @@ package struct StitchLadderTask: Sendable, Hashable, Codable {
   package struct Output: Sendable, Hashable, Codable {
     /// Of the file.
     package var name: String
-    /// The number of its rung. Nil: it has no video.
-    package var rung: Int?
+    /// The number of its rendition. Nil: it has no video.
+    package var rendition: Int?
     /// The number of its audio's piece. Nil: it has no audio.
     package var sound: Int?
     package var stitch: StitchTask
 
-    package init(name: String, rung: Int?, sound: Int?, stitch: StitchTask) {
+    package init(name: String, rendition: Int?, sound: Int?, stitch: StitchTask) {
       self.name = name
-      self.rung = rung
+      self.rendition = rendition
       self.sound = sound
       self.stitch = stitch
     }

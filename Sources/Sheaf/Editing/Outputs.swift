@@ -4,7 +4,7 @@ extension ExportSettings {
   /// The kinds of file, by their extensions.
   public typealias Container = CompositionModel.Container
 
-  /// One of several files that one render makes, such as a rung of a ladder.
+  /// One of several files that one render makes, such as a rendition of a ladder.
   public struct Output: Sendable, Hashable {
     /// The size of an output's pictures, whose proportions are the film's.
     public enum Size: Sendable, Hashable {

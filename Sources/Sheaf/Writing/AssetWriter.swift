@@ -146,8 +146,7 @@ public actor AssetWriter {
     }
     do {
       video = try VideoTrackWriter(
-        encoder, size: size, frameDuration: frameDuration, rotation: plan.export.rotation,
-        label: plan.export.videoLabel)
+        encoder, size: size, frameDuration: frameDuration, plan.export)
     } catch {
       turn = nil
       throw SheafError(error)

@@ -63,6 +63,8 @@ final class VideoTrackWriter {
   let frameDuration: MediaTime
   /// Degrees clockwise. Nil: none.
   let rotation: Int?
+  /// Nil: all of the pictures.
+  let cleanAperture: PixelRect?
   /// Nil: none.
   let label: TrackLabel?
   let piece: TrackPiece
@@ -73,11 +75,13 @@ final class VideoTrackWriter {
   /// Its frame, made once for all frames that show it.
   private var frame: Frame?
 
-  init(_ settings: VideoSettings, size: PixelSize, frameDuration: MediaTime, rotation: Int?, label: TrackLabel?) throws
-  {
-    self.label = label
+  /// - Parameter export: What the film states of its pictures.
+  init(
+    _ settings: VideoSettings, size: PixelSize, frameDuration: MediaTime, _ export: CompositionModel.ExportSettings
+  ) throws {
     (self.settings, self.size, self.frameDuration) = (settings, size, frameDuration)
-    self.rotation = rotation == 0 ? nil : rotation
+    (label, cleanAperture) = (export.videoLabel, export.cleanAperture)
+    rotation = export.rotation == 0 ? nil : export.rotation
     encoder = try VideoEncoder(settings, size: size, frameDuration: frameDuration)
     piece = try TrackPiece(encoder.header)
   }

@@ -6,9 +6,11 @@ import Stitcher
 /// The settings of a film that a program writes. They are those that a document with the same `export` has: its
 /// defaults, ranges and messages.
 struct WriterPlan {
-  let export: CompositionModel.ExportSettings
+  private(set) var export: CompositionModel.ExportSettings
 
-  /// - Parameter name: The film's, whose extension selects the container.
+  /// - Parameters:
+  ///   - size: Of the pictures as they are appended and stored, whatever the shape of their pixels.
+  ///   - name: The film's, whose extension selects the container.
   init(
     video settings: ExportSettings.Video, size: PixelSize, frameDuration: MediaTime, colour: ColourTags, name: String,
     metadata: [String: String]
@@ -16,10 +18,19 @@ struct WriterPlan {
     let source = VideoFormat(
       size: size, pixelFormat: (settings.pixelFormat ?? .yuv420p).rawValue, colour: colour,
       nominalFrameRate: MediaTime(seconds: 1), frames: FrameTimes([0]), keyframes: [])
-    try self.init(
-      video: source,
-      VideoComposition(renderSize: size, frameDuration: frameDuration),
-      ExportSettings(path: name, video: .settings(settings), audio: .none, metadata: metadata))
+    func plan(_ settings: ExportSettings.Video) throws(SheafError) -> WriterPlan {
+      try WriterPlan(
+        video: source, VideoComposition(renderSize: size, frameDuration: frameDuration),
+        ExportSettings(path: name, video: .settings(settings), audio: .none, metadata: metadata))
+    }
+    // A document's film has square pixels, and is stored in another size; these pictures are stored as they are.
+    var square = settings
+    square.pixelAspect = nil
+    self = try plan(square)
+    guard settings.pixelAspect != nil else { return }
+    var shaped = settings
+    shaped.cleanAperture = nil
+    export.video?.pixelAspect = try plan(shaped).export.video?.pixelAspect
   }
 
   init(audio settings: ExportSettings.Audio, name: String, metadata: [String: String]) throws(SheafError) {
@@ -106,6 +117,7 @@ struct WriterPlan {
       audio: audio.map { StitchedAudio(encoder: $0.settings, sampleCount: $0.sampleCount) },
       optimizeForNetworkUse: optimizeForNetworkUse, metadata: metadata, rotation: video?.rotation)
     (task.videoLabel, task.audioLabel) = (video?.label, audio?.label)
+    task.cleanAperture = video?.cleanAperture
     var pieces: [any ByteSource] = []
     if let video { pieces.append(try video.piece.source()) }
     if let audio { pieces.append(try audio.piece.source()) }

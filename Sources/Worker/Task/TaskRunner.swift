@@ -116,29 +116,37 @@ struct TaskRunner {
     } catch {
       throw TaskFailure(.media, "\(error)")
     }
-    let json = try writeJSON(description, of: "the description of \(input.name)")
+    let json = try encoded(description, of: "the description of \(input.name)")
     // What no description may have is said of the file, and is not held against the worker when it is read.
     do { _ = try JSONDecoder().decode(AssetDescription.self, from: json) } catch let error as DecodingError {
-      throw TaskFailure(.media, "\(input.name) states what is out of range: \(error.place)")
+      throw TaskFailure(
+        probing: MediaError(
+          .damaged, operation: "probing", subject: input.name, message: "it states what is out of range: \(error.place)"
+        ))
     } catch {
       throw TaskFailure(.media, "the description of \(input.name) cannot be decoded: \(error)")
     }
+    try write(json)
   }
 
-  @discardableResult
-  private func writeJSON(_ result: some Encodable, of subject: String) throws(TaskFailure) -> Data {
-    let json: Data
+  private func writeJSON(_ result: some Encodable, of subject: String) throws(TaskFailure) {
+    try write(try encoded(result, of: subject))
+  }
+
+  private func encoded(_ result: some Encodable, of subject: String) throws(TaskFailure) -> Data {
     do {
-      json = try JSONCoding.encoder.encode(result)
+      return try JSONCoding.encoder.encode(result)
     } catch {
       throw TaskFailure(.media, "\(subject) cannot be encoded: \(error)")
     }
+  }
+
+  private func write(_ json: Data) throws(TaskFailure) {
     do {
       try output.write([UInt8](json))
     } catch {
       throw TaskFailure(.released, "the result cannot be written: \(error)")
     }
-    return json
   }
 }
 

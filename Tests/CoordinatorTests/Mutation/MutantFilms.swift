@@ -199,7 +199,7 @@ struct MutantPlanning {
       return String(
         decoding: try JSONCoding.encoder.encode(one(task.video.encoder, task.video.frameCount)), as: UTF8.self)
     case .measureLadder(let task):
-      let all = task.rungs.map { one($0.encoder, task.video.frameCount) }
+      let all = task.renditions.map { one($0.encoder, task.video.frameCount) }
       return String(decoding: try JSONCoding.encoder.encode(all), as: UTF8.self)
     default: return ""
     }

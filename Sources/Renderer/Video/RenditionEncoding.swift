@@ -4,7 +4,7 @@ import Segmenter
 
 /// Encodes the frames of a segment with the settings of one output: again, until its limit of bits is kept and its
 /// share of the film's bits is met. Each pass is `begin`, `encode` for each frame, and `end`.
-final class RungEncoding {
+final class RenditionEncoding {
   /// Whether the piece is complete.
   private(set) var isFinished = false
   /// Of the frames that are encoded.
@@ -60,7 +60,7 @@ final class RungEncoding {
     control = try task.shareControl
   }
 
-  /// Encodes the next frame, which has this rung's size.
+  /// Encodes the next frame, which has this rendition's size.
   func encode(_ frame: Frame, _ index: Int) throws(RenderError) {
     guard let encoder else { return }
     try mapErrors(to: RenderError.during("encoding frame \(index) of the segment")) { () throws(MediaError) in
