@@ -158,7 +158,10 @@ extension CoordinatorService {
     isLookingForPlans = true
     Task {
       do throws(JobStoreError) {
-        for job in try await store.jobsToPlan() { plan(job) }
+        let jobs = try await store.jobsToPlan()
+        if !isDraining, disk.absence == nil {
+          for (job, isAlone) in plannings.begin(jobs) { plan(job, isAlone: isAlone) }
+        }
       } catch {
         report(error, "jobs not planned")
       }
@@ -167,13 +170,7 @@ extension CoordinatorService {
     }
   }
 
-  /// How many jobs are planned at once. More wait for a thread in any case.
-  private static var maximumPlans: Int { 4 }
-
-  private func plan(_ job: JobID) {
-    guard planning.count < Self.maximumPlans, !isDraining, disk.absence == nil, planning.insert(job).inserted else {
-      return
-    }
+  private func plan(_ job: JobID, isAlone: Bool) {
     let planner = Planner(
       store: store, content: content, results: results, notes: notes, facts: facts, inputs: inputs,
       waitsForCompositors: configuration.waitsForCompositors,
@@ -181,14 +178,15 @@ extension CoordinatorService {
         store: store, planner: planner, renewal: configuration.policy.lease / 3, logger: logger),
       logger: logger)
     Task {
+      var mustBeAlone = false
       do throws(JobStoreError) {
-        try await planner.plan(job)
+        mustBeAlone = try await planner.plan(job, isAlone: isAlone)
         // One whose document does not match its media, or whose film is cached.
         await logEnd(of: job)
       } catch {
         report(error, "job not planned")
       }
-      planning.remove(job)
+      plannings.end(job, mustBeAlone: mustBeAlone)
       usedMemory()
       mustPlanAgain = true
       // The next tick or change looks for more, so that a job that cannot be planned yet is not tried all the time.

@@ -40,7 +40,7 @@ package actor CoordinatorService {
   var freed = FreedMemory()
   var uploads = WaitingUploads()
   var outage = StoreOutage()
-  var planning: Set<JobID> = []
+  var plannings = Plannings()
   var isLookingForPlans = false
   var mustPlanAgain = false
   var isDraining = false
@@ -134,6 +134,7 @@ package actor CoordinatorService {
     hold()
     server.stop()
     let limit = now + configuration.grace
+    await endPlannings(by: limit)
     while now < limit, await reports.count > 0 {
       _ = await changes.wait(since: changes.count, atMost: .milliseconds(50))
     }
@@ -141,6 +142,26 @@ package actor CoordinatorService {
       for worker in workers.values { group.addTask { await worker.refuseAsShuttingDown() } }
     }
     for client in clients.values { client.cancel() }
+  }
+
+  /// This process ends on purpose: another one begins these plans, and none of them counts as lost.
+  private func endPlannings(by limit: Duration) async {
+    let jobs = plannings.running.keys
+    let ending = Task {
+      for job in jobs {
+        try await abandonable { [store, planner] in try await store.endPlanning(job, by: planner) }
+      }
+    }
+    let limiting = Task {
+      try await Task.sleep(for: limit - now)
+      ending.cancel()
+    }
+    do { try await ending.value } catch let error as JobStoreError {
+      report(error, "attempts to plan not ended")
+    } catch {
+      // Not in time: they run out.
+    }
+    limiting.cancel()
   }
 
   private func serve(_ connection: WireConnection, _ hello: Sheaf_Hello) async throws {

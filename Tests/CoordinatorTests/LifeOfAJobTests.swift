@@ -563,11 +563,15 @@ import Wire
       let request = JobRequest(document: "{}", segmentDuration: "", output: "")
       _ = try await store.submit(
         NewJob(id: job, name: "film", priority: 0, request: request.encoded(), tasks: []))
-      #expect(try await store.beginPlanning(job, by: "gone 1") == .begun)
+      #expect(try await store.beginPlanning(job, by: "gone 1", isAlone: true) == .begun)
       // The attempts have run out for these calls alone. The coordinator, which would plan the job, sees them go on.
-      let second = try await Self.$later.withValue(.seconds(601)) { try await store.beginPlanning(job, by: "gone 2") }
+      let second = try await Self.$later.withValue(.seconds(601)) {
+        try await store.beginPlanning(job, by: "gone 2", isAlone: true)
+      }
       #expect(second == .begun)
-      let third = try await Self.$later.withValue(.seconds(1300)) { try await store.beginPlanning(job, by: "gone 3") }
+      let third = try await Self.$later.withValue(.seconds(1300)) {
+        try await store.beginPlanning(job, by: "gone 3", isAlone: true)
+      }
       #expect(third == .failed)
       let worker = ScriptedWorker(coordinator.hello(.worker))
       try await working([worker], at: coordinator) {
@@ -579,7 +583,7 @@ import Wire
       #expect(failure.message.contains(words), "\(failure.message)")
       // Taken up, it is planned again.
       #expect(try await store.retry(job) == .probing)
-      #expect(try await store.beginPlanning(job, by: "gone 4") == .begun)
+      #expect(try await store.beginPlanning(job, by: "gone 4", isAlone: true) == .begun)
     }
   }
 

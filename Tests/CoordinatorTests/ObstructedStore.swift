@@ -77,9 +77,11 @@ final class ObstructedStore: JobStore {
     return try await inner.jobsToPlan()
   }
 
-  func beginPlanning(_ job: JobID, by planner: String) async throws(JobStoreError) -> PlanningStart {
+  func beginPlanning(
+    _ job: JobID, by planner: String, isAlone: Bool
+  ) async throws(JobStoreError) -> PlanningStart {
     try await pass(.plan)
-    return try await inner.beginPlanning(job, by: planner)
+    return try await inner.beginPlanning(job, by: planner, isAlone: isAlone)
   }
 
   func endPlanning(_ job: JobID, by planner: String) async throws(JobStoreError) {

@@ -16,6 +16,8 @@ import Wire
 extension LeasePolicy {
   /// Leases that last longer than a test, so that none is lost because the machine is busy.
   static let unhurried = LeasePolicy(lease: .seconds(600))
+  /// The same, for a job whose tasks are failed without end and yet are to be granted at once.
+  static let neverIsolating = LeasePolicy(lease: .seconds(600), isolation: .max)
 }
 
 extension Reconnection.Limits {

@@ -79,10 +79,26 @@ struct ClaimingTests {
     }
   }
 
+  @Test(arguments: StoreKind.allCases)
+  func tasksOfAJobThatDoesNotMoveComeAfterThoseOfOthers(_ kind: StoreKind) async throws {
+    try await kind.run { farm in
+      try await farm.store.submitRendering("stuck", tasks: .videos(4))
+      try await farm.store.submitRendering("other", tasks: .videos(1))
+      let grants = try await farm.store.claim(worker: .anna, build: "b1", limit: 2)
+      #expect(grants.map(\.name) == ["stuck/0", "stuck/1"])
+      try farm.advance(.microseconds(3_700_000))
+      #expect(try await farm.store.renew(worker: .anna, leases: [grants[0].lease], done: 1).isEmpty)
+      try farm.advance(.microseconds(2_299_999))
+      #expect(try await farm.store.claimOne(.bert)?.name == "stuck/2")
+      try farm.advance(.microseconds(1))
+      #expect(try await farm.store.claim(worker: .carl, build: "b1", limit: 2).map(\.name) == ["other/0", "stuck/3"])
+    }
+  }
+
   /// Bert may not have the tasks that failed on him, and Anna has one slot: the others are passed over, however many.
   @Test(arguments: StoreKind.allCases)
   func tasksThatNoSlotMayHaveArePassedOver(_ kind: StoreKind) async throws {
-    try await kind.run(policy: LeasePolicy(backOff: .microseconds(1))) { farm in
+    try await kind.run(policy: LeasePolicy(backOff: .microseconds(1), isolation: 9)) { farm in
       let costly = (0..<6).map { NewTask.sample(.video, $0, cost: 9) }
       try await farm.store.submitRendering("j1", tasks: costly + .videos(3))
       for grant in try await farm.store.claim(worker: .bert, build: "b1", limit: 6) {

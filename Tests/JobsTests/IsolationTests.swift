@@ -39,28 +39,41 @@ struct IsolationTests {
   }
 
   @Test(arguments: StoreKind.allCases, [AttemptEnd.media, .crashed, .hung, .exhausted, .killed])
-  func ofTheTasksThatFailedTwiceOneRunsAtATime(_ kind: StoreKind, end: AttemptEnd) async throws {
+  func ofAJobWithTwoSuspectAttemptsOneTaskRunsAtATime(_ kind: StoreKind, end: AttemptEnd) async throws {
     try await kind.run { farm in
-      try await farm.store.submitRendering("bad", tasks: .videos(2))
-      for worker in [WorkerID.anna, .bert] {
-        let grants = try await farm.store.claim(worker: worker, build: "b1", limit: 2)
-        #expect(grants.count == 2)
-        for grant in grants {
-          let failure = TaskFailure(end: end, message: "m")
-          #expect(try await farm.store.fail(grant.lease, worker: worker, failure: failure))
-        }
-        try farm.advance(.seconds(2))
+      try await farm.store.submitRendering("bad", tasks: .videos(3))
+      let grants = try await farm.store.claim(worker: .anna, build: "b1", limit: 2)
+      for grant in grants {
+        let failure = TaskFailure(end: end, message: "m")
+        #expect(try await farm.store.fail(grant.lease, worker: .anna, failure: failure))
       }
-      #expect(try await farm.store.tasks(of: JobID("bad")).map(\.isIsolated) == [true, true, false])
-      let first = try await farm.store.claim(worker: .carl, build: "b1", limit: 2).map(\.lease.task.ordinal)
+      #expect(try await farm.store.tasks(of: JobID("bad")).map(\.isIsolated) == [true, true, true, true])
+      try farm.advance(.seconds(2))
+      let first = try await farm.store.claim(worker: .bert, build: "b1", limit: 2).map(\.lease.task.ordinal)
       #expect(first == [0])
-      #expect(try await farm.store.claim(worker: .carl, build: "b1", limit: 2).isEmpty)
-      try await farm.store.submitRendering("good", tasks: .videos(1))
-      let next = try #require(try await farm.store.claimOne(.carl))
-      #expect(next.lease.task.job == JobID("good"))
-      let lease = Lease(task: TaskID(job: JobID("bad"), ordinal: 0), epoch: 3)
+      let second = try await farm.store.claim(worker: .carl, build: "b1", limit: 2)
+      #expect(second.isEmpty)
+    }
+  }
+
+  @Test(arguments: StoreKind.allCases)
+  func theResultOfAnIsolatedTaskLiftsTheIsolationOfThoseThatAreNotAtFault(_ kind: StoreKind) async throws {
+    try await kind.run { farm in
+      try await farm.store.submitRendering("j1", tasks: .videos(3))
+      for worker in [WorkerID.anna, .bert] {
+        let lease = try #require(try await farm.store.claimOne(worker)).lease
+        #expect(lease.task.ordinal == 0)
+        let failure = TaskFailure(end: .crashed, message: "m")
+        #expect(try await farm.store.fail(lease, worker: worker, failure: failure))
+        if worker == .anna { try farm.advance(.seconds(1)) }
+      }
+      #expect(try await farm.store.tasks(of: JobID("j1")).map(\.isIsolated) == [true, true, true, true])
+      let lease = try #require(try await farm.store.claimOne(.carl)).lease
+      #expect(lease.task.ordinal == 1)
+      #expect(try await farm.store.claimOne(.carl) == nil)
       #expect(try await farm.store.publish(lease, worker: .carl, result: content(1)) == .published)
-      #expect(try await farm.store.claimOne(.carl)?.lease.task.ordinal == 1)
+      #expect(try await farm.store.tasks(of: JobID("j1")).map(\.isIsolated) == [true, true, false, false])
+      #expect(try await farm.store.claimOne(.carl)?.lease.task.ordinal == 2)
     }
   }
 

@@ -7,7 +7,7 @@ import Testing
 @Suite("Databases of earlier versions", .timeLimit(.minutes(10)))
 struct MigrationTests {
   @Test func aDatabaseOfTheFirstVersionIsBroughtUpToDate() async throws {
-    try await TestDatabase.with { database in
+    try await TestDatabase.with(isEmpty: true) { database in
       try Schema.update(try database.connect(), to: Array(Schema.migrations.prefix(1)))
       try database.connect().script(
         """
@@ -41,7 +41,7 @@ struct MigrationTests {
   }
 
   @Test func aDatabaseOfTheSecondVersionIsTakenOver() async throws {
-    try await TestDatabase.with { database in
+    try await TestDatabase.with(isEmpty: true) { database in
       try database.makeSecondVersion()
       let store = try await PostgresJobStore.connect(url: database.url)
       try await requireJobs(of: store)
@@ -178,7 +178,7 @@ struct MigrationTests {
   }
 
   @Test func aJobThatWasRenderingIsPlannedAgainAndDone() async throws {
-    try await TestDatabase.with { database in
+    try await TestDatabase.with(isEmpty: true) { database in
       try database.makeSecondVersion()
       #expect(
         try database.query("SELECT DISTINCT state FROM sheaf.task WHERE job = 2 AND kind = 'picture' ORDER BY state")
@@ -208,7 +208,7 @@ struct MigrationTests {
   }
 
   @Test func aProbeTaskThatWasRunningIsClaimedAtOnceByAWorkerOfAnyBuild() async throws {
-    try await TestDatabase.with { database in
+    try await TestDatabase.with(isEmpty: true) { database in
       try database.makeSecondVersion()
       let store = try await PostgresJobStore.connect(url: database.url)
       let task = TaskID(job: JobID("partly"), ordinal: 1)
@@ -228,7 +228,7 @@ struct MigrationTests {
   }
 
   @Test func theFarmGoesOnFromTheSecondVersion() async throws {
-    try await TestDatabase.with { database in
+    try await TestDatabase.with(isEmpty: true) { database in
       try database.makeSecondVersion()
       let store = try await PostgresJobStore.connect(url: database.url)
       func lease(_ job: String, _ ordinal: Int32, _ epoch: Int64) -> Lease {
@@ -255,7 +255,7 @@ struct MigrationTests {
 
   /// From version 3 on the payloads of the tasks are the same: jobs that are being rendered go on.
   @Test func jobsOfTheThirdVersionGoOn() async throws {
-    try await TestDatabase.with { database in
+    try await TestDatabase.with(isEmpty: true) { database in
       try database.makeThirdVersion()
       let store = try await PostgresJobStore.connect(url: database.url)
       let summary = try #require(try await store.summary(of: JobID("rendering")))

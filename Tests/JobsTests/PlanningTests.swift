@@ -15,19 +15,19 @@ struct PlanningTests {
     try await kind.run { farm in
       let store = farm.store
       try await submit(farm)
-      #expect(try await store.beginPlanning(Self.job, by: "a") == .begun)
-      #expect(try await store.beginPlanning(Self.job, by: "b") == .underWay)
+      #expect(try await store.beginPlanning(Self.job, by: "a", isAlone: true) == .begun)
+      #expect(try await store.beginPlanning(Self.job, by: "b", isAlone: true) == .underWay)
       // It is renewed for as long as it lasts.
       for _ in 0..<5 {
         try farm.advance(.seconds(10))
-        #expect(try await store.beginPlanning(Self.job, by: "a") == .begun)
-        #expect(try await store.beginPlanning(Self.job, by: "b") == .underWay)
+        #expect(try await store.beginPlanning(Self.job, by: "a", isAlone: true) == .begun)
+        #expect(try await store.beginPlanning(Self.job, by: "b", isAlone: true) == .underWay)
       }
       try await store.endPlanning(Self.job, by: "b")
-      #expect(try await store.beginPlanning(Self.job, by: "b") == .underWay)
+      #expect(try await store.beginPlanning(Self.job, by: "b", isAlone: true) == .underWay)
       try await store.endPlanning(Self.job, by: "a")
-      #expect(try await store.beginPlanning(Self.job, by: "b") == .begun)
-      #expect(try await store.beginPlanning(JobID("other"), by: "a") == .notPlannable)
+      #expect(try await store.beginPlanning(Self.job, by: "b", isAlone: true) == .begun)
+      #expect(try await store.beginPlanning(JobID("other"), by: "a", isAlone: true) == .notPlannable)
     }
   }
 
@@ -37,25 +37,50 @@ struct PlanningTests {
       let store = farm.store
       try await submit(farm)
       for planner in ["a", "b"] {
-        #expect(try await store.beginPlanning(Self.job, by: planner) == .begun)
+        #expect(try await store.beginPlanning(Self.job, by: planner, isAlone: true) == .begun)
         try farm.advance(.seconds(16))
       }
-      for planner in ["c", "d"] { #expect(try await store.beginPlanning(Self.job, by: planner) == .failed) }
+      for planner in ["c", "d"] {
+        #expect(try await store.beginPlanning(Self.job, by: planner, isAlone: true) == .failed)
+      }
       // One that ended counts for nothing, and neither does what was lost before the job was taken up.
       #expect(try await store.fail(Self.job, failure: .sample))
-      #expect(try await store.beginPlanning(Self.job, by: "c") == .notPlannable)
+      #expect(try await store.beginPlanning(Self.job, by: "c", isAlone: true) == .notPlannable)
       #expect(try await store.retry(Self.job) == .probing)
       for planner in ["a", "b", "c"] {
-        #expect(try await store.beginPlanning(Self.job, by: planner) == .begun)
+        #expect(try await store.beginPlanning(Self.job, by: planner, isAlone: true) == .begun)
         try await store.endPlanning(Self.job, by: planner)
         try farm.advance(.seconds(16))
       }
-      #expect(try await store.beginPlanning(Self.job, by: "d") == .begun)
+      #expect(try await store.beginPlanning(Self.job, by: "d", isAlone: true) == .begun)
       try farm.advance(.seconds(16))
       #expect(try await store.plan(Self.job, build: "b1", tasks: .videos(1) + [.sample(.stitch)]))
-      #expect(try await store.beginPlanning(Self.job, by: "a") == .notPlannable)
+      #expect(try await store.beginPlanning(Self.job, by: "a", isAlone: true) == .notPlannable)
       #expect(try await store.replan(Self.job))
-      #expect(try await store.beginPlanning(Self.job, by: "e") == .begun)
+      #expect(try await store.beginPlanning(Self.job, by: "e", isAlone: true) == .begun)
+    }
+  }
+
+  /// Two jobs were planned at once when their coordinator ended: each is planned alone next.
+  @Test(arguments: StoreKind.allCases)
+  func afterALossAJobIsPlannedAlone(_ kind: StoreKind) async throws {
+    try await kind.run { farm in
+      let store = farm.store
+      try await submit(farm)
+      #expect(try await store.beginPlanning(Self.job, by: "a", isAlone: false) == .begun)
+      #expect(try await store.beginPlanning(Self.job, by: "a", isAlone: false) == .begun)
+      try farm.advance(.seconds(16))
+      for _ in 0..<3 {
+        #expect(try await store.beginPlanning(Self.job, by: "b", isAlone: false) == .mustBeAlone)
+        try farm.advance(.seconds(16))
+      }
+      #expect(try await store.beginPlanning(Self.job, by: "b", isAlone: true) == .begun)
+      #expect(try await store.beginPlanning(Self.job, by: "c", isAlone: false) == .underWay)
+      try await store.endPlanning(Self.job, by: "b")
+      #expect(try await store.beginPlanning(Self.job, by: "c", isAlone: false) == .mustBeAlone)
+      #expect(try await store.beginPlanning(Self.job, by: "c", isAlone: true) == .begun)
+      try farm.advance(.seconds(16))
+      #expect(try await store.beginPlanning(Self.job, by: "d", isAlone: false) == .failed)
     }
   }
 
@@ -64,12 +89,12 @@ struct PlanningTests {
     try await kind.run(outages: true) { farm in
       try await submit(farm)
       _ = try await farm.store.expire()
-      #expect(try await farm.store.beginPlanning(Self.job, by: "a") == .begun)
+      #expect(try await farm.store.beginPlanning(Self.job, by: "a", isAlone: true) == .begun)
       try farm.advance(.seconds(600))
       _ = try await farm.store.expire()
-      #expect(try await farm.store.beginPlanning(Self.job, by: "b") == .underWay)
+      #expect(try await farm.store.beginPlanning(Self.job, by: "b", isAlone: true) == .underWay)
       try farm.advance(.seconds(16))
-      #expect(try await farm.store.beginPlanning(Self.job, by: "b") == .begun)
+      #expect(try await farm.store.beginPlanning(Self.job, by: "b", isAlone: true) == .begun)
     }
   }
 

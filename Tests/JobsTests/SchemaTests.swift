@@ -28,7 +28,7 @@ struct SchemaTests {
   }
 
   @Test func coordinatorsThatStartAtOnceMakeOneSchema() async throws {
-    try await TestDatabase.with { database in
+    try await TestDatabase.with(isEmpty: true) { database in
       try await withThrowingTaskGroup(of: Void.self) { group in
         for number in 0..<8 {
           group.addTask {
@@ -67,7 +67,7 @@ struct SchemaTests {
   }
 
   @Test func aFailedMigrationLeavesNothingBehind() async throws {
-    try await TestDatabase.with { database in
+    try await TestDatabase.with(isEmpty: true) { database in
       try database.connect().script("CREATE SCHEMA sheaf; CREATE TABLE sheaf.task (stranger integer)")
       await #expect(throws: JobStoreError(.internal, "")) { try await PostgresJobStore.connect(url: database.url) }
       #expect(try database.query("SELECT tablename::text FROM pg_tables WHERE schemaname = 'sheaf'") == ["task"])
@@ -241,7 +241,7 @@ struct SchemaTests {
       let store = try await PostgresJobStore.connect(url: database.url)
       try await store.submitRendering("j1", tasks: .videos(10_000))
       let text = try Self.explain(
-        Statement.readyTasks, "(text, text[], bigint, bigint)", "('b1', '{w}', 4, 5)", analysed, database)
+        Statement.readyTasks, "(text, text[], bigint, bigint, bigint)", "('b1', '{w}', 4, 5, 6)", analysed, database)
       #expect(text.contains("Index Scan using task_ready on task (actual rows=4 loops=1)"), "\(text)")
       #expect(!text.contains("Seq Scan on task"), "\(text)")
       await store.close()

@@ -46,6 +46,8 @@ import Testing
       "-c:v", picture[String(kind.name.drop { $0 != "." }.dropFirst())] ?? "mpeg4", "-c:a", kind.codec, "-b:a", "192k",
     ]
     if kind.name == "a.mpg" { arguments += ["-f", "vob"] }
+    // Else each input begins at 0, however late its first sample is.
+    arguments.insert("-copyts", at: 0)
     try Tool.ffmpeg(arguments + ["-max_interleave_delta", "0", "-strict", "-2", path])
     return path
   }
@@ -76,6 +78,8 @@ import Testing
       let expected = try decoded(path, number)
       let format = try #require(track.audio)
       #expect(format.sampleRate == 48000 && format.layout == "stereo")
+      // These begin at 0 with silence, or with nothing that says when it is.
+      if number == kind.before, !["a.avi", "a.ogg"].contains(kind.name) { #expect(expected.start > 7) }
       #expect(abs(track.range.start.approximateSeconds + zero - expected.start) < 0.003)
       // A pack of a DVD states the time of the first access unit that begins in it.
       let rounding = kind.codec == "pcm_dvd" ? 0.011 : 0.003
@@ -88,7 +92,11 @@ import Testing
         let rows = (0..<2).map { block.samples.row($0) }
         for index in 0..<block.samples.capacity { samples += [rows[0][index], rows[1][index]] }
       }
-      #expect(samples == expected.samples)
+      // Not the arrays: the difference of long ones takes minutes to find.
+      let same = zip(samples, expected.samples).prefix { $0 == $1 }.count
+      #expect(
+        same == expected.samples.count && samples.count == same,
+        "\(samples.count) samples for \(expected.samples.count), the first \(same) alike")
     }
   }
 

@@ -30,6 +30,36 @@ struct AgentTimeTests {
   }
 
   @Test
+  func `a task that does not move lends its slot until it does, and no more slots than there are are lent`() {
+    var agent = AgentScript(slots: 2)
+    for number in 1...2 {
+      _ = agent.happen(.granted(.number(number)), at: 0)
+      _ = agent.happen(.entered(RunID(number: number), .executing), at: 1)
+    }
+    _ = agent.happen(.progressed(second, done: 7, moved: 3), at: 5)
+    #expect(agent.pass(until: 11.9).freeSlots == 0)
+    #expect(agent.pass(until: 12).freeSlots == 1)
+    #expect(agent.happen(.granted(.number(3)), at: 13).actions == [.start(RunID(number: 3), .number(3))])
+    #expect(agent.pass(until: 15.9) == [])
+    #expect(agent.pass(until: 16).freeSlots == 1)
+    _ = agent.happen(.entered(RunID(number: 3), .executing), at: 17)
+    // The first moves again: two that move take both slots, though one may be queued for the second's.
+    _ = agent.happen(.progressed(first, done: 1, moved: 1), at: 20)
+    #expect(agent.pass(until: 24).freeSlots == 0)
+    #expect(agent.happen(.granted(.number(4)), at: 25).actions == [])
+    #expect(agent.happen(.ended(first, .failed(.any)), at: 26).actions.contains(.start(RunID(number: 4), .number(4))))
+    _ = agent.happen(.entered(RunID(number: 4), .executing), at: 27)
+    // Three do not move: two slots are lent, of which one is taken.
+    #expect(agent.pass(until: 38).freeSlots == 1)
+    #expect(agent.happen(.granted(.number(5)), at: 39).actions == [.start(RunID(number: 5), .number(5))])
+    _ = agent.happen(.entered(RunID(number: 5), .executing), at: 40)
+    #expect(agent.pass(until: 52).freeSlots == 0)
+    // The first that hangs lends nothing any more while it is ended.
+    let ended = agent.pass(until: 66)
+    #expect(ended.actions == [.kill(second)] && ended.freeSlots == 0)
+  }
+
+  @Test
   func `movement without progress is no hang, and is reported`() {
     var agent = AgentScript(slots: 1)
     _ = agent.happen(.granted(.number(1)), at: 0)

@@ -58,7 +58,7 @@ extension Document {
       // Turned or moved texts are most often meant to leave the frame.
       guard let place = overlay.shownPlace(of: size, in: frame) else { continue }
       guard place.isNear(frame) else {
-        warnings.add(entry.pointer, "the text is never seen: \(place.text) is outside the frame of \(frame.text)")
+        warnings.add(entry.pointer, "the text is never seen: \(place.origin) is outside the frame of \(frame.text)")
         continue
       }
       // The lines' edges have no ink: what is cut is more than they have.
@@ -125,9 +125,13 @@ private struct ShownPlace {
     ].filter(\.1).map(\.0)
   }
 
-  var text: String {
-    func whole(_ value: Double) -> Int { Int(min(max(value, -1e9), 1e9).rounded()) }
-    return "\(whole(right - left))x\(whole(bottom - top)) at (\(whole(left)), \(whole(top)))"
+  var text: String { "\(Self.whole(right - left))x\(Self.whole(bottom - top)) at \(origin)" }
+
+  /// The left top corner. A text that begins outside the frame has no size to speak of: it is wrapped at a pixel.
+  var origin: String { "(\(Self.whole(left)), \(Self.whole(top)))" }
+
+  private static func whole(_ value: Double) -> Int {
+    Int(min(max(value, -1e9), 1e9).rounded())
   }
 }
 

@@ -28,8 +28,11 @@ struct Planner: Sendable {
   }
 
   /// Plans a job, unless no worker is connected whose build it could be bound to.
-  func plan(_ id: JobID) async throws(JobStoreError) {
-    guard let job = try await store.job(id), job.state.precedesPlan else { return }
+  ///
+  /// - Parameter isAlone: Whether no other job is planned until this returns.
+  /// - Returns: Whether the job must be planned alone, and was not.
+  func plan(_ id: JobID, isAlone: Bool) async throws(JobStoreError) -> Bool {
+    guard let job = try await store.job(id), job.state.precedesPlan else { return false }
     // What cannot be read is reported when the job is planned.
     let decoded = Result { try JobRequest(encoded: job.request) }
     let request = try? decoded.get()
@@ -45,16 +48,18 @@ struct Planner: Sendable {
         lacking = builds.problems(of: request)
       }
     }
-    guard let build else { return }
+    guard let build else { return false }
     switch try await attempts.run(
-      id,
+      id, isAlone: isAlone,
       { () async throws(JobStoreError) in
         try await plan(id, job, decoded, build: build, lacking: lacking)
       })
     {
-    case .begun, .underWay, .notPlannable: break
+    case .begun, .underWay, .notPlannable: return false
+    case .mustBeAlone: return true
     case .failed:
       try await fail(id, "the coordinator ended more than once while it planned it; its log may have the reason")
+      return false
     }
   }
 

@@ -12,12 +12,13 @@ struct PlanningAttempts: Sendable {
   let logger: Logger
 
   /// Runs `body` if the job may be planned, and returns whether it might.
+  /// - Parameter isAlone: Whether no other job is planned until this returns.
   func run(
-    _ job: JobID, _ body: () async throws(JobStoreError) -> Void
+    _ job: JobID, isAlone: Bool, _ body: () async throws(JobStoreError) -> Void
   ) async throws(JobStoreError) -> PlanningStart {
-    let start = try await store.beginPlanning(job, by: planner)
+    let start = try await store.beginPlanning(job, by: planner, isAlone: isAlone)
     guard start == .begun else { return start }
-    let renewing = Task { await renew(job) }
+    let renewing = Task { await renew(job, isAlone: isAlone) }
     var failure: JobStoreError?
     do throws(JobStoreError) { try await body() } catch { failure = error }
     renewing.cancel()
@@ -28,11 +29,11 @@ struct PlanningAttempts: Sendable {
     return start
   }
 
-  private func renew(_ job: JobID) async {
+  private func renew(_ job: JobID, isAlone: Bool) async {
     while true {
       do { try await Task.sleep(for: renewal) } catch { return }
       do throws(JobStoreError) {
-        _ = try await store.beginPlanning(job, by: planner)
+        _ = try await store.beginPlanning(job, by: planner, isAlone: isAlone)
       } catch {
         logger.debug("attempt to plan not renewed", metadata: ["job": "\(job)", "error": "\(error)"])
       }

@@ -8,7 +8,9 @@ extension FarmState {
     let build = build.withoutNul
     var slots = SlotAssignment(slots)
     var grants = claimIsolated(build, &slots, waitingFor: policy.isolationPatience, now: now)
-    for number in active where isOpen(number, to: build) {
+    let open = active.filter { isOpen($0, to: build) }
+    let stalled = Set(leases.filter { $0.movedAt + policy.stall <= now }.map(\.place.number))
+    for number in open.filter({ !stalled.contains($0) }) + open.filter(stalled.contains) {
       var index = 0
       while slots.count > 0, index < jobs[number].ready.count {
         let place = Place(number: number, ordinal: jobs[number].ready[index])
@@ -147,6 +149,7 @@ extension FarmState {
       jobs[place.number].renderingSince = min(jobs[place.number].renderingSince ?? grantedAt, grantedAt)
     }
     if kind == .video { findMedianPace(ofJob: place.number) }
+    if self[place].task.isIsolated { liftIsolation(ofJob: place.number) }
     changeCount += 1
     advance(place.number, now: now)
     return .published

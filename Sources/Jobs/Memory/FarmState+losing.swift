@@ -84,7 +84,7 @@ extension FarmState {
       let attempts = failure.end.isSuspect ? suspects : task.count(of: .released)
       self[place].notBefore = now + policy.backOff(afterFailure: attempts, jitter: failure.jitter)
     }
-    if suspects >= policy.isolation { self[place].task.isIsolated = true }
+    if failure.end.isSuspect { isolate(place, now: now) }
     if let other = leases(at: place).first {
       leases[other].isBackup = false
       changeCount += 1
@@ -93,6 +93,35 @@ extension FarmState {
     }
     return nil
   }
+
+  /// Isolates a task of which enough attempts are suspect, and, if there are enough of its job together, all that the
+  /// job is still to begin, which has been ready for no time then.
+  private mutating func isolate(_ place: Place, now: Duration) {
+    if self[place].task.suspectOn.count >= policy.isolation { self[place].task.isIsolated = true }
+    let open = jobs[place.number].tasks.indices.filter { jobs[place.number].tasks[$0].task.state.isOpen }
+    let suspects = open.reduce(0) { $0 + jobs[place.number].tasks[$1].task.suspectOn.count }
+    guard suspects >= policy.isolation else { return }
+    self[place].task.isIsolated = true
+    for ordinal in open where jobs[place.number].tasks[ordinal].task.state != .running {
+      guard !jobs[place.number].tasks[ordinal].task.isIsolated else { continue }
+      jobs[place.number].tasks[ordinal].task.isIsolated = true
+      jobs[place.number].tasks[ordinal].notBefore = max(jobs[place.number].tasks[ordinal].notBefore ?? now, now)
+    }
+  }
+
+  /// After an isolated task has a result, those of its job are no longer isolated that are not at fault themselves.
+  mutating func liftIsolation(ofJob number: Int) {
+    for ordinal in jobs[number].tasks.indices {
+      let task = jobs[number].tasks[ordinal].task
+      guard task.isIsolated, task.state.isOpen, task.suspectOn.count < policy.isolation else { continue }
+      jobs[number].tasks[ordinal].task.isIsolated = false
+    }
+  }
+}
+
+extension TaskState {
+  /// Whether the task may still run.
+  fileprivate var isOpen: Bool { self == .waiting || self == .ready || self == .running }
 }
 
 extension [Attempt] {

@@ -10,7 +10,7 @@ struct PlanningRecord: Sendable {
 }
 
 extension FarmState {
-  package mutating func beginPlanning(_ id: JobID, by planner: String, now: Duration) -> PlanningStart {
+  package mutating func beginPlanning(_ id: JobID, by planner: String, isAlone: Bool, now: Duration) -> PlanningStart {
     guard let number = numbers[id], jobs[number].job.purpose == .render, jobs[number].job.state.precedesPlan,
       jobs[number].counts.isFinished
     else { return .notPlannable }
@@ -21,7 +21,7 @@ extension FarmState {
       planning.lost += 1
       planning.planner = nil
     }
-    let start: PlanningStart = planning.lost >= policy.mostLostPlannings ? .failed : .begun
+    let start = policy.planningStart(afterLost: planning.lost, isAlone: isAlone)
     if start == .begun {
       planning.planner = planner
       planning.until = now + policy.lease

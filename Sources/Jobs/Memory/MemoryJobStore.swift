@@ -28,8 +28,8 @@ package actor MemoryJobStore: JobStore {
     try run { (state, _) in state.jobsToPlan() }
   }
 
-  package func beginPlanning(_ job: JobID, by planner: String) throws(JobStoreError) -> PlanningStart {
-    try run { (state, now) in state.beginPlanning(job, by: planner, now: now) }
+  package func beginPlanning(_ job: JobID, by planner: String, isAlone: Bool) throws(JobStoreError) -> PlanningStart {
+    try run { (state, now) in state.beginPlanning(job, by: planner, isAlone: isAlone, now: now) }
   }
 
   package func endPlanning(_ job: JobID, by planner: String) throws(JobStoreError) {

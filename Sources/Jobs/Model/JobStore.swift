@@ -22,11 +22,14 @@ package protocol JobStore: Sendable {
 
   /// Records that a coordinator plans a job, for `LeasePolicy.lease`, before it does. To be repeated while it plans. An
   /// attempt that ran out, because its coordinator did neither repeat nor end it, was lost with it: it is counted when
-  /// another coordinator asks, and after `LeasePolicy.mostLostPlannings` of them the answer is `.failed`. The count
-  /// begins anew when the job has another state.
+  /// another coordinator asks, and after `LeasePolicy.mostLostPlannings` of them the answer is `.failed`; before that,
+  /// after any, it is `.mustBeAlone` for a coordinator that plans others meanwhile. The count begins anew when the job
+  /// has another state.
   ///
-  /// - Parameter planner: Unique to the coordinator's process.
-  func beginPlanning(_ job: JobID, by planner: String) async throws(JobStoreError) -> PlanningStart
+  /// - Parameters:
+  ///   - planner: Unique to the coordinator's process.
+  ///   - isAlone: Whether the coordinator plans no other job for as long as the attempt lasts.
+  func beginPlanning(_ job: JobID, by planner: String, isAlone: Bool) async throws(JobStoreError) -> PlanningStart
 
   /// Ends a coordinator's attempt to plan a job, whatever came of it. An attempt that is not its own stays.
   func endPlanning(_ job: JobID, by planner: String) async throws(JobStoreError)

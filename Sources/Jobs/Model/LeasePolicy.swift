@@ -6,6 +6,9 @@ package struct LeasePolicy: Sendable, Hashable {
   package var lease: Duration
   /// How long a lease may be renewed without movement.
   package var hang: Duration
+  /// After how long without movement of one of its leases a job's tasks are granted after those of other jobs: such a
+  /// job may be about to hang wherever it runs. More than `heartbeat`, with which movement is reported.
+  package var stall: Duration
   /// The longest time between two calls of `JobStore.expire` that is not an outage. Shorter than `lease`.
   package var outage: Duration
   /// How long no worker of a job's build may be registered before the job is bound to another build.
@@ -22,8 +25,10 @@ package struct LeasePolicy: Sendable, Hashable {
   /// How long after its back-off a task is kept from the workers of its suspect attempts, so that another worker may
   /// take it first.
   package var exclusion: Duration
-  /// The number of suspect attempts from which on a task is isolated: of all isolated tasks of the farm one runs at a
-  /// time, without a backup lease, and other tasks are granted first. At least 1.
+  /// The number of suspect attempts of a job's unfinished tasks from which on those that do not run are isolated: of
+  /// all isolated tasks of the farm one runs at a time, without a backup lease, and other tasks are granted first.
+  /// After the result of one of them, those of its job that have fewer suspect attempts themselves are not isolated
+  /// any more. At least 1.
   package var isolation: Int
   /// How long after its back-off an isolated task is granted before other tasks all the same.
   package var isolationPatience: Duration
@@ -40,8 +45,9 @@ package struct LeasePolicy: Sendable, Hashable {
 
   package init(
     heartbeat: Duration = .seconds(4), lease: Duration = .seconds(15), hang: Duration = .seconds(120),
-    outage: Duration = .seconds(5), rebind: Duration = .seconds(30), keptReleases: Int = 32, maximumFailures: Int = 3,
-    maximumKills: Int = 8, backOff: Duration = .seconds(1), exclusion: Duration = .seconds(5), isolation: Int = 2,
+    stall: Duration = .seconds(6), outage: Duration = .seconds(5), rebind: Duration = .seconds(30),
+    keptReleases: Int = 32, maximumFailures: Int = 3, maximumKills: Int = 8, backOff: Duration = .seconds(1),
+    exclusion: Duration = .seconds(5), isolation: Int = 2,
     isolationPatience: Duration = .seconds(30),
     slowness: Double = 1.5, shortestSlow: Duration = .seconds(5), fewestRendered: Int = 3,
     mostLostPlannings: Int = 2
@@ -49,6 +55,7 @@ package struct LeasePolicy: Sendable, Hashable {
     self.heartbeat = heartbeat
     self.lease = lease
     self.hang = hang
+    self.stall = stall
     self.outage = outage
     self.rebind = rebind
     self.keptReleases = keptReleases
@@ -62,6 +69,12 @@ package struct LeasePolicy: Sendable, Hashable {
     self.shortestSlow = shortestSlow
     self.fewestRendered = fewestRendered
     self.mostLostPlannings = mostLostPlannings
+  }
+
+  /// The answer to a coordinator that may plan a job, of which `lost` attempts were lost.
+  func planningStart(afterLost lost: Int, isAlone: Bool) -> PlanningStart {
+    if lost >= mostLostPlannings { return .failed }
+    return lost > 0 && !isAlone ? .mustBeAlone : .begun
   }
 
   /// How long a task backs off after its nth suspect attempt, in whole microseconds, which is a database's resolution.

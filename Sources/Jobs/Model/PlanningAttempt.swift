@@ -4,6 +4,9 @@
 package enum PlanningStart: Sendable, Hashable {
   /// The coordinator may plan the job now.
   case begun
+  /// An attempt was lost: the job is planned while its coordinator plans no other, so that no job is counted for what
+  /// another one did to their coordinator. Nothing has begun.
+  case mustBeAlone
   /// Another coordinator plans it, or has ended so lately that this is not known yet.
   case underWay
   /// So many attempts were lost that the job is not planned once more.

@@ -40,7 +40,8 @@ private struct Candidates: Sendable {
   var isIsolated = false
 
   static func ready(_ policy: LeasePolicy) -> Candidates {
-    Candidates(statement: .readyTasks, parameters: [.long(policy.exclusion.microseconds)])
+    Candidates(
+      statement: .readyTasks, parameters: [.long(policy.exclusion.microseconds), .long(policy.stall.microseconds)])
   }
 
   /// - Parameter time: How long the task must have been ready after its back-off.
@@ -151,11 +152,22 @@ extension Fields {
 
 extension Statement {
   /// The jobs whose tasks go to workers of build `$1`, in their order.
-  private static let openJobs = """
+  private static let openJobs = openJobs(first: "")
+
+  private static func openJobs(first order: String) -> String {
+    """
     SELECT number, priority, median_pace FROM sheaf.job
     WHERE \(hasNotEnded) AND (state = 'probing' OR build = $1)
-    ORDER BY priority DESC, number
+    ORDER BY \(order)priority DESC, number
     """
+  }
+
+  /// The same, and last those of which a task has not moved for `$5` microseconds.
+  private static let openJobsStalledLast = openJobs(
+    first: """
+      EXISTS (SELECT FROM sheaf.lease
+        WHERE lease.job = number AND lease.moved_at + $5 * interval '1 microsecond' <= sheaf.now()),
+      """)
 
   /// Those of the workers `$2` of whom an attempt at the task is suspect.
   private static let suspectWorkers = """
@@ -232,7 +244,7 @@ extension Statement {
   static let readyTasks = Statement(
     "ready-tasks",
     """
-    WITH open AS MATERIALIZED (\(openJobs)), \(smallest)
+    WITH open AS MATERIALIZED (\(openJobsStalledLast)), \(smallest)
     SELECT picked.job, picked.ordinal, picked.excluded
     FROM open CROSS JOIN LATERAL (
       SELECT task.job, task.ordinal, CASE WHEN \(isForAll) THEN '{}' ELSE ARRAY(\(excludedWorkers)) END AS excluded

@@ -37,10 +37,12 @@ extension PostgresJobStore {
     let (wasHeld, isThere) = try await results.perform { (connection) throws(JobStoreError) in
       let results = try connection.transaction([
         (.lockJob, held), (.lockTask, held), (.publish, held + [digest, .long(result.size)]),
-        (.findMedianPace, task + [.long(lease.epoch), fewest]), (.readyStitch, [job]), (.finishJob, [job]),
+        (.findMedianPace, task + [.long(lease.epoch), fewest]),
+        (.liftIsolation, task + [.long(lease.epoch), .long(Int64(policy.isolation))]), (.readyStitch, [job]),
+        (.finishJob, [job]),
         (.isPublished, task + [.long(lease.epoch), digest]),
       ])
-      return (!results[2].isEmpty, !results[6].isEmpty)
+      return (!results[2].isEmpty, !results[7].isEmpty)
     }
     return wasHeld ? .published : isThere ? .duplicate : .stale
   }

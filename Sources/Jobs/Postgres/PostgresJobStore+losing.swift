@@ -107,6 +107,7 @@ extension Connection {
     ])[2]
     guard var fields = counted.first else { return nil }
     let (failures, kills, releases) = (Int(try fields.long()), Int(try fields.long()), Int(try fields.long()))
+    let suspectsOfJob = Int(try fields.long())
     let task = lease.lease.task
     let message = policy.finalMessage(of: lease.kind, task, failures: failures, kills: kills, lease.worker, failure)
     if let message {
@@ -117,8 +118,9 @@ extension Connection {
     let attempts = failure.end.isSuspect ? suspects : releases
     let backOff = policy.backOff(afterFailure: attempts, jitter: failure.jitter).microseconds
     let isDelayed = failure.end.isSuspect || failure.delaysTask
-    let isIsolated = suspects >= policy.isolation
+    let isIsolated = failure.end.isSuspect && max(suspects, suspectsOfJob) >= policy.isolation
     _ = try run(.keepTask, lease.task + [.long(isDelayed ? backOff : nil), .flag(isIsolated)])
+    if failure.end.isSuspect, suspectsOfJob >= policy.isolation { _ = try run(.isolateJob, [.long(lease.number)]) }
     return nil
   }
 }
@@ -286,7 +288,10 @@ extension Statement {
     "count-failures",
     """
     SELECT count(*) FILTER (WHERE ended_as IN (\(names(\.isCounted)))), count(*) FILTER (WHERE ended_as = 'killed'),
-      count(*) FILTER (WHERE ended_as = 'released')
+      count(*) FILTER (WHERE ended_as = 'released'),
+      (SELECT count(*) FROM sheaf.attempt suspect JOIN sheaf.task open USING (job, ordinal)
+        WHERE suspect.job = $1 AND suspect.ended_as IN (\(names(\.isSuspect))) AND suspect.epoch > open.retried_at
+          AND open.state IN ('waiting', 'ready', 'running'))
     FROM sheaf.attempt JOIN sheaf.task USING (job, ordinal)
     WHERE job = $1 AND ordinal = $2 AND attempt.epoch > task.retried_at
     """)
@@ -305,6 +310,37 @@ extension Statement {
       not_before = coalesce(sheaf.now() + $3 * interval '1 microsecond', not_before),
       is_isolated = is_isolated OR $4
     WHERE job = $1 AND ordinal = $2
+    """)
+
+  /// Isolates what a job is still to begin, which has been ready for no time then. A task that another transaction has
+  /// locked is being granted or ended.
+  fileprivate static let isolateJob = Statement(
+    "isolate-job",
+    """
+    UPDATE sheaf.task SET is_isolated = true, not_before = greatest(not_before, sheaf.now())
+    WHERE job = $1 AND ordinal IN (
+      SELECT ordinal FROM sheaf.task WHERE job = $1 AND state IN ('waiting', 'ready') AND NOT is_isolated
+      FOR UPDATE SKIP LOCKED)
+    """)
+
+  /// After an isolated task was published, by this transaction and not by an earlier one: those of its job that are not
+  /// at fault themselves are no longer isolated.
+  static let liftIsolation = Statement(
+    "lift-isolation",
+    """
+    UPDATE sheaf.task SET is_isolated = false
+    WHERE (job, ordinal) IN (
+      SELECT job, ordinal FROM sheaf.task open
+      WHERE job = (SELECT number FROM sheaf.job WHERE id = $1) AND is_isolated
+        AND state IN ('waiting', 'ready', 'running')
+        AND EXISTS (
+          SELECT FROM sheaf.task WHERE job = (SELECT number FROM sheaf.job WHERE id = $1) AND ordinal = $2
+            AND published_epoch = $3 AND state = 'done' AND is_isolated AND xmin = pg_current_xact_id()::xid)
+        AND $4 > (
+          SELECT count(*) FROM sheaf.attempt
+          WHERE attempt.job = open.job AND attempt.ordinal = open.ordinal AND attempt.epoch > open.retried_at
+            AND ended_as IN (\(names(\.isSuspect))))
+      FOR UPDATE SKIP LOCKED)
     """)
 
   fileprivate static let failTask = Statement(

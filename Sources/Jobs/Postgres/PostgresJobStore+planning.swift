@@ -1,7 +1,9 @@
 // Attempts to plan a job.
 
 extension PostgresJobStore {
-  package func beginPlanning(_ job: JobID, by planner: String) async throws(JobStoreError) -> PlanningStart {
+  package func beginPlanning(
+    _ job: JobID, by planner: String, isAlone: Bool
+  ) async throws(JobStoreError) -> PlanningStart {
     let (policy, planner) = (policy, planner.withoutNul)
     return try await results.perform { (connection) throws(JobStoreError) in
       try connection.transaction { () throws(JobStoreError) in
@@ -15,7 +17,7 @@ extension PostgresJobStore {
           lost = lost.addingReportingOverflow(1).partialValue
           other = nil
         }
-        let start: PlanningStart = lost >= policy.mostLostPlannings ? .failed : .begun
+        let start = policy.planningStart(afterLost: Int(lost), isAlone: isAlone)
         if start == .begun { other = planner }
         _ = try connection.run(
           .recordPlanning, [.long(number), .text(other), .long(policy.lease.microseconds), .int(lost)])

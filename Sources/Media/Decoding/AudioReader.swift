@@ -34,6 +34,7 @@ package final class AudioReader {
     let places = discontinuities.map { [track: $0] } ?? [:]
     var demuxer = try Demuxer(source, name: name, discontinuities: places, movement: movement)
     var stream = try AudioReader.stream(track, of: demuxer, timebase: timebase)
+    try Demuxer.completeFormat(of: stream, in: source, name: name, movement: movement)
     let target = SampleClock.timestamp(of: position, origin: origin, timebase: stream.pointee.time_base, format)
     if let target, AudioReader.canStartAnywhere(stream, of: demuxer.formatName, format: format),
       try demuxer.seek(track, to: target)
@@ -43,6 +44,7 @@ package final class AudioReader {
         // The container's index leads past the position, so the file is read from its head.
         demuxer = try Demuxer(source, name: name, discontinuities: places, movement: movement)
         stream = try AudioReader.stream(track, of: demuxer, timebase: timebase)
+        try Demuxer.completeFormat(of: stream, in: source, name: name, movement: movement)
         hasPacket = false
       }
     }

@@ -8,6 +8,24 @@ extension UnsafeMutablePointer<AVStream> {
     return parameters.sample_rate > 0 && parameters.ch_layout.nb_channels > 0
   }
 
+  /// States the layer of MPEG audio, if libavformat has not looked at a packet: it takes each for layer 3 then, whose
+  /// decoder makes other samples of layer 2.
+  ///
+  /// - Parameter packet: The track's first one, which begins with a frame's header: ISO/IEC 11172-3, 2.4.1.3.
+  /// - Returns: Whether it is another layer than was stated.
+  func completeLayer(from packet: Packet) -> Bool {
+    let (parameters, bytes) = (pointee.codecpar!, packet.pointer.pointee)
+    guard !hasSoundFormat, parameters.pointee.codec_id == AV_CODEC_ID_MP3, bytes.size >= 4, let data = bytes.data,
+      data[0] == 0xFF, data[1] & 0xE0 == 0xE0
+    else { return false }
+    switch data[1] >> 1 & 3 {
+    case 3: parameters.pointee.codec_id = AV_CODEC_ID_MP1
+    case 2: parameters.pointee.codec_id = AV_CODEC_ID_MP2
+    default: return false
+    }
+    return true
+  }
+
   /// States what packets of sound decode to, if libavformat has not found it. What is stated of AAC is lost again when
   /// the next packet is read.
   func completeFormat(from found: SoundFormat) {
@@ -46,11 +64,15 @@ extension Demuxer {
     let demuxer = try Demuxer(source, name: name, movement: movement)
     let own = try demuxer.stream(track)
     demuxer.select { $0 == own }
-    let decoder = try Decoder(own, name: name)
     let (packet, frame) = (try Packet(), try Frame())
-    var isAtEnd = false
+    var (decoder, isAtEnd) = (Decoder?.none, false)
     while !isAtEnd {
       isAtEnd = try !demuxer.read(into: packet, ofTrack: track)
+      if decoder == nil {
+        if !isAtEnd { _ = own.completeLayer(from: packet) }
+        decoder = try Decoder(own, name: name)
+      }
+      guard let decoder else { return }
       try decoder.send(isAtEnd ? nil : packet)
       guard try decoder.receive(frame.pointer) else { continue }
       own.completeFormat(from: try SoundFormat(frame, decodedBy: decoder))

@@ -71,6 +71,7 @@ final class AudioScan {
   /// Packets are added in the file's order.
   func add(_ packet: Packet) throws(MediaError) {
     packetCount += 1
+    if packetCount == 1, stream.completeLayer(from: packet) { head = try Decoder(stream, name: demuxer.name) }
     watch.add(packet)
     if let time = packet.statedTime {
       times = min(time, times?.lowerBound ?? time)...max(time, times?.upperBound ?? time)

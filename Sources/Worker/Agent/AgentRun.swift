@@ -43,6 +43,8 @@ struct AgentRun: Sendable {
   private(set) var moved: UInt64 = 0
   /// When it moved last; the hang limit counts from here.
   var lastMovement: Duration = .zero
+  /// Whether another run may have a process in its place, because it does not move.
+  private(set) var lendsSlot = false
   private var processMoved: UInt64 = 0
   private var nextUploadWait = Self.uploadWaits.first
 
@@ -116,6 +118,15 @@ struct AgentRun: Sendable {
     guard case .working(let phase) = stage else { return nil }
     if phase == .waiting { return isConnected ? lastMovement + max(hangLimit, Self.fetchLimit) : nil }
     return lastMovement + hangLimit
+  }
+
+  /// When it stalls unless it moves before; nil in stages in which a process computes nothing, or is about to end.
+  /// - Parameter limit: How long a run may go without movement.
+  func stalls(after limit: Duration) -> Duration? { stage == .working(.executing) ? lastMovement + limit : nil }
+
+  /// Lends its slot if it stalls, and takes it back once it moves.
+  mutating func lendSlot(after limit: Duration, at now: Duration) {
+    lendsSlot = stalls(after: limit).map { $0 <= now } ?? false
   }
 
   /// What is reported of a run that hangs in this phase. Only a task process that stands still is a failure of the

@@ -10,6 +10,10 @@ struct AgentState: Sendable {
     var slots: Int
     /// A task that does not move for this long is considered hung.
     var hangLimit: Duration = .seconds(60)
+    /// A task that does not move for this long lends its slot to another one: it most likely uses no processor. As many
+    /// slots may be lent as there are. More than `LeasePolicy.stall` with a heartbeat, so that the coordinator does not
+    /// grant another task of the same job for it.
+    var stallLimit: Duration = .seconds(11)
     /// How long running tasks have to finish after `drain`: less than container engines wait before they kill.
     var drainLimit: Duration = .seconds(8)
   }
@@ -64,6 +68,7 @@ struct AgentState: Sendable {
     for run in runs {
       if let hang = run.hangs(after: settings.hangLimit, isConnected: connection != nil) { deadlines.append(hang) }
       if connection != nil, case .postponed(_, _, let until) = run.stage { deadlines.append(until) }
+      if !run.lendsSlot, let stall = run.stalls(after: settings.stallLimit) { deadlines.append(stall) }
     }
     switch departure {
     case .draining(let until), .leaving(let until): deadlines.append(until)
@@ -77,6 +82,7 @@ struct AgentState: Sendable {
     if case .gone = departure { return [] }
     allowForSuspension(at: now)
     var effects = respond(to: event, at: now)
+    for index in runs.indices { runs[index].lendSlot(after: settings.stallLimit, at: now) }
     effects += startQueued(at: now)
     if let connection, departure == nil, freeSlots > connection.advertisedSlots { effects += heartbeat(at: now) }
     effects += depart(at: now)
@@ -141,8 +147,13 @@ struct AgentState: Sendable {
     if departure != nil || paused != nil { return 0 }
     // Results that wait for the network take no slot, until there are more of them than slots: then the network is the
     // slow part, and more work would only fill the disk.
-    let busy = runs.count { $0.hasProcess || $0.stage == .queued }
-    return max(0, settings.slots - busy - max(0, runs.count(where: \.hasResult) - settings.slots))
+    let queued = runs.count { $0.stage == .queued }
+    return max(0, idleSlots - queued - max(0, runs.count(where: \.hasResult) - settings.slots))
+  }
+
+  /// How many processes may be started.
+  private var idleSlots: Int {
+    settings.slots - runs.count(where: \.hasProcess) + min(runs.count(where: \.lendsSlot), settings.slots)
   }
 
   private mutating func take(_ grant: TaskGrant, at now: Duration) -> [AgentEffect] {
@@ -164,9 +175,7 @@ struct AgentState: Sendable {
 
   private mutating func startQueued(at now: Duration) -> [AgentEffect] {
     var effects: [AgentEffect] = []
-    while runs.count(where: \.hasProcess) < settings.slots,
-      let index = runs.firstIndex(where: { $0.stage == .queued })
-    {
+    while idleSlots > 0, let index = runs.firstIndex(where: { $0.stage == .queued }) {
       runs[index].stage = .working(.preparing)
       runs[index].move(at: now)
       effects.append(.start(runs[index].id, runs[index].grant))

@@ -28,7 +28,7 @@ struct MutantPeer: Sendable {
       let randoms = part.map(random)
       try await withoutActuallyEscaping(began) { began in
         let begin = UncheckedBegan(began)
-        try await TestCoordinator.run { coordinator in
+        try await TestCoordinator.run(policy: .neverIsolating) { coordinator in
           try await coordinator.render(2 * part.count)
           try coordinator.keep([7, 7, 7])
           for (number, random) in zip(part, randoms) {

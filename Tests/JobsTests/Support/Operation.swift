@@ -7,7 +7,7 @@ enum Operation: Sendable {
   case submit(NewJob)
   case measure(JobID, build: String, tasks: [NewTask])
   case plan(JobID, build: String, tasks: [NewTask])
-  case beginPlanning(JobID, String)
+  case beginPlanning(JobID, String, isAlone: Bool)
   case endPlanning(JobID, String)
   case replan(JobID)
   case reprobe(JobID, [Int32])
@@ -35,8 +35,8 @@ enum Operation: Sendable {
         return .plain("measured \(try await farm.store.measure(job, build: build, tasks: tasks))")
       case .plan(let job, let build, let tasks):
         return .plain("planned \(try await farm.store.plan(job, build: build, tasks: tasks))")
-      case .beginPlanning(let job, let planner):
-        return .plain("planning \(try await farm.store.beginPlanning(job, by: planner))")
+      case .beginPlanning(let job, let planner, let isAlone):
+        return .plain("planning \(try await farm.store.beginPlanning(job, by: planner, isAlone: isAlone))")
       case .endPlanning(let job, let planner):
         try await farm.store.endPlanning(job, by: planner)
         return .plain("planning ended")

@@ -19,19 +19,25 @@ struct TestDatabase: Sendable {
   /// All tests start at once, and a server has a limited number of connections.
   private static let semaphore = Semaphore(count: 4)
 
-  static func with<Value>(_ body: (TestDatabase) async throws -> Value) async throws -> Value {
+  /// - Parameter isEmpty: Whether it has nothing, in place of the present schema.
+  static func with<Value>(
+    isEmpty: Bool = false, _ body: (TestDatabase) async throws -> Value
+  ) async throws -> Value {
     await semaphore.wait()
     let result: Result<Value, any Error>
-    do { result = .success(try await withoutWaiting(body)) } catch { result = .failure(error) }
+    do { result = .success(try await withoutWaiting(isEmpty, body)) } catch { result = .failure(error) }
     await semaphore.signal()
     return try result.get()
   }
 
-  private static func withoutWaiting<Value>(_ body: (TestDatabase) async throws -> Value) async throws -> Value {
+  private static func withoutWaiting<Value>(
+    _ isEmpty: Bool, _ body: (TestDatabase) async throws -> Value
+  ) async throws -> Value {
     let number = created.add(1, ordering: .relaxed).newValue
     let database = TestDatabase(name: "sheaf_test_\(getpid())_\(number)")
     do {
-      try administer("CREATE DATABASE \(database.name) TEMPLATE template0")
+      let template = isEmpty ? "template0" : try template.get()
+      try administer("CREATE DATABASE \(database.name) TEMPLATE \(template)")
     } catch {
       throw Missing(cause: error.message)
     }
@@ -39,6 +45,15 @@ struct TestDatabase: Sendable {
     do { result = .success(try await body(database)) } catch { result = .failure(error) }
     try administer("DROP DATABASE \(database.name) WITH (FORCE)")
     return try result.get()
+  }
+
+  /// A database with the present schema, which is made once: copying it takes a tenth of the time of its migrations. It
+  /// goes with its server.
+  private static let template = Result { () throws(JobStoreError) in
+    let database = TestDatabase(name: "sheaf_test_\(getpid())_template")
+    try administer("CREATE DATABASE \(database.name) TEMPLATE template0")
+    try Schema.update(try Connection(url: database.url))
+    return database.name
   }
 
   private static func administer(_ command: String) throws(JobStoreError) {

@@ -34,7 +34,7 @@ struct TraceMaker {
   private mutating func planning(_ state: Visible) -> Operation {
     let job = random.pick(state.toPlan) ?? anyJob(state)
     let planner = random.pick(["c1", "c2", "c3\0"]) ?? "c1"
-    return random.chance(20) ? .endPlanning(job, planner) : .beginPlanning(job, planner)
+    return random.chance(20) ? .endPlanning(job, planner) : .beginPlanning(job, planner, isAlone: random.chance(50))
   }
 
   private mutating func rare(_ state: Visible) -> Operation {
