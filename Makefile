@@ -7,7 +7,7 @@ RELEASE := .build/release
 SWIFT_FILES := $(shell git ls-files '*.swift' 2>/dev/null | grep -v '/Generated/')
 C_FILES := $(shell git ls-files '*.c' '*.h' 2>/dev/null)
 
-.PHONY: setup build release demo gallery test lint format bench chaos exactness clean
+.PHONY: setup build release demo gallery test quick lint format bench chaos exactness clean
 
 setup: ## install the system packages that are missing
 	@scripts/install-packages build test
@@ -33,8 +33,15 @@ test: setup ## every test, with a throwaway PostgreSQL; T=Segmenter: those of on
 	swift build --product sheaf
 	swift build --product sheaf-worker
 	# Not --build-tests, which would also compile every tool of every dependency.
-	SHEAF_TEST_ROOM=$(T) swift build --product sheafPackageTests
+	SHEAF_TEST_ROOMS=$(T) swift build --product sheafPackageTests
 	scripts/test $(T)
+
+# The rooms whose tests compute in one process.
+QUICK := CompositionModel,Segmenter,Jobs,Wire,ContentStorage,SystemSupport
+
+quick: ## the tests of what is pure, without ffmpeg, PostgreSQL and other programs
+	SHEAF_TEST_ROOMS=$(QUICK) swift build --product sheafPackageTests
+	scripts/test quick
 
 lint: # swift format does not look at the length of comments
 	@swift format lint --strict $(SWIFT_FILES)
@@ -60,14 +67,15 @@ chaos: release ## the example film on farms on which something fails, as a table
 	@scripts/install-packages test
 	swift build -c release --product TestWorker
 	pg_virtualenv -t -o max_connections=200 -o fsync=off Tests/Chaos/run --seed $(or $(SEED),1) --tries $(or $(TRIES),1)
-	SHEAF_TEST_ROOM=Coordinator swift build --product sheafPackageTests
+	SHEAF_TEST_ROOMS=Coordinator swift build --product sheafPackageTests
 	SHEAF_MUTANTS=$(or $(MUTANTS),100000) SHEAF_SEED=$(or $(SEED),1) \
 	  .build/debug/sheafPackageTests.xctest --testing-library swift-testing --filter '^CoordinatorTests\.MutantTests'
 
 exactness: release ## every frame and sample of films cut from 600 kinds of files, films of every codec, container and cadence, then the time of probing, as tables; SEED=n
 	@scripts/install-packages test
 	swift build --product sheafPackageTests
-	SHEAF_EXACTNESS=$(or $(SEED),1) swift test --skip-build --disable-xctest --filter '^ExactnessTests\.WholeAttack'
+	SHEAF_EXACTNESS=$(or $(SEED),1) swift test --skip-build --disable-xctest \
+	  --filter '^(ExactnessTests\.WholeAttack|FarmTests\.RealMediaTests)'
 	Tests/Cells/run
 	Benchmarks/probe
 

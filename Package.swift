@@ -267,7 +267,8 @@ let package = Package(
   swiftLanguageModes: [.v6]
 )
 
-// `make test T=Segmenter`: the tests of one room alone are built.
-if let room = Context.environment["SHEAF_TEST_ROOM"], !room.isEmpty {
-  package.targets.removeAll { $0.type == .test && $0.name != "\(room)Tests" }
+// `make test T=Segmenter`, `make quick`: the tests of some rooms alone are built.
+if let rooms = Context.environment["SHEAF_TEST_ROOMS"], !rooms.isEmpty {
+  let names = rooms.split(separator: ",").map { "\($0)Tests" }
+  package.targets.removeAll { $0.type == .test && !names.contains($0.name) }
 }

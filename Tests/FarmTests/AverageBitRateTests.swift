@@ -5,15 +5,15 @@ import Testing
 /// is two passes of `ffmpeg` over the same pictures.
 struct AverageBitRateTests {
   private static let rate = 500_000
-  private static let seconds = 16
+  private static let seconds = 8
 
-  /// Eight quiet seconds, and eight busy ones.
+  /// Four quiet seconds, and four busy ones.
   private static func source(_ path: String) async throws {
     _ = try await Command.output(
       "ffmpeg", "-v", "error", "-f", "lavfi", "-i", "mandelbrot=s=320x180:r=25:end_scale=0.3:end_pts=1500", "-f",
       "lavfi",
       "-i", "testsrc2=s=320x180:r=25", "-filter_complex",
-      "[0:v]trim=duration=8,format=yuv420p[a];[1:v]trim=duration=8,format=yuv420p,"
+      "[0:v]trim=duration=4,format=yuv420p[a];[1:v]trim=duration=4,format=yuv420p,"
         + "noise=alls=12:allf=t+u:all_seed=3,rotate=t/9[b];[a][b]concat[v]",
       "-map", "[v]", "-c:v", "ffv1", "-g", "1", path)
   }
@@ -73,7 +73,7 @@ struct AverageBitRateTests {
     for workers in [1, 3] {
       films.append(files.path("film\(workers).mkv"))
       let render = try await Command.sheaf(
-        "render", edit, "-o", films.last ?? "", "--store", files.path("store\(workers)"), "--segment-duration", "4",
+        "render", edit, "-o", films.last ?? "", "--store", files.path("store\(workers)"), "--segment-duration", "2",
         "--workers", "\(workers)"
       ).run()
       try #require(render.status == 0, "\(render.errors)")
@@ -103,7 +103,7 @@ struct AverageBitRateTests {
     let edit = try files.write(Self.document(source, Self.h264(Self.rate)), to: "edit.json")
     let film = files.path("film.mkv")
     let one = try await Command.sheaf(
-      "render", edit, "-o", film, "--store", files.path("one"), "--segment-duration", "4", "--workers", "1"
+      "render", edit, "-o", film, "--store", files.path("one"), "--segment-duration", "2", "--workers", "1"
     ).run()
     try #require(one.status == 0, "\(one.errors)")
 
@@ -126,7 +126,7 @@ struct AverageBitRateTests {
     // Tasks at the same time, in another order, give the same bytes.
     let again = files.path("again.mkv")
     let three = try await Command.sheaf(
-      "render", edit, "-o", again, "--store", files.path("three"), "--segment-duration", "4", "--workers", "3"
+      "render", edit, "-o", again, "--store", files.path("three"), "--segment-duration", "2", "--workers", "3"
     ).run()
     try #require(three.status == 0, "\(three.errors)")
     #expect(FileManager.default.contentsEqual(atPath: film, andPath: again))
@@ -134,7 +134,7 @@ struct AverageBitRateTests {
     // Nothing is measured again for another bit rate.
     let other = try files.write(Self.document(source, Self.h264(2 * Self.rate)), to: "other.json")
     let second = try await Command.sheaf(
-      "render", other, "-o", files.path("other.mkv"), "--store", files.path("one"), "--segment-duration", "4"
+      "render", other, "-o", files.path("other.mkv"), "--store", files.path("one"), "--segment-duration", "2"
     ).run()
     try #require(second.status == 0, "\(second.errors)")
     #expect(one.errors.contains("measuring: measured") && !second.errors.contains("measuring"), "\(second.errors)")

@@ -15,14 +15,14 @@ struct ExactCutTests {
   }
 
   private static let pieces = [
-    Piece(asset: "bottles", file: "bottle-detection.mp4", use: ((5, 1), (9, 1))),
-    Piece(asset: "mpeg2", file: "flower-mpeg2.mpg", use: ((7, 10), (27, 10))),
+    Piece(asset: "bottles", file: "bottle-detection.mp4", use: ((5, 1), (7, 1))),
+    Piece(asset: "mpeg2", file: "flower-mpeg2.mpg", use: ((7, 10), (17, 10))),
     Piece(
-      asset: "phone", file: "../../Examples/media/stream-of-water.webm", use: ((1, 4), (11, 4)), crop: "480:360:80:0",
+      asset: "phone", file: "../../Examples/media/stream-of-water.webm", use: ((1, 4), (6, 4)), crop: "480:360:80:0",
       rate: (30000, 1001)),
-    Piece(asset: "hevc", file: "flower-hevc.mp4", use: ((31, 30), (91, 30))),
-    Piece(asset: "bottles", file: "bottle-detection.mp4", use: ((1, 3), (4, 3))),
-    Piece(asset: "vfr", file: "friday-vfr.mp4", use: ((2, 7), (16, 7)), crop: "320:240:160:60"),
+    Piece(asset: "hevc", file: "flower-hevc.mp4", use: ((31, 30), (61, 30))),
+    Piece(asset: "bottles", file: "bottle-detection.mp4", use: ((1, 3), (5, 6))),
+    Piece(asset: "vfr", file: "friday-vfr.mp4", use: ((2, 7), (9, 7)), crop: "320:240:160:60"),
   ]
 
   private static func document(rate: (Int64, Int64), pieces: [Piece], sound: Bool) -> String {
@@ -64,8 +64,8 @@ struct ExactCutTests {
       shown[crop] = try await FrameHashes.video(film, filter: crop.map { "crop=\($0)" })
     }
     let whole = try #require(shown[nil])
-    // The film's length is 4 + 2 + 2.5 + 2 + 1 + 2 s; ceil(duration / frameDuration) frames.
-    #expect(whole.frames.count == Int((27 * rate.0 + 2 * rate.1 - 1) / (2 * rate.1)))
+    // The film's length is 2 + 1 + 1.25 + 1 + 0.5 + 1 s; ceil(duration / frameDuration) frames.
+    #expect(whole.frames.count == Int((27 * rate.0 + 4 * rate.1 - 1) / (4 * rate.1)))
     var start = (Int64(0), Int64(1))
     for piece in Self.pieces {
       let (source, film) = (try #require(sources[piece.file]), try #require(shown[piece.crop]))

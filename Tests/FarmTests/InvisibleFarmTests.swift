@@ -5,11 +5,12 @@ import Testing
 /// *The farm is invisible*: the same document gives the same bytes, however it was rendered.
 @Suite(.serialized)
 struct InvisibleFarmTests {
-  /// The example film with a seventh of its pixels.
-  private static func smallFilm() throws -> String {
+  /// The example film with a sixteenth of its pixels by default, which an encoder is quick about.
+  static func smallFilm(_ size: String = "[320, 180]") throws -> String {
     try String(contentsOfFile: Place.example("first-film.json"), encoding: .utf8)
       .replacingOccurrences(of: "\"media/", with: "\"\(Place.example("media"))/")
-      .replacingOccurrences(of: "[1280, 720]", with: "[480, 270]")
+      .replacingOccurrences(of: "[1280, 720]", with: size)
+      .replacingOccurrences(of: "\"preset\": \"medium\"", with: "\"preset\": \"veryfast\"")
   }
 
   /// A document's film, cut in several ways.
@@ -40,7 +41,7 @@ struct InvisibleFarmTests {
     let edit = try files.write(
       Self.smallFilm()
         .replacingOccurrences(
-          of: #"{ "codec": "h264", "quality": 21, "preset": "medium" }"#,
+          of: #"{ "codec": "h264", "quality": 21, "preset": "veryfast" }"#,
           with: #"{ "codec": "ffv1", "pixelFormat": "yuv420p" }"#
         )
         .replacingOccurrences(of: "first-film.mp4", with: "first-film.mkv"), to: "edit.json")
@@ -130,7 +131,7 @@ struct InvisibleFarmTests {
     try #require(fetch.status == 0, "\(fetch.errors)")
 
     let expected = try Data(contentsOf: URL(fileURLWithPath: files.path("1.mp4")))
-    #expect(expected.count > 100_000)
+    #expect(expected.count > 50_000)
     for name in ["2.mp4", "4.mp4", "farm.mp4", "killed.mp4"] {
       #expect(try Data(contentsOf: URL(fileURLWithPath: files.path(name))) == expected, "\(name)")
     }

@@ -10,8 +10,9 @@ struct LostDatabaseTests {
     defer { files.remove() }
     let farm = try await Farm(workers: 2, slots: 1)
     defer { farm.stop() }
+    let edit = try files.write(InvisibleFarmTests.smallFilm(), to: "edit.json")
     let submitting = farm.sheaf(
-      "submit", Place.example("first-film.json"), "--wait", "-o", files.path("film.mp4"), "--segment-duration", "1")
+      "submit", edit, "--wait", "-o", files.path("film.mp4"), "--segment-duration", "1")
     async let submitted = submitting.run()
     try await farm.eventually("segments that are being rendered") {
       try await farm.query("SELECT count(*) FROM sheaf.task WHERE kind = 'video' AND state = 'running'") != ["0"]

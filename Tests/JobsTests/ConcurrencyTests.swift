@@ -5,7 +5,7 @@ import Testing
 
 @testable import Jobs
 
-@Suite("Several coordinators at once", .timeLimit(.minutes(10)))
+@Suite("Several coordinators at once", .timeLimit(.minutes(10)), .database)
 struct ConcurrencyTests {
   /// Several stores on one database, one for each coordinator.
   private func coordinators(

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Jobs
 
-@Suite("The connection to PostgreSQL", .timeLimit(.minutes(10)))
+@Suite("The connection to PostgreSQL", .timeLimit(.minutes(10)), .database)
 struct ConnectionTests {
   @Test func anAbsentServerIsUnavailable() async throws {
     await #expect(throws: JobStoreError(.unavailable, "")) {

@@ -4,7 +4,7 @@ import Testing
 
 /// After an update a farm keeps its jobs, the results of its probe tasks and the attempts of its tasks. Jobs that were
 /// being rendered are planned again.
-@Suite("Databases of earlier versions", .timeLimit(.minutes(10)))
+@Suite("Databases of earlier versions", .timeLimit(.minutes(10)), .database)
 struct MigrationTests {
   @Test func aDatabaseOfTheFirstVersionIsBroughtUpToDate() async throws {
     try await TestDatabase.with(isEmpty: true) { database in

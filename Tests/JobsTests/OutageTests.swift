@@ -101,7 +101,7 @@ struct OutageTests {
   }
 
   /// Two coordinators find the same outage: times are moved once.
-  @Test func coordinatorsThatComeBackAtOnceMoveTheTimesOnce() async throws {
+  @Test(.database) func coordinatorsThatComeBackAtOnceMoveTheTimesOnce() async throws {
     try await TestDatabase.with { database in
       var stores: [PostgresJobStore] = []
       for _ in 0..<4 { stores.append(try await PostgresJobStore.connect(url: database.url)) }

@@ -93,7 +93,7 @@ struct ReadingTests {
     }
   }
 
-  @Test(.timeLimit(.minutes(10)))
+  @Test(.timeLimit(.minutes(10)), .database)
   func closingEndsTheStreamsAndRejectsWhatFollows() async throws {
     try await TestDatabase.with { database in
       let postgres = try await PostgresJobStore.connect(url: database.url)

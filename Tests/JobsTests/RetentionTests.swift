@@ -45,7 +45,7 @@ struct RetentionTests {
   }
 
   /// A summary is one row of the job and one of each lease, however many tasks and however large a request there are.
-  @Test func aSummaryReadsNoTask() async throws {
+  @Test(.database) func aSummaryReadsNoTask() async throws {
     try await TestDatabase.with { database in
       let store = try await PostgresJobStore.connect(url: database.url)
       try await store.submitRendering("j1", tasks: .videos(100))
@@ -62,7 +62,7 @@ struct RetentionTests {
   }
 
   /// As many jobs have just ended, and the table has no statistics yet.
-  @Test func whatIsToPlanIsFoundAmongTheOpenJobsAlone() async throws {
+  @Test(.database) func whatIsToPlanIsFoundAmongTheOpenJobsAlone() async throws {
     try await TestDatabase.with { database in
       let store = try await PostgresJobStore.connect(url: database.url)
       let admin = try database.connect()

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Jobs
 
-@Suite("Random traces")
+@Suite("Random traces", .database)
 struct TraceTests {
   /// The same operations leave both stores in the same state, with the same answers and the same hints, after every
   /// step. The seeds are fixed, and a failure names the seed and the step. `SHEAF_TRACE_SEEDS` is how many seeds there

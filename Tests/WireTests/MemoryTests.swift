@@ -5,6 +5,7 @@ import NIOEmbedded
 import NIOPosix
 import SwiftProtobuf
 import Synchronization
+import TestPrograms
 import Testing
 
 @testable import Wire
@@ -199,7 +200,7 @@ private final class RawPeer: Sendable {
   }
 
   /// Peers that announce long frames and send them slowly: a chunk and a document of another client arrive.
-  @Test(arguments: [1000, 1 << 20])
+  @Test(.enabled(if: !QuickTests.areRun, "it waits for a minute"), arguments: [1000, 1 << 20])
   func slowFramesDoNotKeepOthersWaiting(begun: Int) async throws {
     try await withServer(memory: 64 << 20, frameTimeout: .seconds(12)) { server in
       var slow: [RawPeer] = []

@@ -1,4 +1,5 @@
 import Synchronization
+import TestPrograms
 import Testing
 
 @testable import Jobs
@@ -6,6 +7,9 @@ import Testing
 /// The stores, which must all behave alike.
 enum StoreKind: String, CaseIterable, Sendable, CustomTestStringConvertible {
   case memory, postgres
+
+  /// With `make quick` the one that needs no database.
+  static var allCases: [StoreKind] { QuickTests.areRun ? [.memory] : [.memory, .postgres] }
 
   var testDescription: String { rawValue }
 

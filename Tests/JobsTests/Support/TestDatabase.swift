@@ -1,7 +1,14 @@
 import Glibc
 import Synchronization
+import TestPrograms
+import Testing
 
 @testable import Jobs
+
+extension Trait where Self == ConditionTrait {
+  /// Needs a database, and so is no part of `make quick`.
+  static var database: Self { .enabled(if: !QuickTests.areRun, "make quick starts no PostgreSQL") }
+}
 
 /// A database of one test, which is created on the server of the `PG…` environment and dropped after the test.
 struct TestDatabase: Sendable {
