@@ -86,12 +86,7 @@ let package = Package(
     .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
     .target(
       name: "Jobs", dependencies: ["CPostgres", "Digest", "SystemSupport"],
-      resources: [
-        .embedInCode("Migrations/0001_farm.sql"), .embedInCode("Migrations/0002_second_lease.sql"),
-        .embedInCode("Migrations/0003_leases.sql"), .embedInCode("Migrations/0004_sessions.sql"),
-        .embedInCode("Migrations/0005_measuring.sql"), .embedInCode("Migrations/0006_planning.sql"),
-        .embedInCode("Migrations/0007_isolation.sql"),
-      ],
+      resources: [.embedInCode("Migrations/0001_farm.sql")],
       swiftSettings: strict),
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
     .target(

@@ -68,8 +68,8 @@ struct CheckCommand: AsyncParsableCommand {
           }
         } else {
           let plan = try JSONDecoder().decode(PlanReport.self, from: reply.plan)
-          warnings += (plan.damage ?? []).map { Problem(pointer: "", message: $0.text) } + (plan.warnings ?? [])
-          losses = plan.losses ?? []
+          warnings += plan.damage.map { Problem(pointer: "", message: $0.text) } + plan.warnings
+          losses = plan.losses
         }
         (problems, warnings) = (edit.located(problems), edit.located(warnings))
       } catch let failure as CommandFailure where !failure.problems.isEmpty {
@@ -131,9 +131,8 @@ struct PlanCommand: AsyncParsableCommand {
       if let output = named ?? edit.outputPath { problems += edit.replaced(by: output, assets) }
       guard problems.isEmpty else { throw CommandFailure(problems: edit.located(problems)) }
       var report = try JSONDecoder().decode(PlanReport.self, from: reply.plan)
-      report.warnings = report.warnings.map(edit.located)
-      let warnings =
-        (report.damage ?? []).map { Problem(pointer: "", message: $0.text) } + (report.warnings ?? [])
+      report.warnings = edit.located(report.warnings)
+      let warnings = report.damage.map { Problem(pointer: "", message: $0.text) } + report.warnings
       if json.isOn {
         try Console.printJSON(report)
       } else {

@@ -68,7 +68,7 @@ struct LocalFarmOptions: ParsableArguments {
   func configuration() throws -> LocalFarm.Configuration {
     let slots = try Setting.number(workers, "--workers", "SHEAF_WORKERS", in: 1...1024)
     var configuration = try LocalFarm.Configuration(
-      store: try Setting.text(store, "SHEAF_STORE", formerly: "SHEAF_VAULT"), slots: slots.map { Int($0) },
+      store: Setting.text(store, "SHEAF_STORE"), slots: slots.map { Int($0) },
       storeLimit: try Setting.bytes(storeLimit, "--store-limit", "SHEAF_STORE_LIMIT"))
     configuration.workerExecutable = workerExecutable
     return configuration

@@ -95,7 +95,7 @@ struct ServeCommand: AsyncParsableCommand {
       guard let database = Setting.text(database, "SHEAF_DATABASE") else {
         throw ValidationError("name the database with --database or SHEAF_DATABASE, such as postgres://user@host/sheaf")
       }
-      guard let directory = try Setting.text(store, "SHEAF_STORE", formerly: "SHEAF_VAULT") else {
+      guard let directory = Setting.text(store, "SHEAF_STORE") else {
         throw ValidationError("name the content store's folder with --store or SHEAF_STORE, such as /srv/sheaf/store")
       }
       let settings = try settings(token)

@@ -74,19 +74,6 @@ package enum Setting {
     option ?? environment(variable)
   }
 
-  /// The value of an option whose variable had another name in an earlier version. Throws if only the former variable
-  /// is set: to ignore it would mean another value than the one that was meant.
-  package static func text(
-    _ option: String?, _ variable: String, formerly former: String,
-    environment: Environment = ProcessEnvironment.value
-  ) throws(SettingError) -> String? {
-    if let value = text(option, variable, environment: environment) { return value }
-    guard environment(former) == nil else {
-      throw SettingError("\(former) is now \(variable); set \(variable) in its place")
-    }
-    return nil
-  }
-
   /// On if the option is given, or the variable is `1`, `true` or `yes` in any case.
   package static func flag(
     _ option: Bool, _ variable: String, environment: Environment = ProcessEnvironment.value

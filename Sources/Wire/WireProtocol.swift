@@ -3,8 +3,15 @@ package typealias WireMessage = Sheaf_Frame.OneOf_Message
 
 /// Numbers that both ends of a connection obey (`docs/wire.md`).
 package enum WireProtocol {
-  /// Both ends must have the same version.
-  package static let version: UInt32 = 6
+  /// Peers whose versions differ by at most one work together: see `accepts`.
+  package static let version: UInt32 = 1
+
+  /// Whether a peer of another version is understood. The later one of two versions that differ by one has no change
+  /// that the earlier one would misunderstand; whatever it adds, the other leaves out.
+  package static func accepts(_ other: UInt32) -> Bool {
+    other > 0 && max(other, version) - min(other, version) <= 1
+  }
+
   /// The most bytes of content in one `ContentData` or `UploadChunk`. Other messages wait for one of them at most.
   package static let maximumChunk = 256 << 10
   /// How many chunks an uploader may send beyond those that were answered.

@@ -74,7 +74,7 @@ import Testing
     let end = first + max(10, Self.count * kind.share / 100)
     var next = first
     for _ in 0..<Self.mostEnds where next < end {
-      let ended = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
+      let ended = await #expect(processExitsWith: .success) {
         [kind = kind as MutantKind, file = file as String, next = next as Int, end = end as Int] in
         try await MutantProcess.run(kind, next..<end, file)
       }
@@ -85,7 +85,8 @@ import Testing
         if next == first { #expect(kind.isOfPeers || accepted > 0, "only \(accepted) were accepted") }
         return
       }
-      Issue.record("the mutant \(number) of the kind \(kind.rawValue) ended its process")
+      let log = String(decoding: try Data(contentsOf: URL(filePath: file + ".log")).suffix(4000), as: UTF8.self)
+      Issue.record("the mutant \(number) of the kind \(kind.rawValue) ended its process: \(log)")
       next = number + 1
     }
     if next < end { Issue.record("too many mutants of the kind \(kind.rawValue) ended their processes") }
@@ -93,19 +94,29 @@ import Testing
 }
 
 enum MutantProcess {
-  /// The most memory that a mutant may take, and the longest it may last, in seconds.
-  private static let (memory, seconds) = (rlim_t(6 << 30), UInt32(60))
+  /// The most memory that a mutant may take, and the longest that it may compute, in seconds.
+  private static let (memory, seconds) = (rlim_t(6 << 30), 60)
+  /// The longest that a peer may wait, in seconds: more than it takes on any machine, however busy.
+  private static let longestWait: UInt32 = 900
 
   static func run(_ kind: MutantKind, _ numbers: Range<Int>, _ path: String) async throws {
     var limit = rlimit(rlim_cur: memory, rlim_max: memory)
     setrlimit(__rlimit_resource_t(RLIMIT_AS.rawValue), &limit)
     let file = open(path, O_WRONLY)
+    // What a trap reports.
+    dup2(open(path + ".log", O_WRONLY | O_CREAT | O_TRUNC, 0o600), STDERR_FILENO)
     func write(_ number: Int, at place: Int) {
       _ = withUnsafeBytes(of: Int64(number).bigEndian) { pwrite(file, $0.baseAddress, 8, off_t(8 * place)) }
     }
     var count = 0
     try await MutantRun(kind).run(numbers) { number in
-      alarm(seconds)
+      if kind.isOfPeers {
+        alarm(longestWait)
+      } else {
+        setitimer(
+          __itimer_which_t(ITIMER_PROF.rawValue),
+          [itimerval(it_interval: timeval(), it_value: timeval(tv_sec: seconds, tv_usec: 0))], nil)
+      }
       write(number, at: 0)
     } accepted: {
       count += 1

@@ -16,8 +16,8 @@ import Wire
 extension LeasePolicy {
   /// Leases that last longer than a test, so that none is lost because the machine is busy.
   static let unhurried = LeasePolicy(lease: .seconds(600))
-  /// The same, for a job whose tasks are failed without end and yet are to be granted at once.
-  static let neverIsolating = LeasePolicy(lease: .seconds(600), isolation: .max)
+  /// The same, for a job whose tasks may fail without end and are granted all the same.
+  static let withoutEnd = LeasePolicy(lease: .seconds(600), maximumFailures: .max, maximumKills: .max, isolation: .max)
 }
 
 extension Reconnection.Limits {

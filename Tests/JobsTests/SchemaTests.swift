@@ -1,3 +1,4 @@
+import Digest
 import Testing
 
 @testable import Jobs
@@ -10,6 +11,12 @@ struct SchemaTests {
       #expect(migration.name.hasPrefix(String(String(10_000 + migration.version).dropFirst()) + "_"))
       #expect(!migration.script.isEmpty)
     }
+  }
+
+  /// Databases have recorded it: a change to the schema is another file.
+  @Test func theFileOfAReleaseNeverChanges() throws {
+    let file = try #require(Schema.migrations.first)
+    #expect(SHA256Digest.of(file.script).hex == "bd7afd9c5842c2005ce45a813325371e1df9d4b1ce64615aaa3849a28dbff758")
   }
 
   @Test func connectingAgainChangesNothing() async throws {

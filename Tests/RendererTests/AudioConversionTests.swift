@@ -85,6 +85,12 @@ private func read(_ stream: any SampleStream, channels: Int, count: Int, steps: 
     }
   }
 
+  @Test(arguments: ["mono", "1 channels (FL)", "1 channels (LFE)", "1 channels"])
+  func `one channel is at its full level in both of stereo, whatever speaker it is for`(layout: String) {
+    let plan = ChannelPlan(from: AudioFormat(sampleRate: 48000, channels: 1, layout: layout), to: 2)
+    #expect(plan == .mixed(.matrix([1, 1])))
+  }
+
   @Test(arguments: [
     "mono", "stereo", "2.1", "3.0", "quad", "5.0(side)", "5.1", "5.1(side)", "6.1", "7.1", "7.1(wide)", "hexadecagonal",
   ])

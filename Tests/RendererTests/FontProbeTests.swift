@@ -67,7 +67,7 @@ import Testing
       let list = try FontFinder.find(
         FontTask(texts: [FontRequest(text: text, font: font, isBold: false, isItalic: false)])
       ).list
-      return try #require(list.findings?.first)
+      return try #require(list.findings.first)
     }
     for (text, font) in [("Sea 海 😀", "sans-serif"), ("Sea", "dejavu serif")] {
       let found = try findings(text, font)
@@ -86,7 +86,7 @@ import Testing
     let list = try FontFinder.find(
       FontTask(texts: [FontRequest(text: text, font: "DejaVu Serif", isBold: false, isItalic: false)])
     ).list
-    let measure = try #require(list.findings?.first?.measure)
+    let measure = try #require(list.findings.first?.measure)
     let block = try FoundText(StyledText(text: text, font: "DejaVu Serif", size: 80)).block(wrapWidth: 4000)
     #expect(measure.lines.count == 2 && measure.lines[0] > measure.lines[1])
     #expect(abs(measure.lines[0] * 80 - Double(block.size.width)) <= 1.5)

@@ -378,7 +378,7 @@ import Testing
     let encoder = JSONEncoder()
     encoder.outputFormatting = .sortedKeys
     let text = String(decoding: try encoder.encode(layer), as: UTF8.self)
-    #expect(text.hasPrefix(#"{"dissolve":{"from":{"#))
+    #expect(text.hasPrefix(#"{"transition":{"from":{"#))
     #expect(
       text.hasSuffix(#""progress":{"from":0,"over":{"duration":"1","start":"0"},"to":1}}}"#))
     #expect(!text.contains("style") && !text.contains("matte"))

@@ -247,10 +247,10 @@ struct StatusTextTests {
   /// `plan --json` keeps its keys, whatever the names in the program.
   @Test func aPlanIsReadAndShown() throws {
     let json = """
-      {"container":"mov","duration":"8","frames":80,"instructions":[{"background":"#000000","layers":["A"],"range":{"duration":"8","start":"0"}}],\
-      "picture":{"codec":"ffv1","frameDuration":"1/10","height":48,"pixelFormat":"yuv420p","width":64},\
+      {"container":"mov","damage":[],"duration":"8","frames":80,"instructions":[{"background":"#000000","layers":["A"],"range":{"duration":"8","start":"0"}}],\
+      "losses":[],"picture":{"codec":"ffv1","frameDuration":"1/10","height":48,"pixelFormat":"yuv420p","width":64},\
       "segments":[{"action":"encoded","boundary":"the film starts","cost":1,"endFrame":80,"firstFrame":0,"range":{"duration":"8","start":"0"}}],\
-      "sound":{"action":"cached","channels":2,"codec":"aac","sampleRate":48000,"samples":384000}}
+      "sound":{"action":"cached","channels":2,"codec":"aac","sampleRate":48000,"samples":384000},"warnings":[]}
       """
     let plan = try JSONDecoder().decode(PlanReport.self, from: Data(json.utf8))
     #expect(String(decoding: try JSONCoding.encoder.encode(plan), as: UTF8.self) == json)

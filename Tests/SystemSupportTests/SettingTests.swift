@@ -20,17 +20,6 @@ struct SettingTests {
     #expect(Setting.text(nil, "OTHER", environment: { environment[$0] }) == nil)
   }
 
-  @Test
-  func `a variable's former name is refused if it is the only one that is set`() throws {
-    let environment = ["OLD": "a"]
-    #expect(throws: SettingError("OLD is now NEW; set NEW in its place")) {
-      try Setting.text(nil, "NEW", formerly: "OLD", environment: { environment[$0] })
-    }
-    #expect(try Setting.text("o", "NEW", formerly: "OLD", environment: { environment[$0] }) == "o")
-    #expect(try Setting.text(nil, "NEW", formerly: "OLD", environment: { ["OLD": "a", "NEW": "n"][$0] }) == "n")
-    #expect(try Setting.text(nil, "NEW", formerly: "OLD", environment: { _ in nil }) == nil)
-  }
-
   @Test(arguments: [("1", true), ("TRUE", true), ("yes", true), ("0", false), ("no", false), ("on", false)])
   func `a flag is on for 1, true and yes`(value: String, isOn: Bool) {
     #expect(Setting.flag(false, "FLAG", environment: { _ in value }) == isOn)

@@ -39,31 +39,11 @@ struct FramingTests {
     }
   }
 
-  @Test func aFirstFrameWithoutAChecksumIsThatOfAnotherVersionOrDamaged() throws {
-    func first(_ frame: Sheaf_Frame) throws -> Sheaf_Frame {
-      try Sheaf_Frame(first: ByteBuffer(bytes: frame.serializedBytes() as [UInt8]))
-    }
-    func hello(_ version: UInt32) -> Sheaf_Frame {
-      .with { $0.message = .hello(.with { $0.protocolVersion = version }) }
-    }
-    #expect(try first(hello(5)) == hello(5))
-    let refusal = Sheaf_Frame.with { $0.message = .refusal(.with { $0.message = "version 5 is expected" }) }
-    #expect(try first(refusal) == refusal)
-    #expect(throws: WireError.self) { try first(hello(WireProtocol.version)) }
-    // A newer one without checksums, and a number that was damaged.
-    #expect(try first(hello(7)) == hello(7))
-    var changed = try hello(WireProtocol.version).framed()
-    changed.moveReaderIndex(forwardBy: 4)
-    let version = changed.readerIndex + changed.readableBytes - 6
-    #expect(changed.getInteger(at: version, as: UInt8.self) == UInt8(WireProtocol.version))
-    changed.setInteger(UInt8(2), at: version)
-    let error = #expect(throws: WireError.self) { try Sheaf_Frame(first: changed) }
-    #expect(error?.code == .damaged)
-    #expect(throws: WireError.self) { try first(frame("j")) }
-    // And such a version reads a frame that has a checksum.
-    var bytes = try refusal.framed()
-    bytes.moveReaderIndex(forwardBy: 4)
-    #expect(try Sheaf_Frame(serializedBytes: [UInt8](bytes.readableBytesView)).message == refusal.message)
+  @Test func `peers one version of the protocol apart work together`() {
+    let version = WireProtocol.version
+    for other in [version, version + 1] { #expect(WireProtocol.accepts(other)) }
+    #expect(WireProtocol.accepts(version - 1) == (version > 1))
+    for other in [0, version + 2, .max] { #expect(!WireProtocol.accepts(other)) }
   }
 
   @Test func framesComeOutHoweverTheStreamIsCut() throws {

@@ -116,14 +116,14 @@ extension AssetDescription {
       artwork = Artwork(asset: id, track: nil, format: format)
       size = byteCount
     } else {
-      guard let pictures = attachedPictures else {
+      guard let pictures = attachedPictures, let attached = pictures.first else {
         return problem("is no picture and has none; artwork is a PNG or a JPEG file, or a file with such a picture")
       }
       let usable = pictures.filter { Artwork.Format(codec: $0.codec) != nil }
       guard let picture = usable.first(where: { $0.metadata["comment"] == "Cover (front)" }) ?? usable.first,
         let format = Artwork.Format(codec: picture.codec)
       else {
-        return problem("has a picture of the format \(pictures[0].codec); artwork is a PNG or a JPEG picture")
+        return problem("has a picture of the format \(attached.codec); artwork is a PNG or a JPEG picture")
       }
       artwork = Artwork(asset: id, track: picture.index, format: format)
       size = picture.byteCount.map { Int64($0) }

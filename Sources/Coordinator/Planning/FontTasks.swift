@@ -72,7 +72,7 @@ enum FontTasks {
       throw invalid(result)
     }
     var fonts = FoundFonts(texts: Dictionary(zip(texts, list.texts)) { first, _ in first })
-    fonts.findings = Dictionary(zip(texts, list.findings ?? [])) { first, _ in first }
+    fonts.findings = Dictionary(zip(texts, list.findings)) { first, _ in first }
     for font in list.files {
       guard let digest = SHA256Digest(hex: font.digest) else { throw invalid(result) }
       let content = Content(digest: digest, size: font.size)

@@ -52,13 +52,12 @@ package struct PlanReport: Sendable, Hashable, Codable {
   package var audio: Audio?
   package var instructions: [Instruction]
   package var segments: [Segment]
-  /// The damaged frames that the film shows, as far as probing the media has found them. Nil in the plan of a
-  /// coordinator of an earlier version.
-  package var damage: [DamageReport]?
-  /// What can be rendered but is most likely not meant. Nil if an earlier version has planned.
-  package var warnings: [Problem]?
-  /// What of the media is not in the film. Nil if an earlier version has planned.
-  package var losses: [LossReport]?
+  /// The damaged frames that the film shows, as far as probing the media has found them.
+  package var damage: [DamageReport]
+  /// What can be rendered but is most likely not meant.
+  package var warnings: [Problem]
+  /// What of the media is not in the film.
+  package var losses: [LossReport]
   /// Nil if the document has one output. Else the container, the video and the audio are those of the first one with
   /// pictures.
   package var outputs: [OutputReport]?

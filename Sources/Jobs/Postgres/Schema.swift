@@ -9,13 +9,7 @@ enum Schema {
   /// Ascending from 1, without gaps. A released file is never changed, because databases record its checksum: a change
   /// is a new file.
   static let migrations = [
-    Migration(version: 1, name: "0001_farm", script: PackageResources._001_farm_sql),
-    Migration(version: 2, name: "0002_second_lease", script: PackageResources._002_second_lease_sql),
-    Migration(version: 3, name: "0003_leases", script: PackageResources._003_leases_sql),
-    Migration(version: 4, name: "0004_sessions", script: PackageResources._004_sessions_sql),
-    Migration(version: 5, name: "0005_measuring", script: PackageResources._005_measuring_sql),
-    Migration(version: 6, name: "0006_planning", script: PackageResources._006_planning_sql),
-    Migration(version: 7, name: "0007_isolation", script: PackageResources._007_isolation_sql),
+    Migration(version: 1, name: "0001_farm", script: PackageResources._001_farm_sql)
   ]
 
   /// Applies the missing migrations, as one transaction under a lock: of the coordinators that start at once, one does

@@ -14,6 +14,9 @@ package struct WrittenFile: Sendable {
     package var start: Double?
     /// In seconds. Nil: it is not known.
     package var end: Double?
+    /// The end if the duration that was found counts from zero: of a track that begins later and whose edit list cuts
+    /// off its end, libavformat states where it ends, and of others how long its packets are.
+    package var cutEnd: Double?
     /// Set for video tracks only.
     package var picture: FirstPicture?
 
@@ -64,6 +67,7 @@ package struct WrittenFile: Sendable {
       track.start = Self.seconds(stream.pointee.start_time, stream)
       if let length = Self.seconds(stream.pointee.duration, stream), length > 0 {
         track.end = (track.start ?? 0) + length
+        if container.hasEditLists { track.cutEnd = length }
       }
       tracks.append(track)
     }

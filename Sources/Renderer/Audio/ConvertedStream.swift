@@ -172,9 +172,10 @@ enum ChannelPlan: Sendable, Equatable {
       self = .mixed(.matrix(Self.ambisonic(input.channels, to: channels)))
     } else if named == output || (channels == 6 && named == "5.1(side)") {
       self = .same
-    } else if named == SpeakerLayout.mono.rawValue, channels == 2 {
-      // libswresample lowers each side by 3 dB, as a mixing console pans. Heard from both sides, that is quieter than
-      // the same sound in a film of one channel, and than what every editor plays.
+    } else if input.channels == 1, channels == 2 {
+      // Whatever speaker it is for: libswresample takes one channel for mono, and lowers each side by 3 dB, as a mixing
+      // console pans. Heard from both sides, that is quieter than the same sound in a film of one channel, and than
+      // what every editor plays.
       self = .mixed(.matrix(SampleConverter.monoInStereo))
     } else if !named.isEmpty {
       self = .mixed(.layouts(from: named, to: output))

@@ -109,12 +109,12 @@ package struct FontList: Sendable, Hashable, Codable {
   package var files: [File]
   /// By index in `FontTask.texts`.
   package var texts: [TextFonts]
-  /// What is not there, by index in `FontTask.texts`. Nil in a list of an earlier version.
-  package var findings: [FontFindings]?
+  /// What is not there, by index in `FontTask.texts`.
+  package var findings: [FontFindings]
   /// What was asked for after the task's texts: the texts of its captions. Nil: nothing.
   package var textsOfCaptions: [FontRequest]?
 
-  package init(files: [File], texts: [TextFonts], findings: [FontFindings]? = nil) {
+  package init(files: [File], texts: [TextFonts], findings: [FontFindings]) {
     self.files = files
     self.texts = texts
     self.findings = findings
@@ -145,7 +145,7 @@ package struct FontList: Sendable, Hashable, Codable {
   /// Whether this can be the result for these texts: every byte of each has a font, and every font a file.
   package func covers(_ requests: [FontRequest]) -> Bool {
     let digests = Set(files.map(\.digest))
-    return texts.count == requests.count && findings?.count ?? texts.count == texts.count
+    return texts.count == requests.count && findings.count == texts.count
       && files.allSatisfy { $0.size > 0 }
       && zip(texts, requests).allSatisfy { text, request in
         text.fonts.allSatisfy { digests.contains($0.digest) }

@@ -99,12 +99,6 @@ package enum PlannedLayer: Sendable, Hashable, Codable {
   /// picture of a luma transition.
   case transition(from: ClipLayer?, to: ClipLayer?, progress: Ramp, style: TransitionStyle?, matte: Int?)
   case compositor(PlannedCompositor)
-
-  private enum CodingKeys: String, CodingKey {
-    case clip, compositor
-    // The only kind of earlier versions. Under another name every film's dissolves would be rendered again.
-    case transition = "dissolve"
-  }
 }
 
 /// The pictures of a clip in a span. On the segment's clock frame n is at n·frameDuration.

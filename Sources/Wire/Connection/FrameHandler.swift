@@ -235,7 +235,7 @@ final class FrameHandler: ChannelDuplexHandler {
   private func deliver(_ body: ByteBuffer, _ context: ChannelHandlerContext) throws(WireError) {
     switch state {
     case .awaitingFirst(let promise, let deadline):
-      let frame = try Sheaf_Frame(first: body)
+      let frame = try Sheaf_Frame(body: body)
       deadline?.cancel()
       state = .open
       (decoder.limit, share) = rules.later(frame)

@@ -95,27 +95,8 @@ extension Sheaf_Frame {
     }
   }
 
-  /// The first frame of a connection. One without a checksum may come from another version of the protocol, whose
-  /// number the caller refuses.
-  init(first body: ByteBuffer) throws(WireError) {
-    let checked = Result { () throws(WireError) in try body.withoutChecksum() }
-    guard case .failure(let damaged) = checked else {
-      try self.init(message: checked.get())
-      return
-    }
-    do throws(WireError) {
-      try self.init(message: body)
-    } catch {
-      throw body.checksumField == nil ? error : damaged
-    }
-    guard body.checksumField == nil else { throw damaged }
-    switch message {
-    case .hello(let hello) where hello.protocolVersion != WireProtocol.version: break
-    case .welcome(let welcome) where welcome.protocolVersion != WireProtocol.version: break
-    case .refusal: break
-    default: throw damaged
-    }
-  }
+  /// - Parameter body: A frame without its length.
+  init(body: ByteBuffer) throws(WireError) { try self.init(message: body.withoutChecksum()) }
 
   /// - Parameter message: A frame without its length and its checksum.
   init(message: ByteBuffer) throws(WireError) {

@@ -71,7 +71,7 @@ package enum WireClient {
       throw WireError(.closed, "the connection broke: \(reason(error))")
     }
     switch frame.message {
-    case .welcome(let welcome) where welcome.protocolVersion == WireProtocol.version: return welcome
+    case .welcome(let welcome) where WireProtocol.accepts(welcome.protocolVersion): return welcome
     case .welcome(let welcome):
       throw WireError(
         .violation,

@@ -130,7 +130,7 @@ package struct WireServer: Sendable {
     guard case .hello(let hello) = frame.message else {
       throw WireError(.violation, "the first frame must be a hello")
     }
-    guard hello.protocolVersion == WireProtocol.version else {
+    guard WireProtocol.accepts(hello.protocolVersion) else {
       throw WireError(
         .violation,
         "this coordinator uses version \(WireProtocol.version) of the protocol, not \(hello.protocolVersion)")

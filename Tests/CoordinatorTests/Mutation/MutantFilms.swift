@@ -156,7 +156,7 @@ struct MutantPlanning {
     }
     let list = list(of: texts)
     var fonts = FoundFonts(texts: Dictionary(zip(texts, list.texts)) { first, _ in first })
-    fonts.findings = Dictionary(zip(texts, list.findings ?? [])) { first, _ in first }
+    fonts.findings = Dictionary(zip(texts, list.findings)) { first, _ in first }
     fonts.files = [Content(digest: SHA256Digest.of(font), size: Int64(font.count))]
     return fonts
   }

@@ -22,16 +22,23 @@ struct MutantPeer: Sendable {
   }
 
   func run(_ numbers: Range<Int>, random: (Int) -> SeededRandom, began: (Int) -> Void) async throws {
-    for start in stride(from: numbers.lowerBound, to: numbers.upperBound, by: 250) {
+    var next = numbers.lowerBound
+    while next < numbers.upperBound {
       // A coordinator serves many, and its store does not grow without end.
-      let part = start..<min(start + 250, numbers.upperBound)
+      let part = next..<min(next + 250, numbers.upperBound)
       let randoms = part.map(random)
-      try await withoutActuallyEscaping(began) { began in
+      next = try await withoutActuallyEscaping(began) { began in
         let begin = UncheckedBegan(began)
-        try await TestCoordinator.run(policy: .neverIsolating) { coordinator in
+        return try await TestCoordinator.run(policy: .withoutEnd) { coordinator in
           try await coordinator.render(2 * part.count)
           try coordinator.keep([7, 7, 7])
+          var after = part.upperBound
           for (number, random) in zip(part, randoms) {
+            // A failure whose end was changed to that of a wrong document has ended the job: nothing more is granted.
+            if try await coordinator.store.job(TestCoordinator.job)?.state.hasEnded != false {
+              after = number
+              break
+            }
             begin.call(number)
             try await connect(coordinator, number, random)
           }
@@ -46,6 +53,7 @@ struct MutantPeer: Sendable {
                   $0.withTasks = true
                 }))
           }
+          return after
         }
       }
     }
