@@ -112,7 +112,7 @@ import Testing
         try await expectRefusal(coordinator, ByteBuffer(string: "GET / HTTP/1.1\r\n\r\n"), .unavailable, "longer than")
         // Bytes that are no message, with their correct length.
         try await expectRefusal(
-          coordinator, ByteBuffer(bytes: [0, 0, 0, 3, 0xFF, 0xFF, 0xFF]), .unavailable, "not a message")
+          coordinator, ByteBuffer(bytes: [0, 0, 0, 3, 0xFF, 0xFF, 0xFF]), .unavailable, "damaged on its way")
         // Frames that were damaged on their way: the first one, and a later one.
         var damaged = try stream(hello(coordinator, .client) { $0.name = "host" })
         damaged.setInteger(UInt8(ascii: "x"), at: damaged.writerIndex - 6)
