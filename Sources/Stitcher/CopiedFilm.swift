@@ -334,6 +334,9 @@ private struct CopiedTrack {
     if packet.decodingTime - lead >= clipEntry.end { return try endClip() }
     // Pictures that depend on others before the keyframe cannot be decoded.
     if let from = clipEntry.from, packet.pts < from.pts { return }
+    // A player starts at the last keyframe before what is presented. Where only the file says that it is one, as of a
+    // picture whose GOP is open, the pictures after it may not be right.
+    if clip == 0, lastDecoding != nil, packet.pts <= clipEntry.held ?? clipEntry.start { packet.isKeyframe = false }
     guard packet.pts < clipEntry.end else {
       held.append(packet)
       return

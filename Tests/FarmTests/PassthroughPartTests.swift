@@ -57,6 +57,45 @@ struct PassthroughPartTests {
     #expect(try frames(files.path("part.mp4")) == Array(frames(files.path("source.mp4"))[..<21]))
   }
 
+  /// A GOP of x264's own length, and open ones, at whose I pictures a decoder does not begin with the right pictures.
+  @Test(
+    arguments: [
+      ("long", ["-g", "250", "-keyint_min", "250"], ["7.2..7.24", "9.6..11.4", "0.04..9.92"]),
+      (
+        "open",
+        ["-bf", "3", "-x264-params", "open-gop=1:b-pyramid=normal:keyint=10:min-keyint=10:scenecut=0"],
+        ["0.4..0.44", "0.4..0.48", "0.8..0.84", "1.24..1.28", "0.36..0.44", "0.32..1", "1.2..6.4"]
+      ),
+    ], ["mp4", "mov"])
+  func `a part begins with its own pictures however far the keyframe is`(
+    source: (name: String, options: [String], parts: [String]), container: String
+  ) async throws {
+    defer { files.remove() }
+    let film = files.path("\(source.name).mp4")
+    _ = try Tool.ffmpeg(
+      ["-f", "lavfi", "-i", "testsrc2=size=64x48:rate=25:duration=12", "-c:v", "libx264", "-preset", "veryfast"]
+        + ["-sc_threshold", "0"] + source.options + [film])
+    let all = try frames(film)
+    for part in source.parts {
+      let edit = try files.write(
+        """
+        { "sheaf": 1, "assets": { "a": "\(source.name).mp4" },
+          "tracks": [ { "type": "video", "clips": [ { "asset": "a", "use": "\(part)" } ] } ],
+          "export": { "preset": "passthrough", "to": "part.\(container)" } }
+        """, to: "part.json")
+      let result = try await run("render", edit)
+      #expect(result.status == 0, "\(part): \(result.errors)")
+      let ends = bounds(part)
+      #expect(try frames(files.path("part.\(container)")) == Array(all[ends[0]..<ends[1]]), "\(part)")
+    }
+  }
+
+  /// The first picture of a part and the one after its last, at 25 a second.
+  private func bounds(_ part: String) -> [Int] {
+    let dots = part.firstRange(of: "..")!
+    return [part[..<dots.lowerBound], part[dots.upperBound...]].map { Int((25 * Double($0)!).rounded()) }
+  }
+
   @Test func `a range cuts the film as the clips' own ranges would`() async throws {
     defer { files.remove() }
     let (ranged, used) = (files.path("ranged.mp4"), files.path("used.mp4"))

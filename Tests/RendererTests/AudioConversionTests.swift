@@ -118,6 +118,20 @@ private func read(_ stream: any SampleStream, channels: Int, count: Int, steps: 
     }
   }
 
+  /// ffmpeg refuses these: libswresample has no matrix for them.
+  @Test(arguments: [
+    ("2 channels (BL+BR)", "stereo"), ("3 channels (FL+BL+BR)", "2.1"), ("2 channels (LFE+TC)", "stereo"),
+    ("4 channels (BL+BR+SL+SR)", "4.0"), ("4 channels (SL+SR+BL+BR)", "4.0"),
+  ])
+  func `channels without a speaker in front are those of the usual layout of their number`(
+    layout: String, usual: String
+  ) throws {
+    let gains = (1...(Int(layout.prefix(1)) ?? 0)).map { Float($0) * 0.1875 }
+    for channels in [1, 2, 6] {
+      #expect(try downmix(layout, gains, to: channels) == downmix(usual, gains, to: channels), "\(channels)")
+    }
+  }
+
   @Test func `mono is at its full level in both channels of stereo`() throws {
     for gain: Float in [0.3, 0.8125, 1] { #expect(try downmix("mono", [gain], to: 2) == [gain, gain]) }
   }

@@ -55,13 +55,17 @@ package final class SampleConverter {
   convenience init(
     decoded frame: UnsafeMutablePointer<AVFrame>, layout: String, rate targetRate: Int, subject: String
   ) throws(MediaError) {
-    var target = AVChannelLayout()
-    defer { av_channel_layout_uninit(&target) }
+    var (source, target) = (AVChannelLayout(), AVChannelLayout())
+    defer {
+      av_channel_layout_uninit(&source)
+      av_channel_layout_uninit(&target)
+    }
+    try check(av_channel_layout_copy(&source, &frame.pointee.ch_layout), "decoding", subject)
     try check(av_channel_layout_from_string(&target, layout), "decoding", subject)
     let rate = Int(frame.pointee.sample_rate)
     let isMonoInStereo = frame.pointee.ch_layout.nb_channels == 1 && layout == "stereo"
     try self.init(
-      source: &frame.pointee.ch_layout, format: AVSampleFormat(frame.pointee.format), rate: rate, target: &target,
+      source: &source, format: AVSampleFormat(frame.pointee.format), rate: rate, target: &target,
       targetRate: targetRate, options: [], matrix: isMonoInStereo ? Self.monoInStereo : nil, subject: subject)
   }
 
@@ -73,6 +77,13 @@ package final class SampleConverter {
     target: UnsafeMutablePointer<AVChannelLayout>, targetRate: Int, options: [(name: String, value: Double)],
     matrix: [Double]?, subject: String
   ) throws(MediaError) {
+    if matrix == nil, av_channel_layout_compare(source, target) != 0 {
+      for layout in [source, target] where !Self.isMixable(layout.pointee) {
+        let count = layout.pointee.nb_channels
+        av_channel_layout_uninit(layout)
+        av_channel_layout_default(layout, count)
+      }
+    }
     var made: OpaquePointer?
     let result = swr_alloc_set_opts2(
       &made, target, AV_SAMPLE_FMT_FLTP, Int32(clamping: targetRate), source, format, Int32(clamping: rate), 0, nil)
@@ -83,6 +94,20 @@ package final class SampleConverter {
     }
     if let matrix { try check(swr_set_matrix(context, matrix, source.pointee.nb_channels), "converting", subject) }
     try check(swr_init(context), "converting", subject)
+  }
+
+  /// Whether libswresample has a matrix for a layout: its speakers are in the usual order, one is in front, and of a pair
+  /// both are there or none.
+  private static func isMixable(_ layout: AVChannelLayout) -> Bool {
+    guard layout.order == AV_CHANNEL_ORDER_NATIVE else { return layout.order != AV_CHANNEL_ORDER_CUSTOM }
+    func mask(_ channels: [AVChannel]) -> UInt64 { channels.reduce(0) { $0 | 1 << UInt64($1.rawValue) } }
+    let pairs = [
+      [AV_CHAN_FRONT_LEFT, AV_CHAN_FRONT_RIGHT], [AV_CHAN_SIDE_LEFT, AV_CHAN_SIDE_RIGHT],
+      [AV_CHAN_BACK_LEFT, AV_CHAN_BACK_RIGHT], [AV_CHAN_FRONT_LEFT_OF_CENTER, AV_CHAN_FRONT_RIGHT_OF_CENTER],
+    ]
+    let present = layout.u.mask
+    return present & mask([AV_CHAN_FRONT_LEFT, AV_CHAN_FRONT_RIGHT, AV_CHAN_FRONT_CENTER]) != 0
+      && pairs.allSatisfy { [0, mask($0)].contains(present & mask($0)) }
   }
 
   /// libswresample 4.7's defaults, stated so that another version's defaults do not change the output.

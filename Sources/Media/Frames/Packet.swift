@@ -53,7 +53,7 @@ package final class Packet {
   }
 
   /// Whether decoding can start here.
-  package internal(set) var isKeyframe: Bool {
+  package var isKeyframe: Bool {
     get { pointer.pointee.flags & AV_PKT_FLAG_KEY != 0 }
     set {
       if newValue { pointer.pointee.flags |= AV_PKT_FLAG_KEY } else { pointer.pointee.flags &= ~AV_PKT_FLAG_KEY }
@@ -61,7 +61,12 @@ package final class Packet {
   }
 
   /// Whether the packet is decoded for the packets that depend on it, and not presented itself.
-  var isDiscarded: Bool { pointer.pointee.flags & AV_PKT_FLAG_DISCARD != 0 }
+  var isDiscarded: Bool {
+    get { pointer.pointee.flags & AV_PKT_FLAG_DISCARD != 0 }
+    set {
+      if newValue { pointer.pointee.flags |= AV_PKT_FLAG_DISCARD } else { pointer.pointee.flags &= ~AV_PKT_FLAG_DISCARD }
+    }
+  }
 
   package var byteCount: Int { Int(pointer.pointee.size) }
 

@@ -40,8 +40,11 @@ package struct WrittenFile: Sendable {
     case untried
   }
 
-  /// The most packets of a track that are decoded for its first picture.
-  private static let mostPackets = 64
+  /// The most packets of a track that are decoded for its first picture: more than encoders put between two keyframes
+  /// by themselves.
+  private static let mostPackets = 600
+  /// The most bytes of them.
+  private static let mostBytes = 64 << 20
   /// More pictures than any codec decodes ahead of the one that is shown.
   private static let mostReordered = 20
 
@@ -100,15 +103,23 @@ package struct WrittenFile: Sendable {
 
   /// The first packets of a track.
   private struct Head {
-    var packets: [Packet] = []
+    private var packets: [Packet] = []
+    private var byteCount = 0
+    /// Whether one of `packets` is presented.
+    private var reachesShown = false
     /// How many of those that were read are presented.
-    var shown = 0
+    private(set) var shown = 0
     /// The earliest time of these, in ticks.
-    var start: Int64?
+    private(set) var start: Int64?
 
     mutating func add(_ packet: Packet) {
-      if packets.count < mostPackets { packets.append(packet) }
-      guard !packet.isDiscarded, let time = packet.statedTime else { return }
+      let isShown = !packet.isDiscarded && packet.statedTime != nil
+      if packets.isEmpty || packets.count < mostPackets && byteCount < mostBytes {
+        packets.append(packet)
+        byteCount += packet.byteCount
+        reachesShown = reachesShown || isShown
+      }
+      guard isShown, let time = packet.statedTime else { return }
       shown += 1
       start = min(start ?? time, time)
     }
@@ -116,16 +127,14 @@ package struct WrittenFile: Sendable {
     func picture(of stream: UnsafeMutablePointer<AVStream>, name: String) throws(MediaError) -> FirstPicture {
       guard start != nil else { return .missing }
       guard avcodec_find_decoder(stream.pointee.codecpar.pointee.codec_id) != nil else { return .untried }
-      // The first packet suffices, unless it is one field, or damaged in the file that was copied.
-      for packets in [packets.prefix(1), packets[...]] {
-        if try decodes(packets, stream, name) { return .decoded }
-      }
-      return .undecodable
+      // Of pictures that are too far from the keyframe before, it is the keyframe that has to decode.
+      if !reachesShown, let first = packets.first { first.isDiscarded = false }
+      return try decodes(stream, name) ? .decoded : .undecodable
     }
 
-    private func decodes(
-      _ packets: ArraySlice<Packet>, _ stream: UnsafeMutablePointer<AVStream>, _ name: String
-    ) throws(MediaError) -> Bool {
+    /// Whether a picture that is presented comes out, as a reader decodes. The first packet may not suffice: it may not
+    /// be presented, be one field, or be damaged in the file that was copied.
+    private func decodes(_ stream: UnsafeMutablePointer<AVStream>, _ name: String) throws(MediaError) -> Bool {
       let decoder = try Decoder(stream, name: name)
       let frame = try Frame()
       for packet in packets {
