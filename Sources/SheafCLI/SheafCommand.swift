@@ -67,6 +67,7 @@ extension SheafCommand {
   /// Why the first argument is no command; nil if it is one, or an option.
   static func unknownCommand(_ arguments: [String]) -> String? {
     let names = configuration.subcommands.map { $0._commandName } + ["help"]
+    if arguments.first == "help", arguments.count > 1 { return unknownCommand(Array(arguments.dropFirst())) }
     guard let name = arguments.first, !name.hasPrefix("-"), !names.contains(name) else { return nil }
     let isFile = name.contains(".") || name.contains("/")
     let hint = nearest(to: name, among: names).map { "did you mean '\($0)'?" }

@@ -239,6 +239,98 @@ struct CarriedMediaTests {
     #expect(found.map(\.what).contains("attachment"))
   }
 
+  /// Two films of 4 s with a pitch for each of two languages, the second with the tracks in the other order.
+  private func bilingual() throws -> (first: String, swapped: String) {
+    let (first, swapped) = (files.path("first.mp4"), files.path("swapped.mp4"))
+    for (path, sounds) in [(first, [("deu", 440), ("eng", 880)]), (swapped, [("eng", 880), ("deu", 440)])] {
+      let inputs = sounds.flatMap { ["-f", "lavfi", "-i", "sine=\($0.1):d=4"] }
+      let labels = sounds.enumerated().flatMap { ["-metadata:s:a:\($0)", "language=\($1.0)"] }
+      _ = try Tool.ffmpeg(
+        ["-f", "lavfi", "-i", "testsrc2=size=160x120:rate=25:duration=4"] + inputs
+          + ["-map", "0", "-map", "1", "-map", "2", "-c:v", "libx264", "-g", "25", "-bf", "0", "-c:a", "aac"] + labels
+          + ["-disposition:a:0", "default", "-disposition:a:1", "0", "-metadata", "title=A talk", path])
+    }
+    return (first, swapped)
+  }
+
+  /// Joins seconds 0 to 2 of a film and 1 to 3 of another.
+  private func join(_ first: String, _ second: String, to film: String) async throws -> Report {
+    let edit = try files.write(
+      """
+      { "sheaf": 1, "assets": { "x": "\(first)", "y": "\(second)" },
+        "tracks": [ { "type": "video", "sound": true, "clips": [
+          { "asset": "x", "use": "0..2" }, { "asset": "y", "use": "1..3" } ] } ],
+        "export": { "to": "\(film)", "preset": "passthrough" } }
+      """, to: "join.json")
+    let result = try await Command.sheaf("render", edit, "--store", files.path("store"), "--json").run()
+    try #require(result.status == 0, "\(result.errors)")
+    return try JSONDecoder().decode(Report.self, from: Data(result.output.utf8))
+  }
+
+  /// The pitch of a track of sound at 2.5 s, by its crossings of zero in half a second.
+  private func pitch(_ film: String, _ track: Int) throws -> Int {
+    let samples = try Tool.run(
+      "ffmpeg",
+      ["-v", "error", "-ss", "2.5", "-t", "0.5", "-i", film, "-map", "0:a:\(track)", "-ac", "1", "-f", "f32le", "-"]
+    ).output.withUnsafeBytes { bytes in bytes.bindMemory(to: Float.self).map { $0 } }
+    return zip(samples, samples.dropFirst()).count { $0 < 0 && $1 >= 0 } * 2
+  }
+
+  @Test func `a language goes on with the track of that language that the document does not name`() async throws {
+    defer { files.remove() }
+    let (first, swapped) = try bilingual()
+    let film = files.path("join.mp4")
+    // The sound of the second film that players play is English, and German follows nothing.
+    let mixed = try await join(first, swapped, to: film)
+    #expect(mixed.losses?.filter { $0.what == "track" }.map(\.where) == ["/assets/x", "/assets/y"])
+    #expect(mixed.losses?.filter { $0.what == "metadata" }.map(\.where) == ["/assets/x", "/assets/y"])
+    #expect(try probe(film, "-select_streams", "a", "-show_entries", "stream=index").count == 1)
+    let same = try await join(first, first.replacingOccurrences(of: "first", with: "again"), to: film, copying: first)
+    #expect(same.losses?.filter { $0.what == "track" } == [])
+    #expect(try [0, 1].map { try pitch(film, $0) / 20 } == [22, 44])
+  }
+
+  /// As the other, with the second film as a copy of the first.
+  private func join(
+    _ first: String, _ second: String, to film: String, copying original: String
+  ) async throws -> Report {
+    _ = try Tool.ffmpeg("-i", original, "-map", "0", "-c", "copy", "-metadata", "comment=again", second)
+    return try await join(first, second, to: film)
+  }
+
+  @Test func `what only a later file has is listed`() async throws {
+    defer { files.remove() }
+    let (first, _) = try bilingual()
+    let plain = files.path("plain.mp4")
+    _ = try Tool.ffmpeg("-i", first, "-map", "0:v", "-map", "0:a:0", "-c", "copy", "-map_metadata", "-1", plain)
+    let losses = try #require(try await join(plain, first, to: files.path("join.mp4")).losses)
+    #expect(losses.map(\.what) == ["track", "metadata"] && losses.allSatisfy { $0.where == "/assets/y" })
+    #expect(losses.first?.track == 2)
+  }
+
+  @Test func `converted captions keep what their file states of them, and Matroska's timecode is kept`() async throws {
+    defer { files.remove() }
+    let source = files.path("forced.mkv")
+    _ = try Tool.ffmpeg(
+      "-i", try self.source("film.mkv", captions: "subrip"), "-map", "0:v", "-map", "0:s", "-c", "copy",
+      "-disposition:s:0", "default+forced+hearing_impaired", "-timecode", "01:00:00:05", source)
+    for container in ["mp4", "mkv"] {
+      let film = files.path("copy.\(container)")
+      let report = try await copy(source, to: film, #"{ "asset": "a", "use": "1..4" }"#)
+      #expect(report.losses == [])
+      #expect(
+        try probe(
+          film, "-select_streams", "s", "-show_entries",
+          "stream=codec_name:stream_disposition=default,forced,hearing_impaired")
+          == [
+            "stream|codec_name=\(container == "mp4" ? "mov_text" : "subrip")|disposition:default=1|disposition:forced=1|"
+              + "disposition:hearing_impaired=1"
+          ])
+      let codes = try probe(film, "-show_entries", "stream_tags=timecode:format_tags=timecode")
+      #expect(codes.contains { $0.contains("01:00:01:05") }, "\(codes)")
+    }
+  }
+
   /// A screen recording: its only picture is shown for a minute.
   @Test(arguments: ["mp4", "mov", "mkv"]) func `a copy inside a held picture shows the picture for its part`(
     container: String

@@ -4,6 +4,8 @@ public struct CaptionsFormat: Sendable, Hashable, Codable {
   public var header: String
   /// Whether the styles are the author's own, as in a file of ASS or SSA, and not those that a decoder assumes.
   public var hasStyles: Bool
+  /// Whether captions of WebVTT state places on the screen, which no other format has. Nil: they do not.
+  public var hasCueSettings: Bool?
   /// In order of their start.
   public var events: [CaptionEvent]
 

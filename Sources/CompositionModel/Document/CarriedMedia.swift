@@ -70,7 +70,11 @@ extension Lowering {
     let (clips, sound) = (clips.shown(in: range), sound.shown(in: range))
     guard let first = clips.first, let asset = assets[first.asset] else { return (media, []) }
     let kinds = document.export.carried ?? Set(CarriedKind.allCases)
-    let named = Set((clips + sound).filter { $0.asset == first.asset }.map(\.sourceTrack))
+    // By asset.
+    let taken = Dictionary(grouping: clips + sound, by: \.asset).mapValues { Set($0.map(\.sourceTrack)) }
+    let named = taken[first.asset] ?? []
+    // By asset, those that have a place in the film.
+    var found = taken
     if kinds.contains(.tracks) {
       // Of an asset whose sound the document replaces, no other language is carried.
       let hasSound = sound.first?.asset == first.asset
@@ -80,13 +84,14 @@ extension Lowering {
         if track.type == .subtitle, hasCaptions { continue }
         // Sound may be cut elsewhere than its pictures.
         let clips = track.type == .audio ? sound : clips
-        let obstacle = obstacle(to: track, container) ?? obstacle(toJoining: track, clips, container)
+        let obstacle =
+          obstacle(to: track, container) ?? obstacle(toJoining: track, named: taken, clips, container)
         if let obstacle {
           lose(.track, track.index, first.asset, "\(track.title) is left out: \(obstacle)")
           continue
         }
         let carried = clips.compactMap { clip in
-          match(track, of: first.asset, in: clip).map { found in
+          match(track, of: first.asset, in: clip, named: taken).map { found in
             var clip = clip
             (clip.sourceTrack, clip.trackNumber) = (found.index, nil)
             return found.type == .subtitle ? clip : clip.ending(with: found)
@@ -99,8 +104,10 @@ extension Lowering {
           media.tracks.append(
             CompositionTrack(id: "carried\(media.tracks.count + 1)", type: track.type, clips: carried))
         }
-        loseDispositions(track, first.asset, container, kept: isConverted ? [] : container.dispositions)
+        for clip in carried { found[clip.asset, default: []].insert(clip.sourceTrack) }
+        loseDispositions(track, first.asset, container, kept: container.dispositions)
       }
+      loseOthers(clips, sound, found, types)
       for failure in asset.failures ?? [] where !named.contains(failure.index) {
         lose(
           .track, failure.index, first.asset,
@@ -112,10 +119,57 @@ extension Lowering {
         loseDispositions(track, first.asset, container, kept: container.dispositions)
       }
     }
-    carryTimecode(asset, first, kinds, container, types, &media)
+    carryTimecode(asset, clips, kinds, container, types, &media)
     carryAttachments(clips, kinds, container, &media)
     losePictureData(clips, container)
+    if kinds.contains(.metadata), !document.export.metadata.isGiven { loseMetadata(clips + sound) }
     return (media, captions)
+  }
+
+  /// Reports the tracks that other files than the first have and that follow none of it.
+  /// - Parameter found: By asset, the tracks that are in the film.
+  private mutating func loseOthers(
+    _ clips: [Clip], _ sound: [Clip], _ found: [AssetID: Set<Int>], _ types: Set<MediaType>
+  ) {
+    guard let first = clips.first?.asset else { return }
+    var seen: Set<AssetID> = [first]
+    for clip in clips + sound where seen.insert(clip.asset).inserted {
+      let hasSound = sound.contains { $0.asset == clip.asset }
+      let hasCaptions = document.namesCaptions(of: clip.asset)
+      for track in assets[clip.asset]?.tracks ?? []
+      where found[clip.asset]?.contains(track.index) != true && isCarried(track, types, hasSound: hasSound) {
+        if track.type == .subtitle, hasCaptions { continue }
+        lose(
+          .track, track.index, clip.asset,
+          "\(track.title) is left out: no track of '\(first.shortened)', the first file, is carried that it would follow"
+        )
+      }
+    }
+  }
+
+  /// Reports metadata and cover art of files of which a film of several has none.
+  private mutating func loseMetadata(_ clips: [Clip]) {
+    var seen: Set<AssetID> = []
+    let ids = clips.map(\.asset).filter { seen.insert($0).inserted }
+    guard ids.count > 1 else { return }
+    let isArtworkCarried = if case .carried = document.export.artwork { true } else { false }
+    for id in ids {
+      guard let asset = assets[id] else { continue }
+      let names = ["title", "artist", "album", "comment", "copyright", "description"].filter {
+        asset.metadata[$0]?.isEmpty == false
+      }
+      if !names.isEmpty {
+        lose(
+          .metadata, nil, id,
+          "its \(list(names)) \(names.count == 1 ? "is" : "are") left out: the film is of \(ids.count) files, and "
+            + "'carryMetadata' chooses one")
+      }
+      if asset.attachedPictures?.isEmpty == false, isArtworkCarried {
+        lose(
+          .artwork, nil, id,
+          "its cover art is left out: the film is of \(ids.count) files, and 'artwork' chooses a picture")
+      }
+    }
   }
 
   /// Whether a track is one that a film of these types can be expected to have.
@@ -146,10 +200,12 @@ extension Lowering {
   }
 
   /// Why what the clips have of a track cannot be joined. Nil: it can.
-  private func obstacle(toJoining track: TrackDescription, _ clips: [Clip], _ container: Container) -> String? {
+  private func obstacle(
+    toJoining track: TrackDescription, named: [AssetID: Set<Int>], _ clips: [Clip], _ container: Container
+  ) -> String? {
     guard let first = clips.first else { return nil }
     for (index, clip) in clips.enumerated() {
-      guard let found = match(track, of: first.asset, in: clip) else {
+      guard let found = match(track, of: first.asset, in: clip, named: named) else {
         return "'\(clip.asset)' at \(seconds(clip.target.start)) has no such track"
       }
       if track.type == .video || track.type == .audio {
@@ -185,13 +241,26 @@ extension Lowering {
   }
 
   /// The track of a clip's asset that follows a track of the first clip's asset: itself, or the one in the same place
-  /// among those of its type.
-  private func match(_ track: TrackDescription, of first: AssetID, in clip: Clip) -> TrackDescription? {
+  /// among those of its type and its language that the document does not name. Tracks without a language follow any.
+  /// - Parameter named: By asset, the tracks that the document names.
+  private func match(
+    _ track: TrackDescription, of first: AssetID, in clip: Clip, named: [AssetID: Set<Int>]
+  ) -> TrackDescription? {
     if clip.asset == first { return track }
-    guard let place = assets[first]?.tracks.filter({ $0.type == track.type }).firstIndex(of: track),
-      let others = assets[clip.asset]?.tracks.filter({ $0.type == track.type }), others.indices.contains(place)
+    func others(of asset: AssetID) -> [TrackDescription] {
+      (assets[asset]?.tracks ?? []).filter {
+        $0.type == track.type && named[asset]?.contains($0.index) != true
+      }
+    }
+    let (own, found) = (others(of: first), others(of: clip.asset))
+    let (sameOwn, same) = (
+      own.filter { $0.language == track.language }, found.filter { $0.language == track.language }
+    )
+    if let place = sameOwn.firstIndex(of: track), same.indices.contains(place) { return same[place] }
+    guard let place = own.firstIndex(of: track), found.indices.contains(place),
+      track.language == nil || found[place].language == nil
     else { return nil }
-    return others[place]
+    return found[place]
   }
 
   /// Captions that are stored in another way in the output.
@@ -200,18 +269,29 @@ extension Lowering {
     let label = TrackLabel(language: track.language, title: track.storedTitle)
     var description = CaptionTrack(label: label, isDefault: track.isEnabled)
     description.id = "carried \(track.index)"
+    description.characteristics = track.characteristics
     return Captions(
       asset: clip.asset, sourceTrack: clip.sourceTrack, start: shift ?? .zero, source: clip.source,
       use: .track(description))
   }
 
   private mutating func carryTimecode(
-    _ asset: AssetDescription, _ clip: Clip, _ kinds: Set<CarriedKind>, _ container: Container,
+    _ asset: AssetDescription, _ clips: [Clip], _ kinds: Set<CarriedKind>, _ container: Container,
     _ types: Set<MediaType>, _ media: inout CarriedMedia
   ) {
+    guard let clip = clips.first else { return }
     let track = asset.tracks.first { $0.index == clip.sourceTrack && $0.type == .video }
     let hasTimecode = track?.timecode != nil || asset.tracks.contains(where: \.isTimecode)
-    guard kinds.contains(.timecode), hasTimecode, types.contains(.video) else { return }
+    guard kinds.contains(.timecode), types.contains(.video) else { return }
+    guard hasTimecode else {
+      var seen: Set<AssetID> = []
+      for clip in clips where self.track(of: clip)?.timecode != nil && seen.insert(clip.asset).inserted {
+        lose(
+          .timecode, clip.sourceTrack, clip.asset,
+          "the timecode is left out: a film states that of its first picture, which has none")
+      }
+      return
+    }
     guard let track, track.timecode != nil else {
       return lose(.timecode, nil, clip.asset, "the timecode is left out: it is not of the track that is copied")
     }
@@ -241,14 +321,24 @@ extension Lowering {
 
   /// Reports what the file states of its pictures and the container does not.
   private mutating func losePictureData(_ clips: [Clip], _ container: Container) {
-    guard let clip = clips.first,
-      let track = assets[clip.asset]?.tracks.first(where: { $0.index == clip.sourceTrack }), let video = track.video
-    else { return }
-    if video.cleanAperture != nil, !container.hasEditLists {
+    guard let first = clips.first else { return }
+    var seen: Set<[String]> = []
+    for clip in clips where seen.insert([clip.asset, "\(clip.sourceTrack)"]).inserted {
+      guard let track = track(of: clip), let aperture = track.video?.cleanAperture else { continue }
+      let reason: String
+      if !container.hasEditLists {
+        reason = "\(container) has none"
+      } else if let other = clips.first(where: { self.track(of: $0)?.video?.cleanAperture != aperture }) {
+        reason = "that of '\(other.asset.shortened)' is another, and a film has one"
+      } else {
+        continue
+      }
       lose(
         .cleanAperture, track.index, clip.asset,
-        "the clean aperture of \(track.title) is left out: \(container) has none, and players show all of its pictures")
+        "the clean aperture of \(track.title) is left out: \(reason), and players show all of its pictures")
     }
+    let clip = first
+    guard let track = track(of: clip), let video = track.video else { return }
     // libavformat writes it into these alone.
     if video.hasDolbyVision == true, container != .mp4, container != .mkv {
       lose(
@@ -256,6 +346,10 @@ extension Lowering {
         "the configuration of Dolby Vision of \(track.title) is left out, and players show its pictures without it: it "
           + "can be stored in mp4 and mkv, not in \(container)")
     }
+  }
+
+  private func track(of clip: Clip) -> TrackDescription? {
+    assets[clip.asset]?.tracks.first { $0.index == clip.sourceTrack }
   }
 
   private mutating func loseDispositions(
@@ -272,7 +366,8 @@ extension Lowering {
     for caption in captions where container != .mkv {
       guard case .track = caption.use,
         let track = assets[caption.asset]?.tracks.first(where: { $0.index == caption.sourceTrack }),
-        track.captions?.hasStyles == true, seen.insert([caption.asset, "\(track.index)"]).inserted
+        track.captions?.hasStyles == true || track.captions?.hasCueSettings == true,
+        seen.insert([caption.asset, "\(track.index)"]).inserted
       else { continue }
       lose(
         .captionStyle, track.index, caption.asset,
@@ -327,31 +422,6 @@ extension TrackDescription {
 
   /// A movie's track of the titles of chapters.
   var isChapterList: Bool { type == .metadata && formatTag == "text" }
-
-  /// That of the first picture, such as `01:00:00:00`.
-  public var timecode: String? { metadata["timecode"] ?? metadata["TIMECODE"] }
-
-  /// For people. Nil: none that an author has given.
-  public var storedTitle: String? { Self.title(in: metadata) }
-
-  /// In what a file states of a track.
-  package static func title(in metadata: [String: String]) -> String? {
-    if let title = metadata["title"], !title.isEmpty { return title }
-    guard let name = metadata["handler_name"], !name.isEmpty, !handlers.contains(name), !name.hasPrefix("Core Media")
-    else { return nil }
-    return name
-  }
-
-  /// What programs write where they have no title.
-  private static let handlers: Set<String> = [
-    "VideoHandler", "SoundHandler", "SubtitleHandler", "DataHandler", "TimeCodeHandler", "TextHandler",
-    "GPAC ISO Video Handler",
-    "GPAC ISO Audio Handler", "Apple Video Media Handler", "Apple Sound Media Handler",
-    "Mainconcept Video Media Handler",
-    "Mainconcept MP4 Video Media Handler", "Mainconcept MP4 Sound Media Handler",
-    "#Mainconcept MP4 Sound Media Handler",
-    "VideoHandle", "SoundHandle", "ISO Media file produced by Google Inc.",
-  ]
 }
 
 extension Container {

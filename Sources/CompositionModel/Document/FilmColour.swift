@@ -56,7 +56,8 @@ extension DocumentReader {
 
 extension Lowering {
   /// The film's tags: the document's `color`, or those of the first clip. Where the film is of high definition and the
-  /// clip in BT.601, or the film in H.264 and the clip in HDR, they are those of BT.709.
+  /// clip in BT.601, where it is smaller and the clip an untagged one of high definition, and where the film is in H.264
+  /// and the clip in HDR, they are those of BT.709.
   /// - Parameters:
   ///   - first: The clip that decides. Nil: the film has none.
   ///   - size: Of the film. Nil: not known yet; it never makes a film HDR.
@@ -69,7 +70,7 @@ extension Lowering {
     let location = colour.chromaLocation
     if let color = document.videoComposition.color {
       colour = color
-    } else if isMadeSDR(colour) || size?.isHighDefinition == true && first?.isInBT601 == true {
+    } else if isMadeSDR(colour) || size.map({ first?.changesDefinition(in: $0) == true }) == true {
       colour = FilmColour.bt709.tags
     }
     colour.chromaLocation = location
@@ -93,7 +94,8 @@ extension Lowering {
   /// A film that is in SDR because of its codec, and how it would be in HDR.
   func addMadeSDR(_ edit: Edit, to warnings: inout ProblemList) {
     let formats = shownAssets.map(\.video)
-    guard let video = edit.export.video, let first = formats.first(where: { !$0.isStill }) ?? formats.first,
+    guard let video = edit.export.video, document.videoComposition.toneMapping == nil,
+      let first = formats.first(where: { !$0.isStill }) ?? formats.first,
       !first.isRGB, isMadeSDR(first.colour), let range = first.colour.highDynamicRange
     else { return }
     let name: FilmColour = TransferFunction(tag: first.colour.transfer) == .pq ? .hdr10 : .hlg

@@ -95,7 +95,9 @@ public struct TextMeasure: Sendable, Hashable, Codable {
     var count = 0.0
     for (index, line) in lines.enumerated() {
       let length = line * text.size + (characters.indices.contains(index) ? characters[index] : 0) * spacing
-      let parts: Double = max(1, (length / Double(max(1, width))).rounded(.up))
+      // A line is wrapped between characters at the most.
+      let most = characters.indices.contains(index) ? max(1, characters[index]) : 1
+      let parts: Double = min(most, max(1, (length / Double(max(1, width))).rounded(.up)))
       widest = max(widest, length / parts)
       count += parts
     }

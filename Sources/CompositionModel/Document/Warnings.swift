@@ -67,11 +67,11 @@ extension Lowering {
 
   /// A movie's track of chapters has no gap at its start (QuickTime File Format, "Chapter Lists").
   private func addLateChapter(_ edit: Edit, to warnings: inout ProblemList) {
-    guard let first = edit.export.chapters?.first, .zero < first.range.start, !document.export.chapters.isEmpty,
+    guard let first = edit.export.chapters?.first, .zero < first.range.start,
       [.mp4, .mov, .m4v, .m4a].contains(edit.export.container)
     else { return }
     warnings.add(
-      document.export.pointer.key("chapters"),
+      document.export.chapters.isEmpty ? document.export.pointer : document.export.pointer.key("chapters"),
       "in \(edit.export.container) the first chapter is shown from the start of the film, not from \(first.range.start) s; "
         + "add one at 0")
   }

@@ -107,6 +107,8 @@ public struct CaptionTrack: Sendable, Hashable, Codable {
   public var label: TrackLabel
   /// Whether players show it without being asked.
   public var isDefault: Bool
+  /// libavformat's names of what else the file states of the track, such as `forced`. Nil: nothing.
+  public var characteristics: [String]?
 
   public init(label: TrackLabel = TrackLabel(), isDefault: Bool = false) {
     self.label = label

@@ -197,6 +197,15 @@ extension VideoFormat {
   /// Whether its colours are those of BT.601, by its tags or for want of them by its size.
   package var isInBT601: Bool { !isRGB && colour.isInBT601(lines: isStill ? nil : size.height) }
 
+  /// Whether players would take the colours of a film of this size for others if it had the tags of this video, its
+  /// first: it is in BT.601 and the film of high definition, or it is of high definition, has no tags, and the film is
+  /// not of high definition.
+  func changesDefinition(in film: PixelSize) -> Bool {
+    if film.isHighDefinition { return isInBT601 }
+    return !isRGB && !isStill && size.isHighDefinition && colour.primaries == nil && colour.matrix == nil
+      && TransferFunction(tag: colour.transfer)?.isHDR != true
+  }
+
   /// Whether it is taken for BT.601 in a film: it has no primaries, and the film is of BT.709 and high definition.
   package func isTakenForBT601(in film: ColourTags, _ size: PixelSize) -> Bool {
     !isRGB && colour.isTakenForBT601(lines: isStill ? nil : self.size.height, in: film, filmLines: size.height)

@@ -50,6 +50,9 @@ struct Timecode: Sendable, Hashable {
 }
 
 extension TrackDescription {
+  /// That of the first picture, such as `01:00:00:00`.
+  public var timecode: String? { metadata["timecode"] ?? metadata["TIMECODE"] }
+
   /// The timecode of the picture that is shown at a time of the asset. Nil: the track has none.
   package func timecode(at time: MediaTime) throws(TimeError) -> String? {
     guard let text = timecode, let rate = try video?.nominalFrameRate.exact, let code = Timecode(text, rate: rate)
@@ -59,5 +62,15 @@ extension TrackDescription {
     let elapsed = try time.exact - range.start.exact
     guard elapsed > .zero else { return text }
     return try code.advanced(by: elapsed, rate: rate).text
+  }
+}
+
+extension AssetDescription {
+  /// Has the first track of pictures state the timecode that the file states as a whole, as Matroska files do.
+  package mutating func placeTimecode() {
+    guard let code = metadata["timecode"] ?? metadata["TIMECODE"],
+      let index = tracks.firstIndex(where: { $0.type == .video }), tracks[index].timecode == nil
+    else { return }
+    tracks[index].metadata["timecode"] = code
   }
 }

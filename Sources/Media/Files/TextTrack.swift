@@ -57,6 +57,9 @@ extension MuxerFile {
     }
     stream.pointee.time_base = AVRational(num: 1, den: 1000)
     stream.pointee.disposition = text.description.isDefault ? AV_DISPOSITION_DEFAULT : 0
+    for name in text.description.characteristics ?? [] {
+      stream.pointee.disposition |= max(0, av_disposition_from_string(name))
+    }
     state(text.description.label, of: stream)
   }
 

@@ -93,6 +93,7 @@ package enum AssetProbe {
     let zero = isMovie && !isFragmented && isPlacedByEdits ? .zero : try earliestStart(findings)
     var description = try finish(&findings, zero: zero, scripts, hasMedia: hasMedia, demuxer)
     if !failures.isEmpty { description.failures = failures }
+    if demuxer.formatName.hasPrefix("matroska") { description.placeTimecode() }
     description.byteCount = source.byteCount
     description.attachedPictures = attachedPictures(demuxer)
     description.attachments = attachments(demuxer)

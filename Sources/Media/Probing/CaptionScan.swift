@@ -11,6 +11,7 @@ final class CaptionScan {
   private let timebase: AVRational
   private let name: String
   private let hasStyles: Bool
+  private var hasCueSettings = false
   private let codec: String
   /// Whether a caption that ends at its start, or before, is shown at no time: the end is written in the file. In
   /// others it is one without an end.
@@ -50,6 +51,10 @@ final class CaptionScan {
   /// Throws `.damaged` for a caption that cannot be decoded, such as text that is not UTF-8, and `.tooLarge`.
   func add(_ packet: Packet) throws(MediaError) {
     guard packet.pts != sheaf_no_pts else { return }
+    var length = 0
+    if av_packet_get_side_data(packet.pointer, AV_PKT_DATA_WEBVTT_SETTINGS, &length) != nil, length > 0 {
+      hasCueSettings = true
+    }
     // A place on a screen of unknown size, which SRT may have, is not used.
     av_packet_free_side_data(packet.pointer)
     var subtitle = AVSubtitle()
@@ -110,7 +115,9 @@ final class CaptionScan {
       if start < end { found.append(CaptionEvent(start: start, end: end, fields: event.fields)) }
     }
     let order = found.indices.sorted { (found[$0].start, $0) < (found[$1].start, $1) }
-    return CaptionsFormat(header: format.header, hasStyles: hasStyles, events: order.map { found[$0] })
+    var captions = CaptionsFormat(header: format.header, hasStyles: hasStyles, events: order.map { found[$0] })
+    if hasCueSettings { captions.hasCueSettings = true }
+    return captions
   }
 
   /// For each event the start of the next one in the file that starts later. Nil: there is none.

@@ -65,9 +65,15 @@ enum PassthroughPlanner {
     guard let place = task.tracks.firstIndex(where: { $0.type == .video && $0.isCarried == nil }),
       let track = edit.composition.tracks.first(where: { $0.type == .video && !$0.clips.isEmpty })
     else { return }
-    guard let first = try clips(of: track, in: edit, sources).first else { return }
+    let clips = try clips(of: track, in: edit, sources)
+    guard let first = clips.first else { return }
     let source = try sources.track(of: first).track
-    if edit.export.container.hasEditLists { task.tracks[place].cleanAperture = source.video?.cleanAperture }
+    var apertures: Set<PixelRect?> = []
+    for clip in clips { apertures.insert(try sources.track(of: clip).track.video?.cleanAperture) }
+    // A film has one for all of its pictures.
+    if edit.export.container.hasEditLists, apertures.count == 1 {
+      task.tracks[place].cleanAperture = source.video?.cleanAperture
+    }
     if edit.export.carried?.hasTimecode == true {
       task.tracks[place].timecode = try mapErrors(to: PlanError.time("the timecode")) { () throws(TimeError) in
         try source.timecode(at: first.source.start)

@@ -169,7 +169,7 @@ import Testing
       let video = try #require(try CompositionModelTests.lowered(text, assets: assets).export.video)
       // A video without tags is in BT.601 by its lines.
       let isUntaggedHD = first == ColourTags() && size.height >= 720
-      var right = isHigh && isInBT601 && !isUntaggedHD ? Self.bt709 : first
+      var right = isHigh && isInBT601 && !isUntaggedHD || isUntaggedHD && !isHigh ? Self.bt709 : first
       right.chromaLocation = "topleft"
       #expect(video.colour == right, "\(size) in \(shown ?? "its size")")
     }

@@ -220,7 +220,7 @@ import Testing
     (#""x": 100, "y": 100, "size": 100"#, nil), (#""x": 1000, "y": 680, "size": 100"#, "bottom"),
     (#""x": -60, "y": 10, "size": 100"#, "left"), (#""x": 0, "y": 0, "size": 700, "width": 4000"#, "right"),
     (#""anchor": "center", "size": 72"#, nil), (#""anchor": "top", "inset": 8, "size": 800"#, "bottom"),
-    (#""x": 1290, "y": 0, "size": 100"#, "never seen"),
+    (#""x": 1290, "y": 0, "size": 100"#, "never seen"), (#""x": 1270, "y": 0, "size": 100"#, "right"),
   ])
   func `a text that is cut off`(_ style: String, _ words: String?) throws {
     let text = film(
