@@ -55,9 +55,9 @@ extension DocumentReader {
 }
 
 extension Lowering {
-  /// The film's tags: the document's `color`, or those of the first clip. Where the film is of high definition and the
-  /// clip in BT.601, where it is smaller and the clip an untagged one of high definition, and where the film is in H.264
-  /// and the clip in HDR, they are those of BT.709.
+  /// The film's tags: the document's `color`, or those of the first clip. Those of BT.709 where the film is of high
+  /// definition and the clip in BT.601, where it is smaller and the clip an untagged one of high definition, and where
+  /// the film is in H.264 and the clip in HDR.
   /// - Parameters:
   ///   - first: The clip that decides. Nil: the film has none.
   ///   - size: Of the film. Nil: not known yet; it never makes a film HDR.

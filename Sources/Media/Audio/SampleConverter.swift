@@ -96,8 +96,8 @@ package final class SampleConverter {
     try check(swr_init(context), "converting", subject)
   }
 
-  /// Whether libswresample has a matrix for a layout: its speakers are in the usual order, one is in front, and of a pair
-  /// both are there or none.
+  /// Whether libswresample has a matrix for a layout: its speakers are in the usual order, one is in front, and of a
+  /// pair both are there or none.
   private static func isMixable(_ layout: AVChannelLayout) -> Bool {
     guard layout.order == AV_CHANNEL_ORDER_NATIVE else { return layout.order != AV_CHANNEL_ORDER_CUSTOM }
     func mask(_ channels: [AVChannel]) -> UInt64 { channels.reduce(0) { $0 | 1 << UInt64($1.rawValue) } }

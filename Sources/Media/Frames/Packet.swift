@@ -64,7 +64,8 @@ package final class Packet {
   var isDiscarded: Bool {
     get { pointer.pointee.flags & AV_PKT_FLAG_DISCARD != 0 }
     set {
-      if newValue { pointer.pointee.flags |= AV_PKT_FLAG_DISCARD } else { pointer.pointee.flags &= ~AV_PKT_FLAG_DISCARD }
+      let others = pointer.pointee.flags & ~AV_PKT_FLAG_DISCARD
+      pointer.pointee.flags = newValue ? others | AV_PKT_FLAG_DISCARD : others
     }
   }
 
