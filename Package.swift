@@ -154,7 +154,7 @@ let package = Package(
 
     // What several test targets share: programs that they start, temporary folders, a random generator.
     .target(
-      name: "TestPrograms", dependencies: ["SystemSupport"], path: "Tests/TestPrograms", exclude: ["fork-server.c"],
+      name: "TestPrograms", dependencies: ["Digest", "SystemSupport"], path: "Tests/TestPrograms", exclude: ["fork-server.c"],
       swiftSettings: strict + optimisedSwift),
     .testTarget(
       name: "CompositionModelTests", dependencies: ["CompositionModel", "TestPrograms"], swiftSettings: strict),

@@ -1,5 +1,4 @@
 public import Foundation
-import Synchronization
 
 /// Programs that tests run to their end. `ffmpeg` and `ffprobe` are the independent reference for what Sheaf reads and
 /// writes.
@@ -38,50 +37,24 @@ public enum Tool {
       log: String(decoding: try Data(contentsOf: folder.url.appendingPathComponent("log")), as: UTF8.self))
   }
 
-  /// Runs a program that must end with 0; throws what it wrote to its standard error otherwise.
+  /// Runs a program that must end with 0; throws what it wrote to its standard error otherwise. What ffmpeg and ffprobe
+  /// make of the same files by the same arguments is kept (`MadeMedia`): their start takes longer than most of it.
   public static func run(_ program: String, _ arguments: [String]) throws -> Result {
+    let made = try MadeMedia(program, arguments)
+    if let output = try made?.restored() { return Result(status: 0, output: output, log: "") }
     let result = try result(of: program, arguments)
     guard result.status == 0 else {
       throw Failure(
         description: "\(program) \(arguments.joined(separator: " ")) ended with \(result.status): \(result.log)")
     }
+    if result.log.isEmpty { try made?.keep(result.output) }
     return result
   }
 
   /// Runs ffmpeg and returns what it writes to its standard output.
-  ///
-  /// What it makes of sources of libavfilter alone is made once in a process: the start of ffmpeg takes longer than
-  /// most of these files.
   @discardableResult
   public static func ffmpeg(_ arguments: [String]) throws -> Data {
-    func run() throws -> Data {
-      try Self.run("ffmpeg", ["-v", "error", "-nostdin", "-y", "-bitexact"] + arguments).output
-    }
-    guard let target = arguments.last, let key = Self.generated(arguments) else { return try run() }
-    if let made = made.withLock({ $0[key] }) {
-      if target == "-" { return made }
-      try made.write(to: URL(filePath: target))
-      return Data()
-    }
-    let output = try run()
-    let bytes = target == "-" ? output : try Data(contentsOf: URL(filePath: target))
-    if bytes.count <= 4 << 20 { made.withLock { $0[key] = bytes } }
-    return output
-  }
-
-  /// By what `generated` returns.
-  private static let made = Mutex<[[String]: Data]>([:])
-
-  /// The arguments with the file's extension in place of its name, if they name no other file and ffmpeg generates what
-  /// it reads.
-  private static func generated(_ arguments: [String]) -> [String]? {
-    guard let target = arguments.last, target == "-" || target.hasPrefix("/"), !target.contains("%") else { return nil }
-    let inputs = arguments.indices.filter { arguments[$0] == "-i" }
-    let files = ["file", "movie=", FileManager.default.temporaryDirectory.path]
-    guard !inputs.isEmpty, inputs.allSatisfy({ $0 >= 2 && arguments[$0 - 2...$0 - 1] == ["-f", "lavfi"] }),
-      !arguments.dropLast().contains(where: { argument in files.contains { argument.contains($0) } })
-    else { return nil }
-    return arguments.dropLast() + [target == "-" ? target : URL(filePath: target).pathExtension]
+    try run("ffmpeg", ["-v", "error", "-nostdin", "-y", "-bitexact"] + arguments).output
   }
 
   @discardableResult
