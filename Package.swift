@@ -48,7 +48,8 @@ let package = Package(
   targets: [
     // Pure: no C, no I/O.
     .target(name: "CompositionModel", swiftSettings: strict),
-    .target(name: "Segmenter", dependencies: ["CompositionModel"], swiftSettings: strict),
+    .target(name: "RenderTasks", dependencies: ["CompositionModel"], swiftSettings: strict),
+    .target(name: "Segmenter", dependencies: ["CompositionModel", "RenderTasks"], swiftSettings: strict),
 
     // What several rooms need: descriptors, folders, threads, settings, JSON; SHA-256.
     .target(name: "SystemSupport", dependencies: [systemPackage], swiftSettings: strict),
@@ -61,8 +62,10 @@ let package = Package(
       name: "CFFmpeg", pkgConfig: "libavformat libavcodec libswscale libswresample libavutil",
       providers: [.apt(["libavformat-dev", "libavcodec-dev", "libswscale-dev", "libswresample-dev", "libavutil-dev"])]),
     .target(name: "CMedia", dependencies: ["CFFmpeg"], cSettings: optimised),
+    // The kernels of pictures and of sound. Nothing of libav*.
+    .target(name: "CKernels", cSettings: optimised),
     .target(
-      name: "Media", dependencies: ["CMedia", "CompositionModel", "CZlib", "Digest", "SystemSupport"],
+      name: "Media", dependencies: ["CKernels", "CMedia", "CompositionModel", "CZlib", "Digest", "SystemSupport"],
       swiftSettings: strict + optimisedSwift),
     // What an author's own compositor sees. No C.
     .target(name: "SheafCompositing", dependencies: ["CompositionModel"], swiftSettings: strict + optimisedSwift),
@@ -73,12 +76,12 @@ let package = Package(
     .target(
       name: "Renderer",
       dependencies: [
-        "Media", "Segmenter", "CompositionModel", "CAss", "CEBUR128", "CMedia", "CPango", "CRubberBand", "Digest",
+        "Media", "RenderTasks", "CompositionModel", "CAss", "CEBUR128", "CKernels", "CPango", "CRubberBand", "Digest",
         "SheafCompositing", "SystemSupport",
       ],
       swiftSettings: strict + optimisedSwift),
     .target(
-      name: "Stitcher", dependencies: ["Media", "Segmenter", "CompositionModel", "Digest", "SystemSupport"],
+      name: "Stitcher", dependencies: ["Media", "RenderTasks", "CompositionModel", "Digest", "SystemSupport"],
       swiftSettings: strict
     ),
 
@@ -98,7 +101,8 @@ let package = Package(
     .target(
       name: "Coordinator",
       dependencies: [
-        "CMemory", "CompositionModel", "Segmenter", "Jobs", "Wire", "ContentStorage", "Digest", "SystemSupport",
+        "CMemory", "CompositionModel", "RenderTasks", "Segmenter", "Jobs", "Wire", "ContentStorage", "Digest",
+        "SystemSupport",
         protobuf, logging,
       ],
       swiftSettings: strict),
@@ -113,7 +117,7 @@ let package = Package(
     .target(
       name: "Worker",
       dependencies: nio + [
-        "Wire", "ContentStorage", "Digest", "SystemSupport", "Renderer", "Stitcher", "Media", "Segmenter",
+        "Wire", "ContentStorage", "Digest", "SystemSupport", "Renderer", "Stitcher", "Media", "RenderTasks",
         "CompositionModel", "CSandbox", "SheafCompositing", argumentParser, logging, protobuf, systemPackage,
         unixSignals,
       ],
@@ -125,7 +129,7 @@ let package = Package(
     .target(
       name: "Sheaf",
       dependencies: [
-        "Client", "Coordinator", "CompositionModel", "ContentStorage", "Digest", "Media", "Renderer", "Segmenter",
+        "Client", "Coordinator", "CompositionModel", "ContentStorage", "Digest", "Media", "RenderTasks", "Renderer",
         "SheafCompositing", "Stitcher", "SystemSupport", "Wire", protobuf,
       ],
       swiftSettings: strict),
@@ -149,17 +153,21 @@ let package = Package(
     // The compositor alone, for Benchmarks/transitions.
     .executableTarget(
       name: "FrameLoad",
-      dependencies: ["Renderer", "Media", "Segmenter", "CompositionModel", "SystemSupport", argumentParser],
+      dependencies: [
+        "Renderer", "Media", "RenderTasks", "Segmenter", "CompositionModel", "SystemSupport", argumentParser,
+      ],
       path: "Benchmarks/FrameLoad", swiftSettings: strict),
 
     // What several test targets share: programs that they start, temporary folders, a random generator.
     .target(
-      name: "TestPrograms", dependencies: ["Digest", "SystemSupport"], path: "Tests/TestPrograms", exclude: ["fork-server.c"],
+      name: "TestPrograms", dependencies: ["Digest", "SystemSupport"], path: "Tests/TestPrograms",
+      exclude: ["fork-server.c"],
       swiftSettings: strict + optimisedSwift),
     .testTarget(
       name: "CompositionModelTests", dependencies: ["CompositionModel", "TestPrograms"], swiftSettings: strict),
     .testTarget(
-      name: "SegmenterTests", dependencies: ["Segmenter", "CompositionModel", "TestPrograms"], swiftSettings: strict),
+      name: "SegmenterTests", dependencies: ["Segmenter", "RenderTasks", "CompositionModel", "TestPrograms"],
+      swiftSettings: strict),
     // Media files, frames and pieces for the tests of the three rooms that handle them.
     .target(
       name: "TestMedia", dependencies: ["Media", "CompositionModel", "TestPrograms"], path: "Tests/TestMedia",
@@ -171,19 +179,22 @@ let package = Package(
     .testTarget(
       name: "RendererTests",
       dependencies: [
-        "Renderer", "Media", "Segmenter", "CompositionModel", "CMedia", "CPango", "SheafCompositing", "SystemSupport",
+        "Renderer", "Media", "RenderTasks", "Segmenter", "CompositionModel", "CKernels", "CPango", "SheafCompositing",
+        "SystemSupport",
         "TestMedia", "TestPrograms",
       ],
       swiftSettings: strict + optimisedSwift),
     .testTarget(
       name: "ExactnessTests",
       dependencies: [
-        "Renderer", "Media", "Segmenter", "CompositionModel", "Digest", "TestMedia", "TestPrograms",
+        "Renderer", "Media", "RenderTasks", "Segmenter", "CompositionModel", "Digest", "TestMedia", "TestPrograms",
       ],
       swiftSettings: strict + optimisedSwift),
     .testTarget(
       name: "StitcherTests",
-      dependencies: ["Stitcher", "Media", "Segmenter", "CompositionModel", "Digest", "TestMedia", "TestPrograms"],
+      dependencies: [
+        "Stitcher", "Media", "RenderTasks", "Segmenter", "CompositionModel", "Digest", "TestMedia", "TestPrograms",
+      ],
       swiftSettings: strict),
     .testTarget(
       name: "JobsTests", dependencies: ["Jobs", "Digest", "SystemSupport", "TestPrograms"], swiftSettings: strict),
@@ -200,7 +211,8 @@ let package = Package(
     .testTarget(
       name: "CoordinatorTests",
       dependencies: nio + [
-        "Coordinator", "Client", "ContentStorage", "CompositionModel", "Segmenter", "Jobs", "Wire", "Digest",
+        "Coordinator", "Client", "ContentStorage", "CompositionModel", "RenderTasks", "Segmenter", "Jobs", "Wire",
+        "Digest",
         "SystemSupport", "TestPrograms", logging, protobuf,
       ],
       exclude: ["Mutation/descriptions.json"], swiftSettings: strict),

@@ -3,6 +3,7 @@ import CompositionModel
 import FoundationEssentials
 import Glibc
 import Media
+import RenderTasks
 import Renderer
 import Segmenter
 import SystemSupport

@@ -1,7 +1,7 @@
 import CompositionModel
 import FoundationEssentials
 import Media
-import Segmenter
+import RenderTasks
 import Synchronization
 import SystemSupport
 

@@ -1,4 +1,5 @@
 internal import CPango
+package import Media
 
 /// The part of the renderer's build that decides a task's output besides its payload and its inputs, to which the fonts
 /// of its texts belong. The part of libav* is `MediaBuild`.

@@ -1,6 +1,6 @@
 package import CompositionModel
 package import Media
-package import Segmenter
+package import RenderTasks
 
 /// Makes a film of stored packets. Of the pictures before a clip's start that its first ones depend on, and of the
 /// sound that a decoder needs before the first sample, the packets have times before zero, which edit lists hide.

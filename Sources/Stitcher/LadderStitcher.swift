@@ -1,7 +1,7 @@
 import CompositionModel
 import Digest
 package import Media
-package import Segmenter
+package import RenderTasks
 
 // Several outputs of one film: each is stitched from its own pieces, which are in packages with those of the others.
 extension OutputStitcher {

@@ -1,7 +1,7 @@
 import CompositionModel
 import FoundationEssentials
 package import Media
-package import Segmenter
+package import RenderTasks
 
 /// Makes the output file from its pieces. Packets are copied and never encoded again. The file is read again, by its
 /// index and its first picture, before it counts (`OutputCheck`).

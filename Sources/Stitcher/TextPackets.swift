@@ -1,6 +1,6 @@
 import CompositionModel
 import Media
-import Segmenter
+import RenderTasks
 
 /// The captions of the output's text tracks, encoded and written at their times between the other packets.
 struct TextPackets {

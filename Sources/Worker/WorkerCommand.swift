@@ -3,6 +3,7 @@ import CSandbox
 import Dispatch
 import Glibc
 import Logging
+import Media
 import Renderer
 package import SheafCompositing
 import SystemSupport

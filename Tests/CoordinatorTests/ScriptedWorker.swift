@@ -1,7 +1,7 @@
 import CompositionModel
 import Digest
 import Foundation
-import Segmenter
+import RenderTasks
 import SwiftProtobuf
 import Synchronization
 import SystemSupport

@@ -4,7 +4,7 @@ import ContentStorage
 import Digest
 import Foundation
 import Jobs
-import Segmenter
+import RenderTasks
 import Testing
 import Wire
 

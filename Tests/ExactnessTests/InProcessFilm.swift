@@ -2,6 +2,7 @@ import CompositionModel
 import Digest
 import Foundation
 import Media
+import RenderTasks
 import Segmenter
 import TestMedia
 import TestPrograms

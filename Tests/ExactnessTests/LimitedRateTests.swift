@@ -1,6 +1,7 @@
 import CompositionModel
 import Foundation
 import Media
+import RenderTasks
 import Segmenter
 import TestMedia
 import TestPrograms

@@ -1,8 +1,8 @@
 import CompositionModel
 import Foundation
 import Media
+import RenderTasks
 import Renderer
-import Segmenter
 import TestMedia
 import TestPrograms
 

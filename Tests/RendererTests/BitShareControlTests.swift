@@ -1,5 +1,5 @@
 import Foundation
-import Segmenter
+import RenderTasks
 import TestPrograms
 import Testing
 

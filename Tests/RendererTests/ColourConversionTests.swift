@@ -1,8 +1,8 @@
-import CMedia
+import CKernels
 import CompositionModel
 import Foundation
 import Media
-import Segmenter
+import RenderTasks
 import TestPrograms
 import Testing
 

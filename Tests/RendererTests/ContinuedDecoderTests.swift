@@ -1,6 +1,6 @@
 import CompositionModel
 import Media
-import Segmenter
+import RenderTasks
 import SheafCompositing
 import TestMedia
 import TestPrograms

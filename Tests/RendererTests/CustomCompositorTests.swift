@@ -1,7 +1,7 @@
 import CompositionModel
 import Foundation
 import Media
-import Segmenter
+import RenderTasks
 import SheafCompositing
 import Synchronization
 import TestMedia

@@ -1,4 +1,4 @@
-import CMedia
+import CKernels
 import TestPrograms
 import Testing
 

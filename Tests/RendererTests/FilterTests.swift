@@ -1,7 +1,7 @@
 import CompositionModel
 import Foundation
 import Media
-import Segmenter
+import RenderTasks
 import TestMedia
 import TestPrograms
 import Testing

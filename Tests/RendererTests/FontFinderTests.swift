@@ -1,6 +1,6 @@
 import CPango
 import CompositionModel
-import Segmenter
+import RenderTasks
 import Testing
 
 @testable import Renderer

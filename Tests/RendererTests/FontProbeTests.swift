@@ -1,5 +1,6 @@
 import CompositionModel
 import Foundation
+import RenderTasks
 import Segmenter
 import TestPrograms
 import Testing

@@ -1,5 +1,5 @@
 import CompositionModel
-import Segmenter
+import RenderTasks
 import Testing
 
 @testable import Renderer

@@ -1,5 +1,6 @@
 import CompositionModel
 import Media
+import RenderTasks
 import Segmenter
 import TestMedia
 import TestPrograms

@@ -1,7 +1,7 @@
 import CompositionModel
 import Glibc
 import Media
-import Segmenter
+import RenderTasks
 import Testing
 
 @testable import Renderer

@@ -1,6 +1,6 @@
 import CompositionModel
 import Media
-import Segmenter
+import RenderTasks
 import TestMedia
 import TestPrograms
 import Testing

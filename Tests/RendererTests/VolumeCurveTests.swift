@@ -1,4 +1,4 @@
-import CMedia
+import CKernels
 import CompositionModel
 import Testing
 

@@ -1,6 +1,6 @@
-import CMedia
+import CKernels
 import CompositionModel
-import Segmenter
+import RenderTasks
 import TestPrograms
 import Testing
 

@@ -5,6 +5,7 @@ import Testing
 import func Foundation.exp
 import func Foundation.log
 
+@testable import RenderTasks
 @testable import Segmenter
 
 struct BitRatePlanTests {

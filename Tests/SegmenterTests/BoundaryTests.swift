@@ -2,6 +2,7 @@ import CompositionModel
 import TestPrograms
 import Testing
 
+@testable import RenderTasks
 @testable import Segmenter
 
 struct BoundaryTests {

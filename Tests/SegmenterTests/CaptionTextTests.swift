@@ -1,6 +1,7 @@
 import CompositionModel
 import Testing
 
+@testable import RenderTasks
 @testable import Segmenter
 
 /// The texts of captions as tracks have them: what libass shows of the text, found by a plain reading of its rules.

@@ -1,7 +1,7 @@
 import TestPrograms
 import Testing
 
-@testable import Segmenter
+@testable import RenderTasks
 
 /// Which captions decide the places of those that are shown.
 @Suite struct CaptionTimesTests {

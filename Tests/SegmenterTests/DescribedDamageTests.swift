@@ -1,6 +1,7 @@
 import CompositionModel
 import Testing
 
+@testable import RenderTasks
 @testable import Segmenter
 
 /// The damage of a film that is known before it is rendered. The asset has 30 frames a second.

@@ -2,6 +2,7 @@ import CompositionModel
 import TestPrograms
 import Testing
 
+@testable import RenderTasks
 @testable import Segmenter
 
 /// After an edit, the segments that it does not touch must be the tasks that they were, because finished tasks are

@@ -1,6 +1,7 @@
 import CompositionModel
 import Testing
 
+@testable import RenderTasks
 @testable import Segmenter
 
 /// Captions that are made to exhaust time or memory.

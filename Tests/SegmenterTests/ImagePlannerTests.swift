@@ -1,6 +1,7 @@
 import CompositionModel
 import Testing
 
+@testable import RenderTasks
 @testable import Segmenter
 
 /// Which pictures are planned for times, without media.

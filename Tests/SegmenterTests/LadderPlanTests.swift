@@ -2,6 +2,7 @@ import CompositionModel
 import TestPrograms
 import Testing
 
+@testable import RenderTasks
 @testable import Segmenter
 
 /// The plan of a film with several outputs.

@@ -1,6 +1,7 @@
 import CompositionModel
 import Testing
 
+@testable import RenderTasks
 @testable import Segmenter
 
 /// Films far larger than usual: their plans take time and memory in proportion to what is in them.

@@ -3,6 +3,7 @@ import Foundation
 import TestPrograms
 import Testing
 
+@testable import RenderTasks
 @testable import Segmenter
 
 /// A film of clips whose places are rounded.

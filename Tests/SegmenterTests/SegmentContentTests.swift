@@ -2,6 +2,7 @@ import CompositionModel
 import TestPrograms
 import Testing
 
+@testable import RenderTasks
 @testable import Segmenter
 
 /// Each frame of a segment's task must show the same as the edit. The reference is the edit itself, evaluated at

@@ -1,6 +1,7 @@
 import CompositionModel
 import Testing
 
+@testable import RenderTasks
 @testable import Segmenter
 
 /// Captions of several entries of a document that are shown at once.

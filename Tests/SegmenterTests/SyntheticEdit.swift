@@ -1,5 +1,6 @@
 import CompositionModel
 
+@testable import RenderTasks
 @testable import Segmenter
 
 /// Small edits of assets that exist only as descriptions.

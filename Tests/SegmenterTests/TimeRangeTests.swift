@@ -2,6 +2,7 @@ import CompositionModel
 import Foundation
 import Testing
 
+@testable import RenderTasks
 @testable import Segmenter
 
 struct TimeRangeTests {

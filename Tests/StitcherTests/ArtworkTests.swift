@@ -1,6 +1,6 @@
 import CompositionModel
 import Foundation
-import Segmenter
+import RenderTasks
 import Stitcher
 import TestMedia
 import TestPrograms

@@ -1,7 +1,7 @@
 import CompositionModel
 import Foundation
 import Media
-import Segmenter
+import RenderTasks
 import Stitcher
 import TestMedia
 import TestPrograms

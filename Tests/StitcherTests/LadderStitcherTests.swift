@@ -2,7 +2,7 @@ import CompositionModel
 import Digest
 import Foundation
 import Media
-import Segmenter
+import RenderTasks
 import TestMedia
 import TestPrograms
 import Testing

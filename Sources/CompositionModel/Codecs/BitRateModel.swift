@@ -38,3 +38,13 @@ package struct BitRateModel: Sendable {
   /// The least and the greatest measured fall that the numbers hold for.
   package let slopes = 0.02...0.25
 }
+
+extension VideoSettings {
+  /// The bits a second on average over the film. Nil: the rate control is another.
+  package var averageBitRate: Int? {
+    if case .averageBitRate(let rate) = rateControl { rate } else { nil }
+  }
+
+  /// How the bits of a segment follow from its measurement. Nil: the codec has no average bit rate.
+  package var bitRateModel: BitRateModel? { codec.definition.bitRateModel(self) }
+}

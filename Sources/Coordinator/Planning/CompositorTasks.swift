@@ -3,7 +3,7 @@ import ContentStorage
 import Digest
 import FoundationEssentials
 import Jobs
-import Segmenter
+import RenderTasks
 
 /// The task that makes the compositors of a request from their parameters, and what it found.
 ///

@@ -1,6 +1,6 @@
 import CompositionModel
 import Jobs
-import Segmenter
+import RenderTasks
 
 /// The builds of the connected workers, and the compositors of the author's own that each has.
 struct ConnectedBuilds: Sendable {

@@ -3,7 +3,7 @@ import ContentStorage
 import Digest
 import FoundationEssentials
 import Jobs
-import Segmenter
+import RenderTasks
 import SystemSupport
 
 /// The fonts of a document's texts.

@@ -3,6 +3,7 @@ import ContentStorage
 import Digest
 import FoundationEssentials
 import Jobs
+import RenderTasks
 import Segmenter
 import SystemSupport
 

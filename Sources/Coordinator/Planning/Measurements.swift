@@ -2,7 +2,7 @@ import ContentStorage
 import Digest
 import FoundationEssentials
 import Jobs
-import Segmenter
+import RenderTasks
 
 /// The results of a job's measure tasks.
 enum Measurements {

@@ -1,5 +1,6 @@
 package import CompositionModel
 import Jobs
+import RenderTasks
 import Segmenter
 
 // Inside `PlanReport` the name `Instruction` is that of its own nested type.

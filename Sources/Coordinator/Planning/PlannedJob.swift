@@ -2,6 +2,7 @@ import CompositionModel
 import Digest
 import FoundationEssentials
 import Jobs
+import RenderTasks
 import Segmenter
 import SystemSupport
 

@@ -3,7 +3,7 @@ import ContentStorage
 import Digest
 import FoundationEssentials
 import Jobs
-import Segmenter
+import RenderTasks
 
 /// The probe tasks of a request, and their results.
 enum ProbeTasks {

@@ -3,7 +3,7 @@ import ContentStorage
 import Digest
 import FoundationEssentials
 import Jobs
-import Segmenter
+import RenderTasks
 import SwiftProtobuf
 import SystemSupport
 package import Wire

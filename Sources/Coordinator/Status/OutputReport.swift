@@ -2,7 +2,7 @@ import CompositionModel
 import ContentStorage
 import Digest
 package import FoundationEssentials
-import Segmenter
+import RenderTasks
 import SystemSupport
 
 /// One of several outputs of a document, as `plan` and `status` show it. Its JSON is stable: keys may be added, but are

@@ -2,7 +2,7 @@ import ContentStorage
 import Digest
 import FoundationEssentials
 import Jobs
-import Segmenter
+import RenderTasks
 import SwiftProtobuf
 import SystemSupport
 import Wire

@@ -3,7 +3,7 @@ import ContentStorage
 import Digest
 import FoundationEssentials
 import Jobs
-import Segmenter
+import RenderTasks
 
 /// What a task has to return, so that a result that it cannot be is the failure of the worker that returned it, and
 /// nothing is planned from it.

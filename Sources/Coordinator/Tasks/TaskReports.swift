@@ -4,7 +4,7 @@ import Digest
 import FoundationEssentials
 import Jobs
 import Logging
-import Segmenter
+import RenderTasks
 import Wire
 
 /// Carries the workers' results and failures to the store, each in a task of its own: none holds up its connection, and

@@ -1,3 +1,4 @@
+internal import CKernels
 internal import CMedia
 
 /// Makes progressive frames of interlaced ones. `CMedia/deinterlace.c` has the method.

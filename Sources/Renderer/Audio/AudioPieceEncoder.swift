@@ -1,7 +1,7 @@
-import CMedia
+import CKernels
 import CompositionModel
 import Media
-import Segmenter
+import RenderTasks
 
 /// Encodes a mix and writes its piece. Samples beyond full scale are clipped here, and nowhere before.
 final class AudioPieceEncoder {

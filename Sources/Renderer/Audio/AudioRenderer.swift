@@ -1,7 +1,6 @@
-import CMedia
 import CompositionModel
 package import Media
-package import Segmenter
+package import RenderTasks
 
 /// Mixes the whole audio of the output and encodes it once.
 ///

@@ -1,7 +1,7 @@
-import CMedia
+import CKernels
 import CompositionModel
 import Media
-import Segmenter
+import RenderTasks
 
 /// The tracks of a task, mixed from the first sample of the output on, or, if a sample depends on all before it, from
 /// that of the composition. After the last there is silence.

@@ -1,5 +1,4 @@
 internal import CEBUR128
-import CMedia
 import CompositionModel
 import Glibc
 import Media

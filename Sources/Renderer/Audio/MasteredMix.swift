@@ -1,4 +1,4 @@
-import CMedia
+import CKernels
 import Media
 
 /// The mix of a film with its mastering, from the first sample on.

@@ -1,6 +1,6 @@
 import CompositionModel
 import Media
-import Segmenter
+import RenderTasks
 
 /// Samples that are read in order, a part of a block at a time. A stream never ends: after its last sample it is
 /// silent.

@@ -1,7 +1,7 @@
-import CMedia
+import CKernels
 import CompositionModel
 import Media
-import Segmenter
+import RenderTasks
 
 /// A track that is changed as a whole, or that others are lowered under: its lanes are mixed and filtered, and then get
 /// the track's volume, pan and ducking.

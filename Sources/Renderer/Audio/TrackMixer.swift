@@ -1,6 +1,6 @@
 import CompositionModel
 import Media
-import Segmenter
+import RenderTasks
 
 /// Mixes the clips of one track, one after another, at the track's volume. Each clip is opened when its first sample is
 /// mixed and closed after its last.

@@ -1,6 +1,6 @@
-import CMedia
+import CKernels
 import CompositionModel
-import Segmenter
+import RenderTasks
 
 /// Makes the colours of a picture transparent that are near to one in Cb and Cr. The coverage is found for each pixel
 /// (`sheaf_filter_key`), and that of a chroma sample is the weighted mean around its place.

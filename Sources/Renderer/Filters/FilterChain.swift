@@ -1,7 +1,7 @@
-import CMedia
+import CKernels
 import CompositionModel
 import Media
-import Segmenter
+import RenderTasks
 
 /// Applies filters to pictures, in order. Filters of colour that follow one another are applied in one pass.
 final class FilterChain {

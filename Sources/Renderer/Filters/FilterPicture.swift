@@ -1,7 +1,7 @@
-import CMedia
+import CKernels
 import CompositionModel
 import Media
-import Segmenter
+import RenderTasks
 
 /// The picture that filters change: blend planes, of 14 bits whatever the depth of the film, so that many filters in a
 /// row lose nothing.

@@ -1,7 +1,7 @@
-import CMedia
+import CKernels
 import CompositionModel
 import Glibc
-import Segmenter
+import RenderTasks
 
 /// Convolves planes with a Gaussian. Beyond its edges a plane continues with its outermost samples.
 ///

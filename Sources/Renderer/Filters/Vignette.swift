@@ -1,6 +1,6 @@
-import CMedia
+import CKernels
 import CompositionModel
-import Segmenter
+import RenderTasks
 
 /// How much of a vignetted picture's colours is kept, by place: 1 - amount·s, where s rises from 0 at `radius` to 1 at
 /// `radius` + `softness`, as t²(3 - 2t). Distances from the picture's centre are in halves of its diagonal.

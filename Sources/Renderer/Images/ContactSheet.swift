@@ -1,6 +1,6 @@
 import CompositionModel
 import Media
-import Segmenter
+import RenderTasks
 
 /// Pictures of one size in rows, on black, each with its time at its lower left if it is asked for.
 final class ContactSheet {

@@ -1,6 +1,6 @@
 import CompositionModel
 import Media
-import Segmenter
+import RenderTasks
 
 /// Turns the frames of one track, or of a film, into pictures for a screen: upright, in square pixels, no larger than
 /// asked for, and in the colours of standard television. A frame of high dynamic range or of wide primaries is

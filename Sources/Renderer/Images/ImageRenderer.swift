@@ -1,6 +1,6 @@
 import CompositionModel
 package import Media
-package import Segmenter
+package import RenderTasks
 package import SheafCompositing
 package import SystemSupport
 

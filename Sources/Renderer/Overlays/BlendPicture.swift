@@ -1,6 +1,6 @@
-import CMedia
+import CKernels
 import CompositionModel
-import Segmenter
+import RenderTasks
 
 /// A picture with coverage, in the composition's luma and chroma, that can be drawn over any number of frames: the
 /// blend planes that `sheaf_kernels.h` describes.

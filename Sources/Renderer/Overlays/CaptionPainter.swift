@@ -1,9 +1,8 @@
 import CAss
-import CMedia
 import CPango
 import CompositionModel
 import Media
-import Segmenter
+import RenderTasks
 
 /// Draws the captions of a segment, with libass and with the fonts that were found for them.
 ///

@@ -3,7 +3,7 @@ import CompositionModel
 import Digest
 import Glibc
 package import Media
-package import Segmenter
+package import RenderTasks
 package import SystemSupport
 
 /// Finds the fonts that Pango chooses for texts from the fonts of this machine, by fontconfig's configuration of this

@@ -2,7 +2,7 @@ import CPango
 import CompositionModel
 import Glibc
 import Media
-import Segmenter
+import RenderTasks
 import Synchronization
 
 /// The fonts of one text as a fontconfig configuration that has nothing else: no folder, no setting of the machine.

@@ -1,6 +1,6 @@
 import CompositionModel
 import Media
-import Segmenter
+import RenderTasks
 
 /// The frames of a video or an animated picture that is an overlay, as pictures at its place.
 final class MovingOverlay {

@@ -1,6 +1,6 @@
 import CompositionModel
 import Media
-import Segmenter
+import RenderTasks
 
 /// Overlays as blend pictures, placed in the composition's frame.
 enum Overlays {

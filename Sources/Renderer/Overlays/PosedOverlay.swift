@@ -1,6 +1,6 @@
 import CompositionModel
 import Media
-import Segmenter
+import RenderTasks
 
 /// Overlays that are cropped, filtered or transformed in their place: their pictures are drawn from their own pixels.
 enum PosedOverlay {

@@ -1,8 +1,8 @@
-import CMedia
+import CKernels
 import CompositionModel
 import Glibc
 import Media
-import Segmenter
+import RenderTasks
 
 /// A picture as four planes of 16 bits: red, green and blue, each multiplied by alpha, and alpha; 65535 is one. Stills,
 /// texts and frames with alpha are converted to this form, and from it to a `BlendPicture`.

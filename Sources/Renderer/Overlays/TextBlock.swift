@@ -1,7 +1,7 @@
 import CPango
 import CompositionModel
 import Media
-import Segmenter
+import RenderTasks
 
 /// A text set in lines, measured and ready to be drawn.
 ///

@@ -1,9 +1,9 @@
-import CMedia
+import CKernels
 import CPango
 import CompositionModel
 import Glibc
 import Media
-import Segmenter
+import RenderTasks
 
 /// Draws a text with its outline, shadow and box. From below: the box, the shadow of the letters and their outline, the
 /// outline, the letters. The outline is outside of the letters, so that it does not show through letters that are

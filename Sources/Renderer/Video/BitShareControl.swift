@@ -1,6 +1,6 @@
 import CompositionModel
 import Glibc
-import Segmenter
+import RenderTasks
 
 /// Holds a segment to its share of the bits of a film with an average bit rate, by small changes of the rate factor.
 ///

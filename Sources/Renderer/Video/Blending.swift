@@ -1,6 +1,6 @@
-import CMedia
+import CKernels
 import CompositionModel
-import Segmenter
+import RenderTasks
 
 extension Planes {
   /// Draws a picture with coverage on this whole frame of a film in a blend mode, at a weight.

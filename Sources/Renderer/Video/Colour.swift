@@ -1,7 +1,7 @@
-import CMedia
+import CKernels
 import CompositionModel
 import Media
-import Segmenter
+import RenderTasks
 
 /// The conversion of red, green and blue to the composition's luma and chroma: by its matrix, range and depth.
 struct YCbCrMatrix: Sendable, Hashable {

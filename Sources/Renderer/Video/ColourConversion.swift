@@ -1,8 +1,8 @@
-import CMedia
+import CKernels
 import CompositionModel
 import Glibc
 import Media
-import Segmenter
+import RenderTasks
 
 /// The conversion of R'G'B' from one encoding to another by way of light, in double precision: what the tables of
 /// `ColourConversion` are made from, and for single colours.

@@ -1,6 +1,6 @@
 import CompositionModel
 import Media
-import Segmenter
+import RenderTasks
 
 /// Draws the layers of a frame one after the other, bottom first.
 struct Compositor {

@@ -1,7 +1,7 @@
-import CMedia
+import CKernels
 import CompositionModel
 import Media
-import Segmenter
+import RenderTasks
 import SheafCompositing
 
 /// The picture that a compositor of the author's own makes in a frame.

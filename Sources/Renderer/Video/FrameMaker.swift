@@ -1,6 +1,6 @@
 import CompositionModel
 package import Media
-package import Segmenter
+package import RenderTasks
 package import SheafCompositing
 
 /// Makes the frames of one segment in order. If nothing changes from one frame to the next, both are the same frame.

@@ -1,5 +1,5 @@
 import CompositionModel
-import Segmenter
+import RenderTasks
 
 /// What one frame shows, as the task alone determines it before anything is decoded: which source at which time, with
 /// which weight. Layers that are hidden or have no weight are left out, and so are never decoded.

@@ -1,5 +1,5 @@
 import CompositionModel
-import Segmenter
+import RenderTasks
 
 extension PixelRect {
   var isEmpty: Bool { size.width <= 0 || size.height <= 0 }

@@ -1,6 +1,6 @@
-import CMedia
+import CKernels
 import CompositionModel
-import Segmenter
+import RenderTasks
 
 /// The coverage that a mask gives, in 1/16384.
 final class MaskPlane {

@@ -1,7 +1,7 @@
-import CMedia
+import CKernels
 import CompositionModel
 import Media
-import Segmenter
+import RenderTasks
 
 /// A preferred orientation as steps on a plane: rows become columns or not, each row is reversed or not, and the order
 /// of rows is reversed where they are read or written.

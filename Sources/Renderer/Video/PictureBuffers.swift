@@ -1,7 +1,7 @@
-import CMedia
+import CKernels
 package import CompositionModel
 package import Media
-import Segmenter
+import RenderTasks
 package import SheafCompositing
 
 extension PixelBuffer {

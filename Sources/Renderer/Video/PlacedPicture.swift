@@ -1,7 +1,7 @@
-import CMedia
+import CKernels
 import CompositionModel
 import Media
-import Segmenter
+import RenderTasks
 
 /// Draws pictures of one source in their places: anywhere between the film's pixels, at any size and angle.
 final class PicturePlacer {

@@ -1,7 +1,7 @@
-import CMedia
+import CKernels
 import CompositionModel
 import Media
-import Segmenter
+import RenderTasks
 
 /// One plane of a frame in memory. It is valid inside the closure that it is passed to.
 struct Plane {

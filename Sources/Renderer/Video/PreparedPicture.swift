@@ -1,6 +1,6 @@
 import CompositionModel
 import Media
-import Segmenter
+import RenderTasks
 
 /// A source's picture as it is placed: upright, in the composition's format, with the filters of its clip applied.
 struct PreparedPicture {

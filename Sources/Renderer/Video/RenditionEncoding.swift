@@ -1,6 +1,6 @@
 import CompositionModel
 import Media
-import Segmenter
+import RenderTasks
 
 /// Encodes the frames of a segment with the settings of one output: again, until its limit of bits is kept and its
 /// share of the film's bits is met. Each pass is `begin`, `encode` for each frame, and `end`.

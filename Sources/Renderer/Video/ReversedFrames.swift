@@ -1,6 +1,6 @@
 import CompositionModel
 import Media
-import Segmenter
+import RenderTasks
 
 /// The frames of a track for times that fall.
 ///

@@ -1,6 +1,6 @@
 import CompositionModel
 package import Media
-package import Segmenter
+package import RenderTasks
 package import SheafCompositing
 
 /// Measures a segment of a film with an average bit rate: how many bits its frames take.

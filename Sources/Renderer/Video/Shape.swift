@@ -1,7 +1,7 @@
-import CMedia
+import CKernels
 import CompositionModel
 import Media
-import Segmenter
+import RenderTasks
 
 /// The pixels of a rectangle that a convex polygon covers, completely or in part.
 struct Shape {

@@ -1,7 +1,7 @@
-import CMedia
+import CKernels
 import CompositionModel
 import Media
-import Segmenter
+import RenderTasks
 
 /// How far a picture of the whole frame has moved along one axis, in 1/16384 of a pixel; right and down are positive.
 ///

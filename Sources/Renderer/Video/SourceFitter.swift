@@ -1,6 +1,6 @@
 import CompositionModel
 import Media
-import Segmenter
+import RenderTasks
 
 /// Fits the frames of one source into the composition's frame: applies clean aperture, orientation, pixel aspect and
 /// fit, then converts to the composition's format, matrix and range. A frame that needs none of this is used as it is,

@@ -1,6 +1,6 @@
 import CompositionModel
 import Media
-import Segmenter
+import RenderTasks
 
 /// The frames of one planned source by time. The file is opened with the first request, and closed with the last
 /// reference.

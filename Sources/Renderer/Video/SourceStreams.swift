@@ -1,5 +1,5 @@
 import Media
-import Segmenter
+import RenderTasks
 
 /// The sources that a segment's clips and masks show. Each is opened when it is first needed and closed after the last
 /// span that shows it. The decoder of one that is closed may go on for a later one of the same track.

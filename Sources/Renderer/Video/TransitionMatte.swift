@@ -1,6 +1,6 @@
-import CMedia
+import CKernels
 import CompositionModel
-import Segmenter
+import RenderTasks
 
 /// The share of the second picture for each pixel of a frame, in 1/16384, at one progress of a transition.
 ///

@@ -1,6 +1,6 @@
 import CompositionModel
 package import Media
-package import Segmenter
+package import RenderTasks
 package import SheafCompositing
 
 /// Renders the frames of one segment: decodes the source frames that each shows, composites them and encodes the

@@ -1,6 +1,6 @@
 import CompositionModel
 import Media
-import Segmenter
+import RenderTasks
 import Stitcher
 
 /// The settings of a film that a program writes. They are those that a document with the same `export` has: its

@@ -1,8 +1,8 @@
 import CSandbox
 import Glibc
 import Media
+import RenderTasks
 import Renderer
-import Segmenter
 import SheafCompositing
 import SwiftProtobuf
 import SystemSupport

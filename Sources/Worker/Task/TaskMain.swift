@@ -2,7 +2,7 @@ import Digest
 import FoundationEssentials
 import Glibc
 import Media
-import Segmenter
+import RenderTasks
 import SheafCompositing
 import Synchronization
 import SystemSupport

@@ -3,8 +3,8 @@ import Digest
 import FoundationEssentials
 import Glibc
 import Media
+import RenderTasks
 import Renderer
-import Segmenter
 import SheafCompositing
 import Stitcher
 import SystemSupport

@@ -3,7 +3,7 @@ import ContentStorage
 import Digest
 import Foundation
 import Jobs
-import Segmenter
+import RenderTasks
 import SystemSupport
 import TestPrograms
 

@@ -2,7 +2,7 @@ import CompositionModel
 import Digest
 import Foundation
 import Jobs
-import Segmenter
+import RenderTasks
 import SystemSupport
 
 @testable import Coordinator
@@ -189,9 +189,9 @@ struct MutantPlanning {
   }
 
   private static func measurement(of task: NewTask) throws -> String {
-    func one(_ encoder: VideoSettings, _ count: Int) -> Segmenter.Measurement {
+    func one(_ encoder: VideoSettings, _ count: Int) -> RenderTasks.Measurement {
       let factors = encoder.bitRateModel?.measuringFactors ?? []
-      return Segmenter.Measurement(
+      return RenderTasks.Measurement(
         rateFactors: factors, frameBits: factors.indices.map { [Int](repeating: 5000 / ($0 + 1), count: count) })
     }
     switch try JSONDecoder().decode(TaskPayload.self, from: Data(task.payload)) {

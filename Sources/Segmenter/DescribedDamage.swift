@@ -1,4 +1,5 @@
 import CompositionModel
+import RenderTasks
 
 /// The damaged frames that a film shows as far as the descriptions of its media have them, before anything is rendered.
 enum DescribedDamage {

@@ -1,4 +1,5 @@
 import CompositionModel
+import RenderTasks
 
 /// Plans a video or an animated picture that is an overlay for the frames of one segment.
 ///

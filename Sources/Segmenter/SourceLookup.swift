@@ -1,4 +1,5 @@
 import CompositionModel
+import RenderTasks
 
 /// Finds the track of the file that a clip shows.
 struct SourceLookup {

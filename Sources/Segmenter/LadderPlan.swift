@@ -1,4 +1,5 @@
 package import CompositionModel
+package import RenderTasks
 
 /// The part of a plan that differs between the outputs of a film with several. All have the film's segments.
 package struct LadderPlan: Sendable, Hashable, Codable {

@@ -1,4 +1,5 @@
 import CompositionModel
+import RenderTasks
 
 /// Plans a film that is copied. Lowering has checked that it can be.
 enum PassthroughPlanner {

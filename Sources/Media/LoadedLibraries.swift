@@ -32,7 +32,7 @@ package enum LoadedLibraries {
 
   /// Sorted by name. libavfilter, which is linked by none and loaded when audio is filtered, is loaded by this. Throws
   /// if a library's identity cannot be determined.
-  package static func all() throws(RenderError) -> [LoadedLibrary] {
+  package static func all() throws(MediaError) -> [LoadedLibrary] {
     // Without libavfilter no audio can be filtered, and a task that needs it fails with the reason.
     var reason = [CChar](repeating: 0, count: 256)
     _ = sheaf_audio_filters_load(&reason, reason.count)
@@ -56,25 +56,26 @@ package enum LoadedLibraries {
   }
 
   /// Whether a library of this file name is one of those that decide pictures or samples.
-  static func decidesOutput(_ name: String) -> Bool {
+  package static func decidesOutput(_ name: String) -> Bool {
     let bare = name.lowercased()
     return bare.hasPrefix("lib") && names.contains { bare.dropFirst(3).hasPrefix($0) }
   }
 
   /// The number of libraries, and the first 16 digits of the SHA-256 of their list.
-  static func summary(_ libraries: [LoadedLibrary]) -> String {
+  package static func summary(_ libraries: [LoadedLibrary]) -> String {
     let digest = SHA256Digest.of(libraries.map { "\($0.name) \($0.identity)\n" }.joined().utf8)
     return "libraries-\(libraries.count)-\(digest.hex.prefix(16))"
   }
 
-  private static func identity(_ path: String, _ id: [UInt8]) throws(RenderError) -> String {
+  private static func identity(_ path: String, _ id: [UInt8]) throws(MediaError) -> String {
     if !id.isEmpty {
       return id.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }
     do {
       return try OpenFile.open(path).content().digest.hex
     } catch {
-      throw RenderError(.infrastructure, "the library \(path) cannot be identified: \(error)")
+      throw MediaError(
+        .io, operation: "identifying", subject: "the library \(path)", message: "\(error)")
     }
   }
 }

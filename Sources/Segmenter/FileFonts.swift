@@ -1,4 +1,5 @@
 package import CompositionModel
+package import RenderTasks
 
 extension TextFonts {
   /// The fonts of a text that asks for the font of a file: what that font has is set in it, and the rest in the fonts

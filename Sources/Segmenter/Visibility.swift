@@ -1,4 +1,5 @@
 import CompositionModel
+import RenderTasks
 
 /// Which layers of a stack can be seen. What is hidden has no effect on the frames, so it must have none on the
 /// segments and their fingerprints either.

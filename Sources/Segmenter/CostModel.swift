@@ -1,4 +1,5 @@
 import CompositionModel
+import RenderTasks
 
 /// Estimates work. The unit is one pixel through x264's preset `medium`. Only ratios are meaningful, and they need only
 /// be good enough to balance segments: the numbers are rounded from timings of libavcodec in one thread at 720p.

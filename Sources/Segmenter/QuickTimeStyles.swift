@@ -1,4 +1,5 @@
 import CompositionModel
+import RenderTasks
 
 /// The styles of a script of ASS, and events rewritten for libavcodec's encoder of QuickTime text (`mov_text`). The
 /// encoder gives size 0 to an event whose style is not in the script and to the text after `\fs` without a number, and

@@ -1,4 +1,5 @@
 package import CompositionModel
+package import RenderTasks
 
 /// Makes the tasks of an edit. The result depends on the edit and its assets alone, and not on the number or the speed
 /// of the workers.

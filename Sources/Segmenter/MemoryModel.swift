@@ -1,4 +1,5 @@
 import CompositionModel
+import RenderTasks
 
 /// Estimates how much memory the process of a video task needs at most. It decides which workers may have the task, so
 /// it is rather too low than too high: a task that needs more than its worker gives it fails with that reason.

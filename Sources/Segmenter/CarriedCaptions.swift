@@ -1,4 +1,5 @@
 import CompositionModel
+import RenderTasks
 
 /// The text tracks of an edit.
 enum CarriedCaptions {

@@ -1,4 +1,5 @@
 import CompositionModel
+import RenderTasks
 
 /// Makes the task of one segment. All times are on the segment's own clock, and the task contains nothing that its
 /// frames do not depend on, so that equal frames have equal fingerprints.
@@ -408,5 +409,21 @@ struct SegmentClock {
     // A ramp has no effect if the next one has started when the segment starts.
     let first = max(0, ramps.partitionPoint { start < over($0).start } - 1)
     return Array(ramps[first...].prefix { over($0).start < end })
+  }
+}
+
+extension SegmentClock {
+  /// Filters as they are in the segment. Those that change nothing there are left out.
+  /// - Parameter digests: The digest of an asset's file.
+  func local(
+    _ filters: [Filter<RampList>]?, digests: (AssetID) -> String
+  ) throws(TimeError) -> [Filter<RampList>]? {
+    var kept: [Filter<RampList>] = []
+    for filter in filters ?? [] {
+      let local = try filter.map { list throws(TimeError) in try self.local(list) }
+      if local.changesNothing { continue }
+      kept.append(local.table.map { local.withTable(digests($0)) } ?? local)
+    }
+    return kept.isEmpty ? nil : kept
   }
 }

@@ -1,4 +1,5 @@
 package import CompositionModel
+package import RenderTasks
 
 /// How far a picture may be from the time that is asked for, in seconds. Within it the place is taken that is reached
 /// fastest.

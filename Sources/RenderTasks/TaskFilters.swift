@@ -1,21 +1,5 @@
 import CompositionModel
 
-extension SegmentClock {
-  /// Filters as they are in the segment. Those that change nothing there are left out.
-  /// - Parameter digests: The digest of an asset's file.
-  func local(
-    _ filters: [Filter<RampList>]?, digests: (AssetID) -> String
-  ) throws(TimeError) -> [Filter<RampList>]? {
-    var kept: [Filter<RampList>] = []
-    for filter in filters ?? [] {
-      let local = try filter.map { list throws(TimeError) in try self.local(list) }
-      if local.changesNothing { continue }
-      kept.append(local.table.map { local.withTable(digests($0)) } ?? local)
-    }
-    return kept.isEmpty ? nil : kept
-  }
-}
-
 extension VideoTask {
   /// The digests of the look-up tables that the filters need, each once, in order of first appearance.
   package var tableDigests: [String] {

@@ -98,6 +98,13 @@ package struct PassthroughTask: Sendable, Hashable, Codable {
   /// How many pictures are presented. Nil: none.
   package var pictureCount: Int?
 
+  package init(
+    container: Container, tracks: [Track], optimizeForNetworkUse: Bool, metadata: [String: String]
+  ) {
+    (self.container, self.tracks) = (container, tracks)
+    (self.optimizeForNetworkUse, self.metadata) = (optimizeForNetworkUse, metadata)
+  }
+
   /// Of the files that the task reads, in order of first appearance, each once.
   package var digests: [String] {
     var seen: Set<String> = []

@@ -127,7 +127,7 @@ package struct CaptionScript: Sendable {
   }
 
   /// Cuts the events. The requests stay those of the whole script.
-  mutating func cut(to used: Range<Int64>) {
+  package mutating func cut(to used: Range<Int64>) {
     var kept: [Event] = []
     for var event in events {
       let range = (event.start..<event.end).clamped(to: used)
@@ -139,7 +139,7 @@ package struct CaptionScript: Sendable {
   }
 
   /// The events with their times moved.
-  func events(laterBy shift: Int64) -> [Event] {
+  package func events(laterBy shift: Int64) -> [Event] {
     events.map { event in
       var event = event
       // Captions at the ends of all time are never shown.
@@ -150,7 +150,7 @@ package struct CaptionScript: Sendable {
   }
 
   /// The head of a script with the captions of several files without styles, each with a style of its own.
-  static func header(_ styles: [CaptionStyle], _ frame: PixelSize) -> String {
+  package static func header(_ styles: [CaptionStyle], _ frame: PixelSize) -> String {
     CaptionStyle.header(styles.enumerated().map { (styleName($0), $1) }, frame)
   }
 
@@ -166,7 +166,8 @@ package struct CaptionScript: Sendable {
   /// - Parameters:
   ///   - number: of the style, among those of the script's head. Those of the first one stay as they are written.
   ///   - fonts: of `requests`. Each that is used is added to `used`.
-  func fields(_ event: Event, ofStyle number: Int = 0, fonts: CaptionFonts, used: inout [PlannedFont]) -> String {
+  package func fields(_ event: Event, ofStyle number: Int = 0, fonts: CaptionFonts, used: inout [PlannedFont]) -> String
+  {
     var fields = event.head
     if number > 0 {
       var own = fields.commaFields()
@@ -200,12 +201,12 @@ package struct CaptionScript: Sendable {
 }
 
 /// The fonts of a script's requests.
-struct CaptionFonts {
+package struct CaptionFonts: Sendable {
   private let fonts: [TextFonts]
   /// Where each run ends, in bytes of its request's text.
   private let ends: [[Int]]
 
-  init(_ fonts: [TextFonts]) {
+  package init(_ fonts: [TextFonts]) {
     self.fonts = fonts
     ends = fonts.map { fonts in
       var end = 0

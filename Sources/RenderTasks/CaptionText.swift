@@ -1,15 +1,15 @@
-import CompositionModel
+package import CompositionModel
 
 /// The text of an event of ASS: tags and comments in braces, and characters, of which some are written with a
 /// backslash.
-enum CaptionText {
+package enum CaptionText {
   /// What is written with a backslash. A `\N` ends a line; a `\n` does too if lines are not broken otherwise.
   private static let escapes: [Unicode.Scalar: Unicode.Scalar] = [
     "N": "\n", "n": "\n", "h": "\u{A0}", "{": "{", "}": "}",
   ]
 
   /// The characters that a text without tags shows, each with how it is written.
-  static func characters(of text: some StringProtocol) -> [(shown: Unicode.Scalar, written: String)] {
+  package static func characters(of text: some StringProtocol) -> [(shown: Unicode.Scalar, written: String)] {
     var characters: [(shown: Unicode.Scalar, written: String)] = []
     var isEscaped = false
     for scalar in text.unicodeScalars {
@@ -28,7 +28,7 @@ enum CaptionText {
 
   /// Where the first brace is that opens tags or a comment.
   /// - Parameter count: characters at the beginning that are passed over.
-  static func tags(in text: Substring, after count: Int) -> Substring.Index? {
+  package static func tags(in text: Substring, after count: Int) -> Substring.Index? {
     var isEscaped = false
     for index in text.indices.dropFirst(count) {
       if !isEscaped, text[index] == "{" { return index }
@@ -40,7 +40,7 @@ enum CaptionText {
   /// The fields of an event for a track of another codec than ASS: characters as they are, and neither drawings nor
   /// comments of a script. Empty: it has no text.
   /// - Parameter isStyled: whether the event is of a file with styles. In others braces without tags are text.
-  static func plain(_ fields: String, isStyled: Bool, for codec: CaptionCodec) -> String {
+  package static func plain(_ fields: String, isStyled: Bool, for codec: CaptionCodec) -> String {
     let parts = fields.commaFields()
     guard parts.count == 9 else { return fields }
     var plain = ""

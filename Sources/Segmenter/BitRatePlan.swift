@@ -1,5 +1,6 @@
-package import CompositionModel
+import CompositionModel
 import Glibc
+package import RenderTasks
 
 // The two plans of a film with an average bit rate: what to measure, and what to render when everything is measured.
 
@@ -64,11 +65,6 @@ extension RenderPlan {
 }
 
 extension VideoSettings {
-  /// The bits a second on average over the film. Nil: the rate control is another.
-  package var averageBitRate: Int? {
-    if case .averageBitRate(let rate) = rateControl { rate } else { nil }
-  }
-
   /// How a segment is measured.
   var measuring: VideoSettings {
     guard let model = bitRateModel else { return self }
@@ -78,9 +74,6 @@ extension VideoSettings {
     (settings.level, settings.rateLimit) = (nil, nil)
     return settings
   }
-
-  /// How the bits of a segment follow from its measurement. Nil: the codec has no average bit rate.
-  package var bitRateModel: BitRateModel? { codec.definition.bitRateModel(self) }
 }
 
 extension Measurement {

@@ -1,0 +1,105 @@
+import CompositionModel
+import RenderTasks
+
+/// Makes the audio task of an edit, with every audio track of the composition.
+struct AudioPlanner {
+  let edit: Edit
+  let sources: SourceLookup
+
+  private struct Sources {
+    var used: [PlannedAudioSource] = []
+    var indices: [PlannedAudioSource: Int] = [:]
+
+    mutating func index(of source: PlannedAudioSource) -> Int {
+      if let index = indices[source] { return index }
+      indices[source] = used.count
+      used.append(source)
+      return used.count - 1
+    }
+  }
+
+  func task(_ encoder: AudioSettings) throws(PlanError) -> AudioTask {
+    let (range, samples) = try exportedSamples(rate: encoder.sampleRate)
+    guard samples.lowerBound > 0 else { return try task(encoder, samples, hearing: range) }
+    // A mix that depends on all before the range has the clips before it too.
+    let whole = try mapErrors(to: PlanError.time("the audio's length")) { () throws(TimeError) in
+      try MediaTimeRange(start: .zero, end: range.end)
+    }
+    var task = try task(encoder, samples, hearing: whole)
+    if !task.hasState { task = try self.task(encoder, samples, hearing: range) }
+    task.firstSample = samples.lowerBound
+    return task
+  }
+
+  /// - Parameter range: Of the composition; clips outside of it are left out.
+  private func task(
+    _ encoder: AudioSettings, _ samples: Range<Int64>, hearing range: MediaTimeRange
+  ) throws(PlanError) -> AudioTask {
+    let mix = edit.audioMix
+    var used = Sources()
+    var tracks: [PlannedAudioTrack] = []
+    // By the first lane of a track.
+    var places: [TrackID: Int] = [:]
+    var duckings: [(place: Int, ducking: Ducking)] = []
+    let keys = Set(mix.ducking.values.map(\.under))
+    for track in edit.composition.tracks where track.type == .audio && !track.clips.isEmpty {
+      let clips = try self.clips(of: track, in: range, &used)
+      let id = mix.lanes[track.id] ?? track.id
+      // The lanes of a track that nothing changes as a whole are tracks of their own.
+      let isWhole = mix.filters[id] != nil || mix.ducking[id] != nil || keys.contains(id)
+      if isWhole, let place = places[id] {
+        tracks[place].lanes = (tracks[place].lanes ?? []) + [PlannedAudioLane(fades: mix.fades[track.id], clips: clips)]
+        continue
+      }
+      if isWhole { places[id] = tracks.count }
+      if let ducking = mix.ducking[id] { duckings.append((tracks.count, ducking)) }
+      tracks.append(
+        PlannedAudioTrack(
+          volume: mix.volumes[track.id] ?? .one, fades: mix.fades[track.id], clips: clips, pan: mix.pans[track.id],
+          filters: mix.filters[id]))
+    }
+    // A track without sound lowers none.
+    for (place, ducking) in duckings {
+      tracks[place].ducking = places[ducking.under].map { PlannedDucking(under: $0, levels: ducking.levels) }
+    }
+    return AudioTask(
+      encoder: encoder, sampleCount: Int64(samples.count), tracks: tracks, sources: used.used, loudness: mix.loudness)
+  }
+
+  /// What is exported of the composition, as a range of time and as samples.
+  private func exportedSamples(rate: Int) throws(PlanError) -> (range: MediaTimeRange, samples: Range<Int64>) {
+    let (range, first, end) = try mapErrors(to: PlanError.time("the audio's length")) { () throws(TimeError) in
+      let range = try edit.exportedRange
+      return (
+        range, try (range.start.exact * Rational(rate)).rounded, try (range.end.exact * Rational(rate)).rounded
+      )
+    }
+    guard let first = Int64(exactly: first), let end = Int64(exactly: end), first <= end else {
+      throw PlanError(.time(.overflow), "the audio's length")
+    }
+    return (range, first..<end)
+  }
+
+  private func clips(
+    of track: CompositionTrack, in range: MediaTimeRange, _ used: inout Sources
+  ) throws(PlanError) -> [PlannedAudioClip] {
+    var clips: [PlannedAudioClip] = []
+    for clip in track.clips where clip.target.start < range.end && range.start < clip.target.end {
+      let (asset, description) = try sources.track(of: clip)
+      guard let audio = description.audio else {
+        throw PlanError(.noTrack(asset: clip.asset, index: clip.sourceTrack), "the audio of '\(clip.asset)'")
+      }
+      let source = PlannedAudioSource(
+        digest: asset.digest, track: description.index, timebase: description.timebase, origin: description.origin,
+        discontinuities: description.discontinuities, audio: audio)
+      let keepsSpeed = clip.retiming?.speed == nil && clip.source.duration == clip.target.duration
+      var planned = PlannedAudioClip(
+        source: used.index(of: source), sourceRange: clip.source, targetRange: clip.target,
+        pitch: keepsSpeed ? nil : clip.pitch, layout: clip.layout, pan: clip.pan, filters: clip.audioFilters)
+      if clip.retiming.isReversed { planned.isReversed = true }
+      planned.speed = clip.retiming?.speed
+      clips.append(planned)
+    }
+    return clips
+  }
+}

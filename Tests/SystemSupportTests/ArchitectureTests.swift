@@ -1,0 +1,69 @@
+import Foundation
+import Testing
+
+/// The table of imports in `docs/architecture.md` against the sources.
+struct ArchitectureTests {
+  private static let repository = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+    .deletingLastPathComponent()
+
+  /// By room, what the page says that it imports of the others.
+  private static func stated() throws -> [String: Set<String>] {
+    let page = try String(contentsOf: repository.appending(path: "docs/architecture.md"), encoding: .utf8)
+    let table = try #require(
+      page.components(separatedBy: "```").first { $0.contains("\nCompositionModel    -\n") }, "there is no table")
+    var stated: [String: Set<String>] = [:]
+    var room = ""
+    for line in table.split(separator: "\n") {
+      var words = line.split { " ,".contains($0) }.map(String.init)
+      if line.first != " ", let first = words.first {
+        room = first
+        words.removeFirst()
+      }
+      stated[room, default: []].formUnion(words.filter { $0 != "-" })
+    }
+    return stated
+  }
+
+  /// By room with Swift files, what these import of the folders of `Sources`.
+  private static func imported() throws -> [String: Set<String>] {
+    let sources = repository.appending(path: "Sources")
+    let rooms = Set(try FileManager.default.contentsOfDirectory(atPath: sources.path))
+    var imported: [String: Set<String>] = [:]
+    for room in rooms {
+      let files = try FileManager.default.subpathsOfDirectory(atPath: sources.appending(path: room).path)
+      for file in files where file.hasSuffix(".swift") {
+        imported[room, default: []].formUnion([])
+        let text = try String(contentsOf: sources.appending(path: "\(room)/\(file)"), encoding: .utf8)
+        for line in text.split(separator: "\n") {
+          let words = line.split(separator: " ")
+          guard let place = words.firstIndex(of: "import"), place <= 2, words.count > place + 1 else { continue }
+          let isImport = words[..<place].allSatisfy {
+            ["package", "public", "internal", "private", "fileprivate"].contains($0) || $0.hasPrefix("@")
+          }
+          // Of `import struct Room.Name`, the room.
+          let named = words[(place + 1)...].lazy.map { String($0.prefix { $0 != "." }) }.first { rooms.contains($0) }
+          if isImport, let named { imported[room]?.insert(named) }
+        }
+      }
+    }
+    return imported
+  }
+
+  @Test func `each room imports what the page says`() throws {
+    let (stated, imported) = (try Self.stated(), try Self.imported())
+    #expect(Set(stated.keys) == Set(imported.keys))
+    for (room, found) in imported.sorted(by: { $0.key < $1.key }) {
+      #expect(found.subtracting(stated[room] ?? []).sorted() == [], "\(room) imports what the page does not have")
+      #expect((stated[room] ?? []).subtracting(found).sorted() == [], "the page has what \(room) does not import")
+    }
+  }
+
+  /// The rooms of the table, each after those that it imports.
+  @Test func `no import runs upward`() throws {
+    var left = try Self.imported()
+    while let next = left.first(where: { room in room.value.allSatisfy { left[$0] == nil } }) {
+      left[next.key] = nil
+    }
+    #expect(left.isEmpty, "these import one another in a circle: \(left.keys.sorted())")
+  }
+}
