@@ -102,8 +102,7 @@ let package = Package(
       name: "Coordinator",
       dependencies: [
         "CMemory", "CompositionModel", "RenderTasks", "Segmenter", "Jobs", "Wire", "ContentStorage", "Digest",
-        "SystemSupport",
-        protobuf, logging,
+        "SystemSupport", protobuf, logging,
       ],
       swiftSettings: strict),
     .target(
@@ -180,8 +179,7 @@ let package = Package(
       name: "RendererTests",
       dependencies: [
         "Renderer", "Media", "RenderTasks", "Segmenter", "CompositionModel", "CKernels", "CPango", "SheafCompositing",
-        "SystemSupport",
-        "TestMedia", "TestPrograms",
+        "SystemSupport", "TestMedia", "TestPrograms",
       ],
       swiftSettings: strict + optimisedSwift),
     .testTarget(
@@ -212,8 +210,7 @@ let package = Package(
       name: "CoordinatorTests",
       dependencies: nio + [
         "Coordinator", "Client", "ContentStorage", "CompositionModel", "RenderTasks", "Segmenter", "Jobs", "Wire",
-        "Digest",
-        "SystemSupport", "TestPrograms", logging, protobuf,
+        "Digest", "SystemSupport", "TestPrograms", logging, protobuf,
       ],
       exclude: ["Mutation/descriptions.json"], swiftSettings: strict),
     .testTarget(name: "SystemSupportTests", dependencies: ["SystemSupport", "TestPrograms"], swiftSettings: strict),

@@ -239,18 +239,19 @@ struct CarriedMediaTests {
     #expect(found.map(\.what).contains("attachment"))
   }
 
-  /// Two films of 4 s with a pitch for each of two languages, the second with the tracks in the other order.
-  private func bilingual() throws -> (first: String, swapped: String) {
-    let (first, swapped) = (files.path("first.mp4"), files.path("swapped.mp4"))
-    for (path, sounds) in [(first, [("deu", 440), ("eng", 880)]), (swapped, [("eng", 880), ("deu", 440)])] {
-      let inputs = sounds.flatMap { ["-f", "lavfi", "-i", "sine=\($0.1):d=4"] }
-      let labels = sounds.enumerated().flatMap { ["-metadata:s:a:\($0)", "language=\($1.0)"] }
-      _ = try Tool.ffmpeg(
-        ["-f", "lavfi", "-i", "testsrc2=size=160x120:rate=25:duration=4"] + inputs
-          + ["-map", "0", "-map", "1", "-map", "2", "-c:v", "libx264", "-g", "25", "-bf", "0", "-c:a", "aac"] + labels
-          + ["-disposition:a:0", "default", "-disposition:a:1", "0", "-metadata", "title=A talk", path])
+  /// A film of 4 s with the title "A talk", and a pitch for each language. Players play the first sound.
+  private func talk(_ name: String, _ sounds: [(language: String, pitch: Int)]) throws -> String {
+    let path = files.path(name)
+    let inputs = sounds.flatMap { ["-f", "lavfi", "-i", "sine=\($0.pitch):d=4"] }
+    let labels = sounds.enumerated().flatMap {
+      ["-map", "\($0 + 1)", "-metadata:s:a:\($0)", "language=\($1.language)", "-disposition:a:\($0)"]
+        + [$0 == 0 ? "default" : "0"]
     }
-    return (first, swapped)
+    _ = try Tool.ffmpeg(
+      ["-f", "lavfi", "-i", "testsrc2=size=160x120:rate=25:duration=4"] + inputs
+        + ["-map", "0", "-c:v", "libx264", "-g", "25", "-bf", "0", "-c:a", "aac"] + labels
+        + ["-metadata", "title=A talk", path])
+    return path
   }
 
   /// Joins seconds 0 to 2 of a film and 1 to 3 of another.
@@ -278,29 +279,35 @@ struct CarriedMediaTests {
 
   @Test func `a language goes on with the track of that language that the document does not name`() async throws {
     defer { files.remove() }
-    let (first, swapped) = try bilingual()
+    let first = try talk("first.mp4", [("deu", 440), ("eng", 880)])
     let film = files.path("join.mp4")
     // The sound of the second film that players play is English, and German follows nothing.
-    let mixed = try await join(first, swapped, to: film)
+    let mixed = try await join(first, talk("swapped.mp4", [("eng", 880), ("deu", 440)]), to: film)
     #expect(mixed.losses?.filter { $0.what == "track" }.map(\.where) == ["/assets/x", "/assets/y"])
     #expect(mixed.losses?.filter { $0.what == "metadata" }.map(\.where) == ["/assets/x", "/assets/y"])
     #expect(try probe(film, "-select_streams", "a", "-show_entries", "stream=index").count == 1)
-    let same = try await join(first, first.replacingOccurrences(of: "first", with: "again"), to: film, copying: first)
+    let same = try await join(first, talk("same.mp4", [("deu", 460), ("eng", 920)]), to: film)
     #expect(same.losses?.filter { $0.what == "track" } == [])
-    #expect(try [0, 1].map { try pitch(film, $0) / 20 } == [22, 44])
+    #expect(try [0, 1].map { try pitch(film, $0) / 20 } == [23, 46])
   }
 
-  /// As the other, with the second film as a copy of the first.
-  private func join(
-    _ first: String, _ second: String, to film: String, copying original: String
-  ) async throws -> Report {
-    _ = try Tool.ffmpeg("-i", original, "-map", "0", "-c", "copy", "-metadata", "comment=again", second)
-    return try await join(first, second, to: film)
+  @Test func `no track of a later file follows two of the first`() async throws {
+    defer { files.remove() }
+    let film = files.path("join.mp4")
+    let report = try await join(
+      talk("first.mp4", [("eng", 440), ("und", 660), ("deu", 880)]), talk("second.mp4", [("eng", 440), ("deu", 880)]),
+      to: film)
+    let lost = try #require(report.losses).filter { $0.what == "track" }
+    #expect(lost.map(\.where) == ["/assets/x"] && lost.map(\.track) == [2])
+    #expect(
+      try probe(film, "-select_streams", "a", "-show_entries", "stream_tags=language")
+        == ["stream|tag:language=eng", "stream|tag:language=deu"])
+    #expect(try [0, 1].map { try pitch(film, $0) / 20 } == [22, 44])
   }
 
   @Test func `what only a later file has is listed`() async throws {
     defer { files.remove() }
-    let (first, _) = try bilingual()
+    let first = try talk("first.mp4", [("deu", 440), ("eng", 880)])
     let plain = files.path("plain.mp4")
     _ = try Tool.ffmpeg("-i", first, "-map", "0:v", "-map", "0:a:0", "-c", "copy", "-map_metadata", "-1", plain)
     let losses = try #require(try await join(plain, first, to: files.path("join.mp4")).losses)

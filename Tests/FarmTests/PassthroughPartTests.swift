@@ -61,6 +61,8 @@ struct PassthroughPartTests {
   @Test(
     arguments: [
       ("long", ["-g", "250", "-keyint_min", "250"], ["7.2..7.24", "9.6..11.4", "0.04..9.92"]),
+      // Further than the pictures that are decoded to check what was written.
+      ("longest", ["-g", "1000", "-keyint_min", "1000"], ["26..26.2"]),
       (
         "open",
         ["-bf", "3", "-x264-params", "open-gop=1:b-pyramid=normal:keyint=10:min-keyint=10:scenecut=0"],
@@ -73,7 +75,7 @@ struct PassthroughPartTests {
     defer { files.remove() }
     let film = files.path("\(source.name).mp4")
     _ = try Tool.ffmpeg(
-      ["-f", "lavfi", "-i", "testsrc2=size=64x48:rate=25:duration=12", "-c:v", "libx264", "-preset", "veryfast"]
+      ["-f", "lavfi", "-i", "testsrc2=size=64x48:rate=25:duration=28", "-c:v", "libx264", "-preset", "veryfast"]
         + ["-sc_threshold", "0"] + source.options + [film])
     let all = try frames(film)
     for part in source.parts {

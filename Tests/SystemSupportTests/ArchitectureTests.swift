@@ -58,7 +58,6 @@ struct ArchitectureTests {
     }
   }
 
-  /// The rooms of the table, each after those that it imports.
   @Test func `no import runs upward`() throws {
     var left = try Self.imported()
     while let next = left.first(where: { room in room.value.allSatisfy { left[$0] == nil } }) {

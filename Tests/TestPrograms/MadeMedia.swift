@@ -1,15 +1,13 @@
 import Digest
 import Foundation
-import Synchronization
 
 /// What a run of ffmpeg or ffprobe makes, if it follows from its arguments and the files that it reads. It is kept by
-/// these for this process and, in `.build/test-media`, for later ones. A file that has not been used for three days is
-/// removed. The folder may be removed at any time.
+/// these in `.build/test-media`, for any process. A file that has not been used for three days is removed. The folder
+/// may be removed at any time, so that a file which is gone is one that was never there.
 struct MadeMedia {
   /// The longest file that is kept, and the longest that is read, in bytes.
   private static let (longest, longestInput) = (2 << 20, 64 << 20)
   private static let lifetime: TimeInterval = 3 * 86400
-  private static let kept = Mutex<[String: Data]>([:])
   /// What ffmpeg and its libraries are.
   private static let version = Result { try Tool.result(of: "ffmpeg", ["-version"]).output }
 
@@ -47,12 +45,13 @@ struct MadeMedia {
         }
         key.append(argument == "-" ? argument : URL(filePath: argument).pathExtension)
       } else if isInput, argument.hasPrefix("/") {
-        guard let text = Self.identity(of: argument) else { return nil }
+        guard let text = try Self.identity(of: argument) else { return nil }
         key.append(text)
         inputs.append(argument)
       } else {
-        let names = ["file", "movie=", "concat", FileManager.default.temporaryDirectory.path]
-        if names.contains(where: { argument.contains($0) }) { return nil }
+        // Where an argument has, or may have, the path of a file.
+        let paths = ["file", "movie=", "concat", "=/", "='/", FileManager.default.temporaryDirectory.path]
+        if argument.hasPrefix("/") || paths.contains(where: { argument.contains($0) }) { return nil }
         if isInput, index < 3 || arguments[index - 3...index - 2] != ["-f", "lavfi"] { return nil }
         key.append(argument)
       }
@@ -64,13 +63,15 @@ struct MadeMedia {
   }
 
   /// The digest and the extension of a file. Nil: there is no such file, it is long, or it may name others.
-  private static func identity(of path: String) -> String? {
-    let kind = URL(filePath: path).pathExtension
-    guard !["m3u8", "mpd", "sdp", "txt", "ffconcat"].contains(kind), !path.contains("%"),
-      let file = FileHandle(forReadingAtPath: path), let size = try? file.seekToEnd(), size <= longestInput,
-      (try? file.seek(toOffset: 0)) != nil, let bytes = try? file.readToEnd() ?? Data()
-    else { return nil }
-    return bytes.withUnsafeBytes { SHA256Digest.of($0) }.hex + "." + kind
+  private static func identity(of path: String) throws -> String? {
+    let file = URL(filePath: path)
+    let names = ["m3u8", "mpd", "sdp", "txt", "ffconcat"]
+    guard FileManager.default.fileExists(atPath: path), !names.contains(file.pathExtension), !path.contains("%") else {
+      return nil
+    }
+    let values = try file.resourceValues(forKeys: [.fileSizeKey, .isRegularFileKey])
+    guard values.isRegularFile == true, let size = values.fileSize, size <= longestInput else { return nil }
+    return try Data(contentsOf: file).withUnsafeBytes { SHA256Digest.of($0) }.hex + "." + file.pathExtension
   }
 
   /// Makes the file, and returns the standard output, as a run before has. Nil: there was none.
@@ -82,14 +83,11 @@ struct MadeMedia {
   }
 
   private func found() -> Data? {
-    if let bytes = Self.kept.withLock({ $0[name] }) { return bytes }
     let file = Self.folder.appending(path: name)
     guard let bytes = try? Data(contentsOf: file) else { return nil }
     if Self.age(of: file) > 86400 {
-      // Another process may have removed it.
       try? FileManager.default.setAttributes([.modificationDate: Date()], ofItemAtPath: file.path)
     }
-    Self.kept.withLock { $0[name] = bytes }
     return bytes
   }
 
@@ -98,7 +96,6 @@ struct MadeMedia {
     let bytes = try target.map { try Data(contentsOf: URL(filePath: $0)) } ?? output
     guard bytes.count <= Self.longest else { return }
     if target == nil, inputs.contains(where: { bytes.range(of: Data($0.utf8)) != nil }) { return }
-    Self.kept.withLock { $0[name] = bytes }
     try FileManager.default.createDirectory(at: Self.folder, withIntermediateDirectories: true)
     try bytes.write(to: Self.folder.appending(path: name), options: .atomic)
   }

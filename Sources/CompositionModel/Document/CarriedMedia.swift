@@ -108,11 +108,7 @@ extension Lowering {
         loseDispositions(track, first.asset, container, kept: container.dispositions)
       }
       loseOthers(clips, sound, found, types)
-      for failure in asset.failures ?? [] where !named.contains(failure.index) {
-        lose(
-          .track, failure.index, first.asset,
-          "track \(failure.index) (\(failure.type), \(failure.codec)) is left out: \(failure.message)")
-      }
+      loseFailures(clips + sound, named: taken)
     }
     for index in named.sorted() {
       if let track = asset.tracks.first(where: { $0.index == index }) {
@@ -126,54 +122,8 @@ extension Lowering {
     return (media, captions)
   }
 
-  /// Reports the tracks that other files than the first have and that follow none of it.
-  /// - Parameter found: By asset, the tracks that are in the film.
-  private mutating func loseOthers(
-    _ clips: [Clip], _ sound: [Clip], _ found: [AssetID: Set<Int>], _ types: Set<MediaType>
-  ) {
-    guard let first = clips.first?.asset else { return }
-    var seen: Set<AssetID> = [first]
-    for clip in clips + sound where seen.insert(clip.asset).inserted {
-      let hasSound = sound.contains { $0.asset == clip.asset }
-      let hasCaptions = document.namesCaptions(of: clip.asset)
-      for track in assets[clip.asset]?.tracks ?? []
-      where found[clip.asset]?.contains(track.index) != true && isCarried(track, types, hasSound: hasSound) {
-        if track.type == .subtitle, hasCaptions { continue }
-        lose(
-          .track, track.index, clip.asset,
-          "\(track.title) is left out: no track of '\(first.shortened)', the first file, is carried that it would follow"
-        )
-      }
-    }
-  }
-
-  /// Reports metadata and cover art of files of which a film of several has none.
-  private mutating func loseMetadata(_ clips: [Clip]) {
-    var seen: Set<AssetID> = []
-    let ids = clips.map(\.asset).filter { seen.insert($0).inserted }
-    guard ids.count > 1 else { return }
-    let isArtworkCarried = if case .carried = document.export.artwork { true } else { false }
-    for id in ids {
-      guard let asset = assets[id] else { continue }
-      let names = ["title", "artist", "album", "comment", "copyright", "description"].filter {
-        asset.metadata[$0]?.isEmpty == false
-      }
-      if !names.isEmpty {
-        lose(
-          .metadata, nil, id,
-          "its \(list(names)) \(names.count == 1 ? "is" : "are") left out: the film is of \(ids.count) files, and "
-            + "'carryMetadata' chooses one")
-      }
-      if asset.attachedPictures?.isEmpty == false, isArtworkCarried {
-        lose(
-          .artwork, nil, id,
-          "its cover art is left out: the film is of \(ids.count) files, and 'artwork' chooses a picture")
-      }
-    }
-  }
-
   /// Whether a track is one that a film of these types can be expected to have.
-  private func isCarried(_ track: TrackDescription, _ types: Set<MediaType>, hasSound: Bool) -> Bool {
+  func isCarried(_ track: TrackDescription, _ types: Set<MediaType>, hasSound: Bool) -> Bool {
     switch track.type {
     case .video: types.contains(.video)
     // Sound that the document leaves out is left out in every language.
@@ -240,27 +190,34 @@ extension Lowering {
     }
   }
 
-  /// The track of a clip's asset that follows a track of the first clip's asset: itself, or the one in the same place
-  /// among those of its type and its language that the document does not name. Tracks without a language follow any.
+  /// The track of a clip's asset that follows a track of the first clip's asset: itself, or one of its type that the
+  /// document does not name. Tracks of one language follow each other in their order, then those of which one has no
+  /// language. None follows two.
   /// - Parameter named: By asset, the tracks that the document names.
   private func match(
     _ track: TrackDescription, of first: AssetID, in clip: Clip, named: [AssetID: Set<Int>]
   ) -> TrackDescription? {
     if clip.asset == first { return track }
-    func others(of asset: AssetID) -> [TrackDescription] {
-      (assets[asset]?.tracks ?? []).filter {
-        $0.type == track.type && named[asset]?.contains($0.index) != true
-      }
+    func unnamed(_ asset: AssetID) -> [TrackDescription] {
+      (assets[asset]?.tracks ?? []).filter { $0.type == track.type && named[asset]?.contains($0.index) != true }
     }
-    let (own, found) = (others(of: first), others(of: clip.asset))
-    let (sameOwn, same) = (
-      own.filter { $0.language == track.language }, found.filter { $0.language == track.language }
-    )
-    if let place = sameOwn.firstIndex(of: track), same.indices.contains(place) { return same[place] }
-    guard let place = own.firstIndex(of: track), found.indices.contains(place),
-      track.language == nil || found[place].language == nil
-    else { return nil }
-    return found[place]
+    var (own, others) = (unnamed(first), unnamed(clip.asset))
+    func follows(_ next: TrackDescription, _ track: TrackDescription, _ isNamedAlike: Bool) -> Bool {
+      isNamedAlike ? next.language == track.language : next.language == nil || track.language == nil
+    }
+    for isNamedAlike in [true, false] {
+      var left: [TrackDescription] = []
+      for candidate in own {
+        guard let place = others.firstIndex(where: { follows($0, candidate, isNamedAlike) }) else {
+          left.append(candidate)
+          continue
+        }
+        let next = others.remove(at: place)
+        if candidate.index == track.index { return next }
+      }
+      own = left
+    }
+    return nil
   }
 
   /// Captions that are stored in another way in the output.
@@ -284,8 +241,7 @@ extension Lowering {
     let hasTimecode = track?.timecode != nil || asset.tracks.contains(where: \.isTimecode)
     guard kinds.contains(.timecode), types.contains(.video) else { return }
     guard hasTimecode else {
-      var seen: Set<AssetID> = []
-      for clip in clips where self.track(of: clip)?.timecode != nil && seen.insert(clip.asset).inserted {
+      for clip in clips.firstOfEachAsset where self.track(of: clip)?.timecode != nil {
         lose(
           .timecode, clip.sourceTrack, clip.asset,
           "the timecode is left out: a film states that of its first picture, which has none")
@@ -305,8 +261,7 @@ extension Lowering {
     _ clips: [Clip], _ kinds: Set<CarriedKind>, _ container: Container, _ media: inout CarriedMedia
   ) {
     guard kinds.contains(.attachments) else { return }
-    var seen: Set<AssetID> = []
-    for clip in clips where seen.insert(clip.asset).inserted {
+    for clip in clips.firstOfEachAsset {
       for attachment in assets[clip.asset]?.attachments ?? [] {
         if container == .mkv {
           media.attachments.append(CarriedMedia.Attachment(asset: clip.asset, index: attachment.index))
@@ -319,77 +274,26 @@ extension Lowering {
     }
   }
 
-  /// Reports what the file states of its pictures and the container does not.
-  private mutating func losePictureData(_ clips: [Clip], _ container: Container) {
-    guard let first = clips.first else { return }
-    var seen: Set<[String]> = []
-    for clip in clips where seen.insert([clip.asset, "\(clip.sourceTrack)"]).inserted {
-      guard let track = track(of: clip), let aperture = track.video?.cleanAperture else { continue }
-      let reason: String
-      if !container.hasEditLists {
-        reason = "\(container) has none"
-      } else if let other = clips.first(where: { self.track(of: $0)?.video?.cleanAperture != aperture }) {
-        reason = "that of '\(other.asset.shortened)' is another, and a film has one"
-      } else {
-        continue
-      }
-      lose(
-        .cleanAperture, track.index, clip.asset,
-        "the clean aperture of \(track.title) is left out: \(reason), and players show all of its pictures")
-    }
-    let clip = first
-    guard let track = track(of: clip), let video = track.video else { return }
-    // libavformat writes it into these alone.
-    if video.hasDolbyVision == true, container != .mp4, container != .mkv {
-      lose(
-        .hdr, track.index, clip.asset,
-        "the configuration of Dolby Vision of \(track.title) is left out, and players show its pictures without it: it "
-          + "can be stored in mp4 and mkv, not in \(container)")
-    }
-  }
-
-  private func track(of clip: Clip) -> TrackDescription? {
+  func track(of clip: Clip) -> TrackDescription? {
     assets[clip.asset]?.tracks.first { $0.index == clip.sourceTrack }
   }
 
-  private mutating func loseDispositions(
-    _ track: TrackDescription, _ asset: AssetID, _ container: Container, kept: Set<String>
-  ) {
-    let lost = (track.characteristics ?? []).filter { !kept.contains($0) }
-    guard !lost.isEmpty else { return }
-    lose(.disposition, track.index, asset, "\(container) does not state of \(track.title) that it is \(list(lost))")
-  }
-
-  /// Reports the styles of captions that the output's text tracks do not have.
-  mutating func loseStyles(of captions: [Captions], _ container: Container) {
-    var seen: Set<[String]> = []
-    for caption in captions where container != .mkv {
-      guard case .track = caption.use,
-        let track = assets[caption.asset]?.tracks.first(where: { $0.index == caption.sourceTrack }),
-        track.captions?.hasStyles == true || track.captions?.hasCueSettings == true,
-        seen.insert([caption.asset, "\(track.index)"]).inserted
-      else { continue }
-      lose(
-        .captionStyle, track.index, caption.asset,
-        "places and styles of \(track.title) are left out: \(container) has few of them, and mkv has all")
-    }
-  }
-
-  /// Records that something of an asset is not in the output.
-  mutating func lose(_ what: Loss.Kind, _ track: Int?, _ asset: AssetID, _ why: String) {
-    let problem = Problem(asset: asset, message: why)
-    losses.append(Problem(pointer: problem.pointer, message: why, loss: Loss(what: what, track: track)))
-  }
 }
 
 extension Document {
   /// Whether the document says what becomes of an asset's captions.
-  fileprivate func namesCaptions(of asset: AssetID) -> Bool {
+  func namesCaptions(of asset: AssetID) -> Bool {
     captions.contains { $0.asset == asset } || subtitleTracks.contains { $0.clips.contains { $0.asset == asset } }
   }
 }
 
 extension [Clip] {
+  /// The first clip of each asset, in order.
+  var firstOfEachAsset: [Clip] {
+    var seen: Set<AssetID> = []
+    return filter { seen.insert($0.asset).inserted }
+  }
+
   /// Those that are in a part of the film.
   fileprivate func shown(in range: MediaTimeRange) -> [Clip] {
     filter { $0.target.start < range.end && range.start < $0.target.end }
@@ -444,7 +348,7 @@ extension Container {
   }
 
   /// libavformat's names of what files state of a track besides whether it is enabled.
-  fileprivate var dispositions: Set<String> {
+  var dispositions: Set<String> {
     switch self {
     case .mkv: ["dub", "original", "comment", "forced", "hearing_impaired", "visual_impaired"]
     case .webm: ["forced"]

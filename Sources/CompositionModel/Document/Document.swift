@@ -130,7 +130,7 @@ extension DocumentReader {
           ("'video' of 'export'", VideoEntry.keys),
         ])
     else { return nil }
-    if let version = required(fields, "sheaf", "a document") {
+    if let version = required(fields, "sheaf", "a document", example: #""sheaf": 1"#) {
       if case .number("1") = version.content {
       } else {
         problems.add(version.pointer, "\(version.shown) is not a version that this Sheaf reads; it reads 1")

@@ -89,14 +89,12 @@ struct DocumentReader {
   }
 
   /// The value of a key that must be there.
-  mutating func required(_ fields: Fields, _ key: String, _ noun: String) -> JSONValue? {
+  /// - Parameter example: The key as it may be written, where a newcomer cannot guess that.
+  mutating func required(_ fields: Fields, _ key: String, _ noun: String, example: String? = nil) -> JSONValue? {
     if let value = fields[key] { return value }
-    problems.add(fields.pointer, "\(noun) needs '\(key)'\(Self.examples[key] ?? "")")
+    problems.add(fields.pointer, "\(noun) needs '\(key)'" + (example.map { ", such as \($0)" } ?? ""))
     return nil
   }
-
-  /// What a newcomer cannot guess.
-  private static let examples = ["sheaf": ", the version of the format: \"sheaf\": 1"]
 
   /// The values of an array.
   mutating func items(_ value: JSONValue?, _ noun: String) -> [JSONValue] {

@@ -1,7 +1,7 @@
 internal import CKernels
 internal import CMedia
 
-/// Makes progressive frames of interlaced ones. `CMedia/deinterlace.c` has the method.
+/// Makes progressive frames of interlaced ones. `CKernels/deinterlace.c` has the method.
 package enum Deinterlacer {
   /// The picture of `current` at the time of its first field, which is the first row's unless the frame is flagged
   /// otherwise, as a frame with the same timestamp, flags and tags.

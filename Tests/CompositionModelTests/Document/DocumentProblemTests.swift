@@ -59,7 +59,7 @@ private func instructions(_ instructions: String) -> String {
 
   @Test(arguments: [
     Wrong("[]", "", "array of 0 values", "a document", "sheaf"),
-    Wrong(documentText(tracks: film).replacing(#""sheaf": 1,"#, with: ""), "", "needs 'sheaf'"),
+    Wrong(documentText(tracks: film).replacing(#""sheaf": 1,"#, with: ""), "", "needs 'sheaf', such as \"sheaf\": 1"),
     Wrong(film.replacingVersion("2"), "/sheaf", "2", "it reads 1"),
     Wrong(film.replacingVersion("\"1\""), "/sheaf", "\"1\"", "it reads 1"),
     Wrong(#"{"sheaf": 1, "export": {"to": "a.mkv"}}"#, "", "needs 'tracks'"),
