@@ -38,9 +38,11 @@ import Testing
       start: MediaTime(value: start, timescale: 1000), end: MediaTime(value: end, timescale: 1000))
   }
 
-  @Test(arguments: [Container.mp4, .mov, .m4v, .mkv, .m4a], [true, false])
+  @Test(arguments: [Container.mp4, .mov, .m4v, .mkv, .webm, .m4a], [true, false])
   func `chapters are in the file, and it is the same each time`(container: Container, indexFirst: Bool) throws {
-    let film = try Film(container == .m4a ? [] : [40, 35], seconds: 2.5)
+    let isWebM = container == .webm
+    let film = try Film(
+      container == .m4a ? [] : [40, 35], codec: isWebM ? .vp9 : .h264, audio: isWebM ? .opus : .aac, seconds: 2.5)
     var task = film.task(container, indexFirst: indexFirst)
     task.chapters = [
       Chapter(range: try range(0, 700), title: "Ankunft & Ärger"), Chapter(range: try range(700, 1234), title: "B"),

@@ -8,7 +8,15 @@ enum ForeignTime {
 
   private static func hint(_ text: String) -> String? {
     let text = text.filter { !$0.isWhitespace }
-    return timecode(text) ?? withComma(text) ?? withUnit(text)
+    return approximate(text) ?? timecode(text) ?? withComma(text) ?? withUnit(text)
+  }
+
+  /// `~5`, `≈ 5`.
+  private static func approximate(_ text: String) -> String? {
+    guard let first = text.first, "~≈".contains(first) else { return nil }
+    let rest = String(text.dropFirst())
+    guard (try? WrittenTime(text: rest)) != nil else { return "a time is exact, without '\(first)'" }
+    return "a time is exact: write \(rest.allSatisfy(\.isASCIIDigit) ? rest : "\"\(rest)\"")"
   }
 
   /// `hours:minutes:seconds:frames`, with a semicolon where frames are dropped.

@@ -127,6 +127,9 @@ package struct JSONReader {
   private func foreign() -> String? {
     func starts(with text: String) -> Bool { bytes[offset...].starts(with: text.utf8) }
     if ["//", "/*", "#"].contains(where: starts) { return "JSON has no comments: take this one out" }
+    if ["\u{201C}", "\u{201D}", "\u{201E}", "\u{AB}", "\u{2018}", "\u{2019}"].contains(where: starts) {
+      return "a string has straight double quotes, not typographic ones"
+    }
     if starts(with: "'") { return "JSON has double quotes alone" }
     if starts(with: "True") || starts(with: "False") { return "JSON has true and false, in small letters" }
     if ["None", "nil", "undefined"].contains(where: starts) { return "leave out a key that has no value" }

@@ -257,5 +257,5 @@ extension Lowering {
 
 extension Container {
   /// Those whose files can have chapters.
-  static let withChapters = [Container.mp4, .mov, .m4v, .m4a, .mkv]
+  static let withChapters = [Container.mp4, .mov, .m4v, .m4a, .mkv, .webm]
 }

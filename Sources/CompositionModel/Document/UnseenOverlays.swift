@@ -8,15 +8,22 @@ extension Lowering {
         warnings.add(pointer, "the overlay is never seen: its opacity is 0 throughout")
         continue
       }
+      if let text = overlay.content.text, text.isTransparent {
+        warnings.add(pointer, "the text is never seen: its colour is transparent, and it has no outline, shadow or box")
+        continue
+      }
       guard let size = pictureSize(of: overlay.content) else { continue }
       let place = overlay.shownPlace(of: size, in: frame)
       if let place, !place.isNear(frame) {
         warnings.add(pointer, "the overlay is never seen: \(place.text) is outside the frame of \(frame.text)")
-      } else if overlay.geometry == nil, size.width > frame.width || size.height > frame.height {
+      } else if overlay.staysOutside(frame, of: size) {
+        warnings.add(
+          pointer, "the overlay is never seen: from its start to its end it is outside the frame of \(frame.text)")
+      } else if let place, place.isLarger(than: frame), !overlay.isRotated {
         warnings.add(
           pointer,
-          "the overlay is larger than the frame of \(frame.text), and what is beyond it is cut off: \(size.text); "
-            + "'width' and 'height' make it smaller")
+          "the overlay is larger than the frame of \(frame.text), and what is beyond it is cut off: \(place.size); "
+            + (overlay.geometry == nil ? "'width' and 'height' make it smaller" : "a smaller scale shows all of it"))
       }
     }
   }
@@ -127,7 +134,20 @@ private struct ShownPlace {
     ].filter(\.1).map(\.0)
   }
 
-  var text: String { "\(Self.whole(right - left))x\(Self.whole(bottom - top)) at \(origin)" }
+  func isLarger(than frame: PixelSize) -> Bool {
+    right - left > Double(frame.width) + 0.5 || bottom - top > Double(frame.height) + 0.5
+  }
+
+  /// Whether this place and another are both beyond the same edge of the frame.
+  func isBeyondSameEdge(as other: ShownPlace, of frame: PixelSize) -> Bool {
+    let (width, height) = (Double(frame.width), Double(frame.height))
+    return max(right, other.right) <= 0 || max(bottom, other.bottom) <= 0 || min(left, other.left) >= width
+      || min(top, other.top) >= height
+  }
+
+  var text: String { "\(size) at \(origin)" }
+
+  var size: String { "\(Self.whole(right - left))x\(Self.whole(bottom - top))" }
 
   /// The left top corner. A text that begins outside the frame has no size to speak of: it is wrapped at a pixel.
   var origin: String { "(\(Self.whole(left)), \(Self.whole(top)))" }
@@ -140,6 +160,33 @@ private struct ShownPlace {
 extension Overlay {
   /// Nil: it moves.
   fileprivate func shownPlace(of size: PixelSize, in frame: PixelSize) -> ShownPlace? {
+    if let geometry, !geometry.isConstant(from: over.start) { return nil }
+    return place(of: size, in: frame, at: over.start)
+  }
+
+  /// Whether an overlay that moves is outside the frame all the time, as far as the ends of its ramps show: its corners
+  /// go from one to the next in straight lines, unless it is rotated meanwhile.
+  fileprivate func staysOutside(_ frame: PixelSize, of size: PixelSize) -> Bool {
+    guard let geometry, case .turn(let turns) = geometry.transform else { return false }
+    let rotations = Set(turns.ramps.flatMap { [$0.from.rotation, $0.to.rotation] })
+    guard rotations.count <= 1 else { return false }
+    // A ramp may end after the overlay does.
+    let times = (geometry.keyTimes(in: over) + [over.end]).sorted()
+    let places = times.map { place(of: size, in: frame, at: $0) }
+    return zip(places, places.dropFirst()).allSatisfy { first, second in
+      guard let first, let second else { return false }
+      return first.isBeyondSameEdge(as: second, of: frame)
+    }
+  }
+
+  /// Whether it is shown at an angle at any time.
+  fileprivate var isRotated: Bool {
+    guard case .turn(let turns) = geometry?.transform else { return false }
+    return turns.ramps.contains { $0.from.rotation != 0 || $0.to.rotation != 0 }
+  }
+
+  /// Nil: the time cannot be computed exactly, which is reported by the planner.
+  private func place(of size: PixelSize, in frame: PixelSize, at time: MediaTime) -> ShownPlace? {
     let origin = placement.origin(of: size, in: frame)
     let rectangle = Rectangle(
       x: Double(origin.x), y: Double(origin.y), width: Double(size.width), height: Double(size.height))
@@ -148,17 +195,27 @@ extension Overlay {
       (x: rectangle.x + rectangle.width, y: rectangle.y + rectangle.height),
       (x: rectangle.x, y: rectangle.y + rectangle.height),
     ]
-    if let geometry {
-      guard geometry.isConstant(from: over.start) else { return nil }
-      // A time that cannot be computed exactly is reported by the planner.
-      if case .turn(let turns) = geometry.transform, let turn = (try? turns.value(at: over.start)) ?? nil {
-        let matrix = turn.matrix(in: rectangle)
-        corners = corners.map { matrix.map(x: $0.x, y: $0.y) }
+    if case .turn(let turns) = geometry?.transform {
+      do throws(TimeError) {
+        if let turn = try turns.value(at: time) {
+          let matrix = turn.matrix(in: rectangle)
+          corners = corners.map { matrix.map(x: $0.x, y: $0.y) }
+        }
+      } catch {
+        return nil
       }
     }
     let (x, y) = (corners.map(\.x), corners.map(\.y))
     guard let left = x.min(), let right = x.max(), let top = y.min(), let bottom = y.max() else { return nil }
     return ShownPlace(left: left, top: top, right: right, bottom: bottom)
+  }
+}
+
+extension StyledText {
+  /// Whether nothing of it is drawn.
+  fileprivate var isTransparent: Bool {
+    color.alpha <= 0 && (outline?.color.alpha ?? 0) <= 0 && (shadow?.color.alpha ?? 0) <= 0
+      && (box?.color.alpha ?? 0) <= 0
   }
 }
 

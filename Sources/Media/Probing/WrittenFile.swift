@@ -136,8 +136,12 @@ package struct WrittenFile: Sendable {
     /// be presented, be one field, or be damaged in the file that was copied.
     private func decodes(_ stream: UnsafeMutablePointer<AVStream>, _ name: String) throws(MediaError) -> Bool {
       let decoder = try Decoder(stream, name: name)
+      // What the pictures look like is not looked at.
+      decoder.context.pointee.skip_loop_filter = AVDISCARD_ALL
       let frame = try Frame()
       for packet in packets {
+        // Pictures that are not presented are decoded only if others refer to them.
+        decoder.context.pointee.skip_frame = packet.isDiscarded ? AVDISCARD_NONREF : AVDISCARD_DEFAULT
         try decoder.send(packet)
         if try decoder.receive(frame.pointer) { return true }
       }

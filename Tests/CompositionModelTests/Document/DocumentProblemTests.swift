@@ -577,9 +577,6 @@ private func instructions(_ instructions: String) -> String {
     Wrong(export(#"{"to": "a.mkv", "carryMetadata": "x"}"#), "/export/carryMetadata", "no asset 'x'"),
     Wrong(export(#"{"to": "a.mkv", "carryMetadata": 1}"#), "/export/carryMetadata", "true, false or the name"),
     Wrong(
-      export(#"{"to": "a.webm", "chapters": [{"at": 0, "title": "A"}]}"#), "/export/chapters", "webm",
-      "mp4, mov, m4v, m4a, mkv"),
-    Wrong(
       export(#"{"to": "a.mp4", "chapters": [{"at": 2, "title": "A"}, {"at": 2, "title": "B"}]}"#),
       "/export/chapters/1/at", "after the chapter before it"),
     Wrong(export(#"{"to": "a.mp4", "chapters": [{"at": 10, "title": "A"}]}"#), "/export/chapters/0/at", "10 s long"),

@@ -18,6 +18,8 @@ import Testing
     (#"{"asset": "v", "sound": false}"#, #"false should be one of "keep", "drop""#),
     (#"{"asset": "v", "use": "0..1"}, {"asset": "v", "transition": "crossfade"}"#, "did you mean 'dissolve'?"),
     (#"{"asset": "v", "use": "0..1"}, {"asset": "v", "transition": {"kind": "wipeleft"}}"#, #""direction": "left""#),
+    (#"{"asset": "v", "at": "~5"}"#, "a time is exact: write 5"),
+    (#"{"asset": "v", "at": "≈ 1:02.5"}"#, #"write "1:02.5""#), (#"{"asset": "v", "at": "~soon"}"#, "without '~'"),
     (#"{"asset": "v", "at": "00:00:10:12"}"#, #"a SMPTE timecode; here its frames are counted from 0, such as "262f""#),
     (#"{"asset": "v", "at": "01:00:00;02"}"#, #"such as "90002f""#),
     (#"{"asset": "v", "at": "500ms"}"#, #"a time has no unit, and is in seconds: "1/2""#),
@@ -50,6 +52,8 @@ import Testing
     ("{ \"sheaf\": 1,\n}", "2", "no comma after the last value"),
     ("{ \"tracks\": [1,] }", "1", "no comma after the last value"),
     ("{ 'sheaf': 1 }", "1", "JSON has double quotes alone"),
+    ("{ \u{201C}sheaf\u{201D}: 1 }", "1", "straight double quotes"),
+    ("{ \"to\": \u{AB}a\u{BB} }", "1", "straight double"),
     ("{ \"sheaf\": True }", "1", "in small letters"), ("{ \"sheaf\": .5 }", "1", "0.5, not .5"),
     ("{ \"sheaf\": None }", "1", "leave out a key"),
   ])

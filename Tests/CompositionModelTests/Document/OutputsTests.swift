@@ -88,7 +88,7 @@ private let high = #"{"name": "high", "container": "mp4"}"#
         export: #"{"chapters": [{"at": 1, "title": "C"}], "outputs": [\#(list)]}"#)
     }
     let found = try lowered(edit(["mkv", "webm", "m4a", "wav"]), assets: assets)
-    #expect(found.outputs?.map { $0.export.chapters?.count ?? 0 } == [1, 0, 1, 0])
+    #expect(found.outputs?.map { $0.export.chapters?.count ?? 0 } == [1, 1, 1, 0])
     func carried(_ captions: [Captions]?) -> Int {
       captions?.count { if case .track = $0.use { true } else { false } } ?? 0
     }
@@ -96,6 +96,8 @@ private let high = #"{"name": "high", "container": "mp4"}"#
     #expect(found.outputs?.map { ($0.captions?.count ?? 0) - carried($0.captions) } == [1, 1, 0, 0])
     let wrong = try problems(edit(["wav", "mp3"]), assets: assets)
     #expect(Set(wrong.map(\.pointer)) == ["/export/chapters", "/captions/0/as", "/captions/1"])
+    let chapters = wrong.first { $0.pointer == "/export/chapters" }
+    #expect(chapters?.message.contains("mp4, mov, m4v, m4a, mkv, webm") == true, "\(wrong)")
   }
 
   @Test func `a subtitle track and artwork are those of the outputs that can have them`() throws {

@@ -206,13 +206,30 @@ import Testing
       #"{"image": "logo", "x": 1280, "ramps": [{"over": "0..1", "transform": [{"translate": [0, 0]}, {"translate": [-900, 0]}]}]}"#,
       nil
     ),
+    (
+      #"{"image": "logo", "x": 1280, "ramps": [{"over": "0..1", "transform": [{"translate": [0, 7]}, {"translate": [900, 70]}]}]}"#,
+      "from its start to its end it is outside"
+    ),
+    // From the left of the frame to its right, through it; and turned into it.
+    (
+      #"{"image": "logo", "x": -640, "ramps": [{"over": "0..1", "transform": [{"translate": [0, 7]}, {"translate": [1920, 7]}]}]}"#,
+      nil
+    ),
+    (
+      #"{"image": "logo", "x": 1290, "ramps": [{"over": "0..1", "transform": [{"rotate": 0}, {"rotate": 90}]}]}"#, nil
+    ),
+    (#"{"image": "logo", "transform": {"scale": 2.1}}"#, "a smaller scale"),
+    (#"{"image": "logo", "transform": {"scale": 1.5}}"#, nil),
+    (#"{"image": "logo", "transform": {"scale": 1.45, "rotate": 30}}"#, nil),
+    (##"{"text": "Hi", "color": "#ffffff00"}"##, "its colour is transparent"),
+    (##"{"text": "Hi", "color": "#ffffff01"}"##, nil), (##"{"text": "Hi", "color": "#ffffff00", "box": {}}"##, nil),
   ])
   func `an overlay that is not seen, or not all of it`(_ overlay: String, _ words: String?) throws {
     let found = try warnings(
       film(picture, composition: #"{"renderSize": [1280, 720], "overlays": [\#(overlay)]}"#))
     #expect(found.count == (words == nil ? 0 : 1), "\(found)")
     if let words {
-      #expect(found[0].hasPrefix("/videoComposition/overlays/0: ") && found[0].contains(words), "\(found)")
+      #expect(found[0].hasPrefix("/videoComposition/overlays/0") && found[0].contains(words), "\(found)")
     }
   }
 
